@@ -1,0 +1,53 @@
+import type { Key, KubeObject, Resource } from './resource.ts';
+
+/** Options of every call. `signal` ends the call; time-outs belong to the transport. */
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+}
+
+/** Restricts a list or a watch. Selectors are in the API server's text form. */
+export interface Selector {
+  readonly namespace?: string;
+  readonly labels?: string;
+  readonly fields?: string;
+}
+
+/** One RFC 6902 operation. Put a `test` before a `replace`: the server replaces a missing key without complaint. */
+export type JsonPatchOp =
+  | { readonly op: 'add' | 'replace' | 'test'; readonly path: string; readonly value: unknown }
+  | { readonly op: 'remove'; readonly path: string };
+
+/** Server-side apply: who owns the fields, and whether conflicts are taken over. */
+export interface FieldOwner {
+  readonly manager: string;
+  readonly force?: boolean;
+}
+
+/** Deletes only the object that was observed. */
+export interface Preconditions {
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+}
+
+/**
+ * The verbs on one API server. Errors are `ApiError`; nothing is retried here except what HTTP says is safe to repeat.
+ * Objects are returned as the server sent them, without `metadata.managedFields`.
+ */
+export interface Client {
+  get<T extends KubeObject>(resource: Resource<T>, key: Key, options?: CallOptions): Promise<T>;
+  /** Pages of 500, never with a resourceVersion; an expired continue token restarts the list, and is reported as `ApiError` only after 3 restarts. */
+  list<T extends KubeObject>(resource: Resource<T>, where?: Selector, options?: CallOptions): AsyncIterable<T>;
+  create<T extends KubeObject>(resource: Resource<T>, object: T, options?: CallOptions): Promise<T>;
+  /** PUT of the whole object; `metadata.resourceVersion` is required and guards the write. */
+  replace<T extends KubeObject>(resource: Resource<T>, object: T, options?: CallOptions): Promise<T>;
+  /** PUT of the whole status, guarded by `metadata.resourceVersion`. Use the status writer rather than this. */
+  replaceStatus<T extends KubeObject>(resource: Resource<T>, object: T, options?: CallOptions): Promise<T>;
+  apply<T extends KubeObject>(resource: Resource<T>, want: T, as: FieldOwner, options?: CallOptions): Promise<T>;
+  applyStatus<T extends KubeObject>(resource: Resource<T>, want: T, as: FieldOwner, options?: CallOptions): Promise<T>;
+  /** JSON patch. A failed `test` is `ApiError` with code `PatchTestFailed`. */
+  patch<T extends KubeObject>(resource: Resource<T>, key: Key, ops: readonly JsonPatchOp[], options?: CallOptions): Promise<T>;
+  /** Merge patch; put `metadata.resourceVersion` into it to guard the write. */
+  mergePatch<T extends KubeObject>(resource: Resource<T>, key: Key, patch: unknown, options?: CallOptions): Promise<T>;
+  /** Absent objects are `ApiError` NotFound. */
+  delete(resource: Resource<KubeObject>, key: Key, when?: Preconditions, options?: CallOptions): Promise<void>;
+}

@@ -1,0 +1,169 @@
+import type { Readable } from 'node:stream';
+
+/** A managed object reference: `VirtualMachine:vm-12`. The value is opaque. */
+export interface MoRef {
+  readonly type: string;
+  readonly value: string;
+}
+
+/** Options of every call: `signal` ends it, and each call has a deadline of its own. */
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+}
+
+/** What Drydock reads of a virtual machine or template, in one property retrieval. Unset properties are absent. */
+export interface VmSummary {
+  readonly ref: MoRef;
+  readonly name: string;
+  readonly parent?: MoRef;
+  readonly instanceUuid?: string;
+  readonly isTemplate: boolean;
+  readonly powerState?: 'poweredOn' | 'poweredOff' | 'suspended';
+  /** First of summary.config.product.version, config.vAppConfig.product[0].version (VS-W102). */
+  readonly productVersion?: string;
+  /** RFC 3339; config.createDate. */
+  readonly createDate?: string;
+  readonly secureBoot?: boolean;
+  readonly extraConfig: ReadonlyMap<string, string>;
+  /** Custom attribute name → value. */
+  readonly customValues: ReadonlyMap<string, string>;
+  readonly disks: readonly DiskSummary[];
+  /** recentTask entries that are queued or running. */
+  readonly activeTasks: readonly ActiveTask[];
+}
+
+/** The backing of one virtual disk. `parents` are the file names of the backing chain below it. */
+export interface DiskSummary {
+  readonly file: string;
+  readonly thin?: boolean;
+  readonly eagerlyScrub?: boolean;
+  readonly parents: readonly string[];
+}
+
+/** A task that is queued or running on an entity. */
+export interface ActiveTask {
+  readonly ref: MoRef;
+  readonly descriptionId: string;
+  readonly state: 'queued' | 'running';
+}
+
+/** A host of a compute cluster, as far as placing an import needs it. */
+export interface HostSummary {
+  readonly ref: MoRef;
+  readonly name: string;
+  readonly connectionState: string;
+  readonly powerState: string;
+  readonly inMaintenanceMode: boolean;
+  readonly datastores: readonly MoRef[];
+  readonly networks: readonly MoRef[];
+}
+
+/** What an import asks for. */
+export interface ImportRequest {
+  /** The OVF descriptor's text. */
+  readonly descriptor: string;
+  readonly name: string;
+  readonly resourcePool: MoRef;
+  readonly datastore: MoRef;
+  readonly folder: MoRef;
+  readonly host: MoRef;
+  /** OVF network name → network. */
+  readonly networks: ReadonlyMap<string, MoRef>;
+  /** '' leaves it to the datastore's policy. */
+  readonly diskProvisioning: '' | 'thin' | 'thick' | 'eagerZeroedThick';
+  /** Chosen by us, so that a mark can repeat it (a clone gets another one). */
+  readonly instanceUuid: string;
+  /** Put on the VM from birth. */
+  readonly extraConfig: ReadonlyMap<string, string>;
+}
+
+/** One file that the lease wants. */
+export interface LeaseFile {
+  /** deviceUrl.key, repeated by the manifest. */
+  readonly key: string;
+  /** Member of the OVA. */
+  readonly path: string;
+  readonly size?: number;
+  readonly create: boolean;
+}
+
+/** One entry of HttpNfcLeaseGetManifest. Digests are lower-case hex. */
+export interface ManifestEntry {
+  readonly key: string;
+  readonly sha1?: string;
+  readonly checksum?: string;
+  readonly checksumType?: string;
+  readonly size: number;
+}
+
+/** A source of exactly `size` bytes. */
+export interface UploadSource {
+  readonly size: number;
+  open(): Readable;
+}
+
+/**
+ * An import in progress. The keep-alive runs from `ready` to `complete`, `abort` or disposal; three failed keep-alives in a row end the upload.
+ * Disposal of a lease that was neither completed nor aborted aborts it.
+ */
+export interface ImportLease extends AsyncDisposable {
+  /** The half-made VM: exists from here on. */
+  readonly vm: MoRef;
+  readonly files: readonly LeaseFile[];
+  /** Streams one file; the digest is computed on the way. Not resumable. */
+  upload(
+    file: LeaseFile,
+    source: UploadSource,
+    options?: CallOptions & { readonly onProgress?: (bytes: number) => void },
+  ): Promise<{ readonly sha1: string; readonly sha256: string; readonly size: number }>;
+  manifest(options?: CallOptions): Promise<readonly ManifestEntry[]>;
+  complete(options?: CallOptions): Promise<void>;
+  abort(reason: string): Promise<void>;
+}
+
+/** A change by ReconfigVM_Task; only what is given is sent. A template refuses all but name and annotation. */
+export interface VmChange {
+  readonly extraConfig?: ReadonlyMap<string, string>;
+  readonly secureBoot?: boolean;
+  readonly annotation?: string;
+}
+
+/**
+ * One vCenter behind one SOAP session (and one REST session on demand). Every failure is a `VimError`.
+ * Waiting for a task is inside the call: a `*_Task` method returns when its task has ended.
+ * Nothing searches the inventory by a bare name: look-ups are by path or by folder and name.
+ */
+export interface VCenter extends AsyncDisposable {
+  /** host[:port] as configured; used in messages. */
+  readonly server: string;
+  /** about.instanceUuid: identifies the vCenter. */
+  instanceUuid(options?: CallOptions): Promise<string>;
+  /** Absolute inventory path (`/dc/vm/folder`); `%`, `/` and `\` inside a name are escaped as %25, %2f, %5c. */
+  findByPath(path: string, options?: CallOptions): Promise<MoRef | undefined>;
+  /** Direct child of a folder by its literal name. */
+  findChild(folder: MoRef, name: string, options?: CallOptions): Promise<MoRef | undefined>;
+  findByInstanceUuid(uuid: string, options?: CallOptions): Promise<MoRef | undefined>;
+  /** Direct children of a folder that are virtual machines or templates. */
+  children(folder: MoRef, options?: CallOptions): Promise<readonly VmSummary[]>;
+  /** undefined when it is gone. */
+  vm(ref: MoRef, options?: CallOptions): Promise<VmSummary | undefined>;
+  /** Hosts of a ClusterComputeResource or ComputeResource. */
+  hosts(computeResource: MoRef, options?: CallOptions): Promise<readonly HostSummary[]>;
+  datastore(ref: MoRef, options?: CallOptions): Promise<{ readonly name: string; readonly freeSpace: number; readonly accessible: boolean }>;
+  /** Creates the import spec, calls ImportVApp and waits until the lease is ready. */
+  startImport(request: ImportRequest, options?: CallOptions): Promise<ImportLease>;
+  reconfigure(vm: MoRef, change: VmChange, options?: CallOptions): Promise<void>;
+  markAsTemplate(vm: MoRef, options?: CallOptions): Promise<void>;
+  rename(vm: MoRef, name: string, options?: CallOptions): Promise<void>;
+  /** Refuses anything but a VirtualMachine reference before it calls the server. */
+  destroy(vm: MoRef, options?: CallOptions): Promise<void>;
+  /** Creates the attribute definition when it is absent. */
+  setCustomValue(vm: MoRef, name: string, value: string, options?: CallOptions): Promise<void>;
+  readonly tags: {
+    /** Tags with this name in any category: id and category name. */
+    named(name: string, options?: CallOptions): Promise<readonly { readonly id: string; readonly category: string }[]>;
+    attached(vm: MoRef, options?: CallOptions): Promise<readonly string[]>;
+    /** Idempotent. An unknown tag is a `VimError`. */
+    attach(vm: MoRef, tagIds: readonly string[], options?: CallOptions): Promise<void>;
+  };
+}
