@@ -1,0 +1,24 @@
+import { styleText } from 'node:util';
+import { run } from './command.ts';
+
+/** Everything that can be said about the sources without running them. All are run, so that one pass shows all findings. */
+const checks: readonly (readonly [name: string, command: string, args: readonly string[]])[] = [
+  ['types', 'tsc', ['--noEmit', '-p', '.']],
+  ['format and lint', 'biome', ['ci', '--error-on-warnings', '.']],
+  ['type-aware lint', 'oxlint', ['--type-aware', '--deny-warnings', '.']],
+  ['dead code', 'knip', ['--no-progress']],
+  ['import boundaries', process.execPath, ['--test', '--test-reporter=dot', 'test/boundaries/boundaries.test.ts']],
+];
+
+const failed: string[] = [];
+for (const [name, command, args] of checks) {
+  const started = performance.now();
+  const code = await run(command, args);
+  const took = `${((performance.now() - started) / 1000).toFixed(1)} s`;
+  console.log(`${code === 0 ? styleText('green', 'ok  ') : styleText('red', 'FAIL')} ${name} (${took})`);
+  if (code !== 0) failed.push(name);
+}
+if (failed.length > 0) {
+  console.error(`check: ${failed.join(', ')} failed`);
+  process.exitCode = 1;
+}

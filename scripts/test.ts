@@ -1,0 +1,20 @@
+import { globSync } from 'node:fs';
+import { run, root } from './command.ts';
+
+// The sandbox's servers are built first, so that no test pays for it inside its own deadline.
+const built = await run(process.execPath, ['packages/sandbox/bin/drydock-sandbox.js', 'build']);
+if (built !== 0) process.exit(built);
+
+const soak = process.argv.includes('--soak');
+if (soak) process.env['DRYDOCK_SOAK'] = '1';
+const patterns = soak
+  ? ['test/model/**/*.test.ts', 'packages/*/src/**/*.model.test.ts']
+  : ['{api,packages,apps}/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.ts', 'scripts/**/*.test.ts'];
+const files = patterns
+  .flatMap((pattern) => globSync(pattern, { cwd: root, exclude: ['**/node_modules/**'] }))
+  .sort((a, b) => Number(b.startsWith('test/sandbox')) - Number(a.startsWith('test/sandbox')) || a.localeCompare(b));
+if (files.length === 0) {
+  console.error(`test: no test file matches ${patterns.join(' ')}`);
+  process.exit(1);
+}
+process.exitCode = await run(process.execPath, ['--test', '--test-concurrency=2', '--test-timeout=300000', '--test-reporter=spec', ...files]);

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { test } from 'node:test';
+
+const root = join(import.meta.dirname, '..', '..');
+
+/** What the sources of each folder may import of the others; every folder may import `api`. */
+const allowed: Readonly<Record<string, readonly string[]>> = {
+  api: [],
+  'packages/model': [],
+  'packages/durable': [],
+  'packages/kube': [],
+  'packages/vsphere': [],
+  'packages/templates': ['packages/vsphere', 'packages/durable'],
+  'packages/boot-images': ['packages/kube', 'packages/crd', 'packages/templates'],
+  'packages/sandbox': [],
+  'apps/drydock': ['*'],
+  bench: ['*'],
+  scripts: ['*'],
+};
+
+/** Folders that only tests, exported fakes, the demo and the benchmarks may import. */
+const testOnly = ['packages/model', 'packages/sandbox'];
+const folders = Object.keys(allowed);
+const names = new Map(folders.map((folder) => [packageName(folder), folder]));
+
+function packageName(folder: string): string {
+  if (folder === 'scripts') return '(scripts)';
+  return (JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as { name: string }).name;
+}
+
+function folderOf(file: string): string | undefined {
+  return folders.find((folder) => file.startsWith(`${folder}/`));
+}
+
+function importsOf(text: string): readonly string[] {
+  const code = text.replace(/\/\*[\s\S]*?\*\//g, '');
+  return [...code.matchAll(/(?:^|\n)\s*(?:import|export)\b[^;'"`]*?from\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)|(?:^|\n)\s*import\s*['"]([^'"]+)['"]/g)].map(
+    (match) => match[1] ?? match[2] ?? match[3] ?? '',
+  );
+}
+
+function targetOf(file: string, specifier: string): string | undefined {
+  if (specifier.startsWith('.')) return folderOf(relative(root, join(root, dirname(file), specifier)));
+  for (const [name, folder] of names) if (specifier === name || specifier.startsWith(`${name}/`)) return folder;
+  return undefined;
+}
+
+test('each folder imports only what the table allows', () => {
+  const files = globSync('{api,packages,apps,bench,scripts}/**/*.ts', { cwd: root, exclude: ['**/node_modules/**', '**/go/**'] })
+    .filter((file) => !file.endsWith('.test.ts'))
+    .sort();
+  const wrong: string[] = [];
+  for (const file of files) {
+    const from = folderOf(file);
+    assert.ok(from !== undefined, `${file} lies in a folder that the table does not name`);
+    const rules = allowed[from] ?? [];
+    for (const specifier of importsOf(readFileSync(join(root, file), 'utf8'))) {
+      const to = targetOf(file, specifier);
+      if (to === undefined || to === from || to === 'api') continue;
+      if (rules.includes('*') || rules.includes(to)) continue;
+      if (testOnly.includes(to) && file.includes('/testing/')) continue;
+      wrong.push(`${file} imports ${specifier}`);
+    }
+  }
+  assert.deepEqual(wrong, []);
+  assert.ok(files.length >= 80, `only ${files.length} modules were seen: the patterns no longer match the sources`);
+});
+
+test('an import that the table forbids is seen', () => {
+  assert.deepEqual(importsOf("import { a } from '@drydock/kube';\nexport * from '../x.ts';\nconst y = await import('node:fs');"), [
+    '@drydock/kube',
+    '../x.ts',
+    'node:fs',
+  ]);
+  assert.equal(targetOf('packages/vsphere/src/x.ts', '../../kube/src/index.ts'), 'packages/kube');
+  assert.equal(targetOf('packages/vsphere/src/x.ts', '@drydock/kube'), 'packages/kube');
+});
