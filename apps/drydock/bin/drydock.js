@@ -1,0 +1,22 @@
+#!/usr/bin/env node
+// Plain JavaScript: it must be readable by every Node, so that an old one gets words rather than a syntax error.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const wanted = 24;
+const major = Number(process.versions.node.split('.')[0]);
+if (major >= wanted) {
+  const { main } = await import('../src/main.ts');
+  await main(process.argv);
+} else {
+  const own = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..', 'node_modules', '.bin', 'node');
+  if (!existsSync(own)) {
+    console.error(`drydock: Node ${process.versions.node} is too old, ${wanted} or newer is needed. In a checkout, "npm ci" brings one.`);
+    process.exit(1);
+  }
+  const child = spawn(own, process.argv.slice(1), { stdio: 'inherit' });
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
+  child.on('exit', (code, signal) => process.exit(code ?? (signal === 'SIGINT' ? 130 : 143)));
+}
