@@ -45,9 +45,68 @@ export interface Client {
   apply<T extends KubeObject>(resource: Resource<T>, want: T, as: FieldOwner, options?: CallOptions): Promise<T>;
   applyStatus<T extends KubeObject>(resource: Resource<T>, want: T, as: FieldOwner, options?: CallOptions): Promise<T>;
   /** JSON patch. A failed `test` is `ApiError` with code `PatchTestFailed`. */
-  patch<T extends KubeObject>(resource: Resource<T>, key: Key, ops: readonly JsonPatchOp[], options?: CallOptions): Promise<T>;
+  patch<T extends KubeObject>(
+    resource: Resource<T>,
+    key: Key,
+    ops: readonly JsonPatchOp[],
+    options?: CallOptions,
+  ): Promise<T>;
   /** Merge patch; put `metadata.resourceVersion` into it to guard the write. */
   mergePatch<T extends KubeObject>(resource: Resource<T>, key: Key, patch: unknown, options?: CallOptions): Promise<T>;
   /** Absent objects are `ApiError` NotFound. */
   delete(resource: Resource<KubeObject>, key: Key, when?: Preconditions, options?: CallOptions): Promise<void>;
+}
+
+/** One page of a list. `remaining` is the server's estimate of what follows, absent when it does not say. */
+export interface ListPage<T extends KubeObject> {
+  readonly items: readonly T[];
+  /** The collection's version: watch from here after the last page. */
+  readonly resourceVersion: string;
+  readonly remaining?: number;
+}
+
+/** Where a watch starts and how long (s) the server keeps it open. */
+export interface WatchFrom {
+  readonly resourceVersion: string;
+  readonly timeoutSeconds: number;
+}
+
+/** One event of a watch. A bookmark carries nothing but how far the server has come. */
+export type WatchEvent<T extends KubeObject> =
+  | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
+  | { readonly type: 'BOOKMARK'; readonly resourceVersion: string };
+
+/** What a reflector needs of a server: consistent pages, and watches. */
+export interface Observer {
+  /** Pages of one consistent list. An expired continue token is `ApiError` Expired: what was read so far is worthless. */
+  pages<T extends KubeObject>(
+    resource: Resource<T>,
+    where?: Selector,
+    options?: CallOptions,
+  ): AsyncIterable<ListPage<T>>;
+  /**
+   * Events until the server ends the watch (returns), or the stream breaks (throws `ApiError`): a torn or unreadable line is
+   * BrokenStream, a version that is too old is Expired, whether it comes as HTTP status or as an ERROR event.
+   */
+  watch<T extends KubeObject>(
+    resource: Resource<T>,
+    from: WatchFrom,
+    where?: Selector,
+    options?: CallOptions,
+  ): AsyncIterable<WatchEvent<T>>;
+}
+
+/** A request outside the verbs, such as `/version`, `/apis`, or a subresource. */
+export interface RawRequest {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Absolute path on the server, with the query. */
+  readonly path: string;
+  readonly body?: unknown;
+  readonly contentType?: string;
+}
+
+/** A client of one API server with its connections. Disposing ends watches and calls and closes every socket. */
+export interface KubeClient extends Client, Observer, AsyncDisposable {
+  /** The answer's JSON, or its text where it is not JSON (`/readyz`). */
+  raw(request: RawRequest, options?: CallOptions): Promise<unknown>;
 }

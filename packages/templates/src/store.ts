@@ -31,10 +31,12 @@ export interface TemplateWish {
   readonly placement: Placement;
   /** undefined: taken from the disks of the template that is replaced, else ''. */
   readonly diskProvisioning?: string;
+  /** Bare name or path of the template that this one replaces; only its disks are read, see {@link TemplateWish.diskProvisioning}. */
+  readonly replaces?: string;
   /** Names a tag that must exist: the installer's tag is named after the infrastructure. */
   readonly tagName: string;
   readonly tagIds: readonly string[];
-  /** Identity of the Lease holder that acts: recorded in the mark. */
+  /** Identity of the Lease holder that acts, unique per process: recorded in the mark. */
   readonly holder: string;
 }
 
@@ -77,6 +79,9 @@ export interface CollectedTemplate {
   readonly reason: string;
 }
 
+/** Whether a recorded holder still leads; undefined where nobody can tell. */
+export type HolderIsLive = (holder: string) => boolean | undefined;
+
 /** Options of the store's calls. */
 export interface StoreOptions {
   readonly signal?: AbortSignal;
@@ -88,14 +93,15 @@ export interface TemplateStore extends AsyncDisposable {
   inspect(placement: Placement, reference: string, options?: StoreOptions): Promise<TemplateState>;
   /**
    * Observe, decide, act until the wish is met; safe to call again after any crash and from two processes.
-   * `announce` is awaited before an import starts. `holderIsLive` tells whether a recorded holder still leads.
+   * `announce` is awaited before an import starts. `holderIsLive` tells whether a recorded holder still leads; undefined (nobody knows)
+   * leaves it to the age of the import. While another live holder imports the same wish, it waits, then fails with a retriable `UPLOAD_IN_PROGRESS`.
    */
   publish(
     wish: TemplateWish,
     options: StoreOptions & {
       readonly announce?: (operation: TemplateOperation) => Promise<void>;
       readonly onProgress?: (progress: TemplateProgress) => void;
-      readonly holderIsLive: (holder: string) => boolean;
+      readonly holderIsLive: HolderIsLive;
     },
   ): Promise<PublishedTemplate>;
   /**
@@ -107,8 +113,11 @@ export interface TemplateStore extends AsyncDisposable {
     cluster: string,
     options: StoreOptions & {
       readonly referenced: (name: string) => string | undefined | 'unknown';
-      readonly holderIsLive: (holder: string) => boolean;
+      readonly holderIsLive: HolderIsLive;
+      /** How many of the newest templates that nobody uses stay as a way back; default 1. */
       readonly keep?: number;
+      /** Milliseconds for which a new template stays although nothing refers to it yet; default 10 minutes. */
+      readonly graceMs?: number;
     },
   ): Promise<readonly CollectedTemplate[]>;
 }

@@ -1,0 +1,151 @@
+// Generated from bootimages.drydock.dev v1alpha1 by `npm run generate`. Do not edit.
+import type { ObjectMeta, Resource } from './meta.ts';
+
+/**
+ * The boot image of one machine set: which image new machines start from, which one they should start from, what is
+ * being done about it, and why nothing is done when nothing is done. It lives in the namespace of the machine set.
+ */
+export interface BootImage {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: ObjectMeta;
+  /** Which machine set this object speaks of. Written once, by the controller. */
+  readonly spec?: BootImageSpec;
+  /**
+   * What was observed and done. Strings with documented values are free strings, and lists are maps or sets, so that
+   * an older schema never refuses what a newer controller wrote.
+   */
+  readonly status?: BootImageStatus;
+}
+
+/** Which machine set this object speaks of. Written once, by the controller. */
+export interface BootImageSpec {
+  /** The machine set, in the namespace of this object. */
+  readonly machineSet?: BootImageSpecMachineSet;
+}
+
+/** The machine set, in the namespace of this object. */
+export interface BootImageSpecMachineSet {
+  /** API group of the set, for example machine.openshift.io. */
+  readonly apiGroup?: string;
+  /** Kind of the set, for example MachineSet or ControlPlaneMachineSet. */
+  readonly kind?: string;
+  /** Name of the set. */
+  readonly name?: string;
+}
+
+/**
+ * What was observed and done. Strings with documented values are free strings, and lists are maps or sets, so that an
+ * older schema never refuses what a newer controller wrote.
+ */
+export interface BootImageStatus {
+  /** The metadata.generation that this status was computed from. */
+  readonly observedGeneration?: number;
+  /** Platform in lower case, for example vsphere, aws, azure, gcp. */
+  readonly platform?: string;
+  /**
+   * The set as people write it: a short kind, a slash and the name, for example ms/worker-a, cpms/cluster or
+   * md/worker-b (CAPI).
+   */
+  readonly set?: string;
+  /** The release, or the image where no release is known, that new machines start from now. */
+  readonly current?: string;
+  /** The release that the cluster asks for; absent where nothing is asked for. */
+  readonly target?: string;
+  /**
+   * One word of nine. Pending: seen, not yet looked at. Downloading: the image is fetched and verified. Uploading: it
+   * is written to the platform. Publishing: it is being made a template. Switching: the set is being pointed at it.
+   * Current: new machines start from the target. Skipped: left alone on purpose. Blocked: waits for a person or for
+   * the cluster. Failed: an attempt failed and will be repeated.
+   */
+  readonly phase?: string;
+  /**
+   * One cell of a table: share, rate and remaining time while bytes move (41% 0.9GB/s 38s), the reason in words when
+   * the phase is Skipped, Blocked or Failed, else a dash.
+   */
+  readonly progress?: string;
+  /** The numbers behind progress, while bytes move. */
+  readonly progressDetail?: BootImageStatusProgressDetail;
+  /** When the phase was entered. */
+  readonly since?: string;
+  /** The release that a revert would go back to; absent where there is no way back. */
+  readonly revertTo?: string;
+  /** Why the phase is what it is, as one CamelCase word. */
+  readonly reason?: string;
+  /** The same in a sentence that names the object concerned. */
+  readonly message?: string;
+  /** What a person can do next, as a sentence or a command; absent where there is nothing to do. */
+  readonly nextStep?: string;
+  /**
+   * The import that was about to start when this was written. It is written before the first byte, and stays until its
+   * outcome was observed.
+   */
+  readonly operation?: BootImageStatusOperation;
+  /** The template that the set's new machines are cloned from, on platforms that have templates. */
+  readonly template?: BootImageStatusTemplate;
+  /** Conditions by type, for example Ready, UpToDate, Progressing and Blocked. */
+  readonly conditions?: readonly BootImageStatusCondition[];
+}
+
+/** The numbers behind progress, while bytes move. */
+export interface BootImageStatusProgressDetail {
+  /** Bytes done. */
+  readonly bytes?: number;
+  /** Bytes in all; absent while unknown. */
+  readonly total?: number;
+  /** Bytes per second over the last seconds. */
+  readonly rate?: number;
+  /** Seconds that remain at this rate. */
+  readonly etaSeconds?: number;
+}
+
+/**
+ * The import that was about to start when this was written. It is written before the first byte, and stays until its
+ * outcome was observed.
+ */
+export interface BootImageStatusOperation {
+  /** Identifier of the operation, also part of the object's name. */
+  readonly id?: string;
+  /** The unique name under which the object is made. */
+  readonly name?: string;
+  /** Identity of the Lease holder that started it. */
+  readonly holder?: string;
+  /** The UUID chosen for the virtual machine that is imported. */
+  readonly instanceUuid?: string;
+  /** When it was announced. */
+  readonly startedAt?: string;
+}
+
+/** The template that the set's new machines are cloned from, on platforms that have templates. */
+export interface BootImageStatusTemplate {
+  /** Host name of the vCenter. */
+  readonly server?: string;
+  /** Name of the template. */
+  readonly name?: string;
+  /** Release of the image in it. */
+  readonly release?: string;
+}
+
+export interface BootImageStatusCondition {
+  /** Name of the condition, CamelCase. */
+  readonly type: string;
+  /** True, False or Unknown. */
+  readonly status?: string;
+  /** One CamelCase word. */
+  readonly reason?: string;
+  /** A sentence for people. */
+  readonly message?: string;
+  /** The metadata.generation that the condition was computed from. */
+  readonly observedGeneration?: number;
+  /** When status last changed. */
+  readonly lastTransitionTime?: string;
+}
+
+/** The kind BootImage of drydock.dev/v1alpha1. */
+export const BootImage: Resource<BootImage> = {
+  group: 'drydock.dev',
+  version: 'v1alpha1',
+  kind: 'BootImage',
+  plural: 'bootimages',
+  scope: 'Namespaced',
+};

@@ -1,0 +1,6 @@
+export * from './bootimage.gen.ts';
+export * from './config.ts';
+export * from './core.ts';
+export type { Condition, KubeObject, LabelSelector, ObjectMeta, OwnerReference, Resource } from './meta.ts';
+export * from './openshift.ts';
+export * from './phases.ts';

@@ -1,0 +1,108 @@
+import { type Counter, type Counters, countedKinds, finished } from './counters.ts';
+
+/** One entry of `MachineConfiguration.status.conditions`. */
+export interface ConditionLike {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly lastTransitionTime?: string;
+}
+
+/** What a pass found out, in the form from which both conditions are computed. */
+export interface PassSummary {
+  readonly counters: Counters;
+  /** Error texts of all kinds together, in order (one Degraded for everything: no kind masks another, BI-G1). */
+  readonly errors: readonly string[];
+  /** Event name that caused the pass: the `reason` of both conditions. */
+  readonly reason: string;
+}
+
+/** Condition types. */
+export const progressingType = 'BootImageUpdateProgressing';
+/** Condition types. */
+export const degradedType = 'BootImageUpdateDegraded';
+
+/** Both conditions as they stand before the first pass; the missing word in Degraded's last part is upstream's (§2.6). */
+export function defaultConditions(now: Date): readonly ConditionLike[] {
+  const at = { reason: 'NA', lastTransitionTime: rfc3339(now) };
+  return [
+    {
+      type: progressingType,
+      status: 'False',
+      message: countedKinds.map((kind) => `Reconciled 0 of 0 ${kind}`).join(' | '),
+      ...at,
+    },
+    {
+      type: degradedType,
+      status: 'False',
+      message:
+        '0 Degraded MAPI MachineSets | 0 Degraded ControlPlaneMachineSets | 0 Degraded CAPI MachineSets | 0 CAPI MachineDeployments',
+      ...at,
+    },
+  ];
+}
+
+/** Message and status of Progressing. */
+export function progressing(summary: PassSummary): ConditionLike {
+  const kinds = countedKinds.map((kind) => ({ kind, counter: summary.counters[kind] }));
+  return {
+    type: progressingType,
+    status: kinds.every(({ counter }) => finished(counter)) ? 'False' : 'True',
+    reason: summary.reason,
+    message: kinds.map(({ kind, counter }) => reconciledText(kind, counter)).join(' | '),
+  };
+}
+
+/** Message and status of Degraded. */
+export function degraded(summary: PassSummary): ConditionLike {
+  const counts = countedKinds.map((kind) => `${summary.counters[kind].errored} Degraded ${kind}`).join(' | ');
+  const errors = aggregate(summary.errors);
+  return {
+    type: degradedType,
+    status: errors === undefined ? 'False' : 'True',
+    reason: summary.reason,
+    message: errors === undefined ? counts : `${counts} | Error(s): ${errors}`,
+  };
+}
+
+/** One text of many: a single error is its own text, distinct ones stand in brackets, duplicates collapse. */
+export function aggregate(errors: readonly string[]): string | undefined {
+  const distinct = [...new Set(errors)];
+  return distinct.length > 1 ? `[${distinct.join(', ')}]` : distinct[0];
+}
+
+/**
+ * The list with the given conditions put in. `lastTransitionTime` moves only when a condition's status changes (the API
+ * convention; upstream moves it with every message). Returns the same array when nothing changed, so that no write follows.
+ */
+export function upsertConditions(
+  current: readonly ConditionLike[] | undefined,
+  wanted: readonly ConditionLike[],
+  now: Date,
+): readonly ConditionLike[] {
+  const start = current ?? [];
+  const result = [...start];
+  let changed = false;
+  for (const want of wanted) {
+    const at = result.findIndex((c) => c.type === want.type);
+    const old = result[at];
+    if (old !== undefined && old.status === want.status && old.reason === want.reason && old.message === want.message) continue;
+    const lastTransitionTime = old?.status === want.status ? (old.lastTransitionTime ?? rfc3339(now)) : rfc3339(now);
+    const next = { ...old, ...want, lastTransitionTime };
+    if (old === undefined) result.push(next);
+    else result[at] = next;
+    changed = true;
+  }
+  return changed ? result : start;
+}
+
+/** RFC 3339 with whole seconds, the only precision that `metav1.Time` keeps. */
+export function rfc3339(time: Date): string {
+  return time.toISOString().replace(/\.\d{3}Z$/, 'Z');
+}
+
+function reconciledText(kind: string, counter: Counter): string {
+  const tail = counter.skipped === 0 ? '' : ` (${counter.skipped} skipped)`;
+  return `Reconciled ${counter.reconciled - counter.skipped} of ${counter.total} ${kind}${tail}`;
+}

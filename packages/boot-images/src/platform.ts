@@ -1,0 +1,89 @@
+import type { ConfigMap, Infrastructure, MachineSet, Secret } from '@drydock/api';
+import type { TemplateOperation, TemplateProgress } from '@drydock/templates';
+import type { Skip } from './decide.ts';
+import type { JsonObject, LeafEdit } from './provider-spec.ts';
+import type { Stream } from './stream.ts';
+
+/** Everything that a platform reads to decide about one set. */
+export interface PlatformInput {
+  readonly set: MachineSet;
+  readonly spec: JsonObject;
+  readonly architecture: string;
+  readonly stream: Stream;
+  readonly infrastructure: Infrastructure;
+  /** `ClusterVersion.spec.clusterID`: the owner in marks. */
+  readonly cluster: string;
+  /** Reads one secret of the cluster from what is already known. */
+  readonly secret: (namespace: string, name: string) => Secret | undefined;
+  /** kube-system/cluster-config-v1. */
+  readonly installConfig: ConfigMap | undefined;
+}
+
+/** The image as people name it, before and after. */
+export interface ImageFacts {
+  /** Release, or image name where no release is known, that new machines start from now. */
+  readonly current?: string;
+  /** The same of what the cluster asks for. */
+  readonly target?: string;
+  readonly template?: { readonly server: string; readonly name: string; readonly release?: string };
+}
+
+/** The next step for one set, as its platform sees it. */
+export type PlatformPlan =
+  | ({ readonly kind: 'current' } & ImageFacts)
+  | (Skip & ImageFacts)
+  /** The image exists: only the set has to be pointed at it. */
+  | ({ readonly kind: 'switch'; readonly edits: readonly LeafEdit[]; readonly hotLoopValue: string } & ImageFacts)
+  /** The image has to be made first. */
+  | ({ readonly kind: 'publish'; readonly publication: Publication; readonly hotLoopValue: string } & ImageFacts);
+
+/** An image that has to be made. Publications with one `key` are made one after the other. */
+export interface Publication {
+  readonly key: string;
+  /** Makes the image, idempotently; resolves to the edits that point a set at it. */
+  readonly run: (hooks: PublicationHooks) => Promise<PublishedImage>;
+}
+
+/** What a publication tells while it runs. */
+export interface PublicationHooks {
+  readonly announce: (operation: TemplateOperation) => Promise<void>;
+  readonly onProgress: (progress: TemplateProgress) => void;
+  readonly signal?: AbortSignal;
+}
+
+/** What a publication made. */
+export interface PublishedImage {
+  readonly edits: readonly LeafEdit[];
+  readonly template: { readonly server: string; readonly name: string; readonly release: string };
+  readonly adopted: boolean;
+}
+
+/** One image that was looked at for removal. */
+export interface CollectedImage {
+  readonly name: string;
+  readonly removed: boolean;
+  readonly reason: string;
+}
+
+/**
+ * One cloud or hypervisor. vSphere makes its images; GCP, AWS and Azure find theirs in the stream or by a query, and need only
+ * `plan` with `switch`. `plan` reads and never writes. It throws for what must be reported as an error.
+ */
+export interface Platform {
+  /** `Infrastructure.status.platformStatus.type`. */
+  readonly type: string;
+  /** Lower-case name for `BootImage.status.platform`. */
+  readonly name: string;
+  readonly plan: (input: PlatformInput, options?: { readonly signal?: AbortSignal }) => Promise<PlatformPlan>;
+  /**
+   * Removes what nothing needs any more, near the image of the given sets. `referenced` gives who needs a name, undefined
+   * when nobody does, and 'unknown' when that cannot be told, which keeps.
+   */
+  readonly collect?: (
+    inputs: readonly PlatformInput[],
+    options: {
+      readonly referenced: (name: string) => string | undefined | 'unknown';
+      readonly signal?: AbortSignal;
+    },
+  ) => Promise<readonly CollectedImage[]>;
+}

@@ -1,0 +1,256 @@
+import type { Infrastructure, VSphereFailureDomain } from '@drydock/api';
+import type { Placement, TemplateStore, TemplateWish } from '@drydock/templates';
+import { skip } from '../decide.ts';
+import { BootImageError } from '../errors.ts';
+import type { ImageFacts, Platform, PlatformInput, PlatformPlan, Publication } from '../platform.ts';
+import type { LeafEdit } from '../provider-spec.ts';
+import type { DiskArtifact } from '../stream.ts';
+import type { DowngradePolicy } from '../version.ts';
+import { matchFailureDomain, mismatchText, type Workspace, workspaceOf } from './failure-domain.ts';
+import { diskTypeFor } from './install-config.ts';
+import { computedName, isInstallerName, isUuid, leafName } from './names.ts';
+import { type Present, resolveTemplate, type TemplateStep } from './resolve.ts';
+
+/** What the vSphere platform needs. */
+export interface VSphereOptions {
+  readonly store: TemplateStore;
+  /** Identity under which this process leads. */
+  readonly holder: string;
+  /** Whether a holder recorded in a mark still leads. */
+  readonly holderIsLive: (holder: string) => boolean;
+  /** Default 'keep': a template newer than the stream is left alone. */
+  readonly downgrade?: DowngradePolicy;
+  /** How many unreferenced templates of this cluster stay per place as a way back. Default 1. */
+  readonly retain?: number;
+  readonly warn?: (message: string) => void;
+}
+
+/** The secret with `<server>.username` and `<server>.password`. */
+export const credentialsKey = { namespace: 'kube-system', name: 'vsphere-creds' } as const;
+
+interface Site {
+  readonly workspace: Workspace;
+  readonly domain: VSphereFailureDomain;
+  readonly placement: Placement;
+  readonly infrastructureName: string;
+}
+
+/** MachineSets on vSphere: templates published by pointer through the store (boot-images.md §4). */
+export function vspherePlatform(options: VSphereOptions): Platform {
+  const { store } = options;
+
+  async function plan(input: PlatformInput, { signal }: { readonly signal?: AbortSignal } = {}): Promise<PlatformPlan> {
+    if (input.infrastructure.spec?.platformSpec?.vsphere === undefined) {
+      return skip(false, 'NoVSphereSpec', 'no vsphere spec', 'infrastructure/cluster has no spec.platformSpec.vsphere', {
+        nextStep: 'add vcenters and failureDomains to infrastructure/cluster',
+      });
+    }
+    const { release, disk } = artifactOf(input);
+    const reference = text(input.spec['template']);
+    const workspace = workspaceOf(input.spec);
+    if (workspace === undefined) throw incomplete(`machineset ${input.set.metadata.name} has no workspace in its providerSpec`);
+    requireCredentials(input, workspace.server);
+    const domain = matchFailureDomain(workspace, input.infrastructure);
+    if (domain === undefined) {
+      const message = mismatchText(workspace);
+      options.warn?.(`machineset ${input.set.metadata.name}: ${message}`);
+      return {
+        ...skip(true, 'NoFailureDomain', 'no failure domain', message, {
+          nextStep: 'add this workspace to spec.platformSpec.vsphere.failureDomains of infrastructure/cluster',
+        }),
+        target: release,
+      };
+    }
+    const site = siteOf(input.infrastructure, workspace, domain);
+    if (isUuid(reference)) {
+      return {
+        ...skip(true, 'TemplateByUuid', 'template by UUID', `machineset ${input.set.metadata.name} names its template by instance UUID`, {
+          nextStep: 'name the template instead to have it managed',
+        }),
+        target: release,
+      };
+    }
+    const name = computedName(site.infrastructureName, domain.name);
+    const call = signal === undefined ? {} : { signal };
+    const absent = { kind: 'absent' } as const;
+    const referenced = reference === '' ? absent : await store.inspect(site.placement, reference, call);
+    const computed = referenced.kind === 'present' ? absent : await store.inspect(site.placement, name, call);
+    const step = resolveTemplate({
+      set: input.set.metadata.name,
+      reference,
+      referenced,
+      computed,
+      computedName: name,
+      installerName: isInstallerName(leafName(reference), site.infrastructureName, domain),
+      release,
+      downgrade: options.downgrade ?? 'keep',
+    });
+    return planOf(step, input, site, reference, name, { release, ...disk });
+  }
+
+  function planOf(
+    step: TemplateStep,
+    input: PlatformInput,
+    site: Site,
+    reference: string,
+    name: string,
+    image: { readonly release: string } & DiskArtifact,
+  ): PlatformPlan {
+    const facts = imageFacts(step.existing, site, image.release);
+    switch (step.kind) {
+      case 'current':
+        return { kind: 'current', ...facts };
+      case 'skip': {
+        const { existing: _, ...rest } = step;
+        return { ...rest, ...facts };
+      }
+      case 'point':
+        return { kind: 'switch', edits: [edit(input, reference, step.to)], hotLoopValue: image.release, ...facts };
+      case 'publish': {
+        const wish: TemplateWish = {
+          cluster: input.cluster,
+          base: name,
+          image,
+          placement: site.placement,
+          ...(step.existing === undefined ? { diskProvisioning: diskTypeFor(name, input.installConfig) } : {}),
+          tagName: site.infrastructureName,
+          tagIds: strings(input.spec['tagIDs']),
+          holder: options.holder,
+        };
+        return { kind: 'publish', publication: publication(wish, input, reference), hotLoopValue: image.release, ...facts };
+      }
+    }
+  }
+
+  function publication(wish: TemplateWish, input: PlatformInput, reference: string): Publication {
+    const { server, datacenter, folder } = wish.placement;
+    return {
+      key: [server, datacenter, folder, wish.base].join('|'),
+      run: async ({ announce, onProgress, signal }) => {
+        const published = await store.publish(wish, {
+          announce,
+          onProgress,
+          holderIsLive: options.holderIsLive,
+          ...(signal === undefined ? {} : { signal }),
+        });
+        return {
+          edits: [edit(input, reference, published.name)],
+          template: { server, name: published.name, release: published.release },
+          adopted: published.adopted,
+        };
+      },
+    };
+  }
+
+  return {
+    type: 'VSphere',
+    name: 'vsphere',
+    plan,
+    collect: async (inputs, { referenced, signal }) => {
+      const places = new Map<string, { readonly placement: Placement; readonly cluster: string }>();
+      for (const input of inputs) {
+        const workspace = workspaceOf(input.spec);
+        const domain = workspace && matchFailureDomain(workspace, input.infrastructure);
+        if (workspace === undefined || domain === undefined) continue;
+        const { placement } = siteOf(input.infrastructure, workspace, domain);
+        places.set([placement.server, placement.datacenter, placement.folder].join('|'), { placement, cluster: input.cluster });
+      }
+      const collected = [];
+      for (const { placement, cluster } of places.values()) {
+        collected.push(
+          ...(await store.collect(placement, cluster, {
+            referenced,
+            holderIsLive: options.holderIsLive,
+            keep: options.retain ?? 1,
+            ...(signal === undefined ? {} : { signal }),
+          })),
+        );
+      }
+      return collected;
+    },
+  };
+}
+
+function artifactOf(input: PlatformInput): { readonly release: string; readonly disk: DiskArtifact } {
+  const { stream, architecture } = input;
+  const prefix = `${stream.name}/${architecture}`;
+  const nextStep = 'use a stream with a vmware OVA for this architecture (x86_64 only), or opt the set out';
+  const release = stream.release(architecture, 'vmware');
+  if (release === undefined) {
+    throw new BootImageError('StreamInvalid', `${prefix}: artifact 'vmware' not found`, { retriable: false, nextStep });
+  }
+  const disk = stream.disk(architecture, 'vmware', 'ova');
+  if (disk === undefined) {
+    throw new BootImageError('StreamInvalid', `${prefix}: artifact 'vmware' has no ova disk`, { retriable: false, nextStep });
+  }
+  return { release, disk };
+}
+
+function requireCredentials(input: PlatformInput, server: string): void {
+  const secret = input.secret(credentialsKey.namespace, credentialsKey.name);
+  const missing = ['username', 'password'].map((part) => `${server}.${part}`).find((key) => !secret?.data?.[key]);
+  if (secret !== undefined && missing === undefined) return;
+  throw new BootImageError(
+    'CredentialsMissing',
+    secret === undefined
+      ? 'failed to fetch vsphere-creds Secret during machineset sync: secrets "vsphere-creds" not found'
+      : `vsphere-creds Secret has no key ${missing}`,
+    { nextStep: `put ${server}.username and ${server}.password into secret kube-system/vsphere-creds` },
+  );
+}
+
+function siteOf(infrastructure: Infrastructure, workspace: Workspace, domain: VSphereFailureDomain): Site {
+  const infrastructureName = infrastructure.status?.infrastructureName;
+  if (!infrastructureName) throw incomplete('infrastructure/cluster has no status.infrastructureName');
+  const networks = domain.topology.networks ?? [];
+  if (networks.length === 0) throw incomplete(`failure domain ${domain.name} names no network`);
+  return {
+    workspace,
+    domain,
+    infrastructureName,
+    placement: {
+      server: workspace.server,
+      datacenter: workspace.datacenter,
+      failureDomain: domain.name,
+      // An empty folder is the datacenter's own vm folder, as machine-api has it.
+      folder: workspace.folder === '' ? `/${workspace.datacenter.replace(/^\//, '')}/vm` : workspace.folder,
+      datastore: workspace.datastore,
+      resourcePool: workspace.resourcePool,
+      computeCluster: domain.topology.computeCluster,
+      networks,
+    },
+  };
+}
+
+function incomplete(message: string): BootImageError {
+  return new BootImageError('WorkspaceIncomplete', message, {
+    retriable: false,
+    nextStep: 'complete the providerSpec of the set or infrastructure/cluster',
+  });
+}
+
+function imageFacts(existing: Present | undefined, site: Site, target: string): ImageFacts {
+  if (existing === undefined) return { target };
+  const release = existing.version;
+  return {
+    target,
+    ...(release === undefined ? {} : { current: release }),
+    template: {
+      server: site.placement.server,
+      name: existing.name,
+      ...(release === undefined ? {} : { release }),
+    },
+  };
+}
+
+function edit(input: PlatformInput, from: string, to: string): LeafEdit {
+  return { path: ['template'], from: Object.hasOwn(input.spec, 'template') ? from : undefined, to };
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function strings(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : [];
+}

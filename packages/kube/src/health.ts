@@ -1,0 +1,119 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { Registry } from 'prom-client';
+
+/** Undefined when all is well, else what is wrong, in words. Must not wait. */
+export type HealthCheck = () => string | undefined;
+
+/** What the server serves. */
+export interface HealthOptions {
+  /** 0 chooses a free port. */
+  readonly port: number;
+  /** All interfaces when absent, as probes come from outside. */
+  readonly host?: string;
+  /** /healthz and /livez: whether the process must be restarted. */
+  readonly live?: Readonly<Record<string, HealthCheck>>;
+  /** /readyz: whether caches are synced and sessions stand. Not whether this replica leads: followers are ready. */
+  readonly ready?: Readonly<Record<string, HealthCheck>>;
+  /** /metrics; absent: 404. */
+  readonly registry?: Registry;
+}
+
+/** A running server. */
+export interface HealthServer extends AsyncDisposable {
+  readonly port: number;
+}
+
+/**
+ * Serves `/healthz`, `/livez` (the same), `/readyz`, each with `?verbose` and `/<check>`, and `/metrics`. 200 and `ok`, or 500 with one line
+ * per check. Rejects when the port cannot be listened on.
+ */
+export async function serveHealth(options: HealthOptions): Promise<HealthServer> {
+  const live = { ping: () => undefined, ...options.live };
+  const ready = { ping: () => undefined, ...options.ready };
+  const groups: Readonly<Record<string, Readonly<Record<string, HealthCheck>>>> = {
+    healthz: live,
+    livez: live,
+    readyz: ready,
+  };
+
+  const server = createServer((request, response) => {
+    answer(request, response).catch((error: unknown) => {
+      if (!response.headersSent) response.writeHead(500, PLAIN);
+      response.end(`${error instanceof Error ? error.message : String(error)}\n`);
+    });
+  });
+
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const url = new URL(request.url ?? '/', 'http://localhost');
+    if (request.method !== 'GET' && request.method !== 'HEAD') return send(response, 405, 'only GET\n');
+    if (url.pathname === '/metrics' && options.registry !== undefined) {
+      const text = await options.registry.metrics();
+      response.writeHead(200, { 'content-type': options.registry.contentType });
+      response.end(text);
+      return;
+    }
+    const [group = '', name] = url.pathname.slice(1).split('/');
+    const checks = Object.hasOwn(groups, group) ? groups[group] : undefined;
+    if (checks === undefined) return send(response, 404, 'not found\n');
+    if (name !== undefined && name !== '') {
+      const check = Object.hasOwn(checks, name) ? checks[name] : undefined;
+      return check === undefined ? send(response, 404, 'not found\n') : report(response, name, { [name]: check }, url);
+    }
+    report(response, group, checks, url);
+  };
+
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once('error', reject);
+  server.listen(options.port, options.host, () => resolve());
+  await promise;
+  return {
+    port: (server.address() as AddressInfo).port,
+    [Symbol.asyncDispose]: async () => {
+      const closed = new Promise<void>((done) => server.close(() => done()));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** A live check that fails while the event loop was blocked longer than `limit` ms (10,000 when absent) since it was last asked. */
+export function eventLoopCheck(limit = 10_000): { readonly check: HealthCheck } & Disposable {
+  const delay = monitorEventLoopDelay({ resolution: 100 });
+  delay.enable();
+  return {
+    check: () => {
+      const worst = delay.max / 1e6;
+      delay.reset();
+      return worst > limit ? `the event loop was blocked for ${Math.round(worst)} ms` : undefined;
+    },
+    [Symbol.dispose]: () => {
+      delay.disable();
+    },
+  };
+}
+
+const PLAIN = { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' };
+
+function report(
+  response: ServerResponse,
+  title: string,
+  checks: Readonly<Record<string, HealthCheck>>,
+  url: URL,
+): void {
+  const lines: string[] = [];
+  let failed = false;
+  for (const [name, check] of Object.entries(checks)) {
+    const wrong = check();
+    failed ||= wrong !== undefined;
+    lines.push(wrong === undefined ? `[+]${name} ok` : `[-]${name} failed: ${wrong}`);
+  }
+  const text = `${lines.join('\n')}\n${title} check ${failed ? 'failed' : 'passed'}\n`;
+  send(response, failed ? 500 : 200, failed || url.searchParams.has('verbose') ? text : 'ok');
+}
+
+function send(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, PLAIN);
+  response.end(text);
+}

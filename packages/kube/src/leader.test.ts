@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Lease } from '@drydock/api';
+import pino from 'pino';
+import type { Client } from './client.ts';
+import { ApiError, type ApiErrorCode } from './errors.ts';
+import { type Leader, leaderElection } from './leader.ts';
+import { settle, type VirtualClock, virtualClock } from './testing/clock.ts';
+
+const log = pino({ level: 'silent' });
+
+function failure(code: ApiErrorCode): ApiError {
+  return new ApiError({ code, action: 'lease', said: code });
+}
+
+/** One Lease with the server's rules: unique names, and resourceVersion as guard. */
+class LeaseStore {
+  lease: Lease | undefined;
+  /** Whether calls of a contestant fail. */
+  readonly cut: Set<string> = new Set();
+  writes = 0;
+
+  client(who: string): Client {
+    const check = (): void => {
+      if (this.cut.has(who)) throw failure('Connection');
+    };
+    const store = (lease: Lease): Lease => {
+      this.writes++;
+      this.lease = { ...lease, metadata: { ...lease.metadata, resourceVersion: String(this.writes) } };
+      return this.lease;
+    };
+    const client = {
+      get: async () => {
+        check();
+        if (this.lease === undefined) throw failure('NotFound');
+        return this.lease;
+      },
+      create: async (_: unknown, lease: Lease) => {
+        check();
+        if (this.lease !== undefined) throw failure('AlreadyExists');
+        return store(lease);
+      },
+      replace: async (_: unknown, lease: Lease) => {
+        check();
+        if (this.lease === undefined) throw failure('NotFound');
+        if (this.lease.metadata.resourceVersion !== lease.metadata.resourceVersion) throw failure('Conflict');
+        return store(lease);
+      },
+    };
+    return client as unknown as Client;
+  }
+
+  get holder(): string | undefined {
+    return this.lease?.spec?.holderIdentity;
+  }
+}
+
+interface Contestant {
+  readonly leader: Leader;
+  readonly stop: AbortController;
+  readonly done: Promise<string>;
+  readonly acts: () => boolean;
+}
+
+function contest(store: LeaseStore, identity: string, clock: VirtualClock): Contestant {
+  const leader = leaderElection({ client: store.client(identity), namespace: 'ns', name: 'lease', identity, log, clock });
+  const stop = new AbortController();
+  let acting = false;
+  const lead = async (held: AbortSignal): Promise<void> => {
+    acting = true;
+    const either = AbortSignal.any([held, stop.signal]);
+    if (!either.aborted) await new Promise<void>((resolve) => either.addEventListener('abort', () => resolve(), { once: true }));
+    acting = false;
+  };
+  const done = leader.run(lead, stop.signal).then(
+    () => 'stopped',
+    (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : String(error)),
+  );
+  return { leader, stop, done, acts: () => acting };
+}
+
+test('one of two leads, renews, and on stop hands over at once with an empty holder', async () => {
+  const store = new LeaseStore();
+  const clock = virtualClock();
+  const a = contest(store, 'a', clock);
+  await settle();
+  const b = contest(store, 'b', clock);
+  await clock.advance(60_000);
+  assert.equal(store.holder, 'a');
+  assert.deepEqual([a.leader.leading, b.leader.leading], [true, false]);
+  assert.ok(store.writes > 25, `renewed every two seconds, saw ${store.writes}`);
+  assert.match(store.lease?.spec?.renewTime ?? '', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
+  a.leader.assertHeld();
+  assert.throws(() => b.leader.assertHeld(), { code: 'LeaseNotHeld' });
+  assert.deepEqual([a.leader.holderIsLive('a'), a.leader.holderIsLive('b')], [true, false]);
+  assert.deepEqual([b.leader.holderIsLive('a'), b.leader.holderIsLive('gone')], [true, false]);
+
+  a.stop.abort();
+  assert.equal(await a.done, 'stopped');
+  assert.deepEqual([store.holder, store.lease?.spec?.leaseDurationSeconds], ['', 1]);
+  await clock.advance(3_000);
+  assert.equal(store.holder, 'b');
+  assert.equal(store.lease?.spec?.leaseTransitions, 1);
+  b.stop.abort();
+  await b.done;
+  assert.equal(clock.sleeping, 0);
+});
+
+test('before anything was seen every holder counts as live', () => {
+  const clock = virtualClock();
+  const leader = leaderElection({ client: new LeaseStore().client('a'), namespace: 'ns', name: 'lease', log, clock });
+  assert.equal(leader.holderIsLive('whoever'), true);
+});
+
+test('wall clocks that are hours apart steal nothing', async () => {
+  const store = new LeaseStore();
+  const slow = virtualClock(Date.UTC(2026, 0, 1, 0));
+  const fast = virtualClock(Date.UTC(2026, 0, 1, 9));
+  const a = contest(store, 'a', slow);
+  await settle();
+  const b = contest(store, 'b', fast);
+  for (let ms = 0; ms < 60_000; ms += 500) {
+    await slow.advance(500);
+    await fast.advance(500);
+    assert.ok(!b.acts());
+  }
+  assert.equal(store.holder, 'a');
+  for (const one of [a, b]) one.stop.abort();
+  await Promise.all([a.done, b.done]);
+});
+
+test('a cut-off leader stops acting before another one starts', async () => {
+  const store = new LeaseStore();
+  const clock = virtualClock();
+  const a = contest(store, 'a', clock);
+  await settle();
+  const b = contest(store, 'b', clock);
+  await clock.advance(20_000);
+  store.cut.add('a');
+  let gap = 0;
+  for (let ms = 0; ms < 30_000 && !b.acts(); ms += 100) {
+    await clock.advance(100);
+    assert.ok(!(a.acts() && b.acts()), 'two act');
+    if (!a.acts() && !b.acts()) gap += 100;
+  }
+  assert.ok(b.acts() && gap > 0);
+  assert.equal(await a.done, 'LeaseLost');
+  b.stop.abort();
+  await b.done;
+});
+
+test('a paused leader is fenced by its own clock when it wakes, and cannot write over its successor', async () => {
+  const store = new LeaseStore();
+  const paused = virtualClock();
+  const clock = virtualClock();
+  const a = contest(store, 'a', paused);
+  await settle();
+  const b = contest(store, 'b', clock);
+  await clock.advance(40_000);
+  assert.ok(b.acts(), 'the lease expired');
+  assert.ok(a.acts(), 'it has not noticed: that is the danger');
+  paused.pause(40_000);
+  assert.throws(() => a.leader.assertHeld(), { code: 'LeaseNotHeld' });
+  await paused.advance(1);
+  assert.equal(await a.done, 'LeaseLost');
+  assert.equal(store.holder, 'b');
+  b.stop.abort();
+  await b.done;
+});
+
+test('a leader whose clock ran slow learns of its successor from the conflict', async () => {
+  const store = new LeaseStore();
+  const slow = virtualClock();
+  const a = contest(store, 'a', slow);
+  await settle();
+  const spec = { holderIdentity: 'thief', leaseDurationSeconds: 15 };
+  store.lease = { metadata: { name: 'lease', namespace: 'ns', resourceVersion: '999' }, spec };
+  await slow.advance(2_000);
+  assert.equal(await a.done, 'LeaseLost');
+  assert.equal(store.holder, 'thief');
+});
+
+test('work that fails keeps the lease, so that nobody starts beside what may still write', async () => {
+  const store = new LeaseStore();
+  const clock = virtualClock();
+  const leader = leaderElection({ client: store.client('a'), namespace: 'ns', name: 'lease', identity: 'a', log, clock });
+  const lead = (): Promise<void> => Promise.reject(new Error('broken'));
+  await assert.rejects(leader.run(lead, new AbortController().signal), { message: 'broken' });
+  assert.equal(store.holder, 'a');
+});

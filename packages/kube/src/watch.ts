@@ -1,0 +1,105 @@
+import type { Readable } from 'node:stream';
+import type { WatchEvent } from './client.ts';
+import { settled } from './decode.ts';
+import { ApiError, errorOfStatus, type Status } from './errors.ts';
+import type { KubeObject, Resource } from './resource.ts';
+import { connectionError } from './transport-errors.ts';
+
+const NEWLINE = 10;
+
+/**
+ * The lines of a byte stream. Frames on bytes, so that a character cut in two by a chunk boundary stays whole, and joins
+ * buffers only for a line that spans chunks. Throws BrokenStream if the stream ends inside a line.
+ */
+export async function* lines(stream: AsyncIterable<Uint8Array>, action: string): AsyncGenerator<string, void> {
+  let parts: Uint8Array[] = [];
+  for await (const chunk of stream) {
+    let start = 0;
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
+      const piece = chunk.subarray(start, end);
+      const line = parts.length === 0 ? piece : Buffer.concat([...parts, piece]);
+      parts = [];
+      start = end + 1;
+      if (line.length > 0) yield Buffer.from(line.buffer, line.byteOffset, line.length).toString('utf8');
+    }
+    if (start < chunk.length) parts.push(chunk.subarray(start));
+  }
+  if (parts.length > 0) throw broken(action, 'the stream ended in the middle of an event');
+}
+
+function broken(action: string, said: string, cause?: unknown): ApiError {
+  return new ApiError({ code: 'BrokenStream', action, said, cause });
+}
+
+interface RawEvent {
+  readonly type?: unknown;
+  readonly object?: KubeObject & Status;
+}
+
+/** Decodes one line. A line that is not an event breaks the stream: skipping it would lose a change unnoticed. */
+export function decodeEvent<T extends KubeObject>(line: string, resource: Resource<T>, action: string): WatchEvent<T> {
+  let event: RawEvent | null;
+  try {
+    event = JSON.parse(line) as RawEvent | null;
+  } catch {
+    throw broken(action, 'a line of the stream is not JSON');
+  }
+  const object = event?.object;
+  if (typeof object !== 'object' || object === null) throw broken(action, 'a line of the stream is not an event');
+  switch (event?.type) {
+    case 'ADDED':
+    case 'MODIFIED':
+    case 'DELETED':
+      if (typeof object.metadata?.name !== 'string') throw broken(action, 'an event carries no object');
+      return { type: event.type, object: settled(object as unknown as T, resource) };
+    case 'BOOKMARK': {
+      const resourceVersion = object.metadata?.resourceVersion;
+      if (resourceVersion === undefined) throw broken(action, 'a bookmark carries no resourceVersion');
+      return { type: 'BOOKMARK', resourceVersion };
+    }
+    case 'ERROR':
+      throw errorOfStatus(object, 500, { action });
+    default:
+      throw broken(action, 'an event is of unknown type');
+  }
+}
+
+/** What reading one watch needs. */
+export interface ReadWatch<T extends KubeObject> {
+  readonly stream: Readable;
+  readonly resource: Resource<T>;
+  readonly action: string;
+  readonly origin: string;
+  /** Longest life of the watch (ms): a peer that vanished is noticed at the latest now. */
+  readonly deadline: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Yields the events of an open watch. Leaving the loop closes the connection. */
+export async function* readWatch<T extends KubeObject>(watch: ReadWatch<T>): AsyncGenerator<WatchEvent<T>, void> {
+  const { stream, action, signal } = watch;
+  const guard = setTimeout(
+    () => stream.destroy(broken(action, 'the server did not end the watch in time')),
+    watch.deadline,
+  );
+  guard.unref();
+  const source = lines(stream, action);
+  try {
+    for (;;) {
+      let next: IteratorResult<string, void>;
+      try {
+        next = await source.next();
+      } catch (error) {
+        signal?.throwIfAborted();
+        throw error instanceof ApiError ? error : connectionError(error, action, watch.origin);
+      }
+      if (next.done === true) return;
+      yield decodeEvent(next.value, watch.resource, action);
+    }
+  } finally {
+    clearTimeout(guard);
+    // The destroyed stream may report an abort that nobody waits for any more.
+    stream.on('error', () => undefined);
+    stream.destroy();
+  }
+}

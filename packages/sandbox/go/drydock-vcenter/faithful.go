@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// options make the simulator behave as vCenter does where it differs. All are on unless switched off.
+type options struct {
+	// CopyExtraConfigOnClone gives a clone the extraConfig of its source and of the spec, and obeys powerOn.
+	CopyExtraConfigOnClone bool `json:"copyExtraConfigOnClone"`
+	// ReportTemplates tells collectors that config.template changed.
+	ReportTemplates bool `json:"reportTemplates"`
+	// ReportRenames changes and reports config.name and summary.config.name with name.
+	ReportRenames bool `json:"reportRenames"`
+	// DestroyOnAbort destroys the half-made VM and its directory when its lease is aborted.
+	DestroyOnAbort bool `json:"destroyOnAbort"`
+	// DuplicateNames answers a rename onto another object's name with DuplicateName instead of InvalidArgument.
+	DuplicateNames bool `json:"duplicateNames"`
+}
+
+func defaultOptions() options { return options{true, true, true, true, true} }
+
+func (vc *vcenter) chosen() options {
+	vc.mu.Lock()
+	defer vc.mu.Unlock()
+	return vc.options
+}
+
+// before is what must be known before the simulator acts: the VM of a lease that is being aborted.
+func (vc *vcenter) before(r *http.Request, c *call) *types.ManagedObjectReference {
+	if c.method != "HttpNfcLeaseAbort" || c.session == nil || !vc.chosen().DestroyOnAbort {
+		return nil
+	}
+	lease, _ := elementText(c.body, "_this")
+	return vc.leaseEntity(r, lease)
+}
+
+// after completes what the simulator left undone, before the caller hears of it.
+func (vc *vcenter) after(r *http.Request, c *call, lease *types.ManagedObjectReference, out *httptest.ResponseRecorder) {
+	vc.sessions.note(r, c, out)
+	set := vc.chosen()
+	if out.Code != http.StatusOK {
+		return
+	}
+	switch c.method {
+	case "MarkAsTemplate", "MarkAsVirtualMachine":
+		if vm := vc.vm(c.this()); vm != nil && set.ReportTemplates {
+			template := c.method == "MarkAsTemplate"
+			vc.update(vm, types.PropertyChange{Name: "config.template", Val: template},
+				types.PropertyChange{Name: "summary.config.template", Val: template})
+		}
+	case "Rename_Task":
+		vc.afterRename(c, set, out)
+	case "CloneVM_Task":
+		vc.afterClone(c, set, out)
+	case "HttpNfcLeaseAbort":
+		if lease != nil {
+			_ = vc.destroy(*lease)
+		}
+	case "HasPrivilegeOnEntities", "HasPrivilegeOnEntity", "HasUserPrivilegeOnEntities", "FetchUserPrivilegeOnEntities":
+		vc.deny(c, out)
+	}
+}
+
+func (c *call) this() types.ManagedObjectReference {
+	value, kind := elementText(c.body, "_this")
+	return types.ManagedObjectReference{Type: kind, Value: value}
+}
+
+func (vc *vcenter) afterRename(c *call, set options, out *httptest.ResponseRecorder) {
+	info, ok := vc.taskOf(out)
+	if !ok {
+		return
+	}
+	name, _ := elementText(c.body, "newName")
+	if info.State == types.TaskInfoStateError {
+		if set.DuplicateNames {
+			vc.correctRename(c, info.Task, name)
+		}
+		return
+	}
+	if vm := vc.vm(c.this()); vm != nil && set.ReportRenames {
+		vc.update(vm, types.PropertyChange{Name: "config.name", Val: name}, types.PropertyChange{Name: "summary.config.name", Val: name})
+	}
+}
+
+// correctRename turns InvalidArgument(name) into what vCenter says: DuplicateName, or success for the object's own name.
+func (vc *vcenter) correctRename(c *call, ref types.ManagedObjectReference, name string) {
+	task, _ := vc.registry().Get(ref).(*simulator.Task)
+	entity, _ := vc.registry().Get(c.this()).(mo.Entity)
+	if task == nil || entity == nil || vc.parent(entity) == nil {
+		return
+	}
+	folder, ok := vc.parent(entity).(*simulator.Folder)
+	if !ok {
+		return
+	}
+	owner := vc.registry().FindByName(name, folder.ChildEntity)
+	ctx := vc.context()
+	vc.registry().WithLock(ctx, task, func() {
+		switch {
+		case owner == nil:
+		case owner.Reference() == entity.Reference():
+			task.Info.Error = nil
+			ctx.Update(task, []types.PropertyChange{{Name: "info.state", Val: types.TaskInfoStateSuccess}})
+		default:
+			ctx.Update(task, []types.PropertyChange{{Name: "info.error", Val: types.LocalizedMethodFault{
+				Fault:            &types.DuplicateName{Name: name, Object: owner.Reference()},
+				LocalizedMessage: "The name '" + name + "' already exists.",
+			}}})
+		}
+	})
+}
+
+// afterClone gives the clone its source's extraConfig, the spec's on top, and powers it on if asked.
+func (vc *vcenter) afterClone(c *call, set options, out *httptest.ResponseRecorder) {
+	info, ok := vc.taskOf(out)
+	ref, made := info.Result.(types.ManagedObjectReference)
+	request, decoded := decodeCall(c.body).(*types.CloneVM_Task)
+	source, clone := vc.vm(c.this()), vc.vm(ref)
+	if !ok || !made || !decoded || source == nil || clone == nil || !set.CopyExtraConfigOnClone {
+		return
+	}
+	var extra []types.BaseOptionValue
+	if request.Spec.Config != nil {
+		extra = request.Spec.Config.ExtraConfig
+	}
+	vc.inheritExtraConfig(source, clone, extra)
+	if request.Spec.PowerOn {
+		_ = vc.power(ref, true)
+	}
+}
+
+func (vc *vcenter) inheritExtraConfig(source, clone *simulator.VirtualMachine, extra []types.BaseOptionValue) {
+	var inherited []types.BaseOptionValue
+	vc.registry().WithLock(vc.context(), source, func() {
+		inherited = append(inherited, source.Config.ExtraConfig...)
+	})
+	vc.update(clone, types.PropertyChange{Name: "config.extraConfig", Val: mergeOptions(inherited, extra)})
+}
+
+// mergeOptions sets values by key in a copy; an empty value removes the key, as in vCenter.
+func mergeOptions(base, changes []types.BaseOptionValue) []types.BaseOptionValue {
+	out := []types.BaseOptionValue{}
+	set := object.OptionValueList(changes)
+	for _, option := range base {
+		if _, found := set.Get(option.GetOptionValue().Key); !found {
+			value := *option.GetOptionValue()
+			out = append(out, &value)
+		}
+	}
+	for _, option := range changes {
+		if value := *option.GetOptionValue(); value.Value != "" {
+			out = append(out, &value)
+		}
+	}
+	return out
+}
+
+// deny takes the denied privileges out of an answer in which the simulator grants everything.
+func (vc *vcenter) deny(c *call, out *httptest.ResponseRecorder) {
+	vc.mu.Lock()
+	defer vc.mu.Unlock()
+	text := out.Body.String()
+	for name := range vc.denied {
+		id := escape(name)
+		text = strings.ReplaceAll(text, "<privId>"+id+"</privId><isGranted>true</isGranted>", "<privId>"+id+"</privId><isGranted>false</isGranted>")
+		text = strings.ReplaceAll(text, "<privileges>"+id+"</privileges>", "")
+	}
+	if request, ok := decodeCall(c.body).(*types.HasPrivilegeOnEntity); ok {
+		var granted strings.Builder
+		for _, id := range request.PrivId {
+			granted.WriteString("<returnval>" + map[bool]string{true: "false", false: "true"}[vc.denied[id]] + "</returnval>")
+		}
+		first, last := strings.Index(text, "<returnval>"), strings.LastIndex(text, "</returnval>")
+		if first >= 0 && last > first {
+			text = text[:first] + granted.String() + text[last+len("</returnval>"):]
+		}
+	}
+	out.Body.Reset()
+	out.Body.WriteString(text)
+}
+
+// destroy removes a VM and its files without asking the table.
+func (vc *vcenter) destroy(ref types.ManagedObjectReference) error {
+	reply, err := methods.Destroy_Task(context.Background(), vc.client, &types.Destroy_Task{This: ref})
+	if err != nil {
+		return err
+	}
+	return vc.ended(reply.Returnval)
+}

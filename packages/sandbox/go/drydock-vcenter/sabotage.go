@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+
+	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+// power switches a VM, as an administrator would.
+func (vc *vcenter) power(ref types.ManagedObjectReference, on bool) error {
+	if on {
+		reply, err := methods.PowerOnVM_Task(context.Background(), vc.client, &types.PowerOnVM_Task{This: ref})
+		if err != nil {
+			return err
+		}
+		return vc.ended(reply.Returnval)
+	}
+	reply, err := methods.PowerOffVM_Task(context.Background(), vc.client, &types.PowerOffVM_Task{This: ref})
+	if err != nil {
+		return err
+	}
+	return vc.ended(reply.Returnval)
+}
+
+func (vc *vcenter) rename(ref types.ManagedObjectReference, name string) error {
+	reply, err := methods.Rename_Task(context.Background(), vc.client, &types.Rename_Task{This: ref, NewName: name})
+	if err != nil {
+		return err
+	}
+	if err := vc.ended(reply.Returnval); err != nil {
+		return err
+	}
+	if vm := vc.vm(ref); vm != nil && vc.chosen().ReportRenames {
+		vc.update(vm, types.PropertyChange{Name: "config.name", Val: name}, types.PropertyChange{Name: "summary.config.name", Val: name})
+	}
+	return nil
+}
+
+func (vc *vcenter) move(ref, folder types.ManagedObjectReference) error {
+	reply, err := methods.MoveIntoFolder_Task(context.Background(), vc.client, &types.MoveIntoFolder_Task{
+		This: folder, List: []types.ManagedObjectReference{ref},
+	})
+	if err != nil {
+		return err
+	}
+	return vc.ended(reply.Returnval)
+}
+
+// edit is what an administrator may change behind our back, and more: it edits templates too.
+type edit struct {
+	ExtraConfig    map[string]string `json:"extraConfig"`
+	Annotation     *string           `json:"annotation"`
+	InstanceUUID   *string           `json:"instanceUuid"`
+	ProductVersion *string           `json:"productVersion"`
+	Template       *bool             `json:"template"`
+}
+
+func (vc *vcenter) edit(vm *simulator.VirtualMachine, e edit) {
+	var changes []types.PropertyChange
+	set := func(name string, value any) { changes = append(changes, types.PropertyChange{Name: name, Val: value}) }
+	var product types.VAppProductInfo
+	var current []types.BaseOptionValue
+	vc.registry().WithLock(vc.context(), vm, func() {
+		current = append(current, vm.Config.ExtraConfig...)
+		if info := vAppInfo(vm); info != nil && len(info.Product) > 0 {
+			product = info.Product[0]
+		}
+	})
+	if len(e.ExtraConfig) > 0 {
+		set("config.extraConfig", mergeOptions(current, optionValues(e.ExtraConfig)))
+	}
+	if e.Annotation != nil {
+		set("config.annotation", *e.Annotation)
+		set("summary.config.annotation", *e.Annotation)
+	}
+	if e.InstanceUUID != nil {
+		set("config.instanceUuid", *e.InstanceUUID)
+		set("summary.config.instanceUuid", *e.InstanceUUID)
+	}
+	if e.Template != nil {
+		set("config.template", *e.Template)
+		set("summary.config.template", *e.Template)
+	}
+	if e.ProductVersion != nil {
+		if *e.ProductVersion == "" {
+			set("config.vAppConfig", nil)
+		} else {
+			product.Version = *e.ProductVersion
+			set("config.vAppConfig", types.BaseVmConfigInfo(&types.VmConfigInfo{Product: []types.VAppProductInfo{product}}))
+		}
+	}
+	if len(changes) > 0 {
+		vc.update(vm, changes...)
+	}
+}
+
+func vAppInfo(vm *simulator.VirtualMachine) *types.VmConfigInfo {
+	if vm.Config == nil || vm.Config.VAppConfig == nil {
+		return nil
+	}
+	return vm.Config.VAppConfig.GetVmConfigInfo()
+}
+
+func optionValues(values map[string]string) []types.BaseOptionValue {
+	out := []types.BaseOptionValue{}
+	for _, key := range sortedKeys(values) {
+		out = append(out, &types.OptionValue{Key: key, Value: values[key]})
+	}
+	return out
+}
+
+// maintenance puts a host into or out of maintenance mode.
+func (vc *vcenter) maintenance(host types.ManagedObjectReference, on bool) error {
+	var task types.ManagedObjectReference
+	if on {
+		reply, err := methods.EnterMaintenanceMode_Task(context.Background(), vc.client, &types.EnterMaintenanceMode_Task{This: host})
+		if err != nil {
+			return err
+		}
+		task = reply.Returnval
+	} else {
+		reply, err := methods.ExitMaintenanceMode_Task(context.Background(), vc.client, &types.ExitMaintenanceMode_Task{This: host})
+		if err != nil {
+			return err
+		}
+		task = reply.Returnval
+	}
+	return vc.ended(task)
+}
+
+// hostState sets what a host reports of itself; the simulator has no call for it.
+func (vc *vcenter) hostState(ref types.ManagedObjectReference, connection, power string) {
+	host, ok := vc.registry().Get(ref).(*simulator.HostSystem)
+	if !ok {
+		return
+	}
+	var changes []types.PropertyChange
+	if connection != "" {
+		state := types.HostSystemConnectionState(connection)
+		changes = append(changes, types.PropertyChange{Name: "runtime.connectionState", Val: state},
+			types.PropertyChange{Name: "summary.runtime.connectionState", Val: state})
+	}
+	if power != "" {
+		state := types.HostSystemPowerState(power)
+		changes = append(changes, types.PropertyChange{Name: "runtime.powerState", Val: state},
+			types.PropertyChange{Name: "summary.runtime.powerState", Val: state})
+	}
+	vc.registry().AtomicUpdate(vc.context(), host, changes)
+}

@@ -1,0 +1,114 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { request } from 'undici';
+import { type Api, type Credentials, createApi, kubeconfigText } from './api.ts';
+import type { Binaries } from './binaries.ts';
+import { type Authority, newSigningKey, type Subject } from './certificate.ts';
+import { freePorts } from './port.ts';
+import { defineServer, type OwnedServer } from './server-process.ts';
+import type { WorkDirectory } from './workdir.ts';
+
+/** etcd and kube-apiserver, defined but not started. */
+export interface ControlPlane {
+  readonly etcd: OwnedServer;
+  readonly apiserver: OwnedServer;
+  /** As cluster administrator (system:masters). */
+  readonly admin: Credentials;
+  readonly api: Api;
+  /** Writes a kubeconfig for any user and returns its path. */
+  kubeconfigFor(subject: Subject): string;
+}
+
+/** What a control plane is made of. */
+export interface ControlPlaneSpec {
+  readonly directory: WorkDirectory;
+  readonly authority: Authority;
+  readonly binaries: Binaries;
+  /** Put after our own kube-apiserver flags, so that they win. */
+  readonly apiserverFlags: readonly string[];
+}
+
+function etcdFlags(directory: WorkDirectory, client: string, peer: string): readonly string[] {
+  return [
+    '--name=sandbox',
+    `--data-dir=${join(directory.path, 'etcd')}`,
+    `--listen-client-urls=${client}`,
+    `--advertise-client-urls=${client}`,
+    `--listen-peer-urls=${peer}`,
+    `--initial-advertise-peer-urls=${peer}`,
+    `--initial-cluster=sandbox=${peer}`,
+    // Throw-away data: a power cut of the machine is not what the sandbox is for.
+    '--unsafe-no-fsync',
+    '--log-level=warn',
+  ];
+}
+
+function apiserverFlags(spec: ControlPlaneSpec, port: number, etcd: string): readonly string[] {
+  const { directory, authority } = spec;
+  const serving = authority.issueServer(['localhost', '127.0.0.1', 'kubernetes.default.svc']);
+  const signingKey = directory.write('service-account.key', newSigningKey());
+  return [
+    `--etcd-servers=${etcd}`,
+    '--bind-address=127.0.0.1',
+    `--secure-port=${port}`,
+    // Without these two it dies on a machine that has only a loopback interface.
+    '--advertise-address=127.0.0.1',
+    '--endpoint-reconciler-type=none',
+    `--cert-dir=${directory.path}`,
+    `--tls-cert-file=${directory.write('apiserver.crt', serving.certificate)}`,
+    `--tls-private-key-file=${directory.write('apiserver.key', serving.privateKey)}`,
+    `--client-ca-file=${join(directory.path, 'ca.crt')}`,
+    '--authorization-mode=RBAC',
+    '--service-account-issuer=https://kubernetes.default.svc',
+    `--service-account-key-file=${signingKey}`,
+    `--service-account-signing-key-file=${signingKey}`,
+    '--service-cluster-ip-range=10.0.0.0/24',
+    // There is no controller that would create the default service accounts that it waits for.
+    '--disable-admission-plugins=ServiceAccount',
+    // Else SIGTERM takes a minute while one watch is open.
+    '--shutdown-watch-termination-grace-period=1s',
+    ...spec.apiserverFlags,
+  ];
+}
+
+/** Chooses ports, writes keys and certificates, and defines both servers. `ca.crt` must already be in the folder. */
+export async function defineControlPlane(spec: ControlPlaneSpec): Promise<ControlPlane> {
+  const { directory, authority, binaries } = spec;
+  const [clientPort = 0, peerPort = 0, apiPort = 0] = await freePorts(3);
+  const etcdUrl = `http://127.0.0.1:${clientPort}`;
+  const url = `https://127.0.0.1:${apiPort}`;
+  const credentialsFor = (subject: Subject): Credentials => ({
+    url,
+    ca: authority.certificate,
+    ...authority.issueClient(subject),
+  });
+  const admin = credentialsFor({ user: 'sandbox-admin', groups: ['system:masters'] });
+  const api = createApi(admin);
+  mkdirSync(join(directory.path, 'etcd'), { mode: 0o700 });
+  let kubeconfigs = 0;
+  return {
+    admin,
+    api,
+    etcd: defineServer({
+      name: 'etcd',
+      directory,
+      binary: binaries.etcd.binary,
+      args: [...binaries.etcd.prefix, ...etcdFlags(directory, etcdUrl, `http://127.0.0.1:${peerPort}`)],
+      ready: async (_line, signal) => {
+        const answer = await request(`${etcdUrl}/health`, { signal, reset: true });
+        await answer.body.dump();
+        return answer.statusCode === 200;
+      },
+    }),
+    apiserver: defineServer({
+      name: 'kube-apiserver',
+      directory,
+      binary: binaries.apiserver.binary,
+      args: [...binaries.apiserver.prefix, ...apiserverFlags(spec, apiPort, etcdUrl)],
+      ready: async (_line, signal) => (await api.call('GET', '/readyz', { signal })).status === 200,
+      timeoutMs: 120_000,
+    }),
+    kubeconfigFor: (subject) =>
+      directory.write(`kubeconfig-${kubeconfigs++}.yaml`, kubeconfigText(credentialsFor(subject), subject.user)),
+  };
+}

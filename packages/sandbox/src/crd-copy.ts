@@ -1,0 +1,66 @@
+import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import type { CrdSet } from './crd-sets.ts';
+import { SandboxError } from './errors.ts';
+import { goModDownload } from './go-tool.ts';
+import { cacheDirectory, GO_DIRECTORY } from './paths.ts';
+
+interface Pin {
+  readonly module: string;
+  readonly version: string;
+  /** `h1:…` of the module's content. */
+  readonly sum: string;
+}
+
+function readPin(set: CrdSet): Pin {
+  const read = (name: string): string => readFileSync(join(GO_DIRECTORY, set.pin, name), 'utf8');
+  const [module, version] =
+    read('go.mod')
+      .match(/^require (\S+) (\S+)$/m)
+      ?.slice(1) ?? [];
+  const lines = read('go.sum').split('\n');
+  const sum = lines.find((line) => line.startsWith(`${module} ${version} `))?.split(' ')[2];
+  if (module === undefined || version === undefined || sum === undefined) {
+    throw new SandboxError(
+      'BadInput',
+      `go/${set.pin} pins no module: go.mod needs one require line, go.sum its checksum.`,
+    );
+  }
+  return { module, version, sum };
+}
+
+/** Where the set's files are: a new pin is a new folder. */
+export function crdDirectory(set: CrdSet): string {
+  return join(cacheDirectory(), 'crds', `${set.name}@${readPin(set).version}`);
+}
+
+/** Whether all files of the set are there. */
+export function crdsReady(set: CrdSet): boolean {
+  const directory = crdDirectory(set);
+  return set.files.every((file) => existsSync(join(directory, basename(file))));
+}
+
+/** Copies a set's CRDs out of the Go module cache, which downloads and verifies the module where needed. */
+export async function copyCrds(set: CrdSet, log: (line: string) => void, signal?: AbortSignal): Promise<void> {
+  if (crdsReady(set)) return;
+  const pin = readPin(set);
+  const module = `${pin.module}@${pin.version}`;
+  log(`sandbox: taking the ${set.name} CRDs from ${module}`);
+  const { directory, sum } = await goModDownload(join(GO_DIRECTORY, set.pin), module, signal);
+  if (sum !== pin.sum) {
+    throw new SandboxError(
+      'BuildFailed',
+      `${module} has the checksum ${sum}, but go/${set.pin}/go.sum says ${pin.sum}: what was downloaded is not what was pinned. Clear it with "go clean -modcache" and look at GOPROXY.`,
+    );
+  }
+  const target = crdDirectory(set);
+  const unfinished = `${target}.unfinished.${process.pid}`;
+  try {
+    mkdirSync(unfinished, { recursive: true });
+    for (const file of set.files) copyFileSync(join(directory, file), join(unfinished, basename(file)));
+    rmSync(target, { recursive: true, force: true });
+    renameSync(unfinished, target);
+  } finally {
+    rmSync(unfinished, { recursive: true, force: true });
+  }
+}

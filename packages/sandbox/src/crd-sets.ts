@@ -1,0 +1,61 @@
+/** Which CRDs are taken out of a Go module. */
+export interface CrdSet {
+  /** Also the name of the folder they are copied to, and what `startSandbox({ crds })` calls them. */
+  readonly name: string;
+  /** Folder in `go/` whose go.mod pins the version and whose go.sum pins the content. */
+  readonly pin: string;
+  /** Files in the module, relative to its root. */
+  readonly files: readonly string[];
+}
+
+const manifests = (group: string, names: readonly string[]): readonly string[] =>
+  names.map((name) => `${group}/zz_generated.crd-manifests/${name}.crd.yaml`);
+
+const CVO = '0000_00_cluster-version-operator_01_';
+const CONFIG = '0000_10_config-operator_01_';
+const MACHINE_API = '0000_10_machine-api_01_';
+const MCO = '0000_80_machine-config_01_';
+
+// The Default feature set, except machineconfigurations: skew enforcement and control plane machine sets as a
+// resource of managedBootImages exist only in CustomNoUpgrade.
+const generated = (pools: string): readonly string[] => [
+  ...manifests('config/v1', [
+    `${CVO}clusteroperators`,
+    `${CVO}clusterversions-Default`,
+    `${CONFIG}featuregates`,
+    `${CONFIG}infrastructures-Default`,
+  ]),
+  ...manifests('machine/v1', ['0000_10_control-plane-machine-set_01_controlplanemachinesets-Default']),
+  ...manifests('machine/v1beta1', [`${MACHINE_API}machines-Default`, `${MACHINE_API}machinesets-Default`]),
+  ...manifests('machineconfiguration/v1', [`${MCO}${pools}`, `${MCO}machineconfigs`]),
+  ...manifests('operator/v1', [`${MCO}machineconfigurations-CustomNoUpgrade`]),
+];
+
+/** Every set that the build copies. Where each version keeps its manifests differs by release. */
+export const CRD_SETS: readonly CrdSet[] = [
+  { name: 'openshift-4.21', pin: 'crds-4.21', files: generated('machineconfigpools') },
+  { name: 'openshift-4.17', pin: 'crds-4.17', files: generated('machineconfigpools-Default') },
+  {
+    name: 'openshift-4.14',
+    pin: 'crds-4.14',
+    files: [
+      'config/v1/0000_00_cluster-version-operator_01_clusteroperator.crd.yaml',
+      'config/v1/0000_00_cluster-version-operator_01_clusterversion.crd.yaml',
+      'config/v1/0000_10_config-operator_01_featuregate.crd.yaml',
+      'config/v1/0000_10_config-operator_01_infrastructure-Default.crd.yaml',
+      'machine/v1/0000_10_controlplanemachineset.crd.yaml',
+      'machine/v1beta1/0000_10_machine.crd.yaml',
+      'machine/v1beta1/0000_10_machineset.crd.yaml',
+    ],
+  },
+  {
+    name: 'cluster-api',
+    pin: 'crds-cluster-api',
+    files: ['clusters', 'machinedeployments', 'machines', 'machinesets'].map(
+      (plural) => `core/config/crd/bases/cluster.x-k8s.io_${plural}.yaml`,
+    ),
+  },
+];
+
+/** What `crds: ['openshift']` means: the newest release. */
+export const OPENSHIFT = 'openshift-4.21';

@@ -1,0 +1,7 @@
+export type { Credentials } from './api.ts';
+export { type BuildOptions, build, type GoServer } from './build.ts';
+export type { Subject } from './certificate.ts';
+export { SandboxError, type SandboxErrorCode } from './errors.ts';
+export { type Sandbox, type SandboxOptions, startSandbox, type VCenterSandbox } from './sandbox.ts';
+export type { Server } from './server-process.ts';
+export type { VCenterEndpoint, VCenterOptions } from './vcenter.ts';

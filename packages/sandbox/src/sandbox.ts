@@ -1,0 +1,163 @@
+import type { Credentials } from './api.ts';
+import { findBinaries } from './binaries.ts';
+import { build, type GoServer } from './build.ts';
+import { createAuthority, type Subject } from './certificate.ts';
+import { type ControlPlane, defineControlPlane } from './control-plane.ts';
+import { crdSetName, installCrds, type ServedKind, warm } from './crd-install.ts';
+import { SandboxError } from './errors.ts';
+import { guardExit } from './exit-guard.ts';
+import type { OwnedServer, Server } from './server-process.ts';
+import { defineVCenter, type VCenterEndpoint, type VCenterOptions } from './vcenter.ts';
+import { createWorkDirectory, sweep } from './workdir.ts';
+
+/** What `startSandbox` starts. */
+export interface SandboxOptions {
+  /** A simulated vCenter beside the API server; none by default. */
+  readonly vcenter?: boolean | VCenterOptions;
+  /** CRDs to install: `openshift` (the newest set), a set such as `openshift-4.17`, files or folders. */
+  readonly crds?: readonly string[];
+  /** Further kube-apiserver flags; they win over the sandbox's own. */
+  readonly apiserverFlags?: readonly string[];
+  /** Receives the steps of a first build; stderr by default. */
+  readonly log?: (line: string) => void;
+  /** Ends the start, not the running sandbox. */
+  readonly signal?: AbortSignal;
+}
+
+/** A running sandbox. Disposing it ends all servers and removes all files. */
+export interface Sandbox extends AsyncDisposable {
+  /** Kubeconfig of a cluster administrator, with everything embedded. */
+  readonly kubeconfig: string;
+  /** `https://127.0.0.1:<port>`. */
+  readonly server: string;
+  /** A cluster administrator's credentials as PEM texts, for clients that read no kubeconfig. */
+  readonly admin: Credentials;
+  /** PEM file of the one CA behind all servers. */
+  readonly ca: string;
+  /** The temp folder with the servers' logs (`<name>.log`); it goes with the sandbox. */
+  readonly directory: string;
+  readonly etcd: Server;
+  /** Its `start` also warms each installed kind, so that no test meets the first 429. */
+  readonly apiserver: Server;
+  readonly vcenter?: VCenterEndpoint;
+  /** Kubeconfig for another user (CN) with groups (O); RBAC decides what it may. */
+  kubeconfigFor(subject: Subject): string;
+  /** Installs more CRDs, or replaces installed ones. */
+  installCrds(sources: readonly string[], options?: { readonly signal?: AbortSignal }): Promise<void>;
+}
+
+/** A sandbox that has a vCenter. */
+export interface VCenterSandbox extends Sandbox {
+  readonly vcenter: VCenterEndpoint;
+}
+
+const optional = (signal: AbortSignal | undefined): { readonly signal?: AbortSignal } =>
+  signal === undefined ? {} : { signal };
+
+function prepare(options: SandboxOptions, vcenter: boolean): Promise<void> {
+  const servers: GoServer[] = [
+    ...(findBinaries().built ? (['drydock-apiserver'] as const) : []),
+    ...(vcenter ? (['drydock-vcenter'] as const) : []),
+  ];
+  const crds = (options.crds ?? []).map(crdSetName).filter((name) => name !== undefined);
+  const log = options.log === undefined ? {} : { log: options.log };
+  return build({ servers, crds, ...log, ...optional(options.signal) });
+}
+
+function withWarmStart(plane: ControlPlane, kinds: () => readonly ServedKind[]): Server {
+  const { apiserver, api } = plane;
+  const start: Server['start'] = async (options = {}) => {
+    await apiserver.start(options);
+    await warm(api, kinds(), options.signal ?? new AbortController().signal);
+  };
+  return {
+    name: apiserver.name,
+    get pid() {
+      return apiserver.pid;
+    },
+    kill: (signal) => apiserver.kill(signal),
+    start,
+    restart: async (options = {}) => {
+      await apiserver.kill(options.with);
+      await start(options);
+    },
+  };
+}
+
+/**
+ * Starts etcd, kube-apiserver and, if wanted, a simulated vCenter on free loopback ports with a fresh CA, and waits
+ * until each answers. The first call on a machine builds the servers (minutes; it says so); later ones take seconds.
+ *
+ * Files and processes end with the sandbox, with this process, and on SIGINT, SIGTERM and SIGHUP. What a SIGKILL
+ * leaves in the temp folder the next start sweeps.
+ */
+export function startSandbox(
+  options: SandboxOptions & { readonly vcenter: true | VCenterOptions },
+): Promise<VCenterSandbox>;
+export function startSandbox(options?: SandboxOptions): Promise<Sandbox>;
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const wanted = options.vcenter === true ? {} : options.vcenter || undefined;
+  await prepare(options, wanted !== undefined);
+  sweep();
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await launch(options, wanted);
+    } catch (error) {
+      // Most likely somebody took a port between our choice and the server's bind: choose again.
+      if (attempt === 3 || !(error instanceof SandboxError) || error.code !== 'ServerExited') throw error;
+    }
+  }
+}
+
+async function launch(options: SandboxOptions, wanted: VCenterOptions | undefined): Promise<Sandbox> {
+  const directory = createWorkDirectory();
+  const servers: OwnedServer[] = [];
+  const disarm = guardExit(() => {
+    for (const server of servers) server.killNow();
+    directory.remove();
+  });
+  await using starting = new AsyncDisposableStack();
+  starting.defer(disarm);
+  starting.defer(() => directory.remove());
+  starting.defer(async () => {
+    await Promise.all(servers.map((server) => server.kill()));
+  });
+
+  const authority = createAuthority('drydock sandbox');
+  const ca = directory.write('ca.crt', authority.certificate);
+  const plane = await defineControlPlane({
+    directory,
+    authority,
+    binaries: findBinaries(),
+    apiserverFlags: options.apiserverFlags ?? [],
+  });
+  starting.use(plane.api);
+  const simulator = wanted === undefined ? undefined : defineVCenter(directory, authority, ca, wanted);
+  servers.push(plane.apiserver, plane.etcd, ...(simulator === undefined ? [] : [simulator.server]));
+
+  const kinds = new Map<string, ServedKind>();
+  const install = async (sources: readonly string[], signal = new AbortController().signal): Promise<void> => {
+    for (const kind of await installCrds(plane.api, sources, signal)) kinds.set(kind.listPath, kind);
+  };
+  const startPlane = async (): Promise<void> => {
+    await plane.etcd.start(optional(options.signal));
+    await plane.apiserver.start(optional(options.signal));
+    await install(options.crds ?? [], options.signal);
+  };
+  await Promise.all([startPlane(), simulator?.server.start(optional(options.signal))]);
+
+  const running = starting.move();
+  return {
+    kubeconfig: plane.kubeconfigFor({ user: 'sandbox-admin', groups: ['system:masters'] }),
+    server: plane.admin.url,
+    admin: plane.admin,
+    ca,
+    directory: directory.path,
+    etcd: plane.etcd,
+    apiserver: withWarmStart(plane, () => [...kinds.values()]),
+    ...(simulator === undefined ? {} : { vcenter: simulator.endpoint() }),
+    kubeconfigFor: (subject) => plane.kubeconfigFor(subject),
+    installCrds: (sources, { signal } = {}) => install(sources, signal),
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}

@@ -1,0 +1,81 @@
+import { binaryPath } from './build.ts';
+import type { Authority } from './certificate.ts';
+import { defineServer, type OwnedServer } from './server-process.ts';
+import type { WorkDirectory } from './workdir.ts';
+
+/** What the simulated vCenter is like. */
+export interface VCenterOptions {
+  /** `administrator@vsphere.local` by default. */
+  readonly user?: string;
+  /** Random by default. */
+  readonly password?: string;
+  /** File with the inventory to build; the simulator's own model by default. */
+  readonly model?: string;
+}
+
+/** How to reach the simulated vCenter. */
+export interface VCenterEndpoint {
+  /** `https://127.0.0.1:<port>/sdk`. */
+  readonly url: string;
+  readonly user: string;
+  readonly password: string;
+  /** PEM file of the CA that signed the server's certificate. */
+  readonly ca: string;
+  /** Base URL of the fault switchboard (HTTP, loopback). */
+  readonly switchboard: string;
+}
+
+/** The simulator, defined but not started; `endpoint` is known once it runs. */
+export interface VCenterProcess {
+  readonly server: OwnedServer;
+  endpoint(): VCenterEndpoint;
+}
+
+interface Addresses {
+  readonly url: string;
+  readonly switchboard: string;
+}
+
+function addresses(line: string): Addresses {
+  const { url, switchboard } = JSON.parse(line) as Partial<Addresses>;
+  if (url === undefined || switchboard === undefined)
+    throw new TypeError(`drydock-vcenter printed no addresses: ${line}`);
+  return { url, switchboard };
+}
+
+/** Writes the server's certificate and defines the simulator. `ca.crt` must already be in the folder. */
+export function defineVCenter(
+  directory: WorkDirectory,
+  authority: Authority,
+  ca: string,
+  options: VCenterOptions,
+): VCenterProcess {
+  const user = options.user ?? 'administrator@vsphere.local';
+  const password = options.password ?? crypto.randomUUID();
+  const serving = authority.issueServer(['localhost', '127.0.0.1']);
+  let known: Addresses | undefined;
+  const server = defineServer({
+    name: 'drydock-vcenter',
+    directory,
+    binary: binaryPath('drydock-vcenter'),
+    args: [
+      ...['--listen', '127.0.0.1:0', '--switchboard', '127.0.0.1:0'],
+      ...['--cert', directory.write('vcenter.crt', serving.certificate)],
+      ...['--key', directory.write('vcenter.key', serving.privateKey)],
+      ...['--user', user, '--password', password],
+      ...(options.model === undefined ? [] : ['--model', options.model]),
+    ],
+    ready: async (line) => {
+      if (line === undefined) return false;
+      known = addresses(line);
+      return true;
+    },
+  });
+  return {
+    server,
+    endpoint() {
+      if (known === undefined) throw new TypeError('the simulator has not been started');
+      return { ...known, user, password, ca };
+    },
+  };
+}

@@ -1,0 +1,15 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Wall-clock time: it is compared with creation dates that vCenter gives. */
+export interface Clock {
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Rejects when the signal ends. */
+  sleep(ms: number, options?: { readonly signal?: AbortSignal }): Promise<void>;
+}
+
+/** The machine's clock. */
+export const wallClock: Clock = {
+  now: () => Date.now(),
+  sleep: (ms, options) => delay(ms, undefined, options?.signal === undefined ? {} : { signal: options.signal }),
+};

@@ -1,0 +1,7 @@
+export { simulatedFault, simulatedLoss } from './fault.ts';
+export type { ForeignMachine } from './foreign.ts';
+export { type CallContext, type CallHook, type CallPhase, ClientKilled, type MemoryClient, MUTATING_CALLS } from './hooks.ts';
+export { type InventoryState, type MemoryHost, type MemoryOptions, refKey } from './inventory.ts';
+export type { CloneRequest } from './machines.ts';
+export { type MemoryCounters, type MemoryInventory, memoryInventory, memoryVCenter } from './memory.ts';
+export type { InventorySnapshot, MachineSnapshot } from './snapshot.ts';

@@ -1,0 +1,243 @@
+import type { ActiveTask, DiskSummary, MoRef } from '../vcenter.ts';
+
+/** One host of a cluster in the in-memory vCenter. Unset fields mean a healthy host that has everything. */
+export interface MemoryHost {
+  readonly name: string;
+  readonly connectionState?: string;
+  readonly powerState?: string;
+  readonly inMaintenanceMode?: boolean;
+  /** Names of the datastores that it mounts. */
+  readonly datastores?: readonly string[];
+  /** Names of the networks that it reaches. */
+  readonly networks?: readonly string[];
+}
+
+/** What the in-memory vCenter starts with. Paths are inventory paths; every default makes a complete small vCenter. */
+export interface MemoryOptions {
+  readonly server?: string;
+  readonly instanceUuid?: string;
+  /** Virtual machine folders. Default `/DC0/vm/ocp`. */
+  readonly folders?: readonly string[];
+  /** Compute clusters, each with a resource pool `Resources`. Default `/DC0/host/C0` with two hosts. */
+  readonly clusters?: readonly { readonly path: string; readonly hosts: readonly MemoryHost[] }[];
+  /** Default `/DC0/datastore/DS0` with 1 TiB. */
+  readonly datastores?: readonly {
+    readonly path: string;
+    readonly freeSpace?: number;
+    readonly accessible?: boolean;
+  }[];
+  /** Default `/DC0/network/VM Network`. */
+  readonly networks?: readonly string[];
+  /** Default: one tag `infra` of category `openshift-infra`. */
+  readonly tags?: readonly { readonly name: string; readonly category: string; readonly id?: string }[];
+  /** Milliseconds since the epoch; used for createDate. Default: a clock that stands at 2026-01-01. */
+  readonly now?: () => number;
+  /** Seconds, as a lease reports it; see `expireLeases`. Default 300. */
+  readonly leaseTimeout?: number;
+  /** True behaves like the simulator: an aborted lease leaves its VM. vCenter removes it. */
+  readonly abortLeavesVm?: boolean;
+  /** False leaves the product version of an imported VM unset. */
+  readonly reportsVersion?: boolean;
+}
+
+/** A folder, datacenter, cluster, pool, host, datastore or network. */
+export interface Place {
+  readonly ref: MoRef;
+  name: string;
+  readonly parent: string | undefined;
+}
+
+/** A virtual machine or template, as the server stores it. */
+export interface Machine {
+  readonly ref: MoRef;
+  name: string;
+  readonly folder: string;
+  instanceUuid: string;
+  isTemplate: boolean;
+  powerState: 'poweredOn' | 'poweredOff' | 'suspended';
+  productVersion: string | undefined;
+  readonly createDate: string;
+  secureBoot: boolean;
+  annotation: string;
+  readonly extraConfig: Map<string, string>;
+  /** Definition key → value. */
+  readonly customValues: Map<number, string>;
+  readonly tags: Set<string>;
+  disks: DiskSummary[];
+  readonly datastore: string;
+  /** Directory on the datastore: a rename of the VM keeps it. */
+  readonly directory: string;
+  readonly tasks: ActiveTask[];
+  /** False from the import until its lease is complete. */
+  complete: boolean;
+  bytes: number;
+}
+
+/** One file that a lease waits for, and what arrived. */
+export interface MemoryLeaseFile {
+  readonly key: string;
+  readonly path: string;
+  readonly declared: number | undefined;
+  readonly create: boolean;
+  received?: { readonly size: number; readonly sha1: string; readonly sha256: string };
+}
+
+/** The server's half of an import. It outlives the client that started it. */
+export interface MemoryLease {
+  readonly id: string;
+  readonly vm: string;
+  /** Client whose session it is bound to. */
+  readonly client: string;
+  state: 'ready' | 'done' | 'error';
+  readonly files: MemoryLeaseFile[];
+}
+
+/** Everything that the server holds: plain data, so that it can be cloned. Keys are `type:value`. */
+export interface InventoryState {
+  readonly server: string;
+  readonly instanceUuid: string;
+  readonly places: Map<string, Place>;
+  readonly hosts: Map<string, Required<Omit<MemoryHost, 'name'>>>;
+  readonly datastores: Map<string, { freeSpace: number; accessible: boolean }>;
+  readonly machines: Map<string, Machine>;
+  readonly leases: Map<string, MemoryLease>;
+  readonly tags: Map<string, { readonly name: string; readonly category: string }>;
+  readonly customFields: string[];
+  next: number;
+}
+
+/** `type:value`, the key of an object. A reference's identity is both parts and nothing else (VS §1.1). */
+export function refKey(ref: MoRef): string {
+  return `${ref.type}:${ref.value}`;
+}
+
+/** The inverse of `refKey`. */
+export function keyRef(key: string): MoRef {
+  const colon = key.indexOf(':');
+  return { type: key.slice(0, colon), value: key.slice(colon + 1) };
+}
+
+const PREFIX: Readonly<Record<string, string>> = {
+  Datacenter: 'datacenter',
+  Folder: 'group-v',
+  ClusterComputeResource: 'domain-c',
+  ResourcePool: 'resgroup-',
+  HostSystem: 'host-',
+  Datastore: 'datastore-',
+  Network: 'network-',
+  VirtualMachine: 'vm-',
+};
+
+/** A reference that was never given out before. */
+export function newRef(state: InventoryState, type: string): MoRef {
+  state.next += 1;
+  return { type, value: `${PREFIX[type] ?? `${type}-`}${state.next}` };
+}
+
+/** A UUID that was never given out before; deterministic, so that explorations repeat. */
+export function newUuid(state: InventoryState): string {
+  state.next += 1;
+  return `50000000-0000-4000-8000-${state.next.toString(16).padStart(12, '0')}`;
+}
+
+/** Splits an inventory path and undoes the escapes of a name (%2f, %5c, %25). */
+export function splitPath(path: string): string[] {
+  return path
+    .split('/')
+    .filter((part) => part !== '')
+    .map((part) => part.replace(/%2f/gi, '/').replace(/%5c/gi, '\\').replaceAll('%25', '%'));
+}
+
+/** Direct child of a place by its literal name: places first, then machines. */
+export function childOf(state: InventoryState, parent: string | undefined, name: string): MoRef | undefined {
+  for (const place of state.places.values()) if (place.parent === parent && place.name === name) return place.ref;
+  for (const machine of state.machines.values()) {
+    if (machine.folder === parent && machine.name === name) return machine.ref;
+  }
+  return undefined;
+}
+
+/** Resolves an absolute inventory path. */
+export function resolvePath(state: InventoryState, path: string): MoRef | undefined {
+  let parent: string | undefined;
+  let ref: MoRef | undefined;
+  for (const name of splitPath(path)) {
+    ref = childOf(state, parent, name);
+    if (ref === undefined) return undefined;
+    parent = refKey(ref);
+  }
+  return ref;
+}
+
+/** The inventory path of a place or machine, with names escaped. */
+export function pathOf(state: InventoryState, key: string): string {
+  const names: string[] = [];
+  let at: string | undefined = key;
+  while (at !== undefined) {
+    const machine: Machine | undefined = state.machines.get(at);
+    const place: Place | undefined = state.places.get(at);
+    const name = machine?.name ?? place?.name ?? '?';
+    names.unshift(name.replaceAll('%', '%25').replaceAll('/', '%2f').replaceAll('\\', '%5c'));
+    at = machine?.folder ?? place?.parent;
+  }
+  return `/${names.join('/')}`;
+}
+
+/** Makes every place of a path, the last one with the given type; returns its key. */
+function makePath(state: InventoryState, path: string, type: string): string {
+  const names = splitPath(path);
+  let parent: string | undefined;
+  names.forEach((name, depth) => {
+    const known = childOf(state, parent, name);
+    const kind = depth === names.length - 1 ? type : depth === 0 ? 'Datacenter' : 'Folder';
+    const ref = known ?? newRef(state, kind);
+    if (known === undefined) state.places.set(refKey(ref), { ref, name, parent });
+    parent = refKey(ref);
+  });
+  if (parent === undefined) throw new TypeError(`inventory path "${path}" names nothing; give it like /DC0/vm/folder`);
+  return parent;
+}
+
+/** The state that a new in-memory vCenter starts with. */
+export function initialState(options: MemoryOptions): InventoryState {
+  const state: InventoryState = {
+    server: options.server ?? 'vcenter.example',
+    instanceUuid: options.instanceUuid ?? '00000000-0000-4000-8000-0000000000c0',
+    places: new Map(),
+    hosts: new Map(),
+    datastores: new Map(),
+    machines: new Map(),
+    leases: new Map(),
+    tags: new Map(),
+    customFields: [],
+    next: 0,
+  };
+  for (const folder of options.folders ?? ['/DC0/vm/ocp']) makePath(state, folder, 'Folder');
+  for (const datastore of options.datastores ?? [{ path: '/DC0/datastore/DS0' }]) {
+    const { freeSpace = 2 ** 40, accessible = true } = datastore;
+    state.datastores.set(makePath(state, datastore.path, 'Datastore'), { freeSpace, accessible });
+  }
+  const networks = options.networks ?? ['/DC0/network/VM Network'];
+  for (const network of networks) makePath(state, network, 'Network');
+  const clusters = options.clusters ?? [{ path: '/DC0/host/C0', hosts: [{ name: 'host-a' }, { name: 'host-b' }] }];
+  const namesOf = (type: string): string[] =>
+    [...state.places.values()].filter((place) => place.ref.type === type).map((place) => place.name);
+  for (const cluster of clusters) {
+    makePath(state, cluster.path, 'ClusterComputeResource');
+    makePath(state, `${cluster.path}/Resources`, 'ResourcePool');
+    for (const { name, ...host } of cluster.hosts) {
+      state.hosts.set(makePath(state, `${cluster.path}/${name}`, 'HostSystem'), {
+        connectionState: host.connectionState ?? 'connected',
+        powerState: host.powerState ?? 'poweredOn',
+        inMaintenanceMode: host.inMaintenanceMode ?? false,
+        datastores: host.datastores ?? namesOf('Datastore'),
+        networks: host.networks ?? namesOf('Network'),
+      });
+    }
+  }
+  for (const tag of options.tags ?? [{ name: 'infra', category: 'openshift-infra' }]) {
+    const id = tag.id ?? `urn:vmomi:InventoryServiceTag:${newUuid(state)}:GLOBAL`;
+    state.tags.set(id, { name: tag.name, category: tag.category });
+  }
+  return state;
+}

@@ -1,0 +1,158 @@
+import type { MoRef, VmChange, VmSummary } from '../vcenter.ts';
+import { simulatedFault } from './fault.ts';
+import { childOf, type InventoryState, keyRef, type Machine, newRef, newUuid, refKey } from './inventory.ts';
+
+/** vCenter's limit for the name of an inventory object. */
+const NAME_LIMIT = 80;
+
+/** The machine behind a reference, or ManagedObjectNotFound. */
+export function machineOf(state: InventoryState, ref: MoRef, op: string): Machine {
+  const machine = state.machines.get(refKey(ref));
+  if (machine === undefined) throw simulatedFault('ManagedObjectNotFound', op, refKey(ref), { obj: ref });
+  return machine;
+}
+
+/** Refuses a name that is empty, too long, or borne by another child of the folder. */
+export function checkName(state: InventoryState, folder: string, name: string, op: string, self?: MoRef): void {
+  if (name === '' || name.length > NAME_LIMIT) throw simulatedFault('InvalidName', op, name, { name });
+  const bearer = childOf(state, folder, name);
+  if (bearer !== undefined && (self === undefined || refKey(bearer) !== refKey(self))) {
+    throw simulatedFault('DuplicateName', op, name, { name, object: bearer });
+  }
+}
+
+/** The machine as a property retrieval shows it. */
+export function summarize(state: InventoryState, machine: Machine): VmSummary {
+  const customValues = new Map<string, string>();
+  for (const [key, value] of machine.customValues) customValues.set(state.customFields[key] ?? `${key}`, value);
+  return {
+    ref: machine.ref,
+    name: machine.name,
+    parent: keyRef(machine.folder),
+    instanceUuid: machine.instanceUuid,
+    isTemplate: machine.isTemplate,
+    powerState: machine.powerState,
+    ...(machine.productVersion === undefined ? {} : { productVersion: machine.productVersion }),
+    createDate: machine.createDate,
+    secureBoot: machine.secureBoot,
+    extraConfig: new Map(machine.extraConfig),
+    customValues,
+    disks: machine.disks.map((disk) => ({ ...disk })),
+    activeTasks: machine.tasks.map((task) => ({ ...task })),
+  };
+}
+
+/** ReconfigVM_Task. A template takes only its annotation; an empty value removes a key of extraConfig. */
+export function reconfigureMachine(machine: Machine, change: VmChange): void {
+  const op = 'ReconfigVM_Task';
+  if (machine.isTemplate && (change.extraConfig !== undefined || change.secureBoot !== undefined)) {
+    throw simulatedFault('NotSupported', op, machine.name);
+  }
+  if (machine.powerState !== 'poweredOff' && change.secureBoot !== undefined) {
+    throw simulatedFault('InvalidPowerState', op, machine.name, {
+      requestedState: 'poweredOff',
+      existingState: machine.powerState,
+    });
+  }
+  for (const [key, value] of change.extraConfig ?? []) {
+    if (value === '') machine.extraConfig.delete(key);
+    else machine.extraConfig.set(key, value);
+  }
+  if (change.secureBoot !== undefined) machine.secureBoot = change.secureBoot;
+  if (change.annotation !== undefined) machine.annotation = change.annotation;
+}
+
+/** MarkAsTemplate: NotSupported the second time, InvalidPowerState while it runs. */
+export function markMachine(machine: Machine): void {
+  const op = 'MarkAsTemplate';
+  if (machine.isTemplate) throw simulatedFault('NotSupported', op, machine.name);
+  if (machine.powerState !== 'poweredOff') {
+    throw simulatedFault('InvalidPowerState', op, machine.name, {
+      requestedState: 'poweredOff',
+      existingState: machine.powerState,
+    });
+  }
+  machine.isTemplate = true;
+}
+
+/** Destroy_Task: refuses what runs and what a task holds; files of linked clones go with it, as on vCenter (VS-T5). */
+export function destroyMachine(state: InventoryState, ref: MoRef): void {
+  const op = 'Destroy_Task';
+  const machine = machineOf(state, ref, op);
+  if (machine.powerState !== 'poweredOff') {
+    throw simulatedFault('InvalidPowerState', op, machine.name, {
+      requestedState: 'poweredOff',
+      existingState: machine.powerState,
+    });
+  }
+  const held = machine.tasks[0];
+  if (held !== undefined) throw simulatedFault('TaskInProgress', op, machine.name, { task: held.ref });
+  removeMachine(state, machine);
+}
+
+/** Takes a machine and its files away, and ends the lease that made it. */
+export function removeMachine(state: InventoryState, machine: Machine): void {
+  const key = refKey(machine.ref);
+  state.machines.delete(key);
+  const datastore = state.datastores.get(machine.datastore);
+  if (datastore !== undefined) datastore.freeSpace += machine.bytes;
+  for (const lease of state.leases.values()) if (lease.vm === key && lease.state === 'ready') lease.state = 'error';
+}
+
+/** A directory on the datastore that no machine uses: vCenter appends _1, _2, … where the name is taken. */
+export function freeDirectory(state: InventoryState, datastore: string, name: string): string {
+  const taken = new Set<string>();
+  for (const machine of state.machines.values()) if (machine.datastore === datastore) taken.add(machine.directory);
+  let directory = name;
+  for (let suffix = 1; taken.has(directory); suffix += 1) directory = `${name}_${suffix}`;
+  return directory;
+}
+
+/** What a test says of a clone. */
+export interface CloneRequest {
+  readonly name: string;
+  /** Default: the folder of the source. */
+  readonly folder?: MoRef;
+  /** Its disk is a child of the source's disk. */
+  readonly linked?: boolean;
+  readonly powerOn?: boolean;
+  readonly template?: boolean;
+  /** vCenter versions differ in whether custom attributes follow; default no. */
+  readonly copyCustomValues?: boolean;
+}
+
+/**
+ * CloneVM_Task as vCenter does it: extraConfig is copied whole, instanceUuid is not, tags are not. This is how a worker
+ * machine comes to carry the mark of its template.
+ */
+export function cloneMachine(state: InventoryState, source: MoRef, request: CloneRequest, createDate: string): MoRef {
+  const op = 'CloneVM_Task';
+  const from = machineOf(state, source, op);
+  const folder = request.folder === undefined ? from.folder : refKey(request.folder);
+  checkName(state, folder, request.name, op);
+  const ref = newRef(state, 'VirtualMachine');
+  const directory = freeDirectory(state, from.datastore, request.name);
+  const store = state.places.get(from.datastore)?.name ?? '?';
+  state.machines.set(refKey(ref), {
+    ...from,
+    ref,
+    name: request.name,
+    folder,
+    instanceUuid: newUuid(state),
+    isTemplate: request.template ?? false,
+    powerState: request.powerOn === true ? 'poweredOn' : 'poweredOff',
+    createDate,
+    extraConfig: new Map(from.extraConfig),
+    customValues: request.copyCustomValues === true ? new Map(from.customValues) : new Map(),
+    tags: new Set(),
+    directory,
+    disks: from.disks.map((disk, index) => ({
+      ...disk,
+      file: `[${store}] ${directory}/disk-${index}.vmdk`,
+      parents: request.linked === true ? [disk.file, ...disk.parents] : [],
+    })),
+    tasks: [],
+    bytes: request.linked === true ? 0 : from.bytes,
+  });
+  return ref;
+}

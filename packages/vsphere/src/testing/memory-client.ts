@@ -1,0 +1,208 @@
+import { VimError } from '../errors.ts';
+import type { HostSummary, MoRef, VCenter } from '../vcenter.ts';
+import { importedDescriptor } from './descriptor.ts';
+import { simulatedFault } from './fault.ts';
+import type { CallRunner } from './hooks.ts';
+import { importMachine } from './imports.ts';
+import { childOf, type InventoryState, type Place, refKey, resolvePath } from './inventory.ts';
+import { checkName, destroyMachine, machineOf, markMachine, reconfigureMachine, summarize } from './machines.ts';
+import { memoryLease } from './memory-lease.ts';
+
+/** What a client needs of the server. */
+export interface MemoryServer {
+  readonly state: () => InventoryState;
+  readonly now: () => number;
+  readonly reportsVersion: boolean;
+  readonly abortLeavesVm: boolean;
+  readonly countUpload: () => void;
+  readonly countBytes: (bytes: number) => void;
+}
+
+/** The error for a call that is not made because the caller ended it. */
+export function abortedCall(op: string, reason: string): VimError {
+  return new VimError({ kind: 'aborted', code: 'VIM_ABORTED', op, message: reason });
+}
+
+function placeOf(state: InventoryState, ref: MoRef, op: string): Place {
+  const place = state.places.get(refKey(ref));
+  if (place === undefined) throw simulatedFault('ManagedObjectNotFound', op, refKey(ref), { obj: ref });
+  return place;
+}
+
+function hostsOf(state: InventoryState, compute: MoRef): HostSummary[] {
+  placeOf(state, compute, 'RetrievePropertiesEx');
+  const named = (type: string, names: readonly string[]): MoRef[] =>
+    [...state.places.values()]
+      .filter((place) => place.ref.type === type && names.includes(place.name))
+      .map((place) => place.ref);
+  const hosts: HostSummary[] = [];
+  for (const [key, host] of state.hosts) {
+    const place = state.places.get(key);
+    if (place === undefined || place.parent !== refKey(compute)) continue;
+    hosts.push({
+      ref: place.ref,
+      name: place.name,
+      connectionState: host.connectionState,
+      powerState: host.powerState,
+      inMaintenanceMode: host.inMaintenanceMode,
+      datastores: named('Datastore', host.datastores),
+      networks: named('Network', host.networks),
+    });
+  }
+  return hosts;
+}
+
+/** The calls of one client. `run` puts each between its hooks and refuses them once the client is dead or closed. */
+export function memoryCalls(server: MemoryServer, id: string, run: CallRunner, dead: () => boolean): VCenter {
+  const { state } = server;
+  return {
+    server: state().server,
+    ...reads(server, run),
+    startImport: (request, options) =>
+      run(
+        'startImport',
+        [request],
+        () => {
+          const lease = importMachine(state(), id, request, importedDescriptor(request.descriptor), {
+            createDate: new Date(server.now()).toISOString(),
+            reportsVersion: server.reportsVersion,
+          });
+          return memoryLease({ ...server, client: id, run, dead }, lease);
+        },
+        options,
+      ),
+    reconfigure: (vm, change, options) =>
+      run(
+        'reconfigure',
+        [vm, change],
+        () => reconfigureMachine(machineOf(state(), vm, 'ReconfigVM_Task'), change),
+        options,
+      ),
+    markAsTemplate: (vm, options) =>
+      run('markAsTemplate', [vm], () => markMachine(machineOf(state(), vm, 'MarkAsTemplate')), options),
+    rename: (vm, name, options) =>
+      run(
+        'rename',
+        [vm, name],
+        () => {
+          const machine = machineOf(state(), vm, 'Rename_Task');
+          checkName(state(), machine.folder, name, 'Rename_Task', vm);
+          machine.name = name;
+        },
+        options,
+      ),
+    destroy: async (vm, options) => {
+      if (vm.type !== 'VirtualMachine') throw notAMachine(vm);
+      await run('destroy', [vm], () => destroyMachine(state(), vm), options);
+    },
+    setCustomValue: async (vm, name, value, options) => {
+      let key = state().customFields.indexOf(name);
+      if (key < 0) key = await run('customField.define', [name], () => state().customFields.push(name) - 1, options);
+      const set = (): void => void machineOf(state(), vm, 'SetField').customValues.set(key, value);
+      await run('setCustomValue', [vm, name, value], set, options);
+    },
+    tags: tags(server, run),
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+}
+
+function notAMachine(ref: MoRef): VimError {
+  return new VimError({
+    kind: 'protocol',
+    code: 'VIM_REFUSED',
+    op: 'Destroy_Task',
+    message: `${refKey(ref)} is not a VirtualMachine, and destroying it would destroy what is inside`,
+  });
+}
+
+function reads(
+  { state }: MemoryServer,
+  run: CallRunner,
+): Pick<
+  VCenter,
+  'instanceUuid' | 'findByPath' | 'findChild' | 'findByInstanceUuid' | 'children' | 'vm' | 'hosts' | 'datastore'
+> {
+  return {
+    instanceUuid: (options) => run('instanceUuid', [], () => state().instanceUuid, options),
+    findByPath: (path, options) => run('findByPath', [path], () => resolvePath(state(), path), options),
+    findChild: (folder, name, options) =>
+      run(
+        'findChild',
+        [folder, name],
+        () => {
+          placeOf(state(), folder, 'FindChild');
+          return childOf(state(), refKey(folder), name);
+        },
+        options,
+      ),
+    findByInstanceUuid: (uuid, options) =>
+      run(
+        'findByInstanceUuid',
+        [uuid],
+        () => [...state().machines.values()].find((machine) => machine.instanceUuid === uuid)?.ref,
+        options,
+      ),
+    children: (folder, options) =>
+      run(
+        'children',
+        [folder],
+        () => {
+          placeOf(state(), folder, 'RetrievePropertiesEx');
+          const here = [...state().machines.values()].filter((machine) => machine.folder === refKey(folder));
+          return here.map((machine) => summarize(state(), machine));
+        },
+        options,
+      ),
+    vm: (ref, options) =>
+      run(
+        'vm',
+        [ref],
+        () => {
+          const machine = state().machines.get(refKey(ref));
+          return machine === undefined ? undefined : summarize(state(), machine);
+        },
+        options,
+      ),
+    hosts: (compute, options) => run('hosts', [compute], () => hostsOf(state(), compute), options),
+    datastore: (ref, options) =>
+      run(
+        'datastore',
+        [ref],
+        () => {
+          const { name } = placeOf(state(), ref, 'RetrievePropertiesEx');
+          const datastore = state().datastores.get(refKey(ref));
+          return { name, freeSpace: datastore?.freeSpace ?? 0, accessible: datastore?.accessible ?? false };
+        },
+        options,
+      ),
+  };
+}
+
+function tags({ state }: MemoryServer, run: CallRunner): VCenter['tags'] {
+  const named = (name: string) =>
+    [...state().tags].filter(([, tag]) => tag.name === name).map(([id, { category }]) => ({ id, category }));
+  return {
+    named: (name, options) => run('tags.named', [name], () => named(name), options),
+    attached: (vm, options) =>
+      run('tags.attached', [vm], () => [...machineOf(state(), vm, 'list-attached-tags').tags], options),
+    attach: async (vm, tagIds, options) => {
+      for (const tag of tagIds) {
+        const attach = (): void => {
+          if (!state().tags.has(tag)) throw unknownTag(tag);
+          machineOf(state(), vm, 'POST tag-association').tags.add(tag);
+        };
+        await run('tags.attach', [vm, tag], attach, options);
+      }
+    },
+  };
+}
+
+function unknownTag(tag: string): VimError {
+  return new VimError({
+    kind: 'http',
+    code: 'VIM_NOT_FOUND',
+    op: 'POST tag-association',
+    message: `tag ${tag} does not exist`,
+    status: 404,
+  });
+}
