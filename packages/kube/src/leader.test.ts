@@ -19,15 +19,19 @@ class LeaseStore {
   /** Whether calls of a contestant fail. */
   readonly cut: Set<string> = new Set();
   writes = 0;
+  /** Awaited after a write was stored, before it is answered. */
+  answer: () => Promise<void> = () => Promise.resolve();
 
   client(who: string): Client {
     const check = (): void => {
       if (this.cut.has(who)) throw failure('Connection');
     };
-    const store = (lease: Lease): Lease => {
+    const store = async (lease: Lease): Promise<Lease> => {
       this.writes++;
-      this.lease = { ...lease, metadata: { ...lease.metadata, resourceVersion: String(this.writes) } };
-      return this.lease;
+      const stored = { ...lease, metadata: { ...lease.metadata, resourceVersion: String(this.writes) } };
+      this.lease = stored;
+      await this.answer();
+      return stored;
     };
     const client = {
       get: async () => {
@@ -63,13 +67,21 @@ interface Contestant {
 }
 
 function contest(store: LeaseStore, identity: string, clock: VirtualClock): Contestant {
-  const leader = leaderElection({ client: store.client(identity), namespace: 'ns', name: 'lease', identity, log, clock });
+  const leader = leaderElection({
+    client: store.client(identity),
+    namespace: 'ns',
+    name: 'lease',
+    identity,
+    log,
+    clock,
+  });
   const stop = new AbortController();
   let acting = false;
   const lead = async (held: AbortSignal): Promise<void> => {
     acting = true;
     const either = AbortSignal.any([held, stop.signal]);
-    if (!either.aborted) await new Promise<void>((resolve) => either.addEventListener('abort', () => resolve(), { once: true }));
+    if (!either.aborted)
+      await new Promise<void>((resolve) => either.addEventListener('abort', () => resolve(), { once: true }));
     acting = false;
   };
   const done = leader.run(lead, stop.signal).then(
@@ -183,8 +195,47 @@ test('a leader whose clock ran slow learns of its successor from the conflict', 
 test('work that fails keeps the lease, so that nobody starts beside what may still write', async () => {
   const store = new LeaseStore();
   const clock = virtualClock();
-  const leader = leaderElection({ client: store.client('a'), namespace: 'ns', name: 'lease', identity: 'a', log, clock });
+  const leader = leaderElection({
+    client: store.client('a'),
+    namespace: 'ns',
+    name: 'lease',
+    identity: 'a',
+    log,
+    clock,
+  });
   const lead = (): Promise<void> => Promise.reject(new Error('broken'));
   await assert.rejects(leader.run(lead, new AbortController().signal), { message: 'broken' });
   assert.equal(store.holder, 'a');
+});
+
+test('leadership counts from when the renewal was sent, and an answer that never comes ends it at the deadline', async () => {
+  const store = new LeaseStore();
+  const clock = virtualClock();
+  store.answer = () => clock.sleep(6_000);
+  const a = contest(store, 'a', clock);
+  await clock.advance(6_000);
+  assert.ok(a.acts());
+  // From now on nothing is answered, and nothing ends with its signal either.
+  store.answer = () => new Promise(() => undefined);
+  await clock.advance(3_999);
+  a.leader.assertHeld();
+  await clock.advance(1);
+  assert.throws(() => a.leader.assertHeld(), { code: 'LeaseNotHeld' });
+  await clock.advance(2_000);
+  assert.equal(await a.done, 'LeaseLost');
+});
+
+test('a renewal whose answer was lost is found to be our own, and leadership goes on', async () => {
+  const store = new LeaseStore();
+  const clock = virtualClock();
+  const a = contest(store, 'a', clock);
+  await settle();
+  store.answer = () => Promise.reject(failure('Connection'));
+  await clock.advance(2_000);
+  store.answer = () => Promise.resolve();
+  await clock.advance(60_000);
+  a.leader.assertHeld();
+  a.stop.abort();
+  assert.equal(await a.done, 'stopped');
+  assert.equal(store.lease?.spec?.leaseTransitions, 0);
 });

@@ -66,7 +66,8 @@ export async function run(options: RunOptions): Promise<Operator> {
   let acting = false;
   const lease: Record<string, HealthCheck> = {};
   if (leader !== undefined) {
-    lease['lease'] = () => (acting && !leader.leading ? 'work goes on past the renew deadline of the lease' : undefined);
+    lease['lease'] = () =>
+      acting && !leader.leading ? 'work goes on past the renew deadline of the lease' : undefined;
   }
   let port: number | undefined;
   if (options.http !== undefined) {

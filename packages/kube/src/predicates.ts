@@ -1,15 +1,8 @@
-import type { Key, KubeObject } from './resource.ts';
-
-/** One change of a cached object: `old` is absent when it appeared, `now` when it vanished; `initial` when it came with the first list. */
-export interface ObjectChange<T extends KubeObject> {
-  readonly key: Key;
-  readonly old?: T;
-  readonly now?: T;
-  readonly initial: boolean;
-}
+import type { Change } from './cache.ts';
+import type { KubeObject } from './resource.ts';
 
 /** Whether a change is worth a reconcile. */
-export type Predicate<T extends KubeObject = KubeObject> = (change: ObjectChange<T>) => boolean;
+export type Predicate<T extends KubeObject = KubeObject> = (change: Change<T>) => boolean;
 
 /** True for what appeared, vanished, or whose spec changed: `metadata.generation` moves with the spec alone. */
 export const generationChanged: Predicate = ({ old, now }) =>

@@ -126,8 +126,16 @@ test('disposing ends the timer of delayed keys', async () => {
 
 test('property: one worker per key, and every add is followed by a run that starts after it', async () => {
   const step = fc.oneof(
-    fc.record({ kind: fc.constant('add' as const), key: fc.constantFrom('a', 'b', 'c'), priority: fc.integer({ min: -2, max: 2 }) }),
-    fc.record({ kind: fc.constant('delay' as const), key: fc.constantFrom('a', 'b', 'c'), after: fc.integer({ min: 1, max: 50 }) }),
+    fc.record({
+      kind: fc.constant('add' as const),
+      key: fc.constantFrom('a', 'b', 'c'),
+      priority: fc.integer({ min: -2, max: 2 }),
+    }),
+    fc.record({
+      kind: fc.constant('delay' as const),
+      key: fc.constantFrom('a', 'b', 'c'),
+      after: fc.integer({ min: 1, max: 50 }),
+    }),
     fc.record({ kind: fc.constant('take' as const) }),
     fc.record({ kind: fc.constant('done' as const), pick: fc.nat(9) }),
     fc.record({ kind: fc.constant('advance' as const), ms: fc.integer({ min: 1, max: 30 }) }),

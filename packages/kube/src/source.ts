@@ -1,12 +1,9 @@
-import type { ObjectChange, Predicate } from './predicates.ts';
+import type { Cache } from './cache.ts';
+import type { Predicate } from './predicates.ts';
 import { type Key, type KubeObject, keyOf } from './resource.ts';
 
-/** The part of a cache that feeds controllers. */
-export interface Watched<T extends KubeObject> {
-  readonly synced: Promise<void>;
-  all(): Iterable<T>;
-  subscribe(on: (change: ObjectChange<T>) => void): Disposable;
-}
+/** The part of a cache that feeds controllers. Subscribing delivers what is there already as `initial`. */
+export type Watched<T extends KubeObject> = Pick<Cache<T>, 'synced' | 'subscribe'>;
 
 /** Something that names keys to reconcile; `initial` is true for what the first list brought. */
 export interface Source {
@@ -31,8 +28,8 @@ export function on<T extends KubeObject>(
 ): Source {
   return {
     synced: cache.synced,
-    start: (enqueue) => {
-      const take = (change: ObjectChange<T>): void => {
+    start: (enqueue) =>
+      cache.subscribe((change) => {
         if (!when(change)) return;
         for (const object of [change.old, change.now]) {
           if (object === undefined) continue;
@@ -40,12 +37,7 @@ export function on<T extends KubeObject>(
           if (keys === undefined) continue;
           for (const key of isList(keys) ? keys : [keys]) enqueue(key, change.initial);
         }
-      };
-      const subscription = cache.subscribe(take);
-      // A follower's caches are warm long before it leads: what they hold already is as new to it as a first list.
-      for (const now of cache.all()) take({ key: keyOf(now), now, initial: true });
-      return subscription;
-    },
+      }),
   };
 }
 

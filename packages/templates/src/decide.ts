@@ -50,7 +50,7 @@ export type Step =
   | { readonly kind: 'import'; readonly attempt: Attempt }
   | { readonly kind: 'markAsTemplate'; readonly ref: MoRef; readonly name: string }
   | { readonly kind: 'attachTags'; readonly ref: MoRef; readonly name: string; readonly tagIds: readonly string[] }
-  | { readonly kind: 'destroy'; readonly ref: MoRef; readonly name: string; readonly instanceUuid: string; readonly reason: string }
+  | { readonly kind: 'destroy'; readonly ref: MoRef; readonly name: string; readonly instanceUuid: string; readonly finished: boolean; readonly reason: string }
   | { readonly kind: 'wait'; readonly name: string; readonly reason: string }
   | { readonly kind: 'blocked'; readonly reason: string };
 
@@ -128,5 +128,6 @@ export function surelyDead(candidate: Candidate, now: number): { readonly dead: 
 }
 
 function destroy(candidate: Candidate, reason: string): Step {
-  return { kind: 'destroy', ref: candidate.ref, name: candidate.name, instanceUuid: candidate.mark.instanceUuid, reason };
+  const { ref, name, mark, verified } = candidate;
+  return { kind: 'destroy', ref, name, instanceUuid: mark.instanceUuid, finished: verified, reason };
 }

@@ -37,6 +37,7 @@ export interface SessionOptions {
 /** Idle sessions end after 30 minutes by default; a call after 5 keeps them. */
 const KEEP_ALIVE_MS = 5 * 60_000;
 const LOGOUT_MS = 5_000;
+const LOGIN_MS = 60_000;
 
 /**
  * One SOAP session. Whoever needs it while there is none shares one login; a session that was found dead is given up once, whoever finds it first. The keep-alive never
@@ -110,7 +111,7 @@ export class Session {
     const pending = this.#pending;
     this.#closing.abort(disposed(this.#options.server));
     // A login that is just completing must not leave a session behind.
-    await pending?.catch(() => undefined);
+    if (pending !== undefined) await untilAborted(pending, AbortSignal.timeout(LOGOUT_MS), 'Login').catch(() => undefined);
     const live = this.#live;
     this.#live = undefined;
     if (live === undefined) return;
@@ -146,7 +147,8 @@ export class Session {
     }
     const found = await this.#discover();
     const who = await credentials();
-    const cookie = await port.login(found, who, signal);
+    // Not ended by closing: an answer that nobody reads would leave a session behind. `close` waits for it instead.
+    const cookie = await port.login(found, who, AbortSignal.timeout(LOGIN_MS));
     const live: LiveSession = { generation: ++this.#generation, cookie, ...found };
     this.#live = live;
     this.#suspect = false;

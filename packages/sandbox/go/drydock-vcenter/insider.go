@@ -19,7 +19,7 @@ import (
 // openInsider logs in over the simulator's own handler; the session is in no list.
 func (vc *vcenter) openInsider() error {
 	body := envelopeOpen + fmt.Sprintf(`<Login xmlns="urn:vim25"><_this type="SessionManager">%s</_this><userName>%s</userName><password>%s</password></Login>`,
-		vc.client.ServiceContent.SessionManager.Value, escape(vc.user), escape(vc.password)) + envelopeClose
+		vc.client.ServiceContent.SessionManager.Value, escape(vc.user), escape(vc.key)) + envelopeClose
 	r := httptest.NewRequest(http.MethodPost, "/sdk", bytes.NewReader([]byte(body)))
 	out := httptest.NewRecorder()
 	vc.inner.ServeHTTP(out, r)
@@ -35,7 +35,7 @@ func (vc *vcenter) openInsider() error {
 // rest calls the simulator's REST side in a session of its own.
 func (vc *vcenter) rest(method, path string, in, out any) error {
 	login := httptest.NewRequest(http.MethodPost, restSession, nil)
-	login.SetBasicAuth(vc.user, vc.password)
+	login.SetBasicAuth(vc.user, vc.key)
 	var id struct{ Value string }
 	if err := vc.restCall(login, "", &id); err != nil {
 		return err
@@ -56,15 +56,7 @@ func (vc *vcenter) restCall(r *http.Request, session string, out any) error {
 		r.Header.Set(restCookie, session)
 	}
 	answer := httptest.NewRecorder()
-	// The refusal of logins is for callers.
-	vc.mu.Lock()
-	refuse := vc.logins.Refuse
-	vc.logins.Refuse = false
-	vc.mu.Unlock()
 	vc.inner.ServeHTTP(answer, r)
-	vc.mu.Lock()
-	vc.logins.Refuse = refuse
-	vc.mu.Unlock()
 	if answer.Code != http.StatusOK {
 		return fmt.Errorf("%s %s: HTTP %d %s", r.Method, r.URL.Path, answer.Code, answer.Body.String())
 	}

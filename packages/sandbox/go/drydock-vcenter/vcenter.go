@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"net/http"
 	"net/url"
@@ -29,6 +30,8 @@ type vcenter struct {
 	client *vim25.Client
 	// insider is the cookie of an HTTP session for replaying a caller's request after his own session may have ended.
 	insider *http.Cookie
+	// key is a second password, for the insider alone: refusing logins does not concern him.
+	key string
 
 	rules    *ruleTable
 	sessions *sessionTable
@@ -53,7 +56,7 @@ func startVCenter(f flags, tlsConfig *tls.Config) (*vcenter, error) {
 		return nil, err
 	}
 	vc := &vcenter{
-		user: f.user, password: f.password, model: model,
+		user: f.user, password: f.password, key: rand.Text(), model: model,
 		rules: newRuleTable(), sessions: newSessionTable(), calls: newCallTable(), uploads: newUploadTable(),
 		waits: newWaitTable(), leases: newLeaseTable(), denied: map[string]bool{}, options: defaultOptions(),
 	}

@@ -1,0 +1,394 @@
+import type { MachineSet } from '@drydock/api';
+import type { Client } from '@drydock/kube';
+import type { SetOutcome } from './boot-image.ts';
+import { type ConditionLike, degraded, degradedType, progressing } from './conditions.ts';
+import { type Counter, type Counters, countOutcomes, type CountedOutcome, zeroCounter, zeroCounters } from './counters.ts';
+import { decideSet, type SetDecision, wrapped } from './decide.ts';
+import { BootImageError, errorText } from './errors.ts';
+import { clusterStable, readiness } from './gates.ts';
+import { createHotLoop, type HotLoop } from './hot-loop.ts';
+import type { Platform, PlatformInput, PlatformPlan } from './platform.ts';
+import { mapPool } from './pool.ts';
+import { referenceIndex } from './references.ts';
+import { createRetries, type Retries } from './retries.ts';
+import { type Selection, selectionOf } from './selection.ts';
+import { parseStream, type Stream } from './stream.ts';
+import { type StoryReason, updateSet } from './update.ts';
+import type { World } from './world.ts';
+
+/** What a pass reads from and writes to. */
+export interface PassPorts {
+  readonly world: World;
+  readonly client: Client;
+  /** By `Infrastructure.status.platformStatus.type`. */
+  readonly platforms: ReadonlyMap<string, Platform>;
+  /** Puts these conditions into MachineConfiguration's status. */
+  readonly writeConditions: (conditions: readonly ConditionLike[]) => Promise<void>;
+  /** Writes the BootImage of a set. */
+  readonly report: (set: MachineSet, outcome: SetOutcome) => Promise<void>;
+  readonly event: (set: MachineSet, reason: StoryReason, note: string) => void;
+  readonly warn: (message: string, error: unknown) => void;
+  readonly now: () => Date;
+  /** RPM name of the architecture of single-architecture clusters. */
+  readonly architecture: string;
+  /** Sets and publications at a time. Default 4. */
+  readonly concurrency?: number;
+  /** Least time between two progress writes of one set. Default 1000. */
+  readonly progressMs?: number;
+  /** How long after a switch nothing is collected: machines of the old set may still be on their way. Default 60,000. */
+  readonly collectAfterMs?: number;
+}
+
+/** What one process remembers between passes; losing it costs nothing but a repeated look. */
+export interface PassState {
+  readonly hotLoop: HotLoop;
+  readonly retries: Retries;
+  /** Images that sets were pointed at, until the cache shows it. */
+  readonly pointed: Map<string, string>;
+  counters: Counters;
+  waitingSince: number | undefined;
+  quietSince: number;
+}
+
+/** A fresh memory. */
+export function createPassState(now: Date): PassState {
+  return {
+    hotLoop: createHotLoop(),
+    retries: createRetries(),
+    pointed: new Map(),
+    counters: zeroCounters,
+    waitingSince: undefined,
+    quietSince: now.getTime(),
+  };
+}
+
+/** Why the pass runs: an event's name, and whether only a timer woke it. */
+export interface PassCause {
+  readonly reason: string;
+  readonly timer: boolean;
+  readonly signal?: AbortSignal;
+}
+
+interface Item {
+  readonly set: MachineSet;
+  counted: CountedOutcome;
+  error?: string;
+  input?: { readonly platform: Platform; readonly input: PlatformInput };
+}
+
+/**
+ * One pass over all sets: gates, selection, a decision per set, updates, and both conditions written once at the end (plus once
+ * before each step that lasts). Returns when to look again at the latest, in ms.
+ */
+export async function runPass(ports: PassPorts, state: PassState, cause: PassCause): Promise<{ after: number } | undefined> {
+  const { world } = ports;
+  const mc = world.machineConfiguration();
+  const now = ports.now().getTime();
+  const ready = readiness(mc, state.waitingSince, now);
+  if (ready.kind === 'waiting' || mc === undefined) {
+    state.waitingSince ??= now;
+    if (ready.kind === 'waiting' && ready.degrade && mc !== undefined) {
+      await ports.writeConditions([degraded({ counters: state.counters, errors: [ready.message], reason: cause.reason })]);
+    }
+    return { after: ready.kind === 'waiting' ? ready.after : 5_000 };
+  }
+  state.waitingSince = undefined;
+
+  const pass = new Pass(ports, state, cause);
+  let selection: Selection;
+  try {
+    selection = selectionOf(mc.status?.managedBootImagesStatus?.machineManagers, 'machinesets');
+  } catch (error) {
+    await pass.degrade(errorText(error));
+    return undefined;
+  }
+  const all = world.machineSets();
+  const enrolled = all.filter((set) => selection.includes(set.metadata.labels));
+  if (enrolled.length === 0) state.hotLoop.clear();
+
+  const version = world.clusterVersion();
+  if (version !== undefined && !clusterStable(version)) {
+    // An upgrade runs: nothing is done, except that opting out must be able to clear a failure, or the upgrade waits for it for ever.
+    const isDegraded = mc.status?.conditions?.some((c) => c.type === degradedType && c.status === 'True') === true;
+    if (enrolled.length === 0 && isDegraded) await pass.finish([]);
+    await pass.waitForUpgrade(enrolled);
+    return undefined;
+  }
+  await pass.leaveOut(all.filter((set) => !enrolled.includes(set)), selection.reason);
+  if (enrolled.length === 0) {
+    await pass.finish([]);
+    return undefined;
+  }
+  return pass.run(enrolled);
+}
+
+class Pass {
+  readonly #ports: PassPorts;
+  readonly #state: PassState;
+  readonly #cause: PassCause;
+
+  constructor(ports: PassPorts, state: PassState, cause: PassCause) {
+    this.#ports = ports;
+    this.#state = state;
+    this.#cause = cause;
+  }
+
+  /** Reports an error of the whole pass; counters stay what they were. */
+  async degrade(error: string): Promise<void> {
+    const summary = { counters: this.#state.counters, errors: [error], reason: this.#cause.reason };
+    await this.#ports.writeConditions([progressing(summary), degraded(summary)]);
+  }
+
+  async leaveOut(sets: readonly MachineSet[], message: string): Promise<void> {
+    for (const set of sets) {
+      await this.#ports.report(set, {
+        kind: 'skip',
+        counted: false,
+        reason: 'NotSelected',
+        brief: 'not selected',
+        message: `machineset ${set.metadata.name}: ${message}`,
+        nextStep: 'select it in spec.managedBootImages of machineconfiguration/cluster',
+      });
+    }
+  }
+
+  async waitForUpgrade(sets: readonly MachineSet[]): Promise<void> {
+    for (const set of sets) {
+      // A set that failed before stays reported as failed: its check has not passed.
+      if (this.#state.retries.get(set.metadata.name) !== undefined) continue;
+      await this.#ports.report(set, {
+        kind: 'waiting',
+        phase: 'Pending',
+        reason: 'ClusterNotStable',
+        brief: 'waits for the cluster upgrade',
+        message: 'boot images are updated when the newest entry of clusterversion/version is Completed',
+      });
+    }
+  }
+
+  async run(sets: readonly MachineSet[]): Promise<{ after: number } | undefined> {
+    const { world } = this.#ports;
+    const golden = world.golden();
+    if (golden === undefined) {
+      await this.degrade('failed to fetch coreos-bootimages config map: configmap "coreos-bootimages" not found');
+      return undefined;
+    }
+    this.#state.retries.keep(new Set(sets.map((set) => set.metadata.name)));
+    const stream = streamOf(golden.data?.['stream']);
+    const items: Item[] = sets.map((set) => ({ set, counted: 'pending' }));
+    const switched = await this.#all(items, stream);
+    await this.finish(items);
+    return this.#after(await this.#collect(items, switched));
+  }
+
+  /** Writes both conditions from what the items say now. */
+  async finish(items: readonly Item[]): Promise<void> {
+    const counter: Counter = items.length === 0 ? zeroCounter : countOutcomes(items.map((item) => item.counted));
+    this.#state.counters = { ...zeroCounters, 'MAPI MachineSets': counter };
+    const errors = items.flatMap((item) => (item.error === undefined ? [] : [item.error]));
+    const summary = { counters: this.#state.counters, errors, reason: this.#cause.reason };
+    const pending = items.some((item) => item.counted === 'pending');
+    // While items are pending a failure of an earlier pass may be among them, so Degraded waits for the end.
+    await this.#ports.writeConditions(pending ? [progressing(summary)] : [progressing(summary), degraded(summary)]);
+  }
+
+  async #all(items: readonly Item[], stream: Stream | BootImageError): Promise<boolean> {
+    const limit = this.#ports.concurrency ?? 4;
+    const groups = new Map<string, { readonly item: Item; readonly plan: Acting }[]>();
+    await mapPool(items, limit, async (item) => {
+      const plan = await this.#guard(item, () => this.#plan(item, stream));
+      if (plan === undefined) return;
+      const key = plan.kind === 'publish' ? plan.publication.key : `switch ${item.set.metadata.name}`;
+      groups.set(key, [...(groups.get(key) ?? []), { item, plan }]);
+    });
+    let switched = false;
+    await mapPool([...groups.values()], limit, async (group) => {
+      for (const { item, plan } of group) {
+        const done = await this.#guard(item, async () => {
+          const outcome = await updateSet(item.set, plan, this.#updatePorts(items), this.#cause.signal);
+          await this.#settle(item, outcome, 'reconciled');
+          return true;
+        });
+        switched ||= done === true;
+      }
+    });
+    return switched;
+  }
+
+  /** The plan, where something has to be done; everything else is settled here. */
+  async #plan(item: Item, stream: Stream | BootImageError): Promise<Acting | undefined> {
+    const { name } = item.set.metadata;
+    const failure = this.#state.retries.get(name);
+    if (failure !== undefined && this.#cause.timer && failure.due > this.#ports.now().getTime()) {
+      item.counted = 'error';
+      item.error = failure.text;
+      return undefined;
+    }
+    const { world, platforms } = this.#ports;
+    const decision: SetDecision = decideSet({
+      set: item.set,
+      clusterVersion: world.clusterVersion(),
+      infrastructure: world.infrastructure(),
+      stream,
+      fallbackArchitecture: this.#ports.architecture,
+      platforms: new Set(platforms.keys()),
+    });
+    if (decision.kind === 'error') throw decision.error;
+    if (decision.kind === 'skip') {
+      await this.#settle(item, decision, decision.counted ? 'skipped' : 'reconciled');
+      return undefined;
+    }
+    const platform = platforms.get(decision.platform);
+    if (platform === undefined) throw new TypeError(`no platform ${decision.platform}`);
+    const input: PlatformInput = {
+      set: item.set,
+      spec: decision.spec,
+      architecture: decision.architecture,
+      stream: decision.stream,
+      infrastructure: decision.infrastructure,
+      cluster: world.clusterVersion()?.spec?.clusterID ?? decision.infrastructure.status?.infrastructureName ?? '',
+      secret: world.secret,
+      installConfig: world.installConfig(),
+    };
+    item.input = { platform, input };
+    const signal = this.#cause.signal;
+    let plan: PlatformPlan;
+    try {
+      plan = await platform.plan(input, signal === undefined ? {} : { signal });
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw wrapped(name, error);
+    }
+    switch (plan.kind) {
+      case 'current':
+        await this.#settle(item, plan, 'reconciled');
+        return undefined;
+      case 'skip':
+        await this.#settle(item, plan, plan.counted ? 'skipped' : 'reconciled');
+        return undefined;
+      default:
+        return plan;
+    }
+  }
+
+  async #settle(item: Item, outcome: SetOutcome, counted: CountedOutcome): Promise<void> {
+    item.counted = counted;
+    this.#state.retries.clear(item.set.metadata.name);
+    await this.#ports.report(item.set, outcome);
+  }
+
+  /** Runs one item's work; what it throws becomes the item's failure. */
+  async #guard<R>(item: Item, work: () => Promise<R>): Promise<R | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      this.#cause.signal?.throwIfAborted();
+      await this.#fail(item, error);
+      return undefined;
+    }
+  }
+
+  async #fail(item: Item, thrown: unknown): Promise<void> {
+    const { name } = item.set.metadata;
+    const error = framed(name, thrown);
+    const blocked = !error.retriable;
+    const outcome: SetOutcome = {
+      kind: 'failed',
+      blocked,
+      reason: error.code,
+      message: error.message,
+      ...(error.nextStep === undefined ? {} : { nextStep: error.nextStep }),
+    };
+    const text = `error syncing MAPI MachineSet ${name}: ${error.message}`;
+    const before = this.#state.retries.get(name);
+    this.#state.retries.fail(name, outcome, text, error.retriable, this.#ports.now().getTime());
+    item.counted = 'error';
+    item.error = text;
+    if (before?.text !== text) this.#ports.event(item.set, 'Failed', text);
+    await this.#ports.report(item.set, outcome);
+  }
+
+  #updatePorts(items: readonly Item[]): Parameters<typeof updateSet>[2] {
+    const { client, report, event, warn, now, progressMs = 1000 } = this.#ports;
+    const { hotLoop, pointed } = this.#state;
+    return {
+      client,
+      hotLoop,
+      report,
+      event,
+      warn,
+      now,
+      progressMs,
+      announceStep: () => this.finish(items),
+      pointed: (set, image) => void pointed.set(set, image),
+    };
+  }
+
+  /** Ms until collection should be tried again; undefined when it is done. */
+  async #collect(items: readonly Item[], switched: boolean): Promise<number | undefined> {
+    const { world, now, collectAfterMs = 60_000 } = this.#ports;
+    const time = now().getTime();
+    if (switched) this.#state.quietSince = time;
+    const wait = this.#state.quietSince + collectAfterMs - time;
+    if (wait > 0) return wait;
+    const { pointed } = this.#state;
+    const shown = new Map(world.machineSets().map((set) => [set.metadata.name, JSON.stringify(set.spec?.template?.spec?.providerSpec?.value ?? '')]));
+    for (const [set, image] of pointed) if (shown.get(set)?.includes(JSON.stringify(image)) === true) pointed.delete(set);
+    const lookup = referenceIndex({
+      machineSets: world.machineSets(),
+      machines: world.machines(),
+      controlPlaneMachineSets: world.controlPlaneMachineSets(),
+      infrastructure: world.infrastructure(),
+    });
+    const referenced = (name: string): string | undefined => {
+      const set = [...pointed].find(([, image]) => image === name)?.[0];
+      return set === undefined ? lookup(name) : `machineset ${set}`;
+    };
+    const byPlatform = Map.groupBy(
+      items.flatMap((item) => (item.input === undefined ? [] : [{ ...item.input, set: item.set }])),
+      (entry) => entry.platform,
+    );
+    for (const [platform, entries] of byPlatform) {
+      const first = entries[0];
+      if (platform.collect === undefined || first === undefined) continue;
+      try {
+        const signal = this.#cause.signal;
+        const inputs = entries.map((entry) => entry.input);
+        const collected = await platform.collect(inputs, { referenced, ...(signal === undefined ? {} : { signal }) });
+        for (const { name, removed, reason } of collected) {
+          if (removed) this.#ports.event(first.set, 'GarbageCollected', `${name}: ${reason}`);
+        }
+      } catch (error) {
+        this.#cause.signal?.throwIfAborted();
+        // What cannot be collected stays; that is no failure of an update.
+        this.#ports.warn('unneeded images could not be collected', error);
+        return collectAfterMs;
+      }
+    }
+    return undefined;
+  }
+
+  #after(collect: number | undefined): { after: number } | undefined {
+    const retry = this.#state.retries.nextIn(this.#ports.now().getTime());
+    const after = Math.min(retry ?? Number.POSITIVE_INFINITY, collect ?? Number.POSITIVE_INFINITY);
+    return Number.isFinite(after) ? { after } : undefined;
+  }
+}
+
+type Acting = Extract<PlatformPlan, { readonly kind: 'switch' | 'publish' }>;
+
+/** Errors that §2.3 frames itself pass as they are; all others belong to the platform's part. */
+function framed(set: string, error: unknown): BootImageError {
+  const own = error instanceof BootImageError;
+  if (own && (error.message.startsWith('failed to ') || error.code === 'HotLoop' || error.code === 'PatchFailed')) return error;
+  return wrapped(set, error);
+}
+
+function streamOf(text: string | undefined): Stream | BootImageError {
+  try {
+    return parseStream(text);
+  } catch (error) {
+    if (error instanceof BootImageError) return error;
+    throw error;
+  }
+}

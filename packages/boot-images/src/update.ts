@@ -1,0 +1,175 @@
+import { MachineSet } from '@drydock/api';
+import type { Client } from '@drydock/kube';
+import type { TemplateOperation, TemplateProgress } from '@drydock/templates';
+import type { SetOutcome } from './boot-image.ts';
+import { BootImageError, errorText } from './errors.ts';
+import { type HotLoop, hotLoopError } from './hot-loop.ts';
+import type { ImageFacts, PlatformPlan } from './platform.ts';
+import { type LeafEdit, leafPatch, machineSetSpecPath } from './provider-spec.ts';
+import { throttle } from './throttle.ts';
+import { checkUserData, upgradeUserData } from './user-data.ts';
+
+/** Reasons of the Events that tell the story of an update, in its order (users.md §4.3), and `Failed`. */
+export type StoryReason =
+  | 'Planned'
+  | 'DownloadVerified'
+  | 'UploadStarted'
+  | 'Imported'
+  | 'Switched'
+  | 'Retained'
+  | 'GarbageCollected'
+  | 'Failed';
+
+/** What an update of one set needs. */
+export interface UpdatePorts {
+  readonly client: Client;
+  readonly hotLoop: HotLoop;
+  readonly report: (set: MachineSet, outcome: SetOutcome) => Promise<void>;
+  readonly event: (set: MachineSet, reason: StoryReason, note: string) => void;
+  /** Called and awaited before a step that lasts. */
+  readonly announceStep: () => Promise<void>;
+  /** Called with the template or image that a set points at from now on. */
+  readonly pointed: (set: string, image: string) => void;
+  readonly warn: (message: string, error: unknown) => void;
+  readonly now: () => Date;
+  readonly progressMs: number;
+}
+
+type Acting = Extract<PlatformPlan, { readonly kind: 'switch' | 'publish' }>;
+
+/**
+ * Carries out a plan for one set: everything that can be refused is checked first (hot loop, stub), then the image is made, then
+ * the stub converted, then the one guarded patch. The hot loop stands before the platform is touched (BI-W30).
+ */
+export async function updateSet(
+  set: MachineSet,
+  plan: Acting,
+  ports: UpdatePorts,
+  signal: AbortSignal | undefined,
+): Promise<SetOutcome> {
+  const { name } = set.metadata;
+  if (ports.hotLoop.exhausted(name, plan.hotLoopValue)) throw hotLoopError(name);
+  const secret = userDataSecret(set);
+  const call = signal === undefined ? {} : { signal };
+  if (secret !== undefined) await checkUserData(ports.client, { secret, now: ports.now(), ...call });
+
+  const before: ImageFacts = facts(plan);
+  const made = plan.kind === 'publish' ? await publish(set, plan, before, ports, signal) : { edits: plan.edits };
+  signal?.throwIfAborted();
+  await ports.report(set, { kind: 'step', phase: 'Switching', ...before });
+  if (secret !== undefined) await upgradeUserData(ports.client, { secret, now: ports.now(), ...call });
+  await patch(set, made.edits, ports, call);
+  ports.hotLoop.record(name, plan.hotLoopValue);
+
+  const to = made.edits.map((edit) => edit.to).join(', ');
+  const from = plan.template?.name ?? made.edits.map((edit) => edit.from ?? '').join(', ');
+  ports.event(set, 'Switched', `machineset ${name}: ${from || 'no image'} → ${to}`);
+  if (plan.kind === 'publish' && plan.template !== undefined) {
+    ports.event(set, 'Retained', `template ${plan.template.name} stays until nothing needs it`);
+  }
+  const template = 'template' in made ? made.template : pointedTemplate(plan, made.edits);
+  return {
+    kind: 'current',
+    current: plan.target ?? plan.hotLoopValue,
+    ...(plan.target === undefined ? {} : { target: plan.target }),
+    ...(template === undefined ? {} : { template }),
+    ...(plan.current === undefined ? {} : { switchedFrom: plan.current }),
+  };
+}
+
+async function publish(
+  set: MachineSet,
+  plan: Extract<PlatformPlan, { readonly kind: 'publish' }>,
+  before: ImageFacts,
+  ports: UpdatePorts,
+  signal: AbortSignal | undefined,
+): Promise<Awaited<ReturnType<typeof plan.publication.run>>> {
+  let operation: TemplateOperation | undefined;
+  let last: TemplateProgress['step'] | undefined;
+  ports.event(set, 'Planned', `machineset ${set.metadata.name}: ${plan.current ?? 'no image'} → ${plan.target ?? plan.hotLoopValue}`);
+  await ports.announceStep();
+  await using written = throttle<SetOutcome>(
+    (outcome) => ports.report(set, outcome),
+    ports.progressMs,
+    (error) => ports.warn('progress could not be written', error),
+  );
+  const step = (progress: TemplateProgress): SetOutcome => ({
+    kind: 'step',
+    phase: progress.step === 'Verifying' ? 'Downloading' : progress.step,
+    progress,
+    ...(operation === undefined ? {} : { operation }),
+    ...before,
+  });
+  const published = await plan.publication.run({
+    announce: async (started) => {
+      operation = started;
+      await ports.report(set, { kind: 'step', phase: 'Uploading', operation, ...before });
+    },
+    onProgress: (progress) => {
+      if (progress.step !== last) storyOf(set, last, progress.step, operation, ports);
+      last = progress.step;
+      written.push(step(progress));
+    },
+    ...(signal === undefined ? {} : { signal }),
+  });
+  const how = published.adopted ? 'found complete' : 'imported';
+  ports.event(set, 'Imported', `template ${published.template.name} ${how}${idOf(operation)}`);
+  return published;
+}
+
+function storyOf(
+  set: MachineSet,
+  last: TemplateProgress['step'] | undefined,
+  next: TemplateProgress['step'],
+  operation: TemplateOperation | undefined,
+  ports: UpdatePorts,
+): void {
+  const moved = next === 'Uploading' || next === 'Publishing';
+  if ((last === 'Downloading' || last === 'Verifying') && moved) {
+    ports.event(set, 'DownloadVerified', `the image has the expected digest${idOf(operation)}`);
+  }
+  if (next === 'Uploading') ports.event(set, 'UploadStarted', `template ${operation?.name ?? ''}${idOf(operation)}`);
+}
+
+async function patch(
+  set: MachineSet,
+  edits: readonly LeafEdit[],
+  ports: UpdatePorts,
+  call: { readonly signal?: AbortSignal },
+): Promise<void> {
+  const { name, namespace } = set.metadata;
+  // Before the write: garbage collection must count the reference even if this process never hears the answer.
+  for (const edit of edits) ports.pointed(name, edit.to);
+  try {
+    const key = namespace === undefined ? { name } : { namespace, name };
+    await ports.client.patch(MachineSet, key, leafPatch(machineSetSpecPath, edits), call);
+  } catch (error) {
+    throw new BootImageError('PatchFailed', `unable to patch new machineset: ${errorText(error)}`, {
+      cause: error,
+      nextStep: 'it is decided again from what the set says now',
+    });
+  }
+}
+
+function userDataSecret(set: MachineSet): string | undefined {
+  const reference = set.spec?.template?.spec?.providerSpec?.value?.['userDataSecret'];
+  const name = (reference as { readonly name?: unknown } | null | undefined)?.name;
+  return typeof name === 'string' && name !== '' ? name : undefined;
+}
+
+function facts({ current, target, template }: Acting): ImageFacts {
+  return {
+    ...(current === undefined ? {} : { current }),
+    ...(target === undefined ? {} : { target }),
+    ...(template === undefined ? {} : { template }),
+  };
+}
+
+function pointedTemplate(plan: Acting, edits: readonly LeafEdit[]): ImageFacts['template'] {
+  const to = edits[0]?.to;
+  return plan.template === undefined || to === undefined ? plan.template : { ...plan.template, name: to };
+}
+
+function idOf(operation: TemplateOperation | undefined): string {
+  return operation === undefined ? '' : ` (operation ${operation.id})`;
+}

@@ -1,0 +1,23 @@
+import type {
+  ClusterVersion,
+  ConfigMap,
+  ControlPlaneMachineSet,
+  Infrastructure,
+  Machine,
+  MachineConfiguration,
+  MachineSet,
+  Secret,
+} from '@drydock/api';
+
+/** The cluster as it is known this moment; objects are never edited. An absent list is not known (not synced). */
+export interface World {
+  readonly machineConfiguration: () => MachineConfiguration | undefined;
+  readonly clusterVersion: () => ClusterVersion | undefined;
+  readonly infrastructure: () => Infrastructure | undefined;
+  readonly golden: () => ConfigMap | undefined;
+  readonly installConfig: () => ConfigMap | undefined;
+  readonly machineSets: () => readonly MachineSet[];
+  readonly machines: () => readonly Machine[] | undefined;
+  readonly controlPlaneMachineSets: () => readonly ControlPlaneMachineSet[] | undefined;
+  readonly secret: (namespace: string, name: string) => Secret | undefined;
+}

@@ -1,0 +1,199 @@
+import { randomUUID } from 'node:crypto';
+import { type HostSummary, type ImportLease, type ImportRequest, isVimError, type MoRef, type VCenter } from '@drydock/vsphere';
+import type { Clock } from './clock.ts';
+import { type Descriptor, readDescriptor } from './descriptor.ts';
+import { TemplateError } from './errors.ts';
+import { MARK_KEYS, markConfig, VERIFIED_KEY } from './mark.ts';
+import type { Attempt } from './names.ts';
+import type { OpenOva } from './ova.ts';
+import { resolvePlace } from './place.ts';
+import { byteMeter } from './progress.ts';
+import type { TemplateImage, TemplateOperation, TemplateProgress, TemplateWish } from './store.ts';
+import { checkSums, type Sent } from './verify.ts';
+
+/** Gives the bytes of an image: the cache, in production. */
+export interface OvaSource {
+  /** Resolves when the whole image is here and has the digest that was asked for. */
+  open(
+    image: TemplateImage,
+    options: { readonly onProgress?: ((progress: TemplateProgress) => void) | undefined; readonly signal?: AbortSignal },
+  ): Promise<OpenOva>;
+}
+
+/** What the steps of a publication act on. */
+export interface Ports {
+  readonly vcenter: VCenter;
+  readonly ovas: OvaSource;
+  readonly clock: Clock;
+  /** Instance UUIDs of imports under way in this process; shared by all publications of a store. */
+  readonly running: Set<string>;
+}
+
+/** Options of {@link importTemplate}. */
+export interface ImportOptions {
+  readonly folder: MoRef;
+  readonly attempt: Attempt;
+  readonly onUpload: () => void;
+  readonly announce?: ((operation: TemplateOperation) => Promise<void>) | undefined;
+  readonly onProgress?: ((progress: TemplateProgress) => void) | undefined;
+  readonly signal?: AbortSignal;
+}
+
+/** How long tidying up after a failed import may take; the caller's signal may have ended. */
+const TIDY_MS = 60_000;
+
+/** Faults of one host: another one may do. */
+const HOST_FAULTS = ['HostNotConnected', 'HostNotReachable', 'HostCommunication', 'InvalidHostState', 'HostConfigFault'] as const;
+
+/**
+ * The one long step: brings an image into the folder as a powered-off machine with our mark, and ends with the reconfigure that calls it verified.
+ * Until then nobody takes it for a template; whatever fails leaves nothing behind that this process could still reach.
+ */
+export async function importTemplate(ports: Ports, wish: TemplateWish, options: ImportOptions): Promise<void> {
+  const { vcenter } = ports;
+  const call = options.signal === undefined ? {} : { signal: options.signal };
+  const place = await resolvePlace(vcenter, wish.placement, call);
+  const diskProvisioning = await provisioningOf(vcenter, wish, options.folder, call);
+  await using ova = await ports.ovas.open(wish.image, { onProgress: options.onProgress, ...call });
+  const descriptor = readDescriptor(ova.descriptor);
+  const total = checkDescriptor(descriptor, ova);
+  if (place.freeSpace < total) {
+    const message = `datastore ${place.datastoreName} has ${place.freeSpace} bytes free, but the image needs ${total}`;
+    throw new TemplateError({ code: 'DATASTORE_UNUSABLE', message, retriable: true });
+  }
+
+  const instanceUuid = randomUUID();
+  const { name, operation } = options.attempt;
+  const { cluster: owner, holder } = wish;
+  ports.running.add(instanceUuid);
+  try {
+    await options.announce?.({ id: operation, name, holder, instanceUuid });
+    const mark = { owner, operation, digest: wish.image.sha256, release: wish.image.release, holder, instanceUuid };
+    const request: Omit<ImportRequest, 'host'> = {
+      descriptor: ova.descriptor,
+      name,
+      resourcePool: place.resourcePool,
+      datastore: place.datastore,
+      folder: options.folder,
+      networks: new Map([[descriptor.networks[0] ?? '', place.network]]),
+      diskProvisioning,
+      instanceUuid,
+      extraConfig: markConfig(mark),
+    };
+    let vm: MoRef | undefined;
+    try {
+      await using lease = await startImport(ports, request, place.hosts, options);
+      vm = lease.vm;
+      await fill(ports, lease, ova, instanceUuid, total, options);
+      const extraConfig = new Map([[VERIFIED_KEY, wish.image.sha256]]);
+      // One change: verified implies that secure boot is settled, and a template could not be reconfigured any more (VS-W101).
+      await vcenter.reconfigure(vm, descriptor.secureBoot ? { extraConfig, secureBoot: false } : { extraConfig }, call);
+    } catch (error) {
+      await tidy(ports, options.folder, instanceUuid, vm);
+      throw error;
+    }
+  } finally {
+    ports.running.delete(instanceUuid);
+  }
+}
+
+async function startImport(
+  ports: Ports,
+  request: Omit<ImportRequest, 'host'>,
+  hosts: readonly HostSummary[],
+  options: ImportOptions,
+): Promise<ImportLease> {
+  for (const [index, host] of hosts.entries()) {
+    try {
+      return await ports.vcenter.startImport({ ...request, host: host.ref }, options.signal === undefined ? {} : { signal: options.signal });
+    } catch (error) {
+      const hostAtFault = isVimError(error) && HOST_FAULTS.some((fault) => error.fault?.has(fault));
+      if (!hostAtFault || index === hosts.length - 1) throw error;
+      await tidy(ports, request.folder, request.instanceUuid, undefined);
+    }
+  }
+  throw new TemplateError({ code: 'HOSTS_UNAVAILABLE', message: 'failed to find available host system: all hosts unavailable', retriable: true });
+}
+
+/** Uploads every file, checks every sum, completes. */
+async function fill(ports: Ports, lease: ImportLease, ova: OpenOva, instanceUuid: string, total: number, options: ImportOptions): Promise<void> {
+  const call = options.signal === undefined ? {} : { signal: options.signal };
+  const given = await ports.vcenter.vm(lease.vm, call);
+  if (given?.instanceUuid?.toLowerCase() !== instanceUuid) {
+    throw new TemplateError({ code: 'IMPORT_FAILED', message: `vCenter gave ${options.attempt.name} another instance UUID than ours`, retriable: true });
+  }
+  options.onUpload();
+  const meter = byteMeter('Uploading', total, ports.clock, options.onProgress);
+  const sent: Sent[] = [];
+  let before = 0;
+  for (const file of lease.files) {
+    const source = ova.source(file.path);
+    if (source === undefined) throw new TemplateError({ code: 'OVA_INVALID', message: `the file is no OVA: it lacks ${file.path}` });
+    const base = before;
+    const digests = await lease.upload(file, source, { ...call, onProgress: (bytes) => meter(base + bytes) });
+    sent.push({ file, ...digests });
+    before += source.size;
+  }
+  options.onProgress?.({ step: 'Publishing' });
+  checkSums(sent, ova.manifest, await lease.manifest(call));
+  await lease.complete(call);
+}
+
+/** What the import needs to be possible at all; returns the bytes of all files. */
+function checkDescriptor(descriptor: Descriptor, ova: OpenOva): number {
+  if (descriptor.networks.length !== 1) {
+    const message = `expected the OVA to only have a single network adapter, but it has ${descriptor.networks.length}`;
+    throw new TemplateError({ code: 'OVA_UNSUPPORTED', message });
+  }
+  let total = 0;
+  for (const { href } of descriptor.files) {
+    const source = ova.source(href);
+    if (source === undefined) throw new TemplateError({ code: 'OVA_INVALID', message: `the file is no OVA: it lacks ${href}` });
+    total += source.size;
+  }
+  return total;
+}
+
+/**
+ * Removes what a failed import left. The lease was aborted on the way here, which vCenter answers by removing the machine; the simulator leaves it, and
+ * an answer that got lost leaves either. One that turns out to be verified stays: then only the answer was lost. What cannot be removed now, the next
+ * observation removes, so that a failure here never hides the one that led here.
+ */
+async function tidy(ports: Ports, folder: MoRef, instanceUuid: string, vm: MoRef | undefined): Promise<void> {
+  const options = { signal: AbortSignal.timeout(TIDY_MS) };
+  const marked = (one: { readonly extraConfig: ReadonlyMap<string, string> }): boolean =>
+    one.extraConfig.get(MARK_KEYS.instanceUuid) === instanceUuid && one.extraConfig.get(VERIFIED_KEY) === undefined;
+  try {
+    const left =
+      vm === undefined
+        ? (await ports.vcenter.children(folder, options)).filter((child) => child.instanceUuid?.toLowerCase() === instanceUuid)
+        : [await ports.vcenter.vm(vm, options)];
+    for (const one of left) {
+      if (one !== undefined && !one.isTemplate && one.powerState === 'poweredOff' && marked(one)) await ports.vcenter.destroy(one.ref, options);
+    }
+  } catch {
+    // See above.
+  }
+}
+
+const PROVISIONING = ['', 'thin', 'thick', 'eagerZeroedThick'] as const;
+
+/** The wish's disk provisioning, else that of the template that is replaced; its last disk decides. */
+async function provisioningOf(
+  vcenter: VCenter,
+  wish: TemplateWish,
+  folder: MoRef,
+  call: { readonly signal?: AbortSignal },
+): Promise<ImportRequest['diskProvisioning']> {
+  if (wish.diskProvisioning !== undefined) {
+    const known = PROVISIONING.find((kind) => kind === wish.diskProvisioning);
+    if (known !== undefined) return known;
+    throw new TemplateError({ code: 'OVA_UNSUPPORTED', message: `disk provisioning type "${wish.diskProvisioning}" is not supported` });
+  }
+  const name = wish.replaces?.slice(wish.replaces.lastIndexOf('/') + 1) ?? '';
+  const ref = name === '' ? undefined : await vcenter.findChild(folder, name, call);
+  const disk = ref?.type === 'VirtualMachine' ? (await vcenter.vm(ref, call))?.disks.at(-1) : undefined;
+  if (disk?.thin === undefined) return '';
+  if (disk.thin) return 'thin';
+  return disk.eagerlyScrub === true ? 'eagerZeroedThick' : 'thick';
+}

@@ -1,0 +1,87 @@
+import type { Credentials, VimLog } from './call.ts';
+import { createCaller } from './caller.ts';
+import { type Clock, systemClock } from './clock.ts';
+import { customFields } from './custom-fields.ts';
+import { VimError } from './errors.ts';
+import { findByInstanceUuid, findByPath, findChild } from './find.ts';
+import { startImport } from './import.ts';
+import { children, datastore, hosts, vm } from './inventory.ts';
+import { proxyFromEnvironment } from './proxy.ts';
+import { createTags } from './tags.ts';
+import { checkFingerprint, type TlsTrust } from './tls.ts';
+import { createTransport } from './transport.ts';
+import type { VCenter } from './vcenter.ts';
+import { destroy, markAsTemplate, reconfigure, rename } from './vm.ts';
+
+/** How to reach one vCenter as one user. */
+export interface ConnectOptions {
+  /** `https://host[:port]`, with or without `/sdk`. */
+  readonly url: string | URL;
+  /** Asked at every login, so that a rotated password is taken up. */
+  readonly credentials: () => Promise<Credentials>;
+  /** Verification by the system's roots unless said. */
+  readonly tls?: TlsTrust;
+  readonly clock?: Clock;
+  readonly log?: VimLog;
+  /** Where HTTPS_PROXY and NO_PROXY are looked up; the process's environment unless given. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+const SILENT: VimLog = { info: () => undefined, warn: () => undefined };
+
+/**
+ * A client of one vCenter. Nothing is sent before the first call; the first call logs in. Share one client per vCenter and user: each has a session of its own. Disposal ends what
+ * still runs, logs out within 5 s and closes every connection.
+ */
+export function connectVCenter(options: ConnectOptions): VCenter {
+  const baseUrl = sdkUrl(options.url);
+  const trust = options.tls ?? {};
+  const log = options.log ?? SILENT;
+  const clock = options.clock ?? systemClock;
+  if (trust.sha256Pin !== undefined) checkFingerprint(trust.sha256Pin);
+  if (trust.insecure === true && trust.sha256Pin === undefined) {
+    log.warn({ server: baseUrl.host }, 'The certificate of this vCenter is not verified: anybody in between can read the password.');
+  }
+  const proxy = proxyFromEnvironment(options.env ?? process.env);
+  const transport = createTransport({ baseUrl, trust, proxy });
+  const caller = createCaller({ baseUrl, credentials: options.credentials, clock, log, transport });
+  const fields = customFields(caller);
+  const tags = createTags(caller);
+  return {
+    server: caller.server,
+    instanceUuid: async (how) => (await caller.content(how)).about.instanceUuid,
+    findByPath: (path, how) => findByPath(caller, path, how),
+    findChild: (folder, name, how) => findChild(caller, folder, name, how),
+    findByInstanceUuid: (uuid, how) => findByInstanceUuid(caller, uuid, how),
+    children: (folder, how) => children(caller, fields, folder, how),
+    vm: (ref, how) => vm(caller, fields, ref, how),
+    hosts: (computeResource, how) => hosts(caller, computeResource, how),
+    datastore: (ref, how) => datastore(caller, ref, how),
+    startImport: (request, how) => startImport(caller, request, how),
+    reconfigure: (ref, change, how) => reconfigure(caller, ref, change, how),
+    markAsTemplate: (ref, how) => markAsTemplate(caller, ref, how),
+    rename: (ref, name, how) => rename(caller, ref, name, how),
+    destroy: (ref, how) => destroy(caller, ref, how),
+    setCustomValue: (ref, name, value, how) => fields.set(ref, name, value, how),
+    tags,
+    async [Symbol.asyncDispose]() {
+      await Promise.allSettled([caller.session.close()]);
+      transport.close();
+    },
+  };
+}
+
+function sdkUrl(given: string | URL): URL {
+  const text = String(given);
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol !== 'https:') {
+    // The text is not repeated: somebody may have put a password into it.
+    throw new VimError({ kind: 'protocol', code: 'VIM_REFUSED', op: 'connect', message: 'the address of the vCenter is not an https:// URL', sent: false });
+  }
+  url.username = '';
+  url.password = '';
+  url.search = '';
+  url.hash = '';
+  url.pathname = url.pathname === '/' ? '/sdk' : url.pathname.replace(/\/+$/, '');
+  return url;
+}
