@@ -1,5 +1,5 @@
 import { BootImage } from '@drydock/api';
-import { ApiError } from '@drydock/kube';
+import { isNotFound } from '@drydock/kube';
 import type { Command } from 'commander';
 import { stringify } from 'yaml';
 import { type ClusterFlags, clusterFlags, connect } from './connect.ts';
@@ -77,7 +77,7 @@ async function bootImages(client: Awaited<ReturnType<typeof connect>>['client'],
     const found = await Array.fromAsync(client.list(BootImage, namespace === undefined ? {} : { namespace }));
     return found.toSorted((a, b) => a.metadata.name.localeCompare(b.metadata.name));
   } catch (error) {
-    if (error instanceof ApiError && error.isNotFound) {
+    if (isNotFound(error)) {
       throw new Error('this cluster has no BootImage CRD (bootimages.drydock.dev). Install it: kubectl apply -f api/crds', { cause: error });
     }
     throw error;

@@ -52,6 +52,11 @@ export function architectureOf(set: {
 
 /** This process's architecture in RPM naming: right only where the operator runs on a control plane node of the cluster. */
 export function ownArchitecture(arch: string = process.arch): string {
-  const names: Readonly<Record<string, Architecture>> = { x64: 'x86_64', arm64: 'aarch64', ppc64: 'ppc64le', s390x: 's390x' };
+  const names: Readonly<Record<string, Architecture>> = {
+    x64: 'x86_64',
+    arm64: 'aarch64',
+    ppc64: 'ppc64le',
+    s390x: 's390x',
+  };
   return names[arch] ?? arch;
 }

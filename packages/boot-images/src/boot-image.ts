@@ -135,7 +135,10 @@ function words(
     case 'current':
       return { reason: 'UpToDate', message: `new machines of ${set} start from ${current ?? 'the target image'}` };
     case 'step':
-      return { reason: outcome.phase, message: `${set} moves from ${current ?? 'no image'} to ${target ?? 'a new image'}` };
+      return {
+        reason: outcome.phase,
+        message: `${set} moves from ${current ?? 'no image'} to ${target ?? 'a new image'}`,
+      };
     default: {
       const { reason, message, nextStep } = outcome;
       return { reason, message, ...(nextStep === undefined ? {} : { nextStep }) };

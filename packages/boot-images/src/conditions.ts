@@ -87,7 +87,8 @@ export function upsertConditions(
   for (const want of wanted) {
     const at = result.findIndex((c) => c.type === want.type);
     const old = result[at];
-    if (old !== undefined && old.status === want.status && old.reason === want.reason && old.message === want.message) continue;
+    if (old !== undefined && old.status === want.status && old.reason === want.reason && old.message === want.message)
+      continue;
     const lastTransitionTime = old?.status === want.status ? (old.lastTransitionTime ?? rfc3339(now)) : rfc3339(now);
     const next = { ...old, ...want, lastTransitionTime };
     if (old === undefined) result.push(next);

@@ -49,20 +49,36 @@ export function decideSet(facts: SetFacts): SetDecision {
   const { name } = set.metadata;
   const owner = set.metadata.ownerReferences?.[0];
   if (owner !== undefined) {
-    return skip(true, 'Owned', `owned by ${owner.kind}/${owner.name}`, `machineset ${name} is managed by ${owner.kind} ${owner.name}`, {
-      nextStep: `let ${owner.kind} ${owner.name} set the image of machineset ${name}`,
-    });
+    return skip(
+      true,
+      'Owned',
+      `owned by ${owner.kind}/${owner.name}`,
+      `machineset ${name} is managed by ${owner.kind} ${owner.name}`,
+      {
+        nextStep: `let ${owner.kind} ${owner.name} set the image of machineset ${name}`,
+      },
+    );
   }
   if (set.metadata.deletionTimestamp !== undefined) {
     return skip(false, 'Deleting', 'being deleted', `machineset ${name} is being deleted`);
   }
   const authority = (set.spec as JsonObject | undefined)?.['authoritativeAPI'];
   if (typeof authority === 'string' && authority !== '' && authority !== 'MachineAPI') {
-    return skip(true, 'OtherAuthority', `authority is ${authority}`, `machineset ${name} follows ${authority}; writes to it are refused`);
+    return skip(
+      true,
+      'OtherAuthority',
+      `authority is ${authority}`,
+      `machineset ${name} follows ${authority}; writes to it are refused`,
+    );
   }
   const osStream = set.metadata.labels?.['machineconfiguration.openshift.io/osstream'];
   if (osStream !== undefined && osStream !== 'rhel-9') {
-    return skip(false, 'OtherStream', `stream ${osStream}`, `machineset ${name} uses OS stream ${osStream}; only rhel-9 is served`);
+    return skip(
+      false,
+      'OtherStream',
+      `stream ${osStream}`,
+      `machineset ${name} uses OS stream ${osStream}; only rhel-9 is served`,
+    );
   }
   if (set.spec?.template?.metadata?.labels?.['machine.openshift.io/os-id'] === 'Windows') {
     return skip(false, 'Windows', 'Windows machines', `machineset ${name} makes Windows machines`);
@@ -98,7 +114,12 @@ export function decideSet(facts: SetFacts): SetDecision {
   }
   const platform = facts.infrastructure.status?.platformStatus?.type ?? '';
   if (!facts.platforms.has(platform)) {
-    return skip(false, 'PlatformUnsupported', `platform ${platform || 'unknown'}`, `boot images on ${platform || 'an unnamed platform'} are not managed`);
+    return skip(
+      false,
+      'PlatformUnsupported',
+      `platform ${platform || 'unknown'}`,
+      `boot images on ${platform || 'an unnamed platform'} are not managed`,
+    );
   }
   try {
     const spec = providerSpecOf(set.spec?.template?.spec?.providerSpec?.value);
@@ -112,7 +133,8 @@ export function decideSet(facts: SetFacts): SetDecision {
       infrastructure: facts.infrastructure,
     };
   } catch (error) {
-    return { kind: 'error', error: wrapped(name, error) };
+    if (error instanceof BootImageError) return { kind: 'error', error };
+    throw error;
   }
 }
 
@@ -120,14 +142,14 @@ export function decideSet(facts: SetFacts): SetDecision {
 export function wrapped(set: string, cause: unknown): BootImageError {
   const known = cause as { readonly code?: unknown; readonly retriable?: unknown; readonly nextStep?: unknown };
   return new BootImageError(
-      // Codes of other packages pass through: they are what a person looks up.
-      (typeof known?.code === 'string' ? known.code : 'PatchFailed') as BootImageError['code'],
-      `failed to reconcile machineset ${set}, err: ${cause instanceof Error ? cause.message : String(cause)}`,
-      {
-        cause,
-        retriable: known?.retriable !== false,
-        ...(typeof known?.nextStep === 'string' ? { nextStep: known.nextStep } : {}),
-      },
+    // Codes of other packages pass through: they are what a person looks up.
+    (typeof known?.code === 'string' ? known.code : 'PatchFailed') as BootImageError['code'],
+    `failed to reconcile machineset ${set}, err: ${cause instanceof Error ? cause.message : String(cause)}`,
+    {
+      cause,
+      retriable: known?.retriable !== false,
+      ...(typeof known?.nextStep === 'string' ? { nextStep: known.nextStep } : {}),
+    },
   );
 }
 

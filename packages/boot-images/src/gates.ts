@@ -16,7 +16,11 @@ export type Readiness =
  * The first gate (§1.5): MachineConfiguration exists and its status has caught up with its spec. Nothing blocks: an unready
  * object is looked at again after five seconds, and reported after two minutes. Times are milliseconds of one clock.
  */
-export function readiness(mc: MachineConfiguration | undefined, waitingSince: number | undefined, now: number): Readiness {
+export function readiness(
+  mc: MachineConfiguration | undefined,
+  waitingSince: number | undefined,
+  now: number,
+): Readiness {
   const problem =
     mc === undefined
       ? 'machineconfigurations.operator.openshift.io "cluster" not found'

@@ -16,7 +16,10 @@ export function translateSpec2(config: Json, version: string): Json {
   const replace = configs['replace'];
   return {
     ignition: {
-      config: { ...(merge.length === 0 ? {} : { merge }), ...(replace === undefined || replace === null ? {} : { replace }) },
+      config: {
+        ...(merge.length === 0 ? {} : { merge }),
+        ...(replace === undefined || replace === null ? {} : { replace }),
+      },
       ...part('security', ignition['security']),
       ...part('timeouts', ignition['timeouts']),
       version,
@@ -35,13 +38,15 @@ function refuseNetworkd(config: Json): void {
 
 function translateStorage(storage: Json): Json {
   for (const kind of ['disks', 'raid', 'filesystems']) {
-    if (list(storage[kind]).length > 0) throw new Error(`storage.${kind} of spec 2 is not converted; convert this config by hand`);
+    if (list(storage[kind]).length > 0)
+      throw new Error(`storage.${kind} of spec 2 is not converted; convert this config by hand`);
   }
   const files = new Map<string, Json>();
   for (const file of list(storage['files'])) {
     const { filesystem, append, overwrite, contents, path, ...rest } = file;
     if (typeof path !== 'string') throw new Error('a file without path');
-    if (filesystem !== undefined && filesystem !== 'root') throw new Error(`file ${path} lies outside the root filesystem`);
+    if (filesystem !== undefined && filesystem !== 'root')
+      throw new Error(`file ${path} lies outside the root filesystem`);
     files.delete(path);
     files.set(path, {
       path,
@@ -72,7 +77,10 @@ function translateUnits(units: readonly Json[]): Json {
     const name = String(unit['name']);
     const old = byName.get(name) ?? {};
     const dropins = new Map(
-      [...list(old['dropins']), ...list(unit['dropins'])].map((dropin): [string, Json] => [String(dropin['name']), dropin]),
+      [...list(old['dropins']), ...list(unit['dropins'])].map((dropin): [string, Json] => [
+        String(dropin['name']),
+        dropin,
+      ]),
     );
     byName.set(name, {
       ...old,
@@ -91,7 +99,8 @@ function translateUsers(passwd: Json): Json {
   let core: Json = {};
   for (const { create, sshAuthorizedKeys, ...user } of users) {
     if (user['name'] !== 'core') throw new Error(`user ${String(user['name'])}: only core is supported`);
-    if (create !== undefined && create !== null) throw new Error('passwd.users.create is deprecated and cannot be expressed');
+    if (create !== undefined && create !== null)
+      throw new Error('passwd.users.create is deprecated and cannot be expressed');
     core = { ...core, ...user };
     if (Array.isArray(sshAuthorizedKeys)) keys.push(...(sshAuthorizedKeys as readonly unknown[]));
   }

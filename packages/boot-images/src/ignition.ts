@@ -20,7 +20,11 @@ export function convertStub(text: string, secret: string): StubResult {
     stub = JSON.parse(text);
   } catch (error) {
     // The stray `t` is upstream's typing error in the format verb; its own tests match on it.
-    throw invalid(`failed to unmarshal decoded user-data to json (secret ${secret}): ${errorText(error)}t`, secret, error);
+    throw invalid(
+      `failed to unmarshal decoded user-data to json (secret ${secret}): ${errorText(error)}t`,
+      secret,
+      error,
+    );
   }
   const version = versionOf(stub, secret);
   if (version.startsWith('3')) return { kind: 'current' };
@@ -47,7 +51,8 @@ function versionOf(stub: unknown, secret: string): string {
   if (!isObject(ignition)) throw problem('.ignition accessor error: an object was expected');
   const version = ignition['version'];
   if (version === undefined) return '';
-  if (typeof version !== 'string') throw problem(`.ignition.version accessor error: ${JSON.stringify(version)} is not a string`);
+  if (typeof version !== 'string')
+    throw problem(`.ignition.version accessor error: ${JSON.stringify(version)} is not a string`);
   return version;
 }
 

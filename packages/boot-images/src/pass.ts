@@ -2,7 +2,14 @@ import type { MachineSet } from '@drydock/api';
 import type { Client } from '@drydock/kube';
 import type { SetOutcome } from './boot-image.ts';
 import { type ConditionLike, degraded, degradedType, progressing } from './conditions.ts';
-import { type Counter, type Counters, countOutcomes, type CountedOutcome, zeroCounter, zeroCounters } from './counters.ts';
+import {
+  type CountedOutcome,
+  type Counter,
+  type Counters,
+  countOutcomes,
+  zeroCounter,
+  zeroCounters,
+} from './counters.ts';
 import { decideSet, type SetDecision, wrapped } from './decide.ts';
 import { BootImageError, errorText } from './errors.ts';
 import { clusterStable, readiness } from './gates.ts';
@@ -80,7 +87,11 @@ interface Item {
  * One pass over all sets: gates, selection, a decision per set, updates, and both conditions written once at the end (plus once
  * before each step that lasts). Returns when to look again at the latest, in ms.
  */
-export async function runPass(ports: PassPorts, state: PassState, cause: PassCause): Promise<{ after: number } | undefined> {
+export async function runPass(
+  ports: PassPorts,
+  state: PassState,
+  cause: PassCause,
+): Promise<{ after: number } | undefined> {
   const { world } = ports;
   const mc = world.machineConfiguration();
   const now = ports.now().getTime();
@@ -88,7 +99,9 @@ export async function runPass(ports: PassPorts, state: PassState, cause: PassCau
   if (ready.kind === 'waiting' || mc === undefined) {
     state.waitingSince ??= now;
     if (ready.kind === 'waiting' && ready.degrade && mc !== undefined) {
-      await ports.writeConditions([degraded({ counters: state.counters, errors: [ready.message], reason: cause.reason })]);
+      await ports.writeConditions([
+        degraded({ counters: state.counters, errors: [ready.message], reason: cause.reason }),
+      ]);
     }
     return { after: ready.kind === 'waiting' ? ready.after : 5_000 };
   }
@@ -114,7 +127,10 @@ export async function runPass(ports: PassPorts, state: PassState, cause: PassCau
     await pass.waitForUpgrade(enrolled);
     return undefined;
   }
-  await pass.leaveOut(all.filter((set) => !enrolled.includes(set)), selection.reason);
+  await pass.leaveOut(
+    all.filter((set) => !enrolled.includes(set)),
+    selection.reason,
+  );
   if (enrolled.length === 0) {
     await pass.finish([]);
     return undefined;
@@ -252,13 +268,7 @@ class Pass {
     };
     item.input = { platform, input };
     const signal = this.#cause.signal;
-    let plan: PlatformPlan;
-    try {
-      plan = await platform.plan(input, signal === undefined ? {} : { signal });
-    } catch (error) {
-      signal?.throwIfAborted();
-      throw wrapped(name, error);
-    }
+    const plan = await platform.plan(input, signal === undefined ? {} : { signal });
     switch (plan.kind) {
       case 'current':
         await this.#settle(item, plan, 'reconciled');
@@ -332,8 +342,13 @@ class Pass {
     const wait = this.#state.quietSince + collectAfterMs - time;
     if (wait > 0) return wait;
     const { pointed } = this.#state;
-    const shown = new Map(world.machineSets().map((set) => [set.metadata.name, JSON.stringify(set.spec?.template?.spec?.providerSpec?.value ?? '')]));
-    for (const [set, image] of pointed) if (shown.get(set)?.includes(JSON.stringify(image)) === true) pointed.delete(set);
+    const shown = new Map(
+      world
+        .machineSets()
+        .map((set) => [set.metadata.name, JSON.stringify(set.spec?.template?.spec?.providerSpec?.value ?? '')]),
+    );
+    for (const [set, image] of pointed)
+      if (shown.get(set)?.includes(JSON.stringify(image)) === true) pointed.delete(set);
     const lookup = referenceIndex({
       machineSets: world.machineSets(),
       machines: world.machines(),
@@ -377,11 +392,17 @@ class Pass {
 
 type Acting = Extract<PlatformPlan, { readonly kind: 'switch' | 'publish' }>;
 
-/** Errors that §2.3 frames itself pass as they are; all others belong to the platform's part. */
+/** Rows of §2.3 whose text is not framed as a platform's failure. */
+const unframed: ReadonlySet<string> = new Set([
+  'ArchitectureInvalid',
+  'ClusterVersionUnreadable',
+  'InfrastructureUnreadable',
+  'HotLoop',
+  'PatchFailed',
+]);
+
 function framed(set: string, error: unknown): BootImageError {
-  const own = error instanceof BootImageError;
-  if (own && (error.message.startsWith('failed to ') || error.code === 'HotLoop' || error.code === 'PatchFailed')) return error;
-  return wrapped(set, error);
+  return error instanceof BootImageError && unframed.has(error.code) ? error : wrapped(set, error);
 }
 
 function streamOf(text: string | undefined): Stream | BootImageError {

@@ -82,7 +82,7 @@ export interface Platform {
   readonly collect?: (
     inputs: readonly PlatformInput[],
     options: {
-      readonly referenced: (name: string) => string | undefined | 'unknown';
+      readonly referenced: (name: string) => string | undefined;
       readonly signal?: AbortSignal;
     },
   ) => Promise<readonly CollectedImage[]>;

@@ -12,7 +12,7 @@ export interface ReferenceSources {
  * Who needs a template of this name: a set, a Machine that has no VM yet (its clone may run this moment), the control plane set,
  * a failure domain. Where any of these cannot be told, every name is 'unknown', which keeps it.
  */
-export function referenceIndex(sources: ReferenceSources): (name: string) => string | undefined | 'unknown' {
+export function referenceIndex(sources: ReferenceSources): (name: string) => string | undefined {
   const { machineSets, machines, controlPlaneMachineSets, infrastructure } = sources;
   if (!machineSets || !machines || !controlPlaneMachineSets || !infrastructure) return () => 'unknown';
   const users = new Map<string, string>();

@@ -32,7 +32,9 @@ export function createRetries(bounds: { readonly first: number; readonly longest
     fail: (set, outcome, text, retriable, now) => {
       const attempts = (failures.get(set)?.attempts ?? 0) + 1;
       // What repetition alone cannot cure is still looked at, slowly: the cure may happen where nothing is watched.
-      const pause = retriable ? Math.min(bounds.first * 2 ** Math.min(attempts - 1, 20), bounds.longest) : bounds.longest;
+      const pause = retriable
+        ? Math.min(bounds.first * 2 ** Math.min(attempts - 1, 20), bounds.longest)
+        : bounds.longest;
       failures.set(set, { outcome, text, attempts, due: now + pause });
     },
     clear: (set) => void failures.delete(set),

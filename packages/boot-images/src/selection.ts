@@ -48,10 +48,18 @@ export function selectionOf(
       return { mode: 'All', includes: () => true, reason: '' };
     case 'Partial': {
       const matches = labelSelector(manager.selection.partial?.machineResourceSelector);
-      return { mode: 'Partial', includes: (labels) => matches(labels ?? {}), reason: 'not selected by the partial selection' };
+      return {
+        mode: 'Partial',
+        includes: (labels) => matches(labels ?? {}),
+        reason: 'not selected by the partial selection',
+      };
     }
     default:
-      return { mode: 'None', includes: () => false, reason: `boot image updates of ${resource} are opted out (mode None)` };
+      return {
+        mode: 'None',
+        includes: () => false,
+        reason: `boot image updates of ${resource} are opted out (mode None)`,
+      };
   }
 }
 
@@ -64,7 +72,8 @@ export function labelSelector(
 ): (labels: Readonly<Record<string, string>>) => boolean {
   if (selector === undefined || selector === null) return () => false;
   const tests: ((labels: Readonly<Record<string, string>>) => boolean)[] = [];
-  for (const [key, value] of Object.entries(selector.matchLabels ?? {})) tests.push((labels) => own(labels, key) === value);
+  for (const [key, value] of Object.entries(selector.matchLabels ?? {}))
+    tests.push((labels) => own(labels, key) === value);
   try {
     for (const { key, operator, values = [] } of selector.matchExpressions ?? []) {
       tests.push(requirement(key, operator, values));

@@ -21,7 +21,7 @@ export interface Stream {
 }
 
 /** A stream text above this is refused: etcd stores no object larger than about 1.5 MiB. */
-export const maxStreamBytes = 4 * 1024 * 1024;
+export const maxStreamBytes: number = 4 * 1024 * 1024;
 
 /**
  * Parses the `stream` key of the golden ConfigMap. An absent key is the empty text, which is a parse error as upstream has it.

@@ -7,7 +7,11 @@ export interface Throttle<T> extends AsyncDisposable {
  * Writes values one at a time, at least `ms` apart, dropping those that a newer one overtook. Disposal waits for the write that
  * runs and drops what is pending: who disposes writes the final state itself. A failed write is given to `onError`.
  */
-export function throttle<T>(write: (value: T) => Promise<void>, ms: number, onError: (error: unknown) => void): Throttle<T> {
+export function throttle<T>(
+  write: (value: T) => Promise<void>,
+  ms: number,
+  onError: (error: unknown) => void,
+): Throttle<T> {
   let pending: { readonly value: T } | undefined;
   let running: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;

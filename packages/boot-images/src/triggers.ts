@@ -58,7 +58,10 @@ export function clusterVersionTrigger({ old, now }: ObjectChange<ClusterVersion>
  * Event name of any other object that a decision was read from (Secrets, Infrastructure, install-config), which upstream does
  * not watch, so that there a repaired credential never clears Degraded (BI-G6). Repeats of the same version are no event.
  */
-export function inputTrigger(prefix: string, { old, now }: ObjectChange<{ readonly metadata: ObjectMeta }>): string | undefined {
+export function inputTrigger(
+  prefix: string,
+  { old, now }: ObjectChange<{ readonly metadata: ObjectMeta }>,
+): string | undefined {
   return named(prefix, old, now);
 }
 

@@ -86,7 +86,11 @@ async function publish(
 ): Promise<Awaited<ReturnType<typeof plan.publication.run>>> {
   let operation: TemplateOperation | undefined;
   let last: TemplateProgress['step'] | undefined;
-  ports.event(set, 'Planned', `machineset ${set.metadata.name}: ${plan.current ?? 'no image'} → ${plan.target ?? plan.hotLoopValue}`);
+  ports.event(
+    set,
+    'Planned',
+    `machineset ${set.metadata.name}: ${plan.current ?? 'no image'} → ${plan.target ?? plan.hotLoopValue}`,
+  );
   await ports.announceStep();
   await using written = throttle<SetOutcome>(
     (outcome) => ports.report(set, outcome),

@@ -69,7 +69,10 @@ async function read(client: Client, options: UserDataOptions): Promise<Secret> {
     throw new BootImageError(
       'UserDataUnreadable',
       `error grabbing user data secret referenced in machineset: ${said}`,
-      { cause: error, nextStep: `create secret ${machineApiNamespace}/${options.secret} or correct userDataSecret of the set` },
+      {
+        cause: error,
+        nextStep: `create secret ${machineApiNamespace}/${options.secret} or correct userDataSecret of the set`,
+      },
     );
   }
 }

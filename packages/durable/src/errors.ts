@@ -33,7 +33,8 @@ export class DurableError extends Error {
 
   constructor(init: DurableErrorInit) {
     const said = init.cause instanceof Error ? init.cause.message : String(init.cause);
-    const next = init.code === 'WRITE_FAILED' && init.visible ? 'The content is incomplete; write again.' : NEXT[init.code];
+    const next =
+      init.code === 'WRITE_FAILED' && init.visible ? 'The content is incomplete; write again.' : NEXT[init.code];
     super(`${init.path}: ${init.step} failed: ${said}. ${next}`, { cause: init.cause });
     this.code = init.code;
     this.path = init.path;

@@ -4,7 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { DurableError } from './errors.ts';
-import { type FileSystem, isStagingName, realFileSystem, replaceFileDurable, stagingName, writeFileDurable } from './file.ts';
+import {
+  type FileSystem,
+  isStagingName,
+  realFileSystem,
+  replaceFileDurable,
+  stagingName,
+  writeFileDurable,
+} from './file.ts';
 
 async function directory(): Promise<{ path: string } & AsyncDisposable> {
   const path = await mkdtemp(join(tmpdir(), 'durable-'));
@@ -68,7 +75,12 @@ test('replaceFileDurable: content is synced before the rename, the directory aft
   assert.deepEqual(log, ['open', 'sync', 'rename', 'syncDirectory']);
 });
 
-for (const [failing, visible] of [['open', false], ['sync', false], ['rename', false], ['syncDirectory', true]] as const) {
+for (const [failing, visible] of [
+  ['open', false],
+  ['sync', false],
+  ['rename', false],
+  ['syncDirectory', true],
+] as const) {
   test(`replaceFileDurable: a failing ${failing} leaves ${visible ? 'the new' : 'the old'} content and nothing else`, async () => {
     await using dir = await directory();
     const path = join(dir.path, 'file');

@@ -96,7 +96,13 @@ async function fill(
   }
 }
 
-async function step<T>(code: DurableErrorCode, path: string, name: string, visible: boolean, action: () => Promise<T>): Promise<T> {
+async function step<T>(
+  code: DurableErrorCode,
+  path: string,
+  name: string,
+  visible: boolean,
+  action: () => Promise<T>,
+): Promise<T> {
   try {
     return await action();
   } catch (cause) {

@@ -113,6 +113,20 @@ test('what a cache holds already, what changes and what others point at is recon
   assert.deepEqual([sets.subscribers, machines.subscribers], [0, 0]);
 });
 
+test('what changes now is reconciled before what the first list brought', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const sets = new Feed(['a', 'b', 'c'], promise);
+  const { seen, reconcile } = recorder();
+  const rig = start(controller({ name: 'c', for: sets, reconcile }));
+  sets.set(object('new'));
+  sets.set(object('c', { generation: 2 }));
+  resolve();
+  await settle();
+  assert.deepEqual(seen, ['new', 'c', 'a', 'b']);
+  rig.stop.abort();
+  await rig.done;
+});
+
 test('predicates let through spec changes, annotations, deletion and replacement, and nothing else', async () => {
   const sets = new Feed();
   const { seen, reconcile } = recorder();

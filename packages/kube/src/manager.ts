@@ -88,6 +88,7 @@ export async function run(options: RunOptions): Promise<Operator> {
   const lead = async (held?: AbortSignal): Promise<void> => {
     acting = true;
     await work(options, { clock, metrics, stop, held });
+    // Not in a `finally`: what was given up may still be acting, and that is what the lease check is for.
     acting = false;
   };
   const resources = cleanup.move();

@@ -4,7 +4,10 @@ import type { KubeObject } from './resource.ts';
 /** Whether a change is worth a reconcile. */
 export type Predicate<T extends KubeObject = KubeObject> = (change: Change<T>) => boolean;
 
-/** True for what appeared, vanished, or whose spec changed: `metadata.generation` moves with the spec alone. */
+/**
+ * True for what appeared, vanished, or whose spec changed: `metadata.generation` moves with the spec alone. Kinds without a generation
+ * (ConfigMap, Secret) change unseen here; do not filter those.
+ */
 export const generationChanged: Predicate = ({ old, now }) =>
   old?.metadata.generation !== now?.metadata.generation || appeared({ old, now });
 

@@ -124,6 +124,38 @@ test('disposing ends the timer of delayed keys', async () => {
   assert.equal(clock.sleeping, 0);
 });
 
+test('property: delayed keys become ready in the order of their times, whatever the order of the adds', async () => {
+  const delays = fc.array(fc.tuple(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 1, max: 100 })), {
+    maxLength: 60,
+  });
+  await fc.assert(
+    fc.asyncProperty(delays, async (adds) => {
+      const clock = virtualClock();
+      using queue = queueOf({ clock });
+      const due = new Map<string, number>();
+      for (const [key, after] of adds) {
+        queue.add(`${key}`, { after });
+        due.set(`${key}`, Math.min(after, due.get(`${key}`) ?? after));
+      }
+      assert.equal(queue.waiting, due.size);
+      const stop = new AbortController();
+      const times: [string, number][] = [];
+      const worker = (async () => {
+        for (let key = await queue.take(stop.signal); key !== undefined; key = await queue.take(stop.signal)) {
+          times.push([key, clock.now()]);
+          queue.done(key);
+        }
+      })();
+      await clock.advance(100);
+      stop.abort();
+      await worker;
+      assert.deepEqual(new Map(times), due);
+      assert.equal(times.length, due.size);
+    }),
+    { numRuns: 50 },
+  );
+});
+
 test('property: one worker per key, and every add is followed by a run that starts after it', async () => {
   const step = fc.oneof(
     fc.record({

@@ -160,7 +160,7 @@ export function createTransport(config: ClusterConfig, options: TransportOptions
         } catch (error) {
           const wait = repeats < MAX_REPEATS ? repeatAfter(error, request) : undefined;
           if (wait === undefined) throw error;
-          await clock.sleep(wait, { signal: request.signal ?? closing.signal });
+          await clock.sleep(wait, { signal: request.signal ?? closing.signal }).catch(() => undefined);
         }
       }
     },

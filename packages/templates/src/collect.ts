@@ -32,7 +32,13 @@ export async function collectTemplates(
   return collected;
 }
 
-function judge(children: readonly VmSummary[], folder: MoRef, cluster: string, clock: Clock, options: CollectOptions): readonly Verdict[] {
+function judge(
+  children: readonly VmSummary[],
+  folder: MoRef,
+  cluster: string,
+  clock: Clock,
+  options: CollectOptions,
+): readonly Verdict[] {
   const retained: Retained[] = [];
   for (const vm of children) {
     const candidate = candidateOf(vm, folder, options);

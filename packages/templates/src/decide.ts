@@ -50,7 +50,14 @@ export type Step =
   | { readonly kind: 'import'; readonly attempt: Attempt }
   | { readonly kind: 'markAsTemplate'; readonly ref: MoRef; readonly name: string }
   | { readonly kind: 'attachTags'; readonly ref: MoRef; readonly name: string; readonly tagIds: readonly string[] }
-  | { readonly kind: 'destroy'; readonly ref: MoRef; readonly name: string; readonly instanceUuid: string; readonly finished: boolean; readonly reason: string }
+  | {
+      readonly kind: 'destroy';
+      readonly ref: MoRef;
+      readonly name: string;
+      readonly instanceUuid: string;
+      readonly finished: boolean;
+      readonly reason: string;
+    }
   | { readonly kind: 'wait'; readonly name: string; readonly reason: string }
   | { readonly kind: 'blocked'; readonly reason: string };
 
@@ -79,7 +86,10 @@ export function decide(observed: Observed, wanted: Wanted): Step {
 
   const attempt = wanted.attempts.find(({ name }) => !observed.names.has(name));
   if (attempt === undefined) {
-    return { kind: 'blocked', reason: `all ${wanted.attempts.length} names from ${wanted.attempts[0]?.name ?? '?'} on are taken` };
+    return {
+      kind: 'blocked',
+      reason: `all ${wanted.attempts.length} names from ${wanted.attempts[0]?.name ?? '?'} on are taken`,
+    };
   }
   return { kind: 'import', attempt };
 }
@@ -99,7 +109,8 @@ function finish(observed: Observed, wanted: Wanted, best: Candidate): Step {
 
 /** Templates first (somebody may use them), then the earlier name of the wish, then the older. */
 function byPrecedence(wanted: Wanted): (a: Candidate, b: Candidate) => number {
-  const round = (candidate: Candidate): number => wanted.attempts.findIndex(({ operation }) => operation === candidate.mark.operation);
+  const round = (candidate: Candidate): number =>
+    wanted.attempts.findIndex(({ operation }) => operation === candidate.mark.operation);
   return (a, b) =>
     Number(b.isTemplate) - Number(a.isTemplate) ||
     round(a) - round(b) ||

@@ -28,7 +28,8 @@ export function readDescriptor(text: string): Descriptor {
       const href = tag.attributes.get('href') ?? '';
       files.push(size === undefined ? { href } : { href, size: Number(size) });
     }
-    if (tag.attributes.get('key') === 'bootOptions.efiSecureBootEnabled') secureBoot = tag.attributes.get('value') === 'true';
+    if (tag.attributes.get('key') === 'bootOptions.efiSecureBootEnabled')
+      secureBoot = tag.attributes.get('value') === 'true';
   }
   return { networks, secureBoot, files };
 }

@@ -1,5 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { type HostSummary, type ImportLease, type ImportRequest, isVimError, type MoRef, type VCenter } from '@drydock/vsphere';
+import {
+  type HostSummary,
+  type ImportLease,
+  type ImportRequest,
+  isVimError,
+  type MoRef,
+  type VCenter,
+} from '@drydock/vsphere';
 import type { Clock } from './clock.ts';
 import { type Descriptor, readDescriptor } from './descriptor.ts';
 import { TemplateError } from './errors.ts';
@@ -16,7 +23,10 @@ export interface OvaSource {
   /** Resolves when the whole image is here and has the digest that was asked for. */
   open(
     image: TemplateImage,
-    options: { readonly onProgress?: ((progress: TemplateProgress) => void) | undefined; readonly signal?: AbortSignal },
+    options: {
+      readonly onProgress?: ((progress: TemplateProgress) => void) | undefined;
+      readonly signal?: AbortSignal;
+    },
   ): Promise<OpenOva>;
 }
 
@@ -43,7 +53,13 @@ export interface ImportOptions {
 const TIDY_MS = 60_000;
 
 /** Faults of one host: another one may do. */
-const HOST_FAULTS = ['HostNotConnected', 'HostNotReachable', 'HostCommunication', 'InvalidHostState', 'HostConfigFault'] as const;
+const HOST_FAULTS = [
+  'HostNotConnected',
+  'HostNotReachable',
+  'HostCommunication',
+  'InvalidHostState',
+  'HostConfigFault',
+] as const;
 
 /**
  * The one long step: brings an image into the folder as a powered-off machine with our mark, and ends with the reconfigure that calls it verified.
@@ -90,7 +106,8 @@ export async function importTemplate(ports: Ports, wish: TemplateWish, options: 
       await vcenter.reconfigure(vm, descriptor.secureBoot ? { extraConfig, secureBoot: false } : { extraConfig }, call);
     } catch (error) {
       await tidy(ports, options.folder, instanceUuid, vm);
-      throw error;
+      // An abort that failed too would hide what went wrong.
+      throw error instanceof SuppressedError ? error.suppressed : error;
     }
   } finally {
     ports.running.delete(instanceUuid);
@@ -105,22 +122,40 @@ async function startImport(
 ): Promise<ImportLease> {
   for (const [index, host] of hosts.entries()) {
     try {
-      return await ports.vcenter.startImport({ ...request, host: host.ref }, options.signal === undefined ? {} : { signal: options.signal });
+      return await ports.vcenter.startImport(
+        { ...request, host: host.ref },
+        options.signal === undefined ? {} : { signal: options.signal },
+      );
     } catch (error) {
       const hostAtFault = isVimError(error) && HOST_FAULTS.some((fault) => error.fault?.has(fault));
       if (!hostAtFault || index === hosts.length - 1) throw error;
       await tidy(ports, request.folder, request.instanceUuid, undefined);
     }
   }
-  throw new TemplateError({ code: 'HOSTS_UNAVAILABLE', message: 'failed to find available host system: all hosts unavailable', retriable: true });
+  throw new TemplateError({
+    code: 'HOSTS_UNAVAILABLE',
+    message: 'failed to find available host system: all hosts unavailable',
+    retriable: true,
+  });
 }
 
 /** Uploads every file, checks every sum, completes. */
-async function fill(ports: Ports, lease: ImportLease, ova: OpenOva, instanceUuid: string, total: number, options: ImportOptions): Promise<void> {
+async function fill(
+  ports: Ports,
+  lease: ImportLease,
+  ova: OpenOva,
+  instanceUuid: string,
+  total: number,
+  options: ImportOptions,
+): Promise<void> {
   const call = options.signal === undefined ? {} : { signal: options.signal };
   const given = await ports.vcenter.vm(lease.vm, call);
   if (given?.instanceUuid?.toLowerCase() !== instanceUuid) {
-    throw new TemplateError({ code: 'IMPORT_FAILED', message: `vCenter gave ${options.attempt.name} another instance UUID than ours`, retriable: true });
+    throw new TemplateError({
+      code: 'IMPORT_FAILED',
+      message: `vCenter gave ${options.attempt.name} another instance UUID than ours`,
+      retriable: true,
+    });
   }
   options.onUpload();
   const meter = byteMeter('Uploading', total, ports.clock, options.onProgress);
@@ -128,7 +163,8 @@ async function fill(ports: Ports, lease: ImportLease, ova: OpenOva, instanceUuid
   let before = 0;
   for (const file of lease.files) {
     const source = ova.source(file.path);
-    if (source === undefined) throw new TemplateError({ code: 'OVA_INVALID', message: `the file is no OVA: it lacks ${file.path}` });
+    if (source === undefined)
+      throw new TemplateError({ code: 'OVA_INVALID', message: `the file is no OVA: it lacks ${file.path}` });
     const base = before;
     const digests = await lease.upload(file, source, { ...call, onProgress: (bytes) => meter(base + bytes) });
     sent.push({ file, ...digests });
@@ -148,7 +184,8 @@ function checkDescriptor(descriptor: Descriptor, ova: OpenOva): number {
   let total = 0;
   for (const { href } of descriptor.files) {
     const source = ova.source(href);
-    if (source === undefined) throw new TemplateError({ code: 'OVA_INVALID', message: `the file is no OVA: it lacks ${href}` });
+    if (source === undefined)
+      throw new TemplateError({ code: 'OVA_INVALID', message: `the file is no OVA: it lacks ${href}` });
     total += source.size;
   }
   return total;
@@ -166,10 +203,13 @@ async function tidy(ports: Ports, folder: MoRef, instanceUuid: string, vm: MoRef
   try {
     const left =
       vm === undefined
-        ? (await ports.vcenter.children(folder, options)).filter((child) => child.instanceUuid?.toLowerCase() === instanceUuid)
+        ? (await ports.vcenter.children(folder, options)).filter(
+            (child) => child.instanceUuid?.toLowerCase() === instanceUuid,
+          )
         : [await ports.vcenter.vm(vm, options)];
     for (const one of left) {
-      if (one !== undefined && !one.isTemplate && one.powerState === 'poweredOff' && marked(one)) await ports.vcenter.destroy(one.ref, options);
+      if (one !== undefined && !one.isTemplate && one.powerState === 'poweredOff' && marked(one))
+        await ports.vcenter.destroy(one.ref, options);
     }
   } catch {
     // See above.
@@ -188,7 +228,10 @@ async function provisioningOf(
   if (wish.diskProvisioning !== undefined) {
     const known = PROVISIONING.find((kind) => kind === wish.diskProvisioning);
     if (known !== undefined) return known;
-    throw new TemplateError({ code: 'OVA_UNSUPPORTED', message: `disk provisioning type "${wish.diskProvisioning}" is not supported` });
+    throw new TemplateError({
+      code: 'OVA_UNSUPPORTED',
+      message: `disk provisioning type "${wish.diskProvisioning}" is not supported`,
+    });
   }
   const name = wish.replaces?.slice(wish.replaces.lastIndexOf('/') + 1) ?? '';
   const ref = name === '' ? undefined : await vcenter.findChild(folder, name, call);

@@ -15,14 +15,14 @@ export interface Mark {
 }
 
 /** The keys in extraConfig. */
-export const MARK_KEYS = {
+export const MARK_KEYS: Readonly<Record<keyof Mark, string>> = {
   owner: 'drydock.owner',
   operation: 'drydock.operation',
   digest: 'drydock.digest',
   release: 'drydock.release',
   holder: 'drydock.holder',
   instanceUuid: 'drydock.instanceUuid',
-} as const satisfies Record<keyof Mark, string>;
+};
 
 /** Set to the digest when every byte was acknowledged and the lease was completed: only then a template may be made of it. */
 export const VERIFIED_KEY = 'drydock.verified';
@@ -67,7 +67,8 @@ function rawMark(vm: VmSummary): Mark | undefined {
     holder: read('holder'),
     instanceUuid: read('instanceUuid'),
   };
-  return mark.owner === '' || mark.digest === '' || mark.instanceUuid === '' ? undefined : mark;
+  const { owner, digest, holder, instanceUuid } = mark;
+  return [owner, digest, holder, instanceUuid].includes('') ? undefined : mark;
 }
 
 function sameUuid(a: string, b: string): boolean {

@@ -21,7 +21,13 @@ export interface Scope extends Liveness {
 }
 
 /** Reads the publication folder into a plain value. */
-export async function observe(vcenter: VCenter, folder: MoRef, scope: Scope, now: number, options: CallOptions): Promise<Observed> {
+export async function observe(
+  vcenter: VCenter,
+  folder: MoRef,
+  scope: Scope,
+  now: number,
+  options: CallOptions,
+): Promise<Observed> {
   const children = await vcenter.children(folder, options);
   const operations = new Set(scope.attempts.map(({ operation }) => operation));
   const candidates: Candidate[] = [];

@@ -40,10 +40,12 @@ export async function openOva(path: string): Promise<OpenOva> {
     };
     const descriptors = members.filter(({ name }) => name.endsWith('.ovf'));
     const [descriptor] = descriptors;
-    if (descriptor === undefined || descriptors.length > 1) throw invalid(`it has ${descriptors.length} descriptors instead of one`);
+    if (descriptor === undefined || descriptors.length > 1)
+      throw invalid(`it has ${descriptors.length} descriptors instead of one`);
     const content = await text(descriptor);
     const mf = members.find(({ name }) => name.endsWith('.mf'));
-    const manifest = mf === undefined ? new Map<string, ManifestSum>() : readManifest((await text(mf)).toString('utf8'));
+    const manifest =
+      mf === undefined ? new Map<string, ManifestSum>() : readManifest((await text(mf)).toString('utf8'));
     checkDescriptor(descriptor.name, content, manifest);
     return {
       descriptor: content.toString('utf8'),
@@ -57,7 +59,12 @@ export async function openOva(path: string): Promise<OpenOva> {
           open: () =>
             size === 0
               ? Readable.from([])
-              : file.createReadStream({ start: offset, end: offset + size - 1, highWaterMark: CHUNK, autoClose: false }),
+              : file.createReadStream({
+                  start: offset,
+                  end: offset + size - 1,
+                  highWaterMark: CHUNK,
+                  autoClose: false,
+                }),
         };
       },
       [Symbol.asyncDispose]: () => file.close(),
@@ -72,7 +79,8 @@ function checkDescriptor(name: string, content: Buffer, manifest: ReadonlyMap<st
   const expected = manifest.get(name);
   if (expected === undefined) return;
   const sum = createHash(expected.algorithm).update(content).digest('hex');
-  if (sum !== expected.sum) throw invalid(`${name} has ${expected.algorithm} ${sum}, but the manifest says ${expected.sum}`);
+  if (sum !== expected.sum)
+    throw invalid(`${name} has ${expected.algorithm} ${sum}, but the manifest says ${expected.sum}`);
 }
 
 const MANIFEST_LINE = /^\s*(SHA1|SHA256|SHA512)\s*\(([^)]+)\)\s*=\s*([0-9a-fA-F]+)\s*$/;

@@ -30,16 +30,26 @@ function datacenterPath({ datacenter }: Placement): string {
 }
 
 /** Ids of all tags that a template gets: the one that is found by name, then those given by id. Fails when the name is absent or ambiguous. */
-export async function resolveTags(vcenter: VCenter, wish: TemplateWish, options: CallOptions): Promise<readonly string[]> {
+export async function resolveTags(
+  vcenter: VCenter,
+  wish: TemplateWish,
+  options: CallOptions,
+): Promise<readonly string[]> {
   const prefix = 'failed to attach tag: unable to attach tag';
   const named = await vcenter.tags.named(wish.tagName, options);
   const tag = named.length === 1 ? named[0] : named.find(({ category }) => category === `openshift-${wish.tagName}`);
   if (named.length === 0) {
-    throw new TemplateError({ code: 'TAG_NOT_FOUND', message: `${prefix}: there is no tag named ${wish.tagName} on ${vcenter.server}` });
+    throw new TemplateError({
+      code: 'TAG_NOT_FOUND',
+      message: `${prefix}: there is no tag named ${wish.tagName} on ${vcenter.server}`,
+    });
   }
   if (tag === undefined) {
     const categories = named.map(({ category }) => category).join(', ');
-    throw new TemplateError({ code: 'TAG_AMBIGUOUS', message: `${prefix}: ${wish.tagName} exists in the categories ${categories}` });
+    throw new TemplateError({
+      code: 'TAG_AMBIGUOUS',
+      message: `${prefix}: ${wish.tagName} exists in the categories ${categories}`,
+    });
   }
   return [...new Set([tag.id, ...wish.tagIds])];
 }
@@ -49,23 +59,45 @@ export async function resolvePlace(vcenter: VCenter, placement: Placement, optio
   const root = datacenterPath(placement);
   const clusterPath = absolutePath(placement.computeCluster, `${root}/host`);
   const cluster = await find(vcenter, clusterPath, 'compute cluster', 'CLUSTER_NOT_FOUND', options);
-  const poolPath = placement.resourcePool === '' ? `${clusterPath}/Resources` : absolutePath(placement.resourcePool, `${clusterPath}/Resources`);
+  const poolPath =
+    placement.resourcePool === ''
+      ? `${clusterPath}/Resources`
+      : absolutePath(placement.resourcePool, `${clusterPath}/Resources`);
   const resourcePool = await find(vcenter, poolPath, 'resource pool', 'POOL_NOT_FOUND', options);
   const [networkName] = placement.networks;
   if (networkName === undefined || networkName === '') {
-    throw new TemplateError({ code: 'NETWORK_NOT_FOUND', message: `failed to find network: failure domain ${placement.failureDomain} names none` });
+    throw new TemplateError({
+      code: 'NETWORK_NOT_FOUND',
+      message: `failed to find network: failure domain ${placement.failureDomain} names none`,
+    });
   }
-  const network = await find(vcenter, absolutePath(networkName, `${root}/network`), 'network', 'NETWORK_NOT_FOUND', options);
+  const network = await find(
+    vcenter,
+    absolutePath(networkName, `${root}/network`),
+    'network',
+    'NETWORK_NOT_FOUND',
+    options,
+  );
   const datastorePath = absolutePath(placement.datastore, `${root}/datastore`);
   const datastore = await find(vcenter, datastorePath, 'datastore', 'DATASTORE_NOT_FOUND', options);
   const { name, freeSpace, accessible } = await vcenter.datastore(datastore, options);
-  if (!accessible) throw new TemplateError({ code: 'DATASTORE_UNUSABLE', message: `datastore ${name} is not accessible`, retriable: true });
+  if (!accessible)
+    throw new TemplateError({
+      code: 'DATASTORE_UNUSABLE',
+      message: `datastore ${name} is not accessible`,
+      retriable: true,
+    });
   const hosts = usableHosts(await vcenter.hosts(cluster, options), clusterPath, datastore, network);
   return { resourcePool, network, datastore, datastoreName: name, freeSpace, hosts };
 }
 
 /** Hosts that are connected, powered on, not in maintenance, and have the datastore and the network (VS-T7). */
-export function usableHosts(hosts: readonly HostSummary[], cluster: string, datastore: MoRef, network: MoRef): readonly HostSummary[] {
+export function usableHosts(
+  hosts: readonly HostSummary[],
+  cluster: string,
+  datastore: MoRef,
+  network: MoRef,
+): readonly HostSummary[] {
   if (hosts.length === 0) {
     throw new TemplateError({ code: 'HOSTS_UNAVAILABLE', message: `the vCenter cluster ${cluster} has no ESXi nodes` });
   }
@@ -81,7 +113,8 @@ export function usableHosts(hosts: readonly HostSummary[], cluster: string, data
 }
 
 function hostFault(host: HostSummary, datastore: MoRef, network: MoRef): string | undefined {
-  const has = (refs: readonly MoRef[], wanted: MoRef): boolean => refs.some(({ type, value }) => type === wanted.type && value === wanted.value);
+  const has = (refs: readonly MoRef[], wanted: MoRef): boolean =>
+    refs.some(({ type, value }) => type === wanted.type && value === wanted.value);
   if (host.connectionState !== 'connected') return `is ${host.connectionState}`;
   if (host.powerState !== 'poweredOn') return `is ${host.powerState}`;
   if (host.inMaintenanceMode) return 'is in maintenance mode';
@@ -91,7 +124,13 @@ function hostFault(host: HostSummary, datastore: MoRef, network: MoRef): string 
   return undefined;
 }
 
-async function find(vcenter: VCenter, path: string, what: string, code: TemplateErrorCode, options: CallOptions): Promise<MoRef> {
+async function find(
+  vcenter: VCenter,
+  path: string,
+  what: string,
+  code: TemplateErrorCode,
+  options: CallOptions,
+): Promise<MoRef> {
   const ref = await vcenter.findByPath(path, options);
   if (ref !== undefined) return ref;
   throw new TemplateError({ code, message: `failed to find ${what}: ${path} does not exist on ${vcenter.server}` });

@@ -6,7 +6,14 @@ import { readMark, VERIFIED_KEY } from './mark.ts';
 import { attemptsOf } from './names.ts';
 import { observe, type Scope } from './observe.ts';
 import { resolveFolder, resolveTags } from './place.ts';
-import type { HolderIsLive, PublishedTemplate, StoreOptions, TemplateOperation, TemplateProgress, TemplateWish } from './store.ts';
+import type {
+  HolderIsLive,
+  PublishedTemplate,
+  StoreOptions,
+  TemplateOperation,
+  TemplateProgress,
+  TemplateWish,
+} from './store.ts';
 
 /** Options of {@link publishTemplate}; see `TemplateStore.publish`. */
 export interface PublishOptions extends StoreOptions {
@@ -25,7 +32,11 @@ const POLL_MS = 2000;
  * Pointer publication: observe, decide, act, until the wish is met. A step that fails is looked at before it is reported: where the folder shows that it
  * took effect (the answer was lost) or that somebody else did it, the loop goes on; an unchanged folder means that it failed.
  */
-export async function publishTemplate(ports: Ports, wish: TemplateWish, options: PublishOptions): Promise<PublishedTemplate> {
+export async function publishTemplate(
+  ports: Ports,
+  wish: TemplateWish,
+  options: PublishOptions,
+): Promise<PublishedTemplate> {
   const { vcenter, clock } = ports;
   const call = options.signal === undefined ? {} : { signal: options.signal };
   const folder = await resolveFolder(vcenter, wish.placement, call);
@@ -33,7 +44,14 @@ export async function publishTemplate(ports: Ports, wish: TemplateWish, options:
   const attempts = attemptsOf(wish);
   const digest = wish.image.sha256;
   const { holderIsLive } = options;
-  const scope: Scope = { cluster: wish.cluster, digest, attempts, holder: wish.holder, holderIsLive, running: ports.running };
+  const scope: Scope = {
+    cluster: wish.cluster,
+    digest,
+    attempts,
+    holder: wish.holder,
+    holderIsLive,
+    running: ports.running,
+  };
   const deadline = clock.now() + (options.waitMs ?? 60_000);
   let uploads = 0;
   let failed: { readonly step: Step; readonly error: unknown } | undefined;
@@ -49,7 +67,8 @@ export async function publishTemplate(ports: Ports, wish: TemplateWish, options:
     if (step.kind === 'done') return { name: step.name, release: wish.image.release, adopted: uploads === 0, uploads };
     if (step.kind === 'blocked') throw new TemplateError({ code: 'NAME_TAKEN', message: step.reason });
     if (step.kind === 'wait') {
-      if (clock.now() >= deadline) throw new TemplateError({ code: 'UPLOAD_IN_PROGRESS', message: step.reason, retriable: true });
+      if (clock.now() >= deadline)
+        throw new TemplateError({ code: 'UPLOAD_IN_PROGRESS', message: step.reason, retriable: true });
       await clock.sleep(POLL_MS, call);
       continue;
     }
@@ -62,7 +81,11 @@ export async function publishTemplate(ports: Ports, wish: TemplateWish, options:
       failed = { step, error };
     }
   }
-  throw new TemplateError({ code: 'NOT_CONVERGED', message: `the template ${attempts[0]?.name ?? ''} is not in place after ${MAX_STEPS} steps`, retriable: true });
+  throw new TemplateError({
+    code: 'NOT_CONVERGED',
+    message: `the template ${attempts[0]?.name ?? ''} is not in place after ${MAX_STEPS} steps`,
+    retriable: true,
+  });
 }
 
 async function act(
@@ -128,5 +151,10 @@ function asTemplateError(step: Step, error: unknown): unknown {
   if (error instanceof TemplateError || (error instanceof Error && error.name === 'AbortError')) return error;
   const name = step.kind === 'import' ? step.attempt.name : 'name' in step ? step.name : '';
   const message = `failed to ${DOING[step.kind]}: ${name}: ${reasonOf(error)}`;
-  return new TemplateError({ code: step.kind === 'attachTags' ? 'TAG_NOT_FOUND' : 'IMPORT_FAILED', message, retriable: mayPass(error), cause: error });
+  return new TemplateError({
+    code: step.kind === 'attachTags' ? 'TAG_NOT_FOUND' : 'IMPORT_FAILED',
+    message,
+    retriable: mayPass(error),
+    cause: error,
+  });
 }

@@ -43,7 +43,12 @@ export function retain(all: readonly Retained[], policy: RetentionPolicy): reado
   return all.map((item) => verdict(item, all, wayBack, policy));
 }
 
-function verdict(item: Retained, all: readonly Retained[], wayBack: ReadonlySet<Candidate>, policy: RetentionPolicy): Verdict {
+function verdict(
+  item: Retained,
+  all: readonly Retained[],
+  wayBack: ReadonlySet<Candidate>,
+  policy: RetentionPolicy,
+): Verdict {
   const { candidate } = item;
   const stays = (reason: string): Verdict => ({ candidate, remove: false, reason });
   if (item.usedBy === 'unknown') return stays('it is unknown whether something uses it');
@@ -59,7 +64,9 @@ function verdict(item: Retained, all: readonly Retained[], wayBack: ReadonlySet<
   if (candidate.createdAt === undefined) return stays('its age is unknown');
   if (candidate.createdAt + policy.graceMs > policy.now) return stays('it is new and may be about to be used');
   if (!candidate.isTemplate) {
-    const twin = all.find((other) => other.candidate.isTemplate && other.candidate.mark.digest === candidate.mark.digest);
+    const twin = all.find(
+      (other) => other.candidate.isTemplate && other.candidate.mark.digest === candidate.mark.digest,
+    );
     if (twin !== undefined) return { candidate, remove: true, reason: `${twin.candidate.name} has the same content` };
     if (candidate.createdAt + ADOPTION_MS > policy.now) return stays('a finished import waits to be adopted');
     return { candidate, remove: true, reason: 'a finished import that nobody adopted' };

@@ -60,7 +60,13 @@ export interface TemplateOperation {
 /** What stands under a reference today. */
 export type TemplateState =
   | { readonly kind: 'absent' }
-  | { readonly kind: 'present'; readonly name: string; readonly version: string | undefined; readonly isTemplate: boolean; readonly ours: boolean };
+  | {
+      readonly kind: 'present';
+      readonly name: string;
+      readonly version: string | undefined;
+      readonly isTemplate: boolean;
+      readonly ours: boolean;
+    };
 
 /** What a publication left. */
 export interface PublishedTemplate {

@@ -36,7 +36,8 @@ export async function indexTar(file: FileHandle, fileSize: number): Promise<read
       const record = await read(file, offset, size);
       next = type === 'L' ? { ...next, name: text(record) } : { ...next, ...pax(record) };
     } else {
-      if (type === '0' || type === '\0' || type === '7') members.push({ name: next.name ?? nameOf(block), offset, size });
+      if (type === '0' || type === '\0' || type === '7')
+        members.push({ name: next.name ?? nameOf(block), offset, size });
       if (type !== 'g') next = {};
     }
     at = offset + Math.ceil(size / BLOCK) * BLOCK;
@@ -55,7 +56,8 @@ async function read(file: FileHandle, position: number, length: number): Promise
 function checkSum(block: Buffer, at: number): void {
   let sum = 0;
   for (const [index, byte] of block.entries()) sum += index >= 148 && index < 156 ? 0x20 : byte;
-  if (sum !== Number.parseInt(text(block.subarray(148, 156)).trim(), 8)) throw invalid(`there is no tar header at byte ${at}`);
+  if (sum !== Number.parseInt(text(block.subarray(148, 156)).trim(), 8))
+    throw invalid(`there is no tar header at byte ${at}`);
 }
 
 function sizeOf(block: Buffer): number {

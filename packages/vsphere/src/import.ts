@@ -1,20 +1,21 @@
 import type { Caller } from './call.ts';
 import { VimError } from './errors.ts';
 import { readLocalizedFault } from './faults.ts';
-import { openLease } from './lease.ts';
+import { type ImportItem, openLease } from './lease.ts';
 import { data, methodBody, schemaPosition } from './schema.ts';
 import type { CallOptions, ImportLease, ImportRequest } from './vcenter.ts';
-import { child, childText, descend, element, elements, type OpaqueXml, referenceOf, type XmlElement, type XmlNode, xsd } from './xml.ts';
-
-/** One file of an import spec, before the lease gives it an address. */
-export interface ImportItem {
-  /** Equals the `importKey` of the lease's device URL. */
-  readonly deviceId: string;
-  /** Member of the OVA. */
-  readonly path: string;
-  readonly size?: number;
-  readonly create: boolean;
-}
+import {
+  child,
+  childText,
+  descend,
+  element,
+  elements,
+  type OpaqueXml,
+  referenceOf,
+  type XmlElement,
+  type XmlNode,
+  xsd,
+} from './xml.ts';
 
 /** What CreateImportSpec makes of a descriptor. */
 export interface ImportSpec {
@@ -25,21 +26,35 @@ export interface ImportSpec {
 }
 
 /** Creates the spec, marks it from birth, imports it and waits until the lease is ready. What it started and cannot finish it aborts. */
-export async function startImport(caller: Caller, request: ImportRequest, options: CallOptions = {}): Promise<ImportLease> {
+export async function startImport(
+  caller: Caller,
+  request: ImportRequest,
+  options: CallOptions = {},
+): Promise<ImportLease> {
   const made = await createImportSpec(caller, request, options);
-  for (const warning of made.warnings) caller.log.warn({ server: caller.server, vm: request.name, warning }, 'The server warns about the descriptor.');
+  for (const warning of made.warnings)
+    caller.log.warn({ server: caller.server, vm: request.name, warning }, 'The server warns about the descriptor.');
   const spec = markSpec(made.spec, request.instanceUuid, request.extraConfig);
   const body = methodBody('ImportVApp', { spec, folder: request.folder, host: request.host });
   const answer = await caller.call('ImportVApp', request.resourcePool, body, options);
   const lease = referenceOf(child(answer, 'returnval'));
   if (lease === undefined) {
-    throw new VimError({ kind: 'protocol', code: 'VIM_BAD_RESPONSE', op: 'ImportVApp', message: `${request.name}: the answer names no lease` });
+    throw new VimError({
+      kind: 'protocol',
+      code: 'VIM_BAD_RESPONSE',
+      op: 'ImportVApp',
+      message: `${request.name}: the answer names no lease`,
+    });
   }
   return openLease(caller, { lease, name: request.name, items: made.items }, options);
 }
 
 /** CreateImportSpec. What the server reports as an error is `VIM_OVF_REFUSED` with its first message; warnings are passed on. */
-export async function createImportSpec(caller: Caller, request: ImportRequest, options: CallOptions = {}): Promise<ImportSpec> {
+export async function createImportSpec(
+  caller: Caller,
+  request: ImportRequest,
+  options: CallOptions = {},
+): Promise<ImportSpec> {
   const op = 'CreateImportSpec';
   const { ovfManager } = await caller.content(options);
   if (ovfManager === undefined) throw ovfRefused(op, request.name, `${caller.server} offers no OVF import`);
@@ -69,7 +84,11 @@ export async function createImportSpec(caller: Caller, request: ImportRequest, o
   }
   const spec = child(result, 'importSpec');
   if (spec === undefined) throw ovfRefused(op, request.name, `${caller.server} makes no import spec of the descriptor`);
-  return { spec, items: elements(result, 'fileItem').map(readItem), warnings: elements(result, 'warning').map(readWarning) };
+  return {
+    spec,
+    items: elements(result, 'fileItem').map(readItem),
+    warnings: elements(result, 'warning').map(readWarning),
+  };
 }
 
 /**
@@ -78,7 +97,12 @@ export async function createImportSpec(caller: Caller, request: ImportRequest, o
  */
 export function markSpec(spec: OpaqueXml, instanceUuid: string, extraConfig: ReadonlyMap<string, string>): XmlElement {
   const config = child(spec, 'configSpec');
-  if (config === undefined) throw ovfRefused('CreateImportSpec', spec.type?.local ?? spec.name, 'the descriptor describes no single virtual machine');
+  if (config === undefined)
+    throw ovfRefused(
+      'CreateImportSpec',
+      spec.type?.local ?? spec.name,
+      'the descriptor describes no single virtual machine',
+    );
   const kept = config.children.filter((node) => {
     if (typeof node === 'string' || node.name === 'instanceUuid') return typeof node === 'string';
     return node.name !== 'extraConfig' || !extraConfig.has(childText(node, 'key') ?? '');

@@ -35,7 +35,10 @@ export function keepAlive(caller: Caller, lease: MoRef, leaseTimeout: number, pe
       try {
         const body = methodBody('HttpNfcLeaseProgress', { percent: Math.floor(percent()) });
         // Not repeated by the session layer: the next tick is the repetition.
-        await caller.call('HttpNfcLeaseProgress', lease, body, { signal: stopping.signal, timeoutMs: Math.max(period * 5, 1_000) });
+        await caller.call('HttpNfcLeaseProgress', lease, body, {
+          signal: stopping.signal,
+          timeoutMs: Math.max(period * 5, 1_000),
+        });
         failures = 0;
       } catch (cause) {
         // A stop in the middle of a call shows up as its failure.

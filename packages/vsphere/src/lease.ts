@@ -1,13 +1,22 @@
 import type { Caller } from './call.ts';
 import { faultError, isVimError, VimError } from './errors.ts';
 import { readLocalizedFault } from './faults.ts';
-import type { ImportItem } from './import.ts';
 import { type KeepAlive, keepAlive } from './keep-alive.ts';
 import { readManifest } from './manifest.ts';
 import { type NfcTarget, nfcTarget, uploadFile } from './nfc.ts';
 import { methodBody } from './schema.ts';
 import type { CallOptions, ImportLease, LeaseFile, MoRef } from './vcenter.ts';
-import { childText, elements, referenceOf, child, textOf, type XmlElement } from './xml.ts';
+import { child, childText, elements, referenceOf, textOf, type XmlElement } from './xml.ts';
+
+/** One file of an import spec, before the lease gives it an address. */
+export interface ImportItem {
+  /** Equals the `importKey` of the lease's device URL. */
+  readonly deviceId: string;
+  /** Member of the OVA. */
+  readonly path: string;
+  readonly size?: number;
+  readonly create: boolean;
+}
 
 /** A lease that ImportVApp just gave out. */
 export interface OpenedLease {
@@ -42,13 +51,21 @@ export async function openLease(caller: Caller, opened: OpenedLease, options: Ca
   }
   const total = info.files.reduce((sum, file) => sum + (file.size ?? 0), 0);
   let sent = 0;
-  const renewal = keepAlive(caller, opened.lease, info.timeout, () => (total === 0 ? 0 : Math.min(99, (sent * 100) / total)));
+  const renewal = keepAlive(caller, opened.lease, info.timeout, () =>
+    total === 0 ? 0 : Math.min(99, (sent * 100) / total),
+  );
   return leaseOf(caller, opened, info, renewal, (bytes) => {
     sent += bytes;
   });
 }
 
-function leaseOf(caller: Caller, opened: OpenedLease, info: LeaseInfo, renewal: KeepAlive, count: (bytes: number) => void): ImportLease {
+function leaseOf(
+  caller: Caller,
+  opened: OpenedLease,
+  info: LeaseInfo,
+  renewal: KeepAlive,
+  count: (bytes: number) => void,
+): ImportLease {
   const { lease, name } = opened;
   let over = false;
   const abort = async (reason: string): Promise<void> => {
@@ -99,7 +116,11 @@ function leaseOf(caller: Caller, opened: OpenedLease, info: LeaseInfo, renewal: 
   };
 }
 
-async function waitReady(caller: Caller, { lease, name, items }: OpenedLease, options: CallOptions): Promise<LeaseInfo> {
+async function waitReady(
+  caller: Caller,
+  { lease, name, items }: OpenedLease,
+  options: CallOptions,
+): Promise<LeaseInfo> {
   const deadline = caller.clock.now() + READY_MS;
   for (let delay = FIRST_MS; ; delay = Math.min(SLOWEST_MS, delay * 2)) {
     const [found] = await caller.retrieve([lease], 'HttpNfcLease', ['state', 'info', 'error'], options);
@@ -113,7 +134,9 @@ async function waitReady(caller: Caller, { lease, name, items }: OpenedLease, op
     if (state === 'error' || state === 'done') {
       const error = found.values.get('error');
       const fault = error === undefined ? undefined : readLocalizedFault(error);
-      throw fault === undefined ? failed('ImportVApp', name, `the lease is ${state}`) : faultError('ImportVApp', name, fault);
+      throw fault === undefined
+        ? failed('ImportVApp', name, `the lease is ${state}`)
+        : faultError('ImportVApp', name, fault);
     }
     if (caller.clock.now() > deadline) throw failed('ImportVApp', name, 'the lease was not ready within 15 minutes');
     await caller.clock.sleep(delay, options);
@@ -147,7 +170,10 @@ async function abortLease(caller: Caller, lease: MoRef, vm: MoRef | undefined): 
     const fault = isVimError(error) ? error.fault : undefined;
     // Already over.
     if (fault?.is('ManagedObjectNotFound') === true || fault?.is('InvalidState') === true) return;
-    caller.log.warn({ server: caller.server, lease: lease.value, err: error }, 'The import could not be cleaned up; it expires by itself.');
+    caller.log.warn(
+      { server: caller.server, lease: lease.value, err: error },
+      'The import could not be cleaned up; it expires by itself.',
+    );
   }
 }
 

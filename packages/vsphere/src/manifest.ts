@@ -35,14 +35,22 @@ export function checkManifest(sent: readonly SentFile[], manifest: readonly Mani
     const entry = manifest.find((candidate) => candidate.key === file.key);
     if (entry === undefined) throw mismatch(file, 'the server has not stored it at all');
     if (entry.size !== size) throw mismatch(file, `${size} bytes were sent, the server stored ${entry.size}`);
-    if (entry.sha1 !== undefined && entry.sha1 !== sha1) throw mismatch(file, `SHA-1 ${sha1} was sent, the server stored ${entry.sha1}`);
+    if (entry.sha1 !== undefined && entry.sha1 !== sha1)
+      throw mismatch(file, `SHA-1 ${sha1} was sent, the server stored ${entry.sha1}`);
     if (entry.checksum === undefined) continue;
     const type = (entry.checksumType ?? '').toUpperCase().replaceAll('-', '');
     const ours = type === 'SHA256' ? sha256 : type === 'SHA1' ? sha1 : undefined;
-    if (ours !== undefined && entry.checksum !== ours) throw mismatch(file, `${type} ${ours} was sent, the server stored ${entry.checksum}`);
+    if (ours !== undefined && entry.checksum !== ours)
+      throw mismatch(file, `${type} ${ours} was sent, the server stored ${entry.checksum}`);
   }
 }
 
 function mismatch(file: LeaseFile, what: string): VimError {
-  return new VimError({ kind: 'protocol', code: 'VIM_DIGEST_MISMATCH', op: 'HttpNfcLeaseGetManifest', message: `${file.path}: ${what}`, retriable: true });
+  return new VimError({
+    kind: 'protocol',
+    code: 'VIM_DIGEST_MISMATCH',
+    op: 'HttpNfcLeaseGetManifest',
+    message: `${file.path}: ${what}`,
+    retriable: true,
+  });
 }

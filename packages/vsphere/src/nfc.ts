@@ -115,7 +115,12 @@ export async function uploadFile(upload: NfcUpload): Promise<Uploaded> {
   }
 }
 
-async function send(request: ClientRequest, { file, source, onProgress }: NfcUpload, op: string, ended: AbortSignal): Promise<Uploaded> {
+async function send(
+  request: ClientRequest,
+  { file, source, onProgress }: NfcUpload,
+  op: string,
+  ended: AbortSignal,
+): Promise<Uploaded> {
   const sha1 = createHash('sha1');
   const sha256 = createHash('sha256');
   let size = 0;
@@ -188,7 +193,13 @@ function statusOf(request: ClientRequest, ended: AbortSignal): Promise<number> {
 }
 
 function abortedUpload(op: string, file: LeaseFile, signal: AbortSignal): VimError {
-  return new VimError({ kind: 'aborted', code: 'VIM_ABORTED', op, message: `${file.path}: the upload was given up`, cause: signal.reason });
+  return new VimError({
+    kind: 'aborted',
+    code: 'VIM_ABORTED',
+    op,
+    message: `${file.path}: the upload was given up`,
+    cause: signal.reason,
+  });
 }
 
 function uploadFailed(op: string, file: LeaseFile, why: string, status?: number, cause?: unknown): VimError {

@@ -89,7 +89,8 @@ function readDisk(at: XmlElement, files: readonly OvfFile[]): OvfDisk {
   const id = local(at, 'diskId') ?? '';
   const wanted = local(at, 'fileRef');
   const file = files.find((candidate) => candidate.id === wanted);
-  if (wanted !== undefined && file === undefined) throw refused(`the disk ${id} refers to the file ${wanted}, which is not listed`);
+  if (wanted !== undefined && file === undefined)
+    throw refused(`the disk ${id} refers to the file ${wanted}, which is not listed`);
   const units = integer(local(at, 'capacity'), `the capacity of the disk ${id}`);
   const capacity = units === undefined ? undefined : units * unitBytes(local(at, 'capacityAllocationUnits') ?? 'byte');
   return {

@@ -33,7 +33,10 @@ export function workspaceOf(spec: Readonly<Record<string, unknown>>): Workspace 
  * The first failure domain that the workspace lies in (boot-images.md §4.2): datacenter and datastore compare exactly, resource
  * pools after path cleaning, the vmGroup with the absent one as ''. The server must also be a configured vCenter.
  */
-export function matchFailureDomain(workspace: Workspace, infrastructure: Infrastructure): VSphereFailureDomain | undefined {
+export function matchFailureDomain(
+  workspace: Workspace,
+  infrastructure: Infrastructure,
+): VSphereFailureDomain | undefined {
   const vsphere = infrastructure.spec?.platformSpec?.vsphere;
   if (!(vsphere?.vcenters ?? []).some((vcenter) => vcenter.server === workspace.server)) return undefined;
   return (vsphere?.failureDomains ?? []).find(

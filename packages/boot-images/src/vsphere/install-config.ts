@@ -11,10 +11,15 @@ export const installConfigKey = { namespace: 'kube-system', name: 'cluster-confi
  */
 export function diskTypeFor(template: string, configMap: ConfigMap | undefined): string {
   const fail = (detail: string, cause?: unknown): BootImageError =>
-    new BootImageError('DiskTypeUnknown', `failed to determine disk provisioning type for new template ${template}: ${detail}`, {
-      ...(cause === undefined ? {} : { cause }),
-      nextStep: 'restore key install-config of configmap kube-system/cluster-config-v1, with platform.vsphere.diskType (thin, thick or eagerZeroedThick)',
-    });
+    new BootImageError(
+      'DiskTypeUnknown',
+      `failed to determine disk provisioning type for new template ${template}: ${detail}`,
+      {
+        ...(cause === undefined ? {} : { cause }),
+        nextStep:
+          'restore key install-config of configmap kube-system/cluster-config-v1, with platform.vsphere.diskType (thin, thick or eagerZeroedThick)',
+      },
+    );
   if (configMap === undefined) {
     throw fail('failed to fetch cluster-config-v1 configmap: configmaps "cluster-config-v1" not found');
   }

@@ -41,14 +41,21 @@ export function vspherePlatform(options: VSphereOptions): Platform {
 
   async function plan(input: PlatformInput, { signal }: { readonly signal?: AbortSignal } = {}): Promise<PlatformPlan> {
     if (input.infrastructure.spec?.platformSpec?.vsphere === undefined) {
-      return skip(false, 'NoVSphereSpec', 'no vsphere spec', 'infrastructure/cluster has no spec.platformSpec.vsphere', {
-        nextStep: 'add vcenters and failureDomains to infrastructure/cluster',
-      });
+      return skip(
+        false,
+        'NoVSphereSpec',
+        'no vsphere spec',
+        'infrastructure/cluster has no spec.platformSpec.vsphere',
+        {
+          nextStep: 'add vcenters and failureDomains to infrastructure/cluster',
+        },
+      );
     }
     const { release, disk } = artifactOf(input);
     const reference = text(input.spec['template']);
     const workspace = workspaceOf(input.spec);
-    if (workspace === undefined) throw incomplete(`machineset ${input.set.metadata.name} has no workspace in its providerSpec`);
+    if (workspace === undefined)
+      throw incomplete(`machineset ${input.set.metadata.name} has no workspace in its providerSpec`);
     requireCredentials(input, workspace.server);
     const domain = matchFailureDomain(workspace, input.infrastructure);
     if (domain === undefined) {
@@ -64,9 +71,15 @@ export function vspherePlatform(options: VSphereOptions): Platform {
     const site = siteOf(input.infrastructure, workspace, domain);
     if (isUuid(reference)) {
       return {
-        ...skip(true, 'TemplateByUuid', 'template by UUID', `machineset ${input.set.metadata.name} names its template by instance UUID`, {
-          nextStep: 'name the template instead to have it managed',
-        }),
+        ...skip(
+          true,
+          'TemplateByUuid',
+          'template by UUID',
+          `machineset ${input.set.metadata.name} names its template by instance UUID`,
+          {
+            nextStep: 'name the template instead to have it managed',
+          },
+        ),
         target: release,
       };
     }
@@ -117,7 +130,12 @@ export function vspherePlatform(options: VSphereOptions): Platform {
           tagIds: strings(input.spec['tagIDs']),
           holder: options.holder,
         };
-        return { kind: 'publish', publication: publication(wish, input, reference), hotLoopValue: image.release, ...facts };
+        return {
+          kind: 'publish',
+          publication: publication(wish, input, reference),
+          hotLoopValue: image.release,
+          ...facts,
+        };
       }
     }
   }
@@ -153,7 +171,10 @@ export function vspherePlatform(options: VSphereOptions): Platform {
         const domain = workspace && matchFailureDomain(workspace, input.infrastructure);
         if (workspace === undefined || domain === undefined) continue;
         const { placement } = siteOf(input.infrastructure, workspace, domain);
-        places.set([placement.server, placement.datacenter, placement.folder].join('|'), { placement, cluster: input.cluster });
+        places.set([placement.server, placement.datacenter, placement.folder].join('|'), {
+          placement,
+          cluster: input.cluster,
+        });
       }
       const collected = [];
       for (const { placement, cluster } of places.values()) {
@@ -181,7 +202,10 @@ function artifactOf(input: PlatformInput): { readonly release: string; readonly 
   }
   const disk = stream.disk(architecture, 'vmware', 'ova');
   if (disk === undefined) {
-    throw new BootImageError('StreamInvalid', `${prefix}: artifact 'vmware' has no ova disk`, { retriable: false, nextStep });
+    throw new BootImageError('StreamInvalid', `${prefix}: artifact 'vmware' has no ova disk`, {
+      retriable: false,
+      nextStep,
+    });
   }
   return { release, disk };
 }

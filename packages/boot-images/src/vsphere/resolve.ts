@@ -1,6 +1,6 @@
 import type { TemplateState } from '@drydock/templates';
-import { skip } from '../decide.ts';
 import type { Skip } from '../decide.ts';
+import { skip } from '../decide.ts';
 import { BootImageError } from '../errors.ts';
 import { compareReleases, type DowngradePolicy } from '../version.ts';
 
@@ -46,7 +46,9 @@ export function resolveTemplate(facts: TemplateFacts): TemplateStep {
           'CustomImage',
           'custom template',
           `machineset ${facts.set} uses template ${facts.reference}, which neither an installer nor Drydock made`,
-          { nextStep: `set spec.template.spec.providerSpec.value.template of machineset ${facts.set} to ${facts.computedName} to have it managed` },
+          {
+            nextStep: `set spec.template.spec.providerSpec.value.template of machineset ${facts.set} to ${facts.computedName} to have it managed`,
+          },
         ),
         existing: referenced,
       };

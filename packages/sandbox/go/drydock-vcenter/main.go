@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -20,7 +21,7 @@ type flags struct {
 	autostart, watchStdin                          bool
 }
 
-func parseFlags() flags {
+func parseFlags() (flags, error) {
 	var f flags
 	flag.StringVar(&f.listen, "listen", "127.0.0.1:0", "address of the vCenter (https)")
 	flag.StringVar(&f.switchboard, "switchboard", "127.0.0.1:0", "address of the switchboard (http, loopback only)")
@@ -35,8 +36,41 @@ func parseFlags() flags {
 	flag.IntVar(&f.datastores, "datastores", 1, "datastores per datacenter, mounted on all its hosts: LocalDS_0, …")
 	flag.BoolVar(&f.autostart, "autostart", false, "power the model's VMs on")
 	flag.BoolVar(&f.watchStdin, "watch-stdin", true, "end when stdin ends, which is how a server learns that its parent died")
+	model := flag.String("model", "", `JSON file with any of {"datacenters","clusters","hosts","vms","datastores","autostart"}; wins over the flags`)
 	flag.Parse()
-	return f
+	err := readModel(*model, &f)
+	return f, err
+}
+
+// readModel overrides the counts by those in a file.
+func readModel(file string, f *flags) error {
+	if file == "" {
+		return nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("--model: %w", err)
+	}
+	var m struct {
+		Datacenters, Clusters, Hosts, Vms, Datastores *int
+		Autostart                                     *bool
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&m); err != nil {
+		return fmt.Errorf("--model %s: %w", file, err)
+	}
+	for _, count := range []struct{ from, to *int }{
+		{m.Datacenters, &f.datacenters}, {m.Clusters, &f.clusters}, {m.Hosts, &f.hosts}, {m.Vms, &f.vms}, {m.Datastores, &f.datastores},
+	} {
+		if count.from != nil {
+			*count.to = *count.from
+		}
+	}
+	if m.Autostart != nil {
+		f.autostart = *m.Autostart
+	}
+	return nil
 }
 
 // ready is the one line on stdout.
@@ -87,7 +121,11 @@ func main() {
 	log.SetFlags(log.LstdFlags | log.Lmicroseconds)
 	// A panic in net/http's goroutine is logged there; nothing else may reach for the default mux.
 	http.DefaultServeMux = http.NewServeMux()
-	if err := run(parseFlags()); err != nil {
+	f, err := parseFlags()
+	if err == nil {
+		err = run(f)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "drydock-vcenter:", err)
 		os.Exit(1)
 	}

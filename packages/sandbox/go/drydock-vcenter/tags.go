@@ -116,7 +116,7 @@ func (vc *vcenter) tags() ([]tagView, error) {
 		var attached struct {
 			Value []struct{ Type, ID string }
 		}
-		if err := vc.rest(http.MethodPost, tagging+"tag-association/id:"+tag.ID+"?~action=list-attached-objects", nil, &attached); err != nil {
+		if err := vc.rest(http.MethodPost, tagging+"tag-association/id:"+tag.ID+"?~action=list-attached-objects", struct{}{}, &attached); err != nil {
 			return nil, err
 		}
 		view := tagView{ID: tag.ID, Category: names[tag.CategoryID], Name: tag.Name, Objects: []string{}}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/vmware/govmomi/object"
@@ -187,18 +186,9 @@ func (vc *vcenter) createDatastore(name, cluster string, hosts []string) (types.
 	if name == "" || len(hosts) == 0 {
 		return ref, errors.New("a datastore needs a name, and a cluster or hosts")
 	}
-	settings := vc.registry().OptionManager()
-	root := ""
-	for _, option := range settings.Setting {
-		if option.GetOptionValue().Key == "vcsim.home" {
-			root, _ = option.GetOptionValue().Value.(string)
-		}
-	}
-	if root == "" {
-		root = filepath.Dir(vc.anyDatastoreDir())
-	}
-	dir := filepath.Join(root, "added-"+strings.ReplaceAll(name, "/", "_"))
-	if err := os.Mkdir(dir, 0o700); err != nil {
+	// The model's own directory is removed with the model.
+	dir, err := os.MkdirTemp(vc.home(), "added-")
+	if err != nil {
 		return ref, err
 	}
 	for _, where := range hosts {
@@ -216,14 +206,19 @@ func (vc *vcenter) createDatastore(name, cluster string, hosts []string) (types.
 		if err != nil {
 			return ref, fmt.Errorf("datastore %s on %s: %w", name, where, err)
 		}
-		ref = reply.Returnval
+		// Only the first host's answer names the datastore: the others mount it.
+		if reply.Returnval.Value != "" {
+			ref = reply.Returnval
+		}
 	}
 	return ref, nil
 }
 
-func (vc *vcenter) anyDatastoreDir() string {
-	if ds, ok := vc.registry().Any("Datastore").(*simulator.Datastore); ok {
-		return ds.Summary.Url
+func (vc *vcenter) home() string {
+	for _, option := range vc.registry().OptionManager().Setting {
+		if home, ok := option.GetOptionValue().Value.(string); ok && option.GetOptionValue().Key == "vcsim.home" {
+			return home
+		}
 	}
-	return os.TempDir()
+	return ""
 }

@@ -11,18 +11,20 @@ export interface TestDescriptor {
   readonly capacityGiB: number;
 }
 
-function escape(text: string): string {
+function escapeXml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }
 
 /** An OVF 1.1 descriptor (DSP0243) of one machine with one disk, shaped like the ones that CoreOS ships. */
 export function testDescriptor(spec: TestDescriptor): string {
-  const networks = spec.networks.map((name) => `    <Network ovf:name="${escape(name)}"><Description>${escape(name)}</Description></Network>`);
+  const networks = spec.networks.map(
+    (name) => `    <Network ovf:name="${escapeXml(name)}"><Description>${escapeXml(name)}</Description></Network>`,
+  );
   const adapters = spec.networks.map(
     (name, index) => `      <Item>
         <rasd:AddressOnParent>${7 + index}</rasd:AddressOnParent>
         <rasd:AutomaticAllocation>true</rasd:AutomaticAllocation>
-        <rasd:Connection>${escape(name)}</rasd:Connection>
+        <rasd:Connection>${escapeXml(name)}</rasd:Connection>
         <rasd:ElementName>Network adapter ${index + 1}</rasd:ElementName>
         <rasd:InstanceID>${10 + index}</rasd:InstanceID>
         <rasd:ResourceSubType>VmxNet3</rasd:ResourceSubType>
@@ -38,7 +40,7 @@ export function testDescriptor(spec: TestDescriptor): string {
   return `<?xml version="1.0" encoding="UTF-8"?>
 <Envelope xmlns="http://schemas.dmtf.org/ovf/envelope/1" xmlns:ovf="http://schemas.dmtf.org/ovf/envelope/1" xmlns:rasd="http://schemas.dmtf.org/wbem/wscim/1/cim-schema/2/CIM_ResourceAllocationSettingData" xmlns:vmw="http://www.vmware.com/schema/ovf" xmlns:vssd="http://schemas.dmtf.org/wbem/wscim/1/cim-schema/2/CIM_VirtualSystemSettingData">
   <References>
-    <File ovf:href="${escape(spec.diskFile)}" ovf:id="file1" ovf:size="${spec.diskBytes}"/>
+    <File ovf:href="${escapeXml(spec.diskFile)}" ovf:id="file1" ovf:size="${spec.diskBytes}"/>
   </References>
   <DiskSection>
     <Info>Virtual disk information</Info>
@@ -48,9 +50,9 @@ export function testDescriptor(spec: TestDescriptor): string {
     <Info>The list of logical networks</Info>
 ${networks.join('\n')}
   </NetworkSection>
-  <VirtualSystem ovf:id="${escape(spec.product)}">
+  <VirtualSystem ovf:id="${escapeXml(spec.product)}">
     <Info>A virtual machine</Info>
-    <Name>${escape(spec.product)}</Name>
+    <Name>${escapeXml(spec.product)}</Name>
     <OperatingSystemSection ovf:id="80" vmw:osType="rhel7_64Guest">
       <Info>The kind of installed guest operating system</Info>
     </OperatingSystemSection>
@@ -59,7 +61,7 @@ ${networks.join('\n')}
       <System>
         <vssd:ElementName>Virtual Hardware Family</vssd:ElementName>
         <vssd:InstanceID>0</vssd:InstanceID>
-        <vssd:VirtualSystemIdentifier>${escape(spec.product)}</vssd:VirtualSystemIdentifier>
+        <vssd:VirtualSystemIdentifier>${escapeXml(spec.product)}</vssd:VirtualSystemIdentifier>
         <vssd:VirtualSystemType>vmx-15</vssd:VirtualSystemType>
       </System>
       <Item>
@@ -95,9 +97,9 @@ ${adapters.join('\n')}${boot}
     </VirtualHardwareSection>
     <ProductSection>
       <Info>Information about the installed software</Info>
-      <Product>${escape(spec.product)}</Product>
+      <Product>${escapeXml(spec.product)}</Product>
       <Vendor>Drydock</Vendor>
-      <Version>${escape(spec.version)}</Version>
+      <Version>${escapeXml(spec.version)}</Version>
     </ProductSection>
   </VirtualSystem>
 </Envelope>

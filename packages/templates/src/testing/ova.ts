@@ -38,9 +38,19 @@ const BLOCK = 512;
 export async function writeTestOva(path: string, spec: TestOvaSpec): Promise<TestOva> {
   const product = spec.product ?? 'rhcos';
   const diskFile = 'disk.vmdk';
-  const networks = Array.from({ length: spec.networks ?? 1 }, (_, index) => (index === 0 ? 'VM Network' : `VM Network ${index + 1}`));
+  const networks = Array.from({ length: spec.networks ?? 1 }, (_, index) =>
+    index === 0 ? 'VM Network' : `VM Network ${index + 1}`,
+  );
   const descriptor = Buffer.from(
-    testDescriptor({ version: spec.version, product, networks, secureBoot: spec.secureBoot, diskFile, diskBytes: spec.diskBytes, capacityGiB: 16 }),
+    testDescriptor({
+      version: spec.version,
+      product,
+      networks,
+      secureBoot: spec.secureBoot,
+      diskFile,
+      diskBytes: spec.diskBytes,
+      capacityGiB: 16,
+    }),
   );
   const manifest = spec.manifest ?? 'sha256';
   const file = await open(path, 'w', 0o644);

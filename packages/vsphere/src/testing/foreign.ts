@@ -1,5 +1,6 @@
+import { refKey } from '../soap.ts';
 import type { MoRef } from '../vcenter.ts';
-import { type InventoryState, newRef, newUuid, refKey } from './inventory.ts';
+import { type InventoryState, newRef, newUuid } from './inventory.ts';
 import { checkName, freeDirectory } from './machines.ts';
 
 /** A machine that exists without an import. */

@@ -1,6 +1,7 @@
+import { refKey } from '../soap.ts';
 import type { DiskSummary, ImportRequest, ManifestEntry, MoRef } from '../vcenter.ts';
 import { simulatedFault } from './fault.ts';
-import { type InventoryState, type Machine, type MemoryLease, newRef, newUuid, refKey } from './inventory.ts';
+import { type InventoryState, type Machine, type MemoryLease, newRef, newUuid } from './inventory.ts';
 import { checkName, freeDirectory, removeMachine } from './machines.ts';
 
 /** What the server reads in a descriptor. */

@@ -1,3 +1,4 @@
+import { refKey } from '../soap.ts';
 import type { ActiveTask, DiskSummary, MoRef } from '../vcenter.ts';
 
 /** One host of a cluster in the in-memory vCenter. Unset fields mean a healthy host that has everything. */
@@ -104,11 +105,6 @@ export interface InventoryState {
   readonly tags: Map<string, { readonly name: string; readonly category: string }>;
   readonly customFields: string[];
   next: number;
-}
-
-/** `type:value`, the key of an object. A reference's identity is both parts and nothing else (VS §1.1). */
-export function refKey(ref: MoRef): string {
-  return `${ref.type}:${ref.value}`;
 }
 
 /** The inverse of `refKey`. */

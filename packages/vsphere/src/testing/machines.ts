@@ -1,6 +1,7 @@
+import { refKey } from '../soap.ts';
 import type { MoRef, VmChange, VmSummary } from '../vcenter.ts';
 import { simulatedFault } from './fault.ts';
-import { childOf, type InventoryState, keyRef, type Machine, newRef, newUuid, refKey } from './inventory.ts';
+import { childOf, type InventoryState, keyRef, type Machine, newRef, newUuid } from './inventory.ts';
 
 /** vCenter's limit for the name of an inventory object. */
 const NAME_LIMIT = 80;

@@ -1,10 +1,11 @@
 import { VimError } from '../errors.ts';
+import { refKey } from '../soap.ts';
 import type { HostSummary, MoRef, VCenter } from '../vcenter.ts';
 import { importedDescriptor } from './descriptor.ts';
 import { simulatedFault } from './fault.ts';
 import type { CallRunner } from './hooks.ts';
 import { importMachine } from './imports.ts';
-import { childOf, type InventoryState, type Place, refKey, resolvePath } from './inventory.ts';
+import { childOf, type InventoryState, type Place, resolvePath } from './inventory.ts';
 import { checkName, destroyMachine, machineOf, markMachine, reconfigureMachine, summarize } from './machines.ts';
 import { memoryLease } from './memory-lease.ts';
 

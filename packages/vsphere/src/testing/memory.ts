@@ -1,6 +1,13 @@
 import type { MoRef, VCenter } from '../vcenter.ts';
 import { addMachine, type ForeignMachine } from './foreign.ts';
-import { type CallHook, type CallPhase, type CallRunner, ClientKilled, type MemoryClient, MUTATING_CALLS } from './hooks.ts';
+import {
+  type CallHook,
+  type CallPhase,
+  type CallRunner,
+  ClientKilled,
+  type MemoryClient,
+  MUTATING_CALLS,
+} from './hooks.ts';
 import { abortLease } from './imports.ts';
 import { type InventoryState, initialState, type MemoryOptions, newRef, resolvePath } from './inventory.ts';
 import { type CloneRequest, cloneMachine, machineOf, removeMachine } from './machines.ts';

@@ -1,4 +1,5 @@
-import { type InventoryState, pathOf, refKey } from './inventory.ts';
+import { refKey } from '../soap.ts';
+import { type InventoryState, pathOf } from './inventory.ts';
 
 /** A machine, as plain data that `assert.deepEqual` compares well. */
 export interface MachineSnapshot {

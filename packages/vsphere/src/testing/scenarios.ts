@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { isVimError } from '../errors.ts';
+import { checkManifest, type SentFile } from '../manifest.ts';
+import type { ImportLease, ImportRequest, MoRef, UploadSource, VCenter } from '../vcenter.ts';
+import { ovfText } from './ovf.ts';
+
+/** Where the scenarios may work. Paths are inventory paths of things that exist. */
+export interface ScenarioPlaces {
+  readonly folder: string;
+  readonly cluster: string;
+  readonly resourcePool: string;
+  readonly datastore: string;
+  readonly network: string;
+  /** A tag that exists, by name. */
+  readonly tagName: string;
+}
+
+/** One behaviour that every `VCenter` must show, in memory or real. Names inside are unique, so that all can share one inventory. */
+export interface VCenterScenario {
+  /** Starts with the numbers of the vectors that it meets. */
+  readonly name: string;
+  run(vcenter: VCenter, places: ScenarioPlaces): Promise<void>;
+}
+
+const DISK = randomBytes(300_000);
+
+const source = (bytes: Buffer = DISK): UploadSource => ({ size: bytes.length, open: () => Readable.from([bytes]) });
+
+async function at(vcenter: VCenter, path: string): Promise<MoRef> {
+  const ref = await vcenter.findByPath(path);
+  assert.ok(ref !== undefined, `${path} must exist`);
+  return ref;
+}
+
+async function requestFor(vcenter: VCenter, places: ScenarioPlaces): Promise<ImportRequest> {
+  const datastore = await at(vcenter, places.datastore);
+  const hosts = await vcenter.hosts(await at(vcenter, places.cluster));
+  const host = hosts.find((one) => one.datastores.some((ref) => ref.value === datastore.value));
+  assert.ok(host !== undefined, 'a host must mount the datastore');
+  return {
+    descriptor: ovfText({ size: DISK.length }),
+    name: `scenario-${randomBytes(4).toString('hex')}`,
+    resourcePool: await at(vcenter, places.resourcePool),
+    datastore,
+    folder: await at(vcenter, places.folder),
+    host: host.ref,
+    networks: new Map([['VM Network', await at(vcenter, places.network)]]),
+    diskProvisioning: 'thin',
+    instanceUuid: randomUUID(),
+    extraConfig: new Map([['drydock.test', 'a <mark> & "more"']]),
+  };
+}
+
+async function uploadAll(lease: ImportLease): Promise<SentFile[]> {
+  const sent: SentFile[] = [];
+  for (const file of lease.files) sent.push({ file, ...(await lease.upload(file, source())) });
+  return sent;
+}
+
+/** A finished import that is not a template yet. */
+async function imported(vcenter: VCenter, places: ScenarioPlaces): Promise<ImportRequest & { readonly vm: MoRef }> {
+  const request = await requestFor(vcenter, places);
+  await using lease = await vcenter.startImport(request);
+  await uploadAll(lease);
+  await lease.complete();
+  return { ...request, vm: lease.vm };
+}
+
+const withFault = (name: string) => (error: unknown) => {
+  assert.ok(isVimError(error), String(error));
+  assert.equal(error.fault?.name, name);
+  return true;
+};
+
+const withCode = (code: string) => (error: unknown) => {
+  assert.ok(isVimError(error), String(error));
+  assert.equal(error.code, code);
+  return true;
+};
+
+/** The table. Run it against every implementation of `VCenter`. */
+export const VCENTER_SCENARIOS: readonly VCenterScenario[] = [
+  {
+    name: 'finds by path and by folder and name, and nothing else',
+    async run(vcenter, places) {
+      const folder = await at(vcenter, places.folder);
+      assert.equal(folder.type, 'Folder');
+      assert.equal(await vcenter.findByPath(`${places.folder}/no-such-thing`), undefined);
+      assert.equal(await vcenter.findChild(folder, 'no-such-thing'), undefined);
+      assert.equal(await vcenter.findByInstanceUuid(randomUUID()), undefined);
+      assert.match(await vcenter.instanceUuid(), /^[0-9a-f-]{36}$/);
+    },
+  },
+  {
+    name: 'tells hosts and datastores as far as placing an import needs them',
+    async run(vcenter, places) {
+      const hosts = await vcenter.hosts(await at(vcenter, places.cluster));
+      assert.ok(hosts.length > 0);
+      assert.ok(hosts.some((host) => host.connectionState === 'connected' && !host.inMaintenanceMode));
+      const datastore = await vcenter.datastore(await at(vcenter, places.datastore));
+      assert.equal(datastore.accessible, true);
+      assert.ok(datastore.freeSpace > 0);
+    },
+  },
+  {
+    name: 'VS-W91 VS-W102 imports a descriptor, marked from birth, and makes it a template',
+    async run(vcenter, places) {
+      const request = await requestFor(vcenter, places);
+      const progress: number[] = [];
+      await using lease = await vcenter.startImport(request);
+      const born = await vcenter.vm(lease.vm);
+      assert.equal(born?.name, request.name);
+      assert.equal(born?.instanceUuid, request.instanceUuid);
+      assert.equal(born?.extraConfig.get('drydock.test'), 'a <mark> & "more"');
+      const [file] = lease.files;
+      assert.ok(file !== undefined && lease.files.length === 1);
+      assert.equal(file.path, 'disk.vmdk');
+      assert.equal(file.create, false);
+      const sent = await lease.upload(file, source(), { onProgress: (bytes) => progress.push(bytes) });
+      assert.equal(progress.at(-1), DISK.length);
+      checkManifest([{ file, ...sent }], await lease.manifest());
+      await lease.complete();
+      await vcenter.markAsTemplate(lease.vm);
+      const folder = await at(vcenter, places.folder);
+      const child = await vcenter.findChild(folder, request.name);
+      assert.deepEqual(child, lease.vm);
+      assert.deepEqual(await vcenter.findByInstanceUuid(request.instanceUuid), lease.vm);
+      const template = (await vcenter.children(folder)).find((vm) => vm.name === request.name);
+      assert.equal(template?.isTemplate, true);
+      assert.deepEqual(template?.parent, folder);
+      assert.equal(template?.productVersion, '9.8.20260428-0');
+      assert.equal(template?.disks.length, 1);
+    },
+  },
+  {
+    name: 'VS-W92 a second import under another name leaves the first alone',
+    async run(vcenter, places) {
+      const first = await imported(vcenter, places);
+      const second = await imported(vcenter, places);
+      assert.equal((await vcenter.vm(first.vm))?.name, first.name);
+      assert.equal((await vcenter.vm(second.vm))?.name, second.name);
+      assert.notEqual(first.vm.value, second.vm.value);
+    },
+  },
+  {
+    name: 'VS-W96 an upload whose source breaks half-way leaves no machine',
+    async run(vcenter, places) {
+      const request = await requestFor(vcenter, places);
+      const broken = async () => {
+        await using lease = await vcenter.startImport(request);
+        const [file] = lease.files;
+        assert.ok(file !== undefined);
+        await lease.upload(file, {
+          size: DISK.length,
+          open: () =>
+            Readable.from(
+              (function* () {
+                yield DISK.subarray(0, DISK.length / 2);
+                throw new Error('the source broke');
+              })(),
+            ),
+        });
+      };
+      await assert.rejects(broken());
+      assert.equal(await vcenter.findChild(request.folder, request.name), undefined);
+    },
+  },
+  {
+    name: 'VS-W98 the manifest tells what is missing although complete would not',
+    async run(vcenter, places) {
+      await using lease = await vcenter.startImport(await requestFor(vcenter, places));
+      const [file] = lease.files;
+      assert.ok(file !== undefined);
+      const half = DISK.subarray(0, 1000);
+      const sent = await lease.upload(file, source(half));
+      const manifest = await lease.manifest();
+      checkManifest([{ file, ...sent }], manifest);
+      const expected = { file, size: DISK.length, sha1: '0'.repeat(40), sha256: '0'.repeat(64) };
+      assert.throws(() => checkManifest([expected], manifest), withCode('VIM_DIGEST_MISMATCH'));
+    },
+  },
+  {
+    name: 'VS-W101 extraConfig and boot options change before the template mark, not after it',
+    async run(vcenter, places) {
+      const { vm } = await imported(vcenter, places);
+      await vcenter.reconfigure(vm, { secureBoot: false, extraConfig: new Map([['drydock.test', 'verified']]) });
+      assert.equal((await vcenter.vm(vm))?.extraConfig.get('drydock.test'), 'verified');
+      assert.equal((await vcenter.vm(vm))?.secureBoot ?? false, false);
+      await vcenter.markAsTemplate(vm);
+      await assert.rejects(
+        vcenter.reconfigure(vm, { extraConfig: new Map([['drydock.test', 'late']]) }),
+        withFault('NotSupported'),
+      );
+      await assert.rejects(vcenter.markAsTemplate(vm), withFault('NotSupported'));
+      await vcenter.setCustomValue(vm, 'drydock.test', 'retired');
+      await vcenter.setCustomValue(vm, 'drydock.test', 'adopted');
+      assert.equal((await vcenter.vm(vm))?.customValues.get('drydock.test'), 'adopted');
+    },
+  },
+  {
+    name: 'VS-W84 renames by literal name and refuses a name that is taken',
+    async run(vcenter, places) {
+      const first = await imported(vcenter, places);
+      const second = await imported(vcenter, places);
+      const odd = `${first.name} 100% R&D <1> ⚓`;
+      await vcenter.rename(first.vm, odd);
+      assert.deepEqual(await vcenter.findChild(first.folder, odd), first.vm);
+      assert.equal((await vcenter.vm(first.vm))?.name, odd);
+      await assert.rejects(vcenter.rename(second.vm, odd), (error) => isVimError(error));
+      assert.equal((await vcenter.vm(second.vm))?.name, second.name);
+    },
+  },
+  {
+    name: 'destroys a machine once and never a folder',
+    async run(vcenter, places) {
+      const { vm, folder, name } = await imported(vcenter, places);
+      await assert.rejects(vcenter.destroy(folder), withCode('VIM_REFUSED'));
+      await vcenter.destroy(vm);
+      assert.equal(await vcenter.vm(vm), undefined);
+      assert.equal(await vcenter.findChild(folder, name), undefined);
+      await assert.rejects(vcenter.destroy(vm), withCode('VIM_GONE'));
+    },
+  },
+  {
+    name: 'attaches tags, twice as well as once, and refuses an unknown one',
+    async run(vcenter, places) {
+      const { vm } = await imported(vcenter, places);
+      const [tag] = await vcenter.tags.named(places.tagName);
+      assert.ok(tag !== undefined);
+      assert.notEqual(tag.category, '');
+      assert.deepEqual(await vcenter.tags.named('no-such-tag'), []);
+      assert.deepEqual(await vcenter.tags.attached(vm), []);
+      await vcenter.tags.attach(vm, [tag.id]);
+      await vcenter.tags.attach(vm, [tag.id]);
+      assert.deepEqual(await vcenter.tags.attached(vm), [tag.id]);
+      const unknown = `urn:vmomi:InventoryServiceTag:${randomUUID()}:GLOBAL`;
+      await assert.rejects(vcenter.tags.attach(vm, [unknown]), withCode('VIM_NOT_FOUND'));
+    },
+  },
+  {
+    name: 'makes no call once its signal has ended',
+    async run(vcenter, places) {
+      const folder = await at(vcenter, places.folder);
+      await assert.rejects(vcenter.children(folder, { signal: AbortSignal.abort() }), withCode('VIM_ABORTED'));
+    },
+  },
+];
