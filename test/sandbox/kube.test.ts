@@ -87,14 +87,19 @@ test('create, get, replace with guard, delete with preconditions', async () => {
   assert.equal(isConflict(stale), true, stale.message);
   const uid = '00000000-0000-0000-0000-000000000000';
   assert.equal(isConflict(await failure(client.delete(CONFIG_MAP, key, { uid }))), true);
-  await client.delete(CONFIG_MAP, key, { uid: made.metadata.uid ?? '', resourceVersion: changed.metadata.resourceVersion ?? '' });
+  await client.delete(CONFIG_MAP, key, {
+    uid: made.metadata.uid ?? '',
+    resourceVersion: changed.metadata.resourceVersion ?? '',
+  });
   assert.equal(isNotFound(await failure(client.get(CONFIG_MAP, key))), true);
   assert.equal(isNotFound(await failure(client.delete(CONFIG_MAP, key))), true);
 });
 
 test('a list of more than one page gives every object once', async () => {
   const names = Array.from({ length: 620 }, (_, n) => `page-${String(n).padStart(3, '0')}`);
-  await Promise.all(names.map((name) => client.create(CONFIG_MAP, { metadata: { name, namespace, labels: { paged: 'y' } } })));
+  await Promise.all(
+    names.map((name) => client.create(CONFIG_MAP, { metadata: { name, namespace, labels: { paged: 'y' } } })),
+  );
   const listed = await Array.fromAsync(client.list(CONFIG_MAP, { namespace, labels: 'paged=y' }));
   assert.deepEqual(
     listed.map(({ metadata }) => metadata.name),
@@ -138,7 +143,10 @@ test('two appliers of one field: the second is told who owns it, unless it force
 test('a stale status PUT conflicts, and the status writer computes again', async () => {
   const made = await client.create(NODE, { metadata: { name: 'n1' } });
   const count = (node: Node): number => Number(node.status?.capacity?.['cpu'] ?? '0');
-  const next = (node: Node): NonNullable<Node['status']> => ({ ...node.status, capacity: { cpu: `${count(node) + 1}` } });
+  const next = (node: Node): NonNullable<Node['status']> => ({
+    ...node.status,
+    capacity: { cpu: `${count(node) + 1}` },
+  });
   await client.replaceStatus(NODE, { ...made, status: next(made) });
   assert.equal(isConflict(await failure(client.replaceStatus(NODE, { ...made, status: next(made) }))), true);
   const writer = statusWriter({ client, resource: NODE });
@@ -182,7 +190,7 @@ test('a cache follows the server, and over its death and restart, which expires 
 });
 
 test('another user is refused by name', async () => {
-  const kubeconfig = sandbox.kubeconfigFor({ commonName: 'nobody', organizations: [] } as never);
+  const kubeconfig = sandbox.kubeconfigFor({ user: 'nobody' });
   await using other = createClient(await loadKubeconfig({ kubeconfig }));
   const refused = await failure(other.get(CONFIG_MAP, { namespace, name: 'x' }));
   assert.equal(refused.code, 'Forbidden', refused.message);

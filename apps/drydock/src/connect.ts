@@ -1,4 +1,4 @@
-import { type Client, type ClusterConfig, createClient, loadKubeconfig } from '@drydock/kube';
+import { createClient, type KubeClient, loadKubeconfig, type TransportOptions } from '@drydock/kube';
 import type { Command } from 'commander';
 
 /** The flags that say which cluster is meant; the names are kubectl's. */
@@ -33,8 +33,8 @@ export function clusterFlags(command: Command): Command {
 }
 
 /** A client for the cluster that the flags name; the caller disposes it. */
-export async function connect(flags: ClusterFlags): Promise<{ readonly client: Client & AsyncDisposable; readonly config: ClusterConfig }> {
+export async function connect(flags: ClusterFlags, transport: TransportOptions = {}): Promise<KubeClient> {
   const { asGroup, ...rest } = flags;
   const config = await loadKubeconfig({ ...rest, ...(asGroup === undefined ? {} : { asGroups: asGroup }) });
-  return { client: createClient(config), config };
+  return createClient(config, transport);
 }

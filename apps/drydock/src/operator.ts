@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { bootImages } from '@drydock/boot-images';
+import { bootImagesRole } from '@drydock/boot-images';
 import { kubeMetrics, leaderElection, processSignals, run } from '@drydock/kube';
 import { templateStore } from '@drydock/templates';
 import { type Command, InvalidArgumentError } from 'commander';
@@ -44,7 +44,8 @@ async function operate(flags: OperatorFlags): Promise<void> {
   }
   using signals = processSignals();
   const log = pino({ level: flags.logLevel, base: { app: 'drydock' }, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination({ fd: 2, sync: true }));
-  const { client } = await connect(flags);
+  const metrics = kubeMetrics();
+  const client = await connect(flags, { onRequest: metrics.request });
   await using closing = new AsyncDisposableStack();
   closing.use(client);
   const servers = closing.use(await vcenters(client, flags, log));
@@ -58,8 +59,7 @@ async function operate(flags: OperatorFlags): Promise<void> {
     ...(flags.identity === undefined ? {} : { identity: flags.identity }),
     log,
   });
-  const metrics = kubeMetrics();
-  const role = bootImages({ client, store, leader, log });
+  const role = bootImagesRole({ client, store, leader, log });
   await using operator = await run({
     client,
     ...role,

@@ -1,5 +1,5 @@
 import { BootImage } from '@drydock/api';
-import { isNotFound } from '@drydock/kube';
+import { type Client, isNotFound } from '@drydock/kube';
 import type { Command } from 'commander';
 import { stringify } from 'yaml';
 import { type ClusterFlags, clusterFlags, connect } from './connect.ts';
@@ -60,8 +60,7 @@ export function addStatus(program: Command): void {
     .action(async (flags: StatusFlags) => {
       const format = formats.find((name) => name === flags.output);
       if (format === undefined) throw new UsageError(`unknown output format ${flags.output}: use one of ${formats.join(', ')}`);
-      const { client } = await connect(flags);
-      await using _closed = client;
+      await using client = await connect(flags);
       const images = await bootImages(client, flags.namespace);
       if (images.length === 0 && (format === 'table' || format === 'wide')) {
         console.error('No boot images found. They appear when "drydock operator" runs and has seen a machine set.');
@@ -72,7 +71,7 @@ export function addStatus(program: Command): void {
     });
 }
 
-async function bootImages(client: Awaited<ReturnType<typeof connect>>['client'], namespace: string | undefined): Promise<readonly BootImage[]> {
+async function bootImages(client: Client, namespace: string | undefined): Promise<readonly BootImage[]> {
   try {
     const found = await Array.fromAsync(client.list(BootImage, namespace === undefined ? {} : { namespace }));
     return found.toSorted((a, b) => a.metadata.name.localeCompare(b.metadata.name));

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Secret } from '@drydock/api';
 import type { Client } from '@drydock/kube';
-import { connectVCenter, type VCenter } from '@drydock/vsphere';
+import { connectVCenter, type VCenter, type VimLog } from '@drydock/vsphere';
 import { UsageError } from './exit.ts';
 
 /** How the operator reaches vCenters; the values are flags. */
@@ -15,11 +15,16 @@ export interface VCenterFlags {
   readonly vcenterInsecure?: boolean;
 }
 
+/** The vCenters of a cluster by the names that Infrastructure gives them. Disposal logs out of all of them. */
+export interface VCenters extends AsyncDisposable {
+  readonly of: (server: string) => Promise<VCenter>;
+}
+
 /**
  * One connection for each vCenter, made at the first use, with the credentials of kube-system/vsphere-creds
  * (`<server>.username`, `<server>.password`), which are read again at each login.
  */
-export async function vcenters(client: Client, flags: VCenterFlags): Promise<{ readonly of: (server: string) => Promise<VCenter> } & AsyncDisposable> {
+export async function vcenters(client: Client, flags: VCenterFlags, log: VimLog): Promise<VCenters> {
   const urls = new Map(
     (flags.vcenterUrl ?? []).map((pair) => {
       const at = pair.indexOf('=');
@@ -42,6 +47,7 @@ export async function vcenters(client: Client, flags: VCenterFlags): Promise<{ r
         url: urls.get(server) ?? `https://${server}/sdk`,
         credentials: () => credentialsOf(client, server),
         tls,
+        log,
       });
       open.set(server, made);
       return made;

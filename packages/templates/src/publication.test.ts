@@ -43,13 +43,13 @@ async function publishAs({ inventory, clock }: World, holder: string): Promise<s
 }
 
 function checkEnd({ inventory, lost }: World, uploads: number): void {
+  assert.deepEqual(lost, [], 'a concurrent observer saw it');
   const { machines } = inventory.snapshot();
   const fresh = machines.filter(({ productVersion }) => productVersion === '9.6');
   assert.equal(fresh.length, 1, `${fresh.length} objects of the new release`);
   assert.deepEqual([fresh[0]?.isTemplate, fresh[0]?.complete, fresh[0]?.secureBoot], [true, true, false]);
   assert.equal(fresh[0]?.tags.length, 1);
   assert.deepEqual(machines.filter(({ productVersion }) => productVersion !== '9.6').map(({ name }) => name), [OLD, 'worker-0']);
-  assert.deepEqual(lost, [], 'a concurrent observer saw it');
   assert.ok(inventory.counters.uploads <= uploads, `${inventory.counters.uploads} uploads`);
 }
 

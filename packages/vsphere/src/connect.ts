@@ -65,7 +65,7 @@ export function connectVCenter(options: ConnectOptions): VCenter {
     setCustomValue: (ref, name, value, how) => fields.set(ref, name, value, how),
     tags,
     async [Symbol.asyncDispose]() {
-      await Promise.allSettled([caller.session.close()]);
+      await Promise.allSettled([tags[Symbol.asyncDispose](), caller.session.close()]);
       transport.close();
     },
   };

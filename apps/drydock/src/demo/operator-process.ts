@@ -1,0 +1,38 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** `drydock operator` as a process of its own. Disposal stops it and waits. */
+export interface OperatorProcess extends AsyncDisposable {
+  readonly pid: number;
+  /** Throws with the end of its log when it has ended by itself. */
+  alive(): void;
+  /** SIGKILL: no clean-up of any kind. Resolves when it is gone. */
+  crash(): Promise<void>;
+}
+
+const program = join(import.meta.dirname, '..', '..', 'bin', 'drydock.js');
+
+/** Starts the operator; its log goes to a file. */
+export function startOperator(args: readonly string[], logFile: string): OperatorProcess {
+  const log = openSync(logFile, 'a');
+  const child: ChildProcess = spawn(process.execPath, [program, 'operator', ...args], { stdio: ['ignore', log, log] });
+  closeSync(log);
+  const exited = once(child, 'exit');
+  const gone = (): boolean => child.exitCode !== null || child.signalCode !== null;
+  const stop = async (signal: NodeJS.Signals): Promise<void> => {
+    if (!gone()) child.kill(signal);
+    await exited;
+  };
+  return {
+    pid: child.pid ?? -1,
+    alive: () => {
+      if (!gone()) return;
+      const tail = readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-8).join('\n');
+      throw new Error(`the operator ended by itself (${child.signalCode ?? child.exitCode}). The end of its log:\n${tail}`);
+    },
+    crash: () => stop('SIGKILL'),
+    [Symbol.asyncDispose]: () => stop('SIGTERM'),
+  };
+}

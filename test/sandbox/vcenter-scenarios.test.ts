@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs';
+import { after, before, suite, test } from 'node:test';
+import { startSandbox, type VCenterEndpoint, type VCenterSandbox } from '@drydock/sandbox';
+import { connectVCenter, type VCenter } from '@drydock/vsphere';
+import { type ScenarioPlaces, VCENTER_SCENARIOS } from '@drydock/vsphere/testing';
+import { Agent, request } from 'undici';
+
+/** Where the simulator's own model has things. */
+const PLACES: ScenarioPlaces = {
+  folder: '/DC0/vm',
+  cluster: '/DC0/host/DC0_C0',
+  resourcePool: '/DC0/host/DC0_C0/Resources',
+  datastore: '/DC0/datastore/LocalDS_0',
+  network: '/DC0/network/VM Network',
+  tagName: 'infra-scenarios',
+};
+
+/** Makes the tag as an installer does: category, then tag. */
+async function makeTag(endpoint: VCenterEndpoint, ca: string): Promise<void> {
+  await using dispatcher = new Agent({ connect: { ca } });
+  const origin = new URL(endpoint.url).origin;
+  const post = async (path: string, headers: Record<string, string>, body: unknown): Promise<string> => {
+    const response = await request(`${origin}/rest/com/vmware/cis/${path}`, {
+      dispatcher,
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+    const answer = (await response.body.json()) as { readonly value: string };
+    return answer.value;
+  };
+  const basic = Buffer.from(`${endpoint.user}:${endpoint.password}`).toString('base64');
+  const id = await post('session', { authorization: `Basic ${basic}`, 'vmware-use-header-authn': 'true' }, {});
+  const session = { 'vmware-api-session-id': id };
+  const category = { name: 'openshift-scenarios', description: '', cardinality: 'SINGLE', associable_types: [] };
+  const categoryId = await post('tagging/category', session, { create_spec: category });
+  const tag = { name: PLACES.tagName, description: '', category_id: categoryId };
+  await post('tagging/tag', session, { create_spec: tag });
+}
+
+suite('vCenter scenarios against the simulator', () => {
+  let sandbox: VCenterSandbox;
+  let vcenter: VCenter;
+  before(async () => {
+    sandbox = await startSandbox({ vcenter: true });
+    const endpoint = sandbox.vcenter;
+    const ca = readFileSync(endpoint.ca, 'utf8');
+    await makeTag(endpoint, ca);
+    vcenter = connectVCenter({
+      url: endpoint.url,
+      credentials: async () => ({ user: endpoint.user, password: endpoint.password }),
+      tls: { ca },
+    });
+  });
+  after(async () => {
+    await vcenter?.[Symbol.asyncDispose]();
+    await sandbox?.[Symbol.asyncDispose]();
+  });
+  for (const scenario of VCENTER_SCENARIOS) test(scenario.name, () => scenario.run(vcenter, PLACES));
+});
