@@ -3,9 +3,15 @@ import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Benchmark, type Figure, meetsGoal } from './measure.ts';
 
-const { values, positionals } = parseArgs({ options: { json: { type: 'boolean', default: false } }, allowPositionals: true });
+const { values, positionals } = parseArgs({
+  options: { json: { type: 'boolean', default: false } },
+  allowPositionals: true,
+});
 const found = new Map(
-  globSync('*/*.bench.ts', { cwd: import.meta.dirname }).map((file) => [basename(file, '.bench.ts'), join(import.meta.dirname, file)]),
+  globSync('*/*.bench.ts', { cwd: import.meta.dirname }).map((file) => [
+    basename(file, '.bench.ts'),
+    join(import.meta.dirname, file),
+  ]),
 );
 const unknown = positionals.filter((name) => !found.has(name));
 if (unknown.length > 0) {
@@ -26,7 +32,8 @@ function line(figure: Figure): string {
   const parts = [`  ${figure.case.padEnd(22)} ${figure.metric.padEnd(12)} ours ${number(figure.ours)} ${figure.unit}`];
   if (figure.peer !== undefined) parts.push(`peer ${number(figure.peer)} ${figure.unit}`);
   if (figure.ratio !== undefined) parts.push(`ratio ${figure.ratio.toFixed(2)}`);
-  if (figure.goal !== undefined) parts.push(`goal ${figure.lowerIsBetter ? '≤' : '≥'} ${figure.goal}${met === true ? ' ✔' : ' ✖'}`);
+  if (figure.goal !== undefined)
+    parts.push(`goal ${figure.lowerIsBetter ? '≤' : '≥'} ${figure.goal}${met === true ? ' ✔' : ' ✖'}`);
   return parts.join('  ');
 }
 

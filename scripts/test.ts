@@ -1,5 +1,5 @@
 import { globSync } from 'node:fs';
-import { run, root } from './command.ts';
+import { root, run } from './command.ts';
 
 // The sandbox's servers are built first, so that no test pays for it inside its own deadline.
 const built = await run(process.execPath, ['packages/sandbox/bin/drydock-sandbox.js', 'build']);
@@ -17,4 +17,10 @@ if (files.length === 0) {
   console.error(`test: no test file matches ${patterns.join(' ')}`);
   process.exit(1);
 }
-process.exitCode = await run(process.execPath, ['--test', '--test-concurrency=2', '--test-timeout=300000', '--test-reporter=spec', ...files]);
+process.exitCode = await run(process.execPath, [
+  '--test',
+  '--test-concurrency=2',
+  '--test-timeout=300000',
+  '--test-reporter=spec',
+  ...files,
+]);

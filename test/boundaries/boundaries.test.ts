@@ -36,9 +36,11 @@ function folderOf(file: string): string | undefined {
 
 function importsOf(text: string): readonly string[] {
   const code = text.replace(/\/\*[\s\S]*?\*\//g, '');
-  return [...code.matchAll(/(?:^|\n)\s*(?:import|export)\b[^;'"`]*?from\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)|(?:^|\n)\s*import\s*['"]([^'"]+)['"]/g)].map(
-    (match) => match[1] ?? match[2] ?? match[3] ?? '',
-  );
+  return [
+    ...code.matchAll(
+      /(?:^|\n)\s*(?:import|export)\b[^;'"`]*?from\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)|(?:^|\n)\s*import\s*['"]([^'"]+)['"]/g,
+    ),
+  ].map((match) => match[1] ?? match[2] ?? match[3] ?? '');
 }
 
 function targetOf(file: string, specifier: string): string | undefined {
@@ -48,7 +50,10 @@ function targetOf(file: string, specifier: string): string | undefined {
 }
 
 test('each folder imports only what the table allows', () => {
-  const files = globSync('{api,packages,apps,bench,scripts}/**/*.ts', { cwd: root, exclude: ['**/node_modules/**', '**/go/**'] })
+  const files = globSync('{api,packages,apps,bench,scripts}/**/*.ts', {
+    cwd: root,
+    exclude: ['**/node_modules/**', '**/go/**'],
+  })
     .filter((file) => !file.endsWith('.test.ts'))
     .sort();
   const wrong: string[] = [];
@@ -69,11 +74,10 @@ test('each folder imports only what the table allows', () => {
 });
 
 test('an import that the table forbids is seen', () => {
-  assert.deepEqual(importsOf("import { a } from '@drydock/kube';\nexport * from '../x.ts';\nconst y = await import('node:fs');"), [
-    '@drydock/kube',
-    '../x.ts',
-    'node:fs',
-  ]);
+  assert.deepEqual(
+    importsOf("import { a } from '@drydock/kube';\nexport * from '../x.ts';\nconst y = await import('node:fs');"),
+    ['@drydock/kube', '../x.ts', 'node:fs'],
+  );
   assert.equal(targetOf('packages/vsphere/src/x.ts', '../../kube/src/index.ts'), 'packages/kube');
   assert.equal(targetOf('packages/vsphere/src/x.ts', '@drydock/kube'), 'packages/kube');
 });

@@ -17,7 +17,7 @@ const PLACES: ScenarioPlaces = {
 
 /** Makes the tag as an installer does: category, then tag. */
 async function makeTag(endpoint: VCenterEndpoint, ca: string): Promise<void> {
-  await using dispatcher = new Agent({ connect: { ca } });
+  const dispatcher = new Agent({ connect: { ca } });
   const origin = new URL(endpoint.url).origin;
   const post = async (path: string, headers: Record<string, string>, body: unknown): Promise<string> => {
     const response = await request(`${origin}/rest/com/vmware/cis/${path}`, {
@@ -29,13 +29,17 @@ async function makeTag(endpoint: VCenterEndpoint, ca: string): Promise<void> {
     const answer = (await response.body.json()) as { readonly value: string };
     return answer.value;
   };
-  const basic = Buffer.from(`${endpoint.user}:${endpoint.password}`).toString('base64');
-  const id = await post('session', { authorization: `Basic ${basic}`, 'vmware-use-header-authn': 'true' }, {});
-  const session = { 'vmware-api-session-id': id };
-  const category = { name: 'openshift-scenarios', description: '', cardinality: 'SINGLE', associable_types: [] };
-  const categoryId = await post('tagging/category', session, { create_spec: category });
-  const tag = { name: PLACES.tagName, description: '', category_id: categoryId };
-  await post('tagging/tag', session, { create_spec: tag });
+  try {
+    const basic = Buffer.from(`${endpoint.user}:${endpoint.password}`).toString('base64');
+    const id = await post('session', { authorization: `Basic ${basic}`, 'vmware-use-header-authn': 'true' }, {});
+    const session = { 'vmware-api-session-id': id };
+    const category = { name: 'openshift-scenarios', description: '', cardinality: 'SINGLE', associable_types: [] };
+    const categoryId = await post('tagging/category', session, { create_spec: category });
+    const tag = { name: PLACES.tagName, description: '', category_id: categoryId };
+    await post('tagging/tag', session, { create_spec: tag });
+  } finally {
+    await dispatcher.close();
+  }
 }
 
 suite('vCenter scenarios against the simulator', () => {

@@ -13,7 +13,9 @@ if (major >= wanted) {
 } else {
   const own = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..', 'node_modules', '.bin', 'node');
   if (!existsSync(own)) {
-    console.error(`drydock: Node ${process.versions.node} is too old, ${wanted} or newer is needed. In a checkout, "npm ci" brings one.`);
+    console.error(
+      `drydock: Node ${process.versions.node} is too old, ${wanted} or newer is needed. In a checkout, "npm ci" brings one.`,
+    );
     process.exit(1);
   }
   const child = spawn(own, process.argv.slice(1), { stdio: 'inherit' });

@@ -20,7 +20,8 @@ export async function main(argv: readonly string[]): Promise<void> {
   addStatus(program);
   addOperator(program);
   addDemo(program);
-  for (const command of program.commands) command.exitOverride().showHelpAfterError('(use --help to see what there is)');
+  for (const command of program.commands)
+    command.exitOverride().showHelpAfterError('(use --help to see what there is)');
   try {
     await program.parseAsync([...argv]);
   } catch (error) {
@@ -35,6 +36,7 @@ function report(error: unknown): number {
     return exitCode.usage;
   }
   console.error(`drydock: ${error instanceof Error ? error.message : String(error)}`);
-  if (process.env['DRYDOCK_DEBUG'] !== undefined && error instanceof Error) console.error(error.stack, error.cause ?? '');
+  if (process.env['DRYDOCK_DEBUG'] !== undefined && error instanceof Error)
+    console.error(error.stack, error.cause ?? '');
   return exitCode.failed;
 }

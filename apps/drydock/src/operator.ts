@@ -40,12 +40,16 @@ export function addOperator(program: Command): void {
 
 async function operate(flags: OperatorFlags): Promise<void> {
   for (const role of flags.roles.split(',')) {
-    if (!roles.some((known) => known === role)) throw new UsageError(`unknown role ${role}: there are ${roles.join(', ')}`);
+    if (!roles.some((known) => known === role))
+      throw new UsageError(`unknown role ${role}: there are ${roles.join(', ')}`);
   }
   using signals = processSignals();
-  const log = pino({ level: flags.logLevel, base: { app: 'drydock' }, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination({ fd: 2, sync: true }));
+  const log = pino(
+    { level: flags.logLevel, base: { app: 'drydock' }, timestamp: pino.stdTimeFunctions.isoTime },
+    pino.destination({ fd: 2, sync: true }),
+  );
   const metrics = kubeMetrics();
-  const client = await connect(flags, { onRequest: metrics.request });
+  const client = await connect(flags, { onRequest: (metric) => metrics.request(metric) });
   await using closing = new AsyncDisposableStack();
   closing.use(client);
   const servers = closing.use(await vcenters(client, flags, log));

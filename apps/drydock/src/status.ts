@@ -30,7 +30,11 @@ const columns = (now: number): readonly Column<BootImage>[] => [
 ];
 
 /** The text of `drydock status` in one of its formats. JSON and YAML are a List, also for one object. */
-export function printStatus(images: readonly BootImage[], format: Format, options: { readonly headers: boolean; readonly now: number }): string {
+export function printStatus(
+  images: readonly BootImage[],
+  format: Format,
+  options: { readonly headers: boolean; readonly now: number },
+): string {
   switch (format) {
     case 'json':
       return `${JSON.stringify(listOf(images), undefined, 2)}\n`;
@@ -59,7 +63,8 @@ export function addStatus(program: Command): void {
     .option('--no-headers', 'leave the header line out')
     .action(async (flags: StatusFlags) => {
       const format = formats.find((name) => name === flags.output);
-      if (format === undefined) throw new UsageError(`unknown output format ${flags.output}: use one of ${formats.join(', ')}`);
+      if (format === undefined)
+        throw new UsageError(`unknown output format ${flags.output}: use one of ${formats.join(', ')}`);
       await using client = await connect(flags);
       const images = await bootImages(client, flags.namespace);
       if (images.length === 0 && (format === 'table' || format === 'wide')) {
@@ -77,7 +82,10 @@ async function bootImages(client: Client, namespace: string | undefined): Promis
     return found.toSorted((a, b) => a.metadata.name.localeCompare(b.metadata.name));
   } catch (error) {
     if (isNotFound(error)) {
-      throw new Error('this cluster has no BootImage CRD (bootimages.drydock.dev). Install it: kubectl apply -f api/crds', { cause: error });
+      throw new Error(
+        'this cluster has no BootImage CRD (bootimages.drydock.dev). Install it: kubectl apply -f api/crds',
+        { cause: error },
+      );
     }
     throw error;
   }

@@ -20,7 +20,14 @@ test('text from the cluster cannot move the cursor or forge a row', () => {
 test('ages are written as kubectl does', () => {
   const now = Date.parse('2026-01-02T00:00:00Z');
   assert.deepEqual(
-    ['2026-01-01T23:59:01Z', '2026-01-01T23:55:00Z', '2026-01-01T20:00:00Z', '2025-12-28T00:00:00Z', undefined, 'nonsense'].map((at) => age(at, now)),
+    [
+      '2026-01-01T23:59:01Z',
+      '2026-01-01T23:55:00Z',
+      '2026-01-01T20:00:00Z',
+      '2025-12-28T00:00:00Z',
+      undefined,
+      'nonsense',
+    ].map((at) => age(at, now)),
     ['59s', '5m', '4h', '5d', '', ''],
   );
 });

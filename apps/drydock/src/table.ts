@@ -26,10 +26,9 @@ export function table<T>(
     .join('');
 }
 
+/** Text from the cluster must not move the cursor or forge a row. */
 function clean(cell: string): string {
-  // Text from the cluster must not move the cursor or forge a row.
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed here
-  const text = cell.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').trim();
+  const text = cell.replace(/\p{Cc}+/gu, ' ').trim();
   return text === '' ? '-' : text;
 }
 

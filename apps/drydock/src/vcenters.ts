@@ -59,7 +59,10 @@ export async function vcenters(client: Client, flags: VCenterFlags, log: VimLog)
   };
 }
 
-async function credentialsOf(client: Client, server: string): Promise<{ readonly user: string; readonly password: string }> {
+async function credentialsOf(
+  client: Client,
+  server: string,
+): Promise<{ readonly user: string; readonly password: string }> {
   const secret = await client.get(Secret, { namespace: 'kube-system', name: 'vsphere-creds' });
   const read = (key: string): string => {
     const value = secret.data?.[key];

@@ -1,6 +1,6 @@
 import type { ClusterVersion, Infrastructure, MachineSet } from '@drydock/api';
 import { architectureOf } from './architecture.ts';
-import { BootImageError } from './errors.ts';
+import { BootImageError, errorText } from './errors.ts';
 import { type JsonObject, providerSpecOf } from './provider-spec.ts';
 import type { Stream } from './stream.ts';
 
@@ -138,19 +138,35 @@ export function decideSet(facts: SetFacts): SetDecision {
   }
 }
 
-/** An error of a platform's part, in the words of §2.3 row 10; code, next step and retriability stay those of the cause. */
+/**
+ * An error of a platform's part, in the words of §2.3 row 10. Code, next step and retriability stay those of the cause; errors of
+ * the template store carry their sentence (`text`) and the next step (`next`) apart.
+ */
 export function wrapped(set: string, cause: unknown): BootImageError {
-  const known = cause as { readonly code?: unknown; readonly retriable?: unknown; readonly nextStep?: unknown };
+  const known = (typeof cause === 'object' && cause !== null ? cause : {}) as {
+    readonly code?: unknown;
+    readonly retriable?: unknown;
+    readonly nextStep?: unknown;
+    readonly text?: unknown;
+    readonly next?: unknown;
+  };
+  const text = typeof known.text === 'string' ? known.text : errorText(cause);
+  const nextStep = [known.nextStep, known.next].find((step) => typeof step === 'string');
   return new BootImageError(
     // Codes of other packages pass through: they are what a person looks up.
-    (typeof known?.code === 'string' ? known.code : 'PatchFailed') as BootImageError['code'],
-    `failed to reconcile machineset ${set}, err: ${cause instanceof Error ? cause.message : String(cause)}`,
-    {
-      cause,
-      retriable: known?.retriable !== false,
-      ...(typeof known?.nextStep === 'string' ? { nextStep: known.nextStep } : {}),
-    },
+    (typeof known.code === 'string' ? camelCase(known.code) : 'Unexpected') as BootImageError['code'],
+    `failed to reconcile machineset ${set}, err: ${text}`,
+    { cause, retriable: known.retriable !== false, ...(nextStep === undefined ? {} : { nextStep }) },
   );
+}
+
+/** `TAG_NOT_FOUND` as `TagNotFound`: reasons are CamelCase words. */
+function camelCase(code: string): string {
+  if (!/^[A-Z0-9]+(_[A-Z0-9]+)*$/.test(code)) return code;
+  return code
+    .split('_')
+    .map((word) => word.slice(0, 1) + word.slice(1).toLowerCase())
+    .join('');
 }
 
 /** A skip. */

@@ -15,6 +15,7 @@ export type BootImageErrorCode =
   | 'StreamInvalid'
   | 'StubInvalid'
   | 'TemplateVersionUnknown'
+  | 'Unexpected'
   | 'UserDataUnreadable'
   | 'UserDataWriteFailed'
   | 'WorkspaceIncomplete';

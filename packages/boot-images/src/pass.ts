@@ -1,6 +1,7 @@
 import type { MachineSet } from '@drydock/api';
 import type { Client } from '@drydock/kube';
 import type { SetOutcome } from './boot-image.ts';
+import { collectImages } from './collect.ts';
 import { type ConditionLike, degraded, degradedType, progressing } from './conditions.ts';
 import {
   type CountedOutcome,
@@ -16,7 +17,6 @@ import { clusterStable, readiness } from './gates.ts';
 import { createHotLoop, type HotLoop } from './hot-loop.ts';
 import type { Platform, PlatformInput, PlatformPlan } from './platform.ts';
 import { mapPool } from './pool.ts';
-import { referenceIndex } from './references.ts';
 import { createRetries, type Retries } from './retries.ts';
 import { type Selection, selectionOf } from './selection.ts';
 import { parseStream, type Stream } from './stream.ts';
@@ -198,14 +198,13 @@ class Pass {
   }
 
   /** Writes both conditions from what the items say now. */
-  async finish(items: readonly Item[]): Promise<void> {
+  async finish(items: readonly Item[], between: boolean = false): Promise<void> {
     const counter: Counter = items.length === 0 ? zeroCounter : countOutcomes(items.map((item) => item.counted));
     this.#state.counters = { ...zeroCounters, 'MAPI MachineSets': counter };
     const errors = items.flatMap((item) => (item.error === undefined ? [] : [item.error]));
     const summary = { counters: this.#state.counters, errors, reason: this.#cause.reason };
-    const pending = items.some((item) => item.counted === 'pending');
-    // While items are pending a failure of an earlier pass may be among them, so Degraded waits for the end.
-    await this.#ports.writeConditions(pending ? [progressing(summary)] : [progressing(summary), degraded(summary)]);
+    // In between, a failure of an earlier pass may be among what is pending, so Degraded waits for the end.
+    await this.#ports.writeConditions(between ? [progressing(summary)] : [progressing(summary), degraded(summary)]);
   }
 
   async #all(items: readonly Item[], stream: Stream | BootImageError): Promise<boolean> {
@@ -236,6 +235,7 @@ class Pass {
     const { name } = item.set.metadata;
     const failure = this.#state.retries.get(name);
     if (failure !== undefined && this.#cause.timer && failure.due > this.#ports.now().getTime()) {
+      if (failure.text === undefined) return undefined;
       item.counted = 'error';
       item.error = failure.text;
       return undefined;
@@ -301,6 +301,10 @@ class Pass {
   async #fail(item: Item, thrown: unknown): Promise<void> {
     const { name } = item.set.metadata;
     const error = framed(name, thrown);
+    if (error.code === uploadInProgress) {
+      await this.#waitFor(item, error);
+      return;
+    }
     const blocked = !error.retriable;
     const outcome: SetOutcome = {
       kind: 'failed',
@@ -318,6 +322,21 @@ class Pass {
     await this.#ports.report(item.set, outcome);
   }
 
+  /** Another process, perhaps this one's predecessor, is importing the image: no failure, only not yet done. */
+  async #waitFor(item: Item, error: BootImageError): Promise<void> {
+    const outcome: SetOutcome = {
+      kind: 'waiting',
+      phase: 'Pending',
+      reason: 'UploadInProgress',
+      brief: 'waits for another upload',
+      message: error.message,
+    };
+    // Always the first pause: it takes as long as a lease takes to expire.
+    this.#state.retries.clear(item.set.metadata.name);
+    this.#state.retries.fail(item.set.metadata.name, outcome, undefined, true, this.#ports.now().getTime());
+    await this.#ports.report(item.set, outcome);
+  }
+
   #updatePorts(items: readonly Item[]): Parameters<typeof updateSet>[2] {
     const { client, report, event, warn, now, progressMs = 1000 } = this.#ports;
     const { hotLoop, pointed } = this.#state;
@@ -329,58 +348,14 @@ class Pass {
       warn,
       now,
       progressMs,
-      announceStep: () => this.finish(items),
+      announceStep: () => this.finish(items, true),
       pointed: (set, image) => void pointed.set(set, image),
     };
   }
 
-  /** Ms until collection should be tried again; undefined when it is done. */
-  async #collect(items: readonly Item[], switched: boolean): Promise<number | undefined> {
-    const { world, now, collectAfterMs = 60_000 } = this.#ports;
-    const time = now().getTime();
-    if (switched) this.#state.quietSince = time;
-    const wait = this.#state.quietSince + collectAfterMs - time;
-    if (wait > 0) return wait;
-    const { pointed } = this.#state;
-    const shown = new Map(
-      world
-        .machineSets()
-        .map((set) => [set.metadata.name, JSON.stringify(set.spec?.template?.spec?.providerSpec?.value ?? '')]),
-    );
-    for (const [set, image] of pointed)
-      if (shown.get(set)?.includes(JSON.stringify(image)) === true) pointed.delete(set);
-    const lookup = referenceIndex({
-      machineSets: world.machineSets(),
-      machines: world.machines(),
-      controlPlaneMachineSets: world.controlPlaneMachineSets(),
-      infrastructure: world.infrastructure(),
-    });
-    const referenced = (name: string): string | undefined => {
-      const set = [...pointed].find(([, image]) => image === name)?.[0];
-      return set === undefined ? lookup(name) : `machineset ${set}`;
-    };
-    const byPlatform = Map.groupBy(
-      items.flatMap((item) => (item.input === undefined ? [] : [{ ...item.input, set: item.set }])),
-      (entry) => entry.platform,
-    );
-    for (const [platform, entries] of byPlatform) {
-      const first = entries[0];
-      if (platform.collect === undefined || first === undefined) continue;
-      try {
-        const signal = this.#cause.signal;
-        const inputs = entries.map((entry) => entry.input);
-        const collected = await platform.collect(inputs, { referenced, ...(signal === undefined ? {} : { signal }) });
-        for (const { name, removed, reason } of collected) {
-          if (removed) this.#ports.event(first.set, 'GarbageCollected', `${name}: ${reason}`);
-        }
-      } catch (error) {
-        this.#cause.signal?.throwIfAborted();
-        // What cannot be collected stays; that is no failure of an update.
-        this.#ports.warn('unneeded images could not be collected', error);
-        return collectAfterMs;
-      }
-    }
-    return undefined;
+  #collect(items: readonly Item[], switched: boolean): Promise<number | undefined> {
+    const inputs = items.flatMap((item) => (item.input === undefined ? [] : [item.input]));
+    return collectImages(inputs, switched, this.#ports, this.#state, this.#cause.signal);
   }
 
   #after(collect: number | undefined): { after: number } | undefined {
@@ -391,6 +366,9 @@ class Pass {
 }
 
 type Acting = Extract<PlatformPlan, { readonly kind: 'switch' | 'publish' }>;
+
+/** The template store's `UPLOAD_IN_PROGRESS`. */
+const uploadInProgress: string = 'UploadInProgress';
 
 /** Rows of §2.3 whose text is not framed as a platform's failure. */
 const unframed: ReadonlySet<string> = new Set([

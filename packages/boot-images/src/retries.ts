@@ -6,8 +6,8 @@ export const retryBounds = { first: 5_000, longest: 300_000 } as const;
 /** The failures of one set. */
 export interface Failure {
   readonly outcome: SetOutcome;
-  /** Condition text of the item. */
-  readonly text: string;
+  /** Condition text of the item; absent where it only waits, for example for another process's upload. */
+  readonly text: string | undefined;
   readonly attempts: number;
   /** When to try again (ms). */
   readonly due: number;
@@ -16,7 +16,7 @@ export interface Failure {
 /** Remembers failed sets, so that each is repeated at its own pace and stays reported in between. */
 export interface Retries {
   readonly get: (set: string) => Failure | undefined;
-  readonly fail: (set: string, outcome: SetOutcome, text: string, retriable: boolean, now: number) => void;
+  readonly fail: (set: string, outcome: SetOutcome, text: string | undefined, retriable: boolean, now: number) => void;
   readonly clear: (set: string) => void;
   /** Forgets sets that are not among these. */
   readonly keep: (sets: ReadonlySet<string>) => void;

@@ -55,6 +55,8 @@ export async function updateSet(
 
   const before: ImageFacts = facts(plan);
   const made = plan.kind === 'publish' ? await publish(set, plan, before, ports, signal) : { edits: plan.edits };
+  // Before anything else can fail: collection must count the reference even if this process never hears of the switch.
+  for (const edit of made.edits) ports.pointed(name, edit.to);
   signal?.throwIfAborted();
   await ports.report(set, { kind: 'step', phase: 'Switching', ...before });
   if (secret !== undefined) await upgradeUserData(ports.client, { secret, now: ports.now(), ...call });
@@ -142,8 +144,6 @@ async function patch(
   call: { readonly signal?: AbortSignal },
 ): Promise<void> {
   const { name, namespace } = set.metadata;
-  // Before the write: garbage collection must count the reference even if this process never hears the answer.
-  for (const edit of edits) ports.pointed(name, edit.to);
   try {
     const key = namespace === undefined ? { name } : { namespace, name };
     await ports.client.patch(MachineSet, key, leafPatch(machineSetSpecPath, edits), call);

@@ -108,7 +108,7 @@ async function readKubeconfig(path: string, required: boolean): Promise<Record<s
   }
   const file = parsed as Record<string, unknown>;
   if (file['kind'] !== undefined && file['kind'] !== 'Config') {
-    throw kubeconfigError(`read kubeconfig ${path}`, `the file is of kind ${String(file['kind'])}, not Config`);
+    throw kubeconfigError(`read kubeconfig ${path}`, `its kind is ${JSON.stringify(file['kind'])}, not Config`);
   }
   return file;
 }

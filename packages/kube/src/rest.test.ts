@@ -34,7 +34,12 @@ test('verbs send the method, path, content type and guards that Kubernetes wants
   await client.delete(CONFIG_MAP, KEY, { uid: 'u', resourceVersion: '7' });
   const at = '/api/v1/namespaces/ns/configmaps';
   assert.deepEqual(
-    server.requests.map(({ method, path, query, headers }) => [method, path, `${query}`, headers['content-type']]),
+    server.requests.map(({ method, path, query, headers }) => [
+      method,
+      path,
+      query.toString(),
+      headers['content-type'],
+    ]),
     [
       ['GET', `${at}/a`, '', undefined],
       ['POST', at, '', 'application/json'],

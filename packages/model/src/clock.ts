@@ -1,7 +1,7 @@
 /** A clock that stands still until it is moved. */
 export interface VirtualClock {
   /** Milliseconds since 1970. */
-  now(): number;
+  readonly now: () => number;
   /** Resolves when the clock has been moved far enough; rejects when the signal ends. */
   sleep(ms: number, options?: { readonly signal?: AbortSignal }): Promise<void>;
   /** Moves the clock and wakes whoever is due, the earliest first. */

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { resolve } from 'node:path';
 import { binaryPath } from './build.ts';
 import { SandboxError } from './errors.ts';
 
@@ -27,7 +27,7 @@ export function findBinaries(assets: string | undefined = process.env['KUBEBUILD
     return { etcd: { binary, prefix: ['etcd'] }, apiserver: { binary, prefix: ['kube-apiserver'] }, built: true };
   }
   const program = (name: string): Program => {
-    const binary = join(assets, name);
+    const binary = resolve(assets, name);
     if (existsSync(binary)) return { binary, prefix: [] };
     throw new SandboxError(
       'BadInput',

@@ -33,7 +33,10 @@ async function handshake(serving: Identity, client: Identity, ca: string): Promi
     rejectUnauthorized: true,
   });
   server.on('tlsClientError', () => undefined);
-  server.on('secureConnection', (socket) => socket.end('welcome'));
+  server.on('secureConnection', (socket) => {
+    socket.on('error', () => undefined);
+    socket.end('welcome');
+  });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
@@ -45,11 +48,14 @@ async function handshake(serving: Identity, client: Identity, ca: string): Promi
     cert: client.certificate,
     key: client.privateKey,
   });
+  let answer = '';
+  socket.setEncoding('utf8').on('data', (chunk: string) => {
+    answer += chunk;
+  });
+  socket.on('error', () => undefined);
   try {
-    const [answer] = await once(socket, 'data');
-    return String(answer) === 'welcome';
-  } catch {
-    return false;
+    await new Promise((resolve) => socket.once('close', resolve));
+    return answer === 'welcome';
   } finally {
     socket.destroy();
     server.close();

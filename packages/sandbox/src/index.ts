@@ -4,6 +4,6 @@ export type { Subject } from './certificate.ts';
 export { SandboxError, type SandboxErrorCode } from './errors.ts';
 export { type Sandbox, type SandboxOptions, startSandbox, type VCenterSandbox } from './sandbox.ts';
 export type { Server } from './server-process.ts';
-export type { VCenterEndpoint, VCenterOptions } from './vcenter.ts';
 export { type ActiveRule, connectSwitchboard, type Switchboard } from './switchboard.ts';
 export type { Rule, RuleState, VmView } from './switchboard-types.ts';
+export type { VCenterEndpoint, VCenterModel, VCenterOptions } from './vcenter.ts';

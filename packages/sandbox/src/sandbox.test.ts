@@ -107,8 +107,10 @@ suite('a sandbox with the newest OpenShift CRDs', () => {
     test(`the API server restarts alone after ${signal}, on the same data; a watch from before gets 410`, async () => {
       const old = sandbox.apiserver.pid;
       const name = `kept-over-${signal.toLowerCase()}`;
-      const created = await api.call('POST', NAMESPACES, { body: namespace(name) });
-      const since = resourceVersion(created.body);
+      const earlier = await api.call('POST', NAMESPACES, { body: namespace(`before-${name}`) });
+      const since = resourceVersion(earlier.body);
+      // One change later: the very last resourceVersion would still be served.
+      await api.call('POST', NAMESPACES, { body: namespace(name) });
       await sandbox.apiserver.restart({ with: signal });
       assert.notEqual(sandbox.apiserver.pid, old);
       assert.equal((await api.call('GET', `${NAMESPACES}/${name}`)).status, 200);

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { binaryPath } from './build.ts';
 import type { Authority } from './certificate.ts';
 import { defineServer, type OwnedServer } from './server-process.ts';
@@ -9,8 +10,23 @@ export interface VCenterOptions {
   readonly user?: string;
   /** Random by default. */
   readonly password?: string;
-  /** File with the inventory to build; the simulator's own model by default. */
-  readonly model?: string;
+  /** The inventory to start with, or a JSON file that holds one. */
+  readonly model?: string | VCenterModel;
+}
+
+/** Counts of the simulator's inventory; what is left out has the simulator's default (1, 2, 2, 0, 1). */
+export interface VCenterModel {
+  readonly datacenters?: number;
+  /** Per datacenter. */
+  readonly clusters?: number;
+  /** Per cluster. */
+  readonly hosts?: number;
+  /** Per cluster. */
+  readonly vms?: number;
+  /** Per datacenter. */
+  readonly datastores?: number;
+  /** Powers the VMs on. */
+  readonly autostart?: boolean;
 }
 
 /** How to reach the simulated vCenter. */
@@ -43,6 +59,10 @@ function addresses(line: string): Addresses {
   return { url, switchboard };
 }
 
+// The servers run in the sandbox's folder: a relative path would mean something else there.
+const modelFile = (directory: WorkDirectory, model: string | VCenterModel): string =>
+  typeof model === 'string' ? resolve(model) : directory.write('model.json', JSON.stringify(model));
+
 /** Writes the server's certificate and defines the simulator. `ca.crt` must already be in the folder. */
 export function defineVCenter(
   directory: WorkDirectory,
@@ -63,7 +83,7 @@ export function defineVCenter(
       ...['--cert', directory.write('vcenter.crt', serving.certificate)],
       ...['--key', directory.write('vcenter.key', serving.privateKey)],
       ...['--user', user, '--password', password],
-      ...(options.model === undefined ? [] : ['--model', options.model]),
+      ...(options.model === undefined ? [] : ['--model', modelFile(directory, options.model)]),
     ],
     ready: async (line) => {
       if (line === undefined) return false;

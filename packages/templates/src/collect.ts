@@ -8,7 +8,7 @@ import type { CollectedTemplate } from './store.ts';
 
 /** What collection asks the outside. */
 export interface CollectOptions extends Liveness, CallOptions {
-  readonly referenced: (name: string) => string | undefined | 'unknown';
+  readonly referenced: (name: string) => string | undefined;
   readonly keep?: number;
   readonly graceMs?: number;
 }

@@ -98,6 +98,8 @@ async function attempt(
     if (total !== undefined && state.size !== total)
       throw new Error(`the connection ended after ${state.size} of ${total} bytes`);
   } finally {
+    // Giving up a body that was not read to its end makes it report an error to nobody.
+    response.body.on('error', () => undefined);
     response.body.destroy();
   }
 }

@@ -1,7 +1,7 @@
-import type { CallOptions, MoRef, VCenter } from '@drydock/vsphere';
+import { type CallOptions, type MoRef, unescapeName, type VCenter } from '@drydock/vsphere';
 import { TemplateError } from './errors.ts';
 import { readMark } from './mark.ts';
-import { cleanInventoryPath, unescapeName } from './paths.ts';
+import { cleanInventoryPath } from './paths.ts';
 import { folderPath, resolveFolder } from './place.ts';
 import type { Placement, TemplateState } from './store.ts';
 

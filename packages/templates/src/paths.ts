@@ -16,16 +16,6 @@ export function cleanInventoryPath(path: string): string {
   return clean.length > 1 && clean.endsWith('/') ? clean.slice(0, -1) : clean;
 }
 
-/** A name as one element of an inventory path: `%`, `/` and `\` are escaped as vCenter does. */
-export function escapeName(name: string): string {
-  return name.replaceAll('%', '%25').replaceAll('/', '%2f').replaceAll('\\', '%5c');
-}
-
-/** The reverse of {@link escapeName}. */
-export function unescapeName(name: string): string {
-  return name.replaceAll(/%2f/gi, '/').replaceAll(/%5c/gi, '\\').replaceAll('%25', '%');
-}
-
 /** An absolute path for what may be a bare name under a root: `('ds1', '/dc1/datastore')` → `/dc1/datastore/ds1`. */
 export function absolutePath(nameOrPath: string, root: string): string {
   return cleanInventoryPath(nameOrPath.startsWith('/') ? nameOrPath : `${root}/${nameOrPath}`);

@@ -29,7 +29,8 @@ function world(options: { readonly abortLeavesVm?: boolean } = {}): World {
   inventory.subscribe(({ machines }) => {
     const named = machines.filter(({ name, isTemplate, complete }) => name === OLD && isTemplate && complete);
     if (named.length !== 1) made.lost.push(`${named.length} templates named ${OLD}`);
-    for (const one of machines) if (one.isTemplate && !one.complete) made.lost.push(`${one.name} is a half-made template`);
+    for (const one of machines)
+      if (one.isTemplate && !one.complete) made.lost.push(`${one.name} is a half-made template`);
   });
   return made;
 }
@@ -49,7 +50,10 @@ function checkEnd({ inventory, lost }: World, uploads: number): void {
   assert.equal(fresh.length, 1, `${fresh.length} objects of the new release`);
   assert.deepEqual([fresh[0]?.isTemplate, fresh[0]?.complete, fresh[0]?.secureBoot], [true, true, false]);
   assert.equal(fresh[0]?.tags.length, 1);
-  assert.deepEqual(machines.filter(({ productVersion }) => productVersion !== '9.6').map(({ name }) => name), [OLD, 'worker-0']);
+  assert.deepEqual(
+    machines.filter(({ productVersion }) => productVersion !== '9.6').map(({ name }) => name),
+    [OLD, 'worker-0'],
+  );
   assert.ok(inventory.counters.uploads <= uploads, `${inventory.counters.uploads} uploads`);
 }
 
@@ -148,9 +152,14 @@ test('another live holder that never finishes: retriable, nothing touched', asyn
   const before = made.inventory.snapshot().machines.length;
   const again = { vcenter: made.inventory.client(), ovas: memoryOva(), clock: made.clock, running: new Set<string>() };
   const wish = testWish({ holder: 'b' });
-  await assert.rejects(publishTemplate(again, wish, { holderIsLive: () => true }), (error) => isTemplateError(error, 'UPLOAD_IN_PROGRESS') && error.retriable);
+  await assert.rejects(
+    publishTemplate(again, wish, { holderIsLive: () => true }),
+    (error) => isTemplateError(error, 'UPLOAD_IN_PROGRESS') && error.retriable,
+  );
   // Without Kubernetes nobody knows the holder: age decides.
-  await assert.rejects(publishTemplate(again, wish, { holderIsLive: () => undefined }), (error) => isTemplateError(error, 'UPLOAD_IN_PROGRESS'));
+  await assert.rejects(publishTemplate(again, wish, { holderIsLive: () => undefined }), (error) =>
+    isTemplateError(error, 'UPLOAD_IN_PROGRESS'),
+  );
   assert.equal(made.inventory.snapshot().machines.length, before);
   made.clock.advance(601_000);
   await publishTemplate(again, wish, { holderIsLive: () => undefined });
@@ -169,7 +178,13 @@ async function withClone(): Promise<World> {
 test('a worker cloned from the template, extraConfig copied, survives collection', async () => {
   const made = await withClone();
   const client = made.inventory.client();
-  const options = { referenced: () => undefined, holder: 'b', holderIsLive: () => false, running: new Set<string>(), keep: 0 };
+  const options = {
+    referenced: () => undefined,
+    holder: 'b',
+    holderIsLive: () => false,
+    running: new Set<string>(),
+    keep: 0,
+  };
   const collected = await collectTemplates(client, made.inventory.at(FOLDER), 'cluster-uid', made.clock, options);
   assert.ok(made.inventory.snapshot().machines.some(({ name }) => name === 'worker-1'));
   assert.match(collected.find(({ name }) => name === 'worker-1')?.reason ?? '', /copied/);
@@ -188,7 +203,13 @@ test('negative control: without the check of the instance UUID the worker is des
         return instanceUuid === undefined ? vm : { ...vm, instanceUuid };
       }),
   };
-  const options = { referenced: () => undefined, holder: 'b', holderIsLive: () => false, running: new Set<string>(), keep: 0 };
+  const options = {
+    referenced: () => undefined,
+    holder: 'b',
+    holderIsLive: () => false,
+    running: new Set<string>(),
+    keep: 0,
+  };
   await collectTemplates(blind, made.inventory.at(FOLDER), 'cluster-uid', made.clock, options);
   assert.ok(!made.inventory.snapshot().machines.some(({ name }) => name === 'worker-1'));
 });
@@ -210,7 +231,9 @@ test('negative control: a publisher that takes an unverified machine for finishe
           children: async (folder: Parameters<typeof client.children>[0]) =>
             (await client.children(folder)).map((vm) => {
               const digest = vm.extraConfig.get(MARK_KEYS.digest);
-              return digest === undefined ? vm : { ...vm, extraConfig: new Map([...vm.extraConfig, ['drydock.verified', digest]]) };
+              return digest === undefined
+                ? vm
+                : { ...vm, extraConfig: new Map([...vm.extraConfig, ['drydock.verified', digest]]) };
             }),
         };
         const ports = { vcenter: hasty, ovas: memoryOva(), clock: made.clock, running: new Set<string>() };

@@ -11,7 +11,7 @@ export const ADOPTION_MS = 86_400_000;
 export interface Retained {
   readonly candidate: Candidate;
   /** Who uses it; 'unknown' keeps; undefined: nobody. */
-  readonly usedBy: string | undefined | 'unknown';
+  readonly usedBy: string | undefined;
   /** Machines whose disks lie on this one's disks. */
   readonly linked: readonly string[];
 }

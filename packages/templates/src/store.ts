@@ -112,13 +112,13 @@ export interface TemplateStore extends AsyncDisposable {
   ): Promise<PublishedTemplate>;
   /**
    * Removes templates with this cluster's mark in the placement's folder that nothing needs.
-   * `referenced` tells whether a name is in use; undefined means unknown, and unknown keeps.
+   * `referenced` says who uses a name: undefined is nobody, the word 'unknown' is that nobody can tell, and unknown keeps.
    */
   collect(
     placement: Placement,
     cluster: string,
     options: StoreOptions & {
-      readonly referenced: (name: string) => string | undefined | 'unknown';
+      readonly referenced: (name: string) => string | undefined;
       readonly holderIsLive: HolderIsLive;
       /** How many of the newest templates that nobody uses stay as a way back; default 1. */
       readonly keep?: number;

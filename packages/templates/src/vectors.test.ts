@@ -28,12 +28,21 @@ function rig(options: MemoryOptions = {}, ova: MemoryOvaSpec = {}): Rig {
     return inventory.client();
   };
   const store = templateStore({ vcenters, cacheDir: '/nonexistent', clock, ovas: memoryOva(ova) });
-  return { inventory, clock, store, logins, publish: (wish) => store.publish(testWish(wish), { holderIsLive: () => true }) };
+  return {
+    inventory,
+    clock,
+    store,
+    logins,
+    publish: (wish) => store.publish(testWish(wish), { holderIsLive: () => true }),
+  };
 }
 
 function mutations({ inventory }: Rig): number {
   const { byMethod } = inventory.counters;
-  return ['startImport', 'reconfigure', 'markAsTemplate', 'rename', 'destroy', 'tags.attach'].reduce((sum, name) => sum + (byMethod.get(name) ?? 0), 0);
+  return ['startImport', 'reconfigure', 'markAsTemplate', 'rename', 'destroy', 'tags.attach'].reduce(
+    (sum, name) => sum + (byMethod.get(name) ?? 0),
+    0,
+  );
 }
 
 async function fails(promise: Promise<unknown>, code: TemplateErrorCode, start: string | RegExp): Promise<void> {
@@ -67,7 +76,8 @@ test('BI-W12 a reference by instance UUID is found, but only in the folder', asy
 
 test('BI-V133 BI-V136 pointer mode: a new template under a unique name, the outdated and the custom one stay untouched; a second publish does nothing', async () => {
   const made = rig();
-  for (const name of [COMPUTED, 'other']) made.inventory.add(made.inventory.at(FOLDER), { name, template: true, productVersion: '9.4' });
+  for (const name of [COMPUTED, 'other'])
+    made.inventory.add(made.inventory.at(FOLDER), { name, template: true, productVersion: '9.4' });
   const before = made.inventory.snapshot().machines;
   const published = await made.publish();
   assert.match(published.name, /^c1-abcde-rhcos-fd1-9\.6-[0-9a-f]{8}$/);
@@ -88,28 +98,44 @@ test('BI-V138 nothing there: disk provisioning as wished; unset, that of the rep
     [{ replaces: COMPUTED }, { file: 'x', thin: false }, 'thick'],
   ] as const) {
     const made = rig();
-    if (old !== undefined) made.inventory.add(made.inventory.at(FOLDER), { name: COMPUTED, template: true, disks: [old] });
+    if (old !== undefined)
+      made.inventory.add(made.inventory.at(FOLDER), { name: COMPUTED, template: true, disks: [old] });
     const asked: unknown[] = [];
     made.inventory.onCall = (method, phase, args) => {
-      if (method === 'startImport' && phase === 'before') asked.push((args[0] as { diskProvisioning: string }).diskProvisioning);
+      if (method === 'startImport' && phase === 'before')
+        asked.push((args[0] as { diskProvisioning: string }).diskProvisioning);
     };
     await made.publish(wish);
     assert.deepEqual(asked, [expected]);
   }
-  await fails(rig().publish({ diskProvisioning: 'sparse' }), 'OVA_UNSUPPORTED', 'disk provisioning type "sparse" is not supported');
+  await fails(
+    rig().publish({ diskProvisioning: 'sparse' }),
+    'OVA_UNSUPPORTED',
+    'disk provisioning type "sparse" is not supported',
+  );
 });
 
 test('BI-V139 VS-W102 a template without a version in any source is named; one with a version gives it', async () => {
   const made = rig();
-  for (const [name, productVersion] of [['nil', undefined], ['empty', ''], ['good', '9.6']] as const) {
-    made.inventory.add(made.inventory.at(FOLDER), { name, template: true, ...(productVersion === undefined ? {} : { productVersion }) });
+  for (const [name, productVersion] of [
+    ['nil', undefined],
+    ['empty', ''],
+    ['good', '9.6'],
+  ] as const) {
+    made.inventory.add(made.inventory.at(FOLDER), {
+      name,
+      template: true,
+      ...(productVersion === undefined ? {} : { productVersion }),
+    });
   }
-  const version = async (name: string): Promise<string> => versionOf(await made.store.inspect(testPlacement(), name), name);
-  for (const name of ['nil', 'empty']) await fails(version(name), 'VERSION_UNKNOWN', `unable to determine RHCOS version of virtual machine: ${name}`);
+  const version = async (name: string): Promise<string> =>
+    versionOf(await made.store.inspect(testPlacement(), name), name);
+  for (const name of ['nil', 'empty'])
+    await fails(version(name), 'VERSION_UNKNOWN', `unable to determine RHCOS version of virtual machine: ${name}`);
   assert.equal(await version('good'), '9.6');
 });
 
-test('BI-V141 unknown folder, cluster, pool, network, datastore: upstream\'s words, nothing uploaded, the old template intact', async () => {
+test("BI-V141 unknown folder, cluster, pool, network, datastore: upstream's words, nothing uploaded, the old template intact", async () => {
   for (const [change, code, text] of [
     [{ folder: '/DC0/vm/no' }, 'FOLDER_NOT_FOUND', 'failed to find folder'],
     [{ computeCluster: '/DC0/host/no' }, 'CLUSTER_NOT_FOUND', 'failed to find compute cluster'],
@@ -126,15 +152,27 @@ test('BI-V141 unknown folder, cluster, pool, network, datastore: upstream\'s wor
 });
 
 test('BI-V141 names without a path and an absolute network path are found as well', async () => {
-  const placement = testPlacement({ folder: 'ocp', datastore: 'DS0', resourcePool: '', computeCluster: 'C0', networks: ['/DC0/network/VM Network'] });
+  const placement = testPlacement({
+    folder: 'ocp',
+    datastore: 'DS0',
+    resourcePool: '',
+    computeCluster: 'C0',
+    networks: ['/DC0/network/VM Network'],
+  });
   assert.equal((await rig().publish({ placement })).uploads, 1);
 });
 
 test('BI-V142 no usable host: every host says why; no host at all says so', async () => {
-  const cluster = (hosts: NonNullable<MemoryOptions['clusters']>[number]['hosts']) => ({ clusters: [{ path: '/DC0/host/C0', hosts }] });
+  const cluster = (hosts: NonNullable<MemoryOptions['clusters']>[number]['hosts']) => ({
+    clusters: [{ path: '/DC0/host/C0', hosts }],
+  });
   const all = 'failed to find available host system: all hosts unavailable';
   await fails(rig(cluster([{ name: 'h1', inMaintenanceMode: true }])).publish(), 'HOSTS_UNAVAILABLE', all);
-  await fails(rig(cluster([{ name: 'h1', datastores: [] }])).publish(), 'HOSTS_UNAVAILABLE', `${all} (h1 does not mount the datastore)`);
+  await fails(
+    rig(cluster([{ name: 'h1', datastores: [] }])).publish(),
+    'HOSTS_UNAVAILABLE',
+    `${all} (h1 does not mount the datastore)`,
+  );
   await fails(rig(cluster([{ name: 'h1', connectionState: 'disconnected' }])).publish(), 'HOSTS_UNAVAILABLE', all);
   await fails(rig(cluster([])).publish(), 'HOSTS_UNAVAILABLE', 'the vCenter cluster /DC0/host/C0 has no ESXi nodes');
 });
@@ -168,7 +206,8 @@ test('BI-V144 VS-W101 secure boot is turned off before the template is marked; o
   const made = rig();
   const order: string[] = [];
   made.inventory.onCall = (method, phase, args) => {
-    if (phase === 'before' && (method === 'reconfigure' || method === 'markAsTemplate')) order.push(`${method} ${(args[1] as { secureBoot?: boolean } | undefined)?.secureBoot ?? ''}`);
+    if (phase === 'before' && (method === 'reconfigure' || method === 'markAsTemplate'))
+      order.push(`${method} ${(args[1] as { secureBoot?: boolean } | undefined)?.secureBoot ?? ''}`);
   };
   await made.publish();
   assert.deepEqual(order, ['reconfigure false', 'markAsTemplate ']);
@@ -199,7 +238,12 @@ test('BI-V153 pointer mode: an older release becomes a template of its own, the 
 });
 
 test('BI-V157 two machine sets with the same wish at once: one upload, tags of both', async () => {
-  const made = rig({ tags: [{ name: 'infra', category: 'openshift-infra', id: 'urn:1' }, { name: 'x', category: 'y', id: 'urn:2' }] });
+  const made = rig({
+    tags: [
+      { name: 'infra', category: 'openshift-infra', id: 'urn:1' },
+      { name: 'x', category: 'y', id: 'urn:2' },
+    ],
+  });
   const [first, second] = await Promise.all([made.publish(), made.publish({ tagIds: ['urn:2'] })]);
   assert.equal(first.name, second.name);
   assert.equal(made.inventory.counters.uploads, 1);
@@ -232,7 +276,11 @@ test('a full datastore: retriable, nothing left; too little space is seen before
 
 test('VS-W98 a disk that is not what the manifest names: both sums are in the error, nothing is left', async () => {
   const made = rig({}, { sum: '0'.repeat(64) });
-  await fails(made.publish(), 'DIGEST_MISMATCH', /disk\.vmdk: the manifest of the OVA says sha256 0{64}, but [0-9a-f]{64} was sent/);
+  await fails(
+    made.publish(),
+    'DIGEST_MISMATCH',
+    /disk\.vmdk: the manifest of the OVA says sha256 0{64}, but [0-9a-f]{64} was sent/,
+  );
   assert.deepEqual(made.inventory.snapshot().machines, []);
 });
 
@@ -240,10 +288,12 @@ test('VS-W98 vCenter acknowledges half of the disk: refused although it would co
   const made = rig();
   made.inventory.onCall = (method, phase) => {
     if (method !== 'lease.upload' || phase !== 'after') return;
-    for (const lease of made.inventory.state.leases.values()) for (const file of lease.files) if (file.received) Object.assign(file.received, { sha1: 'f'.repeat(40) });
+    for (const file of [...made.inventory.state.leases.values()].flatMap(({ files }) => files)) {
+      // A new object: the client holds the old one.
+      if (file.received !== undefined) file.received = { ...file.received, size: file.received.size / 2 };
+    }
   };
-  // The digests that the client computed must not be the object that was falsified.
-  await assert.rejects(made.publish(), (error) => isTemplateError(error));
+  await fails(made.publish(), 'DIGEST_MISMATCH', /vCenter acknowledges \d+(\.5)? bytes, but \d+ were sent/);
   assert.deepEqual(made.inventory.snapshot().machines, []);
 });
 

@@ -3,9 +3,9 @@ import type { Caller, Credentials, MethodOptions, ObjectContent, VimLog } from '
 import type { Clock } from './clock.ts';
 import { VimError } from './errors.ts';
 import { type Retrieval, retrieveAll, theseObjects } from './retrieve.ts';
+import { methodBody } from './schema.ts';
 import { readServiceContent, soapActionOf } from './service-content.ts';
 import { isDead, type LiveSession, Session, type SessionPort } from './session.ts';
-import { methodBody } from './schema.ts';
 import { envelope, readResponse, refKey } from './soap.ts';
 import { TaskWaiter } from './tasks.ts';
 import type { Transport } from './transport.ts';
@@ -66,7 +66,11 @@ export function createCaller(options: CallerOptions): SessionCaller {
   const port: SessionPort = {
     async discover(signal) {
       const soapAction = await soapActionOf(transport, baseUrl, signal);
-      const { element } = await post('RetrieveServiceContent', SERVICE_INSTANCE, [], { soapAction, idempotent: true, signal });
+      const { element } = await post('RetrieveServiceContent', SERVICE_INSTANCE, [], {
+        soapAction,
+        idempotent: true,
+        signal,
+      });
       return { content: readServiceContent(element, server), soapAction };
     },
     async login({ content, soapAction }, who, signal) {
@@ -83,10 +87,21 @@ export function createCaller(options: CallerOptions): SessionCaller {
   };
   const session = new Session({ port, credentials, clock, log, server });
 
-  const attempt = async (live: LiveSession, method: string, self: MoRef, body: readonly XmlNode[], how?: MethodOptions): Promise<XmlElement> => {
+  const attempt = async (
+    live: LiveSession,
+    method: string,
+    self: MoRef,
+    body: readonly XmlNode[],
+    how?: MethodOptions,
+  ): Promise<XmlElement> => {
     const signal = how?.signal === undefined ? session.closing : AbortSignal.any([how.signal, session.closing]);
     try {
-      const { element } = await post(method, self, body, { ...how, soapAction: live.soapAction, cookie: live.cookie, signal });
+      const { element } = await post(method, self, body, {
+        ...how,
+        soapAction: live.soapAction,
+        cookie: live.cookie,
+        signal,
+      });
       session.answered();
       return element;
     } catch (error) {
@@ -95,7 +110,12 @@ export function createCaller(options: CallerOptions): SessionCaller {
       throw error;
     }
   };
-  const call = async (method: string, self: MoRef, body: readonly XmlNode[], how?: MethodOptions): Promise<XmlElement> => {
+  const call = async (
+    method: string,
+    self: MoRef,
+    body: readonly XmlNode[],
+    how?: MethodOptions,
+  ): Promise<XmlElement> => {
     const live = await session.ensure(how?.signal);
     try {
       return await attempt(live, method, self, body, how);
@@ -114,7 +134,14 @@ export function createCaller(options: CallerOptions): SessionCaller {
       const dead = found.some(({ missing }) => missing.some(({ fault }) => fault?.is('NotAuthenticated') === true));
       if (!dead) return found;
       session.invalidate(generation);
-      if (again) throw new VimError({ kind: 'fault', code: 'VIM_NOT_AUTHENTICATED', op: 'RetrievePropertiesEx', message: `${server} ends every session at once`, retriable: true });
+      if (again)
+        throw new VimError({
+          kind: 'fault',
+          code: 'VIM_NOT_AUTHENTICATED',
+          op: 'RetrievePropertiesEx',
+          message: `${server} ends every session at once`,
+          retriable: true,
+        });
     }
   };
   const retrieve: Caller['retrieve'] = async (refs, type, paths, how) => {
@@ -124,7 +151,10 @@ export function createCaller(options: CallerOptions): SessionCaller {
         return await retrieveFrom({ type, paths, from: theseObjects(left) }, how);
       } catch (error) {
         // Some servers fail the whole call for one object that is gone.
-        const gone = error instanceof VimError && error.fault?.is('ManagedObjectNotFound') === true ? error.fault.reference('obj') : undefined;
+        const gone =
+          error instanceof VimError && error.fault?.is('ManagedObjectNotFound') === true
+            ? error.fault.reference('obj')
+            : undefined;
         const rest = gone === undefined ? left : left.filter((ref) => refKey(ref) !== refKey(gone));
         if (rest.length === left.length) throw error;
         left = rest;
@@ -159,7 +189,12 @@ function sessionCookie(setCookie: readonly string[], server: string): string {
     const equals = pair.indexOf('=');
     if (equals > 0 && pair.slice(0, equals).trim() === COOKIE) return pair.slice(equals + 1).trim();
   }
-  throw new VimError({ kind: 'protocol', code: 'VIM_BAD_RESPONSE', op: 'Login', message: `${server} accepts the login but gives no session cookie` });
+  throw new VimError({
+    kind: 'protocol',
+    code: 'VIM_BAD_RESPONSE',
+    op: 'Login',
+    message: `${server} accepts the login but gives no session cookie`,
+  });
 }
 
 /** A lost answer or a dead session; a fault that names anything else is an answer. */
@@ -167,4 +202,3 @@ function worthRepeating(error: unknown): boolean {
   if (!(error instanceof VimError)) return false;
   return isDead(error) || ((error.kind === 'transport' || error.kind === 'protocol') && error.retriable);
 }
-

@@ -40,7 +40,10 @@ export function connectVCenter(options: ConnectOptions): VCenter {
   const clock = options.clock ?? systemClock;
   if (trust.sha256Pin !== undefined) checkFingerprint(trust.sha256Pin);
   if (trust.insecure === true && trust.sha256Pin === undefined) {
-    log.warn({ server: baseUrl.host }, 'The certificate of this vCenter is not verified: anybody in between can read the password.');
+    log.warn(
+      { server: baseUrl.host },
+      'The certificate of this vCenter is not verified: anybody in between can read the password.',
+    );
   }
   const proxy = proxyFromEnvironment(options.env ?? process.env);
   const transport = createTransport({ baseUrl, trust, proxy });
@@ -76,7 +79,13 @@ function sdkUrl(given: string | URL): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== 'https:') {
     // The text is not repeated: somebody may have put a password into it.
-    throw new VimError({ kind: 'protocol', code: 'VIM_REFUSED', op: 'connect', message: 'the address of the vCenter is not an https:// URL', sent: false });
+    throw new VimError({
+      kind: 'protocol',
+      code: 'VIM_REFUSED',
+      op: 'connect',
+      message: 'the address of the vCenter is not an https:// URL',
+      sent: false,
+    });
   }
   url.username = '';
   url.password = '';

@@ -34,7 +34,8 @@ export function customFields(caller: SessionCaller): CustomFields {
     for (const { key, name, managedObjectType } of found) {
       if (key === undefined || name === undefined) continue;
       byKey.set(key, name);
-      if (managedObjectType === undefined || managedObjectType === '' || managedObjectType === MACHINE) byName.set(name, key);
+      if (managedObjectType === undefined || managedObjectType === '' || managedObjectType === MACHINE)
+        byName.set(name, key);
     }
     names = byKey;
     keyOf = byName;
@@ -52,7 +53,13 @@ export function customFields(caller: SessionCaller): CustomFields {
     await refresh(options);
     const key = keyOf.get(name);
     if (key !== undefined) return key;
-    throw new VimError({ kind: 'protocol', code: 'VIM_UNKNOWN_OUTCOME', op: 'AddCustomFieldDef', message: `attribute ${name} is not there`, retriable: true });
+    throw new VimError({
+      kind: 'protocol',
+      code: 'VIM_UNKNOWN_OUTCOME',
+      op: 'AddCustomFieldDef',
+      message: `attribute ${name} is not there`,
+      retriable: true,
+    });
   };
 
   return {

@@ -48,7 +48,11 @@ export function many<T>(decode: Decode<T>): { readonly many: Decode<T> } {
   return { many: decode };
 }
 
-type ValueOf<F> = F extends { readonly many: Decode<infer T> } ? readonly T[] : F extends { readonly one: Decode<infer T> } ? T | undefined : never;
+type ValueOf<F> = F extends { readonly many: Decode<infer T> }
+  ? readonly T[]
+  : F extends { readonly one: Decode<infer T> }
+    ? T | undefined
+    : never;
 
 /** A data object by its descriptor. Fields that it does not name are skipped; `concrete` is xsi:type's local name. */
 export function object<F extends Readonly<Record<string, Field<unknown>>>>(

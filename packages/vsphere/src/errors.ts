@@ -21,7 +21,8 @@ const NEXT = {
   VIM_ABORTED: 'The caller ended it.',
   VIM_BAD_RESPONSE: 'Try again; where it repeats, look for a proxy in between.',
   VIM_UNKNOWN_OUTCOME: 'Read the object again before deciding.',
-  VIM_OVF_REFUSED: 'Look at what the server says about the descriptor; check the networks and the virtual hardware version.',
+  VIM_OVF_REFUSED:
+    'Look at what the server says about the descriptor; check the networks and the virtual hardware version.',
   VIM_LEASE_FAILED: 'Look at the host and the datastore of the import, then import again.',
   VIM_UPLOAD_FAILED: 'Check that this machine reaches the ESXi host on port 443, then import again.',
   VIM_DIGEST_MISMATCH: 'Check the source file; the upload was not what the server stored.',
@@ -65,7 +66,10 @@ export class VimError extends Error {
 
   constructor(init: VimErrorInit) {
     const where = init.opId === undefined || init.opId === '' ? init.op : `${init.op} (${init.opId})`;
-    super(`${where}: ${init.message}. ${NEXT[init.code]}`, init.cause === undefined ? undefined : { cause: init.cause });
+    super(
+      `${where}: ${init.message}. ${NEXT[init.code]}`,
+      init.cause === undefined ? undefined : { cause: init.cause },
+    );
     this.kind = init.kind;
     this.code = init.code;
     this.op = init.op;
@@ -114,7 +118,14 @@ export function faultError(op: string, object: string, fault: VimFault, opId?: s
   });
 }
 
-const TELLING_FIELDS: readonly string[] = ['invalidProperty', 'name', 'privilegeId', 'file', 'existingState', 'datastore'];
+const TELLING_FIELDS: readonly string[] = [
+  'invalidProperty',
+  'name',
+  'privilegeId',
+  'file',
+  'existingState',
+  'datastore',
+];
 
 function faultDetail(fault: VimFault): string {
   const parts: string[] = [];

@@ -23,7 +23,11 @@ function faultOf(detail: string): VimError {
 
 for (const [name, fields, code] of [
   ['InvalidLogin', '', 'VIM_LOGIN_REFUSED'],
-  ['NotAuthenticated', '<object type="Folder">group-1</object><privilegeId>System.View</privilegeId>', 'VIM_NOT_AUTHENTICATED'],
+  [
+    'NotAuthenticated',
+    '<object type="Folder">group-1</object><privilegeId>System.View</privilegeId>',
+    'VIM_NOT_AUTHENTICATED',
+  ],
   ['ManagedObjectNotFound', '<obj type="VirtualMachine">vm-1</obj>', 'VIM_GONE'],
   ['DuplicateName', '<name>x</name><object type="VirtualMachine">vm-2</object>', 'VIM_NAME_TAKEN'],
 ] as const) {
@@ -35,12 +39,17 @@ for (const [name, fields, code] of [
     assert.equal(error.fault?.message, '');
     assert.match(error.message, /Rename_Task \(op-1\): VirtualMachine:vm-1/);
     // Without xsi:type the name is the element's, less its final "Fault".
-    assert.equal(faultOf(`<detail><${name}Fault xmlns="${VIM_NS}">${fields}</${name}Fault></detail>`).fault?.name, name);
+    assert.equal(
+      faultOf(`<detail><${name}Fault xmlns="${VIM_NS}">${fields}</${name}Fault></detail>`).fault?.name,
+      name,
+    );
   });
 }
 
 test('VS-W76 fields and references of a fault can be read', () => {
-  const { fault } = faultOf(`<detail><DuplicateNameFault xmlns="${VIM_NS}" x:type="DuplicateName"><name>x</name><object type="VirtualMachine">vm-2</object></DuplicateNameFault></detail>`);
+  const { fault } = faultOf(
+    `<detail><DuplicateNameFault xmlns="${VIM_NS}" x:type="DuplicateName"><name>x</name><object type="VirtualMachine">vm-2</object></DuplicateNameFault></detail>`,
+  );
   assert.equal(fault?.field('name'), 'x');
   assert.deepEqual(fault?.reference('object'), { type: 'VirtualMachine', value: 'vm-2' });
   assert.equal(fault?.field('absent'), undefined);
@@ -59,7 +68,9 @@ test('VS-W76 the chain by faultCause is walked; only the outer name is the fault
 });
 
 test('VS-W87 an unknown fault keeps its name and its fields', () => {
-  const { fault, code } = faultOf(`<detail><QuantumFlux xmlns="${VIM_NS}" x:type="QuantumFlux"><phase>7</phase></QuantumFlux></detail>`);
+  const { fault, code } = faultOf(
+    `<detail><QuantumFlux xmlns="${VIM_NS}" x:type="QuantumFlux"><phase>7</phase></QuantumFlux></detail>`,
+  );
   assert.equal(fault?.name, 'QuantumFlux');
   assert.equal(code, 'VIM_FAULT');
   assert.equal(fault?.field('phase'), '7');
@@ -71,13 +82,17 @@ test('a fault without detail is InvalidRequest', () => {
 });
 
 test('a task error is read like a method fault', () => {
-  const xml = parseXml(`<error xmlns="${VIM_NS}" xmlns:x="${XSI_NS}"><fault x:type="DuplicateName"><name>x</name></fault><localizedMessage>*types.DuplicateName</localizedMessage></error>`);
+  const xml = parseXml(
+    `<error xmlns="${VIM_NS}" xmlns:x="${XSI_NS}"><fault x:type="DuplicateName"><name>x</name></fault><localizedMessage>*types.DuplicateName</localizedMessage></error>`,
+  );
   assert.equal(readLocalizedFault(xml)?.name, 'DuplicateName');
 });
 
 test('a chain of thousands of causes is cut, not followed', () => {
   const deep = 60;
-  const { fault } = faultOf(`<detail><A xmlns="${VIM_NS}" x:type="A">${'<faultCause><fault x:type="A">'.repeat(deep)}${'</fault></faultCause>'.repeat(deep)}</A></detail>`);
+  const { fault } = faultOf(
+    `<detail><A xmlns="${VIM_NS}" x:type="A">${'<faultCause><fault x:type="A">'.repeat(deep)}${'</fault></faultCause>'.repeat(deep)}</A></detail>`,
+  );
   let length = 0;
   for (let at = fault; at !== undefined; at = at.cause) length++;
   assert.ok(length <= 20, `${length}`);

@@ -14,7 +14,12 @@ export async function findByPath(caller: Caller, path: string, options?: CallOpt
  * See `VCenter.findChild`. The server compares with the stored name, in which `%`, `/` and `\` are escaped; a name that was stored unescaped
  * (an old import) is tried second.
  */
-export async function findChild(caller: Caller, folder: MoRef, name: string, options?: CallOptions): Promise<MoRef | undefined> {
+export async function findChild(
+  caller: Caller,
+  folder: MoRef,
+  name: string,
+  options?: CallOptions,
+): Promise<MoRef | undefined> {
   const stored = escapeName(name);
   const found = await search(caller, 'FindChild', { entity: folder, name: stored }, options);
   if (found !== undefined || stored === name) return found;
@@ -22,7 +27,11 @@ export async function findChild(caller: Caller, folder: MoRef, name: string, opt
 }
 
 /** See `VCenter.findByInstanceUuid`. */
-export async function findByInstanceUuid(caller: Caller, uuid: string, options?: CallOptions): Promise<MoRef | undefined> {
+export async function findByInstanceUuid(
+  caller: Caller,
+  uuid: string,
+  options?: CallOptions,
+): Promise<MoRef | undefined> {
   return search(caller, 'FindByUuid', { uuid, vmSearch: true, instanceUuid: true }, options);
 }
 

@@ -1,7 +1,14 @@
 export type { Caller, Credentials, MethodOptions, ObjectContent, ServiceContent, VimLog } from './call.ts';
 export { type Clock, systemClock } from './clock.ts';
 export { type ConnectOptions, connectVCenter } from './connect.ts';
-export { isVimError, outcomeUnknown, VimError, type VimErrorCode, type VimErrorInit, type VimErrorKind } from './errors.ts';
+export {
+  isVimError,
+  outcomeUnknown,
+  VimError,
+  type VimErrorCode,
+  type VimErrorInit,
+  type VimErrorKind,
+} from './errors.ts';
 export type { VimFault } from './faults.ts';
 export { escapeName, unescapeName } from './names.ts';
 export type { TlsTrust } from './tls.ts';

@@ -10,19 +10,38 @@ import type { ActiveTask, CallOptions, HostSummary, MoRef, VmSummary } from './v
 import { activeTask, customKeys, read, recentTasks, VM_PATHS, vmSummary } from './vm-summary.ts';
 
 /** See `VCenter.children`. */
-export async function children(caller: SessionCaller, fields: CustomFields, folder: MoRef, options?: CallOptions): Promise<readonly VmSummary[]> {
+export async function children(
+  caller: SessionCaller,
+  fields: CustomFields,
+  folder: MoRef,
+  options?: CallOptions,
+): Promise<readonly VmSummary[]> {
   const what: Retrieval = { type: 'VirtualMachine', paths: VM_PATHS, from: referredBy(folder, 'childEntity') };
   return summaries(caller, fields, await caller.retrieveFrom(what, options), options);
 }
 
 /** See `VCenter.vm`. */
-export async function vm(caller: SessionCaller, fields: CustomFields, of: MoRef, options?: CallOptions): Promise<VmSummary | undefined> {
-  const found = await summaries(caller, fields, await caller.retrieve([of], 'VirtualMachine', VM_PATHS, options), options);
+export async function vm(
+  caller: SessionCaller,
+  fields: CustomFields,
+  of: MoRef,
+  options?: CallOptions,
+): Promise<VmSummary | undefined> {
+  const found = await summaries(
+    caller,
+    fields,
+    await caller.retrieve([of], 'VirtualMachine', VM_PATHS, options),
+    options,
+  );
   return found[0];
 }
 
 /** Tasks that are queued or running, of those that ran lately on some objects. */
-export async function activeTasks(caller: SessionCaller, tasks: readonly MoRef[], options?: CallOptions): Promise<readonly ActiveTask[]> {
+export async function activeTasks(
+  caller: SessionCaller,
+  tasks: readonly MoRef[],
+  options?: CallOptions,
+): Promise<readonly ActiveTask[]> {
   if (tasks.length === 0) return [];
   const found = await caller.retrieve(tasks, 'Task', ['info.state', 'info.descriptionId'], options);
   return found.map(activeTask).filter((task) => task !== undefined);
@@ -41,9 +60,23 @@ async function summaries(
 }
 
 /** See `VCenter.hosts`. */
-export async function hosts(caller: SessionCaller, computeResource: MoRef, options?: CallOptions): Promise<readonly HostSummary[]> {
-  const paths = ['name', 'runtime.connectionState', 'runtime.powerState', 'runtime.inMaintenanceMode', 'datastore', 'network'];
-  const found = await caller.retrieveFrom({ type: 'HostSystem', paths, from: referredBy(computeResource, 'host') }, options);
+export async function hosts(
+  caller: SessionCaller,
+  computeResource: MoRef,
+  options?: CallOptions,
+): Promise<readonly HostSummary[]> {
+  const paths = [
+    'name',
+    'runtime.connectionState',
+    'runtime.powerState',
+    'runtime.inMaintenanceMode',
+    'datastore',
+    'network',
+  ];
+  const found = await caller.retrieveFrom(
+    { type: 'HostSystem', paths, from: referredBy(computeResource, 'host') },
+    options,
+  );
   return found.map((host) => ({
     ref: host.ref,
     name: unescapeName(read(host, 'name', text) ?? ''),
@@ -61,9 +94,19 @@ export async function datastore(
   of: MoRef,
   options?: CallOptions,
 ): Promise<{ readonly name: string; readonly freeSpace: number; readonly accessible: boolean }> {
-  const [found] = await caller.retrieve([of], 'Datastore', ['summary.name', 'summary.freeSpace', 'summary.accessible'], options);
+  const [found] = await caller.retrieve(
+    [of],
+    'Datastore',
+    ['summary.name', 'summary.freeSpace', 'summary.accessible'],
+    options,
+  );
   if (found === undefined) {
-    throw new VimError({ kind: 'protocol', code: 'VIM_GONE', op: 'datastore', message: `${refKey(of)} does not exist at ${caller.server}` });
+    throw new VimError({
+      kind: 'protocol',
+      code: 'VIM_GONE',
+      op: 'datastore',
+      message: `${refKey(of)} does not exist at ${caller.server}`,
+    });
   }
   return {
     name: unescapeName(read(found, 'summary.name', text) ?? ''),

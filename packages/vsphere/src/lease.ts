@@ -5,6 +5,7 @@ import { type KeepAlive, keepAlive } from './keep-alive.ts';
 import { readManifest } from './manifest.ts';
 import { type NfcTarget, nfcTarget, uploadFile } from './nfc.ts';
 import { methodBody } from './schema.ts';
+import { givenUp } from './signals.ts';
 import type { CallOptions, ImportLease, LeaseFile, MoRef } from './vcenter.ts';
 import { child, childText, elements, referenceOf, textOf, type XmlElement } from './xml.ts';
 
@@ -139,7 +140,9 @@ async function waitReady(
         : faultError('ImportVApp', name, fault);
     }
     if (caller.clock.now() > deadline) throw failed('ImportVApp', name, 'the lease was not ready within 15 minutes');
-    await caller.clock.sleep(delay, options);
+    await caller.clock.sleep(delay, options).catch((error: unknown) => {
+      throw options.signal === undefined ? error : givenUp('ImportVApp', options.signal);
+    });
   }
 }
 

@@ -15,7 +15,7 @@ export function unescapeName(stored: string): string {
 
 /** Refuses a name before it is sent: an empty one wedges some servers, an over-long one is accepted by others. */
 export function checkName(op: string, name: string): void {
-  const length = [...name].length;
+  const length = Array.from(name).length;
   if (length >= 1 && length <= MAX_NAME) return;
   throw new VimError({
     kind: 'protocol',

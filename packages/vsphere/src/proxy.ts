@@ -3,7 +3,9 @@ import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 
 /** Chooses the proxy of a host:port from HTTPS_PROXY and NO_PROXY (lower case wins, as in curl). */
-export function proxyFromEnvironment(env: Readonly<Record<string, string | undefined>>): (hostPort: string) => URL | undefined {
+export function proxyFromEnvironment(
+  env: Readonly<Record<string, string | undefined>>,
+): (hostPort: string) => URL | undefined {
   const configured = env['https_proxy'] ?? env['HTTPS_PROXY'] ?? '';
   const exempt = (env['no_proxy'] ?? env['NO_PROXY'] ?? '')
     .split(',')

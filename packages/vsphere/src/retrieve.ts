@@ -23,7 +23,12 @@ export interface Retrieval {
 const PAGE = 100;
 
 /** Reads all pages. An unfinished retrieval is cancelled on the server. */
-export async function retrieveAll(call: RetrieveCall, collector: MoRef, what: Retrieval, options?: CallOptions): Promise<readonly ObjectContent[]> {
+export async function retrieveAll(
+  call: RetrieveCall,
+  collector: MoRef,
+  what: Retrieval,
+  options?: CallOptions,
+): Promise<readonly ObjectContent[]> {
   const specSet = data('PropertyFilterSpec', {
     propSet: data('PropertySpec', { type: what.type, all: false, pathSet: what.paths }),
     objectSet: what.from as FieldValue,
@@ -41,10 +46,15 @@ export async function retrieveAll(call: RetrieveCall, collector: MoRef, what: Re
     const token = childText(result, 'token');
     if (token === undefined) return found;
     try {
-      page = await call('ContinueRetrievePropertiesEx', collector, methodBody('ContinueRetrievePropertiesEx', { token }), {
-        ...options,
-        idempotent: false,
-      });
+      page = await call(
+        'ContinueRetrievePropertiesEx',
+        collector,
+        methodBody('ContinueRetrievePropertiesEx', { token }),
+        {
+          ...options,
+          idempotent: false,
+        },
+      );
     } catch (error) {
       // Best effort: the server forgets it with the session anyway.
       await call('CancelRetrievePropertiesEx', collector, methodBody('CancelRetrievePropertiesEx', { token }), {
@@ -63,7 +73,11 @@ export function theseObjects(refs: readonly MoRef[]): readonly XmlElement[] {
 
 /** `ObjectSpec` for the objects that a property of `start` refers to. */
 export function referredBy(start: MoRef, path: string): readonly XmlElement[] {
-  const selectSet = data('TraversalSpec', { name: 'referred', type: start.type, path, skip: false }, { concrete: true });
+  const selectSet = data(
+    'TraversalSpec',
+    { name: 'referred', type: start.type, path, skip: false },
+    { concrete: true },
+  );
   return [data('ObjectSpec', { obj: start, skip: true, selectSet })];
 }
 

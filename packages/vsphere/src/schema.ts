@@ -1,6 +1,6 @@
-import { element, reference, VIM_NS, type XmlElement, type XmlNode } from './xml.ts';
 import { VimError } from './errors.ts';
 import type { MoRef } from './vcenter.ts';
+import { element, reference, VIM_NS, type XmlElement, type XmlNode } from './xml.ts';
 
 /**
  * Fields of each method after `_this`, in the order of the WSDL. A real vCenter rejects or drops what is out of order; the simulator does not
@@ -159,7 +159,11 @@ export function methodBody(method: string, fields: Fields): readonly XmlNode[] {
 }
 
 /** A data object in schema order. `name` is replaced by the field's name where it becomes one; `concrete` says its type, as base types need. */
-export function data(type: string, fields: Fields, options?: { readonly concrete?: boolean; readonly name?: string }): XmlElement {
+export function data(
+  type: string,
+  fields: Fields,
+  options?: { readonly concrete?: boolean; readonly name?: string },
+): XmlElement {
   const made = element(options?.name ?? type, ...inOrder(`type ${type}`, TYPES[type], fields));
   return options?.concrete === true ? { ...made, type: { uri: VIM_NS, local: type } } : made;
 }

@@ -16,7 +16,12 @@ export function readServiceContent(response: XmlElement, server: string): Servic
   const required = (name: string): MoRef => {
     const found = ref(name);
     if (found !== undefined) return found;
-    throw new VimError({ kind: 'protocol', code: 'VIM_BAD_RESPONSE', op: 'RetrieveServiceContent', message: `${server} names no ${name}` });
+    throw new VimError({
+      kind: 'protocol',
+      code: 'VIM_BAD_RESPONSE',
+      op: 'RetrieveServiceContent',
+      message: `${server} names no ${name}`,
+    });
   };
   const optional = <N extends string>(name: N): { readonly [K in N]?: MoRef } => {
     const found = ref(name);
@@ -44,10 +49,19 @@ export function readServiceContent(response: XmlElement, server: string): Servic
 }
 
 /** A singleton that a server may lack. */
-export function requireService(content: ServiceContent, name: 'searchIndex' | 'ovfManager' | 'customFieldsManager', server: string): MoRef {
+export function requireService(
+  content: ServiceContent,
+  name: 'searchIndex' | 'ovfManager' | 'customFieldsManager',
+  server: string,
+): MoRef {
   const found = content[name];
   if (found !== undefined) return found;
-  throw new VimError({ kind: 'protocol', code: 'VIM_NOT_FOUND', op: 'connect', message: `${server} (${content.about.apiType}) has no ${name}` });
+  throw new VimError({
+    kind: 'protocol',
+    code: 'VIM_NOT_FOUND',
+    op: 'connect',
+    message: `${server} (${content.about.apiType}) has no ${name}`,
+  });
 }
 
 /**
@@ -77,7 +91,10 @@ export async function soapActionOf(transport: Transport, baseUrl: URL, signal: A
 /** The newest version in the document that we know. */
 export function chooseVersion(document: XmlElement, newest: string = NEWEST): string | undefined {
   const namespace = elements(document, 'namespace').find((entry) => childText(entry, 'name')?.trim() === 'urn:vim25');
-  const offered = [childText(namespace, 'version'), ...elements(child(namespace, 'priorVersions'), 'version').map(textOf)];
+  const offered = [
+    childText(namespace, 'version'),
+    ...elements(child(namespace, 'priorVersions'), 'version').map(textOf),
+  ];
   let best: string | undefined;
   for (const version of offered) {
     const candidate = version?.trim() ?? '';

@@ -19,7 +19,11 @@ export interface SessionPort {
   /** Learns the server without a session. */
   discover(signal: AbortSignal): Promise<{ readonly content: ServiceContent; readonly soapAction: string }>;
   /** Logs in, without any cookie: a live one would be refused as InvalidLogin. Resolves to the new cookie. */
-  login(found: { readonly content: ServiceContent; readonly soapAction: string }, who: Credentials, signal: AbortSignal): Promise<string>;
+  login(
+    found: { readonly content: ServiceContent; readonly soapAction: string },
+    who: Credentials,
+    signal: AbortSignal,
+  ): Promise<string>;
   /** CurrentTime. */
   probe(live: LiveSession, signal: AbortSignal): Promise<void>;
   logout(live: LiveSession, signal: AbortSignal): Promise<void>;
@@ -111,14 +115,18 @@ export class Session {
     const pending = this.#pending;
     this.#closing.abort(disposed(this.#options.server));
     // A login that is just completing must not leave a session behind.
-    if (pending !== undefined) await untilAborted(pending, AbortSignal.timeout(LOGOUT_MS), 'Login').catch(() => undefined);
+    if (pending !== undefined)
+      await untilAborted(pending, AbortSignal.timeout(LOGOUT_MS), 'Login').catch(() => undefined);
     const live = this.#live;
     this.#live = undefined;
     if (live === undefined) return;
     try {
       await this.#options.port.logout(live, AbortSignal.timeout(LOGOUT_MS));
     } catch (error) {
-      this.#options.log.warn({ server: this.#options.server, err: error }, 'The vCenter session was not logged out; it ends by its idle limit.');
+      this.#options.log.warn(
+        { server: this.#options.server, err: error },
+        'The vCenter session was not logged out; it ends by its idle limit.',
+      );
     }
   }
 
@@ -186,5 +194,11 @@ export function isDead(error: unknown): boolean {
 }
 
 function disposed(server: string): VimError {
-  return new VimError({ kind: 'aborted', code: 'VIM_ABORTED', op: 'session', message: `the client of ${server} was disposed`, sent: false });
+  return new VimError({
+    kind: 'aborted',
+    code: 'VIM_ABORTED',
+    op: 'session',
+    message: `the client of ${server} was disposed`,
+    sent: false,
+  });
 }

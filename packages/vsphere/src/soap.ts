@@ -1,9 +1,20 @@
-import { escapeText } from './xml-characters.ts';
 import { faultError, VimError } from './errors.ts';
 import { readSoapFault } from './faults.ts';
 import { checkOrder } from './schema.ts';
 import type { MoRef } from './vcenter.ts';
-import { child, element, elements, reference, SOAP_NS, VIM_NS, type XmlElement, type XmlNode, XSD_NS, XSI_NS } from './xml.ts';
+import {
+  child,
+  element,
+  elements,
+  reference,
+  SOAP_NS,
+  VIM_NS,
+  type XmlElement,
+  type XmlNode,
+  XSD_NS,
+  XSI_NS,
+} from './xml.ts';
+import { escapeText } from './xml-characters.ts';
 import { writeXml } from './xml-writer.ts';
 
 /** `VirtualMachine:vm-12`, for messages and maps. */
@@ -24,7 +35,8 @@ export function envelope(method: string, self: MoRef, body: readonly XmlNode[], 
 
 /** Takes the `<MResponse>` out of an envelope. A fault is thrown as `VimError` of kind `fault`; anything else than M's response is `protocol`. */
 export function readResponse(document: XmlElement, method: string, self: MoRef, opId: string): XmlElement {
-  if (document.name !== 'Envelope' || document.uri !== SOAP_NS) throw unexpected(method, opId, `<${document.name}> instead of an envelope`);
+  if (document.name !== 'Envelope' || document.uri !== SOAP_NS)
+    throw unexpected(method, opId, `<${document.name}> instead of an envelope`);
   const body = child(document, 'Body');
   const answer = elements(body)[0];
   if (answer === undefined) throw unexpected(method, opId, 'an empty body');
@@ -36,5 +48,11 @@ export function readResponse(document: XmlElement, method: string, self: MoRef, 
 }
 
 function unexpected(method: string, opId: string, what: string): VimError {
-  return new VimError({ kind: 'protocol', code: 'VIM_BAD_RESPONSE', op: method, opId, message: `the server answers ${what}` });
+  return new VimError({
+    kind: 'protocol',
+    code: 'VIM_BAD_RESPONSE',
+    op: method,
+    opId,
+    message: `the server answers ${what}`,
+  });
 }

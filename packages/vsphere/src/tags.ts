@@ -103,6 +103,8 @@ function action(path: string, name: string): (generation: RestGeneration) => str
 }
 
 function strings(what: string, value: unknown): readonly string[] {
+  // The simulator writes an empty list as null.
+  if (value === null || value === undefined) return [];
   if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value;
   throw unusable(what, 'is not a list of identifiers');
 }

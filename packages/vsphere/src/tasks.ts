@@ -118,10 +118,12 @@ export class TaskWaiter {
       if (!this.#waiting.has(waiting)) continue;
       const info = infos.get(refKey(waiting.task));
       const state = childText(info, 'state');
-      if (info === undefined || state === undefined) this.#end(waiting, unknown(waiting, `the task disappeared from ${this.#options.server}`));
+      if (info === undefined || state === undefined)
+        this.#end(waiting, unknown(waiting, `the task disappeared from ${this.#options.server}`));
       else if (state === 'success') this.#end(waiting, info);
       else if (state === 'error') this.#end(waiting, taskError(waiting, info));
-      else if (this.#options.clock.now() > waiting.deadline) this.#end(waiting, unknown(waiting, 'the task has not ended for 30 minutes'));
+      else if (this.#options.clock.now() > waiting.deadline)
+        this.#end(waiting, unknown(waiting, 'the task has not ended for 30 minutes'));
       else {
         const progress = Number(childText(info, 'progress') ?? Number.NaN);
         if (!Number.isNaN(progress)) waiting.onProgress?.(progress);
@@ -136,7 +138,8 @@ export class TaskWaiter {
   }
 
   #giveUp(cause: unknown): void {
-    for (const waiting of this.#waiting) this.#end(waiting, unknown(waiting, `the task could not be followed at ${this.#options.server}`, cause));
+    for (const waiting of this.#waiting)
+      this.#end(waiting, unknown(waiting, `the task could not be followed at ${this.#options.server}`, cause));
   }
 }
 
@@ -155,5 +158,9 @@ function taskError(waiting: Waiting, info: XmlElement): VimError {
   const error = child(info, 'error');
   const fault = error === undefined ? undefined : readLocalizedFault(error);
   const object = childText(info, 'entityName') ?? refKey(waiting.task);
-  return faultError(waiting.op, object, fault ?? readFault({ uri: '', name: 'SystemError', attributes: [], children: [] }, ''));
+  return faultError(
+    waiting.op,
+    object,
+    fault ?? readFault({ uri: '', name: 'SystemError', attributes: [], children: [] }, ''),
+  );
 }

@@ -34,7 +34,11 @@ export function trustedAgent(
   trust: TlsTrust | Sha1Pin,
   options: { readonly maxSockets: number; readonly proxy?: (hostPort: string) => URL | undefined },
 ): Agent {
-  return new TrustedAgent(trust, options.proxy, { keepAlive: true, keepAliveMsecs: KEEP_ALIVE_MS, maxSockets: options.maxSockets });
+  return new TrustedAgent(trust, options.proxy, {
+    keepAlive: true,
+    keepAliveMsecs: KEEP_ALIVE_MS,
+    maxSockets: options.maxSockets,
+  });
 }
 
 /** Whether two fingerprints are the same, whatever their case and separators. */
@@ -45,7 +49,12 @@ export function sameFingerprint(one: string, other: string): boolean {
 /** Throws unless the text is a SHA-256 fingerprint: a typing error would otherwise show up as an attack. */
 export function checkFingerprint(pin: string): void {
   if (/^[0-9a-f]{64}$/.test(normalized(pin))) return;
-  throw new VimError({ kind: 'protocol', code: 'VIM_REFUSED', op: 'connect', message: 'the pin is not a SHA-256 fingerprint (64 hex digits)' });
+  throw new VimError({
+    kind: 'protocol',
+    code: 'VIM_REFUSED',
+    op: 'connect',
+    message: 'the pin is not a SHA-256 fingerprint (64 hex digits)',
+  });
 }
 
 function normalized(fingerprint: string): string {
@@ -56,24 +65,40 @@ class TrustedAgent extends Agent {
   readonly #trust: TlsTrust | Sha1Pin;
   readonly #proxy: ((hostPort: string) => URL | undefined) | undefined;
 
-  constructor(trust: TlsTrust | Sha1Pin, proxy: ((hostPort: string) => URL | undefined) | undefined, options: AgentOptions) {
+  constructor(
+    trust: TlsTrust | Sha1Pin,
+    proxy: ((hostPort: string) => URL | undefined) | undefined,
+    options: AgentOptions,
+  ) {
     super({ ...options, maxCachedSessions: 0 });
     this.#trust = trust;
     this.#proxy = proxy;
   }
 
   override createConnection(
-    options: { readonly host?: string | null; readonly hostname?: string | null; readonly port?: number | string | null },
+    options: {
+      readonly host?: string | null;
+      readonly hostname?: string | null;
+      readonly port?: number | string | null;
+    },
     callback?: (error: Error | null, stream: Duplex) => void,
   ): undefined {
     const host = options.host ?? options.hostname ?? 'localhost';
     const port = Number(options.port ?? 443);
     // Node's type asks for a stream even with an error; the implementation does not look at it.
     const done = callback as ((error: Error | null, stream?: Duplex) => void) | undefined;
-    void this.#connect(host, port).then(
-      (socket) => done?.(null, socket),
-      (error: unknown) => done?.(error instanceof Error ? error : new Error('connect failed', { cause: error })),
-    );
+    void this.#handOut(host, port, done);
+  }
+
+  async #handOut(host: string, port: number, done?: (error: Error | null, stream?: Duplex) => void): Promise<void> {
+    let socket: TLSSocket;
+    try {
+      socket = await this.#connect(host, port);
+    } catch (error) {
+      done?.(error instanceof Error ? error : new Error('connect failed', { cause: error }));
+      return;
+    }
+    done?.(null, socket);
   }
 
   async #connect(host: string, port: number): Promise<TLSSocket> {

@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { type Agent, request as httpsRequest } from 'node:https';
 import { VimError } from './errors.ts';
-import { isUntrusted, trustedAgent, type TlsTrust } from './tls.ts';
+import { gate } from './gate.ts';
+import { isUntrusted, type TlsTrust, trustedAgent } from './tls.ts';
 import type { XmlElement } from './xml.ts';
 import { XmlSyntaxError } from './xml-characters.ts';
-import { TREE_LIMITS, xmlTreeBuilder } from './xml-tree.ts';
 import type { XmlLimits } from './xml-tokenizer.ts';
+import { TREE_LIMITS, xmlTreeBuilder } from './xml-tree.ts';
 
 /** One HTTP exchange whose answer is XML. */
 export interface Exchange {
@@ -56,9 +57,12 @@ export function createTransport(options: TransportOptions): Transport {
   const { baseUrl, trust, proxy } = options;
   const own = hostPortOf(baseUrl);
   const control = trustedAgent(trust, { maxSockets: CONTROL_SOCKETS, ...(proxy === undefined ? {} : { proxy }) });
+  // The agent's own limit does not count connections that are still in their handshake.
+  const atOnce = gate(CONTROL_SOCKETS);
   const agents = new Map<string, Agent>();
   return {
-    exchange: (exchange) => run(exchange, baseUrl, control, options.limits ?? TREE_LIMITS),
+    exchange: (exchange) =>
+      atOnce(exchange.op, exchange.signal, () => run(exchange, baseUrl, control, options.limits ?? TREE_LIMITS)),
     agentFor(hostPort, sha1 = '') {
       // A thumbprint for our own address adds nothing to the trust that the operator chose for it.
       const pin = hostPort === own ? '' : sha1;
@@ -187,7 +191,15 @@ function aborted(op: string, opId: string, signal: AbortSignal): VimError {
 }
 
 function protocolError(op: string, opId: string, message: string, retriable: boolean, cause?: unknown): VimError {
-  return new VimError({ kind: 'protocol', code: 'VIM_BAD_RESPONSE', op, opId, message, retriable, ...(cause === undefined ? {} : { cause }) });
+  return new VimError({
+    kind: 'protocol',
+    code: 'VIM_BAD_RESPONSE',
+    op,
+    opId,
+    message,
+    retriable,
+    ...(cause === undefined ? {} : { cause }),
+  });
 }
 
 const PASSING_STATUS: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);

@@ -149,7 +149,10 @@ export interface VCenter extends AsyncDisposable {
   vm(ref: MoRef, options?: CallOptions): Promise<VmSummary | undefined>;
   /** Hosts of a ClusterComputeResource or ComputeResource. */
   hosts(computeResource: MoRef, options?: CallOptions): Promise<readonly HostSummary[]>;
-  datastore(ref: MoRef, options?: CallOptions): Promise<{ readonly name: string; readonly freeSpace: number; readonly accessible: boolean }>;
+  datastore(
+    ref: MoRef,
+    options?: CallOptions,
+  ): Promise<{ readonly name: string; readonly freeSpace: number; readonly accessible: boolean }>;
   /** Creates the import spec, calls ImportVApp and waits until the lease is ready. */
   startImport(request: ImportRequest, options?: CallOptions): Promise<ImportLease>;
   reconfigure(vm: MoRef, change: VmChange, options?: CallOptions): Promise<void>;

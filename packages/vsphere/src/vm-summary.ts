@@ -58,7 +58,9 @@ export function recentTasks(content: ObjectContent): readonly MoRef[] {
 /** Reads a task's `info.state` and `info.descriptionId`; undefined when it is over. */
 export function activeTask(content: ObjectContent): ActiveTask | undefined {
   const state = read(content, 'info.state', oneOf('queued', 'running'));
-  return state === undefined ? undefined : { ref: content.ref, descriptionId: read(content, 'info.descriptionId', text) ?? '', state };
+  return state === undefined
+    ? undefined
+    : { ref: content.ref, descriptionId: read(content, 'info.descriptionId', text) ?? '', state };
 }
 
 /** Puts a summary together. `fieldNames`: custom attribute key → name. `active`: by reference key. */
@@ -105,7 +107,9 @@ export function vmSummary(
 
 /** Keys of custom attributes that a machine bears. */
 export function customKeys(content: ObjectContent): readonly number[] {
-  return (read(content, 'customValue', arrayOf(customValue)) ?? []).map(({ key }) => key).filter((key) => key !== undefined);
+  return (read(content, 'customValue', arrayOf(customValue)) ?? [])
+    .map(({ key }) => key)
+    .filter((key) => key !== undefined);
 }
 
 /** A property of an object by its descriptor; undefined when unset. */

@@ -29,7 +29,15 @@ export async function rename(caller: SessionCaller, vm: MoRef, name: string, opt
     if (seen?.name === name) return;
     if (!collision) throw notDone(error, vm, seen);
     const message = `${refKey(vm)} cannot be named "${name}": another object of its folder bears that name`;
-    throw new VimError({ kind: 'fault', code: 'VIM_NAME_TAKEN', op: 'Rename_Task', opId: error.opId, message, ...(error.fault === undefined ? {} : { fault: error.fault }), cause: error });
+    throw new VimError({
+      kind: 'fault',
+      code: 'VIM_NAME_TAKEN',
+      op: 'Rename_Task',
+      opId: error.opId,
+      message,
+      ...(error.fault === undefined ? {} : { fault: error.fault }),
+      cause: error,
+    });
   }
 }
 
@@ -37,7 +45,13 @@ export async function rename(caller: SessionCaller, vm: MoRef, name: string, opt
 export async function destroy(caller: SessionCaller, vm: MoRef, options?: CallOptions): Promise<void> {
   if (vm.type !== 'VirtualMachine') {
     // Destroy_Task on a folder deletes every machine below it.
-    throw new VimError({ kind: 'protocol', code: 'VIM_REFUSED', op: 'Destroy_Task', message: `${refKey(vm)} is not a VirtualMachine`, sent: false });
+    throw new VimError({
+      kind: 'protocol',
+      code: 'VIM_REFUSED',
+      op: 'Destroy_Task',
+      message: `${refKey(vm)} is not a VirtualMachine`,
+      sent: false,
+    });
   }
   try {
     await runTask(caller, 'Destroy_Task', vm, [], options);
@@ -64,25 +78,44 @@ export async function markAsTemplate(caller: SessionCaller, vm: MoRef, options?:
 }
 
 /** See `VCenter.reconfigure`. Making the same change twice is harmless, so a lost answer needs no look. */
-export async function reconfigure(caller: SessionCaller, vm: MoRef, change: VmChange, options?: CallOptions): Promise<void> {
+export async function reconfigure(
+  caller: SessionCaller,
+  vm: MoRef,
+  change: VmChange,
+  options?: CallOptions,
+): Promise<void> {
   const extraConfig = [...(change.extraConfig ?? [])].map(([key, value]) =>
     typed('extraConfig', 'OptionValue', element('key', key), xsd('value', 'string', value)),
   );
   const spec = data('VirtualMachineConfigSpec', {
     annotation: change.annotation,
     extraConfig,
-    bootOptions: change.secureBoot === undefined ? undefined : data('VirtualMachineBootOptions', { efiSecureBootEnabled: change.secureBoot }),
+    bootOptions:
+      change.secureBoot === undefined
+        ? undefined
+        : data('VirtualMachineBootOptions', { efiSecureBootEnabled: change.secureBoot }),
     // Secure boot exists with EFI only; a server that is not told so refuses the pair.
     firmware: change.secureBoot === true ? 'efi' : undefined,
   });
   await runTask(caller, 'ReconfigVM_Task', vm, methodBody('ReconfigVM_Task', { spec }), options);
 }
 
-async function runTask(caller: SessionCaller, method: string, self: MoRef, body: readonly XmlNode[], options?: CallOptions): Promise<void> {
+async function runTask(
+  caller: SessionCaller,
+  method: string,
+  self: MoRef,
+  body: readonly XmlNode[],
+  options?: CallOptions,
+): Promise<void> {
   const answer = await caller.call(method, self, body, options);
   const task = referenceOf(child(answer, 'returnval'));
   if (task === undefined) {
-    throw new VimError({ kind: 'protocol', code: 'VIM_BAD_RESPONSE', op: method, message: `${refKey(self)}: the server names no task` });
+    throw new VimError({
+      kind: 'protocol',
+      code: 'VIM_BAD_RESPONSE',
+      op: method,
+      message: `${refKey(self)}: the server names no task`,
+    });
   }
   await caller.waitForTask(task, { ...options, op: method });
 }
@@ -91,14 +124,22 @@ async function runTask(caller: SessionCaller, method: string, self: MoRef, body:
  * Looks at a machine after an answer was lost: waits until nothing runs on it any more, then reads what shows the outcome; undefined when it is gone. Where even that fails,
  * the outcome stays unknown.
  */
-async function look(caller: SessionCaller, vm: MoRef, lost: VimError, options?: CallOptions): Promise<Seen | undefined> {
+async function look(
+  caller: SessionCaller,
+  vm: MoRef,
+  lost: VimError,
+  options?: CallOptions,
+): Promise<Seen | undefined> {
   try {
     for (;;) {
       const [content] = await caller.retrieve([vm], vm.type, ['name', 'config.template', 'recentTask'], options);
       if (content === undefined) return undefined;
       const running = await activeTasks(caller, recentTasks(content), options);
       if (running.length === 0) {
-        return { name: unescapeName(read(content, 'name', text) ?? ''), isTemplate: read(content, 'config.template', flag) ?? false };
+        return {
+          name: unescapeName(read(content, 'name', text) ?? ''),
+          isTemplate: read(content, 'config.template', flag) ?? false,
+        };
       }
       // How it ends is not asked here: the next reading shows it.
       await Promise.allSettled(running.map(({ ref }) => caller.waitForTask(ref, { ...options, op: lost.op })));
@@ -119,7 +160,8 @@ async function look(caller: SessionCaller, vm: MoRef, lost: VimError, options?: 
 
 /** The answer was lost, and the act surely did not take effect. */
 function notDone(lost: VimError, vm: MoRef, seen: Seen | undefined): VimError {
-  const state = seen === undefined ? 'it is gone' : `it is still named "${seen.name}"${seen.isTemplate ? ' and a template' : ''}`;
+  const state =
+    seen === undefined ? 'it is gone' : `it is still named "${seen.name}"${seen.isTemplate ? ' and a template' : ''}`;
   return new VimError({
     kind: lost.kind,
     code: lost.code === 'VIM_UNKNOWN_OUTCOME' ? 'VIM_UNREACHABLE' : lost.code,
@@ -133,7 +175,9 @@ function notDone(lost: VimError, vm: MoRef, seen: Seen | undefined): VimError {
 }
 
 function isBadName(error: VimError): boolean {
-  return error.fault?.is('InvalidArgument') === true && /^(?:name|newName)$/.test(error.fault.field('invalidProperty') ?? '');
+  return (
+    error.fault?.is('InvalidArgument') === true && /^(?:name|newName)$/.test(error.fault.field('invalidProperty') ?? '')
+  );
 }
 
 function isGone(error: VimError, vm: MoRef): boolean {

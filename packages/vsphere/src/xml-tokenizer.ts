@@ -50,7 +50,8 @@ export class XmlTokenizer {
   feed(chunk: Uint8Array): void {
     this.#guard(() => {
       this.#bytes += chunk.byteLength;
-      if (this.#bytes > this.#limits.total) throw new XmlSyntaxError(`the document exceeds ${this.#limits.total} bytes`);
+      if (this.#bytes > this.#limits.total)
+        throw new XmlSyntaxError(`the document exceeds ${this.#limits.total} bytes`);
       this.#scan(this.#decode(chunk), false);
     });
   }
@@ -108,7 +109,8 @@ export class XmlTokenizer {
       at = next;
     }
     if (at < 0) this.#rest = s;
-    if (this.#rest.length > this.#limits.markup) throw new XmlSyntaxError(`markup exceeds ${this.#limits.markup} characters`);
+    if (this.#rest.length > this.#limits.markup)
+      throw new XmlSyntaxError(`markup exceeds ${this.#limits.markup} characters`);
   }
 
   /** Consumes one construct at `at`; the new position, or -1 when more input is needed. */
@@ -145,7 +147,8 @@ export class XmlTokenizer {
     if (text === '') return;
     const depth = this.#open.length - 1;
     const length = (this.#textLengths[depth] ?? 0) + text.length;
-    if (length > this.#limits.text) throw new XmlSyntaxError(`text in <${this.#open[depth]}> exceeds ${this.#limits.text} characters`);
+    if (length > this.#limits.text)
+      throw new XmlSyntaxError(`text in <${this.#open[depth]}> exceeds ${this.#limits.text} characters`);
     this.#textLengths[depth] = length;
     this.#sink.text(text);
   }
@@ -209,7 +212,9 @@ export class XmlTokenizer {
     while (stop > at + 2 && isSpace(s.charCodeAt(stop - 1))) stop--;
     const name = this.#open.at(-1);
     if (name === undefined || stop - at - 2 !== name.length || !s.startsWith(name, at + 2)) {
-      throw new XmlSyntaxError(name === undefined ? 'an end tag closes nothing' : `<${name}> is closed by another end tag`);
+      throw new XmlSyntaxError(
+        name === undefined ? 'an end tag closes nothing' : `<${name}> is closed by another end tag`,
+      );
     }
     this.#open.pop();
     this.#textLengths.pop();
@@ -238,7 +243,8 @@ export class XmlTokenizer {
       values = texts;
     }
     if (this.#open.length === 0 && this.#rootSeen) throw new XmlSyntaxError('there is a second root element');
-    if (this.#open.length >= this.#limits.depth) throw new XmlSyntaxError(`elements are nested deeper than ${this.#limits.depth}`);
+    if (this.#open.length >= this.#limits.depth)
+      throw new XmlSyntaxError(`elements are nested deeper than ${this.#limits.depth}`);
     this.#rootSeen = true;
     this.#sink.open(name, names, values);
     if (empty) this.#sink.close(name);
@@ -282,7 +288,8 @@ export class XmlTokenizer {
       const end = s.indexOf(quote === 34 ? '"' : "'", at + 1);
       if (end < 0) return -1;
       if (names.includes(name)) throw new XmlSyntaxError(`attribute ${name} appears twice`);
-      if (names.length >= MAX_ATTRIBUTES) throw new XmlSyntaxError(`an element has more than ${MAX_ATTRIBUTES} attributes`);
+      if (names.length >= MAX_ATTRIBUTES)
+        throw new XmlSyntaxError(`an element has more than ${MAX_ATTRIBUTES} attributes`);
       names.push(name);
       values.push(attributeText(s.slice(at + 1, end)));
       at = end + 1;

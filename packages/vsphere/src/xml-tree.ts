@@ -1,6 +1,6 @@
+import { type QName, type XmlAttribute, type XmlElement, type XmlNode, XSI_NS } from './xml.ts';
 import { XmlSyntaxError } from './xml-characters.ts';
 import { DEFAULT_XML_LIMITS, type XmlLimits, type XmlSink, XmlTokenizer } from './xml-tokenizer.ts';
-import { type QName, XSI_NS, type XmlAttribute, type XmlElement, type XmlNode } from './xml.ts';
 
 /** A tree costs several times its text, so whole answers are kept smaller than streamed ones. */
 export const TREE_LIMITS: XmlLimits = { ...DEFAULT_XML_LIMITS, total: 64 << 20 };
@@ -91,8 +91,10 @@ function declare(outer: Scope, names: readonly string[], values: readonly string
     if (name !== 'xmlns' && !name.startsWith('xmlns:')) continue;
     const prefix = name === 'xmlns' ? '' : name.slice(6);
     const uri = values[index] ?? '';
-    if (name !== 'xmlns' && (prefix === '' || prefix.includes(':') || uri === '')) throw new XmlSyntaxError(`${name} is not a namespace declaration`);
-    if (prefix === 'xmlns' || uri === XMLNS_NS || (prefix === 'xml') !== (uri === XML_NS)) throw new XmlSyntaxError(`${name} redeclares a reserved namespace`);
+    if (name !== 'xmlns' && (prefix === '' || prefix.includes(':') || uri === ''))
+      throw new XmlSyntaxError(`${name} is not a namespace declaration`);
+    if (prefix === 'xmlns' || uri === XMLNS_NS || (prefix === 'xml') !== (uri === XML_NS))
+      throw new XmlSyntaxError(`${name} redeclares a reserved namespace`);
     scope ??= new Map(outer);
     scope.set(prefix, uri);
   }
@@ -120,7 +122,10 @@ function readAttributes(
     if (name === 'xmlns' || name.startsWith('xmlns:')) continue;
     const value = values[index] ?? '';
     const own = resolve(name, scope, false);
-    const twice = own.uri === XSI_NS && own.local === 'type' ? type !== undefined : attributes?.some((at) => at.uri === own.uri && at.local === own.local);
+    const twice =
+      own.uri === XSI_NS && own.local === 'type'
+        ? type !== undefined
+        : attributes?.some((at) => at.uri === own.uri && at.local === own.local);
     if (twice === true) throw new XmlSyntaxError(`attribute ${name} appears twice`);
     if (own.uri === XSI_NS && own.local === 'type') type = resolveType(value.trim(), scope);
     else {

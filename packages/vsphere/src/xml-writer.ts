@@ -1,5 +1,5 @@
+import { type XmlElement, XSD_NS, XSI_NS } from './xml.ts';
 import { escapeAttribute, escapeText } from './xml-characters.ts';
-import { XSD_NS, XSI_NS, type XmlElement } from './xml.ts';
 
 /** Prefixes that the surrounding document declares. */
 export const ENVELOPE_PREFIXES: ReadonlyMap<string, string> = new Map([
@@ -11,7 +11,11 @@ export const ENVELOPE_PREFIXES: ReadonlyMap<string, string> = new Map([
  * Writes a subtree. `defaultUri` is the default namespace at that place, `prefixes` (URI → prefix) what is declared around it; whatever else the subtree needs it
  * declares itself, so its meaning does not depend on the prefixes of the document that it came from.
  */
-export function writeXml(element: XmlElement, defaultUri = '', prefixes: ReadonlyMap<string, string> = ENVELOPE_PREFIXES): string {
+export function writeXml(
+  element: XmlElement,
+  defaultUri = '',
+  prefixes: ReadonlyMap<string, string> = ENVELOPE_PREFIXES,
+): string {
   const out: string[] = [];
   write(element, defaultUri, prefixes, out);
   return out.join('');

@@ -7,8 +7,12 @@ import { parseXml } from './xml-tree.ts';
 import { writeXml } from './xml-writer.ts';
 
 test('names are resolved by URI, whatever the prefix and wherever it is declared', () => {
-  const envelope = parseXml(`<e:Envelope xmlns:e="${SOAP_NS}" xmlns:i="${XSI_NS}" xmlns:d="${XSD_NS}"><e:Body><a xmlns="${VIM_NS}" i:type="d:string">x</a></e:Body></e:Envelope>`);
-  const own = parseXml(`<a xmlns="${VIM_NS}" xmlns:_XMLSchema-instance="${XSI_NS}" xmlns:q="${XSD_NS}" _XMLSchema-instance:type="q:string">x</a>`);
+  const envelope = parseXml(
+    `<e:Envelope xmlns:e="${SOAP_NS}" xmlns:i="${XSI_NS}" xmlns:d="${XSD_NS}"><e:Body><a xmlns="${VIM_NS}" i:type="d:string">x</a></e:Body></e:Envelope>`,
+  );
+  const own = parseXml(
+    `<a xmlns="${VIM_NS}" xmlns:_XMLSchema-instance="${XSI_NS}" xmlns:q="${XSD_NS}" _XMLSchema-instance:type="q:string">x</a>`,
+  );
   assert.deepEqual(child(child(envelope, 'Body'), 'a'), own);
   assert.deepEqual(own.type, { uri: XSD_NS, local: 'string' });
 });
@@ -20,6 +24,7 @@ test('a prefix that is not declared is an error on a name and dropped on a type'
   assert.deepEqual(parseXml(`<a xmlns:i="${XSI_NS}" i:type="vim25:X"/>`).type, { uri: '', local: 'X' });
 });
 
+const PLAIN = { noNullPrototype: true } as const;
 const TREE = fc.letrec<{ element: XmlElement; node: XmlNode }>((tie) => {
   const uri = fc.constantFrom(VIM_NS, XSD_NS, '', 'urn:other');
   const name = fc.constantFrom('spec', 'value', 'x-1', '__proto__');
@@ -27,16 +32,31 @@ const TREE = fc.letrec<{ element: XmlElement; node: XmlNode }>((tie) => {
   return {
     node: fc.oneof({ maxDepth: 4 }, text, tie('element')),
     element: fc
-      .record({
-        uri,
-        name,
-        type: fc.option(fc.record({ uri: fc.constantFrom(VIM_NS, XSD_NS, 'urn:types'), local: name }), { nil: undefined }),
-        attributes: fc.uniqueArray(fc.record({ uri: fc.constantFrom('', 'urn:attributes', 'http://www.w3.org/XML/1998/namespace'), local: name, value: text }), {
-          maxLength: 3,
-          selector: (at) => `${at.uri} ${at.local}`,
-        }),
-        children: fc.array(tie('node'), { maxLength: 4 }),
-      })
+      .record(
+        {
+          uri,
+          name,
+          type: fc.option(fc.record({ uri: fc.constantFrom(VIM_NS, XSD_NS, 'urn:types'), local: name }, PLAIN), {
+            nil: undefined,
+          }),
+          attributes: fc.uniqueArray(
+            fc.record(
+              {
+                uri: fc.constantFrom('', 'urn:attributes', 'http://www.w3.org/XML/1998/namespace'),
+                local: name,
+                value: text,
+              },
+              PLAIN,
+            ),
+            {
+              maxLength: 3,
+              selector: (at) => `${at.uri} ${at.local}`,
+            },
+          ),
+          children: fc.array(tie('node'), { maxLength: 4 }),
+        },
+        PLAIN,
+      )
       .map(({ type, children, ...rest }) => ({
         ...rest,
         ...(type === undefined ? {} : { type }),
@@ -73,7 +93,9 @@ test('VS-W88 an import spec whose prefixes are declared on the envelope survives
 });
 
 test('VS-W87 unknown elements, types and attributes are kept', () => {
-  const tree = parseXml(`<val xmlns="${VIM_NS}" xmlns:i="${XSI_NS}" i:type="FromTheFuture" odd="1"><unheardOf><deep>1</deep></unheardOf><name>n</name></val>`);
+  const tree = parseXml(
+    `<val xmlns="${VIM_NS}" xmlns:i="${XSI_NS}" i:type="FromTheFuture" odd="1"><unheardOf><deep>1</deep></unheardOf><name>n</name></val>`,
+  );
   assert.equal(tree.type?.local, 'FromTheFuture');
   assert.equal(childText(tree, 'name'), 'n');
   assert.equal(childText(child(tree, 'unheardOf'), 'deep'), '1');

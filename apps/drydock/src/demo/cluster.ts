@@ -26,7 +26,12 @@ export interface DemoImage {
 }
 
 /** The four machine sets: two share a failure domain, one is in the second, one belongs to something else. */
-export const machineSets: readonly { readonly name: string; readonly domain: 'fd1' | 'fd2'; readonly userData: string; readonly owner?: string }[] = [
+export const machineSets: readonly {
+  readonly name: string;
+  readonly domain: 'fd1' | 'fd2';
+  readonly userData: string;
+  readonly owner?: string;
+}[] = [
   { name: 'worker-a', domain: 'fd1', userData: 'worker-user-data' },
   { name: 'worker-b', domain: 'fd1', userData: 'worker-user-data-2019' },
   { name: 'worker-c', domain: 'fd2', userData: 'worker-user-data' },
@@ -79,10 +84,16 @@ export async function createCluster(
   });
   await client.create(ClusterVersion, { metadata: { name: 'version' }, spec: { clusterID: clusterId } });
   await completeUpdate(client, image.version);
-  await client.create(MachineConfiguration, { metadata: { name: 'cluster' }, spec: { managementState: 'Managed' } } as MachineConfiguration);
+  await client.create(MachineConfiguration, {
+    metadata: { name: 'cluster' },
+    spec: { managementState: 'Managed' },
+  } as MachineConfiguration);
   await client.create(Secret, {
     metadata: { namespace: 'kube-system', name: 'vsphere-creds' },
-    data: { [`${vcenter.server}.username`]: base64(vcenter.user), [`${vcenter.server}.password`]: base64(vcenter.password) },
+    data: {
+      [`${vcenter.server}.username`]: base64(vcenter.user),
+      [`${vcenter.server}.password`]: base64(vcenter.password),
+    },
   });
   await client.create(ConfigMap, {
     metadata: { namespace: 'kube-system', name: 'cluster-config-v1' },
@@ -90,7 +101,10 @@ export async function createCluster(
   });
   await client.create(Secret, userData('worker-user-data', '3.4.0'));
   await client.create(Secret, userData('worker-user-data-2019', '2.2.0'));
-  await client.create(ConfigMap, { metadata: { namespace: configOperator, name: 'coreos-bootimages' }, data: golden(image) });
+  await client.create(ConfigMap, {
+    metadata: { namespace: configOperator, name: 'coreos-bootimages' },
+    data: golden(image),
+  });
   for (const set of machineSets) await client.create(MachineSet, machineSet(set, vcenter.server));
 }
 
@@ -137,7 +151,10 @@ function golden(image: DemoImage): Readonly<Record<string, string>> {
       architectures: {
         x86_64: {
           artifacts: {
-            vmware: { release: image.release, formats: { ova: { disk: { location: image.location, sha256: image.sha256 } } } },
+            vmware: {
+              release: image.release,
+              formats: { ova: { disk: { location: image.location, sha256: image.sha256 } } },
+            },
           },
           images: {},
         },
@@ -155,7 +172,10 @@ function userData(name: string, version: '2.2.0' | '3.4.0'): Secret {
       version,
     },
   };
-  return { metadata: { namespace: machineApi, name }, data: { userData: base64(JSON.stringify(stub)), disableTemplating: base64('true') } };
+  return {
+    metadata: { namespace: machineApi, name },
+    data: { userData: base64(JSON.stringify(stub)), disableTemplating: base64('true') },
+  };
 }
 
 function machineSet(set: (typeof machineSets)[number], server: string): MachineSet {
@@ -168,7 +188,16 @@ function machineSet(set: (typeof machineSets)[number], server: string): MachineS
       annotations: { 'capacity.cluster-autoscaler.kubernetes.io/labels': 'kubernetes.io/arch=amd64' },
       ...(set.owner === undefined
         ? {}
-        : { ownerReferences: [{ apiVersion: 'example.com/v1', kind: 'MachinePool', name: set.owner, uid: '0d9c1d6e-0000-4000-8000-000000000001' }] }),
+        : {
+            ownerReferences: [
+              {
+                apiVersion: 'example.com/v1',
+                kind: 'MachinePool',
+                name: set.owner,
+                uid: '0d9c1d6e-0000-4000-8000-000000000001',
+              },
+            ],
+          }),
     },
     spec: {
       replicas: 3,

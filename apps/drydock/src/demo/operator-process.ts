@@ -30,7 +30,9 @@ export function startOperator(args: readonly string[], logFile: string): Operato
     alive: () => {
       if (!gone()) return;
       const tail = readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-8).join('\n');
-      throw new Error(`the operator ended by itself (${child.signalCode ?? child.exitCode}). The end of its log:\n${tail}`);
+      throw new Error(
+        `the operator ended by itself (${child.signalCode ?? child.exitCode}). The end of its log:\n${tail}`,
+      );
     },
     crash: () => stop('SIGKILL'),
     [Symbol.asyncDispose]: () => stop('SIGTERM'),

@@ -1,6 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { BootImage } from '@drydock/api';
 import type { Client } from '@drydock/kube';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { machineApi } from './cluster.ts';
 
 /**
@@ -10,7 +10,12 @@ import { machineApi } from './cluster.ts';
 export async function showProgress(
   client: Client,
   done: (images: readonly BootImage[]) => boolean,
-  options: { readonly deadline: number; readonly signal: AbortSignal; readonly alive: () => void; readonly tty?: boolean },
+  options: {
+    readonly deadline: number;
+    readonly signal: AbortSignal;
+    readonly alive: () => void;
+    readonly tty?: boolean;
+  },
 ): Promise<readonly BootImage[]> {
   const tty = options.tty ?? process.stdout.isTTY === true;
   const until = performance.now() + options.deadline;
@@ -19,8 +24,8 @@ export async function showProgress(
   for (;;) {
     options.signal.throwIfAborted();
     options.alive();
-    const images = (await Array.fromAsync(client.list(BootImage, { namespace: machineApi }, options))).toSorted((a, b) =>
-      a.metadata.name.localeCompare(b.metadata.name),
+    const images = (await Array.fromAsync(client.list(BootImage, { namespace: machineApi }, options))).toSorted(
+      (a, b) => a.metadata.name.localeCompare(b.metadata.name),
     );
     if (tty) {
       if (drawn > 0) process.stdout.write(`\u001b[${drawn}A`);
@@ -35,7 +40,11 @@ export async function showProgress(
       }
     }
     if (done(images)) return images;
-    if (performance.now() > until) throw new Error(`the boot images did not get there in ${options.deadline / 1000} s: ${images.map(stepOf).join('; ')}`);
+    if (performance.now() > until) {
+      throw new Error(
+        `the boot images did not get there in ${options.deadline / 1000} s:\n${images.map(detailOf).join('\n')}`,
+      );
+    }
     await sleep(tty ? 100 : 250, undefined, { signal: options.signal });
   }
 }
@@ -50,6 +59,11 @@ function stepOf(image: BootImage): string {
   const done = share(image);
   if (done === undefined) return `${phase}${progress === '-' ? '' : `  ${progress}`}`;
   return `${phase}  ${Math.floor(done * 10) * 10}%`;
+}
+
+function detailOf(image: BootImage): string {
+  const { phase, set, message, nextStep } = image.status ?? {};
+  return `  ${set} ${phase}: ${message ?? '-'}${nextStep === undefined ? '' : `; ${nextStep}`}`;
 }
 
 function bar(image: BootImage): string {

@@ -1,12 +1,19 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { BootImage, MachineSet } from '@drydock/api';
+import { type BootImage, MachineSet } from '@drydock/api';
 import { type Client, createClient, loadKubeconfig } from '@drydock/kube';
-import { connectSwitchboard, startSandbox, type Switchboard } from '@drydock/sandbox';
+import { connectSwitchboard, type Switchboard, startSandbox } from '@drydock/sandbox';
 import { writeTestOva } from '@drydock/templates/testing';
 import { table } from '../table.ts';
-import { createCluster, type DemoImage, infrastructureName, machineApi, machineSets, publishRelease } from './cluster.ts';
+import {
+  createCluster,
+  type DemoImage,
+  infrastructureName,
+  machineApi,
+  machineSets,
+  publishRelease,
+} from './cluster.ts';
 import { serveImages } from './image-server.ts';
 import { folderPath, places } from './inventory.ts';
 import { startOperator } from './operator-process.ts';
@@ -42,14 +49,20 @@ export async function runDemo(options: DemoOptions): Promise<void> {
 
   say('1. Starting a real API server with etcd, and a simulated vCenter');
   const sandbox = cleanup.use(
-    await startSandbox({ vcenter: true, crds: ['openshift', join(import.meta.dirname, '../../../../api/crds')], signal }),
+    await startSandbox({
+      vcenter: true,
+      crds: ['openshift', join(import.meta.dirname, '../../../../api/crds')],
+      signal,
+    }),
   );
   const { vcenter } = sandbox;
   const switchboard = connectSwitchboard(vcenter.switchboard);
   const images = cleanup.use(await serveImages(folder));
   const client = cleanup.use(createClient(await loadKubeconfig({ kubeconfig: sandbox.kubeconfig })));
 
-  say(`2. Making a cluster of four machine sets, its templates at ${releases.old.release}, and two releases of ${options.size} MiB`);
+  say(
+    `2. Making a cluster of four machine sets, its templates at ${releases.old.release}, and two releases of ${options.size} MiB`,
+  );
   const image = async (name: 'first' | 'second', seed: number): Promise<DemoImage> => {
     const { release, version } = releases[name];
     const file = join(folder, `rhcos-${release}-vmware.x86_64.ova`);
@@ -61,7 +74,11 @@ export async function runDemo(options: DemoOptions): Promise<void> {
   await makeTemplates(switchboard);
   const old: DemoImage = { ...releases.old, location: images.url('rhcos-old.ova'), sha256: '0'.repeat(64) };
   await createCluster(client, { server: vcenterName, user: vcenter.user, password: vcenter.password }, old);
-  await using _throttle = await switchboard.rule({ on: 'upload', do: 'throttle', bytesPerSecond: options.rate * 2 ** 20 });
+  await using _throttle = await switchboard.rule({
+    on: 'upload',
+    do: 'throttle',
+    bytesPerSecond: options.rate * 2 ** 20,
+  });
   const before = await templatesOf(client);
 
   const args = [
@@ -72,7 +89,7 @@ export async function runDemo(options: DemoOptions): Promise<void> {
   let operator = startOperator(args, logFile);
   cleanup.defer(() => operator[Symbol.asyncDispose]());
   const show = (done: (images: readonly BootImage[]) => boolean): Promise<readonly BootImage[]> =>
-    showProgress(client, done, { deadline: 180_000, signal, alive: () => operator.alive() });
+    showProgress(client, done, { deadline: 120_000, signal, alive: () => operator.alive() });
 
   say('3. "drydock operator" runs; everything is current');
   await show(settled(releases.old.release));
@@ -83,7 +100,9 @@ export async function runDemo(options: DemoOptions): Promise<void> {
   await report(client, switchboard, before);
   await expectTemplates(switchboard, first.release);
 
-  say(`5. Release ${second.version} brings image ${second.release}; the operator is killed with SIGKILL in the middle of the upload`);
+  say(
+    `5. Release ${second.version} brings image ${second.release}; the operator is killed with SIGKILL in the middle of the upload`,
+  );
   const beforeCrash = await templatesOf(client);
   await switchboard.clearRules();
   await using hold = await switchboard.rule({ on: 'upload', do: 'hold', afterBytes: options.size * 2 ** 19, times: 1 });
@@ -118,7 +137,9 @@ function settled(release: string): (images: readonly BootImage[]) => boolean {
   return (images) =>
     machineSets.every(({ name, owner }) => {
       const status = images.find((image) => image.spec?.machineSet?.name === name)?.status;
-      return owner === undefined ? status?.phase === 'Current' && status.current === release : status?.phase === 'Skipped';
+      return owner === undefined
+        ? status?.phase === 'Current' && status.current === release
+        : status?.phase === 'Skipped';
     });
 }
 
@@ -138,7 +159,9 @@ async function makeTemplates(switchboard: Switchboard): Promise<void> {
 
 async function templatesOf(client: Client): Promise<ReadonlyMap<string, string>> {
   const sets = await Array.fromAsync(client.list(MachineSet, { namespace: machineApi }));
-  return new Map(sets.map((set) => [set.metadata.name, String(set.spec?.template?.spec?.providerSpec?.value?.['template'])]));
+  return new Map(
+    sets.map((set) => [set.metadata.name, String(set.spec?.template?.spec?.providerSpec?.value?.['template'])]),
+  );
 }
 
 async function report(client: Client, switchboard: Switchboard, before: ReadonlyMap<string, string>): Promise<void> {

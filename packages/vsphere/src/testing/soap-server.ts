@@ -36,7 +36,10 @@ export interface SoapServer extends AsyncDisposable {
 }
 
 /** Starts a server on loopback with this certificate. Cookies are in quotes, as a real vCenter's are. */
-export async function startSoapServer(identity: { readonly certificate: string; readonly privateKey: string }): Promise<SoapServer> {
+export async function startSoapServer(identity: {
+  readonly certificate: string;
+  readonly privateKey: string;
+}): Promise<SoapServer> {
   const calls: ReceivedCall[] = [];
   const replies = new Map<string, Reply | ((call: ReceivedCall) => Reply)>();
   const sessions = new Set<string>();
@@ -55,16 +58,25 @@ export async function startSoapServer(identity: { readonly certificate: string; 
   const serve = (request: IncomingMessage, response: ServerResponse, body: string): void => {
     if (request.method === 'GET') {
       response.setHeader('content-type', 'text/xml');
-      response.end('<namespaces><namespace><name>urn:vim25</name><version>9.1.0.0</version><priorVersions><version>8.0.2.0</version></priorVersions></namespace></namespaces>');
+      response.end(
+        '<namespaces><namespace><name>urn:vim25</name><version>9.1.0.0</version><priorVersions><version>8.0.2.0</version></priorVersions></namespace></namespaces>',
+      );
       return;
     }
     const method = /<soapenv:Body><(\w+)/.exec(body)?.[1] ?? '';
     const { cookie, soapaction } = request.headers;
-    const call: ReceivedCall = { method, body, cookie, soapAction: typeof soapaction === 'string' ? soapaction : undefined };
+    const call: ReceivedCall = {
+      method,
+      body,
+      cookie,
+      soapAction: typeof soapaction === 'string' ? soapaction : undefined,
+    };
     calls.push(call);
     const scripted = replies.get(method);
-    const dead = method !== 'Login' && method !== 'RetrieveServiceContent' && (cookie === undefined || !sessions.has(cookie));
-    const reply = scripted === undefined || dead ? standard(call) : typeof scripted === 'function' ? scripted(call) : scripted;
+    const dead =
+      method !== 'Login' && method !== 'RetrieveServiceContent' && (cookie === undefined || !sessions.has(cookie));
+    const reply =
+      scripted === undefined || dead ? standard(call) : typeof scripted === 'function' ? scripted(call) : scripted;
     if (method === 'Login' && typeof reply === 'string') {
       const value = `"cookie ${++logins}=="`;
       sessions.add(`vmware_soap_session=${value}`);
@@ -106,10 +118,15 @@ export async function startSoapServer(identity: { readonly certificate: string; 
 }
 
 function send(request: IncomingMessage, response: ServerResponse, method: string, reply: Reply): void {
-  if (typeof reply === 'string') xml(response, 200, `<${method}Response xmlns="${VIM_NS}">${reply}</${method}Response>`);
+  if (typeof reply === 'string')
+    xml(response, 200, `<${method}Response xmlns="${VIM_NS}">${reply}</${method}Response>`);
   else if ('fault' in reply) {
     const detail = `<${reply.fault}Fault xmlns="${VIM_NS}" x:type="${reply.fault}">${reply.fields ?? ''}</${reply.fault}Fault>`;
-    xml(response, 500, `<s:Fault><faultcode>ServerFaultCode</faultcode><faultstring/><detail>${detail}</detail></s:Fault>`);
+    xml(
+      response,
+      500,
+      `<s:Fault><faultcode>ServerFaultCode</faultcode><faultstring/><detail>${detail}</detail></s:Fault>`,
+    );
   } else if ('status' in reply) {
     response.writeHead(reply.status, { 'content-type': reply.contentType });
     response.end(reply.body);
@@ -121,7 +138,9 @@ function send(request: IncomingMessage, response: ServerResponse, method: string
 
 function xml(response: ServerResponse, status: number, body: string): void {
   response.writeHead(status, { 'content-type': 'text/xml; charset=utf-8' });
-  response.end(`<?xml version="1.0" encoding="UTF-8"?>\n<s:Envelope xmlns:s="${SOAP_NS}" xmlns:x="${XSI_NS}"><s:Body>${body}</s:Body></s:Envelope>`);
+  response.end(
+    `<?xml version="1.0" encoding="UTF-8"?>\n<s:Envelope xmlns:s="${SOAP_NS}" xmlns:x="${XSI_NS}"><s:Body>${body}</s:Body></s:Envelope>`,
+  );
 }
 
 const SERVICE_CONTENT =

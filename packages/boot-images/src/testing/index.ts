@@ -1,0 +1,3 @@
+export * from './fake-client.ts';
+export * from './fake-cluster.ts';
+export * from './fake-store.ts';

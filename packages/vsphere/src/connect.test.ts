@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
+import { test } from 'node:test';
+import { createAuthority } from '../../sandbox/src/certificate.ts';
+import type { VimLog } from './call.ts';
+import { createCaller, type SessionCaller } from './caller.ts';
+import { type Clock, systemClock } from './clock.ts';
+import { connectVCenter } from './connect.ts';
+import { VimError } from './errors.ts';
+import { type SoapServer, startSoapServer } from './testing/soap-server.ts';
+import { createTransport } from './transport.ts';
+import type { VCenter } from './vcenter.ts';
+
+const authority = createAuthority('test');
+const identity = authority.issueServer(['127.0.0.1']);
+const ca = authority.certificate;
+const pin = new X509Certificate(identity.certificate).fingerprint256;
+const credentials = async (): Promise<{ user: string; password: string }> => ({ user: 'u', password: 'sesame' });
+const FOLDER = { type: 'Folder', value: 'group-1' };
+const VM = { type: 'VirtualMachine', value: 'vm-1' };
+
+function client(server: SoapServer, tls: Parameters<typeof connectVCenter>[0]['tls'] = { ca }, log?: VimLog): VCenter {
+  return connectVCenter({ url: server.url, credentials, env: {}, tls, ...(log === undefined ? {} : { log }) });
+}
+
+/** The error that a call ends with. */
+async function failure(work: Promise<unknown>): Promise<VimError> {
+  const error: unknown = await work.then(
+    () => assert.fail('the call succeeded'),
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof VimError, String(error));
+  assert.doesNotMatch(`${error.message} ${String(error.stack)}`, /sesame|cookie \d/);
+  return error;
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  const deadline = Date.now() + 5_000;
+  while (!condition()) {
+    assert.ok(Date.now() < deadline, 'the condition did not come true within 5 s');
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+const count = (server: SoapServer, method: string): number =>
+  server.calls.filter((call) => call.method === method).length;
+
+for (const [what, tls, code] of [
+  ['no trust', {}, 'VIM_TLS_UNTRUSTED'],
+  ['the CA', { ca }, undefined],
+  ['the right pin', { sha256Pin: pin }, undefined],
+  ['the right pin in another spelling', { sha256Pin: pin.replaceAll(':', '').toLowerCase() }, undefined],
+  ['a wrong pin', { sha256Pin: 'ab'.repeat(32) }, 'VIM_TLS_UNTRUSTED'],
+  ['a wrong pin beside the right CA', { ca, sha256Pin: 'ab'.repeat(32) }, 'VIM_TLS_UNTRUSTED'],
+  ['insecure', { insecure: true }, undefined],
+] as const) {
+  test(`VS-W79 with ${what} the server is ${code === undefined ? 'spoken to' : 'refused before anything is sent'}`, async () => {
+    await using server = await startSoapServer(identity);
+    const warnings: string[] = [];
+    await using vcenter = client(server, tls, { info: () => undefined, warn: (_, message) => warnings.push(message) });
+    if (code === undefined) assert.equal(await vcenter.findChild(FOLDER, 'x'), undefined);
+    else {
+      const error = await failure(vcenter.findChild(FOLDER, 'x'));
+      assert.equal(error.code, code);
+      assert.equal(error.retriable, false);
+      assert.equal(error.sent, false);
+      assert.equal(server.calls.length, 0);
+    }
+    assert.equal(warnings.length, 'insecure' in tls ? 1 : 0);
+  });
+}
+
+test('VS-W79 with a pin every connection is checked by its certificate: no session is resumed', async () => {
+  await using server = await startSoapServer(identity);
+  await using vcenter = client(server, { sha256Pin: pin });
+  await vcenter.findChild(FOLDER, 'x');
+  const before = server.handshakes;
+  await Promise.all([1, 2, 3, 4, 5, 6].map((i) => vcenter.findChild(FOLDER, `x${i}`)));
+  assert.ok(server.handshakes > before, 'no second connection was made');
+  assert.ok(server.handshakes <= 4, `${server.handshakes} connections`);
+});
+
+test('VS-W79 a pin that is no SHA-256 fingerprint, or an address that is not https, is refused at once', () => {
+  const refused = (tls: object, url = 'https://h'): void =>
+    assert.throws(
+      () => connectVCenter({ url, credentials, tls }),
+      (error) => error instanceof VimError && error.code === 'VIM_REFUSED',
+    );
+  refused({ sha256Pin: 'AA:BB' });
+  refused({}, 'http://h');
+});
+
+test('one login serves all who need it at once, and is ended with the client', async () => {
+  await using server = await startSoapServer(identity);
+  {
+    await using vcenter = client(server);
+    await Promise.all(Array.from({ length: 20 }, (_, i) => vcenter.findChild(FOLDER, `n${i}`)));
+    assert.equal(count(server, 'Login'), 1);
+    assert.equal(count(server, 'RetrieveServiceContent'), 1);
+  }
+  assert.equal(count(server, 'Logout'), 1);
+  await until(() => server.open === 0);
+});
+
+test('VS-W78 the cookie is echoed byte for byte, quotes included', async () => {
+  await using server = await startSoapServer(identity);
+  await using vcenter = client(server);
+  await vcenter.findChild(FOLDER, 'x');
+  assert.equal(server.calls.at(-1)?.cookie, 'vmware_soap_session="cookie 1=="');
+  assert.equal(server.calls.at(-1)?.soapAction, 'urn:vim25/8.0.2.0', 'the newest version that both know');
+});
+
+test('VS-W77 a new login is made without the old cookie, once for all who find the session dead', async () => {
+  await using server = await startSoapServer(identity);
+  server.on('Login', (call) => (call.cookie === undefined ? '<returnval/>' : { fault: 'InvalidLogin' }));
+  await using vcenter = client(server);
+  await vcenter.findChild(FOLDER, 'x');
+  server.forgetSessions();
+  await Promise.all([1, 2, 3].map((i) => vcenter.findChild(FOLDER, `y${i}`)));
+  assert.equal(count(server, 'Login'), 2);
+});
+
+test('a call that is not repeatable is not repeated after NotAuthenticated; the next one logs in', async () => {
+  await using server = await startSoapServer(identity);
+  await using vcenter = client(server);
+  await vcenter.findChild(FOLDER, 'x');
+  server.forgetSessions();
+  const error = await failure(vcenter.destroy(VM));
+  assert.equal(error.code, 'VIM_NOT_AUTHENTICATED');
+  assert.equal(error.retriable, true);
+  assert.equal(count(server, 'Destroy_Task'), 1);
+  await vcenter.findChild(FOLDER, 'x');
+  assert.equal(count(server, 'Login'), 2);
+});
+
+test('refused credentials name neither password nor cookie, and the next call tries again', async () => {
+  await using server = await startSoapServer(identity);
+  server.on('Login', { fault: 'InvalidLogin' });
+  await using vcenter = client(server);
+  assert.equal((await failure(vcenter.findChild(FOLDER, 'x'))).code, 'VIM_LOGIN_REFUSED');
+  server.on('Login', '<returnval/>');
+  assert.equal(await vcenter.findChild(FOLDER, 'x'), undefined);
+});
+
+test('VS-W82 an abort ends a pending call within 50 ms and destroys its socket', async () => {
+  await using server = await startSoapServer(identity);
+  server.on('FindChild', { act: 'hang' });
+  await using vcenter = client(server);
+  const abort = new AbortController();
+  const pending = failure(vcenter.findChild(FOLDER, 'x', { signal: abort.signal }));
+  await until(() => count(server, 'FindChild') === 1);
+  const at = performance.now();
+  abort.abort();
+  const error = await pending;
+  assert.ok(performance.now() - at < 50, `${performance.now() - at} ms`);
+  assert.equal(error.kind, 'aborted');
+  await until(() => server.open === 0);
+});
+
+test('VS-W83 503 with HTML is an http error that may pass', async () => {
+  await using server = await startSoapServer(identity);
+  await using vcenter = client(server);
+  server.on('FindChild', { status: 503, contentType: 'text/html', body: '<html><p>down<br></html>' });
+  const error = await failure(vcenter.findChild(FOLDER, 'x'));
+  assert.deepEqual([error.kind, error.status, error.retriable], ['http', 503, true]);
+});
+
+test('VS-W83 a truncated body is a protocol error, worth repeating for repeatable calls only', async () => {
+  await using server = await startSoapServer(identity);
+  await using vcenter = client(server);
+  server.on('FindChild', { truncated: '<Envelope>' });
+  const read = await failure(vcenter.findChild(FOLDER, 'x'));
+  assert.deepEqual([read.kind, read.retriable], ['protocol', true]);
+  assert.equal(count(server, 'FindChild'), 2);
+  server.on('DestroyView', { truncated: '<Envelope>' });
+  const caller = lowLevel(server);
+  const write = await failure(caller.call('DestroyView', { type: 'ListView', value: 'v' }, []));
+  assert.deepEqual([write.kind, write.retriable], ['protocol', false]);
+  assert.equal(count(server, 'DestroyView'), 1);
+  await caller.session.close();
+});
+
+test('VS-W89 an answer beyond the limit is a protocol error that is not repeated', async () => {
+  await using server = await startSoapServer(identity);
+  await using vcenter = client(server);
+  server.on('FindChild', `<returnval>${'<a>'.repeat(10_000)}${'</a>'.repeat(10_000)}</returnval>`);
+  const error = await failure(vcenter.findChild(FOLDER, 'x'));
+  assert.deepEqual([error.kind, error.code, error.retriable], ['protocol', 'VIM_BAD_RESPONSE', false]);
+  assert.equal(count(server, 'FindChild'), 1);
+});
+
+test('a refused connection is a transport error that surely sent nothing', async () => {
+  const server = await startSoapServer(identity);
+  await server[Symbol.asyncDispose]();
+  await using vcenter = client(server);
+  const error = await failure(vcenter.findChild(FOLDER, 'x'));
+  assert.deepEqual(
+    [error.kind, error.code, error.retriable, error.sent],
+    ['transport', 'VIM_UNREACHABLE', true, false],
+  );
+});
+
+function lowLevel(server: SoapServer, clock: Clock = systemClock): SessionCaller {
+  const baseUrl = new URL(server.url);
+  const transport = createTransport({ baseUrl, trust: { ca } });
+  return createCaller({
+    baseUrl,
+    credentials,
+    clock,
+    log: { info: () => undefined, warn: () => undefined },
+    transport,
+  });
+}
+
+test('an idle session is kept alive after 5 minutes; a failed keep-alive leaves the login to the next call', async () => {
+  await using server = await startSoapServer(identity);
+  let now = 0;
+  const sleepers: { readonly until: number; readonly wake: () => void }[] = [];
+  const clock: Clock = {
+    now: () => now,
+    sleep: (ms, options) =>
+      new Promise((resolve, reject) => {
+        sleepers.push({ until: now + ms, wake: resolve });
+        options?.signal?.addEventListener('abort', () => reject(new Error('aborted')));
+      }),
+  };
+  const advance = (ms: number): void => {
+    now += ms;
+    for (const sleeper of sleepers.splice(0))
+      if (sleeper.until <= now) sleeper.wake();
+      else sleepers.push(sleeper);
+  };
+  const caller = lowLevel(server, clock);
+  await caller.session.ensure();
+  await until(() => sleepers.length === 1);
+  advance(299_000);
+  assert.equal(count(server, 'CurrentTime'), 0);
+  advance(1_000);
+  await until(() => count(server, 'CurrentTime') === 1 && sleepers.length === 1);
+  server.forgetSessions();
+  advance(300_000);
+  await until(() => count(server, 'CurrentTime') === 2 && sleepers.length === 1);
+  assert.equal(count(server, 'Login'), 1);
+  await caller.session.ensure();
+  assert.equal(count(server, 'Login'), 2);
+  await caller.session.close();
+});

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { after, before, test } from 'node:test';
+import { startSandbox, type VCenterSandbox } from '@drydock/sandbox';
+import { connectVCenter, escapeName, isVimError, type MoRef, type VCenter } from '@drydock/vsphere';
+import { ovfText } from '@drydock/vsphere/testing';
+
+let sandbox: VCenterSandbox;
+let vcenter: VCenter;
+let folder: MoRef;
+
+before(async () => {
+  sandbox = await startSandbox({ vcenter: true });
+  const { url, user, password, ca } = sandbox.vcenter;
+  vcenter = connectVCenter({
+    url,
+    tls: { ca: await readFile(ca, 'utf8') },
+    credentials: async () => ({ user, password }),
+    env: {},
+  });
+  folder = (await vcenter.findByPath('/DC0/vm')) ?? assert.fail('there is no /DC0/vm');
+});
+
+after(async () => {
+  await vcenter?.[Symbol.asyncDispose]();
+  await sandbox?.[Symbol.asyncDispose]();
+});
+
+test('the inventory is read: cluster, hosts, datastore, absent things', async () => {
+  assert.notEqual(await vcenter.instanceUuid(), '');
+  const cluster = (await vcenter.findByPath('/DC0/host/DC0_C0')) ?? assert.fail('no cluster');
+  const hosts = await vcenter.hosts(cluster);
+  assert.ok(hosts.length > 0);
+  for (const host of hosts)
+    assert.deepEqual(
+      [host.connectionState, host.powerState, host.inMaintenanceMode],
+      ['connected', 'poweredOn', false],
+    );
+  const [datastore] = hosts[0]?.datastores ?? [];
+  assert.ok(datastore);
+  const { name, freeSpace, accessible } = await vcenter.datastore(datastore);
+  assert.ok(name !== '' && freeSpace > 0 && accessible);
+  assert.equal(await vcenter.findByPath('/DC0/vm/absent'), undefined);
+  assert.equal(await vcenter.findChild(folder, 'absent'), undefined);
+  assert.equal(await vcenter.vm({ type: 'VirtualMachine', value: 'vm-999999' }), undefined);
+  await assert.rejects(vcenter.datastore({ type: 'Datastore', value: 'absent' }), (error) =>
+    isVimError(error, 'VIM_GONE'),
+  );
+});
+
+/** A machine without an upload: the lease is completed at once, which only a simulator accepts. */
+async function makeMachine(name: string): Promise<MoRef> {
+  const at = async (path: string): Promise<MoRef> =>
+    (await vcenter.findByPath(path)) ?? assert.fail(`there is no ${path}`);
+  const [host] = await vcenter.hosts(await at('/DC0/host/DC0_C0'));
+  assert.ok(host);
+  await using lease = await vcenter.startImport({
+    descriptor: ovfText({ size: 1000 }),
+    name,
+    resourcePool: await at('/DC0/host/DC0_C0/Resources'),
+    datastore: await at('/DC0/datastore/LocalDS_0'),
+    folder,
+    host: host.ref,
+    networks: new Map([['VM Network', await at('/DC0/network/VM Network')]]),
+    diskProvisioning: 'thin',
+    instanceUuid: randomUUID(),
+    extraConfig: new Map(),
+  });
+  await lease.complete();
+  return lease.vm;
+}
+
+// The simulator cannot import under a name with "/", so each machine is born under a plain one.
+test('VS-W84 names with special characters: create, rename, find, destroy', async () => {
+  for (const [index, name] of ['a/b', '100%', 'x\\y', 'R&D <1>', 'ship 🚢'].entries()) {
+    const ref = await makeMachine(`plain-${index}`);
+    for (const wanted of [name, `${name}/2`]) {
+      await vcenter.rename(ref, wanted);
+      assert.deepEqual(await vcenter.findChild(folder, wanted), ref, wanted);
+      assert.deepEqual(await vcenter.findByPath(`/DC0/vm/${escapeName(wanted)}`), ref, wanted);
+      assert.equal((await vcenter.vm(ref))?.name, wanted);
+    }
+    assert.equal(await vcenter.findChild(folder, name), undefined);
+    await vcenter.destroy(ref);
+    assert.equal(await vcenter.findChild(folder, `${name}/2`), undefined);
+  }
+});
+
+test('a machine is renamed, given attributes, marked and destroyed, each twice without harm', async () => {
+  const machine = { ref: await makeMachine('twice') };
+  const other = await makeMachine('other');
+  await assert.rejects(vcenter.rename(machine.ref, 'other'), (error) => isVimError(error, 'VIM_NAME_TAKEN'));
+  await vcenter.rename(machine.ref, 'twice');
+  await vcenter.destroy(other);
+  await vcenter.reconfigure(machine.ref, { extraConfig: new Map([['drydock.mark', '<1>']]) });
+  await vcenter.setCustomValue(machine.ref, 'drydock.mark', 'R&D');
+  await vcenter.markAsTemplate(machine.ref);
+  await vcenter.markAsTemplate(machine.ref);
+  const seen = await vcenter.vm(machine.ref);
+  assert.equal(seen?.isTemplate, true);
+  assert.equal(seen?.extraConfig.get('drydock.mark'), '<1>');
+  assert.equal(seen?.customValues.get('drydock.mark'), 'R&D');
+  assert.deepEqual(await vcenter.findByInstanceUuid(seen?.instanceUuid ?? ''), machine.ref);
+  await vcenter.destroy(machine.ref);
+  await vcenter.destroy(machine.ref);
+  assert.equal(await vcenter.vm(machine.ref), undefined);
+});
