@@ -18,6 +18,7 @@ interface OperatorFlags extends ClusterFlags, VCenterFlags {
   readonly port: number;
   readonly cacheDir: string;
   readonly cacheSize: number;
+  readonly downgrade: string;
   readonly logLevel: string;
 }
 
@@ -34,6 +35,7 @@ export function addOperator(program: Command): void {
     .option('--vcenter-ca <file>', 'certificate authority of the vCenters (PEM)')
     .option('--vcenter-pin <sha256>', 'SHA-256 fingerprint of the vCenter certificate')
     .option('--vcenter-insecure', 'do not verify vCenter certificates (unsafe)')
+    .option('--downgrade <policy>', 'keep|replace: what to do with templates newer than the release', 'keep')
     .option('--log-level <level>', 'fatal|error|warn|info|debug', 'info')
     .action(operate);
 }
@@ -42,6 +44,10 @@ async function operate(flags: OperatorFlags): Promise<void> {
   for (const role of flags.roles.split(',')) {
     if (!roles.some((known) => known === role))
       throw new UsageError(`unknown role ${role}: there are ${roles.join(', ')}`);
+  }
+  const { downgrade } = flags;
+  if (downgrade !== 'keep' && downgrade !== 'replace') {
+    throw new UsageError(`unknown downgrade policy ${downgrade}: use keep or replace`);
   }
   using signals = processSignals();
   const log = pino(
@@ -63,7 +69,7 @@ async function operate(flags: OperatorFlags): Promise<void> {
     ...(flags.identity === undefined ? {} : { identity: flags.identity }),
     log,
   });
-  const role = bootImagesRole({ client, store, leader, log });
+  const role = bootImagesRole({ client, store, leader, log, downgrade });
   await using operator = await run({
     client,
     ...role,

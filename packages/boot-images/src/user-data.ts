@@ -7,9 +7,9 @@ import { convertStub, stubVersion } from './ignition.ts';
 /** Namespace of machine-api's sets, machines and user-data secrets. */
 export const machineApiNamespace = 'openshift-machine-api';
 /** Set on a secret whose stub was converted: the version it was converted to. */
-export const upgradedToAnnotation = 'machineconfiguration.openshift.io/stub-ignition-upgraded-to';
+const upgradedToAnnotation = 'machineconfiguration.openshift.io/stub-ignition-upgraded-to';
 /** Set on a secret whose stub was converted: when (RFC 3339). */
-export const upgradedAtAnnotation = 'machineconfiguration.openshift.io/stub-ignition-upgraded-at';
+const upgradedAtAnnotation = 'machineconfiguration.openshift.io/stub-ignition-upgraded-at';
 
 /** Options of {@link checkUserData} and {@link upgradeUserData}. */
 export interface UserDataOptions {
