@@ -8,7 +8,7 @@ import { UsageError } from './exit.ts';
 export interface VCenterFlags {
   /** `server=url`: where a vCenter is reached under another address than its name. */
   readonly vcenterUrl?: readonly string[];
-  /** PEM file that is trusted beside nothing else. */
+  /** PEM file that is trusted besides the roots of the system. */
   readonly vcenterCa?: string;
   /** SHA-256 of the server's certificate instead of an authority. */
   readonly vcenterPin?: string;
