@@ -30,10 +30,7 @@ export interface KubeObject {
   readonly metadata: ObjectMeta;
 }
 
-/**
- * A value that names a kind and carries its TypeScript type; structurally the `Resource` of the client, repeated here because
- * this package imports nothing. `group` is '' for the core group.
- */
+/** A value that names a kind and carries its TypeScript type. `group` is '' for the core group. */
 export interface Resource<T extends KubeObject> {
   readonly group: string;
   readonly version: string;

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { mkdir, readdir, rm, stat, utimes } from 'node:fs/promises';
+import { mkdir, open, readdir, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isStagingName, replaceFileDurable } from '@drydock/durable';
@@ -8,6 +7,7 @@ import type { Dispatcher } from 'undici';
 import { type Clock, wallClock } from './clock.ts';
 import { reasonOf, TemplateError } from './errors.ts';
 import { fetchInto, withoutSecrets } from './fetch.ts';
+import { fileRange } from './file-range.ts';
 import type { OvaSource } from './import.ts';
 import { openOva } from './ova.ts';
 import { byteMeter } from './progress.ts';
@@ -170,11 +170,16 @@ async function fingerprint(path: string): Promise<string | undefined> {
 
 async function digestOf(path: string, signal?: AbortSignal): Promise<string> {
   const hash = createHash('sha256');
-  for await (const chunk of createReadStream(path, {
-    highWaterMark: 256 * 1024,
-    ...(signal === undefined ? {} : { signal }),
-  }))
-    hash.update(chunk);
+  const file = await open(path, 'r');
+  try {
+    const { size } = await file.stat();
+    for await (const chunk of fileRange(file, 0, size)) {
+      signal?.throwIfAborted();
+      hash.update(chunk as Buffer);
+    }
+  } finally {
+    await file.close();
+  }
   return hash.digest('hex');
 }
 

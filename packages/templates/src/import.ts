@@ -5,10 +5,11 @@ import {
   type ImportRequest,
   isVimError,
   type MoRef,
+  type OvfDescriptor,
+  readOvf,
   type VCenter,
 } from '@drydock/vsphere';
 import type { Clock } from './clock.ts';
-import { type Descriptor, readDescriptor } from './descriptor.ts';
 import { TemplateError } from './errors.ts';
 import { MARK_KEYS, markConfig, VERIFIED_KEY } from './mark.ts';
 import type { Attempt } from './names.ts';
@@ -71,7 +72,7 @@ export async function importTemplate(ports: Ports, wish: TemplateWish, options: 
   const place = await resolvePlace(vcenter, wish.placement, call);
   const diskProvisioning = await provisioningOf(vcenter, wish, options.folder, call);
   await using ova = await ports.ovas.open(wish.image, { onProgress: options.onProgress, ...call });
-  const descriptor = readDescriptor(ova.descriptor);
+  const descriptor = readDescriptor(ova);
   const total = checkDescriptor(descriptor, ova);
   if (place.freeSpace < total) {
     const message = `datastore ${place.datastoreName} has ${place.freeSpace} bytes free, but the image needs ${total}`;
@@ -103,7 +104,11 @@ export async function importTemplate(ports: Ports, wish: TemplateWish, options: 
       await fill(ports, lease, ova, instanceUuid, total, options);
       const extraConfig = new Map([[VERIFIED_KEY, wish.image.sha256]]);
       // One change: verified implies that secure boot is settled, and a template could not be reconfigured any more (VS-W101).
-      await vcenter.reconfigure(vm, descriptor.secureBoot ? { extraConfig, secureBoot: false } : { extraConfig }, call);
+      await vcenter.reconfigure(
+        vm,
+        descriptor.secureBoot === true ? { extraConfig, secureBoot: false } : { extraConfig },
+        call,
+      );
     } catch (error) {
       await tidy(ports, options.folder, instanceUuid, vm);
       // An abort that failed too would hide what went wrong.
@@ -176,7 +181,16 @@ async function fill(
 }
 
 /** What the import needs to be possible at all; returns the bytes of all files. */
-function checkDescriptor(descriptor: Descriptor, ova: OpenOva): number {
+function readDescriptor(ova: OpenOva): OvfDescriptor {
+  try {
+    return readOvf(ova.descriptor);
+  } catch (cause) {
+    const message = isVimError(cause) ? cause.message : 'the OVF descriptor cannot be read';
+    throw new TemplateError({ code: 'OVA_INVALID', message, cause });
+  }
+}
+
+function checkDescriptor(descriptor: OvfDescriptor, ova: OpenOva): number {
   if (descriptor.networks.length !== 1) {
     const message = `expected the OVA to only have a single network adapter, but it has ${descriptor.networks.length}`;
     throw new TemplateError({ code: 'OVA_UNSUPPORTED', message });

@@ -11,6 +11,7 @@ export {
 } from './errors.ts';
 export type { VimFault } from './faults.ts';
 export { escapeName, unescapeName } from './names.ts';
+export { type OvfDescriptor, readOvf } from './ovf.ts';
 export type { TlsTrust } from './tls.ts';
 export type {
   ActiveTask,

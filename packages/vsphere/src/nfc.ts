@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { type Agent, request as httpsRequest } from 'node:https';
 import { VimError } from './errors.ts';
@@ -134,9 +133,11 @@ async function send(
       ended.throwIfAborted();
       size += chunk.length;
       if (size > source.size) break;
+      const written = writing(request, chunk, ended);
+      // While the connection takes it.
       sha1.update(chunk);
       sha256.update(chunk);
-      if (!request.write(chunk)) await once(request, 'drain', { signal: ended });
+      await written;
       onProgress?.(size);
     }
   } catch (cause) {
@@ -154,25 +155,40 @@ async function send(
   return { sha1: sha1.digest('hex'), sha256: sha256.digest('hex'), size };
 }
 
-/** Pieces of at most 256 KiB; small ones are joined, since each costs a TLS record and a system call. */
+/** Resolves when the connection has taken the chunk, and its memory may be used again. */
+function writing(request: ClientRequest, chunk: Buffer, ended: AbortSignal): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const onEnded = (): void => reject(ended.reason);
+  ended.addEventListener('abort', onEnded, { once: true });
+  // What goes wrong here ends the request too, which says more.
+  request.write(chunk, () => {
+    ended.removeEventListener('abort', onEnded);
+    resolve();
+  });
+  return promise;
+}
+
+/**
+ * Pieces of at most 256 KiB, each valid until the next is asked for; small ones are joined, since each costs a TLS record and a system call.
+ */
 async function* gathered(source: AsyncIterable<unknown>): AsyncGenerator<Buffer> {
-  let waiting: Buffer[] = [];
+  let joined: Buffer | undefined;
   let length = 0;
   for await (const piece of source) {
     const bytes = Buffer.isBuffer(piece) ? piece : Buffer.from(piece as Uint8Array);
-    if (length > 0 && length + bytes.length > CHUNK) {
-      yield Buffer.concat(waiting, length);
-      waiting = [];
+    if (joined !== undefined && length > 0 && length + bytes.length > CHUNK) {
+      yield joined.subarray(0, length);
       length = 0;
     }
     if (bytes.length >= CHUNK) {
       for (let at = 0; at < bytes.length; at += CHUNK) yield bytes.subarray(at, at + CHUNK);
-    } else if (bytes.length > 0) {
-      waiting.push(bytes);
-      length += bytes.length;
+    } else {
+      // Copied: the source may use its memory again.
+      joined ??= Buffer.allocUnsafeSlow(CHUNK);
+      length += bytes.copy(joined, length);
     }
   }
-  if (length > 0) yield Buffer.concat(waiting, length);
+  if (joined !== undefined && length > 0) yield joined.subarray(0, length);
 }
 
 /** The status of the answer, whose body says nothing that we use. */

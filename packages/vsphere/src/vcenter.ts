@@ -99,6 +99,7 @@ export interface ManifestEntry {
 /** A source of exactly `size` bytes. */
 export interface UploadSource {
   readonly size: number;
+  /** A chunk is valid until the next one is taken: who keeps it must copy it. */
   open(): Readable;
 }
 
