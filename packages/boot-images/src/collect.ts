@@ -1,4 +1,4 @@
-import type { PassPorts, PassState } from './pass.ts';
+import type { PassPorts, PassState } from './pass-state.ts';
 import type { Platform, PlatformInput } from './platform.ts';
 import { referenceIndex } from './references.ts';
 

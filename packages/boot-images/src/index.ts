@@ -6,13 +6,8 @@ export { degradedType, progressingType } from './conditions.ts';
 export { decideSet, type SetDecision, type SetFacts, type Skip } from './decide.ts';
 export { BootImageError, type BootImageErrorCode } from './errors.ts';
 export { convertStub, stubVersion } from './ignition.ts';
-export {
-  createPassState,
-  type PassCause,
-  type PassPorts,
-  type PassState,
-  runPass,
-} from './pass.ts';
+export { type PassCause, runPass } from './pass.ts';
+export { createPassState, type PassPorts, type PassState } from './pass-state.ts';
 export type {
   CollectedImage,
   ImageFacts,

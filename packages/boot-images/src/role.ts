@@ -25,7 +25,8 @@ import { type BootImageCaches, createCaches, worldOf } from './caches.ts';
 import { upstreamPresent } from './coexistence.ts';
 import { type ConditionLike, defaultConditions, upsertConditions } from './conditions.ts';
 import { createOperatorHalf } from './operator.ts';
-import { createPassState, type PassPorts, runPass } from './pass.ts';
+import { runPass } from './pass.ts';
+import { createPassState, type PassPorts } from './pass-state.ts';
 import type { Platform } from './platform.ts';
 import {
   clusterVersionTrigger,

@@ -10,7 +10,8 @@ import {
 } from '@drydock/api';
 import type { SetOutcome } from '../boot-image.ts';
 import { type ConditionLike, upsertConditions } from '../conditions.ts';
-import { createPassState, type PassCause, type PassPorts, type PassState, runPass } from '../pass.ts';
+import { type PassCause, runPass } from '../pass.ts';
+import { createPassState, type PassPorts, type PassState } from '../pass-state.ts';
 import type { Workspace } from '../vsphere/failure-domain.ts';
 import { vspherePlatform } from '../vsphere/platform.ts';
 import { type FakeClient, fakeClient } from './fake-client.ts';
