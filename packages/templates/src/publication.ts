@@ -1,4 +1,4 @@
-import type { MoRef } from '@drydock/vsphere';
+import { isVimError, type MoRef } from '@drydock/vsphere';
 import { decide, type Step } from './decide.ts';
 import { mayPass, reasonOf, TemplateError } from './errors.ts';
 import { importTemplate, type Ports } from './import.ts';
@@ -147,10 +147,15 @@ const DOING: Readonly<Record<Step['kind'], string>> = {
   blocked: '',
 };
 
+/** A datastore is full: somebody will free space on it, and nothing is watched that would tell. */
+const SPACE_FAULTS = ['NoDiskSpace', 'InsufficientStorageSpace'] as const;
+
 function asTemplateError(step: Step, error: unknown): unknown {
   if (error instanceof TemplateError || (error instanceof Error && error.name === 'AbortError')) return error;
   const name = step.kind === 'import' ? step.attempt.name : 'name' in step ? step.name : '';
   const message = `failed to ${DOING[step.kind]}: ${name}: ${reasonOf(error)}`;
+  if (isVimError(error) && SPACE_FAULTS.some((fault) => error.fault?.has(fault)))
+    return new TemplateError({ code: 'DATASTORE_UNUSABLE', message, retriable: true, cause: error });
   return new TemplateError({
     code: step.kind === 'attachTags' ? 'TAG_NOT_FOUND' : 'IMPORT_FAILED',
     message,

@@ -267,7 +267,7 @@ test('a full datastore: retriable, nothing left; too little space is seen before
   made.inventory.onCall = (method, phase) => {
     if (method === 'lease.upload' && phase === 'before') throw simulatedFault('NoDiskSpace', 'POST nfc', 'disk.vmdk');
   };
-  await fails(made.publish(), 'IMPORT_FAILED', /NoDiskSpace/);
+  await fails(made.publish(), 'DATASTORE_UNUSABLE', /NoDiskSpace/);
   assert.deepEqual(made.inventory.snapshot().machines, []);
   const small = rig({ datastores: [{ path: '/DC0/datastore/DS0', freeSpace: 10 }] });
   await fails(small.publish(), 'DATASTORE_UNUSABLE', 'datastore DS0 has 10 bytes free');

@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  BootImage,
+  type BootImageStatus,
+  bootImageName,
+  ConfigMap,
+  Event,
+  MachineConfiguration,
+  MachineSet,
+} from '@drydock/api';
+import { bootImagesRole, degradedType, goldenName, goldenNamespace } from '@drydock/boot-images';
+import { createClient, type KubeClient, loadKubeconfig, run } from '@drydock/kube';
+import { connectSwitchboard, type Switchboard, startSandbox, type VmView } from '@drydock/sandbox';
+import { templateStore } from '@drydock/templates';
+import { type TestOvaSpec, writeTestOva } from '@drydock/templates/testing';
+import { connectVCenter } from '@drydock/vsphere';
+import { pino } from 'pino';
+import { type Mirror, serveFolder } from './mirror.ts';
+import {
+  clusterTag,
+  createCluster,
+  golden,
+  type Image,
+  installerTemplate,
+  machineApi,
+  machineSet,
+  oldRelease,
+  place,
+  type SetSpec,
+} from './voyage-cluster.ts';
+
+/** A cluster on a real API server, its vCenter, a mirror with images, and the boot image role that runs in this process. */
+export interface Voyage extends AsyncDisposable {
+  readonly client: KubeClient;
+  readonly switchboard: Switchboard;
+  readonly mirror: Mirror;
+  /** Folder of downloaded images. */
+  readonly cacheDir: string;
+  /** Makes an OVA of 1 MiB on the mirror. */
+  image(release: string, spec?: Partial<TestOvaSpec>): Promise<Image>;
+  /** A file on the mirror that is no OVA, named with its true digest. */
+  junk(release: string): Promise<Image>;
+  /** A folder with the installer's template and a running machine of somebody else. */
+  folder(name: string): Promise<string>;
+  /** Puts an image into the golden ConfigMap. */
+  release(image: Image): Promise<void>;
+  createSet(set: SetSpec): Promise<void>;
+  deleteSet(name: string): Promise<void>;
+  /** Touches a set, as a person does after a repair that nobody watches. */
+  touch(name: string): Promise<void>;
+  /** `spec.template.spec.providerSpec.value.template`. */
+  template(set: string): Promise<string>;
+  /** Waits until a set's BootImage is as wanted. */
+  status(set: string, what: string, wanted: (status: BootImageStatus) => boolean): Promise<BootImageStatus>;
+  current(set: string, release: string): Promise<BootImageStatus>;
+  /** Waits until Degraded is so and its message contains the text. */
+  degraded(status: 'True' | 'False', text?: string): Promise<void>;
+  /** Waits for an Event about a set. */
+  event(set: string, reason: string, text?: string): Promise<Event>;
+  /** The machines and templates of a folder by name. */
+  inventory(folder: string): Promise<ReadonlyMap<string, VmView>>;
+}
+
+/** Waits until `look` finds something; says what it saw last when it does not. */
+export async function eventually<T>(
+  what: string,
+  look: () => Promise<T | undefined>,
+  seen: () => unknown = () => undefined,
+): Promise<T> {
+  const deadline = performance.now() + 20_000;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    if (performance.now() > deadline) assert.fail(`${what} did not happen within 20 s: ${JSON.stringify(seen())}`);
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}
+
+/** Starts everything; the release is that of the installer's templates until another one is published. */
+export async function startVoyage(): Promise<Voyage> {
+  await using starting = new AsyncDisposableStack();
+  const crds = ['openshift', join(import.meta.dirname, '../../../api/crds')];
+  const sandbox = starting.use(await startSandbox({ vcenter: true, crds }));
+  const files = await mkdtemp(join(tmpdir(), 'drydock-voyage-'));
+  starting.defer(() => rm(files, { recursive: true, force: true }));
+  const mirror = starting.use(await serveFolder(files));
+  const client = starting.use(createClient(await loadKubeconfig({ kubeconfig: sandbox.kubeconfig })));
+  const { url, user, password, ca, switchboard: control } = sandbox.vcenter;
+  const switchboard = connectSwitchboard(control);
+  await switchboard.createTag(clusterTag);
+  await createCluster(
+    client,
+    { user, password },
+    { release: oldRelease, location: mirror.url('old.ova'), sha256: '0'.repeat(64) },
+  );
+
+  const vcenter = starting.use(
+    connectVCenter({
+      url,
+      credentials: async () => ({ user, password }),
+      tls: { ca: await readFile(ca, 'utf8') },
+      env: {},
+    }),
+  );
+  const cacheDir = join(files, 'cache');
+  const store = starting.use(templateStore({ vcenters: async () => vcenter, cacheDir }));
+  const leader = { identity: 'voyage', holderIsLive: (holder: string): boolean => holder === 'voyage' };
+  const log = pino({ level: process.env['DRYDOCK_TEST_LOG'] ?? 'silent' });
+  const role = bootImagesRole({ client, store, leader, log, architecture: 'x86_64', collectAfterMs: 1 });
+  starting.use(await run({ client, ...role, log, signal: new AbortController().signal }));
+  const resources = starting.move();
+
+  const key = (name: string): { readonly namespace: string; readonly name: string } => ({
+    namespace: machineApi,
+    name,
+  });
+  const status: Voyage['status'] = (set, what, wanted) => {
+    let seen: BootImageStatus | undefined;
+    const look = async (): Promise<BootImageStatus | undefined> => {
+      seen = (await client.get(BootImage, key(bootImageName('ms', set))).catch(() => undefined))?.status;
+      return seen !== undefined && wanted(seen) ? seen : undefined;
+    };
+    return eventually(`${set}: ${what}`, look, () => seen);
+  };
+  let touches = 0;
+  return {
+    client,
+    switchboard,
+    mirror,
+    cacheDir,
+    image: async (release, spec = {}) => {
+      const name = `rhcos-${release}-${Object.keys(spec).join('-')}.ova`;
+      const { sha256 } = await writeTestOva(join(files, name), { version: release, diskBytes: 2 ** 20, ...spec });
+      return { release, location: mirror.url(name), sha256 };
+    },
+    junk: async (release) => {
+      const name = `junk-${release}.ova`;
+      const content = `<html>${'no image here '.repeat(200)}</html>`;
+      await writeFile(join(files, name), content);
+      return { release, location: mirror.url(name), sha256: createHash('sha256').update(content).digest('hex') };
+    },
+    folder: async (name) => {
+      const folder = `/DC0/vm/${name}`;
+      await switchboard.createFolder(folder);
+      const at = { folder, cluster: place.computeCluster };
+      await switchboard.createVm({ ...at, name: installerTemplate, productVersion: oldRelease, template: true });
+      await switchboard.createVm({ ...at, name: `${name}-database`, powerOn: true });
+      return folder;
+    },
+    release: async (image) => {
+      await client.mergePatch(ConfigMap, { namespace: goldenNamespace, name: goldenName }, { data: golden(image) });
+    },
+    createSet: async (set) => {
+      await client.create(MachineSet, machineSet(set));
+    },
+    deleteSet: (name) => client.delete(MachineSet, key(name)),
+    touch: async (name) => {
+      touches += 1;
+      await client.mergePatch(MachineSet, key(name), { metadata: { annotations: { touched: String(touches) } } });
+    },
+    template: async (set) =>
+      String((await client.get(MachineSet, key(set))).spec?.template?.spec?.providerSpec?.value?.['template']),
+    status,
+    current: (set, release) =>
+      status(set, `current at ${release}`, ({ phase, current }) => phase === 'Current' && current === release),
+    degraded: async (wanted, text = '') => {
+      let seen: unknown;
+      await eventually(
+        `${degradedType} ${wanted} with "${text}"`,
+        async () => {
+          const { conditions } = (await client.get(MachineConfiguration, { name: 'cluster' })).status ?? {};
+          const condition = conditions?.find(({ type }) => type === degradedType);
+          seen = condition;
+          return (condition?.status === wanted && condition.message?.includes(text) === true) || undefined;
+        },
+        () => seen,
+      );
+    },
+    event: (set, reason, text = '') => {
+      let seen: readonly Event[] = [];
+      return eventually(
+        `event ${reason} of ${set} with "${text}"`,
+        async () => {
+          seen = (await Array.fromAsync(client.list(Event, { namespace: machineApi }))).filter(
+            ({ regarding }) => regarding?.kind === 'MachineSet' && regarding.name === set,
+          );
+          return seen.find((event) => event.reason === reason && event.note?.includes(text) === true);
+        },
+        () => seen.map(({ reason: why, note }) => `${why}: ${note}`),
+      );
+    },
+    inventory: async (folder) => {
+      const vms = (await switchboard.vms()).filter((vm) => vm.folder === folder);
+      return new Map(vms.map((vm) => [vm.name, vm]));
+    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
