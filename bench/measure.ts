@@ -1,4 +1,4 @@
-/** One figure of a benchmark. `ratio` is ours / peer; `goal` bounds the ratio, or ours where there is no peer. */
+/** One figure of a benchmark. `ratio` is ours / peer; `goal` bounds the ratio, or ours where there is no ratio. */
 export interface Figure {
   readonly bench: string;
   readonly case: string;

@@ -1,0 +1,61 @@
+/** Our side of the benchmark: publishes what each line of stdin asks for, through the store that the operator uses. */
+import { readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { pathToFileURL } from 'node:url';
+import { templateStore } from '@drydock/templates';
+import { connectVCenter } from '@drydock/vsphere';
+import type { ImportJob, ImportResult } from './job.ts';
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const answer = await publish(JSON.parse(line) as ImportJob).catch((error: unknown) => ({ error: String(error) }));
+  console.log(JSON.stringify(answer));
+}
+
+/** A store and a session per job, so that nothing that a former job verified or looked up is known. */
+async function publish(job: ImportJob): Promise<ImportResult> {
+  const cpu = process.cpuUsage();
+  const started = performance.now();
+  await using vcenter = connectVCenter({
+    url: job.url,
+    credentials: async () => ({ user: job.user, password: job.password }),
+    tls: { ca: readFileSync(job.ca, 'utf8') },
+  });
+  // An image at a file URL is verified and read in place: nothing is written there.
+  await using store = templateStore({
+    vcenters: async () => vcenter,
+    cacheDir: join(tmpdir(), 'drydock-bench-unused'),
+  });
+  const published = await store.publish(
+    {
+      cluster: 'bench',
+      base: job.name,
+      image: { release: '1', location: pathToFileURL(job.ova).href, sha256: job.sha256 },
+      placement: {
+        server: vcenter.server,
+        failureDomain: 'bench',
+        datacenter: job.datacenter,
+        folder: job.folder,
+        datastore: job.datastore,
+        resourcePool: `${job.cluster}/Resources`,
+        computeCluster: job.cluster,
+        networks: [job.network],
+      },
+      tagName: job.tag,
+      tagIds: [],
+      holder: `bench-${process.pid}`,
+    },
+    { holderIsLive: () => undefined },
+  );
+  const wallSeconds = (performance.now() - started) / 1000;
+  const { user, system } = process.cpuUsage(cpu);
+  if (published.uploads !== 1) throw new Error(`expected one upload, but there were ${published.uploads}`);
+  return { name: published.name, wallSeconds, cpuSeconds: (user + system) / 1e6, peakRssMB: peakRssMB() };
+}
+
+/** The kernel's own high-water mark; unlike `ru_maxrss` it does not begin with that of the parent. */
+function peakRssMB(): number {
+  const kibibytes = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1];
+  return (Number(kibibytes) * 1024) / 1e6;
+}

@@ -1,0 +1,10 @@
+module drydock.dev/bench/peers
+
+go 1.26
+
+require github.com/vmware/govmomi v0.53.0
+
+require (
+	github.com/google/uuid v1.6.0 // indirect
+	golang.org/x/text v0.34.0 // indirect
+)
