@@ -1,0 +1,372 @@
+import { child, textOf, type XmlElement } from '../xml.ts';
+import { attributeText, characterData, XmlSyntaxError } from '../xml-characters.ts';
+import { parseXml } from '../xml-tree.ts';
+import { ANSWER, type Field, type Frame, ruleFor } from './update-frames.ts';
+
+/** Receives the changes of one answer, in order, object by object. What is thrown here ends the scan. */
+export interface UpdateSink {
+  /** `kind` is enter, modify or leave. */
+  object(kind: string, type: string, value: string): void;
+  /**
+   * One property. `value` is the whole `val` element as it was sent, valid only during the call, and absent where the property is unset; `op` is assign, add,
+   * remove or indirectRemove. {@link UpdateScanner.decode} reads it.
+   */
+  change(path: string, op: string, value: Uint8Array | undefined): void;
+  /** A property that the server would not give. `fault` is its `LocalizedMethodFault`, valid only during the call. */
+  missing(path: string, fault: Uint8Array | undefined): void;
+  objectEnd(): void;
+}
+
+/** What one answer may cost, in bytes. */
+export interface ScanLimits {
+  readonly total: number;
+  /** One property value. */
+  readonly value: number;
+  /** One tag, comment or processing instruction. */
+  readonly markup: number;
+  readonly depth: number;
+}
+
+/** A page of 100 machines is 2 MB, the largest value of a sane machine 100 kB. */
+export const SCAN_LIMITS: ScanLimits = { total: 256 << 20, value: 16 << 20, markup: 1 << 20, depth: 200 };
+
+/** What an answer says besides its objects. Without a version nothing happened within the time that was waited. */
+export interface ScannedAnswer {
+  readonly version: string | undefined;
+  /** More is ready: the next call answers at once. */
+  readonly truncated: boolean;
+}
+
+const LT = 0x3c;
+const GT = 0x3e;
+const SLASH = 0x2f;
+const BANG = 0x21;
+const QUESTION = 0x3f;
+const QUOTE = 0x22;
+const APOSTROPHE = 0x27;
+const COLON = 0x3a;
+
+/**
+ * Finds the objects and changes of a `WaitForUpdatesExResponse` in its bytes, without building the document: a page is megabytes, and nearly all of it is the same as
+ * the last time. Well-formedness is checked where the structure depends on it; a value is passed on as bytes, and whoever wants to know what it says has
+ * {@link UpdateScanner.decode} read it by the strict tokenizer. Every failure is an `XmlSyntaxError`.
+ *
+ * ```
+ *  Envelope › Body › WaitForUpdatesExResponse › returnval › version
+ *                                                         › filterSet › objectSet › kind, obj
+ *                                                         › truncated             › changeSet › name, op, val
+ *                                                                                 › missingSet › path, fault
+ * ```
+ */
+export class UpdateScanner {
+  readonly #sink: UpdateSink;
+  readonly #limits: ScanLimits;
+  readonly #frames: Frame[] = [];
+  /** Namespace declarations of the open frames, outermost first. */
+  readonly #declarations: string[] = [];
+  readonly #obj = { type: '', value: '' };
+  #window: Buffer = Buffer.allocUnsafe(256 << 10);
+  #end = 0;
+  #at = 0;
+  #bytes = 0;
+  /** Open elements below the frame: inside a field, or inside something that we do not know. */
+  #depth = 0;
+  #field: Field | undefined;
+  #fieldFrom = 0;
+  #textFrom = 0;
+  #announced = false;
+  #kind = '';
+  #path: string | undefined;
+  #op = '';
+  #said = false;
+  #answered = false;
+  #closed = false;
+  #version: string | undefined;
+  #truncated = false;
+
+  constructor(sink: UpdateSink, limits: ScanLimits = SCAN_LIMITS) {
+    this.#sink = sink;
+    this.#limits = limits;
+  }
+
+  /** Takes the next bytes; they are copied. */
+  feed(chunk: Uint8Array): void {
+    this.#bytes += chunk.byteLength;
+    if (this.#bytes > this.#limits.total) throw new XmlSyntaxError(`the answer exceeds ${this.#limits.total} bytes`);
+    this.#append(chunk);
+    this.#scan();
+  }
+
+  /** Says that the document is complete. */
+  end(): ScannedAnswer {
+    if (!this.#closed || this.#end > this.#at) throw new XmlSyntaxError('the answer ends too early');
+    if (!this.#answered) throw new XmlSyntaxError('the document is no answer to WaitForUpdatesEx');
+    return { version: this.#version, truncated: this.#truncated };
+  }
+
+  /** Reads what a sink was given, by the strict tokenizer and with the namespaces of this document. */
+  decode(value: Uint8Array): XmlElement {
+    const outer = this.#declarations.filter((declaration) => declaration !== '');
+    const text = new TextDecoder('utf-8', { fatal: true });
+    let inner: string;
+    try {
+      inner = text.decode(value);
+    } catch {
+      throw new XmlSyntaxError('a value is not UTF-8');
+    }
+    const open = outer.map((declaration) => `<w${declaration}>`).join('');
+    let at: XmlElement | undefined = parseXml(`<w>${open}${inner}${'</w>'.repeat(outer.length)}</w>`);
+    for (let level = 0; level < outer.length; level += 1) at = child(at, 'w');
+    const found = at?.children.find((node) => typeof node !== 'string');
+    if (found === undefined) throw new XmlSyntaxError('a value is no element');
+    return found;
+  }
+
+  #append(chunk: Uint8Array): void {
+    const keep = this.#depth > 0 && this.#field !== undefined ? this.#fieldFrom : this.#at;
+    if (keep > 0) {
+      this.#window.copyWithin(0, keep, this.#end);
+      this.#end -= keep;
+      this.#at -= keep;
+      this.#fieldFrom -= keep;
+      this.#textFrom -= keep;
+    }
+    const need = this.#end + chunk.byteLength;
+    if (this.#end > this.#limits.value + this.#limits.markup)
+      throw new XmlSyntaxError(`a value exceeds ${this.#limits.value} bytes`);
+    if (need > this.#window.length) {
+      const larger = Buffer.allocUnsafe(Math.max(need, 2 * this.#window.length));
+      this.#window.copy(larger, 0, 0, this.#end);
+      this.#window = larger;
+    }
+    this.#window.set(chunk, this.#end);
+    this.#end = need;
+  }
+
+  #scan(): void {
+    const bytes = this.#window;
+    const end = this.#end;
+    let at = this.#at;
+    for (;;) {
+      while (at < end && bytes[at] !== LT) at += 1;
+      this.#at = at;
+      if (at + 1 >= end) break;
+      const next = bytes[at + 1];
+      const after =
+        next === BANG ? this.#declarationEnd(at) : next === QUESTION ? this.#behind('?>', at + 2) : this.#tagEnd(at);
+      if (after < 0) {
+        if (end - at > this.#limits.markup) throw new XmlSyntaxError(`markup exceeds ${this.#limits.markup} bytes`);
+        break;
+      }
+      if (next === SLASH) this.#close(at, after);
+      else if (next !== BANG && next !== QUESTION) this.#open(at, after);
+      at = after;
+      this.#at = at;
+    }
+  }
+
+  /** Offset behind the `>` that ends the tag at `from`; -1: it is not here yet. A `>` inside an attribute value does not count. */
+  #tagEnd(from: number): number {
+    const bytes = this.#window;
+    const end = this.#end;
+    for (let at = from + 1; at < end; at += 1) {
+      const byte = bytes[at];
+      if (byte === GT) return at + 1;
+      if (byte !== QUOTE && byte !== APOSTROPHE) continue;
+      at += 1;
+      while (at < end && bytes[at] !== byte) at += 1;
+    }
+    return -1;
+  }
+
+  #behind(mark: string, from: number): number {
+    const at = this.#window.indexOf(mark, from, 'latin1');
+    return at < 0 || at + mark.length > this.#end ? -1 : at + mark.length;
+  }
+
+  /** Comments and CDATA. A document type is refused: it could define entities. */
+  #declarationEnd(from: number): number {
+    const head = this.#window.toString('latin1', from, Math.min(this.#end, from + 9));
+    if (head.startsWith('<!--')) return this.#behind('-->', from + 4);
+    if (head === '<![CDATA[') {
+      if (this.#depth === 0) throw new XmlSyntaxError('there is text where elements are expected');
+      return this.#behind(']]>', from + 9);
+    }
+    if ('<!--'.startsWith(head) || '<![CDATA['.startsWith(head)) return -1;
+    throw new XmlSyntaxError('there is a document type declaration');
+  }
+
+  #open(from: number, after: number): void {
+    const empty = this.#window[after - 2] === SLASH;
+    if (this.#depth > 0) {
+      if (empty) return;
+      this.#depth += 1;
+      if (this.#depth + this.#frames.length > this.#limits.depth)
+        throw new XmlSyntaxError(`elements are nested deeper than ${this.#limits.depth}`);
+      return;
+    }
+    if (this.#closed) throw new XmlSyntaxError('there is content after the root element');
+    const rule = ruleFor(this.#frames.at(-1), this.#window, this.#localName(from + 1), this.#nameEnd(from + 1));
+    if (rule?.enters !== undefined) {
+      this.#enter(rule.enters, from, after);
+      if (empty) this.#leave();
+      return;
+    }
+    this.#field = rule?.field;
+    this.#fieldFrom = from;
+    this.#textFrom = after;
+    if (empty) this.#fieldEnd(after, after);
+    else this.#depth = 1;
+  }
+
+  #close(from: number, after: number): void {
+    if (this.#depth > 0) {
+      this.#depth -= 1;
+      if (this.#depth === 0) this.#fieldEnd(from, after);
+      return;
+    }
+    const frame = this.#frames.at(-1);
+    const start = this.#localName(from + 2);
+    const name = this.#window.toString('latin1', start, this.#nameEnd(start));
+    if (frame === undefined || name !== frame.name)
+      throw new XmlSyntaxError(`</${name}> closes ${frame === undefined ? 'nothing' : `<${frame.name}>`}`);
+    this.#leave();
+  }
+
+  #enter(frame: Frame, from: number, after: number): void {
+    const tag = this.#window.toString('latin1', from, after);
+    this.#declarations.push(tag.includes('xmlns') ? namespacesOf(this.#window.toString('utf8', from, after)) : '');
+    this.#frames.push(frame);
+    if (frame.name === ANSWER) this.#answered = true;
+    else if (frame.name === 'objectSet') {
+      this.#announced = false;
+      this.#kind = '';
+      this.#obj.value = '';
+    } else if (frame.name === 'changeSet' || frame.name === 'missingSet') {
+      this.#path = undefined;
+      this.#op = '';
+      this.#said = false;
+      if (this.#frames.at(-2)?.name === 'objectSet') this.#announce();
+    }
+  }
+
+  #leave(): void {
+    const frame = this.#frames.pop();
+    this.#declarations.pop();
+    if (this.#frames.length === 0) this.#closed = true;
+    switch (frame?.name) {
+      case 'changeSet':
+        if (!this.#said) this.#sink.change(this.#pathOf(), this.#op, undefined);
+        break;
+      case 'missingSet':
+        if (!this.#said) this.#sink.missing(this.#pathOf(), undefined);
+        break;
+      case 'objectSet':
+        this.#announce();
+        this.#sink.objectEnd();
+        break;
+    }
+  }
+
+  #announce(): void {
+    if (this.#announced) return;
+    this.#announced = true;
+    if (this.#obj.type === '' || this.#kind === '')
+      throw new XmlSyntaxError('an object comes without kind or reference');
+    this.#sink.object(this.#kind, this.#obj.type, this.#obj.value);
+  }
+
+  /** `textEnd` is where the closing tag starts, `after` is behind it. */
+  #fieldEnd(textEnd: number, after: number): void {
+    const field = this.#field;
+    this.#field = undefined;
+    if (after - this.#fieldFrom > this.#limits.value)
+      throw new XmlSyntaxError(`a value exceeds ${this.#limits.value} bytes`);
+    switch (field) {
+      case undefined:
+        return;
+      case 'version':
+        this.#version = this.#text(textEnd, after);
+        return;
+      case 'truncated': {
+        const text = this.#text(textEnd, after).trim();
+        this.#truncated = text === 'true' || text === '1';
+        return;
+      }
+      case 'kind':
+        this.#kind = this.#text(textEnd, after);
+        return;
+      case 'obj':
+        this.#obj.value = this.#text(textEnd, after);
+        this.#obj.type = typeAttribute(this.#window.toString('utf8', this.#fieldFrom, this.#textFrom));
+        return;
+      case 'name':
+      case 'path':
+        this.#path = this.#text(textEnd, after);
+        return;
+      case 'op':
+        this.#op = this.#text(textEnd, after);
+        return;
+      case 'val':
+        this.#say();
+        this.#sink.change(this.#pathOf(), this.#op, this.#window.subarray(this.#fieldFrom, after));
+        return;
+      case 'fault':
+        this.#say();
+        this.#sink.missing(this.#pathOf(), this.#window.subarray(this.#fieldFrom, after));
+        return;
+    }
+  }
+
+  #say(): void {
+    if (this.#said) throw new XmlSyntaxError(`${this.#path ?? 'a property'} has two values`);
+    this.#said = true;
+  }
+
+  #pathOf(): string {
+    if (this.#path === undefined) throw new XmlSyntaxError('a change comes without the name of its property');
+    return this.#path;
+  }
+
+  /** Text of the field. Nearly always it is plain; whatever else is in it, the strict tokenizer reads. */
+  #text(textEnd: number, after: number): string {
+    const bytes = this.#window;
+    for (let at = this.#textFrom; at < textEnd; at += 1) {
+      const byte = bytes[at];
+      if (byte === LT) return textOf(this.decode(bytes.subarray(this.#fieldFrom, after)));
+      if (byte === 0x26 || byte === 0x0d || (byte !== undefined && byte < 0x20))
+        return characterData(bytes.toString('utf8', this.#textFrom, textEnd));
+    }
+    return bytes.toString('utf8', this.#textFrom, textEnd);
+  }
+
+  #nameEnd(from: number): number {
+    const bytes = this.#window;
+    let at = from;
+    for (;;) {
+      const byte = bytes[at];
+      if (byte === undefined || byte === GT || byte === SLASH || byte <= 0x20) return at;
+      at += 1;
+    }
+  }
+
+  /** Where the name starts behind its prefix. */
+  #localName(from: number): number {
+    const end = this.#nameEnd(from);
+    for (let at = from; at < end; at += 1) if (this.#window[at] === COLON) return at + 1;
+    return from;
+  }
+}
+
+const NAMESPACE = /\s(xmlns(?::[^\s=]+)?)\s*=\s*("[^"]*"|'[^']*')/g;
+
+function namespacesOf(tag: string): string {
+  return [...tag.matchAll(NAMESPACE)].map(([, name, value]) => ` ${name ?? ''}=${value ?? ''}`).join('');
+}
+
+const TYPE = /\stype\s*=\s*(?:"([^"]*)"|'([^']*)')/;
+
+function typeAttribute(tag: string): string {
+  const found = TYPE.exec(tag);
+  return attributeText(found?.[1] ?? found?.[2] ?? '');
+}
