@@ -8,7 +8,7 @@ import { readServiceContent, soapActionOf } from './service-content.ts';
 import { isDead, type LiveSession, Session, type SessionPort } from './session.ts';
 import { envelope, readResponse, refKey } from './soap.ts';
 import { TaskWaiter } from './tasks.ts';
-import type { Transport } from './transport.ts';
+import type { BodyReader, Exchange, Transport } from './transport.ts';
 import type { CallOptions, MoRef } from './vcenter.ts';
 import type { XmlElement, XmlNode } from './xml.ts';
 
@@ -17,6 +17,17 @@ export interface SessionCaller extends Caller {
   /** Any retrieval, traversals included. */
   retrieveFrom(what: Retrieval, options?: CallOptions): Promise<readonly ObjectContent[]>;
   readonly session: Session;
+  /**
+   * A call whose answer is read as it arrives, for polls that last minutes. Never repeated, and made only in the session of `generation`: what it is
+   * made on ended with that session.
+   */
+  stream(
+    method: string,
+    self: MoRef,
+    body: readonly XmlNode[],
+    reader: BodyReader<void>,
+    options: { readonly generation: number; readonly timeoutMs: number; readonly signal?: AbortSignal },
+  ): Promise<void>;
 }
 
 /** What a caller is made of. */
@@ -38,14 +49,15 @@ export function createCaller(options: CallerOptions): SessionCaller {
   const run = `drydock-${randomBytes(3).toString('hex')}`;
   let count = 0;
 
-  const post = async (
+  type How = MethodOptions & { readonly soapAction: string; readonly cookie?: string };
+  const request = (
     method: string,
     self: MoRef,
     body: readonly XmlNode[],
-    how: MethodOptions & { readonly soapAction: string; readonly cookie?: string },
-  ): Promise<{ readonly element: XmlElement; readonly setCookie: readonly string[] }> => {
+    how: How,
+  ): Exchange & { readonly opId: string } => {
     const opId = `${run}-${++count}`;
-    const answer = await transport.exchange({
+    return {
       op: `${method} on ${refKey(self)}`,
       opId,
       method: 'POST',
@@ -59,8 +71,17 @@ export function createCaller(options: CallerOptions): SessionCaller {
       timeoutMs: how.timeoutMs ?? CONTROL_MS,
       idempotent: how.idempotent === true,
       ...(how.signal === undefined ? {} : { signal: how.signal }),
-    });
-    return { element: readResponse(answer.document, method, self, opId), setCookie: answer.setCookie };
+    };
+  };
+  const post = async (
+    method: string,
+    self: MoRef,
+    body: readonly XmlNode[],
+    how: How,
+  ): Promise<{ readonly element: XmlElement; readonly setCookie: readonly string[] }> => {
+    const exchange = request(method, self, body, how);
+    const answer = await transport.exchange(exchange);
+    return { element: readResponse(answer.document, method, self, exchange.opId), setCookie: answer.setCookie };
   };
 
   const port: SessionPort = {
@@ -87,28 +108,38 @@ export function createCaller(options: CallerOptions): SessionCaller {
   };
   const session = new Session({ port, credentials, clock, log, server });
 
+  /** Runs an exchange in a session, and tells the session what its outcome says about it. */
+  const within = async <T>(
+    live: LiveSession,
+    how: MethodOptions | undefined,
+    exchange: (how: How) => Promise<T>,
+  ): Promise<T> => {
+    const signal = how?.signal === undefined ? session.closing : AbortSignal.any([how.signal, session.closing]);
+    try {
+      const answer = await exchange({ ...how, soapAction: live.soapAction, cookie: live.cookie, signal });
+      session.answered();
+      return answer;
+    } catch (error) {
+      if (isDead(error)) session.invalidate(live.generation);
+      else if (error instanceof VimError && error.kind === 'fault') session.answered();
+      throw error;
+    }
+  };
   const attempt = async (
     live: LiveSession,
     method: string,
     self: MoRef,
     body: readonly XmlNode[],
     how?: MethodOptions,
-  ): Promise<XmlElement> => {
-    const signal = how?.signal === undefined ? session.closing : AbortSignal.any([how.signal, session.closing]);
-    try {
-      const { element } = await post(method, self, body, {
-        ...how,
-        soapAction: live.soapAction,
-        cookie: live.cookie,
-        signal,
-      });
-      session.answered();
-      return element;
-    } catch (error) {
-      if (isDead(error)) session.invalidate(live.generation);
-      else if (error instanceof VimError && error.kind === 'fault') session.answered();
-      throw error;
-    }
+  ): Promise<XmlElement> => within(live, how, async (bound) => (await post(method, self, body, bound)).element);
+  const stream: SessionCaller['stream'] = async (method, self, body, reader, how) => {
+    const live = await session.ensure(how.signal);
+    if (live.generation !== how.generation) throw orphaned(server, method);
+    await within(live, how, async (bound) => {
+      const exchange = request(method, self, body, bound);
+      const refused = await transport.stream(exchange, reader);
+      if (refused !== undefined) readResponse(refused.document, method, self, exchange.opId);
+    });
   };
   const call = async (
     method: string,
@@ -172,12 +203,19 @@ export function createCaller(options: CallerOptions): SessionCaller {
     log,
     session,
     call,
+    stream,
     content: (how) => session.content(how?.signal),
     retrieve,
     retrieveFrom,
     waitForTask: (task, how) => tasks.wait(task, how),
     httpsAgentFor: (hostPort, sha1) => transport.agentFor(hostPort, sha1),
   };
+}
+
+/** What belonged to an earlier session ended with it. */
+function orphaned(server: string, op: string): VimError {
+  const message = `the session at ${server} in which this was made has ended`;
+  return new VimError({ kind: 'protocol', code: 'VIM_NOT_AUTHENTICATED', op, message, retriable: true, sent: false });
 }
 
 const COOKIE = 'vmware_soap_session';

@@ -2,14 +2,18 @@ import type { Credentials, VimLog } from './call.ts';
 import { createCaller } from './caller.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { customFields } from './custom-fields.ts';
+import { currentTime, missingPrivileges, sessions } from './doctor.ts';
 import { VimError } from './errors.ts';
+import { disksOn, places } from './estate.ts';
 import { findByInstanceUuid, findByPath, findChild } from './find.ts';
-import { startImport } from './import.ts';
+import { checkImport, startImport } from './import.ts';
 import { children, datastore, hosts, vm } from './inventory.ts';
 import { proxyFromEnvironment } from './proxy.ts';
 import { createTags } from './tags.ts';
 import { checkFingerprint, type TlsTrust } from './tls.ts';
 import { createTransport } from './transport.ts';
+import type { UpdateFeed } from './updates/feed.ts';
+import { sessionFeed } from './updates/session-feed.ts';
 import type { VCenter } from './vcenter.ts';
 import { destroy, markAsTemplate, reconfigure, rename } from './vm.ts';
 
@@ -27,13 +31,18 @@ export interface ConnectOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
+/** A vCenter that can be watched as well; both in one session. */
+export interface VCenterConnection extends VCenter {
+  readonly updates: UpdateFeed;
+}
+
 const SILENT: VimLog = { info: () => undefined, warn: () => undefined };
 
 /**
  * A client of one vCenter. Nothing is sent before the first call; the first call logs in. Share one client per vCenter and user: each has a session of its own. Disposal ends what
  * still runs, logs out within 5 s and closes every connection.
  */
-export function connectVCenter(options: ConnectOptions): VCenter {
+export function connectVCenter(options: ConnectOptions): VCenterConnection {
   const baseUrl = sdkUrl(options.url);
   const trust = options.tls ?? {};
   const log = options.log ?? SILENT;
@@ -53,6 +62,12 @@ export function connectVCenter(options: ConnectOptions): VCenter {
   return {
     server: caller.server,
     instanceUuid: async (how) => (await caller.content(how)).about.instanceUuid,
+    about: async (how) => (await caller.content(how)).about,
+    currentTime: (how) => currentTime(caller, how),
+    sessions: (how) => sessions(caller, how),
+    missingPrivileges: (entity, ids, how) => missingPrivileges(caller, entity, ids, how),
+    places: (how) => places(caller, how),
+    disksOn: (place, how) => disksOn(caller, place, how),
     findByPath: (path, how) => findByPath(caller, path, how),
     findChild: (folder, name, how) => findChild(caller, folder, name, how),
     findByInstanceUuid: (uuid, how) => findByInstanceUuid(caller, uuid, how),
@@ -60,6 +75,7 @@ export function connectVCenter(options: ConnectOptions): VCenter {
     vm: (ref, how) => vm(caller, fields, ref, how),
     hosts: (computeResource, how) => hosts(caller, computeResource, how),
     datastore: (ref, how) => datastore(caller, ref, how),
+    checkImport: (request, how) => checkImport(caller, request, how),
     startImport: (request, how) => startImport(caller, request, how),
     reconfigure: (ref, change, how) => reconfigure(caller, ref, change, how),
     markAsTemplate: (ref, how) => markAsTemplate(caller, ref, how),
@@ -67,6 +83,7 @@ export function connectVCenter(options: ConnectOptions): VCenter {
     destroy: (ref, how) => destroy(caller, ref, how),
     setCustomValue: (ref, name, value, how) => fields.set(ref, name, value, how),
     tags,
+    updates: sessionFeed(caller),
     async [Symbol.asyncDispose]() {
       await Promise.allSettled([tags[Symbol.asyncDispose](), caller.session.close()]);
       transport.close();

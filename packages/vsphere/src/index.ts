@@ -1,6 +1,6 @@
 export type { Caller, Credentials, MethodOptions, ObjectContent, ServiceContent, VimLog } from './call.ts';
 export { type Clock, systemClock } from './clock.ts';
-export { type ConnectOptions, connectVCenter } from './connect.ts';
+export { type ConnectOptions, connectVCenter, type VCenterConnection } from './connect.ts';
 export {
   isVimError,
   outcomeUnknown,
@@ -10,10 +10,14 @@ export {
   type VimErrorKind,
 } from './errors.ts';
 export type { VimFault } from './faults.ts';
+export { checkManifest, type SentFile } from './manifest.ts';
 export { escapeName, unescapeName } from './names.ts';
 export { type OvfDescriptor, readOvf } from './ovf.ts';
 export type { TlsTrust } from './tls.ts';
+export type { PropertyWatch, UpdateFeed, WatchSpec } from './updates/feed.ts';
+export type { ScannedAnswer, UpdateSink } from './updates/scanner.ts';
 export type {
+  About,
   ActiveTask,
   CallOptions,
   DiskSummary,
@@ -21,8 +25,11 @@ export type {
   ImportLease,
   ImportRequest,
   LeaseFile,
+  MachineDisks,
   ManifestEntry,
   MoRef,
+  NamedPlace,
+  SessionCount,
   UploadSource,
   VCenter,
   VmChange,

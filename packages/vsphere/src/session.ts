@@ -94,6 +94,11 @@ export class Session {
     for (const listener of this.#listeners) listener(generation);
   }
 
+  /** Whether the session of this generation is the one that is used. */
+  holds(generation: number): boolean {
+    return this.#live?.generation === generation;
+  }
+
   /** Calls back when a session ended without `close`. Returns the way to stop that. */
   onInvalidated(listener: (generation: number) => void): () => void {
     this.#listeners.add(listener);

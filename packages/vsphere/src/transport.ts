@@ -30,9 +30,21 @@ export interface XmlAnswer {
   readonly setCookie: readonly string[];
 }
 
+/** Takes a body as it arrives; what it throws ends the exchange. */
+export interface BodyReader<T> {
+  feed(chunk: Uint8Array): void;
+  /** Says that the body is complete. */
+  end(): T;
+}
+
 /** The connections of one vCenter. */
 export interface Transport {
   exchange(exchange: Exchange): Promise<XmlAnswer>;
+  /**
+   * An exchange that may last for minutes, on a connection of its own. A body of status 200 goes to `reader` and nothing is resolved to; a fault is read as
+   * {@link Transport.exchange} reads it.
+   */
+  stream(exchange: Exchange, reader: BodyReader<void>): Promise<XmlAnswer | undefined>;
   /** See `Caller.httpsAgentFor`. */
   agentFor(hostPort: string, sslThumbprintSha1?: string): Agent;
   /** Cuts every connection. */
@@ -59,10 +71,24 @@ export function createTransport(options: TransportOptions): Transport {
   const control = trustedAgent(trust, { maxSockets: CONTROL_SOCKETS, ...(proxy === undefined ? {} : { proxy }) });
   // The agent's own limit does not count connections that are still in their handshake.
   const atOnce = gate(CONTROL_SOCKETS);
+  const polls = trustedAgent(trust, {
+    maxSockets: Number.POSITIVE_INFINITY,
+    ...(proxy === undefined ? {} : { proxy }),
+  });
   const agents = new Map<string, Agent>();
+  const tree = (): BodyReader<XmlElement> => xmlTreeBuilder(options.limits ?? TREE_LIMITS);
   return {
     exchange: (exchange) =>
-      atOnce(exchange.op, exchange.signal, () => run(exchange, baseUrl, control, options.limits ?? TREE_LIMITS)),
+      atOnce(exchange.op, exchange.signal, async () => {
+        const { body, ...rest } = await run(exchange, baseUrl, control, tree);
+        return { ...rest, document: body };
+      }),
+    stream: async (exchange, reader) => {
+      const { body, ...rest } = await run<XmlElement | undefined>(exchange, baseUrl, polls, (status) =>
+        status === 200 ? nothingFrom(reader) : tree(),
+      );
+      return body === undefined ? undefined : { ...rest, document: body };
+    },
     agentFor(hostPort, sha1 = '') {
       // A thumbprint for our own address adds nothing to the trust that the operator chose for it.
       const pin = hostPort === own ? '' : sha1;
@@ -80,8 +106,19 @@ export function createTransport(options: TransportOptions): Transport {
     },
     close() {
       control.destroy();
+      polls.destroy();
       for (const agent of agents.values()) agent.destroy();
       agents.clear();
+    },
+  };
+}
+
+function nothingFrom(reader: BodyReader<void>): BodyReader<undefined> {
+  return {
+    feed: (chunk) => reader.feed(chunk),
+    end() {
+      reader.end();
+      return undefined;
     },
   };
 }
@@ -97,7 +134,19 @@ function trustFor(own: boolean, trust: TlsTrust): TlsTrust {
   return trust.ca === undefined ? {} : { ca: trust.ca };
 }
 
-function run(exchange: Exchange, baseUrl: URL, agent: Agent, limits: XmlLimits): Promise<XmlAnswer> {
+/** What {@link run} resolves to. */
+interface Answer<T> {
+  readonly status: number;
+  readonly body: T;
+  readonly setCookie: readonly string[];
+}
+
+function run<T>(
+  exchange: Exchange,
+  baseUrl: URL,
+  agent: Agent,
+  readerFor: (status: number) => BodyReader<T>,
+): Promise<Answer<T>> {
   const { op, opId = '', signal } = exchange;
   const where = `at ${baseUrl.host}`;
   if (signal?.aborted === true) return Promise.reject(aborted(op, opId, signal));
@@ -124,7 +173,7 @@ function run(exchange: Exchange, baseUrl: URL, agent: Agent, limits: XmlLimits):
       signal?.removeEventListener('abort', onAbort);
       return true;
     };
-    const fail = (error: VimError): void => {
+    const fail = (error: unknown): void => {
       if (!settle()) return;
       request.destroy();
       reject(error);
@@ -152,26 +201,26 @@ function run(exchange: Exchange, baseUrl: URL, agent: Agent, limits: XmlLimits):
         fail(statusError(op, opId, where, status));
         return;
       }
-      const builder = xmlTreeBuilder(limits);
+      const reader = readerFor(status);
       const guarded = (step: () => void): void => {
         try {
           step();
         } catch (cause) {
-          if (!(cause instanceof XmlSyntaxError)) throw cause;
           // Not a truncation: the same bytes would come again.
-          fail(protocolError(op, opId, `the answer ${where} is not usable XML: ${cause.message}`, false, cause));
+          const message = `the answer ${where} is not usable XML: ${cause instanceof Error ? cause.message : ''}`;
+          fail(cause instanceof XmlSyntaxError ? protocolError(op, opId, message, false, cause) : cause);
         }
       };
       response.on('data', (chunk: Buffer) => {
-        if (!settled) guarded(() => builder.feed(chunk));
+        if (!settled) guarded(() => reader.feed(chunk));
       });
       response.on('error', truncated);
       response.on('end', () => {
         if (!response.complete) truncated();
         else if (!settled) {
           guarded(() => {
-            const document = builder.end();
-            if (settle()) resolve({ status, document, setCookie: response.headers['set-cookie'] ?? [] });
+            const body = reader.end();
+            if (settle()) resolve({ status, body, setCookie: response.headers['set-cookie'] ?? [] });
           });
         }
       });

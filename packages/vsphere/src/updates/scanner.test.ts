@@ -14,9 +14,9 @@ function scan(document: Uint8Array, cuts: readonly number[] = [], limits: ScanLi
   const scanner = new UpdateScanner(
     {
       object: (kind, type, value) => events.push(['object', kind, type, value]),
-      change: (path, op, value) =>
-        events.push(['change', path, op, value === undefined ? undefined : scanner.decode(value)]),
-      missing: (path, fault) => events.push(['missing', path, fault === undefined ? undefined : scanner.decode(fault)]),
+      change: (path, op, value, decode) =>
+        events.push(['change', path, op, value === undefined ? undefined : decode(value)]),
+      missing: (path, fault, decode) => events.push(['missing', path, fault === undefined ? undefined : decode(fault)]),
       objectEnd: () => events.push(['end']),
     },
     limits,

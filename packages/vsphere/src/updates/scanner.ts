@@ -3,17 +3,20 @@ import { attributeText, characterData, XmlSyntaxError } from '../xml-characters.
 import { parseXml } from '../xml-tree.ts';
 import { ANSWER, type Field, type Frame, ruleFor } from './update-frames.ts';
 
+/** Reads what a sink was given, by the strict tokenizer and with the namespaces of its document. Fails with `XmlSyntaxError`. */
+export type Decode = (bytes: Uint8Array) => XmlElement;
+
 /** Receives the changes of one answer, in order, object by object. What is thrown here ends the scan. */
 export interface UpdateSink {
   /** `kind` is enter, modify or leave. */
   object(kind: string, type: string, value: string): void;
   /**
    * One property. `value` is the whole `val` element as it was sent, valid only during the call, and absent where the property is unset; `op` is assign, add,
-   * remove or indirectRemove. {@link UpdateScanner.decode} reads it.
+   * remove or indirectRemove. `decode` reads it, during the call.
    */
-  change(path: string, op: string, value: Uint8Array | undefined): void;
+  change(path: string, op: string, value: Uint8Array | undefined, decode: Decode): void;
   /** A property that the server would not give. `fault` is its `LocalizedMethodFault`, valid only during the call. */
-  missing(path: string, fault: Uint8Array | undefined): void;
+  missing(path: string, fault: Uint8Array | undefined, decode: Decode): void;
   objectEnd(): void;
 }
 
@@ -48,8 +51,8 @@ const COLON = 0x3a;
 
 /**
  * Finds the objects and changes of a `WaitForUpdatesExResponse` in its bytes, without building the document: a page is megabytes, and nearly all of it is the same as
- * the last time. Well-formedness is checked where the structure depends on it; a value is passed on as bytes, and whoever wants to know what it says has
- * {@link UpdateScanner.decode} read it by the strict tokenizer. Every failure is an `XmlSyntaxError`.
+ * the last time. Well-formedness is checked where the structure depends on it; a value is passed on as bytes, and whoever wants to know what it says gets
+ * a way to have it read by the strict tokenizer. Every failure is an `XmlSyntaxError`.
  *
  * ```
  *  Envelope › Body › WaitForUpdatesExResponse › returnval › version
@@ -104,8 +107,7 @@ export class UpdateScanner {
     return { version: this.#version, truncated: this.#truncated };
   }
 
-  /** Reads what a sink was given, by the strict tokenizer and with the namespaces of this document. */
-  decode(value: Uint8Array): XmlElement {
+  readonly #decode: Decode = (value) => {
     const outer = this.#declarations.filter((declaration) => declaration !== '');
     const text = new TextDecoder('utf-8', { fatal: true });
     let inner: string;
@@ -120,7 +122,7 @@ export class UpdateScanner {
     const found = at?.children.find((node) => typeof node !== 'string');
     if (found === undefined) throw new XmlSyntaxError('a value is no element');
     return found;
-  }
+  };
 
   #append(chunk: Uint8Array): void {
     const keep = this.#depth > 0 && this.#field !== undefined ? this.#fieldFrom : this.#at;
@@ -256,10 +258,10 @@ export class UpdateScanner {
     if (this.#frames.length === 0) this.#closed = true;
     switch (frame?.name) {
       case 'changeSet':
-        if (!this.#said) this.#sink.change(this.#pathOf(), this.#op, undefined);
+        if (!this.#said) this.#sink.change(this.#pathOf(), this.#op, undefined, this.#decode);
         break;
       case 'missingSet':
-        if (!this.#said) this.#sink.missing(this.#pathOf(), undefined);
+        if (!this.#said) this.#sink.missing(this.#pathOf(), undefined, this.#decode);
         break;
       case 'objectSet':
         this.#announce();
@@ -309,11 +311,11 @@ export class UpdateScanner {
         return;
       case 'val':
         this.#say();
-        this.#sink.change(this.#pathOf(), this.#op, this.#window.subarray(this.#fieldFrom, after));
+        this.#sink.change(this.#pathOf(), this.#op, this.#window.subarray(this.#fieldFrom, after), this.#decode);
         return;
       case 'fault':
         this.#say();
-        this.#sink.missing(this.#pathOf(), this.#window.subarray(this.#fieldFrom, after));
+        this.#sink.missing(this.#pathOf(), this.#window.subarray(this.#fieldFrom, after), this.#decode);
         return;
     }
   }
@@ -333,7 +335,7 @@ export class UpdateScanner {
     const bytes = this.#window;
     for (let at = this.#textFrom; at < textEnd; at += 1) {
       const byte = bytes[at];
-      if (byte === LT) return textOf(this.decode(bytes.subarray(this.#fieldFrom, after)));
+      if (byte === LT) return textOf(this.#decode(bytes.subarray(this.#fieldFrom, after)));
       if (byte === 0x26 || byte === 0x0d || (byte !== undefined && byte < 0x20))
         return characterData(bytes.toString('utf8', this.#textFrom, textEnd));
     }

@@ -1,0 +1,41 @@
+import type { SessionCaller } from '../caller.ts';
+import { viewed } from '../estate.ts';
+import { refKey } from '../soap.ts';
+import type { MoRef } from '../vcenter.ts';
+import { textOf } from '../xml.ts';
+import type { UpdateFeed } from './feed.ts';
+import { openWatch } from './property-watch.ts';
+
+/** The changes of a vCenter, in the session of `caller`. */
+export function sessionFeed(caller: SessionCaller): UpdateFeed {
+  const existing: UpdateFeed['existing'] = async (refs, options) => {
+    const found: MoRef[] = [];
+    for (const type of new Set(refs.map((ref) => ref.type))) {
+      const wanted = refs.filter((ref) => ref.type === type);
+      // Every managed entity has a name.
+      found.push(...(await caller.retrieve(wanted, type, ['name'], options)).map(({ ref }) => ref));
+    }
+    return found;
+  };
+  return {
+    server: caller.server,
+    instanceUuid: async (options) => (await caller.content(options)).about.instanceUuid,
+    watch: (spec, options) => openWatch(caller, spec, options),
+    existing,
+    async property(ref, path, options) {
+      const [found] = await caller.retrieve([ref], ref.type, [path], options);
+      return found?.values.get(path);
+    },
+    async survey(containers, path, options) {
+      const values = new Map<string, string>();
+      for (const container of await existing(containers, options)) {
+        const what = { type: 'VirtualMachine', paths: [path] };
+        for (const { ref, values: read } of await viewed(caller, container, [what.type], what, options)) {
+          const value = read.get(path);
+          values.set(refKey(ref), value === undefined ? '' : textOf(value));
+        }
+      }
+      return values;
+    },
+  };
+}
