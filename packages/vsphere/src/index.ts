@@ -15,7 +15,7 @@ export { escapeName, unescapeName } from './names.ts';
 export { type OvfDescriptor, readOvf } from './ovf.ts';
 export type { TlsTrust } from './tls.ts';
 export type { PropertyWatch, UpdateFeed, WatchSpec } from './updates/feed.ts';
-export type { ScannedAnswer, UpdateSink } from './updates/scanner.ts';
+export { type Decode, type ScannedAnswer, UpdateScanner, type UpdateSink } from './updates/scanner.ts';
 export type {
   About,
   ActiveTask,
@@ -35,3 +35,4 @@ export type {
   VmChange,
   VmSummary,
 } from './vcenter.ts';
+export type { XmlElement } from './xml.ts';

@@ -1,0 +1,295 @@
+import type { MoRef, UpdateSink, XmlElement } from '@drydock/vsphere';
+import type { Hash64 } from './hash.ts';
+import { listHash } from './list-hash.ts';
+import { HashSlab } from './slab.ts';
+import { EXTRA_CONFIG, UNORDERED_PATHS } from './watched-paths.ts';
+
+/** Why a machine is to be looked at. */
+export type ChangeKind =
+  /** Seen for the first time, by a process or in a container that it had not watched: whoever knows the machine has looked at it already. */
+  | 'found'
+  /** Something changed, or it came (back) into a watched container. */
+  | 'changed'
+  /** It is in no watched container any more, for all the server says: moved away or destroyed. */
+  | 'left';
+
+/** A machine whose change has not been delivered yet. */
+export interface DirtyMachine {
+  readonly ref: MoRef;
+  readonly kind: ChangeKind;
+  /** Watched paths that changed since the last delivery; empty where it came or left. */
+  readonly paths: ReadonlySet<string>;
+  /** `<namespace>/<name>` as the machine itself carries it, whatever that is worth. */
+  readonly carries: string | undefined;
+}
+
+/** What a {@link Ledger} needs. */
+export interface LedgerOptions {
+  readonly paths: readonly string[];
+  readonly ignoredKeys: ReadonlySet<string>;
+  readonly hash: Hash64;
+  /** A property that the server does not give, or whose value cannot be read; called for each occurrence. */
+  readonly onUnreadable?: (ref: MoRef, path: string, fault: XmlElement | undefined) => void;
+  /** A machine became dirty: somebody should come and take it. */
+  readonly onDirty?: () => void;
+  /** Sees each change of a value, once decoded where that is cheap; for people who watch. */
+  readonly onChange?: (ref: MoRef, path: string, value: XmlElement | undefined) => void;
+}
+
+interface Machine {
+  readonly ref: MoRef;
+  readonly slot: number;
+  /** The last full pass in which it was seen. */
+  epoch: number;
+  present: boolean;
+  carries: string | undefined;
+}
+
+interface Dirty {
+  kind: ChangeKind;
+  readonly paths: Set<string>;
+}
+
+/**
+ * What is known of the machines of one vCenter: a hash for each watched property, and which machines changed since somebody was told. It outlives connections and sessions,
+ * so that what happened in between shows when they come back. A machine stays dirty until its change was delivered; what changes while it is being
+ * delivered makes it dirty again. Memory is that of the machines, whatever the number of changes.
+ */
+export class Ledger {
+  readonly #options: LedgerOptions;
+  readonly #index: ReadonlyMap<string, number>;
+  readonly #lists: ReadonlyMap<string, number>;
+  readonly #slab: HashSlab;
+  readonly #machines = new Map<string, Machine>();
+  readonly #dirty = new Map<string, Dirty>();
+  /** Machines that a change of what is watched brings in or takes out; not news. */
+  readonly #expectedIn = new Set<string>();
+  readonly #expectedOut = new Set<string>();
+  readonly #mentioned: Uint8Array;
+  #epoch = 0;
+  /** A full pass is running: whatever enters was there before. */
+  #passing = false;
+  #everPassed = false;
+
+  constructor(options: LedgerOptions) {
+    this.#options = options;
+    this.#index = new Map(options.paths.map((path, index) => [path, index]));
+    // Behind the hashes of the values come those of the lists whose order means nothing.
+    const lists = options.paths.filter((path) => UNORDERED_PATHS.has(path));
+    this.#lists = new Map(lists.map((path, nth) => [path, options.paths.length + nth]));
+    this.#slab = new HashSlab(options.paths.length + lists.length);
+    this.#mentioned = new Uint8Array(options.paths.length);
+  }
+
+  /** Machines that are in a watched container now. */
+  get size(): number {
+    let present = 0;
+    for (const machine of this.#machines.values()) if (machine.present) present += 1;
+    return present;
+  }
+
+  get dirty(): number {
+    return this.#dirty.size;
+  }
+
+  has(ref: MoRef): boolean {
+    return this.#machines.get(ref.value)?.present === true;
+  }
+
+  /** Present machines, for the comparison with what the server says apart from the watch. */
+  refs(): readonly MoRef[] {
+    return [...this.#machines.values()].filter(({ present }) => present).map(({ ref }) => ref);
+  }
+
+  /** A full pass begins: everything that is watched will enter. */
+  beginPass(): void {
+    this.#epoch += 1;
+    this.#passing = true;
+  }
+
+  /** The pass is complete: what was not seen in it left meanwhile. */
+  endPass(): void {
+    this.#passing = false;
+    this.#everPassed = true;
+    for (const machine of this.#machines.values()) {
+      if (machine.present && machine.epoch !== this.#epoch) this.#leave(machine);
+    }
+    this.#expectedOut.clear();
+  }
+
+  /** A container is about to be watched that has these machines. */
+  expectIn(refs: Iterable<string>): void {
+    for (const ref of refs) this.#expectedIn.add(ref);
+  }
+
+  /** A container is about to be dropped that has these machines. */
+  expectOut(refs: Iterable<string>): void {
+    for (const ref of refs) this.#expectedOut.add(ref);
+  }
+
+  /**
+   * The containers are dropped. Their machines count as away; the hashes stay, for when they are watched again. What was dirty stays so: such a machine may be
+   * in another container as well.
+   */
+  dropExpected(): void {
+    for (const value of this.#expectedOut) {
+      const machine = this.#machines.get(value);
+      if (machine !== undefined) machine.present = false;
+    }
+    this.#expectedOut.clear();
+  }
+
+  /** Takes up to `limit` dirty machines, the longest waiting first. What cannot be delivered is given back by {@link Ledger.putBack}. */
+  take(limit: number): readonly DirtyMachine[] {
+    const taken: DirtyMachine[] = [];
+    for (const [value, { kind, paths }] of this.#dirty) {
+      if (taken.length >= limit) break;
+      this.#dirty.delete(value);
+      const machine = this.#machines.get(value);
+      if (machine === undefined) continue;
+      taken.push({ ref: machine.ref, kind, paths, carries: machine.carries });
+    }
+    return taken;
+  }
+
+  /** It could not be delivered: it is dirty as before, besides whatever happened since. */
+  putBack({ ref, kind, paths }: DirtyMachine): void {
+    const since = this.#dirty.get(ref.value);
+    // What happened since is the newer word.
+    this.#soil(ref.value, since === undefined || since.kind === 'found' ? kind : since.kind, paths);
+  }
+
+  /** The machine is gone for good: a later one of this name is another. */
+  forget(ref: MoRef): void {
+    const machine = this.#machines.get(ref.value);
+    if (machine === undefined || machine.present) return;
+    this.#slab.free(machine.slot);
+    this.#machines.delete(ref.value);
+    this.#dirty.delete(ref.value);
+  }
+
+  /** Takes the changes of one answer. */
+  sink(): UpdateSink {
+    let machine: Machine | undefined;
+    let fresh = false;
+    let entering = false;
+    return {
+      object: (kind, type, value) => {
+        machine = undefined;
+        fresh = false;
+        entering = kind === 'enter';
+        if (type !== 'VirtualMachine') return;
+        const known = this.#machines.get(value);
+        if (kind === 'leave') {
+          if (known?.present === true) this.#leave(known);
+          return;
+        }
+        fresh = known === undefined;
+        machine = known ?? this.#add({ type, value });
+        this.#enter(machine, fresh);
+        if (entering) this.#mentioned.fill(0);
+      },
+      change: (path, _op, value, decode) => {
+        if (machine === undefined) return;
+        const index = this.#index.get(path);
+        if (index === undefined) {
+          // Part of a watched property, sent by itself: what it does to the whole is not known, except that it is a change.
+          if (!fresh) this.#soil(machine.ref.value, 'changed', [path]);
+          return;
+        }
+        if (entering) this.#mentioned[index] = 1;
+        this.#compare(machine, index, path, value, decode, fresh);
+      },
+      missing: (path, fault, decode) => {
+        const index = this.#index.get(path);
+        if (index !== undefined && entering) this.#mentioned[index] = 1;
+        if (machine !== undefined) this.#unreadable(machine.ref, path, fault, decode);
+      },
+      objectEnd: () => {
+        if (machine === undefined || !entering || fresh) return;
+        // A machine enters with all that it has: what is not said is unset.
+        for (const [path, index] of this.#index) {
+          if (this.#mentioned[index] === 0) this.#compare(machine, index, path, undefined, undefined, false);
+        }
+      },
+    };
+  }
+
+  #add(ref: MoRef): Machine {
+    const machine: Machine = { ref, slot: this.#slab.take(), epoch: this.#epoch, present: false, carries: undefined };
+    this.#machines.set(ref.value, machine);
+    return machine;
+  }
+
+  #enter(machine: Machine, fresh: boolean): void {
+    const { value } = machine.ref;
+    machine.epoch = this.#epoch;
+    if (machine.present) return;
+    machine.present = true;
+    const expected = this.#expectedIn.delete(value);
+    if (fresh) this.#soil(value, expected || (this.#passing && !this.#everPassed) ? 'found' : 'changed', []);
+    // It was away. Only if we had looked away ourselves is its return no news; then its properties tell.
+    else if (!expected) this.#soil(value, 'changed', []);
+  }
+
+  #leave(machine: Machine): void {
+    machine.present = false;
+    if (!this.#expectedOut.delete(machine.ref.value)) this.#soil(machine.ref.value, 'left', []);
+  }
+
+  #compare(
+    machine: Machine,
+    index: number,
+    path: string,
+    value: Uint8Array | undefined,
+    decode: ((bytes: Uint8Array) => XmlElement) | undefined,
+    fresh: boolean,
+  ): void {
+    const { hash, ignoredKeys, onChange } = this.#options;
+    if (!this.#slab.replace(machine.slot, index, value === undefined ? 0n : hash(value))) return;
+    const listAt = this.#lists.get(path);
+    if (listAt !== undefined) {
+      let list = { hash: 0n, carries: undefined as string | undefined };
+      try {
+        if (value !== undefined) list = listHash(value, decode, hash, path === EXTRA_CONFIG ? ignoredKeys : undefined);
+      } catch {
+        this.#unreadable(machine.ref, path, undefined, undefined);
+      }
+      if (path === EXTRA_CONFIG && machine.carries !== list.carries) {
+        machine.carries = list.carries;
+        // Whose machine it is may be known only now; an ignored key, but not for this.
+        if (!fresh) this.#soil(machine.ref.value, 'changed', []);
+      }
+      if (!this.#slab.replace(machine.slot, listAt, list.hash)) return;
+    }
+    if (fresh) return;
+    this.#soil(machine.ref.value, 'changed', [path]);
+    onChange?.(machine.ref, path, value === undefined || decode === undefined ? undefined : decode(value));
+  }
+
+  #unreadable(
+    ref: MoRef,
+    path: string,
+    fault: Uint8Array | undefined,
+    decode: ((bytes: Uint8Array) => XmlElement) | undefined,
+  ): void {
+    let read: XmlElement | undefined;
+    try {
+      read = fault === undefined ? undefined : decode?.(fault);
+    } catch {
+      // Then nothing more is known than that it is missing.
+    }
+    this.#options.onUnreadable?.(ref, path, read);
+  }
+
+  #soil(value: string, kind: ChangeKind, paths: Iterable<string>): void {
+    const dirty = this.#dirty.get(value);
+    if (dirty === undefined) this.#dirty.set(value, { kind, paths: new Set(paths) });
+    else {
+      // The last word counts, except that being found says less than anything else.
+      if (kind !== 'found') dirty.kind = kind;
+      for (const path of paths) dirty.paths.add(path);
+    }
+    this.#options.onDirty?.();
+  }
+}
