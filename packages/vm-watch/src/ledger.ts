@@ -88,12 +88,13 @@ export class Ledger {
     return present;
   }
 
-  get dirty(): number {
-    return this.#dirty.size;
+  /** Whether a full pass was ever completed. */
+  get passed(): boolean {
+    return this.#everPassed;
   }
 
-  has(ref: MoRef): boolean {
-    return this.#machines.get(ref.value)?.present === true;
+  get dirty(): number {
+    return this.#dirty.size;
   }
 
   /** Present machines, for the comparison with what the server says apart from the watch. */
@@ -128,8 +129,7 @@ export class Ledger {
   }
 
   /**
-   * The containers are dropped. Their machines count as away; the hashes stay, for when they are watched again. What was dirty stays so: such a machine may be
-   * in another container as well.
+   * The containers are dropped, and their machines count as away. What was dirty stays so: such a machine may be in another container as well.
    */
   dropExpected(): void {
     for (const value of this.#expectedOut) {
@@ -216,7 +216,14 @@ export class Ledger {
   }
 
   #add(ref: MoRef): Machine {
-    const machine: Machine = { ref, slot: this.#slab.take(), epoch: this.#epoch, present: false, carries: undefined };
+    const machine: Machine = {
+      ref,
+      slot: this.#slab.take(),
+      epoch: this.#epoch,
+      present: false,
+      left: false,
+      carries: undefined,
+    };
     this.#machines.set(ref.value, machine);
     return machine;
   }
@@ -227,9 +234,9 @@ export class Ledger {
     if (machine.present) return;
     machine.present = true;
     const expected = this.#expectedIn.delete(value);
-    if (fresh) this.#soil(value, expected || (this.#passing && !this.#everPassed) ? 'found' : 'changed', []);
-    // It was away. Only if we had looked away ourselves is its return no news; then its properties tell.
-    else if (!expected) this.#soil(value, 'changed', []);
+    const found = fresh && (expected || (this.#passing && !this.#everPassed));
+    // It was away, or we had looked away: it may have been anything in between, and be again what it was.
+    this.#soil(value, found ? 'found' : 'changed', []);
   }
 
   #leave(machine: Machine): void {

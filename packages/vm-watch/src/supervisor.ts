@@ -1,0 +1,409 @@
+import type { Clock, MoRef, PropertyWatch, UpdateFeed } from '@drydock/vsphere';
+import { isVimError } from '@drydock/vsphere';
+import type { Ledger } from './ledger.ts';
+import { delayBefore, remedyFor, type WatchState, type WatchStateName } from './state.ts';
+
+/** Where a supervisor says what it does. A pino logger fits. */
+export interface WatchLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+/** What a {@link Supervisor} needs. */
+export interface SupervisorOptions {
+  readonly feed: UpdateFeed;
+  readonly ledger: Ledger;
+  readonly paths: readonly string[];
+  readonly clock: Clock;
+  readonly log: WatchLog;
+  /** In [0, 1); for the jitter of repetitions. */
+  readonly random?: () => number;
+  /** How long the server may hold a wait; at most half the idle limit of its sessions. Default 300. */
+  readonly maxWaitSeconds?: number;
+  /** How often the machines that the server has are compared with those that are known. Default 15 minutes; 0 never. */
+  readonly selfCheckMs?: number;
+  readonly onState?: (state: WatchState) => void;
+}
+
+interface Container {
+  readonly ref: MoRef;
+  /** Who wants it. */
+  readonly ids: Set<string>;
+  /** It is in the list of the open watch. */
+  applied: boolean;
+  everApplied: boolean;
+}
+
+/** How long `add` waits before it says `pending`. */
+const PATIENCE_MS = 5_000;
+/** Containers that the server did not take are tried again this often. */
+const RETRY_MS = 30_000;
+const SELF_CHECK_MS = 15 * 60_000;
+/** The same bytes would be as unreadable the next time. */
+const MAX_UNREADABLE = 3;
+
+/**
+ * Keeps a watch on the machines of one vCenter, whatever happens to connections, sessions and the server. What is to be watched is kept here and outlives every watch; what
+ * was seen is kept in the ledger. `run` returns when its signal ends, and never throws for anything that a server does.
+ */
+export class Supervisor {
+  readonly #options: SupervisorOptions;
+  readonly #containers = new Map<string, Container>();
+  /** Dropped while no watch was open: their machines will be missed in the next pass, which is no news. */
+  readonly #dropped: MoRef[] = [];
+  #state: WatchState;
+  #watch: PropertyWatch | undefined;
+  /** The end of the last change of an open watch: changes go one after another. */
+  #changes: Promise<void> = Promise.resolve();
+  #wake = new AbortController();
+  /** Ends the wait that is under way, for a full pass. */
+  #resync: AbortController | undefined;
+  /** Settles when a watch was opened, or none will be any more. */
+  #opened = Promise.withResolvers<void>();
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+    this.#state = { name: 'idle', since: options.clock.now() };
+  }
+
+  get state(): WatchState {
+    return this.#state;
+  }
+
+  /** Containers that somebody wants, and whether they are watched at this moment. */
+  get containers(): readonly { readonly ref: MoRef; readonly ids: readonly string[]; readonly watched: boolean }[] {
+    return [...this.#containers.values()].map(({ ref, ids, applied }) => ({ ref, ids: [...ids], watched: applied }));
+  }
+
+  /**
+   * Wants a container on behalf of `id`. Resolves to `applied` when it is watched, to `pending` where that takes longer than 5 s (no connection, or the container does
+   * not exist): it is wanted all the same, and watched as soon as that is possible. Never fails.
+   */
+  async add(ref: MoRef, id: string): Promise<'applied' | 'pending'> {
+    const key = keyOf(ref);
+    let container = this.#containers.get(key);
+    if (container === undefined) {
+      container = { ref, ids: new Set(), applied: false, everApplied: false };
+      this.#containers.set(key, container);
+      this.#wakeUp();
+    }
+    container.ids.add(id);
+    if (container.applied) return 'applied';
+    const late = new AbortController();
+    let patient = true;
+    const deadline = this.#options.clock
+      .sleep(PATIENCE_MS, { background: true, signal: late.signal })
+      .catch(() => undefined)
+      .then(() => {
+        patient = false;
+      });
+    while (!isApplied(container) && patient && this.#state.name !== 'stopped') {
+      const step = this.#watch === undefined ? this.#opened.promise : this.#apply(container);
+      await Promise.race([step, deadline]);
+      // Refused by the server: the upkeep tries it again.
+      if (this.#watch !== undefined) break;
+    }
+    late.abort();
+    return isApplied(container) ? 'applied' : 'pending';
+  }
+
+  /** `id` no longer wants the container; it is watched as long as somebody does. Unknown ids and containers are none of an error. */
+  async remove(ref: MoRef, id: string): Promise<void> {
+    const container = this.#containers.get(keyOf(ref));
+    if (container === undefined || !container.ids.delete(id) || container.ids.size > 0) return;
+    this.#containers.delete(keyOf(ref));
+    if (this.#watch === undefined) {
+      if (container.everApplied) this.#dropped.push(ref);
+      return;
+    }
+    await this.#change(async (watch) => {
+      const { feed, ledger } = this.#options;
+      try {
+        ledger.expectOut((await feed.survey([ref], 'name')).keys());
+        await watch.remove(ref);
+        ledger.dropExpected();
+      } catch (error) {
+        // The wait will meet the same trouble, and the next watch has only what is wanted then.
+        this.#dropped.push(ref);
+        this.#note(error, ref, 'A container is still watched although nobody wants it.');
+      }
+    });
+  }
+
+  /** Another credential is at hand: a back-off ends now. */
+  credentialsChanged(): void {
+    this.#wakeUp();
+  }
+
+  /** Looks at everything again. */
+  resync(): void {
+    this.#resync?.abort();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const upkeep = this.#upkeep(signal);
+    let failures = 0;
+    const succeeded = (): void => {
+      failures = 0;
+    };
+    while (!signal.aborted) {
+      if (this.#containers.size === 0) {
+        this.#enter('idle');
+        await this.#sleep(undefined, signal);
+        continue;
+      }
+      try {
+        await this.#watchOnce(signal, succeeded);
+      } catch (error) {
+        if (signal.aborted) break;
+        failures += 1;
+        const remedy = remedyFor(error);
+        const { server } = this.#options.feed;
+        this.#options.log.warn(
+          { server, err: error, remedy, failures },
+          'The watch on this vCenter ended; it is opened again.',
+        );
+        this.#enter('rebuilding', error);
+        // A session that ended is replaced at once, the first time.
+        if (remedy !== 'rebuild' || failures > 1)
+          await this.#backOff(delayBefore(remedy, failures, this.#random), error, signal);
+      }
+    }
+    await upkeep;
+    this.#enter('stopped');
+    this.#tellAdders();
+  }
+
+  readonly #random = (): number => (this.#options.random ?? Math.random)();
+
+  /** Opens a watch and reads from it until it breaks. */
+  async #watchOnce(signal: AbortSignal, onLive: () => void): Promise<void> {
+    const { feed, ledger, paths, maxWaitSeconds } = this.#options;
+    this.#enter('connecting');
+    const wanted = [...this.#containers.values()];
+    const found = new Set(
+      (
+        await feed.existing(
+          wanted.map(({ ref }) => ref),
+          { signal },
+        )
+      ).map(keyOf),
+    );
+    const there = wanted.filter(({ ref }) => found.has(keyOf(ref)));
+    for (const container of there) {
+      if (!container.everApplied && ledger.passed)
+        ledger.expectIn((await feed.survey([container.ref], 'name', { signal })).keys());
+    }
+    const spec = { paths, containers: there.map(({ ref }) => ref) };
+    await using watch = await feed.watch(spec, { signal, ...(maxWaitSeconds === undefined ? {} : { maxWaitSeconds }) });
+    this.#watch = watch;
+    for (const container of there) {
+      container.applied = true;
+      container.everApplied = true;
+    }
+    this.#tellAdders();
+    try {
+      // Wanted or dropped while it was opened.
+      for (const container of this.#containers.values()) if (!wanted.includes(container)) void this.#apply(container);
+      for (const { ref } of there) {
+        if (!this.#containers.has(keyOf(ref))) await this.#change((open) => open.remove(ref).catch(() => undefined));
+      }
+      await this.#read(watch, signal, onLive);
+    } finally {
+      this.#watch = undefined;
+      for (const container of this.#containers.values()) container.applied = false;
+    }
+  }
+
+  async #read(watch: PropertyWatch, signal: AbortSignal, onLive: () => void): Promise<void> {
+    const { ledger, clock } = this.#options;
+    const sink = ledger.sink();
+    let version = '';
+    let truncated = false;
+    let passing = false;
+    let hiccups = 0;
+    let unreadable = 0;
+    const restart = (): void => {
+      version = '';
+      truncated = false;
+      passing = true;
+      ledger.beginPass();
+    };
+    restart();
+    this.#enter('syncing');
+    for (;;) {
+      const resync = new AbortController();
+      this.#resync = resync;
+      try {
+        const answer = await watch.next(version, sink, { signal: AbortSignal.any([signal, resync.signal]) });
+        hiccups = 0;
+        unreadable = 0;
+        version = answer.version ?? version;
+        truncated = answer.version !== undefined && answer.truncated;
+        if (passing && !truncated) {
+          passing = false;
+          await this.#endPass(signal);
+          onLive();
+        }
+        this.#enter(passing ? 'syncing' : 'live');
+      } catch (error) {
+        if (signal.aborted) throw error;
+        if (resync.signal.aborted) {
+          restart();
+          this.#enter('syncing');
+          continue;
+        }
+        if (isVimError(error) && error.kind === 'protocol' && !error.retriable) unreadable += 1;
+        if (remedyFor(error) !== 'resume' || unreadable >= MAX_UNREADABLE) throw error;
+        hiccups += 1;
+        this.#enter('resuming', error);
+        await clock.sleep(delayBefore('resume', hiccups, this.#random), { signal });
+        // A version in the middle of a page sequence cannot be asked for again.
+        if (truncated || (passing && version === '')) restart();
+      } finally {
+        this.#resync = undefined;
+      }
+    }
+  }
+
+  async #endPass(signal: AbortSignal): Promise<void> {
+    const { feed, ledger } = this.#options;
+    const dropped = this.#dropped.splice(0);
+    if (dropped.length > 0) {
+      try {
+        ledger.expectOut((await feed.survey(dropped, 'name', { signal })).keys());
+      } catch (error) {
+        signal.throwIfAborted();
+        // Then their machines are told as gone: a look too many.
+        this.#note(error, undefined, 'The machines of dropped containers could not be listed.');
+      }
+    }
+    ledger.endPass();
+  }
+
+  /** Puts a container into the open watch. */
+  #apply(container: Container): Promise<void> {
+    return this.#change(async (watch) => {
+      const { feed, ledger } = this.#options;
+      if (container.applied || this.#containers.get(keyOf(container.ref)) !== container) return;
+      try {
+        // What it has at this moment is found; what comes into it later is news.
+        ledger.expectIn((await feed.survey([container.ref], 'name')).keys());
+        await watch.add(container.ref);
+        if (this.#watch !== watch) return;
+        container.applied = true;
+        container.everApplied = true;
+      } catch (error) {
+        this.#note(error, container.ref, 'A container cannot be watched now; it is tried again.');
+      }
+    });
+  }
+
+  #change(change: (watch: PropertyWatch) => Promise<void>): Promise<void> {
+    const done = this.#changes.then(async () => {
+      if (this.#watch !== undefined) await change(this.#watch);
+    });
+    this.#changes = done.catch(() => undefined);
+    return done;
+  }
+
+  /** Retries what is pending, and compares now and then. Ends with the signal. */
+  async #upkeep(signal: AbortSignal): Promise<void> {
+    const { clock, selfCheckMs = SELF_CHECK_MS } = this.#options;
+    let checked = clock.now();
+    let suspect = '';
+    try {
+      for (;;) {
+        await clock.sleep(RETRY_MS, { background: true, signal });
+        if (this.#watch === undefined) continue;
+        for (const container of this.#containers.values()) if (!container.applied) await this.#apply(container);
+        if (selfCheckMs === 0 || this.#state.name !== 'live') continue;
+        if (suspect === '' && clock.now() - checked < selfCheckMs) continue;
+        const difference = await this.#compare(signal);
+        checked = clock.now();
+        // Twice the same is no change on its way.
+        if (difference !== '' && difference === suspect) {
+          this.#options.log.warn(
+            { server: this.#options.feed.server, difference },
+            'The watch and the inventory differ; everything is read again.',
+          );
+          suspect = '';
+          this.resync();
+        } else suspect = difference;
+      }
+    } catch (error) {
+      if (!signal.aborted) this.#note(error, undefined, 'The upkeep of the watch ended.');
+    }
+  }
+
+  /** What the server has and the ledger has not, and the other way round; '' where they agree or nobody can tell. */
+  async #compare(signal: AbortSignal): Promise<string> {
+    const { feed, ledger } = this.#options;
+    const watched = [...this.#containers.values()].filter(({ applied }) => applied).map(({ ref }) => ref);
+    try {
+      const survey = await feed.survey(watched, 'name', { signal });
+      const known = new Set(ledger.refs().map(({ value }) => value));
+      const unknown = [...survey.keys()].filter((value) => !known.has(value));
+      const gone = [...known].filter((value) => !survey.has(value));
+      return unknown.length + gone.length === 0 ? '' : `+${unknown.toSorted().join()} -${gone.toSorted().join()}`;
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#note(error, undefined, 'The watch could not be compared with the inventory.');
+      return '';
+    }
+  }
+
+  async #backOff(ms: number, error: unknown, signal: AbortSignal): Promise<void> {
+    this.#enter('backoff', error, this.#options.clock.now() + ms);
+    await this.#sleep(ms, signal);
+  }
+
+  /** Until the time is over (never, for undefined), somebody wakes us, or the signal ends. */
+  async #sleep(ms: number | undefined, signal: AbortSignal): Promise<void> {
+    this.#wake = new AbortController();
+    const end = AbortSignal.any([signal, this.#wake.signal]);
+    if (ms !== undefined) {
+      await this.#options.clock.sleep(ms, { signal: end }).catch(() => undefined);
+      return;
+    }
+    if (end.aborted) return;
+    await new Promise<void>((resolve) => end.addEventListener('abort', () => resolve(), { once: true }));
+  }
+
+  #wakeUp(): void {
+    this.#wake.abort();
+  }
+
+  #tellAdders(): void {
+    this.#opened.resolve();
+    this.#opened = Promise.withResolvers<void>();
+  }
+
+  #enter(name: WatchStateName, error?: unknown, until?: number): void {
+    const reason = error === undefined ? undefined : error instanceof Error ? error.message : String(error);
+    if (this.#state.name === name && this.#state.reason === reason) return;
+    this.#state = {
+      name,
+      since: this.#options.clock.now(),
+      ...(reason === undefined ? {} : { reason }),
+      ...(until === undefined ? {} : { until }),
+    };
+    this.#options.onState?.(this.#state);
+  }
+
+  #note(error: unknown, container: MoRef | undefined, message: string): void {
+    const { log, feed } = this.#options;
+    log.warn(
+      { server: feed.server, err: error, ...(container === undefined ? {} : { container: keyOf(container) }) },
+      message,
+    );
+  }
+}
+
+function isApplied(container: Container): boolean {
+  return container.applied;
+}
+
+function keyOf(ref: MoRef): string {
+  return `${ref.type}:${ref.value}`;
+}

@@ -1,0 +1,86 @@
+import type { Clock, MoRef, UpdateFeed, XmlElement } from '@drydock/vsphere';
+import { Courier, type CourierOptions } from './courier.ts';
+import { xxHash64 } from './hash.ts';
+import { IGNORED_KEYS } from './ignored-keys.ts';
+import { Ledger } from './ledger.ts';
+import type { WatchState } from './state.ts';
+import { Supervisor, type WatchLog } from './supervisor.ts';
+import { WATCHED_PATHS } from './watched-paths.ts';
+
+/** What a {@link Watcher} needs. */
+export interface WatcherOptions extends Pick<CourierOptions, 'lookup' | 'deliver' | 'onResolved' | 'recheckMs'> {
+  readonly feed: UpdateFeed;
+  readonly clock: Clock;
+  readonly log: WatchLog;
+  readonly random?: () => number;
+  /** Default {@link WATCHED_PATHS}. */
+  readonly paths?: readonly string[];
+  /** Default {@link IGNORED_KEYS}. */
+  readonly ignoredKeys?: ReadonlySet<string>;
+  readonly maxWaitSeconds?: number;
+  readonly selfCheckMs?: number;
+  readonly onState?: (state: WatchState) => void;
+  readonly onChange?: (ref: MoRef, path: string, value: XmlElement | undefined) => void;
+}
+
+/** The watch on one vCenter: what was seen, what keeps seeing, and what carries it on. */
+export interface Watcher {
+  readonly ledger: Ledger;
+  readonly supervisor: Supervisor;
+  readonly courier: Courier;
+  /** Runs until the signal ends; nothing that a server does makes it throw. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Puts a watch together. Nothing happens before `run`. */
+export async function createWatcher(options: WatcherOptions): Promise<Watcher> {
+  const { feed, clock, log, paths = WATCHED_PATHS } = options;
+  const warned = new Set<string>();
+  const ledger = new Ledger({
+    paths,
+    ignoredKeys: options.ignoredKeys ?? IGNORED_KEYS,
+    hash: await xxHash64(),
+    onDirty: () => courier.wake(),
+    onUnreadable: (ref, path, fault) => {
+      const why = fault?.children.find((node) => typeof node !== 'string')?.type?.local ?? 'unreadable';
+      if (warned.has(`${path} ${why}`)) return;
+      warned.add(`${path} ${why}`);
+      log.warn(
+        { server: feed.server, vm: ref.value, path, why },
+        'A property is not given by this vCenter: its changes are not seen. Check the privileges of the user on this machine.',
+      );
+    },
+    ...(options.onChange === undefined ? {} : { onChange: options.onChange }),
+  });
+  const random = options.random === undefined ? {} : { random: options.random };
+  const courier = new Courier({
+    ledger,
+    lookup: options.lookup,
+    deliver: options.deliver,
+    exists: async (ref) => (await feed.existing([ref])).length > 0,
+    clock,
+    log,
+    ...random,
+    ...(options.onResolved === undefined ? {} : { onResolved: options.onResolved }),
+    ...(options.recheckMs === undefined ? {} : { recheckMs: options.recheckMs }),
+  });
+  const supervisor = new Supervisor({
+    feed,
+    ledger,
+    paths,
+    clock,
+    log,
+    ...random,
+    ...(options.maxWaitSeconds === undefined ? {} : { maxWaitSeconds: options.maxWaitSeconds }),
+    ...(options.selfCheckMs === undefined ? {} : { selfCheckMs: options.selfCheckMs }),
+    ...(options.onState === undefined ? {} : { onState: options.onState }),
+  });
+  return {
+    ledger,
+    supervisor,
+    courier,
+    run: async (signal) => {
+      await Promise.all([supervisor.run(signal), courier.run(signal)]);
+    },
+  };
+}
