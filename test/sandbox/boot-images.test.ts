@@ -6,13 +6,14 @@ import {
   BootImage,
   ClusterVersion,
   ConfigMap,
+  Deployment,
   Infrastructure,
   MachineConfiguration,
   MachineSet,
   Namespace,
   Secret,
 } from '@drydock/api';
-import { bootImagesRole } from '@drydock/boot-images';
+import { type BootImageMetrics, bootImageMetrics, bootImagesRole, upstreamController } from '@drydock/boot-images';
 import {
   computed,
   fakeStore,
@@ -20,9 +21,20 @@ import {
   machineSet,
   newRelease,
   oldRelease,
+  published,
   stream,
 } from '@drydock/boot-images/testing';
-import { createClient, isInvalid, type KubeClient, loadKubeconfig, run, statusWriter } from '@drydock/kube';
+import {
+  createClient,
+  isInvalid,
+  isNotFound,
+  type KubeClient,
+  kubeMetrics,
+  loadKubeconfig,
+  type Operator,
+  run,
+  statusWriter,
+} from '@drydock/kube';
 import { type Sandbox, startSandbox } from '@drydock/sandbox';
 import { pino } from 'pino';
 
@@ -56,6 +68,7 @@ const refused: readonly (readonly [string, readonly object[]])[] = [
   ],
   ['two managers for one resource', [manager('All'), manager('None')]],
   ['another apiGroup', [manager('All', { apiGroup: 'cluster.x-k8s.io' })]],
+  ['six managers', ['a', 'b', 'c', 'd', 'e', 'f'].map((resource) => manager('All', { resource }))],
   [
     'Partial for control plane sets',
     [
@@ -100,11 +113,16 @@ test('BI-V188 the message for control plane sets says what is permitted, and a v
     ]),
     /Only All or None selection mode is permitted for ControlPlaneMachineSets/,
   );
+  await assert.rejects(
+    create(['a', 'b', 'c', 'd', 'e', 'f'].map((resource) => manager('All', { resource }))),
+    /machineManagers: Too many: 6: must have at most 5 items/,
+  );
   await create([manager('All')]);
   await client.delete(MachineConfiguration, { name: 'cluster' });
 });
 
-test('BI-V173 the role on a real API server: opt-in reflected, set switched, BootImage current, conditions clear', async () => {
+/** One set on the old release, and everything that a pass reads; no MachineConfiguration. */
+async function createCluster(): Promise<void> {
   for (const name of ['openshift-machine-api', 'openshift-machine-config-operator']) {
     await client.create(Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
   }
@@ -167,30 +185,121 @@ test('BI-V173 the role on a real API server: opt-in reflected, set switched, Boo
     kind: 'MachineSet',
     ...machineSet('wk-a'),
   });
+}
 
-  const log = pino({ level: 'silent' });
-  const stop = new AbortController();
-  const leader = { identity: 'me', holderIsLive: () => true };
-  const store = fakeStore({ [computed]: { version: oldRelease } });
-  const role = bootImagesRole({ client, store, leader, log, architecture: 'x86_64' });
-  await using operator = await run({ client, ...role, log, signal: stop.signal });
-  const image = { namespace: 'openshift-machine-api', name: 'ms-wk-a' };
-  const deadline = Date.now() + 20_000;
-  let seen: BootImage | undefined;
-  while (seen?.status?.phase !== 'Current' && Date.now() < deadline) {
-    seen = await client.get(BootImage, image).catch(() => undefined);
-    await sleep(50);
+const setKey = { namespace: 'openshift-machine-api', name: 'wk-a' };
+
+const store = fakeStore({ [computed]: { version: oldRelease } });
+
+/** The role on the real API server, with the templates of a folder in memory. */
+async function startRole(warnings: string[] = []): Promise<Operator & { readonly scrape: () => Promise<string> }> {
+  const metrics = kubeMetrics();
+  const counted: BootImageMetrics = bootImageMetrics(metrics.registry);
+  const log = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(line) });
+  const role = bootImagesRole({
+    client,
+    store,
+    leader: { identity: 'me', holderIsLive: () => true },
+    log,
+    architecture: 'x86_64',
+    metrics: counted,
+  });
+  const signal = new AbortController().signal;
+  const operator = await run({ client, ...role, log, signal, metrics, http: { port: 0, host: '127.0.0.1' } });
+  return {
+    ...operator,
+    scrape: async () => (await fetch(`http://127.0.0.1:${operator.port}/metrics`)).text(),
+  };
+}
+
+async function eventually<T>(
+  what: string,
+  look: () => Promise<T | undefined>,
+  seen: () => unknown = () => undefined,
+): Promise<T> {
+  const deadline = performance.now() + 20_000;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    if (performance.now() > deadline) assert.fail(`${what} did not happen within 20 s: ${String(seen())}`);
+    await sleep(25);
   }
-  assert.equal(seen?.status?.phase, 'Current', JSON.stringify(seen?.status));
-  assert.deepEqual([seen.status.current, seen.status.revertTo], [newRelease, oldRelease]);
-  const set = await client.get(MachineSet, { namespace: 'openshift-machine-api', name: 'wk-a' });
-  assert.equal(set.spec?.template?.spec?.providerSpec?.value?.['template'], `${computed}-${newRelease}-0123abcd`);
+}
+
+/** Waits until the BootImage of the set is in a phase. */
+function inPhase(phase: string): Promise<NonNullable<BootImage['status']>> {
+  return eventually(`phase ${phase}`, async () => {
+    const image = await client.get(BootImage, { ...setKey, name: 'ms-wk-a' }).catch(() => undefined);
+    return image?.status?.phase === phase ? image.status : undefined;
+  });
+}
+
+const template = async (): Promise<unknown> =>
+  (await client.get(MachineSet, setKey)).spec?.template?.spec?.providerSpec?.value?.['template'];
+
+test('beside an upstream machine-config-controller nothing but BootImages is written; they say who acts, and what there is to do', async () => {
+  await createCluster();
+  const pod = { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+  await client.create(Deployment, {
+    metadata: upstreamController,
+    spec: { replicas: 0, selector: { matchLabels: { a: 'b' } }, template: pod },
+  } as Deployment);
+  const before = await client.get(MachineSet, setKey);
+  const warnings: string[] = [];
+  await using operator = await startRole(warnings);
+  const status = await inPhase('Blocked');
+  const named = /machine-config-operator\/machine-config-controller manages boot images/;
+  assert.match(status.message ?? '', named);
+  assert.deepEqual(
+    [status.reason, status.progress, status.current, status.target],
+    ['UpstreamControllerPresent', 'blocked: machine-config-controller is present', oldRelease, newRelease],
+  );
+  assert.match(warnings.join(''), named);
+  assert.match(await operator.scrape(), /drydock_bootimage_info\{set="ms\/wk-a",.*,phase="Blocked"\} 1/);
+  assert.deepEqual(await client.get(MachineSet, setKey), before);
+  await assert.rejects(client.get(MachineConfiguration, { name: 'cluster' }), isNotFound);
+});
+
+test('BI-V173 once it is gone: opt-in reflected, set switched, BootImage current, conditions clear', async () => {
+  await using operator = await startRole();
+  await inPhase('Blocked');
+  await client.delete(Deployment, upstreamController);
+  const status = await inPhase('Current');
+  assert.deepEqual([status.current, status.revertTo], [newRelease, oldRelease]);
+  assert.equal(await template(), published);
+  const set = await client.get(MachineSet, setKey);
   assert.deepEqual(set.spec?.template?.spec?.providerSpec?.value?.['unknownField'], { kept: 1 });
-  stop.abort();
-  await operator.finished;
+  await operator[Symbol.asyncDispose]();
   const mc = await client.get(MachineConfiguration, { name: 'cluster' });
   assert.deepEqual(
     mc.status?.conditions?.filter((c) => c.type.startsWith('BootImageUpdate')).map((c) => c.status),
     ['False', 'False'],
   );
+});
+
+test('metrics tell what each set boots from, how long the steps took, and who else changes images', async () => {
+  await using operator = await startRole();
+  await inPhase('Current');
+  await using other = createClient(await loadKubeconfig({ kubeconfig: sandbox.kubeconfig }), {
+    userAgent: 'argocd-controller/3',
+  });
+  const path = '/spec/template/spec/providerSpec/value/template';
+  await other.patch(MachineSet, setKey, [{ op: 'replace', path, value: computed }]);
+  const lines = [
+    `drydock_bootimage_info{set="ms/wk-a",platform="vsphere",current="${newRelease}",target="${newRelease}",phase="Current"} 1`,
+    'drydock_bootimage_operation_seconds_count{step="Switching"} 1',
+    'drydock_bootimage_foreign_writes_total{manager="argocd-controller"} 1',
+    'drydock_bootimage_template_absent_observed_total 0',
+    'drydock_bootimage_status_write_rejected_total 0',
+  ];
+  let text = '';
+  await eventually(
+    'what the metrics should tell',
+    async () => {
+      text = await operator.scrape();
+      return lines.every((line) => text.includes(`\n${line}\n`)) || undefined;
+    },
+    () => text,
+  );
+  assert.equal(await template(), published);
 });

@@ -1,13 +1,13 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { bootImagesRole } from '@drydock/boot-images';
+import { bootImageMetrics, bootImagesRole, credentialsKey, type ImageStore } from '@drydock/boot-images';
 import { kubeMetrics, leaderElection, processSignals, run } from '@drydock/kube';
-import { templateStore } from '@drydock/templates';
+import { type TemplateStore, templateStore } from '@drydock/templates';
 import { type Command, InvalidArgumentError } from 'commander';
 import { pino } from 'pino';
 import { type ClusterFlags, clusterFlags, connect } from './connect.ts';
 import { exitCode, UsageError } from './exit.ts';
-import { type VCenterFlags, vcenters } from './vcenters.ts';
+import { connector, type VCenterFlags, type VCenters, vcenters } from './vcenters.ts';
 
 const roles = ['boot-images'] as const;
 
@@ -58,7 +58,15 @@ async function operate(flags: OperatorFlags): Promise<void> {
   const client = await connect(flags, { onRequest: (metric) => metrics.request(metric) });
   await using closing = new AsyncDisposableStack();
   closing.use(client);
-  const servers = closing.use(await vcenters(client, flags, log));
+  const counted = bootImageMetrics(metrics.registry);
+  const servers = closing.use(
+    vcenters({
+      connect: await connector(flags, log),
+      // The role's own cache: its watch wakes the pass that takes a rotated Secret up.
+      secret: () => role.caches.credentials.get(credentialsKey),
+      metrics: counted,
+    }),
+  );
   const store = closing.use(
     templateStore({ vcenters: servers.of, cacheDir: flags.cacheDir, cacheBytes: flags.cacheSize * 2 ** 30, log }),
   );
@@ -69,7 +77,7 @@ async function operate(flags: OperatorFlags): Promise<void> {
     ...(flags.identity === undefined ? {} : { identity: flags.identity }),
     log,
   });
-  const role = bootImagesRole({ client, store, leader, log, downgrade });
+  const role = bootImagesRole({ client, store: storeDuring(store, servers), leader, log, downgrade, metrics: counted });
   await using operator = await run({
     client,
     ...role,
@@ -81,6 +89,15 @@ async function operate(flags: OperatorFlags): Promise<void> {
   });
   await operator.finished;
   process.exitCode = exitCode.done;
+}
+
+/** The store, which tells when it uses a server. */
+function storeDuring(store: TemplateStore, servers: VCenters): ImageStore {
+  return {
+    inspect: (placement, ...rest) => servers.during(placement.server, () => store.inspect(placement, ...rest)),
+    publish: (wish, ...rest) => servers.during(wish.placement.server, () => store.publish(wish, ...rest)),
+    collect: (placement, ...rest) => servers.during(placement.server, () => store.collect(placement, ...rest)),
+  };
 }
 
 function integer(text: string): number {

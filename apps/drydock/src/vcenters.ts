@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import { Secret } from '@drydock/api';
-import type { Client } from '@drydock/kube';
-import { connectVCenter, type VCenter, type VimLog } from '@drydock/vsphere';
+import type { Secret } from '@drydock/api';
+import { credentialsKey } from '@drydock/boot-images';
+import { type ConnectOptions, type Credentials, connectVCenter, type VCenter, VimError } from '@drydock/vsphere';
 import { UsageError } from './exit.ts';
+import { countedCalls } from './vcenter-calls.ts';
 
 /** How the operator reaches vCenters; the values are flags. */
 export interface VCenterFlags {
@@ -15,16 +16,137 @@ export interface VCenterFlags {
   readonly vcenterInsecure?: boolean;
 }
 
+/** What is counted about vCenters. */
+export interface VCenterMetrics {
+  /** `code` is `OK` or the code of the error. */
+  readonly vcenterCall: (method: string, code: string) => void;
+  readonly vcenterSessions: (server: string, count: number) => void;
+}
+
+/** What {@link vcenters} is made of. */
+export interface VCentersOptions {
+  readonly connect: (server: string, credentials: ConnectOptions['credentials']) => VCenter;
+  /** kube-system/vsphere-creds as it is now (`<server>.username`, `<server>.password`). */
+  readonly secret: () => Secret | undefined;
+  readonly metrics: VCenterMetrics;
+  /** Milliseconds of a monotonic clock. */
+  readonly now?: () => number;
+}
+
 /** The vCenters of a cluster by the names that Infrastructure gives them. Disposal logs out of all of them. */
 export interface VCenters extends AsyncDisposable {
+  /** The connection with the credentials of this moment, made at the first use. Fails where the Secret lacks them. */
   readonly of: (server: string) => Promise<VCenter>;
+  /** Work that uses a server: a connection that it was given stays open until it ends, also when the credentials change meanwhile. */
+  readonly during: <T>(server: string, work: () => Promise<T>) => Promise<T>;
+}
+
+/** A user who is refused is not tried again before this time is over: five failures within three minutes lock a vCenter account. */
+const REFUSED_MS = 60_000;
+
+interface Connection {
+  readonly vcenter: VCenter;
+  readonly credentials: Credentials;
+  loggedIn: boolean;
+}
+
+interface Server {
+  current: Connection | undefined;
+  /** Those with former credentials, until nothing uses them. */
+  retired: Connection[];
+  users: number;
 }
 
 /**
- * One connection for each vCenter, made at the first use, with the credentials of kube-system/vsphere-creds
- * (`<server>.username`, `<server>.password`), which are read again at each login.
+ * One connection for each vCenter and pair of credentials. A Secret that was rotated takes effect with the next work: it gets a session of its own
+ * at once, while an upload that is under way ends in the session in which it began.
  */
-export async function vcenters(client: Client, flags: VCenterFlags, log: VimLog): Promise<VCenters> {
+export function vcenters(options: VCentersOptions): VCenters {
+  const { metrics, now = () => performance.now() } = options;
+  const servers = new Map<string, Server>();
+  const closing = new Set<Promise<void>>();
+
+  function report(name: string, server: Server): void {
+    const all = [...server.retired, ...(server.current === undefined ? [] : [server.current])];
+    metrics.vcenterSessions(name, all.filter(({ loggedIn }) => loggedIn).length);
+  }
+
+  function close(name: string, server: Server): void {
+    for (const { vcenter } of server.retired.splice(0)) {
+      const closed = Promise.resolve(vcenter[Symbol.asyncDispose]()).finally(() => closing.delete(closed));
+      closing.add(closed);
+    }
+    report(name, server);
+  }
+
+  function open(name: string, server: Server, credentials: Credentials): Connection {
+    let refused: { readonly error: VimError; readonly at: number } | undefined;
+    const vcenter = options.connect(name, async () => {
+      if (refused !== undefined && now() - refused.at < REFUSED_MS) throw refused.error;
+      return credentials;
+    });
+    const called = (method: string, error?: unknown): void => {
+      const code = error instanceof VimError ? error.code : error === undefined ? 'OK' : 'Error';
+      metrics.vcenterCall(method, code);
+      if (error instanceof VimError && error.code === 'VIM_LOGIN_REFUSED' && error !== refused?.error) {
+        refused = { error, at: now() };
+      }
+      if (error !== undefined || connection.loggedIn) return;
+      connection.loggedIn = true;
+      report(name, server);
+    };
+    const connection: Connection = { vcenter: countedCalls(vcenter, called), credentials, loggedIn: false };
+    return connection;
+  }
+
+  function serverOf(name: string): Server {
+    const known = servers.get(name);
+    if (known !== undefined) return known;
+    const made: Server = { current: undefined, retired: [], users: 0 };
+    servers.set(name, made);
+    return made;
+  }
+
+  return {
+    of: async (name) => {
+      const server = serverOf(name);
+      const credentials = credentialsOf(options.secret(), name);
+      const { current } = server;
+      if (current?.credentials.user === credentials.user && current.credentials.password === credentials.password) {
+        return current.vcenter;
+      }
+      const made = open(name, server, credentials);
+      server.current = made;
+      if (current !== undefined) server.retired.push(current);
+      if (server.users === 0) close(name, server);
+      return made.vcenter;
+    },
+    during: async (name, work) => {
+      const server = serverOf(name);
+      server.users += 1;
+      try {
+        return await work();
+      } finally {
+        server.users -= 1;
+        if (server.users === 0) close(name, server);
+      }
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const [name, server] of servers) {
+        if (server.current !== undefined) server.retired.push(server.current);
+        server.current = undefined;
+        close(name, server);
+      }
+      await Promise.allSettled(closing);
+    },
+  };
+}
+
+/** How the flags say to connect to a server. */
+export async function connector(
+  flags: VCenterFlags,
+  log: NonNullable<ConnectOptions['log']>,
+): Promise<VCentersOptions['connect']> {
   const urls = new Map(
     (flags.vcenterUrl ?? []).map((pair) => {
       const at = pair.indexOf('=');
@@ -38,36 +160,16 @@ export async function vcenters(client: Client, flags: VCenterFlags, log: VimLog)
     ...(flags.vcenterPin === undefined ? {} : { sha256Pin: flags.vcenterPin }),
     ...(flags.vcenterInsecure === true ? { insecure: true } : {}),
   };
-  const open = new Map<string, VCenter>();
-  return {
-    of: async (server) => {
-      const known = open.get(server);
-      if (known !== undefined) return known;
-      const made = connectVCenter({
-        url: urls.get(server) ?? `https://${server}/sdk`,
-        credentials: () => credentialsOf(client, server),
-        tls,
-        log,
-      });
-      open.set(server, made);
-      return made;
-    },
-    [Symbol.asyncDispose]: async () => {
-      await Promise.allSettled([...open.values()].map((vcenter) => vcenter[Symbol.asyncDispose]()));
-      open.clear();
-    },
-  };
+  return (server, credentials) =>
+    connectVCenter({ url: urls.get(server) ?? `https://${server}/sdk`, credentials, tls, log });
 }
 
-async function credentialsOf(
-  client: Client,
-  server: string,
-): Promise<{ readonly user: string; readonly password: string }> {
-  const secret = await client.get(Secret, { namespace: 'kube-system', name: 'vsphere-creds' });
+function credentialsOf(secret: Secret | undefined, server: string): Credentials {
   const read = (key: string): string => {
-    const value = secret.data?.[key];
+    const value = secret?.data?.[key];
     if (value === undefined) {
-      throw new Error(`secret kube-system/vsphere-creds has no key ${key}: add it, the next attempt reads it again`);
+      const { namespace, name } = credentialsKey;
+      throw new Error(`secret ${namespace}/${name} has no key ${key}: add it, the next attempt reads it again`);
     }
     return Buffer.from(value, 'base64').toString('utf8');
   };

@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BootImage, Infrastructure, MachineConfiguration, type MachineSet } from '@drydock/api';
+import { BootImage, type MachineSet } from '@drydock/api';
 import { bootImageStatus, type SetOutcome } from './boot-image.ts';
 import { createBootImages, imageOf } from './boot-image-store.ts';
-import { createOperatorHalf } from './operator.ts';
 import { progressText } from './progress-text.ts';
-import { referenceIndex } from './references.ts';
-import { optedInAnnotation } from './reflect.ts';
 import { fakeClient } from './testing/fake-client.ts';
-import { infrastructure, machineSet, managed } from './testing/fake-cluster.ts';
+import { machineSet } from './testing/fake-cluster.ts';
 
 const subject = (seconds: number): Parameters<typeof bootImageStatus>[2] => ({
   set: 'ms/wk-a',
@@ -71,72 +68,4 @@ test('one BootImage per set, owned by it; an unchanged status is not written aga
   client.objects.delete('bootimages openshift-machine-api/ms-wk-a');
   await images.report(set, { ...outcome, brief: 'other' });
   assert.equal(client.peek(BootImage, imageOf(set).metadata)?.status?.progress, 'skipped: other');
-});
-
-test('references: sets, machines without a VM, failure domains; what is not known keeps everything', () => {
-  const machine = (name: string, template: string, more: object): object => ({
-    metadata: { name },
-    spec: { providerSpec: { value: { template } }, ...more },
-  });
-  const machines = [machine('new', 'b', {}), machine('old', 'c', { providerID: 'vsphere://1' })] as never[];
-  const sources = {
-    machineSets: [machineSet('wk-a', { template: '/dc1/vm/f/a' })],
-    machines,
-    controlPlaneMachineSets: [],
-    infrastructure: infrastructure(),
-  };
-  const lookup = referenceIndex(sources);
-  assert.deepEqual(['a', 'b', 'c'].map(lookup), ['machineset wk-a', 'machine new', undefined]);
-  assert.equal(referenceIndex({ ...sources, machines: undefined })('c'), 'unknown');
-});
-
-function half(mc: MachineConfiguration | undefined): {
-  readonly client: ReturnType<typeof fakeClient>;
-  readonly run: () => Promise<void>;
-} {
-  const client = fakeClient();
-  if (mc !== undefined) client.put(MachineConfiguration, mc);
-  client.put(Infrastructure, infrastructure());
-  const run = createOperatorHalf({
-    client,
-    machineConfiguration: () => client.peek(MachineConfiguration, { name: 'cluster' }),
-    infrastructure: () => client.peek(Infrastructure, { name: 'cluster' }),
-    cpmsGate: true,
-    now: () => new Date(0),
-  });
-  return { client, run };
-}
-
-test('BI-V173 the operator half writes the opt-in annotation before the status', async () => {
-  const { client, run } = half({ metadata: { name: 'cluster', generation: 4 } });
-  await run();
-  assert.deepEqual(client.writes, ['merge machineconfigurations cluster', 'status machineconfigurations cluster']);
-  const mc = client.peek(MachineConfiguration, { name: 'cluster' });
-  assert.equal(mc?.metadata.annotations?.[optedInAnnotation], '1970-01-01T00:00:00Z');
-  assert.deepEqual(mc?.status?.managedBootImagesStatus?.machineManagers, managed('All'));
-});
-
-test('BI-V186 a missing MachineConfiguration is created, and nothing else happens in that pass', async () => {
-  const { client, run } = half(undefined);
-  await run();
-  assert.deepEqual(client.writes, ['apply machineconfigurations cluster']);
-  assert.deepEqual(client.peek(MachineConfiguration, { name: 'cluster' })?.spec, { managementState: 'Managed' });
-});
-
-test('BI-V187 observedGeneration follows when nothing else changes, and other fields of status stay', async () => {
-  const { client, run } = half({
-    metadata: { name: 'cluster', generation: 7 },
-    spec: { managedBootImages: { machineManagers: managed('All') } },
-    status: {
-      observedGeneration: 6,
-      conditions: [{ type: 'X', status: 'True' }],
-      managedBootImagesStatus: { machineManagers: managed('All') },
-    },
-  });
-  await run();
-  const status = client.peek(MachineConfiguration, { name: 'cluster' })?.status;
-  assert.deepEqual([status?.observedGeneration, status?.conditions?.length], [7, 1]);
-  client.writes.length = 0;
-  await run();
-  assert.deepEqual(client.writes, []);
 });

@@ -3,6 +3,7 @@ import {
   ClusterVersion,
   ConfigMap,
   ControlPlaneMachineSet,
+  Deployment,
   Infrastructure,
   Machine,
   MachineConfiguration,
@@ -10,6 +11,7 @@ import {
   Secret,
 } from '@drydock/api';
 import { type Cache, createCache, type KubeObject, type Observer, type Resource, type Selector } from '@drydock/kube';
+import { upstreamController } from './coexistence.ts';
 import { goldenName, goldenNamespace, machineConfigurationName } from './triggers.ts';
 import { machineApiNamespace } from './user-data.ts';
 import { installConfigKey } from './vsphere/install-config.ts';
@@ -25,14 +27,21 @@ export interface BootImageCaches {
   readonly clusterVersions: Cache<ClusterVersion>;
   readonly infrastructures: Cache<Infrastructure>;
   readonly golden: Cache<ConfigMap>;
+  readonly upstream: Cache<Deployment>;
   readonly installConfig: Cache<ConfigMap>;
   readonly userData: Cache<Secret>;
   readonly credentials: Cache<Secret>;
   readonly bootImages: Cache<BootImage>;
 }
 
+/** Where failures of watches are told. A pino logger fits. */
+export interface CacheLog {
+  warn(fields: object, message: string): void;
+}
+
 /** Starts the watches, each as narrow as its use. The contents of user-data secrets are not kept: they are read when needed. */
-export function createCaches(client: Observer, onError: (error: unknown) => void): BootImageCaches {
+export function createCaches(client: Observer, log: CacheLog): BootImageCaches {
+  const onError = (error: unknown): void => log.warn({ err: error }, 'a watch failed and is tried again');
   const cache = <T extends KubeObject>(
     resource: Resource<T>,
     where: Selector,
@@ -47,6 +56,7 @@ export function createCaches(client: Observer, onError: (error: unknown) => void
     machineConfigurations: cache(MachineConfiguration, {}),
     clusterVersions: cache(ClusterVersion, {}),
     infrastructures: cache(Infrastructure, {}),
+    upstream: cache(Deployment, named(upstreamController.namespace, upstreamController.name)),
     golden: cache(ConfigMap, named(goldenNamespace, goldenName)),
     installConfig: cache(ConfigMap, named(installConfigKey.namespace, installConfigKey.name)),
     userData: cache(Secret, sets, withoutData),
@@ -63,6 +73,7 @@ export function worldOf(caches: BootImageCaches): World {
     infrastructure: () => caches.infrastructures.get({ name: 'cluster' }),
     golden: () => caches.golden.get({ namespace: goldenNamespace, name: goldenName }),
     installConfig: () => caches.installConfig.get(installConfigKey),
+    upstream: () => caches.upstream.get(upstreamController),
     machineSets: () => [...caches.machineSets.all()].toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1)),
     machines: () => [...caches.machines.all()],
     controlPlaneMachineSets: () => [...caches.controlPlaneMachineSets.all()],

@@ -45,11 +45,12 @@ export async function collectImages(
 }
 
 function references({ world }: PassPorts, pointed: Map<string, string>): (name: string) => string | undefined {
-  for (const set of world.machineSets()) {
-    const image = pointed.get(set.metadata.name);
-    if (image === undefined) continue;
-    const spec = JSON.stringify(set.spec?.template?.spec?.providerSpec?.value ?? '');
-    if (spec.includes(JSON.stringify(image))) pointed.delete(set.metadata.name);
+  const sets = new Map(world.machineSets().map((set) => [set.metadata.name, set]));
+  for (const [name, image] of pointed) {
+    const set = sets.get(name);
+    const spec = JSON.stringify(set?.spec?.template?.spec?.providerSpec?.value ?? '');
+    // Seen in the cache, or gone with its set.
+    if (set === undefined || spec.includes(JSON.stringify(image))) pointed.delete(name);
   }
   const lookup = referenceIndex({
     machineSets: world.machineSets(),

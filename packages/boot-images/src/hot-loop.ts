@@ -35,14 +35,17 @@ export function createHotLoop(): HotLoop {
   };
 }
 
-/** The refusal, in upstream's words. */
-export function hotLoopError(set: string): BootImageError {
+/** The refusal, in upstream's words. `by` is the field manager that reverts the image, where it is known. */
+export function hotLoopError(set: string, by?: string): BootImageError {
   return new BootImageError(
     'HotLoop',
     `refusing to reconcile machineset ${set}, hot loop detected. Please opt-out of boot image updates, adjust your machine provisioning workflow to prevent hot loops and opt back in to resume boot image updates`,
     {
       retriable: false,
-      nextStep: `find who reverts the image: kubectl -n openshift-machine-api get machineset ${set} -o yaml --show-managed-fields`,
+      nextStep:
+        by === undefined
+          ? `find who reverts the image: kubectl -n openshift-machine-api get machineset ${set} -o yaml --show-managed-fields`
+          : `stop ${by} from setting the image of machineset ${set}, or take the set out of the selection`,
     },
   );
 }

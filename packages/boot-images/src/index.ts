@@ -1,12 +1,13 @@
 export { type ArchitectureResult, architectureOf, ownArchitecture } from './architecture.ts';
 export { bootImageStatus, type SetOutcome, type StatusSubject } from './boot-image.ts';
-export { type BootImageCaches, createCaches, worldOf } from './caches.ts';
-export { upstreamController, upstreamPresent } from './coexistence.ts';
+export type { BootImageCaches } from './caches.ts';
+export type { PassCause, Touched } from './causes.ts';
+export { upstreamController, upstreamRefusal } from './coexistence.ts';
 export { degradedType, progressingType } from './conditions.ts';
 export { decideSet, type SetDecision, type SetFacts, type Skip } from './decide.ts';
 export { BootImageError, type BootImageErrorCode } from './errors.ts';
-export { convertStub, stubVersion } from './ignition.ts';
-export { type PassCause, runPass } from './pass.ts';
+export { type BootImageMetrics, bootImageMetrics } from './metrics.ts';
+export { type PassOutcome, runPass } from './pass.ts';
 export { createPassState, type PassPorts, type PassState } from './pass-state.ts';
 export type {
   CollectedImage,
@@ -14,20 +15,18 @@ export type {
   Platform,
   PlatformInput,
   PlatformPlan,
+  PointedImage,
   Publication,
   PublicationHooks,
   PublishedImage,
 } from './platform.ts';
-export { etaSeconds, progressText } from './progress-text.ts';
-export { type LeafEdit, leafPatch, machineSetSpecPath } from './provider-spec.ts';
-export { type ReferenceSources, referenceIndex } from './references.ts';
+export type { LeafEdit } from './provider-spec.ts';
 export { optedInAnnotation, platformSupported, type ReflectInput, type Reflection, reflect } from './reflect.ts';
 export { type BootImagesRole, type BootImagesRoleOptions, bootImagesRole } from './role.ts';
-export { labelSelector, type Selection, selectionOf } from './selection.ts';
+export { type Selection, selectionOf } from './selection.ts';
 export { type DiskArtifact, parseStream, type Stream } from './stream.ts';
 export { goldenName, goldenNamespace } from './triggers.ts';
 export type { StoryReason } from './update.ts';
-export { upgradeUserData } from './user-data.ts';
 export { compareReleases, type DowngradePolicy, rhelVersion } from './version.ts';
-export { type VSphereOptions, vspherePlatform } from './vsphere/platform.ts';
+export { credentialsKey, type ImageStore, type VSphereOptions, vspherePlatform } from './vsphere/platform.ts';
 export type { World } from './world.ts';

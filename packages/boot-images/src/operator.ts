@@ -1,14 +1,15 @@
-import { type Infrastructure, MachineConfiguration } from '@drydock/api';
-import { type Client, isNotFound, type StatusWriter, statusWriter } from '@drydock/kube';
+import { MachineConfiguration } from '@drydock/api';
+import { type Client, isNotFound, statusWriter } from '@drydock/kube';
+import { upstreamRefusal } from './coexistence.ts';
 import { rfc3339 } from './conditions.ts';
 import { optedInAnnotation, platformSupported, reflect } from './reflect.ts';
 import { machineConfigurationName } from './triggers.ts';
+import type { World } from './world.ts';
 
 /** What the operator half needs. */
 export interface OperatorOptions {
   readonly client: Client;
-  readonly machineConfiguration: () => MachineConfiguration | undefined;
-  readonly infrastructure: () => Infrastructure | undefined;
+  readonly world: Pick<World, 'infrastructure' | 'machineConfiguration' | 'upstream'>;
   /** Feature gate ManagedBootImagesCPMS. */
   readonly cpmsGate: boolean;
   readonly now: () => Date;
@@ -19,18 +20,18 @@ const key = { name: machineConfigurationName } as const;
 /**
  * One step of the operator half (boot-images.md §7.2): creates a missing MachineConfiguration and leaves it at that; otherwise
  * records a default opt-in as an annotation and then puts the effective managers and observedGeneration into status. Status
- * fields of others are carried through.
+ * fields of others are carried through. Beside an upstream controller it does nothing.
  */
 export function createOperatorHalf(options: OperatorOptions): (signal?: AbortSignal) => Promise<void> {
-  const { client } = options;
-  const writer: StatusWriter<MachineConfiguration> = statusWriter({ client, resource: MachineConfiguration });
+  const { client, world } = options;
+  const writer = statusWriter({ client, resource: MachineConfiguration });
 
   return async (signal) => {
     const call = signal === undefined ? {} : { signal };
-    const infrastructure = options.infrastructure();
+    const infrastructure = world.infrastructure();
     const platform = infrastructure?.status?.platformStatus?.type;
-    if (infrastructure === undefined) return;
-    const mc = options.machineConfiguration() ?? (await read(client, call));
+    if (infrastructure === undefined || upstreamRefusal(world.upstream()) !== undefined) return;
+    const mc = world.machineConfiguration() ?? (await read(client, call));
     if (mc === undefined) {
       const wanted: MachineConfiguration = {
         apiVersion: 'operator.openshift.io/v1',

@@ -9,8 +9,18 @@ import { createRetries, type Retries } from './retries.ts';
 import type { StoryReason } from './update.ts';
 import type { World } from './world.ts';
 
+/** Numbers that a pass can be given. */
+export interface PassSettings {
+  /** Sets and publications at a time. Default 4. */
+  readonly concurrency?: number | undefined;
+  /** Least time between two progress writes of one set. Default 1000. */
+  readonly progressMs?: number | undefined;
+  /** How long after a switch nothing is collected: machines of the old set may still be on their way. Default 60,000. */
+  readonly collectAfterMs?: number | undefined;
+}
+
 /** What a pass reads from and writes to. */
-export interface PassPorts {
+export interface PassPorts extends PassSettings {
   readonly world: World;
   readonly client: Client;
   /** By `Infrastructure.status.platformStatus.type`. */
@@ -20,16 +30,18 @@ export interface PassPorts {
   /** Writes the BootImage of a set. */
   readonly report: (set: MachineSet, outcome: SetOutcome) => Promise<void>;
   readonly event: (set: MachineSet, reason: StoryReason, note: string) => void;
-  readonly warn: (message: string, error: unknown) => void;
+  readonly warn: (message: string, error?: unknown) => void;
+  /** Tells who else changed the image of a set, and counts it. */
+  readonly foreignWriter: (
+    set: MachineSet,
+    platform: Platform,
+    options: { readonly signal?: AbortSignal },
+  ) => Promise<string>;
+  /** A step of an update ended well. */
+  readonly step: (step: string, seconds: number) => void;
   readonly now: () => Date;
   /** RPM name of the architecture of single-architecture clusters. */
   readonly architecture: string;
-  /** Sets and publications at a time. Default 4. */
-  readonly concurrency?: number;
-  /** Least time between two progress writes of one set. Default 1000. */
-  readonly progressMs?: number;
-  /** How long after a switch nothing is collected: machines of the old set may still be on their way. Default 60,000. */
-  readonly collectAfterMs?: number;
 }
 
 /** What one process remembers between passes; losing it costs nothing but a repeated look. */
@@ -38,7 +50,11 @@ export interface PassState {
   readonly retries: Retries;
   /** Images that sets were pointed at, until the cache shows it. */
   readonly pointed: Map<string, string>;
+  /** Who changed the image of a set besides us; undefined until it was asked. */
+  readonly foreign: Map<string, string | undefined>;
   counters: Counters;
+  /** Why nothing may be changed, as it was last logged. */
+  refusal: string | undefined;
   waitingSince: number | undefined;
   quietSince: number;
 }
@@ -49,6 +65,8 @@ export function createPassState(now: Date): PassState {
     hotLoop: createHotLoop(),
     retries: createRetries(),
     pointed: new Map(),
+    foreign: new Map(),
+    refusal: undefined,
     counters: zeroCounters,
     waitingSince: undefined,
     quietSince: now.getTime(),

@@ -1,80 +1,89 @@
 import type { MachineSet } from '@drydock/api';
 import type { SetOutcome } from './boot-image.ts';
+import type { PassCause } from './causes.ts';
+import { upstreamRefusal } from './coexistence.ts';
 import { collectImages } from './collect.ts';
-import { degraded, degradedType, progressing } from './conditions.ts';
+import { type ConditionLike, degraded, degradedType, progressing } from './conditions.ts';
 import { type CountedOutcome, type Counter, countOutcomes, zeroCounter, zeroCounters } from './counters.ts';
-import { decideSet, type SetDecision, wrapped } from './decide.ts';
+import { decideSet } from './decide.ts';
 import { BootImageError, errorText } from './errors.ts';
+import { failureOf } from './failure.ts';
 import { clusterStable, readiness } from './gates.ts';
+import { besideUpstream, duringUpgrade, notSelected } from './left-alone.ts';
 import type { PassPorts, PassState } from './pass-state.ts';
-import type { Platform, PlatformInput, PlatformPlan } from './platform.ts';
-import { mapPool } from './pool.ts';
+import { factsOf, type ImageFacts, type Platform, type PlatformInput, type PlatformPlan } from './platform.ts';
+import { eachOf } from './pool.ts';
 import { type Selection, selectionOf } from './selection.ts';
 import { parseStream, type Stream } from './stream.ts';
 import { updateSet } from './update.ts';
+import type { World } from './world.ts';
 
-/** Why the pass runs: an event's name, and whether only a timer woke it. */
-export interface PassCause {
-  readonly reason: string;
-  readonly timer: boolean;
-  readonly signal?: AbortSignal;
-}
+/** When to look again at the latest, in ms; undefined: when something changes. */
+export type PassOutcome = { readonly after: number } | undefined;
+
+type Acting = Extract<PlatformPlan, { readonly kind: 'switch' | 'publish' }>;
 
 interface Item {
   readonly set: MachineSet;
   counted: CountedOutcome;
   error?: string;
+  /** Bytes of its image went to the platform in this pass. */
+  uploaded?: boolean;
   input?: { readonly platform: Platform; readonly input: PlatformInput };
 }
 
 /**
  * One pass over all sets: gates, selection, a decision per set, updates, and both conditions written once at the end (plus once
- * before each step that lasts). Returns when to look again at the latest, in ms.
+ * before each step that lasts). Beside an upstream controller it only reads, and says so in the BootImages.
  */
 export async function runPass(
   ports: PassPorts,
   state: PassState,
   cause: PassCause,
-): Promise<{ after: number } | undefined> {
+  options: { readonly signal?: AbortSignal } = {},
+): Promise<PassOutcome> {
   const { world } = ports;
+  const pass = new Pass(ports, state, cause, options.signal);
+  const refusal = upstreamRefusal(world.upstream());
+  if (refusal !== state.refusal) {
+    ports.warn(refusal === undefined ? 'boot images are managed here again' : `nothing is changed here: ${refusal}`);
+  }
+  state.refusal = refusal;
+  if (refusal !== undefined) {
+    await pass.refuse(refusal);
+    return undefined;
+  }
+
   const mc = world.machineConfiguration();
   const now = ports.now().getTime();
   const ready = readiness(mc, state.waitingSince, now);
-  if (ready.kind === 'waiting' || mc === undefined) {
+  if (ready.kind === 'waiting') {
     state.waitingSince ??= now;
-    if (ready.kind === 'waiting' && ready.degrade && mc !== undefined) {
-      await ports.writeConditions([
-        degraded({ counters: state.counters, errors: [ready.message], reason: cause.reason }),
-      ]);
-    }
-    return { after: ready.kind === 'waiting' ? ready.after : 5_000 };
+    if (ready.degrade && mc !== undefined) await pass.degrade(ready.message, false);
+    return { after: ready.after };
   }
   state.waitingSince = undefined;
 
-  const pass = new Pass(ports, state, cause);
   let selection: Selection;
   try {
-    selection = selectionOf(mc.status?.managedBootImagesStatus?.machineManagers, 'machinesets');
+    selection = selectionNow(world);
   } catch (error) {
     await pass.degrade(errorText(error));
     return undefined;
   }
-  const all = world.machineSets();
-  const enrolled = all.filter((set) => selection.includes(set.metadata.labels));
+  const [enrolled, others] = partition(world.machineSets(), (set) => selection.includes(set.metadata.labels));
   if (enrolled.length === 0) state.hotLoop.clear();
+  state.retries.keep(new Set(enrolled.map((set) => set.metadata.name)));
 
   const version = world.clusterVersion();
   if (version !== undefined && !clusterStable(version)) {
     // An upgrade runs: nothing is done, except that opting out must be able to clear a failure, or the upgrade waits for it for ever.
-    const isDegraded = mc.status?.conditions?.some((c) => c.type === degradedType && c.status === 'True') === true;
+    const isDegraded = mc?.status?.conditions?.some((c) => c.type === degradedType && c.status === 'True') === true;
     if (enrolled.length === 0 && isDegraded) await pass.finish([]);
     await pass.waitForUpgrade(enrolled);
     return undefined;
   }
-  await pass.leaveOut(
-    all.filter((set) => !enrolled.includes(set)),
-    selection.reason,
-  );
+  await pass.leaveOut(others, selection.reason);
   if (enrolled.length === 0) {
     await pass.finish([]);
     return undefined;
@@ -86,59 +95,62 @@ class Pass {
   readonly #ports: PassPorts;
   readonly #state: PassState;
   readonly #cause: PassCause;
+  readonly #signal: AbortSignal | undefined;
 
-  constructor(ports: PassPorts, state: PassState, cause: PassCause) {
+  constructor(ports: PassPorts, state: PassState, cause: PassCause, signal: AbortSignal | undefined) {
     this.#ports = ports;
     this.#state = state;
     this.#cause = cause;
+    this.#signal = signal;
   }
 
   /** Reports an error of the whole pass; counters stay what they were. */
-  async degrade(error: string): Promise<void> {
+  async degrade(error: string, both: boolean = true): Promise<void> {
     const summary = { counters: this.#state.counters, errors: [error], reason: this.#cause.reason };
-    await this.#ports.writeConditions([progressing(summary), degraded(summary)]);
+    await this.#write(both ? [progressing(summary), degraded(summary)] : [degraded(summary)]);
   }
 
-  async leaveOut(sets: readonly MachineSet[], message: string): Promise<void> {
-    for (const set of sets) {
-      await this.#ports.report(set, {
-        kind: 'skip',
-        counted: false,
-        reason: 'NotSelected',
-        brief: 'not selected',
-        message: `machineset ${set.metadata.name}: ${message}`,
-        nextStep: 'select it in spec.managedBootImages of machineconfiguration/cluster',
-      });
-    }
+  /** Says of every set what it boots from and that this process leaves it alone. Nothing but BootImages is written. */
+  async refuse(refusal: string): Promise<void> {
+    const stream = this.#stream();
+    await eachOf(this.#ports.world.machineSets(), this.#limit, async (set) => {
+      let facts: ImageFacts = {};
+      try {
+        if (stream !== undefined) facts = factsOf(await this.#ask({ set, counted: 'pending' }, stream));
+      } catch {
+        // Only what could be read is told; why the rest could not is upstream's to say.
+        this.#signal?.throwIfAborted();
+      }
+      await this.#ports.report(set, besideUpstream(refusal, facts));
+    });
+  }
+
+  async leaveOut(sets: readonly MachineSet[], why: string): Promise<void> {
+    for (const set of sets) await this.#ports.report(set, notSelected(set, why));
   }
 
   async waitForUpgrade(sets: readonly MachineSet[]): Promise<void> {
     for (const set of sets) {
       // A set that failed before stays reported as failed: its check has not passed.
-      if (this.#state.retries.get(set.metadata.name) !== undefined) continue;
-      await this.#ports.report(set, {
-        kind: 'waiting',
-        phase: 'Pending',
-        reason: 'ClusterNotStable',
-        brief: 'waits for the cluster upgrade',
-        message: 'boot images are updated when the newest entry of clusterversion/version is Completed',
-      });
+      if (this.#state.retries.get(set.metadata.name, 0) !== undefined) continue;
+      await this.#ports.report(set, duringUpgrade);
     }
   }
 
-  async run(sets: readonly MachineSet[]): Promise<{ after: number } | undefined> {
-    const { world } = this.#ports;
-    const golden = world.golden();
-    if (golden === undefined) {
+  async run(sets: readonly MachineSet[]): Promise<PassOutcome> {
+    const stream = this.#stream();
+    if (stream === undefined) {
       await this.degrade('failed to fetch coreos-bootimages config map: configmap "coreos-bootimages" not found');
       return undefined;
     }
-    this.#state.retries.keep(new Set(sets.map((set) => set.metadata.name)));
-    const stream = streamOf(golden.data?.['stream']);
     const items: Item[] = sets.map((set) => ({ set, counted: 'pending' }));
     const switched = await this.#all(items, stream);
     await this.finish(items);
-    return this.#after(await this.#collect(items, switched));
+    const asked = items.flatMap((item) => (item.input === undefined ? [] : [item.input]));
+    const collect = await collectImages(asked, switched, this.#ports, this.#state, this.#signal);
+    const retry = this.#state.retries.nextIn(this.#now);
+    const after = Math.min(retry ?? Number.POSITIVE_INFINITY, collect ?? Number.POSITIVE_INFINITY);
+    return Number.isFinite(after) ? { after } : undefined;
   }
 
   /** Writes both conditions from what the items say now. */
@@ -148,25 +160,54 @@ class Pass {
     const errors = items.flatMap((item) => (item.error === undefined ? [] : [item.error]));
     const summary = { counters: this.#state.counters, errors, reason: this.#cause.reason };
     // In between, a failure of an earlier pass may be among what is pending, so Degraded waits for the end.
-    await this.#ports.writeConditions(between ? [progressing(summary)] : [progressing(summary), degraded(summary)]);
+    await this.#write(between ? [progressing(summary)] : [progressing(summary), degraded(summary)]);
   }
 
+  get #limit(): number {
+    return this.#ports.concurrency ?? 4;
+  }
+
+  get #call(): { readonly signal?: AbortSignal } {
+    return this.#signal === undefined ? {} : { signal: this.#signal };
+  }
+
+  get #now(): number {
+    return this.#ports.now().getTime();
+  }
+
+  async #write(conditions: readonly ConditionLike[]): Promise<void> {
+    // It may have come since the pass began: from then on the conditions are its own.
+    if (upstreamRefusal(this.#ports.world.upstream()) === undefined) await this.#ports.writeConditions(conditions);
+  }
+
+  /** The golden stream, or why it cannot be read; undefined without the ConfigMap. */
+  #stream(): Stream | BootImageError | undefined {
+    const golden = this.#ports.world.golden();
+    if (golden === undefined) return undefined;
+    try {
+      return parseStream(golden.data?.['stream']);
+    } catch (error) {
+      if (error instanceof BootImageError) return error;
+      throw error;
+    }
+  }
+
+  /** Plans every set, then acts: publications of one image one after the other. Resolves to whether a set was switched. */
   async #all(items: readonly Item[], stream: Stream | BootImageError): Promise<boolean> {
-    const limit = this.#ports.concurrency ?? 4;
     const groups = new Map<string, { readonly item: Item; readonly plan: Acting }[]>();
-    await mapPool(items, limit, async (item) => {
+    await eachOf(items, this.#limit, async (item) => {
       const plan = await this.#guard(item, () => this.#plan(item, stream));
       if (plan === undefined) return;
       const key = plan.kind === 'publish' ? plan.publication.key : `switch ${item.set.metadata.name}`;
       groups.set(key, [...(groups.get(key) ?? []), { item, plan }]);
     });
     let switched = false;
-    await mapPool([...groups.values()], limit, async (group) => {
+    await eachOf([...groups.values()], this.#limit, async (group) => {
       for (const { item, plan } of group) {
         const done = await this.#guard(item, async () => {
-          const outcome = await updateSet(item.set, plan, this.#updatePorts(items), this.#cause.signal);
+          const outcome = await updateSet(item.set, plan, this.#updatePorts(item, items), this.#signal);
           await this.#settle(item, outcome, 'reconciled');
-          return true;
+          return outcome.kind === 'current';
         });
         switched ||= done === true;
       }
@@ -177,15 +218,25 @@ class Pass {
   /** The plan, where something has to be done; everything else is settled here. */
   async #plan(item: Item, stream: Stream | BootImageError): Promise<Acting | undefined> {
     const { name } = item.set.metadata;
-    const failure = this.#state.retries.get(name);
-    if (failure !== undefined && this.#cause.timer && failure.due > this.#ports.now().getTime()) {
+    const failure = this.#state.retries.get(name, this.#now);
+    const touched = this.#cause.touched === 'all' || this.#cause.touched.has(name);
+    if (failure !== undefined && !failure.due && !touched) {
       if (failure.text === undefined) return undefined;
       item.counted = 'error';
       item.error = failure.text;
       return undefined;
     }
+    const plan = await this.#ask(item, stream);
+    await this.#askWho(item);
+    if (plan.kind === 'switch' || plan.kind === 'publish') return plan;
+    await this.#settle(item, plan, plan.kind === 'skip' && plan.counted ? 'skipped' : 'reconciled');
+    return undefined;
+  }
+
+  /** Reads and decides; writes nothing. */
+  async #ask(item: Item, stream: Stream | BootImageError): Promise<PlatformPlan> {
     const { world, platforms } = this.#ports;
-    const decision: SetDecision = decideSet({
+    const decision = decideSet({
       set: item.set,
       clusterVersion: world.clusterVersion(),
       infrastructure: world.infrastructure(),
@@ -194,35 +245,30 @@ class Pass {
       platforms: new Set(platforms.keys()),
     });
     if (decision.kind === 'error') throw decision.error;
-    if (decision.kind === 'skip') {
-      await this.#settle(item, decision, decision.counted ? 'skipped' : 'reconciled');
-      return undefined;
-    }
+    if (decision.kind === 'skip') return decision;
     const platform = platforms.get(decision.platform);
     if (platform === undefined) throw new TypeError(`no platform ${decision.platform}`);
+    const { infrastructure } = decision;
     const input: PlatformInput = {
       set: item.set,
       spec: decision.spec,
       architecture: decision.architecture,
       stream: decision.stream,
-      infrastructure: decision.infrastructure,
-      cluster: world.clusterVersion()?.spec?.clusterID ?? decision.infrastructure.status?.infrastructureName ?? '',
+      infrastructure,
+      cluster: world.clusterVersion()?.spec?.clusterID ?? infrastructure.status?.infrastructureName ?? '',
       secret: world.secret,
       installConfig: world.installConfig(),
     };
     item.input = { platform, input };
-    const signal = this.#cause.signal;
-    const plan = await platform.plan(input, signal === undefined ? {} : { signal });
-    switch (plan.kind) {
-      case 'current':
-        await this.#settle(item, plan, 'reconciled');
-        return undefined;
-      case 'skip':
-        await this.#settle(item, plan, plan.counted ? 'skipped' : 'reconciled');
-        return undefined;
-      default:
-        return plan;
-    }
+    return platform.plan(input, this.#call);
+  }
+
+  /** The hot loop's next step and the metrics name who else changed the image. */
+  async #askWho({ set, input }: Item): Promise<void> {
+    const { foreign } = this.#state;
+    const { name } = set.metadata;
+    if (input === undefined || !foreign.has(name) || foreign.get(name) !== undefined) return;
+    foreign.set(name, await this.#ports.foreignWriter(set, input.platform, this.#call));
   }
 
   async #settle(item: Item, outcome: SetOutcome, counted: CountedOutcome): Promise<void> {
@@ -236,7 +282,7 @@ class Pass {
     try {
       return await work();
     } catch (error) {
-      this.#cause.signal?.throwIfAborted();
+      this.#signal?.throwIfAborted();
       await this.#fail(item, error);
       return undefined;
     }
@@ -244,46 +290,23 @@ class Pass {
 
   async #fail(item: Item, thrown: unknown): Promise<void> {
     const { name } = item.set.metadata;
-    const error = framed(name, thrown);
-    if (error.code === uploadInProgress) {
-      await this.#waitFor(item, error);
-      return;
+    const { retries } = this.#state;
+    const told = failureOf(name, thrown, item.uploaded === true);
+    const before = retries.get(name, 0);
+    // The wait for another process is as long as a lease takes to expire, so its pauses do not grow.
+    if (told.kind === 'waiting') retries.clear(name);
+    retries.fail(name, told.failure, this.#now);
+    if (told.kind === 'failed') {
+      item.counted = 'error';
+      item.error = told.text;
+      if (before?.text !== told.text) this.#ports.event(item.set, 'Failed', told.text);
     }
-    const blocked = !error.retriable;
-    const outcome: SetOutcome = {
-      kind: 'failed',
-      blocked,
-      reason: error.code,
-      message: error.message,
-      ...(error.nextStep === undefined ? {} : { nextStep: error.nextStep }),
-    };
-    const text = `error syncing MAPI MachineSet ${name}: ${error.message}`;
-    const before = this.#state.retries.get(name);
-    this.#state.retries.fail(name, outcome, text, error.retriable, this.#ports.now().getTime());
-    item.counted = 'error';
-    item.error = text;
-    if (before?.text !== text) this.#ports.event(item.set, 'Failed', text);
-    await this.#ports.report(item.set, outcome);
+    await this.#ports.report(item.set, told.outcome);
   }
 
-  /** Another process, perhaps this one's predecessor, is importing the image: no failure, only not yet done. */
-  async #waitFor(item: Item, error: BootImageError): Promise<void> {
-    const outcome: SetOutcome = {
-      kind: 'waiting',
-      phase: 'Pending',
-      reason: 'UploadInProgress',
-      brief: 'waits for another upload',
-      message: error.message,
-    };
-    // Always the first pause: it takes as long as a lease takes to expire.
-    this.#state.retries.clear(item.set.metadata.name);
-    this.#state.retries.fail(item.set.metadata.name, outcome, undefined, true, this.#ports.now().getTime());
-    await this.#ports.report(item.set, outcome);
-  }
-
-  #updatePorts(items: readonly Item[]): Parameters<typeof updateSet>[2] {
-    const { client, report, event, warn, now, progressMs = 1000 } = this.#ports;
-    const { hotLoop, pointed } = this.#state;
+  #updatePorts(item: Item, items: readonly Item[]): Parameters<typeof updateSet>[2] {
+    const { client, report, event, warn, now, world, step, progressMs = 1000 } = this.#ports;
+    const { hotLoop, pointed, foreign } = this.#state;
     return {
       client,
       hotLoop,
@@ -291,47 +314,29 @@ class Pass {
       event,
       warn,
       now,
+      step,
       progressMs,
       announceStep: () => this.finish(items, true),
+      uploading: () => {
+        item.uploaded = true;
+      },
       pointed: (set, image) => void pointed.set(set, image),
+      overtaken: (set) => {
+        const refusal = upstreamRefusal(world.upstream());
+        if (refusal !== undefined) return besideUpstream(refusal, {});
+        const selection = selectionNow(world);
+        return selection.includes(set.metadata.labels) ? undefined : notSelected(set, selection.reason);
+      },
+      revertedBy: (set) => foreign.get(set),
     };
   }
-
-  #collect(items: readonly Item[], switched: boolean): Promise<number | undefined> {
-    const inputs = items.flatMap((item) => (item.input === undefined ? [] : [item.input]));
-    return collectImages(inputs, switched, this.#ports, this.#state, this.#cause.signal);
-  }
-
-  #after(collect: number | undefined): { after: number } | undefined {
-    const retry = this.#state.retries.nextIn(this.#ports.now().getTime());
-    const after = Math.min(retry ?? Number.POSITIVE_INFINITY, collect ?? Number.POSITIVE_INFINITY);
-    return Number.isFinite(after) ? { after } : undefined;
-  }
 }
 
-type Acting = Extract<PlatformPlan, { readonly kind: 'switch' | 'publish' }>;
-
-/** The template store's `UPLOAD_IN_PROGRESS`. */
-const uploadInProgress: string = 'UploadInProgress';
-
-/** Rows of §2.3 whose text is not framed as a platform's failure. */
-const unframed: ReadonlySet<string> = new Set([
-  'ArchitectureInvalid',
-  'ClusterVersionUnreadable',
-  'InfrastructureUnreadable',
-  'HotLoop',
-  'PatchFailed',
-]);
-
-function framed(set: string, error: unknown): BootImageError {
-  return error instanceof BootImageError && unframed.has(error.code) ? error : wrapped(set, error);
+function selectionNow(world: World): Selection {
+  return selectionOf(world.machineConfiguration()?.status?.managedBootImagesStatus?.machineManagers, 'machinesets');
 }
 
-function streamOf(text: string | undefined): Stream | BootImageError {
-  try {
-    return parseStream(text);
-  } catch (error) {
-    if (error instanceof BootImageError) return error;
-    throw error;
-  }
+function partition<T>(all: readonly T[], test: (one: T) => boolean): readonly [readonly T[], readonly T[]] {
+  const { yes = [], no = [] } = Object.groupBy(all, (one) => (test(one) ? 'yes' : 'no'));
+  return [yes, no];
 }

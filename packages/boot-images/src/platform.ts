@@ -28,12 +28,22 @@ export interface ImageFacts {
   readonly template?: { readonly server: string; readonly name: string; readonly release?: string };
 }
 
+/** The facts among whatever else `of` says. */
+export function factsOf(of: ImageFacts): ImageFacts {
+  const { current, target, template } = of;
+  return {
+    ...(current === undefined ? {} : { current }),
+    ...(target === undefined ? {} : { target }),
+    ...(template === undefined ? {} : { template }),
+  };
+}
+
 /** The next step for one set, as its platform sees it. */
 export type PlatformPlan =
   | ({ readonly kind: 'current' } & ImageFacts)
   | (Skip & ImageFacts)
   /** The image exists: only the set has to be pointed at it. */
-  | ({ readonly kind: 'switch'; readonly edits: readonly LeafEdit[]; readonly hotLoopValue: string } & ImageFacts)
+  | ({ readonly kind: 'switch'; readonly image: PointedImage; readonly hotLoopValue: string } & ImageFacts)
   /** The image has to be made first. */
   | ({ readonly kind: 'publish'; readonly publication: Publication; readonly hotLoopValue: string } & ImageFacts);
 
@@ -51,9 +61,15 @@ export interface PublicationHooks {
   readonly signal?: AbortSignal;
 }
 
-/** What a publication made. */
-export interface PublishedImage {
+/** An image that is there, and how a set is pointed at it. */
+export interface PointedImage {
   readonly edits: readonly LeafEdit[];
+  /** Where the platform makes its own. */
+  readonly template?: { readonly server: string; readonly name: string; readonly release: string };
+}
+
+/** What a publication made. */
+export interface PublishedImage extends PointedImage {
   readonly template: { readonly server: string; readonly name: string; readonly release: string };
   readonly adopted: boolean;
 }
@@ -74,6 +90,8 @@ export interface Platform {
   readonly type: string;
   /** Lower-case name for `BootImage.status.platform`. */
   readonly name: string;
+  /** Where the image stands below `providerSpec.value`. */
+  readonly imageLeaf: readonly string[];
   readonly plan: (input: PlatformInput, options?: { readonly signal?: AbortSignal }) => Promise<PlatformPlan>;
   /**
    * Removes what nothing needs any more, near the image of the given sets. `referenced` gives who needs a name, undefined

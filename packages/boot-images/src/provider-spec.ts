@@ -1,3 +1,4 @@
+import type { JsonPatchOp } from '@drydock/kube';
 import { BootImageError } from './errors.ts';
 
 /** A JSON object as the API server sent it. */
@@ -9,11 +10,6 @@ export interface LeafEdit {
   readonly from: string | undefined;
   readonly to: string;
 }
-
-/** One RFC 6902 operation of {@link leafPatch}. */
-export type PatchOp =
-  | { readonly op: 'add' | 'replace' | 'test'; readonly path: string; readonly value: unknown }
-  | { readonly op: 'remove'; readonly path: string };
 
 /** Where `providerSpec.value` stands in a MachineSet. */
 export const machineSetSpecPath: readonly string[] = ['spec', 'template', 'spec', 'providerSpec', 'value'];
@@ -39,8 +35,8 @@ export function providerSpecOf(value: unknown): JsonObject {
  * The guarded patch: for each edit a `test` on the value that the decision was made from, then the new value. Nothing but the
  * named leaves is sent, so unknown fields survive and nobody's concurrent edit of the image is overwritten (BI-G8, BI-G9).
  */
-export function leafPatch(base: readonly string[], edits: readonly LeafEdit[]): readonly PatchOp[] {
-  return edits.flatMap((edit): readonly PatchOp[] => {
+export function leafPatch(base: readonly string[], edits: readonly LeafEdit[]): readonly JsonPatchOp[] {
+  return edits.flatMap((edit): readonly JsonPatchOp[] => {
     const path = pointer([...base, ...edit.path]);
     return edit.from === undefined
       ? // RFC 6902: `test` of null fails on a value and on an absent key alike in evanphx's implementation, so absence cannot be tested; `add` it is.

@@ -1,49 +1,58 @@
-import type { SetOutcome } from './boot-image.ts';
+/**
+ * How soon a failed set is looked at again, by what the look costs. `soon`: time alone may cure it. `look`: a person has to act, and a few
+ * reads tell whether one did. `late`: a person has to act, and only another download or upload would tell.
+ */
+export type Pace = 'soon' | 'look' | 'late';
 
-/** First and longest pause between attempts at one failing set, in ms. Upstream never repeats failed items (BI-G3). */
-export const retryBounds = { first: 5_000, longest: 300_000 } as const;
+/** First and longest pause at each pace, in ms; every pause doubles the one before. Upstream never repeats failed items (BI-G3). */
+export const pauses: Readonly<Record<Pace, { readonly first: number; readonly longest: number }>> = {
+  soon: { first: 5_000, longest: 300_000 },
+  look: { first: 10_000, longest: 300_000 },
+  late: { first: 300_000, longest: 300_000 },
+};
 
-/** The failures of one set. */
+/** What went wrong with a set. */
 export interface Failure {
-  readonly outcome: SetOutcome;
+  /** Another code starts the pauses again: something has changed. Texts do not tell, because they may name the call. */
+  readonly code: string;
   /** Condition text of the item; absent where it only waits, for example for another process's upload. */
   readonly text: string | undefined;
-  readonly attempts: number;
-  /** When to try again (ms). */
-  readonly due: number;
+  readonly pace: Pace;
 }
 
-/** Remembers failed sets, so that each is repeated at its own pace and stays reported in between. */
+/** Failures by set, so that each is repeated at its own pace and stays reported in between. */
 export interface Retries {
-  readonly get: (set: string) => Failure | undefined;
-  readonly fail: (set: string, outcome: SetOutcome, text: string | undefined, retriable: boolean, now: number) => void;
+  /** The failure, and whether it is time to look again. */
+  readonly get: (set: string, now: number) => { readonly text: string | undefined; readonly due: boolean } | undefined;
+  readonly fail: (set: string, failure: Failure, now: number) => void;
   readonly clear: (set: string) => void;
   /** Forgets sets that are not among these. */
   readonly keep: (sets: ReadonlySet<string>) => void;
-  /** Ms until the next attempt is due; undefined when none is. */
+  /** Ms until the next look is due; undefined when none is. */
   readonly nextIn: (now: number) => number | undefined;
 }
 
 /** An empty memory. */
-export function createRetries(bounds: { readonly first: number; readonly longest: number } = retryBounds): Retries {
-  const failures = new Map<string, Failure>();
+export function createRetries(): Retries {
+  const failures = new Map<string, Failure & { readonly count: number; readonly at: number }>();
   return {
-    get: (set) => failures.get(set),
-    fail: (set, outcome, text, retriable, now) => {
-      const attempts = (failures.get(set)?.attempts ?? 0) + 1;
-      // What repetition alone cannot cure is still looked at, slowly: the cure may happen where nothing is watched.
-      const pause = retriable
-        ? Math.min(bounds.first * 2 ** Math.min(attempts - 1, 20), bounds.longest)
-        : bounds.longest;
-      failures.set(set, { outcome, text, attempts, due: now + pause });
+    get: (set, now) => {
+      const failure = failures.get(set);
+      return failure === undefined ? undefined : { text: failure.text, due: failure.at <= now };
+    },
+    fail: (set, failure, now) => {
+      const last = failures.get(set);
+      const count = last?.code === failure.code ? last.count + 1 : 0;
+      const { first, longest } = pauses[failure.pace];
+      failures.set(set, { ...failure, count, at: now + Math.min(first * 2 ** Math.min(count, 20), longest) });
     },
     clear: (set) => void failures.delete(set),
     keep: (sets) => {
       for (const set of failures.keys()) if (!sets.has(set)) failures.delete(set);
     },
     nextIn: (now) => {
-      const dues = [...failures.values()].map((failure) => failure.due);
-      return dues.length === 0 ? undefined : Math.max(1, Math.min(...dues) - now);
+      const next = Math.min(...[...failures.values()].map(({ at }) => at));
+      return Number.isFinite(next) ? Math.max(1, next - now) : undefined;
     },
   };
 }

@@ -1,28 +1,8 @@
+import type { LabelSelector, MachineManager } from '@drydock/api';
 import { BootImageError, errorText } from './errors.ts';
-
-/** A Kubernetes LabelSelector as it stands in `machineResourceSelector`. */
-export interface LabelSelectorLike {
-  readonly matchLabels?: Readonly<Record<string, string>>;
-  readonly matchExpressions?: readonly {
-    readonly key: string;
-    readonly operator: string;
-    readonly values?: readonly string[];
-  }[];
-}
-
-/** One entry of `machineManagers`, in spec and in status. */
-export interface MachineManagerLike {
-  readonly resource: string;
-  readonly apiGroup: string;
-  readonly selection: {
-    readonly mode: string;
-    readonly partial?: { readonly machineResourceSelector?: LabelSelectorLike };
-  };
-}
 
 /** Which sets the effective manager covers; `reason` says for a set that is left out why it is. */
 export interface Selection {
-  readonly mode: 'All' | 'Partial' | 'None' | 'Unmanaged';
   readonly includes: (labels: Readonly<Record<string, string>> | undefined) => boolean;
   readonly reason: string;
 }
@@ -36,27 +16,25 @@ export const machineApiGroup = 'machine.openshift.io';
  * Throws `SelectorInvalid` for a selector that the API server would refuse.
  */
 export function selectionOf(
-  managers: readonly MachineManagerLike[] | undefined,
+  managers: readonly MachineManager[] | undefined,
   resource: 'machinesets' | 'controlplanemachinesets',
 ): Selection {
   const manager = managers?.find((m) => m.apiGroup === machineApiGroup && m.resource === resource);
   if (manager === undefined) {
-    return { mode: 'Unmanaged', includes: () => false, reason: `no machine manager is configured for ${resource}` };
+    return { includes: () => false, reason: `no machine manager is configured for ${resource}` };
   }
   switch (manager.selection.mode) {
     case 'All':
-      return { mode: 'All', includes: () => true, reason: '' };
+      return { includes: () => true, reason: '' };
     case 'Partial': {
       const matches = labelSelector(manager.selection.partial?.machineResourceSelector);
       return {
-        mode: 'Partial',
         includes: (labels) => matches(labels ?? {}),
         reason: 'not selected by the partial selection',
       };
     }
     default:
       return {
-        mode: 'None',
         includes: () => false,
         reason: `boot image updates of ${resource} are opted out (mode None)`,
       };
@@ -68,7 +46,7 @@ export function selectionOf(
  * requirements are ANDed, `NotIn` also matches objects without the key.
  */
 export function labelSelector(
-  selector: LabelSelectorLike | undefined | null,
+  selector: LabelSelector | undefined | null,
 ): (labels: Readonly<Record<string, string>>) => boolean {
   if (selector === undefined || selector === null) return () => false;
   const tests: ((labels: Readonly<Record<string, string>>) => boolean)[] = [];

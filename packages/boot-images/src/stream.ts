@@ -11,17 +11,14 @@ export interface DiskArtifact {
 export interface Stream {
   /** Only a prefix of error texts. */
   readonly name: string;
-  readonly architectures: ReadonlySet<string>;
   /** `architectures[arch].artifacts[platform].release`, or undefined when absent or empty. */
   readonly release: (architecture: string, platform: string) => string | undefined;
   /** `architectures[arch].artifacts[platform].formats[format].disk`, or undefined when absent. */
   readonly disk: (architecture: string, platform: string, format: string) => DiskArtifact | undefined;
-  /** The raw subtree of one architecture, for platforms that read `images`. */
-  readonly raw: (architecture: string) => Readonly<Record<string, unknown>>;
 }
 
 /** A stream text above this is refused: etcd stores no object larger than about 1.5 MiB. */
-export const maxStreamBytes: number = 4 * 1024 * 1024;
+const maxStreamBytes: number = 4 * 1024 * 1024;
 
 /**
  * Parses the `stream` key of the golden ConfigMap. An absent key is the empty text, which is a parse error as upstream has it.
@@ -42,15 +39,13 @@ export function parseStream(text: string | undefined): Stream {
     child(child(child(architectures, architecture), 'artifacts'), platform);
   return {
     name: typeof root['stream'] === 'string' ? root['stream'] : '',
-    architectures: new Set(Object.keys(architectures)),
-    release: (architecture, platform) => text1(artifact(architecture, platform)['release']),
+    release: (architecture, platform) => nonEmpty(artifact(architecture, platform)['release']),
     disk: (architecture, platform, format) => {
       const disk = child(child(child(artifact(architecture, platform), 'formats'), format), 'disk');
-      const location = text1(disk['location']);
-      const sha256 = text1(disk['sha256']);
+      const location = nonEmpty(disk['location']);
+      const sha256 = nonEmpty(disk['sha256']);
       return location === undefined || sha256 === undefined ? undefined : { location, sha256: sha256.toLowerCase() };
     },
-    raw: (architecture) => child(architectures, architecture),
   };
 }
 
@@ -66,7 +61,7 @@ function child(value: Readonly<Record<string, unknown>>, key: string): Readonly<
   return isObject(found) ? found : {};
 }
 
-function text1(value: unknown): string | undefined {
+function nonEmpty(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 

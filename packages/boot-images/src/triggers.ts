@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ClusterVersion, ConfigMap, MachineConfiguration, MachineSet, ObjectMeta } from '@drydock/api';
+import type { ClusterVersion, ConfigMap, Deployment, MachineConfiguration, MachineSet, ObjectMeta } from '@drydock/api';
 import { clusterStable } from './gates.ts';
 
 /** One change of one object; both absent never happens. */
@@ -48,9 +48,17 @@ export function machineConfigurationTrigger(
   return isDeepStrictEqual(part(old), part(now)) ? undefined : 'BootImageUpdateConfigurationUpdated';
 }
 
-/** `ClusterVersionStable` when an upgrade has just finished. */
+/** A status that has just caught up with its generation opens the first gate, so it is an event besides upstream's. */
+export function configurationReadyTrigger({ old, now }: ObjectChange<MachineConfiguration>): string | undefined {
+  if (old === undefined || now?.metadata.name !== machineConfigurationName) return undefined;
+  const ready = (mc: MachineConfiguration): boolean => mc.metadata.generation === mc.status?.observedGeneration;
+  return !ready(old) && ready(now) ? 'BootImageUpdateConfigurationReady' : undefined;
+}
+
+/** `ClusterVersionStable` when an upgrade has just finished; `ClusterVersionAdded` when there is one at all. */
 export function clusterVersionTrigger({ old, now }: ObjectChange<ClusterVersion>): string | undefined {
-  if (old === undefined || now === undefined) return undefined;
+  if (now === undefined) return undefined;
+  if (old === undefined) return 'ClusterVersionAdded';
   return !clusterStable(old) && clusterStable(now) ? 'ClusterVersionStable' : undefined;
 }
 
@@ -63,6 +71,12 @@ export function inputTrigger(
   { old, now }: ObjectChange<{ readonly metadata: ObjectMeta }>,
 ): string | undefined {
   return named(prefix, old, now);
+}
+
+/** Event name of the upstream controller coming or going; what it does meanwhile is none. */
+export function upstreamTrigger({ old, now }: ObjectChange<Deployment>): string | undefined {
+  if (old === undefined) return 'UpstreamControllerAdded';
+  return now === undefined ? 'UpstreamControllerDeleted' : undefined;
 }
 
 function named(

@@ -4,10 +4,10 @@ import type { TemplateOperation, TemplateProgress } from '@drydock/templates';
 import type { SetOutcome } from './boot-image.ts';
 import { BootImageError, errorText } from './errors.ts';
 import { type HotLoop, hotLoopError } from './hot-loop.ts';
-import type { ImageFacts, PlatformPlan } from './platform.ts';
+import { factsOf, type ImageFacts, type PlatformPlan, type PointedImage } from './platform.ts';
 import { type LeafEdit, leafPatch, machineSetSpecPath } from './provider-spec.ts';
 import { throttle } from './throttle.ts';
-import { checkUserData, upgradeUserData } from './user-data.ts';
+import { checkUserData, upgradeUserData, userDataSecret } from './user-data.ts';
 
 /** Reasons of the Events that tell the story of an update, in its order (users.md §4.3), and `Failed`. */
 export type StoryReason =
@@ -28,9 +28,17 @@ export interface UpdatePorts {
   readonly event: (set: MachineSet, reason: StoryReason, note: string) => void;
   /** Called and awaited before a step that lasts. */
   readonly announceStep: () => Promise<void>;
+  /** Called when bytes of the image begin to go to the platform. */
+  readonly uploading: () => void;
   /** Called with the template or image that a set points at from now on. */
   readonly pointed: (set: string, image: string) => void;
-  readonly warn: (message: string, error: unknown) => void;
+  /** The outcome for a set that must be left alone meanwhile, asked right before it is changed: an image may have taken long. */
+  readonly overtaken: (set: MachineSet) => SetOutcome | undefined;
+  /** The field manager that reverted a set, where it is known. */
+  readonly revertedBy: (set: string) => string | undefined;
+  /** A step ended well. */
+  readonly step: (step: string, seconds: number) => void;
+  readonly warn: (message: string, error?: unknown) => void;
   readonly now: () => Date;
   readonly progressMs: number;
 }
@@ -39,7 +47,7 @@ type Acting = Extract<PlatformPlan, { readonly kind: 'switch' | 'publish' }>;
 
 /**
  * Carries out a plan for one set: everything that can be refused is checked first (hot loop, stub), then the image is made, then
- * the stub converted, then the one guarded patch. The hot loop stands before the platform is touched (BI-W30).
+ * the stub converted, then the one guarded patch. Resolves to what became of the set. The hot loop stands before the platform is touched (BI-W30).
  */
 export async function updateSet(
   set: MachineSet,
@@ -48,33 +56,37 @@ export async function updateSet(
   signal: AbortSignal | undefined,
 ): Promise<SetOutcome> {
   const { name } = set.metadata;
-  if (ports.hotLoop.exhausted(name, plan.hotLoopValue)) throw hotLoopError(name);
+  if (ports.hotLoop.exhausted(name, plan.hotLoopValue)) throw hotLoopError(name, ports.revertedBy(name));
   const secret = userDataSecret(set);
   const call = signal === undefined ? {} : { signal };
   if (secret !== undefined) await checkUserData(ports.client, { secret, now: ports.now(), ...call });
 
-  const before: ImageFacts = facts(plan);
-  const made = plan.kind === 'publish' ? await publish(set, plan, before, ports, signal) : { edits: plan.edits };
+  const before = factsOf(plan);
+  const image: PointedImage = plan.kind === 'publish' ? await publish(set, plan, before, ports, signal) : plan.image;
   // Before anything else can fail: collection must count the reference even if this process never hears of the switch.
-  for (const edit of made.edits) ports.pointed(name, edit.to);
+  for (const edit of image.edits) ports.pointed(name, edit.to);
   signal?.throwIfAborted();
+  const overtaken = ports.overtaken(set);
+  if (overtaken !== undefined) return overtaken;
+  const time = stopwatch(ports);
+  time('Switching');
   await ports.report(set, { kind: 'step', phase: 'Switching', ...before });
   if (secret !== undefined) await upgradeUserData(ports.client, { secret, now: ports.now(), ...call });
-  await patch(set, made.edits, ports, call);
+  await patch(set, image.edits, ports, call);
+  time(undefined);
   ports.hotLoop.record(name, plan.hotLoopValue);
 
-  const to = made.edits.map((edit) => edit.to).join(', ');
-  const from = plan.template?.name ?? made.edits.map((edit) => edit.from ?? '').join(', ');
+  const to = image.edits.map((edit) => edit.to).join(', ');
+  const from = plan.template?.name ?? image.edits.map((edit) => edit.from ?? '').join(', ');
   ports.event(set, 'Switched', `machineset ${name}: ${from || 'no image'} → ${to}`);
   if (plan.kind === 'publish' && plan.template !== undefined) {
     ports.event(set, 'Retained', `template ${plan.template.name} stays until nothing needs it`);
   }
-  const template = 'template' in made ? made.template : pointedTemplate(plan, made.edits);
   return {
     kind: 'current',
-    current: plan.target ?? plan.hotLoopValue,
+    current: image.template?.release ?? plan.target ?? plan.hotLoopValue,
     ...(plan.target === undefined ? {} : { target: plan.target }),
-    ...(template === undefined ? {} : { template }),
+    ...(image.template === undefined ? {} : { template: image.template }),
     ...(plan.current === undefined ? {} : { switchedFrom: plan.current }),
   };
 }
@@ -88,6 +100,7 @@ async function publish(
 ): Promise<Awaited<ReturnType<typeof plan.publication.run>>> {
   let operation: TemplateOperation | undefined;
   let last: TemplateProgress['step'] | undefined;
+  const time = stopwatch(ports);
   ports.event(
     set,
     'Planned',
@@ -112,12 +125,15 @@ async function publish(
       await ports.report(set, { kind: 'step', phase: 'Uploading', operation, ...before });
     },
     onProgress: (progress) => {
+      time(progress.step);
+      if (progress.step === 'Uploading') ports.uploading();
       if (progress.step !== last) storyOf(set, last, progress.step, operation, ports);
       last = progress.step;
       written.push(step(progress));
     },
     ...(signal === undefined ? {} : { signal }),
   });
+  time(undefined);
   const how = published.adopted ? 'found complete' : 'imported';
   ports.event(set, 'Imported', `template ${published.template.name} ${how}${idOf(operation)}`);
   return published;
@@ -155,23 +171,15 @@ async function patch(
   }
 }
 
-function userDataSecret(set: MachineSet): string | undefined {
-  const reference = set.spec?.template?.spec?.providerSpec?.value?.['userDataSecret'];
-  const name = (reference as { readonly name?: unknown } | null | undefined)?.name;
-  return typeof name === 'string' && name !== '' ? name : undefined;
-}
-
-function facts({ current, target, template }: Acting): ImageFacts {
-  return {
-    ...(current === undefined ? {} : { current }),
-    ...(target === undefined ? {} : { target }),
-    ...(template === undefined ? {} : { template }),
+/** Measures each step from when it is named until the next one is, or none. */
+function stopwatch({ now, step: done }: Pick<UpdatePorts, 'now' | 'step'>): (step: string | undefined) => void {
+  let running: { readonly step: string; readonly since: number } | undefined;
+  return (step) => {
+    if (running?.step === step) return;
+    const time = now().getTime();
+    if (running !== undefined) done(running.step, (time - running.since) / 1000);
+    running = step === undefined ? undefined : { step, since: time };
   };
-}
-
-function pointedTemplate(plan: Acting, edits: readonly LeafEdit[]): ImageFacts['template'] {
-  const to = edits[0]?.to;
-  return plan.template === undefined || to === undefined ? plan.template : { ...plan.template, name: to };
 }
 
 function idOf(operation: TemplateOperation | undefined): string {

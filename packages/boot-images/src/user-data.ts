@@ -1,4 +1,4 @@
-import { Secret } from '@drydock/api';
+import { type MachineSet, Secret } from '@drydock/api';
 import { type Client, isNotFound } from '@drydock/kube';
 import { rfc3339 } from './conditions.ts';
 import { BootImageError, errorText } from './errors.ts';
@@ -10,6 +10,13 @@ export const machineApiNamespace = 'openshift-machine-api';
 const upgradedToAnnotation = 'machineconfiguration.openshift.io/stub-ignition-upgraded-to';
 /** Set on a secret whose stub was converted: when (RFC 3339). */
 const upgradedAtAnnotation = 'machineconfiguration.openshift.io/stub-ignition-upgraded-at';
+
+/** Name of the secret that a set's `providerSpec.userDataSecret` refers to. */
+export function userDataSecret(set: MachineSet): string | undefined {
+  const reference = set.spec?.template?.spec?.providerSpec?.value?.['userDataSecret'];
+  const name = (reference as { readonly name?: unknown } | null | undefined)?.name;
+  return typeof name === 'string' && name !== '' ? name : undefined;
+}
 
 /** Options of {@link checkUserData} and {@link upgradeUserData}. */
 export interface UserDataOptions {

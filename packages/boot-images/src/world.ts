@@ -2,6 +2,7 @@ import type {
   ClusterVersion,
   ConfigMap,
   ControlPlaneMachineSet,
+  Deployment,
   Infrastructure,
   Machine,
   MachineConfiguration,
@@ -16,6 +17,8 @@ export interface World {
   readonly infrastructure: () => Infrastructure | undefined;
   readonly golden: () => ConfigMap | undefined;
   readonly installConfig: () => ConfigMap | undefined;
+  /** The upstream controller beside which nothing may be changed. */
+  readonly upstream: () => Deployment | undefined;
   readonly machineSets: () => readonly MachineSet[];
   readonly machines: () => readonly Machine[] | undefined;
   readonly controlPlaneMachineSets: () => readonly ControlPlaneMachineSet[] | undefined;

@@ -3,19 +3,22 @@ import {
   type Client,
   type JsonPatchOp,
   type Key,
+  type KubeClient,
   type KubeObject,
   keyText,
   type Resource,
 } from '@drydock/kube';
 
 /** Objects of all kinds in memory, with the guards of a real API server as far as boot images use them. */
-export interface FakeClient extends Client {
+export interface FakeClient extends Client, Pick<KubeClient, 'raw'> {
   readonly objects: Map<string, KubeObject>;
   /** Every write, `verb plural key`. */
   readonly writes: string[];
   /** Throws for a write, to play a server that refuses. */
   refuse: ((write: string) => Error | undefined) | undefined;
   readonly put: <T extends KubeObject>(resource: Resource<T>, object: T) => void;
+  /** What `raw` answers. */
+  answer: unknown;
   readonly peek: <T extends KubeObject>(resource: Resource<T>, key: Key) => T | undefined;
 }
 
@@ -75,6 +78,8 @@ export function fakeClient(): FakeClient {
     refuse: undefined as ((write: string) => Error | undefined) | undefined,
     put: (resource: Resource<KubeObject>, object: KubeObject) => void store(resource, object),
     peek: (resource: Resource<KubeObject>, key: Key) => objects.get(id(resource, key)),
+    answer: undefined as unknown,
+    raw: async () => client.answer,
     get: async (resource: Resource<KubeObject>, key: Key) => read(resource, key),
     create: async (resource: Resource<KubeObject>, object: KubeObject) => {
       if (objects.has(id(resource, keyOfObject(object)))) throw error('AlreadyExists', 'create', 'already exists');

@@ -1,6 +1,7 @@
 import {
   ClusterVersion,
   ConfigMap,
+  Deployment,
   Infrastructure,
   type Machine,
   MachineConfiguration,
@@ -9,8 +10,10 @@ import {
   Secret,
 } from '@drydock/api';
 import type { SetOutcome } from '../boot-image.ts';
+import type { PassCause } from '../causes.ts';
+import { upstreamController } from '../coexistence.ts';
 import { type ConditionLike, upsertConditions } from '../conditions.ts';
-import { type PassCause, runPass } from '../pass.ts';
+import { type PassOutcome, runPass } from '../pass.ts';
 import { createPassState, type PassPorts, type PassState } from '../pass-state.ts';
 import type { Workspace } from '../vsphere/failure-domain.ts';
 import { vspherePlatform } from '../vsphere/platform.ts';
@@ -23,6 +26,8 @@ export const oldRelease = '9.6.20260512-0';
 export const newRelease = '9.8.20260802-0';
 /** The installer's name for the fake failure domain. */
 export const computed: string = 'c1-abcde-rhcos-fd1';
+/** The name under which the fake store publishes the new release. */
+export const published: string = `${computed}-${newRelease}-0123abcd`;
 /** A stub of spec 2.2. */
 export const stub22: string = JSON.stringify({
   ignition: {
@@ -47,13 +52,23 @@ export interface FakeCluster {
   readonly store: FakeStore;
   readonly state: PassState;
   readonly events: string[];
+  /** `absent` for each look that found no template, `vcenter bytes` for each upload. */
+  readonly counted: string[];
+  /** Sets about which it was asked who else changed their image. */
+  readonly asked: string[];
+  /** `step seconds` of each measured step. */
+  readonly steps: string[];
+  readonly warnings: string[];
   readonly outcomes: Map<string, SetOutcome[]>;
   /** Every write of conditions. */
   readonly conditionWrites: (readonly ConditionLike[])[];
   readonly ports: PassPorts;
   readonly machines: Machine[];
   clock: number;
-  readonly pass: (cause?: Partial<PassCause>) => ReturnType<typeof runPass>;
+  /** Unless told otherwise, an event that concerns every set. */
+  readonly pass: (cause?: Partial<PassCause>) => Promise<PassOutcome>;
+  /** A pass that only a timer woke. */
+  readonly timer: () => Promise<PassOutcome>;
   readonly condition: (type: 'Progressing' | 'Degraded') => ConditionLike | undefined;
   readonly template: (set: string) => unknown;
   readonly last: (set: string) => SetOutcome | undefined;
@@ -171,7 +186,19 @@ export function fakeCluster(options: FakeClusterOptions = {}): FakeCluster {
   const outcomes = new Map<string, SetOutcome[]>();
   const conditionWrites: (readonly ConditionLike[])[] = [];
   const machines: Machine[] = [];
-  const platform = vspherePlatform({ store, holder: 'me', holderIsLive: (holder) => holder === 'me' });
+  const counted: string[] = [];
+  const asked: string[] = [];
+  const steps: string[] = [];
+  const warnings: string[] = [];
+  const platform = vspherePlatform({
+    store,
+    holder: 'me',
+    holderIsLive: (holder) => holder === 'me',
+    metrics: {
+      templateAbsent: () => void counted.push('absent'),
+      uploaded: (vcenter, bytes) => void counted.push(`${vcenter} ${bytes}`),
+    },
+  });
   const ports: PassPorts = {
     world: {
       machineConfiguration: () => client.peek(MachineConfiguration, { name: 'cluster' }),
@@ -180,6 +207,7 @@ export function fakeCluster(options: FakeClusterOptions = {}): FakeCluster {
       golden: () =>
         client.peek(ConfigMap, { namespace: 'openshift-machine-config-operator', name: 'coreos-bootimages' }),
       installConfig: () => client.peek(ConfigMap, { namespace: 'kube-system', name: 'cluster-config-v1' }),
+      upstream: () => client.peek(Deployment, upstreamController),
       machineSets: () =>
         [...client.objects].filter(([id]) => id.startsWith('machinesets ')).map(([, set]) => set as MachineSet),
       machines: () => machines,
@@ -200,7 +228,12 @@ export function fakeCluster(options: FakeClusterOptions = {}): FakeCluster {
       outcomes.set(name, [...(outcomes.get(name) ?? []), outcome]);
     },
     event: (set, reason, note) => void events.push(`${set.metadata.name} ${reason} ${note}`),
-    warn: () => undefined,
+    warn: (message) => void warnings.push(message),
+    foreignWriter: async (set) => {
+      asked.push(set.metadata.name);
+      return 'somebody';
+    },
+    step: (step, seconds) => void steps.push(`${step} ${seconds}`),
     now,
     architecture: 'x86_64',
     concurrency: 1,
@@ -212,12 +245,17 @@ export function fakeCluster(options: FakeClusterOptions = {}): FakeCluster {
     store,
     state: createPassState(new Date(0)),
     events,
+    counted,
+    asked,
+    steps,
+    warnings,
     outcomes,
     conditionWrites,
     ports,
     machines,
     clock: Date.UTC(2026, 7, 2),
-    pass: (cause = {}) => runPass(ports, cluster.state, { reason: 'Test', timer: false, ...cause }),
+    pass: (cause = {}) => runPass(ports, cluster.state, { reason: 'Test', touched: 'all', ...cause }),
+    timer: () => cluster.pass({ touched: new Set() }),
     condition: (type) =>
       client
         .peek(MachineConfiguration, { name: 'cluster' })

@@ -1,4 +1,5 @@
-import type { Placement, TemplateStore, TemplateWish } from '@drydock/templates';
+import type { Placement, TemplateProgress, TemplateWish } from '@drydock/templates';
+import type { ImageStore } from '../vsphere/platform.ts';
 
 /** One template of the {@link FakeStore}. */
 export interface FakeTemplate {
@@ -7,16 +8,22 @@ export interface FakeTemplate {
 }
 
 /** Templates of one folder in memory. */
-export interface FakeStore extends TemplateStore {
+export interface FakeStore extends ImageStore {
   readonly templates: Map<string, FakeTemplate>;
   /** `inspect server name`, `publish server base`, `collect server`. */
   readonly calls: string[];
   readonly wishes: TemplateWish[];
   uploads: number;
   fail: Error | undefined;
+  /** Thrown by `inspect`, as for a folder that is not there. */
+  failInspect: Error | undefined;
+  /** Thrown when half of the bytes are uploaded. */
+  failUpload: Error | undefined;
   /** Names that collection removed. */
   readonly removed: string[];
   onPublish: (() => void) | undefined;
+  /** Called at the beginning of each step of a publication. */
+  onStep: ((step: string) => void) | undefined;
 }
 
 /** A store that publishes at once, idempotently by cluster, base and release. */
@@ -27,10 +34,14 @@ export function fakeStore(templates: Readonly<Record<string, FakeTemplate>> = {}
     wishes: [],
     uploads: 0,
     fail: undefined,
+    failInspect: undefined,
+    failUpload: undefined,
     removed: [],
     onPublish: undefined,
+    onStep: undefined,
     inspect: async (placement: Placement, reference: string) => {
       store.calls.push(`inspect ${placement.server} ${reference}`);
+      if (store.failInspect !== undefined) throw store.failInspect;
       const found = store.templates.get(reference.slice(reference.lastIndexOf('/') + 1));
       if (found === undefined) return { kind: 'absent' };
       return { kind: 'present', name: reference, version: found.version, isTemplate: true, ours: found.ours === true };
@@ -42,12 +53,18 @@ export function fakeStore(templates: Readonly<Record<string, FakeTemplate>> = {}
       if (store.fail !== undefined) throw store.fail;
       const name = `${wish.base}-${wish.image.release}-0123abcd`;
       const adopted = store.templates.has(name);
+      const at = (progress: TemplateProgress): void => {
+        store.onStep?.(progress.step);
+        options.onProgress?.(progress);
+      };
       if (!adopted) {
-        options.onProgress?.({ step: 'Downloading', bytes: 0, total: 100 });
+        at({ step: 'Downloading', bytes: 0, total: 100 });
         await options.announce?.({ id: '0123abcd', name, holder: wish.holder, instanceUuid: 'u-1' });
-        options.onProgress?.({ step: 'Uploading', bytes: 41, total: 100, rate: 2 });
-        options.onProgress?.({ step: 'Publishing' });
+        at({ step: 'Uploading', bytes: 41, total: 100, rate: 2 });
         store.uploads += 1;
+        if (store.failUpload !== undefined) throw store.failUpload;
+        at({ step: 'Uploading', bytes: 100, total: 100, rate: 2 });
+        at({ step: 'Publishing' });
         store.templates.set(name, { version: wish.image.release, ours: true });
       }
       return { name, release: wish.image.release, adopted, uploads: adopted ? 0 : 1 };
@@ -66,7 +83,6 @@ export function fakeStore(templates: Readonly<Record<string, FakeTemplate>> = {}
       }
       return result;
     },
-    [Symbol.asyncDispose]: async () => undefined,
   };
   return store;
 }

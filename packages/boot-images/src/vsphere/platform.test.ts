@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConfigMap, Infrastructure, Secret } from '@drydock/api';
-import { computed, fakeCluster, infrastructure, machineSet, newRelease, oldRelease } from '../testing/fake-cluster.ts';
+import {
+  computed,
+  fakeCluster,
+  infrastructure,
+  machineSet,
+  newRelease,
+  oldRelease,
+  published,
+} from '../testing/fake-cluster.ts';
 
 test('BI-V127 a workspace in no failure domain is skipped with upstream text', async () => {
   const c = fakeCluster();
@@ -30,7 +38,7 @@ test('BI-V133 pointer mode: an outdated computed template gets a successor and s
   const c = fakeCluster();
   await c.pass();
   assert.deepEqual(c.store.templates.get(computed), { version: oldRelease });
-  assert.equal(c.store.wishes[0]?.diskProvisioning, undefined);
+  assert.deepEqual([c.store.wishes[0]?.diskProvisioning, c.store.wishes[0]?.replaces], [undefined, computed]);
 });
 
 test('BI-V134 an absent template with a current computed one is only pointed there', async () => {
@@ -41,16 +49,49 @@ test('BI-V134 an absent template with a current computed one is only pointed the
   await c.pass();
   assert.equal(c.template('wk-a'), computed);
   assert.equal(c.store.uploads, 0);
+  assert.deepEqual(c.counted, ['absent']);
 });
 
-test('BI-W13 an outdated template of a person is skipped with a reason', async () => {
+test("BI-V136 pointer mode: a person's outdated template stays, and the set is pointed at the current computed one", async () => {
   const c = fakeCluster({
-    templates: { other: { version: oldRelease } },
+    templates: { other: { version: oldRelease }, [computed]: { version: newRelease } },
     sets: [machineSet('wk-a', { template: 'other' })],
   });
   await c.pass();
-  const outcome = c.last('wk-a');
-  assert.ok(outcome?.kind === 'skip' && outcome.reason === 'CustomImage' && outcome.current === oldRelease);
+  assert.equal(c.template('wk-a'), computed);
+  assert.deepEqual([c.store.uploads, c.store.templates.get('other')], [0, { version: oldRelease }]);
+  assert.deepEqual(c.last('wk-a'), {
+    kind: 'current',
+    current: newRelease,
+    target: newRelease,
+    template: { server: 'vc1', name: computed, release: newRelease },
+    switchedFrom: oldRelease,
+  });
+});
+
+test("BI-V136 pointer mode: without a current computed template one is published, from the disks of the person's, which stays", async () => {
+  for (const more of [{}, { [computed]: { version: oldRelease } }, { [computed]: { version: undefined } }]) {
+    const c = fakeCluster({
+      templates: { other: { version: oldRelease }, ...more },
+      sets: [machineSet('wk-a', { template: 'other' })],
+    });
+    await c.pass();
+    assert.equal(c.template('wk-a'), published);
+    assert.deepEqual([c.store.wishes[0]?.base, c.store.wishes[0]?.replaces], [computed, 'other']);
+    assert.deepEqual(c.store.templates.get('other'), { version: oldRelease });
+    assert.ok(!c.counted.includes('absent'));
+  }
+});
+
+test("a person's template on the release, or newer, is left where it is", async () => {
+  for (const version of [newRelease, '9.9.20270101-0']) {
+    const c = fakeCluster({
+      templates: { other: { version } },
+      sets: [machineSet('wk-a', { template: 'other' })],
+    });
+    await c.pass();
+    assert.deepEqual(c.client.writes, []);
+  }
 });
 
 test('BI-V138 with nothing there the disk type comes from the install-config', async () => {

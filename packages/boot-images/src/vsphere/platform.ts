@@ -1,19 +1,23 @@
-import type { Infrastructure, VSphereFailureDomain } from '@drydock/api';
 import type { Placement, TemplateStore, TemplateWish } from '@drydock/templates';
 import { skip } from '../decide.ts';
 import { BootImageError } from '../errors.ts';
-import type { ImageFacts, Platform, PlatformInput, PlatformPlan, Publication } from '../platform.ts';
+import type { BootImageMetrics } from '../metrics.ts';
+import type { ImageFacts, Platform, PlatformInput, PlatformPlan, PointedImage, Publication } from '../platform.ts';
 import type { LeafEdit } from '../provider-spec.ts';
 import type { DiskArtifact } from '../stream.ts';
 import type { DowngradePolicy } from '../version.ts';
-import { matchFailureDomain, mismatchText, type Workspace, workspaceOf } from './failure-domain.ts';
+import { matchFailureDomain, mismatchText, workspaceOf } from './failure-domain.ts';
 import { diskTypeFor } from './install-config.ts';
 import { computedName, isInstallerName, isUuid, leafName } from './names.ts';
 import { type Present, resolveTemplate, type TemplateStep } from './resolve.ts';
+import { incomplete, type Site, siteOf } from './site.ts';
+
+/** What is asked of the template store. */
+export type ImageStore = Pick<TemplateStore, 'inspect' | 'publish' | 'collect'>;
 
 /** What the vSphere platform needs. */
 export interface VSphereOptions {
-  readonly store: TemplateStore;
+  readonly store: ImageStore;
   /** Identity under which this process leads. */
   readonly holder: string;
   /** Whether a holder recorded in a mark still leads. */
@@ -23,17 +27,13 @@ export interface VSphereOptions {
   /** How many unreferenced templates of this cluster stay per place as a way back. Default 1. */
   readonly retain?: number;
   readonly warn?: (message: string) => void;
+  readonly metrics?: Pick<BootImageMetrics, 'templateAbsent' | 'uploaded'>;
 }
 
 /** The secret with `<server>.username` and `<server>.password`. */
 export const credentialsKey = { namespace: 'kube-system', name: 'vsphere-creds' } as const;
 
-interface Site {
-  readonly workspace: Workspace;
-  readonly domain: VSphereFailureDomain;
-  readonly placement: Placement;
-  readonly infrastructureName: string;
-}
+const templateLeaf = ['template'] as const;
 
 /** MachineSets on vSphere: templates published by pointer through the store (boot-images.md §4). */
 export function vspherePlatform(options: VSphereOptions): Platform {
@@ -87,14 +87,19 @@ export function vspherePlatform(options: VSphereOptions): Platform {
     const call = signal === undefined ? {} : { signal };
     const absent = { kind: 'absent' } as const;
     const referenced = reference === '' ? absent : await store.inspect(site.placement, reference, call);
-    const computed = referenced.kind === 'present' ? absent : await store.inspect(site.placement, name, call);
+    if (reference !== '' && referenced.kind === 'absent') options.metrics?.templateAbsent();
+    const custom =
+      referenced.kind === 'present' &&
+      !referenced.ours &&
+      !isInstallerName(leafName(reference), site.infrastructureName, domain);
+    const wanted = referenced.kind === 'absent' || custom;
+    const computed = wanted ? await store.inspect(site.placement, name, call) : absent;
     const step = resolveTemplate({
       set: input.set.metadata.name,
       reference,
       referenced,
       computed,
       computedName: name,
-      installerName: isInstallerName(leafName(reference), site.infrastructureName, domain),
       release,
       downgrade: options.downgrade ?? 'keep',
     });
@@ -118,14 +123,21 @@ export function vspherePlatform(options: VSphereOptions): Platform {
         return { ...rest, ...facts };
       }
       case 'point':
-        return { kind: 'switch', edits: [edit(input, reference, step.to)], hotLoopValue: image.release, ...facts };
+        return {
+          kind: 'switch',
+          image: pointed(input, site, reference, step.to),
+          hotLoopValue: image.release,
+          ...facts,
+        };
       case 'publish': {
         const wish: TemplateWish = {
           cluster: input.cluster,
           base: name,
           image,
           placement: site.placement,
-          ...(step.existing === undefined ? { diskProvisioning: diskTypeFor(name, input.installConfig) } : {}),
+          ...(step.existing === undefined
+            ? { diskProvisioning: diskTypeFor(name, input.installConfig) }
+            : { replaces: step.existing.name }),
           tagName: site.infrastructureName,
           tagIds: strings(input.spec['tagIDs']),
           holder: options.holder,
@@ -145,9 +157,17 @@ export function vspherePlatform(options: VSphereOptions): Platform {
     return {
       key: [server, datacenter, folder, wish.base].join('|'),
       run: async ({ announce, onProgress, signal }) => {
+        let uploaded = 0;
         const published = await store.publish(wish, {
           announce,
-          onProgress,
+          onProgress: (progress) => {
+            onProgress(progress);
+            if (progress.step !== 'Uploading' || progress.bytes === undefined) return;
+            // Less than before: the upload began anew.
+            const more = progress.bytes - (progress.bytes < uploaded ? 0 : uploaded);
+            uploaded = progress.bytes;
+            options.metrics?.uploaded(server, more);
+          },
           holderIsLive: options.holderIsLive,
           ...(signal === undefined ? {} : { signal }),
         });
@@ -163,6 +183,7 @@ export function vspherePlatform(options: VSphereOptions): Platform {
   return {
     type: 'VSphere',
     name: 'vsphere',
+    imageLeaf: templateLeaf,
     plan,
     collect: async (inputs, { referenced, signal }) => {
       const places = new Map<string, { readonly placement: Placement; readonly cluster: string }>();
@@ -223,36 +244,6 @@ function requireCredentials(input: PlatformInput, server: string): void {
   );
 }
 
-function siteOf(infrastructure: Infrastructure, workspace: Workspace, domain: VSphereFailureDomain): Site {
-  const infrastructureName = infrastructure.status?.infrastructureName;
-  if (!infrastructureName) throw incomplete('infrastructure/cluster has no status.infrastructureName');
-  const networks = domain.topology.networks ?? [];
-  if (networks.length === 0) throw incomplete(`failure domain ${domain.name} names no network`);
-  return {
-    workspace,
-    domain,
-    infrastructureName,
-    placement: {
-      server: workspace.server,
-      datacenter: workspace.datacenter,
-      failureDomain: domain.name,
-      // An empty folder is the datacenter's own vm folder, as machine-api has it.
-      folder: workspace.folder === '' ? `/${workspace.datacenter.replace(/^\//, '')}/vm` : workspace.folder,
-      datastore: workspace.datastore,
-      resourcePool: workspace.resourcePool,
-      computeCluster: domain.topology.computeCluster,
-      networks,
-    },
-  };
-}
-
-function incomplete(message: string): BootImageError {
-  return new BootImageError('WorkspaceIncomplete', message, {
-    retriable: false,
-    nextStep: 'complete the providerSpec of the set or infrastructure/cluster',
-  });
-}
-
 function imageFacts(existing: Present | undefined, site: Site, target: string): ImageFacts {
   if (existing === undefined) return { target };
   const release = existing.version;
@@ -267,8 +258,13 @@ function imageFacts(existing: Present | undefined, site: Site, target: string): 
   };
 }
 
+function pointed(input: PlatformInput, site: Site, from: string, to: Present): PointedImage {
+  const template = { server: site.placement.server, name: to.name, release: to.version ?? '' };
+  return { edits: [edit(input, from, to.name)], template };
+}
+
 function edit(input: PlatformInput, from: string, to: string): LeafEdit {
-  return { path: ['template'], from: Object.hasOwn(input.spec, 'template') ? from : undefined, to };
+  return { path: templateLeaf, from: Object.hasOwn(input.spec, 'template') ? from : undefined, to };
 }
 
 function text(value: unknown): string {

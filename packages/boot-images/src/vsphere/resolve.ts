@@ -1,6 +1,5 @@
 import type { TemplateState } from '@drydock/templates';
-import type { Skip } from '../decide.ts';
-import { skip } from '../decide.ts';
+import { type Skip, skip } from '../decide.ts';
 import { BootImageError } from '../errors.ts';
 import { compareReleases, type DowngradePolicy } from '../version.ts';
 
@@ -14,53 +13,42 @@ export interface TemplateFacts {
   readonly reference: string;
   /** What stands under the reference, in the workspace's folder. */
   readonly referenced: TemplateState;
-  /** What stands under the installer's name there. */
+  /** What stands under the installer's name there; looked up only where the reference is absent or a person's own template. */
   readonly computed: TemplateState;
   readonly computedName: string;
-  /** The reference is one of the names that installers give. */
-  readonly installerName: boolean;
   readonly release: string;
   readonly downgrade: DowngradePolicy;
 }
 
-/** The next step for the template of one set. `existing` is what would be replaced. */
+/**
+ * The next step for the template of one set. `existing` is what the set boots from today, and what would be replaced. A template that
+ * is there is pointed at (`point`), any other is made (`publish`).
+ */
 export type TemplateStep =
   | { readonly kind: 'current'; readonly existing: Present }
-  | { readonly kind: 'point'; readonly to: string; readonly existing: Present }
+  | { readonly kind: 'point'; readonly to: Present; readonly existing: Present | undefined }
   | { readonly kind: 'publish'; readonly existing: Present | undefined }
   | (Skip & { readonly existing: Present });
 
 /**
- * Steps A and B of boot-images.md §4.3 and the decision of §4.4, in pointer mode: an outdated template is never rebuilt under its
- * name, a new one is published beside it. Throws `TemplateVersionUnknown`.
+ * Steps A and B of boot-images.md §4.3 and the decision of §4.4, in pointer mode: an outdated template, a person's own one included
+ * (BI-V136), is never rebuilt under its name; the set is pointed at the computed one where that is current, else a new one is
+ * published. Throws `TemplateVersionUnknown`.
  */
 export function resolveTemplate(facts: TemplateFacts): TemplateStep {
-  const { referenced, computed } = facts;
+  const { referenced, computed, release } = facts;
   if (referenced.kind === 'present') {
     const step = compare(referenced, facts);
     if (step !== 'older') return step;
-    if (!referenced.ours && !facts.installerName) {
-      return {
-        ...skip(
-          true,
-          'CustomImage',
-          'custom template',
-          `machineset ${facts.set} uses template ${facts.reference}, which neither an installer nor Drydock made`,
-          {
-            nextStep: `set spec.template.spec.providerSpec.value.template of machineset ${facts.set} to ${facts.computedName} to have it managed`,
-          },
-        ),
-        existing: referenced,
-      };
-    }
-    return { kind: 'publish', existing: referenced };
+    return computed.kind === 'present' && computed.version === release
+      ? { kind: 'point', to: computed, existing: referenced }
+      : { kind: 'publish', existing: referenced };
   }
-  if (computed.kind === 'present') {
-    const step = compare(computed, facts);
-    if (step === 'older') return { kind: 'publish', existing: computed };
-    return step.kind === 'current' ? { kind: 'point', to: facts.computedName, existing: computed } : step;
-  }
-  return { kind: 'publish', existing: undefined };
+  if (computed.kind === 'absent') return { kind: 'publish', existing: undefined };
+  // The reference leads nowhere: one that is there is better, also where it is newer than the stream.
+  return compare(computed, facts) === 'older'
+    ? { kind: 'publish', existing: computed }
+    : { kind: 'point', to: computed, existing: undefined };
 }
 
 function compare(template: Present, facts: TemplateFacts): TemplateStep | 'older' {

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isInstallerName } from './names.ts';
+import { resolveTemplate } from './resolve.ts';
+
+test('BI-V153 a newer template is kept by default, and replaced by policy', () => {
+  const state = { kind: 'present', name: 't', version: '9.8.20260802-0', isTemplate: true, ours: true } as const;
+  const facts = {
+    set: 's',
+    reference: 't',
+    referenced: state,
+    computed: { kind: 'absent' },
+    computedName: 'c',
+    release: '418.94.202511191518-0',
+  } as const;
+  assert.equal(resolveTemplate({ ...facts, downgrade: 'keep' }).kind, 'skip');
+  assert.equal(resolveTemplate({ ...facts, downgrade: 'replace' }).kind, 'publish');
+});
+
+test('where the reference leads nowhere, a computed template that is there is pointed at, also a newer one', () => {
+  const facts = {
+    set: 's',
+    reference: 'gone',
+    referenced: { kind: 'absent' },
+    computedName: 'c',
+    release: '9.8.20260802-0',
+    downgrade: 'keep',
+  } as const;
+  const at = (version: string): string =>
+    resolveTemplate({ ...facts, computed: { kind: 'present', name: 'c', version, isTemplate: true, ours: false } })
+      .kind;
+  assert.deepEqual(['9.8.20260802-0', '9.9.20260901-0', '9.6.20260512-0'].map(at), ['point', 'point', 'publish']);
+});
+
+test('installer names of all ages are recognised', () => {
+  const domain = {
+    name: 'fd1',
+    region: 'r',
+    zone: 'z',
+    server: 'v',
+    topology: { datacenter: '', computeCluster: '', datastore: '' },
+  };
+  const names = ['i-rhcos-fd1', 'i-rhcos', 'i-rhcos-r-z', 'i-rhcos-fd2', 'mine'];
+  assert.deepEqual(
+    names.map((name) => isInstallerName(name, 'i', domain)),
+    [true, true, true, false, false],
+  );
+});

@@ -1,0 +1,44 @@
+import type { Infrastructure, VSphereFailureDomain } from '@drydock/api';
+import type { Placement } from '@drydock/templates';
+import { BootImageError } from '../errors.ts';
+import type { Workspace } from './failure-domain.ts';
+
+/** Where the machines of one set are made, and where their template lives. */
+export interface Site {
+  readonly workspace: Workspace;
+  readonly domain: VSphereFailureDomain;
+  readonly placement: Placement;
+  readonly infrastructureName: string;
+}
+
+/** Puts workspace and failure domain together. Throws `WorkspaceIncomplete`. */
+export function siteOf(infrastructure: Infrastructure, workspace: Workspace, domain: VSphereFailureDomain): Site {
+  const infrastructureName = infrastructure.status?.infrastructureName;
+  if (!infrastructureName) throw incomplete('infrastructure/cluster has no status.infrastructureName');
+  const networks = domain.topology.networks ?? [];
+  if (networks.length === 0) throw incomplete(`failure domain ${domain.name} names no network`);
+  return {
+    workspace,
+    domain,
+    infrastructureName,
+    placement: {
+      server: workspace.server,
+      datacenter: workspace.datacenter,
+      failureDomain: domain.name,
+      // An empty folder is the datacenter's own vm folder, as machine-api has it.
+      folder: workspace.folder === '' ? `/${workspace.datacenter.replace(/^\//, '')}/vm` : workspace.folder,
+      datastore: workspace.datastore,
+      resourcePool: workspace.resourcePool,
+      computeCluster: domain.topology.computeCluster,
+      networks,
+    },
+  };
+}
+
+/** The error for a workspace or failure domain that lacks what an image needs. */
+export function incomplete(message: string): BootImageError {
+  return new BootImageError('WorkspaceIncomplete', message, {
+    retriable: false,
+    nextStep: 'complete the providerSpec of the set or infrastructure/cluster',
+  });
+}
