@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { test } from 'node:test';
 import { build } from './build.ts';
@@ -10,22 +9,14 @@ import { lockBuild } from './build-lock.ts';
 import { SandboxError } from './errors.ts';
 import { checkGo, compareGoVersions } from './go-tool.ts';
 import { identityOf, stateOf } from './process-identity.ts';
-
-interface Scratch extends Disposable {
-  readonly path: string;
-}
-
-function scratch(): Scratch {
-  const path = mkdtempSync(join(tmpdir(), 'sandbox-build-test-'));
-  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
-}
+import { scratchFolder } from './workdir.ts';
 
 const withCode = (code: string, text: RegExp) => (error: unknown) =>
   error instanceof SandboxError && error.code === code && text.test(error.message);
 
 /** Runs `body` with a `go` of our own first in PATH. */
 async function withGo(script: string | undefined, body: (directory: string) => Promise<void>): Promise<void> {
-  using directory = scratch();
+  using directory = scratchFolder();
   const before = process.env['PATH'];
   if (script !== undefined) {
     writeFileSync(join(directory.path, 'go'), `#!/bin/sh\n${script}\n`);
@@ -58,7 +49,7 @@ test('no Go, an old Go and a Go that only complains are told in words', async ()
 });
 
 test('a failed build shows what the compiler said, leaves nothing half-made and no lock', async () => {
-  using cache = scratch();
+  using cache = scratchFolder();
   process.env['DRYDOCK_SANDBOX_CACHE'] = cache.path;
   try {
     await withGo('if [ "$1" = env ]; then echo go1.30.0; else echo "main.go:1: nonsense" >&2; exit 1; fi', () =>
@@ -78,7 +69,7 @@ test('an unknown CRD set is refused with the known ones', async () => {
 });
 
 test('the lock keeps the second out until the first is done', async () => {
-  using directory = scratch();
+  using directory = scratchFolder();
   const file = join(directory.path, 'build.lock');
   const order: string[] = [];
   const first = await lockBuild(file);
@@ -95,7 +86,7 @@ test('the lock keeps the second out until the first is done', async () => {
 });
 
 test('the lock of a dead owner is taken over', async () => {
-  using directory = scratch();
+  using directory = scratchFolder();
   const file = join(directory.path, 'build.lock');
   const owner = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
   await once(owner, 'spawn');

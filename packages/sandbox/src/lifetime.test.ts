@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { identityOf, type ProcessIdentity, stateOf } from './process-identity.ts';
-import { sweep } from './workdir.ts';
+import { scratchFolder, sweep } from './workdir.ts';
 
 const BIN = join(import.meta.dirname, '../bin/drydock-sandbox.js');
 
@@ -24,7 +23,8 @@ interface Launcher extends AsyncDisposable {
 }
 
 function launch(args: readonly string[]): Launcher {
-  const temp = mkdtempSync(join(tmpdir(), 'sandbox-lifetime-test-'));
+  const folder = scratchFolder();
+  const temp = folder.path;
   const child = spawn(process.execPath, args, {
     env: { ...process.env, TMPDIR: temp },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -58,7 +58,7 @@ function launch(args: readonly string[]): Launcher {
       child.kill('SIGKILL');
       await exit;
       sweep(temp);
-      rmSync(temp, { recursive: true, force: true });
+      folder[Symbol.dispose]();
     },
   };
 }
@@ -159,4 +159,36 @@ test('usage errors exit with 2 and say what was wrong', async () => {
   await once(child, 'close');
   assert.equal(child.exitCode, 2);
   assert.match(text, /unknown verb "upp"[\s\S]*usage:/);
+});
+
+test('a scratch folder and the processes recorded in it go with their process; what a SIGKILL leaves the next one sweeps', async () => {
+  const script = [
+    '--input-type=module-typescript',
+    '-e',
+    `import { spawn } from 'node:child_process';
+     import { recordProcess, scratchFolder } from ${JSON.stringify(join(import.meta.dirname, 'index.ts'))};
+     { using gone = scratchFolder(); }
+     const { path } = scratchFolder();
+     const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+     recordProcess(path, 'child', child.pid);
+     console.log(path);`,
+  ];
+  for (const [signal, left] of [
+    ['SIGTERM', false],
+    ['SIGKILL', true],
+  ] as const) {
+    await using launcher = launch(script);
+    const path = await launcher.line;
+    assert.deepEqual(launcher.folders(), [path]);
+    using spared = scratchFolder(launcher.temp);
+    const [child = ''] = launcher.servers();
+    assert.deepEqual([existsSync(path), stateOf(child)], [true, 'alive']);
+    await launcher.kill(signal);
+    assert.equal(existsSync(path), left);
+    if (left) assert.equal(stateOf(child), 'alive');
+    using _sweeping = scratchFolder(launcher.temp);
+    assert.equal(existsSync(path), false);
+    await until('the recorded process has ended', () => stateOf(child) === 'dead');
+    assert.equal(existsSync(spared.path), true);
+  }
 });

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { parse } from 'yaml';
@@ -9,6 +8,7 @@ import { findBinaries } from './binaries.ts';
 import { SandboxError } from './errors.ts';
 import { identityOf } from './process-identity.ts';
 import { type Sandbox, startSandbox } from './sandbox.ts';
+import { scratchFolder } from './workdir.ts';
 
 interface Kubeconfig {
   readonly clusters: readonly { cluster: { server: string; 'certificate-authority-data': string } }[];
@@ -139,7 +139,8 @@ suite('a sandbox with the newest OpenShift CRDs', () => {
 });
 
 test('KUBEBUILDER_ASSETS names the binaries, and an incomplete folder is told in words', async () => {
-  const assets = mkdtempSync(join(tmpdir(), 'sandbox-assets-test-'));
+  using folder = scratchFolder();
+  const assets = folder.path;
   const { etcd, apiserver } = findBinaries('');
   try {
     assert.throws(() => findBinaries(assets), /there is no .*etcd/);

@@ -8,7 +8,7 @@ import { SandboxError } from './errors.ts';
 import { guardExit } from './exit-guard.ts';
 import type { OwnedServer, Server } from './server-process.ts';
 import { defineVCenter, type VCenterEndpoint, type VCenterOptions } from './vcenter.ts';
-import { createWorkDirectory, sweep } from './workdir.ts';
+import { createWorkDirectory, killRecorded, sweep } from './workdir.ts';
 
 /** What `startSandbox` starts. */
 export interface SandboxOptions {
@@ -114,6 +114,7 @@ async function launch(options: SandboxOptions, wanted: VCenterOptions | undefine
   const servers: OwnedServer[] = [];
   const disarm = guardExit(() => {
     for (const server of servers) server.killNow();
+    killRecorded(directory.path);
     directory.remove();
   });
   await using starting = new AsyncDisposableStack();

@@ -4,7 +4,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { aborted, SandboxError } from './errors.ts';
-import { recordServer, type WorkDirectory } from './workdir.ts';
+import { recordProcess, type WorkDirectory } from './workdir.ts';
 
 /** A server of the sandbox that can be killed and started again alone, on the same data and the same address. */
 export interface Server {
@@ -122,7 +122,7 @@ export function defineServer(spec: ServerSpec): OwnedServer {
     const launched = launch();
     child = launched.child;
     try {
-      if (child.pid !== undefined) recordServer(directory, name, child.pid);
+      if (child.pid !== undefined) recordProcess(directory.path, name, child.pid);
       await waitUntilReady(launched, deadline, options.signal);
     } catch (error) {
       await kill();

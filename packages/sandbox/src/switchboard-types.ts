@@ -23,7 +23,7 @@ type Action =
   | { readonly do: 'fault'; readonly fault: Fault; readonly acted?: boolean }
   | { readonly do: 'status'; readonly status: number; readonly body?: string }
   | { readonly do: 'delay'; readonly delayMs: number; readonly acted?: boolean }
-  /** Uploads are held after `afterBytes`, and may be throttled as well. */
+  /** Uploads are held after `afterBytes` (with `acted`: before their answer), and may be throttled as well. */
   | {
       readonly do: 'hold';
       readonly acted?: boolean;
@@ -158,6 +158,51 @@ export interface VmView {
   readonly tags: readonly string[];
   readonly networks: readonly string[];
   readonly datastores: readonly string[];
+  readonly disks: readonly DiskView[];
+  /** Names of its snapshots. */
+  readonly snapshots: readonly string[];
+  /** What is queued or running on it, by descriptionId: `VirtualMachine.cloneVM`. */
+  readonly tasks: readonly string[];
+}
+
+/** A disk of a VM. The chain of a linked clone ends in its template's disk. */
+export interface DiskView {
+  /** `[datastore] folder/file.vmdk`. */
+  readonly file: string;
+  readonly capacityKB: number;
+  readonly thin: boolean;
+  /** Files below it, nearest first. */
+  readonly parents: readonly string[];
+}
+
+/** A VM that got another name or was destroyed. Times are the server's, RFC 3339 with fractions. */
+export interface NameChange {
+  readonly seq: number;
+  readonly kind: 'rename' | 'destroy';
+  readonly moref: string;
+  /** Inventory path of the folder. */
+  readonly folder: string;
+  readonly from: string;
+  /** Absent after a destruction. */
+  readonly to?: string;
+  readonly startedAt: string;
+  /** When its task was complete. */
+  readonly at: string;
+  /** Absent when the switchboard did it. */
+  readonly session?: string;
+  /** Name of the fault with which the task failed: then the name is as before. */
+  readonly fault?: string;
+}
+
+/** A time in which nothing had a name: from its loss to the rename that gave it again. Imports and moves end none. */
+export interface NameGap {
+  readonly name: string;
+  readonly folder: string;
+  readonly from: string;
+  /** Absent while it lasts. */
+  readonly to?: string;
+  /** Length in microseconds once ended. */
+  readonly micros: number;
 }
 
 /** Kinds of objects that can be listed. */
@@ -177,6 +222,24 @@ export interface ObjectView {
   readonly moref: string;
   readonly name: string;
   readonly path: string;
+}
+
+/** A datastore and its state; sizes in bytes. */
+export interface DatastoreView extends ObjectView {
+  /** Absent means 0. */
+  readonly freeSpace?: number;
+  readonly capacity?: number;
+  /** Absent means false. */
+  readonly accessible?: boolean;
+  readonly maintenanceMode?: string;
+}
+
+/** What may be changed of a datastore. */
+export interface DatastoreChange {
+  /** Bytes. It stays until a disk is made or removed there, which counts from it. */
+  readonly freeSpace?: number;
+  readonly accessible?: boolean;
+  readonly maintenanceMode?: 'normal' | 'enteringMaintenance' | 'inMaintenance';
 }
 
 /** A host and its state. */
@@ -206,6 +269,8 @@ export interface NewVm {
   readonly extraConfig?: Readonly<Record<string, string>>;
   readonly annotation?: string;
   readonly productVersion?: string;
+  /** How many thin disks of 1 MiB, none by default, at most two. */
+  readonly disks?: number;
   readonly template?: boolean;
   readonly powerOn?: boolean;
 }
@@ -216,6 +281,8 @@ export interface NewClone {
   readonly name: string;
   readonly folder?: string;
   readonly extraConfig?: Readonly<Record<string, string>>;
+  /** Its disks hang from the template's, which must have some. */
+  readonly linked?: boolean;
   readonly powerOn?: boolean;
 }
 

@@ -2,9 +2,14 @@ import { type Dispatcher, request } from 'undici';
 import { SandboxError } from './errors.ts';
 import type {
   Call,
+  DatastoreChange,
+  DatastoreView,
+  Fault,
   HostChange,
   HostView,
   Inventory,
+  NameChange,
+  NameGap,
   NewClone,
   NewDatastore,
   NewTag,
@@ -39,6 +44,14 @@ export interface ActiveRule extends AsyncDisposable {
   remove(options?: SwitchboardCall): Promise<void>;
 }
 
+/** A task that runs on a VM until it is ended. Disposal ends it with success. */
+export interface RunningTask extends AsyncDisposable {
+  /** Moref value. */
+  readonly id: string;
+  /** Ends it, with a fault or with success; a second time does nothing. */
+  end(fault?: Fault, options?: SwitchboardCall): Promise<void>;
+}
+
 /**
  * The control panel of a simulated vCenter: rules for its calls, its sessions, its inventory, and sabotage. Nothing
  * done here passes the rules or counts as a call. VMs, folders and hosts are named by inventory path (`/DC0/vm/x`), by
@@ -66,7 +79,10 @@ export interface Switchboard {
   killSessions(ids?: readonly string[], options?: SwitchboardCall): Promise<number>;
   /** Refuses logins from now on, with InvalidLogin or the given fault. */
   refuseLogins(refuse: boolean, fault?: Rule['fault'], options?: SwitchboardCall): Promise<void>;
-  /** Privileges that are answered as not granted; replaces the former list. Calls themselves still work. */
+  /**
+   * Privileges that are not granted; replaces the former list. Questions are answered accordingly, and calls that need one
+   * fail with NoPermission and its name (REST: 403).
+   */
   denyPrivileges(names: readonly string[], options?: SwitchboardCall): Promise<void>;
   /** Drops all connections, answers 503 for `downMs` and forgets the sessions; the inventory stays. */
   restart(
@@ -76,9 +92,20 @@ export interface Switchboard {
   /** Where the simulator shall behave as vCenter does; all on at the start. */
   setOptions(change: Partial<Options>, options?: SwitchboardCall): Promise<Options>;
 
-  vms(options?: SwitchboardCall): Promise<readonly VmView[]>;
+  /** Renames and destructions of VMs in order, those of the switchboard included; at most the last 20,000. */
+  names(since?: number, options?: SwitchboardCall): Promise<readonly NameChange[]>;
+  /** The times in which nothing had a name, by the server's clock. Without arguments: every name lost since the last reset. */
+  nameGaps(
+    of?: { readonly folder?: string; readonly name?: string },
+    options?: SwitchboardCall,
+  ): Promise<readonly NameGap[]>;
+  resetNames(options?: SwitchboardCall): Promise<void>;
+
+  /** All VMs, or those directly in a folder (its inventory path), oldest first. */
+  vms(options?: SwitchboardCall & { readonly folder?: string }): Promise<readonly VmView[]>;
   templates(options?: SwitchboardCall): Promise<readonly VmView[]>;
   hosts(options?: SwitchboardCall): Promise<readonly HostView[]>;
+  datastores(options?: SwitchboardCall): Promise<readonly DatastoreView[]>;
   objects(type: Inventory, options?: SwitchboardCall): Promise<readonly ObjectView[]>;
   tags(options?: SwitchboardCall): Promise<readonly Tag[]>;
   /** The object at an inventory path. */
@@ -99,7 +126,13 @@ export interface Switchboard {
   moveVm(vm: string, folder: string, options?: SwitchboardCall): Promise<void>;
   /** Edits even a template. An empty extraConfig value removes the key. */
   editVm(vm: string, change: VmEdit, options?: SwitchboardCall): Promise<void>;
+  /** Sets a custom attribute, which is defined as needed; works on templates. */
   setCustomValue(vm: string, field: string, value: string, options?: SwitchboardCall): Promise<void>;
+  snapshotVm(vm: string, name: string, options?: SwitchboardCall): Promise<void>;
+  /** Begins a task that runs until it is ended, a clone by default; meanwhile the VM cannot be destroyed (TaskInProgress). */
+  startTask(vm: string, method?: string, options?: SwitchboardCall): Promise<RunningTask>;
+  /** By inventory path, moref value or plain name, as `changeHost`. */
+  changeDatastore(datastore: string, change: DatastoreChange, options?: SwitchboardCall): Promise<void>;
   changeHost(host: string, change: HostChange, options?: SwitchboardCall): Promise<void>;
 }
 
@@ -159,6 +192,18 @@ export function connectSwitchboard(url: string): Switchboard {
     };
   };
 
+  const running = ({ moref: id }: Ref): RunningTask => {
+    let over = false;
+    const end: RunningTask['end'] = async (fault, call) => {
+      if (over) return;
+      over = true;
+      await act('POST', `/tasks/${id}/end`, { fault }, call);
+    };
+    return { id, end, [Symbol.asyncDispose]: () => end().catch(() => undefined) };
+  };
+
+  const query = (values: object): string => new URLSearchParams({ ...values }).toString();
+
   return {
     url: base,
     rule: async (rule, call) => active(await send<RuleState>('POST', '/rules', rule, call)),
@@ -176,9 +221,13 @@ export function connectSwitchboard(url: string): Switchboard {
     denyPrivileges: (denied, call) => act('PUT', '/privileges', { denied }, call),
     restart: (how = {}, call) => act('POST', '/restart', how, call),
     setOptions: (change, call) => send('PATCH', '/options', change, call),
-    vms: (call) => get('/vms', call),
+    names: (since = 0, call) => get(`/names?since=${since}`, call),
+    nameGaps: (of = {}, call) => get(`/names/gaps?${query(of)}`, call),
+    resetNames: (call) => act('DELETE', '/names', undefined, call),
+    vms: ({ folder, ...call } = {}) => get(folder === undefined ? '/vms' : `/vms?${query({ folder })}`, call),
     templates: (call) => get('/templates', call),
     hosts: (call) => get('/objects/HostSystem', call),
+    datastores: (call) => get('/objects/Datastore', call),
     objects: (type, call) => get(`/objects/${type}`, call),
     tags: (call) => get('/tags', call),
     find: (path, call) => get(`/find?path=${encodeURIComponent(path)}`, call),
@@ -195,6 +244,9 @@ export function connectSwitchboard(url: string): Switchboard {
     moveVm: (vm, folder, call) => act('POST', '/vms/move', { vm, folder }, call),
     editVm: (vm, change, call) => act('POST', '/vms/edit', { vm, ...change }, call),
     setCustomValue: (vm, field, value, call) => act('POST', '/vms/custom-value', { vm, field, value }, call),
+    snapshotVm: (vm, name, call) => act('POST', '/vms/snapshot', { vm, name }, call),
+    startTask: async (vm, method, call) => running(await send<Ref>('POST', '/tasks', { vm, method }, call)),
+    changeDatastore: (datastore, change, call) => act('POST', '/datastores/edit', { datastore, ...change }, call),
     changeHost: (host, change, call) => act('POST', '/hosts', { host, ...change }, call),
   };
 }

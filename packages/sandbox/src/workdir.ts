@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { guardExit } from './exit-guard.ts';
 import { identityOf, killByIdentity, stateOf } from './process-identity.ts';
 
 const PREFIX = 'drydock-sandbox-';
@@ -36,21 +37,51 @@ export function createWorkDirectory(root: string = tmpdir()): WorkDirectory {
   };
 }
 
-/** Records a server's process in the folder, for a sweep after the launcher's death. */
-export function recordServer(directory: WorkDirectory, name: string, pid: number): void {
-  const identity = identityOf(pid);
-  if (identity !== undefined) directory.write(`${name}.identity`, identity);
+/** A temp folder for whatever a test needs. */
+export interface ScratchFolder extends Disposable {
+  readonly path: string;
 }
 
-function killRecorded(path: string): void {
+/**
+ * Creates a temp folder, mode 0700, that goes when it is disposed, when this process ends and on SIGINT, SIGTERM and SIGHUP.
+ * What a SIGKILL leaves the next scratch folder or sandbox sweeps.
+ */
+export function scratchFolder(root: string = tmpdir()): ScratchFolder {
+  sweep(root);
+  const directory = createWorkDirectory(root);
+  const disarm = guardExit(() => {
+    killRecorded(directory.path);
+    directory.remove();
+  });
+  return {
+    path: directory.path,
+    [Symbol.dispose]() {
+      disarm();
+      directory.remove();
+    },
+  };
+}
+
+/**
+ * Records a process in the folder of a sandbox (`sandbox.directory`) or a scratch folder, under a name: it is ended with SIGKILL
+ * when the launcher ends without having ended it, or, after a SIGKILL of the launcher, by the next sweep. A second process under
+ * the name replaces the first.
+ */
+export function recordProcess(folder: string, name: string, pid: number): void {
+  const identity = identityOf(pid);
+  if (identity !== undefined) writeFileSync(join(folder, `${name}.identity`), identity, { mode: 0o600 });
+}
+
+/** Ends what is recorded in the folder and still runs. */
+export function killRecorded(path: string): void {
   for (const name of readdirSync(path)) {
     if (name.endsWith('.identity')) killByIdentity(readFileSync(join(path, name), 'utf8'));
   }
 }
 
 /**
- * Removes the folders of launchers that are dead, and ends servers of theirs that still run (only binaries from
- * KUBEBUILDER_ASSETS do; our own end with their launcher). Returns the folders removed.
+ * Removes the folders of launchers that are dead, and ends processes of theirs that still run: binaries from KUBEBUILDER_ASSETS
+ * (our own servers end with their launcher) and what tests recorded. Returns the folders removed.
  */
 export function sweep(root: string = tmpdir()): readonly string[] {
   const swept: string[] = [];

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   BootImage,
@@ -14,10 +13,17 @@ import {
 } from '@drydock/api';
 import { bootImagesRole, degradedType, goldenName, goldenNamespace } from '@drydock/boot-images';
 import { createClient, type KubeClient, loadKubeconfig, run } from '@drydock/kube';
-import { connectSwitchboard, type Switchboard, startSandbox, type VmView } from '@drydock/sandbox';
+import {
+  connectSwitchboard,
+  type Switchboard,
+  scratchFolder,
+  startSandbox,
+  type VCenterSandbox,
+  type VmView,
+} from '@drydock/sandbox';
 import { templateStore } from '@drydock/templates';
 import { type TestOvaSpec, writeTestOva } from '@drydock/templates/testing';
-import { connectVCenter } from '@drydock/vsphere';
+import { connectVCenter, type VCenter } from '@drydock/vsphere';
 import { pino } from 'pino';
 import { type Mirror, serveFolder } from './mirror.ts';
 import {
@@ -33,8 +39,9 @@ import {
   type SetSpec,
 } from './voyage-cluster.ts';
 
-/** A cluster on a real API server, its vCenter, a mirror with images, and the boot image role that runs in this process. */
+/** A cluster on a real API server, its vCenter, and a mirror with images. */
 export interface Voyage extends AsyncDisposable {
+  readonly sandbox: VCenterSandbox;
   readonly client: KubeClient;
   readonly switchboard: Switchboard;
   readonly mirror: Mirror;
@@ -50,6 +57,8 @@ export interface Voyage extends AsyncDisposable {
   release(image: Image): Promise<void>;
   createSet(set: SetSpec): Promise<void>;
   deleteSet(name: string): Promise<void>;
+  /** Deletes what is known of a set: its BootImage. */
+  forget(set: string): Promise<void>;
   /** Touches a set, as a person does after a repair that nobody watches. */
   touch(name: string): Promise<void>;
   /** `spec.template.spec.providerSpec.value.template`. */
@@ -80,17 +89,22 @@ export async function eventually<T>(
   }
 }
 
+/** How the voyage begins. */
+export interface VoyageOptions {
+  /** Whether the boot image role runs in this process; default true. Without it a test starts an operator of its own. */
+  readonly operator?: boolean;
+}
+
 /** Starts everything; the release is that of the installer's templates until another one is published. */
-export async function startVoyage(): Promise<Voyage> {
+export async function startVoyage({ operator = true }: VoyageOptions = {}): Promise<Voyage> {
   await using starting = new AsyncDisposableStack();
   const crds = ['openshift', join(import.meta.dirname, '../../../api/crds')];
   const sandbox = starting.use(await startSandbox({ vcenter: true, crds }));
-  const files = await mkdtemp(join(tmpdir(), 'drydock-voyage-'));
-  starting.defer(() => rm(files, { recursive: true, force: true }));
+  const files = starting.use(scratchFolder()).path;
   const mirror = starting.use(await serveFolder(files));
   const client = starting.use(createClient(await loadKubeconfig({ kubeconfig: sandbox.kubeconfig })));
-  const { url, user, password, ca, switchboard: control } = sandbox.vcenter;
-  const switchboard = connectSwitchboard(control);
+  const { user, password } = sandbox.vcenter;
+  const switchboard = connectSwitchboard(sandbox.vcenter.switchboard);
   await switchboard.createTag(clusterTag);
   await createCluster(
     client,
@@ -98,20 +112,8 @@ export async function startVoyage(): Promise<Voyage> {
     { release: oldRelease, location: mirror.url('old.ova'), sha256: '0'.repeat(64) },
   );
 
-  const vcenter = starting.use(
-    connectVCenter({
-      url,
-      credentials: async () => ({ user, password }),
-      tls: { ca: await readFile(ca, 'utf8') },
-      env: {},
-    }),
-  );
   const cacheDir = join(files, 'cache');
-  const store = starting.use(templateStore({ vcenters: async () => vcenter, cacheDir }));
-  const leader = { identity: 'voyage', holderIsLive: (holder: string): boolean => holder === 'voyage' };
-  const log = pino({ level: process.env['DRYDOCK_TEST_LOG'] ?? 'silent' });
-  const role = bootImagesRole({ client, store, leader, log, architecture: 'x86_64', collectAfterMs: 1 });
-  starting.use(await run({ client, ...role, log, signal: new AbortController().signal }));
+  if (operator) starting.use(await startRole(client, sandbox, cacheDir));
   const resources = starting.move();
 
   const key = (name: string): { readonly namespace: string; readonly name: string } => ({
@@ -128,6 +130,7 @@ export async function startVoyage(): Promise<Voyage> {
   };
   let touches = 0;
   return {
+    sandbox,
     client,
     switchboard,
     mirror,
@@ -158,6 +161,7 @@ export async function startVoyage(): Promise<Voyage> {
       await client.create(MachineSet, machineSet(set));
     },
     deleteSet: (name) => client.delete(MachineSet, key(name)),
+    forget: (set) => client.delete(BootImage, key(bootImageName('ms', set))),
     touch: async (name) => {
       touches += 1;
       await client.mergePatch(MachineSet, key(name), { metadata: { annotations: { touched: String(touches) } } });
@@ -199,4 +203,27 @@ export async function startVoyage(): Promise<Voyage> {
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+}
+
+/** The boot image role in this process. */
+async function startRole(client: KubeClient, sandbox: VCenterSandbox, cacheDir: string): Promise<AsyncDisposable> {
+  await using starting = new AsyncDisposableStack();
+  const vcenter = starting.use(await connectReader(sandbox));
+  const store = starting.use(templateStore({ vcenters: async () => vcenter, cacheDir }));
+  const leader = { identity: 'voyage', holderIsLive: (holder: string): boolean => holder === 'voyage' };
+  const log = pino({ level: process.env['DRYDOCK_TEST_LOG'] ?? 'silent' });
+  const role = bootImagesRole({ client, store, leader, log, architecture: 'x86_64', collectAfterMs: 1 });
+  starting.use(await run({ client, ...role, log, signal: new AbortController().signal }));
+  return starting.move();
+}
+
+/** A session of its own on the vCenter. */
+export async function connectReader({ vcenter }: VCenterSandbox): Promise<VCenter> {
+  const { url, user, password, ca } = vcenter;
+  return connectVCenter({
+    url,
+    credentials: async () => ({ user, password }),
+    tls: { ca: await readFile(ca, 'utf8') },
+    env: {},
+  });
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/simulator"
@@ -35,17 +34,24 @@ func (vc *vcenter) chosen() options {
 	return vc.options
 }
 
-// before is what must be known before the simulator acts: the VM of a lease that is being aborted.
-func (vc *vcenter) before(r *http.Request, c *call) *types.ManagedObjectReference {
-	if c.method != "HttpNfcLeaseAbort" || c.session == nil || !vc.chosen().DestroyOnAbort {
-		return nil
+// prior is what must be known before the simulator acts.
+type prior struct {
+	// aborted is the VM of a lease that is being aborted.
+	aborted *types.ManagedObjectReference
+	// named is the VM that is being renamed or destroyed.
+	named *subject
+}
+
+func (vc *vcenter) before(r *http.Request, c *call) prior {
+	if c.method == "HttpNfcLeaseAbort" && c.session != nil && vc.chosen().DestroyOnAbort {
+		lease, _ := elementText(c.body, "_this")
+		return prior{aborted: vc.leaseEntity(r, lease)}
 	}
-	lease, _ := elementText(c.body, "_this")
-	return vc.leaseEntity(r, lease)
+	return prior{named: vc.subjectOf(c)}
 }
 
 // after completes what the simulator left undone, before the caller hears of it.
-func (vc *vcenter) after(r *http.Request, c *call, lease *types.ManagedObjectReference, out *httptest.ResponseRecorder) {
+func (vc *vcenter) after(r *http.Request, c *call, was prior, out *httptest.ResponseRecorder) {
 	vc.sessions.note(r, c, out)
 	set := vc.chosen()
 	if out.Code != http.StatusOK {
@@ -59,12 +65,16 @@ func (vc *vcenter) after(r *http.Request, c *call, lease *types.ManagedObjectRef
 				types.PropertyChange{Name: "summary.config.template", Val: template})
 		}
 	case "Rename_Task":
-		vc.afterRename(c, set, out)
+		vc.afterRename(c, set, was.named, out)
+	case "Destroy_Task":
+		if info, ok := vc.taskOf(out); ok && was.named != nil {
+			vc.logName(was.named, "", c.session.ID, info)
+		}
 	case "CloneVM_Task":
 		vc.afterClone(c, set, out)
 	case "HttpNfcLeaseAbort":
-		if lease != nil {
-			_ = vc.destroy(*lease)
+		if was.aborted != nil {
+			_ = vc.destroy(*was.aborted)
 		}
 	case "HasPrivilegeOnEntities", "HasPrivilegeOnEntity", "HasUserPrivilegeOnEntities", "FetchUserPrivilegeOnEntities":
 		vc.deny(c, out)
@@ -76,12 +86,19 @@ func (c *call) this() types.ManagedObjectReference {
 	return types.ManagedObjectReference{Type: kind, Value: value}
 }
 
-func (vc *vcenter) afterRename(c *call, set options, out *httptest.ResponseRecorder) {
+func (vc *vcenter) afterRename(c *call, set options, was *subject, out *httptest.ResponseRecorder) {
 	info, ok := vc.taskOf(out)
 	if !ok {
 		return
 	}
 	name, _ := elementText(c.body, "newName")
+	if c.session != nil {
+		defer func() {
+			if ended, ok := vc.taskInfo(info.Task); ok {
+				vc.logName(was, name, c.session.ID, ended)
+			}
+		}()
+	}
 	if info.State == types.TaskInfoStateError {
 		if set.DuplicateNames {
 			vc.correctRename(c, info.Task, name)
@@ -166,35 +183,16 @@ func mergeOptions(base, changes []types.BaseOptionValue) []types.BaseOptionValue
 	return out
 }
 
-// deny takes the denied privileges out of an answer in which the simulator grants everything.
-func (vc *vcenter) deny(c *call, out *httptest.ResponseRecorder) {
-	vc.mu.Lock()
-	defer vc.mu.Unlock()
-	text := out.Body.String()
-	for name := range vc.denied {
-		id := escape(name)
-		text = strings.ReplaceAll(text, "<privId>"+id+"</privId><isGranted>true</isGranted>", "<privId>"+id+"</privId><isGranted>false</isGranted>")
-		text = strings.ReplaceAll(text, "<privileges>"+id+"</privileges>", "")
-	}
-	if request, ok := decodeCall(c.body).(*types.HasPrivilegeOnEntity); ok {
-		var granted strings.Builder
-		for _, id := range request.PrivId {
-			granted.WriteString("<returnval>" + map[bool]string{true: "false", false: "true"}[vc.denied[id]] + "</returnval>")
-		}
-		first, last := strings.Index(text, "<returnval>"), strings.LastIndex(text, "</returnval>")
-		if first >= 0 && last > first {
-			text = text[:first] + granted.String() + text[last+len("</returnval>"):]
-		}
-	}
-	out.Body.Reset()
-	out.Body.WriteString(text)
-}
-
 // destroy removes a VM and its files without asking the table.
 func (vc *vcenter) destroy(ref types.ManagedObjectReference) error {
+	was := vc.subject(ref)
 	reply, err := methods.Destroy_Task(context.Background(), vc.client, &types.Destroy_Task{This: ref})
 	if err != nil {
 		return err
 	}
-	return vc.ended(reply.Returnval)
+	err = vc.ended(reply.Returnval)
+	if info, ok := vc.taskInfo(reply.Returnval); ok {
+		vc.logName(was, "", "", info)
+	}
+	return err
 }

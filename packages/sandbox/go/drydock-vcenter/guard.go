@@ -23,6 +23,8 @@ func (vc *vcenter) refusal(c *call) *fault {
 		if c.session == nil {
 			return nil // the simulator says NotAuthenticated
 		}
+	case "Destroy_Task":
+		return vc.refuseBusy(c.this())
 	}
 	switch request := decodeCallOf(c).(type) {
 	case *types.CreateImportSpec:

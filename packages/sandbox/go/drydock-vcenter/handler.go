@@ -133,6 +133,9 @@ func (vc *vcenter) act(ctx context.Context, r *http.Request, c *call) *httptest.
 		writeFault(out, *refused)
 		return out
 	}
+	if vc.refusePrivilege(out, r, c) {
+		return out
+	}
 	if isWait(c.method) {
 		return vc.actWait(ctx, r, c)
 	}

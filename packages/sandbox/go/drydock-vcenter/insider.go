@@ -105,6 +105,20 @@ func (vc *vcenter) find(kind, where string) (types.ManagedObjectReference, error
 	return ref, nil
 }
 
+// findNamed also takes the plain name of an object that is unique among its kind.
+func (vc *vcenter) findNamed(kind, where string) (types.ManagedObjectReference, error) {
+	ref, err := vc.find(kind, where)
+	if err == nil {
+		return ref, nil
+	}
+	for _, object := range vc.objects(kind) {
+		if object.Name == where {
+			return types.ManagedObjectReference{Type: object.Type, Value: object.Moref}, nil
+		}
+	}
+	return ref, err
+}
+
 func sortedKeys[V any](values map[string]V) []string {
 	keys := make([]string, 0, len(values))
 	for key := range values {

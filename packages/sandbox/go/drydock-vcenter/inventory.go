@@ -30,6 +30,18 @@ type vmView struct {
 	Tags           []string          `json:"tags"`
 	Networks       []string          `json:"networks"`
 	Datastores     []string          `json:"datastores"`
+	Disks          []diskView        `json:"disks"`
+	Snapshots      []string          `json:"snapshots"`
+	// Tasks that are queued or running on it, by descriptionId.
+	Tasks []string `json:"tasks"`
+}
+
+// diskView is a disk and the files below it: a linked clone's chain ends in its template's disk.
+type diskView struct {
+	File       string   `json:"file"`
+	CapacityKB int64    `json:"capacityKB"`
+	Thin       bool     `json:"thin"`
+	Parents    []string `json:"parents"`
 }
 
 // objectView is any other object of the inventory.
@@ -42,6 +54,11 @@ type objectView struct {
 	ConnectionState   string `json:"connectionState,omitempty"`
 	PowerState        string `json:"powerState,omitempty"`
 	InMaintenanceMode bool   `json:"inMaintenanceMode,omitempty"`
+	// FreeSpace and Capacity in bytes, Accessible and MaintenanceMode of a datastore.
+	FreeSpace       int64  `json:"freeSpace,omitempty"`
+	Capacity        int64  `json:"capacity,omitempty"`
+	Accessible      bool   `json:"accessible,omitempty"`
+	MaintenanceMode string `json:"maintenanceMode,omitempty"`
 }
 
 // path is the inventory path from below the root folder.
@@ -60,7 +77,7 @@ func (vc *vcenter) name(ref types.ManagedObjectReference) string {
 	return ref.Value
 }
 
-func (vc *vcenter) names(refs []types.ManagedObjectReference) []string {
+func (vc *vcenter) namesOf(refs []types.ManagedObjectReference) []string {
 	out := []string{}
 	for _, ref := range refs {
 		out = append(out, vc.name(ref))
@@ -69,7 +86,7 @@ func (vc *vcenter) names(refs []types.ManagedObjectReference) []string {
 }
 
 func (vc *vcenter) view(vm *simulator.VirtualMachine) vmView {
-	out := vmView{ExtraConfig: map[string]string{}, CustomValues: map[string]string{}, Tags: []string{}}
+	out := vmView{ExtraConfig: map[string]string{}, CustomValues: map[string]string{}, Tags: []string{}, Tasks: vc.activeTasks(vm)}
 	vc.registry().WithLock(vc.context(), vm, func() {
 		out.Moref, out.Name, out.Path = vm.Self.Value, vm.Name, vc.path(vm)
 		out.Power, out.IsTemplate = string(vm.Runtime.PowerState), vm.Config.Template
@@ -100,8 +117,44 @@ func (vc *vcenter) view(vm *simulator.VirtualMachine) vmView {
 		if vm.Runtime.Host != nil {
 			out.Host = vc.name(*vm.Runtime.Host)
 		}
-		out.Networks, out.Datastores = vc.names(vm.Network), vc.names(vm.Datastore)
+		out.Networks, out.Datastores = vc.namesOf(vm.Network), vc.namesOf(vm.Datastore)
+		out.Disks, out.Snapshots = disksOf(vm), snapshotsOf(vm)
 	})
+	return out
+}
+
+func disksOf(vm *simulator.VirtualMachine) []diskView {
+	out := []diskView{}
+	for _, device := range vm.Config.Hardware.Device {
+		disk, ok := device.(*types.VirtualDisk)
+		if !ok {
+			continue
+		}
+		view := diskView{CapacityKB: disk.CapacityInKB, Parents: []string{}}
+		if backing, ok := disk.Backing.(*types.VirtualDiskFlatVer2BackingInfo); ok {
+			view.File = backing.FileName
+			view.Thin = backing.ThinProvisioned != nil && *backing.ThinProvisioned
+			for parent := backing.Parent; parent != nil; parent = parent.Parent {
+				view.Parents = append(view.Parents, parent.FileName)
+			}
+		}
+		out = append(out, view)
+	}
+	return out
+}
+
+func snapshotsOf(vm *simulator.VirtualMachine) []string {
+	out := []string{}
+	var walk func(list []types.VirtualMachineSnapshotTree)
+	walk = func(list []types.VirtualMachineSnapshotTree) {
+		for _, snapshot := range list {
+			out = append(out, snapshot.Name)
+			walk(snapshot.ChildSnapshotList)
+		}
+	}
+	if vm.Snapshot != nil {
+		walk(vm.Snapshot.RootSnapshotList)
+	}
 	return out
 }
 
@@ -154,6 +207,10 @@ func (vc *vcenter) objects(kind string) []objectView {
 		if host, ok := item.(*simulator.HostSystem); ok {
 			view.ConnectionState, view.PowerState = string(host.Runtime.ConnectionState), string(host.Runtime.PowerState)
 			view.InMaintenanceMode = host.Runtime.InMaintenanceMode
+		}
+		if ds, ok := item.(*simulator.Datastore); ok {
+			view.FreeSpace, view.Capacity = ds.Summary.FreeSpace, ds.Summary.Capacity
+			view.Accessible, view.MaintenanceMode = ds.Summary.Accessible, ds.Summary.MaintenanceMode
 		}
 		out = append(out, view)
 	}

@@ -12,7 +12,7 @@ import (
 // routes is the whole control API; README.md has it as a table.
 func (vc *vcenter) routes() map[string]route {
 	table := map[string]route{}
-	for _, part := range []map[string]route{vc.ruleRoutes(), vc.sessionRoutes(), vc.inventoryRoutes(), vc.setupRoutes()} {
+	for _, part := range []map[string]route{vc.ruleRoutes(), vc.sessionRoutes(), vc.inventoryRoutes(), vc.nameRoutes(), vc.busyRoutes(), vc.setupRoutes()} {
 		maps.Copy(table, part)
 	}
 	return table
@@ -135,7 +135,10 @@ func (vc *vcenter) sessionRoutes() map[string]route {
 
 func (vc *vcenter) inventoryRoutes() map[string]route {
 	return map[string]route{
-		"GET /vms": func(*http.Request) (any, error) { return vc.vms(func(vmView) bool { return true }), nil },
+		"GET /vms": func(r *http.Request) (any, error) {
+			folder := r.URL.Query().Get("folder")
+			return vc.vms(func(v vmView) bool { return folder == "" || folder == v.Folder || folder == v.FolderMoref }), nil
+		},
 		"GET /templates": func(*http.Request) (any, error) {
 			return vc.vms(func(v vmView) bool { return v.IsTemplate }), nil
 		},

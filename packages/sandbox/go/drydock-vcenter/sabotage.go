@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
@@ -25,11 +26,16 @@ func (vc *vcenter) power(ref types.ManagedObjectReference, on bool) error {
 }
 
 func (vc *vcenter) rename(ref types.ManagedObjectReference, name string) error {
+	was := vc.subject(ref)
 	reply, err := methods.Rename_Task(context.Background(), vc.client, &types.Rename_Task{This: ref, NewName: name})
 	if err != nil {
 		return err
 	}
-	if err := vc.ended(reply.Returnval); err != nil {
+	err = vc.ended(reply.Returnval)
+	if info, ok := vc.taskInfo(reply.Returnval); ok {
+		vc.logName(was, name, "", info)
+	}
+	if err != nil {
 		return err
 	}
 	if vm := vc.vm(ref); vm != nil && vc.chosen().ReportRenames {
@@ -42,6 +48,15 @@ func (vc *vcenter) move(ref, folder types.ManagedObjectReference) error {
 	reply, err := methods.MoveIntoFolder_Task(context.Background(), vc.client, &types.MoveIntoFolder_Task{
 		This: folder, List: []types.ManagedObjectReference{ref},
 	})
+	if err != nil {
+		return err
+	}
+	return vc.ended(reply.Returnval)
+}
+
+// snapshot takes one without memory; its disks then have a file more, which linked clones hang from.
+func (vc *vcenter) snapshot(ref types.ManagedObjectReference, name string) error {
+	reply, err := methods.CreateSnapshot_Task(context.Background(), vc.client, &types.CreateSnapshot_Task{This: ref, Name: name})
 	if err != nil {
 		return err
 	}
@@ -109,6 +124,38 @@ func optionValues(values map[string]string) []types.BaseOptionValue {
 		out = append(out, &types.OptionValue{Key: key, Value: values[key]})
 	}
 	return out
+}
+
+// datastoreChange is what a datastore reports of itself.
+type datastoreChange struct {
+	Datastore       string  `json:"datastore"`
+	FreeSpace       *int64  `json:"freeSpace"`
+	Accessible      *bool   `json:"accessible"`
+	MaintenanceMode *string `json:"maintenanceMode"`
+}
+
+func (vc *vcenter) changeDatastore(change datastoreChange) (types.ManagedObjectReference, error) {
+	ref, err := vc.findNamed("Datastore", change.Datastore)
+	if err != nil {
+		return ref, err
+	}
+	ds, ok := vc.registry().Get(ref).(*simulator.Datastore)
+	if !ok {
+		return ref, fmt.Errorf("%s is no datastore", change.Datastore)
+	}
+	var changes []types.PropertyChange
+	if change.FreeSpace != nil {
+		changes = append(changes, types.PropertyChange{Name: "summary.freeSpace", Val: *change.FreeSpace})
+		vc.registry().WithLock(vc.context(), ds, func() { ds.Info.GetDatastoreInfo().FreeSpace = *change.FreeSpace })
+	}
+	if change.Accessible != nil {
+		changes = append(changes, types.PropertyChange{Name: "summary.accessible", Val: *change.Accessible})
+	}
+	if change.MaintenanceMode != nil {
+		changes = append(changes, types.PropertyChange{Name: "summary.maintenanceMode", Val: *change.MaintenanceMode})
+	}
+	vc.registry().AtomicUpdate(vc.context(), ds, changes)
+	return ref, nil
 }
 
 // maintenance puts a host into or out of maintenance mode.

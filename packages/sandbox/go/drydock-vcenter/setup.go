@@ -95,7 +95,8 @@ func (vc *vcenter) setupRoutes() map[string]route {
 		"POST /datastores": made(func(n newDatastore) (types.ManagedObjectReference, error) {
 			return vc.createDatastore(n.Name, n.Cluster, n.Hosts)
 		}),
-		"POST /hosts": made(vc.changeHost),
+		"POST /datastores/edit": made(vc.changeDatastore),
+		"POST /hosts":           made(vc.changeHost),
 		"POST /tags": func(r *http.Request) (any, error) {
 			n, err := decode[newTag](r)
 			if err != nil {
@@ -114,6 +115,9 @@ func (vc *vcenter) setupRoutes() map[string]route {
 		}),
 		"POST /vms/destroy": vc.onVM(func(vm *simulator.VirtualMachine, _ sabotage) error { return vc.destroy(vm.Self) }),
 		"POST /vms/power":   vc.onVM(func(vm *simulator.VirtualMachine, s sabotage) error { return vc.power(vm.Self, s.On) }),
+		"POST /vms/snapshot": vc.onVM(func(vm *simulator.VirtualMachine, s sabotage) error {
+			return vc.snapshot(vm.Self, s.Name)
+		}),
 		"POST /vms/edit": vc.onVM(func(vm *simulator.VirtualMachine, s sabotage) error {
 			vc.edit(vm, s.edit)
 			return nil
@@ -146,14 +150,7 @@ func (vc *vcenter) createTag(n newTag) (any, error) {
 }
 
 func (vc *vcenter) changeHost(change hostChange) (types.ManagedObjectReference, error) {
-	ref, err := vc.find("HostSystem", change.Host)
-	if err != nil {
-		for _, host := range vc.objects("HostSystem") {
-			if host.Name == change.Host {
-				ref, err = types.ManagedObjectReference{Type: host.Type, Value: host.Moref}, nil
-			}
-		}
-	}
+	ref, err := vc.findNamed("HostSystem", change.Host)
 	if err != nil {
 		return ref, err
 	}

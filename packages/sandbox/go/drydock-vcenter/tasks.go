@@ -95,6 +95,10 @@ func (vc *vcenter) answerWithTask(w http.ResponseWriter, r *http.Request, c *cal
 		writeFault(w, *refused)
 		return
 	}
+	if vc.lacking(c) != "" {
+		vc.answer(w, r, c, vc.act(r.Context(), r, c))
+		return
+	}
 	this, kind := elementText(c.body, "_this")
 	task := vc.newTask(c.method, types.ManagedObjectReference{Type: kind, Value: this})
 	inside := vc.asInsider(r)

@@ -53,8 +53,27 @@ type newVM struct {
 	ExtraConfig    map[string]string `json:"extraConfig"`
 	Annotation     string            `json:"annotation"`
 	ProductVersion string            `json:"productVersion"`
-	Template       bool              `json:"template"`
-	PowerOn        bool              `json:"powerOn"`
+	// Disks of 1 MiB, thin; at most two.
+	Disks    int  `json:"disks"`
+	Template bool `json:"template"`
+	PowerOn  bool `json:"powerOn"`
+}
+
+// smallDisks are on the IDE controller that every VM of the simulator has.
+func smallDisks(count int) []types.BaseVirtualDeviceConfigSpec {
+	const ideController = 200
+	out := []types.BaseVirtualDeviceConfigSpec{}
+	for unit := range min(count, 2) {
+		number := int32(unit)
+		out = append(out, &types.VirtualDeviceConfigSpec{
+			Operation: types.VirtualDeviceConfigSpecOperationAdd, FileOperation: types.VirtualDeviceConfigSpecFileOperationCreate,
+			Device: &types.VirtualDisk{CapacityInKB: 1024, VirtualDevice: types.VirtualDevice{
+				Key: -1 - number, ControllerKey: ideController, UnitNumber: &number,
+				Backing: &types.VirtualDiskFlatVer2BackingInfo{DiskMode: string(types.VirtualDiskModePersistent), ThinProvisioned: types.NewBool(true)},
+			}},
+		})
+	}
+	return out
 }
 
 // placement chooses pool, host and datastore: the first ones that fit what is given.
@@ -100,6 +119,7 @@ func (vc *vcenter) createVM(n newVM) (types.ManagedObjectReference, error) {
 		This: folder, Pool: pool, Host: &host, Config: types.VirtualMachineConfigSpec{
 			Name: n.Name, GuestId: "rhel8_64Guest", NumCPUs: 2, MemoryMB: 1024, Annotation: n.Annotation, InstanceUuid: n.InstanceUUID,
 			Files: &types.VirtualMachineFileInfo{VmPathName: path.String()}, ExtraConfig: optionValues(n.ExtraConfig),
+			DeviceChange: smallDisks(n.Disks),
 		},
 	})
 	if err != nil {
@@ -129,7 +149,9 @@ type newClone struct {
 	Name        string            `json:"name"`
 	Folder      string            `json:"folder"`
 	ExtraConfig map[string]string `json:"extraConfig"`
-	PowerOn     bool              `json:"powerOn"`
+	// Linked: its disks hold only what differs from the template's, which stay below them.
+	Linked  bool `json:"linked"`
+	PowerOn bool `json:"powerOn"`
 }
 
 func (vc *vcenter) createClone(n newClone) (types.ManagedObjectReference, error) {
@@ -165,10 +187,56 @@ func (vc *vcenter) createClone(n newClone) (types.ManagedObjectReference, error)
 		return ref, vc.ended(reply.Returnval)
 	}
 	vc.inheritExtraConfig(vm, vc.vm(ref), optionValues(n.ExtraConfig))
+	if n.Linked {
+		if err := vc.link(vm, vc.vm(ref)); err != nil {
+			return ref, err
+		}
+	}
 	if n.PowerOn {
 		err = vc.power(ref, true)
 	}
 	return ref, err
+}
+
+// link puts the source's disks below the clone's, which the simulator's CloneVM_Task never does.
+func (vc *vcenter) link(source, clone *simulator.VirtualMachine) error {
+	var below []*types.VirtualDiskFlatVer2BackingInfo
+	vc.registry().WithLock(vc.context(), source, func() {
+		for _, device := range source.Config.Hardware.Device {
+			if backing, ok := diskBacking(device); ok {
+				copied := *backing
+				below = append(below, &copied)
+			}
+		}
+	})
+	if len(below) == 0 {
+		return fmt.Errorf("%s has no disk to link to", source.Name)
+	}
+	var devices []types.BaseVirtualDevice
+	vc.registry().WithLock(vc.context(), clone, func() {
+		at := 0
+		for _, device := range clone.Config.Hardware.Device {
+			if backing, ok := diskBacking(device); ok && at < len(below) {
+				disk, above := *device.(*types.VirtualDisk), *backing
+				above.Parent = below[at]
+				disk.Backing = &above
+				device = &disk
+				at++
+			}
+			devices = append(devices, device)
+		}
+	})
+	vc.update(clone, types.PropertyChange{Name: "config.hardware.device", Val: devices})
+	return nil
+}
+
+func diskBacking(device types.BaseVirtualDevice) (*types.VirtualDiskFlatVer2BackingInfo, bool) {
+	disk, ok := device.(*types.VirtualDisk)
+	if !ok {
+		return nil, false
+	}
+	backing, ok := disk.Backing.(*types.VirtualDiskFlatVer2BackingInfo)
+	return backing, ok
 }
 
 // createDatastore makes a local datastore on the given hosts, or on all hosts of a cluster: a zone's own storage.

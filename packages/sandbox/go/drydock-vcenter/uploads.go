@@ -139,6 +139,9 @@ func (g *gate) stop() error {
 		return errDropped
 	case doHold:
 		g.passed = true
+		if g.by.Acted {
+			return nil
+		}
 		g.vc.uploads.set(g.up, func(u *upload) { u.State = "held" })
 		if !g.vc.rules.hold(g.ctx, g.by) {
 			return errReleased
@@ -198,6 +201,10 @@ func (vc *vcenter) serveNFC(w http.ResponseWriter, r *http.Request) {
 	vc.inner.ServeHTTP(out, inner)
 	g.done.Do(g.lock.Lock)
 	g.lock.Unlock()
+	if by != nil && by.Do == doHold && by.Acted && !vc.holdAnswer(ctx, up, by) {
+		entry.end(0)
+		return
+	}
 	if by != nil && (by.Do == doDropAfter || by.Do == doDropUpload && out.Code != http.StatusOK) {
 		vc.dropUpload(w, up, entry)
 		return
@@ -211,6 +218,12 @@ func (vc *vcenter) serveNFC(w http.ResponseWriter, r *http.Request) {
 	entry.end(out.Code)
 	w.WriteHeader(out.Code)
 	_, _ = w.Write(out.Body.Bytes())
+}
+
+// holdAnswer keeps the answer to a finished upload back. False: the client or the server's time ended first.
+func (vc *vcenter) holdAnswer(ctx context.Context, up *upload, by *rule) bool {
+	vc.uploads.set(up, func(u *upload) { u.State = "held" })
+	return vc.rules.hold(ctx, by)
 }
 
 func (vc *vcenter) dropUpload(w http.ResponseWriter, up *upload, entry *callEntry) {

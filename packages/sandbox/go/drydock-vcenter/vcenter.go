@@ -39,6 +39,8 @@ type vcenter struct {
 	uploads  *uploadTable
 	waits    *waitTable
 	leases   *leaseTable
+	names    *nameTable
+	busy     *busyTable
 
 	mu      sync.Mutex
 	options options
@@ -58,7 +60,7 @@ func startVCenter(f flags, tlsConfig *tls.Config) (*vcenter, error) {
 	vc := &vcenter{
 		user: f.user, password: f.password, key: rand.Text(), model: model,
 		rules: newRuleTable(), sessions: newSessionTable(), calls: newCallTable(), uploads: newUploadTable(),
-		waits: newWaitTable(), leases: newLeaseTable(), denied: map[string]bool{}, options: defaultOptions(),
+		waits: newWaitTable(), leases: newLeaseTable(), names: &nameTable{}, busy: newBusyTable(), denied: map[string]bool{}, options: defaultOptions(),
 	}
 	service := model.Service
 	service.TLS = tlsConfig

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fault, method, start, THIS } from './testing/simulator.ts';
+
+test('topology, tags, attributes, privileges and sabotage', async () => {
+  await using sim = await start();
+  const { board } = sim;
+  const client = sim.client();
+  await client.login();
+  const { moref: datastore } = await board.createDatastore({ name: 'zone-b', cluster: '/DC0/host/DC0_C1' });
+  assert.notEqual(datastore, '');
+  const { moref } = await board.createVm({ name: 'v', folder: '/DC0/vm', cluster: 'DC0_C1', datastore: 'zone-b' });
+  await board.createTag({ category: 'openshift', name: 'cluster-x', attachTo: [`VirtualMachine:${moref}`] });
+  await board.setCustomValue(moref, 'drydock', 'yes');
+  await board.editVm(moref, { extraConfig: { a: '1' }, annotation: 'note', productVersion: '1.2' });
+  await board.powerVm(moref, true);
+  await board.renameVm('/DC0/vm/v', 'w');
+  const [vm] = await board.vms();
+  assert.deepEqual(
+    [
+      vm?.name,
+      vm?.datastores,
+      vm?.tags,
+      vm?.customValues,
+      vm?.extraConfig['a'],
+      vm?.annotation,
+      vm?.productVersion,
+      vm?.power,
+    ],
+    ['w', ['zone-b'], ['openshift/cluster-x'], { drydock: 'yes' }, '1', 'note', '1.2', 'poweredOn'],
+  );
+  await board.changeHost('DC0_C0_H0', { maintenance: true });
+  await board.changeHost('DC0_C0_H1', { connectionState: 'notResponding' });
+  assert.deepEqual(
+    (await board.hosts()).slice(0, 2).map((h) => [h.inMaintenanceMode === true, h.connectionState]),
+    [
+      [true, 'connected'],
+      [false, 'notResponding'],
+    ],
+  );
+
+  await board.denyPrivileges(['VApp.Import']);
+  const asked = await client.call(
+    method(
+      'HasPrivilegeOnEntities',
+      `${THIS('AuthorizationManager')}<entity type="VirtualMachine">${moref}</entity><sessionId>s</sessionId><privId>VApp.Import</privId><privId>Other</privId>`,
+    ),
+  );
+  assert.deepEqual(asked.text.match(/<isGranted>\w+/g), ['<isGranted>false', '<isGranted>true']);
+
+  const pool = (await board.find('/DC0/host/DC0_C0/Resources')).moref;
+  const unmounted = await client.call(
+    method(
+      'ImportVApp',
+      `${THIS('ResourcePool', pool)}<spec xsi:type="VirtualMachineImportSpec"><configSpec><name>x</name>` +
+        '<files><vmPathName>[zone-b]</vmPathName></files></configSpec></spec>',
+    ),
+  );
+  assert.equal(fault(unmounted), 'InvalidDatastore');
+  const unknown = await client.call(
+    method(
+      'CreateImportSpec',
+      `${THIS('OvfManager')}<ovfDescriptor>x</ovfDescriptor><resourcePool type="ResourcePool">${pool}</resourcePool>` +
+        '<datastore type="Datastore">datastore-999</datastore><cisp><entityName>x</entityName></cisp>',
+    ),
+  );
+  assert.equal(fault(unknown), 'ManagedObjectNotFound');
+  await board.powerVm(moref, false);
+  await board.destroyVm(moref);
+  assert.deepEqual(await board.vms(), []);
+});

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fault, method, start, THIS, TIME, until, value } from './testing/simulator.ts';
+
+test('killing a session ends its pending wait, and a restart forgets sessions but not the inventory', async () => {
+  await using sim = await start();
+  const { board } = sim;
+  const client = sim.client();
+  await client.login();
+  const wait = (version: string): string =>
+    method(
+      'WaitForUpdatesEx',
+      `${THIS('PropertyCollector', 'propertyCollector')}<version>${version}</version><options><maxWaitSeconds>60</maxWaitSeconds></options>`,
+    );
+  const version = value(await client.call(wait('')), 'version');
+  const pending = client.call(wait(version));
+  await until('the wait', async () => (await board.callLog()).some((c) => c.method === 'WaitForUpdatesEx' && !c.ended));
+  assert.equal(await board.killSessions(), 1);
+  assert.equal(fault(await pending), 'NotAuthenticated');
+  assert.equal(fault(await client.call(TIME)), 'NotAuthenticated');
+
+  const again = sim.client();
+  await again.login();
+  await board.createVm({ name: 'kept', folder: '/DC0/vm', template: true, extraConfig: { mark: '1' } });
+  await board.restart({ downMs: 200 });
+  const first = await again.call(TIME).catch(() => again.call(TIME));
+  assert.equal(first.status, 503);
+  const back = await until('the end of the outage', async () => {
+    const answer = await again.call(TIME);
+    return answer.status === 503 ? undefined : answer;
+  });
+  assert.equal(fault(back), 'NotAuthenticated');
+  assert.deepEqual(
+    (await board.templates()).map((t) => [t.name, t.extraConfig['mark']]),
+    [['kept', '1']],
+  );
+
+  await board.refuseLogins(true);
+  assert.equal(fault(await sim.client().login()), 'InvalidLogin');
+  await board.refuseLogins(false);
+  assert.equal((await sim.client().login()).status, 200);
+  const { logins, refused } = await board.sessions();
+  assert.deepEqual([logins, refused], [3, 1]);
+});

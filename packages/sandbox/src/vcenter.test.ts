@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { test } from 'node:test';
+import { start } from './testing/simulator.ts';
+
+for (const end of ['stdin', 'SIGTERM'] as const) {
+  test(`the simulator ends with ${end} and leaves no file`, async () => {
+    await using sim = await start();
+    assert.notDeepEqual(readdirSync(sim.scratch), [], 'it has files while it runs');
+    const gone = once(sim.child, 'exit');
+    if (end === 'stdin') sim.child.stdin?.end();
+    else sim.child.kill('SIGTERM');
+    assert.deepEqual(await gone, [0, null]);
+    assert.deepEqual(readdirSync(sim.scratch), []);
+  });
+}

@@ -1,0 +1,96 @@
+import type { Call } from '@drydock/sandbox';
+import type { ApiWrite } from './api-gate.ts';
+import type { CrashPoint } from './crash-rig.ts';
+
+const attach = 'POST /rest/com/vmware/cis/tagging/tag-association/id:*?~action=attach';
+
+/** The changes that a publication makes in vCenter, in their order. */
+export const vcenterPoints: readonly CrashPoint[] = [
+  { what: 'ImportVApp', vcenter: 'ImportVApp' },
+  { what: 'upload', vcenter: 'upload' },
+  { what: 'HttpNfcLeaseComplete', vcenter: 'HttpNfcLeaseComplete' },
+  { what: 'ReconfigVM_Task', vcenter: 'ReconfigVM_Task' },
+  { what: 'MarkAsTemplate', vcenter: 'MarkAsTemplate' },
+  { what: attach, vcenter: attach },
+];
+
+/** The change that only a recovery makes. */
+export const destroyPoint: CrashPoint = { what: 'Destroy_Task', vcenter: 'Destroy_Task' };
+
+/** In the middle of the one disk. */
+export const midUploadPoint: CrashPoint = {
+  what: 'the middle of the upload',
+  vcenter: 'upload',
+  rule: { afterBytes: 300_000 },
+};
+
+const writeNames = [
+  'conditions: Progressing True',
+  'Event Planned',
+  'BootImage Downloading',
+  'BootImage Uploading',
+  'Event DownloadVerified',
+  'Event UploadStarted',
+  'Event Imported',
+  'BootImage Switching',
+  'user data',
+  'machine set',
+  'Event Switched',
+  'Event Retained',
+  'BootImage Current',
+  'conditions: Progressing False',
+];
+
+/** The writes to the API server that a publication makes, in their order. */
+export const apiPoints: readonly CrashPoint[] = writeNames.map((what) => ({
+  what,
+  api: (write: ApiWrite) => writeName(write) === what,
+}));
+
+/** The write that only the first publication for a set makes. */
+export const firstPoint: CrashPoint = {
+  what: 'the birth of the BootImage',
+  api: (write) => writeName(write) === 'POST bootimages',
+};
+
+/** What a write is about; undefined for the heartbeat of the Lease, which is no part of a publication. */
+export function writeName({ verb, resource, body }: ApiWrite): string | undefined {
+  switch (resource) {
+    case 'leases':
+      return undefined;
+    case 'secrets':
+      return 'user data';
+    case 'machinesets':
+      return 'machine set';
+    case 'events':
+      return `Event ${(JSON.parse(body) as { readonly reason: string }).reason}`;
+    case 'bootimages/status':
+      return `BootImage ${(JSON.parse(body) as { readonly status: { readonly phase: string } }).status.phase}`;
+    case 'machineconfigurations/status': {
+      const { status } = JSON.parse(body) as { readonly status: Conditions };
+      const progressing = status.conditions?.find(({ type }) => type === 'BootImageUpdateProgressing');
+      return `conditions: Progressing ${progressing?.status}`;
+    }
+    default:
+      return `${verb} ${resource}`;
+  }
+}
+
+interface Conditions {
+  readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+}
+
+/** Calls that change nothing that outlives their session. */
+const reads = [
+  /^GET /,
+  /^(POST|DELETE) \/(rest\/com\/vmware\/cis|api)\/session/,
+  /action=(get|list-attached-tags|list-tags-for-category)$/,
+  /^(Retrieve|ContinueRetrieve|CancelRetrieve|Find|CurrentTime|CreateImportSpec|Log(in|out)$)/,
+  /^(CreatePropertyCollector|DestroyPropertyCollector|CreateFilter|DestroyPropertyFilter|(Cancel)?WaitForUpdates)/,
+  /^HttpNfcLease(GetManifest|Progress)$/,
+];
+
+/** The calls of a log that change something, each once, in the order in which they came first. */
+export function changesOf(calls: readonly Call[]): readonly string[] {
+  return [...new Set(calls.map(({ method }) => method).filter((method) => !reads.some((read) => read.test(method))))];
+}
