@@ -14,6 +14,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'packages/vsphere': [],
   'packages/templates': ['packages/vsphere', 'packages/durable'],
   'packages/boot-images': ['packages/kube', 'packages/crd', 'packages/templates'],
+  'packages/vm-watch': ['packages/kube', 'packages/crd', 'packages/vsphere'],
   'packages/sandbox': [],
   'apps/drydock': ['*'],
   bench: ['*'],

@@ -56,7 +56,7 @@ function recorder(): UpdateSink & { readonly seen: string[] } {
     },
     change(path, _op, value, decode) {
       if (object.startsWith('modify')) {
-        const text = value === undefined ? 'unset' : decode(value).children.join('');
+        const text = value === undefined ? 'unset' : JSON.stringify(decode(value).children);
         seen.push(`${object} ${path}=${text}`);
       }
     },
@@ -91,7 +91,7 @@ test('machines enter, their changes arrive, an idle wait says nothing, and dispo
   await switchboard.powerVm('/DC0/vm/watched/vm-1', true);
   const answer = await waiting;
   assert.notEqual(answer.version, undefined);
-  assert.match(second.seen.join('\n'), /modify VirtualMachine:vm-\d+ summary\.runtime\.powerState=poweredOn/);
+  assert.match(second.seen.join('\n'), /modify VirtualMachine:vm-\d+ summary\.runtime\.powerState=.*poweredOn/);
 
   await watch[Symbol.asyncDispose]();
   await watch[Symbol.asyncDispose]();
@@ -121,7 +121,7 @@ test('a container is added and removed in mid-wait, and the wait goes on', async
   await switchboard.powerVm('/DC0/vm/other/stranger', true);
   await switchboard.powerVm('/DC0/vm/watched/vm-2', true);
   await drain(watch, version, later);
-  assert.ok(later.seen.some((line) => line.includes('powerState=poweredOn')));
+  assert.ok(later.seen.some((line) => line.includes('poweredOn')));
   assert.equal(new Set(later.seen.map((line) => line.split(' ')[1])).size, 1, 'only the watched one');
   await assert.rejects(watch.add({ type: 'Folder', value: 'group-v999' }), (error) => isVimError(error, 'VIM_GONE'));
 });
@@ -149,7 +149,7 @@ test('VS-W33 a cut wait: the same version again brings what happened meanwhile, 
   const seen = recorder();
   // The first answer may be the empty one that was cut off.
   for (let round = 0; round < 2 && seen.seen.length === 0; round += 1) await drain(watch, version, seen);
-  assert.match(seen.seen.join('\n'), /powerState=poweredOn/);
+  assert.match(seen.seen.join('\n'), /powerState=.*poweredOn/);
   const calls = (await switchboard.calls()).methods;
   assert.equal((await switchboard.sessions()).logins, logins);
   for (const method of ['CreatePropertyCollector', 'CreateContainerView', 'CreateListView'])
@@ -228,7 +228,7 @@ test('VS-W44 a view that cannot be destroyed does not keep its container from be
   const seen = recorder();
   await switchboard.powerVm('/DC0/vm/other/stranger', false);
   await drain(watch, version, seen);
-  assert.match(seen.seen.join('\n'), /powerState=poweredOff/);
+  assert.match(seen.seen.join('\n'), /powerState=.*poweredOff/);
 });
 
 test('what a feed reads apart from any watch: one property, existence, a survey', async () => {

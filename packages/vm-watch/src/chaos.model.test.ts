@@ -68,7 +68,7 @@ async function play(seed: number, hasty = false): Promise<string> {
   const live: string[] = [];
   for (let n = 0; n < 8; n += 1) {
     const vm = `vm-${n}`;
-    feed.create(pick(folders), vm, { name: vm });
+    feed.create(pick(folders), vm, { name: vm, 'config.keyId': 'key' });
     objects.set(`ns/${vm}`, { namespace: 'ns', name: vm, uniqueId: vm, deleting: false });
     live.push(vm);
   }
@@ -77,7 +77,9 @@ async function play(seed: number, hasty = false): Promise<string> {
     const roll = random();
     if (roll < 0.5) {
       count += 1;
-      feed.set(vm, pick(['name', 'config.annotation', 'snapshot']), random() < 0.1 ? undefined : `v${count}`);
+      // Unset at most once: what is again what it was cannot be told from what it always was.
+      if (random() < 0.1) feed.set(vm, 'config.keyId', undefined);
+      else feed.set(vm, pick(['name', 'config.annotation', 'snapshot']), `v${count}`);
     } else if (roll < 0.6) {
       const name = `vm-new-${step}`;
       feed.create(pick(folders), name, { name });

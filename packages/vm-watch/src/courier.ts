@@ -99,6 +99,7 @@ export class Courier {
     switch (resolution.kind) {
       case 'signal':
         await deliver(resolution.signal);
+        ledger.delivered(ref, this.#options.clock.now());
         break;
       case 'unresolved':
         this.#unresolved.set(ref.value, dirty);

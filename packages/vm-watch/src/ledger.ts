@@ -36,6 +36,9 @@ export interface LedgerOptions {
   readonly onChange?: (ref: MoRef, path: string, value: XmlElement | undefined) => void;
 }
 
+/** Whoever is told looks at the machine within this time. */
+const RECONCILED_MS = 60_000;
+
 interface Machine {
   readonly ref: MoRef;
   readonly slot: number;
@@ -66,6 +69,8 @@ export class Ledger {
   readonly #expectedIn = new Set<string>();
   readonly #expectedOut = new Set<string>();
   readonly #mentioned: Uint8Array;
+  /** Machines that were delivered lately, with when. */
+  readonly #recent = new Map<string, number>();
   #epoch = 0;
   /** A full pass is running: whatever enters was there before. */
   #passing = false;
@@ -108,9 +113,17 @@ export class Ledger {
     this.#passing = true;
   }
 
-  /** The pass is complete: what was not seen in it left meanwhile. */
-  endPass(): void {
+  /**
+   * The pass is complete: what was not seen in it left meanwhile. What was delivered shortly before `now` is delivered again: whoever looked at it may have seen
+   * something that the watch never saw, and that is over.
+   */
+  endPass(now: number): void {
     this.#passing = false;
+    if (this.#everPassed) {
+      this.#forgetDeliveries(now);
+      for (const value of this.#recent.keys())
+        if (this.#machines.get(value)?.present === true) this.#soil(value, 'changed', []);
+    }
     this.#everPassed = true;
     for (const machine of this.#machines.values()) {
       if (machine.present && machine.epoch !== this.#epoch) this.#leave(machine);
@@ -150,6 +163,13 @@ export class Ledger {
       taken.push({ ref: machine.ref, kind, paths, carries: machine.carries });
     }
     return taken;
+  }
+
+  /** It was delivered. */
+  delivered(ref: MoRef, now: number): void {
+    this.#recent.delete(ref.value);
+    this.#recent.set(ref.value, now);
+    this.#forgetDeliveries(now);
   }
 
   /** It could not be delivered: it is dirty as before, besides whatever happened since. */
@@ -221,7 +241,6 @@ export class Ledger {
       slot: this.#slab.take(),
       epoch: this.#epoch,
       present: false,
-      left: false,
       carries: undefined,
     };
     this.#machines.set(ref.value, machine);
@@ -287,6 +306,14 @@ export class Ledger {
       // Then nothing more is known than that it is missing.
     }
     this.#options.onUnreadable?.(ref, path, read);
+  }
+
+  /** The oldest come first. */
+  #forgetDeliveries(now: number): void {
+    for (const [value, at] of this.#recent) {
+      if (at + RECONCILED_MS >= now) return;
+      this.#recent.delete(value);
+    }
   }
 
   #soil(value: string, kind: ChangeKind, paths: Iterable<string>): void {

@@ -267,7 +267,7 @@ export class Supervisor {
   }
 
   async #endPass(signal: AbortSignal): Promise<void> {
-    const { feed, ledger } = this.#options;
+    const { feed, ledger, clock } = this.#options;
     const dropped = this.#dropped.splice(0);
     if (dropped.length > 0) {
       try {
@@ -278,7 +278,7 @@ export class Supervisor {
         this.#note(error, undefined, 'The machines of dropped containers could not be listed.');
       }
     }
-    ledger.endPass();
+    ledger.endPass(clock.now());
   }
 
   /** Puts a container into the open watch. */
