@@ -380,7 +380,7 @@ export class Supervisor {
   }
 
   #enter(name: WatchStateName, error?: unknown, until?: number): void {
-    const reason = error === undefined ? undefined : error instanceof Error ? error.message : String(error);
+    const reason = error instanceof Error ? error.message : undefined;
     if (this.#state.name === name && this.#state.reason === reason) return;
     this.#state = {
       name,

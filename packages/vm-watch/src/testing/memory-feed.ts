@@ -296,7 +296,8 @@ export function memoryFeed(clock: Clock): MemoryFeed {
     },
     describe(vm) {
       const machine = vms.get(vm);
-      return JSON.stringify([machine?.container, ...[...(machine?.properties ?? [])].toSorted()]);
+      const properties = [...(machine?.properties ?? [])].toSorted(([a], [b]) => (a < b ? -1 : 1));
+      return JSON.stringify([machine?.container, properties]);
     },
     endSession() {
       alive = false;
