@@ -20,7 +20,8 @@ if (files.length === 0) {
 process.exitCode = await run(process.execPath, [
   '--test',
   '--test-concurrency=2',
-  '--test-timeout=300000',
+  // A soak is long by purpose; each of its waits has a deadline of its own.
+  `--test-timeout=${soak ? 4 * 3_600_000 : 300_000}`,
   '--test-reporter=spec',
   ...files,
 ]);

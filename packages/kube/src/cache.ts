@@ -1,9 +1,11 @@
 import type { Observer, Selector } from './client.ts';
-import type { Clock } from './clock.ts';
+import { type Clock, systemClock } from './clock.ts';
 import { ApiError } from './errors.ts';
 import { actionText } from './path.ts';
 import { type ReflectorSink, reflect } from './reflector.ts';
 import { type Key, type KubeObject, keyOf, keyText, type Resource } from './resource.ts';
+import { compareVersions } from './versions.ts';
+import { healthKeeper, type WatchHealth } from './watch-health.ts';
 
 /**
  * What happened to one object. `old` absent: it is new; `now` absent: it is gone, and `old` is its tombstone, the last state
@@ -30,6 +32,8 @@ export interface Cache<T extends KubeObject> extends AsyncDisposable {
   by(index: string, value: string): readonly T[];
   /** Delivers what is there at once as `initial`, then every change, in order, synchronously. */
   subscribe(on: (change: Change<T>) => void): Disposable;
+  /** How the watch behind it stands. */
+  health(): WatchHealth;
 }
 
 /** What to cache. */
@@ -41,6 +45,8 @@ export interface CacheOptions<T extends KubeObject> {
   readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
   /** Keeps only what is read. Must keep apiVersion, kind, name, namespace, uid and resourceVersion. */
   readonly transform?: (object: T) => T;
+  /** How the collection is first read; see `ReflectOptions`. */
+  readonly initial?: 'stream' | 'pages';
   /** Told of failed lists and watches, and of subscribers that threw; the cache goes on. Default: a process warning. */
   readonly onError?: (error: unknown) => void;
   readonly clock?: Clock;
@@ -124,10 +130,28 @@ export function createCache<T extends KubeObject>(options: CacheOptions<T>): Cac
       // The event carries the final state, which is newer than the cached one.
       if (objects.has(id)) remove(id, transform(object), false);
     },
+    knows(type, object) {
+      const cached = objects.get(keyText(keyOf(object)));
+      if (cached === undefined) return type === 'DELETED';
+      const order = compareVersions(object.metadata.resourceVersion, cached.metadata.resourceVersion);
+      return order !== undefined && (order < 0 || (order === 0 && type !== 'DELETED'));
+    },
   };
 
-  const { client, where, clock, random } = options;
-  const done = reflect({ client, resource, where, sink, onError, clock, random, signal }).finally(() => {
+  const { client, where, initial: first, clock = systemClock, random } = options;
+  const health = healthKeeper(resource.kind, clock);
+  const done = reflect({
+    client,
+    resource,
+    where,
+    sink,
+    initial: first,
+    onError,
+    health,
+    clock,
+    random,
+    signal,
+  }).finally(() => {
     const action = actionText('cache', resource);
     synced.reject(new ApiError({ code: 'Unavailable', action, said: 'the cache was closed before its first list' }));
   });
@@ -157,6 +181,7 @@ export function createCache<T extends KubeObject>(options: CacheOptions<T>): Cac
       subscribers.add(own);
       return { [Symbol.dispose]: () => void subscribers.delete(own) };
     },
+    health: () => health.read(),
     async [Symbol.asyncDispose]() {
       stop.abort();
       subscribers.clear();

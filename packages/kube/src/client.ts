@@ -5,6 +5,20 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Options of every write. */
+export interface ChangeOptions extends CallOptions {
+  /** The server does everything but store it: admission and validation answer as they would. */
+  readonly dryRun?: boolean;
+}
+
+/** What becomes of dependents: deleted first, deleted afterwards, or left alone. */
+export type Propagation = 'Foreground' | 'Background' | 'Orphan';
+
+/** Options of a delete; without `propagation` the kind's own default holds. */
+export interface DeleteOptions extends ChangeOptions {
+  readonly propagation?: Propagation;
+}
+
 /** Restricts a list or a watch. Selectors are in the API server's text form. */
 export interface Selector {
   readonly namespace?: string;
@@ -37,24 +51,34 @@ export interface Client {
   get<T extends KubeObject>(resource: Resource<T>, key: Key, options?: CallOptions): Promise<T>;
   /** Pages of 500, never with a resourceVersion; an expired continue token restarts the list, and is reported as `ApiError` only after 3 restarts. */
   list<T extends KubeObject>(resource: Resource<T>, where?: Selector, options?: CallOptions): AsyncIterable<T>;
-  create<T extends KubeObject>(resource: Resource<T>, object: T, options?: CallOptions): Promise<T>;
+  create<T extends KubeObject>(resource: Resource<T>, object: T, options?: ChangeOptions): Promise<T>;
   /** PUT of the whole object; `metadata.resourceVersion` is required and guards the write. */
-  replace<T extends KubeObject>(resource: Resource<T>, object: T, options?: CallOptions): Promise<T>;
+  replace<T extends KubeObject>(resource: Resource<T>, object: T, options?: ChangeOptions): Promise<T>;
   /** PUT of the whole status, guarded by `metadata.resourceVersion`. Use the status writer rather than this. */
-  replaceStatus<T extends KubeObject>(resource: Resource<T>, object: T, options?: CallOptions): Promise<T>;
-  apply<T extends KubeObject>(resource: Resource<T>, want: T, as: FieldOwner, options?: CallOptions): Promise<T>;
-  applyStatus<T extends KubeObject>(resource: Resource<T>, want: T, as: FieldOwner, options?: CallOptions): Promise<T>;
+  replaceStatus<T extends KubeObject>(resource: Resource<T>, object: T, options?: ChangeOptions): Promise<T>;
+  apply<T extends KubeObject>(resource: Resource<T>, want: T, as: FieldOwner, options?: ChangeOptions): Promise<T>;
+  applyStatus<T extends KubeObject>(
+    resource: Resource<T>,
+    want: T,
+    as: FieldOwner,
+    options?: ChangeOptions,
+  ): Promise<T>;
   /** JSON patch. A failed `test` is `ApiError` with code `PatchTestFailed`. */
   patch<T extends KubeObject>(
     resource: Resource<T>,
     key: Key,
     ops: readonly JsonPatchOp[],
-    options?: CallOptions,
+    options?: ChangeOptions,
   ): Promise<T>;
   /** Merge patch; put `metadata.resourceVersion` into it to guard the write. */
-  mergePatch<T extends KubeObject>(resource: Resource<T>, key: Key, patch: unknown, options?: CallOptions): Promise<T>;
+  mergePatch<T extends KubeObject>(
+    resource: Resource<T>,
+    key: Key,
+    patch: unknown,
+    options?: ChangeOptions,
+  ): Promise<T>;
   /** Absent objects are `ApiError` NotFound. */
-  delete(resource: Resource<KubeObject>, key: Key, when?: Preconditions, options?: CallOptions): Promise<void>;
+  delete(resource: Resource<KubeObject>, key: Key, when?: Preconditions, options?: DeleteOptions): Promise<void>;
 }
 
 /** One page of a list. `remaining` is the server's estimate of what follows, absent when it does not say. */
@@ -67,14 +91,22 @@ export interface ListPage<T extends KubeObject> {
 
 /** Where a watch starts and how long (s) the server keeps it open. */
 export interface WatchFrom {
+  /** Ignored with `initialEvents`. */
   readonly resourceVersion: string;
   readonly timeoutSeconds: number;
+  /**
+   * Begin with the whole collection as ADDED events in no particular order, then a bookmark with `initialEventsEnd`, then go on. A
+   * server that does not offer it answers Invalid or BadRequest (KEP-3157).
+   */
+  readonly initialEvents?: boolean;
+  /** Called once the server has accepted the watch. */
+  readonly opened?: () => void;
 }
 
 /** One event of a watch. A bookmark carries nothing but how far the server has come. */
 export type WatchEvent<T extends KubeObject> =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
-  | { readonly type: 'BOOKMARK'; readonly resourceVersion: string };
+  | { readonly type: 'BOOKMARK'; readonly resourceVersion: string; readonly initialEventsEnd?: true };
 
 /** What a reflector needs of a server: consistent pages, and watches. */
 export interface Observer {
@@ -94,6 +126,16 @@ export interface Observer {
     where?: Selector,
     options?: CallOptions,
   ): AsyncIterable<WatchEvent<T>>;
+  /**
+   * Whether the server's data has come as far as this version. False when it was restored from an older backup: then a watch from this version
+   * waits in silence for the server to catch up, and misses all that happens until then. Absent: taken as true.
+   */
+  reaches?(
+    resource: Resource<KubeObject>,
+    resourceVersion: string,
+    where?: Selector,
+    options?: CallOptions,
+  ): Promise<boolean>;
 }
 
 /** A request outside the verbs, such as `/version`, `/apis`, or a subresource. */

@@ -232,3 +232,47 @@ test('a stop takes no more keys and waits for what runs; keys never run twice at
   await done;
   assert.deepEqual(seen, ['a']);
 });
+
+test('an event that arrives during its own reconcile is reconciled again, with what it brought', async () => {
+  const sets = new Feed(['a']);
+  const gates: PromiseWithResolvers<undefined>[] = [];
+  const seen: (number | undefined)[] = [];
+  const reconcile: Reconcile = async ({ name }) => {
+    seen.push(sets.objects.get(name)?.metadata.generation);
+    const gate = Promise.withResolvers<undefined>();
+    gates.push(gate);
+    return gate.promise;
+  };
+  const rig = start(controller({ name: 'c', concurrency: 3, for: sets, reconcile }));
+  await settle();
+  for (const generation of [2, 3, 4]) sets.set(object('a', { generation }));
+  await settle();
+  assert.deepEqual(seen, [1], 'not beside itself');
+  gates[0]?.resolve(undefined);
+  await settle();
+  assert.deepEqual(seen, [1, 4]);
+  // Also when the one under way fails, or asks to be called later.
+  sets.set(object('a', { generation: 5 }));
+  gates[1]?.reject(new Error('no'));
+  await settle();
+  assert.deepEqual(seen, [1, 4, 5]);
+  sets.set(object('a', { generation: 6 }));
+  gates[2]?.resolve({ after: 3_600_000 } as unknown as undefined);
+  await settle();
+  assert.deepEqual(seen, [1, 4, 5, 6]);
+  gates[3]?.resolve(undefined);
+  rig.stop.abort();
+  await rig.done;
+});
+
+test('a reconcile that asks for itself at once is slowed down like a failing one', async () => {
+  const { seen, reconcile } = recorder({ a: () => Promise.resolve({ after: 0 }) });
+  const rig = start(
+    controller({ name: 'c', for: new Feed(['a']), reconcile, backOff: { first: 100, longest: 1_000 } }),
+  );
+  await rig.clock.advance(10_000);
+  assert.ok(seen.length > 5 && seen.length < 20, `${seen.length} runs in 10 s`);
+  rig.stop.abort();
+  await rig.done;
+  assert.equal(await count(rig.metrics, 'controller_runtime_reconcile_total', { result: 'requeue' }), seen.length);
+});

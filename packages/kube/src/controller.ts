@@ -6,7 +6,9 @@ import type { ControllerMetrics, KubeMetrics } from './metrics.ts';
 import type { Predicate } from './predicates.ts';
 import { LOW_PRIORITY, type WorkQueue, workQueue } from './queue.ts';
 import { type Key, type KubeObject, keyText } from './resource.ts';
+import { HANGS_AFTER, type RunningReconcile, type RunningReconciles, runningReconciles } from './running.ts';
 import { forEach, type Source, type Watched } from './source.ts';
+import type { Rate } from './token-bucket.ts';
 
 /** What a reconcile gets besides its key. */
 export interface ReconcileContext {
@@ -18,7 +20,7 @@ export interface ReconcileContext {
   readonly now: () => Date;
 }
 
-/** `{ after }`: look again after so many ms. `undefined`: done until something changes. */
+/** `{ after }`: look again after so many ms; 0: with back-off, like a failure that is none. `undefined`: done until something changes. */
 export type ReconcileOutcome = { readonly after: number } | undefined;
 
 /**
@@ -50,8 +52,12 @@ export interface ControllerSpec<T extends KubeObject> {
   readonly reconcile: Reconcile;
   /** Time limit of one reconcile in ms; none when absent. */
   readonly timeout?: number;
+  /** A reconcile that runs longer than this (ms) is reported by name and age: log, metric, readiness detail. 60,000 when absent. */
+  readonly hangsAfter?: number;
   /** Back-off of a failing key in ms: first and longest. 5 and 1,000,000 when absent. */
   readonly backOff?: { readonly first?: number; readonly longest?: number };
+  /** How often failing keys are tried again, all together; see `QueueOptions`. */
+  readonly retryRate?: Rate;
 }
 
 /** What a running controller needs from its manager. */
@@ -72,6 +78,8 @@ export interface Controller {
   run(environment: ControllerEnvironment): Promise<void>;
   /** Asks for a reconcile of this key, from outside any source. Ignored before `run`: the first list brings every key. */
   enqueue(key: Key, options?: { readonly after?: number; readonly priority?: number }): void;
+  /** The reconciles that have not returned, the oldest first. */
+  running(): readonly RunningReconcile[];
 }
 
 type Outcome =
@@ -84,11 +92,13 @@ type Outcome =
 export function controller<T extends KubeObject>(spec: ControllerSpec<T>): Controller {
   const concurrency = spec.concurrency ?? 1;
   const sources = [forEach(spec.for, spec.when), ...(spec.watches ?? [])];
-  let running: WorkQueue<Key> | undefined;
+  let open: WorkQueue<Key> | undefined;
+  let running: RunningReconciles | undefined;
 
   return {
     name: spec.name,
-    enqueue: (key, options) => running?.add(key, options),
+    enqueue: (key, options) => open?.add(key, options),
+    running: () => running?.list() ?? [],
     run: async (environment) => {
       const clock = environment.clock ?? systemClock;
       const metrics = environment.metrics.controller(spec.name, concurrency);
@@ -98,19 +108,23 @@ export function controller<T extends KubeObject>(spec: ControllerSpec<T>): Contr
         observer: metrics.queue(() => queue.working()),
         ...(spec.backOff?.first === undefined ? {} : { baseDelay: spec.backOff.first }),
         ...(spec.backOff?.longest === undefined ? {} : { maxDelay: spec.backOff.longest }),
+        ...(spec.retryRate === undefined ? {} : { retryRate: spec.retryRate }),
       });
       using subscriptions = new DisposableStack();
-      running = queue;
+      open = queue;
+      const reconciles = runningReconciles(clock, spec.hangsAfter ?? HANGS_AFTER);
+      running = reconciles;
+      metrics.hanging(() => reconciles.list().filter((one) => one.hangs));
       for (const source of sources) {
         const enqueue = (key: Key, initial: boolean): void => queue.add(key, initial ? { priority: LOW_PRIORITY } : {});
         subscriptions.use(source.start(enqueue));
       }
       try {
         if (!(await synced(sources, environment.signal))) return;
-        const work = new Worker(spec, environment, clock, metrics, queue);
+        const work = new Worker(spec, environment, clock, metrics, queue, reconciles);
         await Promise.all(Array.from({ length: concurrency }, () => work.run()));
       } finally {
-        running = undefined;
+        open = undefined;
       }
     },
   };
@@ -122,6 +136,7 @@ class Worker<T extends KubeObject> {
   readonly #clock: Clock;
   readonly #metrics: ControllerMetrics;
   readonly #queue: WorkQueue<Key>;
+  readonly #running: RunningReconciles;
   readonly #log: Logger;
   #active = 0;
 
@@ -131,12 +146,14 @@ class Worker<T extends KubeObject> {
     clock: Clock,
     metrics: ControllerMetrics,
     queue: WorkQueue<Key>,
+    running: RunningReconciles,
   ) {
     this.#spec = spec;
     this.#environment = environment;
     this.#clock = clock;
     this.#metrics = metrics;
     this.#queue = queue;
+    this.#running = running;
     this.#log = environment.log.child({ controller: spec.name });
   }
 
@@ -165,8 +182,10 @@ class Worker<T extends KubeObject> {
         this.#metrics.result('success', seconds);
         return;
       case 'after':
-        this.#queue.forget(key);
-        this.#queue.add(key, { after: outcome.after });
+        if (outcome.after > 0) {
+          this.#queue.forget(key);
+          this.#queue.add(key, { after: outcome.after });
+        } else this.#queue.retry(key);
         this.#metrics.result(outcome.after > 0 ? 'requeue_after' : 'requeue', seconds);
         return;
       case 'stopped':
@@ -208,6 +227,7 @@ class Worker<T extends KubeObject> {
         () => undefined,
       );
     }
+    using _running = this.#running.begin(key, log);
     const signal = abort === undefined ? limit.signal : AbortSignal.any([limit.signal, abort]);
     try {
       const outcome = await this.#spec.reconcile(key, { signal, log, now: () => this.#clock.date() });

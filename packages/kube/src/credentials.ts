@@ -1,8 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { ApiError } from './errors.ts';
+import { isPair } from './identity.ts';
 
-/** What proves the caller's identity in one request: an Authorization header, a client certificate (PEM), or both. */
+/**
+ * What proves the caller's identity in one request: an Authorization header, a client certificate (PEM), or both; and whom the
+ * caller trusts, where that comes from a file that may be rotated as well.
+ */
 export interface Credential {
+  /** PEM of the authorities; wins over the cluster's. */
+  readonly ca?: string;
   readonly authorization?: string;
   readonly cert?: string;
   readonly key?: string;
@@ -11,7 +17,10 @@ export interface Credential {
 /** Where credentials come from. Cheap to ask for every request; sources cache until they expire. */
 export interface Credentials {
   get(): Promise<Credential>;
-  /** The server answered 401 to `rejected`. True when `get` may now give another one, so the request may be sent once more. */
+  /**
+   * The server answered 401 to `rejected`, or was not trusted with it. True when `get` may now give another one, so the request may be
+   * sent once more.
+   */
   reject(rejected: Credential): boolean;
 }
 
@@ -28,6 +37,7 @@ export const TOKEN_FILE_TTL = 60_000;
 
 /** Files behind a user entry, each optional, read again each minute. */
 export interface CredentialFiles {
+  readonly ca?: string;
   readonly token?: string;
   readonly cert?: string;
   readonly key?: string;
@@ -42,9 +52,10 @@ export function fileCredentials(files: CredentialFiles, fixed: Credential = {}, 
   let stale = false;
 
   async function read(): Promise<Credential> {
-    const [token, cert, key] = await Promise.all([text(files.token), text(files.cert), text(files.key)]);
+    const [ca, token, cert, key] = await Promise.all([files.ca, files.token, files.cert, files.key].map(text));
     return {
       ...fixed,
+      ...(ca === undefined ? {} : { ca }),
       ...(token === undefined ? {} : { authorization: `Bearer ${token.trim()}` }),
       ...(cert === undefined ? {} : { cert }),
       ...(key === undefined ? {} : { key }),
@@ -55,7 +66,10 @@ export function fileCredentials(files: CredentialFiles, fixed: Credential = {}, 
     async get(): Promise<Credential> {
       if (last !== undefined && !stale && now() - last.readAt < TOKEN_FILE_TTL) return last.credential;
       try {
-        last = { credential: await read(), readAt: now() };
+        const credential = await read();
+        // Half a rotation: the key of one and the certificate of the other. The last good pair serves until both are there.
+        const torn = last !== undefined && changed(last.credential, credential) && !fits(credential);
+        last = { credential: torn && last !== undefined ? last.credential : credential, readAt: now() };
         stale = false;
       } catch (error) {
         if (last === undefined) throw error;
@@ -70,6 +84,14 @@ export function fileCredentials(files: CredentialFiles, fixed: Credential = {}, 
       return again;
     },
   };
+}
+
+function changed(a: Credential, b: Credential): boolean {
+  return a.cert !== b.cert || a.key !== b.key;
+}
+
+function fits({ cert, key }: Credential): boolean {
+  return cert === undefined || key === undefined || isPair(cert, key);
 }
 
 async function text(path: string | undefined): Promise<string | undefined> {

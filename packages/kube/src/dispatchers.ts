@@ -1,5 +1,6 @@
-import { Agent, type Dispatcher, ProxyAgent } from 'undici';
+import { Agent, type Dispatcher, Pool, ProxyAgent } from 'undici';
 import type { Credential } from './credentials.ts';
+import { secureContextOf } from './identity.ts';
 import type { ClusterConfig } from './kubeconfig.ts';
 import { proxyFromEnv } from './proxy.ts';
 
@@ -28,18 +29,25 @@ export function createDispatchers(
   env: Readonly<Record<string, string | undefined>>,
 ): Dispatchers {
   const tls = {
-    ...(config.ca === undefined ? {} : { ca: config.ca }),
-    ...(credential.cert === undefined ? {} : { cert: credential.cert }),
-    ...(credential.key === undefined ? {} : { key: credential.key }),
+    ...(config.server.startsWith('https:')
+      ? { secureContext: secureContextOf(config.server, credential.ca ?? config.ca, credential) }
+      : {}),
     ...(config.tlsServerName === undefined ? {} : { servername: config.tlsServerName }),
     rejectUnauthorized: config.insecureSkipTlsVerify !== true,
   };
   const connect = { ...tls, timeout: CONNECT_DEADLINE, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_DELAY };
-  const proxy = config.proxyUrl ?? proxyFromEnv(config.server, env);
+  const proxy = proxyOf(config, env);
   const build = (options: Agent.Options): Dispatcher =>
     proxy === undefined
       ? new Agent({ ...options, allowH2: false, connect })
-      : new ProxyAgent({ ...options, allowH2: false, uri: proxy, requestTls: connect });
+      : new ProxyAgent({
+          ...options,
+          allowH2: false,
+          uri: proxy,
+          requestTls: connect,
+          connectTimeout: CONNECT_DEADLINE,
+          clientFactory: (origin, more) => new Pool(origin, { ...more, headersTimeout: CONNECT_DEADLINE }),
+        });
   return {
     calls: build({
       connections: CALL_CONNECTIONS,
@@ -50,4 +58,9 @@ export function createDispatchers(
     // A quiet watch is healthy: its life is bounded by timeoutSeconds and by the reader's own guard.
     watches: build({ pipelining: 1, headersTimeout: requestTimeout, bodyTimeout: 0 }),
   };
+}
+
+/** The proxy between here and the server: the kubeconfig's, else the environment's. */
+export function proxyOf(config: ClusterConfig, env: Readonly<Record<string, string | undefined>>): string | undefined {
+  return config.proxyUrl ?? proxyFromEnv(config.server, env);
 }

@@ -18,6 +18,8 @@ export type ApiErrorCode =
   | 'Connection'
   | 'Tls'
   | 'BrokenStream'
+  | 'BadAnswer'
+  | 'AnswerTooLarge'
   | 'Credentials'
   | 'Kubeconfig';
 
@@ -59,6 +61,8 @@ export interface ApiErrorInit {
   readonly details?: StatusDetails;
   /** Milliseconds that the server asked to wait. */
   readonly retryAfter?: number | undefined;
+  /** What to do next, where more is known than the code says. */
+  readonly next?: string | undefined;
   readonly cause?: unknown;
 }
 
@@ -71,6 +75,7 @@ const RETRIABLE: ReadonlySet<ApiErrorCode> = new Set([
   'Unavailable',
   'Connection',
   'BrokenStream',
+  'BadAnswer',
 ]);
 
 const NEXT: Readonly<Record<ApiErrorCode, string>> = {
@@ -92,6 +97,9 @@ const NEXT: Readonly<Record<ApiErrorCode, string>> = {
   Connection: 'Check the server address of the kubeconfig, the network and that the API server runs.',
   Tls: 'Check certificate-authority-data and tls-server-name of the kubeconfig cluster.',
   BrokenStream: 'Resume the watch from the last good version.',
+  BadAnswer:
+    'Check that the address is that of a Kubernetes API server, not of a proxy, a console or a login page before it.',
+  AnswerTooLarge: 'Narrow the request with a selector, or raise maxBody and maxLine of the client.',
   Credentials: 'Check the user entry of the kubeconfig.',
   Kubeconfig: 'Correct the kubeconfig or choose another one with --kubeconfig or KUBECONFIG.',
 };
@@ -114,7 +122,7 @@ export class ApiError extends Error {
 
   constructor(init: ApiErrorInit) {
     super(
-      `${init.action}: ${sentence(init.said)} ${NEXT[init.code]}`,
+      `${init.action}: ${sentence(init.said)} ${init.next ?? NEXT[init.code]}`,
       init.cause === undefined ? {} : { cause: init.cause },
     );
     this.code = init.code;
@@ -140,18 +148,26 @@ export interface StatusContext {
   readonly jsonPatch?: boolean;
   /** Milliseconds from the Retry-After header. */
   readonly retryAfter?: number | undefined;
+  /** More about the refusal than the server says, such as that the token had expired. */
+  readonly known?: string | undefined;
 }
+
+/** A 404 that names no object means the kind: `get` of a missing object always names it. */
+const UNKNOWN_KIND =
+  'If the server does not serve this kind at all: check group and version, or install its CustomResourceDefinition.';
 
 /** Turns a Status (of an answer, or of an ERROR event) into an `ApiError`. `http` is used where the Status has no code. */
 export function errorOfStatus(status: Status, http: number, context: StatusContext): ApiError {
   const details = status.details ?? {};
   const code = status.code ?? http;
   const asked = details.retryAfterSeconds;
+  const said = status.message ?? `the server answered HTTP ${code}`;
   return new ApiError({
     code: codeOf(code, status, context.jsonPatch === true),
     action: context.action,
-    said: status.message ?? `the server answered HTTP ${code}`,
+    said: context.known === undefined ? said : `${said} (${context.known})`,
     status: code,
+    next: code === 404 && details.name === undefined ? UNKNOWN_KIND : undefined,
     reason: status.reason ?? '',
     details,
     retryAfter: context.retryAfter ?? (asked === undefined || asked === 0 ? undefined : asked * 1000),

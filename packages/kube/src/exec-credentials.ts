@@ -24,7 +24,7 @@ const MAX_OUTPUT = 1 << 20;
 
 /** Switches for tests. */
 export interface ExecOptions {
-  readonly now?: Now;
+  readonly now?: Now | undefined;
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly interactive?: boolean;
   readonly deadline?: number;

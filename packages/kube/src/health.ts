@@ -3,8 +3,10 @@ import type { AddressInfo } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Registry } from 'prom-client';
 
-/** Undefined when all is well, else what is wrong, in words. Must not wait. */
-export type HealthCheck = () => string | undefined;
+/**
+ * Undefined when all is well, a text for what is wrong; `remark` for what a person should know although the check passes. Must not wait.
+ */
+export type HealthCheck = () => string | { readonly remark: string } | undefined;
 
 /** What the server serves. */
 export interface HealthOptions {
@@ -26,8 +28,8 @@ export interface HealthServer extends AsyncDisposable {
 }
 
 /**
- * Serves `/healthz`, `/livez` (the same), `/readyz`, each with `?verbose` and `/<check>`, and `/metrics`. 200 and `ok`, or 500 with one line
- * per check. Rejects when the port cannot be listened on.
+ * Serves `/healthz`, `/livez` (the same), `/readyz`, each with `?verbose` and `/<check>`, and `/metrics`. 200 and `ok` (verbose: one line per
+ * check, with remarks), or 500 with one line per check. Rejects when the port cannot be listened on.
  */
 export async function serveHealth(options: HealthOptions): Promise<HealthServer> {
   const live = { ping: () => undefined, ...options.live };
@@ -106,8 +108,9 @@ function report(
   let failed = false;
   for (const [name, check] of Object.entries(checks)) {
     const wrong = check();
-    failed ||= wrong !== undefined;
-    lines.push(wrong === undefined ? `[+]${name} ok` : `[-]${name} failed: ${wrong}`);
+    failed ||= typeof wrong === 'string';
+    if (typeof wrong === 'string') lines.push(`[-]${name} failed: ${wrong}`);
+    else lines.push(wrong === undefined ? `[+]${name} ok` : `[+]${name} ok: ${wrong.remark}`);
   }
   const text = `${lines.join('\n')}\n${title} check ${failed ? 'failed' : 'passed'}\n`;
   send(response, failed ? 500 : 200, failed || url.searchParams.has('verbose') ? text : 'ok');

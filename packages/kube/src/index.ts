@@ -1,13 +1,17 @@
+export type { AnswerBounds } from './body.ts';
 export { type Cache, type CacheOptions, type Change, createCache } from './cache.ts';
 export type {
   CallOptions,
+  ChangeOptions,
   Client,
+  DeleteOptions,
   FieldOwner,
   JsonPatchOp,
   KubeClient,
   ListPage,
   Observer,
   Preconditions,
+  Propagation,
   RawRequest,
   Selector,
   WatchEvent,
@@ -81,6 +85,7 @@ export {
 } from './resource.ts';
 export { createClient } from './rest.ts';
 export { RunError, type RunErrorCode } from './run-error.ts';
+export type { RunningReconcile } from './running.ts';
 export { forEach, on, ownerOf, type Source, type Watched } from './source.ts';
 export {
   type StatusOf,
@@ -91,4 +96,6 @@ export {
   type WriteOptions,
   type WriteResult,
 } from './status.ts';
+export type { Rate } from './token-bucket.ts';
 export type { RequestMetric, TransportOptions } from './transport.ts';
+export type { HealthKeeper, WatchHealth } from './watch-health.ts';

@@ -57,14 +57,19 @@ test('several files: the first wins by name and by current context, missing and 
 
 test('file names belong to the folder of their file; certificates, CA, TLS name and proxy come through', async () => {
   await using dir = await folder();
-  await dir.write('sub/ca.pem', 'CA');
+  const pem = (what: string): string => `-----BEGIN ${what}-----\n`;
+  await dir.write('sub/ca.pem', pem('CERTIFICATE'));
   await dir.write('sub/cert.pem', 'CERT');
-  const user = { 'client-certificate': 'cert.pem', 'client-key-data': base64('KEY') };
+  const user = { 'client-certificate': 'cert.pem', 'client-key-data': base64(pem('PRIVATE KEY')) };
   const cluster = { 'certificate-authority': 'ca.pem', 'tls-server-name': 'api', 'proxy-url': 'http://p:1' };
   const kubeconfig = await dir.write('sub/config', config('https://s:6443/base', user, cluster));
   const loaded = await loadKubeconfig({ kubeconfig });
-  assert.deepEqual([loaded.ca, loaded.tlsServerName, loaded.proxyUrl], ['CA', 'api', 'http://p:1']);
-  assert.deepEqual(await loaded.credentials.get(), { cert: 'CERT', key: 'KEY' });
+  assert.deepEqual([loaded.ca, loaded.tlsServerName, loaded.proxyUrl], [pem('CERTIFICATE'), 'api', 'http://p:1']);
+  assert.deepEqual(await loaded.credentials.get(), {
+    ca: pem('CERTIFICATE'),
+    cert: 'CERT',
+    key: pem('PRIVATE KEY'),
+  });
 });
 
 test('flags win over the file; impersonation has groups; groups without a user are refused', async () => {
@@ -88,6 +93,15 @@ test('what cannot be used is refused with its name, and no secret is quoted', as
     [config('https://s', {}, { 'insecure-skip-tls-verify': true, 'certificate-authority-data': 'eA==' }), /exclude/],
     [{ ...config('https://s'), users: [{ name: 'u' }, { name: 'u' }] }, /names u twice/],
     ['users: [{name: u, user: {token: hunter2}', /not valid YAML/],
+    [config('https://s', {}, { 'proxy-url': 'hunter2:no url' }), /proxy-url is not an http, https or socks5 URL/],
+    [config('https://s', {}, { 'certificate-authority-data': base64('hunter2') }), /holds no PEM certificate/],
+    [config('https://s', {}, { 'certificate-authority': '/nowhere/ca' }), /\/nowhere\/ca could not be read/],
+    [config('https://s', { 'client-certificate-data': 'hunter2', 'client-key-data': 'x' }), /is not base64 of PEM/],
+    [
+      config('https://s', { 'client-certificate': 'tls.crt' }),
+      /a client certificate or a client key without the other/,
+    ],
+    [config('https://s', { exec: { command: 'x' }, token: 'hunter2' }), /it has both exec and a token/],
   ];
   for (const [content, expected] of cases) {
     const kubeconfig = await dir.write('config', content);
@@ -108,7 +122,7 @@ test('without any kubeconfig the service account of the pod is used', async () =
   const env = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '6443' };
   const loaded = await loadKubeconfig({ env, home: dir.path, serviceAccount: dir.path });
   assert.deepEqual([loaded.server, loaded.namespace, loaded.ca], ['https://[fd00::1]:6443', 'mine', 'CA']);
-  assert.deepEqual(await loaded.credentials.get(), { authorization: 'Bearer pod' });
+  assert.deepEqual(await loaded.credentials.get(), { ca: 'CA', authorization: 'Bearer pod' });
   await assert.rejects(loadKubeconfig({ env: {}, home: dir.path }), /no cluster is configured/);
 });
 

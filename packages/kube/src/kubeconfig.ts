@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { type Credentials, fileCredentials, fixedCredentials } from './credentials.ts';
+import { type Credentials, fileCredentials, type Now } from './credentials.ts';
 import { type ClusterEntry, kubeconfigError, mergeKubeconfigs, type UserEntry } from './kubeconfig-file.ts';
 import { userCredentials } from './user-credentials.ts';
 
@@ -21,7 +21,7 @@ export interface ClusterConfig {
   readonly context: string;
   /** Default namespace of commands. */
   readonly namespace: string;
-  /** PEM; replaces the system's authorities. */
+  /** PEM; replaces the system's authorities. Of a file, its content at the time of loading: `credentials` follow the file. */
   readonly ca?: string;
   readonly insecureSkipTlsVerify?: boolean;
   readonly tlsServerName?: string;
@@ -48,6 +48,8 @@ export interface LoadOptions {
   readonly home?: string;
   /** Folder of the service account's files. */
   readonly serviceAccount?: string;
+  /** Milliseconds; decides when files are read again and when a plugin's credential has expired. Default: Date.now. */
+  readonly now?: Now;
 }
 
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
@@ -92,8 +94,10 @@ export async function loadKubeconfig(options: LoadOptions = {}): Promise<Cluster
     namespace: options.namespace || context?.namespace || 'default',
     ...(await trust(cluster ?? {}, options, action)),
     credentials: userCredentials(user ?? {}, cluster ?? {}, {
-      action: `kubeconfig user ${userName}`,
+      action: `use kubeconfig user ${userName}`,
       token: options.token,
+      caFile: authorityFile(cluster ?? {}, options),
+      now: options.now,
       env,
     }),
     ...impersonation(user ?? {}, options, action),
@@ -124,18 +128,29 @@ async function inCluster(
     context: 'in-cluster',
     namespace: options.namespace || namespace.trim(),
     ca,
-    credentials: options.token
-      ? fixedCredentials({ authorization: `Bearer ${options.token}` })
-      : fileCredentials({ token: join(folder, 'token') }),
+    credentials: fileCredentials(
+      { ca: join(folder, 'ca.crt'), ...(options.token ? {} : { token: join(folder, 'token') }) },
+      options.token ? { authorization: `Bearer ${options.token}` } : {},
+      options.now,
+    ),
     ...impersonation({}, options, 'load in-cluster configuration'),
   };
 }
 
+const PROXIES: ReadonlySet<string> = new Set(['http:', 'https:', 'socks5:']);
+
 type Trust = Pick<ClusterConfig, 'ca' | 'insecureSkipTlsVerify' | 'tlsServerName' | 'proxyUrl'>;
+
+/** The file that the authorities come from; undefined when they are given as data, or nothing is verified. */
+function authorityFile(cluster: ClusterEntry, options: LoadOptions): string | undefined {
+  if (options.certificateAuthority) return options.certificateAuthority;
+  const insecure = options.insecureSkipTlsVerify ?? cluster['insecure-skip-tls-verify'] ?? false;
+  return insecure || cluster['certificate-authority-data'] ? undefined : cluster['certificate-authority'];
+}
 
 async function trust(cluster: ClusterEntry, options: LoadOptions, action: string): Promise<Trust> {
   const insecure = options.insecureSkipTlsVerify ?? cluster['insecure-skip-tls-verify'] ?? false;
-  const file = options.certificateAuthority ?? (insecure ? undefined : cluster['certificate-authority']);
+  const file = options.certificateAuthority ?? cluster['certificate-authority'];
   const data = options.certificateAuthority ? undefined : cluster['certificate-authority-data'];
   if (insecure && (options.certificateAuthority || (options.insecureSkipTlsVerify === undefined && (file || data)))) {
     throw kubeconfigError(action, 'a certificate authority and insecure-skip-tls-verify exclude each other');
@@ -143,6 +158,10 @@ async function trust(cluster: ClusterEntry, options: LoadOptions, action: string
   const ca = insecure ? undefined : await pem(data, file, action);
   const tlsServerName = cluster['tls-server-name'];
   const proxyUrl = cluster['proxy-url'];
+  // Not quoted: it may hold a password.
+  if (proxyUrl && !PROXIES.has(URL.parse(proxyUrl)?.protocol ?? '')) {
+    throw kubeconfigError(action, 'proxy-url is not an http, https or socks5 URL');
+  }
   return {
     ...(ca === undefined ? {} : { ca }),
     ...(insecure ? { insecureSkipTlsVerify: true } : {}),
@@ -152,13 +171,21 @@ async function trust(cluster: ClusterEntry, options: LoadOptions, action: string
 }
 
 async function pem(data: string | undefined, file: string | undefined, action: string): Promise<string | undefined> {
-  if (data) return Buffer.from(data, 'base64').toString('utf8');
+  if (data) return certificate(Buffer.from(data, 'base64').toString('utf8'), 'certificate-authority-data', action);
   if (!file) return undefined;
+  let content: string;
   try {
-    return await readFile(file, 'utf8');
+    content = await readFile(file, 'utf8');
   } catch (cause) {
     throw kubeconfigError(action, `certificate authority ${file} could not be read`, cause);
   }
+  return certificate(content, `certificate authority ${file}`, action);
+}
+
+/** Node passes over a bundle without any certificate, and then trusts nobody: better to say so here. */
+function certificate(text: string, what: string, action: string): string {
+  if (text.includes('-----BEGIN CERTIFICATE-----') || text.includes('-----BEGIN TRUSTED CERTIFICATE-----')) return text;
+  throw kubeconfigError(action, `${what} holds no PEM certificate`);
 }
 
 function impersonation(user: UserEntry, options: LoadOptions, action: string): Pick<ClusterConfig, 'impersonate'> {

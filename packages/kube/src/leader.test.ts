@@ -239,3 +239,78 @@ test('a renewal whose answer was lost is found to be our own, and leadership goe
   assert.equal(await a.done, 'stopped');
   assert.equal(store.lease?.spec?.leaseTransitions, 0);
 });
+
+test('a suspended machine, whose monotonic clock stood still, is fenced by its wall clock until it has renewed', async () => {
+  const store = new LeaseStore();
+  const suspended = virtualClock();
+  const clock = virtualClock();
+  const a = contest(store, 'a', suspended);
+  await settle();
+  suspended.jump(9_999);
+  a.leader.assertHeld();
+  suspended.jump(1);
+  assert.throws(() => a.leader.assertHeld(), { code: 'LeaseNotHeld' });
+  // Nobody took the lease: the renewal, guarded by its version, proves it.
+  await suspended.advance(2_000);
+  a.leader.assertHeld();
+  assert.ok(a.acts());
+
+  const b = contest(store, 'b', clock);
+  await clock.advance(40_000);
+  suspended.jump(40_000);
+  assert.ok(b.acts());
+  assert.throws(() => a.leader.assertHeld(), { code: 'LeaseNotHeld' });
+  await suspended.advance(2_000);
+  assert.equal(await a.done, 'LeaseLost');
+  b.stop.abort();
+  await b.done;
+});
+
+test('a wall clock that is set back neither fences nor extends', async () => {
+  const store = new LeaseStore();
+  const clock = virtualClock();
+  const a = contest(store, 'a', clock);
+  await settle();
+  clock.jump(-3_600_000);
+  a.leader.assertHeld();
+  store.cut.add('a');
+  await clock.advance(10_000);
+  assert.throws(() => a.leader.assertHeld(), { code: 'LeaseNotHeld' });
+  await clock.advance(2_000);
+  assert.equal(await a.done, 'LeaseLost');
+});
+
+test('an outage of the API server ends leadership at the renew deadline, and when it is over exactly one leads again', async () => {
+  const store = new LeaseStore();
+  const clock = virtualClock();
+  const a = contest(store, 'a', clock);
+  await settle();
+  const b = contest(store, 'b', clock);
+  await clock.advance(20_000);
+  for (const who of ['a', 'b', 'a2']) store.cut.add(who);
+  await clock.advance(60_000);
+  assert.deepEqual([await a.done, a.acts(), b.acts()], ['LeaseLost', false, false]);
+  const restarted = contest(store, 'a2', clock);
+  store.cut.clear();
+  await clock.advance(30_000);
+  assert.equal([restarted, b].filter((one) => one.acts()).length, 1);
+  for (const one of [restarted, b]) one.stop.abort();
+  await Promise.all([restarted.done, b.done]);
+  assert.equal(clock.sleeping, 0);
+});
+
+test('an outage shorter than the renew deadline costs nothing', async () => {
+  const store = new LeaseStore();
+  const clock = virtualClock();
+  const a = contest(store, 'a', clock);
+  await settle();
+  await clock.advance(20_000);
+  store.cut.add('a');
+  await clock.advance(7_000);
+  store.cut.clear();
+  await clock.advance(30_000);
+  assert.ok(a.acts());
+  assert.equal(store.lease?.spec?.leaseTransitions, 0);
+  a.stop.abort();
+  assert.equal(await a.done, 'stopped');
+});

@@ -31,6 +31,10 @@ export interface LeaderOptions {
 /**
  * One contestant for a Lease. Clocks of different machines are never compared: a lease is expired when this process saw no
  * change of it for `leaseDurationSeconds` on its own monotonic clock. Every write is guarded by resourceVersion.
+ *
+ * The holder trusts neither of its own clocks alone: the monotonic one stands still while a virtual machine is suspended, the wall clock may
+ * be set back. It acts only while both say that its last renewal is young enough; after a jump of the wall clock it acts again with the next
+ * renewal, whose guard proves that nobody took the lease in between.
  */
 export interface Leader {
   readonly name: string;
@@ -38,11 +42,12 @@ export interface Leader {
   readonly leading: boolean;
   /**
    * Contests until the signal ends. `lead` runs while the lease is held, and its signal ends when it no longer is; the lease
-   * is released when `lead` has returned, and kept until it expires when `lead` failed. Rejects with `RunError` LeaseLost when the lease was lost, without a release.
+   * is released when `lead` has returned, and kept until it expires when `lead` failed. Rejects with `RunError` LeaseLost when the lease was lost,
+   * without a release.
    */
   run(lead: (held: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void>;
   /**
-   * Throws `RunError` LeaseNotHeld unless the last renewal, counted from when it was sent, is younger than the renew deadline.
+   * Throws `RunError` LeaseNotHeld unless the last renewal, counted from when it was sent, is younger than the renew deadline by both clocks.
    * To be called right before a write that no resourceVersion guards.
    */
   assertHeld(): void;
@@ -57,6 +62,12 @@ interface Observation {
   readonly lease: Lease;
   /** Monotonic ms at which this process first saw this version. */
   readonly at: number;
+}
+
+/** When something was sent: monotonic ms, and wall-clock ms. */
+interface Moment {
+  readonly now: number;
+  readonly wall: number;
 }
 
 /** Makes a contestant; nothing happens before `run`. */
@@ -75,7 +86,7 @@ class Elector implements Leader {
   readonly #period: number;
   #seen: Observation | undefined;
   /** When the last successful renewal was sent; undefined while not leading. */
-  #renewed: number | undefined;
+  #renewed: Moment | undefined;
 
   constructor(options: LeaderOptions) {
     this.#options = options;
@@ -92,7 +103,9 @@ class Elector implements Leader {
   }
 
   get leading(): boolean {
-    return this.#renewed !== undefined && this.#clock.now() < this.#renewed + this.#deadline;
+    if (this.#renewed === undefined) return false;
+    const { now, wall } = this.#moment();
+    return now - this.#renewed.now < this.#deadline && wall - this.#renewed.wall < this.#deadline;
   }
 
   assertHeld(): void {
@@ -152,7 +165,7 @@ class Elector implements Leader {
     for (;;) {
       await this.#pause(this.#period, signal);
       if (signal.aborted) return;
-      const left = (this.#renewed ?? Number.NEGATIVE_INFINITY) + this.#deadline - this.#clock.now();
+      const left = (this.#renewed?.now ?? Number.NEGATIVE_INFINITY) + this.#deadline - this.#clock.now();
       if (left <= 0) throw this.#lost('it was not renewed in time');
       try {
         if (!(await this.#try(signal, left))) throw this.#lost('another holder took it');
@@ -162,6 +175,10 @@ class Elector implements Leader {
         this.#options.log.warn({ err: error, lease: keyText(this.#key) }, 'the lease was not renewed; trying again');
       }
     }
+  }
+
+  #moment(): Moment {
+    return { now: this.#clock.now(), wall: this.#clock.date().getTime() };
   }
 
   #lost(why: string): RunError {
@@ -197,7 +214,7 @@ class Elector implements Leader {
       const seen = this.#seen;
       const holder = seen?.lease.spec?.holderIdentity ?? '';
       if (seen !== undefined && holder !== '' && holder !== this.identity && !this.#expired(seen)) return false;
-      const sent = this.#clock.now();
+      const sent = this.#moment();
       try {
         this.#observe(await this.#write(seen?.lease, signal));
         this.#renewed = sent;

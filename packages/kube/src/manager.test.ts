@@ -58,6 +58,7 @@ function worker(name: string, story: string[], until: 'signal' | 'abort' | 'neve
   return {
     name,
     enqueue: () => undefined,
+    running: () => [],
     run: async ({ signal, abort }) => {
       story.push(`start ${name}`);
       const end = until === 'signal' ? signal : abort;

@@ -6,10 +6,14 @@ import { eventLoopCheck, type HealthCheck, serveHealth } from './health.ts';
 import type { Leader } from './leader.ts';
 import { type KubeMetrics, kubeMetrics } from './metrics.ts';
 import { RunError } from './run-error.ts';
+import { runningText } from './running.ts';
+import type { WatchHealth } from './watch-health.ts';
 
 /** The part of a cache that a manager handles: it owns the cache, and disposes it. */
 export interface ManagedCache extends AsyncDisposable {
   readonly synced: Promise<void>;
+  /** For metrics and for `/readyz?verbose`. */
+  health?(): WatchHealth;
 }
 
 /** Work that runs for as long as the process leads, beside the controllers. Must return soon after the signal ended. */
@@ -75,14 +79,17 @@ export async function run(options: RunOptions): Promise<Operator> {
     const server = await serveHealth({
       ...options.http,
       live: { 'event-loop': loop.check, ...lease, ...options.live },
-      ready: { ...cacheChecks(options.caches), ...options.ready },
+      ready: { ...cacheChecks(options.caches), ...hangChecks(options.controllers), ...options.ready },
       registry: metrics.registry,
     });
     cleanup.use(server);
     port = server.port;
     log.info({ port }, 'health and metrics are served');
   }
-  for (const cache of Object.values(options.caches)) cleanup.use(cache);
+  for (const [name, cache] of Object.entries(options.caches)) {
+    cleanup.use(cache);
+    if (cache.health !== undefined) metrics.watch(name, cache.health.bind(cache));
+  }
   if (leader !== undefined) metrics.leading(leader.name, false);
 
   const lead = async (held?: AbortSignal): Promise<void> => {
@@ -167,7 +174,7 @@ async function work(options: RunOptions, { clock, metrics, stop, held }: Work): 
   try {
     const late = lateAfterHalt(halt.signal, abort.signal, options.graceful ?? 30_000, clock, watch.signal);
     if ((await Promise.race([ended, late])) === 'late') {
-      const names = [...running].join(', ');
+      const names = [...running].map((name) => unfinished(name, options.controllers)).join('; ');
       abort.abort(new RunError('StopTimeout', `${names} did not stop in time`));
       throw held?.aborted === true ? held.reason : abort.signal.reason;
     }
@@ -218,6 +225,24 @@ async function failureOf(caches: Readonly<Record<string, ManagedCache>>, stop: A
   await ends(stop, stop);
 }
 
+/** `machinesets (ns/a for 31 s)`: the part, and what in it has not returned. */
+function unfinished(name: string, controllers: readonly Controller[]): string {
+  const running = controllers.find((controller) => controller.name === name)?.running() ?? [];
+  return running.length === 0 ? name : `${name} (${runningText(running)})`;
+}
+
+function hangChecks(controllers: readonly Controller[]): Record<string, HealthCheck> {
+  return Object.fromEntries(
+    controllers.map((controller): [string, HealthCheck] => [
+      `controller-${controller.name}`,
+      () => {
+        const hanging = controller.running().filter((one) => one.hangs);
+        return hanging.length === 0 ? undefined : { remark: `has not returned: ${runningText(hanging)}` };
+      },
+    ]),
+  );
+}
+
 function cacheChecks(caches: Readonly<Record<string, ManagedCache>>): Record<string, HealthCheck> {
   const checks: Record<string, HealthCheck> = {};
   for (const [name, cache] of Object.entries(caches)) {
@@ -230,7 +255,15 @@ function cacheChecks(caches: Readonly<Record<string, ManagedCache>>): Record<str
         state = 'failed to sync';
       },
     );
-    checks[`cache-${name}`] = () => state;
+    checks[`cache-${name}`] = () => {
+      const health = cache.health?.();
+      const why = health?.reason === undefined ? '' : `: ${health.reason}`;
+      if (state !== undefined) return `${state}${why}`;
+      // A replica whose watch is broken works on with what it has: to take it out of service would help nobody.
+      return health === undefined || health.healthy
+        ? undefined
+        : { remark: `WatchHealthy is false for ${Math.round(health.brokenFor / 1000)} s${why}` };
+    };
   }
   return checks;
 }

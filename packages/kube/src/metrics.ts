@@ -1,5 +1,9 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { QueueObserver } from './queue.ts';
+import { keyText } from './resource.ts';
+import type { RunningReconcile } from './running.ts';
+import type { WatchHealth } from './watch-health.ts';
+import { watchMetrics } from './watch-metrics.ts';
 
 /** How one reconcile ended, in controller-runtime's words. */
 export type ReconcileResult = 'success' | 'error' | 'requeue' | 'requeue_after';
@@ -11,6 +15,8 @@ export interface ControllerMetrics {
   panicked(): void;
   timedOut(): void;
   active(workers: number): void;
+  /** Asked when metrics are read: what has not returned for too long. */
+  hanging(read: () => readonly RunningReconcile[]): void;
   /** The queue's part; `working` is asked when metrics are read: ms of work so far per key. */
   queue(working: () => readonly number[]): QueueObserver;
 }
@@ -27,6 +33,8 @@ export interface KubeMetrics {
     readonly seconds: number;
   }): void;
   leading(name: string, leading: boolean): void;
+  /** The account of one cache's watch, asked when metrics are read. */
+  watch(cache: string, health: () => WatchHealth): void;
 }
 
 const RECONCILE_BUCKETS = [
@@ -88,6 +96,21 @@ export function kubeMetrics(options: { readonly process?: boolean } = {}): KubeM
   );
   collected('workqueue_longest_running_processor_seconds', 'Longest work in progress.', (all) => Math.max(0, ...all));
 
+  const hanging = new Map<string, () => readonly RunningReconcile[]>();
+  // The object as a label: there are never more of them than workers.
+  new Gauge({
+    name: 'drydock_hanging_reconcile_seconds',
+    help: 'Age of a reconcile that has not returned for too long.',
+    labelNames: ['controller', 'object'],
+    registers,
+    collect() {
+      this.reset();
+      for (const [controller, read] of hanging) {
+        for (const { key, age } of read()) this.set({ controller, object: keyText(key) }, age / 1000);
+      }
+    },
+  });
+
   const requests = counter('rest_client_requests_total', 'Calls on the API server.', ['code', 'method', 'host']);
   const latency = histogram(
     'rest_client_request_duration_seconds',
@@ -116,6 +139,7 @@ export function kubeMetrics(options: { readonly process?: boolean } = {}): KubeM
         panicked: () => panics.inc(controller),
         timedOut: () => timeouts.inc(controller),
         active: (count) => active.set(controller, count),
+        hanging: (read) => void hanging.set(name, read),
         queue: (working) => {
           queues.set(name, working);
           return {
@@ -132,6 +156,7 @@ export function kubeMetrics(options: { readonly process?: boolean } = {}): KubeM
       requests.inc({ code, method, host });
       latency.observe({ verb: method, host }, seconds);
     },
+    watch: watchMetrics(registry),
     leading: (name, leading) => master.set({ name }, leading ? 1 : 0),
   };
 }

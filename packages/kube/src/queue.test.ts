@@ -208,3 +208,17 @@ test('property: one worker per key, and every add is followed by a run that star
     { numRuns: 150 },
   );
 });
+
+test('retries of many keys come at the rate of the whole queue after a burst; adds do not wait for them', async () => {
+  const clock = virtualClock();
+  using queue = queueOf({ clock, baseDelay: 1, retryRate: { perSecond: 10, burst: 20 } });
+  for (let n = 0; n < 60; n++) queue.retry(`failed-${n}`);
+  await clock.advance(1);
+  assert.equal((await drain(queue)).length, 20);
+  queue.add('changed');
+  assert.deepEqual(await drain(queue), ['changed']);
+  await clock.advance(1_000);
+  assert.equal((await drain(queue)).length, 10);
+  await clock.advance(3_000);
+  assert.equal((await drain(queue)).length, 30);
+});

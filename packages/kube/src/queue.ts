@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from './clock.ts';
 import { DueList } from './due.ts';
+import { type Rate, type TokenBucket, tokenBucket } from './token-bucket.ts';
 
 /** Priority of what the initial list and resyncs bring: it yields to what changes now. Default priority is 0; higher goes first. */
 export const LOW_PRIORITY = -100;
@@ -29,6 +30,8 @@ export interface QueueOptions<K> {
   readonly baseDelay?: number;
   /** Longest back-off of a key in ms (default 1,000,000). */
   readonly maxDelay?: number;
+  /** How often `retry` makes any key ready, over all keys (default 10 per second after 100 at once): an outage must not become a storm. */
+  readonly retryRate?: Rate;
   /** After this many takes in a row that passed over lower priorities, the longest waiting key goes next (default 8). */
   readonly fairness?: number;
   readonly clock?: Clock;
@@ -44,7 +47,10 @@ export interface QueueOptions<K> {
  */
 export interface WorkQueue<K> extends Disposable {
   add(key: K, options?: AddOptions): void;
-  /** Adds with the key's back-off, which doubles until `forget`; `atLeast` (ms) is what a server asked for. */
+  /**
+   * Adds with the key's back-off, which doubles until `forget`, and not before the rate of the whole queue allows it; `atLeast` (ms) is what a
+   * server asked for.
+   */
   retry(key: K, options?: { readonly priority?: number; readonly atLeast?: number }): void;
   /** Ends the key's back-off. */
   forget(key: K): void;
@@ -83,6 +89,7 @@ class Queue<K> implements WorkQueue<K> {
   readonly #base: number;
   readonly #max: number;
   readonly #fairness: number;
+  readonly #bucket: TokenBucket;
   readonly #clock: Clock;
   readonly #observer: QueueObserver;
   readonly #lanes = new Map<number, Map<string, Ready<K>>>();
@@ -101,6 +108,7 @@ class Queue<K> implements WorkQueue<K> {
     this.#base = options.baseDelay ?? 5;
     this.#max = options.maxDelay ?? 1_000_000;
     this.#fairness = options.fairness ?? 8;
+    this.#bucket = tokenBucket(options.retryRate ?? { perSecond: 10, burst: 100 });
     this.#clock = options.clock ?? systemClock;
     this.#observer = options.observer ?? {};
   }
@@ -129,7 +137,8 @@ class Queue<K> implements WorkQueue<K> {
     this.#observer.retried?.();
     // 2 ** 1024 is Infinity, and min() makes that the cap: no overflow to guard against.
     const backOff = Math.min(this.#max, this.#base * 2 ** failures);
-    this.add(key, { priority: options.priority ?? 0, after: Math.max(backOff, options.atLeast ?? 0) });
+    const turn = this.#bucket.reserve(this.#clock.now());
+    this.add(key, { priority: options.priority ?? 0, after: Math.max(backOff, turn, options.atLeast ?? 0) });
   }
 
   forget(key: K): void {

@@ -105,7 +105,7 @@ test('status codes become codes, retriable and next steps; HTML of a proxy does 
   }
   const gateway = await caught(client.get(CONFIG_MAP, KEY));
   assert.deepEqual([gateway.status, gateway.code], [502, 'ServerError']);
-  assert.match(gateway.message, /<html>bad gateway/);
+  assert.match(gateway.message, /answered with an HTML page/);
 });
 
 test('429 with Retry-After is repeated for every verb, 503 only for reads, and the wait ends with the signal', async () => {
@@ -232,4 +232,46 @@ test('a 401 is answered once with newer credentials', async () => {
   token = 'worst';
   assert.equal((await caught(client.get(CONFIG_MAP, KEY))).code, 'Unauthorized');
   assert.equal(server.requests.length, 4);
+});
+
+test('a dry run asks the server not to store, in the query, and for a delete in the body beside what becomes of dependents', async () => {
+  await using server = await misbehavingServer((_, response) => sendJson(response, MAP));
+  await using client = createClient(server.config);
+  const dry = { dryRun: true };
+  await client.create(CONFIG_MAP, MAP, dry);
+  await client.replace(CONFIG_MAP, MAP, dry);
+  await client.replaceStatus(CONFIG_MAP, MAP, dry);
+  await client.apply(CONFIG_MAP, MAP, { manager: 'me' }, dry);
+  await client.applyStatus(CONFIG_MAP, MAP, { manager: 'me' }, dry);
+  await client.patch(CONFIG_MAP, KEY, [], dry);
+  await client.mergePatch(CONFIG_MAP, KEY, {}, dry);
+  for (const { query } of server.requests) assert.equal(query.get('dryRun'), 'All');
+  await client.create(CONFIG_MAP, MAP, { dryRun: false });
+  assert.equal(server.requests[7]?.query.has('dryRun'), false);
+  await client.delete(CONFIG_MAP, KEY, { uid: 'u' }, { ...dry, propagation: 'Foreground' });
+  await client.delete(CONFIG_MAP, KEY);
+  assert.deepEqual(JSON.parse(server.requests[8]?.body ?? ''), {
+    apiVersion: 'v1',
+    kind: 'DeleteOptions',
+    preconditions: { uid: 'u' },
+    propagationPolicy: 'Foreground',
+    dryRun: ['All'],
+  });
+  assert.deepEqual([server.requests[8]?.query.toString(), server.requests[9]?.body], ['', '']);
+});
+
+test('credentials that never come hold up neither an abort nor the end of the client', async () => {
+  await using server = await misbehavingServer((_, response) => sendJson(response, MAP));
+  const credentials = { get: () => new Promise<never>(() => undefined), reject: () => false };
+  const client = createClient({ ...server.config, credentials }, { callDeadline: 10 });
+  const stop = new AbortController();
+  const aborted = client.get(CONFIG_MAP, KEY, { signal: stop.signal });
+  const closed = client.get(CONFIG_MAP, KEY);
+  const early = await Promise.race([aborted, closed, new Promise((resolve) => setTimeout(resolve, 50, 'waits'))]);
+  assert.equal(early, 'waits', 'a person who logs in has more time than a call');
+  stop.abort(new Error('enough'));
+  await assert.rejects(aborted, /^Error: enough$/);
+  const ended = assert.rejects(closed, { code: 'Connection' });
+  await client[Symbol.asyncDispose]();
+  await ended;
 });

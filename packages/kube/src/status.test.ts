@@ -102,10 +102,15 @@ test('apply is an option whose rejection falls back to the PUT', async () => {
   const apply = { manager: 'me' };
   await statusWriter({ client: applied.client, resource: CONFIG_MAP, apply }).write(KEY, add);
   assert.deepEqual(applied.calls, ['get', 'apply']);
-  const blocked = server([], 'Invalid');
-  await statusWriter({ client: blocked.client, resource: CONFIG_MAP, apply }).write(KEY, add);
-  assert.deepEqual(blocked.calls, ['get', 'apply', 'put']);
-  assert.equal(blocked.now().status?.count, 2);
+  for (const code of ['Invalid', 'ServerError'] as const) {
+    const blocked = server([], code);
+    await statusWriter({ client: blocked.client, resource: CONFIG_MAP, apply }).write(KEY, add);
+    assert.deepEqual(blocked.calls, ['get', 'apply', 'put']);
+    assert.equal(blocked.now().status?.count, 2);
+  }
+  const owned = server([], 'ApplyConflict');
+  const refused = statusWriter({ client: owned.client, resource: CONFIG_MAP, apply }).write(KEY, add);
+  await assert.rejects(refused, { code: 'ApplyConflict' });
 });
 
 test('jsonEqual is equality of the JSON that would be sent', () => {

@@ -21,7 +21,7 @@ export interface StatusWriterOptions<T extends WithStatus> {
   readonly project?: (status: StatusOf<T>, current: T) => StatusOf<T>;
   /**
    * Try server-side apply first, guarded by resourceVersion like the PUT, which remains the way out when apply is rejected: a bad
-   * value stored by another manager makes every apply invalid, while a PUT replaces it.
+   * value stored by another manager makes every apply invalid, and a duplicate key in a list makes it an internal error, while a PUT replaces it.
    */
   readonly apply?: FieldOwner;
   readonly clock?: Clock;
@@ -71,7 +71,7 @@ export function statusWriter<T extends WithStatus>(options: StatusWriterOptions<
       try {
         return await client.applyStatus(resource, { metadata, status } as unknown as T, apply, call);
       } catch (error) {
-        if (!isInvalid(error)) throw error;
+        if (!isInvalid(error) && !(error instanceof ApiError && error.code === 'ServerError')) throw error;
       }
     }
     return client.replaceStatus(resource, { ...current, status }, call);

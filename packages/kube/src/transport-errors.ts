@@ -79,6 +79,34 @@ export function statusOfBody(body: string): Status {
   } catch {
     // Not JSON.
   }
+  const html = htmlTitle(body);
+  if (html !== undefined) return { message: `something before the API server answered with ${html}` };
   const text = body.slice(0, 200).trim();
   return text === '' ? {} : { message: text };
+}
+
+/** `an HTML page titled "Log in"` for a body that is HTML, which proxies, consoles and login pages answer. */
+export function htmlTitle(body: string): string | undefined {
+  const begin = body.slice(0, 4_096);
+  if (!begin.trimStart().startsWith('<')) return undefined;
+  const lower = begin.toLowerCase();
+  const from = lower.indexOf('<title>');
+  const to = lower.indexOf('</title>');
+  if (from < 0 || to < from) return 'an HTML page';
+  return `an HTML page titled ${JSON.stringify(
+    begin
+      .slice(from + 7, to)
+      .trim()
+      .slice(0, 80),
+  )}`;
+}
+
+/** The error for a successful answer that is not what the API promises. */
+export function badAnswer(body: string, action: string): ApiError {
+  return new ApiError({
+    code: 'BadAnswer',
+    action,
+    said: `the answer is ${htmlTitle(body) ?? 'not JSON'}`,
+    status: 200,
+  });
 }

@@ -1,11 +1,14 @@
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
+import { type AnswerBounds, bodyText, MAX_BODY } from './body.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Credential } from './credentials.ts';
-import { createDispatchers, type Dispatchers } from './dispatchers.ts';
+import { createDispatchers, type Dispatchers, proxyOf } from './dispatchers.ts';
 import { ApiError, errorOfStatus, type Status } from './errors.ts';
+import { flawOf } from './expiry.ts';
 import type { ClusterConfig, Impersonation } from './kubeconfig.ts';
-import { connectionError, isStaleSocket, parseRetryAfter, statusOfBody } from './transport-errors.ts';
+import { type Lifeline, lifeline } from './lifeline.ts';
+import { badAnswer, connectionError, isStaleSocket, parseRetryAfter, statusOfBody } from './transport-errors.ts';
 
 /** One finished request, for `rest_client_requests_total{code,method,host}` and the duration histogram. */
 export interface RequestMetric {
@@ -17,11 +20,13 @@ export interface RequestMetric {
 }
 
 /** Settings of a client that do not belong to the cluster. */
-export interface TransportOptions {
+export interface TransportOptions extends AnswerBounds {
   /** Default `drydock`. The API server takes the part before the first `/` as the field manager of writes. */
   readonly userAgent?: string;
   /** How long (ms) headers, or the next part of a body, may take. Default 30 000. */
   readonly requestTimeout?: number;
+  /** How long (ms) a whole call may take, from its place in the queue to the last byte. Default 120 000; a watch has it for its acceptance. */
+  readonly callDeadline?: number;
   readonly onRequest?: (metric: RequestMetric) => void;
   /** Told once when TLS is not verified. Default: a process warning. */
   readonly warn?: (text: string) => void;
@@ -52,14 +57,18 @@ export const JSON_PATCH: string = 'application/json-patch+json';
 
 /** A refusal (429, or 503 of a read) with Retry-After is repeated this often by `call` itself. */
 const MAX_REPEATS = 5;
+/** An error's body is read this far (bytes): a Status is small. */
+const MAX_ERROR_BODY = 1 << 20;
 /** A longer Retry-After is the caller's business (ms). */
 const LONGEST_WAIT = 10_000;
 
 /** Opens nothing until the first request. */
 export function createTransport(config: ClusterConfig, options: TransportOptions = {}): Transport {
   const clock = options.clock ?? systemClock;
-  const requestTimeout = options.requestTimeout ?? 30_000;
+  const { requestTimeout = 30_000, callDeadline = 120_000, maxBody = MAX_BODY } = options;
+  const env = options.env ?? process.env;
   const base = new URL(config.server);
+  const via = viaText(base.origin, proxyOf(config, env));
   const prefix = base.pathname.endsWith('/') ? base.pathname.slice(0, -1) : base.pathname;
   const closing = new AbortController();
   const fixed: Record<string, string | string[]> = {
@@ -79,19 +88,19 @@ export function createTransport(config: ClusterConfig, options: TransportOptions
   }
 
   function dispatchersFor(credential: Credential): Dispatchers {
-    if (open !== undefined && open.credential.cert === credential.cert && open.credential.key === credential.key) {
-      return open.dispatchers;
-    }
+    if (open !== undefined && sameIdentity(open.credential, credential)) return open.dispatchers;
     const old = open?.dispatchers;
-    open = {
-      dispatchers: createDispatchers(config, credential, requestTimeout, options.env ?? process.env),
-      credential,
-    };
+    open = { dispatchers: createDispatchers(config, credential, requestTimeout, env), credential };
     if (old !== undefined) retire(old);
     return open.dispatchers;
   }
 
-  async function dispatch(request: WireRequest, lane: keyof Dispatchers, credential: Credential): Promise<Answer> {
+  async function dispatch(
+    request: WireRequest,
+    lane: keyof Dispatchers,
+    credential: Credential,
+    life: Lifeline,
+  ): Promise<Answer> {
     const started = clock.now();
     let code = '<error>';
     try {
@@ -105,51 +114,74 @@ export function createTransport(config: ClusterConfig, options: TransportOptions
           ...(request.body === undefined ? {} : { 'content-type': request.contentType ?? 'application/json' }),
         },
         body: request.body === undefined ? null : JSON.stringify(request.body),
-        signal: request.signal ?? closing.signal,
+        signal: life.signal,
       });
       code = String(answer.statusCode);
       return answer;
     } catch (error) {
       request.signal?.throwIfAborted();
-      throw connectionError(error, request.action, base.origin);
+      throw connectionError(error, request.action, via);
     } finally {
       options.onRequest?.({ method: request.method, code, host: base.host, seconds: (clock.now() - started) / 1000 });
     }
   }
 
-  async function read(answer: Answer, request: WireRequest): Promise<string> {
+  async function read(answer: Answer, request: WireRequest, limit: number, cut?: 'cut'): Promise<string> {
     try {
-      return await answer.body.text();
+      return await bodyText(answer.body, limit, request.action, cut);
     } catch (error) {
       request.signal?.throwIfAborted();
-      throw connectionError(error, request.action, base.origin);
+      throw connectionError(error, request.action, via);
     }
   }
 
   async function failure(answer: Answer, request: WireRequest): Promise<ApiError> {
-    const status: Status = statusOfBody(await read(answer, request));
+    const status: Status = statusOfBody(await read(answer, request, MAX_ERROR_BODY, 'cut'));
     return errorOfStatus(status, answer.statusCode, {
       action: request.action,
       jsonPatch: request.contentType === JSON_PATCH,
       retryAfter: parseRetryAfter(answer.headers['retry-after'], clock.date()),
+      known: answer.statusCode === 401 ? flawOf(await config.credentials.get(), clock.date()) : undefined,
     });
   }
 
-  /** One exchange; a 401 is answered once with newer credentials if there are any, because it was refused unread. */
-  async function exchange(request: WireRequest, lane: keyof Dispatchers): Promise<Answer> {
-    request.signal?.throwIfAborted();
-    closing.signal.throwIfAborted();
-    const credential = await config.credentials.get();
-    const answer = await dispatch(request, lane, credential);
+  /**
+   * One exchange. It is sent once more with newer credentials, if there are any, after a 401, because that was refused unread, and after a
+   * failed handshake, because then nothing was sent: both are how a rotation of certificates shows.
+   */
+  async function exchange(request: WireRequest, lane: keyof Dispatchers, life: Lifeline): Promise<Answer> {
+    const credential = await life.until(config.credentials.get());
+    life.arm();
+    let answer: Answer;
+    try {
+      answer = await dispatch(request, lane, credential, life);
+    } catch (error) {
+      if (!(error instanceof ApiError && error.code === 'Tls') || !config.credentials.reject(credential)) throw error;
+      const newer = await life.until(config.credentials.get());
+      if (sameIdentity(newer, credential)) throw error;
+      return dispatch(request, lane, newer, life);
+    }
     if (answer.statusCode !== 401 || !config.credentials.reject(credential)) return answer;
-    await answer.body.dump();
-    return dispatch(request, lane, await config.credentials.get());
+    await answer.body.dump().catch(() => undefined);
+    return dispatch(request, lane, await life.until(config.credentials.get()), life);
   }
 
   async function attempt(request: WireRequest): Promise<string> {
-    const answer = await exchange(request, 'calls');
-    if (answer.statusCode >= 200 && answer.statusCode < 300) return read(answer, request);
+    using life = lifeline(callDeadline, request.action, via, request.signal, closing.signal);
+    const answer = await exchange(request, 'calls', life);
+    if (answer.statusCode >= 200 && answer.statusCode < 300) return await read(answer, request, maxBody);
     throw await failure(answer, request);
+  }
+
+  async function accepted(request: WireRequest, life: Lifeline): Promise<Answer> {
+    const answer = await exchange(request, 'watches', life);
+    if (answer.statusCode !== 200) throw await failure(answer, request);
+    const type = answer.headers['content-type'];
+    // A page is not a stream of events, and its lines would be reported one by one.
+    if (typeof type === 'string' && type.includes('html')) {
+      throw badAnswer(await read(answer, request, MAX_ERROR_BODY, 'cut'), request.action);
+    }
+    return answer;
   }
 
   return {
@@ -160,14 +192,23 @@ export function createTransport(config: ClusterConfig, options: TransportOptions
         } catch (error) {
           const wait = repeats < MAX_REPEATS ? repeatAfter(error, request) : undefined;
           if (wait === undefined) throw error;
-          await clock.sleep(wait, { signal: request.signal ?? closing.signal }).catch(() => undefined);
+          const signal =
+            request.signal === undefined ? closing.signal : AbortSignal.any([request.signal, closing.signal]);
+          await clock.sleep(wait, { signal }).catch(() => undefined);
         }
       }
     },
     async stream(request: WireRequest): Promise<Readable> {
-      const answer = await exchange(request, 'watches');
-      if (answer.statusCode === 200) return answer.body;
-      throw await failure(answer, request);
+      const life = lifeline(callDeadline, request.action, via, request.signal, closing.signal);
+      try {
+        const { body } = await accepted(request, life);
+        life.relax();
+        body.once('close', () => life[Symbol.dispose]());
+        return body;
+      } catch (error) {
+        life[Symbol.dispose]();
+        throw error;
+      }
     },
     async [Symbol.asyncDispose](): Promise<void> {
       closing.abort(new ApiError({ code: 'Connection', action: 'call the API server', said: 'the client was closed' }));
@@ -188,6 +229,17 @@ function repeatAfter(error: unknown, request: WireRequest): number | undefined {
   // 429 means refused before it was acted on, whatever the verb; a 503 of a write may have been acted on.
   const refused = error.status === 429 || (error.status === 503 && request.method === 'GET');
   return refused ? error.retryAfter : undefined;
+}
+
+/** Whether two credentials can share connections: tokens travel with each request, certificates belong to the connection. */
+function sameIdentity(a: Credential, b: Credential): boolean {
+  return a.cert === b.cert && a.key === b.key && a.ca === b.ca;
+}
+
+/** The server as errors name it, with the proxy that stands before it, without the proxy's password. */
+function viaText(origin: string, proxy: string | undefined): string {
+  const host = proxy === undefined ? undefined : URL.parse(proxy)?.host;
+  return host === undefined ? origin : `${origin} (through proxy ${host})`;
 }
 
 function impersonationHeaders(as: Impersonation | undefined): Record<string, string | string[]> {

@@ -1,4 +1,4 @@
-import { type Credential, type Credentials, fileCredentials, fixedCredentials } from './credentials.ts';
+import { type Credential, type Credentials, fileCredentials, fixedCredentials, type Now } from './credentials.ts';
 import { ApiError } from './errors.ts';
 import { type ExecConfig, execCredentials } from './exec-credentials.ts';
 import type { ClusterEntry, UserEntry } from './kubeconfig-file.ts';
@@ -7,6 +7,9 @@ import type { ClusterEntry, UserEntry } from './kubeconfig-file.ts';
 export interface UserContext {
   readonly action: string;
   readonly token: string | undefined;
+  /** File of the cluster's authorities, read again like the credentials. */
+  readonly caFile: string | undefined;
+  readonly now?: Now | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -15,7 +18,10 @@ export function userCredentials(user: UserEntry, cluster: ClusterEntry, from: Us
   const refuse = (said: string): never => {
     throw new ApiError({ code: 'Credentials', action: from.action, said });
   };
-  if (from.token) return certified(user, { ...certOf(user), authorization: `Bearer ${from.token}` });
+  const withoutKey = Boolean(user['client-certificate-data'] || user['client-certificate']);
+  const withoutCert = Boolean(user['client-key-data'] || user['client-key']);
+  if (withoutKey !== withoutCert) refuse('it has a client certificate or a client key without the other');
+  if (from.token) return certified(user, { ...certOf(user, refuse), authorization: `Bearer ${from.token}` }, from);
   const provider = user['auth-provider'];
   if (provider !== undefined) {
     refuse(
@@ -23,31 +29,38 @@ export function userCredentials(user: UserEntry, cluster: ClusterEntry, from: Us
     );
   }
   const fixed: Credential = {
-    ...certOf(user),
+    ...certOf(user, refuse),
     ...(user.token ? { authorization: `Bearer ${user.token}` } : {}),
     ...(user.username ? { authorization: `Basic ${basic(user.username, user.password ?? '')}` } : {}),
   };
   if (user.exec) {
     if (user.token || user.tokenFile || user.username) refuse('it has both exec and a token or a name');
-    return withFixed(execCredentials(execConfig(user.exec, cluster, refuse), { env: from.env }), fixed);
+    return together(certified(user, fixed, from), execCredentials(execConfig(user.exec, cluster, refuse), from));
   }
-  return certified(user, fixed, user.tokenFile);
+  return certified(user, fixed, from, user.tokenFile);
 }
 
-/** Adds what lives in files: the client certificate, and the token. */
-function certified(user: UserEntry, fixed: Credential, tokenFile?: string): Credentials {
+/** Adds what lives in files: the authorities, the client certificate, and the token. */
+function certified(user: UserEntry, fixed: Credential, from: UserContext, tokenFile?: string): Credentials {
   const files = {
+    ...(from.caFile ? { ca: from.caFile } : {}),
     ...(tokenFile ? { token: tokenFile } : {}),
     ...(user['client-certificate'] && !user['client-certificate-data'] ? { cert: user['client-certificate'] } : {}),
     ...(user['client-key'] && !user['client-key-data'] ? { key: user['client-key'] } : {}),
   };
-  return Object.keys(files).length > 0 ? fileCredentials(files, fixed) : fixedCredentials(fixed);
+  return Object.keys(files).length > 0 ? fileCredentials(files, fixed, from.now) : fixedCredentials(fixed);
 }
 
-function certOf(user: UserEntry): Credential {
-  const cert = user['client-certificate-data'];
-  const key = user['client-key-data'];
-  return { ...(cert ? { cert: decodeBase64(cert) } : {}), ...(key ? { key: decodeBase64(key) } : {}) };
+function certOf(user: UserEntry, refuse: (said: string) => never): Credential {
+  const pem = (field: 'client-certificate-data' | 'client-key-data'): string | undefined => {
+    const data = user[field];
+    if (!data) return undefined;
+    const text = Buffer.from(data, 'base64').toString('utf8');
+    return text.includes('-----BEGIN ') ? text : refuse(`${field} is not base64 of PEM`);
+  };
+  const cert = pem('client-certificate-data');
+  const key = pem('client-key-data');
+  return { ...(cert === undefined ? {} : { cert }), ...(key === undefined ? {} : { key }) };
 }
 
 function basic(name: string, password: string): string {
@@ -60,17 +73,21 @@ function plugin(provider: string | undefined): string {
   return '';
 }
 
-function withFixed(exec: Credentials, fixed: Credential): Credentials {
-  if (fixed.cert === undefined) return exec;
-  const seen = new WeakMap<Credential, Credential>();
+/** What the files give, and on top of it what the plugin gives. */
+function together(files: Credentials, exec: Credentials): Credentials {
+  const parts = new WeakMap<Credential, readonly [Credential, Credential]>();
   return {
     async get(): Promise<Credential> {
-      const got = await exec.get();
-      const both = { ...fixed, ...got };
-      seen.set(both, got);
+      const [below, above] = [await files.get(), await exec.get()];
+      const both = { ...below, ...above };
+      parts.set(both, [below, above]);
       return both;
     },
-    reject: (rejected) => exec.reject(seen.get(rejected) ?? rejected),
+    reject(rejected): boolean {
+      const [below, above] = parts.get(rejected) ?? [rejected, rejected];
+      const read = files.reject(below);
+      return exec.reject(above) || read;
+    },
   };
 }
 
@@ -103,8 +120,4 @@ function clusterInfo(cluster: ClusterEntry): unknown {
   const { extensions, ...rest } = cluster;
   const config = extensions?.find((extension) => extension.name === 'client.authentication.k8s.io/exec')?.extension;
   return { ...rest, ...(config === undefined ? {} : { config }) };
-}
-
-function decodeBase64(data: string): string {
-  return Buffer.from(data, 'base64').toString('utf8');
 }

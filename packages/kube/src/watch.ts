@@ -1,5 +1,7 @@
 import type { Readable } from 'node:stream';
+import { MAX_LINE, tooLarge } from './body.ts';
 import type { WatchEvent } from './client.ts';
+import { type Clock, systemClock } from './clock.ts';
 import { settled } from './decode.ts';
 import { ApiError, errorOfStatus, type Status } from './errors.ts';
 import type { KubeObject, Resource } from './resource.ts';
@@ -7,22 +9,36 @@ import { connectionError } from './transport-errors.ts';
 
 const NEWLINE = 10;
 
+/** Marks the bookmark after the last object of a streamed list (KEP-3157). */
+const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
+
 /**
  * The lines of a byte stream. Frames on bytes, so that a character cut in two by a chunk boundary stays whole, and joins
- * buffers only for a line that spans chunks. Throws BrokenStream if the stream ends inside a line.
+ * buffers only for a line that spans chunks. Throws BrokenStream if the stream ends inside a line, AnswerTooLarge for a line of more than
+ * `limit` bytes, whether or not it ever ends.
  */
-export async function* lines(stream: AsyncIterable<Uint8Array>, action: string): AsyncGenerator<string, void> {
+export async function* lines(
+  stream: AsyncIterable<Uint8Array>,
+  action: string,
+  limit: number = MAX_LINE,
+): AsyncGenerator<string, void> {
   let parts: Uint8Array[] = [];
+  let held = 0;
   for await (const chunk of stream) {
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
       const piece = chunk.subarray(start, end);
+      if (held + piece.length > limit) throw tooLarge(action, 'an event', limit);
       const line = parts.length === 0 ? piece : Buffer.concat([...parts, piece]);
       parts = [];
+      held = 0;
       start = end + 1;
       if (line.length > 0) yield Buffer.from(line.buffer, line.byteOffset, line.length).toString('utf8');
     }
-    if (start < chunk.length) parts.push(chunk.subarray(start));
+    if (start === chunk.length) continue;
+    parts.push(chunk.subarray(start));
+    held += chunk.length - start;
+    if (held > limit) throw tooLarge(action, 'an event', limit);
   }
   if (parts.length > 0) throw broken(action, 'the stream ended in the middle of an event');
 }
@@ -51,11 +67,12 @@ export function decodeEvent<T extends KubeObject>(line: string, resource: Resour
     case 'MODIFIED':
     case 'DELETED':
       if (typeof object.metadata?.name !== 'string') throw broken(action, 'an event carries no object');
-      return { type: event.type, object: settled(object as unknown as T, resource) };
+      return { type: event.type, object: settled(object as unknown as T, resource, action) };
     case 'BOOKMARK': {
       const resourceVersion = object.metadata?.resourceVersion;
       if (resourceVersion === undefined) throw broken(action, 'a bookmark carries no resourceVersion');
-      return { type: 'BOOKMARK', resourceVersion };
+      const ends = object.metadata?.annotations?.[INITIAL_EVENTS_END] === 'true';
+      return { type: 'BOOKMARK', resourceVersion, ...(ends ? { initialEventsEnd: true } : {}) };
     }
     case 'ERROR':
       throw errorOfStatus(object, 500, { action });
@@ -73,17 +90,19 @@ export interface ReadWatch<T extends KubeObject> {
   /** Longest life of the watch (ms): a peer that vanished is noticed at the latest now. */
   readonly deadline: number;
   readonly signal: AbortSignal | undefined;
+  readonly clock?: Clock | undefined;
+  readonly maxLine?: number | undefined;
 }
 
 /** Yields the events of an open watch. Leaving the loop closes the connection. */
 export async function* readWatch<T extends KubeObject>(watch: ReadWatch<T>): AsyncGenerator<WatchEvent<T>, void> {
   const { stream, action, signal } = watch;
-  const guard = setTimeout(
+  const over = new AbortController();
+  (watch.clock ?? systemClock).sleep(watch.deadline, { background: true, signal: over.signal }).then(
     () => stream.destroy(broken(action, 'the server did not end the watch in time')),
-    watch.deadline,
+    () => undefined,
   );
-  guard.unref();
-  const source = lines(stream, action);
+  const source = lines(stream, action, watch.maxLine);
   try {
     for (;;) {
       let next: IteratorResult<string, void>;
@@ -97,7 +116,7 @@ export async function* readWatch<T extends KubeObject>(watch: ReadWatch<T>): Asy
       yield decodeEvent(next.value, watch.resource, action);
     }
   } finally {
-    clearTimeout(guard);
+    over.abort();
     // The destroyed stream may report an abort that nobody waits for any more.
     stream.on('error', () => undefined);
     stream.destroy();

@@ -6,6 +6,8 @@ export interface VirtualClock extends Clock {
   advance(ms: number): Promise<void>;
   /** Moves time without waking anyone until `advance`: a paused process, or a blocked event loop. */
   pause(ms: number): void;
+  /** Moves the wall clock alone: a correction of the time, or a suspended machine whose monotonic clock stood still. */
+  jump(ms: number): void;
   /** How many sleeps are pending: 0 after a clean stop. */
   readonly sleeping: number;
 }
@@ -19,6 +21,7 @@ interface Sleeper {
 export function virtualClock(wall: number = Date.UTC(2026, 0, 1)): VirtualClock {
   const sleepers = new Set<Sleeper>();
   let now = 0;
+  let jumped = 0;
 
   const sleep: Clock['sleep'] = (ms, options) =>
     new Promise((resolve, reject) => {
@@ -60,11 +63,14 @@ export function virtualClock(wall: number = Date.UTC(2026, 0, 1)): VirtualClock 
 
   return {
     now: () => now,
-    date: () => new Date(wall + now),
+    date: () => new Date(wall + jumped + now),
     sleep,
     advance,
     pause: (ms) => {
       now += ms;
+    },
+    jump: (ms) => {
+      jumped += ms;
     },
     get sleeping() {
       return sleepers.size;

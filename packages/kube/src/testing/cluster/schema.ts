@@ -1,0 +1,82 @@
+import { isObject, type JsonObject } from './json.ts';
+
+/** The part of a structural schema (`openAPIV3Schema`) that the cluster obeys; CEL rules and formats are ignored. */
+export interface Schema {
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: Schema | boolean;
+  readonly items?: Schema;
+  readonly required?: readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly default?: unknown;
+  readonly nullable?: boolean;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly 'x-kubernetes-preserve-unknown-fields'?: boolean;
+  readonly 'x-kubernetes-embedded-resource'?: boolean;
+  readonly 'x-kubernetes-int-or-string'?: boolean;
+  readonly 'x-kubernetes-list-type'?: string;
+  readonly 'x-kubernetes-list-map-keys'?: readonly string[];
+  readonly 'x-kubernetes-map-type'?: string;
+}
+
+/** A place whose structure is only that of its JSON. */
+export const UNKNOWN: Schema = { 'x-kubernetes-preserve-unknown-fields': true };
+
+/** The schema of a key of an object: undefined when it is not declared. */
+export function keySchema(schema: Schema, key: string): Schema | undefined {
+  const declared = schema.properties?.[key];
+  if (declared !== undefined) return declared;
+  if (isObject(schema.additionalProperties)) return schema.additionalProperties as Schema;
+  if (schema['x-kubernetes-preserve-unknown-fields'] === true || schema.additionalProperties === true) return UNKNOWN;
+  return undefined;
+}
+
+/** The schema of a list's items. */
+export function itemSchema(schema: Schema): Schema {
+  return schema.items ?? UNKNOWN;
+}
+
+/** The keys by which a list is a map; undefined for other lists. */
+export function mapKeys(schema: Schema): readonly string[] | undefined {
+  return schema['x-kubernetes-list-type'] === 'map' ? (schema['x-kubernetes-list-map-keys'] ?? []) : undefined;
+}
+
+/** What `settle` made of a value. */
+export interface Settled {
+  readonly value: JsonObject;
+  /** Paths of the fields that no schema declares. */
+  readonly unknown: readonly string[];
+}
+
+/** Drops undeclared fields and nulls that are not allowed, then fills in defaults, as the server does on every write. */
+export function settle(object: JsonObject, schema: Schema): Settled {
+  const unknown: string[] = [];
+  return { value: settled(object, schema, '', unknown) as JsonObject, unknown };
+}
+
+function settled(value: unknown, schema: Schema, path: string, unknown: string[]): unknown {
+  if (Array.isArray(value)) {
+    const items = itemSchema(schema);
+    return value.map((item, at) => settled(item, items, `${path}[${at}]`, unknown));
+  }
+  if (!isObject(value)) return value;
+  const out: Record<string, unknown> = {};
+  for (const [key, inner] of Object.entries(value)) {
+    const at = path === '' ? key : `${path}.${key}`;
+    const of = keySchema(schema, key);
+    if (of === undefined) unknown.push(at);
+    else if (inner !== null || of.nullable === true || of['x-kubernetes-preserve-unknown-fields'] === true) {
+      out[key] = settled(inner, of, at, unknown);
+    }
+  }
+  for (const [key, of] of Object.entries(schema.properties ?? {})) {
+    if (of.default !== undefined && !(key in out)) out[key] = settled(of.default, of, key, unknown);
+  }
+  return out;
+}

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import {
+  type Cache,
+  type Change,
+  type ClusterConfig,
+  createCache,
+  createClient,
+  type KubeClient,
+  keyOf,
+  keyText,
+  loadKubeconfig,
+  type Observer,
+} from '@drydock/kube';
+import { type Sandbox, startSandbox } from '@drydock/sandbox';
+import { type CuttingProxy, cuttingProxy } from './support/cutting-proxy.ts';
+import { CONFIG_MAP, type ConfigMap, eventually, fasterClock, NAMESPACE, seeded } from './support/kube-kinds.ts';
+
+let sandbox: Sandbox;
+let config: ClusterConfig;
+let client: KubeClient;
+
+before(async () => {
+  sandbox = await startSandbox();
+  config = await loadKubeconfig({ kubeconfig: sandbox.kubeconfig });
+  client = createClient(config);
+});
+
+after(async () => {
+  await client?.[Symbol.asyncDispose]();
+  await sandbox?.[Symbol.asyncDispose]();
+});
+
+interface Rig extends AsyncDisposable {
+  readonly namespace: string;
+  readonly proxy: CuttingProxy;
+  readonly cache: Cache<ConfigMap>;
+  readonly changes: readonly Change<ConfigMap>[];
+  /** Whether the cache is what the server has. */
+  agrees(): Promise<boolean>;
+}
+
+/** A namespace, and a cache of its ConfigMaps that sees the server through a proxy. */
+async function rig(namespace: string, through: (client: Observer) => Observer = (one) => one): Promise<Rig> {
+  await client.create(NAMESPACE, { metadata: { name: namespace } });
+  const proxy = await cuttingProxy(sandbox.server);
+  const far = createClient({ ...config, server: proxy.url });
+  const where = { namespace };
+  const cache = createCache({ client: through(far), resource: CONFIG_MAP, where, onError: () => undefined });
+  const changes: Change<ConfigMap>[] = [];
+  cache.subscribe((change) => changes.push(change));
+  await cache.synced;
+  const texts = (objects: Iterable<ConfigMap>): string =>
+    [...objects]
+      .map((object) => `${keyText(keyOf(object))} ${object.metadata.resourceVersion}`)
+      .sort()
+      .join();
+  return {
+    namespace,
+    proxy,
+    cache,
+    changes,
+    agrees: async () => texts(await Array.fromAsync(client.list(CONFIG_MAP, where))) === texts(cache.all()),
+    [Symbol.asyncDispose]: async () => {
+      await cache[Symbol.asyncDispose]();
+      await far[Symbol.asyncDispose]();
+      await proxy[Symbol.asyncDispose]();
+    },
+  };
+}
+
+test('a watch whose connection is cut again and again resumes where it was: one list, no change lost, none told twice', async () => {
+  await using made = await rig('cuts');
+  const { namespace, proxy, cache, changes } = made;
+  const random = seeded(7);
+  let writing = true;
+  const writes = (async () => {
+    for (let n = 0; n < 400; n++) {
+      const key = { namespace, name: `m-${n % 40}` };
+      const turn = Math.floor(n / 40) % 4;
+      if (turn === 0) await client.create(CONFIG_MAP, { metadata: key, data: { n: `${n}` } });
+      else if (turn === 3) await client.delete(CONFIG_MAP, key);
+      else await client.mergePatch(CONFIG_MAP, key, { data: { n: `${n}` } });
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    writing = false;
+  })();
+  let cuts = 0;
+  while (writing) {
+    await new Promise((resolve) => setTimeout(resolve, 50 + random() * 250));
+    proxy.cut();
+    cuts += 1;
+  }
+  await writes;
+  await eventually('the cache as the server has it', () => made.agrees());
+  await eventually('a healthy watch', () => cache.health().healthy);
+  assert.ok(cuts > 8, `${cuts} cuts`);
+  const health = cache.health();
+  assert.equal(health.lists, 1, `no cut costs a list: ${JSON.stringify(health)}`);
+  assert.ok(health.watches > cuts / 2, `${health.watches} watches after ${cuts} cuts`);
+  const told = changes.map(
+    ({ key, now, old }) => `${key.name} ${(now ?? old)?.metadata.resourceVersion} ${now === undefined}`,
+  );
+  assert.equal(new Set(told).size, told.length, 'a change was told twice');
+  assert.equal(changes.length, 400, 'each write was told, those between two connections too');
+});
+
+test('negative control: a watch that begins anew without its version keeps what was deleted in between', async () => {
+  const forgetful = (one: Observer): Observer => ({
+    pages: (resource, where, options) => one.pages(resource, where, options),
+    watch: (resource, from, where, options) => one.watch(resource, { ...from, resourceVersion: '' }, where, options),
+  });
+  for (const [name, through, lost] of [
+    ['forgetful', forgetful, true],
+    ['faithful', (one: Observer) => one, false],
+  ] as const) {
+    await using made = await rig(name, through);
+    const key = { namespace: name, name: 'ghost' };
+    await client.create(CONFIG_MAP, { metadata: key });
+    await eventually('the object', () => made.cache.get(key) !== undefined);
+    made.proxy.close();
+    await client.delete(CONFIG_MAP, key);
+    made.proxy.open();
+    await client.create(CONFIG_MAP, { metadata: { namespace: name, name: 'next' } });
+    await eventually('the next object', () => made.cache.get({ namespace: name, name: 'next' }) !== undefined);
+    assert.equal(made.cache.get(key) !== undefined, lost, name);
+  }
+});
+
+test('a connection that is frozen, not closed, is found by its silence, and the watch resumes', async () => {
+  // Bookmarks come each minute, so minutes of silence are what a person would wait; the clock of the cache runs 60 times as fast.
+  await client.create(NAMESPACE, { metadata: { name: 'frozen' } });
+  await using proxy = await cuttingProxy(sandbox.server);
+  await using far = createClient({ ...config, server: proxy.url });
+  const errors: Error[] = [];
+  await using cache = createCache({
+    client: far,
+    resource: CONFIG_MAP,
+    where: { namespace: 'frozen' },
+    clock: fasterClock(60),
+    onError: (error) => errors.push(error as Error),
+  });
+  await cache.synced;
+  proxy.freeze();
+  const key = { namespace: 'frozen', name: 'a' };
+  await client.create(CONFIG_MAP, { metadata: key });
+  await eventually('the object that was made in the silence', () => cache.get(key) !== undefined);
+  assert.match(errors[0]?.message ?? '', /the server was silent for \d+ s/);
+  assert.equal(cache.health().lists, 1);
+});
