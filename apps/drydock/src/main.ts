@@ -4,6 +4,7 @@ import { addDemo } from './demo/command.ts';
 import { exitCode, UsageError } from './exit.ts';
 import { addOperator } from './operator.ts';
 import { addStatus } from './status.ts';
+import { addTemplate } from './template/command.ts';
 
 /** Runs the command line: data on stdout, everything else on stderr, exit codes by the one table. */
 export async function main(argv: readonly string[]): Promise<void> {
@@ -18,6 +19,7 @@ export async function main(argv: readonly string[]): Promise<void> {
     .showHelpAfterError('(use --help to see what there is)')
     .exitOverride();
   addStatus(program);
+  addTemplate(program);
   addOperator(program);
   addDemo(program);
   for (const command of program.commands)

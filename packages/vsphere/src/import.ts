@@ -49,6 +49,17 @@ export async function startImport(
   return openLease(caller, { lease, name: request.name, items: made.items }, options);
 }
 
+/** See `VCenter.checkImport`. */
+export async function checkImport(
+  caller: Caller,
+  request: ImportRequest,
+  options: CallOptions = {},
+): Promise<readonly string[]> {
+  const { spec, warnings } = await createImportSpec(caller, request, options);
+  markSpec(spec, request.instanceUuid, request.extraConfig);
+  return warnings;
+}
+
 /** CreateImportSpec. What the server reports as an error is `VIM_OVF_REFUSED` with its first message; warnings are passed on. */
 export async function createImportSpec(
   caller: Caller,

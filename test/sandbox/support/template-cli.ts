@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectSwitchboard, type Switchboard, startSandbox, type VmView } from '@drydock/sandbox';
 import { type TestOvaSpec, writeTestOva } from '@drydock/templates/testing';
+import { unescapeName } from '@drydock/vsphere';
 
 /** What a run of the command left. */
 export interface Ran {
@@ -136,7 +137,9 @@ export async function assertClean(
 }
 
 async function machines(switchboard: Switchboard): Promise<readonly VmView[]> {
-  return (await switchboard.vms()).filter((vm) => vm.folder === folder);
+  const all = await switchboard.vms();
+  // Names are stored escaped, as vCenter does.
+  return all.filter((vm) => vm.folder === folder).map((vm) => ({ ...vm, name: unescapeName(vm.name) }));
 }
 
 /** Fails with all that was said unless the run ended as wanted. */

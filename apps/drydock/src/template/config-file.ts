@@ -1,0 +1,117 @@
+import { readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { parse, YAMLParseError } from 'yaml';
+import { z } from 'zod';
+import { TemplateProblem } from './problem.ts';
+import type { Layer, TrustSettings } from './settings.ts';
+
+const text = z.string().min(1);
+
+/** The keys of the config file. A password is not among them: it belongs into a file of its own that only its owner can read. */
+const schema = z.strictObject({
+  url: text.optional(),
+  username: text.optional(),
+  passwordFile: text.optional(),
+  thumbprint: text.optional(),
+  ca: text.optional(),
+  knownHosts: text.optional(),
+  insecure: z.boolean().optional(),
+  datacenter: text.optional(),
+  datastore: text.optional(),
+  folder: text.optional(),
+  resourcePool: text.optional(),
+  cluster: text.optional(),
+  network: text.optional(),
+  tag: text.optional(),
+  owner: text.optional(),
+  cacheDir: text.optional(),
+});
+
+/** Where the config file is looked for when no flag names one. */
+export function defaultConfigFile(env: Readonly<Record<string, string | undefined>>): string {
+  const base = env['XDG_CONFIG_HOME'];
+  return join(base === undefined || base === '' ? join(homedir(), '.config') : base, 'drydock', 'template.yaml');
+}
+
+/** Reads the config file as a layer. One that a flag names must exist; the default one may be absent. */
+export async function configLayer(named: string | undefined, fallback: string): Promise<Layer> {
+  const path = named ?? fallback;
+  let content: string;
+  try {
+    content = await readFile(path, 'utf8');
+  } catch (cause) {
+    if (named === undefined && (cause as NodeJS.ErrnoException).code === 'ENOENT') return { origin: 'config file' };
+    throw new TemplateProblem({
+      code: 'CONFIG_UNREADABLE',
+      message: `the config file ${path} cannot be read: ${(cause as Error).message}`,
+      next: `ls -l ${path}`,
+      cause,
+    });
+  }
+  return readConfig(content, path);
+}
+
+/** The text of a config file as a layer; files that it names are relative to its folder. */
+export function readConfig(content: string, path: string): Layer {
+  const { thumbprint, ca, knownHosts, insecure, passwordFile, cacheDir, ...said } = checked(content, path);
+  const at = (file: string): string => resolve(dirname(path), file);
+  const trust: TrustSettings = {
+    ...(thumbprint === undefined ? {} : { thumbprint }),
+    ...(ca === undefined ? {} : { ca: [at(ca)] }),
+    ...(knownHosts === undefined ? {} : { knownHosts: [at(knownHosts)] }),
+    ...(insecure === undefined ? {} : { insecure }),
+  };
+  const rest = Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined));
+  return {
+    origin: 'config file',
+    ...rest,
+    ...(passwordFile === undefined ? {} : { passwordFile: at(passwordFile) }),
+    ...(cacheDir === undefined ? {} : { cacheDir: at(cacheDir) }),
+    trust,
+  };
+}
+
+function checked(content: string, path: string): z.infer<typeof schema> {
+  let given: unknown;
+  try {
+    given = parse(content, { maxAliasCount: 0 }) ?? {};
+  } catch (cause) {
+    // The parser's message quotes the line, which may hold a secret.
+    const line = cause instanceof YAMLParseError ? cause.linePos?.[0].line : undefined;
+    throw invalid(path, `it is no YAML${line === undefined ? '' : ` (line ${line})`}`);
+  }
+  if (typeof given === 'object' && given !== null && 'password' in given) {
+    throw invalid(path, 'it has a password; put that into a file of its own and name it with passwordFile');
+  }
+  const result = schema.safeParse(given);
+  if (result.success) {
+    const { url } = result.data;
+    if (url !== undefined && /:[^/]*@/.test(url.replace(/^[a-z]+:\/\//i, '')))
+      throw invalid(path, 'its url has a password; name a passwordFile instead');
+    return result.data;
+  }
+  throw invalid(path, result.error.issues.map(sayIssue).join('; '));
+}
+
+function sayIssue(issue: z.core.$ZodIssue): string {
+  const where = issue.path.join('.');
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return `it has the unknown ${issue.keys.length === 1 ? 'key' : 'keys'} ${issue.keys.join(', ')}; there are ${Object.keys(schema.shape).join(', ')}`;
+    case 'invalid_type':
+      return where === ''
+        ? 'it is not a list of "key: value" lines'
+        : `${where} must be ${issue.expected === 'boolean' ? 'true or false' : 'a text'}`;
+    default:
+      return `${where} is empty`;
+  }
+}
+
+function invalid(path: string, why: string): TemplateProblem {
+  return new TemplateProblem({
+    code: 'CONFIG_INVALID',
+    message: `the config file ${path} cannot be used: ${why}`,
+    next: `\${EDITOR:-vi} ${path}`,
+  });
+}

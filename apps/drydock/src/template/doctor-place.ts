@@ -1,0 +1,229 @@
+import { type HostSummary, type MoRef, type NamedPlace, readOvf, type VCenter } from '@drydock/vsphere';
+import { bytesText } from './amounts.ts';
+import type { CheckLine } from './check-line.ts';
+import { withFlag } from './next-command.ts';
+import { chosenBy, inside, type Locator, listed, locator } from './placement.ts';
+import { privilegesFor } from './privileges.ts';
+import { TemplateProblem } from './problem.ts';
+import type { PlaceSettings } from './settings.ts';
+
+/** The image that a dry import tries. */
+export interface TrialImage {
+  readonly descriptor: string;
+  /** Bytes that it needs; undefined without an OVA. */
+  readonly bytes?: number;
+}
+
+/** What of the place was found, and what is said about it. */
+export interface FoundPlace {
+  readonly lines: readonly CheckLine[];
+  readonly items: Readonly<Partial<Record<Part, NamedPlace>>>;
+}
+
+/** The parts of a place, in the order in which they are told. */
+const PARTS = [
+  ['datacenter', 'datacenter'],
+  ['folder', 'folder'],
+  ['cluster', 'cluster'],
+  ['resourcePool', 'pool'],
+  ['datastore', 'datastore'],
+  ['network', 'network'],
+] as const;
+type Part = (typeof PARTS)[number][0];
+
+/** Looks for each part of the place; what is missing is told with what is there instead. `again` is the command that is run. */
+export async function findPlace(
+  vcenter: VCenter,
+  settings: PlaceSettings,
+  inventory: readonly NamedPlace[],
+  options: { readonly again: string; readonly signal: AbortSignal },
+): Promise<FoundPlace> {
+  const { again, signal } = options;
+  const find = locator({ places: async () => inventory, hosts: (ref, how) => vcenter.hosts(ref, how) }, settings, {
+    signal,
+  });
+  const lines: CheckLine[] = [];
+  const items: Partial<Record<Part, NamedPlace>> = {};
+  for (const [part, name] of PARTS) {
+    if (part !== 'datacenter' && items.datacenter === undefined) continue;
+    if (part === 'resourcePool' && settings.resourcePool === undefined && items.cluster === undefined) continue;
+    const looked = await lookFor(find, part, inventory);
+    if ('path' in looked) {
+      items[part] = looked;
+      lines.push({ name, state: 'ok', detail: looked.path });
+    } else {
+      const [first] = looked.instead;
+      const next = first === undefined ? {} : { next: withFlag(again, chosenBy(part).flag, first.path) };
+      lines.push({ name, state: 'FAIL', detail: looked.why, ...next });
+    }
+  }
+  return { lines, items };
+}
+
+/** The item, or why there is none and what there is instead. */
+async function lookFor(
+  find: Locator,
+  part: Part,
+  inventory: readonly NamedPlace[],
+): Promise<NamedPlace | { readonly why: string; readonly instead: readonly NamedPlace[] }> {
+  const there = async (): Promise<readonly NamedPlace[]> =>
+    part === 'datacenter'
+      ? inventory.filter(({ kind }) => kind === part)
+      : inside(inventory, await find.datacenter(), part);
+  try {
+    const path = (await find[part]()) || `${await find.cluster()}/Resources`;
+    const found = inventory.find((item) => item.path === path && item.kind === part);
+    if (found !== undefined) return found;
+    const instead = await there();
+    const said =
+      instead.length === 0 ? 'there is none at all' : `there ${instead.length === 1 ? 'is' : 'are'} ${listed(instead)}`;
+    return { why: `${path} does not exist; ${said}`, instead };
+  } catch (error) {
+    if (error instanceof TemplateProblem) return { why: error.message, instead: await there() };
+    throw error;
+  }
+}
+
+/** One line that all is granted, or one for each object on which something is missing. */
+export async function privilegeLines(
+  vcenter: VCenter,
+  { items }: FoundPlace,
+  tagged: boolean,
+  signal: AbortSignal,
+): Promise<readonly CheckLine[]> {
+  const lines: CheckLine[] = [];
+  let asked = 0;
+  for (const [part, wanted] of privilegesFor(tagged)) {
+    const item = items[part];
+    if (item === undefined) continue;
+    asked += wanted.length;
+    const missing = await vcenter.missingPrivileges(item.ref, wanted, { signal });
+    if (missing.length === 0) continue;
+    const detail = `on ${item.path} the user lacks ${missing.join(', ')}`;
+    lines.push({ name: 'privileges', state: 'FAIL', detail, next: `govc role.update -a ROLE ${missing.join(' ')}` });
+  }
+  const { datacenter } = items;
+  if (datacenter !== undefined) {
+    const [missing] = await vcenter.missingPrivileges(datacenter.ref, ['Global.ManageCustomFields'], { signal });
+    if (missing !== undefined) {
+      const detail = `${missing} is not granted; it is needed once, to define the attribute "drydock" for adopted and retired templates`;
+      lines.push({ name: 'privileges', state: 'warn', detail, next: 'govc fields.add -type VirtualMachine drydock' });
+    }
+  }
+  if (lines.every(({ state }) => state !== 'FAIL'))
+    lines.unshift({ name: 'privileges', state: 'ok', detail: `all ${asked} are granted` });
+  return lines;
+}
+
+/** Whether a host can take the import. */
+export async function hostsLine(vcenter: VCenter, { items }: FoundPlace, signal: AbortSignal): Promise<CheckLine> {
+  const { cluster, datastore, network } = items;
+  if (cluster === undefined) return { name: 'hosts', state: 'skip', detail: 'no cluster' };
+  const hosts = await vcenter.hosts(cluster.ref, { signal });
+  const judged = hosts.map((host) => ({ host, fault: hostFault(host, datastore?.ref, network?.ref) }));
+  const usable = judged.filter(({ fault }) => fault === undefined);
+  const faults = judged
+    .filter(({ fault }) => fault !== undefined)
+    .map(({ host, fault }) => `${host.name} ${fault ?? ''}`);
+  const rest = faults.length === 0 ? '' : ` (${faults.join(', ')})`;
+  if (hosts.length === 0) return { name: 'hosts', state: 'FAIL', detail: `${cluster.path} has no hosts` };
+  if (usable.length > 0)
+    return { name: 'hosts', state: 'ok', detail: `${usable.length} of ${hosts.length} can take an import${rest}` };
+  return {
+    name: 'hosts',
+    state: 'FAIL',
+    detail: `none of ${hosts.length} can take an import${rest}`,
+    next: `govc host.info ${cluster.path}/*`,
+  };
+}
+
+function hostFault(host: HostSummary, datastore: MoRef | undefined, network: MoRef | undefined): string | undefined {
+  const has = (refs: readonly MoRef[], wanted: MoRef): boolean => refs.some(({ value }) => value === wanted.value);
+  if (host.connectionState !== 'connected') return `is ${host.connectionState}`;
+  if (host.powerState !== 'poweredOn') return `is ${host.powerState}`;
+  if (host.inMaintenanceMode) return 'is in maintenance mode';
+  if (datastore !== undefined && !has(host.datastores, datastore)) return 'does not mount the datastore';
+  // Only standard port groups belong to hosts.
+  if (network?.type === 'Network' && !has(host.networks, network)) return 'does not have the network';
+  return undefined;
+}
+
+/** Below this a datastore is nearly full, whatever the image. */
+const SPACE_WARN = 4 * 2 ** 30;
+/** What stays free by default. */
+const RESERVE = 2 ** 30;
+
+/** Whether the image fits. */
+export async function spaceLine(
+  vcenter: VCenter,
+  { items }: FoundPlace,
+  { bytes }: TrialImage,
+  collect: string,
+  signal: AbortSignal,
+): Promise<CheckLine> {
+  const { datastore } = items;
+  if (datastore === undefined) return { name: 'space', state: 'skip', detail: 'no datastore' };
+  const { accessible, freeSpace } = await vcenter.datastore(datastore.ref, { signal });
+  const free = `${bytesText(freeSpace)} free on ${datastore.path}`;
+  if (!accessible)
+    return {
+      name: 'space',
+      state: 'FAIL',
+      detail: `${datastore.path} is not accessible`,
+      next: `govc datastore.info ${datastore.path}`,
+    };
+  const needed = bytes === undefined ? undefined : bytes + RESERVE;
+  if (needed !== undefined && freeSpace < needed) {
+    return {
+      name: 'space',
+      state: 'FAIL',
+      detail: `${free}, but the image needs ${bytesText(needed)} (1 GiB of it in reserve)`,
+      next: collect,
+    };
+  }
+  if (needed === undefined && freeSpace < SPACE_WARN)
+    return { name: 'space', state: 'warn', detail: free, next: collect };
+  return { name: 'space', state: 'ok', detail: needed === undefined ? free : `${free}, ${bytesText(needed)} needed` };
+}
+
+/** Lets the server make an import spec, which creates nothing. */
+export async function dryImportLine(
+  vcenter: VCenter,
+  { items }: FoundPlace,
+  { descriptor }: TrialImage,
+  signal: AbortSignal,
+): Promise<CheckLine> {
+  const name = 'dry import';
+  const { folder, cluster, resourcePool, datastore, network } = items;
+  if (
+    folder === undefined ||
+    cluster === undefined ||
+    resourcePool === undefined ||
+    datastore === undefined ||
+    network === undefined
+  ) {
+    return { name, state: 'skip', detail: 'the place is not complete' };
+  }
+  const hosts = await vcenter.hosts(cluster.ref, { signal });
+  const host = hosts.find((one) => hostFault(one, datastore.ref, network.ref) === undefined);
+  if (host === undefined) return { name, state: 'skip', detail: 'no host can take it' };
+  const [first = ''] = readOvf(descriptor).networks;
+  const warnings = await vcenter.checkImport(
+    {
+      descriptor,
+      name: 'drydock-doctor',
+      folder: folder.ref,
+      host: host.ref,
+      resourcePool: resourcePool.ref,
+      datastore: datastore.ref,
+      networks: new Map([[first, network.ref]]),
+      diskProvisioning: '',
+      instanceUuid: crypto.randomUUID(),
+      extraConfig: new Map(),
+    },
+    { signal },
+  );
+  if (warnings.length > 0)
+    return { name, state: 'warn', detail: `the server takes it, and warns: ${warnings.join('; ')}` };
+  return { name, state: 'ok', detail: `the server would take it on ${host.name}; nothing was created` };
+}

@@ -1,0 +1,110 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { readAddress } from './address.ts';
+import { TemplateProblem } from './problem.ts';
+import type { Layer, TrustSettings } from './settings.ts';
+
+/** Flags of every verb. */
+export interface CommonFlags {
+  readonly url?: string;
+  readonly username?: string;
+  readonly passwordFile?: string;
+  readonly thumbprint?: string;
+  readonly ca?: string;
+  readonly insecure?: boolean;
+  readonly datacenter?: string;
+  readonly datastore?: string;
+  readonly folder?: string;
+  readonly resourcePool?: string;
+  readonly cluster?: string;
+  readonly network?: string;
+  readonly tag?: string;
+  readonly owner?: string;
+  readonly cacheDir?: string;
+  readonly config?: string;
+  readonly output?: string;
+}
+
+/** Adds the flags that every verb has. */
+export function commonFlags(command: Command): Command {
+  return command
+    .option('--url <address>', 'vCenter, as GOVC_URL; never with a password')
+    .option('--username <name>', 'as GOVC_USERNAME')
+    .option('--password-file <file>', 'file with the password (or set GOVC_PASSWORD)')
+    .option('--thumbprint <sha256>', "SHA-256 fingerprint of the server's certificate")
+    .option('--ca <file>', 'certificate authorities (PEM), as GOVC_TLS_CA_CERTS')
+    .option('--insecure', 'do not verify the server (unsafe), as GOVC_INSECURE')
+    .option('--datacenter <name>', 'as GOVC_DATACENTER')
+    .option('--folder <path>', 'folder of the templates, as GOVC_FOLDER')
+    .option('--cluster <name>', 'compute cluster, as GOVC_CLUSTER')
+    .option('--resource-pool <path>', 'as GOVC_RESOURCE_POOL')
+    .option('--datastore <name>', 'as GOVC_DATASTORE')
+    .option('--network <name>', 'as GOVC_NETWORK')
+    .option('--tag <name>', 'tag of every published template')
+    .option('--owner <name>', 'owner in the mark; nobody touches templates of another one (default: drydock-template)')
+    .option('--cache-dir <folder>', 'where downloaded images are kept (default: ~/.cache/drydock/images)')
+    .option('--config <file>', 'config file (default: ~/.config/drydock/template.yaml)')
+    .option('-o, --output <format>', 'text|wide|name|json (json: one event per line)', 'text');
+}
+
+/** The flags as a layer. A password on the command line could be read by everybody on this machine. */
+export function flagLayer(flags: CommonFlags): Layer {
+  if (flags.url !== undefined && readAddress(flags.url, '--url').password !== undefined) {
+    throw new TemplateProblem({
+      code: 'PASSWORD_IN_FLAG',
+      message:
+        '--url has a password, which every user of this machine could read; set GOVC_PASSWORD or give --password-file',
+      next: 'drydock template doctor --url https://VCENTER --username USER --password-file FILE',
+    });
+  }
+  const { thumbprint, ca, insecure, output: _, config: __, ...rest } = flags;
+  const trust: TrustSettings = {
+    ...(thumbprint === undefined ? {} : { thumbprint }),
+    ...(ca === undefined ? {} : { ca: [ca] }),
+    ...(insecure === undefined ? {} : { insecure }),
+  };
+  const {
+    url,
+    username,
+    passwordFile,
+    datacenter,
+    datastore,
+    folder,
+    resourcePool,
+    cluster,
+    network,
+    tag,
+    owner,
+    cacheDir,
+  } = rest;
+  const said = {
+    url,
+    username,
+    passwordFile,
+    datacenter,
+    datastore,
+    folder,
+    resourcePool,
+    cluster,
+    network,
+    tag,
+    owner,
+    cacheDir,
+  };
+  return {
+    origin: 'flags',
+    ...Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)),
+    trust,
+  };
+}
+
+/** A whole number, 0 included. */
+export function whole(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 0) throw new InvalidArgumentError('a whole number is expected.');
+  return value;
+}
+
+/** Collects a flag that may be given several times. */
+export function several(value: string, before: readonly string[] | undefined): readonly string[] {
+  return [...(before ?? []), value];
+}

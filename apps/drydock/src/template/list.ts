@@ -1,0 +1,58 @@
+import type { ListedTemplate } from '@drydock/templates';
+import type { Command } from 'commander';
+import { exitCode } from '../exit.ts';
+import { age, type Column, table } from '../table.ts';
+import type { CommonFlags } from './flags.ts';
+import { verb } from './run.ts';
+
+/** The role for a person: by pointer, nobody here knows which one is the current. */
+export function roleText({ role, stableName }: Pick<ListedTemplate, 'role' | 'stableName'>): string {
+  return role === 'current' && stableName === undefined ? 'published' : role;
+}
+
+const columns = (now: number): readonly Column<ListedTemplate>[] => [
+  { header: 'NAME', cell: ({ name }) => name },
+  { header: 'ROLE', cell: roleText },
+  { header: 'RELEASE', cell: ({ release, version }) => release ?? version ?? '' },
+  { header: 'AGE', cell: ({ createdAt }) => age(createdAt, now) },
+  { header: 'OWNER', cell: ({ owner }) => owner ?? '' },
+  { header: 'FOR', cell: ({ stableName }) => stableName ?? '', wide: true },
+  { header: 'DIGEST', cell: ({ digest }) => digest?.slice(0, 12) ?? '', wide: true },
+  { header: 'INSTANCE-UUID', cell: ({ instanceUuid }) => instanceUuid, wide: true },
+  { header: 'MOREF', cell: ({ ref }) => ref.value, wide: true },
+  { header: 'NOTE', cell: ({ reason }) => reason ?? '', wide: true },
+];
+
+/** The listing as text. Templates of one name stand together, the newest first. */
+export function listText(
+  templates: readonly ListedTemplate[],
+  options: { readonly wide: boolean; readonly now: number },
+): string {
+  const rows = templates.toSorted(
+    (a, b) =>
+      (a.stableName ?? a.name).localeCompare(b.stableName ?? b.name) ||
+      Date.parse(b.createdAt ?? '') - Date.parse(a.createdAt ?? '') ||
+      a.name.localeCompare(b.name),
+  );
+  return table(columns(options.now), rows, { wide: options.wide });
+}
+
+/** Adds `drydock template list`. */
+export function addList(group: Command): void {
+  const command = group.command('list').description('show the templates of the folder, and what each is to Drydock');
+  verb<CommonFlags>(command, async (run) => {
+    const { out, signal } = run;
+    const session = await run.session();
+    const placement = await run.place(session, 'folder');
+    const templates = await session.store.list(placement, session.settings.owner, { signal });
+    for (const template of templates) out.event('template', { ...template, ref: template.ref.value });
+    if (templates.length === 0) {
+      out.note(`No templates in ${placement.folder}.\nnext: ${run.command('publish', 'OVA', '--name', 'NAME')}`);
+    } else if (out.format === 'name') {
+      out.data(templates.map(({ name }) => `${name}\n`).join(''));
+    } else {
+      out.data(listText(templates, { wide: out.format === 'wide', now: Date.now() }));
+    }
+    return exitCode.done;
+  });
+}

@@ -1,0 +1,159 @@
+import { readFile, realpath, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { replaceFileDurable } from '@drydock/durable';
+import { exitCode } from '../exit.ts';
+import { quoted } from './next-command.ts';
+import { TemplateProblem } from './problem.ts';
+
+/** What a pointer says: the template that is the current one. */
+export interface Pointer {
+  /** The immutable name. */
+  readonly template: string;
+  readonly release?: string;
+  readonly sha256?: string;
+  readonly server?: string;
+  /** Inventory path of the template. */
+  readonly path?: string;
+}
+
+/** A file that pipelines read to learn the current template. */
+export interface PointerFile {
+  /** As it was given. */
+  readonly path: string;
+  /** What it points to now; undefined: there is no such file. */
+  read(): Promise<string | undefined>;
+  /** Replaces it atomically and durably; false where it says so already. */
+  point(pointer: Pointer): Promise<boolean>;
+}
+
+const KEYS = ['template', 'release', 'sha256', 'server', 'path'] as const;
+
+/**
+ * Opens a pointer file by its name: `.json` has all of {@link Pointer}; `.tfvars` and `.tfvars.json` have one variable, because Terraform warns of
+ * others. A file that holds anything else is somebody's own and is refused before anything is done.
+ */
+export async function openPointer(path: string, variable: string): Promise<PointerFile> {
+  const format = formatOf(path);
+  if (!/^[A-Za-z_][\w-]*$/.test(variable)) {
+    throw new TemplateProblem({
+      code: 'VARIABLE_INVALID',
+      message: `${variable} is no name of a variable: letters, digits, _ and - are allowed`,
+    });
+  }
+  const read = async (): Promise<string | undefined> => {
+    const content = await contentOf(path);
+    return content === undefined || content.trim() === '' ? undefined : parsePointer(format, content, variable, path);
+  };
+  await read();
+  await checkFolder(path);
+  return {
+    path,
+    read,
+    point: async (pointer) => {
+      const content = renderPointer(format, pointer, variable);
+      if ((await contentOf(path)) === content) return false;
+      // A link stays a link: what it leads to is replaced.
+      const target = await realpath(path).catch(() => resolve(path));
+      const mode = await stat(target).then(
+        (found) => found.mode & 0o777,
+        () => 0o644,
+      );
+      await replaceFileDurable(target, content, { mode });
+      return true;
+    },
+  };
+}
+
+type PointerFormat = 'json' | 'tfvars' | 'tfvars.json';
+
+function formatOf(path: string): PointerFormat {
+  if (path.endsWith('.tfvars.json')) return 'tfvars.json';
+  if (path.endsWith('.tfvars')) return 'tfvars';
+  if (path.endsWith('.json')) return 'json';
+  throw new TemplateProblem({
+    code: 'POINTER_FORMAT',
+    message: `the pointer file ${path} must end in .json, .tfvars or .tfvars.json: that says what is written`,
+  });
+}
+
+/** The text of a pointer file. */
+export function renderPointer(format: PointerFormat, pointer: Pointer, variable: string): string {
+  switch (format) {
+    case 'json': {
+      const said = KEYS.map((key) => [key, pointer[key]] as const).filter(([, value]) => value !== undefined);
+      return `${JSON.stringify(Object.fromEntries(said), undefined, 2)}\n`;
+    }
+    case 'tfvars.json':
+      return `${JSON.stringify({ [variable]: pointer.template }, undefined, 2)}\n`;
+    case 'tfvars':
+      return `${variable} = "${escapeHcl(pointer.template)}"\n`;
+  }
+}
+
+/** The template that a pointer file names. Refuses a file that says more than a pointer does: replacing it would lose that. */
+export function parsePointer(format: PointerFormat, content: string, variable: string, path: string): string {
+  if (format === 'tfvars') {
+    const lines = content.split('\n').filter((line) => line.trim() !== '');
+    const [, name, value] = /^\s*([\w-]+)\s*=\s*"((?:[^"\\]|\\.)*)"\s*$/.exec(lines[0] ?? '') ?? [];
+    if (lines.length === 1 && name === variable && value !== undefined) return unescapeHcl(value);
+    throw foreign(path, `it should have one line, ${variable} = "…"`);
+  }
+  const wanted = format === 'json' ? 'template' : variable;
+  const allowed: readonly string[] = format === 'json' ? KEYS : [variable];
+  let value: unknown;
+  try {
+    value = JSON.parse(content);
+  } catch {
+    throw foreign(path, 'it is no JSON');
+  }
+  const name = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[wanted] : undefined;
+  if (typeof name !== 'string') throw foreign(path, `it has no text "${wanted}"`);
+  const other = Object.keys(value as object).find((key) => !allowed.includes(key));
+  if (other !== undefined) throw foreign(path, `it also has "${other}"`);
+  return name;
+}
+
+function foreign(path: string, why: string): TemplateProblem {
+  return new TemplateProblem({
+    code: 'POINTER_FOREIGN',
+    message: `${path} exists and is no pointer file: ${why}. It would be replaced as a whole, so give a file of its own`,
+    exit: exitCode.blocked,
+    next: `cat ${quoted(path)}`,
+  });
+}
+
+async function contentOf(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw unusable(path, cause);
+  }
+}
+
+async function checkFolder(path: string): Promise<void> {
+  const folder = dirname(resolve(path));
+  const found = await stat(folder).catch((cause: unknown) => {
+    throw unusable(path, cause);
+  });
+  if (!found.isDirectory()) throw unusable(path, new Error(`${folder} is no folder`));
+}
+
+function unusable(path: string, cause: unknown): TemplateProblem {
+  const message = `the pointer file ${path} cannot be used: ${cause instanceof Error ? cause.message : String(cause)}`;
+  return new TemplateProblem({
+    code: 'POINTER_UNUSABLE',
+    message,
+    next: `ls -ld ${quoted(dirname(resolve(path)))}`,
+    cause,
+  });
+}
+
+/** Quoted strings of HCL: backslash and quote are escaped, and the starts of templates doubled. */
+function escapeHcl(text: string): string {
+  return text.replaceAll(/["\\]/g, String.raw`\$&`).replaceAll(/[$%]\{/g, (start) => `${start[0] ?? ''}${start}`);
+}
+
+function unescapeHcl(text: string): string {
+  return text.replaceAll(/([$%])\1\{/g, '$1{').replaceAll(/\\(["\\])/g, '$1');
+}

@@ -1,0 +1,72 @@
+import type { TemplateProgress } from '@drydock/templates';
+import { bytesText, durationText } from './amounts.ts';
+import type { Sink } from './output.ts';
+
+/** Shows progress on a terminal as one line that is redrawn, elsewhere as a line now and then. */
+export interface ProgressLine {
+  show(progress: TemplateProgress): void;
+  settle(): void;
+}
+
+const BAR = 24;
+const LABEL = 11;
+/** Between two plain lines of one step; a pipeline's log should stay readable. */
+const PLAIN_MS = 5000;
+
+/** A progress line on a stream. */
+export function progressLine(sink: Sink, now: () => number): ProgressLine {
+  let drawn = false;
+  let last: { readonly step: string; readonly at: number } | undefined;
+  const settle = (): void => {
+    if (drawn) sink.write('\n');
+    drawn = false;
+  };
+  return {
+    settle,
+    show: (progress) => {
+      const stepChanged = last?.step !== progress.step;
+      if (sink.isTTY === true) {
+        if (stepChanged) settle();
+        sink.write(`\r${fit(barText(progress), sink.columns || 80)}\u001b[K`);
+        drawn = true;
+        last = { step: progress.step, at: now() };
+        return;
+      }
+      const complete = progress.bytes !== undefined && progress.bytes === progress.total;
+      if (!stepChanged && !complete && last !== undefined && now() - last.at < PLAIN_MS) return;
+      sink.write(`${plainText(progress)}\n`);
+      last = { step: progress.step, at: now() };
+    },
+  };
+}
+
+/** `Uploading   [############------------]  50%  600 MiB of 1.2 GiB  98 MiB/s  ETA 6.0 s`. */
+export function barText(progress: TemplateProgress): string {
+  const { step, bytes, total } = progress;
+  if (bytes === undefined) return step;
+  const full = total === undefined || total === 0 ? undefined : Math.min(1, bytes / total);
+  const filled = Math.floor((full ?? 0) * BAR);
+  const bar = full === undefined ? '' : `[${'#'.repeat(filled)}${'-'.repeat(BAR - filled)}] `;
+  return `${step.padEnd(LABEL)} ${bar}${amounts(progress)}`;
+}
+
+/** `Uploading    50%  600 MiB of 1.2 GiB  98 MiB/s  ETA 6.0 s`. */
+export function plainText(progress: TemplateProgress): string {
+  return progress.bytes === undefined ? progress.step : `${progress.step.padEnd(LABEL)} ${amounts(progress)}`;
+}
+
+function amounts({ bytes = 0, total, rate }: TemplateProgress): string {
+  const parts: string[] = [];
+  if (total !== undefined && total > 0) parts.push(`${Math.floor(Math.min(1, bytes / total) * 100)}%`.padStart(4));
+  parts.push(total === undefined ? bytesText(bytes) : `${bytesText(bytes)} of ${bytesText(total)}`);
+  if (rate !== undefined && rate > 0) {
+    parts.push(`${bytesText(rate)}/s`);
+    if (total !== undefined && bytes < total) parts.push(`ETA ${durationText(((total - bytes) / rate) * 1000)}`);
+  }
+  return parts.join('  ');
+}
+
+/** A line that wraps could not be redrawn. */
+function fit(text: string, columns: number): string {
+  return text.length < columns ? text : text.slice(0, Math.max(0, columns - 1));
+}

@@ -1,0 +1,119 @@
+import type { PublishedTemplate, TemplateProgress, TemplateWish } from '@drydock/templates';
+import { escapeName } from '@drydock/vsphere';
+import type { Command } from 'commander';
+import { exitCode } from '../exit.ts';
+import { bytesText, durationText } from './amounts.ts';
+import type { Output } from './output.ts';
+import { openPointer, type PointerFile } from './pointer.ts';
+import { checkPrivileges } from './privileges.ts';
+import { type Run, verb } from './run.ts';
+import type { TemplateSession } from './session.ts';
+import { openSource } from './source.ts';
+import { checkFlags, type PublishFlags, publishFlags, wishOf } from './wish.ts';
+
+/** Adds `drydock template publish`. */
+export function addPublish(group: Command): void {
+  const command = group
+    .command('publish')
+    .description('put an OVA into vCenter as a template; the one before it stays')
+    .argument('<ova>', 'file, or http(s) address');
+  verb<PublishFlags>(publishFlags(command), async (run) => {
+    const { flags, out, signal } = run;
+    const [argument = ''] = run.args;
+    run.about({ subject: flags.name, source: argument });
+    checkFlags(flags);
+    const pointer = flags.pointer === undefined ? undefined : await openPointer(flags.pointer, flags.pointerVariable);
+    const { cacheDir } = await run.settings();
+    const source = await openSource(argument, {
+      cacheDir,
+      out,
+      signal,
+      ...(flags.sha256 === undefined ? {} : { sha256: flags.sha256 }),
+      ...(flags.release === undefined ? {} : { release: flags.release }),
+    });
+    const session = await run.session({ ovas: source.ovas });
+    const placement = await run.place(session, 'import');
+    const size = source.size === undefined ? '' : `, ${bytesText(source.size)}`;
+    out.note(
+      `Release ${source.image.release} (sha256 ${source.image.sha256.slice(0, 12)}…${size}) to ${placement.folder} on ${placement.server}`,
+    );
+    await publish(run, session, wishOf(flags, session, placement, source), { pointer });
+    return exitCode.done;
+  });
+}
+
+/** Publishes a wish, points the pointer to it, and says what became of it; the name is the only thing on stdout. */
+export async function publish(
+  run: Pick<Run<PublishFlags>, 'out' | 'signal' | 'command'>,
+  session: TemplateSession,
+  wish: TemplateWish,
+  options: { readonly pointer?: PointerFile | undefined; readonly expectWorld?: string },
+): Promise<void> {
+  const { out, signal } = run;
+  await checkPrivileges(session.vcenter, wish.placement, wish.tagName !== undefined, { signal });
+  const meter = uploadMeter();
+  const published = await session.store.publish(wish, {
+    signal,
+    holderIsLive: session.holder.isLive,
+    ...(options.expectWorld === undefined ? {} : { expectWorld: options.expectWorld }),
+    announce: async ({ name, id, instanceUuid }) => {
+      out.event('import', { name, operation: id, instanceUuid });
+    },
+    onProgress: (progress) => {
+      meter.see(progress);
+      out.progress(progress);
+    },
+  });
+  out.settle();
+  const { folder, server } = wish.placement;
+  const path = `${folder}/${escapeName(published.name)}`;
+  const { sha256 } = wish.image;
+  out.event('published', { ...published, path, server, sha256, ...meter.event() });
+  tell(out, run, wish, published, meter.text());
+  if (options.pointer !== undefined) {
+    const pointer = { template: published.name, release: published.release, sha256, server, path };
+    const changed = await options.pointer.point(pointer);
+    out.event('pointer', { file: options.pointer.path, template: published.name, changed });
+    out.note(
+      `${changed ? 'Pointed' : 'Unchanged:'} ${options.pointer.path}${changed ? ` to ${published.name}` : ` points to ${published.name}`}`,
+    );
+  }
+  out.data(`${published.name}\n`);
+}
+
+function tell(
+  out: Output,
+  run: Pick<Run<PublishFlags>, 'command'>,
+  wish: TemplateWish,
+  { name, uploads, absentMs, retired }: PublishedTemplate,
+  uploaded: string,
+): void {
+  const swap = wish.publication?.kind === 'swap';
+  const how = uploads > 0 ? uploaded : 'it was there already, nothing was uploaded';
+  out.note(`${swap && absentMs !== undefined ? 'Replaced' : 'Published'} ${name}: ${how}`);
+  if (absentMs !== undefined) out.note(`The name was absent for ${durationText(absentMs)}, between the two renames`);
+  if (retired !== undefined) {
+    out.note(`The one before is kept as ${retired}; to go back: ${run.command('revert', name)}`);
+  }
+}
+
+/** Notes what an upload took. */
+function uploadMeter(): {
+  readonly see: (progress: TemplateProgress) => void;
+  readonly text: () => string;
+  readonly event: () => object;
+} {
+  let from: number | undefined;
+  let until = 0;
+  let bytes = 0;
+  return {
+    see: (progress) => {
+      if (progress.step !== 'Uploading') return;
+      from ??= performance.now();
+      until = performance.now();
+      bytes = Math.max(bytes, progress.bytes ?? 0);
+    },
+    text: () => (from === undefined ? 'uploaded' : `${bytesText(bytes)} uploaded in ${durationText(until - from)}`),
+    event: () => (from === undefined ? {} : { uploadedBytes: bytes, uploadMs: Math.round(until - from) }),
+  };
+}

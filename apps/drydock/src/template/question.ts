@@ -1,0 +1,27 @@
+import { createInterface } from 'node:readline/promises';
+import { exitCode } from '../exit.ts';
+import { TemplateProblem } from './problem.ts';
+
+/** Asks once, on a terminal. Without one nobody can answer: the verb is left undecided, and `--yes` decides it. */
+export async function confirm(
+  question: string,
+  options: { readonly yes: boolean; readonly again: string; readonly signal: AbortSignal },
+): Promise<boolean> {
+  if (options.yes) return true;
+  if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) {
+    throw new TemplateProblem({
+      code: 'NOT_CONFIRMED',
+      message: 'nothing was done: this needs a yes, and there is no terminal to ask on',
+      exit: exitCode.undecided,
+      next: `${options.again} --yes`,
+    });
+  }
+  // Not in raw mode: Ctrl-C must stay the signal that ends everything in order.
+  const terminal = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
+  try {
+    const answer = await terminal.question(`${question} [y/N] `, { signal: options.signal });
+    return /^y(es)?$/i.test(answer.trim());
+  } finally {
+    terminal.close();
+  }
+}

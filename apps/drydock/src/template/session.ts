@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises';
+import { type OvaSource, type Placement, type TemplateStore, templateStore } from '@drydock/templates';
+import { connectVCenter, type VCenter, type VimLog } from '@drydock/vsphere';
+import { type Holder, processHolder } from './holder.ts';
+import type { Output } from './output.ts';
+import { type Need, resolvePlacement } from './placement.ts';
+import { TemplateProblem } from './problem.ts';
+import type { Settings } from './settings.ts';
+import { trustOf } from './trust.ts';
+
+/** One vCenter for the time of one verb: at most one SOAP and one REST session, both ended by disposal, whatever happened. */
+export interface TemplateSession extends AsyncDisposable {
+  readonly settings: Settings;
+  readonly vcenter: VCenter;
+  readonly store: TemplateStore;
+  readonly holder: Holder;
+  place(need: Need): Promise<Placement>;
+}
+
+/** Opens a session; nothing is sent before the first call. */
+export async function openSession(
+  settings: Settings,
+  options: { readonly out: Output; readonly signal: AbortSignal; readonly ovas?: OvaSource },
+): Promise<TemplateSession> {
+  const { out, signal } = options;
+  const tls = await trustOf(settings.trust, settings.url);
+  await using opening = new AsyncDisposableStack();
+  const log: VimLog = {
+    info: () => undefined,
+    warn: ({ server, warning }, message) => {
+      const said = typeof warning === 'string' ? `${message} ${warning}` : message;
+      out.warn(typeof server === 'string' ? `${said} (${server})` : said);
+    },
+  };
+  const vcenter = opening.use(
+    connectVCenter({
+      url: settings.url,
+      tls,
+      log,
+      credentials: async () => ({ user: settings.username, password: await passwordOf(settings) }),
+    }),
+  );
+  const store = opening.use(
+    templateStore({
+      vcenters: async () => vcenter,
+      cacheDir: settings.cacheDir,
+      ...(options.ovas === undefined ? {} : { ovas: options.ovas }),
+    }),
+  );
+  const stack = opening.move();
+  return {
+    settings,
+    vcenter,
+    store,
+    holder: processHolder(),
+    place: (need) => resolvePlacement(vcenter, settings, need, { signal }),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+/** Read at each login, so that a rotated password is taken up. One line end at the end of the file is not part of it. */
+async function passwordOf({ password }: Settings): Promise<string> {
+  if ('value' in password) return password.value;
+  try {
+    return (await readFile(password.file, 'utf8')).replace(/\r?\n$/, '');
+  } catch (cause) {
+    throw new TemplateProblem({
+      code: 'FILE_UNREADABLE',
+      message: `the password file ${password.file} cannot be read: ${(cause as Error).message}`,
+      next: `ls -l ${password.file}`,
+      cause,
+    });
+  }
+}

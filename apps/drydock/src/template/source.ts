@@ -1,0 +1,208 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import {
+  isTemplateError,
+  type OpenOva,
+  type OvaSource,
+  openOva,
+  ovaCache,
+  TemplateError,
+  type TemplateImage,
+} from '@drydock/templates';
+import { readOvf } from '@drydock/vsphere';
+import { EnvHttpProxyAgent, request } from 'undici';
+import type { Output } from './output.ts';
+import { TemplateProblem } from './problem.ts';
+
+/** An OVA that is ready to be published. */
+export interface Source {
+  readonly image: TemplateImage;
+  /** Where the store reads images from. */
+  readonly ovas: OvaSource;
+  /** Bytes of the file; undefined for an address that was not downloaded yet. */
+  readonly size?: number;
+}
+
+/** What is known of the OVA beforehand. */
+export interface SourceOptions {
+  /** SHA-256 as hex. */
+  readonly sha256?: string;
+  readonly release?: string;
+  readonly cacheDir: string;
+  readonly out: Output;
+  readonly signal: AbortSignal;
+}
+
+const CACHE_BYTES = 8 * 2 ** 30;
+const SUM_MS = 30_000;
+const SILENT_MS = 1000;
+const TELL_MS = 250;
+/** A line with a digest and a file name. */
+const SUM_BYTES = 64 * 1024;
+
+/**
+ * Takes an OVA by path, `file:` address or `http(s)` address. The digest of a file is computed; that of an address is given or stands in
+ * `<address>.sha256`, as sha256sum writes it. The release is given, else the product version of the descriptor, else the first digits of the digest.
+ */
+export async function openSource(argument: string, options: SourceOptions): Promise<Source> {
+  const expected = options.sha256 === undefined ? undefined : checkedDigest(options.sha256, '--sha256');
+  const cache = ovaCache({ dir: options.cacheDir, bytes: CACHE_BYTES });
+  if (/^https?:\/\//i.test(argument)) {
+    const sha256 = expected ?? (await publishedDigest(argument, options.signal));
+    const image = { location: argument, sha256, release: options.release ?? '' };
+    if (image.release !== '') return { image, ovas: cache };
+    const release = await releaseIn(cache, image, options);
+    return { image: { ...image, release }, ovas: cache };
+  }
+  return openFile(argument, expected, cache, options);
+}
+
+async function openFile(
+  argument: string,
+  expected: string | undefined,
+  cache: OvaSource,
+  options: SourceOptions,
+): Promise<Source> {
+  const path = argument.startsWith('file:') ? fileURLToPath(argument) : resolve(argument);
+  const size = await sizeOf(path, argument);
+  // Before a minute of hashing: whether it is an OVA at all.
+  const version = await versionOf(await openOva(path));
+  const before = await fingerprint(path);
+  const sha256 = await digestOf(path, size, options);
+  if (expected !== undefined && expected !== sha256) {
+    throw new TemplateError({
+      code: 'DIGEST_MISMATCH',
+      message: `${argument} has sha256 ${sha256}, but ${expected} was expected`,
+    });
+  }
+  const location = pathToFileURL(path).href;
+  return {
+    size,
+    image: { location, sha256, release: options.release ?? version ?? sha256.slice(0, 12) },
+    // It was read a moment ago; the cache would read it whole once more.
+    ovas: {
+      open: async (image, how) =>
+        image.sha256 === sha256 && (await fingerprint(path)) === before ? openOva(path) : cache.open(image, how),
+    },
+  };
+}
+
+async function sizeOf(path: string, argument: string): Promise<number> {
+  try {
+    const found = await stat(path);
+    if (found.isFile()) return found.size;
+  } catch (cause) {
+    const why = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such file' : (cause as Error).message;
+    throw new TemplateProblem({
+      code: 'OVA_UNREADABLE',
+      message: `the OVA ${argument} cannot be read: ${why}`,
+      next: `ls -l ${argument}`,
+      cause,
+    });
+  }
+  throw new TemplateProblem({
+    code: 'OVA_UNREADABLE',
+    message: `the OVA ${argument} is not a file`,
+    next: `ls -l ${argument}`,
+  });
+}
+
+async function digestOf(path: string, total: number, { out, signal }: SourceOptions): Promise<string> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  const started = performance.now();
+  let told = started;
+  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20, signal })) {
+    hash.update(chunk as Buffer);
+    bytes += (chunk as Buffer).length;
+    const now = performance.now();
+    // Only a file that takes its time is worth a word.
+    if (now - started < SILENT_MS || now - told < TELL_MS) continue;
+    told = now;
+    out.progress({ step: 'Verifying', bytes, total, rate: Math.round((bytes * 1000) / (now - started)) });
+  }
+  if (bytes === total) return hash.digest('hex');
+  throw new TemplateError({ code: 'OVA_INVALID', message: `${path} changed while it was read` });
+}
+
+async function fingerprint(path: string): Promise<string> {
+  const { ino, size, mtimeMs, ctimeMs } = await stat(path);
+  return `${ino} ${size} ${mtimeMs} ${ctimeMs}`;
+}
+
+async function releaseIn(cache: OvaSource, image: TemplateImage, { out, signal }: SourceOptions): Promise<string> {
+  const ova = await cache.open(image, { onProgress: (progress) => out.progress(progress), signal });
+  return (await versionOf(ova)) ?? image.sha256.slice(0, 12);
+}
+
+/** Product version of the descriptor; closes the OVA. A descriptor that cannot be read is told when it is published. */
+async function versionOf(ova: OpenOva): Promise<string | undefined> {
+  await using open = ova;
+  try {
+    const version = readOvf(open.descriptor).product?.version;
+    return version === '' ? undefined : version;
+  } catch {
+    return undefined;
+  }
+}
+
+async function publishedDigest(address: string, signal: AbortSignal): Promise<string> {
+  const url = new URL(address);
+  url.pathname += '.sha256';
+  url.hash = '';
+  const shown = `${url.protocol}//${url.host}${url.pathname}`;
+  const missing = (why: string, cause?: unknown): TemplateProblem =>
+    new TemplateProblem({
+      code: 'DIGEST_UNKNOWN',
+      message: `the digest of ${url.host}${new URL(address).pathname} is not known: ${shown} ${why}; give --sha256 HEX`,
+      next: `curl -fsSL ${shown}`,
+      cause,
+    });
+  const agent = new EnvHttpProxyAgent();
+  try {
+    const response = await request(url, {
+      dispatcher: agent,
+      signal: AbortSignal.any([signal, AbortSignal.timeout(SUM_MS)]),
+    });
+    if (response.statusCode !== 200) {
+      await response.body.dump();
+      throw missing(`answers ${response.statusCode}`);
+    }
+    let text = '';
+    for await (const chunk of response.body.setEncoding('utf8')) {
+      text += chunk as string;
+      if (text.length > SUM_BYTES) throw missing('is too long');
+    }
+    return (
+      digestIn(text, decodeURIComponent(new URL(address).pathname.split('/').at(-1) ?? '')) ??
+      fail(missing('has no SHA-256'))
+    );
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof TemplateProblem || isTemplateError(error)) throw error;
+    throw missing(`cannot be read (${error instanceof Error ? error.message : String(error)})`, error);
+  } finally {
+    await agent.destroy();
+  }
+}
+
+function fail(error: Error): never {
+  throw error;
+}
+
+/** The digest in the text of a `.sha256` file: of the line that names the file, else of the only line. BSD's form (`SHA256 (f) = …`) is read as well. */
+export function digestIn(text: string, file: string): string | undefined {
+  const lines = text.split('\n').filter((line) => /\b[0-9a-f]{64}\b/i.test(line));
+  const named = lines.find((line) => line.replaceAll(/[()*]/g, ' ').split(/\s+/).includes(file));
+  const line = named ?? (lines.length === 1 ? lines[0] : undefined);
+  return /\b[0-9a-f]{64}\b/i.exec(line ?? '')?.[0].toLowerCase();
+}
+
+function checkedDigest(text: string, what: string): string {
+  const digest = text.toLowerCase().replace(/^sha256:/, '');
+  if (/^[0-9a-f]{64}$/.test(digest)) return digest;
+  throw new TemplateProblem({ code: 'DIGEST_INVALID', message: `${what} ${text} is no SHA-256 (64 hex digits)` });
+}

@@ -1,0 +1,83 @@
+import { NAME_LIMIT, type Placement, TemplateError, type TemplateWish } from '@drydock/templates';
+import type { Command } from 'commander';
+import { type CommonFlags, whole } from './flags.ts';
+import { TemplateProblem } from './problem.ts';
+import type { TemplateSession } from './session.ts';
+import type { Source } from './source.ts';
+
+/** Flags that say what is published and how. */
+export interface PublishFlags extends CommonFlags {
+  readonly name: string;
+  readonly swap?: boolean;
+  readonly retireUnmarked?: boolean;
+  readonly pointer?: string;
+  readonly pointerVariable: string;
+  readonly release?: string;
+  readonly sha256?: string;
+  readonly disk?: string;
+  readonly reserve?: number;
+}
+
+/** Adds the flags of a publication. */
+export function publishFlags(command: Command): Command {
+  return command
+    .requiredOption('--name <name>', 'stable name with --swap, else what the new names begin with')
+    .option('--pointer <file>', 'replace this .json, .tfvars or .tfvars.json file with the new name')
+    .option('--pointer-variable <name>', 'variable in a tfvars file', 'template')
+    .option('--swap', 'keep the stable name: rename the old template away and the new one in')
+    .option('--retire-unmarked', 'with --swap: also put away a template that nobody marked')
+    .option('--release <text>', "release of the image (default: the OVA's product version)")
+    .option('--sha256 <hex>', 'digest of the OVA (default for an address: what <address>.sha256 says)')
+    .option('--disk <kind>', 'thin|thick|eagerZeroedThick (default: as the replaced template)')
+    .option('--reserve <GiB>', 'space that must stay free on the datastore (default: 1)', whole);
+}
+
+/** Refuses flags that contradict each other, before anything is read. */
+export function checkFlags({ name, swap, retireUnmarked, pointer }: PublishFlags): void {
+  if (name === '' || name.length > NAME_LIMIT) {
+    throw new TemplateError({
+      code: 'NAME_TOO_LONG',
+      message: `the name has ${name.length} characters, and vCenter takes 1 to ${NAME_LIMIT}`,
+    });
+  }
+  if (swap === true && pointer !== undefined) {
+    throw new TemplateProblem({
+      code: 'FLAGS_CONTRADICT',
+      message: '--swap keeps the name, so that nothing needs a pointer: give --swap or --pointer',
+    });
+  }
+  if (swap !== true && retireUnmarked === true) {
+    throw new TemplateProblem({
+      code: 'FLAGS_CONTRADICT',
+      message: '--retire-unmarked belongs to --swap: without it no template is put away',
+    });
+  }
+}
+
+/** The wish that flags, settings and source make. */
+export function wishOf(
+  flags: PublishFlags,
+  session: TemplateSession,
+  placement: Placement,
+  source: Source,
+): TemplateWish {
+  const { name, disk, reserve } = flags;
+  const { owner, tag } = session.settings;
+  return {
+    cluster: owner,
+    // The name under which a swap imports is never used by others: it need not have what vCenter escapes and the simulator cannot import.
+    base: flags.swap === true ? name.replaceAll(/[%/\\]+/g, '-') : name,
+    image: source.image,
+    placement,
+    publication:
+      flags.swap === true
+        ? { kind: 'swap', name, unmarked: flags.retireUnmarked === true ? 'retire' : 'refuse' }
+        : { kind: 'pointer' },
+    ...(flags.swap === true ? { replaces: name } : {}),
+    ...(disk === undefined ? {} : { diskProvisioning: disk }),
+    ...(tag === undefined ? {} : { tagName: tag }),
+    ...(reserve === undefined ? {} : { reserveBytes: reserve * 2 ** 30 }),
+    tagIds: [],
+    holder: session.holder.identity,
+  };
+}

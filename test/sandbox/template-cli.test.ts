@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { expectExit, folder, startTemplateCli, type TemplateCli } from './support/template-cli.ts';
+
+let cli: TemplateCli;
+let first: string;
+let second: string;
+before(async () => {
+  cli = await startTemplateCli();
+  [first, second] = await Promise.all([cli.ova('9.6.1', { seed: 1 }), cli.ova('9.6.2', { seed: 2 })]);
+});
+after(() => cli?.[Symbol.asyncDispose]());
+
+/** Calls that change something, as a plan names them. Defining the custom attribute, once in a vCenter's life, belongs to its first SetField. */
+const CHANGES: Readonly<Record<string, string>> = {
+  ImportVApp: 'ImportVApp',
+  upload: 'Upload',
+  HttpNfcLeaseComplete: 'HttpNfcLeaseComplete',
+  ReconfigVM_Task: 'ReconfigVM_Task',
+  MarkAsTemplate: 'MarkAsTemplate',
+  Rename_Task: 'Rename_Task',
+  Destroy_Task: 'Destroy_Task',
+  SetField: 'SetField',
+  'POST /rest/com/vmware/cis/tagging/tag-association/id:*?~action=attach': 'AttachTag',
+};
+
+async function changes(): Promise<readonly string[]> {
+  const log = await cli.switchboard.callLog();
+  return log.map(({ method }) => CHANGES[method]).filter((name) => name !== undefined);
+}
+
+async function plannedCalls(file: string): Promise<readonly string[]> {
+  const { plan } = JSON.parse(await readFile(file, 'utf8')) as { plan: { steps: { calls: string[] }[] } };
+  return plan.steps.flatMap(({ calls }) => calls).map((call) => call.split(' ')[0] ?? '');
+}
+
+test('by pointer: publish prints the new name and points the file to it; the one before stays; revert points back', async () => {
+  const file = join(cli.files, 'image.auto.tfvars');
+  const flags = ['--name', 'rhcos', '--pointer', file, '--pointer-variable', 'image'];
+  const one = expectExit(await cli.run(['publish', first, ...flags]), 0).stdout.trim();
+  assert.match(one, /^rhcos-9\.6\.1-[0-9a-f]{8}$/);
+  assert.equal(await readFile(file, 'utf8'), `image = "${one}"\n`);
+  assert.equal((await cli.vm(one)).isTemplate, true);
+
+  const again = expectExit(await cli.run(['publish', first, ...flags]), 0);
+  assert.equal(again.stdout.trim(), one);
+  assert.match(again.stderr, /nothing was uploaded\nUnchanged: .* points to /);
+
+  const two = expectExit(await cli.run(['publish', second, ...flags]), 0).stdout.trim();
+  assert.deepEqual(await cli.names(), [one, two]);
+  const known = ['--pointer', file, '--pointer-variable', 'image'];
+  const history = expectExit(await cli.run(['history', 'rhcos', ...known]), 0).stdout;
+  assert.match(
+    history,
+    new RegExp(`${two} +current.*\n${one} +kept.* drydock template revert rhcos --to ${one} --pointer`),
+  );
+
+  expectExit(await cli.run(['revert', 'rhcos', ...known]), 5);
+  assert.equal(await readFile(file, 'utf8'), `image = "${two}"\n`, 'nobody said yes');
+  await cli.switchboard.resetUploads();
+  assert.equal(expectExit(await cli.run(['revert', 'rhcos', '--yes', ...known]), 0).stdout.trim(), one);
+  assert.equal(await readFile(file, 'utf8'), `image = "${one}"\n`);
+  assert.equal((await cli.switchboard.uploads()).count, 0);
+  assert.match(
+    expectExit(await cli.run(['revert', 'rhcos']), 2).stderr,
+    /next: drydock template revert rhcos --pointer FILE\n$/,
+  );
+
+  const kept = expectExit(await cli.run(['gc', '--grace', '0', '--keep', '0', ...known]), 0).stdout;
+  assert.match(kept, new RegExp(`${two} +removed +nothing uses it\n${one} +stays +used by the pointer`));
+  assert.deepEqual(await cli.names(), [one]);
+});
+
+test('by swap: the stable name stays, the old template is kept, and going back uploads nothing and takes less than ten seconds', async () => {
+  const flags = ['--name', 'base 100% 🚢', '--swap', '--tag', 'golden'];
+  assert.equal(expectExit(await cli.run(['publish', first, ...flags]), 0).stdout, 'base 100% 🚢\n');
+  const old = await cli.vm('base 100% 🚢');
+  const replaced = expectExit(await cli.run(['publish', second, ...flags]), 0);
+  assert.match(
+    replaced.stderr,
+    /Replaced base 100% 🚢: 1\.0 MiB uploaded in .*\nThe name was absent for [\d.]+ m?s, between the two renames\nThe one before is kept as base 100% 🚢-retired-/,
+  );
+  const now = await cli.vm('base 100% 🚢');
+  assert.notEqual(now.instanceUuid, old.instanceUuid);
+  assert.deepEqual([now.isTemplate, now.tags], [true, ['images/golden']]);
+  expectExit(await cli.run(['verify', 'base 100% 🚢', '--tag', 'golden']), 0);
+
+  await cli.switchboard.resetUploads();
+  const from = performance.now();
+  const reverted = expectExit(await cli.run(['revert', 'base 100% 🚢', '--yes']), 0);
+  assert.ok(performance.now() - from < 10_000);
+  assert.match(reverted.stderr, /Reverted base 100% 🚢 to release 9\.6\.1 in .*, absent for .*, nothing uploaded/);
+  assert.equal((await cli.vm('base 100% 🚢')).instanceUuid, old.instanceUuid);
+  assert.equal((await cli.switchboard.uploads()).count, 0);
+
+  const history = expectExit(await cli.run(['history', 'base 100% 🚢']), 0).stdout;
+  const [, to = ''] = /drydock template revert 'base 100% 🚢' --to ([0-9a-f]{8})/.exec(history) ?? [];
+  assert.equal(to, now.instanceUuid.slice(0, 8));
+  expectExit(await cli.run(['revert', 'base 100% 🚢', '--to', to, '-y']), 0);
+  assert.equal((await cli.vm('base 100% 🚢')).instanceUuid, now.instanceUuid);
+  assert.match(
+    expectExit(await cli.run(['revert', 'base 100% 🚢', '--to', now.instanceUuid, '-y']), 0).stderr,
+    /nothing to do/,
+  );
+});
+
+test('a template made by hand is adopted without being changed, and replaced afterwards', async () => {
+  await cli.switchboard.createVm({ name: 'handmade', folder, template: true, productVersion: '8.0' });
+  const old = await cli.vm('handmade');
+  const refused = expectExit(await cli.run(['publish', first, '--name', 'handmade', '--swap']), 3);
+  assert.match(refused.stderr, /next: drydock template adopt handmade\n$/);
+  expectExit(await cli.run(['plan', 'adopt', 'handmade']), 6);
+  assert.match(expectExit(await cli.run(['adopt', 'handmade']), 0).stderr, /Adopted handmade \(release 8\.0\)/);
+  expectExit(await cli.run(['plan', 'adopt', 'handmade']), 0);
+  const adopted = await cli.vm('handmade');
+  assert.deepEqual([adopted.isTemplate, adopted.extraConfig], [true, old.extraConfig]);
+  assert.match(expectExit(await cli.run(['list']), 0).stdout, /\nhandmade +adopted +8\.0 /);
+  expectExit(await cli.run(['publish', first, '--name', 'handmade', '--swap']), 0);
+  expectExit(await cli.run(['revert', 'handmade', '--yes']), 0);
+  assert.equal((await cli.vm('handmade')).instanceUuid, old.instanceUuid);
+});
+
+test('apply makes the calls that plan printed, in their order, and none when the world moved', async () => {
+  const file = join(cli.files, 'plan.json');
+  const flags = ['--name', 'planned', '--swap', '--tag', 'golden', '--out', file];
+  for (const image of [first, second]) {
+    await cli.switchboard.resetCalls();
+    expectExit(await cli.run(['plan', 'publish', image, ...flags]), 6);
+    assert.deepEqual(await changes(), [], 'planning changes nothing');
+    assert.equal((await stat(file)).mode & 0o777, 0o600);
+    const planned = await plannedCalls(file);
+    assert.ok(planned.length >= 5);
+    expectExit(await cli.run(['apply', file]), 0);
+    assert.deepEqual(await changes(), planned);
+  }
+  const before = await cli.names();
+  await cli.switchboard.resetCalls();
+  const moved = expectExit(await cli.run(['apply', file]), 4);
+  assert.deepEqual([await changes(), await cli.names()], [[], before]);
+  assert.match(moved.stderr, /next: drydock template plan publish .* --name planned --swap --tag golden --out /);
+  assert.match(expectExit(await cli.run(['plan', 'publish', second, ...flags]), 0).stdout, /nothing to change/);
+
+  await cli.switchboard.resetCalls();
+  expectExit(await cli.run(['plan', 'revert', 'planned', '--out', file]), 6);
+  expectExit(await cli.run(['apply', file]), 0);
+  assert.deepEqual(await changes(), await plannedCalls(file));
+
+  await cli.switchboard.resetCalls();
+  expectExit(await cli.run(['plan', 'gc', '--grace', '0', '--keep', '0', '--out', file]), 6);
+  const names = await cli.names();
+  expectExit(await cli.run(['apply', file]), 0);
+  const planned = await plannedCalls(file);
+  assert.deepEqual(await changes(), planned);
+  assert.equal((await cli.names()).length, names.length - planned.length);
+});
+
+test('doctor looks at everything and changes nothing', async () => {
+  await cli.switchboard.resetCalls();
+  const well = expectExit(await cli.run(['doctor', first, '--tag', 'golden']), 0).stdout;
+  for (const name of [
+    'settings',
+    'tls',
+    'login',
+    'clock',
+    'sessions',
+    'datacenter',
+    'folder',
+    'cluster',
+    'pool',
+    'datastore',
+    'network',
+    'privileges',
+    'hosts',
+    'space',
+    'tag',
+    'dry import',
+    'templates',
+  ])
+    assert.match(well, new RegExp(`^ok    ${name} `, 'm'));
+  assert.deepEqual(await changes(), []);
+});
+
+test('the config file is read, and json is a stream of events', async () => {
+  const { GOVC_URL = '', GOVC_USERNAME = '', GOVC_PASSWORD = '', GOVC_TLS_CA_CERTS = '' } = cli.env;
+  const none = Object.fromEntries(
+    Object.keys(cli.env)
+      .filter((name) => name.startsWith('GOVC_'))
+      .map((name) => [name, '']),
+  );
+  const config = join(cli.files, 'template.yaml');
+  await writeFile(join(cli.files, 'password'), `${GOVC_PASSWORD}\n`, { mode: 0o600 });
+  const said = {
+    ...{ url: GOVC_URL, username: GOVC_USERNAME, passwordFile: 'password', ca: GOVC_TLS_CA_CERTS },
+    ...{ folder: 'templates', cluster: 'DC0_C0', network: 'VM Network', owner: 'pipeline-7' },
+  };
+  await writeFile(config, JSON.stringify(said));
+  const published = expectExit(
+    await cli.run(['publish', first, '--name', 'config', '--config', config, '-o', 'json'], none),
+    0,
+  );
+  assert.equal(published.stderr, '');
+  assert.equal(published.stdout.trimEnd().split('\n').length, published.events.length);
+  const kinds = published.events.map(({ event }) => event);
+  assert.deepEqual([kinds[0], ...kinds.slice(-2)], ['import', 'published', 'done']);
+  assert.ok(
+    published.events.some(
+      ({ event, step, bytes, total }) => event === 'progress' && step === 'Uploading' && bytes === total,
+    ),
+  );
+  const result = published.events.find(({ event }) => event === 'published');
+  const listed = expectExit(await cli.run(['list', '--owner', 'pipeline-7', '-o', 'json']), 0).events;
+  assert.ok(listed.some(({ name, owner }) => name === result?.['name'] && owner === 'pipeline-7'));
+  assert.match(expectExit(await cli.run(['list']), 0).stdout, new RegExp(`${String(result?.['name'])} +foreign `));
+});
