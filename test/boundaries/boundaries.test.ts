@@ -10,6 +10,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   api: [],
   'packages/model': [],
   'packages/durable': [],
+  'packages/crd': [],
   'packages/kube': [],
   'packages/vsphere': [],
   'packages/templates': ['packages/vsphere', 'packages/durable'],

@@ -1,0 +1,64 @@
+/** Any value of a JSON document. An integer beyond 2^53 is a bigint, so that what is compared and written back is what was read. */
+export type Json = null | boolean | number | bigint | string | readonly Json[] | JsonObject;
+
+/** A JSON object. */
+export interface JsonObject {
+  readonly [key: string]: Json;
+}
+
+/** Whether a value is an object, neither a list nor null. */
+export function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Whether a value is a list. */
+export function isList(value: Json | undefined): value is readonly Json[] {
+  return Array.isArray(value);
+}
+
+/** A key of the object itself: `constructor` is as good a name of a property as any. */
+export function own<T>(of: Readonly<Record<string, T>> | undefined, key: string): T | undefined {
+  return of !== undefined && Object.hasOwn(of, key) ? of[key] : undefined;
+}
+
+/** Deep equality as the API server has it: the order of keys does not count, absent is not null, and 1 is 1.0. */
+export function equal(a: Json | undefined, b: Json | undefined): boolean {
+  if (a === b) return true;
+  if (isNumber(a) && isNumber(b)) return typeof a !== typeof b && Number(a) === Number(b);
+  if (isList(a)) return isList(b) && a.length === b.length && a.every((item, index) => equal(item, b[index]));
+  if (!isObject(a) || !isObject(b)) return false;
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && equal(a[key], b[key]));
+}
+
+/** Whether a value is a number of either kind. */
+export function isNumber(value: Json | undefined): value is number | bigint {
+  return typeof value === 'number' || typeof value === 'bigint';
+}
+
+/** Whether a number has no fraction; 1.0 has none. */
+export function isInteger(value: number | bigint): boolean {
+  return typeof value === 'bigint' || Number.isInteger(value);
+}
+
+/** The length of a text as schemas count it: in code points. */
+export function lengthOf(text: string): number {
+  let length = 0;
+  for (let at = 0; at < text.length; length += 1) at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
+  return length;
+}
+
+/** Parses JSON without losing the digits of large integers. Throws `SyntaxError`. */
+export function parseJson(text: string): Json {
+  // The third argument is of ES2026, which the types of the language do not have yet.
+  const keepDigits = (_key: string, value: unknown, context?: { readonly source?: string }): unknown => {
+    if (typeof value !== 'number' || Number.isSafeInteger(value) || context?.source === undefined) return value;
+    return /^-?\d+$/.test(context.source) ? BigInt(context.source) : value;
+  };
+  return JSON.parse(text, keepDigits) as Json;
+}
+
+/** A value as JSON, as a message shows it. */
+export function showJson(value: Json): string {
+  return JSON.stringify(value, (_key, inner: unknown) => (typeof inner === 'bigint' ? Number(inner) : inner)) ?? 'null';
+}

@@ -1,0 +1,17 @@
+import { RE2JS } from 're2js';
+
+const compiled = new Map<string, RE2JS | undefined>();
+
+/** Whether a text contains a match, by the rules of RE2, which are not JavaScript's; undefined: the expression is none for RE2. */
+export function matches(pattern: string, text: string): boolean | undefined {
+  let expression = compiled.get(pattern);
+  if (expression === undefined && !compiled.has(pattern)) {
+    try {
+      expression = RE2JS.compile(pattern);
+    } catch {
+      // Stays undefined: an API server would not have taken the schema.
+    }
+    compiled.set(pattern, expression);
+  }
+  return expression?.matcher(text).find();
+}

@@ -1,0 +1,226 @@
+import type { Cause, CauseReason, Doubt } from './cause.ts';
+import { hasFormat } from './formats.ts';
+import { equal, isInteger, isList, isNumber, isObject, type Json, lengthOf, own, showJson } from './json.ts';
+import type { Path } from './path.ts';
+import { matches } from './pattern.ts';
+import type { Schema } from './schema.ts';
+
+/** What a validation needs besides value and schema. */
+export interface ValidationContext {
+  /** The server is of Kubernetes 1.`minor`. */
+  readonly minor: number;
+  /** Errors of a node that is what it was before are dropped (KEP-4008). */
+  readonly ratchets: boolean;
+  readonly causes: Cause[];
+  readonly doubts: Doubt[];
+}
+
+/**
+ * Checks a value against a structural schema, as the API server does (kube-openapi, pkg/validation/validate). `old` is the stored value of the same node, where there is one. List types and rules are
+ * checked apart, see {@link ./list-types.ts} and {@link ./rules.ts}.
+ */
+export function validate(
+  value: Json,
+  schema: Schema,
+  path: Path,
+  old: Json | undefined,
+  context: ValidationContext,
+): void {
+  if (context.ratchets && old !== undefined && equal(value, old)) return;
+  if (value === null && schema.nullable === true) return;
+  if (!hasType(value, schema)) {
+    const expected = schema['x-kubernetes-int-or-string'] === true ? 'integer or string' : (schema.type ?? '');
+    add(context, 'FieldValueTypeInvalid', path, 'type', `must be of type ${expected}: ${showJson(value)}`);
+    return;
+  }
+  checkEnum(value, schema, path, context);
+  if (typeof value === 'string') checkText(value, schema, path, context);
+  else if (isNumber(value)) checkNumber(value, schema, path, context);
+  else if (isList(value)) checkList(value, schema, path, old, context);
+  else if (isObject(value)) checkObject(value, schema, path, old, context);
+  checkJunctors(value, schema, path, context);
+}
+
+function add(
+  context: ValidationContext,
+  reason: CauseReason,
+  path: Path,
+  keyword: string,
+  message: string,
+  owner: Path = path,
+): void {
+  context.causes.push({ reason, path, owner, keyword, message });
+}
+
+function hasType(value: Json, schema: Schema): boolean {
+  if (schema['x-kubernetes-int-or-string'] === true)
+    return typeof value === 'string' || (isNumber(value) && isInteger(value));
+  switch (schema.type) {
+    case undefined:
+    case '':
+      return true;
+    case 'string':
+      return typeof value === 'string';
+    case 'boolean':
+      return typeof value === 'boolean';
+    case 'integer':
+      return isNumber(value) && isInteger(value);
+    case 'number':
+      return isNumber(value);
+    case 'array':
+      return isList(value);
+    case 'object':
+      return isObject(value);
+    default:
+      return false;
+  }
+}
+
+function checkEnum(value: Json, schema: Schema, path: Path, context: ValidationContext): void {
+  if (schema.enum === undefined || schema.enum.some((allowed) => equal(allowed, value))) return;
+  const supported = schema.enum.map(showJson).join(', ');
+  add(
+    context,
+    'FieldValueNotSupported',
+    path,
+    'enum',
+    `${showJson(value)} is none of the supported values ${supported}`,
+  );
+}
+
+function checkText(value: string, schema: Schema, path: Path, context: ValidationContext): void {
+  const length = lengthOf(value);
+  if (schema.maxLength !== undefined && length > schema.maxLength)
+    add(context, 'FieldValueTooLong', path, 'maxLength', `may not be longer than ${schema.maxLength}`);
+  if (schema.minLength !== undefined && length < schema.minLength)
+    add(context, 'FieldValueInvalid', path, 'minLength', `should be at least ${schema.minLength} chars long`);
+  if (schema.pattern !== undefined) {
+    const found = matches(schema.pattern, value);
+    if (found === undefined)
+      context.doubts.push({ path, keyword: 'pattern', why: `'${schema.pattern}' is no RE2 expression` });
+    else if (!found) add(context, 'FieldValueInvalid', path, 'pattern', `should match '${schema.pattern}'`);
+  }
+  if (schema.format !== undefined) {
+    const right = hasFormat(schema.format, value, context.minor);
+    if (right === undefined)
+      context.doubts.push({ path, keyword: 'format', why: `format ${schema.format} is checked by the server alone` });
+    else if (!right)
+      add(context, 'FieldValueInvalid', path, 'format', `must be of type ${schema.format}: ${showJson(value)}`);
+  }
+}
+
+function checkNumber(value: number | bigint, schema: Schema, path: Path, context: ValidationContext): void {
+  const { maximum, minimum, multipleOf } = schema;
+  if (maximum !== undefined && (value > maximum || (schema.exclusiveMaximum === true && Number(value) === maximum)))
+    add(
+      context,
+      'FieldValueInvalid',
+      path,
+      'maximum',
+      `should be less than ${schema.exclusiveMaximum === true ? '' : 'or equal to '}${maximum}`,
+    );
+  if (minimum !== undefined && (value < minimum || (schema.exclusiveMinimum === true && Number(value) === minimum)))
+    add(
+      context,
+      'FieldValueInvalid',
+      path,
+      'minimum',
+      `should be greater than ${schema.exclusiveMinimum === true ? '' : 'or equal to '}${minimum}`,
+    );
+  if (multipleOf !== undefined && !isInteger(Number(value) / multipleOf))
+    add(context, 'FieldValueInvalid', path, 'multipleOf', `should be a multiple of ${multipleOf}`);
+}
+
+function checkList(
+  value: readonly Json[],
+  schema: Schema,
+  path: Path,
+  old: Json | undefined,
+  context: ValidationContext,
+): void {
+  if (schema.maxItems !== undefined && value.length > schema.maxItems)
+    add(context, 'FieldValueTooMany', path, 'maxItems', `must have at most ${schema.maxItems} items`);
+  if (schema.minItems !== undefined && value.length < schema.minItems)
+    add(context, 'FieldValueInvalid', path, 'minItems', `should have at least ${schema.minItems} items`);
+  const { items } = schema;
+  if (items === undefined) return;
+  const counterpart = correlate(schema, old);
+  for (const [index, item] of value.entries()) validate(item, items, [...path, index], counterpart(item), context);
+}
+
+/**
+ * The stored item to which one belongs: by its keys in a list of type map, else none. Lists of every other type are compared as a whole (KEP-4008).
+ */
+export function correlate(schema: Schema, old: Json | undefined): (item: Json) => Json | undefined {
+  const keys = schema['x-kubernetes-list-map-keys'];
+  if (schema['x-kubernetes-list-type'] !== 'map' || keys === undefined || !isList(old)) return () => undefined;
+  const byKey = new Map<string, Json>();
+  for (const item of old) {
+    const key = mapKey(item, keys, schema.items);
+    if (!byKey.has(key)) byKey.set(key, item);
+  }
+  return (item) => byKey.get(mapKey(item, keys, schema.items));
+}
+
+/** The keys of an item of a list of type map, as one text. A key that is absent has its default. */
+export function mapKey(item: Json, keys: readonly string[], items: Schema | undefined): string {
+  return showJson(
+    keys.map((key) => (isObject(item) ? own(item, key) : undefined) ?? own(items?.properties, key)?.default ?? null),
+  );
+}
+
+function checkObject(
+  value: Readonly<Record<string, Json>>,
+  schema: Schema,
+  path: Path,
+  old: Json | undefined,
+  context: ValidationContext,
+): void {
+  const count = Object.keys(value).length;
+  if (schema.maxProperties !== undefined && count > schema.maxProperties)
+    add(context, 'FieldValueTooMany', path, 'maxProperties', `must have at most ${schema.maxProperties} properties`);
+  if (schema.minProperties !== undefined && count < schema.minProperties)
+    add(context, 'FieldValueInvalid', path, 'minProperties', `should have at least ${schema.minProperties} properties`);
+  for (const name of schema.required ?? []) {
+    if (!Object.hasOwn(value, name))
+      add(context, 'FieldValueRequired', [...path, name], 'required', 'Required value', path);
+  }
+  const before = isObject(old) ? old : undefined;
+  for (const [key, inner] of Object.entries(value)) {
+    const property = own(schema.properties, key);
+    const { additionalProperties: additional } = schema;
+    const of = property ?? (typeof additional === 'object' ? additional : undefined);
+    if (of !== undefined) validate(inner, of, [...path, key], own(before, key), context);
+  }
+}
+
+/** Branches are judged without regard to what was stored: nothing ratchets in them. */
+function checkJunctors(value: Json, schema: Schema, path: Path, context: ValidationContext): void {
+  for (const branch of schema.allOf ?? []) validate(value, branch, path, undefined, { ...context, ratchets: false });
+  const fits = (branch: Schema): boolean | undefined => {
+    const inner: ValidationContext = { minor: context.minor, ratchets: false, causes: [], doubts: [] };
+    validate(value, branch, path, undefined, inner);
+    return inner.causes.length > 0 ? false : inner.doubts.length > 0 ? undefined : true;
+  };
+  const doubt = (keyword: string): void => {
+    context.doubts.push({ path, keyword, why: 'a branch cannot be decided here' });
+  };
+  if (schema.anyOf !== undefined) {
+    const fit = schema.anyOf.map(fits);
+    if (!fit.includes(true)) {
+      if (fit.includes(undefined)) doubt('anyOf');
+      else add(context, 'FieldValueInvalid', path, 'anyOf', 'must validate at least one schema (anyOf)');
+    }
+  }
+  if (schema.oneOf !== undefined) {
+    const fit = schema.oneOf.map(fits);
+    if (fit.includes(undefined)) doubt('oneOf');
+    else if (fit.filter((one) => one === true).length !== 1)
+      add(context, 'FieldValueInvalid', path, 'oneOf', 'must validate one and only one schema (oneOf)');
+  }
+  if (schema.not !== undefined) {
+    const fit = fits(schema.not);
+    if (fit === undefined) doubt('not');
+    else if (fit) add(context, 'FieldValueInvalid', path, 'not', 'must not validate the schema (not)');
+  }
+}
