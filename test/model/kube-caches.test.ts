@@ -3,19 +3,11 @@ import { test } from 'node:test';
 import type { Observer } from '@drydock/kube';
 import { faultyWire, type VirtualClock, virtualClock } from '@drydock/kube/testing';
 import { generator } from '@drydock/model';
-import { type KubeWorld, kubeWorld } from './kube-world.ts';
+import { forgetful, type KubeWorld, kubeWorld } from './kube-world.ts';
 import { seeds, withSeed } from './seeds.ts';
 
 /** Longest time (ms) that everything may take to settle after the faults are over: a hung watch alone takes 2.5 minutes. */
 const SETTLED = 20 * 60_000;
-
-/** A resumption without a version, as some clients do it: whatever was deleted meanwhile is never heard of. */
-function forgetful(observer: Observer): Observer {
-  return {
-    pages: (...args) => observer.pages(...args),
-    watch: (resource, from, ...rest) => observer.watch(resource, { ...from, resourceVersion: '' }, ...rest),
-  };
-}
 
 /** One history: changes under faults, then peace. Throws what does not hold in the end. */
 async function play(

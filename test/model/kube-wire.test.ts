@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createClient } from '@drydock/kube';
+import { createClient, type Observer } from '@drydock/kube';
 import { fastClock, faultyWire, httpAnswer, misbehavingServer } from '@drydock/kube/testing';
 import { generator } from '@drydock/model';
-import { kubeWorld } from './kube-world.ts';
+import { forgetful, kubeWorld } from './kube-world.ts';
 import { seeds, withSeed } from './seeds.ts';
 
 /** How much faster than real the clocks run. */
@@ -16,7 +16,11 @@ const DEADLINE = 20_000;
  * The same world over real sockets: bytes are torn by the server, connections reset by the kernel. A seed gives the same faults, but
  * not quite the same interleaving.
  */
-async function play(seed: number): Promise<number> {
+async function play(
+  seed: number,
+  wrap: (observer: Observer) => Observer = (same) => same,
+  deadline: number = DEADLINE,
+): Promise<number> {
   const random = generator(seed);
   const clock = fastClock(FACTOR);
   const worst = 0.05 + random() * 0.3;
@@ -39,7 +43,7 @@ async function play(seed: number): Promise<number> {
       failing: () => rate / 2,
       observer: (of) => {
         cluster = of;
-        return client;
+        return wrap(client);
       },
     }),
   );
@@ -51,7 +55,7 @@ async function play(seed: number): Promise<number> {
     await clock.sleep(random() * random() * 30_000);
   }
   rate = 0;
-  for (const end = performance.now() + DEADLINE; ; await clock.sleep(2000)) {
+  for (const end = performance.now() + deadline; ; await clock.sleep(2000)) {
     try {
       world.check();
       return server.connections;
@@ -69,4 +73,17 @@ test('over real sockets caches and reconciles end with the server state', async 
     });
   }
   assert.ok(connections > 12);
+});
+
+test('negative control: over real sockets too a client that resumes without a version is caught', async () => {
+  for (let seed = 1; seed <= 10; seed += 1) {
+    const error = await play(seed, forgetful, 2000).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    if (error === undefined) continue;
+    assert.ok(error instanceof assert.AssertionError);
+    return;
+  }
+  assert.fail('none of 10 seeds caught it');
 });

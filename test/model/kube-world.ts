@@ -161,3 +161,11 @@ export function kubeWorld({ random, clock, failing, observer }: WorldOptions): K
     },
   };
 }
+
+/** For negative controls: a resumption without a version, as some clients do it: whatever was deleted meanwhile is never heard of. */
+export function forgetful(observer: Observer): Observer {
+  return {
+    pages: (...args) => observer.pages(...args),
+    watch: (resource, from, ...rest) => observer.watch(resource, { ...from, resourceVersion: '' }, ...rest),
+  };
+}

@@ -1,120 +1,96 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import {
-  ApiError,
-  type Client,
-  type JsonPatchOp,
-  type Key,
-  type KubeClient,
-  type KubeObject,
-  keyText,
-  type Resource,
-} from '@drydock/kube';
+  BootImage,
+  ClusterVersion,
+  ConfigMap,
+  ControlPlaneMachineSet,
+  Deployment,
+  Infrastructure,
+  Machine,
+  MachineConfiguration,
+  MachineSet,
+  Secret,
+} from '@drydock/api';
+import { type Client, type Key, type KubeClient, type KubeObject, keyOf, keyText, type Resource } from '@drydock/kube';
+import { type ClusterCall, type MemoryCluster, memoryCluster } from '@drydock/kube/testing';
+import { parse } from 'yaml';
 
-/** Objects of all kinds in memory, with the guards of a real API server as far as boot images use them. */
+/** Objects by `plural namespace/name`, live. */
+export interface FakeObjects extends Iterable<readonly [id: string, object: KubeObject]> {
+  delete(id: string): void;
+}
+
+/** A client of the in-memory cluster that keeps an account of its writes. */
 export interface FakeClient extends Client, Pick<KubeClient, 'raw'> {
-  readonly objects: Map<string, KubeObject>;
-  /** Every write, `verb plural key`. */
+  readonly cluster: MemoryCluster;
+  readonly objects: FakeObjects;
+  /** Every write that was tried and not refused, `verb plural key`. */
   readonly writes: string[];
   /** Throws for a write, to play a server that refuses. */
   refuse: ((write: string) => Error | undefined) | undefined;
+  /** Lays out an object past every rule. */
   readonly put: <T extends KubeObject>(resource: Resource<T>, object: T) => void;
   /** What `raw` answers. */
   answer: unknown;
   readonly peek: <T extends KubeObject>(resource: Resource<T>, key: Key) => T | undefined;
 }
 
-/** An empty server. */
+/** OpenShift's kinds; their schemas are not ours to repeat here, the sandbox has them. */
+const OPEN: readonly Resource<KubeObject>[] = [
+  ClusterVersion,
+  ControlPlaneMachineSet,
+  Infrastructure,
+  Machine,
+  MachineConfiguration,
+  MachineSet,
+];
+const KINDS: readonly Resource<KubeObject>[] = [...OPEN, BootImage, ConfigMap, Deployment, Secret];
+const NAMESPACES = ['openshift-machine-api', 'openshift-machine-config-operator'];
+
+const bootImageCrd: unknown = parse(
+  readFileSync(fileURLToPath(import.meta.resolve('@drydock/api/crds/drydock.dev_bootimages.yaml')), 'utf8'),
+);
+
+/** An empty server with boot images' kinds; BootImage by its own CRD. */
 export function fakeClient(): FakeClient {
-  const objects = new Map<string, KubeObject>();
+  const cluster = memoryCluster({ crds: [bootImageCrd], resources: OPEN, namespaces: NAMESPACES });
   const writes: string[] = [];
-  let version = 0;
-  const id = (resource: Resource<KubeObject>, key: Key): string => `${resource.plural} ${keyText(key)}`;
-  const error = (code: ApiError['code'], action: string, said: string): ApiError =>
-    new ApiError({ code, action, said });
-  const keyOfObject = ({ metadata: { name, namespace } }: KubeObject): Key =>
-    namespace === undefined ? { name } : { namespace, name };
-
-  function read(resource: Resource<KubeObject>, key: Key): KubeObject {
-    const found = objects.get(id(resource, key));
-    if (found === undefined)
-      throw error('NotFound', `get ${id(resource, key)}`, `${resource.plural} "${key.name}" not found`);
-    return found;
-  }
-
-  function write(verb: string, resource: Resource<KubeObject>, object: KubeObject): KubeObject {
-    const key = keyOfObject(object);
-    const text = `${verb} ${id(resource, key)}`;
-    const refused = client.refuse?.(text);
-    if (refused !== undefined) throw refused;
-    writes.push(text);
-    return store(resource, object);
-  }
-
-  function store(resource: Resource<KubeObject>, object: KubeObject): KubeObject {
-    version += 1;
-    const stored = {
-      ...object,
-      metadata: {
-        ...object.metadata,
-        uid: object.metadata.uid ?? `uid-${version}`,
-        generation: object.metadata.generation ?? 1,
-        resourceVersion: String(version),
+  const client: FakeClient = {
+    ...cluster.client(),
+    cluster,
+    objects: {
+      *[Symbol.iterator]() {
+        for (const [id, object] of Object.entries(cluster.snapshot())) yield [id.replace(/\.\S*/, ''), object];
       },
-    };
-    objects.set(id(resource, keyOfObject(object)), stored);
-    return stored;
-  }
-
-  function guarded(verb: string, resource: Resource<KubeObject>, object: KubeObject): KubeObject {
-    const current = read(resource, keyOfObject(object));
-    if (current.metadata.resourceVersion !== object.metadata.resourceVersion) {
-      throw error('Conflict', `${verb} ${object.metadata.name}`, 'the object has been modified');
-    }
-    return write(verb, resource, object);
-  }
-
-  const client = {
-    objects,
+      delete: (id) => {
+        const [plural, key = ''] = id.split(' ');
+        const resource = KINDS.find((one) => one.plural === plural);
+        if (resource === undefined) throw new TypeError(`the fake server does not serve ${plural}`);
+        const slash = key.indexOf('/');
+        const name = key.slice(slash + 1);
+        cluster.put(resource, slash < 0 ? { name } : { namespace: key.slice(0, slash), name }, undefined);
+      },
+    },
     writes,
-    refuse: undefined as ((write: string) => Error | undefined) | undefined,
-    put: (resource: Resource<KubeObject>, object: KubeObject) => void store(resource, object),
-    peek: (resource: Resource<KubeObject>, key: Key) => objects.get(id(resource, key)),
-    answer: undefined as unknown,
+    refuse: undefined,
+    answer: undefined,
     raw: async () => client.answer,
-    get: async (resource: Resource<KubeObject>, key: Key) => read(resource, key),
-    create: async (resource: Resource<KubeObject>, object: KubeObject) => {
-      if (objects.has(id(resource, keyOfObject(object)))) throw error('AlreadyExists', 'create', 'already exists');
-      return write('create', resource, object);
-    },
-    replace: async (resource: Resource<KubeObject>, object: KubeObject) => guarded('replace', resource, object),
-    replaceStatus: async (resource: Resource<KubeObject>, object: KubeObject) => guarded('status', resource, object),
-    apply: async (resource: Resource<KubeObject>, want: KubeObject) => write('apply', resource, want),
-    mergePatch: async (resource: Resource<KubeObject>, key: Key, patch: { metadata?: { annotations?: object } }) => {
-      const current = read(resource, key);
-      const annotations = { ...current.metadata.annotations, ...patch.metadata?.annotations };
-      return write('merge', resource, { ...current, metadata: { ...current.metadata, annotations } });
-    },
-    patch: async (resource: Resource<KubeObject>, key: Key, ops: readonly JsonPatchOp[]) =>
-      write('patch', resource, applyPatch(read(resource, key), ops)),
+    put: (resource, object) => cluster.put(resource, keyOf(object), object),
+    peek: (resource, key) => cluster.peek(resource, key),
   };
-  return client as unknown as FakeClient;
+  cluster.onCall = (call, phase, { mutates }) => {
+    if (!mutates || phase === 'after') return;
+    const write = textOf(call);
+    const refused = client.refuse?.(write);
+    if (refused !== undefined) throw refused;
+    writes.push(write);
+  };
+  return client;
 }
 
-function applyPatch(object: KubeObject, ops: readonly JsonPatchOp[]): KubeObject {
-  const copy = structuredClone(object) as unknown as Record<string, unknown>;
-  for (const op of ops) {
-    const path = op.path
-      .slice(1)
-      .split('/')
-      .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
-    const leaf = path.pop() ?? '';
-    let at = copy;
-    for (const part of path) at = at[part] as Record<string, unknown>;
-    if (op.op === 'test') {
-      if (at[leaf] !== op.value) {
-        throw new ApiError({ code: 'PatchTestFailed', action: 'patch', said: `testing value ${op.path} failed` });
-      }
-    } else if (op.op === 'remove') delete at[leaf];
-    else at[leaf] = op.value;
-  }
-  return copy as unknown as KubeObject;
+const VERBS: Partial<Record<ClusterCall['verb'], string>> = { replaceStatus: 'status', mergePatch: 'merge' };
+
+function textOf({ verb, resource, key }: ClusterCall): string {
+  return `${VERBS[verb] ?? verb} ${resource.split('.')[0]} ${key === undefined ? '' : keyText(key)}`;
 }

@@ -196,6 +196,7 @@ export function fakeCluster(options: FakeClusterOptions = {}): FakeCluster {
     holderIsLive: (holder) => holder === 'me',
     metrics: {
       templateAbsent: () => void counted.push('absent'),
+      templateSwapped: (seconds) => void counted.push(`absent for ${seconds} s`),
       uploaded: (vcenter, bytes) => void counted.push(`${vcenter} ${bytes}`),
     },
   });

@@ -51,8 +51,10 @@ export function fakeStore(templates: Readonly<Record<string, FakeTemplate>> = {}
       store.wishes.push(wish);
       store.onPublish?.();
       if (store.fail !== undefined) throw store.fail;
-      const name = `${wish.base}-${wish.image.release}-0123abcd`;
-      const adopted = store.templates.has(name);
+      const swap = wish.publication?.kind === 'swap' ? wish.publication : undefined;
+      const name = swap?.name ?? `${wish.base}-${wish.image.release}-0123abcd`;
+      const before = store.templates.get(name);
+      const adopted = swap === undefined ? before !== undefined : before?.version === wish.image.release;
       const at = (progress: TemplateProgress): void => {
         store.onStep?.(progress.step);
         options.onProgress?.(progress);
@@ -65,9 +67,12 @@ export function fakeStore(templates: Readonly<Record<string, FakeTemplate>> = {}
         if (store.failUpload !== undefined) throw store.failUpload;
         at({ step: 'Uploading', bytes: 100, total: 100, rate: 2 });
         at({ step: 'Publishing' });
+        if (before !== undefined) store.templates.set(`${name}-retired`, before);
         store.templates.set(name, { version: wish.image.release, ours: true });
       }
-      return { name, release: wish.image.release, adopted, uploads: adopted ? 0 : 1 };
+      const gap =
+        swap === undefined || adopted || before === undefined ? {} : { absentMs: 7, retired: `${name}-retired` };
+      return { name, release: wish.image.release, adopted, uploads: adopted ? 0 : 1, ...gap };
     },
     collect: async (placement, _cluster, { referenced }) => {
       store.calls.push(`collect ${placement.server}`);

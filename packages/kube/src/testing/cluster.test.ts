@@ -63,6 +63,19 @@ test('a hook that throws before a call loses the request, one that throws after 
   assert.equal(cluster.calls, 2);
 });
 
+test('a watch whose answer was lost leaves nothing behind', async () => {
+  const clock = virtualClock();
+  const cluster = memoryCluster({ ...OPTIONS, clock });
+  await using client = cluster.client();
+  cluster.onCall = (call, phase) => {
+    if (phase === 'after') throw new ApiError({ code: 'Connection', action: call.verb, said: 'lost' });
+  };
+  const watch = client.watch(CONFIG_MAP, { resourceVersion: '1', timeoutSeconds: 60 });
+  await assert.rejects(Array.fromAsync(watch), { code: 'Connection' });
+  await settle();
+  assert.equal(clock.sleeping, 0);
+});
+
 test('a killed client makes no more calls and its watches end; others go on', async () => {
   const cluster = memoryCluster(OPTIONS);
   const client = cluster.client();

@@ -37,7 +37,8 @@ export interface ClusterChange {
 
 /**
  * An API server in memory: one state, any number of clients. It behaves as the real one does in everything that the scenario table
- * says. It has no controllers: no garbage collector, no namespace controller, no authorization.
+ * says. It has no controllers (no garbage collector, no namespace controller), no authorization, no CEL rules or formats of schemas, and it converts
+ * between versions by name alone.
  */
 export interface MemoryCluster {
   /** Another process. */

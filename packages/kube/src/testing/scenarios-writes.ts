@@ -318,6 +318,10 @@ export const WRITE_SCENARIOS: readonly ClusterScenario[] = [
         404,
       );
       await refused(remove('Sideways'), 'Invalid', 422);
+      const made = await client.create(WIDGET, widget(cluster));
+      await client.delete(WIDGET, made.metadata, {}, { propagation: 'Foreground' });
+      await client.mergePatch(WIDGET, made.metadata, { metadata: { finalizers: null } });
+      await refused(client.get(WIDGET, made.metadata), 'NotFound', 404);
     },
   },
   {
@@ -335,6 +339,14 @@ export const WRITE_SCENARIOS: readonly ClusterScenario[] = [
       assert.equal(((await client.raw(patch)) as Widget).spec?.size, 6);
       await refused(client.raw({ ...patch, body: { spec: { colour: 'pink' } } }), 'Invalid', 422);
       await client.raw({ method: 'DELETE', path: at });
+      await client.delete(WIDGET, body.metadata, {}, { dryRun: true });
+      await client.replace(WIDGET, { ...made, spec: { size: 7 } }, { dryRun: true });
+      await client.apply(
+        WIDGET,
+        { metadata: body.metadata, spec: { note: 'dry' } },
+        { manager: 'dry' },
+        { dryRun: true },
+      );
       assert.equal(versionOf(await client.get(WIDGET, body.metadata)), versionOf(made));
       await refused(client.raw({ method: 'POST', path: `${path}?dryRun=some`, body }), 'Invalid', 422);
     },

@@ -19,6 +19,7 @@ import type { ServedKind } from './kinds.ts';
 import { nameOf } from './metadata.ts';
 import { Refusal } from './refusal.ts';
 import { type Route, routeOf, type Server, type ServerRequest } from './server.ts';
+import type { Listener } from './watching.ts';
 
 const ORIGIN = 'http://memory-cluster';
 
@@ -81,26 +82,31 @@ export function memoryClient(host: ClientHost, id: string, options: MemoryClient
       const stream = new Readable({ read: () => undefined });
       const cut = (): void => void stream.destroy(connectionLost(request.action));
       const abort = (): void => void stream.destroy(request.signal?.reason as Error);
+      let watch: Disposable | undefined;
+      const streamed: Listener = {
+        event: (event) => void stream.push(`${JSON.stringify(event)}\n`),
+        end: () => void stream.push(null),
+      };
       try {
-        const watch = await between(request, (wire) =>
-          host.server.watch(wire, {
-            event: (event) => void stream.push(`${JSON.stringify(event)}\n`),
-            end: () => void stream.push(null),
-          }),
-        );
-        host.watches.add(cut);
-        streams.add(stream);
-        request.signal?.addEventListener('abort', abort, { once: true });
-        stream.once('close', () => {
-          watch[Symbol.dispose]();
-          host.watches.delete(cut);
-          streams.delete(stream);
-          request.signal?.removeEventListener('abort', abort);
+        await between(request, (wire) => {
+          watch = host.server.watch(wire, streamed);
         });
-        return stream;
       } catch (error) {
+        watch?.[Symbol.dispose]();
         throw error instanceof Refusal ? failure(error.status, error.status.code, request) : error;
       }
+      host.watches.add(cut);
+      streams.add(stream);
+      request.signal?.addEventListener('abort', abort, { once: true });
+      // Whoever reads the stream hears of its end; nobody may be reading it yet.
+      stream.on('error', () => undefined);
+      stream.once('close', () => {
+        watch?.[Symbol.dispose]();
+        host.watches.delete(cut);
+        streams.delete(stream);
+        request.signal?.removeEventListener('abort', abort);
+      });
+      return stream;
     },
     [Symbol.asyncDispose]: async () => end('closed'),
   };

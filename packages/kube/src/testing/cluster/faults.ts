@@ -104,6 +104,8 @@ function faultyStream(source: Readable, request: WireRequest, faults: StreamFaul
   const recent: string[] = [];
   const wait = (ms: number): Promise<void> => clock.sleep(ms, { background: true, signal: over.signal });
 
+  // Whoever reads hears of it; nobody may be reading yet.
+  out.on('error', () => undefined);
   out.once('close', () => {
     over.abort();
     source.destroy();
