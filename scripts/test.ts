@@ -8,7 +8,13 @@ if (built !== 0) process.exit(built);
 const soak = process.argv.includes('--soak');
 if (soak) process.env['DRYDOCK_SOAK'] = '1';
 const patterns = soak
-  ? ['test/model/**/*.test.ts', 'packages/*/src/**/*.model.test.ts']
+  ? [
+      'test/model/**/*.test.ts',
+      'packages/*/src/**/*.model.test.ts',
+      'packages/durable/src/readers.test.ts',
+      'test/power/**/*.test.ts',
+      'test/sandbox/template-kill.test.ts',
+    ]
   : ['{api,packages,apps}/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.ts', 'scripts/**/*.test.ts'];
 const files = patterns
   .flatMap((pattern) => globSync(pattern, { cwd: root, exclude: ['**/node_modules/**'] }))

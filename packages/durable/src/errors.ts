@@ -1,44 +1,133 @@
-/** How far a write got before it failed. */
+/** Stable codes of {@link DurableError}. */
+export type DurableErrorCode =
+  | 'INVALID'
+  | 'EXISTS'
+  | 'WRITE_FAILED'
+  | 'SYNC_FAILED'
+  | 'RENAME_FAILED'
+  | 'EXCHANGE_FAILED'
+  | 'EXCHANGE_UNAVAILABLE'
+  | 'DIRECTORY_SYNC_FAILED'
+  | 'RECOVERY_FAILED'
+  | 'LOCK_FAILED'
+  | 'LOCK_TIMEOUT'
+  | 'STALLED';
+
+/** The part of an operation in which it failed. */
+export type Stage =
+  | 'validate'
+  | 'lock'
+  | 'prepare'
+  | 'write'
+  | 'fsync-file'
+  | 'fsync-dir'
+  | 'exchange'
+  | 'fsync-parent'
+  | 'recover'
+  | 'cleanup';
+
+/** What a reader finds under the target's name. */
+export type Visible = 'old' | 'new' | 'unknown';
+
+/** Where and how far an operation got before it failed. */
 export interface DurableErrorInit {
   readonly code: DurableErrorCode;
+  readonly stage: Stage;
   readonly path: string;
-  /** The system call or step that failed. */
-  readonly step: string;
-  /** Whether a reader may see the new content now. */
-  readonly visible: boolean;
-  /** Whether the new content survives a power cut. */
-  readonly durable: boolean;
-  readonly cause: unknown;
+  readonly visible: Visible;
+  /** What was found instead of what was expected, where no system call failed. */
+  readonly message?: string;
+  readonly cause?: unknown;
 }
 
-/** Stable codes of {@link DurableError}. */
-export type DurableErrorCode = 'WRITE_FAILED' | 'SYNC_FAILED' | 'RENAME_FAILED' | 'DIRECTORY_SYNC_FAILED';
+const NEXT: Readonly<Record<DurableErrorCode, string>> = {
+  INVALID: 'Nothing was touched; correct the name or the content.',
+  EXISTS: 'Nothing was touched; choose another name, or change what is there with syncDir.',
+  WRITE_FAILED: 'Check space and permissions, then run it again.',
+  SYNC_FAILED: 'The device may have lost data; check it, then run it again from the start.',
+  RENAME_FAILED: 'Check the permissions of the directory, then run it again.',
+  EXCHANGE_FAILED: 'See what the cause says of the two directories, then run it again.',
+  EXCHANGE_UNAVAILABLE:
+    "Move the target to ext4, xfs, btrfs or tmpfs, or allow the journaled way with exchange: 'auto'.",
+  DIRECTORY_SYNC_FAILED: 'Check the device, then run it again.',
+  RECOVERY_FAILED: 'Check the device and the permissions, then run recover again; it goes on where it stopped.',
+  LOCK_FAILED: 'Check the path and the permissions of the lock file.',
+  LOCK_TIMEOUT: 'Find out who holds the lock (lslocks), or allow more time.',
+  STALLED: 'The device does not answer; check it, restart, and run recover before anything else.',
+};
 
-const NEXT: Record<DurableErrorCode, string> = {
-  WRITE_FAILED: 'The old content is untouched; check space and permissions, then write again.',
-  SYNC_FAILED: 'The device may have lost data; check it, then write again from the start.',
-  RENAME_FAILED: 'The old content is untouched; check the permissions of the directory, then write again.',
-  DIRECTORY_SYNC_FAILED: 'The new content is visible but may not survive a power cut; write again.',
+const STATE: Readonly<Record<Visible, string>> = {
+  old: 'The old content is untouched.',
+  new: 'The new content is visible, but a power cut may bring the old back.',
+  unknown: 'Whether the old or the new content is visible is not known.',
+};
+
+/** What an errno of `renameat2(RENAME_EXCHANGE)` means (measured on Linux 6.18; overlayfs as in its kernel documentation). */
+const EXCHANGE: Readonly<Record<string, string>> = {
+  ENOENT: 'one of the two directories is missing',
+  EXDEV: 'the two lie on different file systems, or an overlay file system has one of them in a lower layer',
+  EBUSY: 'one of the two is a mount point',
+  EINVAL: 'the file system cannot exchange',
+  ENOSYS: 'the kernel or a seccomp filter does not know the call',
+  EPERM: 'a seccomp filter or an immutable directory forbids it',
+  ENOTSUP: 'this platform cannot exchange',
+  EOPNOTSUPP: 'the file system cannot exchange',
 };
 
 /** The one error of this package: says what a reader sees and what a power cut leaves. */
 export class DurableError extends Error {
   override readonly name = 'DurableError';
   readonly code: DurableErrorCode;
+  readonly stage: Stage;
   readonly path: string;
-  readonly visible: boolean;
-  readonly durable: boolean;
-  /** Writing again may help when the cause was a full or busy disk. */
-  readonly retriable: boolean = true;
+  readonly visible: Visible;
+  /** Whether the new content is sure to survive a power cut: never after an error. */
+  readonly durable = false;
+  /** The errno's name where a system call failed (`ENOSPC`, `EIO`). */
+  readonly errno: string | undefined;
+  /** Whether the same call may succeed later without a change of its arguments. */
+  readonly retriable: boolean;
+  /** A second failure, while the staging was removed; `recover` removes it later. */
+  cleanup: unknown;
 
   constructor(init: DurableErrorInit) {
-    const said = init.cause instanceof Error ? init.cause.message : String(init.cause);
-    const next =
-      init.code === 'WRITE_FAILED' && init.visible ? 'The content is incomplete; write again.' : NEXT[init.code];
-    super(`${init.path}: ${init.step} failed: ${said}. ${next}`, { cause: init.cause });
+    const errno = errnoOf(init.cause);
+    const said = init.message ?? (init.cause instanceof Error ? init.cause.message : String(init.cause));
+    const why = init.stage === 'exchange' && errno !== undefined && errno in EXCHANGE ? ` (${EXCHANGE[errno]})` : '';
+    const state = init.stage === 'validate' || init.stage === 'lock' ? '' : ` ${STATE[init.visible]}`;
+    super(`${init.path}: ${init.stage} failed: ${said}${why}.${state} ${NEXT[init.code]}`, { cause: init.cause });
     this.code = init.code;
+    this.stage = init.stage;
     this.path = init.path;
     this.visible = init.visible;
-    this.durable = init.durable;
+    this.errno = errno;
+    this.retriable = init.code !== 'INVALID' && init.code !== 'EXISTS' && init.code !== 'EXCHANGE_UNAVAILABLE';
   }
+}
+
+/** The errno's name of what a system call threw. */
+export function errnoOf(error: unknown): string | undefined {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' && /^E[A-Z0-9]+$/.test(code) ? code : undefined;
+}
+
+/** Runs one step; what it throws becomes a `DurableError` with the place. What already is one passes. */
+export async function during<T>(
+  where: Omit<DurableErrorInit, 'cause' | 'message'>,
+  action: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await action();
+  } catch (cause) {
+    if (cause instanceof DurableError) throw cause;
+    // A call that never came back may still take effect.
+    const stalled = errnoOf(cause) === 'ESTALLED';
+    const visible = stalled && where.stage === 'exchange' ? 'unknown' : where.visible;
+    throw new DurableError({ ...where, code: stalled ? 'STALLED' : where.code, visible, cause });
+  }
+}
+
+/** A `DurableError` about an argument, thrown before any I/O. */
+export function invalid(path: string, message: string): DurableError {
+  return new DurableError({ code: 'INVALID', stage: 'validate', path, visible: 'old', message });
 }

@@ -1,111 +1,195 @@
-import { randomBytes } from 'node:crypto';
-import { type FileHandle, open, rename, rm } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
-import { DurableError, type DurableErrorCode } from './errors.ts';
+import { dirname } from 'node:path';
+import { DurableError, type DurableErrorCode, during, type Stage, type Visible } from './errors.ts';
+import { checkPath, stagingName } from './names.ts';
+import type { OpenFile } from './ops.ts';
+import { type DurableOptions, type Session, session } from './session.ts';
+import { isSettled, settle } from './settled.ts';
+import { directoryJob, fileJob, syncAll } from './sync-all.ts';
+import { checkMode, writeAll } from './tree.ts';
+
+/** Where a {@link Content} function writes to; a `FileHandle` of Node is one. */
+export interface FileSink {
+  /** Writes part of `buffer` at a position of the file; resolves with the bytes taken, which may be fewer than asked. */
+  write(
+    buffer: Uint8Array,
+    offset: number,
+    length: number,
+    position: number,
+  ): Promise<{ readonly bytesWritten: number }>;
+}
 
 /** What a file is filled with: text or bytes, or a function that writes them. */
-export type Content = string | Uint8Array | ((file: FileHandle) => Promise<void>);
+export type Content = string | Uint8Array | ((file: FileSink) => Promise<void>);
 
 /** Options of a write. */
-export interface WriteOptions {
+export interface WriteOptions extends DurableOptions {
   /** Permissions, exact whatever the umask says; default 0o644. */
   readonly mode?: number;
 }
 
 /** Options of {@link replaceFileDurable}. */
 export interface ReplaceOptions extends WriteOptions {
-  /** Calls of the file system, replaceable so that tests can fail them. */
-  readonly fs?: FileSystem;
+  /** Leave a file alone that has this content (text or bytes) and mode already; it is still made durable. */
+  readonly unlessEqual?: boolean;
 }
 
-/** The calls whose failure matters. */
-export interface FileSystem {
-  open(path: string, flags: string, mode: number): Promise<FileHandle>;
-  rename(from: string, to: string): Promise<void>;
-  syncDirectory(path: string): Promise<void>;
+/** What a write did. */
+export interface FileResult {
+  readonly changed: boolean;
+  /** False only on a file system in memory. */
+  readonly durable: boolean;
+  readonly fsyncs: number;
 }
 
-/** The machine's file system. */
-export const realFileSystem: FileSystem = { open, rename, syncDirectory };
+/** Syncs a file or directory. An error of the sync comes before one of the close; alone the latter counts. Fails with a `DurableError`. */
+export async function fsyncPath(path: string, options: DurableOptions = {}): Promise<void> {
+  const run = session(options);
+  await syncAll(run, [fileJob(run, path)], 'unknown');
+}
 
 /** Makes the entries of a directory survive a power cut. */
-export async function syncDirectory(path: string): Promise<void> {
-  const directory = await open(path, 'r');
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
-  }
+export async function syncDirectory(path: string, options: DurableOptions = {}): Promise<void> {
+  const run = session(options);
+  await syncAll(run, [directoryJob(run, path, 'fsync-parent')], 'new');
 }
 
 /**
- * Writes a file in place and makes it durable: content, then directory entry. A reader may see it half-written; where that matters use
+ * Writes a file in place and makes it durable: content, then directory entry. A reader and a power cut may see it half-written; where that matters use
  * {@link replaceFileDurable}. Fails with a `DurableError`.
  */
-export async function writeFileDurable(path: string, content: Content, options: ReplaceOptions = {}): Promise<void> {
-  const fs = options.fs ?? realFileSystem;
-  await fill(fs, path, path, content, options.mode ?? 0o644, 'w', true);
-  await step('DIRECTORY_SYNC_FAILED', path, 'sync of the directory', true, () => fs.syncDirectory(dirname(path)));
+export async function writeFileDurable(
+  path: string,
+  content: Content,
+  options: WriteOptions = {},
+): Promise<FileResult> {
+  const at = checkPath(path);
+  const mode = checkMode(path, path, options.mode ?? 0o644);
+  const run = session(options);
+  await fill(run, at, at, content, mode);
+  await syncParent(run, at);
+  return resultOf(run, at, true);
 }
 
 /**
  * Replaces a file so that a reader sees the old content or the new, whole, and a power cut leaves one of the two; once it resolves, the new one.
- * The staging file lies beside it under a name with a dot in front and is removed on failure. Fails with a `DurableError`.
+ * The staging file lies beside it under a name with a dot in front and is removed on failure. A link under that name is replaced, not
+ * followed. Fails with a `DurableError`; what a {@link Content} function throws passes as it is.
  */
-export async function replaceFileDurable(path: string, content: Content, options: ReplaceOptions = {}): Promise<void> {
-  const fs = options.fs ?? realFileSystem;
-  const staging = stagingName(path);
+export async function replaceFileDurable(
+  path: string,
+  content: Content,
+  options: ReplaceOptions = {},
+): Promise<FileResult> {
+  const at = checkPath(path);
+  const mode = checkMode(path, path, options.mode ?? 0o644);
+  const run = session(options);
+  run.signal?.throwIfAborted();
+  if (options.unlessEqual === true && typeof content !== 'function' && (await holds(run, at, content, mode))) {
+    if (!(await isSettled(run.base, at))) {
+      await syncAll(run, [fileJob(run, at), directoryJob(run, dirname(at), 'fsync-parent')], 'new');
+      await settle(run.base, at);
+    }
+    return resultOf(run, at, false);
+  }
+  const staging = stagingName(at);
+  await publish(run, at, staging, () => fill(run, at, staging, content, mode));
+  await settle(run.base, at);
+  return resultOf(run, at, true);
+}
+
+/**
+ * Points a symbolic link elsewhere so that a reader and a power cut find the old link or the new one. A file under that name is replaced too, a directory
+ * is not. Fails with a `DurableError`.
+ */
+export async function replaceSymlinkDurable(
+  path: string,
+  pointsTo: string,
+  options: DurableOptions = {},
+): Promise<FileResult> {
+  const at = checkPath(path);
+  const run = session(options);
+  run.signal?.throwIfAborted();
+  const found = await run.ops.lstat(at).catch(() => undefined);
+  if (found?.kind === 'symlink' && (await run.ops.readlink(at).catch(() => undefined)) === pointsTo) {
+    if (!(await isSettled(run.base, at))) {
+      await syncParent(run, at);
+      await settle(run.base, at);
+    }
+    return resultOf(run, at, false);
+  }
+  const staging = stagingName(at);
+  const where = { code: 'WRITE_FAILED', stage: 'write', path: at, visible: 'old' } as const;
+  await publish(run, at, staging, () => during(where, () => run.ops.symlink(pointsTo, staging)));
+  await settle(run.base, at);
+  return resultOf(run, at, true);
+}
+
+async function resultOf(run: Session, at: string, changed: boolean): Promise<FileResult> {
+  return { changed, durable: !(await run.volatile(dirname(at))), fsyncs: run.fsyncs() };
+}
+
+/** Makes the staging file, renames it over the target, syncs the directory. */
+async function publish(run: Session, at: string, staging: string, make: () => Promise<void>): Promise<void> {
   try {
-    await fill(fs, path, staging, content, options.mode ?? 0o644, 'wx', false);
-    await step('RENAME_FAILED', path, 'rename', false, () => fs.rename(staging, path));
+    await make();
+    run.signal?.throwIfAborted();
+    const where = { code: 'RENAME_FAILED', stage: 'exchange', path: at, visible: 'old' } as const;
+    await during(where, () => run.ops.rename(staging, at));
   } catch (error) {
-    await rm(staging, { force: true });
+    const known = error instanceof DurableError ? error : undefined;
+    // Where the device hangs, removing hangs too, and a rename that comes back late must still find its file.
+    if (known?.code === 'STALLED') throw error;
+    try {
+      if ((await run.ops.lstat(staging)) !== undefined) await run.ops.unlink(staging);
+    } catch (problem) {
+      if (known !== undefined) known.cleanup = problem;
+    }
     throw error;
   }
-  await step('DIRECTORY_SYNC_FAILED', path, 'sync of the directory', true, () => fs.syncDirectory(dirname(path)));
+  await syncParent(run, at);
 }
 
-/** A fresh name beside `path` that says whose it is: `.<name>.<12 hex>.staging`. */
-export function stagingName(path: string): string {
-  return join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.staging`);
+function syncParent(run: Session, at: string): Promise<void> {
+  return syncAll(run, [directoryJob(run, dirname(at), 'fsync-parent')], 'new');
 }
 
-/** Whether a file name was made by {@link stagingName}. */
-export function isStagingName(name: string): boolean {
-  return name.startsWith('.') && name.endsWith('.staging');
+async function holds(run: Session, at: string, content: string | Uint8Array, mode: number): Promise<boolean> {
+  try {
+    const stat = await run.ops.lstat(at);
+    const bytes = Buffer.from(content);
+    if (stat?.kind !== 'file' || stat.mode !== mode || stat.size !== bytes.length) return false;
+    return bytes.equals(await run.ops.read(at));
+  } catch {
+    return false;
+  }
 }
 
-async function fill(
-  fs: FileSystem,
-  path: string,
-  at: string,
-  content: Content,
-  mode: number,
-  flags: string,
-  visible: boolean,
-): Promise<void> {
-  const file = await step('WRITE_FAILED', path, 'open', false, () => fs.open(at, flags, mode));
+/** Writes the content to a new staging file, or in place, and syncs it through the descriptor that wrote it. */
+async function fill(run: Session, path: string, at: string, content: Content, mode: number): Promise<void> {
+  const inPlace = at === path;
+  let visible: Visible = 'old';
+  const step = <T>(code: DurableErrorCode, stage: Stage, action: () => Promise<T>): Promise<T> =>
+    during({ code, stage, path, visible }, action);
+  const file = await step('WRITE_FAILED', 'write', () => run.ops.open(at, inPlace ? 'truncate' : 'new', 0o600));
+  // Opening emptied it.
+  if (inPlace) visible = 'unknown';
   try {
     // What the writer itself throws is its own, not a failure of the file.
-    if (typeof content === 'function') await content(file);
-    else await step('WRITE_FAILED', path, 'write', visible, () => file.writeFile(content));
-    await step('WRITE_FAILED', path, 'chmod', visible, () => file.chmod(mode));
-    await step('SYNC_FAILED', path, 'sync', visible, () => file.sync());
-  } finally {
-    await file.close();
+    if (typeof content === 'function') await content(sinkOf(run, file));
+    else await step('WRITE_FAILED', 'write', () => writeAll(run.ops, file, Buffer.from(content)));
+    await step('WRITE_FAILED', 'write', () => run.ops.chmod(file, mode));
+    if (!(await run.volatile(dirname(path)))) await step('SYNC_FAILED', 'fsync-file', () => run.ops.fsync(file));
+  } catch (error) {
+    await run.ops.close(file).catch(() => undefined);
+    throw error;
   }
+  await step('WRITE_FAILED', 'fsync-file', () => run.ops.close(file));
 }
 
-async function step<T>(
-  code: DurableErrorCode,
-  path: string,
-  name: string,
-  visible: boolean,
-  action: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await action();
-  } catch (cause) {
-    throw new DurableError({ code, path, step: name, visible, durable: false, cause });
-  }
+function sinkOf(run: Session, file: OpenFile): FileSink {
+  return {
+    write: async (buffer, offset, length, position) => ({
+      bytesWritten: await run.ops.write(file, buffer.subarray(offset, offset + length), position),
+    }),
+  };
 }

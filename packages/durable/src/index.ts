@@ -1,13 +1,44 @@
-export { DurableError, type DurableErrorCode, type DurableErrorInit } from './errors.ts';
+export { type CommitResult, commitTree, type TreeSpec } from './commit-tree.ts';
+export { DurableError, type DurableErrorCode, type DurableErrorInit, type Stage, type Visible } from './errors.ts';
 export {
   type Content,
-  type FileSystem,
-  isStagingName,
+  type FileResult,
+  type FileSink,
+  fsyncPath,
   type ReplaceOptions,
-  realFileSystem,
   replaceFileDurable,
-  stagingName,
+  replaceSymlinkDurable,
   syncDirectory,
   type WriteOptions,
   writeFileDurable,
 } from './file.ts';
+export { type FileLock, type LockOptions, lockFile } from './lock.ts';
+export { isStagingName, type LeftoverKind, stagingName } from './names.ts';
+export { nodeOps } from './node-ops.ts';
+export {
+  type Entry,
+  type EntryKind,
+  type EntryStat,
+  type FsCall,
+  type FsOps,
+  type FsTap,
+  isChange,
+  type OpenFile,
+  type OpenHow,
+  tapOps,
+} from './ops.ts';
+export { type ExchangeSupport, probeExchange } from './probe.ts';
+export { type Inspection, inspect, type Leftover, type RecoverResult, recover } from './recover.ts';
+export { type RemoveResult, removeTreeDurable } from './remove-tree.ts';
+export type { DurableOptions, StallOptions } from './session.ts';
+export type { ExchangePolicy } from './swap.ts';
+export {
+  type DirectoryResult,
+  type DirectorySpec,
+  type SyncDirOptions,
+  type SyncDirResult,
+  type SyncDirsResult,
+  syncDir,
+  syncDirs,
+} from './sync-dir.ts';
+export type { FileSpec } from './tree.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { FileHandle } from 'node:fs/promises';
+import type { FileSink } from '@drydock/durable';
 import { type Dispatcher, EnvHttpProxyAgent, interceptors, request } from 'undici';
 import { reasonOf, TemplateError } from './errors.ts';
 
@@ -27,7 +27,7 @@ const MAX_STALLS = 3;
  */
 export async function fetchInto(
   location: string,
-  file: FileHandle,
+  file: FileSink,
   options: FetchOptions = {},
 ): Promise<{ readonly sha256: string; readonly size: number }> {
   const deadline = AbortSignal.timeout(options.deadlineMs ?? HOUR_MS);
@@ -65,7 +65,7 @@ interface Received {
 
 async function attempt(
   location: string,
-  file: FileHandle,
+  file: FileSink,
   state: Received,
   dispatcher: Dispatcher,
   signal: AbortSignal,
@@ -105,7 +105,7 @@ async function attempt(
 }
 
 /** One write may take fewer bytes than it was given. */
-async function writeAll(file: FileHandle, bytes: Buffer, position: number, location: string): Promise<void> {
+async function writeAll(file: FileSink, bytes: Buffer, position: number, location: string): Promise<void> {
   try {
     for (let done = 0; done < bytes.length; ) {
       const { bytesWritten } = await file.write(bytes, done, bytes.length - done, position + done);

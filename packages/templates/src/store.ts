@@ -1,3 +1,14 @@
+import type {
+  AdoptRequest,
+  Generation,
+  ListedTemplate,
+  Plan,
+  PlanOptions,
+  PlanRequest,
+  RevertRequest,
+  Verification,
+} from './library.ts';
+
 /** Where a template lives: one failure domain of one vCenter. Names are inventory paths as Infrastructure and providerSpec give them. */
 export interface Placement {
   readonly server: string;
@@ -21,6 +32,20 @@ export interface TemplateImage {
   readonly sha256: string;
 }
 
+/**
+ * How a template becomes the one that others use. `pointer`: it gets a name that was never used before; whoever refers to templates is told that name.
+ * `swap`: it takes over a stable name by two renames back to back, and the one before it is kept under a retired name. The name is literal, not a path,
+ * and means the placement's folder.
+ */
+export type Publication =
+  | { readonly kind: 'pointer' }
+  | {
+      readonly kind: 'swap';
+      readonly name: string;
+      /** What becomes of a template under the name that bears no mark: `refuse` (default) leaves all as it is, `retire` keeps it under a retired name. */
+      readonly unmarked?: 'refuse' | 'retire';
+    };
+
 /** A wish for one template. Two equal wishes end in one template. */
 export interface TemplateWish {
   /** ClusterVersion's clusterID (or another stable UID): the owner in the mark. */
@@ -33,11 +58,15 @@ export interface TemplateWish {
   readonly diskProvisioning?: string;
   /** Bare name or path of the template that this one replaces; only its disks are read, see {@link TemplateWish.diskProvisioning}. */
   readonly replaces?: string;
-  /** Names a tag that must exist: the installer's tag is named after the infrastructure. */
-  readonly tagName: string;
+  /** Default pointer. */
+  readonly publication?: Publication;
+  /** Names a tag that must exist: the installer's tag is named after the infrastructure. Without a cluster there is none. */
+  readonly tagName?: string;
   readonly tagIds: readonly string[];
   /** Identity of the Lease holder that acts, unique per process: recorded in the mark. */
   readonly holder: string;
+  /** Bytes that must stay free on the datastore after the import; default 1 GiB. */
+  readonly reserveBytes?: number;
 }
 
 /** Progress of a publication; `step` is a word of the phase list of BootImage. */
@@ -75,11 +104,19 @@ export interface PublishedTemplate {
   /** True when it was there already, or a finished import was adopted. */
   readonly adopted: boolean;
   readonly uploads: number;
+  /**
+   * Milliseconds for which a swap left the stable name without a template, at most: from the request of the first rename to the answer to the
+   * second. undefined where no pair of renames was needed.
+   */
+  readonly absentMs?: number;
+  /** The name under which a swap kept the template before it. */
+  readonly retired?: string;
 }
 
 /** One template that garbage collection looked at. */
 export interface CollectedTemplate {
   readonly name: string;
+  /** It went; with `dryRun`, that it would go. */
   readonly removed: boolean;
   /** Why it stays, or why it went. */
   readonly reason: string;
@@ -93,37 +130,66 @@ export interface StoreOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Templates of all vCenters, as boot images see them. Errors are `TemplateError`. */
+/** A call that may follow a plan: nothing is changed where the observed world is another one than the plan's (`WORLD_MOVED`). */
+export interface PlannedOptions extends StoreOptions {
+  /** {@link Plan.world}. */
+  readonly expectWorld?: string;
+}
+
+/** Options of a publication. */
+export interface PublishOptions extends PlannedOptions {
+  readonly announce?: (operation: TemplateOperation) => Promise<void>;
+  readonly onProgress?: (progress: TemplateProgress) => void;
+  readonly holderIsLive: HolderIsLive;
+}
+
+/** Options of a collection. */
+export interface CollectOptions extends PlannedOptions {
+  readonly referenced: (name: string) => string | undefined;
+  readonly holderIsLive: HolderIsLive;
+  /** How many of the newest templates of each stable name or base stay as a way back although nobody uses them; default 2. */
+  readonly keep?: number;
+  /** Milliseconds for which a new or newly retired template stays although nothing refers to it; default 10 minutes. */
+  readonly graceMs?: number;
+  /** Only says what would go. */
+  readonly dryRun?: boolean;
+}
+
+/**
+ * Templates of all vCenters. Errors are `TemplateError`, and where vCenter could not be asked the client's own `VimError`.
+ * A reference is a bare name, an inventory path, or an instance UUID.
+ */
 export interface TemplateStore extends AsyncDisposable {
-  /** Looks the reference up in the placement's folder: a bare name, or an absolute inventory path whose folder is this folder. */
+  /** Looks the reference up in the placement's folder. Nothing elsewhere is ever found. */
   inspect(placement: Placement, reference: string, options?: StoreOptions): Promise<TemplateState>;
   /**
    * Observe, decide, act until the wish is met; safe to call again after any crash and from two processes.
    * `announce` is awaited before an import starts. `holderIsLive` tells whether a recorded holder still leads; undefined (nobody knows)
    * leaves it to the age of the import. While another live holder imports the same wish, it waits, then fails with a retriable `UPLOAD_IN_PROGRESS`.
    */
-  publish(
-    wish: TemplateWish,
-    options: StoreOptions & {
-      readonly announce?: (operation: TemplateOperation) => Promise<void>;
-      readonly onProgress?: (progress: TemplateProgress) => void;
-      readonly holderIsLive: HolderIsLive;
-    },
-  ): Promise<PublishedTemplate>;
+  publish(wish: TemplateWish, options: PublishOptions): Promise<PublishedTemplate>;
   /**
    * Removes templates with this cluster's mark in the placement's folder that nothing needs.
    * `referenced` says who uses a name: undefined is nobody, the word 'unknown' is that nobody can tell, and unknown keeps.
    */
-  collect(
+  collect(placement: Placement, cluster: string, options: CollectOptions): Promise<readonly CollectedTemplate[]>;
+  /** Every template of the placement's folder, every marked machine, and what other tools left half-done. */
+  list(placement: Placement, owner: string, options?: StoreOptions): Promise<readonly ListedTemplate[]>;
+  /** Checks one template: mark, digest, template flag, tags, hosts, tasks. Fails with `TEMPLATE_NOT_FOUND` where there is nothing. */
+  verify(
     placement: Placement,
-    cluster: string,
-    options: StoreOptions & {
-      readonly referenced: (name: string) => string | undefined;
-      readonly holderIsLive: HolderIsLive;
-      /** How many of the newest templates that nobody uses stay as a way back; default 1. */
-      readonly keep?: number;
-      /** Milliseconds for which a new template stays although nothing refers to it yet; default 10 minutes. */
-      readonly graceMs?: number;
-    },
-  ): Promise<readonly CollectedTemplate[]>;
+    reference: string,
+    options?: StoreOptions & { readonly tagIds?: readonly string[] },
+  ): Promise<Verification>;
+  /** The generations of a stable name, or of a base of pointer publications, newest first. */
+  history(placement: Placement, owner: string, name: string, options?: StoreOptions): Promise<readonly Generation[]>;
+  /**
+   * Runs the decisions of a request on a predicted world and changes nothing. The calls it names are those that applying it makes, in order. Fails as the
+   * request itself would where that is known beforehand.
+   */
+  plan(request: PlanRequest, options: PlanOptions): Promise<Plan>;
+  /** Puts a retired generation back under its stable name, without an upload. Safe to call again after a crash. Fails with `NOTHING_TO_REVERT`. */
+  revert(request: RevertRequest, options?: PlannedOptions): Promise<PublishedTemplate>;
+  /** Brings a template that bears no mark under management, by a custom attribute. */
+  adopt(request: AdoptRequest, options?: PlannedOptions): Promise<ListedTemplate>;
 }

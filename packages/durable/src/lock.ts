@@ -1,0 +1,49 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DurableError, during } from './errors.ts';
+import { checkPath } from './names.ts';
+import { nodeOps } from './node-ops.ts';
+import type { FsOps } from './ops.ts';
+
+/** Options of {@link lockFile}. */
+export interface LockOptions {
+  /** Default {@link nodeOps}. */
+  readonly ops?: FsOps;
+  /** Time between two tries; default 300 ms. */
+  readonly pollMs?: number;
+  /** Default 120 s. */
+  readonly deadlineMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** A lock that is held until it is disposed of; the kernel releases it when the process dies. */
+export interface FileLock extends AsyncDisposable {
+  readonly path: string;
+}
+
+/**
+ * Takes an exclusive flock(2) on a file, which is made when absent (0644) and never removed. It tries again and again instead of waiting in the kernel:
+ * four waiting calls would occupy all of Node's threads. Fails with `LOCK_TIMEOUT`, or `LOCK_FAILED` where flock is not available.
+ */
+export async function lockFile(path: string, options: LockOptions = {}): Promise<FileLock> {
+  const { ops = nodeOps, pollMs = 300, deadlineMs = 120_000, signal } = options;
+  const at = checkPath(path);
+  const where = { code: 'LOCK_FAILED', stage: 'lock', path: at, visible: 'old' } as const;
+  signal?.throwIfAborted();
+  const file = await during(where, () => ops.open(at, 'lock', 0o644));
+  try {
+    const deadline = performance.now() + deadlineMs;
+    while (!(await during(where, () => ops.lock(file)))) {
+      if (performance.now() >= deadline)
+        throw new DurableError({
+          ...where,
+          code: 'LOCK_TIMEOUT',
+          message: `somebody else held it for ${deadlineMs} ms`,
+        });
+      await sleep(Math.min(pollMs, Math.max(1, deadline - performance.now())), undefined, { signal });
+    }
+  } catch (error) {
+    await ops.close(file).catch(() => undefined);
+    throw error;
+  }
+  return { path: at, [Symbol.asyncDispose]: () => during(where, () => ops.close(file)) };
+}

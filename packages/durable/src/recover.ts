@@ -1,0 +1,152 @@
+import { dirname, join, resolve } from 'node:path';
+import { DurableError, during } from './errors.ts';
+import { type LeftoverKind, parseOwn } from './names.ts';
+import type { EntryStat, FsOps } from './ops.ts';
+import { type DurableOptions, type Session, session } from './session.ts';
+import { directoryJob, syncAll } from './sync-all.ts';
+import { removeAll } from './tree.ts';
+
+/** Something with a name of ours that no finished operation leaves behind. */
+export interface Leftover {
+  readonly path: string;
+  readonly kind: LeftoverKind;
+  /** The name it was made for, beside it. */
+  readonly target: string;
+  /** Device and inode. */
+  readonly identity: string;
+  readonly changedNs: bigint;
+}
+
+/** What a directory tree holds, as {@link recover} sees it. */
+export interface Inspection {
+  readonly leftovers: readonly Leftover[];
+  /** All directories that are not leftovers: path → identity. */
+  readonly directories: ReadonlyMap<string, string>;
+}
+
+/** What {@link recover} did. */
+export interface RecoverResult {
+  /** Targets that were missing and got their old directory back. */
+  readonly putBack: readonly string[];
+  readonly removed: readonly string[];
+  /** Names that share their inode with a directory in use: nothing of them was touched. */
+  readonly kept: readonly string[];
+  readonly fsyncs: number;
+}
+
+/** Reads what a tree holds and changes nothing; links are not followed. A missing root is empty. */
+export async function inspect(root: string, options: Pick<DurableOptions, 'ops' | 'signal'> = {}): Promise<Inspection> {
+  return survey(session(options), resolve(root));
+}
+
+/**
+ * Cleans up after a crash: puts back what a replacement without exchange had moved away, removes what was left over, and syncs every directory, so that one
+ * made by a process that was killed survives the next power cut. Run it when the owner of the tree starts, with the owner's lock held: it cannot tell
+ * what a crash left from what a living process is making. Running it twice, or cutting it anywhere and running it again, is fine.
+ */
+export async function recover(path: string, options: DurableOptions = {}): Promise<RecoverResult> {
+  const root = resolve(path);
+  const run = session(options);
+  const where = { code: 'RECOVERY_FAILED', stage: 'recover', visible: 'unknown' } as const;
+  const found = await during({ ...where, path: root }, () => survey(run, root));
+  const putBack: string[] = [];
+  for (const dir of new Set(found.leftovers.map(({ path }) => dirname(path)))) {
+    run.signal?.throwIfAborted();
+    const done = await during({ ...where, path: dir }, () => putBackOld(run, dir));
+    putBack.push(...done.putBack);
+  }
+  const now = await during({ ...where, path: root }, () => survey(run, root));
+  const directories = [...now.directories.keys()];
+  await syncAll(
+    run,
+    directories.map((dir) => directoryJob(run, dir, 'fsync-dir')),
+    'unknown',
+  );
+  if (directories.length > 0 && root !== '/') await syncParent(run, root);
+  const inUse = new Set(now.directories.values());
+  const kept: string[] = [];
+  for (const { path: leftover, identity } of now.leftovers) {
+    run.signal?.throwIfAborted();
+    // Where a power cut tore an exchange, both names are one directory: its files belong to the target.
+    if (inUse.has(identity)) kept.push(leftover);
+    else await during({ ...where, path: leftover }, () => removeAll(run.ops, leftover));
+  }
+  const removed = now.leftovers.map((one) => one.path).filter((one) => !kept.includes(one));
+  return { putBack, removed, kept, fsyncs: run.fsyncs() };
+}
+
+/** The root's own name; its parent may be closed to the tree's owner, who then did not make the root either. */
+async function syncParent(run: Session, root: string): Promise<void> {
+  try {
+    await syncAll(run, [directoryJob(run, dirname(root), 'fsync-parent')], 'unknown');
+  } catch (error) {
+    if (!(error instanceof DurableError) || error.errno !== 'EACCES') throw error;
+  }
+}
+
+/**
+ * Puts back what a replacement by two renames moved away (for one target where `name` is given): a target that is missing gets its newest `old`. Nothing is
+ * synced or removed. Returns the targets, and what is left of `old`.
+ */
+export async function putBackOld(
+  run: Session,
+  dir: string,
+  name?: string,
+): Promise<{ readonly putBack: readonly string[]; readonly left: readonly string[] }> {
+  const { ops } = run;
+  const putBack: string[] = [];
+  const left: string[] = [];
+  if ((await ops.lstat(dir))?.kind !== 'directory') return { putBack, left };
+  const found = await oldEntries(ops, dir, name);
+  for (const { path, target } of found.toSorted((a, b) => Number(b.changedNs - a.changedNs))) {
+    if ((await ops.lstat(target)) !== undefined) left.push(path);
+    else {
+      await ops.rename(path, target);
+      putBack.push(target);
+    }
+  }
+  return { putBack, left };
+}
+
+async function survey(run: Session, root: string): Promise<Inspection> {
+  const leftovers: Leftover[] = [];
+  const directories = new Map<string, string>();
+  const queue = [root];
+  for (let dir = queue.shift(); dir !== undefined; dir = queue.shift()) {
+    run.signal?.throwIfAborted();
+    const stat = await run.ops.lstat(dir);
+    if (stat?.kind !== 'directory') continue;
+    directories.set(dir, stat.identity);
+    for (const { name, kind } of await run.ops.list(dir)) {
+      const path = join(dir, name);
+      const own = parseOwn(name);
+      if (own === undefined) {
+        if (kind === 'directory') queue.push(path);
+      } else {
+        const found = await run.ops.lstat(path);
+        if (found !== undefined) leftovers.push(leftoverOf(dir, path, own, found));
+      }
+    }
+  }
+  return { leftovers, directories };
+}
+
+async function oldEntries(ops: FsOps, dir: string, name: string | undefined): Promise<readonly Leftover[]> {
+  const entries: Leftover[] = [];
+  for (const { name: entry } of await ops.list(dir)) {
+    const own = parseOwn(entry);
+    if (own?.kind !== 'old' || (name !== undefined && own.name !== name)) continue;
+    const stat = await ops.lstat(join(dir, entry));
+    if (stat !== undefined) entries.push(leftoverOf(dir, join(dir, entry), own, stat));
+  }
+  return entries;
+}
+
+function leftoverOf(
+  dir: string,
+  path: string,
+  own: { readonly name: string; readonly kind: LeftoverKind },
+  { identity, changedNs }: EntryStat,
+): Leftover {
+  return { path, kind: own.kind, target: join(dir, own.name), identity, changedNs };
+}

@@ -1,0 +1,103 @@
+import { dirname } from 'node:path';
+import { type DurableErrorCode, during, type Stage, type Visible } from './errors.ts';
+import type { OpenFile } from './ops.ts';
+import type { Session } from './session.ts';
+
+/** Something to be synced: opens it, ready and complete. */
+export interface SyncJob {
+  readonly path: string;
+  readonly stage: Stage;
+  readonly code: DurableErrorCode;
+  open(): Promise<OpenFile>;
+}
+
+/** Files that are open at a time. */
+const WINDOW = 256;
+
+/**
+ * Opens, syncs and closes all; the syncs of a window run side by side, so that they share commits of the journal. The descriptor that wrote is the
+ * one that is synced: a write error that came between a close and a reopen can be lost. No sync is tried twice: the second one would succeed on lost data.
+ */
+export async function syncAll(run: Session, jobs: readonly SyncJob[], visible: Visible, sync = true): Promise<void> {
+  for (let at = 0; at < jobs.length; at += WINDOW) await syncWindow(run, jobs.slice(at, at + WINDOW), visible, sync);
+}
+
+async function syncWindow(run: Session, jobs: readonly SyncJob[], visible: Visible, sync: boolean): Promise<void> {
+  const signal = visible === 'old' ? run.signal : undefined;
+  const open: { readonly job: SyncJob; readonly file: OpenFile }[] = [];
+  try {
+    for (const job of jobs) {
+      signal?.throwIfAborted();
+      open.push({ job, file: await during({ ...place(job), visible }, () => job.open()) });
+    }
+    if (sync)
+      await lanes(open, run.lanes, signal, ({ job, file }) =>
+        during({ ...place(job), visible }, () => syncOne(run, job, file)),
+      );
+  } catch (error) {
+    for (const { file } of open) await run.ops.close(file).catch(() => undefined);
+    throw error;
+  }
+  const failed: unknown[] = [];
+  for (const { job, file } of open)
+    await during({ ...place(job), visible }, () => run.ops.close(file)).catch((error: unknown) => failed.push(error));
+  if (failed.length > 0) throw failed[0];
+}
+
+async function syncOne(run: Session, job: SyncJob, file: OpenFile): Promise<void> {
+  if (!(await run.volatile(job.stage === 'fsync-file' ? dirname(job.path) : job.path))) await run.ops.fsync(file);
+}
+
+/** Runs the action on each item, `limit` at a time. After a failure none is started, and those under way are waited for. */
+async function lanes<T>(
+  items: readonly T[],
+  limit: number,
+  signal: AbortSignal | undefined,
+  action: (item: T) => Promise<void>,
+): Promise<void> {
+  let next = 0;
+  const failed: unknown[] = [];
+  const lane = async (): Promise<void> => {
+    while (failed.length === 0 && signal?.aborted !== true) {
+      const item = items[next];
+      if (item === undefined) return;
+      next += 1;
+      try {
+        await action(item);
+      } catch (error) {
+        failed.push(error);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.max(1, Math.min(limit, items.length)) }, lane));
+  if (failed.length > 0) throw failed[0];
+  signal?.throwIfAborted();
+}
+
+/** A directory that exists, with its mode set first where one is given. */
+export function directoryJob(run: Session, path: string, stage: Stage, mode?: number): SyncJob {
+  return {
+    path,
+    stage,
+    code: stage === 'fsync-parent' ? 'DIRECTORY_SYNC_FAILED' : 'SYNC_FAILED',
+    open: async () => {
+      const file = await run.ops.open(path, 'directory', 0);
+      try {
+        if (mode !== undefined) await run.ops.chmod(file, mode);
+      } catch (error) {
+        await run.ops.close(file).catch(() => undefined);
+        throw error;
+      }
+      return file;
+    },
+  };
+}
+
+/** A file that exists. */
+export function fileJob(run: Session, path: string): SyncJob {
+  return { path, stage: 'fsync-file', code: 'SYNC_FAILED', open: () => run.ops.open(path, 'read', 0) };
+}
+
+function place(job: SyncJob): Pick<SyncJob, 'code' | 'stage' | 'path'> {
+  return { code: job.code, stage: job.stage, path: job.path };
+}

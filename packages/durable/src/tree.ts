@@ -1,0 +1,152 @@
+import { dirname, join } from 'node:path';
+import { during, invalid } from './errors.ts';
+import { checkRelative } from './names.ts';
+import type { FsOps, OpenFile } from './ops.ts';
+import type { Session } from './session.ts';
+import { directoryJob, fileJob, type SyncJob } from './sync-all.ts';
+
+/** Content and exact permissions of a file; text is stored as UTF-8. */
+export interface FileSpec {
+  readonly content: string | Uint8Array;
+  /** Default 0o644. The umask does not touch it. */
+  readonly mode?: number;
+}
+
+/** A whole directory as it shall be: relative paths, parents before children. */
+export interface Tree {
+  readonly mode: number;
+  readonly dirs: ReadonlyMap<string, number>;
+  readonly files: ReadonlyMap<string, { readonly bytes: Uint8Array; readonly mode: number }>;
+}
+
+/** Validates everything before any I/O. `root` is for messages. */
+export function planTree(
+  root: string,
+  files: ReadonlyMap<string, FileSpec>,
+  dirs: ReadonlyMap<string, number> = new Map(),
+  mode = 0o755,
+): Tree {
+  const all = new Map<string, number>();
+  const include = (path: string): void => {
+    checkRelative(path, root);
+    const parent = dirname(path);
+    if (parent !== '.') include(parent);
+    if (!all.has(path)) all.set(path, checkMode(root, path, dirs.get(path) ?? 0o755));
+  };
+  for (const path of dirs.keys()) include(path);
+  const planned = new Map<string, { readonly bytes: Uint8Array; readonly mode: number }>();
+  for (const [path, spec] of files) {
+    checkRelative(path, root);
+    const content: unknown = spec.content;
+    if (typeof content !== 'string' && !(content instanceof Uint8Array))
+      throw invalid(root, `the content of ${JSON.stringify(path)} is neither text nor bytes`);
+    if (dirname(path) !== '.') include(dirname(path));
+    const bytes = typeof content === 'string' ? Buffer.from(content, 'utf8') : content;
+    planned.set(path, { bytes, mode: checkMode(root, path, spec.mode ?? 0o644) });
+  }
+  for (const path of planned.keys())
+    if (all.has(path)) throw invalid(root, `${JSON.stringify(path)} is both a file and a directory`);
+  return { mode: checkMode(root, '.', mode), dirs: all, files: planned };
+}
+
+/** Throws unless the number is a permission. */
+export function checkMode(of: string, path: string, mode: number): number {
+  if (!Number.isInteger(mode) || mode < 0 || mode > 0o7777)
+    throw invalid(of, `the mode of ${JSON.stringify(path)} is ${mode}, expected 0 to 0o7777`);
+  return mode;
+}
+
+/** Makes the directories of a tree at a name that must be new, and returns what must be written and synced: files first, then directories. */
+export async function stageTree(run: Session, at: string, tree: Tree): Promise<readonly SyncJob[]> {
+  const where = { code: 'WRITE_FAILED', stage: 'prepare', path: at, visible: 'old' } as const;
+  await during(where, async () => {
+    await run.ops.mkdir(at, 0o700);
+    for (const path of tree.dirs.keys()) await run.ops.mkdir(join(at, path), 0o700);
+  });
+  const jobs: SyncJob[] = [];
+  for (const [path, { bytes, mode }] of tree.files) jobs.push(newFileJob(run, join(at, path), bytes, mode));
+  // Modes come last: a directory that its owner may not write to is still filled.
+  for (const [path, mode] of [...tree.dirs].toReversed())
+    jobs.push(directoryJob(run, join(at, path), 'fsync-dir', mode));
+  jobs.push(directoryJob(run, at, 'fsync-dir', tree.mode));
+  return jobs;
+}
+
+/** What must be synced so that a tree that is already there survives a power cut. */
+export function existingTree(run: Session, at: string, tree: Tree): readonly SyncJob[] {
+  return [
+    ...[...tree.files.keys()].map((path) => fileJob(run, join(at, path))),
+    ...[...tree.dirs.keys()].map((path) => directoryJob(run, join(at, path), 'fsync-dir')),
+    directoryJob(run, at, 'fsync-dir'),
+  ];
+}
+
+/** Whether the directory holds exactly the tree: names, kinds, bytes and modes. What cannot be read is not equal. */
+export async function holdsTree(ops: FsOps, at: string, tree: Tree): Promise<boolean> {
+  try {
+    if ((await ops.lstat(at))?.mode !== tree.mode) return false;
+    let seen = 0;
+    const directories = [''];
+    for (let dir = directories.shift(); dir !== undefined; dir = directories.shift()) {
+      for (const { name, kind } of await ops.list(join(at, dir))) {
+        const path = join(dir, name);
+        const file = tree.files.get(path);
+        const mode = file?.mode ?? tree.dirs.get(path);
+        const stat = await ops.lstat(join(at, path));
+        if (mode === undefined || stat?.mode !== mode || kind !== (file === undefined ? 'directory' : 'file'))
+          return false;
+        if (file === undefined) directories.push(path);
+        else if (stat.size !== file.bytes.length || !same(await ops.read(join(at, path)), file.bytes)) return false;
+        seen += 1;
+      }
+    }
+    return seen === tree.files.size + tree.dirs.size;
+  } catch {
+    return false;
+  }
+}
+
+/** Removes a file, a link, or a directory with all that is in it. What is missing already is fine. */
+export async function removeAll(ops: FsOps, path: string): Promise<void> {
+  const stat = await ops.lstat(path);
+  if (stat === undefined) return;
+  if (stat.kind !== 'directory') return ops.unlink(path);
+  for (const { name, kind } of await ops.list(path)) {
+    if (kind === 'directory') await removeAll(ops, join(path, name));
+    else await ops.unlink(join(path, name));
+  }
+  await ops.rmdir(path);
+}
+
+/** Writes all bytes; one write may take fewer than it was given. */
+export async function writeAll(ops: FsOps, file: OpenFile, bytes: Uint8Array, position = 0): Promise<void> {
+  for (let done = 0; done < bytes.length; ) {
+    const taken = await ops.write(file, bytes.subarray(done), position + done);
+    if (taken <= 0) throw Object.assign(new Error(`EIO: write took ${taken} bytes`), { code: 'EIO' });
+    done += taken;
+  }
+}
+
+function newFileJob(run: Session, path: string, bytes: Uint8Array, mode: number): SyncJob {
+  return {
+    path,
+    stage: 'fsync-file',
+    code: 'SYNC_FAILED',
+    open: () =>
+      during({ code: 'WRITE_FAILED', stage: 'write', path, visible: 'old' }, async () => {
+        const file = await run.ops.open(path, 'new', 0o600);
+        try {
+          await writeAll(run.ops, file, bytes);
+          await run.ops.chmod(file, mode);
+        } catch (error) {
+          await run.ops.close(file).catch(() => undefined);
+          throw error;
+        }
+        return file;
+      }),
+  };
+}
+
+function same(a: Uint8Array, b: Uint8Array): boolean {
+  return Buffer.compare(a, b) === 0;
+}
