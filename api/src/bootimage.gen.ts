@@ -124,6 +124,10 @@ export interface BootImageStatusTemplate {
   readonly name?: string;
   /** Release of the image in it. */
   readonly release?: string;
+  /** Name under which a rename swap kept the template before it; absent where none was replaced under its name. */
+  readonly retired?: string;
+  /** How long that swap left the name without a template, as the controller saw it. */
+  readonly absentMilliseconds?: number;
 }
 
 export interface BootImageStatusCondition {

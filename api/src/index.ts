@@ -1,3 +1,5 @@
+export * from '../optional/virtualmachine.gen.ts';
+export * from '../optional/zone.gen.ts';
 export * from './bootimage.gen.ts';
 export * from './config.ts';
 export * from './core.ts';

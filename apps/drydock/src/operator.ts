@@ -19,6 +19,7 @@ interface OperatorFlags extends ClusterFlags, VCenterFlags {
   readonly cacheDir: string;
   readonly cacheSize: number;
   readonly downgrade: string;
+  readonly templates: string;
   readonly logLevel: string;
 }
 
@@ -36,6 +37,11 @@ export function addOperator(program: Command): void {
     .option('--vcenter-pin <sha256>', 'SHA-256 fingerprint of the vCenter certificate')
     .option('--vcenter-insecure', 'do not verify vCenter certificates (unsafe)')
     .option('--downgrade <policy>', 'keep|replace: what to do with templates newer than the release', 'keep')
+    .option(
+      '--templates <way>',
+      'pointer|swap: point sets at new templates, or let these take over the names',
+      'pointer',
+    )
     .option('--log-level <level>', 'fatal|error|warn|info|debug', 'info')
     .action(operate);
 }
@@ -48,6 +54,10 @@ async function operate(flags: OperatorFlags): Promise<void> {
   const { downgrade } = flags;
   if (downgrade !== 'keep' && downgrade !== 'replace') {
     throw new UsageError(`unknown downgrade policy ${downgrade}: use keep or replace`);
+  }
+  const { templates: publication } = flags;
+  if (publication !== 'pointer' && publication !== 'swap') {
+    throw new UsageError(`unknown way to publish templates ${publication}: use pointer or swap`);
   }
   using signals = processSignals();
   const log = pino(
@@ -77,7 +87,15 @@ async function operate(flags: OperatorFlags): Promise<void> {
     ...(flags.identity === undefined ? {} : { identity: flags.identity }),
     log,
   });
-  const role = bootImagesRole({ client, store: storeDuring(store, servers), leader, log, downgrade, metrics: counted });
+  const role = bootImagesRole({
+    client,
+    store: storeDuring(store, servers),
+    leader,
+    log,
+    downgrade,
+    publication,
+    metrics: counted,
+  });
   await using operator = await run({
     client,
     ...role,

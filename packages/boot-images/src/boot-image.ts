@@ -61,7 +61,7 @@ export function bootImageStatus(
   const phase = phaseOf(outcome);
   const current = outcome.current ?? previous?.current;
   const target = outcome.target ?? (outcome.kind === 'skip' ? undefined : previous?.target);
-  const template = outcome.template ?? previous?.template;
+  const template = templateOf(previous?.template, outcome.template);
   const back = outcome.kind === 'current' ? (outcome.switchedFrom ?? previous?.revertTo) : previous?.revertTo;
   const operation = operationOf(previous, outcome, now);
   const progress = outcome.kind === 'step' ? outcome.progress : undefined;
@@ -94,6 +94,13 @@ export function bootImageStatus(
     ...(template === undefined ? {} : { template }),
     conditions: conditionsOf(previous, phase, reason, message, now),
   };
+}
+
+/** What a swap left stays known as long as its template is the one in use. */
+function templateOf(previous: BootImageStatus['template'], now: ImageFacts['template']): BootImageStatus['template'] {
+  if (now === undefined) return previous;
+  const same = previous?.name === now.name && previous.release === now.release;
+  return same ? { ...previous, ...now } : now;
 }
 
 function phaseOf(outcome: SetOutcome): BootImagePhase {

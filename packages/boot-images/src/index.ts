@@ -25,6 +25,7 @@ export { optedInAnnotation, platformSupported, type ReflectInput, type Reflectio
 export { type BootImagesRole, type BootImagesRoleOptions, bootImagesRole } from './role.ts';
 export { type Selection, selectionOf } from './selection.ts';
 export { type DiskArtifact, parseStream, type Stream } from './stream.ts';
+export type { TemplateChange, TemplateSignal } from './template-signal.ts';
 export { goldenName, goldenNamespace } from './triggers.ts';
 export type { StoryReason } from './update.ts';
 export { compareReleases, type DowngradePolicy, rhelVersion } from './version.ts';

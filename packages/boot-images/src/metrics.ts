@@ -9,6 +9,8 @@ export interface BootImageMetrics {
   readonly step: (step: string, seconds: number) => void;
   /** A reference of a set was looked up, and no template was there. */
   readonly templateAbsent: () => void;
+  /** A template took over a name, which was absent for so long meanwhile. */
+  readonly templateSwapped: (seconds: number) => void;
   /** Somebody else changed the image of a set. */
   readonly foreignWrite: (manager: string) => void;
   /** A schema refused a status. */
@@ -54,6 +56,12 @@ export function bootImageMetrics(registry: Registry = new Registry()): BootImage
     help: 'How often the template of a machine set was looked up and was not there. Must stay 0.',
     registers,
   });
+  const gap = new Histogram({
+    name: 'drydock_bootimage_template_absent_seconds',
+    help: 'How long a swap left the name of a template without one.',
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  });
   const foreign = new Counter({
     name: 'drydock_bootimage_foreign_writes_total',
     help: 'Changes of the image of a machine set by others.',
@@ -89,6 +97,7 @@ export function bootImageMetrics(registry: Registry = new Registry()): BootImage
     },
     step: (step, seconds) => steps.observe({ step }, seconds),
     templateAbsent: () => absent.inc(),
+    templateSwapped: (seconds) => gap.observe(seconds),
     foreignWrite: (manager) => foreign.inc({ manager }),
     statusRejected: () => rejected.inc(),
     uploaded: (vcenter, count) => bytes.inc({ vcenter }, count),

@@ -25,7 +25,17 @@ export interface ImageFacts {
   readonly current?: string;
   /** The same of what the cluster asks for. */
   readonly target?: string;
-  readonly template?: { readonly server: string; readonly name: string; readonly release?: string };
+  readonly template?: TemplateFacts;
+}
+
+/** A template as people see it. */
+export interface TemplateFacts {
+  readonly server: string;
+  readonly name: string;
+  readonly release?: string;
+  /** Where it took over its name: what became of the template before it, and for how long the name was free. */
+  readonly retired?: string;
+  readonly absentMilliseconds?: number;
 }
 
 /** The facts among whatever else `of` says. */
@@ -63,14 +73,15 @@ export interface PublicationHooks {
 
 /** An image that is there, and how a set is pointed at it. */
 export interface PointedImage {
+  /** None where the set names the image already, because it took over a name. */
   readonly edits: readonly LeafEdit[];
   /** Where the platform makes its own. */
-  readonly template?: { readonly server: string; readonly name: string; readonly release: string };
+  readonly template?: TemplateFacts & { readonly release: string };
 }
 
 /** What a publication made. */
 export interface PublishedImage extends PointedImage {
-  readonly template: { readonly server: string; readonly name: string; readonly release: string };
+  readonly template: TemplateFacts & { readonly release: string };
   readonly adopted: boolean;
 }
 

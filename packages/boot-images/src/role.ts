@@ -1,4 +1,4 @@
-import type { MachineConfiguration, MachineSet } from '@drydock/api';
+import { type MachineConfiguration, MachineSet } from '@drydock/api';
 import {
   type Controller,
   controller,
@@ -14,6 +14,7 @@ import {
 import { ownArchitecture } from './architecture.ts';
 import { type BootImageCaches, createCaches, worldOf } from './caches.ts';
 import { createCauses } from './causes.ts';
+import { upstreamRefusal } from './coexistence.ts';
 import { changedImage } from './foreign-writes.ts';
 import { type BootImageMetrics, bootImageMetrics } from './metrics.ts';
 import { createOperatorHalf } from './operator.ts';
@@ -21,9 +22,10 @@ import { runPass } from './pass.ts';
 import { createPassState, type PassSettings } from './pass-state.ts';
 import type { Platform } from './platform.ts';
 import { createPassPorts } from './ports.ts';
+import { type TemplateSignal, templateSource } from './template-signal.ts';
 import { machineConfigurationName, type ObjectChange } from './triggers.ts';
 import type { DowngradePolicy } from './version.ts';
-import { type ImageStore, vspherePlatform } from './vsphere/platform.ts';
+import { type ImageStore, type TemplatePublication, vspherePlatform } from './vsphere/platform.ts';
 import { wakes } from './wakes.ts';
 
 /** What the role needs from the app that runs it. */
@@ -40,6 +42,8 @@ export interface BootImagesRoleOptions extends PassSettings {
   /** RPM name of the architecture of single-architecture clusters; default this process's own. */
   readonly architecture?: string;
   readonly downgrade?: DowngradePolicy;
+  /** Default 'pointer'. */
+  readonly publication?: TemplatePublication;
   /** Unreferenced templates kept per place as a way back. Default 1. */
   readonly retain?: number;
   /** Feature gates; both default to true, as in the default feature set. */
@@ -47,6 +51,8 @@ export interface BootImagesRoleOptions extends PassSettings {
   readonly skewGate?: boolean;
   /** Further platforms. */
   readonly platforms?: readonly Platform[];
+  /** Tells when somebody else touched a template; without it that shows at the next pass. */
+  readonly templates?: TemplateSignal;
 }
 
 /** What the app runs: give both to kube's `run`. */
@@ -105,6 +111,7 @@ function controllerHalf(options: BootImagesRoleOptions, parts: Parts): Controlle
     holder: options.leader.identity,
     holderIsLive: (holder) => options.leader.holderIsLive(holder),
     ...(options.downgrade === undefined ? {} : { downgrade: options.downgrade }),
+    ...(options.publication === undefined ? {} : { publication: options.publication }),
     ...(options.retain === undefined ? {} : { retain: options.retain }),
     warn: (message) => log.warn({}, message),
     metrics,
@@ -128,10 +135,25 @@ function controllerHalf(options: BootImagesRoleOptions, parts: Parts): Controlle
     if (image !== undefined && image !== state.pointed.get(name)) state.foreign.set(name, undefined);
   }
 
+  const woken = wakes(caches, causes, { key, skewGate: options.skewGate ?? true, onMachineSet });
+  const templates = (options.templates === undefined ? [] : [options.templates]).map((signal) =>
+    templateSource(signal, {
+      key,
+      causes,
+      machineSets: () => caches.machineSets.all(),
+      onSet: (set, note) => {
+        log.info({ set: set.metadata.name }, note);
+        const event = { type: 'Warning', reason: 'TemplateChanged', action: 'WatchTemplate', note } as const;
+        if (upstreamRefusal(ports.world.upstream()) === undefined) parts.events.record(MachineSet, set, event);
+      },
+    }),
+  );
+
   return controller<MachineConfiguration>({
     name: 'boot-images',
     for: caches.machineConfigurations,
-    ...wakes(caches, causes, { key, skewGate: options.skewGate ?? true, onMachineSet }),
+    when: woken.when,
+    watches: [...woken.watches, ...templates],
     backOff: { first: 500, longest: 60_000 },
     reconcile: async (which, { signal }) => {
       if (which.name !== machineConfigurationName) return undefined;

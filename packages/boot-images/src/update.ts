@@ -72,16 +72,14 @@ export async function updateSet(
   time('Switching');
   await ports.report(set, { kind: 'step', phase: 'Switching', ...before });
   if (secret !== undefined) await upgradeUserData(ports.client, { secret, now: ports.now(), ...call });
-  await patch(set, image.edits, ports, call);
+  if (image.edits.length > 0) await patch(set, image.edits, ports, call);
   time(undefined);
   ports.hotLoop.record(name, plan.hotLoopValue);
 
-  const to = image.edits.map((edit) => edit.to).join(', ');
-  const from = plan.template?.name ?? image.edits.map((edit) => edit.from ?? '').join(', ');
-  ports.event(set, 'Switched', `machineset ${name}: ${from || 'no image'} → ${to}`);
-  if (plan.kind === 'publish' && plan.template !== undefined) {
-    ports.event(set, 'Retained', `template ${plan.template.name} stays until nothing needs it`);
-  }
+  ports.event(set, 'Switched', `machineset ${name}: ${switched(plan, image)}`);
+  const kept = image.template?.retired ?? plan.template?.name;
+  if (plan.kind === 'publish' && kept !== undefined)
+    ports.event(set, 'Retained', `template ${kept} stays until nothing needs it`);
   return {
     kind: 'current',
     current: image.template?.release ?? plan.target ?? plan.hotLoopValue,
@@ -89,6 +87,17 @@ export async function updateSet(
     ...(image.template === undefined ? {} : { template: image.template }),
     ...(plan.current === undefined ? {} : { switchedFrom: plan.current }),
   };
+}
+
+/** What changed, for an Event. */
+function switched(plan: Acting, { edits, template }: PointedImage): string {
+  if (edits.length === 0 && template !== undefined) {
+    const { name, release, absentMilliseconds } = template;
+    const absent = absentMilliseconds === undefined ? '' : `; the name was absent for ${absentMilliseconds} ms`;
+    return `${name}: ${plan.current ?? 'no image'} → ${release}${absent}`;
+  }
+  const from = plan.template?.name ?? edits.map((edit) => edit.from ?? '').join(', ');
+  return `${from || 'no image'} → ${edits.map((edit) => edit.to).join(', ')}`;
 }
 
 async function publish(

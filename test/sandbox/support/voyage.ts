@@ -93,10 +93,12 @@ export async function eventually<T>(
 export interface VoyageOptions {
   /** Whether the boot image role runs in this process; default true. Without it a test starts an operator of its own. */
   readonly operator?: boolean;
+  /** How templates are published; default by pointer. */
+  readonly publication?: 'pointer' | 'swap';
 }
 
 /** Starts everything; the release is that of the installer's templates until another one is published. */
-export async function startVoyage({ operator = true }: VoyageOptions = {}): Promise<Voyage> {
+export async function startVoyage({ operator = true, publication = 'pointer' }: VoyageOptions = {}): Promise<Voyage> {
   await using starting = new AsyncDisposableStack();
   const crds = ['openshift', join(import.meta.dirname, '../../../api/crds')];
   const sandbox = starting.use(await startSandbox({ vcenter: true, crds }));
@@ -113,7 +115,7 @@ export async function startVoyage({ operator = true }: VoyageOptions = {}): Prom
   );
 
   const cacheDir = join(files, 'cache');
-  if (operator) starting.use(await startRole(client, sandbox, cacheDir));
+  if (operator) starting.use(await startRole(client, sandbox, cacheDir, publication));
   const resources = starting.move();
 
   const key = (name: string): { readonly namespace: string; readonly name: string } => ({
@@ -206,13 +208,18 @@ export async function startVoyage({ operator = true }: VoyageOptions = {}): Prom
 }
 
 /** The boot image role in this process. */
-async function startRole(client: KubeClient, sandbox: VCenterSandbox, cacheDir: string): Promise<AsyncDisposable> {
+async function startRole(
+  client: KubeClient,
+  sandbox: VCenterSandbox,
+  cacheDir: string,
+  publication: 'pointer' | 'swap',
+): Promise<AsyncDisposable> {
   await using starting = new AsyncDisposableStack();
   const vcenter = starting.use(await connectReader(sandbox));
   const store = starting.use(templateStore({ vcenters: async () => vcenter, cacheDir }));
   const leader = { identity: 'voyage', holderIsLive: (holder: string): boolean => holder === 'voyage' };
   const log = pino({ level: process.env['DRYDOCK_TEST_LOG'] ?? 'silent' });
-  const role = bootImagesRole({ client, store, leader, log, architecture: 'x86_64', collectAfterMs: 1 });
+  const role = bootImagesRole({ client, publication, store, leader, log, architecture: 'x86_64', collectAfterMs: 1 });
   starting.use(await run({ client, ...role, log, signal: new AbortController().signal }));
   return starting.move();
 }

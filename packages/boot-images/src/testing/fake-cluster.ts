@@ -80,6 +80,7 @@ export interface FakeCluster {
 
 /** What a fake cluster is made of. */
 export interface FakeClusterOptions {
+  readonly publication?: 'pointer' | 'swap';
   readonly sets?: readonly MachineSet[];
   readonly templates?: Readonly<Record<string, FakeTemplate>>;
   readonly managers?: readonly MachineManager[];
@@ -192,6 +193,7 @@ export function fakeCluster(options: FakeClusterOptions = {}): FakeCluster {
   const warnings: string[] = [];
   const platform = vspherePlatform({
     store,
+    ...(options.publication === undefined ? {} : { publication: options.publication }),
     holder: 'me',
     holderIsLive: (holder) => holder === 'me',
     metrics: {

@@ -52,6 +52,47 @@ test('BI-V134 an absent template with a current computed one is only pointed the
   assert.deepEqual(c.counted, ['absent']);
 });
 
+test('BI-V133 swap mode: the new template takes the name over, the set is not touched, and the gap is reported', async () => {
+  const c = fakeCluster({ publication: 'swap' });
+  await c.pass();
+  assert.deepEqual(c.store.wishes[0]?.publication, { kind: 'swap', name: computed, unmarked: 'retire' });
+  assert.equal(c.template('wk-a'), computed);
+  assert.ok(
+    c.client.writes.every((write) => !write.includes('machinesets')),
+    c.client.writes.join(),
+  );
+  assert.deepEqual(c.last('wk-a'), {
+    kind: 'current',
+    current: newRelease,
+    target: newRelease,
+    template: {
+      server: 'vc1',
+      name: computed,
+      release: newRelease,
+      retired: `${computed}-retired`,
+      absentMilliseconds: 7,
+    },
+    switchedFrom: oldRelease,
+  });
+  const note = `wk-a Switched machineset wk-a: ${computed}: ${oldRelease} → ${newRelease}; the name was absent for 7 ms`;
+  assert.ok(c.events.includes(note), c.events.join('\n'));
+  assert.ok(c.events.includes(`wk-a Retained template ${computed}-retired stays until nothing needs it`));
+  assert.ok(c.counted.includes('absent for 0.007 s'));
+  await c.pass();
+  assert.equal(c.store.uploads, 1);
+});
+
+test("BI-V136 swap mode: a person's template is not replaced under its name; the computed one is, and the set is pointed there", async () => {
+  const c = fakeCluster({
+    publication: 'swap',
+    templates: { other: { version: oldRelease }, [computed]: { version: oldRelease } },
+    sets: [machineSet('wk-a', { template: 'other' })],
+  });
+  await c.pass();
+  assert.equal(c.template('wk-a'), computed);
+  assert.deepEqual(c.store.templates.get('other'), { version: oldRelease });
+});
+
 test("BI-V136 pointer mode: a person's outdated template stays, and the set is pointed at the current computed one", async () => {
   const c = fakeCluster({
     templates: { other: { version: oldRelease }, [computed]: { version: newRelease } },

@@ -24,18 +24,23 @@ export interface VSphereOptions {
   readonly holderIsLive: (holder: string) => boolean;
   /** Default 'keep': a template newer than the stream is left alone. */
   readonly downgrade?: DowngradePolicy;
+  /** Default 'pointer'. 'swap' keeps the installer's names, for those who depend on them: the new template takes the name over. */
+  readonly publication?: TemplatePublication;
   /** How many unreferenced templates of this cluster stay per place as a way back. Default 1. */
   readonly retain?: number;
   readonly warn?: (message: string) => void;
-  readonly metrics?: Pick<BootImageMetrics, 'templateAbsent' | 'uploaded'>;
+  readonly metrics?: Pick<BootImageMetrics, 'templateAbsent' | 'templateSwapped' | 'uploaded'>;
 }
+
+/** How a new template becomes the one that sets boot from. */
+export type TemplatePublication = 'pointer' | 'swap';
 
 /** The secret with `<server>.username` and `<server>.password`. */
 export const credentialsKey = { namespace: 'kube-system', name: 'vsphere-creds' } as const;
 
 const templateLeaf = ['template'] as const;
 
-/** MachineSets on vSphere: templates published by pointer through the store (boot-images.md §4). */
+/** MachineSets on vSphere: templates published through the store, by pointer unless said otherwise (boot-images.md §4). */
 export function vspherePlatform(options: VSphereOptions): Platform {
   const { store } = options;
 
@@ -138,6 +143,7 @@ export function vspherePlatform(options: VSphereOptions): Platform {
           ...(step.existing === undefined
             ? { diskProvisioning: diskTypeFor(name, input.installConfig) }
             : { replaces: step.existing.name }),
+          ...(options.publication === 'swap' ? { publication: swapOf(reference, name, site) } : {}),
           tagName: site.infrastructureName,
           tagIds: strings(input.spec['tagIDs']),
           holder: options.holder,
@@ -171,10 +177,19 @@ export function vspherePlatform(options: VSphereOptions): Platform {
           holderIsLive: options.holderIsLive,
           ...(signal === undefined ? {} : { signal }),
         });
+        const { name, release, adopted, absentMs, retired } = published;
+        if (absentMs !== undefined) options.metrics?.templateSwapped(absentMs / 1000);
         return {
-          edits: [edit(input, reference, published.name)],
-          template: { server, name: published.name, release: published.release },
-          adopted: published.adopted,
+          // The reference may be a path; under a name that was taken over it leads to the new template.
+          edits: leafName(reference) === name ? [] : [edit(input, reference, name)],
+          template: {
+            server,
+            name,
+            release,
+            ...(retired === undefined ? {} : { retired }),
+            ...(absentMs === undefined ? {} : { absentMilliseconds: Math.ceil(absentMs) }),
+          },
+          adopted,
         };
       },
     };
@@ -211,6 +226,17 @@ export function vspherePlatform(options: VSphereOptions): Platform {
       return collected;
     },
   };
+}
+
+/** The name that is taken over: the installer's that the set refers to, else the computed one. Those are managed, marked or not. */
+function swapOf(
+  reference: string,
+  computed: string,
+  { infrastructureName, domain }: Site,
+): NonNullable<TemplateWish['publication']> {
+  const leaf = leafName(reference);
+  const name = isInstallerName(leaf, infrastructureName, domain) ? leaf : computed;
+  return { kind: 'swap', name, unmarked: 'retire' };
 }
 
 function artifactOf(input: PlatformInput): { readonly release: string; readonly disk: DiskArtifact } {

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { after, before, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { generator } from '@drydock/model';
+import type { VmView } from '@drydock/sandbox';
+import { connectVCenter, type MoRef, type VCenter } from '@drydock/vsphere';
+import { expectExit, folder, startTemplateCli, type TemplateCli } from './support/template-cli.ts';
+
+const KILLS = process.env['DRYDOCK_SOAK'] === '1' ? 10_000 : 20;
+const FIRST = Number(process.env['DRYDOCK_SEED'] ?? '1');
+const NAME = 'rhcos';
+/** Longer than a publication takes after it has begun, so that some runs are killed when all is done. */
+const WITHIN_MS = 900;
+const SWAP = ['--name', NAME, '--swap', '--tag', 'golden', '-o', 'json'];
+
+let cli: TemplateCli;
+let vcenter: VCenter;
+let parent: MoRef;
+
+before(async () => {
+  cli = await startTemplateCli();
+  const { switchboard, env } = cli;
+  await switchboard.createFolder('/DC0/vm/others');
+  await switchboard.createVm({ folder: '/DC0/vm/others', name: NAME, template: true, disks: 1 });
+  await switchboard.createVm({
+    folder,
+    name: 'worker',
+    powerOn: true,
+    disks: 1,
+    extraConfig: { 'drydock.owner': 'x' },
+  });
+  vcenter = connectVCenter({
+    url: env['GOVC_URL'] ?? '',
+    credentials: async () => ({ user: env['GOVC_USERNAME'] ?? '', password: env['GOVC_PASSWORD'] ?? '' }),
+    tls: { ca: await readFile(env['GOVC_TLS_CA_CERTS'] ?? '', 'utf8') },
+    env: {},
+  });
+  parent = (await vcenter.findByPath(folder)) ?? assert.fail(`there is no ${folder}`);
+});
+after(async () => {
+  await vcenter?.[Symbol.asyncDispose]();
+  await cli?.[Symbol.asyncDispose]();
+});
+
+/** Resolves the name over and over, as machine controllers do. What is wrong is kept; that the name is absent is judged apart. */
+function reader(): { readonly seen: { resolved: number; absent: number; wrong: string[] }; stop(): Promise<void> } {
+  const seen = { resolved: 0, absent: 0, wrong: [] as string[] };
+  const end = new AbortController();
+  const running = (async () => {
+    while (!end.signal.aborted) {
+      const ref = await vcenter.findChild(parent, NAME);
+      const vm = ref === undefined ? undefined : await vcenter.vm(ref);
+      // Renamed between the two reads: the name was somebody else's by then.
+      if (vm === undefined || vm.name !== NAME) seen.absent += ref === undefined ? 1 : 0;
+      else {
+        seen.resolved += 1;
+        if (!vm.isTemplate || vm.productVersion === undefined)
+          seen.wrong.push(`${NAME} is ${vm.ref.value}, which is no finished template`);
+      }
+      await delay(1);
+    }
+  })();
+  return {
+    seen,
+    stop: async () => {
+      end.abort();
+      await running;
+    },
+  };
+}
+
+async function foreign(): Promise<readonly VmView[]> {
+  const all = await cli.switchboard.vms();
+  return all.filter((vm) => vm.folder !== folder || vm.name === 'worker');
+}
+
+/** Starts a publication and kills it a random time after it has said its first word. Resolves to whether it was still running. */
+async function killed(ova: string, afterMs: number): Promise<boolean> {
+  const { process: child, ended } = cli.start(['publish', ova, ...SWAP]);
+  if (child.stdout !== null) await Promise.race([once(child.stdout, 'data'), ended]);
+  await Promise.race([delay(afterMs), ended]);
+  const running = child.exitCode === null && child.signalCode === null;
+  child.kill('SIGKILL');
+  await ended;
+  return running;
+}
+
+test(`VS-W93 BI-W1 a rename swap killed at ${KILLS} seeded instants: the next run converges, and readers never see anything but a finished template`, async () => {
+  expectExit(await cli.start(['publish', await cli.ova('9.6.0', { seed: 1 }), ...SWAP]).ended, 0);
+  const strangers = JSON.stringify(await foreign());
+  let interrupted = 0;
+  for (let seed = FIRST; seed < FIRST + KILLS; seed += 1) {
+    const random = generator(seed);
+    const version = `9.6.${seed}`;
+    const ova = await cli.ova(version, { seed: seed + 1 });
+    await cli.switchboard.resetUploads();
+    await cli.switchboard.resetNames();
+    const watching = reader();
+    if (await killed(ova, random() * WITHIN_MS)) interrupted += 1;
+    // Some recoveries are killed as well.
+    if (random() < 0.25) await killed(ova, random() * WITHIN_MS);
+    expectExit(await cli.start(['publish', ova, ...SWAP]).ended, 0);
+    await watching.stop();
+    const where = `seed ${seed}`;
+    assert.deepEqual(watching.seen.wrong, [], where);
+    assert.ok(watching.seen.resolved > 0, where);
+    const current = await cli.vm(NAME);
+    assert.deepEqual([current.isTemplate, current.productVersion], [true, version], where);
+    const listed = expectExit(await cli.start(['list', '-o', 'json']).ended, 0);
+    assert.doesNotMatch(listed.stdout, /"(unfinished|staged|leftover)"/, `${where}: ${listed.stdout}`);
+    const ours = (await cli.switchboard.vms({ folder })).filter(({ productVersion }) => productVersion === version);
+    assert.equal(ours.length, 1, `${where}: ${ours.map(({ name }) => name).join()}`);
+    const leases = new Set((await cli.switchboard.uploads()).uploads.map(({ lease }) => lease));
+    assert.ok(leases.size <= 3, `${where}: ${leases.size} uploads`);
+    // The name was absent between two renames only, and is there again.
+    for (const gap of await cli.switchboard.nameGaps({ folder, name: NAME })) assert.notEqual(gap.to, undefined, where);
+    assert.equal(JSON.stringify(await foreign()), strangers, where);
+  }
+  assert.ok(interrupted > KILLS / 4, `only ${interrupted} runs were killed before their end`);
+});
