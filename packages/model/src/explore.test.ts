@@ -31,6 +31,21 @@ test('a transfer that looks before it acts survives a crash at every place, alon
   assert.equal(coverage.scenarios, 1 + 2 + 4);
 });
 
+test('depth 3 tries every triple', async () => {
+  const coverage = await explore<Account, 'crash'>({
+    setup,
+    run: async (account, tripwire) => {
+      await strike(tripwire, 'before');
+      Object.assign(account, { from: 0, to: 1 });
+      await strike(tripwire, 'after');
+    },
+    check,
+    faults: ['crash'],
+    depth: 3,
+  });
+  assert.equal(coverage.scenarios, 1 + 2 + 4 + 8);
+});
+
 test('negative control: one that crashes between its halves is found, and the place is named', async () => {
   await assert.rejects(
     explore<Account, 'crash'>({

@@ -22,8 +22,8 @@ export interface Exploration<W, F extends string> {
   /** What must hold after the last, clean run. */
   readonly check: (world: W, scenario: Scenario<F>) => void | Promise<void>;
   readonly faults: readonly F[];
-  /** Faults per history: 1 alone, 2 in pairs as well. Default 1. */
-  readonly depth?: 1 | 2;
+  /** Faults per history: 1 alone, 2 in pairs as well, 3 in triples as well. Default 1. */
+  readonly depth?: 1 | 2 | 3;
 }
 
 /** What an exploration covered. A check that explored nothing proves nothing: assert on it. */
@@ -47,32 +47,29 @@ export class ExplorationError extends Error {
 }
 
 /**
- * Tries every fault at every place, each followed by a clean run and the check; with depth 2 also every second fault in the run that follows the first.
+ * Tries every fault at every place, each followed by a clean run and the check; with depth 2 also every second fault in the run that follows the first, and
+ * so on.
  *
  * ```
- *  setup ─▶ run ✗ at place i ─▶ run ─▶ check            for every i and fault
+ *  setup ─▶ run ✗ at place i ─▶ run ─▶ check                 for every i and fault
  *  setup ─▶ run ✗ at place i ─▶ run ✗ at j ─▶ run ─▶ check   for every pair
  * ```
  */
 export async function explore<W, F extends string>(exploration: Exploration<W, F>): Promise<Coverage> {
   const clean = await play(exploration, []);
   let scenarios = 1;
-  for (const fault of exploration.faults) {
-    for (let index = 0; index < clean.places.length; index += 1) {
-      const once = await play(exploration, [{ fault, index }]);
-      scenarios += 1;
-      if (exploration.depth !== 2) continue;
-      for (const second of exploration.faults) {
-        for (let next = 0; next < once.places.length; next += 1) {
-          await play(exploration, [
-            { fault, index },
-            { fault: second, index: next },
-          ]);
-          scenarios += 1;
-        }
+  const deepen = async (plans: readonly Plan<F>[], places: number): Promise<void> => {
+    if (plans.length === (exploration.depth ?? 1)) return;
+    for (const fault of exploration.faults) {
+      for (let index = 0; index < places; index += 1) {
+        const history = [...plans, { fault, index }];
+        const played = await play(exploration, history);
+        scenarios += 1;
+        await deepen(history, played.places.length);
       }
     }
-  }
+  };
+  await deepen([], clean.places.length);
   return { places: clean.places, scenarios };
 }
 

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type Candidate, decide, type Observed, type Wanted } from './decide.ts';
+import { decide } from './decide.ts';
+import type { Candidate, Observed, Wanted } from './machine.ts';
 
 const NOW = 1_000_000_000;
 const attempts = [0, 1, 2].map((round) => ({ name: `t-${round}`, operation: `op-${round}` }));
-const wanted: Wanted = { digest: 'd', attempts, tagIds: ['urn:1'] };
+const wanted: Wanted = { owner: 'us', content: { kind: 'image', digest: 'd', attempts }, tagIds: ['urn:1'] };
 
 const candidate: fc.Arbitrary<Candidate> = fc
   .record({
@@ -22,6 +23,10 @@ const candidate: fc.Arbitrary<Candidate> = fc
     ...rest,
     ref: { type: 'VirtualMachine', value: `vm-${id}` },
     name: `t-${round}`,
+    instanceUuid: `uuid-${id}`,
+    poweredOff: true,
+    chained: false,
+    linked: [],
     mark: {
       owner: 'us',
       operation: `op-${round}`,
@@ -34,19 +39,19 @@ const candidate: fc.Arbitrary<Candidate> = fc
     tags: tagged ? ['urn:1'] : [],
   }));
 
-const observed: fc.Arbitrary<Observed> = fc
+const observed: fc.Arbitrary<Observed & { readonly machines: readonly Candidate[] }> = fc
   .uniqueArray(candidate, { maxLength: 5, selector: ({ ref }) => ref.value })
-  .map((candidates) => ({ now: NOW, names: new Set(candidates.map(({ name }) => name)), candidates }));
+  .map((machines) => ({ now: NOW, machines }));
 
 test('a template is never destroyed, nothing alive or busy is destroyed, and a verified one only when a template is in place', () => {
   fc.assert(
     fc.property(observed, (seen) => {
       const step = decide(seen, wanted);
       if (step.kind !== 'destroy') return;
-      const victim = seen.candidates.find(({ ref }) => ref === step.ref);
+      const victim = seen.machines.find(({ ref }) => ref === step.ref);
       assert.ok(victim !== undefined && !victim.isTemplate && !victim.busy);
       assert.ok(victim.uploader === 'gone' || victim.uploader === 'unknown');
-      if (victim.verified) assert.ok(seen.candidates.some((other) => other.isTemplate && other.verified));
+      if (victim.verified) assert.ok(seen.machines.some((other) => other.isTemplate && other.verified));
     }),
     { numRuns: 2000 },
   );
@@ -56,12 +61,12 @@ test('only a verified machine becomes a template; no import starts while one is 
   fc.assert(
     fc.property(observed, (seen) => {
       const step = decide(seen, wanted);
-      const verified = seen.candidates.filter((one) => one.verified);
+      const verified = seen.machines.filter((one) => one.verified);
       if (step.kind === 'markAsTemplate' || step.kind === 'done')
         assert.ok(verified.some(({ ref }) => ref === step.ref));
       if (step.kind === 'markAsTemplate') assert.ok(!verified.some(({ isTemplate }) => isTemplate));
-      if (step.kind === 'import') assert.ok(!seen.candidates.some((one) => one.verified || !one.isTemplate));
-      if (step.kind === 'import') assert.ok(!seen.names.has(step.attempt.name));
+      if (step.kind === 'import') assert.ok(!seen.machines.some((one) => one.verified || !one.isTemplate));
+      if (step.kind === 'import') assert.ok(!seen.machines.some(({ name }) => name === step.attempt.name));
     }),
     { numRuns: 2000 },
   );
@@ -70,7 +75,7 @@ test('only a verified machine becomes a template; no import starts while one is 
 test('the order in which the folder is listed does not matter', () => {
   fc.assert(
     fc.property(observed, (seen) => {
-      const [a, b] = [decide(seen, wanted), decide({ ...seen, candidates: seen.candidates.toReversed() }, wanted)];
+      const [a, b] = [decide(seen, wanted), decide({ ...seen, machines: seen.machines.toReversed() }, wanted)];
       assert.equal(a.kind, b.kind);
       if (a.kind !== 'destroy' && a.kind !== 'wait') assert.deepEqual(a, b);
     }),
@@ -78,6 +83,19 @@ test('the order in which the folder is listed does not matter', () => {
 });
 
 test('all names taken by others: blocked, with a reason', () => {
-  const step = decide({ now: NOW, names: new Set(attempts.map(({ name }) => name)), candidates: [] }, wanted);
-  assert.deepEqual(step, { kind: 'blocked', reason: 'all 3 names from t-0 on are taken' });
+  const machines = attempts.map(({ name }, index) => ({
+    ref: { type: 'VirtualMachine', value: `vm-${index}` },
+    name,
+    instanceUuid: '',
+    isTemplate: true,
+    poweredOff: true,
+    busy: false,
+    chained: false,
+    verified: false,
+    uploader: 'unknown' as const,
+    tags: [],
+    linked: [],
+  }));
+  const step = decide({ now: NOW, machines }, wanted);
+  assert.deepEqual(step, { kind: 'blocked', code: 'NAME_TAKEN', reason: 'all 3 names from t-0 on are taken' });
 });

@@ -1,17 +1,33 @@
 /** Stable codes of {@link TemplateError}, each with what a person does next. */
 const NEXT = {
   FOLDER_NOT_FOUND: 'Correct the folder of the failure domain, or create it.',
+  DATACENTER_NOT_FOUND: 'Correct the datacenter of the failure domain.',
   CLUSTER_NOT_FOUND: 'Correct the compute cluster of the failure domain.',
   POOL_NOT_FOUND: 'Correct the resource pool of the failure domain.',
   NETWORK_NOT_FOUND: 'Correct the first network of the failure domain.',
   DATASTORE_NOT_FOUND: 'Correct the datastore of the failure domain.',
-  DATASTORE_UNUSABLE: 'Make the datastore accessible, or free space on it.',
+  DATASTORE_UNUSABLE: 'Make the datastore accessible.',
+  NO_SPACE: 'Free space on the datastore (collect old templates first), or choose another one.',
   HOSTS_UNAVAILABLE: 'Take a host out of maintenance, reconnect it, or mount the datastore and the network on it.',
   TAG_NOT_FOUND: "Create the tag (the installer's category is openshift-<infrastructure name>), or correct its name.",
   TAG_AMBIGUOUS: 'Rename the tags so that one alone bears this name.',
+  TAG_FAILED: 'Look at the cause; the finished import is kept, and only the tag is tried again.',
   REFERENCE_INVALID: 'Use the name of a template in the folder of the failure domain.',
+  TEMPLATE_NOT_FOUND: 'List the templates of the folder, and use one of their names.',
   NAME_TAKEN: 'Rename or remove what bears the names in this folder.',
+  NAME_TOO_LONG: 'Choose a name of 1 to 80 characters.',
+  NOT_A_TEMPLATE: 'Choose another name, or make this machine a template and adopt it.',
+  POWERED_ON: 'Choose another name; a machine that runs is never put away.',
+  FOREIGN_OWNER: 'Choose another name, or let its owner remove it.',
+  UNMARKED: 'Adopt it, or allow templates without a mark to be retired.',
+  HAS_SNAPSHOTS: 'Remove its snapshots if nobody clones from them, or publish by pointer, which leaves it as it is.',
+  TEMPLATE_BUSY: 'Wait until its task has ended, then try again.',
   UPLOAD_IN_PROGRESS: 'Nothing to do: it is looked at again later.',
+  RENAME_FAILED: 'Look at the cause; the next attempt goes on from what is there.',
+  SWAP_FAILED: 'Look at both causes, then try again: the next attempt finishes the swap or takes it back.',
+  NOTHING_TO_REVERT: 'Look at the history of the name for what is still there.',
+  WORLD_MOVED: 'Make a new plan.',
+  PRIVILEGE_MISSING: 'Give the user this privilege there, then try again.',
   VERSION_UNKNOWN: 'Set the product version of the template, or point the machine set to another template.',
   DOWNLOAD_FAILED: 'Check the address, the proxy settings and that the server is up.',
   DIGEST_MISMATCH: 'Check that the file behind the address is the one that the release names.',
@@ -20,6 +36,7 @@ const NEXT = {
   IMPORT_FAILED: 'Look at the cause; what was half-made is removed, and the import is tried again.',
   CACHE_FAILED: 'Check that the cache directory is writable and has room.',
   NOT_CONVERGED: 'Look at what else changes the folder; the publication is tried again.',
+  VCENTER_FAILED: 'Look at the cause, then try again: what was done is not done twice.',
 } as const;
 
 /** See {@link TemplateError.code}. */
@@ -33,7 +50,7 @@ export interface TemplateErrorInit {
   readonly cause?: unknown;
 }
 
-/** The one error of this package. `text` is the sentence alone, in upstream's words; `message` adds what to do next. No secret in either. */
+/** The one error of this package. `text` is the sentence alone, in upstream's words where it has some; `message` adds what to do next. No secret in either. */
 export class TemplateError extends Error {
   override readonly name = 'TemplateError';
   readonly code: TemplateErrorCode;
@@ -57,12 +74,12 @@ export function isTemplateError(error: unknown, code?: TemplateErrorCode): error
   return error instanceof TemplateError && (code === undefined || error.code === code);
 }
 
-/** The text of a cause for a message. */
-export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+/** The text of a cause inside a message, whose own full stop follows. */
+export function clauseOf(error: unknown): string {
+  return reasonOf(error).replace(/\.$/, '');
 }
 
-/** Whether a cause says that a repetition may help. Unknown causes may pass. */
-export function mayPass(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'retriable' in error ? error.retriable === true : true;
+/** The text of a cause. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
+  type CallOptions,
   type HostSummary,
   type ImportLease,
   type ImportRequest,
@@ -7,17 +8,20 @@ import {
   type MoRef,
   type OvfDescriptor,
   readOvf,
+  type SentFile,
   type VCenter,
 } from '@drydock/vsphere';
 import type { Clock } from './clock.ts';
 import { TemplateError } from './errors.ts';
-import { MARK_KEYS, markConfig, VERIFIED_KEY } from './mark.ts';
+import { findTemplate } from './find.ts';
+import { MARK_KEYS, type Mark, markConfig, type Replaced, VERIFIED_KEY } from './mark.ts';
 import type { Attempt } from './names.ts';
 import type { OpenOva } from './ova.ts';
-import { resolvePlace } from './place.ts';
+import { type Place, resolvePlace } from './place.ts';
 import { byteMeter } from './progress.ts';
+import type { Slots } from './slots.ts';
 import type { TemplateImage, TemplateOperation, TemplateProgress, TemplateWish } from './store.ts';
-import { checkSums, type Sent } from './verify.ts';
+import { checkSums } from './sums.ts';
 
 /** Gives the bytes of an image: the cache, in production. */
 export interface OvaSource {
@@ -38,6 +42,8 @@ export interface Ports {
   readonly clock: Clock;
   /** Instance UUIDs of imports under way in this process; shared by all publications of a store. */
   readonly running: Set<string>;
+  /** Bounds imports at a time, by server; absent: no bound. */
+  readonly slots?: Slots;
 }
 
 /** Options of {@link importTemplate}. */
@@ -69,15 +75,13 @@ const HOST_FAULTS = [
 export async function importTemplate(ports: Ports, wish: TemplateWish, options: ImportOptions): Promise<void> {
   const { vcenter } = ports;
   const call = options.signal === undefined ? {} : { signal: options.signal };
+  using _slot = await ports.slots?.take(vcenter.server, options.signal);
   const place = await resolvePlace(vcenter, wish.placement, call);
   const diskProvisioning = await provisioningOf(vcenter, wish, options.folder, call);
   await using ova = await ports.ovas.open(wish.image, { onProgress: options.onProgress, ...call });
   const descriptor = readDescriptor(ova);
   const total = checkDescriptor(descriptor, ova);
-  if (place.freeSpace < total) {
-    const message = `datastore ${place.datastoreName} has ${place.freeSpace} bytes free, but the image needs ${total}`;
-    throw new TemplateError({ code: 'DATASTORE_UNUSABLE', message, retriable: true });
-  }
+  checkSpace(place, wish, descriptor, diskProvisioning, total);
 
   const instanceUuid = randomUUID();
   const { name, operation } = options.attempt;
@@ -85,7 +89,17 @@ export async function importTemplate(ports: Ports, wish: TemplateWish, options: 
   ports.running.add(instanceUuid);
   try {
     await options.announce?.({ id: operation, name, holder, instanceUuid });
-    const mark = { owner, operation, digest: wish.image.sha256, release: wish.image.release, holder, instanceUuid };
+    const { release, sha256: digest } = wish.image;
+    const publishes = wish.publication?.kind === 'swap' ? wish.publication.name : undefined;
+    const mark: Mark = {
+      owner,
+      operation,
+      digest,
+      release,
+      holder,
+      instanceUuid,
+      ...(publishes === undefined ? {} : { publishes }),
+    };
     const request: Omit<ImportRequest, 'host'> = {
       descriptor: ova.descriptor,
       name,
@@ -102,7 +116,9 @@ export async function importTemplate(ports: Ports, wish: TemplateWish, options: 
       await using lease = await startImport(ports, request, place.hosts, options);
       vm = lease.vm;
       await fill(ports, lease, ova, instanceUuid, total, options);
-      const extraConfig = new Map([[VERIFIED_KEY, wish.image.sha256]]);
+      const replaces = publishes === undefined ? undefined : await replacedBy(vcenter, options.folder, publishes, call);
+      const extraConfig = new Map([[VERIFIED_KEY, digest]]);
+      if (replaces !== undefined) extraConfig.set(MARK_KEYS.replaces, JSON.stringify(replaces));
       // One change: verified implies that secure boot is settled, and a template could not be reconfigured any more (VS-W101).
       await vcenter.reconfigure(
         vm,
@@ -117,6 +133,38 @@ export async function importTemplate(ports: Ports, wish: TemplateWish, options: 
   } finally {
     ports.running.delete(instanceUuid);
   }
+}
+
+/** Bytes that stay free on the datastore unless the wish says otherwise: machines that run there grow. */
+const RESERVE_BYTES = 1 << 30;
+
+/** Before the first byte: a datastore that runs full stops every machine on it. Thick disks take all of their capacity at once. */
+function checkSpace(
+  place: Place,
+  wish: TemplateWish,
+  descriptor: OvfDescriptor,
+  diskProvisioning: ImportRequest['diskProvisioning'],
+  fileBytes: number,
+): void {
+  const thick = diskProvisioning === 'thick' || diskProvisioning === 'eagerZeroedThick';
+  const capacity = descriptor.disks.reduce((sum, disk) => sum + (disk.capacity ?? 0), 0);
+  const needed = thick ? Math.max(fileBytes, capacity) : fileBytes;
+  const reserve = wish.reserveBytes ?? RESERVE_BYTES;
+  if (place.freeSpace >= needed + reserve) return;
+  const message = `datastore ${place.datastoreName} has ${place.freeSpace} bytes free, but the import needs ${needed} and ${reserve} must stay free`;
+  throw new TemplateError({ code: 'NO_SPACE', message, retriable: true });
+}
+
+/** What bears the stable name now: a crash between the renames is recovered from by this alone. */
+async function replacedBy(
+  vcenter: VCenter,
+  folder: MoRef,
+  name: string,
+  call: CallOptions,
+): Promise<Replaced | undefined> {
+  const ref = await vcenter.findChild(folder, name, call);
+  const vm = ref?.type === 'VirtualMachine' ? await vcenter.vm(ref, call) : undefined;
+  return vm === undefined ? undefined : { ref: vm.ref.value, instanceUuid: vm.instanceUuid ?? '', name };
 }
 
 async function startImport(
@@ -164,7 +212,7 @@ async function fill(
   }
   options.onUpload();
   const meter = byteMeter('Uploading', total, ports.clock, options.onProgress);
-  const sent: Sent[] = [];
+  const sent: SentFile[] = [];
   let before = 0;
   for (const file of lease.files) {
     const source = ova.source(file.path);
@@ -196,10 +244,14 @@ function checkDescriptor(descriptor: OvfDescriptor, ova: OpenOva): number {
     throw new TemplateError({ code: 'OVA_UNSUPPORTED', message });
   }
   let total = 0;
-  for (const { href } of descriptor.files) {
+  for (const { href, size } of descriptor.files) {
     const source = ova.source(href);
     if (source === undefined)
       throw new TemplateError({ code: 'OVA_INVALID', message: `the file is no OVA: it lacks ${href}` });
+    if (size !== undefined && size !== source.size) {
+      const message = `${href} has ${source.size} bytes, but the descriptor says ${size}`;
+      throw new TemplateError({ code: 'OVA_INVALID', message });
+    }
     total += source.size;
   }
   return total;
@@ -247,9 +299,10 @@ async function provisioningOf(
       message: `disk provisioning type "${wish.diskProvisioning}" is not supported`,
     });
   }
-  const name = wish.replaces?.slice(wish.replaces.lastIndexOf('/') + 1) ?? '';
-  const ref = name === '' ? undefined : await vcenter.findChild(folder, name, call);
-  const disk = ref?.type === 'VirtualMachine' ? (await vcenter.vm(ref, call))?.disks.at(-1) : undefined;
+  const { replaces, placement } = wish;
+  const reference = replaces ?? (wish.publication?.kind === 'swap' ? wish.publication.name : '');
+  const old = reference === '' ? undefined : await findTemplate(vcenter, placement, folder, reference, call);
+  const disk = old?.disks.at(-1);
   if (disk?.thin === undefined) return '';
   if (disk.thin) return 'thin';
   return disk.eagerlyScrub === true ? 'eagerZeroedThick' : 'thick';

@@ -41,6 +41,7 @@ function operationOf(wish: TemplateWish, round: number): string {
     cleanInventoryPath(placement.resourcePool),
     placement.networks,
     round,
+    ...(wish.publication?.kind === 'swap' ? ['swap', wish.publication.name] : []),
   ];
   return hex(JSON.stringify(parts)).slice(0, 16);
 }
@@ -51,6 +52,21 @@ export function uniqueName(base: string, release: string, digest: string, operat
   const shortRelease = release.slice(0, NAME_LIMIT - suffix.length - 3);
   const tail = `-${shortRelease}-${suffix}`;
   return `${trimEnd(base.slice(0, NAME_LIMIT - tail.length))}${tail}`;
+}
+
+/**
+ * The name under which a swap keeps the template that bore `name`: `<name>-retired-<8 hex of its identity>`, at most 80 characters. It follows from the
+ * template alone, so that whoever meets it after a crash knows what it is.
+ */
+export function retiredName(name: string, identity: string): string {
+  const tail = `-retired-${hex(identity.toLowerCase()).slice(0, 8)}`;
+  return `${trimEnd(name.slice(0, NAME_LIMIT - tail.length))}${tail}`;
+}
+
+/** The base of a name that {@link uniqueName} made of these parts; undefined where it did not. */
+export function baseOf(name: string, release: string, digest: string, operation: string): string | undefined {
+  const tail = uniqueName('', release, digest, operation);
+  return name.endsWith(tail) ? name.slice(0, -tail.length) : undefined;
 }
 
 /** Names that upstream's swap leaves behind for a template name: `mco-tmp-` and `mco-old-` with 8 hex digits of its SHA-256 (BI-V159). */

@@ -1,7 +1,9 @@
 import type { CallOptions, MoRef, VCenter, VmSummary } from '@drydock/vsphere';
-import type { Candidate, Observed, Uploader } from './decide.ts';
+import { linkedMachines } from './links.ts';
+import type { Machine, Observed, Uploader, Wanted } from './machine.ts';
 import { type Mark, readMark } from './mark.ts';
-import type { Attempt } from './names.ts';
+import { upstreamNames } from './names.ts';
+import { candidatesOf } from './staging.ts';
 import type { HolderIsLive } from './store.ts';
 
 /** What tells who makes an unfinished import. */
@@ -13,50 +15,59 @@ export interface Liveness {
   readonly running: ReadonlySet<string>;
 }
 
-/** What a publication looks for. */
-export interface Scope extends Liveness {
-  readonly cluster: string;
-  readonly digest: string;
-  readonly attempts: readonly Attempt[];
+/** Where to look. */
+export interface Scope {
+  readonly folder: MoRef;
+  /** Whose machines may be linked to the folder's. */
+  readonly datacenter: MoRef;
 }
 
 /** Reads the publication folder into a plain value. */
 export async function observe(
   vcenter: VCenter,
-  folder: MoRef,
   scope: Scope,
+  wanted: Wanted,
+  liveness: Liveness,
   now: number,
   options: CallOptions,
 ): Promise<Observed> {
-  const children = await vcenter.children(folder, options);
-  const operations = new Set(scope.attempts.map(({ operation }) => operation));
-  const candidates: Candidate[] = [];
-  for (const vm of children) {
-    const candidate = candidateOf(vm, folder, scope);
-    if (candidate === undefined) continue;
-    const { mark } = candidate;
-    if (mark.owner !== scope.cluster || mark.digest !== scope.digest || !operations.has(mark.operation)) continue;
-    const tags = candidate.verified ? await vcenter.tags.attached(vm.ref, options) : [];
-    candidates.push({ ...candidate, tags });
+  const children = await vcenter.children(scope.folder, options);
+  const plain: Observed = { now, machines: children.map((vm) => machineOf(vm, scope.folder, liveness)) };
+  const finished = new Set(candidatesOf(plain, wanted).filter(({ verified }) => verified));
+  const foreign = wanted.swap === undefined ? [] : Object.values(upstreamNames(wanted.swap.name));
+  const machines: Machine[] = [];
+  for (const [index, machine] of plain.machines.entries()) {
+    const vm = children[index];
+    if (finished.has(machine as Machine & { readonly mark: Mark })) {
+      machines.push({ ...machine, tags: await vcenter.tags.attached(machine.ref, options) });
+    } else if (vm !== undefined && foreign.includes(machine.name)) {
+      const linked = await linkedMachines(vcenter, scope.datacenter, [vm], options);
+      machines.push({ ...machine, linked: linked.get(vm) ?? [] });
+    } else machines.push(machine);
   }
-  return { now, names: new Set(children.map(({ name }) => name)), candidates };
+  return { now, machines };
 }
 
-/** A machine with our valid mark as decisions see it; undefined for every other machine. */
-export function candidateOf(vm: VmSummary, folder: MoRef, liveness: Liveness): Candidate | undefined {
+/** A machine as decisions see it. */
+export function machineOf(vm: VmSummary, folder: MoRef, liveness: Liveness): Machine {
   const reading = readMark(vm, folder);
-  if (reading.kind !== 'ours') return undefined;
   const createdAt = vm.createDate === undefined ? Number.NaN : Date.parse(vm.createDate);
   return {
     ref: vm.ref,
     name: vm.name,
+    instanceUuid: vm.instanceUuid ?? '',
     isTemplate: vm.isTemplate,
-    mark: reading.mark,
-    verified: reading.verified,
+    poweredOff: vm.powerState === 'poweredOff',
+    ...(vm.productVersion === undefined ? {} : { version: vm.productVersion }),
     ...(Number.isNaN(createdAt) ? {} : { createdAt }),
     busy: vm.activeTasks.length > 0,
-    uploader: uploaderOf(reading.mark, liveness),
+    chained: vm.disks.some(({ parents }) => parents.length > 0),
+    ...(reading.kind === 'ours' ? { mark: reading.mark } : {}),
+    ...(reading.kind === 'invalid' ? { invalid: reading.reason } : {}),
+    verified: reading.kind === 'ours' && reading.verified,
+    uploader: reading.kind === 'ours' ? uploaderOf(reading.mark, liveness) : 'unknown',
     tags: [],
+    linked: [],
   };
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { open } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import type { UploadSource } from '@drydock/vsphere';
 import { TemplateError } from './errors.ts';
 import { fileRange } from './file-range.ts';
@@ -29,9 +29,14 @@ export async function openOva(path: string): Promise<OpenOva> {
   const file = await open(path, 'r');
   try {
     const { size } = await file.stat();
+    if (await isGzip(file, 0)) throw invalid('it is compressed with gzip; decompress it first');
     const members = await indexTar(file, size);
+    for (const { name, offset } of members)
+      if (await isGzip(file, offset))
+        throw invalid(`its member ${name} is compressed with gzip, which vCenter does not read`);
     const text = async (member: TarMember): Promise<Buffer> => {
-      if (member.size > MAX_TEXT) throw invalid(`${member.name} is too long`);
+      if (member.size > MAX_TEXT)
+        throw invalid(`${member.name} has ${member.size} bytes, where ${MAX_TEXT} are the most for a text`);
       const buffer = Buffer.alloc(member.size);
       await file.read(buffer, 0, member.size, member.offset);
       return buffer;
@@ -60,6 +65,11 @@ export async function openOva(path: string): Promise<OpenOva> {
     await file.close();
     throw error;
   }
+}
+
+async function isGzip(file: FileHandle, offset: number): Promise<boolean> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(2), 0, 2, offset);
+  return bytesRead === 2 && buffer[0] === 0x1f && buffer[1] === 0x8b;
 }
 
 function checkDescriptor(name: string, content: Buffer, manifest: ReadonlyMap<string, ManifestSum>): void {

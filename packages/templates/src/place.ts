@@ -1,5 +1,7 @@
 import type { CallOptions, HostSummary, MoRef, VCenter } from '@drydock/vsphere';
 import { TemplateError, type TemplateErrorCode } from './errors.ts';
+import { failure, readFailure } from './failure.ts';
+import type { Scope } from './observe.ts';
 import { absolutePath, cleanInventoryPath } from './paths.ts';
 import type { Placement, TemplateWish } from './store.ts';
 
@@ -19,13 +21,21 @@ export async function resolveFolder(vcenter: VCenter, placement: Placement, opti
   return find(vcenter, folderPath(placement), 'folder', 'FOLDER_NOT_FOUND', options);
 }
 
+/** The folder, and the datacenter whose machines may be linked to the folder's. */
+export async function resolveScope(vcenter: VCenter, placement: Placement, options: CallOptions): Promise<Scope> {
+  const folder = await resolveFolder(vcenter, placement, options);
+  const path = datacenterPath(placement);
+  return { folder, datacenter: await find(vcenter, path, 'datacenter', 'DATACENTER_NOT_FOUND', options) };
+}
+
 /** Absolute inventory path of a placement's folder. */
 export function folderPath(placement: Placement): string {
   const root = `${datacenterPath(placement)}/vm`;
   return placement.folder === '' ? root : absolutePath(placement.folder, root);
 }
 
-function datacenterPath({ datacenter }: Placement): string {
+/** Absolute inventory path of a placement's datacenter. */
+export function datacenterPath({ datacenter }: Placement): string {
   return cleanInventoryPath(datacenter.startsWith('/') ? datacenter : `/${datacenter}`);
 }
 
@@ -35,20 +45,24 @@ export async function resolveTags(
   wish: TemplateWish,
   options: CallOptions,
 ): Promise<readonly string[]> {
+  const { tagName } = wish;
+  if (tagName === undefined) return [...new Set(wish.tagIds)];
   const prefix = 'failed to attach tag: unable to attach tag';
-  const named = await vcenter.tags.named(wish.tagName, options);
-  const tag = named.length === 1 ? named[0] : named.find(({ category }) => category === `openshift-${wish.tagName}`);
+  const named = await vcenter.tags.named(tagName, options).catch((error: unknown) => {
+    throw failure('TAG_FAILED', 'attach tag: unable to attach tag: look it up', tagName, error);
+  });
+  const tag = named.length === 1 ? named[0] : named.find(({ category }) => category === `openshift-${tagName}`);
   if (named.length === 0) {
     throw new TemplateError({
       code: 'TAG_NOT_FOUND',
-      message: `${prefix}: there is no tag named ${wish.tagName} on ${vcenter.server}`,
+      message: `${prefix}: there is no tag named ${tagName} on ${vcenter.server}`,
     });
   }
   if (tag === undefined) {
     const categories = named.map(({ category }) => category).join(', ');
     throw new TemplateError({
       code: 'TAG_AMBIGUOUS',
-      message: `${prefix}: ${wish.tagName} exists in the categories ${categories}`,
+      message: `${prefix}: ${tagName} exists in the categories ${categories}`,
     });
   }
   return [...new Set([tag.id, ...wish.tagIds])];
@@ -131,7 +145,9 @@ async function find(
   code: TemplateErrorCode,
   options: CallOptions,
 ): Promise<MoRef> {
-  const ref = await vcenter.findByPath(path, options);
+  const ref = await vcenter.findByPath(path, options).catch((error: unknown) => {
+    throw readFailure(`find ${what}`, path, error);
+  });
   if (ref !== undefined) return ref;
   throw new TemplateError({ code, message: `failed to find ${what}: ${path} does not exist on ${vcenter.server}` });
 }

@@ -5,6 +5,7 @@ import { type MemoryInventory, MUTATING_CALLS, memoryInventory, simulatedLoss } 
 import { collectTemplates } from './collect.ts';
 import { isTemplateError } from './errors.ts';
 import { MARK_KEYS } from './mark.ts';
+import type { Scope } from './observe.ts';
 import { publishTemplate } from './publication.ts';
 import { memoryOva, testPlacement, testWish } from './testing/wishes.ts';
 
@@ -42,6 +43,8 @@ async function publishAs({ inventory, clock }: World, holder: string): Promise<s
   const published = await publishTemplate(ports, testWish({ holder }), { holderIsLive: (other) => other === holder });
   return published.name;
 }
+
+const scopeOf = ({ inventory }: World): Scope => ({ folder: inventory.at(FOLDER), datacenter: inventory.at('/DC0') });
 
 function checkEnd({ inventory, lost }: World, uploads: number): void {
   assert.deepEqual(lost, [], 'a concurrent observer saw it');
@@ -185,7 +188,7 @@ test('a worker cloned from the template, extraConfig copied, survives collection
     running: new Set<string>(),
     keep: 0,
   };
-  const collected = await collectTemplates(client, made.inventory.at(FOLDER), 'cluster-uid', made.clock, options);
+  const collected = await collectTemplates(client, scopeOf(made), 'cluster-uid', made.clock, options);
   assert.ok(made.inventory.snapshot().machines.some(({ name }) => name === 'worker-1'));
   assert.match(collected.find(({ name }) => name === 'worker-1')?.reason ?? '', /copied/);
   assert.equal(collected.filter(({ removed }) => removed).length, 1, 'the template that nobody uses goes');
@@ -210,7 +213,7 @@ test('negative control: without the check of the instance UUID the worker is des
     running: new Set<string>(),
     keep: 0,
   };
-  await collectTemplates(blind, made.inventory.at(FOLDER), 'cluster-uid', made.clock, options);
+  await collectTemplates(blind, scopeOf(made), 'cluster-uid', made.clock, options);
   assert.ok(!made.inventory.snapshot().machines.some(({ name }) => name === 'worker-1'));
 });
 

@@ -1,13 +1,20 @@
 import type { VCenter } from '@drydock/vsphere';
+import { adoptTemplate } from './adopt.ts';
 import { ovaCache } from './cache.ts';
 import { type Clock, wallClock } from './clock.ts';
 import { collectTemplates } from './collect.ts';
-import type { OvaSource } from './import.ts';
+import { historyOf } from './history.ts';
+import type { OvaSource, Ports } from './import.ts';
 import { inspectTemplate } from './inspect.ts';
+import { listTemplates } from './list.ts';
 import { attemptsOf } from './names.ts';
-import { resolveFolder } from './place.ts';
+import { folderPath, resolveFolder, resolveScope } from './place.ts';
+import { planFor } from './plan.ts';
 import { publishTemplate } from './publication.ts';
-import type { PublishedTemplate, TemplateStore } from './store.ts';
+import { revertTemplate } from './revert.ts';
+import { createSlots } from './slots.ts';
+import type { Placement, PublishedTemplate, TemplateStore } from './store.ts';
+import { verifyTemplate } from './verification.ts';
 
 /** Where the store says what it did, one line each. A pino logger fits. */
 export interface StoreLog {
@@ -24,6 +31,8 @@ export interface TemplateStoreOptions {
   readonly cacheBytes?: number;
   readonly log?: StoreLog;
   readonly clock?: Clock;
+  /** Imports at a time on one vCenter, whatever the number of failure domains; default 4. */
+  readonly importsPerVCenter?: number;
   /** Default: a cache in `cacheDir`. */
   readonly ovas?: OvaSource;
 }
@@ -31,62 +40,121 @@ export interface TemplateStoreOptions {
 /** Collection imports nothing: no mark names it as its holder. */
 const NOBODY = '';
 
-/** Templates on real vCenters. Publications of one wish in one process are one publication (BI-V157). */
+/** Templates on real vCenters. Publications of one wish in one process are one publication (BI-V157), and one stable name is swapped by one at a time. */
 export function templateStore(options: TemplateStoreOptions): TemplateStore {
   const clock = options.clock ?? wallClock;
   const ovas = options.ovas ?? ovaCache({ dir: options.cacheDir, bytes: options.cacheBytes ?? 5 * 1024 ** 3, clock });
   const running = new Set<string>();
-  const publications = new Map<string, Promise<PublishedTemplate>>();
+  const slots = createSlots(options.importsPerVCenter ?? 4);
+  const underway = new Map<string, Promise<PublishedTemplate>>();
   const closing = new AbortController();
   const bound = (signal: AbortSignal | undefined): { readonly signal: AbortSignal } => ({
     signal: signal === undefined ? closing.signal : AbortSignal.any([signal, closing.signal]),
   });
+  const portsAt = async (server: string): Promise<Ports> => ({
+    vcenter: await options.vcenters(server),
+    ovas,
+    clock,
+    running,
+    slots,
+  });
+  const vcenterAt = async (server: string): Promise<VCenter> => (await portsAt(server)).vcenter;
+
+  /** Another machine set may wish for the same template with other tags: it comes after, and finds the work done. */
+  const inTurn = async (
+    key: string,
+    signal: AbortSignal | undefined,
+    work: () => Promise<PublishedTemplate>,
+  ): Promise<PublishedTemplate> => {
+    while (underway.has(key)) {
+      await underway.get(key)?.catch(() => undefined);
+      signal?.throwIfAborted();
+    }
+    const publication = work();
+    underway.set(key, publication);
+    try {
+      return await publication;
+    } finally {
+      underway.delete(key);
+    }
+  };
+  const report = (server: string, published: PublishedTemplate): PublishedTemplate => {
+    const { name, adopted, uploads, absentMs, retired } = published;
+    options.log?.info({ server, template: name, adopted, uploads, absentMs, retired }, 'template is in place');
+    return published;
+  };
 
   return {
     inspect: async (placement, reference, { signal } = {}) =>
-      inspectTemplate(await options.vcenters(placement.server), placement, reference, bound(signal)),
+      inspectTemplate(await vcenterAt(placement.server), placement, reference, bound(signal)),
 
     publish: async (wish, publish) => {
-      const key = attemptsOf(wish)[0]?.name ?? '';
-      // Another machine set may wish for the same template with other tags: it comes after, and finds the work done.
-      while (publications.has(key)) {
-        await publications.get(key)?.catch(() => undefined);
-        publish.signal?.throwIfAborted();
-      }
-      const publication = (async () => {
-        const vcenter = await options.vcenters(wish.placement.server);
-        return publishTemplate({ vcenter, ovas, clock, running }, wish, { ...publish, ...bound(publish.signal) });
-      })();
-      publications.set(key, publication);
-      try {
-        const published = await publication;
-        const { name, adopted, uploads } = published;
-        options.log?.info({ server: wish.placement.server, template: name, adopted, uploads }, 'template is in place');
-        return published;
-      } finally {
-        publications.delete(key);
-      }
+      const { placement, publication } = wish;
+      const key =
+        publication?.kind === 'swap' ? nameKey(placement, publication.name) : `= ${attemptsOf(wish)[0]?.name ?? ''}`;
+      const published = await inTurn(key, publish.signal, async () =>
+        publishTemplate(await portsAt(placement.server), wish, { ...publish, ...bound(publish.signal) }),
+      );
+      return report(placement.server, published);
+    },
+
+    revert: async (request, revert = {}) => {
+      const { placement, name } = request;
+      const published = await inTurn(nameKey(placement, name), revert.signal, async () =>
+        revertTemplate(await portsAt(placement.server), request, { ...revert, ...bound(revert.signal) }),
+      );
+      return report(placement.server, published);
+    },
+
+    adopt: async (request, adopt = {}) => {
+      const { placement, owner } = request;
+      const vcenter = await vcenterAt(placement.server);
+      const call = bound(adopt.signal);
+      const scope = await resolveScope(vcenter, placement, call);
+      const adopted = await adoptTemplate(vcenter, scope, request, { ...adopt, ...call });
+      options.log?.info({ server: placement.server, template: adopted.name, owner }, 'template adopted');
+      return adopted;
     },
 
     collect: async (placement, cluster, collect) => {
-      const vcenter = await options.vcenters(placement.server);
+      const vcenter = await vcenterAt(placement.server);
       const call = bound(collect.signal);
-      const folder = await resolveFolder(vcenter, placement, call);
-      const collected = await collectTemplates(vcenter, folder, cluster, clock, {
-        ...collect,
-        holder: NOBODY,
-        running,
-        ...call,
-      });
+      const scope = await resolveScope(vcenter, placement, call);
+      const how = { ...collect, holder: NOBODY, running, ...call };
+      const collected = await collectTemplates(vcenter, scope, cluster, clock, how);
       for (const { name, removed, reason } of collected) {
-        if (removed) options.log?.info({ server: placement.server, template: name, reason }, 'template removed');
+        if (removed && collect.dryRun !== true)
+          options.log?.info({ server: placement.server, template: name, reason }, 'template removed');
       }
       return collected;
     },
 
+    list: async (placement, owner, { signal } = {}) => {
+      const vcenter = await vcenterAt(placement.server);
+      const call = bound(signal);
+      return listTemplates(vcenter, await resolveFolder(vcenter, placement, call), owner, call);
+    },
+
+    verify: async (placement, reference, verify = {}) =>
+      verifyTemplate(await vcenterAt(placement.server), placement, reference, { ...verify, ...bound(verify.signal) }),
+
+    history: async (placement, owner, name, { signal } = {}) => {
+      const vcenter = await vcenterAt(placement.server);
+      const call = bound(signal);
+      return historyOf(vcenter, await resolveFolder(vcenter, placement, call), owner, name, call);
+    },
+
+    plan: async (request, plan) =>
+      planFor(await portsAt(request.wish.placement.server), request, { ...plan, ...bound(plan.signal) }),
+
     [Symbol.asyncDispose]: async () => {
       closing.abort();
-      await Promise.allSettled(publications.values());
+      await Promise.allSettled(underway.values());
     },
   };
+}
+
+/** One stable name of one folder: the folder counts as it is written, which is enough within one process. */
+function nameKey(placement: Placement, name: string): string {
+  return JSON.stringify([placement.server, folderPath(placement), name]);
 }

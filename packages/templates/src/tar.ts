@@ -37,7 +37,7 @@ export async function indexTar(file: FileHandle, fileSize: number): Promise<read
       next = type === 'L' ? { ...next, name: text(record) } : { ...next, ...pax(record) };
     } else {
       if (type === '0' || type === '\0' || type === '7')
-        members.push({ name: next.name ?? nameOf(block), offset, size });
+        members.push({ name: memberName(next.name ?? nameOf(block)), offset, size });
       if (type !== 'g') next = {};
     }
     at = offset + Math.ceil(size / BLOCK) * BLOCK;
@@ -76,6 +76,13 @@ function nameOf(block: Buffer): string {
   const name = text(block.subarray(0, 100));
   const prefix = block.toString('latin1', 257, 263) === 'ustar\0' ? text(block.subarray(345, 500)) : '';
   return prefix === '' ? name : `${prefix}/${name}`;
+}
+
+/** Names are only ever compared, never opened; one that would lead elsewhere says that somebody means ill, or that this is no OVA. */
+function memberName(name: string): string {
+  const parts = name.split('/');
+  if (name.startsWith('/') || parts.includes('..')) throw invalid(`its member ${name} is named outside of the archive`);
+  return parts.filter((part) => part !== '.').join('/');
 }
 
 /** pax records: `<length> <key>=<value>\n`, the length counting itself. */

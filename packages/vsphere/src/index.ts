@@ -35,4 +35,4 @@ export type {
   VmChange,
   VmSummary,
 } from './vcenter.ts';
-export type { XmlElement } from './xml.ts';
+export { child, childText, referenceOf, textOf, type XmlElement } from './xml.ts';

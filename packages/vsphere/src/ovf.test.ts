@@ -5,7 +5,7 @@ import { readOvf } from './ovf.ts';
 import { ovfText } from './testing/ovf.ts';
 
 test('reads networks, product, secure boot, files and disks', () => {
-  const ovf = readOvf(ovfText({ size: 123, networks: ['VM Network', 'R&amp;D'] }));
+  const ovf = readOvf(ovfText({ size: 123, networks: ['VM Network', 'R&D'] }));
   assert.deepEqual(ovf.networks, ['VM Network', 'R&D']);
   assert.deepEqual(ovf.product, { name: 'Red Hat Enterprise Linux CoreOS', version: '9.8.20260428-0' });
   assert.equal(ovf.secureBoot, true);

@@ -1,3 +1,2 @@
-export { type TestDescriptor, testDescriptor } from './descriptor.ts';
 export { header, member, type TestOva, type TestOvaSpec, writeTestOva } from './ova.ts';
 export { type MemoryOvaSpec, memoryOva, testPlacement, testWish } from './wishes.ts';

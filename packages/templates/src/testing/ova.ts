@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import { open } from 'node:fs/promises';
-import { testDescriptor } from './descriptor.ts';
+import { ovfText } from '@drydock/vsphere/testing';
 
 /** What a generated OVA contains. */
 export interface TestOvaSpec {
@@ -42,14 +42,12 @@ export async function writeTestOva(path: string, spec: TestOvaSpec): Promise<Tes
     index === 0 ? 'VM Network' : `VM Network ${index + 1}`,
   );
   const descriptor = Buffer.from(
-    testDescriptor({
+    ovfText({
       version: spec.version,
       product,
       networks,
-      secureBoot: spec.secureBoot,
-      diskFile,
-      diskBytes: spec.diskBytes,
-      capacityGiB: 16,
+      secureBoot: spec.secureBoot ?? 'unsaid',
+      disks: [{ file: diskFile, size: spec.diskBytes }],
     }),
   );
   const manifest = spec.manifest ?? 'sha256';

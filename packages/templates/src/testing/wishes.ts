@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { ovfText } from '@drydock/vsphere/testing';
 import type { OvaSource } from '../import.ts';
 import { readManifest } from '../ova.ts';
 import type { Placement, TemplateWish } from '../store.ts';
-import { testDescriptor } from './descriptor.ts';
 
 /** The place that the in-memory vCenter has by default. */
 export function testPlacement(change: Partial<Placement> = {}): Placement {
@@ -39,29 +39,39 @@ export interface MemoryOvaSpec {
   readonly version?: string;
   readonly networks?: readonly string[];
   readonly secureBoot?: boolean;
+  /** Content of the one disk, `disk.vmdk`. */
   readonly disk?: Buffer;
-  /** Sum of the disk as the manifest has it; default the right one. */
+  /** Of several disks: `disk.vmdk`, `disk-1.vmdk` and so on. */
+  readonly disks?: readonly Buffer[];
+  /** Sum of the first disk as the manifest has it; default the right one. */
   readonly sum?: string;
 }
 
 /** An image in memory, so that model tests need no file. */
 export function memoryOva(spec: MemoryOvaSpec = {}): OvaSource {
-  const disk = spec.disk ?? Buffer.from('KDMV and some bytes that are a disk');
-  const descriptor = testDescriptor({
+  const contents = spec.disks ?? [spec.disk ?? Buffer.from('KDMV and some bytes that are a disk')];
+  const disks = contents.map((content, at) => ({ file: at === 0 ? 'disk.vmdk' : `disk-${at}.vmdk`, content }));
+  const descriptor = ovfText({
     version: spec.version ?? '9.6',
     product: 'rhcos',
     networks: spec.networks ?? ['VM Network'],
     secureBoot: spec.secureBoot ?? true,
-    diskFile: 'disk.vmdk',
-    diskBytes: disk.length,
-    capacityGiB: 16,
+    disks: disks.map(({ file, content }) => ({ file, size: content.length })),
   });
-  const sum = spec.sum ?? createHash('sha256').update(disk).digest('hex');
+  const sums = disks.map(({ file, content }, at) => {
+    const sum = createHash('sha256').update(content).digest('hex');
+    return `SHA256(${file})= ${at === 0 ? (spec.sum ?? sum) : sum}\n`;
+  });
   return {
     open: async () => ({
       descriptor,
-      manifest: readManifest(`SHA256(disk.vmdk)= ${sum}`),
-      source: (path) => (path === 'disk.vmdk' ? { size: disk.length, open: () => Readable.from([disk]) } : undefined),
+      manifest: readManifest(sums.join('')),
+      source: (path) => {
+        const disk = disks.find(({ file }) => file === path);
+        return disk === undefined
+          ? undefined
+          : { size: disk.content.length, open: () => Readable.from([disk.content]) };
+      },
       [Symbol.asyncDispose]: async () => undefined,
     }),
   };

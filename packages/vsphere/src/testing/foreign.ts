@@ -13,7 +13,13 @@ export interface ForeignMachine {
   readonly extraConfig?: Readonly<Record<string, string>>;
   readonly powerState?: 'poweredOn' | 'poweredOff' | 'suspended';
   readonly createDate?: string;
-  readonly disks?: readonly { readonly file: string; readonly thin?: boolean; readonly eagerlyScrub?: boolean }[];
+  /** `parents`: the chain below, as a snapshot or a linked clone has one. */
+  readonly disks?: readonly {
+    readonly file: string;
+    readonly thin?: boolean;
+    readonly eagerlyScrub?: boolean;
+    readonly parents?: readonly string[];
+  }[];
   readonly tags?: readonly string[];
 }
 
@@ -39,7 +45,7 @@ export function addMachine(state: InventoryState, folder: MoRef, machine: Foreig
     extraConfig: new Map(Object.entries(machine.extraConfig ?? {})),
     customValues: new Map(),
     tags: new Set(machine.tags),
-    disks: disks.map((disk) => ({ ...disk, parents: [] })),
+    disks: disks.map((disk) => ({ parents: [], ...disk })),
     datastore,
     directory,
     tasks: [],

@@ -15,3 +15,4 @@ export { type MemoryCounters, type MemoryInventory, memoryInventory, memoryVCent
 export { type OvfText, ovfText } from './ovf.ts';
 export { type ScenarioPlaces, VCENTER_SCENARIOS, type VCenterScenario } from './scenarios.ts';
 export type { InventorySnapshot, MachineSnapshot } from './snapshot.ts';
+export * from './synthetic/index.ts';

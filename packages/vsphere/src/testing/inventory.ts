@@ -104,6 +104,8 @@ export interface InventoryState {
   readonly leases: Map<string, MemoryLease>;
   readonly tags: Map<string, { readonly name: string; readonly category: string }>;
   readonly customFields: string[];
+  /** Privileges that every user lacks, on everything. */
+  readonly deniedPrivileges: Set<string>;
   next: number;
 }
 
@@ -206,6 +208,7 @@ export function initialState(options: MemoryOptions): InventoryState {
     leases: new Map(),
     tags: new Map(),
     customFields: [],
+    deniedPrivileges: new Set(),
     next: 0,
   };
   for (const folder of options.folders ?? ['/DC0/vm/ocp']) makePath(state, folder, 'Folder');

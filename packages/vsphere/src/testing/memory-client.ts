@@ -2,6 +2,7 @@ import { VimError } from '../errors.ts';
 import { refKey } from '../soap.ts';
 import type { HostSummary, MoRef, VCenter } from '../vcenter.ts';
 import { importedDescriptor } from './descriptor.ts';
+import { estateReads } from './estate.ts';
 import { simulatedFault } from './fault.ts';
 import type { CallRunner } from './hooks.ts';
 import { importMachine } from './imports.ts';
@@ -59,6 +60,17 @@ export function memoryCalls(server: MemoryServer, id: string, run: CallRunner, d
   return {
     server: state().server,
     ...reads(server, run),
+    ...estateReads(server, run),
+    checkImport: (request, options) =>
+      run(
+        'checkImport',
+        [request],
+        () => {
+          importedDescriptor(request.descriptor);
+          return [];
+        },
+        options,
+      ),
     startImport: (request, options) =>
       run(
         'startImport',

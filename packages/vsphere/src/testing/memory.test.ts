@@ -27,7 +27,12 @@ suite('scenarios in memory', () => {
   for (const scenario of VCENTER_SCENARIOS) {
     test(scenario.name, async () => {
       await using vcenter = memoryVCenter();
-      await scenario.run(vcenter, PLACES);
+      const denied = vcenter.inventory.state.deniedPrivileges;
+      const denyPrivileges = async (names: readonly string[]): Promise<void> => {
+        denied.clear();
+        for (const name of names) denied.add(name);
+      };
+      await scenario.run(vcenter, { ...PLACES, denyPrivileges });
     });
   }
 });

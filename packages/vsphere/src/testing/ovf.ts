@@ -1,33 +1,49 @@
-/** What a generated descriptor says. */
-export interface OvfText {
-  /** Member of the OVA that holds the disk. */
-  readonly disk?: string;
+/** A disk of a generated descriptor. */
+export interface OvfTextDisk {
+  /** Member of the OVA that holds it. */
+  readonly file: string;
   /** Bytes of that member. */
   readonly size: number;
+}
+
+/** What a generated descriptor says. */
+export interface OvfText {
+  /** Name of the member that holds the one disk; see `disks` for more than one. */
+  readonly disk?: string;
+  /** Bytes of that member. */
+  readonly size?: number;
+  /** Instead of `disk` and `size`. */
+  readonly disks?: readonly OvfTextDisk[];
+  /** Product version: becomes the machine's version. */
   readonly version?: string;
-  readonly secureBoot?: boolean;
+  readonly product?: string;
+  /** Default true; `unsaid` leaves it out. */
+  readonly secureBoot?: boolean | 'unsaid';
   readonly networks?: readonly string[];
 }
 
-/** An OVF descriptor of one small virtual machine, as the builds of CoreOS write it: one disk on SCSI, one network, EFI. */
+/** An OVF 1.1 descriptor (DSP0243) of one small virtual machine, as the builds of CoreOS write it: disks on SCSI, EFI. */
 export function ovfText(options: OvfText): string {
-  const {
-    disk = 'disk.vmdk',
-    size,
-    version = '9.8.20260428-0',
-    secureBoot = true,
-    networks = ['VM Network'],
-  } = options;
+  const { version = '9.8.20260428-0', product = 'Red Hat Enterprise Linux CoreOS', secureBoot = true } = options;
+  const disks = options.disks ?? [{ file: options.disk ?? 'disk.vmdk', size: options.size ?? 0 }];
+  const networks = (options.networks ?? ['VM Network']).map(escapeXml);
   return `<?xml version="1.0" encoding="UTF-8"?>
 <Envelope xmlns="http://schemas.dmtf.org/ovf/envelope/1" xmlns:ovf="http://schemas.dmtf.org/ovf/envelope/1"
   xmlns:rasd="http://schemas.dmtf.org/wbem/wscim/1/cim-schema/2/CIM_ResourceAllocationSettingData"
   xmlns:vssd="http://schemas.dmtf.org/wbem/wscim/1/cim-schema/2/CIM_VirtualSystemSettingData"
   xmlns:vmw="http://www.vmware.com/schema/ovf">
-  <References><File ovf:href="${disk}" ovf:id="file1" ovf:size="${size}"/></References>
+  <References>${disks.map(({ file, size }, at) => `<File ovf:href="${escapeXml(file)}" ovf:id="file${at + 1}" ovf:size="${size}"/>`).join('')}</References>
   <DiskSection>
     <Info>Virtual disk information</Info>
-    <Disk ovf:capacity="16" ovf:capacityAllocationUnits="byte * 2^30" ovf:diskId="vmdisk1" ovf:fileRef="file1"
-      ovf:format="http://www.vmware.com/interfaces/specifications/vmdk.html#streamOptimized"/>
+${disks
+  .map(
+    (
+      _,
+      at,
+    ) => `    <Disk ovf:capacity="16" ovf:capacityAllocationUnits="byte * 2^30" ovf:diskId="vmdisk${at + 1}" ovf:fileRef="file${at + 1}"
+      ovf:format="http://www.vmware.com/interfaces/specifications/vmdk.html#streamOptimized"/>`,
+  )
+  .join('\n')}
   </DiskSection>
   <NetworkSection>
     <Info>The list of logical networks</Info>
@@ -39,8 +55,8 @@ ${networks.map((name) => `    <Network ovf:name="${name}"><Description>The ${nam
     <OperatingSystemSection ovf:id="80" ovf:version="9" vmw:osType="rhel9_64Guest"><Info>The operating system</Info></OperatingSystemSection>
     <ProductSection>
       <Info>Information about the installed software</Info>
-      <Product>Red Hat Enterprise Linux CoreOS</Product>
-      <Version>${version}</Version>
+      <Product>${escapeXml(product)}</Product>
+      <Version>${escapeXml(version)}</Version>
     </ProductSection>
     <VirtualHardwareSection>
       <Info>Virtual hardware requirements</Info>
@@ -71,14 +87,18 @@ ${networks.map((name) => `    <Network ovf:name="${name}"><Description>The ${nam
         <rasd:ResourceSubType>VirtualSCSI</rasd:ResourceSubType>
         <rasd:ResourceType>6</rasd:ResourceType>
       </Item>
-      <Item>
-        <rasd:AddressOnParent>0</rasd:AddressOnParent>
-        <rasd:ElementName>Hard Disk 1</rasd:ElementName>
-        <rasd:HostResource>ovf:/disk/vmdisk1</rasd:HostResource>
-        <rasd:InstanceID>4</rasd:InstanceID>
+${disks
+  .map(
+    (_, at) => `      <Item>
+        <rasd:AddressOnParent>${at}</rasd:AddressOnParent>
+        <rasd:ElementName>Hard Disk ${at + 1}</rasd:ElementName>
+        <rasd:HostResource>ovf:/disk/vmdisk${at + 1}</rasd:HostResource>
+        <rasd:InstanceID>${20 + at}</rasd:InstanceID>
         <rasd:Parent>3</rasd:Parent>
         <rasd:ResourceType>17</rasd:ResourceType>
-      </Item>
+      </Item>`,
+  )
+  .join('\n')}
 ${networks
   .map(
     (name, index) => `      <Item>
@@ -92,10 +112,19 @@ ${networks
       </Item>`,
   )
   .join('\n')}
-      <vmw:Config ovf:required="false" vmw:key="firmware" vmw:value="efi"/>
-      <vmw:Config ovf:required="false" vmw:key="bootOptions.efiSecureBootEnabled" vmw:value="${secureBoot}"/>
-    </VirtualHardwareSection>
+${bootConfig(secureBoot)}    </VirtualHardwareSection>
   </VirtualSystem>
 </Envelope>
 `;
+}
+
+function bootConfig(secureBoot: boolean | 'unsaid'): string {
+  if (secureBoot === 'unsaid') return '';
+  return `      <vmw:Config ovf:required="false" vmw:key="firmware" vmw:value="efi"/>
+      <vmw:Config ovf:required="false" vmw:key="bootOptions.efiSecureBootEnabled" vmw:value="${secureBoot}"/>
+`;
+}
+
+function escapeXml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }

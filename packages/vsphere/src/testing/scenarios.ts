@@ -15,6 +15,8 @@ export interface ScenarioPlaces {
   readonly network: string;
   /** A tag that exists, by name. */
   readonly tagName: string;
+  /** Takes privileges away from the user of the client, everywhere; replaces what was taken before. */
+  denyPrivileges(names: readonly string[]): Promise<void>;
 }
 
 /** One behaviour that every `VCenter` must show, in memory or real. Names inside are unique, so that all can share one inventory. */
@@ -241,10 +243,80 @@ export const VCENTER_SCENARIOS: readonly VCenterScenario[] = [
     },
   },
   {
+    name: 'checks an import without making anything, and refuses what is no descriptor',
+    async run(vcenter, places) {
+      const request = await requestFor(vcenter, places);
+      assert.deepEqual(await vcenter.checkImport(request), []);
+      assert.equal(await vcenter.findChild(request.folder, request.name), undefined);
+      const broken = vcenter.checkImport({ ...request, descriptor: 'no descriptor' });
+      await assert.rejects(broken, (error) => isVimError(error, 'VIM_OVF_REFUSED') || isVimError(error, 'VIM_FAULT'));
+    },
+  },
+  {
     name: 'makes no call once its signal has ended',
     async run(vcenter, places) {
       const folder = await at(vcenter, places.folder);
       await assert.rejects(vcenter.children(folder, { signal: AbortSignal.abort() }), withCode('VIM_ABORTED'));
+    },
+  },
+  {
+    name: 'tells what it is, what time it has, and the sessions of its user',
+    async run(vcenter) {
+      const about = await vcenter.about();
+      assert.equal(about.apiType, 'VirtualCenter');
+      assert.equal(about.instanceUuid, await vcenter.instanceUuid());
+      const time = await vcenter.currentTime();
+      assert.ok(time.getTime() > Date.UTC(2025, 0, 1), time.toISOString());
+      const { user, count } = await vcenter.sessions();
+      assert.notEqual(user, '');
+      assert.ok((count ?? 0) >= 1, `its own session is one of ${count}`);
+    },
+  },
+  {
+    name: 'names the privileges that its user lacks, in the order asked',
+    async run(vcenter, places) {
+      const folder = await at(vcenter, places.folder);
+      const asked = ['VirtualMachine.Inventory.Delete', 'System.View', 'VApp.Import'];
+      assert.deepEqual(await vcenter.missingPrivileges(folder, asked), []);
+      await places.denyPrivileges(['VApp.Import', 'VirtualMachine.Inventory.Delete']);
+      assert.deepEqual(await vcenter.missingPrivileges(folder, asked), [
+        'VirtualMachine.Inventory.Delete',
+        'VApp.Import',
+      ]);
+      await places.denyPrivileges([]);
+    },
+  },
+  {
+    name: 'lists what a placement can name, each by a path that finds it',
+    async run(vcenter, places) {
+      const items = await vcenter.places();
+      const kindAt = new Map(items.map((item) => [item.path, item.kind]));
+      assert.equal(kindAt.get(places.cluster), 'cluster');
+      assert.equal(kindAt.get(places.resourcePool), 'resourcePool');
+      assert.equal(kindAt.get(places.datastore), 'datastore');
+      assert.equal(kindAt.get(places.network), 'network');
+      assert.equal(kindAt.get(places.folder), 'folder');
+      assert.equal(kindAt.get(`/${places.folder.split('/')[1] ?? ''}`), 'datacenter');
+      assert.equal(kindAt.has('/DC0/host'), false);
+      for (const { path, ref } of items) assert.deepEqual(await vcenter.findByPath(path), ref, path);
+      assert.deepEqual(
+        items.map(({ path }) => path),
+        items.map(({ path }) => path).toSorted(),
+      );
+    },
+  },
+  {
+    name: 'tells the disks of the machines on a datastore and below a datacenter or folder',
+    async run(vcenter, places) {
+      const datastore = await at(vcenter, places.datastore);
+      const folder = await at(vcenter, places.folder);
+      const { vm, name } = await imported(vcenter, places);
+      const whole = await vcenter.vm(vm);
+      assert.equal(whole?.disks.length, 1);
+      for (const place of [datastore, folder, await at(vcenter, `/${places.folder.split('/')[1] ?? ''}`)]) {
+        const mine = (await vcenter.disksOn(place)).find(({ ref }) => ref.value === vm.value);
+        assert.deepEqual(mine, { ref: vm, name, disks: whole?.disks });
+      }
     },
   },
 ];

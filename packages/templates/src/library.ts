@@ -1,0 +1,139 @@
+import type { MoRef } from '@drydock/vsphere';
+import type { Act } from './machine.ts';
+import type { HolderIsLive, Placement, StoreOptions, TemplateWish } from './store.ts';
+
+/**
+ * What a machine of the folder is to us. `current`: the template under its stable name, or any published by pointer. `staged`: finished, not published.
+ * `unfinished`: an import that did not end. `retired`: kept as a way back. `adopted`: made by hand, brought under management. `foreign`: another
+ * owner's. `unmarked`: a template without a mark that counts. `leftover`: named as another tool names what it leaves half-done.
+ */
+export type TemplateRole =
+  | 'current'
+  | 'staged'
+  | 'unfinished'
+  | 'retired'
+  | 'adopted'
+  | 'foreign'
+  | 'unmarked'
+  | 'leftover';
+
+/** One line of a listing. */
+export interface ListedTemplate {
+  readonly name: string;
+  readonly instanceUuid: string;
+  readonly ref: MoRef;
+  readonly release?: string;
+  /** Product version as vCenter has it. */
+  readonly version?: string;
+  /** SHA-256 of the OVA; absent where nobody knows it. */
+  readonly digest?: string;
+  readonly owner?: string;
+  readonly role: TemplateRole;
+  /** The name that it has or had for others. */
+  readonly stableName?: string;
+  readonly isTemplate: boolean;
+  /** RFC 3339. */
+  readonly createdAt?: string;
+  /** Why a mark does not count. */
+  readonly reason?: string;
+}
+
+/** One check of {@link Verification}. */
+export interface VerificationCheck {
+  readonly name: 'mark' | 'digest' | 'template' | 'tags' | 'hosts' | 'tasks';
+  readonly ok: boolean;
+  readonly detail: string;
+  /** What a person does about it. */
+  readonly next?: string;
+}
+
+/** What is known of one template. */
+export interface Verification {
+  readonly name: string;
+  readonly checks: readonly VerificationCheck[];
+  /** All checks are. */
+  readonly ok: boolean;
+}
+
+/** One template that a stable name or base had or has. */
+export interface Generation {
+  readonly name: string;
+  readonly stableName: string;
+  /** It bears the stable name. Never for pointer publications: only the pointer knows. */
+  readonly current: boolean;
+  readonly release?: string;
+  readonly digest?: string;
+  /** RFC 3339. */
+  readonly createdAt?: string;
+  /** RFC 3339. */
+  readonly retiredAt?: string;
+  readonly instanceUuid: string;
+  readonly revertible: boolean;
+  /** Why it can be gone back to, or why not. */
+  readonly reason: string;
+}
+
+/** Going back to an earlier generation of a stable name. */
+export interface RevertRequest {
+  readonly placement: Placement;
+  readonly owner: string;
+  /** The stable name. */
+  readonly name: string;
+  /** Instance UUID of the generation; default the one before the current, or the one that an interrupted revert was on its way to. */
+  readonly to?: string;
+  readonly holder: string;
+}
+
+/** Bringing a template under management. */
+export interface AdoptRequest {
+  readonly placement: Placement;
+  readonly owner: string;
+  /** Name, path or instance UUID. */
+  readonly reference: string;
+  /** Default: its product version. */
+  readonly release?: string;
+  readonly holder: string;
+}
+
+/** What a collection is asked for, as plain data. */
+export interface GcRequest {
+  readonly placement: Placement;
+  readonly owner: string;
+  readonly keep?: number;
+  readonly graceMs?: number;
+}
+
+/** What to plan: a wish, or one of the requests. Plain data, so that a plan can be kept in a file and applied later. */
+export type PlanRequest =
+  | { readonly kind: 'publish'; readonly wish: TemplateWish }
+  | { readonly kind: 'revert'; readonly wish: RevertRequest }
+  | { readonly kind: 'adopt'; readonly wish: AdoptRequest }
+  | { readonly kind: 'gc'; readonly wish: GcRequest };
+
+/** What planning must know of the outside. */
+export interface PlanOptions extends StoreOptions {
+  readonly holderIsLive: HolderIsLive;
+  /** Needed for `gc`; see `TemplateStore.collect`. Default: nobody can tell. */
+  readonly referenced?: (name: string) => string | undefined;
+}
+
+/** One step of a plan. */
+export interface PlannedStep {
+  readonly step: Act['kind'] | 'adopt';
+  /** The calls that change something, in order: `Rename_Task vm-12 "a" -> "b"`. A machine that does not exist yet goes by its name. */
+  readonly calls: readonly string[];
+  /** The step as a sentence. */
+  readonly text: string;
+}
+
+/** What would be done, and to which world. */
+export type Plan = PlanRequest & {
+  readonly version: 1;
+  readonly server: string;
+  readonly folder: string;
+  /** The name that is published, reverted or adopted; the folder for `gc`. */
+  readonly target: string;
+  readonly steps: readonly PlannedStep[];
+  /** SHA-256 of what was observed, as far as it matters to the plan. */
+  readonly world: string;
+};

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { type Coverage, type Exploration, explore, virtualClock } from '@drydock/model';
+import { type PublishedTemplate, type TemplateStore, type TemplateWish, templateStore } from '@drydock/templates';
+import { memoryOva, testWish } from '@drydock/templates/testing';
+import {
+  type InventorySnapshot,
+  type MachineSnapshot,
+  type MemoryInventory,
+  memoryInventory,
+  simulatedLoss,
+} from '@drydock/vsphere/testing';
+
+export const FOLDER = '/DC0/vm/ocp';
+/** Another cluster's folder, with a template of the same name. */
+const ELSEWHERE = '/DC0/vm/other';
+/** The stable name; the pointer of a pointer publication points to the installer's template under it until it is patched. */
+export const NAME = 'rhcos 100% / stable ⚓';
+
+/** A vCenter with several actors, and what its observers saw. */
+export interface World {
+  readonly inventory: MemoryInventory;
+  readonly clock: ReturnType<typeof virtualClock>;
+  /** What readers saw that must never be. */
+  readonly seen: string[];
+  /** Processes so far. */
+  runs: number;
+  /** Refs of everything that is not ours to touch, with what they must look like for ever. */
+  readonly foreign: Map<string, string>;
+  /** Calls that changed something in the last pass, in order. */
+  readonly changes: string[];
+}
+
+/** How the name stands at the start. */
+export type Start = 'unmarked' | 'ours' | 'adopted' | 'absent' | 'left behind' | 'leftovers';
+export const STARTS: readonly Start[] = ['unmarked', 'ours', 'adopted', 'absent', 'left behind', 'leftovers'];
+
+export function wishFor(version: string, change: Partial<TemplateWish> = {}): TemplateWish {
+  return testWish({
+    base: 'rhcos',
+    image: { release: version, location: 'https://mirror.test/x.ova', sha256: version.padEnd(64, '0') },
+    publication: { kind: 'swap', name: NAME, unmarked: 'retire' },
+    ...change,
+  });
+}
+
+/** One process with its own session. It ends when `await using` does, unless it was killed. */
+export function processOf({ inventory, clock }: World, version = '9.6'): TemplateStore {
+  return templateStore({
+    vcenters: async () => inventory.client(),
+    cacheDir: '/nonexistent',
+    clock,
+    ovas: memoryOva({ version }),
+  });
+}
+
+/** Publishes as a new process; earlier ones no longer lead. */
+export async function publishAs(
+  world: World,
+  holder: string,
+  wish: TemplateWish,
+  version = '9.6',
+): Promise<PublishedTemplate> {
+  await using store = processOf(world, version);
+  return await store.publish({ ...wish, holder }, { holderIsLive: (other) => other === holder });
+}
+
+/** The folder as several clusters share it. */
+export async function worldWith(start: Start, options: { readonly abortLeavesVm?: boolean } = {}): Promise<World> {
+  const clock = virtualClock({ auto: true });
+  const inventory = memoryInventory({ now: clock.now, folders: [FOLDER, ELSEWHERE], ...options });
+  const world: World = { inventory, clock, seen: [], runs: 0, foreign: new Map(), changes: [] };
+  const folder = inventory.at(FOLDER);
+  const old = { template: true, productVersion: '9.4' };
+  if (start === 'ours') await publishAs(world, 'first', wishFor('9.4'), '9.4');
+  else if (start === 'left behind') inventory.add(folder, { ...old, name: leftover('old') });
+  else if (start !== 'absent') inventory.add(folder, { ...old, name: NAME });
+  if (start === 'leftovers') {
+    inventory.add(folder, { ...old, name: leftover('old'), createDate: '2025-01-01T00:00:00Z' });
+    inventory.add(folder, { name: leftover('tmp'), createDate: '2025-01-01T00:00:00Z' });
+  }
+  if (start === 'adopted') {
+    await using store = processOf(world);
+    await store.adopt({ placement: wishFor('9.4').placement, owner: 'cluster-uid', reference: NAME, holder: 'x' });
+  }
+  // Others: the second cluster under another name here and under the same name elsewhere, a worker, and look-alikes that nobody derived.
+  await publishAs(
+    world,
+    'second',
+    wishFor('9.1', { cluster: 'second', publication: { kind: 'swap', name: 'theirs', unmarked: 'retire' } }),
+    '9.1',
+  );
+  inventory.add(inventory.at(ELSEWHERE), { name: NAME, template: true, productVersion: '9.0' });
+  inventory.add(folder, { name: 'worker-0', powerState: 'poweredOn' });
+  inventory.add(folder, { name: 'mco-old-00000000', template: true });
+  inventory.add(folder, { name: `${NAME}-retired-00000000`, template: true });
+  const ours = new Set([NAME, leftover('old'), leftover('tmp')]);
+  for (const machine of inventory.snapshot().machines)
+    if (machine.folder !== FOLDER || !ours.has(machine.name)) world.foreign.set(machine.ref, JSON.stringify(machine));
+  inventory.counters.uploads = 0;
+  inventory.subscribe((snapshot) => watch(world, snapshot));
+  clock.advance(3_600_000);
+  return world;
+}
+
+/** What upstream's swap would leave for the name. */
+export function leftover(kind: 'tmp' | 'old'): string {
+  return `mco-${kind}-${LEFT}`;
+}
+/** First 8 hex digits of the SHA-256 of {@link NAME}. */
+const LEFT = '5a647416';
+
+/** Every reader, and the owners of everything else, at one instant. */
+function watch(world: World, snapshot: InventorySnapshot): void {
+  const bearers = bearersOf(snapshot);
+  if (bearers.length > 1) world.seen.push(`${bearers.length} machines bear the name`);
+  for (const one of bearers)
+    if (!one.isTemplate || !one.complete) world.seen.push(`${one.ref} bears the name and is ${whatIs(one)}`);
+  for (const one of snapshot.machines)
+    if (one.isTemplate && !one.complete) world.seen.push(`${one.name} is a half-made template`);
+  checkForeign(world, snapshot);
+  if (snapshot.broken.length > 0) world.seen.push(`${snapshot.broken.join()} lost a disk`);
+}
+
+export function checkForeign(world: World, { machines }: InventorySnapshot): void {
+  const now = new Map(machines.map((machine) => [machine.ref, JSON.stringify(machine)]));
+  for (const [ref, before] of world.foreign)
+    if (now.get(ref) !== before) world.seen.push(`foreign ${ref} changed from ${before} to ${now.get(ref)}`);
+}
+
+export function bearersOf({ machines }: InventorySnapshot): readonly MachineSnapshot[] {
+  return machines.filter(({ name, folder }) => name === NAME && folder === FOLDER);
+}
+
+function whatIs({ isTemplate, complete }: MachineSnapshot): string {
+  return isTemplate ? `complete: ${complete}` : 'no template';
+}
+
+/** Where and how processes are made to fail. */
+export interface Faults {
+  /** Only calls that change something; reads as well otherwise. */
+  readonly mutatingOnly?: boolean;
+  readonly depth?: 1 | 2 | 3;
+  readonly kinds?: readonly ('kill' | 'lose')[];
+}
+
+/** Explores `work` from a start; every pass is a new process. */
+export function exploreWork(
+  setup: () => Promise<World>,
+  work: (world: World, holder: string) => Promise<unknown>,
+  check: (world: World, faults: number) => void | Promise<void>,
+  faults: Faults = {},
+): Promise<Coverage> {
+  const exploration: Exploration<World, 'kill' | 'lose'> = {
+    setup,
+    run: async (world, tripwire) => {
+      world.runs += 1;
+      world.changes.length = 0;
+      world.inventory.onCall = (method, phase, args, { client, mutates }) => {
+        if (method === 'logout') return;
+        if (mutates && phase === 'before') noteChange(world, method);
+        if (faults.mutatingOnly === true && !mutates) return;
+        const fault = tripwire.hit(`${phase} ${method}${method === 'rename' ? ` ${String(args[1])}` : ''}`);
+        if (fault === 'kill') client.kill();
+        if (fault !== undefined) throw simulatedLoss(method);
+      };
+      try {
+        await work(world, `holder-${world.runs}`);
+      } finally {
+        world.inventory.onCall = undefined;
+      }
+    },
+    check: async (world, scenario) => {
+      assert.deepEqual(world.seen, [], 'a concurrent observer saw it');
+      await check(world, scenario.faults.length);
+    },
+    faults: faults.kinds ?? ['kill', 'lose'],
+    depth: faults.depth ?? 1,
+  };
+  return explore(exploration);
+}
+
+/** Whoever finds the name absent, because it or another process is between two renames or died there, brings it back before anything else. */
+export function noteChange(world: World, method: string): void {
+  world.changes.push(method);
+  const { machines } = world.inventory.snapshot();
+  const kept = machines.some(
+    ({ name, isTemplate, folder }) =>
+      folder === FOLDER && isTemplate && (isRetired(name) || name === leftover('old')) && !name.endsWith('-00000000'),
+  );
+  if (kept && method !== 'rename' && bearersOf(world.inventory.snapshot()).length === 0)
+    world.seen.push(`${method} while the name was absent`);
+}
+
+export function isRetired(name: string): boolean {
+  return name.startsWith(`${NAME}-retired-`);
+}
