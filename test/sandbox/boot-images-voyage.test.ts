@@ -241,9 +241,9 @@ const inputs: readonly BadInput[] = [
     repair: () => voyage.switchboard.clearRules(),
     afterwards: 'touch',
     phase: 'Failed',
-    reason: 'DatastoreUnusable',
+    reason: 'NoSpace',
     message: /NoDiskSpace/,
-    nextStep: /free space/,
+    nextStep: /^Free space/,
   },
   {
     name: 'space-ends',

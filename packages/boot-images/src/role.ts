@@ -44,7 +44,7 @@ export interface BootImagesRoleOptions extends PassSettings {
   readonly downgrade?: DowngradePolicy;
   /** Default 'pointer'. */
   readonly publication?: TemplatePublication;
-  /** Unreferenced templates kept per place as a way back. Default 1. */
+  /** Unreferenced templates kept per place as a way back. Default 2. */
   readonly retain?: number;
   /** Feature gates; both default to true, as in the default feature set. */
   readonly cpmsGate?: boolean;

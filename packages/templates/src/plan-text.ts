@@ -55,7 +55,7 @@ function textOf(step: Act): string {
     case 'markAsTemplate':
       return `Make ${step.name} a template.`;
     case 'attachTags':
-      return `Attach ${step.tagIds.length} tag(s) to ${step.name}.`;
+      return `Attach ${step.tagIds.length === 1 ? 'a tag' : `${step.tagIds.length} tags`} to ${step.name}.`;
     case 'intend':
       return `Note on ${step.name} which template it replaces, for recovery.`;
     case 'swap':

@@ -26,7 +26,7 @@ export interface VSphereOptions {
   readonly downgrade?: DowngradePolicy;
   /** Default 'pointer'. 'swap' keeps the installer's names, for those who depend on them: the new template takes the name over. */
   readonly publication?: TemplatePublication;
-  /** How many unreferenced templates of this cluster stay per place as a way back. Default 1. */
+  /** How many unreferenced templates of this cluster stay per place as a way back. Default 2. */
   readonly retain?: number;
   readonly warn?: (message: string) => void;
   readonly metrics?: Pick<BootImageMetrics, 'templateAbsent' | 'templateSwapped' | 'uploaded'>;
@@ -218,7 +218,7 @@ export function vspherePlatform(options: VSphereOptions): Platform {
           ...(await store.collect(placement, cluster, {
             referenced,
             holderIsLive: options.holderIsLive,
-            keep: options.retain ?? 1,
+            ...(options.retain === undefined ? {} : { keep: options.retain }),
             ...(signal === undefined ? {} : { signal }),
           })),
         );
