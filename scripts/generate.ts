@@ -1,12 +1,31 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { OPTIONAL_SOURCES } from '../api/optional/sources.ts';
+import { UPSTREAM_SET, UPSTREAM_SOURCES } from '../api/upstream/sources.ts';
 import { generateTypes } from '../packages/kube/src/generate.ts';
+import { copyCrds, crdDirectory } from '../packages/sandbox/src/crd-copy.ts';
+import { CRD_SETS } from '../packages/sandbox/src/crd-sets.ts';
 
-// Writes the types of our own CRDs. A test fails when these files differ from what this writes.
+// Writes the types of our own CRDs and of upstream's. Tests fail when these files differ from what this writes.
 const root = new URL('../api/', import.meta.url);
-const outputs = [{ crd: 'crds/drydock.dev_bootimages.yaml', version: 'v1alpha1', out: 'src/bootimage.gen.ts' }];
+const outputs = [
+  { crd: 'crds/drydock.dev_bootimages.yaml', version: 'v1alpha1', out: 'src/bootimage.gen.ts' },
+  ...OPTIONAL_SOURCES.map(({ crd, version, out }) => ({ crd: `optional/${crd}`, version, out: `optional/${out}` })),
+];
 
 for (const { crd, version, out } of outputs) {
-  const text = generateTypes(readFileSync(new URL(crd, root), 'utf8'), { version, descriptions: true });
+  const meta = out.startsWith('optional/') ? { meta: '../src/meta.ts' } : {};
+  const text = generateTypes(readFileSync(new URL(crd, root), 'utf8'), { version, descriptions: true, ...meta });
   writeFileSync(new URL(out, root), text);
   process.stdout.write(`api/${out}\n`);
+}
+
+const set = CRD_SETS.find(({ name }) => name === UPSTREAM_SET);
+if (set === undefined) throw new Error(`the sandbox has no CRD set ${UPSTREAM_SET}`);
+await copyCrds(set, (line) => console.error(line));
+for (const { crd, version, out } of UPSTREAM_SOURCES) {
+  const yaml = readFileSync(join(crdDirectory(set), crd), 'utf8');
+  const text = generateTypes(yaml, { version, descriptions: false, meta: '../src/meta.ts' });
+  writeFileSync(new URL(`upstream/${out}`, root), text);
+  process.stdout.write(`api/upstream/${out}\n`);
 }

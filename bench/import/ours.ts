@@ -2,20 +2,15 @@
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { templateStore } from '@drydock/templates';
 import { connectVCenter } from '@drydock/vsphere';
+import { answerJobs, cpuSeconds, memoryMB } from '../answer.ts';
 import type { ImportJob, ImportResult } from './job.ts';
-
-for await (const line of createInterface({ input: process.stdin })) {
-  const answer = await publish(JSON.parse(line) as ImportJob).catch((error: unknown) => ({ error: String(error) }));
-  console.log(JSON.stringify(answer));
-}
 
 /** A store and a session per job, so that nothing that a former job verified or looked up is known. */
 async function publish(job: ImportJob): Promise<ImportResult> {
-  const cpu = process.cpuUsage();
+  const cpu = cpuSeconds();
   const started = performance.now();
   await using vcenter = connectVCenter({
     url: job.url,
@@ -49,13 +44,9 @@ async function publish(job: ImportJob): Promise<ImportResult> {
     { holderIsLive: () => undefined },
   );
   const wallSeconds = (performance.now() - started) / 1000;
-  const { user, system } = process.cpuUsage(cpu);
+  const spent = cpuSeconds() - cpu;
   if (published.uploads !== 1) throw new Error(`expected one upload, but there were ${published.uploads}`);
-  return { name: published.name, wallSeconds, cpuSeconds: (user + system) / 1e6, peakRssMB: peakRssMB() };
+  return { name: published.name, wallSeconds, cpuSeconds: spent, peakRssMB: memoryMB('VmHWM') };
 }
 
-/** The kernel's own high-water mark; unlike `ru_maxrss` it does not begin with that of the parent. */
-function peakRssMB(): number {
-  const kibibytes = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1];
-  return (Number(kibibytes) * 1024) / 1e6;
-}
+await answerJobs(publish);

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { after, before, suite, test } from 'node:test';
-import { startSandbox, type VCenterEndpoint, type VCenterSandbox } from '@drydock/sandbox';
+import { connectSwitchboard, startSandbox, type VCenterEndpoint, type VCenterSandbox } from '@drydock/sandbox';
 import { connectVCenter, type VCenter } from '@drydock/vsphere';
 import { type ScenarioPlaces, VCENTER_SCENARIOS } from '@drydock/vsphere/testing';
 import { Agent, request } from 'undici';
 
 /** Where the simulator's own model has things. */
-const PLACES: ScenarioPlaces = {
+const PLACES: Omit<ScenarioPlaces, 'denyPrivileges'> = {
   folder: '/DC0/vm',
   cluster: '/DC0/host/DC0_C0',
   resourcePool: '/DC0/host/DC0_C0/Resources',
@@ -60,5 +60,10 @@ suite('vCenter scenarios against the simulator', () => {
     await vcenter?.[Symbol.asyncDispose]();
     await sandbox?.[Symbol.asyncDispose]();
   });
-  for (const scenario of VCENTER_SCENARIOS) test(scenario.name, () => scenario.run(vcenter, PLACES));
+  for (const scenario of VCENTER_SCENARIOS) {
+    test(scenario.name, () => {
+      const switchboard = connectSwitchboard(sandbox.vcenter.switchboard);
+      return scenario.run(vcenter, { ...PLACES, denyPrivileges: (names) => switchboard.denyPrivileges(names) });
+    });
+  }
 });

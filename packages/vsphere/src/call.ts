@@ -1,7 +1,7 @@
 import type { Agent } from 'node:https';
 import type { Clock } from './clock.ts';
 import type { VimFault } from './faults.ts';
-import type { CallOptions, MoRef } from './vcenter.ts';
+import type { About, CallOptions, MoRef } from './vcenter.ts';
 import type { XmlElement, XmlNode } from './xml.ts';
 
 /** Options of a low-level call. */
@@ -22,17 +22,9 @@ export interface ServiceContent {
   readonly taskManager?: MoRef;
   readonly ovfManager?: MoRef;
   readonly customFieldsManager?: MoRef;
+  readonly authorizationManager?: MoRef;
   readonly setting?: MoRef;
-  readonly about: {
-    readonly fullName: string;
-    readonly version: string;
-    readonly build: string;
-    /** VirtualCenter or HostAgent. */
-    readonly apiType: string;
-    readonly apiVersion: string;
-    /** '' on a host. */
-    readonly instanceUuid: string;
-  };
+  readonly about: About;
 }
 
 /** What a retrieval says about one object. Unset properties are in neither. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { test } from 'node:test';
-import { createAuthority } from '../../sandbox/src/certificate.ts';
+import { createAuthority } from '@drydock/sandbox';
 import type { VimLog } from './call.ts';
 import { createCaller, type SessionCaller } from './caller.ts';
 import { type Clock, systemClock } from './clock.ts';

@@ -4,6 +4,7 @@ import { readLocalizedFault } from './faults.ts';
 import { type KeepAlive, keepAlive } from './keep-alive.ts';
 import { readManifest } from './manifest.ts';
 import { type NfcTarget, nfcTarget, uploadFile } from './nfc.ts';
+import { nextLook } from './pace.ts';
 import { methodBody } from './schema.ts';
 import { givenUp } from './signals.ts';
 import type { CallOptions, ImportLease, LeaseFile, MoRef } from './vcenter.ts';
@@ -36,8 +37,6 @@ interface LeaseInfo {
 
 const COMPLETE_MS = 30 * 60_000;
 const ABORT_MS = 30_000;
-const FIRST_MS = 50;
-const SLOWEST_MS = 2_000;
 /** vCenter creates disks before a lease is ready; on a slow datastore that takes minutes. */
 const READY_MS = 15 * 60_000;
 
@@ -122,8 +121,8 @@ async function waitReady(
   { lease, name, items }: OpenedLease,
   options: CallOptions,
 ): Promise<LeaseInfo> {
-  const deadline = caller.clock.now() + READY_MS;
-  for (let delay = FIRST_MS; ; delay = Math.min(SLOWEST_MS, delay * 2)) {
+  const since = caller.clock.now();
+  for (;;) {
     const [found] = await caller.retrieve([lease], 'HttpNfcLease', ['state', 'info', 'error'], options);
     const stated = found?.values.get('state');
     const state = stated === undefined ? undefined : textOf(stated);
@@ -139,8 +138,9 @@ async function waitReady(
         ? failed('ImportVApp', name, `the lease is ${state}`)
         : faultError('ImportVApp', name, fault);
     }
-    if (caller.clock.now() > deadline) throw failed('ImportVApp', name, 'the lease was not ready within 15 minutes');
-    await caller.clock.sleep(delay, options).catch((error: unknown) => {
+    const age = caller.clock.now() - since;
+    if (age > READY_MS) throw failed('ImportVApp', name, 'the lease was not ready within 15 minutes');
+    await caller.clock.sleep(nextLook(age), options).catch((error: unknown) => {
       throw options.signal === undefined ? error : givenUp('ImportVApp', options.signal);
     });
   }

@@ -36,6 +36,7 @@ export function readServiceContent(response: XmlElement, server: string): Servic
     ...optional('taskManager'),
     ...optional('ovfManager'),
     ...optional('customFieldsManager'),
+    ...optional('authorizationManager'),
     ...optional('setting'),
     about: {
       fullName: childText(about, 'fullName') ?? '',
@@ -51,7 +52,7 @@ export function readServiceContent(response: XmlElement, server: string): Servic
 /** A singleton that a server may lack. */
 export function requireService(
   content: ServiceContent,
-  name: 'searchIndex' | 'ovfManager' | 'customFieldsManager',
+  name: 'authorizationManager' | 'customFieldsManager' | 'ovfManager' | 'searchIndex' | 'viewManager',
   server: string,
 ): MoRef {
   const found = content[name];

@@ -2,6 +2,7 @@ import type { Caller, ObjectContent } from './call.ts';
 import type { Clock } from './clock.ts';
 import { faultError, VimError } from './errors.ts';
 import { readFault, readLocalizedFault } from './faults.ts';
+import { nextLook, SLOWEST_MS } from './pace.ts';
 import { givenUp } from './signals.ts';
 import { refKey } from './soap.ts';
 import type { MoRef } from './vcenter.ts';
@@ -18,21 +19,21 @@ export interface TaskWaiterOptions {
 interface Waiting {
   readonly task: MoRef;
   readonly op: string;
-  readonly deadline: number;
+  readonly since: number;
   readonly onProgress?: (percent: number) => void;
   readonly resolve: (info: XmlElement) => void;
   readonly reject: (error: VimError) => void;
 }
 
-const FIRST_MS = 100;
-const SLOWEST_MS = 2_000;
+const FIRST_RETRY_MS = 100;
 /** No task that we start takes this long; one that does is looked at by the next pass. */
 const DEADLINE_MS = 30 * 60_000;
-const MAX_FAILURES = 5;
+/** In a row, spread over about seven seconds: as long as a restarted proxy takes. */
+const MAX_FAILURES = 8;
 
 /**
- * Waits for any number of tasks with one retrieval per round, 100 ms after the first and 2 s apart later. Tasks outlive sessions, and a round is repeatable, so neither
- * a lost connection nor a new login loses a result; a wait on a filter would (the update that the connection carried is not sent again by every server).
+ * Waits for any number of tasks with one retrieval per round: at once, then at a pace that follows the youngest. Tasks outlive sessions, and a round is repeatable, so
+ * neither a lost connection nor a new login loses a result; a wait on a filter would (the update that the connection carried is not sent again by every server).
  */
 export class TaskWaiter {
   readonly #options: TaskWaiterOptions;
@@ -60,7 +61,7 @@ export class TaskWaiter {
       const waiting: Waiting = {
         task,
         op,
-        deadline: this.#options.clock.now() + DEADLINE_MS,
+        since: this.#options.clock.now(),
         ...(options?.onProgress === undefined ? {} : { onProgress: options.onProgress }),
         resolve: (info) => {
           signal?.removeEventListener('abort', onAbort);
@@ -81,7 +82,6 @@ export class TaskWaiter {
   async #run(): Promise<void> {
     const { clock, closing } = this.#options;
     this.#running = true;
-    let delay = FIRST_MS;
     let failures = 0;
     while (this.#waiting.size > 0 && !closing.aborted) {
       try {
@@ -102,14 +102,18 @@ export class TaskWaiter {
       if (this.#waiting.size === 0) break;
       this.#wake = new AbortController();
       const signal = AbortSignal.any([this.#wake.signal, closing]);
-      const woken = await clock.sleep(delay, { signal }).then(
-        () => false,
-        () => true,
-      );
-      delay = woken ? FIRST_MS : Math.min(SLOWEST_MS, delay * 1.5);
+      const pause = failures > 0 ? Math.min(SLOWEST_MS, FIRST_RETRY_MS * 2 ** (failures - 1)) : this.#pace();
+      // Ended early by a task that wants its first look.
+      await clock.sleep(pause, { signal }).catch(() => undefined);
     }
     this.#running = false;
     if (closing.aborted) this.#giveUp(closing.reason);
+  }
+
+  #pace(): number {
+    let youngest = Number.NEGATIVE_INFINITY;
+    for (const { since } of this.#waiting) youngest = Math.max(youngest, since);
+    return nextLook(this.#options.clock.now() - youngest);
   }
 
   #settle(round: readonly Waiting[], found: readonly ObjectContent[]): void {
@@ -122,7 +126,7 @@ export class TaskWaiter {
         this.#end(waiting, unknown(waiting, `the task disappeared from ${this.#options.server}`));
       else if (state === 'success') this.#end(waiting, info);
       else if (state === 'error') this.#end(waiting, taskError(waiting, info));
-      else if (this.#options.clock.now() > waiting.deadline)
+      else if (this.#options.clock.now() - waiting.since > DEADLINE_MS)
         this.#end(waiting, unknown(waiting, 'the task has not ended for 30 minutes'));
       else {
         const progress = Number(childText(info, 'progress') ?? Number.NaN);

@@ -58,6 +58,42 @@ export interface HostSummary {
   readonly networks: readonly MoRef[];
 }
 
+/** What a server says of itself; known without a login. */
+export interface About {
+  readonly fullName: string;
+  readonly version: string;
+  readonly build: string;
+  /** `VirtualCenter`, or `HostAgent` for an ESXi host. */
+  readonly apiType: string;
+  readonly apiVersion: string;
+  /** '' on a host. */
+  readonly instanceUuid: string;
+}
+
+/** Sessions of one user at one vCenter. */
+export interface SessionCount {
+  readonly user: string;
+  /** This client's own session included. Absent where the user may not list sessions (Sessions.TerminateSession). */
+  readonly count?: number;
+}
+
+/** Something that a placement can name. */
+export interface NamedPlace {
+  readonly ref: MoRef;
+  /** Folders are those of virtual machines only. */
+  readonly kind: 'datacenter' | 'cluster' | 'resourcePool' | 'datastore' | 'network' | 'folder';
+  readonly name: string;
+  /** As `findByPath` takes it. */
+  readonly path: string;
+}
+
+/** The disks of one machine or template, and nothing else of it. */
+export interface MachineDisks {
+  readonly ref: MoRef;
+  readonly name: string;
+  readonly disks: readonly DiskSummary[];
+}
+
 /** What an import asks for. */
 export interface ImportRequest {
   /** The OVF descriptor's text. */
@@ -139,6 +175,17 @@ export interface VCenter extends AsyncDisposable {
   readonly server: string;
   /** about.instanceUuid: identifies the vCenter. */
   instanceUuid(options?: CallOptions): Promise<string>;
+  about(options?: CallOptions): Promise<About>;
+  /** The server's clock. */
+  currentTime(options?: CallOptions): Promise<Date>;
+  /** How many sessions this client's user has, as far as the server tells. */
+  sessions(options?: CallOptions): Promise<SessionCount>;
+  /** Those of `ids` that the session's user lacks on `entity`, in the order given. */
+  missingPrivileges(entity: MoRef, ids: readonly string[], options?: CallOptions): Promise<readonly string[]>;
+  /** Everything that a placement could be chosen from, sorted by path. */
+  places(options?: CallOptions): Promise<readonly NamedPlace[]>;
+  /** Disks of the machines that have a file on a Datastore, or that live below a Datacenter or Folder. */
+  disksOn(place: MoRef, options?: CallOptions): Promise<readonly MachineDisks[]>;
   /** Absolute inventory path (`/dc/vm/folder`); `%`, `/` and `\` inside a name are escaped as %25, %2f, %5c. */
   findByPath(path: string, options?: CallOptions): Promise<MoRef | undefined>;
   /** Direct child of a folder by its literal name. */
@@ -154,6 +201,8 @@ export interface VCenter extends AsyncDisposable {
     ref: MoRef,
     options?: CallOptions,
   ): Promise<{ readonly name: string; readonly freeSpace: number; readonly accessible: boolean }>;
+  /** Creates the import spec and nothing else: what `startImport` would refuse before ImportVApp. Resolves to the server's warnings. */
+  checkImport(request: ImportRequest, options?: CallOptions): Promise<readonly string[]>;
   /** Creates the import spec, calls ImportVApp and waits until the lease is ready. */
   startImport(request: ImportRequest, options?: CallOptions): Promise<ImportLease>;
   reconfigure(vm: MoRef, change: VmChange, options?: CallOptions): Promise<void>;

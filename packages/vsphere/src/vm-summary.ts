@@ -28,7 +28,8 @@ const vAppConfig = object({ product: many(product) });
 const option = object({ key: one(text), value: one(text) });
 const customValue = object({ key: one(number), value: one(text) });
 const backing = object({ fileName: one(text), thinProvisioned: one(flag), eagerlyScrub: one(flag) });
-const device: Decode<DiskSummary> = (from) => {
+/** A virtual disk among the devices of a machine. */
+export const disk: Decode<DiskSummary> = (from) => {
   if (from.type?.local !== 'VirtualDisk') return undefined;
   const element = child(from, 'backing');
   const read = element === undefined ? undefined : backing(element);
@@ -98,7 +99,7 @@ export function vmSummary(
     ...(secureBoot === undefined ? {} : { secureBoot }),
     extraConfig,
     customValues,
-    disks: read(content, 'config.hardware.device', arrayOf(device)) ?? [],
+    disks: read(content, 'config.hardware.device', arrayOf(disk)) ?? [],
     activeTasks: recentTasks(content)
       .map((task) => active.get(refKey(task)))
       .filter((task) => task !== undefined),

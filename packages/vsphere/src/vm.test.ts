@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createAuthority } from '../../sandbox/src/certificate.ts';
+import { createAuthority } from '@drydock/sandbox';
 import { connectVCenter } from './connect.ts';
 import { isVimError } from './errors.ts';
 import { type Reply, type SoapServer, startSoapServer } from './testing/soap-server.ts';

@@ -41,6 +41,6 @@ export interface UpdateFeed {
   property(ref: MoRef, path: string, options?: CallOptions): Promise<XmlElement | undefined>;
   /** Those of `refs` that exist. */
   existing(refs: readonly MoRef[], options?: CallOptions): Promise<readonly MoRef[]>;
-  /** One property of all machines below some containers, read once and apart from any watch. */
+  /** One property of all machines below some containers as text, by moref value; read once and apart from any watch. Containers that are gone have none. */
   survey(containers: readonly MoRef[], path: string, options?: CallOptions): Promise<ReadonlyMap<string, string>>;
 }

@@ -1,7 +1,8 @@
 import { child, textOf, type XmlElement } from '../xml.ts';
 import { attributeText, characterData, XmlSyntaxError } from '../xml-characters.ts';
 import { parseXml } from '../xml-tree.ts';
-import { ANSWER, type Field, type Frame, ruleFor } from './update-frames.ts';
+import { KnownTexts } from './known-texts.ts';
+import { ANSWER, type Field, type Frame, isNamed, ruleFor } from './update-frames.ts';
 
 /** Reads what a sink was given, by the strict tokenizer and with the namespaces of its document. Fails with `XmlSyntaxError`. */
 export type Decode = (bytes: Uint8Array) => XmlElement;
@@ -155,12 +156,13 @@ export class UpdateScanner {
       if (at + 1 >= end) break;
       const next = bytes[at + 1];
       const after =
-        next === BANG ? this.#declarationEnd(at) : next === QUESTION ? this.#behind('?>', at + 2) : this.#tagEnd(at);
+        next === BANG ? this.#declarationEnd(at) : next === QUESTION ? this.#instructionEnd(at) : this.#tagEnd(at);
       if (after < 0) {
         if (end - at > this.#limits.markup) throw new XmlSyntaxError(`markup exceeds ${this.#limits.markup} bytes`);
         break;
       }
-      if (next === SLASH) this.#close(at, after);
+      if (this.#depth > 1 && next === SLASH) this.#depth -= 1;
+      else if (next === SLASH) this.#close(at, after);
       else if (next !== BANG && next !== QUESTION) this.#open(at, after);
       at = after;
       this.#at = at;
@@ -179,6 +181,16 @@ export class UpdateScanner {
       while (at < end && bytes[at] !== byte) at += 1;
     }
     return -1;
+  }
+
+  /** A second declaration is the head of another document: two answers got into each other. */
+  #instructionEnd(from: number): number {
+    if (
+      this.#frames.length > 0 &&
+      /^<\?xml\s/.test(this.#window.toString('latin1', from, Math.min(this.#end, from + 6)))
+    )
+      throw new XmlSyntaxError('there is an XML declaration in the middle');
+    return this.#behind('?>', from + 2);
   }
 
   #behind(mark: string, from: number): number {
@@ -208,9 +220,10 @@ export class UpdateScanner {
       return;
     }
     if (this.#closed) throw new XmlSyntaxError('there is content after the root element');
-    const rule = ruleFor(this.#frames.at(-1), this.#window, this.#localName(from + 1), this.#nameEnd(from + 1));
+    const nameEnd = this.#nameEnd(from + 1);
+    const rule = ruleFor(this.#frames.at(-1), this.#window, this.#localName(from + 1), nameEnd);
     if (rule?.enters !== undefined) {
-      this.#enter(rule.enters, from, after);
+      this.#enter(rule.enters, nameEnd, after);
       if (empty) this.#leave();
       return;
     }
@@ -229,15 +242,18 @@ export class UpdateScanner {
     }
     const frame = this.#frames.at(-1);
     const start = this.#localName(from + 2);
-    const name = this.#window.toString('latin1', start, this.#nameEnd(start));
-    if (frame === undefined || name !== frame.name)
+    const end = this.#nameEnd(start);
+    if (frame === undefined || !isNamed(frame, this.#window, start, end)) {
+      const name = this.#window.toString('latin1', start, end);
       throw new XmlSyntaxError(`</${name}> closes ${frame === undefined ? 'nothing' : `<${frame.name}>`}`);
+    }
     this.#leave();
   }
 
+  /** `from` is where its attributes start. */
   #enter(frame: Frame, from: number, after: number): void {
-    const tag = this.#window.toString('latin1', from, after);
-    this.#declarations.push(tag.includes('xmlns') ? namespacesOf(this.#window.toString('utf8', from, after)) : '');
+    const bare = after - from <= 2;
+    this.#declarations.push(bare ? '' : namespacesOf(this.#window.toString('utf8', from, after)));
     this.#frames.push(frame);
     if (frame.name === ANSWER) this.#answered = true;
     else if (frame.name === 'objectSet') {
@@ -339,7 +355,7 @@ export class UpdateScanner {
       if (byte === 0x26 || byte === 0x0d || (byte !== undefined && byte < 0x20))
         return characterData(bytes.toString('utf8', this.#textFrom, textEnd));
     }
-    return bytes.toString('utf8', this.#textFrom, textEnd);
+    return TEXTS.of(bytes, this.#textFrom, textEnd);
   }
 
   #nameEnd(from: number): number {
@@ -359,6 +375,9 @@ export class UpdateScanner {
     return from;
   }
 }
+
+/** Paths, kinds and operations are few, and come a million times. */
+const TEXTS = new KnownTexts();
 
 const NAMESPACE = /\s(xmlns(?::[^\s=]+)?)\s*=\s*("[^"]*"|'[^']*')/g;
 

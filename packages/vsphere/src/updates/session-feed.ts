@@ -1,6 +1,5 @@
 import type { SessionCaller } from '../caller.ts';
 import { viewed } from '../estate.ts';
-import { refKey } from '../soap.ts';
 import type { MoRef } from '../vcenter.ts';
 import { textOf } from '../xml.ts';
 import type { UpdateFeed } from './feed.ts';
@@ -32,7 +31,7 @@ export function sessionFeed(caller: SessionCaller): UpdateFeed {
         const what = { type: 'VirtualMachine', paths: [path] };
         for (const { ref, values: read } of await viewed(caller, container, [what.type], what, options)) {
           const value = read.get(path);
-          values.set(refKey(ref), value === undefined ? '' : textOf(value));
+          values.set(ref.value, value === undefined ? '' : textOf(value));
         }
       }
       return values;

@@ -4,6 +4,7 @@ export type Field = 'version' | 'truncated' | 'kind' | 'obj' | 'name' | 'op' | '
 /** An element that a scan enters, with what it looks for inside. Everything else in it is passed over. */
 export interface Frame {
   readonly name: string;
+  readonly bytes: Uint8Array;
   readonly rules: readonly Rule[];
 }
 
@@ -19,7 +20,7 @@ export interface Rule {
 export const ANSWER = 'WaitForUpdatesExResponse';
 
 function frame(name: string, ...rules: readonly Rule[]): Frame {
-  return { name, rules };
+  return { name, bytes: Buffer.from(name), rules };
 }
 
 function enter(of: Frame): Rule {
@@ -41,12 +42,14 @@ const DOCUMENT = frame('', enter(frame('Envelope', enter(frame('Body', enter(fra
 
 /** The rule for the element whose local name lies at `from..to`; undefined: pass over it. */
 export function ruleFor(open: Frame | undefined, bytes: Uint8Array, from: number, to: number): Rule | undefined {
-  for (const rule of (open ?? DOCUMENT).rules) {
-    const { length } = rule.bytes;
-    if (length !== to - from) continue;
-    let same = 0;
-    while (same < length && rule.bytes[same] === bytes[from + same]) same += 1;
-    if (same === length) return rule;
-  }
+  for (const rule of (open ?? DOCUMENT).rules) if (isNamed(rule, bytes, from, to)) return rule;
   return undefined;
+}
+
+/** Whether the name at `from..to` is this one's. */
+export function isNamed(of: { readonly bytes: Uint8Array }, bytes: Uint8Array, from: number, to: number): boolean {
+  const { length } = of.bytes;
+  if (length !== to - from) return false;
+  for (let at = 0; at < length; at += 1) if (of.bytes[at] !== bytes[from + at]) return false;
+  return true;
 }

@@ -187,6 +187,8 @@ export async function startSyntheticVCenter(options: SyntheticOptions = {}): Pro
       identity === undefined
         ? createPlainServer(handle)
         : createServer({ cert: identity.certificate, key: identity.privateKey }, handle);
+    // Longer than clients keep an idle connection: none is closed under a request.
+    server.keepAliveTimeout = 120_000;
     server.on('connection', (socket: Socket) => {
       socket.setNoDelay(true);
       sockets.add(socket);

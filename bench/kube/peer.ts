@@ -1,0 +1,70 @@
+/** The side of `@kubernetes/client-node`: its typed API where it has one, its informer where we have a cache. */
+import {
+  CoreV1Api,
+  CustomObjectsApi,
+  KubeConfig,
+  type KubernetesListObject,
+  type KubernetesObject,
+  makeInformer,
+} from '@kubernetes/client-node';
+import { answerJobs } from '../answer.ts';
+import { type BenchKind, type KubeJob, type KubeResult, ONE, type Target } from './job.ts';
+import { measureCalls, measureList, updateMeter } from './measure-client.ts';
+
+function configOf({ url, ca }: Target): KubeConfig {
+  const config = new KubeConfig();
+  config.loadFromOptions({
+    clusters: [{ name: 'bench', server: url, caData: Buffer.from(ca).toString('base64') }],
+    users: [{ name: 'bench', token: 'bench' }],
+    contexts: [{ name: 'bench', cluster: 'bench', user: 'bench' }],
+    currentContext: 'bench',
+  });
+  return config;
+}
+
+async function listAll(config: KubeConfig, kind: BenchKind): Promise<KubernetesListObject<KubernetesObject>> {
+  if (kind.group === '') return config.makeApiClient(CoreV1Api).listConfigMapForAllNamespaces();
+  const { group, version, plural } = kind;
+  const list: unknown = await config
+    .makeApiClient(CustomObjectsApi)
+    .listClusterCustomObject({ group, version, plural });
+  return list as KubernetesListObject<KubernetesObject>;
+}
+
+async function measure(job: KubeJob): Promise<KubeResult> {
+  const config = configOf(job);
+  switch (job.do) {
+    case 'gets': {
+      const api = config.makeApiClient(CoreV1Api);
+      const request = { namespace: 'namespace-0', name: ONE };
+      return measureCalls(() => api.readNamespacedConfigMap(request), job.count, job.atOnce);
+    }
+    case 'list':
+      return measureList(async () => (await listAll(config, job.kind)).items, job.kind.count);
+    case 'updates':
+      return updates(config, job);
+    case 'idle':
+      throw new TypeError('the peer has no operator');
+  }
+}
+
+async function updates(config: KubeConfig, job: KubeJob & { readonly do: 'updates' }): Promise<KubeResult> {
+  const { group, version, plural } = job.kind;
+  const meter = updateMeter();
+  let stopping = false;
+  const informer = makeInformer(config, `/apis/${group}/${version}/${plural}`, () => listAll(config, job.kind));
+  informer.on('update', (object) => meter.saw(object.metadata?.annotations));
+  informer.on('error', (error: unknown) => {
+    // Stopping it is reported, too.
+    if (!stopping) console.error('bench: the informer of client-node stopped:', error);
+  });
+  await informer.start();
+  try {
+    return await meter.measure(job);
+  } finally {
+    stopping = true;
+    await informer.stop();
+  }
+}
+
+await answerJobs(measure);
