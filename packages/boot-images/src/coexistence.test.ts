@@ -55,7 +55,9 @@ test('what cannot be read beside it is no failure of ours', async () => {
 
 test('one that comes during an upload stops the patch, and its conditions are left alone from then on', async () => {
   const c = fakeCluster();
-  c.store.onPublish = () => c.client.put(Deployment, deployment);
+  c.store.onStep = (step) => {
+    if (step === 'Uploading') c.client.put(Deployment, deployment);
+  };
   await c.pass();
   assert.equal(c.store.uploads, 1);
   assert.equal(c.template('wk-a'), computed);

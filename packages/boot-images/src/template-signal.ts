@@ -4,7 +4,10 @@ import type { Causes } from './causes.ts';
 
 /** What somebody else did to a template, or may have done. */
 export interface TemplateChange {
-  /** One word: destroyed, renamed, moved, converted (into a machine, or back), created, changed. */
+  /**
+   * One word: destroyed, renamed, moved, converted (into a machine, or back), created, changed. `watched`: nothing happened but that changes are told from now on, so that
+   * whoever looked before has to look again.
+   */
   readonly kind: string;
   /** The vCenter, by the name that Infrastructure gives it. */
   readonly server: string;
@@ -35,6 +38,10 @@ export function templateSource(signal: TemplateSignal, options: TemplateSourceOp
     synced: Promise.resolve(),
     start: (enqueue) =>
       signal.subscribe((change) => {
+        if (change.kind === 'watched') {
+          enqueue(key, false);
+          return;
+        }
         const touched = [...machineSets()].filter((set) => refersTo(set, change));
         for (const set of touched) onSet(set, noteOf(change));
         causes.note('TemplateChanged', new Set(touched.map(({ metadata }) => metadata.name)));

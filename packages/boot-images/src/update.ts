@@ -115,7 +115,13 @@ async function publish(
     'Planned',
     `machineset ${set.metadata.name}: ${plan.current ?? 'no image'} → ${plan.target ?? plan.hotLoopValue}`,
   );
-  await ports.announceStep();
+  // Most publications only find what another set's made: what is over at once is not worth a status write.
+  let announced: Promise<void> | undefined;
+  const lasts = (): Promise<void> => {
+    announced ??= ports.announceStep();
+    announced.catch(() => undefined);
+    return announced;
+  };
   await using written = throttle<SetOutcome>(
     (outcome) => ports.report(set, outcome),
     ports.progressMs,
@@ -131,10 +137,12 @@ async function publish(
   const published = await plan.publication.run({
     announce: async (started) => {
       operation = started;
+      await lasts();
       await ports.report(set, { kind: 'step', phase: 'Uploading', operation, ...before });
     },
     onProgress: (progress) => {
       time(progress.step);
+      void lasts();
       if (progress.step === 'Uploading') ports.uploading();
       if (progress.step !== last) storyOf(set, last, progress.step, operation, ports);
       last = progress.step;
@@ -143,6 +151,7 @@ async function publish(
     ...(signal === undefined ? {} : { signal }),
   });
   time(undefined);
+  await announced;
   const how = published.adopted ? 'found complete' : 'imported';
   ports.event(set, 'Imported', `template ${published.template.name} ${how}${idOf(operation)}`);
   return published;

@@ -82,6 +82,9 @@ export interface Controller {
   running(): readonly RunningReconcile[];
 }
 
+/** For reconciles that nothing ends but themselves. */
+const NEVER: AbortSignal = new AbortController().signal;
+
 type Outcome =
   | { readonly kind: 'success' }
   | { readonly kind: 'after'; readonly after: number }
@@ -112,7 +115,7 @@ export function controller<T extends KubeObject>(spec: ControllerSpec<T>): Contr
       });
       using subscriptions = new DisposableStack();
       open = queue;
-      const reconciles = runningReconciles(clock, spec.hangsAfter ?? HANGS_AFTER);
+      using reconciles = runningReconciles(clock, spec.hangsAfter ?? HANGS_AFTER);
       running = reconciles;
       metrics.hanging(() => reconciles.list().filter((one) => one.hangs));
       for (const source of sources) {
@@ -172,7 +175,9 @@ class Worker<T extends KubeObject> {
   }
 
   async #one(key: Key): Promise<void> {
-    const log = this.#log.child({ object: keyText(key), reconcileId: randomUUID() });
+    // Most reconciles say nothing: a logger is made for those that do.
+    let made: Logger | undefined;
+    const log = (): Logger => (made ??= this.#log.child({ object: keyText(key), reconcileId: randomUUID() }));
     const start = this.#clock.now();
     const outcome = await this.#reconcile(key, log);
     const seconds = (this.#clock.now() - start) / 1000;
@@ -191,7 +196,7 @@ class Worker<T extends KubeObject> {
       case 'stopped':
         return;
       case 'terminal':
-        log.error({ err: outcome.error }, 'reconcile failed; not retried until something changes');
+        log().error({ err: outcome.error }, 'reconcile failed; not retried until something changes');
         this.#queue.forget(key);
         this.#metrics.terminal();
         this.#metrics.result('error', seconds);
@@ -208,38 +213,48 @@ class Worker<T extends KubeObject> {
     const { error } = outcome;
     const asked = error instanceof ApiError ? error.retryAfter : undefined;
     this.#queue.retry(key, asked === undefined ? {} : { atLeast: asked });
-    log.error(
+    log().error(
       { err: error, failures: this.#queue.failures(key) },
       `reconcile failed (${outcome.kind}); retried with back-off`,
     );
     this.#metrics.result('error', seconds);
   }
 
-  async #reconcile(key: Key, log: Logger): Promise<Outcome> {
-    const end = new AbortController();
-    const limit = new AbortController();
+  async #reconcile(key: Key, log: () => Logger): Promise<Outcome> {
     const { abort } = this.#environment;
-    if (this.#spec.timeout !== undefined) {
-      const ms = this.#spec.timeout;
-      const spent = new DOMException(`reconcile of ${keyText(key)} took longer than ${ms} ms`, 'TimeoutError');
-      this.#clock.sleep(ms, { signal: end.signal }).then(
-        () => limit.abort(spent),
-        () => undefined,
-      );
-    }
+    using limit = this.#limit(key);
     using _running = this.#running.begin(key, log);
-    const signal = abort === undefined ? limit.signal : AbortSignal.any([limit.signal, abort]);
+    const signals = [limit.signal, abort].filter((signal) => signal !== undefined);
+    const signal = signals.length === 2 ? AbortSignal.any(signals) : (signals[0] ?? NEVER);
     try {
-      const outcome = await this.#spec.reconcile(key, { signal, log, now: () => this.#clock.date() });
+      const context: ReconcileContext = {
+        signal,
+        get log() {
+          return log();
+        },
+        now: () => this.#clock.date(),
+      };
+      const outcome = await this.#spec.reconcile(key, context);
       return outcome === undefined ? { kind: 'success' } : { kind: 'after', after: outcome.after };
     } catch (error) {
       if (abort?.aborted === true) return { kind: 'stopped' };
-      if (limit.signal.aborted) return { kind: 'timeout', error };
+      if (limit.signal?.aborted === true) return { kind: 'timeout', error };
       if (error instanceof Terminal) return { kind: 'terminal', error };
       return { kind: isPanic(error) ? 'panic' : 'error', error };
-    } finally {
-      end.abort();
     }
+  }
+
+  /** Ends when the time of one reconcile is over; without a signal where there is no limit. */
+  #limit(key: Key): Disposable & { readonly signal?: AbortSignal } {
+    const ms = this.#spec.timeout;
+    if (ms === undefined) return { [Symbol.dispose]: () => undefined };
+    const end = new AbortController();
+    const limit = new AbortController();
+    this.#clock.sleep(ms, { signal: end.signal }).then(
+      () => limit.abort(new DOMException(`reconcile of ${keyText(key)} took longer than ${ms} ms`, 'TimeoutError')),
+      () => undefined,
+    );
+    return { signal: limit.signal, [Symbol.dispose]: () => end.abort() };
   }
 }
 

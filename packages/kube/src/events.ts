@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { Client } from './client.ts';
 import { type Clock, microTime, systemClock } from './clock.ts';
 import { ApiError, isAlreadyExists, isNotFound } from './errors.ts';
+import { apiVersionOf } from './path.ts';
 import type { KubeObject, Resource } from './resource.ts';
 
 /** One thing that happened. For transitions, not for states. */
@@ -220,7 +221,7 @@ class Recorder implements EventRecorder {
 function referenceTo<T extends KubeObject>(resource: Resource<T>, { metadata }: T): ObjectReference {
   const { uid, namespace, resourceVersion } = metadata;
   return {
-    apiVersion: resource.group === '' ? resource.version : `${resource.group}/${resource.version}`,
+    apiVersion: apiVersionOf(resource),
     kind: resource.kind,
     name: metadata.name,
     ...(namespace === undefined ? {} : { namespace }),

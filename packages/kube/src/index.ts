@@ -17,7 +17,6 @@ export type {
   WatchEvent,
   WatchFrom,
 } from './client.ts';
-// Queue, controllers, leader election, events, manager, health, metrics, generator:
 export { type Clock, microTime, systemClock } from './clock.ts';
 export {
   type Controller,
@@ -46,7 +45,6 @@ export {
   Terminal,
 } from './errors.ts';
 export { type EventInput, type EventRecorder, type EventRecorderOptions, eventRecorder } from './events.ts';
-export { type GenerateOptions, generateTypes } from './generate.ts';
 export { eventLoopCheck, type HealthCheck, type HealthOptions, type HealthServer, serveHealth } from './health.ts';
 export { jsonEqual } from './json-equal.ts';
 export { type ClusterConfig, type Impersonation, type LoadOptions, loadKubeconfig } from './kubeconfig.ts';

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import { parse } from 'yaml';
 import { ApiError } from './errors.ts';
 
 /** A cluster entry, with file names made absolute. */
@@ -95,6 +94,8 @@ async function readKubeconfig(path: string, required: boolean): Promise<Record<s
     if (!required && (cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw kubeconfigError(`read kubeconfig ${path}`, 'the file could not be read', cause);
   }
+  // Only here: inside a cluster there is no such file, and the parser is the largest part of this package.
+  const { parse } = await import('yaml');
   let parsed: unknown;
   try {
     parsed = parse(content);

@@ -158,8 +158,8 @@ async function work(options: RunOptions, { clock, metrics, stop, held }: Work): 
   const running = new Set(parts.map((part) => part.name));
   let failure: RunError | undefined;
   // Without any part the process still leads until it is told to stop.
-  const idle = { name: '', done: parts.length === 0 ? ends(halt.signal, halt.signal) : Promise.resolve() };
-  const ended = Promise.all(
+  const idle = { name: '', done: parts.length === 0 ? ended(halt.signal) : Promise.resolve() };
+  const all = Promise.all(
     [...parts, idle].map(async ({ name, done }) => {
       try {
         await done;
@@ -173,7 +173,7 @@ async function work(options: RunOptions, { clock, metrics, stop, held }: Work): 
   const watch = new AbortController();
   try {
     const late = lateAfterHalt(halt.signal, abort.signal, options.graceful ?? 30_000, clock, watch.signal);
-    if ((await Promise.race([ended, late])) === 'late') {
+    if ((await Promise.race([all, late])) === 'late') {
       const names = [...running].map((name) => unfinished(name, options.controllers)).join('; ');
       abort.abort(new RunError('StopTimeout', `${names} did not stop in time`));
       throw held?.aborted === true ? held.reason : abort.signal.reason;
@@ -195,7 +195,7 @@ async function lateAfterHalt(
   over: AbortSignal,
 ): Promise<'late' | undefined> {
   try {
-    await ends(halt, over);
+    await ended(halt, over);
     if (over.aborted) return undefined;
     const wait = AbortSignal.any([over, abort]);
     await clock.sleep(graceful, { signal: wait }).catch(() => undefined);
@@ -207,10 +207,11 @@ async function lateAfterHalt(
   }
 }
 
-function ends(signal: AbortSignal, or: AbortSignal): Promise<void> {
-  const either = AbortSignal.any([signal, or]);
-  if (either.aborted) return Promise.resolve();
-  return new Promise((resolve) => either.addEventListener('abort', () => resolve(), { once: true }));
+/** Resolves when the first of them ends. */
+function ended(...signals: readonly AbortSignal[]): Promise<void> {
+  const first = AbortSignal.any([...signals]);
+  if (first.aborted) return Promise.resolve();
+  return new Promise((resolve) => first.addEventListener('abort', () => resolve(), { once: true }));
 }
 
 /** Never resolves before the stop; rejects when a cache cannot sync. */
@@ -222,7 +223,7 @@ async function failureOf(caches: Readonly<Record<string, ManagedCache>>, stop: A
     }),
   );
   await Promise.all(all);
-  await ends(stop, stop);
+  await ended(stop);
 }
 
 /** `machinesets (ns/a for 31 s)`: the part, and what in it has not returned. */

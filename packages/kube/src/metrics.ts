@@ -79,7 +79,7 @@ export function kubeMetrics(options: { readonly process?: boolean } = {}): KubeM
   const waited = histogram('workqueue_queue_duration_seconds', 'Time from ready to taken.', of, QUEUE_BUCKETS);
   const worked = histogram('workqueue_work_duration_seconds', 'Time from taken to done.', of, QUEUE_BUCKETS);
   const queues = new Map<string, () => readonly number[]>();
-  const collected = (name: string, help: string, of_: (seconds: readonly number[]) => number): Gauge =>
+  const collected = (name: string, help: string, measure: (seconds: readonly number[]) => number): Gauge =>
     new Gauge({
       name,
       help,
@@ -87,7 +87,7 @@ export function kubeMetrics(options: { readonly process?: boolean } = {}): KubeM
       registers,
       collect() {
         for (const [queue, working] of queues) {
-          this.set({ name: queue, controller: queue }, of_(working().map((ms) => ms / 1000)));
+          this.set({ name: queue, controller: queue }, measure(working().map((ms) => ms / 1000)));
         }
       },
     });

@@ -4,13 +4,11 @@ import { settled } from './decode.ts';
 import { ApiError } from './errors.ts';
 import type { ClusterConfig } from './kubeconfig.ts';
 import { listing } from './listing.ts';
+import { APPLY_PATCH, JSON_PATCH, MERGE_PATCH } from './patch-types.ts';
 import { actionText, apiVersionOf, collectionPath, objectPath, queryText } from './path.ts';
 import { type Key, type KubeObject, keyOf, type Resource } from './resource.ts';
-import { createTransport, JSON_PATCH, type Transport, type TransportOptions, type WireRequest } from './transport.ts';
+import { createTransport, type Transport, type TransportOptions, type WireRequest } from './transport.ts';
 import { badAnswer } from './transport-errors.ts';
-
-const MERGE_PATCH = 'application/merge-patch+json';
-const APPLY_PATCH = 'application/apply-patch+yaml';
 
 /** Makes the client of one API server. It opens no connection before the first call; dispose it to close them all. */
 export function createClient(config: ClusterConfig, options: TransportOptions = {}): KubeClient {

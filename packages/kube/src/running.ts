@@ -15,41 +15,55 @@ export interface RunningReconcile {
 export const HANGS_AFTER = 60_000;
 
 /** Knows which reconciles run, and speaks up about those that do not return. */
-export interface RunningReconciles {
+export interface RunningReconciles extends Disposable {
   /** Dispose the result when the reconcile has returned. */
-  begin(key: Key, log: Logger): Disposable;
+  begin(key: Key, log: () => Logger): Disposable;
   /** The oldest first. */
   list(): readonly RunningReconcile[];
 }
 
+interface Running {
+  readonly key: Key;
+  readonly since: number;
+  readonly log: () => Logger;
+  /** When it is spoken of next. */
+  due: number;
+}
+
 /** Reports a reconcile after `limit` ms and then each time its age has doubled. */
 export function runningReconciles(clock: Clock, limit: number): RunningReconciles {
-  const running = new Map<symbol, { readonly key: Key; readonly since: number }>();
+  const running = new Set<Running>();
+  const end = new AbortController();
+  let watching = false;
 
-  async function speakUp(since: number, log: Logger, over: AbortSignal): Promise<void> {
-    for (let next = limit; ; next *= 2) {
-      await clock.sleep(since + next - clock.now(), { background: true, signal: over });
-      const seconds = Math.round((clock.now() - since) / 1000);
-      log.warn({ seconds }, `reconcile has not returned for ${seconds} s; what it waits for has no deadline`);
+  // One sleeper for all of them, not one each: nearly every reconcile is over long before anybody would speak of it.
+  async function watch(): Promise<void> {
+    watching = true;
+    while (running.size > 0) {
+      const due = Math.min(...[...running].map((one) => one.due));
+      await clock.sleep(due - clock.now(), { background: true, signal: end.signal });
+      for (const one of running) if (one.due <= clock.now()) speakUp(one);
     }
+    watching = false;
+  }
+
+  function speakUp(one: Running): void {
+    const seconds = Math.round((clock.now() - one.since) / 1000);
+    one.log().warn({ seconds }, `reconcile has not returned for ${seconds} s; what it waits for has no deadline`);
+    one.due = one.since + 2 * (one.due - one.since);
   }
 
   return {
+    [Symbol.dispose]: () => end.abort(),
     begin(key, log) {
-      const id = Symbol(keyText(key));
       const since = clock.now();
-      const over = new AbortController();
-      running.set(id, { key, since });
-      speakUp(since, log, over.signal).catch(() => undefined);
-      return {
-        [Symbol.dispose]: () => {
-          running.delete(id);
-          over.abort();
-        },
-      };
+      const one: Running = { key, since, due: since + limit, log };
+      running.add(one);
+      if (!watching) watch().catch(() => undefined);
+      return { [Symbol.dispose]: () => void running.delete(one) };
     },
     list: () =>
-      [...running.values()]
+      [...running]
         .map(({ key, since }) => ({ key, age: clock.now() - since, hangs: clock.now() - since >= limit }))
         .sort((a, b) => b.age - a.age),
   };

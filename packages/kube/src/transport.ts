@@ -8,6 +8,7 @@ import { ApiError, errorOfStatus, type Status } from './errors.ts';
 import { flawOf } from './expiry.ts';
 import type { ClusterConfig, Impersonation } from './kubeconfig.ts';
 import { type Lifeline, lifeline } from './lifeline.ts';
+import { JSON_PATCH } from './patch-types.ts';
 import { badAnswer, connectionError, isStaleSocket, parseRetryAfter, statusOfBody } from './transport-errors.ts';
 
 /** One finished request, for `rest_client_requests_total{code,method,host}` and the duration histogram. */
@@ -52,8 +53,6 @@ export interface Transport extends AsyncDisposable {
   /** The answer's body as bytes, on a connection of its own, without a body time-out. Nothing is repeated. */
   stream(request: WireRequest): Promise<Readable>;
 }
-
-export const JSON_PATCH: string = 'application/json-patch+json';
 
 /** A refusal (429, or 503 of a read) with Retry-After is repeated this often by `call` itself. */
 const MAX_REPEATS = 5;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type ApiError, isApplyConflict } from '../errors.ts';
+import { APPLY_PATCH } from '../patch-types.ts';
 import type { KubeObject } from '../resource.ts';
 import {
-  APPLY_PATCH,
   type ClusterScenario,
   causesOf,
   configMap,

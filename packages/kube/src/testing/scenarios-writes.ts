@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
+import { MERGE_PATCH } from '../patch-types.ts';
 import type { KubeObject, Resource } from '../resource.ts';
 import {
   type ClusterScenario,
   configMap,
   configMapsPath,
   fresh,
-  MERGE_PATCH,
   refused,
   versionOf,
   widget,

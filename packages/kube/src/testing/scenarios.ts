@@ -85,6 +85,3 @@ export function configMapsPath({ namespace }: ScenarioCluster): string {
 export function widgetsPath({ namespace }: ScenarioCluster): string {
   return `/apis/scenarios.drydock.dev/v1/namespaces/${namespace}/widgets`;
 }
-
-export const MERGE_PATCH = 'application/merge-patch+json';
-export const APPLY_PATCH = 'application/apply-patch+yaml';

@@ -2,9 +2,10 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { Clock } from '../../clock.ts';
 import { ApiError, errorOfStatus, type Status } from '../../errors.ts';
+import { JSON_PATCH } from '../../patch-types.ts';
 import type { Key } from '../../resource.ts';
 import { clientOver } from '../../rest.ts';
-import { JSON_PATCH, type Transport, type WireRequest } from '../../transport.ts';
+import type { Transport, WireRequest } from '../../transport.ts';
 import {
   type ClusterCall,
   type ClusterContext,

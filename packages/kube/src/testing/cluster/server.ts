@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../clock.ts';
+import { APPLY_PATCH, JSON_PATCH, MERGE_PATCH } from '../../patch-types.ts';
 import { remove } from './deletion.ts';
 import { type JsonObject, objectOf, shown } from './json.ts';
 import type { ServedKind } from './kinds.ts';
@@ -132,11 +133,11 @@ export function createServer(store: Store, kinds: readonly ServedKind[], clock: 
   function patch(route: Route, request: ServerRequest): { code: number; object: JsonObject } {
     const target = targetOf(route, request, 'PatchOptions');
     switch (request.contentType) {
-      case 'application/json-patch+json':
+      case JSON_PATCH:
         return writer.patch(target, (current) => jsonPatch(current, request.body));
-      case 'application/merge-patch+json':
+      case MERGE_PATCH:
         return writer.patch(target, (current) => objectOf(mergePatch(current, request.body)));
-      case 'application/apply-patch+yaml': {
+      case APPLY_PATCH: {
         if (!route.query.get('fieldManager')) {
           const message = 'Required value: is required for apply patch';
           throw invalidOptions('PatchOptions', 'fieldManager', 'FieldValueRequired', message);
