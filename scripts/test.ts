@@ -14,6 +14,7 @@ const patterns = soak
       'packages/durable/src/readers.test.ts',
       'test/power/**/*.test.ts',
       'test/sandbox/template-kill.test.ts',
+      'test/sandbox/vm-watch-kill.test.ts',
     ]
   : ['{api,packages,apps}/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.ts', 'scripts/**/*.test.ts'];
 const files = patterns

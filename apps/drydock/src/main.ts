@@ -1,10 +1,12 @@
 import { basename } from 'node:path';
 import { Command, CommanderError } from 'commander';
+import { addCrd } from './crd/command.ts';
 import { addDemo } from './demo/command.ts';
 import { exitCode, UsageError } from './exit.ts';
 import { addOperator } from './operator.ts';
 import { addStatus } from './status.ts';
 import { addTemplate } from './template/command.ts';
+import { addWatch } from './watch/command.ts';
 
 /** Runs the command line: data on stdout, everything else on stderr, exit codes by the one table. */
 export async function main(argv: readonly string[]): Promise<void> {
@@ -20,6 +22,8 @@ export async function main(argv: readonly string[]): Promise<void> {
     .exitOverride();
   addStatus(program);
   addTemplate(program);
+  addWatch(program);
+  addCrd(program);
   addOperator(program);
   addDemo(program);
   for (const command of program.commands)

@@ -1,17 +1,28 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { bootImageMetrics, bootImagesRole, credentialsKey, type ImageStore } from '@drydock/boot-images';
-import { kubeMetrics, leaderElection, processSignals, run } from '@drydock/kube';
+import {
+  type KubeClient,
+  type KubeMetrics,
+  kubeMetrics,
+  type Leader,
+  leaderElection,
+  type Operator,
+  processSignals,
+  type RunOptions,
+  run,
+} from '@drydock/kube';
 import { type TemplateStore, templateStore } from '@drydock/templates';
 import { type Command, InvalidArgumentError } from 'commander';
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { type ClusterFlags, clusterFlags, connect } from './connect.ts';
 import { exitCode, UsageError } from './exit.ts';
 import { connector, type VCenterFlags, type VCenters, vcenters } from './vcenters.ts';
+import { type WatchFlags, type WatchParts, watchParts } from './watch-role.ts';
 
-const roles = ['boot-images'] as const;
+const roles = ['boot-images', 'watch'] as const;
 
-interface OperatorFlags extends ClusterFlags, VCenterFlags {
+interface OperatorFlags extends ClusterFlags, VCenterFlags, WatchFlags {
   readonly roles: string;
   readonly leaseNamespace: string;
   readonly identity?: string;
@@ -26,12 +37,14 @@ interface OperatorFlags extends ClusterFlags, VCenterFlags {
 /** Adds `drydock operator`: the controllers, until a signal. */
 export function addOperator(program: Command): void {
   clusterFlags(program.command('operator').description('run the controllers'))
-    .option('--roles <list>', `comma-separated: ${roles.join(', ')}`, roles.join(','))
+    .option('--roles <list>', `comma-separated: ${roles.join(', ')}`, 'boot-images')
     .option('--lease-namespace <name>', 'namespace of the leader election Lease', 'openshift-machine-config-operator')
     .option('--identity <name>', 'identity of this process in the Lease (default: host name and a random part)')
     .option('--port <number>', 'port of /healthz, /readyz and /metrics; 0 takes a free one', integer, 8081)
     .option('--cache-dir <folder>', 'where downloaded images are kept', join(homedir(), '.cache', 'drydock', 'images'))
     .option('--cache-size <GiB>', 'most that the image cache may hold', integer, 8)
+    .option('--vcenter <server...>', 'vCenters whose machines are watched (default: those of Infrastructure)')
+    .option('--vcenter-secret <namespace/name>', 'Secret with credentials for the watch', 'kube-system/vsphere-creds')
     .option('--vcenter-url <server=url...>', 'reach a vCenter under another address than its name')
     .option('--vcenter-ca <file>', 'certificate authority of the vCenters (PEM)')
     .option('--vcenter-pin <sha256>', 'SHA-256 fingerprint of the vCenter certificate')
@@ -47,17 +60,14 @@ export function addOperator(program: Command): void {
 }
 
 async function operate(flags: OperatorFlags): Promise<void> {
-  for (const role of flags.roles.split(',')) {
+  const wanted = new Set(flags.roles.split(','));
+  for (const role of wanted) {
     if (!roles.some((known) => known === role))
       throw new UsageError(`unknown role ${role}: there are ${roles.join(', ')}`);
   }
   const { downgrade } = flags;
   if (downgrade !== 'keep' && downgrade !== 'replace') {
     throw new UsageError(`unknown downgrade policy ${downgrade}: use keep or replace`);
-  }
-  const { templates: publication } = flags;
-  if (publication !== 'pointer' && publication !== 'swap') {
-    throw new UsageError(`unknown way to publish templates ${publication}: use pointer or swap`);
   }
   using signals = processSignals();
   const log = pino(
@@ -68,10 +78,66 @@ async function operate(flags: OperatorFlags): Promise<void> {
   const client = await connect(flags, { onRequest: (metric) => metrics.request(metric) });
   await using closing = new AsyncDisposableStack();
   closing.use(client);
+  const reach = await connector(flags, log);
+  const leaderOf = (role: string): Leader =>
+    leaderElection({
+      client,
+      namespace: flags.leaseNamespace,
+      name: `drydock-${role}`,
+      ...(flags.identity === undefined ? {} : { identity: flags.identity }),
+      log,
+    });
+  const watch = wanted.has('watch')
+    ? closing.use(
+        await watchParts({
+          flags,
+          client,
+          connect: reach,
+          registry: metrics.registry,
+          log,
+          alone: !wanted.has('boot-images'),
+          env: process.env,
+        }),
+      )
+    : undefined;
+  const running: Operator[] = [];
+  const start = async (part: Pick<RunOptions, 'caches' | 'controllers' | 'services' | 'ready' | 'leader'>) => {
+    // One server for all that runs here: what the first part does not know of is told by its checks.
+    const served = running.length === 0 ? { http: { port: flags.port } } : {};
+    running.push(closing.use(await run({ client, ...part, ...served, metrics, log, signal: signals.signal })));
+  };
+  if (wanted.has('boot-images'))
+    await start(bootImages({ flags, downgrade, client, log, metrics, closing, reach, leaderOf, watch }));
+  if (watch?.vms !== undefined) await start({ ...watch.vms, leader: leaderOf('watch') });
+  // The end of one is the end of all: the others are stopped by the disposal.
+  await Promise.race([
+    Promise.all(running.map(({ finished }) => finished)),
+    ...running.map(({ finished }) => finished),
+  ]);
+  process.exitCode = exitCode.done;
+}
+
+interface BootImagesOptions {
+  readonly flags: OperatorFlags;
+  readonly downgrade: 'keep' | 'replace';
+  readonly client: KubeClient;
+  readonly log: Logger;
+  readonly metrics: KubeMetrics;
+  readonly closing: AsyncDisposableStack;
+  readonly reach: Awaited<ReturnType<typeof connector>>;
+  readonly leaderOf: (role: string) => Leader;
+  readonly watch: WatchParts | undefined;
+}
+
+/** The role of boot images; together with the watch, also that on their templates. */
+function bootImages(
+  options: BootImagesOptions,
+): Pick<RunOptions, 'caches' | 'controllers' | 'services' | 'ready' | 'leader'> {
+  const { flags, downgrade, client, log, metrics, closing, watch } = options;
   const counted = bootImageMetrics(metrics.registry);
   const servers = closing.use(
     vcenters({
-      connect: await connector(flags, log),
+      connect: options.reach,
       // The role's own cache: its watch wakes the pass that takes a rotated Secret up.
       secret: () => role.caches.credentials.get(credentialsKey),
       metrics: counted,
@@ -80,33 +146,24 @@ async function operate(flags: OperatorFlags): Promise<void> {
   const store = closing.use(
     templateStore({ vcenters: servers.of, cacheDir: flags.cacheDir, cacheBytes: flags.cacheSize * 2 ** 30, log }),
   );
-  const leader = leaderElection({
-    client,
-    namespace: flags.leaseNamespace,
-    name: 'drydock-boot-images',
-    ...(flags.identity === undefined ? {} : { identity: flags.identity }),
-    log,
-  });
+  const leader = options.leaderOf('boot-images');
+  const templates = watch?.templates();
   const role = bootImagesRole({
     client,
     store: storeDuring(store, servers),
     leader,
     log,
     downgrade,
-    publication,
     metrics: counted,
+    ...(templates === undefined ? {} : { templates }),
   });
-  await using operator = await run({
-    client,
-    ...role,
+  return {
+    caches: { ...role.caches, ...templates?.caches },
+    controllers: [...role.controllers, ...(templates?.controllers ?? [])],
+    services: templates?.services ?? [],
+    ready: { ...templates?.ready, ...watch?.vms?.ready },
     leader,
-    http: { port: flags.port },
-    metrics,
-    log,
-    signal: signals.signal,
-  });
-  await operator.finished;
-  process.exitCode = exitCode.done;
+  };
 }
 
 /** The store, which tells when it uses a server. */

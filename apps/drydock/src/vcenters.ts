@@ -1,7 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import type { Secret } from '@drydock/api';
 import { credentialsKey } from '@drydock/boot-images';
-import { type ConnectOptions, type Credentials, connectVCenter, type VCenter, VimError } from '@drydock/vsphere';
+import {
+  type ConnectOptions,
+  type Credentials,
+  connectVCenter,
+  type VCenter,
+  type VCenterConnection,
+  VimError,
+} from '@drydock/vsphere';
 import { UsageError } from './exit.ts';
 import { countedCalls } from './vcenter-calls.ts';
 
@@ -146,7 +153,7 @@ export function vcenters(options: VCentersOptions): VCenters {
 export async function connector(
   flags: VCenterFlags,
   log: NonNullable<ConnectOptions['log']>,
-): Promise<VCentersOptions['connect']> {
+): Promise<(server: string, credentials: ConnectOptions['credentials']) => VCenterConnection> {
   const urls = new Map(
     (flags.vcenterUrl ?? []).map((pair) => {
       const at = pair.indexOf('=');

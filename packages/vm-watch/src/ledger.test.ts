@@ -206,6 +206,17 @@ test('what was delivered shortly before a new pass is delivered again: its reade
   assert.deepEqual(taken(made), ['vm-1 changed']);
 });
 
+test('what was delivered while a pass runs is delivered again only if that pass had not come to it', () => {
+  const made = live({ 'vm-1': { name: 'a' }, 'vm-2': { name: 'a' } });
+  made.beginPass();
+  feed(made.sink(), { kind: 'enter', vm: 'vm-1', changes: { name: 'b' } });
+  for (const value of ['vm-1', 'vm-2']) made.delivered({ type: 'VirtualMachine', value }, 1_000);
+  assert.deepEqual(taken(made), ['vm-1 changed name']);
+  feed(made.sink(), { kind: 'enter', vm: 'vm-2', changes: { name: 'a' } });
+  made.endPass(2_000);
+  assert.deepEqual(taken(made), ['vm-2 changed']);
+});
+
 test('VS-W38 a property that the server does not give is named, and the others work', () => {
   const unreadable: string[] = [];
   const made = ledger({ onUnreadable: (ref, path) => unreadable.push(`${ref.value} ${path}`) });

@@ -69,8 +69,10 @@ export class Ledger {
   readonly #expectedIn = new Set<string>();
   readonly #expectedOut = new Set<string>();
   readonly #mentioned: Uint8Array;
-  /** Machines that were delivered lately, with when. */
-  readonly #recent = new Map<string, number>();
+  /** Machines that were delivered lately, with when, and in which pass they were seen before that. */
+  readonly #recent = new Map<string, { readonly at: number; readonly epoch: number }>();
+  /** The machine of which only a part has been read: whoever took it now would not know whose it is. */
+  #arriving: string | undefined;
   #epoch = 0;
   /** A full pass is running: whatever enters was there before. */
   #passing = false;
@@ -121,8 +123,10 @@ export class Ledger {
     this.#passing = false;
     if (this.#everPassed) {
       this.#forgetDeliveries(now);
-      for (const value of this.#recent.keys())
-        if (this.#machines.get(value)?.present === true) this.#soil(value, 'changed', []);
+      for (const [value, { epoch }] of this.#recent) {
+        // What was delivered after this very pass had seen it is followed from there.
+        if (epoch !== this.#epoch && this.#machines.get(value)?.present === true) this.#soil(value, 'changed', []);
+      }
     }
     this.#everPassed = true;
     for (const machine of this.#machines.values()) {
@@ -157,6 +161,7 @@ export class Ledger {
     const taken: DirtyMachine[] = [];
     for (const [value, { kind, paths }] of this.#dirty) {
       if (taken.length >= limit) break;
+      if (value === this.#arriving) continue;
       this.#dirty.delete(value);
       const machine = this.#machines.get(value);
       if (machine === undefined) continue;
@@ -168,7 +173,7 @@ export class Ledger {
   /** It was delivered. */
   delivered(ref: MoRef, now: number): void {
     this.#recent.delete(ref.value);
-    this.#recent.set(ref.value, now);
+    this.#recent.set(ref.value, { at: now, epoch: this.#machines.get(ref.value)?.epoch ?? 0 });
     this.#forgetDeliveries(now);
   }
 
@@ -195,6 +200,7 @@ export class Ledger {
     let entering = false;
     return {
       object: (kind, type, value) => {
+        this.#arrived();
         machine = undefined;
         fresh = false;
         entering = kind === 'enter';
@@ -206,6 +212,7 @@ export class Ledger {
         }
         fresh = known === undefined;
         machine = known ?? this.#add({ type, value });
+        this.#arriving = value;
         this.#enter(machine, fresh);
         if (entering) this.#mentioned.fill(0);
       },
@@ -226,13 +233,23 @@ export class Ledger {
         if (machine !== undefined) this.#unreadable(machine.ref, path, fault, decode);
       },
       objectEnd: () => {
-        if (machine === undefined || !entering || fresh) return;
+        if (machine === undefined || !entering || fresh) {
+          this.#arrived();
+          return;
+        }
         // A machine enters with all that it has: what is not said is unset.
         for (const [path, index] of this.#index) {
           if (this.#mentioned[index] === 0) this.#compare(machine, index, path, undefined, undefined, false);
         }
+        this.#arrived();
       },
     };
+  }
+
+  #arrived(): void {
+    const value = this.#arriving;
+    this.#arriving = undefined;
+    if (value !== undefined && this.#dirty.has(value)) this.#options.onDirty?.();
   }
 
   #add(ref: MoRef): Machine {
@@ -310,7 +327,7 @@ export class Ledger {
 
   /** The oldest come first. */
   #forgetDeliveries(now: number): void {
-    for (const [value, at] of this.#recent) {
+    for (const [value, { at }] of this.#recent) {
       if (at + RECONCILED_MS >= now) return;
       this.#recent.delete(value);
     }

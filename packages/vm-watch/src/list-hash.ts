@@ -1,6 +1,8 @@
 import type { Decode, XmlElement } from '@drydock/vsphere';
 import type { Hash64 } from './hash.ts';
-import { eachChild, plainText } from './list-items.ts';
+import { KeySet } from './key-set.ts';
+import { eachChild, TextRange } from './list-items.ts';
+import { RangeHash } from './range-hash.ts';
 import { NAMESPACED_NAME } from './watched-paths.ts';
 
 /** A list as one number that its order does not change. */
@@ -10,6 +12,11 @@ export interface ListHash {
   /** Value of {@link NAMESPACED_NAME}, where the list has it. */
   readonly carries: string | undefined;
 }
+
+const NAME_KEY = new KeySet([NAMESPACED_NAME]);
+/** As many as there are sets of ignored keys, which is one. */
+const KEYS = new WeakMap<ReadonlySet<string>, KeySet>();
+const range = new TextRange();
 
 /**
  * Hashes the items of a list value and adds the hashes. With `ignoredKeys` the items are `OptionValue`s, and those with such a key do not count. Works on the bytes; where
@@ -21,36 +28,38 @@ export function listHash(
   hash: Hash64,
   ignoredKeys?: ReadonlySet<string>,
 ): ListHash {
-  const fast = hashBytes(value, hash, ignoredKeys);
+  const fast = hashBytes(value, ignoredKeys);
   if (fast !== undefined || decode === undefined) return fast ?? { hash: hash(value), carries: undefined };
   return hashTree(decode(value), hash, ignoredKeys);
 }
 
-function hashBytes(
-  value: Uint8Array,
-  hash: Hash64,
-  ignoredKeys: ReadonlySet<string> | undefined,
-): ListHash | undefined {
-  let sum = 0n;
+function hashBytes(value: Uint8Array, ignoredKeys: ReadonlySet<string> | undefined): ListHash | undefined {
+  const sum = new RangeHash(value);
+  const keys = ignoredKeys === undefined ? undefined : keySet(ignoredKeys);
   let carries: string | undefined;
-  let plain = true;
-  const whole = eachChild(value, (from, to) => {
-    if (!plain) return;
-    if (ignoredKeys !== undefined) {
-      const key = plainText(value, from, to, 'key');
-      if (key === undefined) {
-        plain = false;
-        return;
+  const whole = eachChild(value, (from, to, content) => {
+    if (keys !== undefined) {
+      if (!range.find(value, content, to, 'key')) return false;
+      const ignored = keys.has(value, range.from, range.to);
+      if (NAME_KEY.has(value, range.from, range.to)) {
+        if (!range.find(value, content, to, 'value')) return false;
+        carries = Buffer.from(value.buffer, value.byteOffset + range.from, range.to - range.from).toString();
       }
-      if (key === NAMESPACED_NAME) {
-        carries = plainText(value, from, to, 'value');
-        plain = carries !== undefined;
-      }
-      if (ignoredKeys.has(key)) return;
+      if (ignored) return true;
     }
-    sum += hash(value.subarray(from, to));
+    sum.add(from, to);
+    return true;
   });
-  return whole && plain ? { hash: BigInt.asUintN(64, sum), carries } : undefined;
+  return whole ? { hash: sum.value, carries } : undefined;
+}
+
+function keySet(of: ReadonlySet<string>): KeySet {
+  let keys = KEYS.get(of);
+  if (keys === undefined) {
+    keys = new KeySet(of);
+    KEYS.set(of, keys);
+  }
+  return keys;
 }
 
 function hashTree(list: XmlElement, hash: Hash64, ignoredKeys: ReadonlySet<string> | undefined): ListHash {

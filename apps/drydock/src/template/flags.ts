@@ -24,8 +24,8 @@ export interface CommonFlags {
   readonly output?: string;
 }
 
-/** Adds the flags that every verb has. */
-export function commonFlags(command: Command): Command {
+/** Adds the flags that say which vCenter, as whom, and how it is trusted. */
+export function connectionFlags(command: Command): Command {
   return command
     .option('--url <address>', 'vCenter, as GOVC_URL; never with a password')
     .option('--username <name>', 'as GOVC_USERNAME')
@@ -33,6 +33,12 @@ export function commonFlags(command: Command): Command {
     .option('--thumbprint <sha256>', "SHA-256 fingerprint of the server's certificate")
     .option('--ca <file>', 'certificate authorities (PEM), as GOVC_TLS_CA_CERTS')
     .option('--insecure', 'do not verify the server (unsafe), as GOVC_INSECURE')
+    .option('--config <file>', 'config file (default: ~/.config/drydock/template.yaml)');
+}
+
+/** Adds the flags that every verb of `drydock template` has. */
+export function commonFlags(command: Command): Command {
+  return connectionFlags(command)
     .option('--datacenter <name>', 'as GOVC_DATACENTER')
     .option('--folder <path>', 'folder of the templates, as GOVC_FOLDER')
     .option('--cluster <name>', 'compute cluster, as GOVC_CLUSTER')
@@ -42,7 +48,6 @@ export function commonFlags(command: Command): Command {
     .option('--tag <name>', 'tag of every published template')
     .option('--owner <name>', 'owner in the mark; nobody touches templates of another one (default: drydock-template)')
     .option('--cache-dir <folder>', 'where downloaded images are kept (default: ~/.cache/drydock/images)')
-    .option('--config <file>', 'config file (default: ~/.config/drydock/template.yaml)')
     .option('-o, --output <format>', 'text|wide|name|json (json: one event per line)', 'text');
 }
 

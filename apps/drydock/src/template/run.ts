@@ -34,10 +34,14 @@ export interface Run<F extends CommonFlags> {
 }
 
 /** Adds the action of a verb: settings, session, signals, exit code and the last word after a failure are the same for all. */
-export function verb<F extends CommonFlags>(command: Command, body: (run: Run<F>) => Promise<ExitCode>): Command {
+export function verb<F extends CommonFlags>(
+  command: Command,
+  body: (run: Run<F>) => Promise<ExitCode>,
+  interruption = 'Interrupted: what was half-made was removed as far as it could be reached, and the session was ended.',
+): Command {
   return command.action(async (...given: unknown[]) => {
     const args = given.slice(0, -2).filter((arg) => typeof arg === 'string');
-    process.exitCode = await runVerb(command, args, body);
+    process.exitCode = await runVerb(command, args, body, interruption);
   });
 }
 
@@ -45,6 +49,7 @@ async function runVerb<F extends CommonFlags>(
   command: Command,
   args: readonly string[],
   body: (run: Run<F>) => Promise<ExitCode>,
+  interruption: string,
 ): Promise<ExitCode> {
   const flags = command.optsWithGlobals<F>();
   const program = programName(command);
@@ -121,7 +126,7 @@ async function runVerb<F extends CommonFlags>(
     // A failure on the way out must not hide what went wrong before it.
     const error: unknown = caught instanceof SuppressedError ? caught.suppressed : caught;
     out.settle();
-    if (signal.aborted) return interrupted(out, signal, known);
+    if (signal.aborted) return interrupted(out, signal, known, interruption);
     const verdict = judge(error, known);
     if (verdict === undefined) {
       out.event('error', { code: 'BUG', message: String(error), next: known.again, exitCode: exitCode.failed });
@@ -141,20 +146,18 @@ async function closing<T>(body: (stack: AsyncDisposableStack) => Promise<T>): Pr
   return await body(stack);
 }
 
-function interrupted(out: Output, signal: AbortSignal, { again }: Failure): ExitCode {
+function interrupted(out: Output, signal: AbortSignal, { again }: Failure, message: string): ExitCode {
   const exit = (signal.reason as Error).message === 'SIGTERM' ? 143 : 130;
-  const message =
-    'Interrupted: what was half-made was removed as far as it could be reached, and the session was ended.';
   out.event('error', { code: 'INTERRUPTED', message, next: again, exitCode: exit });
   out.note(`drydock: ${message}\nnext: ${again}`);
   return exit;
 }
 
-/** `drydock template`, or `kubectl drydock template`. */
+/** `drydock template`, or `kubectl drydock template`: what helps after a failure to reach a vCenter is there, whatever the command was. */
 function programName(command: Command): string {
-  const names: string[] = [];
-  for (let at: Command | null = command; at !== null; at = at.parent) names.unshift(at.name());
-  return names.slice(0, names.indexOf('template') + 1).join(' ');
+  let root = command;
+  while (root.parent !== null) root = root.parent;
+  return `${root.name()} template`;
 }
 
 const NOT_PLACE = new Set(['output', 'cacheDir']);
@@ -172,7 +175,8 @@ function placeFlags(command: Command): string {
   return words.map((word) => ` ${word}`).join('');
 }
 
+/** `template` or `watch`. */
 function groupOf(command: Command): Command | undefined {
-  for (let at: Command | null = command; at !== null; at = at.parent) if (at.name() === 'template') return at;
+  for (let at: Command | null = command; at !== null; at = at.parent) if (at.parent?.parent === null) return at;
   return undefined;
 }

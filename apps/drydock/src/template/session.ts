@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { type OvaSource, type Placement, type TemplateStore, templateStore } from '@drydock/templates';
-import { connectVCenter, type VCenter, type VimLog } from '@drydock/vsphere';
+import { connectVCenter, type VCenterConnection, type VimLog } from '@drydock/vsphere';
 import { type Holder, processHolder } from './holder.ts';
 import type { Output } from './output.ts';
 import { type Need, resolvePlacement } from './placement.ts';
@@ -11,7 +11,7 @@ import { trustOf } from './trust.ts';
 /** One vCenter for the time of one verb: at most one SOAP and one REST session, both ended by disposal, whatever happened. */
 export interface TemplateSession extends AsyncDisposable {
   readonly settings: Settings;
-  readonly vcenter: VCenter;
+  readonly vcenter: VCenterConnection;
   readonly store: TemplateStore;
   readonly holder: Holder;
   place(need: Need): Promise<Placement>;

@@ -32,6 +32,15 @@ test('where the reference leads nowhere, a computed template that is there is po
   assert.deepEqual(['9.8.20260802-0', '9.9.20260901-0', '9.6.20260512-0'].map(at), ['point', 'point', 'publish']);
 });
 
+test('our template that somebody turned into a machine is published again, which adopts it; a stranger is left alone', () => {
+  const at = (ours: boolean): string => {
+    const referenced = { kind: 'present', name: 't', version: '9.8.20260802-0', isTemplate: false, ours } as const;
+    const facts = { set: 's', reference: 't', referenced, computed: { kind: 'absent' }, computedName: 'c' } as const;
+    return resolveTemplate({ ...facts, release: '9.8.20260802-0', downgrade: 'keep' }).kind;
+  };
+  assert.deepEqual([true, false].map(at), ['publish', 'current']);
+});
+
 test('installer names of all ages are recognised', () => {
   const domain = {
     name: 'fd1',

@@ -62,7 +62,9 @@ function compare(template: Present, facts: TemplateFacts): TemplateStep | 'older
       },
     );
   }
-  if (template.version === facts.release) return { kind: 'current', existing: template };
+  // Where somebody turned our template into a machine, its publication makes a template of it again.
+  const demoted = template.ours && !template.isTemplate;
+  if (template.version === facts.release) return { kind: demoted ? 'publish' : 'current', existing: template };
   const order = compareReleases(template.version, facts.release);
   if (order !== undefined && order > 0 && facts.downgrade === 'keep') {
     return {

@@ -1,7 +1,8 @@
 import { child, textOf, type XmlElement } from '../xml.ts';
-import { attributeText, characterData, XmlSyntaxError } from '../xml-characters.ts';
+import { characterData, XmlSyntaxError } from '../xml-characters.ts';
 import { parseXml } from '../xml-tree.ts';
 import { KnownTexts } from './known-texts.ts';
+import { namespacesOf, tagEnd, typeAttribute } from './tags.ts';
 import { ANSWER, type Field, type Frame, isNamed, ruleFor } from './update-frames.ts';
 
 /** Reads what a sink was given, by the strict tokenizer and with the namespaces of its document. Fails with `XmlSyntaxError`. */
@@ -46,8 +47,6 @@ const GT = 0x3e;
 const SLASH = 0x2f;
 const BANG = 0x21;
 const QUESTION = 0x3f;
-const QUOTE = 0x22;
-const APOSTROPHE = 0x27;
 const COLON = 0x3a;
 
 /**
@@ -151,36 +150,52 @@ export class UpdateScanner {
     const end = this.#end;
     let at = this.#at;
     for (;;) {
+      if (this.#depth > 0) at = this.#passOver(at);
       while (at < end && bytes[at] !== LT) at += 1;
       this.#at = at;
       if (at + 1 >= end) break;
       const next = bytes[at + 1];
       const after =
-        next === BANG ? this.#declarationEnd(at) : next === QUESTION ? this.#instructionEnd(at) : this.#tagEnd(at);
+        next === BANG
+          ? this.#declarationEnd(at)
+          : next === QUESTION
+            ? this.#instructionEnd(at)
+            : tagEnd(bytes, at, end);
       if (after < 0) {
         if (end - at > this.#limits.markup) throw new XmlSyntaxError(`markup exceeds ${this.#limits.markup} bytes`);
         break;
       }
-      if (this.#depth > 1 && next === SLASH) this.#depth -= 1;
-      else if (next === SLASH) this.#close(at, after);
+      if (next === SLASH) this.#close(at, after);
       else if (next !== BANG && next !== QUESTION) this.#open(at, after);
       at = after;
       this.#at = at;
     }
   }
 
-  /** Offset behind the `>` that ends the tag at `from`; -1: it is not here yet. A `>` inside an attribute value does not count. */
-  #tagEnd(from: number): number {
+  /** Passes over whole tags inside a field; most of an answer is that. Answers where it met anything else: the end of the field, or what is not here yet. */
+  #passOver(from: number): number {
     const bytes = this.#window;
     const end = this.#end;
-    for (let at = from + 1; at < end; at += 1) {
-      const byte = bytes[at];
-      if (byte === GT) return at + 1;
-      if (byte !== QUOTE && byte !== APOSTROPHE) continue;
-      at += 1;
-      while (at < end && bytes[at] !== byte) at += 1;
+    const deepest = this.#limits.depth - this.#frames.length;
+    let depth = this.#depth;
+    let at = from;
+    for (;;) {
+      while (at < end && bytes[at] !== LT) at += 1;
+      const next = bytes[at + 1];
+      if (at + 1 >= end || next === BANG || next === QUESTION) break;
+      const after = tagEnd(bytes, at, end);
+      if (after < 0) break;
+      if (next === SLASH) {
+        if (depth === 1) break;
+        depth -= 1;
+      } else if (bytes[after - 2] !== SLASH) {
+        if (depth >= deepest) break;
+        depth += 1;
+      }
+      at = after;
     }
-    return -1;
+    this.#depth = depth;
+    return at;
   }
 
   /** A second declaration is the head of another document: two answers got into each other. */
@@ -378,16 +393,3 @@ export class UpdateScanner {
 
 /** Paths, kinds and operations are few, and come a million times. */
 const TEXTS = new KnownTexts();
-
-const NAMESPACE = /\s(xmlns(?::[^\s=]+)?)\s*=\s*("[^"]*"|'[^']*')/g;
-
-function namespacesOf(tag: string): string {
-  return [...tag.matchAll(NAMESPACE)].map(([, name, value]) => ` ${name ?? ''}=${value ?? ''}`).join('');
-}
-
-const TYPE = /\stype\s*=\s*(?:"([^"]*)"|'([^']*)')/;
-
-function typeAttribute(tag: string): string {
-  const found = TYPE.exec(tag);
-  return attributeText(found?.[1] ?? found?.[2] ?? '');
-}

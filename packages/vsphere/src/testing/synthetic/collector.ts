@@ -10,6 +10,14 @@ interface Position {
   readonly listed: Places;
   /** Of a truncated answer: what is still to be sent. */
   readonly rest?: readonly Item[];
+  /** The page that comes next, made while the reader was busy with the last one. */
+  readonly ready?: { readonly most: number; readonly page: Made };
+}
+
+interface Made {
+  readonly bytes: Buffer;
+  readonly version: string;
+  readonly position: Position;
 }
 
 /** A filter: what it shows, and of which list of containers. */
@@ -29,8 +37,6 @@ export class SyntheticCollector {
   readonly #positions = new Map<string, Position>();
   #filter: Filter | undefined;
   #pages: PageMaker | undefined;
-  #major = 0;
-  #minor = 0;
 
   constructor(inventory: SyntheticInventory) {
     this.#inventory = inventory;
@@ -62,34 +68,45 @@ export class SyntheticCollector {
     const now = { at: this.#inventory.now, listed };
     if (version === '') {
       this.#positions.clear();
-      this.#major = 0;
-      this.#minor = 0;
       const items = [...this.#inventory.within(listed)].map((machine): Item => ({ machine, kind: 'enter' }));
-      return this.#page(items, now, most);
+      return this.#issue(this.#make(items, now, most, '0'), most);
     }
     const position = this.#positions.get(version);
     if (position === undefined) throw new Refusal('InvalidCollectorVersion');
     if (position.rest !== undefined) {
       this.#positions.delete(version);
-      return this.#page(position.rest, position, most);
+      const { ready } = position;
+      return this.#issue(ready?.most === most ? ready.page : this.#make(position.rest, position, most, version), most);
     }
     // Whoever asks for this one has got all before, and may have lost what came after.
     for (const other of this.#positions.keys()) if (other !== version) this.#positions.delete(other);
     const items = this.#difference(position, listed);
-    return items.length === 0 ? undefined : this.#page(items, now, most);
+    return items.length === 0 ? undefined : this.#issue(this.#make(items, now, most, version), most);
   }
 
-  #page(items: readonly Item[], { at, listed }: Position, most: number): Buffer {
+  /** A page that follows `version`. */
+  #make(items: readonly Item[], { at, listed }: Position, most: number, version: string): Made {
     const rest = items.slice(most);
     const truncated = rest.length > 0;
-    if (truncated) this.#minor += 1;
-    else {
-      this.#major += 1;
-      this.#minor = 0;
+    const [major = 0, minor = 0] = version.split('_').map(Number);
+    const next = truncated ? `${major}_${minor + 1}` : String(major + 1);
+    const bytes = this.#pages?.page(items.slice(0, most), next, truncated) ?? Buffer.alloc(0);
+    return { bytes, version: next, position: truncated ? { at, listed, rest } : { at, listed } };
+  }
+
+  #issue({ bytes, version, position }: Made, most: number): Buffer {
+    this.#positions.set(version, position);
+    const { rest } = position;
+    if (rest !== undefined) {
+      setImmediate(() => {
+        if (this.#positions.get(version) === position)
+          this.#positions.set(version, {
+            ...position,
+            ready: { most, page: this.#make(rest, position, most, version) },
+          });
+      });
     }
-    const version = truncated ? `${this.#major}_${this.#minor}` : String(this.#major);
-    this.#positions.set(version, truncated ? { at, listed, rest } : { at, listed });
-    return this.#pages?.page(items.slice(0, most), version, truncated) ?? Buffer.alloc(0);
+    return bytes;
   }
 
   #difference(position: Position, listed: Places): readonly Item[] {

@@ -102,6 +102,7 @@ function devices(): Val {
   return devicesVal(types.map((type, n) => [200 + n, type, `${type} ${n}`]));
 }
 
-function guest(): Val {
-  return `<val xsi:type="VirtualMachineGuestSummary"><guestId>rhel9_64Guest</guestId><guestFullName>Red Hat Enterprise Linux 9 (64-bit)</guestFullName><toolsStatus>toolsOk</toolsStatus><toolsVersionStatus2>guestToolsUnmanaged</toolsVersionStatus2><toolsRunningStatus>guestToolsRunning</toolsRunningStatus><hostName>machine-${NUMBER}</hostName><ipAddress>10.128.3.17</ipAddress><hwVersion>vmx-19</hwVersion></val>`;
+/** summary.guest of a {@link FULL} machine, as it is while it runs and while it does not. */
+export function guest(running = true): Val {
+  return `<val xsi:type="VirtualMachineGuestSummary"><guestId>rhel9_64Guest</guestId><guestFullName>Red Hat Enterprise Linux 9 (64-bit)</guestFullName><toolsStatus>${running ? 'toolsOk' : 'toolsNotRunning'}</toolsStatus><toolsVersionStatus2>guestToolsUnmanaged</toolsVersionStatus2><toolsRunningStatus>${running ? 'guestToolsRunning' : 'guestToolsNotRunning'}</toolsRunningStatus><hostName>machine-${NUMBER}</hostName>${running ? '<ipAddress>10.128.3.17</ipAddress>' : ''}<hwVersion>vmx-19</hwVersion></val>`;
 }

@@ -1,0 +1,110 @@
+import { basename } from 'node:path';
+import type { Effect, RuleId, Step } from '@drydock/crd';
+import { type Column, table } from '../table.ts';
+import type { Check, Way } from './check.ts';
+import { count } from './formats.ts';
+
+/** Steps of one definition that say the same, at several places. */
+interface Row {
+  readonly effect: Effect;
+  readonly rule: RuleId;
+  readonly crd: string;
+  readonly paths: readonly string[];
+  readonly what: string;
+  readonly weight: number;
+}
+
+const EFFECTS: Readonly<Record<Effect, string>> = {
+  narrows: 'refuses',
+  undecided: 'unclear',
+  shifts: 'shifts',
+  widens: 'allows',
+};
+
+const columns = (wide: boolean): readonly Column<Row>[] => [
+  { header: 'EFFECT', cell: (row) => effectText(row) },
+  { header: 'RULE', cell: (row) => row.rule },
+  { header: 'DEFINITION', cell: (row) => row.crd },
+  { header: 'PLACE', cell: (row) => placesText(row.paths, wide) },
+  { header: 'WHAT', cell: (row) => row.what },
+];
+
+/** Rules that no server lets alone, those that concern the status, the rest. */
+const ALWAYS: readonly RuleId[] = ['N31', 'N25', 'N23', 'N10', 'N16', 'N36'];
+const LOSSES: readonly RuleId[] = ['N12', 'N13', 'N14'];
+const ORDER: readonly Effect[] = ['narrows', 'undecided', 'shifts', 'widens'];
+
+/** What stands between two sets of definitions, for people. `wide` shows what is harmless as well. */
+export function printCheck(check: Check, wide: boolean): string {
+  const parts = check.ways.map((way) => printWay(way, check.compared, wide));
+  if (check.problems.length > 0) parts.push(`NOT JUDGED\n${check.problems.map((problem) => `${problem}\n`).join('')}`);
+  if (wide && check.advice.length > 0) {
+    const rows: readonly Column<Check['advice'][number]>[] = [
+      { header: 'RULE', cell: (one) => one.rule },
+      { header: 'DEFINITION', cell: (one) => one.crd },
+      { header: 'PLACE', cell: (one) => one.path },
+      { header: 'ADVICE TO ITS AUTHOR', cell: (one) => one.advice },
+    ];
+    parts.push(table(rows, check.advice));
+  }
+  return parts.join('\n');
+}
+
+function printWay(way: Way, compared: number, wide: boolean): string {
+  const rows = way.crds.flatMap(({ crd, steps }) => rowsOf(crd, steps)).toSorted((a, b) => b.weight - a.weight);
+  const shown = wide ? rows : rows.filter(({ effect }) => effect !== 'widens');
+  const title = `${way.direction.toUpperCase()}: ${basename(way.from)} → ${basename(way.to)}`;
+  return `${title}\n${sentence(way, compared)}\n${shown.length === 0 ? '' : `\n${table(columns(wide), shown)}`}`;
+}
+
+function sentence({ direction, crds, verdict, to }: Way, compared: number): string {
+  const going = direction === 'upgrade' ? 'go forward' : 'go back';
+  const of = `${count(compared, 'definition')} compared`;
+  if (verdict === 'clean') return `You can ${going}: nothing that is legal now is refused or lost (${of}).`;
+  const effect = verdict === 'blocked' ? 'narrows' : 'undecided';
+  const concerned = crds.filter(({ steps }) => steps.some((step) => step.effect === effect));
+  const places = concerned.reduce((sum, { steps }) => sum + steps.filter((step) => step.effect === effect).length, 0);
+  const where = `${count(places, 'place')} in ${count(concerned.length, 'definition')} (${of})`;
+  if (verdict === 'undecided')
+    return `Whether you can ${going} is undecided: ${where}. A person, or the server, must compare them.`;
+  const next = to.startsWith('cluster:')
+    ? ''
+    : ` To see which stored objects are concerned: drydock crd preflight --to ${to}`;
+  return `What stops you if an object uses it: ${where}.${next}`;
+}
+
+function rowsOf(crd: string, steps: readonly Step[]): readonly Row[] {
+  const groups = Map.groupBy(
+    steps,
+    ({ effect, rule, half, what, version }) => `${effect} ${rule} ${half} ${version} ${what}`,
+  );
+  return [...groups.values()].map((group): Row => {
+    const [first] = group as [Step];
+    const paths = group.map(({ path, keyword }) => (path === '' ? keyword : path));
+    return {
+      effect: first.effect,
+      rule: first.rule,
+      crd: crd.split('.')[0] ?? crd,
+      paths,
+      what: first.what,
+      weight: weightOf(first),
+    };
+  });
+}
+
+function weightOf({ effect, rule, half }: Step): number {
+  const base = (ORDER.length - ORDER.indexOf(effect)) * 10;
+  if (ALWAYS.includes(rule)) return base + 4;
+  if (LOSSES.includes(rule)) return base + 1;
+  return base + (half === 'status' ? 3 : 2);
+}
+
+function effectText({ effect, rule }: Row): string {
+  return effect === 'narrows' && LOSSES.includes(rule) ? 'loses' : EFFECTS[effect];
+}
+
+function placesText(paths: readonly string[], all: boolean): string {
+  const [first = '', ...rest] = paths;
+  if (all) return paths.join(', ');
+  return rest.length === 0 ? first : `${first} and ${rest.length} more`;
+}

@@ -1,0 +1,25 @@
+import { stringify } from 'yaml';
+import { UsageError } from '../exit.ts';
+
+const FORMATS = ['table', 'wide', 'json', 'yaml'] as const;
+/** How a verdict is printed. */
+export type CrdFormat = (typeof FORMATS)[number];
+
+/** The format that a flag names. Throws `UsageError`. */
+export function formatOf(name: string): CrdFormat {
+  const format = FORMATS.find((known) => known === name);
+  if (format === undefined) throw new UsageError(`unknown output format ${name}: use one of ${FORMATS.join(', ')}`);
+  return format;
+}
+
+/** Prints a value for machines, or a text for people. */
+export function print(format: CrdFormat, value: unknown, text: () => string): void {
+  if (format === 'json') process.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
+  else if (format === 'yaml') process.stdout.write(stringify(value, { aliasDuplicateObjects: false }));
+  else process.stdout.write(text());
+}
+
+/** `1 place`, `2 places`. */
+export function count(of: number, noun: string): string {
+  return `${of} ${noun}${of === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,108 @@
+import type { Command } from 'commander';
+import { exitCode, UsageError } from '../exit.ts';
+import { type Column, table } from '../table.ts';
+import { type Sample, samplesOf } from './samples.ts';
+
+/** How one watch of an operator stands. */
+export interface WatchLine {
+  readonly watch: string;
+  readonly vcenter: string;
+  readonly state: string;
+  readonly machines: number;
+  readonly containers: { readonly watched: number; readonly wanted: number };
+  readonly dirty: number;
+  readonly unresolved: number;
+  /** Seconds. */
+  readonly lag: number;
+  readonly signals: number;
+  readonly resumes: number;
+  readonly rebuilds: number;
+}
+
+const COLUMNS: readonly Column<WatchLine>[] = [
+  { header: 'WATCH', cell: ({ watch }) => watch },
+  { header: 'VCENTER', cell: ({ vcenter }) => vcenter },
+  { header: 'STATE', cell: ({ state }) => state },
+  { header: 'MACHINES', cell: ({ machines }) => String(machines) },
+  { header: 'CONTAINERS', cell: ({ containers: { watched, wanted } }) => `${watched}/${wanted}` },
+  { header: 'DIRTY', cell: ({ dirty }) => String(dirty) },
+  { header: 'LAG', cell: ({ lag }) => `${lag.toFixed(1)}s` },
+  { header: 'SIGNALS', cell: ({ signals }) => String(signals) },
+  { header: 'UNRESOLVED', cell: ({ unresolved }) => String(unresolved), wide: true },
+  { header: 'RESUMES', cell: ({ resumes }) => String(resumes), wide: true },
+  { header: 'REBUILDS', cell: ({ rebuilds }) => String(rebuilds), wide: true },
+];
+
+const DEADLINE_MS = 10_000;
+
+/** Adds `drydock watch status`: how the watches of a running operator stand, by its metrics. Only the replica that leads has any. */
+export function addWatchStatus(group: Command): void {
+  group
+    .command('status')
+    .description('show how the watches of a running operator stand')
+    .option('--operator <url>', 'where the operator serves /metrics', 'http://127.0.0.1:8081')
+    .option('-o, --output <format>', 'table|wide|json', 'table')
+    .action(async ({ operator, output }: { readonly operator: string; readonly output: string }) => {
+      if (!['table', 'wide', 'json'].includes(output))
+        throw new UsageError(`unknown output format ${output}: use one of table, wide, json`);
+      if (!URL.canParse(operator))
+        throw new UsageError(`${operator} is no address; an example is http://127.0.0.1:8081`);
+      const lines = watchLines(samplesOf(await metrics(operator)));
+      if (output === 'json') process.stdout.write(`${JSON.stringify(lines, undefined, 2)}\n`);
+      else if (lines.length === 0) {
+        console.error(
+          'This operator watches nothing: it does not lead, or it runs without the role watch.\nnext: kubectl get lease -A | grep drydock',
+        );
+      } else process.stdout.write(table(COLUMNS, lines, { wide: output === 'wide' }));
+      process.exitCode = exitCode.done;
+    });
+}
+
+/** What metrics say of watches, sorted by watch and vCenter. */
+export function watchLines(samples: readonly Sample[]): readonly WatchLine[] {
+  const of = (name: string): readonly Sample[] => samples.filter((sample) => sample.name === `drydock_watch_${name}`);
+  return of('state')
+    .filter(({ value }) => value === 1)
+    .map(({ labels }): WatchLine => {
+      const { watch = '', vcenter = '', state = '' } = labels;
+      const sum = (name: string, more: Readonly<Record<string, string>> = {}): number =>
+        of(name)
+          .filter(({ labels: its }) =>
+            Object.entries({ watch, vcenter, ...more }).every(([key, value]) => its[key] === value),
+          )
+          .reduce((total, { value }) => total + value, 0);
+      return {
+        watch,
+        vcenter,
+        state,
+        machines: sum('machines'),
+        containers: { watched: sum('containers', { watched: 'true' }), wanted: sum('containers') },
+        dirty: sum('dirty_machines'),
+        unresolved: sum('unresolved_machines'),
+        lag: sum('lag_seconds'),
+        signals: sum('signals_total'),
+        resumes: sum('resumes_total'),
+        rebuilds: sum('rebuilds_total'),
+      };
+    })
+    .toSorted((a, b) => a.watch.localeCompare(b.watch) || a.vcenter.localeCompare(b.vcenter));
+}
+
+async function metrics(operator: string): Promise<string> {
+  const url = new URL('/metrics', operator);
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(DEADLINE_MS) });
+    if (response.ok) return await response.text();
+    throw new Error(`HTTP status ${response.status}`);
+  } catch (cause) {
+    throw new Error(
+      `the operator's metrics at ${url.href} cannot be read: ${reasonOf(cause)}\nnext: kubectl port-forward deploy/drydock 8081:8081`,
+      { cause },
+    );
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return cause instanceof Error ? cause.message : String(cause);
+}

@@ -1,0 +1,54 @@
+import { Link, type LinkOptions } from './link.ts';
+
+/** What {@link links} need, for all vCenters. */
+export interface LinksOptions extends Pick<LinkOptions, 'connect' | 'clock'> {
+  readonly credentials: (server: string) => ReturnType<LinkOptions['credentials']>;
+  readonly endpoint?: (server: string) => string;
+  readonly onRefused?: (server: string) => void;
+}
+
+/** One way to each vCenter, shared by all who watch it. Disposal logs out of all of them. */
+export interface Links extends AsyncDisposable {
+  of(server: string): Link;
+  /** Secrets or addresses may have changed: what did is connected anew, and listeners are told of it. */
+  refresh(): void;
+  /** Called with the name of each vCenter whose credentials or address changed. */
+  onChange(listener: (server: string) => void): Disposable;
+}
+
+/** No connection is made before its first use. */
+export function links(options: LinksOptions): Links {
+  const known = new Map<string, Link>();
+  const listeners = new Set<(server: string) => void>();
+  const { connect, clock, credentials, endpoint = () => '', onRefused = () => undefined } = options;
+  return {
+    of: (server) => {
+      let link = known.get(server);
+      if (link === undefined) {
+        link = new Link({
+          server,
+          connect,
+          clock,
+          credentials: () => credentials(server),
+          endpoint: () => endpoint(server),
+          onRefused: () => onRefused(server),
+        });
+        known.set(server, link);
+      }
+      return link;
+    },
+    refresh: () => {
+      for (const link of known.values()) {
+        if (!link.refresh()) continue;
+        for (const listener of listeners) listener(link.server);
+      }
+    },
+    onChange: (listener) => {
+      listeners.add(listener);
+      return { [Symbol.dispose]: () => void listeners.delete(listener) };
+    },
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(Array.from(known.values(), (link) => link.close()));
+    },
+  };
+}

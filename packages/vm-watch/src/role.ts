@@ -1,0 +1,215 @@
+import { CustomResourceDefinition, Deployment, VirtualMachine, Zone } from '@drydock/api';
+import {
+  type Cache,
+  type Client,
+  type Controller,
+  createCache,
+  type HealthCheck,
+  isNotFound,
+  type KubeClient,
+  type KubeObject,
+  keyOf,
+  keyText,
+  type ManagedCache,
+  type Observer,
+  type Resource,
+  type Selector,
+  type Service,
+} from '@drydock/kube';
+import type { Clock } from '@drydock/vsphere';
+import { candidates as noCandidates } from './candidates.ts';
+import { vmOperator, vmOperatorRefusal } from './coexistence.ts';
+import type { Links } from './links.ts';
+import { type MachineReader, machineReader } from './machine-state.ts';
+import { type WatchMetrics, watchMetrics } from './metrics.ts';
+import type { Signal } from './resolve.ts';
+import { WatchService } from './service.ts';
+import type { WatchLog } from './supervisor.ts';
+import { virtualMachineMirror } from './virtual-machine-controller.ts';
+import { byUniqueId, UNIQUE_ID_INDEX, vmLookup, whereabouts } from './vm-index.ts';
+import { folderOf, watchedAtStart, zoneId } from './zone.ts';
+import { zoneController } from './zone-controller.ts';
+
+/** What the role needs from the app that runs it. */
+export interface VmWatchRoleOptions {
+  readonly client: Client & Observer;
+  readonly links: Links;
+  /** The vCenter of Zones and VirtualMachines that name none. */
+  readonly firstServer: () => string;
+  readonly clock: Clock;
+  readonly log: WatchLog;
+  /** See `asyncSignalEnabled`. Default true. */
+  readonly enabled?: boolean;
+  readonly metrics?: WatchMetrics;
+  /** Take the old finalizer off Zones. Default false. */
+  readonly cleanLegacyFinalizer?: boolean;
+  /** VirtualMachines at a time. Default 8. */
+  readonly concurrency?: number;
+  readonly random?: () => number;
+  readonly maxWaitSeconds?: number;
+  readonly selfCheckMs?: number;
+}
+
+/** What the app runs: give caches, controllers, services and `ready` to kube's `run`. */
+export interface VmWatchRole {
+  readonly caches: {
+    readonly zones: Cache<Zone>;
+    readonly virtualMachines: Cache<VirtualMachine>;
+    readonly vmOperator: Cache<Deployment>;
+    readonly vmOperatorCrd: Cache<CustomResourceDefinition>;
+  } & Readonly<Record<string, ManagedCache>>;
+  readonly controllers: readonly Controller[];
+  readonly services: readonly Service[];
+  readonly ready: Readonly<Record<string, HealthCheck>>;
+  readonly watch: WatchService;
+}
+
+const CRDS = [VirtualMachine, Zone].map(({ plural, group }) => `${plural}.${group}`);
+
+/** The kinds that the role needs and that this cluster does not serve, as names of CRDs. */
+export async function missingKinds(client: Pick<KubeClient, 'get'>): Promise<readonly string[]> {
+  const missing: string[] = [];
+  for (const name of CRDS) {
+    try {
+      await client.get(CustomResourceDefinition, { name });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      missing.push(name);
+    }
+  }
+  return missing;
+}
+
+/** Wires the watch on virtual machines: caches, service, zone controller, mirror. Caches start at once, the rest with `run`. */
+export function vmWatchRole(options: VmWatchRoleOptions): VmWatchRole {
+  const { client, links, log, clock, metrics = watchMetrics() } = options;
+  const onError = (error: unknown): void => log.warn({ err: error }, 'a watch failed and is tried again');
+  const cache = <T extends KubeObject>(
+    resource: Resource<T>,
+    where: Selector,
+    more: {
+      readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
+      readonly transform?: (object: T) => T;
+    } = {},
+  ): Cache<T> => createCache({ client, resource, where, onError, ...more });
+  const zones = cache(Zone, {});
+  const virtualMachines = cache(VirtualMachine, {}, { indexes: { [UNIQUE_ID_INDEX]: byUniqueId } });
+  const operator = cache(Deployment, { namespace: vmOperator.namespace, fields: `metadata.name=${vmOperator.name}` });
+  const [vmCrd = ''] = CRDS;
+  const vmOperatorCrd = cache(
+    CustomResourceDefinition,
+    { fields: `metadata.name=${vmCrd}` },
+    { transform: withoutSchemas },
+  );
+
+  const where = whereabouts(() => zones.all(), options.firstServer);
+  const candidates = noCandidates();
+  /** Servers of which everything that the first look found was handed over once. */
+  const settled = new Set<string>();
+  const readers = new Map<string, MachineReader>();
+  const reader = (server: string): MachineReader => {
+    const made = readers.get(server) ?? machineReader(links.of(server).feed(), () => clock.now());
+    readers.set(server, made);
+    return made;
+  };
+  let refused: string | undefined;
+  const refusal = (): string | undefined => {
+    const now = vmOperatorRefusal(operator.get(vmOperator), vmOperatorCrd.get({ name: vmCrd }));
+    if (now !== refused)
+      log.warn({}, now === undefined ? 'VirtualMachines are mirrored here' : `No status is written: ${now}`);
+    refused = now;
+    return now;
+  };
+  const mirror = virtualMachineMirror({
+    client,
+    vms: virtualMachines,
+    where,
+    candidates,
+    reader,
+    refusal,
+    seen: (server) => {
+      const wanted = [...zones.all()].some((zone) => where.zone(zone) === server && folderOf(zone) !== undefined);
+      if (!wanted) return 'unwatched';
+      const standing = watch.standing(server);
+      if (standing?.state.name !== 'live') return 'no';
+      if (standing.idle) settled.add(server);
+      else if (!settled.has(server)) return 'first';
+      return standing.idle ? 'yes' : 'soon';
+    },
+    ...(options.concurrency === undefined ? {} : { concurrency: options.concurrency }),
+  });
+
+  const deliver = (server: string, { ref, namespace, name, verified }: Signal): void => {
+    const key = { namespace, name };
+    // Kept also for an object that does not exist yet.
+    if (!verified) candidates.add(keyText(key), server, ref);
+    const vm = virtualMachines.get(key);
+    if (vm === undefined || where.vm(vm) !== server) metrics.dropped('vms', server, 'no-object');
+    else mirror.wake(key, 'generic');
+  };
+  const watch = new WatchService({
+    name: 'vms',
+    links,
+    lookup: (server) => vmLookup(virtualMachines, where.vm, server),
+    deliver,
+    clock,
+    log,
+    metrics,
+    after: [zones.synced, virtualMachines.synced],
+    enabled: options.enabled ?? true,
+    onBaseline: (server, { value }) => {
+      const [vm, another] = virtualMachines.by(UNIQUE_ID_INDEX, value).filter((one) => where.vm(one) === server);
+      if (vm !== undefined && another === undefined) mirror.wake(keyOf(vm), 'initial');
+    },
+    onState: (server, { name }) => {
+      if (name === 'live') mirror.reachable(server);
+    },
+    ...(options.random === undefined ? {} : { random: options.random }),
+    ...(options.maxWaitSeconds === undefined ? {} : { maxWaitSeconds: options.maxWaitSeconds }),
+    ...(options.selfCheckMs === undefined ? {} : { selfCheckMs: options.selfCheckMs }),
+  });
+  virtualMachines.subscribe(({ old, now, initial }) => {
+    if (initial || now === undefined) return;
+    const uniqueId = now.status?.uniqueID;
+    if (old !== undefined && old.status?.uniqueID === uniqueId) return;
+    watch.claimed(where.vm(now), { uniqueId, namespacedName: zoneId(now.metadata) });
+  });
+  const zonesOptions = {
+    client,
+    zones,
+    service: watch,
+    serverOf: where.zone,
+    clock,
+    cleanLegacy: options.cleanLegacyFinalizer ?? false,
+  };
+  return {
+    caches: { zones, virtualMachines, vmOperator: operator, vmOperatorCrd },
+    controllers: [zoneController(zonesOptions), ...(watch.enabled ? [mirror.controller] : [])],
+    services: [watch, seed(watch, zones, where.zone)],
+    ready: { [watch.name]: watch.check },
+    watch,
+  };
+}
+
+/** Wants the folders of guarded Zones before their controller looks at each. */
+function seed(watch: WatchService, zones: Cache<Zone>, serverOf: (zone: Zone) => string): Service {
+  return {
+    name: 'watch-vms-start',
+    run: async (signal) => {
+      await Promise.race([
+        zones.synced,
+        new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true })),
+      ]);
+      if (signal.aborted) return;
+      for (const zone of zones.all()) {
+        const folder = watchedAtStart(zone);
+        // Not waited for: that is the watch's own affair.
+        if (folder !== undefined) void watch.add(serverOf(zone), folder, zoneId(zone.metadata));
+      }
+    },
+  };
+}
+
+function withoutSchemas(crd: CustomResourceDefinition): CustomResourceDefinition {
+  return { ...crd, spec: { ...crd.spec, versions: [] } };
+}

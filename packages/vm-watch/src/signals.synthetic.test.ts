@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { devicesVal, optionsVal, textVal } from '@drydock/vsphere/testing';
+import { liveRig, POWER, startSyntheticRig } from './testing/synthetic-rig.ts';
+
+const nameOf = (moid: string): string => `ns/machine-${moid.slice(3)}`;
+
+test('VS-W1 VS-W3 VS-W4 machines that carry a name and belong to nobody yet are told once each; a change of one is told once more', async () => {
+  await using rig = await startSyntheticRig();
+  const moids = rig.server.inventory.add(2, rig.folder);
+  rig.run();
+  assert.equal(await rig.watcher.supervisor.add(rig.folder, 'zone'), 'applied');
+  await rig.live();
+  await rig.settled();
+  assert.deepEqual(rig.signals.toSorted(), moids.map((moid) => `${nameOf(moid)} changed`).toSorted());
+  rig.signals.length = 0;
+  const [first = ''] = moids;
+  rig.power(first, true);
+  await rig.settled();
+  assert.deepEqual(rig.signals, [`${nameOf(first)} changed ${POWER}`]);
+});
+
+test('VS-W2 VS-W19 a machine without a name, or with one that is none, is told nobody', async () => {
+  await using rig = await startSyntheticRig();
+  for (const value of ['abc', 'a/b/c', '', '/x', 'x/']) {
+    const [moid = ''] = rig.server.inventory.add(1, rig.folder);
+    rig.server.inventory.set(moid, 'config.extraConfig', optionsVal({ 'vmservice.namespacedName': value }));
+  }
+  const [bare = ''] = rig.server.inventory.add(1, rig.folder);
+  rig.server.inventory.set(bare, 'config.extraConfig', undefined);
+  rig.run();
+  await rig.watcher.supervisor.add(rig.folder, 'zone');
+  await rig.live();
+  await rig.settled();
+  assert.deepEqual(rig.signals, []);
+  assert.equal(rig.watcher.courier.unresolved, 6);
+});
+
+test('VS-W7 VS-W8 a snapshot, another, one less, none at all: one signal each', async () => {
+  await using rig = await liveRig(1, {
+    watcher: { paths: ['name', 'config.extraConfig', 'snapshot', 'rootSnapshot'] },
+  });
+  const [moid = ''] = rig.moids;
+  const snapshot = (tree: string | undefined): void => {
+    rig.server.inventory.set(
+      moid,
+      'snapshot',
+      tree === undefined ? undefined : `<val xsi:type="VirtualMachineSnapshotInfo">${tree}</val>`,
+    );
+    rig.server.inventory.set(
+      moid,
+      'rootSnapshot',
+      tree === undefined ? undefined : '<val xsi:type="ArrayOfManagedObjectReference"/>',
+    );
+  };
+  for (const [tree, paths] of [
+    ['<rootSnapshotList><name>s1</name></rootSnapshotList>', 'snapshot,rootSnapshot'],
+    [
+      '<rootSnapshotList><name>s1</name><childSnapshotList><name>s2</name></childSnapshotList></rootSnapshotList>',
+      'snapshot',
+    ],
+    ['<rootSnapshotList><name>s1</name></rootSnapshotList>', 'snapshot'],
+    [undefined, 'snapshot,rootSnapshot'],
+  ] as const) {
+    snapshot(tree);
+    await rig.settled();
+    assert.deepEqual(rig.signals.splice(0), [`${nameOf(moid)} changed ${paths}`]);
+  }
+});
+
+test('VS-W9 VS-W27 destroyed, moved out, moved back as it was: each is told once', async () => {
+  await using rig = await liveRig(2);
+  const { inventory } = rig.server;
+  const [gone = '', mover = ''] = rig.moids;
+  for (const moid of rig.moids)
+    rig.objects.push({ namespace: 'ns', name: nameOf(moid).slice(3), uniqueId: moid, deleting: false });
+  inventory.destroy(gone);
+  const elsewhere = inventory.container('Folder', 'group-v2');
+  inventory.move(mover, elsewhere);
+  await rig.settled();
+  assert.deepEqual(rig.signals.splice(0).toSorted(), [
+    `${nameOf(gone)} left verified`,
+    `${nameOf(mover)} left verified`,
+  ]);
+  inventory.move(mover, rig.folder);
+  await rig.settled();
+  assert.deepEqual(rig.signals, [`${nameOf(mover)} changed verified`]);
+  inventory.move(mover, elsewhere);
+  inventory.move(mover, rig.folder);
+  await rig.settled();
+  assert.equal(rig.signals.length, 2, 'out and back in one answer');
+});
+
+test('VS-W11 VS-W12 a container is watched as long as anybody wants it; what was never added is removed without a call', async () => {
+  await using rig = await liveRig(1);
+  const { supervisor } = rig.watcher;
+  const { inventory, calls } = rig.server;
+  const other = inventory.container('ResourcePool', 'resgroup-2');
+  const [moid = ''] = inventory.add(1, other);
+  for (const id of ['0', '1', '2']) assert.equal(await supervisor.add(other, id), 'applied');
+  await rig.settled();
+  rig.signals.length = 0;
+  let on = false;
+  const told = async (): Promise<number> => {
+    on = !on;
+    rig.power(moid, on);
+    await rig.settled();
+    return rig.signals.splice(0).length;
+  };
+  await supervisor.remove(other, '0');
+  assert.equal(await told(), 1);
+  await supervisor.remove(other, '1');
+  assert.equal(await told(), 1);
+  await supervisor.remove(other, '1');
+  assert.equal(await told(), 1);
+  await supervisor.remove(other, '2');
+  assert.equal(await told(), 0);
+  const before = [...calls.entries()].filter(([method]) => method !== 'WaitForUpdatesEx');
+  await supervisor.remove({ type: 'Folder', value: 'never' }, '7');
+  assert.deepEqual(
+    [...calls.entries()].filter(([method]) => method !== 'WaitForUpdatesEx'),
+    before,
+  );
+});
+
+test('VS-W13 VS-W14 VS-W18 a cluster is added in mid-watch: the object that names the machine decides, and a verified one is baseline', async () => {
+  await using rig = await liveRig(1);
+  const { inventory } = rig.server;
+  const cluster = inventory.container('ClusterComputeResource', 'domain-c2');
+  const [known = '', misnamed = '', later = ''] = inventory.add(3, cluster);
+  for (const moid of [known, later]) inventory.set(moid, 'config.extraConfig', undefined);
+  rig.objects.push({ namespace: 'ns4', name: 'n1', uniqueId: known, deleting: false });
+  rig.objects.push({ namespace: 'ns4', name: 'n2', uniqueId: misnamed, deleting: false });
+  assert.equal(await rig.watcher.supervisor.add(cluster, 'zone'), 'applied');
+  await rig.settled();
+  assert.deepEqual(rig.signals, [], 'whoever knows a machine has looked at it');
+  rig.power(known, true);
+  rig.power(misnamed, true);
+  await rig.settled();
+  assert.deepEqual(rig.signals.toSorted(), [`ns4/n1 changed ${POWER} verified`, `ns4/n2 changed ${POWER} verified`]);
+});
+
+test('VS-W16 cancelled at once: it stops within 100 ms, without an error and without a signal', async () => {
+  await using rig = await startSyntheticRig();
+  rig.server.inventory.add(5, rig.folder);
+  void rig.watcher.supervisor.add(rig.folder, 'zone');
+  rig.run();
+  const from = performance.now();
+  await rig.stop();
+  assert.ok(performance.now() - from < 100);
+  assert.deepEqual(rig.signals, []);
+  assert.deepEqual(rig.warnings, []);
+});
+
+test('VS-W21 a machine that vanishes before anybody can look at it: the others are told, and the watch lives', async () => {
+  await using rig = await liveRig(3);
+  const [first = '', second = '', third = ''] = rig.moids;
+  rig.power(first, true);
+  rig.power(second, true);
+  rig.server.inventory.destroy(second);
+  rig.power(third, true);
+  await rig.settled();
+  assert.deepEqual(rig.signals.toSorted(), [`${nameOf(first)} changed ${POWER}`, `${nameOf(third)} changed ${POWER}`]);
+  assert.equal(rig.watcher.supervisor.state.name, 'live');
+  rig.server.vanishing.add(third);
+  assert.equal(
+    await rig.vcenter.updates.property(
+      { type: 'VirtualMachine', value: third },
+      'config.extraConfig["vmservice.namespacedName"]',
+    ),
+    undefined,
+  );
+  await rig.settled();
+  assert.equal(rig.watcher.supervisor.state.name, 'live');
+});
+
+test('VS-W24 VS-W26 a network card more, decrypted, and a value that goes and comes back: one signal each', async () => {
+  await using rig = await liveRig(1);
+  const [moid = ''] = rig.moids;
+  const { inventory } = rig.server;
+  const disk = [2000, 'VirtualDisk', 'Hard disk 1'] as const;
+  const card = [4000, 'VirtualVmxnet3', 'Network adapter 1'] as const;
+  for (const [path, val] of [
+    ['config.hardware.device', devicesVal([disk, card])],
+    ['config.keyId', undefined],
+    ['config.keyId', '<val xsi:type="CryptoKeyId"><keyId>key</keyId></val>'],
+  ] as const) {
+    inventory.set(moid, path, val);
+    await rig.settled();
+    assert.deepEqual(rig.signals.splice(0), [`${nameOf(moid)} changed ${path}`]);
+  }
+  inventory.set(moid, 'config.hardware.device', devicesVal([card, disk]));
+  await rig.settled();
+  assert.deepEqual(rig.signals, [], 'another order is the same list');
+});
+
+test('VS-W28 VS-W29 a machine that nobody knows is told as soon as an object names it, or it carries the name of one', async () => {
+  await using rig = await liveRig(1);
+  const { inventory } = rig.server;
+  const [named = ''] = inventory.add(1, rig.folder);
+  inventory.set(named, 'config.extraConfig', undefined);
+  const [keyed = ''] = inventory.add(1, rig.folder);
+  inventory.set(keyed, 'config.extraConfig', undefined);
+  await rig.settled();
+  assert.deepEqual(rig.signals, []);
+  rig.objects.push({ namespace: 'ns', name: 'late', uniqueId: named, deleting: false });
+  rig.watcher.courier.claimed({ uniqueId: named, namespacedName: 'ns/late' });
+  await rig.until('the object is told', () => rig.signals.length === 1);
+  inventory.set(keyed, 'config.extraConfig', optionsVal({ 'vmservice.namespacedName': 'ns/keyed' }));
+  await rig.settled();
+  assert.deepEqual(rig.signals, ['ns/late changed verified', 'ns/keyed changed']);
+});
+
+test('VS-W64 two objects name one machine: only the key that it carries decides', async () => {
+  await using rig = await liveRig(1);
+  const [moid = ''] = rig.moids;
+  for (const name of ['one', 'two']) rig.objects.push({ namespace: 'ns', name, uniqueId: moid, deleting: false });
+  rig.power(moid, true);
+  await rig.settled();
+  assert.deepEqual(rig.signals, [`${nameOf(moid)} changed ${POWER}`]);
+});
+
+test('VS-W47 a machine that comes and changes in one answer is told once', async () => {
+  await using rig = await liveRig(1);
+  const [moid = ''] = rig.server.inventory.add(1, rig.folder);
+  rig.power(moid, true);
+  rig.server.inventory.set(moid, 'name', textVal('another'));
+  await rig.settled();
+  assert.equal(rig.signals.length, 1, rig.signals.join());
+});
