@@ -27,7 +27,7 @@ check: $(modules) ## types, format, lint, dead code, import boundaries
 bench: $(modules) ## run the benchmarks against their peers (NAME=import for one)
 	@npm run --silent bench -- $(NAME)
 
-soak: $(modules) ## the model tests with many more seeds
+soak: $(modules) ## models, power cuts and kills with many more seeds
 	@npm run --silent soak
 
 generate: $(modules) ## regenerate the types in api/ from the CRDs

@@ -13,6 +13,7 @@ const patterns = soak
       'packages/*/src/**/*.model.test.ts',
       'packages/durable/src/readers.test.ts',
       'test/power/**/*.test.ts',
+      'test/sandbox/kube-resilience-{list,managers}.test.ts',
       'test/sandbox/template-kill.test.ts',
       'test/sandbox/vm-watch-kill.test.ts',
     ]

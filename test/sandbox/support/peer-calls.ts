@@ -1,5 +1,6 @@
 import { ApiException, CoreV1Api, CustomObjectsApi, type KubeConfig, setHeaderOptions } from '@kubernetes/client-node';
 import { errorOfStatus, type Status } from '../../../packages/kube/src/errors.ts';
+import { JSON_PATCH } from '../../../packages/kube/src/patch-types.ts';
 
 /** What `@kubernetes/client-node` has no call for. A scenario that ends in it says nothing about either client. */
 export class CannotSay extends Error {
@@ -23,11 +24,11 @@ type Method = (parameters: object, options?: object) => Promise<unknown>;
 /** The peer's names of the core kinds that scenarios use. */
 const CORE: Readonly<Record<string, string>> = { configmaps: 'ConfigMap', namespaces: 'Namespace' };
 
-/** The query parameters that its calls name, but for the pages' token, in the types that they want. */
+/** Query parameters that it wants as something other than text. */
 const NUMBERS: readonly string[] = ['limit', 'timeoutSeconds'];
 const BOOLEANS: readonly string[] = ['force'];
 
-/** The method and the object parameter that the peer has for a call. */
+/** The name of the method that the peer has for a call. */
 function methodOf({ kind, verb, status, namespace, name }: PeerCall): string {
   if (kind.group !== '') {
     return `${verb}${namespace === undefined ? 'Cluster' : 'Namespaced'}CustomObject${status === true ? 'Status' : ''}`;
@@ -49,7 +50,8 @@ export function peerCalls(config: KubeConfig): (call: PeerCall) => Promise<unkno
   return async (call) => {
     const { kind, namespace, name, body, contentType } = call;
     const named = methodOf(call);
-    const method = (kind.group === '' ? core : custom)[named];
+    const api = kind.group === '' ? core : custom;
+    const method = api[named];
     if (method === undefined) throw new CannotSay(named);
     const parameters = {
       ...(kind.group === '' ? {} : kind),
@@ -59,7 +61,6 @@ export function peerCalls(config: KubeConfig): (call: PeerCall) => Promise<unkno
       ...queryOf(call.query ?? {}),
     };
     const options = contentType === undefined ? undefined : setHeaderOptions('Content-Type', contentType);
-    const api = kind.group === '' ? core : custom;
     try {
       return wireForm(await method.call(api, parameters, options));
     } catch (error) {
@@ -95,5 +96,5 @@ function refusal(error: ApiException<unknown>, action: string, contentType: stri
   } catch {
     // No Status: the code is all there is.
   }
-  return errorOfStatus(status, error.code, { action, jsonPatch: contentType === 'application/json-patch+json' });
+  return errorOfStatus(status, error.code, { action, jsonPatch: contentType === JSON_PATCH });
 }

@@ -10,12 +10,9 @@ import {
   type WatchEvent,
 } from '@drydock/kube';
 import type { KubeConfig } from '@kubernetes/client-node';
+import { APPLY_PATCH, JSON_PATCH, MERGE_PATCH } from '../../../packages/kube/src/patch-types.ts';
 import { CannotSay, type PeerCall, peerCalls } from './peer-calls.ts';
 import { peerEvents } from './peer-watch.ts';
-
-const MERGE_PATCH = 'application/merge-patch+json';
-const JSON_PATCH = 'application/json-patch+json';
-const APPLY_PATCH = 'application/apply-patch+yaml';
 
 interface PeerList<T> {
   readonly metadata: { readonly resourceVersion?: string; readonly continue?: string };
