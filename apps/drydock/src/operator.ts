@@ -1,5 +1,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { bootImageMetrics, bootImagesRole, credentialsKey, type ImageStore } from '@drydock/boot-images';
 import {
   type KubeClient,
@@ -69,6 +71,10 @@ async function operate(flags: OperatorFlags): Promise<void> {
   if (downgrade !== 'keep' && downgrade !== 'replace') {
     throw new UsageError(`unknown downgrade policy ${downgrade}: use keep or replace`);
   }
+  const { templates: publication } = flags;
+  if (publication !== 'pointer' && publication !== 'swap') {
+    throw new UsageError(`unknown way to publish templates ${publication}: use pointer or swap`);
+  }
   using signals = processSignals();
   const log = pino(
     { level: flags.logLevel, base: { app: 'drydock' }, timestamp: pino.stdTimeFunctions.isoTime },
@@ -107,19 +113,28 @@ async function operate(flags: OperatorFlags): Promise<void> {
     running.push(closing.use(await run({ client, ...part, ...served, metrics, log, signal: signals.signal })));
   };
   if (wanted.has('boot-images'))
-    await start(bootImages({ flags, downgrade, client, log, metrics, closing, reach, leaderOf, watch }));
+    await start(bootImages({ flags, downgrade, publication, client, log, metrics, closing, reach, leaderOf, watch }));
   if (watch?.vms !== undefined) await start({ ...watch.vms, leader: leaderOf('watch') });
+  dropFirstLists();
   // The end of one is the end of all: the others are stopped by the disposal.
-  await Promise.race([
-    Promise.all(running.map(({ finished }) => finished)),
-    ...running.map(({ finished }) => finished),
-  ]);
+  await Promise.race(running.map(({ finished }) => finished));
   process.exitCode = exitCode.done;
+}
+
+/**
+ * The first lists leave several times as much garbage as they leave objects, and V8 keeps it for as long as nothing happens: one full collection gives it back
+ * to the machine, a third of the resident memory of an idle operator.
+ */
+function dropFirstLists(): void {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  setTimeout(collect, 5_000).unref();
 }
 
 interface BootImagesOptions {
   readonly flags: OperatorFlags;
   readonly downgrade: 'keep' | 'replace';
+  readonly publication: 'pointer' | 'swap';
   readonly client: KubeClient;
   readonly log: Logger;
   readonly metrics: KubeMetrics;
@@ -133,7 +148,7 @@ interface BootImagesOptions {
 function bootImages(
   options: BootImagesOptions,
 ): Pick<RunOptions, 'caches' | 'controllers' | 'services' | 'ready' | 'leader'> {
-  const { flags, downgrade, client, log, metrics, closing, watch } = options;
+  const { flags, downgrade, publication, client, log, metrics, closing, watch } = options;
   const counted = bootImageMetrics(metrics.registry);
   const servers = closing.use(
     vcenters({
@@ -154,6 +169,7 @@ function bootImages(
     leader,
     log,
     downgrade,
+    publication,
     metrics: counted,
     ...(templates === undefined ? {} : { templates }),
   });

@@ -1,6 +1,7 @@
 import type { Clock, MoRef, PropertyWatch, UpdateFeed } from '@drydock/vsphere';
 import { isVimError } from '@drydock/vsphere';
 import type { Ledger } from './ledger.ts';
+import { difference } from './self-check.ts';
 import { delayBefore, remedyFor, type WatchState, type WatchStateName } from './state.ts';
 
 /** Where a supervisor says what it does. A pino logger fits. */
@@ -149,7 +150,7 @@ export class Supervisor {
     while (!signal.aborted) {
       if (this.#containers.size === 0) {
         this.#enter('idle');
-        await this.#sleep(undefined, signal);
+        await this.#sleep(RETRY_MS, signal);
         continue;
       }
       try {
@@ -319,33 +320,28 @@ export class Supervisor {
         for (const container of this.#containers.values()) if (!container.applied) await this.#apply(container);
         if (selfCheckMs === 0 || this.#state.name !== 'live') continue;
         if (suspect === '' && clock.now() - checked < selfCheckMs) continue;
-        const difference = await this.#compare(signal);
+        const found = await this.#compare(signal);
         checked = clock.now();
         // Twice the same is no change on its way.
-        if (difference !== '' && difference === suspect) {
+        if (found !== '' && found === suspect) {
           this.#options.log.warn(
-            { server: this.#options.feed.server, difference },
+            { server: this.#options.feed.server, difference: found },
             'The watch and the inventory differ; everything is read again.',
           );
           suspect = '';
           this.resync();
-        } else suspect = difference;
+        } else suspect = found;
       }
     } catch (error) {
       if (!signal.aborted) this.#note(error, undefined, 'The upkeep of the watch ended.');
     }
   }
 
-  /** What the server has and the ledger has not, and the other way round; '' where they agree or nobody can tell. */
+  /** '' where they agree, or nobody can tell. */
   async #compare(signal: AbortSignal): Promise<string> {
-    const { feed, ledger } = this.#options;
     const watched = [...this.#containers.values()].filter(({ applied }) => applied).map(({ ref }) => ref);
     try {
-      const survey = await feed.survey(watched, 'name', { signal });
-      const known = new Set(ledger.refs().map(({ value }) => value));
-      const unknown = [...survey.keys()].filter((value) => !known.has(value));
-      const gone = [...known].filter((value) => !survey.has(value));
-      return unknown.length + gone.length === 0 ? '' : `+${unknown.toSorted().join()} -${gone.toSorted().join()}`;
+      return await difference(this.#options.feed, watched, this.#options.ledger, signal);
     } catch (error) {
       signal.throwIfAborted();
       this.#note(error, undefined, 'The watch could not be compared with the inventory.');
@@ -358,16 +354,11 @@ export class Supervisor {
     await this.#sleep(ms, signal);
   }
 
-  /** Until the time is over (never, for undefined), somebody wakes us, or the signal ends. */
-  async #sleep(ms: number | undefined, signal: AbortSignal): Promise<void> {
+  /** Until the time is over, somebody wakes us, or the signal ends. */
+  async #sleep(ms: number, signal: AbortSignal): Promise<void> {
     this.#wake = new AbortController();
     const end = AbortSignal.any([signal, this.#wake.signal]);
-    if (ms !== undefined) {
-      await this.#options.clock.sleep(ms, { signal: end }).catch(() => undefined);
-      return;
-    }
-    if (end.aborted) return;
-    await new Promise<void>((resolve) => end.addEventListener('abort', () => resolve(), { once: true }));
+    await this.#options.clock.sleep(ms, { background: true, signal: end }).catch(() => undefined);
   }
 
   #wakeUp(): void {
