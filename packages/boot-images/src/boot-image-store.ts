@@ -1,6 +1,8 @@
 import { BootImage, type BootImageStatus, bootImageName, MachineSet } from '@drydock/api';
+import type { Projector } from '@drydock/crd';
 import { apiVersionOf, type Client, isAlreadyExists, isNotFound, keyOf, statusWriter } from '@drydock/kube';
 import { bootImageStatus, type SetOutcome } from './boot-image.ts';
+import { hooksOf } from './definitions.ts';
 
 /** Writes the BootImage of each set; see {@link createBootImages}. */
 export interface BootImages {
@@ -15,6 +17,8 @@ export interface BootImagesOptions {
   /** Lower-case platform name of the cluster. */
   readonly platform: () => string;
   readonly now: () => Date;
+  /** Cuts a status to the live schema. */
+  readonly projector?: Projector;
 }
 
 /**
@@ -23,7 +27,7 @@ export interface BootImagesOptions {
  */
 export function createBootImages(options: BootImagesOptions): BootImages {
   const { client } = options;
-  const writer = statusWriter({ client, resource: BootImage });
+  const writer = statusWriter({ client, resource: BootImage, ...hooksOf(options.projector) });
   const seen = new Map<string, BootImage>();
 
   async function write(set: MachineSet, outcome: SetOutcome, again: boolean): Promise<void> {

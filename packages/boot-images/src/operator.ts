@@ -1,7 +1,9 @@
 import { MachineConfiguration } from '@drydock/api';
+import type { Projector } from '@drydock/crd';
 import { type Client, isNotFound, statusWriter } from '@drydock/kube';
 import { upstreamRefusal } from './coexistence.ts';
 import { rfc3339 } from './conditions.ts';
+import { hooksOf } from './definitions.ts';
 import { optedInAnnotation, platformSupported, reflect } from './reflect.ts';
 import { machineConfigurationName } from './triggers.ts';
 import type { World } from './world.ts';
@@ -13,6 +15,8 @@ export interface OperatorOptions {
   /** Feature gate ManagedBootImagesCPMS. */
   readonly cpmsGate: boolean;
   readonly now: () => Date;
+  /** Cuts a status to the live schema. */
+  readonly projector?: Projector;
 }
 
 const key = { name: machineConfigurationName } as const;
@@ -24,7 +28,7 @@ const key = { name: machineConfigurationName } as const;
  */
 export function createOperatorHalf(options: OperatorOptions): (signal?: AbortSignal) => Promise<void> {
   const { client, world } = options;
-  const writer = statusWriter({ client, resource: MachineConfiguration });
+  const writer = statusWriter({ client, resource: MachineConfiguration, ...hooksOf(options.projector) });
 
   return async (signal) => {
     const call = signal === undefined ? {} : { signal };

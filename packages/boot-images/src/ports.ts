@@ -11,6 +11,7 @@ import {
 import { createBootImages } from './boot-image-store.ts';
 import { type BootImageCaches, worldOf } from './caches.ts';
 import { type ConditionLike, defaultConditions, upsertConditions } from './conditions.ts';
+import { hooksOf, type Projections } from './definitions.ts';
 import { imageWriter } from './foreign-writes.ts';
 import type { BootImageMetrics } from './metrics.ts';
 import type { PassPorts, PassSettings } from './pass-state.ts';
@@ -29,17 +30,24 @@ export interface PassPortsOptions {
   readonly now: () => Date;
   readonly architecture: string;
   readonly settings: PassSettings;
+  /** Without them, statuses are written as they are meant. */
+  readonly projections?: Projections;
 }
 
 const key = { name: machineConfigurationName } as const;
 
 /** The real ports of a pass: caches to read from, the API server to write to. */
 export function createPassPorts(options: PassPortsOptions): PassPorts {
-  const { client, caches, platforms, events, metrics, log, now, architecture, settings } = options;
+  const { client, caches, platforms, events, metrics, log, now, architecture, settings, projections } = options;
   const world = worldOf(caches);
-  const writer = statusWriter({ client, resource: MachineConfiguration });
+  const writer = statusWriter({
+    client,
+    resource: MachineConfiguration,
+    ...hooksOf(projections?.machineConfigurations),
+  });
   const images = createBootImages({
     client,
+    ...(projections === undefined ? {} : { projector: projections.bootImages }),
     cached: (which) => caches.bootImages.get(which),
     platform: () => (world.infrastructure()?.status?.platformStatus?.type ?? 'unknown').toLowerCase(),
     now,

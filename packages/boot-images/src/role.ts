@@ -15,6 +15,7 @@ import { ownArchitecture } from './architecture.ts';
 import { type BootImageCaches, createCaches, worldOf } from './caches.ts';
 import { createCauses } from './causes.ts';
 import { upstreamRefusal } from './coexistence.ts';
+import { type Definitions, watchDefinitions } from './definitions.ts';
 import { changedImage } from './foreign-writes.ts';
 import { type BootImageMetrics, bootImageMetrics } from './metrics.ts';
 import { createOperatorHalf } from './operator.ts';
@@ -66,6 +67,7 @@ interface Parts {
   readonly events: Pick<EventRecorder, 'record'>;
   readonly metrics: BootImageMetrics;
   readonly now: () => Date;
+  readonly projections: Definitions['projections'];
 }
 
 const key: Key = { name: machineConfigurationName };
@@ -75,21 +77,26 @@ export function bootImagesRole(options: BootImagesRoleOptions): BootImagesRole {
   const { client, log, now = () => new Date(), metrics = bootImageMetrics() } = options;
   const caches = createCaches(client, log);
   const recorder = eventRecorder({ client, controller: 'drydock.dev/boot-images', log });
-  const parts: Parts = { caches, events: recorder, metrics, now };
+  const { projections, watches } = watchDefinitions(client, log);
+  const parts: Parts = { caches, events: recorder, metrics, now, projections };
   metrics.images(() => caches.bootImages.all());
   const events: ManagedCache = {
     synced: Promise.resolve(),
     [Symbol.asyncDispose]: () => recorder[Symbol.asyncDispose](),
   };
-  return { caches: { events, ...caches }, controllers: [operatorHalf(options, parts), controllerHalf(options, parts)] };
+  return {
+    caches: { events, definitions: watches, ...caches },
+    controllers: [operatorHalf(options, parts), controllerHalf(options, parts)],
+  };
 }
 
-function operatorHalf(options: BootImagesRoleOptions, { caches, now }: Parts): Controller {
+function operatorHalf(options: BootImagesRoleOptions, { caches, now, projections }: Parts): Controller {
   const reflectOnce = createOperatorHalf({
     client: options.client,
     world: worldOf(caches),
     cpmsGate: options.cpmsGate ?? true,
     now,
+    projector: projections.machineConfigurations,
   });
   return controller<MachineConfiguration>({
     name: 'boot-images-reflect',

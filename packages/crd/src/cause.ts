@@ -21,6 +21,8 @@ export interface Cause {
   /** The keyword of the schema that refuses it: `enum`, `maxItems`, `required`, `x-kubernetes-validations`, … */
   readonly keyword: string;
   readonly message: string;
+  /** Text of the rule that refuses it. */
+  readonly rule?: string;
 }
 
 /** Something that cannot be decided here, because only the server knows. It is never taken for a yes. */

@@ -8,9 +8,10 @@ import type { CelRule, Schema } from './schema.ts';
 /** What a rule says about a value. */
 export type RuleAnswer =
   | { readonly kind: 'holds' }
-  | { readonly kind: 'fails'; readonly message: string }
+  /** `broken`: it could not be evaluated, which no server overlooks, whatever was there before. */
+  | { readonly kind: 'fails'; readonly message: string; readonly broken?: boolean }
   /** Only the server can tell. */
-  | { readonly kind: 'unknown'; readonly why: string };
+  | { readonly kind: 'unknown'; readonly why: string; readonly broken?: boolean };
 
 const parsed = new Map<string, ParseResult | Error>();
 
@@ -43,7 +44,7 @@ export function evaluateRule(
     return { kind: 'fails', message: rule.message ?? `failed rule: ${rule.rule}` };
   } catch (error) {
     if (error instanceof Error && /no such key|out of bounds|index out of range/i.test(error.message))
-      return { kind: 'fails', message: `rule ${rule.rule} cannot be evaluated: ${firstLine(error)}` };
+      return { kind: 'fails', broken: true, message: `rule ${rule.rule} cannot be evaluated: ${firstLine(error)}` };
     return { kind: 'unknown', why: `cannot be evaluated here: ${error instanceof Error ? firstLine(error) : ''}` };
   }
 }

@@ -1,5 +1,5 @@
 import type { Cause, Doubt, Verdict } from './cause.ts';
-import { isObject, type Json, type JsonObject } from './json.ts';
+import type { JsonObject } from './json.ts';
 import { checkListTypes } from './list-types.ts';
 import type { Path } from './path.ts';
 import { checkRules } from './rules.ts';
@@ -35,6 +35,8 @@ export interface Write {
   readonly schema: Schema;
   /** The resource has a status subresource. */
   readonly hasStatus: boolean;
+  /** Ask for rules also where a server stops at the errors of the schema: all that stands in the way, not what is told first. */
+  readonly everyRule?: boolean;
 }
 
 /**
@@ -57,7 +59,7 @@ export function judge(write: Write, server: ServerEra): Verdict {
   // Lists that were wrong before are not looked at again.
   if (stored === undefined || checkListTypes(stored, schema).length === 0) causes.push(...checkListTypes(next, schema));
   const blocked = causes.some(({ reason }) => BLOCKING.has(reason));
-  if (!blocked) checkRules(next, schema, [], stored, context);
+  if (!blocked || write.everyRule === true) checkRules(next, schema, [], stored, context);
   else if (hasRules(schema)) causes.push(NOT_CHECKED);
   return { causes, doubts };
 }
@@ -91,7 +93,7 @@ const NOT_CHECKED: Cause = {
   reason: 'FieldValueInvalid',
   path: ROOT,
   owner: ROOT,
-  keyword: 'x-kubernetes-validations',
+  keyword: 'unchecked',
   message:
     'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
 };
@@ -109,9 +111,4 @@ function hasRules(schema: Schema): boolean {
 
 function isSchema(of: boolean | Schema | undefined): of is Schema {
   return typeof of === 'object';
-}
-
-/** The status half of an object; undefined where it has none. */
-export function statusOf(object: Json): Json | undefined {
-  return isObject(object) ? object['status'] : undefined;
 }

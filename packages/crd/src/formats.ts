@@ -1,20 +1,24 @@
-import { isIP, isIPv4, isIPv6 } from 'node:net';
+import { isIPv6 } from 'node:net';
 
 /** Formats of strings that an API server checks (kube-openapi, pkg/validation/strfmt), by name. Every other format is ignored by it. */
 const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   bsonobjectid: (text) => /^[0-9a-fA-F]{24}$/.test(text),
-  byte: (text) => /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text),
+  byte: (text) => text !== '' && /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text),
   cidr: isCidr,
   date: (text) => /^\d{4}-\d{2}-\d{2}$/.test(text) && isDay(text),
   'date-time': isDateTime,
   datetime: isDateTime,
   duration: isDuration,
-  email: (text) => /^[^\s@<>()[\],;:\\"]+@[^\s@<>()[\],;:\\"]+$/.test(text),
+  // With or without a name before it (RFC 5322).
+  email: (text) => /^(?:[^<>@]*<)?[^\s@<>()[\],;:\\"]+@[^\s@<>()[\],;:\\"]+(?:(?<=<[^<>]*)>|(?<!<[^<>]*))$/.test(text),
   hexcolor: (text) => /^#?(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})$/.test(text),
   hostname: (text) =>
-    text.length <= 255 && /^[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,62})?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,62})?)*\.?$/.test(text),
-  ipv4: isIPv4,
-  ipv6: isIPv6,
+    (HOST_LABEL.test(text) || HOST_NAME.test(text)) &&
+    Buffer.byteLength(text) <= 255 &&
+    text.split('.').every((label) => Buffer.byteLength(label) <= 63),
+  ipv4: isDotted,
+  // An address without a zone.
+  ipv6: (text) => isIPv6(text) && !text.includes('%'),
   mac: (text) =>
     /^[0-9a-fA-F]{2}(?:[:-][0-9a-fA-F]{2}){5}(?:(?:[:-][0-9a-fA-F]{2}){2})?$/.test(text) ||
     /^(?:[0-9a-fA-F]{4}\.){2,3}[0-9a-fA-F]{4}$/.test(text),
@@ -26,6 +30,11 @@ const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   uuid5: (text) =>
     /^[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?5[0-9a-fA-F]{3}-?[89abAB][0-9a-fA-F]{3}-?[0-9a-fA-F]{12}$/.test(text),
 };
+
+/** One label, or several of which the last has letters only. Letters and symbols of all scripts count. */
+const HOST_LABEL = /^[a-zA-Z0-9\p{S}\p{L}]-?[a-zA-Z0-9\p{S}\p{L}]{0,62}$/u;
+const HOST_NAME =
+  /^(?:[a-zA-Z0-9\p{S}\p{L}](?:[a-zA-Z0-9\-\p{S}\p{L}]{0,61}[a-zA-Z0-9\p{S}\p{L}])?\.)+[a-zA-Z\p{L}]{2,63}$/u;
 
 /** Formats that are checked, too, but whose rules are too loose to be worth a copy. */
 const UNDECIDED: ReadonlySet<string> = new Set([
@@ -44,28 +53,38 @@ export const FORMATS_SINCE: ReadonlyMap<string, number> = new Map([
   ['k8s-long-name', 34],
 ]);
 
-const LATER: Readonly<Record<string, (text: string) => boolean>> = {
-  'k8s-short-name': (text) => text.length <= 63 && /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/.test(text),
-  'k8s-long-name': (text) =>
-    text.length <= 253 && /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/.test(text),
-};
-
 /** Whether a text has a format, for a server of Kubernetes 1.`minor`; undefined: it is checked there, and cannot be decided here. */
 export function hasFormat(format: string, text: string, minor: number): boolean | undefined {
   const name = format.replaceAll('-', '') === 'datetime' ? 'date-time' : format;
   const known = Object.hasOwn(FORMATS, name) ? FORMATS[name] : undefined;
   if (known !== undefined) return known(text);
+  // 1.34 knows them by name and looks for the name without its dashes, so it checks neither; what a later server does is not known here.
   const since = FORMATS_SINCE.get(name);
-  if (since !== undefined) return minor < since || LATER[name]?.(text) === true;
+  if (since !== undefined) return minor <= since ? true : undefined;
   return UNDECIDED.has(name) && name !== 'password' ? undefined : true;
+}
+
+/** Whether any server checks a format. */
+export function isChecked(format: string | undefined): boolean {
+  if (format === undefined) return false;
+  const name = format.replaceAll('-', '') === 'datetime' ? 'date-time' : format;
+  return Object.hasOwn(FORMATS, name) || FORMATS_SINCE.has(name) || (UNDECIDED.has(name) && name !== 'password');
 }
 
 /** An address with the length of a prefix. */
 export function isCidr(text: string): boolean {
   const slash = text.lastIndexOf('/');
   if (slash < 0 || !/^(?:0|[1-9]\d{0,2})$/.test(text.slice(slash + 1))) return false;
-  const family = isIP(text.slice(0, slash));
-  return family !== 0 && Number(text.slice(slash + 1)) <= (family === 4 ? 32 : 128);
+  const [address, bits] = [text.slice(0, slash), Number(text.slice(slash + 1))];
+  if (isIPv6(address)) return !address.includes('%') && bits <= 128;
+  return isDotted(address) && bits <= 32;
+}
+
+/** An address of version 4, which may have leading zeros, and the notation of one within version 6. */
+function isDotted(text: string): boolean {
+  if (text.includes(':')) return text.includes('.') && isIPv6(text) && !text.includes('%');
+  const parts = text.split('.');
+  return parts.length === 4 && parts.every((part) => /^\d+$/.test(part) && Number(part) <= 255);
 }
 
 /** RFC 3339, with the latitude that the API server has. */
@@ -76,8 +95,10 @@ function isDateTime(text: string): boolean {
 }
 
 function isDay(text: string): boolean {
-  const at = new Date(`${text}T00:00:00Z`);
-  return !Number.isNaN(at.valueOf()) && at.toISOString().startsWith(text);
+  const [year, month, day] = [Number(text.slice(0, 4)), Number(text.slice(5, 7)), Number(text.slice(8, 10))];
+  const leap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  const last = month === 2 ? (leap ? 29 : 28) : [4, 6, 9, 11].includes(month) ? 30 : 31;
+  return month >= 1 && month <= 12 && day >= 1 && day <= last;
 }
 
 /** Go's durations, and the longer units that strfmt adds. */

@@ -21,6 +21,16 @@ export function own<T>(of: Readonly<Record<string, T>> | undefined, key: string)
   return of !== undefined && Object.hasOwn(of, key) ? of[key] : undefined;
 }
 
+/** A value if it is text, else ''. */
+export function textOf(value: Json | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** The first code points of a text. */
+export function headOf(text: string, most: number): string {
+  return Array.from(text).slice(0, most).join('');
+}
+
 /** Deep equality as the API server has it: the order of keys does not count, absent is not null, and 1 is 1.0. */
 export function equal(a: Json | undefined, b: Json | undefined): boolean {
   if (a === b) return true;

@@ -1,8 +1,7 @@
-import type { Cause } from './cause.ts';
+import type { Cause, CauseReason } from './cause.ts';
 import { isList, isObject, type Json, own, showJson } from './json.ts';
 import type { Path } from './path.ts';
 import type { Schema } from './schema.ts';
-import { mapKey } from './validate.ts';
 
 /** Finds what occurs twice in lists of type set and map (apiextensions-apiserver, pkg/apiserver/schema/listtype). */
 export function checkListTypes(value: Json, schema: Schema, path: Path = []): readonly Cause[] {
@@ -13,25 +12,9 @@ export function checkListTypes(value: Json, schema: Schema, path: Path = []): re
 
 function walk(value: Json, schema: Schema, path: Path, causes: Cause[]): void {
   if (isList(value)) {
-    const keys = schema['x-kubernetes-list-map-keys'] ?? [];
     const type = schema['x-kubernetes-list-type'];
-    if (type === 'set' || type === 'map') {
-      const seen = new Set<string>();
-      for (const [index, item] of value.entries()) {
-        const key = type === 'set' ? canonical(item) : mapKey(item, keys, schema.items);
-        if (seen.has(key)) {
-          const at = [...path, index];
-          causes.push({
-            reason: 'FieldValueDuplicate',
-            path: at,
-            owner: path,
-            keyword: 'x-kubernetes-list-type',
-            message: `Duplicate value: ${key}`,
-          });
-        }
-        seen.add(key);
-      }
-    }
+    if (type === 'set') causes.push(...repeated(value.map(canonical), path));
+    else if (type === 'map') causes.push(...checkMap(value, schema, path));
     if (schema.items !== undefined)
       for (const [index, item] of value.entries()) walk(item, schema.items, [...path, index], causes);
     return;
@@ -42,6 +25,35 @@ function walk(value: Json, schema: Schema, path: Path, causes: Cause[]): void {
     const of = own(schema.properties, key) ?? (typeof additional === 'object' ? additional : undefined);
     if (of !== undefined) walk(inner, of, [...path, key], causes);
   }
+}
+
+function checkMap(list: readonly Json[], schema: Schema, path: Path): readonly Cause[] {
+  const odd = list.findIndex((item) => item !== null && !isObject(item));
+  if (odd >= 0)
+    return [cause('FieldValueInvalid', [...path, odd], path, 'must be an object for an array of list-type map')];
+  const names = schema['x-kubernetes-list-map-keys'] ?? [];
+  const keys = list.map((item) => {
+    const present = names.flatMap((name) => {
+      const value = isObject(item) ? own(item, name) : undefined;
+      return value === undefined ? [] : [[name, value] as const];
+    });
+    return canonical(Object.fromEntries(present));
+  });
+  return repeated(keys, path);
+}
+
+/** What occurs twice is named where it does so for the first time, and only there. */
+function repeated(keys: readonly string[], path: Path): readonly Cause[] {
+  const times = new Map<string, number>();
+  return keys.flatMap((key, index) => {
+    const before = times.get(key) ?? 0;
+    times.set(key, before + 1);
+    return before === 1 ? [cause('FieldValueDuplicate', [...path, index], path, `Duplicate value: ${key}`)] : [];
+  });
+}
+
+function cause(reason: CauseReason, path: Path, owner: Path, message: string): Cause {
+  return { reason, path, owner, keyword: 'x-kubernetes-list-type', message };
 }
 
 /** Equal values give equal texts, whatever the order of their keys. */

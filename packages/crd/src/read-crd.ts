@@ -17,6 +17,7 @@ export function readCrds(text: string, source: string): readonly Crd[] {
     schema: 'core',
     uniqueKeys: true,
     intAsBigInt: false,
+    prettyErrors: false,
   })) {
     const [error] = document.errors;
     if (error !== undefined) throw new CrdError('UNREADABLE', `${source} cannot be read: ${error.message}`, error);
@@ -61,6 +62,7 @@ export function readCrd(object: Json, source: string): Crd {
     preservesUnknownFields: spec?.['preserveUnknownFields'] === true,
     conversion: textAt(objectAt(spec, 'conversion'), 'strategy') === 'Webhook' ? 'Webhook' : 'None',
     storedVersions: isList(stored) ? stored.filter((item) => typeof item === 'string') : [],
+    manifest: isObject(object) ? object : {},
   };
 }
 
@@ -78,6 +80,9 @@ function readVersion(version: Json, where: string): CrdVersion {
     schema: schema as Schema | undefined,
     status: subresources?.['status'] !== undefined,
     scale: subresources?.['scale'] !== undefined,
+    selectable: (isList(version['selectableFields']) ? version['selectableFields'] : []).flatMap(
+      (field) => textAt(field, 'jsonPath') ?? [],
+    ),
   };
 }
 

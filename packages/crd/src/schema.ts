@@ -1,4 +1,4 @@
-import type { Json } from './json.ts';
+import type { Json, JsonObject } from './json.ts';
 
 /** A validation rule in the Common Expression Language (`x-kubernetes-validations`). */
 export interface CelRule {
@@ -59,6 +59,8 @@ export interface CrdVersion {
   readonly schema: Schema | undefined;
   readonly status: boolean;
   readonly scale: boolean;
+  /** JSON paths that field selectors may name (from 1.30). */
+  readonly selectable: readonly string[];
 }
 
 /** What of a CustomResourceDefinition decides about stored objects. */
@@ -74,12 +76,6 @@ export interface Crd {
   readonly preservesUnknownFields: boolean;
   readonly conversion: 'None' | 'Webhook';
   readonly storedVersions: readonly string[];
-}
-
-/** Every schema below one, for walks: what a property, item or additional property must satisfy. Branches of allOf and its like are not places. */
-export function childrenOf(schema: Schema): readonly (readonly [part: string, schema: Schema])[] {
-  const children: (readonly [string, Schema])[] = Object.entries(schema.properties ?? {});
-  if (schema.items !== undefined) children.push(['[]', schema.items]);
-  if (typeof schema.additionalProperties === 'object') children.push(['*', schema.additionalProperties]);
-  return children;
+  /** The document it was read from. */
+  readonly manifest: JsonObject;
 }

@@ -1,9 +1,10 @@
 import type { Cause, CauseReason, Doubt } from './cause.ts';
-import { hasFormat } from './formats.ts';
+import { FORMATS_SINCE, hasFormat, isChecked } from './formats.ts';
 import { equal, isInteger, isList, isNumber, isObject, type Json, lengthOf, own, showJson } from './json.ts';
 import type { Path } from './path.ts';
 import { matches } from './pattern.ts';
 import type { Schema } from './schema.ts';
+import { itemsByKey, unchanged } from './unchanged.ts';
 
 /** What a validation needs besides value and schema. */
 export interface ValidationContext {
@@ -26,12 +27,20 @@ export function validate(
   old: Json | undefined,
   context: ValidationContext,
 ): void {
-  if (context.ratchets && old !== undefined && equal(value, old)) return;
-  if (value === null && schema.nullable === true) return;
-  if (!hasType(value, schema)) {
+  if (context.ratchets && old !== undefined && unchanged(value, old, schema)) return;
+  if (value === null && schema.nullable === true) {
+    // No member of an enum equals null for a server, not even null.
+    if ((schema.enum ?? []).length > 0) checkEnum(value, { enum: [] }, path, context);
+    return;
+  }
+  if (!hasType(value, schema) && !isOverlooked(value, schema)) {
     const expected = schema['x-kubernetes-int-or-string'] === true ? 'integer or string' : (schema.type ?? '');
     add(context, 'FieldValueTypeInvalid', path, 'type', `must be of type ${expected}: ${showJson(value)}`);
-    return;
+    // A server goes on, and asks for what it can of a value of this type.
+    if (value === null) {
+      if ((schema.enum ?? []).length > 0) checkEnum(value, { enum: [] }, path, context);
+      return;
+    }
   }
   checkEnum(value, schema, path, context);
   if (typeof value === 'string') checkText(value, schema, path, context);
@@ -52,9 +61,17 @@ function add(
   context.causes.push({ reason, path, owner, keyword, message });
 }
 
-function hasType(value: Json, schema: Schema): boolean {
+/** A list in the place of a text with a format: the server leaves it to the check of the format, which looks at texts only. */
+function isOverlooked(value: Json, schema: Schema): boolean {
+  return (
+    isList(value) && schema.type === 'string' && isChecked(schema.format) && !FORMATS_SINCE.has(schema.format ?? '')
+  );
+}
+
+/** Whether a value has the type of a schema; null has none. What does not fit into 64 bits is no integer for a server; formats of numbers it does not check. */
+export function hasType(value: Json, schema: Schema): boolean {
   if (schema['x-kubernetes-int-or-string'] === true)
-    return typeof value === 'string' || (isNumber(value) && isInteger(value));
+    return typeof value === 'string' || (isNumber(value) && isInt64(value));
   switch (schema.type) {
     case undefined:
     case '':
@@ -64,7 +81,7 @@ function hasType(value: Json, schema: Schema): boolean {
     case 'boolean':
       return typeof value === 'boolean';
     case 'integer':
-      return isNumber(value) && isInteger(value);
+      return isNumber(value) && isInt64(value);
     case 'number':
       return isNumber(value);
     case 'array':
@@ -74,6 +91,10 @@ function hasType(value: Json, schema: Schema): boolean {
     default:
       return false;
   }
+}
+
+function isInt64(value: number | bigint): boolean {
+  return isInteger(value) && value >= -(2n ** 63n) && value < 2n ** 63n;
 }
 
 function checkEnum(value: Json, schema: Schema, path: Path, context: ValidationContext): void {
@@ -90,11 +111,12 @@ function checkEnum(value: Json, schema: Schema, path: Path, context: ValidationC
 
 function checkText(value: string, schema: Schema, path: Path, context: ValidationContext): void {
   const length = lengthOf(value);
+  // Of bounds and pattern a server names the first that is broken.
   if (schema.maxLength !== undefined && length > schema.maxLength)
     add(context, 'FieldValueTooLong', path, 'maxLength', `may not be longer than ${schema.maxLength}`);
-  if (schema.minLength !== undefined && length < schema.minLength)
+  else if (schema.minLength !== undefined && length < schema.minLength)
     add(context, 'FieldValueInvalid', path, 'minLength', `should be at least ${schema.minLength} chars long`);
-  if (schema.pattern !== undefined) {
+  else if (schema.pattern !== undefined) {
     const found = matches(schema.pattern, value);
     if (found === undefined)
       context.doubts.push({ path, keyword: 'pattern', why: `'${schema.pattern}' is no RE2 expression` });
@@ -105,7 +127,7 @@ function checkText(value: string, schema: Schema, path: Path, context: Validatio
     if (right === undefined)
       context.doubts.push({ path, keyword: 'format', why: `format ${schema.format} is checked by the server alone` });
     else if (!right)
-      add(context, 'FieldValueInvalid', path, 'format', `must be of type ${schema.format}: ${showJson(value)}`);
+      add(context, 'FieldValueTypeInvalid', path, 'format', `must be of type ${schema.format}: ${showJson(value)}`);
   }
 }
 
@@ -127,7 +149,10 @@ function checkNumber(value: number | bigint, schema: Schema, path: Path, context
       'minimum',
       `should be greater than ${schema.exclusiveMinimum === true ? '' : 'or equal to '}${minimum}`,
     );
-  if (multipleOf !== undefined && !isInteger(Number(value) / multipleOf))
+  const times = multipleOf === undefined ? 0 : Number(value) / multipleOf;
+  // Beyond 64 bits a number is a fraction, and a large fraction is a multiple of nothing.
+  const large = !isInt64(value) && !Number.isSafeInteger(times);
+  if (multipleOf !== undefined && (large || !isInteger(times)))
     add(context, 'FieldValueInvalid', path, 'multipleOf', `should be a multiple of ${multipleOf}`);
 }
 
@@ -152,21 +177,8 @@ function checkList(
  * The stored item to which one belongs: by its keys in a list of type map, else none. Lists of every other type are compared as a whole (KEP-4008).
  */
 export function correlate(schema: Schema, old: Json | undefined): (item: Json) => Json | undefined {
-  const keys = schema['x-kubernetes-list-map-keys'];
-  if (schema['x-kubernetes-list-type'] !== 'map' || keys === undefined || !isList(old)) return () => undefined;
-  const byKey = new Map<string, Json>();
-  for (const item of old) {
-    const key = mapKey(item, keys, schema.items);
-    if (!byKey.has(key)) byKey.set(key, item);
-  }
-  return (item) => byKey.get(mapKey(item, keys, schema.items));
-}
-
-/** The keys of an item of a list of type map, as one text. A key that is absent has its default. */
-export function mapKey(item: Json, keys: readonly string[], items: Schema | undefined): string {
-  return showJson(
-    keys.map((key) => (isObject(item) ? own(item, key) : undefined) ?? own(items?.properties, key)?.default ?? null),
-  );
+  if (schema['x-kubernetes-list-type'] !== 'map' || !isList(old)) return () => undefined;
+  return itemsByKey(schema, old);
 }
 
 function checkObject(

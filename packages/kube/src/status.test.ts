@@ -125,3 +125,37 @@ test('jsonEqual is equality of the JSON that would be sent', () => {
   assert.equal(jsonEqual({ a: 1, b: 2 }, { b: 2, a: 1 }), true);
   assert.equal(jsonEqual({ a: null }, {}), false);
 });
+
+test('a refused status is projected again as long as somebody knows how, and the refusal is the error otherwise', async () => {
+  const world = server();
+  const invalid = new ApiError({
+    code: 'Invalid',
+    action: 'write',
+    said: 'no',
+    details: { causes: [{ field: 'status.phase' }] },
+  });
+  const { client: inner } = world;
+  let dropped = false;
+  const client: StatusWriterOptions<ConfigMap>['client'] = {
+    get: inner.get,
+    applyStatus: inner.applyStatus,
+    replaceStatus: (resource, want, call) =>
+      (want as ConfigMap).status?.phase === undefined
+        ? inner.replaceStatus(resource, want, call)
+        : Promise.reject(invalid),
+  };
+  const project = ({ phase, ...known }: { phase?: string; count?: number }) =>
+    Promise.resolve(dropped || phase === undefined ? known : { ...known, phase });
+  const refused = (causes: readonly { readonly field?: string }[]): boolean => {
+    dropped = causes[0]?.field === 'status.phase';
+    return dropped;
+  };
+  const writer = statusWriter({ client, resource: CONFIG_MAP, project, refused });
+  assert.equal((await writer.write(KEY, () => ({ count: 2, phase: 'New' }))).written, true);
+  assert.deepEqual([world.now().status, world.calls], [{ count: 2 }, ['get', 'put']]);
+  const helpless = statusWriter({ client, resource: CONFIG_MAP, refused: () => false });
+  await assert.rejects(
+    helpless.write(KEY, () => ({ count: 3, phase: 'New' })),
+    { code: 'Invalid' },
+  );
+});

@@ -1,6 +1,6 @@
 import type { CallOptions, Client, FieldOwner } from './client.ts';
 import { type Clock, systemClock } from './clock.ts';
-import { ApiError, isConflict, isInvalid } from './errors.ts';
+import { ApiError, isConflict, isInvalid, type StatusCause } from './errors.ts';
 import { jsonEqual } from './json-equal.ts';
 import { actionText } from './path.ts';
 import type { Key, KubeObject, Resource } from './resource.ts';
@@ -18,7 +18,9 @@ export interface StatusWriterOptions<T extends WithStatus> {
   readonly client: Pick<Client, 'get' | 'replaceStatus' | 'applyStatus'>;
   readonly resource: Resource<T>;
   /** Cuts a status to what the live schema accepts, so that one new value cannot block all the others. */
-  readonly project?: (status: StatusOf<T>, current: T) => StatusOf<T>;
+  readonly project?: (status: StatusOf<T>, current: T) => StatusOf<T> | Promise<StatusOf<T>>;
+  /** The server refused (422) what `project` gave, with these causes. True: project again, what it gives is something else. */
+  readonly refused?: (causes: readonly StatusCause[], current: T) => boolean;
   /**
    * Try server-side apply first, guarded by resourceVersion like the PUT, which remains the way out when apply is rejected: a bad
    * value stored by another manager makes every apply invalid, and a duplicate key in a list makes it an internal error, while a PUT replaces it.
@@ -58,7 +60,7 @@ const ATTEMPTS = 8;
 
 /** The one status writer: whole-status PUT guarded by resourceVersion. */
 export function statusWriter<T extends WithStatus>(options: StatusWriterOptions<T>): StatusWriter<T> {
-  const { client, resource, project, apply, clock = systemClock, random = Math.random } = options;
+  const { client, resource, project, refused, apply, clock = systemClock, random = Math.random } = options;
 
   async function send(current: T, status: StatusOf<T>, call: CallOptions): Promise<T> {
     if (apply !== undefined) {
@@ -84,12 +86,15 @@ export function statusWriter<T extends WithStatus>(options: StatusWriterOptions<
       for (let attempt = 1; ; attempt++) {
         const computed = compute(current);
         if (computed === undefined) return { written: false, object: current };
-        const status = project === undefined ? computed : project(computed, current);
+        const status = project === undefined ? computed : await project(computed, current);
         if (jsonEqual(current.status, status)) return { written: false, object: current };
         try {
           return { written: true, object: await send(current, status, call) };
         } catch (error) {
-          if (!isConflict(error) || attempt === ATTEMPTS) throw error;
+          if (attempt === ATTEMPTS) throw error;
+          if (error instanceof ApiError && isInvalid(error) && refused?.(error.details.causes ?? [], current) === true)
+            continue;
+          if (!isConflict(error)) throw error;
         }
         // The first conflict is mostly a stale cache; later ones mean another busy writer.
         if (attempt > 1) {

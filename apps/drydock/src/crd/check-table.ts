@@ -51,9 +51,11 @@ export function printCheck(check: Check, wide: boolean): string {
 }
 
 function printWay(way: Way, compared: number, wide: boolean): string {
-  const rows = way.crds.flatMap(({ crd, steps }) => rowsOf(crd, steps)).toSorted((a, b) => b.weight - a.weight);
+  const all = way.crds.flatMap(({ crd, steps }) => rowsOf(crd, steps));
+  const rows = (wide ? all : withoutAbsent(all)).toSorted((a, b) => b.weight - a.weight);
   const shown = wide ? rows : rows.filter(({ effect }) => effect !== 'widens');
-  const title = `${way.direction.toUpperCase()}: ${basename(way.from)} → ${basename(way.to)}`;
+  const [from, to] = [basename(way.from), basename(way.to)];
+  const title = `${way.direction.toUpperCase()}: ${from === to ? way.from : from} → ${from === to ? way.to : to}`;
   return `${title}\n${sentence(way, compared)}\n${shown.length === 0 ? '' : `\n${table(columns(wide), shown)}`}`;
 }
 
@@ -84,7 +86,7 @@ function rowsOf(crd: string, steps: readonly Step[]): readonly Row[] {
     return {
       effect: first.effect,
       rule: first.rule,
-      crd: crd.split('.')[0] ?? crd,
+      crd: shortName(crd),
       paths,
       what: first.what,
       weight: weightOf(first),
@@ -107,4 +109,18 @@ function placesText(paths: readonly string[], all: boolean): string {
   const [first = '', ...rest] = paths;
   if (all) return paths.join(', ');
   return rest.length === 0 ? first : `${first} and ${rest.length} more`;
+}
+
+/** `authentications.operator`: the plural alone is not unique. */
+export function shortName(crd: string): string {
+  return crd.split('.').slice(0, 2).join('.');
+}
+
+/** Definitions that are absent on the other side say the same, one like the other. */
+function withoutAbsent(rows: readonly Row[]): readonly Row[] {
+  const absent = rows.filter(({ rule, effect }) => rule === 'N32' && effect === 'shifts');
+  const [first] = absent;
+  if (first === undefined || absent.length < 2) return rows;
+  const crd = `${first.crd} and ${absent.length - 1} more`;
+  return [...rows.filter((row) => !absent.includes(row)), { ...first, crd }];
 }

@@ -1,5 +1,6 @@
 import { CLASS_MEANINGS, type FindingGroup, type PreflightOptions, type Report } from '@drydock/crd';
 import { type Column, table } from '../table.ts';
+import { shortName } from './check-table.ts';
 import { count } from './formats.ts';
 
 /** The answer of `crd preflight`. */
@@ -12,7 +13,7 @@ export interface PreflightAnswer extends Report, PreflightOptions {
 const columns: readonly Column<FindingGroup>[] = [
   { header: 'CLASS', cell: (group) => group.class + (group.acknowledged ? ' (accepted)' : '') },
   { header: 'RULE', cell: (group) => group.rule },
-  { header: 'DEFINITION', cell: (group) => group.crd.split('.')[0] ?? group.crd },
+  { header: 'DEFINITION', cell: (group) => shortName(group.crd) },
   { header: 'PLACE', cell: (group) => group.path },
   { header: 'OBJECTS', cell: (group) => (group.example.object === '' ? '' : `${group.objects}`) },
   { header: 'FOR EXAMPLE', cell: (group) => group.example.object },

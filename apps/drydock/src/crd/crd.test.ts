@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { parseAllDocuments, stringify } from 'yaml';
+
+const scratch = mkdtempSync(join(tmpdir(), 'drydock-crd-'));
+after(() => rmSync(scratch, { recursive: true, force: true }));
+
+/** A definition with one enum, one bound in its status and, where asked for, more. */
+function definition(values: readonly string[], more: Record<string, unknown> = {}, name = 'things'): object {
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${name}.example.com` },
+    spec: {
+      group: 'example.com',
+      scope: 'Namespaced',
+      names: { kind: 'Thing', plural: name },
+      versions: [
+        {
+          name: 'v1',
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          schema: {
+            openAPIV3Schema: {
+              type: 'object',
+              properties: {
+                status: { type: 'object', properties: { phase: { type: 'string', enum: values }, ...more } },
+              },
+            },
+          },
+        },
+      ],
+    },
+  };
+}
+
+function folder(name: string, files: Readonly<Record<string, object | string>>): string {
+  const path = join(scratch, name);
+  mkdirSync(path, { recursive: true });
+  for (const [file, content] of Object.entries(files))
+    writeFileSync(join(path, file), typeof content === 'string' ? content : stringify(content));
+  return path;
+}
+
+function drydock(...args: readonly string[]): {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+} {
+  const bin = new URL('../../bin/drydock.js', import.meta.url).pathname;
+  return spawnSync(process.execPath, [bin, 'crd', ...args], { encoding: 'utf8' });
+}
+
+const old = folder('old', { 'a.yaml': definition(['A']) });
+const now = folder('now', { 'a.yaml': definition(['A', 'B'], { extra: { type: 'string' } }) });
+
+test('RB-R31: check says in one sentence that one can go forward, and what stops the way back', () => {
+  const { status, stdout } = drydock('check', old, now);
+  assert.equal(status, 3);
+  assert.match(stdout, /UPGRADE: old → now\nYou can go forward: /);
+  assert.match(
+    stdout,
+    /ROLLBACK: now → old\nWhat stops you if an object uses it: 2 places in 1 definition \(1 definition compared\)/,
+  );
+  assert.match(
+    stdout,
+    /refuses +N1 +things\.example +status\.phase +enum loses "B"\nloses +N12 +things\.example +status\.extra/,
+  );
+  assert.equal(drydock('check', old, now, '--direction', 'upgrade').status, 0);
+  assert.equal(drydock('check', old, old).status, 0);
+});
+
+test('check for machines: the same answer as JSON and as YAML, and nothing else on stdout', () => {
+  const json = JSON.parse(drydock('check', old, now, '-o', 'json').stdout) as {
+    ways: { verdict: string; crds: { steps: { rule: string }[] }[] }[];
+  };
+  assert.deepEqual(
+    json.ways.map(({ verdict }) => verdict),
+    ['clean', 'blocked'],
+  );
+  const [document] = parseAllDocuments(drydock('check', old, now, '-o', 'yaml').stdout);
+  assert.deepEqual(document?.toJS(), json);
+});
+
+test('RB-R36: a pattern that is written otherwise leaves the answer undecided, exit code 5', () => {
+  const pattern = (text: string): string =>
+    folder(`p${text.length}`, { 'a.yaml': definition(['A'], { name: { type: 'string', pattern: text } }) });
+  const { status, stdout } = drydock('check', pattern('^a$'), pattern('^(a)$'));
+  assert.equal(status, 5);
+  assert.match(stdout, /Whether you can go back is undecided/);
+});
+
+test('bad input is told for its file, the rest is compared, and the exit code is not that of a clean answer', () => {
+  const half = folder('half', {
+    'a.yaml': definition(['A']),
+    'b.yaml': 'a: [',
+    'c.yaml': stringify({ ...definition(['A'], {}, 'others'), spec: {} }),
+  });
+  const { status, stdout } = drydock('check', old, half);
+  assert.equal(status, 5);
+  assert.match(
+    stdout,
+    /NOT JUDGED\n.*b\.yaml cannot be read.*\n.*c\.yaml: CustomResourceDefinition others\.example\.com lacks/,
+  );
+});
+
+test('of several definitions of one name that of the feature set is taken', () => {
+  const annotated = (set: string, values: readonly string[]): object => {
+    const all = definition(values) as { metadata: object };
+    return { ...all, metadata: { annotations: { 'release.openshift.io/feature-set': set }, ...all.metadata } };
+  };
+  const both = folder('both', {
+    'd.yaml': annotated('Default', ['A']),
+    't.yaml': annotated('TechPreviewNoUpgrade', ['A', 'B']),
+  });
+  assert.equal(drydock('check', old, both).status, 0);
+  assert.equal(drydock('check', old, both, '--feature-set', 'TechPreviewNoUpgrade').status, 3);
+});
+
+test('bridge prints definitions that a server takes, and says what cannot be bridged', () => {
+  const { status, stdout } = drydock('bridge', old, now);
+  assert.equal(status, 0);
+  const [document] = parseAllDocuments(stdout);
+  const { spec } = (document?.toJS() ?? {}) as {
+    spec: {
+      versions: { schema: { openAPIV3Schema: { properties: { status: { properties: Record<string, unknown> } } } } }[];
+    };
+  };
+  assert.deepEqual(spec.versions[0]?.schema.openAPIV3Schema.properties.status.properties, {
+    phase: { type: 'string', enum: ['A', 'B'] },
+    extra: { type: 'string' },
+  });
+  const number = folder('number', { 'a.yaml': definition(['A'], { extra: { type: 'boolean' } }) });
+  const stopped = drydock('bridge', number, now);
+  assert.deepEqual([stopped.status, stopped.stdout], [3, '']);
+  assert.match(stopped.stderr, /things\.example\.com cannot be bridged \(N11 status\.extra\)/);
+});
+
+test('usage: what is not there, a format and a direction that do not exist', () => {
+  for (const args of [
+    ['check', old, '/nowhere'],
+    ['check', old, now, '-o', 'xml'],
+    ['check', old, now, '--direction', 'sideways'],
+    ['check', old],
+    ['preflight'],
+  ]) {
+    const { status, stdout } = drydock(...args);
+    assert.deepEqual([status, stdout], [2, ''], args.join(' '));
+  }
+});

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, test } from 'node:test';
+import { type Answer, misbehavingServer, sendJson, sendStatus } from '@drydock/kube/testing';
+
+const scratch = mkdtempSync(join(tmpdir(), 'drydock-preflight-'));
+after(() => rmSync(scratch, { recursive: true, force: true }));
+
+const SECRET = 'hunter2';
+
+function definition(plural: string, values: readonly string[] | undefined): object {
+  const phase = { type: 'string', ...(values === undefined ? {} : { enum: values }) };
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.example.com` },
+    spec: {
+      group: 'example.com',
+      scope: 'Namespaced',
+      names: { kind: 'Thing', plural },
+      versions: [
+        {
+          name: 'v1',
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          schema: {
+            openAPIV3Schema: { type: 'object', properties: { status: { type: 'object', properties: { phase } } } },
+          },
+        },
+      ],
+    },
+  };
+}
+
+const thing = (name: string, phase: string): object => ({
+  metadata: { name, namespace: 'n', uid: name, resourceVersion: '3' },
+  status: { phase },
+});
+
+/** A server with some things; kinds that are not named may not be listed. */
+function server(kinds: Readonly<Record<string, readonly object[]>>, definitions: readonly object[]): Answer {
+  return ({ path }, response) => {
+    const plural = path.split('/').at(-1) ?? '';
+    if (path === '/version') sendJson(response, { major: '1', minor: '34' });
+    else if (plural === 'customresourcedefinitions')
+      sendJson(response, { metadata: { resourceVersion: '9' }, items: definitions });
+    else if (kinds[plural] === undefined) sendStatus(response, 403, { reason: 'Forbidden', message: 'no' });
+    else sendJson(response, { metadata: { resourceVersion: '9' }, items: kinds[plural] });
+  };
+}
+
+function target(...definitions: readonly object[]): string {
+  const file = join(scratch, `${Math.random().toString(36).slice(2)}.json`);
+  writeFileSync(file, JSON.stringify({ kind: 'List', items: definitions }));
+  return file;
+}
+
+async function preflight(
+  answer: Answer,
+  ...args: readonly string[]
+): Promise<{ readonly status: number | null; readonly stdout: string; readonly stderr: string }> {
+  await using host = await misbehavingServer(answer);
+  const bin = new URL('../../bin/drydock.js', import.meta.url).pathname;
+  const kubeconfig = join(scratch, 'kubeconfig');
+  writeFileSync(
+    kubeconfig,
+    JSON.stringify({
+      clusters: [{ name: 'c', cluster: { server: host.config.server } }],
+      users: [{ name: 'u', user: {} }],
+      contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+      'current-context': 'x',
+    }),
+  );
+  const child = spawn(process.execPath, [bin, 'crd', 'preflight', '--kubeconfig', kubeconfig, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const exit = new Promise<number | null>((resolve) => child.once('close', resolve));
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  return { status: await exit, stdout, stderr };
+}
+
+test('RB-R63, RB-R76: what stops the way is told with its class, its place and one object, and no value', async () => {
+  const world = server({ things: [thing('a', 'Ready'), thing('b', SECRET)] }, [definition('things', undefined)]);
+  const { status, stdout, stderr } = await preflight(
+    world,
+    '--to',
+    target(definition('things', ['Ready'])),
+    '--target-version',
+    '1.30',
+    '-o',
+    'wide',
+  );
+  assert.deepEqual([status, stderr], [3, '']);
+  assert.match(
+    stdout,
+    /^You cannot go to .* yet: 1 place in 1 definition would be refused or lost\.\n2 objects of 1 definition were judged for a server of era E1 \(now E2\)\./,
+  );
+  assert.match(stdout, /BLOCK_STATUS +N5 +things\.example +status\.phase +1 +n\/b +none of "Ready" +string, 9 bytes/);
+  assert.ok(!stdout.includes(SECRET));
+});
+
+test('RB-R64: a cluster in which nothing is in the way may go, exit code 0', async () => {
+  const world = server({ things: [thing('a', 'Ready')] }, [definition('things', undefined)]);
+  const { status, stdout } = await preflight(world, '--to', target(definition('things', ['Ready'])));
+  assert.equal(status, 0);
+  assert.match(stdout, /^You can go to /);
+});
+
+test('RB-R73: what is accepted by its id does not stop the way, and is still shown', async () => {
+  const world = server({ things: [thing('b', 'Other')] }, [definition('things', undefined)]);
+  const to = target(definition('things', ['Ready']));
+  const { status, stdout } = await preflight(world, '--to', to, '--ack', 'LATENT:things.example.com', '-o', 'json');
+  const answer = JSON.parse(stdout) as {
+    verdict: string;
+    groups: { acknowledged: boolean }[];
+    findings: { class: string; object: string }[];
+  };
+  assert.deepEqual(
+    [status, answer.verdict, answer.groups.map(({ acknowledged }) => acknowledged)],
+    [0, 'clean', [true]],
+  );
+  assert.deepEqual(
+    answer.findings.map((finding) => `${finding.class} ${finding.object}`),
+    ['LATENT n/b'],
+  );
+});
+
+test('RB-R77: a kind that may not be listed leaves the answer undecided, exit code 5, and a probe needs a yes', async () => {
+  const world = server({}, [definition('things', undefined)]);
+  const to = target(definition('things', undefined));
+  const { status, stdout } = await preflight(world, '--to', to);
+  assert.equal(status, 5);
+  assert.match(stdout, /UNDECIDED .*things\.example .*its objects may not be listed/);
+  const ruled = definition('things', undefined) as { spec: { versions: { schema: { openAPIV3Schema: object } }[] } };
+  const [version] = ruled.spec.versions;
+  if (version !== undefined)
+    version.schema.openAPIV3Schema = {
+      ...version.schema.openAPIV3Schema,
+      'x-kubernetes-validations': [{ rule: 'no.such.function(self)' }],
+    };
+  const asked = await preflight(
+    server({ things: [thing('a', 'x')] }, [definition('things', undefined)]),
+    '--to',
+    target(ruled),
+    '--server-probe',
+  );
+  assert.deepEqual([asked.status, asked.stdout], [5, '']);
+  assert.match(asked.stderr, /needs a yes/);
+});
+
+test('a server that does not answer is a failure, a wrong era is usage', async () => {
+  const to = target(definition('things', undefined));
+  const dead: Answer = (_request, response) => response.destroy();
+  assert.equal((await preflight(dead, '--to', to)).status, 1);
+  const world = server({ things: [] }, [definition('things', undefined)]);
+  assert.equal((await preflight(world, '--to', to, '--era-target', 'E9')).status, 2);
+  assert.equal((await preflight(world, '--to', to, '--target-version', 'newest')).status, 2);
+});

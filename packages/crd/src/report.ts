@@ -1,0 +1,86 @@
+import { FINDING_CLASSES, type Finding } from './finding.ts';
+
+/** Findings that say the same of several objects. */
+export interface FindingGroup extends Omit<Finding, 'object' | 'path' | 'sample' | 'resourceVersion'> {
+  /** `CLASS:crd:path`: what `--ack` takes. */
+  readonly id: string;
+  /** With `[]` for every index. */
+  readonly path: string;
+  readonly count: number;
+  /** Different objects. */
+  readonly objects: number;
+  /** One of them. */
+  readonly example: Finding;
+  /** A person accepted it. */
+  readonly acknowledged: boolean;
+}
+
+/** The answer of a preflight. */
+export interface Report {
+  /** `blocked`: something stops the way; `undecided`: nothing does, but something is unknown. */
+  readonly verdict: 'clean' | 'blocked' | 'undecided';
+  /** Worst first. */
+  readonly groups: readonly FindingGroup[];
+}
+
+/** Gathers findings by class, kind and place. Its size follows the number of places, not that of objects. */
+export interface ReportBuilder {
+  add(findings: readonly Finding[]): void;
+  /** `acks` are ids, or beginnings of ids up to a colon. A definition that the server refuses cannot be accepted. */
+  build(acks?: readonly string[]): Report;
+}
+
+type Open = Finding & { -readonly [K in keyof FindingGroup]: FindingGroup[K] } & { last: string };
+
+/** An empty report. */
+export function createReport(): ReportBuilder {
+  const groups = new Map<string, Open>();
+  return {
+    add: (findings) => {
+      for (const finding of findings) {
+        const path = finding.path.replaceAll(/\[\d+\]/g, '[]');
+        const id = `${finding.class}:${finding.crd}${path === '' ? '' : `:${path}`}`;
+        const key = `${id} ${finding.version} ${finding.rule} ${finding.blocking} ${finding.what}`;
+        const known = groups.get(key);
+        if (known === undefined) {
+          groups.set(key, {
+            ...finding,
+            id,
+            path,
+            count: 1,
+            objects: 1,
+            example: finding,
+            acknowledged: false,
+            last: finding.object,
+          });
+          continue;
+        }
+        known.count += 1;
+        if (known.last !== finding.object) known.objects += 1;
+        known.last = finding.object;
+      }
+    },
+    build: (acks = []) => {
+      const all = [...groups.values()].map(
+        ({ last: _last, object: _object, sample: _sample, resourceVersion: _version, ...group }): FindingGroup => ({
+          ...group,
+          acknowledged:
+            group.class !== 'CRD_REJECTED' && acks.some((ack) => group.id === ack || group.id.startsWith(`${ack}:`)),
+        }),
+      );
+      const open = all.filter(({ acknowledged }) => !acknowledged);
+      const verdict = open.some(({ blocking }) => blocking)
+        ? 'blocked'
+        : open.some((group) => group.class === 'UNDECIDED')
+          ? 'undecided'
+          : 'clean';
+      return { verdict, groups: all.toSorted(byWeight) };
+    },
+  };
+}
+
+function byWeight(a: FindingGroup, b: FindingGroup): number {
+  if (a.blocking !== b.blocking) return a.blocking ? -1 : 1;
+  const weight = FINDING_CLASSES.indexOf(a.class) - FINDING_CLASSES.indexOf(b.class);
+  return weight !== 0 ? weight : a.id < b.id ? -1 : 1;
+}

@@ -1,0 +1,15 @@
+import { createHash } from 'node:crypto';
+import type { Schema } from './schema.ts';
+
+const known = new WeakMap<Schema, string>();
+
+/** Identifies a schema: 16 hexadecimal digits of the SHA-256 of its JSON. */
+export function schemaHash(schema: Schema | undefined): string {
+  if (schema === undefined) return '0'.repeat(16);
+  let hash = known.get(schema);
+  if (hash === undefined) {
+    hash = createHash('sha256').update(JSON.stringify(schema)).digest('hex').slice(0, 16);
+    known.set(schema, hash);
+  }
+  return hash;
+}

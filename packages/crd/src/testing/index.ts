@@ -1,0 +1,8 @@
+export {
+  capabilitiesOf,
+  clusterVersionCrd,
+  clusterVersionManifest,
+  clusterVersionObject,
+  RELEASES,
+  type Release,
+} from './cluster-version.ts';

@@ -1,0 +1,68 @@
+import type { Crd, JsonObject } from '@drydock/crd';
+import { type CallOptions, type Client, isNotFound, type KubeClient, type KubeObject } from '@drydock/kube';
+import { CRD } from './cluster-schemas.ts';
+
+/** What a probe needs of a cluster. */
+export type ProbeCluster = Pick<Client, 'list' | 'create' | 'get' | 'delete'> & Pick<KubeClient, 'raw'>;
+
+/** Marks a definition that exists for a probe alone. It serves nobody, and may be deleted at any time. */
+export const SHADOW_LABEL = 'drydock.dev/shadow';
+
+/** Group of all shadows. */
+export const SHADOW_GROUP = 'shadow.drydock.dev';
+
+/**
+ * The target schema under a group of its own: no status subresource, so that a dry-run creation is judged whole; no conversion; one version. Its plural is unique to the run, because a name that was just deleted is
+ * still being terminated.
+ */
+export function shadowOf(crd: Crd, version: string, run: string): KubeObject & JsonObject {
+  const of = crd.versions.find(({ name }) => name === version);
+  const plural = `${crd.plural}-${run}`.slice(0, 63);
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${SHADOW_GROUP}`, labels: { [SHADOW_LABEL]: run } },
+    spec: {
+      group: SHADOW_GROUP,
+      scope: 'Cluster',
+      names: {
+        kind: `${crd.kind}Shadow`,
+        plural,
+        singular: plural.replace(/s-/, '-'),
+        listKind: `${crd.kind}ShadowList`,
+      },
+      versions: [
+        {
+          name: version,
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: (of?.schema ?? { type: 'object' }) as never },
+        },
+      ],
+    },
+  } as unknown as KubeObject & JsonObject;
+}
+
+/** Removes every shadow, or those of one run. Resolves to how many there were. */
+export async function sweepShadows(
+  cluster: Pick<ProbeCluster, 'list' | 'delete'>,
+  options: CallOptions & { readonly run?: string } = {},
+): Promise<number> {
+  const { run, ...call } = options;
+  let swept = 0;
+  for await (const { metadata } of cluster.list(
+    CRD,
+    { labels: run === undefined ? SHADOW_LABEL : `${SHADOW_LABEL}=${run}` },
+    call,
+  )) {
+    // The label alone could be anybody's.
+    if (!metadata.name.endsWith(`.${SHADOW_GROUP}`)) continue;
+    try {
+      await cluster.delete(CRD, { name: metadata.name }, metadata.uid === undefined ? {} : { uid: metadata.uid }, call);
+      swept += 1;
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+  return swept;
+}
