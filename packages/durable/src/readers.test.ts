@@ -33,8 +33,8 @@ while (Atomics.load(stop, 0) === 0) {
         if (fs.readFileSync(at + 'tls.crt', 'utf8') !== fs.readFileSync(at + 'tls.key', 'utf8')) seen.mixed += 1;
         break;
       } catch (error) {
-        // The open directory was replaced and emptied meanwhile: a reader opens it again. A directory that is not there counts.
-        if (error.code !== 'ENOENT' || fs.fstatSync(fd).nlink > 1) throw error;
+        // The open directory was replaced and is being emptied: a reader opens it again. A file that is not in the current one counts.
+        if (error.code !== 'ENOENT' || fs.fstatSync(fd).ino === fs.statSync(workerData.dir).ino) throw error;
       } finally {
         fs.closeSync(fd);
       }
