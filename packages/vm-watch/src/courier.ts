@@ -62,12 +62,12 @@ export class Courier {
   async run(signal: AbortSignal): Promise<void> {
     const { ledger, clock, log, random = Math.random } = this.#options;
     const upkeep = this.#upkeep(signal);
-    const stopped = new Promise<void>((done) => signal.addEventListener('abort', () => done(), { once: true }));
+    signal.addEventListener('abort', () => this.wake(), { once: true });
     let failures = 0;
     while (!signal.aborted) {
       const batch = ledger.take(BATCH);
       if (batch.length === 0) {
-        await Promise.race([this.#wake.promise, stopped]);
+        await this.#wake.promise;
         this.#wake = Promise.withResolvers<void>();
         continue;
       }

@@ -137,7 +137,10 @@ test('VS-W13 VS-W14 VS-W18 a cluster is added in mid-watch: the object that name
   rig.power(known, true);
   rig.power(misnamed, true);
   await rig.settled();
-  assert.deepEqual(rig.signals.toSorted(), [`ns4/n1 changed ${POWER} verified`, `ns4/n2 changed ${POWER} verified`]);
+  assert.deepEqual(
+    new Set(rig.signals),
+    new Set([`ns4/n1 changed ${POWER} verified`, `ns4/n2 changed ${POWER} verified`]),
+  );
 });
 
 test('VS-W16 cancelled at once: it stops within 100 ms, without an error and without a signal', async () => {

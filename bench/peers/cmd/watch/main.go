@@ -59,7 +59,7 @@ func main() {
 	lines := bufio.NewScanner(os.Stdin)
 	lines.Buffer(nil, 1<<20)
 	out := json.NewEncoder(os.Stdout)
-	m := &measurement{synced: make(chan struct{})}
+	m := &measurement{synced: make(chan struct{}), machines: []string{}, at: []int64{}}
 	for lines.Scan() {
 		result, err := m.run(lines.Bytes())
 		if err != nil {
@@ -94,11 +94,7 @@ func (m *measurement) run(line []byte) (*answer, error) {
 	}
 	go m.receive()
 	go m.watcher.run(context.Background())
-	select {
-	case <-m.synced:
-	case err := <-m.watcher.failed():
-		return nil, err
-	}
+	<-m.synced
 	return m.collectSince(started, j.Requests, time.Duration(j.PatienceMS)*time.Millisecond)
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/maphash"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -38,26 +37,17 @@ type watcher struct {
 	requests  chan string
 	synced    func()
 	once      sync.Once
-	broken    chan error
 	// known outlives the connections: machine, property, hash.
 	known map[types.ManagedObjectReference]map[string]string
 }
-
-func (w *watcher) failed() <-chan error { return w.broken }
 
 // run starts a new watcher whenever the last one ended, for whatever reason.
 func (w *watcher) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := w.watch(ctx); err != nil {
-			fmt.Fprintln(os.Stderr, "peer: the watcher ended and is started again:", shortened(err))
 			time.Sleep(time.Millisecond)
 		}
 	}
-}
-
-func shortened(err error) string {
-	text := err.Error()
-	return text[:min(len(text), 100)]
 }
 
 func (w *watcher) watch(ctx context.Context) error {

@@ -73,6 +73,9 @@ export async function startSyntheticRig(options: SyntheticRigOptions = {}): Prom
   const [sentinel = ''] = server.inventory.add(1, folder);
   const clock = fastClock(options.speed ?? 20);
   const warnings: string[] = [];
+  const warn = (fields: object, text: string): void => {
+    warnings.push('path' in fields && typeof fields.path === 'string' ? `${text} ${fields.path}` : text);
+  };
   const vcenter = starting.use(
     connectVCenter({
       url: server.url,
@@ -80,7 +83,7 @@ export async function startSyntheticRig(options: SyntheticRigOptions = {}): Prom
       credentials: async () => server.credentials,
       env: {},
       clock,
-      log: { info: () => undefined, warn: (fields, text) => warnings.push(`${text} ${String(fields['path'] ?? '')}`) },
+      log: { info: () => undefined, warn: (fields, text) => warn(fields, text) },
     }),
   );
   const signals: string[] = [];
@@ -94,7 +97,7 @@ export async function startSyntheticRig(options: SyntheticRigOptions = {}): Prom
     clock,
     log: {
       info: () => undefined,
-      warn: (fields, text) => warnings.push(`${text} ${String((fields as { path?: string }).path ?? '')}`),
+      warn,
     },
     paths: PATHS,
     random: () => 0,

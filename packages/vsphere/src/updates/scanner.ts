@@ -68,7 +68,8 @@ export class UpdateScanner {
   /** Namespace declarations of the open frames, outermost first. */
   readonly #declarations: string[] = [];
   readonly #obj = { type: '', value: '' };
-  #window: Buffer = Buffer.allocUnsafe(256 << 10);
+  /** Most answers are one small change: it grows with what comes. */
+  #window: Buffer = NOTHING;
   #end = 0;
   #at = 0;
   #bytes = 0;
@@ -390,6 +391,8 @@ export class UpdateScanner {
     return from;
   }
 }
+
+const NOTHING = Buffer.alloc(0);
 
 /** Paths, kinds and operations are few, and come a million times. */
 const TEXTS = new KnownTexts();

@@ -35,6 +35,7 @@ export interface Filter extends Shown {
 export class SyntheticCollector {
   readonly #inventory: SyntheticInventory;
   readonly #positions = new Map<string, Position>();
+  #prepared: (Position & { readonly version: string; readonly most: number; readonly page: Made }) | undefined;
   #filter: Filter | undefined;
   #pages: PageMaker | undefined;
 
@@ -80,8 +81,22 @@ export class SyntheticCollector {
     }
     // Whoever asks for this one has got all before, and may have lost what came after.
     for (const other of this.#positions.keys()) if (other !== version) this.#positions.delete(other);
+    const prepared = this.#prepared;
+    this.#prepared = undefined;
+    if (prepared?.version === version && prepared.at === now.at && prepared.listed === listed && prepared.most === most)
+      return this.#issue(prepared.page, most);
     const items = this.#difference(position, listed);
     return items.length === 0 ? undefined : this.#issue(this.#make(items, now, most, version), most);
+  }
+
+  /** Makes the answer that follows the last one while nobody asks; it is good if nothing happens until then. */
+  prepare(most: number): void {
+    const listed = this.#filter?.listed();
+    const [version, position] = [...this.#positions].at(-1) ?? [];
+    if (listed === undefined || version === undefined || position === undefined || position.rest !== undefined) return;
+    const now = { at: this.#inventory.now, listed };
+    const items = this.#difference(position, listed);
+    if (items.length > 0) this.#prepared = { ...now, version, most, page: this.#make(items, now, most, version) };
   }
 
   /** A page that follows `version`. */

@@ -53,6 +53,8 @@ export interface SyntheticVCenter extends AsyncDisposable {
   objects(): ServerObjects;
   /** Called when a wait finds nothing to say; what it changes is sent at once. */
   onIdle: (() => void) | undefined;
+  /** Called after each answer to a wait; what it changes is the next answer, made before it is asked for. */
+  onAnswered: (() => void) | undefined;
   /** Ends all sessions: their waits end with NotAuthenticated, and what was made in them is gone. */
   endSessions(): void;
   /** All waits end with a fault; sessions stay. */
@@ -132,7 +134,7 @@ export async function startSyntheticVCenter(options: SyntheticOptions = {}): Pro
       const session = sessions.get(cookie ?? '');
       if (session === undefined) throw new Refusal('NotAuthenticated');
       const bytes = await waitForUpdates(
-        { inventory, waiting, secondMs, onIdle: () => vcenter.onIdle?.() },
+        { inventory, waiting, secondMs, onIdle: () => vcenter.onIdle?.(), onAnswered: () => vcenter.onAnswered },
         session,
         body,
         response,
@@ -223,6 +225,7 @@ export async function startSyntheticVCenter(options: SyntheticOptions = {}): Pro
     losesViews: false,
     credentials: { user: 'watcher@vsphere.local', password: 'synthetic' },
     onIdle: undefined,
+    onAnswered: undefined,
     objects() {
       const all = [...sessions.values()];
       const sum = (of: (session: SyntheticSession) => number): number =>

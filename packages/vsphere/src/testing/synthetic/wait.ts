@@ -12,6 +12,8 @@ export interface WaitContext {
   readonly secondMs: number;
   /** A wait has nothing to say. */
   readonly onIdle: () => void;
+  /** A wait was answered: what to do while its reader is busy, and then to prepare the next answer. */
+  readonly onAnswered: () => (() => void) | undefined;
 }
 
 /** A real vCenter puts no more into a page, whatever is asked. */
@@ -51,6 +53,13 @@ export function waitForUpdates(
         const answer = collector.answer(version, most);
         if (answer === undefined) return false;
         settle(() => resolve(answer));
+        const next = context.onAnswered();
+        if (next !== undefined) {
+          setImmediate(() => {
+            next();
+            collector.prepare(most);
+          });
+        }
       } catch (error) {
         settle(() => reject(error as Error));
       }
