@@ -28,7 +28,14 @@ export {
   tapOps,
 } from './ops.ts';
 export { type ExchangeSupport, probeExchange } from './probe.ts';
-export { type Inspection, inspect, type Leftover, type RecoverResult, recover } from './recover.ts';
+export {
+  type Inspection,
+  inspect,
+  type Leftover,
+  type RecoverOptions,
+  type RecoverResult,
+  recover,
+} from './recover.ts';
 export { type RemoveResult, removeTreeDurable } from './remove-tree.ts';
 export type { DurableOptions, StallOptions } from './session.ts';
 export type { ExchangePolicy } from './swap.ts';

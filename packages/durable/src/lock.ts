@@ -45,5 +45,6 @@ export async function lockFile(path: string, options: LockOptions = {}): Promise
     await ops.close(file).catch(() => undefined);
     throw error;
   }
-  return { path: at, [Symbol.asyncDispose]: () => during(where, () => ops.close(file)) };
+  // Linux lets go of the descriptor, and with it the lock, whatever close answers; its error must not hide one that is on its way.
+  return { path: at, [Symbol.asyncDispose]: () => ops.close(file).catch(() => undefined) };
 }

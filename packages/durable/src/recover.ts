@@ -1,4 +1,4 @@
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { DurableError, during } from './errors.ts';
 import { type LeftoverKind, parseOwn } from './names.ts';
 import type { EntryStat, FsOps } from './ops.ts';
@@ -34,9 +34,20 @@ export interface RecoverResult {
   readonly fsyncs: number;
 }
 
+/** Options of {@link recover} and {@link inspect}. */
+export interface RecoverOptions extends DurableOptions {
+  /**
+   * Which names directly below the root are the caller's, where others own the rest; a leftover counts under the name that it was made for. Default: all.
+   */
+  readonly owns?: (name: string) => boolean;
+}
+
 /** Reads what a tree holds and changes nothing; links are not followed. A missing root is empty. */
-export async function inspect(root: string, options: Pick<DurableOptions, 'ops' | 'signal'> = {}): Promise<Inspection> {
-  return survey(session(options), resolve(root));
+export async function inspect(
+  root: string,
+  options: Pick<RecoverOptions, 'ops' | 'signal' | 'owns'> = {},
+): Promise<Inspection> {
+  return survey(session(options), resolve(root), options.owns);
 }
 
 /**
@@ -44,18 +55,19 @@ export async function inspect(root: string, options: Pick<DurableOptions, 'ops' 
  * made by a process that was killed survives the next power cut. Run it when the owner of the tree starts, with the owner's lock held: it cannot tell
  * what a crash left from what a living process is making. Running it twice, or cutting it anywhere and running it again, is fine.
  */
-export async function recover(path: string, options: DurableOptions = {}): Promise<RecoverResult> {
+export async function recover(path: string, options: RecoverOptions = {}): Promise<RecoverResult> {
   const root = resolve(path);
   const run = session(options);
   const where = { code: 'RECOVERY_FAILED', stage: 'recover', visible: 'unknown' } as const;
-  const found = await during({ ...where, path: root }, () => survey(run, root));
+  const found = await during({ ...where, path: root }, () => survey(run, root, options.owns));
   const putBack: string[] = [];
-  for (const dir of new Set(found.leftovers.map(({ path }) => dirname(path)))) {
+  for (const target of new Set(found.leftovers.map((one) => one.target))) {
     run.signal?.throwIfAborted();
-    const done = await during({ ...where, path: dir }, () => putBackOld(run, dir));
+    const dir = dirname(target);
+    const done = await during({ ...where, path: dir }, () => putBackOld(run, dir, basename(target)));
     putBack.push(...done.putBack);
   }
-  const now = await during({ ...where, path: root }, () => survey(run, root));
+  const now = await during({ ...where, path: root }, () => survey(run, root, options.owns));
   const directories = [...now.directories.keys()];
   await syncAll(
     run,
@@ -108,7 +120,7 @@ export async function putBackOld(
   return { putBack, left };
 }
 
-async function survey(run: Session, root: string): Promise<Inspection> {
+async function survey(run: Session, root: string, owns: (name: string) => boolean = () => true): Promise<Inspection> {
   const leftovers: Leftover[] = [];
   const directories = new Map<string, string>();
   const queue = [root];
@@ -120,6 +132,7 @@ async function survey(run: Session, root: string): Promise<Inspection> {
     for (const { name, kind } of await run.ops.list(dir)) {
       const path = join(dir, name);
       const own = parseOwn(name);
+      if (dir === root && !owns(own?.name ?? name)) continue;
       if (own === undefined) {
         if (kind === 'directory') queue.push(path);
       } else {

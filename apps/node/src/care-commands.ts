@@ -1,0 +1,55 @@
+import { doctor, recoverNode } from '@drydock/static-pods';
+import type { Command } from 'commander';
+import { exitCode, UsageError } from './exit.ts';
+
+interface Flags {
+  readonly resourceDir?: string;
+  readonly podManifestDir?: string;
+  readonly certDir?: string;
+}
+
+interface RecoverFlags extends Flags {
+  readonly staticPodName?: string;
+  readonly podManifestsLockFile?: string;
+}
+
+function directories(command: Command): Command {
+  return command
+    .option('--resource-dir <dir>', 'holds the revisions')
+    .option('--pod-manifest-dir <dir>', 'read by kubelet')
+    .option('--cert-dir <dir>', 'holds the certificates that all revisions share');
+}
+
+function specOf({ resourceDir, podManifestDir, certDir }: Flags) {
+  if (resourceDir === undefined && podManifestDir === undefined && certDir === undefined)
+    throw new UsageError('at least one of --resource-dir, --pod-manifest-dir and --cert-dir is required');
+  return {
+    ...(resourceDir !== undefined && { resourceDir }),
+    ...(podManifestDir !== undefined && { manifestDir: podManifestDir }),
+    ...(certDir !== undefined && { certDir }),
+  };
+}
+
+/** Adds `doctor`, which only reads, and `recover`, which cleans up. */
+export function addCare(program: Command, signal: AbortSignal): void {
+  directories(program.command('doctor'))
+    .description(
+      'say what is stale, torn or foreign, and what the file system cannot do; exit code 3 where something is',
+    )
+    .action(async (flags: Flags) => {
+      const findings = await doctor(specOf(flags), { signal });
+      for (const finding of findings) console.log(JSON.stringify(finding));
+      if (findings.length > 0) process.exitCode = exitCode.blocked;
+    });
+  directories(program.command('recover'))
+    .description('clean up what crashes left of one static pod')
+    .option('--static-pod-name <name>', 'such as kube-apiserver-pod')
+    .option('--pod-manifests-lock-file <file>', 'shared with installer and startup monitor')
+    .action(async (flags: RecoverFlags) => {
+      const { staticPodName, podManifestsLockFile } = flags;
+      if (staticPodName === undefined) throw new UsageError('--static-pod-name is required');
+      const lock = podManifestsLockFile === undefined ? {} : { lockFile: podManifestsLockFile };
+      for (const path of await recoverNode({ ...specOf(flags), staticPod: staticPodName, ...lock }, { signal }))
+        console.log(path);
+    });
+}

@@ -1,0 +1,87 @@
+import { type InstallSpec, install } from '@drydock/static-pods';
+import type { Command } from 'commander';
+import { connect, notices } from './cluster.ts';
+import { duration, list } from './flags.ts';
+
+interface Flags {
+  readonly kubeconfig?: string;
+  readonly revision: string;
+  readonly namespace: string;
+  readonly pod: string;
+  readonly secrets: readonly string[];
+  readonly configmaps: readonly string[];
+  readonly optionalSecrets: readonly string[];
+  readonly optionalConfigmaps: readonly string[];
+  readonly certSecrets: readonly string[];
+  readonly certConfigmaps: readonly string[];
+  readonly optionalCertSecrets: readonly string[];
+  readonly optionalCertConfigmaps: readonly string[];
+  readonly certDir: string;
+  readonly resourceDir: string;
+  readonly podManifestDir: string;
+  readonly timeoutDuration: number;
+  readonly podManifestsLockFile: string;
+  readonly settleDuration: number;
+  readonly alone?: true;
+}
+
+/** Adds `install`; the flags are those of library-go's installer. */
+export function addInstall(program: Command, signal: AbortSignal): void {
+  const command = program
+    .command('install')
+    .description('install one revision of a static pod, whole, and let kubelet have it')
+    .option('--kubeconfig <file>', 'kubeconfig (default: in-cluster)')
+    .option('--revision <number>', 'revision to install', '')
+    .option('-n, --namespace <name>', 'namespace of the objects', '')
+    .option('--pod <prefix>', 'ConfigMap with the pod, without its revision', '')
+    .option('--resource-dir <dir>', 'holds the revisions', '')
+    .option('--pod-manifest-dir <dir>', 'read by kubelet', '')
+    .option('--cert-dir <dir>', 'holds the certificates that all revisions share', '')
+    .option('--timeout-duration <duration>', 'time for the work', duration, 120_000)
+    .option('--pod-manifests-lock-file <file>', 'shared with a startup monitor', '')
+    .option('--settle-duration <duration>', 'pause after other installers ended', duration, 30_000)
+    .option('--alone', 'not run as an installer pod: do not look for others');
+  for (const kind of ['secrets', 'configmaps'])
+    for (const flag of [kind, `optional-${kind}`, `cert-${kind}`, `optional-cert-${kind}`])
+      command.option(`--${flag} <names>`, 'may be repeated or hold commas', list, []);
+  command.action(async (flags: Flags) => {
+    const spec = specOf(flags, process.env['NODE_NAME'] ?? '');
+    await using client = await connect(flags);
+    await using events = await notices(client, 'drydock.dev/static-pod-installer', {
+      namespace: flags.namespace || 'default',
+      pod: process.env['POD_NAME'],
+    });
+    const result = await install(spec, {
+      client,
+      signal,
+      notify: events.notify,
+      log: (line) => console.error(line),
+      installers: flags.alone === true ? false : { settleMs: flags.settleDuration },
+    });
+    console.log(JSON.stringify(result));
+  });
+}
+
+function specOf(flags: Flags, nodeName: string): InstallSpec {
+  const { revision, namespace, pod, resourceDir, podManifestDir, certDir, podManifestsLockFile, timeoutDuration } =
+    flags;
+  const { secrets, optionalSecrets, configmaps, optionalConfigmaps } = flags;
+  return {
+    revision,
+    nodeName,
+    namespace,
+    pod,
+    resourceDir,
+    manifestDir: podManifestDir,
+    timeoutMs: timeoutDuration,
+    sources: { secrets, optionalSecrets, configmaps, optionalConfigmaps },
+    certs: {
+      secrets: flags.certSecrets,
+      optionalSecrets: flags.optionalCertSecrets,
+      configmaps: flags.certConfigmaps,
+      optionalConfigmaps: flags.optionalCertConfigmaps,
+    },
+    ...(certDir === '' ? {} : { certDir }),
+    ...(podManifestsLockFile === '' ? {} : { lockFile: podManifestsLockFile }),
+  };
+}

@@ -1,0 +1,145 @@
+import { once } from 'node:events';
+import { appendFile, rename, rm, stat } from 'node:fs/promises';
+import { type KubeClient, type KubeObject, type Resource, statusWriter } from '@drydock/kube';
+import { askServer, monitorStartup } from '@drydock/static-pods';
+import { type Command, InvalidArgumentError } from 'commander';
+import { connect } from './cluster.ts';
+import { duration, integer } from './flags.ts';
+
+interface Flags {
+  readonly kubeconfig?: string;
+  readonly revision: number;
+  readonly fallbackTimeoutDuration: number;
+  readonly resourceDir: string;
+  readonly manifestsDir: string;
+  readonly targetName: string;
+  readonly nodeName: string;
+  readonly installerLockFile: string;
+  readonly logFilePath: string;
+  readonly namespace?: string;
+  readonly operator?: OperatorKind;
+}
+
+interface OperatorKind {
+  readonly resource: Resource<Operator>;
+  readonly name: string;
+}
+
+interface Operator extends KubeObject {
+  readonly status?: {
+    readonly nodeStatuses?: readonly {
+      readonly nodeName: string;
+      readonly targetRevision?: number;
+      readonly [key: string]: unknown;
+    }[];
+  };
+}
+
+/** Adds `startup-monitor`; the flags are library-go's, and the question whether the pod is ready is `/readyz` and the mirror pod. */
+export function addMonitor(program: Command, signal: AbortSignal): void {
+  program
+    .command('startup-monitor')
+    .description('watch a new revision start, and fall back where it does not')
+    .option('--kubeconfig <file>', 'kubeconfig of the server on this node')
+    .option('--revision <number>', 'revision to watch', integer, 0)
+    .option('--fallback-timeout-duration <duration>', 'how long it may take', duration, 33_000)
+    .option('--resource-dir <dir>', 'holds the revisions', '')
+    .option('--manifests-dir <dir>', 'read by kubelet', '')
+    .option('--target-name <name>', 'static pod, without -pod', '')
+    .option('--node-name <name>', 'this node', process.env['NODE_NAME'] ?? '')
+    .option('--installer-lock-file <file>', 'shared with the installer', '')
+    .option('--log-file-path <file>', 'log here as well; three files of 5 MB, 28 days', '')
+    .option('-n, --namespace <name>', "namespace of the static pod's mirror pod")
+    .option('--operator <kind>', 'whose status is told, as plural.version.group/name', operatorKind)
+    .action(async (flags: Flags) => {
+      await using client = await connect(flags);
+      const { revision, targetName, nodeName, operator, namespace, installerLockFile } = flags;
+      const outcome = await monitorStartup(
+        {
+          revision,
+          nodeName,
+          target: targetName,
+          resourceDir: flags.resourceDir,
+          manifestDir: flags.manifestsDir,
+          timeoutMs: flags.fallbackTimeoutDuration,
+          ...(installerLockFile === '' ? {} : { lockFile: installerLockFile }),
+        },
+        {
+          signal,
+          ready: askServer({
+            client,
+            target: targetName,
+            nodeName,
+            revision,
+            ...(namespace !== undefined && { namespace }),
+          }),
+          ...(operator && { acknowledge: () => acknowledge(client, operator, nodeName, revision) }),
+          log: await logger(flags.logFilePath),
+        },
+      );
+      console.log(JSON.stringify({ outcome }));
+      // Kubelet ends this process; were it to end itself, it would be started again before kubelet sees that the manifest is gone.
+      await untilEnded(signal);
+    });
+}
+
+/** Waits for the signal without work; the timer only keeps the process alive. */
+async function untilEnded(signal: AbortSignal): Promise<void> {
+  const alive = setInterval(() => undefined, 60_000);
+  try {
+    if (!signal.aborted) await once(signal, 'abort');
+  } finally {
+    clearInterval(alive);
+  }
+}
+
+/** Sets the node's current revision where its target is the one that was watched. */
+async function acknowledge(
+  client: KubeClient,
+  { resource, name }: OperatorKind,
+  nodeName: string,
+  revision: number,
+): Promise<void> {
+  await statusWriter({ client, resource }).write({ name }, ({ status }) => {
+    const nodes = status?.nodeStatuses ?? [];
+    if (!nodes.some((node) => node.nodeName === nodeName && node.targetRevision === revision)) return undefined;
+    const nodeStatuses = nodes.map((node) =>
+      node.nodeName === nodeName ? { ...node, currentRevision: revision, targetRevision: 0 } : node,
+    );
+    return { ...status, nodeStatuses };
+  });
+}
+
+function operatorKind(text: string): OperatorKind {
+  const match = /^([a-z]+)\.(v[a-z0-9]+)\.([a-z0-9.-]+)\/([a-z0-9.-]+)$/.exec(text);
+  if (match === null)
+    throw new InvalidArgumentError('expected such as kubeapiservers.v1.operator.openshift.io/cluster.');
+  const [, plural = '', version = '', group = '', name = ''] = match;
+  return { name, resource: { group, version, kind: plural, plural, scope: 'Cluster' } };
+}
+
+const LOG_BYTES = 5 << 20;
+const LOG_DAYS = 28;
+
+/** Writes lines to stderr and, where a file is named, to it: it is rotated at 5 MB, two older ones stay for 28 days. */
+async function logger(path: string): Promise<(line: string) => void> {
+  if (path === '') return (line) => console.error(line);
+  let last: Promise<unknown> = Promise.resolve();
+  const write = async (line: string): Promise<void> => {
+    if (((await stat(path).catch(() => undefined))?.size ?? 0) >= LOG_BYTES) await rotate(path);
+    await appendFile(path, `${new Date().toISOString()} ${line}\n`);
+  };
+  return (line) => {
+    console.error(line);
+    last = last.then(() => write(line)).catch((error: unknown) => console.error(`${path}: ${String(error)}`));
+  };
+}
+
+async function rotate(path: string): Promise<void> {
+  await rename(`${path}.1`, `${path}.2`).catch(() => undefined);
+  await rename(path, `${path}.1`);
+  for (const old of [`${path}.1`, `${path}.2`]) {
+    const found = await stat(old).catch(() => undefined);
+    if (found !== undefined && Date.now() - found.mtimeMs > LOG_DAYS * 86_400_000) await rm(old, { force: true });
+  }
+}

@@ -1,0 +1,25 @@
+import { prune } from '@drydock/static-pods';
+import type { Command } from 'commander';
+import { integer, numbers } from './flags.ts';
+
+interface Flags {
+  readonly maxEligibleRevision: number;
+  readonly protectedRevisions: readonly number[];
+  readonly resourceDir: string;
+  readonly staticPodName: string;
+}
+
+/** Adds `prune`; the flags are those of library-go's pruner. */
+export function addPrune(program: Command, signal: AbortSignal): void {
+  program
+    .command('prune')
+    .description('remove revisions that nobody needs, each as a whole')
+    .option('--max-eligible-revision <number>', 'newer ones stay', integer, 0)
+    .option('--protected-revisions <numbers>', 'may be repeated or hold commas', numbers, [])
+    .option('--resource-dir <dir>', 'holds the revisions', '')
+    .option('--static-pod-name <name>', 'revisions are named <name>-<number>', '')
+    .action(async ({ maxEligibleRevision, protectedRevisions, resourceDir, staticPodName }: Flags) => {
+      const spec = { maxEligibleRevision, protectedRevisions, resourceDir, staticPod: staticPodName };
+      console.log(JSON.stringify(await prune(spec, { signal, log: (line) => console.error(line) })));
+    });
+}
