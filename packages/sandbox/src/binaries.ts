@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { binaryPath } from './build.ts';
+import { binaryPath, type GoServer } from './build.ts';
+import { type ApiServerEra, ERA_PROGRAMS } from './era.ts';
 import { SandboxError } from './errors.ts';
 
 /** A program and the arguments that come before a server's own flags. */
@@ -12,19 +13,24 @@ export interface Program {
 /** How etcd and kube-apiserver are run. */
 export interface Binaries {
   readonly etcd: Program;
-  readonly apiserver: Program;
-  /** False where they were brought along by KUBEBUILDER_ASSETS. */
-  readonly built: boolean;
+  /** kube-apiserver of an era, without the flags that make the era. */
+  readonly apiserver: (era: ApiServerEra) => Program;
+  /** What must be built before a sandbox of this era starts; little where KUBEBUILDER_ASSETS brought the servers along. */
+  readonly needed: (era: ApiServerEra) => readonly GoServer[];
 }
 
 /**
  * KUBEBUILDER_ASSETS, as in controller-runtime's envtest, names a folder with `etcd` and `kube-apiserver`; without it
- * the binary that `build` makes is used.
+ * the binary that `build` makes is used. The API server of era E1 is always our own: it is pinned.
  */
 export function findBinaries(assets: string | undefined = process.env['KUBEBUILDER_ASSETS']): Binaries {
+  const ours = (server: GoServer, role: string): Program => ({ binary: binaryPath(server), prefix: [role] });
   if (assets === undefined || assets === '') {
-    const binary = binaryPath('drydock-apiserver');
-    return { etcd: { binary, prefix: ['etcd'] }, apiserver: { binary, prefix: ['kube-apiserver'] }, built: true };
+    return {
+      etcd: ours('drydock-apiserver', 'etcd'),
+      apiserver: (era) => ours(ERA_PROGRAMS[era].server, 'kube-apiserver'),
+      needed: (era) => [...new Set<GoServer>(['drydock-apiserver', ERA_PROGRAMS[era].server])],
+    };
   }
   const program = (name: string): Program => {
     const binary = resolve(assets, name);
@@ -34,5 +40,10 @@ export function findBinaries(assets: string | undefined = process.env['KUBEBUILD
       `KUBEBUILDER_ASSETS is ${assets}, but there is no ${binary}. Put it there, or unset the variable.`,
     );
   };
-  return { etcd: program('etcd'), apiserver: program('kube-apiserver'), built: false };
+  const [etcd, apiserver] = [program('etcd'), program('kube-apiserver')];
+  return {
+    etcd,
+    apiserver: (era) => (era === 'E1' ? ours(ERA_PROGRAMS.E1.server, 'kube-apiserver') : apiserver),
+    needed: (era) => (era === 'E1' ? [ERA_PROGRAMS.E1.server] : []),
+  };
 }

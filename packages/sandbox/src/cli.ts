@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
+import { findBinaries } from './binaries.ts';
 import { build } from './build.ts';
+import { API_SERVER_ERAS, type ApiServerEra } from './era.ts';
 import { SandboxError } from './errors.ts';
 import { type Sandbox, startSandbox } from './sandbox.ts';
 
@@ -9,6 +11,10 @@ const USAGE = `usage: drydock-sandbox <up|build> [options]
   up      starts etcd, kube-apiserver and a simulated vCenter, prints one line of JSON
           and stays until a signal ends it
   build   only builds what "up" needs
+
+options of up and build:
+  --era E0|E1|E2    how the API server treats what was illegal before (default: E2, Kubernetes 1.34;
+                    E1 is 1.32, which is built the first time; E0 emulates what was before 1.30)
 
 options of up:
   --crds SET|PATH   CRDs to install, repeatable (default: openshift)
@@ -24,6 +30,7 @@ interface UpLine {
   readonly server: string;
   readonly ca: string;
   readonly pid: number;
+  readonly era: ApiServerEra;
   readonly vcenter?: Sandbox['vcenter'];
 }
 
@@ -40,6 +47,7 @@ function parse(args: readonly string[]) {
       allowNegative: true,
       options: {
         help: { type: 'boolean', short: 'h' },
+        era: { type: 'string' },
         crds: { type: 'string', multiple: true },
         vcenter: { type: 'boolean', default: true },
         user: { type: 'string' },
@@ -54,8 +62,15 @@ function parse(args: readonly string[]) {
 
 type Values = ReturnType<typeof parse>['values'];
 
+function eraOf({ era = 'E2' }: Values): ApiServerEra {
+  const found = API_SERVER_ERAS.find((one) => one === era);
+  if (found === undefined) throw new UsageError(`unknown era "${era}"; name one of ${API_SERVER_ERAS.join(', ')}`);
+  return found;
+}
+
 async function up(values: Values, signal: AbortSignal): Promise<void> {
   const { user, password, model } = values;
+  const era = eraOf(values);
   const vcenter = {
     ...(user === undefined ? {} : { user }),
     ...(password === undefined ? {} : { password }),
@@ -64,6 +79,7 @@ async function up(values: Values, signal: AbortSignal): Promise<void> {
   await using sandbox = await startSandbox({
     crds: values.crds ?? ['openshift'],
     vcenter: values.vcenter ? vcenter : false,
+    era,
     signal,
   });
   const line: UpLine = {
@@ -71,6 +87,7 @@ async function up(values: Values, signal: AbortSignal): Promise<void> {
     server: sandbox.server,
     ca: sandbox.ca,
     pid: process.pid,
+    era: sandbox.era,
     ...(sandbox.vcenter === undefined ? {} : { vcenter: sandbox.vcenter }),
   };
   process.stdout.write(`${JSON.stringify(line)}\n`);
@@ -85,7 +102,7 @@ async function run(args: readonly string[], signal: AbortSignal): Promise<number
   }
   const [verb, ...rest] = positionals;
   if (rest.length > 0) throw new UsageError(`unexpected argument "${rest[0]}"`);
-  if (verb === 'build') await build({ signal });
+  if (verb === 'build') await build({ signal, servers: [...findBinaries().needed(eraOf(values)), 'drydock-vcenter'] });
   else if (verb === 'up') await up(values, signal);
   else throw new UsageError(verb === undefined ? 'a verb is missing' : `unknown verb "${verb}"`);
   return 0;

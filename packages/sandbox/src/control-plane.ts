@@ -4,6 +4,7 @@ import { request } from 'undici';
 import { type Api, type Credentials, createApi, kubeconfigText } from './api.ts';
 import type { Binaries } from './binaries.ts';
 import { type Authority, newSigningKey, type Subject } from './certificate.ts';
+import { type ApiServerEra, ERA_PROGRAMS } from './era.ts';
 import { freePorts } from './port.ts';
 import { defineServer, type OwnedServer } from './server-process.ts';
 import type { WorkDirectory } from './workdir.ts';
@@ -24,6 +25,8 @@ export interface ControlPlaneSpec {
   readonly directory: WorkDirectory;
   readonly authority: Authority;
   readonly binaries: Binaries;
+  /** Of the next start of the API server. */
+  readonly era: () => ApiServerEra;
   /** Put after our own kube-apiserver flags, so that they win. */
   readonly apiserverFlags: readonly string[];
 }
@@ -67,7 +70,6 @@ function apiserverFlags(spec: ControlPlaneSpec, port: number, etcd: string): rea
     '--disable-admission-plugins=ServiceAccount',
     // Else SIGTERM takes a minute while one watch is open.
     '--shutdown-watch-termination-grace-period=1s',
-    ...spec.apiserverFlags,
   ];
 }
 
@@ -86,14 +88,15 @@ export async function defineControlPlane(spec: ControlPlaneSpec): Promise<Contro
   const api = createApi(admin);
   mkdirSync(join(directory.path, 'etcd'), { mode: 0o700 });
   let kubeconfigs = 0;
+  const etcdArgs = etcdFlags(directory, etcdUrl, `http://127.0.0.1:${peerPort}`);
+  const apiserverArgs = apiserverFlags(spec, apiPort, etcdUrl);
   return {
     admin,
     api,
     etcd: defineServer({
       name: 'etcd',
       directory,
-      binary: binaries.etcd.binary,
-      args: [...binaries.etcd.prefix, ...etcdFlags(directory, etcdUrl, `http://127.0.0.1:${peerPort}`)],
+      command: () => ({ binary: binaries.etcd.binary, args: [...binaries.etcd.prefix, ...etcdArgs] }),
       ready: async (_line, signal) => {
         const answer = await request(`${etcdUrl}/health`, { signal, reset: true });
         await answer.body.dump();
@@ -103,8 +106,11 @@ export async function defineControlPlane(spec: ControlPlaneSpec): Promise<Contro
     apiserver: defineServer({
       name: 'kube-apiserver',
       directory,
-      binary: binaries.apiserver.binary,
-      args: [...binaries.apiserver.prefix, ...apiserverFlags(spec, apiPort, etcdUrl)],
+      command: () => {
+        const era = spec.era();
+        const { binary, prefix } = binaries.apiserver(era);
+        return { binary, args: [...prefix, ...apiserverArgs, ...ERA_PROGRAMS[era].flags, ...spec.apiserverFlags] };
+      },
       ready: async (_line, signal) => (await api.call('GET', '/readyz', { signal })).status === 200,
       timeoutMs: 120_000,
     }),

@@ -83,7 +83,7 @@ test('up prints one line of JSON, and SIGTERM leaves no process and no file', as
   await using launcher = launch([BIN, 'up']);
   const up: unknown = JSON.parse(await launcher.line);
   assert.ok(typeof up === 'object' && up !== null && 'kubeconfig' in up && 'vcenter' in up, JSON.stringify(up));
-  assert.deepEqual(Object.keys(up).sort(), ['ca', 'kubeconfig', 'pid', 'server', 'vcenter']);
+  assert.deepEqual(Object.keys(up).sort(), ['ca', 'era', 'kubeconfig', 'pid', 'server', 'vcenter']);
   assert.deepEqual(Object.keys(up.vcenter as object).sort(), ['ca', 'password', 'switchboard', 'url', 'user']);
   assert.ok(existsSync(String(up.kubeconfig)));
   const servers = launcher.servers();

@@ -142,11 +142,12 @@ test('KUBEBUILDER_ASSETS names the binaries, and an incomplete folder is told in
   using folder = scratchFolder();
   const assets = folder.path;
   const { etcd, apiserver } = findBinaries('');
+  const server = apiserver('E2');
   try {
     assert.throws(() => findBinaries(assets), /there is no .*etcd/);
     for (const [name, { binary, prefix }] of [
       ['etcd', etcd],
-      ['kube-apiserver', apiserver],
+      ['kube-apiserver', server],
     ] as const) {
       writeFileSync(
         join(assets, name),

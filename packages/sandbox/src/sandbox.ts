@@ -4,6 +4,7 @@ import { build, type GoServer } from './build.ts';
 import { createAuthority, type Subject } from './certificate.ts';
 import { type ControlPlane, defineControlPlane } from './control-plane.ts';
 import { crdSetName, installCrds, type ServedKind, warm } from './crd-install.ts';
+import type { ApiServerEra } from './era.ts';
 import { SandboxError } from './errors.ts';
 import { guardExit } from './exit-guard.ts';
 import type { OwnedServer, Server } from './server-process.ts';
@@ -16,6 +17,8 @@ export interface SandboxOptions {
   readonly vcenter?: boolean | VCenterOptions;
   /** CRDs to install: `openshift` (the newest set), a set such as `openshift-4.17`, files or folders. */
   readonly crds?: readonly string[];
+  /** How the API server treats what was illegal before; `E2`, the current one, by default. */
+  readonly era?: ApiServerEra;
   /** Further kube-apiserver flags; they win over the sandbox's own. */
   readonly apiserverFlags?: readonly string[];
   /** Receives the steps of a first build; stderr by default. */
@@ -39,9 +42,16 @@ export interface Sandbox extends AsyncDisposable {
   readonly etcd: Server;
   /** Its `start` also warms each installed kind, so that no test meets the first 429. */
   readonly apiserver: Server;
+  /** Of the API server as it runs, or as it will start. */
+  readonly era: ApiServerEra;
   readonly vcenter?: VCenterEndpoint;
   /** Kubeconfig for another user (CN) with groups (O); RBAC decides what it may. */
   kubeconfigFor(subject: Subject): string;
+  /**
+   * Kills the API server and starts that of another era on the same etcd, as an update or rollback of the control plane does. Where its
+   * binary is not there yet, it is built first, while the old one still serves.
+   */
+  switchEra(era: ApiServerEra, options?: { readonly signal?: AbortSignal }): Promise<void>;
   /** Installs more CRDs, or replaces installed ones. */
   installCrds(sources: readonly string[], options?: { readonly signal?: AbortSignal }): Promise<void>;
 }
@@ -56,7 +66,7 @@ const optional = (signal: AbortSignal | undefined): { readonly signal?: AbortSig
 
 function prepare(options: SandboxOptions, vcenter: boolean): Promise<void> {
   const servers: GoServer[] = [
-    ...(findBinaries().built ? (['drydock-apiserver'] as const) : []),
+    ...findBinaries().needed(options.era ?? 'E2'),
     ...(vcenter ? (['drydock-vcenter'] as const) : []),
   ];
   const crds = (options.crds ?? []).map(crdSetName).filter((name) => name !== undefined);
@@ -126,10 +136,13 @@ async function launch(options: SandboxOptions, wanted: VCenterOptions | undefine
 
   const authority = createAuthority('drydock sandbox');
   const ca = directory.write('ca.crt', authority.certificate);
+  const binaries = findBinaries();
+  let era = options.era ?? 'E2';
   const plane = await defineControlPlane({
     directory,
     authority,
-    binaries: findBinaries(),
+    binaries,
+    era: () => era,
     apiserverFlags: options.apiserverFlags ?? [],
   });
   starting.use(plane.api);
@@ -147,6 +160,7 @@ async function launch(options: SandboxOptions, wanted: VCenterOptions | undefine
   };
   await Promise.all([startPlane(), simulator?.server.start(optional(options.signal))]);
 
+  const apiserver = withWarmStart(plane, () => [...kinds.values()]);
   const running = starting.move();
   return {
     kubeconfig: plane.kubeconfigFor({ user: 'sandbox-admin', groups: ['system:masters'] }),
@@ -155,7 +169,16 @@ async function launch(options: SandboxOptions, wanted: VCenterOptions | undefine
     ca,
     directory: directory.path,
     etcd: plane.etcd,
-    apiserver: withWarmStart(plane, () => [...kinds.values()]),
+    apiserver,
+    get era() {
+      return era;
+    },
+    switchEra: async (next, { signal } = {}) => {
+      const log = options.log === undefined ? {} : { log: options.log };
+      await build({ servers: binaries.needed(next), crds: [], ...log, ...optional(signal) });
+      era = next;
+      await apiserver.restart(optional(signal));
+    },
     ...(simulator === undefined ? {} : { vcenter: simulator.endpoint() }),
     kubeconfigFor: (subject) => plane.kubeconfigFor(subject),
     installCrds: (sources, { signal } = {}) => install(sources, signal),

@@ -23,8 +23,8 @@ export interface Server {
 export interface ServerSpec {
   readonly name: string;
   readonly directory: WorkDirectory;
-  readonly binary: string;
-  readonly args: readonly string[];
+  /** What is run, asked anew at each start. */
+  readonly command: () => { readonly binary: string; readonly args: readonly string[] };
   /** Asked again and again after the start until it gives true; a rejection means "not yet". `line` is stdout's first line, once printed. */
   readonly ready: (line: string | undefined, signal: AbortSignal) => Promise<boolean>;
   /** How long the server may take to answer, in milliseconds; 60,000 by default. */
@@ -55,10 +55,11 @@ export function defineServer(spec: ServerSpec): OwnedServer {
 
   const launch = (): { child: ChildProcess; line: () => string | undefined } => {
     const output = openSync(log, 'a', 0o600);
+    const { binary, args } = spec.command();
     let stdout = '';
     try {
       // Standard input stays open and silent: its end tells the server that this process died.
-      const started = spawn(spec.binary, spec.args, {
+      const started = spawn(binary, args, {
         stdio: ['pipe', 'pipe', output],
         cwd: directory.path,
         env: { ...process.env, TMPDIR: directory.path },
@@ -97,7 +98,7 @@ export function defineServer(spec: ServerSpec): OwnedServer {
         const how = launched.child.signalCode ?? `code ${launched.child.exitCode ?? 'none'}`;
         throw new SandboxError(
           'ServerExited',
-          `${name} (${spec.binary}) ended with ${how} before it answered; ${tail(log)}\nStart it again, or run the binary by hand to see why.`,
+          `${name} (${spec.command().binary}) ended with ${how} before it answered; ${tail(log)}\nStart it again, or run the binary by hand to see why.`,
           { retriable: true },
         );
       }

@@ -73,18 +73,18 @@ export function defineVCenter(
   const user = options.user ?? 'administrator@vsphere.local';
   const password = options.password ?? crypto.randomUUID();
   const serving = authority.issueServer(['localhost', '127.0.0.1']);
+  const args = [
+    ...['--listen', '127.0.0.1:0', '--switchboard', '127.0.0.1:0'],
+    ...['--cert', directory.write('vcenter.crt', serving.certificate)],
+    ...['--key', directory.write('vcenter.key', serving.privateKey)],
+    ...['--user', user, '--password', password],
+    ...(options.model === undefined ? [] : ['--model', modelFile(directory, options.model)]),
+  ];
   let known: Addresses | undefined;
   const server = defineServer({
     name: 'drydock-vcenter',
     directory,
-    binary: binaryPath('drydock-vcenter'),
-    args: [
-      ...['--listen', '127.0.0.1:0', '--switchboard', '127.0.0.1:0'],
-      ...['--cert', directory.write('vcenter.crt', serving.certificate)],
-      ...['--key', directory.write('vcenter.key', serving.privateKey)],
-      ...['--user', user, '--password', password],
-      ...(options.model === undefined ? [] : ['--model', modelFile(directory, options.model)]),
-    ],
+    command: () => ({ binary: binaryPath('drydock-vcenter'), args }),
     ready: async (line) => {
       if (line === undefined) return false;
       known = addresses(line);

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { type Era, readCrds } from '@drydock/crd';
+import { build, type Sandbox, startSandbox } from '@drydock/sandbox';
+import {
+  compare,
+  generatedKinds,
+  type Kind,
+  type Outcome,
+  prepare,
+  realKind,
+  remove,
+} from './support/crd-differential.ts';
+import { ERAS_HERE, skips } from './support/crd-eras.ts';
+import { type CrdServer, connectCrdServer } from './support/crd-server.ts';
+
+// The verdict of this project's validator and that of a real API server on the same writes: what was legal or not when it was stored, and what a writer then sends. Whatever differs is a
+// bug of ours. What is compared loosely, and why, is said where it is done (isComposite in support/crd-differential.ts).
+
+const SOAK = process.env['DRYDOCK_SOAK'] !== undefined;
+/** Of a soak. */
+const CASES = Number(process.env['DRYDOCK_CASES'] ?? 1_000_000);
+const SEED = Number(process.env['DRYDOCK_SEED'] ?? 1);
+const SETS = ['openshift-4.14', 'openshift-4.17', 'openshift-4.21'];
+
+/** All definitions of the releases that the sandbox knows, each release in groups of its own. */
+function realKinds(): readonly Kind[] {
+  const crds = join(import.meta.dirname, '../../packages/sandbox/.cache/crds');
+  return SETS.flatMap((set, at) =>
+    globSync(join(process.env['DRYDOCK_SANDBOX_CACHE'] ?? crds, `${set}@*`, '*.yaml'))
+      .sort()
+      .flatMap((file) => readCrds(readFileSync(file, 'utf8'), file))
+      .map((crd, index) => realKind(crd, `r${at}`, SEED * 1000 + index)),
+  );
+}
+
+function assertAgrees({ accepted, cases, disagreements, undecided }: Outcome, atLeast: number): void {
+  const [first] = disagreements.toSorted((a, b) => JSON.stringify(a).length - JSON.stringify(b).length);
+  assert.equal(
+    disagreements.length,
+    0,
+    `seed ${SEED}, one of ${disagreements.length}: ${JSON.stringify(first, null, 1)}`,
+  );
+  assert.ok(cases >= atLeast, `only ${cases} cases`);
+  assert.ok(undecided < cases * 0.12, `${undecided} of ${cases} could not be decided`);
+  assert.ok(
+    accepted > cases * 0.08 && accepted < cases * 0.8,
+    `${accepted} of ${cases} were accepted: they prove little`,
+  );
+}
+
+suite('the validator and the API server say the same', () => {
+  const generated = generatedKinds(SEED, 30);
+  let real: readonly Kind[];
+  let sandbox: Sandbox;
+  let server: CrdServer;
+
+  before(async () => {
+    await build({ servers: [], crds: SETS });
+    real = realKinds();
+    assert.equal(real.length, 27);
+    sandbox = await startSandbox();
+    server = connectCrdServer(sandbox);
+    await prepare(server, [...generated, ...real]);
+  });
+  after(async () => {
+    await server?.[Symbol.asyncDispose]();
+    await sandbox?.[Symbol.asyncDispose]();
+  });
+
+  for (const era of ['E2', 'E0', 'E1'] as const) {
+    test(`${era}: of creations, writes of objects and writes of status, generated and by real definitions`, {
+      skip: skips(era),
+    }, async () => {
+      if (sandbox.era !== era) await sandbox.switchEra(era);
+      assertAgrees(await compare(server, generated, era), 1000);
+      assertAgrees(await compare(server, real, era), 400);
+    });
+  }
+
+  test('a validator that takes the server for one of another era is found out', async () => {
+    const other: Era = sandbox.era === 'E0' ? 'E2' : 'E0';
+    const { cases, disagreements } = await compare(server, generated, other);
+    assert.ok(disagreements.length > cases / 20, `only ${disagreements.length} of ${cases} differ`);
+  });
+
+  test('a million more', { skip: SOAK ? false : 'only in a soak', timeout: 24 * 3_600_000 }, async () => {
+    let cases = 0;
+    for (let round = 1; cases < CASES; round++) {
+      const kinds = generatedKinds(SEED + round * 1000, 40, `r${round}n`);
+      await prepare(server, kinds);
+      for (const era of ERAS_HERE) {
+        await sandbox.switchEra(era);
+        const outcome = await compare(server, kinds, era);
+        const [first] = outcome.disagreements;
+        assert.equal(first, undefined, `seed ${SEED}, round ${round}: ${JSON.stringify(first, null, 1)}`);
+        cases += outcome.cases;
+      }
+      await remove(server, kinds);
+    }
+  });
+});

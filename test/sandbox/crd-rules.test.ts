@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import type { Crd, Json, JsonObject } from '@drydock/crd';
+import { API_SERVER_ERAS, type Sandbox, startSandbox } from '@drydock/sandbox';
+import { skips } from './support/crd-eras.ts';
+import { type CrdServer, connectCrdServer, headOf, pathOf } from './support/crd-server.ts';
+import { causesOf, crdOf, label, setTrap } from './support/crd-trap.ts';
+
+// What servers of each era do with single kinds of narrowing, on compact definitions of our own: where the answer is not what one would think, it is written down in packages/crd/README.md.
+
+const text = { type: 'string' };
+const number = { type: 'integer' };
+
+function object(properties: JsonObject, more: JsonObject = {}): JsonObject {
+  return { type: 'object', properties, ...more };
+}
+
+function halves(spec: JsonObject, status: JsonObject, more: JsonObject = {}): JsonObject {
+  return { properties: { spec, status }, ...more };
+}
+
+const rules = (...all: readonly string[]): JsonObject => ({
+  'x-kubernetes-validations': all.map((rule) => ({ rule })),
+});
+const list = (items: JsonObject, more: JsonObject = {}): JsonObject => ({ type: 'array', items, ...more });
+
+let sandbox: Sandbox;
+let server: CrdServer;
+
+const PLURALS = 'keyeds requireds rooteds specs pruneds typeds sets fixeds switcheds'.split(' ');
+
+before(async () => {
+  sandbox = await startSandbox();
+  server = connectCrdServer(sandbox);
+  // All at once: a server holds the first object of a fresh kind back for two seconds.
+  await Promise.all(PLURALS.map((plural) => server.install(crdOf(plural, {}))));
+});
+after(async () => {
+  await server?.[Symbol.asyncDispose]();
+  await sandbox?.[Symbol.asyncDispose]();
+});
+
+function narrowing(plural: string, wide: JsonObject, narrow: JsonObject): readonly [Crd, Crd] {
+  return [crdOf(plural, wide), crdOf(plural, narrow)];
+}
+
+function create(crd: Crd, fields: JsonObject): ReturnType<CrdServer['call']> {
+  const body = { ...headOf(crd, 'another'), ...fields };
+  return server.call({ method: 'POST', path: `${pathOf(crd)}?dryRun=All`, body });
+}
+
+for (const era of API_SERVER_ERAS) {
+  suite(`narrowings on ${era}`, { skip: skips(era) }, () => {
+    const e2 = era === 'E2';
+
+    before(async () => {
+      if (sandbox.era !== era) await sandbox.switchEra(era);
+    });
+
+    test(`RB-R47 on ${era}: in a list of type map each item is overlooked for itself, in any order`, async () => {
+      const item = (name: JsonObject): JsonObject =>
+        list(object({ key: text, name }, { required: ['key'] }), {
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['key'],
+        });
+      const status = (name: JsonObject): JsonObject => object({ items: item(name) });
+      const [wide, narrow] = narrowing(
+        'keyeds',
+        halves(object({}), status(text)),
+        halves(object({}), status({ ...text, enum: ['a'] })),
+      );
+      const items = [
+        { key: '1', name: 'a' },
+        { key: '2', name: 'gone' },
+      ];
+      const trap = await setTrap(server, wide, narrow, { spec: {}, status: { items } });
+      const more = [...items.toReversed(), { key: '3', name: 'a' }];
+      assert.equal((await trap.putStatus({ items: more })).status, e2 ? 200 : 422);
+      assert.equal((await trap.putStatus({ items: [...more, { key: '4', name: 'gone' }] })).status, 422);
+    });
+
+    test(`RB-R52 on ${era}: a field that the root of the status requires stops every write of the status until it is there`, async () => {
+      const fields = { a: text, b: text };
+      const [wide, narrow] = narrowing(
+        'requireds',
+        halves(object({}), object(fields)),
+        halves(object({}), object(fields, { required: ['b'] })),
+      );
+      const trap = await setTrap(server, wide, narrow, { spec: {}, status: { a: 'x' } });
+      const refused = await trap.putStatus({ a: 'y' });
+      assert.deepEqual(causesOf(refused), [`${era === 'E0' ? 'b' : 'status.b'} FieldValueRequired`]);
+      assert.equal((await trap.putStatus({ a: 'y', b: '' })).status, 200);
+    });
+
+    test(`RB-R53 on ${era}: a rule at the root stops a label, a rule of a field that nobody touches warns`, async () => {
+      const fields = { a: text };
+      const [wide, narrow] = narrowing(
+        'rooteds',
+        halves(object(fields), object(fields)),
+        halves(object({ a: { ...text, ...rules("self != 'x'") } }), object(fields)),
+      );
+      const trap = await setTrap(server, wide, narrow, { spec: { a: 'x' }, status: { a: 'x' } });
+      const field = await trap.merge(label());
+      assert.equal(field.status, era === 'E0' ? 422 : 200);
+      if (era !== 'E0') assert.match(field.warnings.join(), /spec\.a/);
+      const root = crdOf('rooteds', halves(object(fields), object(fields), rules("self.spec.a != 'x'")));
+      await server.install(root);
+      assert.deepEqual(causesOf(await trap.merge(label())), ['<nil> FieldValueInvalid']);
+      assert.deepEqual(causesOf(await trap.putStatus({ a: 'y' })), ['<nil> FieldValueInvalid']);
+    });
+
+    test(`RB-R54 on ${era}: a rule of the spec and a write of the status`, async () => {
+      const fields = { a: text };
+      const [wide, narrow] = narrowing(
+        'specs',
+        halves(object(fields), object(fields)),
+        halves(object({ a: { ...text, ...rules("self != 'x'") } }), object(fields)),
+      );
+      const trap = await setTrap(server, wide, narrow, { spec: { a: 'x' }, status: { a: 'x' } });
+      assert.deepEqual(causesOf(await trap.putStatus({ a: 'y' })), e2 ? [] : ['spec.a FieldValueInvalid']);
+    });
+
+    test(`RB-R55 on ${era}: a write of the status erases what the definition does not know any more of the spec`, async () => {
+      const fields = { a: text };
+      const [wide, narrow] = narrowing(
+        'pruneds',
+        halves(object({ a: text, b: text }), object(fields)),
+        halves(object(fields), object(fields)),
+      );
+      const trap = await setTrap(server, wide, narrow, { spec: { a: 'x', b: 'y' }, status: { a: 'x' } });
+      assert.deepEqual((await trap.get())['spec'], { a: 'x' });
+      await server.install(wide);
+      assert.deepEqual((await trap.get())['spec'], { a: 'x', b: 'y' }, 'only hidden, as long as nobody writes');
+      await server.install(narrow);
+      assert.equal((await trap.putStatus({ a: 'z' })).status, 200);
+      await server.install(wide);
+      assert.deepEqual((await trap.get())['spec'], { a: 'x' });
+    });
+
+    test(`RB-R56 on ${era}: a field of another type`, async (t) => {
+      const [wide, narrow] = narrowing(
+        'typeds',
+        halves(object({ a: text, b: text }), object({ a: text })),
+        halves(object({ a: number, b: text }), object({ a: text })),
+      );
+      const trap = await setTrap(server, wide, narrow, { spec: { a: 'x', b: 'x' } });
+      assert.equal((await trap.put({ spec: { a: 'x', b: 'y' } })).status, era === 'E0' ? 422 : 200);
+      const applied = await trap.apply({ spec: { b: 'z' } });
+      t.diagnostic(`apply of another field answers ${applied.status}: ${applied.message}`);
+      assert.ok(applied.status >= 400, 'what is stored cannot be merged by its type');
+      assert.equal((await trap.patch([{ op: 'remove', path: '/spec/a' }])).status, 200);
+    });
+
+    test(`RB-R57 on ${era}: duplicates in a list that becomes a set`, async (t) => {
+      const [wide, narrow] = narrowing(
+        'sets',
+        halves(object({ a: list(text), b: text }), object({})),
+        halves(object({ a: list(text, { 'x-kubernetes-list-type': 'set' }), b: text }), object({})),
+      );
+      const a: Json = ['x', 'x'];
+      const trap = await setTrap(server, wide, narrow, { spec: { a, b: 'x' } });
+      assert.equal((await trap.put({ spec: { a, b: 'y' } })).status, 200, 'what was wrong before is not looked at');
+      assert.equal((await trap.put({ spec: { a: ['x', 'x', 'y', 'y'] } })).status, 200, 'nor are new duplicates');
+      assert.deepEqual(causesOf(await create(narrow, { spec: { a } })), ['spec.a[1] FieldValueDuplicate']);
+      const applied = await trap.apply({ spec: { a } });
+      t.diagnostic(`apply of the list answers ${applied.status}: ${applied.message}`);
+      assert.ok(applied.status >= 400);
+    });
+
+    test(`RB-R58 on ${era}: a value that must not change cannot be healed, with an optional old value neither`, async () => {
+      const immutable = { ...text, enum: ['a', 'b'], ...rules('self == oldSelf') };
+      const optional = {
+        ...text,
+        enum: ['a', 'b'],
+        'x-kubernetes-validations': [{ rule: '!oldSelf.hasValue() || self == oldSelf.value()', optionalOldSelf: true }],
+      };
+      const status = (two: JsonObject): JsonObject => halves(object({}), object({ one: immutable, two }));
+      const [wide, narrow] = narrowing(
+        'fixeds',
+        halves(object({}), object({ one: text, two: text })),
+        status(era === 'E0' ? immutable : optional),
+      );
+      const trap = await setTrap(server, wide, narrow, { spec: {}, status: { one: 'gone', two: 'gone' } });
+      const refused = await trap.putStatus({ one: 'a', two: 'b' });
+      assert.deepEqual(causesOf(refused), ['status.one FieldValueInvalid', 'status.two FieldValueInvalid']);
+      assert.equal((await trap.putStatus({})).status, 200, 'it can be taken away');
+      assert.equal((await trap.putStatus({ one: 'a', two: 'b' })).status, 200, 'and be set anew');
+      // Without ratcheting a server does not know optional old values, and takes no definition that uses them.
+      if (era === 'E0') await assert.rejects(server.install(crdOf('fixeds', status(optional))), /hasValue/);
+    });
+
+    test(`RB-R61 on ${era}: the server tells what it is and what it emulates`, async (t) => {
+      const { object: version } = await server.call({ method: 'GET', path: '/version' });
+      assert.equal(version['gitVersion'], era === 'E1' ? 'v1.32.13' : 'v1.34.4');
+      if (era === 'E0') assert.equal(version['emulationMinor'] ?? version['minor'], '32');
+      t.diagnostic(JSON.stringify(version));
+    });
+
+    test(`RB-R62 on ${era}: the time from the change of a definition to the first verdict by it`, async (t) => {
+      const times: number[] = [];
+      for (let at = 0; at < 10; at++)
+        times.push(await server.install(crdOf('switcheds', halves(object({}), object({ [`f${at}`]: text })))));
+      const [longest = 0] = times.slice(1).toSorted((a, b) => b - a);
+      t.diagnostic(`${times.map((ms) => ms.toFixed(0)).join(', ')} ms`);
+      assert.ok(longest < 10_000, `${longest} ms`);
+    });
+  });
+}
