@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { addCrd } from './crd/command.ts';
 import { addDemo } from './demo/command.ts';
 import { exitCode, UsageError } from './exit.ts';
+import { addNode } from './node.ts';
 import { addOperator } from './operator.ts';
 import { addStatus } from './status.ts';
 import { addTemplate } from './template/command.ts';
@@ -24,6 +25,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   addTemplate(program);
   addWatch(program);
   addCrd(program);
+  addNode(program);
   addOperator(program);
   addDemo(program);
   for (const command of program.commands)
