@@ -1,4 +1,5 @@
 import { CustomResourceDefinition, Deployment, VirtualMachine, Zone } from '@drydock/api';
+import { createProjector, liveVersion } from '@drydock/crd';
 import {
   type Cache,
   type Client,
@@ -96,11 +97,15 @@ export function vmWatchRole(options: VmWatchRoleOptions): VmWatchRole {
   const virtualMachines = cache(VirtualMachine, {}, { indexes: { [UNIQUE_ID_INDEX]: byUniqueId } });
   const operator = cache(Deployment, { namespace: vmOperator.namespace, fields: `metadata.name=${vmOperator.name}` });
   const [vmCrd = ''] = CRDS;
-  const vmOperatorCrd = cache(
-    CustomResourceDefinition,
-    { fields: `metadata.name=${vmCrd}` },
-    { transform: withoutSchemas },
-  );
+  const vmOperatorCrd = cache(CustomResourceDefinition, { fields: `metadata.name=${vmCrd}` });
+  const projector = createProjector({
+    live: liveVersion(() => vmOperatorCrd.get({ name: vmCrd }), VirtualMachine.version),
+    tell: (event) =>
+      log.warn(
+        { definition: vmCrd, event },
+        'The status of a VirtualMachine and the schema of the server do not agree',
+      ),
+  });
 
   const where = whereabouts(() => zones.all(), options.firstServer);
   const candidates = noCandidates();
@@ -123,6 +128,7 @@ export function vmWatchRole(options: VmWatchRoleOptions): VmWatchRole {
   const mirror = virtualMachineMirror({
     client,
     vms: virtualMachines,
+    hooks: projector,
     where,
     candidates,
     reader,
@@ -208,8 +214,4 @@ function seed(watch: WatchService, zones: Cache<Zone>, serverOf: (zone: Zone) =>
       }
     },
   };
-}
-
-function withoutSchemas(crd: CustomResourceDefinition): CustomResourceDefinition {
-  return { ...crd, spec: { ...crd.spec, versions: [] } };
 }

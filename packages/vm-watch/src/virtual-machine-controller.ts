@@ -1,4 +1,5 @@
 import { VirtualMachine } from '@drydock/api';
+import type { Projector } from '@drydock/crd';
 import {
   type Cache,
   type Client,
@@ -23,6 +24,8 @@ import type { Whereabouts } from './vm-index.ts';
 /** What the mirror needs. */
 export interface MirrorOptions {
   readonly client: Pick<Client, 'get' | 'replaceStatus' | 'applyStatus'>;
+  /** How the status is cut to the schema that the server has now, as `statusWriter` wants it. */
+  readonly hooks?: Pick<Projector, 'project' | 'refused'>;
   readonly vms: Pick<Cache<VirtualMachine>, 'get' | 'synced' | 'subscribe'>;
   readonly where: Whereabouts;
   readonly candidates: Candidates;
@@ -58,7 +61,7 @@ const SOON_MS = 250;
  */
 export function virtualMachineMirror(options: MirrorOptions): Mirror {
   const { vms, where } = options;
-  const writer = statusWriter({ client: options.client, resource: VirtualMachine });
+  const writer = statusWriter({ client: options.client, resource: VirtualMachine, ...options.hooks });
   const waiting = new Map<string, Map<string, Key>>();
   const wait = (server: string, key: Key): void => {
     const keys = waiting.get(server) ?? new Map<string, Key>();
