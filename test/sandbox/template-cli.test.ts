@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => cli?.[Symbol.asyncDispose]());
 
-/** Calls that change something, as a plan names them. Defining the custom attribute, once in a vCenter's life, belongs to its first SetField. */
+/** Calls that change something, as a plan names them. */
 const CHANGES: Readonly<Record<string, string>> = {
   ImportVApp: 'ImportVApp',
   upload: 'Upload',
@@ -22,6 +22,7 @@ const CHANGES: Readonly<Record<string, string>> = {
   MarkAsTemplate: 'MarkAsTemplate',
   Rename_Task: 'Rename_Task',
   Destroy_Task: 'Destroy_Task',
+  AddCustomFieldDef: 'AddCustomFieldDef',
   SetField: 'SetField',
   'POST /rest/com/vmware/cis/tagging/tag-association/id:*?~action=attach': 'AttachTag',
 };

@@ -31,18 +31,19 @@ const METHODS: Readonly<Record<string, string>> = {
   markAsTemplate: 'MarkAsTemplate',
   rename: 'Rename_Task',
   destroy: 'Destroy_Task',
+  'customField.define': 'AddCustomFieldDef',
   setCustomValue: 'SetField',
   'tags.attach': 'AttachTag',
 };
 /** Finer steps of calls above. */
-const FINER = new Set(['lease.upload.half', 'customField.define', 'logout']);
+const FINER = new Set(['lease.upload.half', 'logout']);
 
 /** Records what is really called, as a plan would write it, without morefs. */
 function recorder({ inventory }: TestRig): readonly string[] {
   const calls: string[] = [];
   inventory.onCall = (method, phase, [first, second, third]) => {
     if (phase !== 'before' || !MUTATING_CALLS.has(method) || FINER.has(method)) return;
-    const ref = first as MoRef & { readonly name?: string };
+    const ref = (typeof first === 'string' ? { name: first } : first) as MoRef & { readonly name?: string };
     const name = ref.name ?? inventory.state.machines.get(`${ref.type}:${ref.value}`)?.name;
     const rest: Readonly<Record<string, string>> = {
       rename: ` -> "${String(second)}"`,

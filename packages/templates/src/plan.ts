@@ -7,6 +7,7 @@ import { type Foresight, foresee } from './foresee.ts';
 import type { Ports } from './import.ts';
 import type { Plan, PlannedStep, PlanOptions, PlanRequest } from './library.ts';
 import type { Observed, Wanted } from './machine.ts';
+import { MARK_ATTRIBUTE } from './mark.ts';
 import { observe, type Scope } from './observe.ts';
 import { folderPath, resolvePlace, resolveScope, resolveTags } from './place.ts';
 import { callOn, planned } from './plan-text.ts';
@@ -34,20 +35,23 @@ export async function planFor(ports: Ports, request: PlanRequest, options: PlanO
       const { steps, target } = run(observed, wanted, { release: wish.image.release, holder: wish.holder });
       // An import that could not start must not look like a plan.
       if (steps.some(({ step }) => step === 'import')) await resolvePlace(ports.vcenter, placement, call);
-      return { ...base, ...request, target, steps, world: worldOf(observed, wanted) };
+      const complete = await withDefinition(ports, steps, call);
+      return { ...base, ...request, target, steps: complete, world: worldOf(observed, wanted) };
     }
     case 'revert': {
       const wish = await resolveRevert(ports, scope, request.wish, call);
       const wanted = revertWanted(wish, wish.to);
       const observed = await observe(ports.vcenter, scope, wanted, livenessOf(ports, wish), ports.clock.now(), call);
       const { steps, target } = run(observed, wanted, { release: '', holder: wish.holder });
-      return { ...base, kind: 'revert', wish, target, steps, world: worldOf(observed, wanted) };
+      const complete = await withDefinition(ports, steps, call);
+      return { ...base, kind: 'revert', wish, target, steps: complete, world: worldOf(observed, wanted) };
     }
     case 'adopt': {
       const { vm, attribute, world } = await prepareAdoption(ports.vcenter, scope, request.wish, call);
       const text = `Mark ${vm.name} as adopted; it stays a template all the time.`;
       const step: PlannedStep = { step: 'adopt', calls: [callOn('SetField', vm, 'adopted')], text };
-      return { ...base, ...request, target: vm.name, steps: attribute === undefined ? [] : [step], world };
+      const steps = attribute === undefined ? [] : await withDefinition(ports, [step], call);
+      return { ...base, ...request, target: vm.name, steps, world };
     }
     case 'gc':
       return {
@@ -76,6 +80,18 @@ function run(
     world = foresee(world, step, wanted, given);
   }
   throw new TypeError(`a plan has more than ${MAX_STEPS} steps: ${steps.map(({ step }) => step).join(', ')}`);
+}
+
+/** The first mark by attribute in the life of a vCenter defines the attribute. */
+async function withDefinition(
+  { vcenter }: Ports,
+  steps: readonly PlannedStep[],
+  call: CallOptions,
+): Promise<readonly PlannedStep[]> {
+  const first = steps.findIndex(({ calls }) => calls.some((one) => one.startsWith('SetField ')));
+  if (first < 0 || (await vcenter.definesAttribute(MARK_ATTRIBUTE, call))) return steps;
+  const define = `AddCustomFieldDef "${MARK_ATTRIBUTE}"`;
+  return steps.map((step, at) => (at === first ? { ...step, calls: [define, ...step.calls] } : step));
 }
 
 async function gcSteps(

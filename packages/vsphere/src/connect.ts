@@ -81,6 +81,7 @@ export function connectVCenter(options: ConnectOptions): VCenterConnection {
     markAsTemplate: (ref, how) => markAsTemplate(caller, ref, how),
     rename: (ref, name, how) => rename(caller, ref, name, how),
     destroy: (ref, how) => destroy(caller, ref, how),
+    definesAttribute: (name, how) => fields.defines(name, how),
     setCustomValue: (ref, name, value, how) => fields.set(ref, name, value, how),
     tags,
     updates: sessionFeed(caller),

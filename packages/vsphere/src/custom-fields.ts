@@ -11,6 +11,8 @@ import { childText, descend } from './xml.ts';
 export interface CustomFields {
   /** Key → name, with at least those of `keys` that exist. */
   names(keys: readonly number[], options?: CallOptions): Promise<ReadonlyMap<number, string>>;
+  /** See `VCenter.definesAttribute`. */
+  defines(name: string, options?: CallOptions): Promise<boolean>;
   /** See `VCenter.setCustomValue`. */
   set(entity: MoRef, name: string, value: string, options?: CallOptions): Promise<void>;
 }
@@ -66,6 +68,10 @@ export function customFields(caller: SessionCaller): CustomFields {
     async names(keys, options) {
       if (keys.some((key) => !names.has(key))) await refresh(options);
       return names;
+    },
+    async defines(name, options) {
+      if (!keyOf.has(name)) await refresh(options);
+      return keyOf.has(name);
     },
     async set(entity, name, value, options) {
       if (!keyOf.has(name)) await refresh(options);

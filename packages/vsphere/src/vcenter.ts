@@ -210,6 +210,8 @@ export interface VCenter extends AsyncDisposable {
   rename(vm: MoRef, name: string, options?: CallOptions): Promise<void>;
   /** Refuses anything but a VirtualMachine reference before it calls the server. */
   destroy(vm: MoRef, options?: CallOptions): Promise<void>;
+  /** Whether machines can have a custom attribute of this name; {@link VCenter.setCustomValue} defines it where they cannot. */
+  definesAttribute(name: string, options?: CallOptions): Promise<boolean>;
   /** Creates the attribute definition when it is absent. */
   setCustomValue(vm: MoRef, name: string, value: string, options?: CallOptions): Promise<void>;
   readonly tags: {

@@ -121,6 +121,8 @@ export function memoryCalls(server: MemoryServer, id: string, run: CallRunner, d
       };
       await run('destroy', [vm], destroy, options);
     },
+    definesAttribute: (name, options) =>
+      run('customField.read', [name], () => state().customFields.includes(name), options),
     setCustomValue: async (vm, name, value, options) => {
       let key = state().customFields.indexOf(name);
       if (key < 0) key = await run('customField.define', [name], () => state().customFields.push(name) - 1, options);

@@ -198,6 +198,10 @@ export const VCENTER_SCENARIOS: readonly VCenterScenario[] = [
       await vcenter.markAsTemplate(vm);
       await vcenter.setCustomValue(vm, 'drydock.test', 'retired');
       await vcenter.setCustomValue(vm, 'drydock.test', 'adopted');
+      assert.deepEqual(
+        [await vcenter.definesAttribute('drydock.test'), await vcenter.definesAttribute('drydock.absent')],
+        [true, false],
+      );
       assert.equal((await vcenter.vm(vm))?.customValues.get('drydock.test'), 'adopted');
     },
   },
