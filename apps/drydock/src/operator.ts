@@ -1,7 +1,5 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { bootImageMetrics, bootImagesRole, credentialsKey, type ImageStore } from '@drydock/boot-images';
 import {
   type KubeClient,
@@ -115,20 +113,9 @@ async function operate(flags: OperatorFlags): Promise<void> {
   if (wanted.has('boot-images'))
     await start(bootImages({ flags, downgrade, publication, client, log, metrics, closing, reach, leaderOf, watch }));
   if (watch?.vms !== undefined) await start({ ...watch.vms, leader: leaderOf('watch') });
-  dropFirstLists();
   // The end of one is the end of all: the others are stopped by the disposal.
   await Promise.race(running.map(({ finished }) => finished));
   process.exitCode = exitCode.done;
-}
-
-/**
- * The first lists leave several times as much garbage as they leave objects, and V8 keeps it for as long as nothing happens: one full collection gives it back
- * to the machine, a third of the resident memory of an idle operator.
- */
-function dropFirstLists(): void {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
-  setTimeout(collect, 5_000).unref();
 }
 
 interface BootImagesOptions {

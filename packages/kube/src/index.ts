@@ -1,5 +1,7 @@
-export type { AnswerBounds } from './body.ts';
-export { type Cache, type CacheOptions, type Change, createCache } from './cache.ts';
+export { type Credential, type Credentials, fixedCredentials } from './access/credentials.ts';
+export { type ClusterConfig, type Impersonation, type LoadOptions, loadKubeconfig } from './access/kubeconfig.ts';
+export { type Cache, type CacheOptions, type Change, createCache } from './cache/cache.ts';
+export type { WatchHealth } from './cache/watch-health.ts';
 export type {
   CallOptions,
   ChangeOptions,
@@ -16,8 +18,10 @@ export type {
   Selector,
   WatchEvent,
   WatchFrom,
-} from './client.ts';
-export { type Clock, microTime, systemClock } from './clock.ts';
+} from './client/client.ts';
+export { apiVersionOf } from './client/path.ts';
+export { createClient } from './client/rest.ts';
+export { type Clock, systemClock } from './clock.ts';
 export {
   type Controller,
   type ControllerEnvironment,
@@ -26,8 +30,29 @@ export {
   type Reconcile,
   type ReconcileContext,
   type ReconcileOutcome,
-} from './controller.ts';
-export { type Credential, type Credentials, fixedCredentials } from './credentials.ts';
+} from './controller/controller.ts';
+export { type ControllerMetrics, type KubeMetrics, kubeMetrics, type ReconcileResult } from './controller/metrics.ts';
+export {
+  and,
+  annotationsChanged,
+  deleting,
+  generationChanged,
+  labelsChanged,
+  not,
+  or,
+  type Predicate,
+} from './controller/predicates.ts';
+export {
+  type AddOptions,
+  LOW_PRIORITY,
+  type QueueObserver,
+  type QueueOptions,
+  type WorkQueue,
+  workQueue,
+} from './controller/queue.ts';
+export type { RunningReconcile } from './controller/running.ts';
+export { forEach, on, ownerOf, type Source, type Watched } from './controller/source.ts';
+export type { Rate } from './controller/token-bucket.ts';
 export {
   ApiError,
   type ApiErrorCode,
@@ -44,34 +69,11 @@ export {
   type StatusDetails,
   Terminal,
 } from './errors.ts';
-export { type EventInput, type EventRecorder, type EventRecorderOptions, eventRecorder } from './events.ts';
-export { eventLoopCheck, type HealthCheck, type HealthOptions, type HealthServer, serveHealth } from './health.ts';
-export { jsonEqual } from './json-equal.ts';
-export { type ClusterConfig, type Impersonation, type LoadOptions, loadKubeconfig } from './kubeconfig.ts';
-export { type Leader, type LeaderOptions, leaderElection } from './leader.ts';
-export { type ManagedCache, type Operator, type RunOptions, run, type Service } from './manager.ts';
-export { type ControllerMetrics, type KubeMetrics, kubeMetrics, type ReconcileResult } from './metrics.ts';
-export { apiVersionOf } from './path.ts';
-export {
-  and,
-  annotationsChanged,
-  deleting,
-  generationChanged,
-  labelsChanged,
-  not,
-  or,
-  type Predicate,
-} from './predicates.ts';
-export { type ProcessSignals, processSignals, type SignalSource } from './process-signals.ts';
-export {
-  type AddOptions,
-  LOW_PRIORITY,
-  type QueueObserver,
-  type QueueOptions,
-  type WorkQueue,
-  workQueue,
-} from './queue.ts';
-export { type ReflectOptions, type ReflectorSink, reflect } from './reflector.ts';
+export type { HealthCheck } from './manager/health.ts';
+export { type Leader, type LeaderOptions, leaderElection } from './manager/leader.ts';
+export { type ManagedCache, type Operator, type RunOptions, run, type Service } from './manager/manager.ts';
+export { type ProcessSignals, processSignals, type SignalSource } from './manager/process-signals.ts';
+export { RunError, type RunErrorCode } from './manager/run-error.ts';
 export {
   type Key,
   type KubeObject,
@@ -81,10 +83,9 @@ export {
   type OwnerReference,
   type Resource,
 } from './resource.ts';
-export { createClient } from './rest.ts';
-export { RunError, type RunErrorCode } from './run-error.ts';
-export type { RunningReconcile } from './running.ts';
-export { forEach, on, ownerOf, type Source, type Watched } from './source.ts';
+export type { AnswerBounds } from './transport/body.ts';
+export type { RequestMetric, TransportOptions } from './transport/transport.ts';
+export { type EventInput, type EventRecorder, type EventRecorderOptions, eventRecorder } from './writers/events.ts';
 export {
   type StatusOf,
   type StatusWriter,
@@ -93,7 +94,4 @@ export {
   type WithStatus,
   type WriteOptions,
   type WriteResult,
-} from './status.ts';
-export type { Rate } from './token-bucket.ts';
-export type { RequestMetric, TransportOptions } from './transport.ts';
-export type { HealthKeeper, WatchHealth } from './watch-health.ts';
+} from './writers/status.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { explore } from '@drydock/model';
+import { createClient } from '../client/rest.ts';
 import { ApiError } from '../errors.ts';
-import { createClient } from '../rest.ts';
-import { statusWriter } from '../status.ts';
+import { statusWriter } from '../writers/status.ts';
 import { settle, virtualClock } from './clock.ts';
 import { fastClock } from './cluster/fast-clock.ts';
 import { KubeClientKilled } from './cluster/hooks.ts';

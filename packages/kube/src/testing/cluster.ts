@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Key, KubeObject, Resource } from '../resource.ts';
-import type { Transport } from '../transport.ts';
+import type { Transport } from '../transport/transport.ts';
 import { type MemoryClientOptions, memoryClient } from './cluster/client.ts';
 import type { ClusterCall, ClusterHook, ClusterVerb, MemoryKubeClient } from './cluster/hooks.ts';
 import { type JsonObject, objectOf, without } from './cluster/json.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { WatchEvent } from '../client.ts';
+import type { WatchEvent } from '../client/client.ts';
 import { isExpired } from '../errors.ts';
 import {
   type ClusterScenario,

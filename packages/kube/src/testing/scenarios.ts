@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import type { Client, KubeClient, Observer } from '../client.ts';
+import type { Client, KubeClient, Observer } from '../client/client.ts';
 import { ApiError, type ApiErrorCode } from '../errors.ts';
 import type { Key, KubeObject } from '../resource.ts';
 import type { Parcel, Widget } from './scenarios-crds.ts';

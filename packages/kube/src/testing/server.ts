@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { fixedCredentials } from '../credentials.ts';
-import type { ClusterConfig } from '../kubeconfig.ts';
+import { fixedCredentials } from '../access/credentials.ts';
+import type { ClusterConfig } from '../access/kubeconfig.ts';
 import type { KubeObject, Resource } from '../resource.ts';
 
 /** One request as the server saw it. */

@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { clientOver } from '../../client/rest.ts';
 import type { Clock } from '../../clock.ts';
 import { ApiError, errorOfStatus, type Status } from '../../errors.ts';
 import { JSON_PATCH } from '../../patch-types.ts';
 import type { Key } from '../../resource.ts';
-import { clientOver } from '../../rest.ts';
-import type { Transport, WireRequest } from '../../transport.ts';
+import type { Transport, WireRequest } from '../../transport/transport.ts';
 import {
   type ClusterCall,
   type ClusterContext,

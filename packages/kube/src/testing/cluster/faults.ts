@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Clock } from '../../clock.ts';
 import { ApiError, errorOfStatus } from '../../errors.ts';
-import type { Transport, WireRequest } from '../../transport.ts';
+import type { Transport, WireRequest } from '../../transport/transport.ts';
 
 /** How a wire misbehaves. */
 export interface WireFaults {

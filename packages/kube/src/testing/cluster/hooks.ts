@@ -1,4 +1,4 @@
-import type { KubeClient } from '../../client.ts';
+import type { KubeClient } from '../../client/client.ts';
 import type { Key } from '../../resource.ts';
 
 /** One process that talks to the in-memory cluster. */

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { ApiError } from '../../errors.ts';
-import type { Transport, WireRequest } from '../../transport.ts';
+import type { Transport, WireRequest } from '../../transport/transport.ts';
 import { type Answer, type SeenRequest, sendStatus } from '../server.ts';
 
 /**

@@ -1,0 +1,166 @@
+import type { Clock } from '../clock.ts';
+import { ApiError, isExpired } from '../errors.ts';
+import { type KubeObject, keyOf, keyText, type Resource } from '../resource.ts';
+import type { Transport } from '../transport/transport.ts';
+import { badAnswer } from '../transport/transport-errors.ts';
+import type { CallOptions, ListPage, Observer, Selector, WatchEvent, WatchFrom } from './client.ts';
+import { settledItem } from './decode.ts';
+import { actionText, collectionPath, queryText, selectorParams } from './path.ts';
+import { readWatch } from './watch.ts';
+
+/** Objects per page: keeps each JSON.parse below about 10 ms. */
+const PAGE = 500;
+
+/** How often `list` starts again after an expired continue token. */
+const RESTARTS = 3;
+
+/** A watch that the server does not end this long (ms) after its own deadline is dead. */
+const WATCH_GRACE = 15_000;
+
+interface RawList<T> {
+  readonly metadata?: {
+    readonly resourceVersion?: string;
+    readonly continue?: string;
+    readonly remainingItemCount?: number;
+  };
+  readonly items?: readonly T[] | null;
+}
+
+/** Where lists and watches come from. `origin` names the server in errors. */
+export interface ListingSource {
+  readonly transport: Transport;
+  readonly origin: string;
+  readonly clock?: Clock | undefined;
+  readonly maxLine?: number | undefined;
+}
+
+/** The reading half of a client: lists by pages, and watches. */
+export function listing({ transport, origin, clock, maxLine }: ListingSource): Observer & {
+  list<T extends KubeObject>(resource: Resource<T>, where?: Selector, options?: CallOptions): AsyncIterable<T>;
+} {
+  async function page<T extends KubeObject>(
+    resource: Resource<T>,
+    query: Readonly<Record<string, string | undefined>>,
+    where: Selector | undefined,
+    call: CallOptions | undefined,
+  ): Promise<RawList<T> & { readonly resourceVersion: string }> {
+    const action = actionText('list', resource);
+    // Never with a resourceVersion: the server ignores `limit` for 0, and forbids it beside a continue token.
+    const path = collectionPath(resource, where?.namespace) + queryText({ ...query, ...selectorParams(where) });
+    const body = await transport.call({ method: 'GET', path, action, signal: call?.signal });
+    let list: RawList<T> | null;
+    try {
+      list = JSON.parse(body) as RawList<T> | null;
+    } catch {
+      throw badAnswer(body, action);
+    }
+    const resourceVersion = list?.metadata?.resourceVersion;
+    // Go writes an empty list as null.
+    if (list === null || !resourceVersion || (list.items !== null && !Array.isArray(list.items))) {
+      throw new ApiError({
+        code: 'BadAnswer',
+        action,
+        said: 'the answer is no list with a resourceVersion',
+        status: 200,
+      });
+    }
+    for (const item of list.items ?? []) settledItem(item, resource, action);
+    return { ...list, resourceVersion };
+  }
+
+  async function* pages<T extends KubeObject>(
+    resource: Resource<T>,
+    where?: Selector,
+    call?: CallOptions,
+  ): AsyncGenerator<ListPage<T>, void> {
+    let token: string | undefined;
+    let limit = PAGE;
+    for (;;) {
+      let list: Awaited<ReturnType<typeof page<T>>>;
+      try {
+        list = await page(resource, { limit: String(limit), continue: token }, where, call);
+      } catch (error) {
+        // Objects of megabytes: a continue token serves pages of any size, so the same page can be had in parts.
+        if (!(error instanceof ApiError && error.code === 'AnswerTooLarge') || limit === 1) throw error;
+        limit = Math.ceil(limit / 4);
+        continue;
+      }
+      token = list.metadata?.continue;
+      const remaining = list.metadata?.remainingItemCount;
+      yield {
+        items: list.items ?? [],
+        resourceVersion: list.resourceVersion,
+        ...(remaining === undefined ? {} : { remaining }),
+      };
+      if (!token) return;
+    }
+  }
+
+  async function* list<T extends KubeObject>(
+    resource: Resource<T>,
+    where?: Selector,
+    call?: CallOptions,
+  ): AsyncGenerator<T, void> {
+    const seen = new Set<string>();
+    for (let restarts = 0; ; restarts++) {
+      try {
+        for await (const { items } of pages(resource, where, call)) {
+          for (const item of items) {
+            const key = keyText(keyOf(item));
+            if (seen.has(key)) continue;
+            seen.add(key);
+            yield item;
+          }
+        }
+        return;
+      } catch (error) {
+        if (!isExpired(error) || restarts === RESTARTS) throw error;
+      }
+    }
+  }
+
+  async function* watch<T extends KubeObject>(
+    resource: Resource<T>,
+    from: WatchFrom,
+    where?: Selector,
+    call?: CallOptions,
+  ): AsyncGenerator<WatchEvent<T>, void> {
+    const start = from.initialEvents
+      ? { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' }
+      : { resourceVersion: from.resourceVersion };
+    const query = queryText({
+      watch: 'true',
+      allowWatchBookmarks: 'true',
+      ...start,
+      timeoutSeconds: String(from.timeoutSeconds),
+      ...selectorParams(where),
+    });
+    const action = actionText('watch', resource);
+    const path = collectionPath(resource, where?.namespace) + query;
+    const stream = await transport.stream({ method: 'GET', path, action, signal: call?.signal });
+    from.opened?.();
+    const deadline = from.timeoutSeconds * 1000 + WATCH_GRACE;
+    yield* readWatch({ stream, resource, action, origin, deadline, signal: call?.signal, clock, maxLine });
+  }
+
+  async function reaches(
+    resource: Resource<KubeObject>,
+    resourceVersion: string,
+    where?: Selector,
+    call?: CallOptions,
+  ): Promise<boolean> {
+    const query = { limit: '1', resourceVersion, resourceVersionMatch: 'NotOlderThan', ...selectorParams(where) };
+    const path = collectionPath(resource, where?.namespace) + queryText(query);
+    const action = actionText('list', resource);
+    try {
+      await transport.call({ method: 'GET', path, action, signal: call?.signal });
+      return true;
+    } catch (error) {
+      const causes = error instanceof ApiError && error.code === 'Timeout' ? (error.details.causes ?? []) : [];
+      if (causes.some(({ reason }) => reason === 'ResourceVersionTooLarge')) return false;
+      throw error;
+    }
+  }
+
+  return { pages, list, watch, reaches };
+}

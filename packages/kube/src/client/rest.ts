@@ -1,0 +1,164 @@
+import type { ClusterConfig } from '../access/kubeconfig.ts';
+import type { Clock } from '../clock.ts';
+import { ApiError } from '../errors.ts';
+import { APPLY_PATCH, JSON_PATCH, MERGE_PATCH } from '../patch-types.ts';
+import { type Key, type KubeObject, keyOf, type Resource } from '../resource.ts';
+import { createTransport, type Transport, type TransportOptions, type WireRequest } from '../transport/transport.ts';
+import { badAnswer } from '../transport/transport-errors.ts';
+import type { ChangeOptions, DeleteOptions, FieldOwner, KubeClient, Preconditions } from './client.ts';
+import { settled } from './decode.ts';
+import { listing } from './listing.ts';
+import { actionText, apiVersionOf, collectionPath, objectPath, queryText } from './path.ts';
+
+/** Makes the client of one API server. It opens no connection before the first call; dispose it to close them all. */
+export function createClient(config: ClusterConfig, options: TransportOptions = {}): KubeClient {
+  return clientOver(createTransport(config, options), new URL(config.server).origin, options);
+}
+
+/** The verbs over any transport: the real one, or that of the in-memory cluster. `origin` names the server in errors. */
+export function clientOver(
+  transport: Transport,
+  origin: string,
+  { clock, maxLine }: { readonly clock?: Clock; readonly maxLine?: number } = {},
+): KubeClient {
+  async function one<T extends KubeObject>(resource: Resource<T>, request: WireRequest): Promise<T> {
+    const body = await transport.call(request);
+    let object: T;
+    try {
+      object = JSON.parse(body) as T;
+    } catch {
+      throw badAnswer(body, request.action);
+    }
+    return settled(object, resource, request.action);
+  }
+
+  function put<T extends KubeObject>(
+    resource: Resource<T>,
+    object: T,
+    subresource: 'status' | undefined,
+    call: ChangeOptions | undefined,
+  ): Promise<T> {
+    const verb = subresource === undefined ? 'replace' : 'replace status of';
+    const key = nameOf(verb, resource, object);
+    const action = actionText(verb, resource, key);
+    if (!object.metadata.resourceVersion) {
+      throw new ApiError({
+        code: 'BadRequest',
+        action,
+        said: 'metadata.resourceVersion is absent, so the write would be unguarded',
+      });
+    }
+    const path = objectPath(resource, key, subresource) + queryText(dryRun(call));
+    return one(resource, { method: 'PUT', path, action, body: typed(resource, object), signal: call?.signal });
+  }
+
+  function applied<T extends KubeObject>(
+    resource: Resource<T>,
+    want: T,
+    as: FieldOwner,
+    subresource: 'status' | undefined,
+    call: ChangeOptions | undefined,
+  ): Promise<T> {
+    const verb = subresource === undefined ? 'apply' : 'apply status of';
+    const key = nameOf(verb, resource, want);
+    const force = as.force === true ? 'true' : undefined;
+    return one(resource, {
+      method: 'PATCH',
+      path: objectPath(resource, key, subresource) + queryText({ fieldManager: as.manager, force, ...dryRun(call) }),
+      action: actionText(verb, resource, key),
+      body: typed(resource, want),
+      contentType: APPLY_PATCH,
+      signal: call?.signal,
+    });
+  }
+
+  function patched<T extends KubeObject>(
+    resource: Resource<T>,
+    key: Key,
+    body: unknown,
+    contentType: string,
+    call: ChangeOptions | undefined,
+  ): Promise<T> {
+    const path = objectPath(resource, key) + queryText(dryRun(call));
+    const action = actionText('patch', resource, key);
+    return one(resource, { method: 'PATCH', path, action, body, contentType, signal: call?.signal });
+  }
+
+  return {
+    ...listing({ transport, origin, clock, maxLine }),
+    get: async (resource, key, call) =>
+      one(resource, {
+        method: 'GET',
+        path: objectPath(resource, key),
+        action: actionText('get', resource, key),
+        signal: call?.signal,
+      }),
+    create: async (resource, object, call) => {
+      const key = nameOf('create', resource, object);
+      objectPath(resource, key);
+      return one(resource, {
+        method: 'POST',
+        path: collectionPath(resource, key.namespace) + queryText(dryRun(call)),
+        action: actionText('create', resource, key),
+        body: typed(resource, object),
+        signal: call?.signal,
+      });
+    },
+    replace: async (resource, object, call) => put(resource, object, undefined, call),
+    replaceStatus: async (resource, object, call) => put(resource, object, 'status', call),
+    apply: async (resource, want, as, call) => applied(resource, want, as, undefined, call),
+    applyStatus: async (resource, want, as, call) => applied(resource, want, as, 'status', call),
+    patch: async (resource, key, ops, call) => patched(resource, key, ops, JSON_PATCH, call),
+    mergePatch: async (resource, key, patch, call) => patched(resource, key, patch, MERGE_PATCH, call),
+    delete: async (resource, key, when, call) => {
+      await transport.call({
+        method: 'DELETE',
+        path: objectPath(resource, key),
+        action: actionText('delete', resource, key),
+        ...deletion(when, call),
+        signal: call?.signal,
+      });
+    },
+    raw: async ({ method = 'GET', path, body, contentType }, call) => {
+      const text = await transport.call({
+        method,
+        path,
+        action: `${method} ${path}`,
+        ...(body === undefined ? {} : { body }),
+        ...(contentType === undefined ? {} : { contentType }),
+        signal: call?.signal,
+      });
+      try {
+        return JSON.parse(text) as unknown;
+      } catch {
+        return text;
+      }
+    },
+    [Symbol.asyncDispose]: () => transport[Symbol.asyncDispose](),
+  };
+}
+
+/** The object's key, or BadRequest for what has no metadata: its type says that it has, its author may not. */
+function nameOf(verb: string, resource: Resource<KubeObject>, object: KubeObject): Key {
+  if (typeof object?.metadata?.name === 'string') return keyOf(object);
+  const action = `${verb} a ${resource.kind}`;
+  throw new ApiError({ code: 'BadRequest', action, said: 'the object has no metadata.name' });
+}
+
+function typed<T extends KubeObject>(resource: Resource<T>, object: T): T {
+  return { apiVersion: apiVersionOf(resource), kind: resource.kind, ...object };
+}
+
+function dryRun(call: ChangeOptions | undefined): { readonly dryRun?: string } {
+  return call?.dryRun === true ? { dryRun: 'All' } : {};
+}
+
+/** All of it in the body: with a body the server does not read a delete's query. */
+function deletion(when: Preconditions | undefined, call: DeleteOptions | undefined): { readonly body?: unknown } {
+  const options = {
+    ...(when === undefined ? {} : { preconditions: when }),
+    ...(call?.propagation === undefined ? {} : { propagationPolicy: call.propagation }),
+    ...(call?.dryRun === true ? { dryRun: ['All'] } : {}),
+  };
+  return Object.keys(options).length === 0 ? {} : { body: { apiVersion: 'v1', kind: 'DeleteOptions', ...options } };
+}

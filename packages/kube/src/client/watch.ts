@@ -1,0 +1,124 @@
+import type { Readable } from 'node:stream';
+import { type Clock, systemClock } from '../clock.ts';
+import { ApiError, errorOfStatus, type Status } from '../errors.ts';
+import type { KubeObject, Resource } from '../resource.ts';
+import { MAX_LINE, tooLarge } from '../transport/body.ts';
+import { connectionError } from '../transport/transport-errors.ts';
+import type { WatchEvent } from './client.ts';
+import { settled } from './decode.ts';
+
+const NEWLINE = 10;
+
+/** Marks the bookmark after the last object of a streamed list (KEP-3157). */
+const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
+
+/**
+ * The lines of a byte stream. Frames on bytes, so that a character cut in two by a chunk boundary stays whole, and joins
+ * buffers only for a line that spans chunks. Throws BrokenStream if the stream ends inside a line, AnswerTooLarge for a line of more than
+ * `limit` bytes, whether or not it ever ends.
+ */
+export async function* lines(
+  stream: AsyncIterable<Uint8Array>,
+  action: string,
+  limit: number = MAX_LINE,
+): AsyncGenerator<string, void> {
+  let parts: Uint8Array[] = [];
+  let held = 0;
+  for await (const chunk of stream) {
+    let start = 0;
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
+      const piece = chunk.subarray(start, end);
+      if (held + piece.length > limit) throw tooLarge(action, 'an event', limit);
+      const line = parts.length === 0 ? piece : Buffer.concat([...parts, piece]);
+      parts = [];
+      held = 0;
+      start = end + 1;
+      if (line.length > 0) yield Buffer.from(line.buffer, line.byteOffset, line.length).toString('utf8');
+    }
+    if (start === chunk.length) continue;
+    parts.push(chunk.subarray(start));
+    held += chunk.length - start;
+    if (held > limit) throw tooLarge(action, 'an event', limit);
+  }
+  if (parts.length > 0) throw broken(action, 'the stream ended in the middle of an event');
+}
+
+function broken(action: string, said: string, cause?: unknown): ApiError {
+  return new ApiError({ code: 'BrokenStream', action, said, cause });
+}
+
+interface RawEvent {
+  readonly type?: unknown;
+  readonly object?: KubeObject & Status;
+}
+
+/** Decodes one line. A line that is not an event breaks the stream: skipping it would lose a change unnoticed. */
+export function decodeEvent<T extends KubeObject>(line: string, resource: Resource<T>, action: string): WatchEvent<T> {
+  let event: RawEvent | null;
+  try {
+    event = JSON.parse(line) as RawEvent | null;
+  } catch {
+    throw broken(action, 'a line of the stream is not JSON');
+  }
+  const object = event?.object;
+  if (typeof object !== 'object' || object === null) throw broken(action, 'a line of the stream is not an event');
+  switch (event?.type) {
+    case 'ADDED':
+    case 'MODIFIED':
+    case 'DELETED':
+      if (typeof object.metadata?.name !== 'string') throw broken(action, 'an event carries no object');
+      return { type: event.type, object: settled(object as unknown as T, resource, action) };
+    case 'BOOKMARK': {
+      const resourceVersion = object.metadata?.resourceVersion;
+      if (resourceVersion === undefined) throw broken(action, 'a bookmark carries no resourceVersion');
+      const ends = object.metadata?.annotations?.[INITIAL_EVENTS_END] === 'true';
+      return { type: 'BOOKMARK', resourceVersion, ...(ends ? { initialEventsEnd: true } : {}) };
+    }
+    case 'ERROR':
+      throw errorOfStatus(object, 500, { action });
+    default:
+      throw broken(action, 'an event is of unknown type');
+  }
+}
+
+/** What reading one watch needs. */
+export interface ReadWatch<T extends KubeObject> {
+  readonly stream: Readable;
+  readonly resource: Resource<T>;
+  readonly action: string;
+  readonly origin: string;
+  /** Longest life of the watch (ms): a peer that vanished is noticed at the latest now. */
+  readonly deadline: number;
+  readonly signal: AbortSignal | undefined;
+  readonly clock?: Clock | undefined;
+  readonly maxLine?: number | undefined;
+}
+
+/** Yields the events of an open watch. Leaving the loop closes the connection. */
+export async function* readWatch<T extends KubeObject>(watch: ReadWatch<T>): AsyncGenerator<WatchEvent<T>, void> {
+  const { stream, action, signal } = watch;
+  const over = new AbortController();
+  (watch.clock ?? systemClock).sleep(watch.deadline, { background: true, signal: over.signal }).then(
+    () => stream.destroy(broken(action, 'the server did not end the watch in time')),
+    () => undefined,
+  );
+  const source = lines(stream, action, watch.maxLine);
+  try {
+    for (;;) {
+      let next: IteratorResult<string, void>;
+      try {
+        next = await source.next();
+      } catch (error) {
+        signal?.throwIfAborted();
+        throw error instanceof ApiError ? error : connectionError(error, action, watch.origin);
+      }
+      if (next.done === true) return;
+      yield decodeEvent(next.value, watch.resource, action);
+    }
+  } finally {
+    over.abort();
+    // The destroyed stream may report an abort that nobody waits for any more.
+    stream.on('error', () => undefined);
+    stream.destroy();
+  }
+}

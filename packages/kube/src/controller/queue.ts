@@ -1,0 +1,292 @@
+import { type Clock, systemClock } from '../clock.ts';
+import { DueList } from './due.ts';
+import { type Rate, type TokenBucket, tokenBucket } from './token-bucket.ts';
+
+/** Priority of what the initial list and resyncs bring: it yields to what changes now. Default priority is 0; higher goes first. */
+export const LOW_PRIORITY = -100;
+
+/** How `add` adds. */
+export interface AddOptions {
+  /** Milliseconds until the key becomes ready. Absent or 0: now. */
+  readonly after?: number;
+  /** Higher goes first; 0 when absent. A key that is added twice keeps the higher one. */
+  readonly priority?: number;
+}
+
+/** What a queue tells its observer; durations in ms. All optional. */
+export interface QueueObserver {
+  added?(): void;
+  retried?(): void;
+  taken?(waited: number): void;
+  done?(worked: number): void;
+  depth?(depth: number): void;
+}
+
+/** How a queue is made. */
+export interface QueueOptions<K> {
+  /** Text that identifies a key. */
+  readonly id: (key: K) => string;
+  /** First back-off of a key in ms (default 5); doubles with each `retry`. */
+  readonly baseDelay?: number;
+  /** Longest back-off of a key in ms (default 1,000,000). */
+  readonly maxDelay?: number;
+  /** How often `retry` makes any key ready, over all keys (default 10 per second after 100 at once): an outage must not become a storm. */
+  readonly retryRate?: Rate;
+  /** After this many takes in a row that passed over lower priorities, the longest waiting key goes next (default 8). */
+  readonly fairness?: number;
+  readonly clock?: Clock;
+  readonly observer?: QueueObserver;
+}
+
+/**
+ * Keys that need work. A key is in at most one place: waiting for its time, ready, or with a worker.
+ *
+ * - Adding a ready key changes nothing (its priority may rise); adding one that waits for a later time makes it ready sooner.
+ * - Adding a key that a worker has marks it: it becomes ready again at `done`. Two workers never have the same key.
+ * - Within a priority first come, first served; no key starves behind higher priorities.
+ */
+export interface WorkQueue<K> extends Disposable {
+  add(key: K, options?: AddOptions): void;
+  /**
+   * Adds with the key's back-off, which doubles until `forget`, and not before the rate of the whole queue allows it; `atLeast` (ms) is what a
+   * server asked for.
+   */
+  retry(key: K, options?: { readonly priority?: number; readonly atLeast?: number }): void;
+  /** Ends the key's back-off. */
+  forget(key: K): void;
+  /** How many times `retry` was called since `forget`. */
+  failures(key: K): number;
+  /** The next ready key, which the caller must give back with `done`; undefined once the signal or the queue ended. */
+  take(signal: AbortSignal): Promise<K | undefined>;
+  done(key: K): void;
+  /** Keys that are ready. */
+  readonly depth: number;
+  /** Keys that wait for their time. */
+  readonly waiting: number;
+  /** For each key that a worker has: since how many ms. */
+  working(): readonly number[];
+}
+
+interface Ready<K> {
+  readonly id: string;
+  readonly key: K;
+  readonly since: number;
+  readonly order: number;
+}
+
+interface Busy {
+  readonly since: number;
+  again: { priority: number } | undefined;
+}
+
+/** A work queue. Disposing it ends its timer and every `take`. */
+export function workQueue<K>(options: QueueOptions<K>): WorkQueue<K> {
+  return new Queue(options);
+}
+
+class Queue<K> implements WorkQueue<K> {
+  readonly #id: (key: K) => string;
+  readonly #base: number;
+  readonly #max: number;
+  readonly #fairness: number;
+  readonly #bucket: TokenBucket;
+  readonly #clock: Clock;
+  readonly #observer: QueueObserver;
+  readonly #lanes = new Map<number, Map<string, Ready<K>>>();
+  readonly #laneOf = new Map<string, number>();
+  readonly #busy = new Map<string, Busy>();
+  readonly #due = new DueList<K>();
+  readonly #failures = new Map<string, number>();
+  readonly #takers = new Set<() => void>();
+  readonly #end = new AbortController();
+  #order = 0;
+  #passedOver = 0;
+  #alarm: { readonly at: number; readonly stop: AbortController } | undefined;
+
+  constructor(options: QueueOptions<K>) {
+    this.#id = options.id;
+    this.#base = options.baseDelay ?? 5;
+    this.#max = options.maxDelay ?? 1_000_000;
+    this.#fairness = options.fairness ?? 8;
+    this.#bucket = tokenBucket(options.retryRate ?? { perSecond: 10, burst: 100 });
+    this.#clock = options.clock ?? systemClock;
+    this.#observer = options.observer ?? {};
+  }
+
+  get depth(): number {
+    return this.#laneOf.size;
+  }
+
+  get waiting(): number {
+    return this.#due.size;
+  }
+
+  add(key: K, options: AddOptions = {}): void {
+    if (this.#end.signal.aborted) return;
+    this.#observer.added?.();
+    const id = this.#id(key);
+    const priority = options.priority ?? 0;
+    if (options.after === undefined || options.after <= 0) this.#ready(id, key, priority);
+    else this.#wait(id, key, priority, this.#clock.now() + options.after);
+  }
+
+  retry(key: K, options: { readonly priority?: number; readonly atLeast?: number } = {}): void {
+    const id = this.#id(key);
+    const failures = this.#failures.get(id) ?? 0;
+    this.#failures.set(id, failures + 1);
+    this.#observer.retried?.();
+    // 2 ** 1024 is Infinity, and min() makes that the cap: no overflow to guard against.
+    const backOff = Math.min(this.#max, this.#base * 2 ** failures);
+    const turn = this.#bucket.reserve(this.#clock.now());
+    this.add(key, { priority: options.priority ?? 0, after: Math.max(backOff, turn, options.atLeast ?? 0) });
+  }
+
+  forget(key: K): void {
+    this.#failures.delete(this.#id(key));
+  }
+
+  failures(key: K): number {
+    return this.#failures.get(this.#id(key)) ?? 0;
+  }
+
+  async take(signal: AbortSignal): Promise<K | undefined> {
+    for (;;) {
+      if (this.#end.signal.aborted) return undefined;
+      if (signal.aborted) {
+        // This taker may have been the one that was woken for a ready key: pass the news on.
+        if (this.depth > 0) this.#wakeOne();
+        return undefined;
+      }
+      const next = this.#next();
+      if (next !== undefined) return next;
+      await this.#change(signal);
+    }
+  }
+
+  done(key: K): void {
+    const id = this.#id(key);
+    const busy = this.#busy.get(id);
+    if (busy === undefined) return;
+    this.#busy.delete(id);
+    this.#observer.done?.(this.#clock.now() - busy.since);
+    if (busy.again !== undefined) this.#ready(id, key, busy.again.priority);
+  }
+
+  working(): readonly number[] {
+    const now = this.#clock.now();
+    return Array.from(this.#busy.values(), (busy) => now - busy.since);
+  }
+
+  [Symbol.dispose](): void {
+    this.#end.abort();
+    this.#alarm?.stop.abort();
+    for (const wake of this.#takers) wake();
+  }
+
+  #ready(id: string, key: K, wanted: number): void {
+    if (this.#end.signal.aborted) return;
+    // A run that is due now serves the one that was due later: reconciles are level-triggered.
+    const delayed = this.#due.delete(id);
+    const priority = Math.max(wanted, delayed?.priority ?? wanted);
+    const busy = this.#busy.get(id);
+    if (busy !== undefined) {
+      busy.again = { priority: Math.max(priority, busy.again?.priority ?? priority) };
+      return;
+    }
+    const lane = this.#laneOf.get(id);
+    if (lane !== undefined && lane >= priority) return;
+    const known = lane === undefined ? undefined : this.#leave(lane, id);
+    this.#laneOf.set(id, priority);
+    const entries = this.#lanes.get(priority) ?? new Map<string, Ready<K>>();
+    this.#lanes.set(priority, entries);
+    entries.set(id, { id, key, since: known?.since ?? this.#clock.now(), order: this.#order++ });
+    this.#observer.depth?.(this.depth);
+    this.#wakeOne();
+  }
+
+  #wakeOne(): void {
+    const [wake] = this.#takers;
+    if (wake !== undefined) wake();
+  }
+
+  #wait(id: string, key: K, priority: number, at: number): void {
+    const lane = this.#laneOf.get(id);
+    if (lane !== undefined) return;
+    const known = this.#due.get(id);
+    if (known !== undefined && known.at <= at && known.priority >= priority) return;
+    this.#due.set({
+      id,
+      key,
+      at: Math.min(at, known?.at ?? at),
+      priority: Math.max(priority, known?.priority ?? priority),
+    });
+    this.#setAlarm();
+  }
+
+  #next(): K | undefined {
+    const priorities = [...this.#lanes.keys()].toSorted((a, b) => b - a);
+    const heads = priorities.flatMap((priority) => this.#head(priority));
+    const first = heads[0];
+    if (first === undefined) return undefined;
+    let pick = first;
+    if (heads.length === 1) this.#passedOver = 0;
+    else if (++this.#passedOver >= this.#fairness) {
+      this.#passedOver = 0;
+      for (const head of heads) if (head.entry.order < pick.entry.order) pick = head;
+    }
+    const { entry, priority } = pick;
+    this.#leave(priority, entry.id);
+    const now = this.#clock.now();
+    this.#busy.set(entry.id, { since: now, again: undefined });
+    this.#observer.taken?.(now - entry.since);
+    this.#observer.depth?.(this.depth);
+    return entry.key;
+  }
+
+  #head(priority: number): { readonly priority: number; readonly entry: Ready<K> }[] {
+    const entry = this.#lanes.get(priority)?.values().next().value;
+    return entry === undefined ? [] : [{ priority, entry }];
+  }
+
+  #leave(priority: number, id: string): Ready<K> | undefined {
+    const lane = this.#lanes.get(priority);
+    const entry = lane?.get(id);
+    lane?.delete(id);
+    if (lane?.size === 0) this.#lanes.delete(priority);
+    this.#laneOf.delete(id);
+    return entry;
+  }
+
+  #change(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        this.#takers.delete(wake);
+        signal.removeEventListener('abort', wake);
+        resolve();
+      };
+      this.#takers.add(wake);
+      signal.addEventListener('abort', wake, { once: true });
+    });
+  }
+
+  #setAlarm(): void {
+    const next = this.#due.peek();
+    if (next === undefined || (this.#alarm !== undefined && this.#alarm.at <= next.at)) return;
+    this.#alarm?.stop.abort();
+    const stop = new AbortController();
+    this.#alarm = { at: next.at, stop };
+    this.#clock.sleep(next.at - this.#clock.now(), { signal: stop.signal }).then(
+      () => this.#ring(stop),
+      () => undefined,
+    );
+  }
+
+  #ring(stop: AbortController): void {
+    if (this.#alarm?.stop !== stop) return;
+    this.#alarm = undefined;
+    for (let due = this.#due.take(this.#clock.now()); due !== undefined; due = this.#due.take(this.#clock.now())) {
+      this.#ready(due.id, due.key, due.priority);
+    }
+    this.#setAlarm();
+  }
+}

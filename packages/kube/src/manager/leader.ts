@@ -1,0 +1,295 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { Lease } from '@drydock/api';
+import type { Logger } from 'pino';
+import type { Client } from '../client/client.ts';
+import { type Clock, microTime, systemClock } from '../clock.ts';
+import { isAlreadyExists, isConflict, isNotFound } from '../errors.ts';
+import { type Key, keyText } from '../resource.ts';
+import { RunError } from './run-error.ts';
+
+/** How leadership is contested. Times in ms. */
+export interface LeaderOptions {
+  readonly client: Client;
+  readonly namespace: string;
+  /** Name of the Lease: one per role. */
+  readonly name: string;
+  /** Unique per process; host name and a UUID when absent. */
+  readonly identity?: string;
+  /** How long the others leave the lease alone after they saw it renewed. Default 15,000. */
+  readonly leaseDuration?: number;
+  /** How long the holder acts without a renewal. Shorter than `leaseDuration`. Default 10,000. */
+  readonly renewDeadline?: number;
+  /** Between two tries. Default 2,000. */
+  readonly retryPeriod?: number;
+  readonly log: Logger;
+  readonly clock?: Clock;
+  /** Called when leadership begins and ends. */
+  readonly onChange?: (leading: boolean) => void;
+}
+
+/**
+ * One contestant for a Lease. Clocks of different machines are never compared: a lease is expired when this process saw no
+ * change of it for `leaseDurationSeconds` on its own monotonic clock. Every write is guarded by resourceVersion.
+ *
+ * The holder trusts neither of its own clocks alone: the monotonic one stands still while a virtual machine is suspended, the wall clock may
+ * be set back. It acts only while both say that its last renewal is young enough; after a jump of the wall clock it acts again with the next
+ * renewal, whose guard proves that nobody took the lease in between.
+ */
+export interface Leader {
+  readonly name: string;
+  readonly identity: string;
+  readonly leading: boolean;
+  /**
+   * Contests until the signal ends. `lead` runs while the lease is held, and its signal ends when it no longer is; the lease
+   * is released when `lead` has returned, and kept until it expires when `lead` failed. Rejects with `RunError` LeaseLost when the lease was lost,
+   * without a release.
+   */
+  run(lead: (held: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void>;
+  /**
+   * Throws `RunError` LeaseNotHeld unless the last renewal, counted from when it was sent, is younger than the renew deadline by both clocks.
+   * To be called right before a write that no resourceVersion guards.
+   */
+  assertHeld(): void;
+  /**
+   * Whether the process with this identity may still act as holder. While nothing is known the answer is yes, so that nobody
+   * tidies up behind a live writer.
+   */
+  holderIsLive(identity: string): boolean;
+}
+
+interface Observation {
+  readonly lease: Lease;
+  /** Monotonic ms at which this process first saw this version. */
+  readonly at: number;
+}
+
+/** When something was sent: monotonic ms, and wall-clock ms. */
+interface Moment {
+  readonly now: number;
+  readonly wall: number;
+}
+
+/** Makes a contestant; nothing happens before `run`. */
+export function leaderElection(options: LeaderOptions): Leader {
+  return new Elector(options);
+}
+
+class Elector implements Leader {
+  readonly name: string;
+  readonly identity: string;
+  readonly #options: LeaderOptions;
+  readonly #clock: Clock;
+  readonly #key: Key;
+  readonly #duration: number;
+  readonly #deadline: number;
+  readonly #period: number;
+  #seen: Observation | undefined;
+  /** When the last successful renewal was sent; undefined while not leading. */
+  #renewed: Moment | undefined;
+
+  constructor(options: LeaderOptions) {
+    this.#options = options;
+    this.name = options.name;
+    this.identity = options.identity ?? `${hostname()}_${randomUUID()}`;
+    this.#clock = options.clock ?? systemClock;
+    this.#key = { namespace: options.namespace, name: options.name };
+    this.#duration = options.leaseDuration ?? 15_000;
+    this.#deadline = options.renewDeadline ?? 10_000;
+    this.#period = options.retryPeriod ?? 2_000;
+    if (this.#deadline >= this.#duration || this.#period >= this.#deadline) {
+      throw new RangeError(`lease ${keyText(this.#key)}: lease duration > renew deadline > retry period is required`);
+    }
+  }
+
+  get leading(): boolean {
+    if (this.#renewed === undefined) return false;
+    const { now, wall } = this.#moment();
+    return now - this.#renewed.now < this.#deadline && wall - this.#renewed.wall < this.#deadline;
+  }
+
+  assertHeld(): void {
+    if (!this.leading)
+      throw new RunError('LeaseNotHeld', `lease ${keyText(this.#key)} is not held by ${this.identity}`);
+  }
+
+  holderIsLive(identity: string): boolean {
+    if (this.leading) return identity === this.identity;
+    if (this.#seen === undefined) return true;
+    return this.#seen.lease.spec?.holderIdentity === identity && !this.#expired(this.#seen);
+  }
+
+  async run(lead: (held: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
+    if (!(await this.#acquire(signal))) return;
+    this.#options.log.info({ lease: keyText(this.#key), identity: this.identity }, 'leading');
+    this.#options.onChange?.(true);
+    const held = new AbortController();
+    const stopRenewing = new AbortController();
+    try {
+      const renewing = this.#renew(stopRenewing.signal).catch((error: unknown) => {
+        held.abort(error);
+        throw error;
+      });
+      const led = lead(held.signal).finally(() => stopRenewing.abort());
+      const [, outcome] = await Promise.allSettled([renewing, led]);
+      // Leadership that was lost explains whatever `lead` threw.
+      if (held.signal.aborted) throw held.signal.reason;
+      // What failed may still be writing: then the lease expires by itself.
+      if (outcome.status === 'rejected') throw outcome.reason;
+      await this.#release();
+    } finally {
+      this.#renewed = undefined;
+      this.#options.onChange?.(false);
+    }
+  }
+
+  async #acquire(signal: AbortSignal): Promise<boolean> {
+    while (!signal.aborted) {
+      try {
+        if (await this.#try(signal, this.#deadline)) return true;
+      } catch (error) {
+        if (signal.aborted) return false;
+        this.#options.log.warn(
+          { err: error, lease: keyText(this.#key) },
+          'the lease could not be read or written; trying again',
+        );
+      }
+      // Spread, so that contestants do not meet at the same instant for ever.
+      await this.#pause(this.#period * (1 + Math.random() * 0.2), signal);
+    }
+    return false;
+  }
+
+  /** Returns when the signal ended; throws when the lease is lost. */
+  async #renew(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await this.#pause(this.#period, signal);
+      if (signal.aborted) return;
+      const left = (this.#renewed?.now ?? Number.NEGATIVE_INFINITY) + this.#deadline - this.#clock.now();
+      if (left <= 0) throw this.#lost('it was not renewed in time');
+      try {
+        if (!(await this.#try(signal, left))) throw this.#lost('another holder took it');
+      } catch (error) {
+        if (signal.aborted) return;
+        if (error instanceof RunError) throw error;
+        this.#options.log.warn({ err: error, lease: keyText(this.#key) }, 'the lease was not renewed; trying again');
+      }
+    }
+  }
+
+  #moment(): Moment {
+    return { now: this.#clock.now(), wall: this.#clock.date().getTime() };
+  }
+
+  #lost(why: string): RunError {
+    this.#renewed = undefined;
+    return new RunError('LeaseLost', `lease ${keyText(this.#key)} was lost by ${this.identity}: ${why}`);
+  }
+
+  /** One attempt to take or renew, for at most `limit` ms. False: somebody else holds it. */
+  async #try(signal: AbortSignal, limit: number): Promise<boolean> {
+    const end = new AbortController();
+    const late = new AbortController();
+    const { promise: tooLate, reject } = Promise.withResolvers<never>();
+    this.#clock.sleep(limit, { signal: end.signal }).then(
+      () => {
+        const error = new DOMException(`no answer within ${Math.round(limit)} ms`, 'TimeoutError');
+        late.abort(error);
+        reject(error);
+      },
+      () => undefined,
+    );
+    try {
+      // A race, because the deadline must hold even where a call does not end with its signal.
+      return await Promise.race([this.#attempt(AbortSignal.any([signal, late.signal])), tooLate]);
+    } finally {
+      end.abort();
+    }
+  }
+
+  async #attempt(signal: AbortSignal): Promise<boolean> {
+    const mine = this.#seen?.lease.spec?.holderIdentity === this.identity;
+    if (!mine || this.#renewed === undefined) await this.#look(signal);
+    for (let tries = 0; ; tries++) {
+      const seen = this.#seen;
+      const holder = seen?.lease.spec?.holderIdentity ?? '';
+      if (seen !== undefined && holder !== '' && holder !== this.identity && !this.#expired(seen)) return false;
+      const sent = this.#moment();
+      try {
+        this.#observe(await this.#write(seen?.lease, signal));
+        this.#renewed = sent;
+        return true;
+      } catch (error) {
+        const raced = isConflict(error) || isAlreadyExists(error) || (isNotFound(error) && seen !== undefined);
+        if (!raced || tries > 0) throw error;
+        // Somebody wrote in between (perhaps our own earlier write, whose answer was lost): look, and decide again.
+        await this.#look(signal);
+      }
+    }
+  }
+
+  async #look(signal: AbortSignal): Promise<void> {
+    try {
+      this.#observe(await this.#options.client.get(Lease, this.#key, { signal }));
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      this.#seen = undefined;
+    }
+  }
+
+  #observe(lease: Lease): void {
+    if (this.#seen?.lease.metadata.resourceVersion === lease.metadata.resourceVersion && this.#seen !== undefined)
+      return;
+    this.#seen = { lease, at: this.#clock.now() };
+  }
+
+  #expired({ lease, at }: Observation): boolean {
+    const promised = lease.spec?.leaseDurationSeconds;
+    const duration = promised === undefined ? this.#duration : promised * 1000;
+    return this.#clock.now() >= at + duration;
+  }
+
+  #write(current: Lease | undefined, signal: AbortSignal): Promise<Lease> {
+    const now = microTime(this.#clock.date());
+    const renewing = current?.spec?.holderIdentity === this.identity;
+    const spec = {
+      ...current?.spec,
+      holderIdentity: this.identity,
+      leaseDurationSeconds: Math.ceil(this.#duration / 1000),
+      acquireTime: renewing ? (current?.spec?.acquireTime ?? now) : now,
+      renewTime: now,
+      leaseTransitions: current === undefined ? 0 : (current.spec?.leaseTransitions ?? 0) + (renewing ? 0 : 1),
+    };
+    const { client } = this.#options;
+    const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', spec };
+    return current === undefined
+      ? client.create(Lease, { ...lease, metadata: { ...this.#key, name: this.name } }, { signal })
+      : client.replace(Lease, { ...lease, metadata: current.metadata }, { signal });
+  }
+
+  /** Hands the lease over at once: no holder, and one second of duration for those who look at that alone. */
+  async #release(): Promise<void> {
+    const seen = this.#seen;
+    if (!this.leading || seen === undefined) return;
+    this.#renewed = undefined;
+    const now = microTime(this.#clock.date());
+    const spec = { ...seen.lease.spec, holderIdentity: '', leaseDurationSeconds: 1, acquireTime: now, renewTime: now };
+    try {
+      const limit = AbortSignal.timeout(5_000);
+      this.#observe(await this.#options.client.replace(Lease, { ...seen.lease, spec }, { signal: limit }));
+    } catch (error) {
+      this.#options.log.warn(
+        { err: error, lease: keyText(this.#key) },
+        'the lease was not released; it expires by itself',
+      );
+    }
+  }
+
+  async #pause(ms: number, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#clock.sleep(ms, { signal });
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+}
