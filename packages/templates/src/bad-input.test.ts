@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { virtualClock } from '@drydock/model';
 import { ovfText, simulatedFault } from '@drydock/vsphere/testing';
-import { openOva } from './ova.ts';
+import { openOva } from './image/ova.ts';
 import { templateStore } from './store-vsphere.ts';
 import { header, member, writeTestOva } from './testing/ova.ts';
 import { fails, mutations, testRig } from './testing/rig.ts';

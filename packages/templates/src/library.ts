@@ -1,6 +1,6 @@
 import type { MoRef } from '@drydock/vsphere';
-import type { Act } from './machine.ts';
-import type { HolderIsLive, Placement, StoreOptions, TemplateWish } from './store.ts';
+import type { Act } from './decide/machine.ts';
+import type { Placement, TemplateWish } from './wish.ts';
 
 /**
  * What a machine of the folder is to us. `current`: the template under its stable name, or any published by pointer. `staged`: finished, not published.
@@ -109,13 +109,6 @@ export type PlanRequest =
   | { readonly kind: 'revert'; readonly wish: RevertRequest }
   | { readonly kind: 'adopt'; readonly wish: AdoptRequest }
   | { readonly kind: 'gc'; readonly wish: GcRequest };
-
-/** What planning must know of the outside. */
-export interface PlanOptions extends StoreOptions {
-  readonly holderIsLive: HolderIsLive;
-  /** Needed for `gc`; see `TemplateStore.collect`. Default: nobody can tell. */
-  readonly referenced?: (name: string) => string | undefined;
-}
 
 /** One step of a plan. */
 export interface PlannedStep {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { cleanInventoryPath } from './paths.ts';
-import type { TemplateWish } from './store.ts';
+import type { TemplateWish } from './wish.ts';
 
 /** vCenter's limit for the name of an inventory object. */
 export const NAME_LIMIT = 80;

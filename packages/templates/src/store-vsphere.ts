@@ -1,20 +1,22 @@
 import type { VCenter } from '@drydock/vsphere';
-import { adoptTemplate } from './adopt.ts';
-import { ovaCache } from './cache.ts';
+import type { Ports } from './act/import.ts';
+import { createSlots } from './act/slots.ts';
 import { type Clock, wallClock } from './clock.ts';
-import { collectTemplates } from './collect.ts';
-import { historyOf } from './history.ts';
-import type { OvaSource, Ports } from './import.ts';
-import { inspectTemplate } from './inspect.ts';
-import { listTemplates } from './list.ts';
+import { ovaCache } from './image/cache.ts';
+import type { OvaSource } from './image/ova-source.ts';
 import { attemptsOf } from './names.ts';
-import { folderPath, resolveFolder, resolveScope } from './place.ts';
-import { planFor } from './plan.ts';
-import { publishTemplate } from './publication.ts';
-import { revertTemplate } from './revert.ts';
-import { createSlots } from './slots.ts';
-import type { Placement, PublishedTemplate, TemplateStore } from './store.ts';
-import { verifyTemplate } from './verification.ts';
+import { folderPath, resolveFolder, resolveScope } from './observe/place.ts';
+import type { PublishedTemplate, TemplateStore } from './store.ts';
+import { adoptTemplate } from './verbs/adopt.ts';
+import { collectTemplates } from './verbs/collect.ts';
+import { historyOf } from './verbs/history.ts';
+import { inspectTemplate } from './verbs/inspect.ts';
+import { listTemplates } from './verbs/list.ts';
+import { planFor } from './verbs/plan.ts';
+import { publishTemplate } from './verbs/publication.ts';
+import { revertTemplate } from './verbs/revert.ts';
+import { verifyTemplate } from './verbs/verification.ts';
+import type { Placement } from './wish.ts';
 
 /** Where the store says what it did, one line each. A pino logger fits. */
 export interface StoreLog {

@@ -3,10 +3,11 @@ import { test } from 'node:test';
 import { virtualClock } from '@drydock/model';
 import { type MemoryInventory, type MemoryOptions, memoryInventory, simulatedFault } from '@drydock/vsphere/testing';
 import { isTemplateError, type TemplateErrorCode } from './errors.ts';
-import { versionOf } from './inspect.ts';
-import type { PublishedTemplate, TemplateStore, TemplateWish } from './store.ts';
+import type { PublishedTemplate, TemplateStore } from './store.ts';
 import { templateStore } from './store-vsphere.ts';
 import { type MemoryOvaSpec, memoryOva, testPlacement, testWish } from './testing/wishes.ts';
+import { versionOf } from './verbs/inspect.ts';
+import type { TemplateWish } from './wish.ts';
 
 const FOLDER = '/DC0/vm/ocp';
 const COMPUTED = 'c1-abcde-rhcos-fd1';

@@ -1,18 +1,12 @@
 import type { TemplateProgress } from '@drydock/templates';
 import { TemplateProblem } from './problem.ts';
 import { type ProgressLine, progressLine } from './progress-line.ts';
+import type { Sink } from './sink.ts';
 
 /** Formats of every verb. */
 export const FORMATS = ['text', 'wide', 'name', 'json'] as const;
 /** See {@link FORMATS}. */
 export type Format = (typeof FORMATS)[number];
-
-/** The part of a stream that is used; a test gives its own. */
-export interface Sink {
-  write(text: string): unknown;
-  readonly isTTY?: boolean;
-  readonly columns?: number;
-}
 
 /**
  * Where a verb says things. Data goes to stdout, talk to stderr; with `json` everything is an event on stdout, one object per line, and stderr stays empty

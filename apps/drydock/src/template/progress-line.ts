@@ -1,6 +1,6 @@
 import type { TemplateProgress } from '@drydock/templates';
 import { bytesText, durationText } from './amounts.ts';
-import type { Sink } from './output.ts';
+import type { Sink } from './sink.ts';
 
 /** Shows progress on a terminal as one line that is redrawn, elsewhere as a line now and then. */
 export interface ProgressLine {

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { proxyFromEnv } from '../transport/proxy.ts';
-import { fileCredentials } from './credentials.ts';
 import { type ExecConfig, execCredentials } from './exec-credentials.ts';
+import { fileCredentials } from './file-credentials.ts';
 import { loadKubeconfig } from './kubeconfig.ts';
 
 interface Folder extends AsyncDisposable {

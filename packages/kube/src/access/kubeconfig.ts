@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { type Credentials, fileCredentials, type Now } from './credentials.ts';
+import type { Credentials, Now } from './credentials.ts';
+import { fileCredentials } from './file-credentials.ts';
 import { type ClusterEntry, kubeconfigError, mergeKubeconfigs, type UserEntry } from './kubeconfig-file.ts';
 import { userCredentials } from './user-credentials.ts';
 

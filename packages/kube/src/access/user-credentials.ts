@@ -1,6 +1,7 @@
 import { ApiError } from '../errors.ts';
-import { type Credential, type Credentials, fileCredentials, fixedCredentials, type Now } from './credentials.ts';
+import { type Credential, type Credentials, fixedCredentials, type Now } from './credentials.ts';
 import { type ExecConfig, execCredentials } from './exec-credentials.ts';
+import { fileCredentials } from './file-credentials.ts';
 import type { ClusterEntry, UserEntry } from './kubeconfig-file.ts';
 
 /** What decides beside the user entry: a token flag wins over every other login. `action` begins the errors. */

@@ -7,8 +7,9 @@ import {
 } from '@drydock/vsphere/testing';
 import type { Clock } from '../clock.ts';
 import { isTemplateError, type TemplateErrorCode } from '../errors.ts';
-import type { PublishedTemplate, TemplateStore, TemplateWish } from '../store.ts';
+import type { PublishedTemplate, TemplateStore } from '../store.ts';
 import { templateStore } from '../store-vsphere.ts';
+import type { TemplateWish } from '../wish.ts';
 import { type MemoryOvaSpec, memoryOva, testWish } from './wishes.ts';
 
 /** A store on an in-memory vCenter. */

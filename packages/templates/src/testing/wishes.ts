@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { ovfText } from '@drydock/vsphere/testing';
-import type { OvaSource } from '../import.ts';
-import { readManifest } from '../ova.ts';
-import type { Placement, TemplateWish } from '../store.ts';
+import { readManifest } from '../image/ova.ts';
+import type { OvaSource } from '../image/ova-source.ts';
+import type { Placement, TemplateWish } from '../wish.ts';
 
 /** The place that the in-memory vCenter has by default. */
 export function testPlacement(change: Partial<Placement> = {}): Placement {

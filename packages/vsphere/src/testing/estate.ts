@@ -2,7 +2,7 @@ import { refKey } from '../soap.ts';
 import type { MoRef, NamedPlace, VCenter } from '../vcenter.ts';
 import type { CallRunner } from './hooks.ts';
 import { type InventoryState, type Machine, pathOf } from './inventory.ts';
-import type { MemoryServer } from './memory-client.ts';
+import type { MemoryServer } from './memory-server.ts';
 
 const KINDS: Readonly<Record<string, NamedPlace['kind']>> = {
   ClusterComputeResource: 'cluster',

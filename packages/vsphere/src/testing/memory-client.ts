@@ -9,16 +9,7 @@ import { importMachine } from './imports.ts';
 import { childOf, type InventoryState, type Place, resolvePath } from './inventory.ts';
 import { checkName, destroyMachine, machineOf, markMachine, reconfigureMachine, summarize } from './machines.ts';
 import { memoryLease } from './memory-lease.ts';
-
-/** What a client needs of the server. */
-export interface MemoryServer {
-  readonly state: () => InventoryState;
-  readonly now: () => number;
-  readonly reportsVersion: boolean;
-  readonly abortLeavesVm: boolean;
-  readonly countUpload: () => void;
-  readonly countBytes: (bytes: number) => void;
-}
+import type { MemoryServer } from './memory-server.ts';
 
 /** The error for a call that is not made because the caller ended it. */
 export function abortedCall(op: string, reason: string): VimError {

@@ -11,7 +11,8 @@ import {
 import { abortLease } from './imports.ts';
 import { type InventoryState, initialState, type MemoryOptions, newRef, resolvePath } from './inventory.ts';
 import { type CloneRequest, cloneMachine, machineOf, removeMachine } from './machines.ts';
-import { abortedCall, type MemoryServer, memoryCalls } from './memory-client.ts';
+import { abortedCall, memoryCalls } from './memory-client.ts';
+import type { MemoryServer } from './memory-server.ts';
 import { type InventorySnapshot, snapshotOf } from './snapshot.ts';
 
 /** How often the server was called since the start. */

@@ -38,6 +38,8 @@ export interface SyntheticVCenter extends AsyncDisposable {
   readonly url: string;
   readonly inventory: SyntheticInventory;
   readonly faults: Misbehaviours;
+  /** about.instanceUuid; another one is another vCenter, of which nobody knows the sessions. */
+  instanceUuid: string;
   /** Who may log in; can be changed at any time. */
   credentials: { readonly user: string; readonly password: string };
   /** Paths that the user may not read → the fault that says so. */
@@ -70,7 +72,7 @@ const COOKIE = 'vmware_soap_session';
 
 /** Starts a synthetic vCenter on loopback. */
 export async function startSyntheticVCenter(options: SyntheticOptions = {}): Promise<SyntheticVCenter> {
-  const { identity, instanceUuid = 'synthetic-1', secondMs = 1000 } = options;
+  const { identity, secondMs = 1000 } = options;
   const inventory = new SyntheticInventory();
   const faults = new Misbehaviours();
   const sessions = new Map<string, SyntheticSession>();
@@ -106,7 +108,7 @@ export async function startSyntheticVCenter(options: SyntheticOptions = {}): Pro
     session?.endWaits(fault);
   };
   const run = (method: string, body: XmlElement, cookie: string | undefined, response: ServerResponse): string => {
-    if (method === 'RetrieveServiceContent') return serviceContent(instanceUuid);
+    if (method === 'RetrieveServiceContent') return serviceContent(vcenter.instanceUuid);
     if (method === 'Login') return login(body, cookie, response);
     const session = cookie === undefined ? undefined : sessions.get(cookie);
     if (session === undefined) {
@@ -223,6 +225,7 @@ export async function startSyntheticVCenter(options: SyntheticOptions = {}): Pro
     unknownPaths: readable.unknownPaths,
     vanishing: readable.vanishing,
     losesViews: false,
+    instanceUuid: options.instanceUuid ?? 'synthetic-1',
     credentials: { user: 'watcher@vsphere.local', password: 'synthetic' },
     onIdle: undefined,
     onAnswered: undefined,

@@ -1,0 +1,125 @@
+import type { CallOptions } from '@drydock/vsphere';
+import type { Clock } from '../clock.ts';
+import { decide } from '../decide/decide.ts';
+import type { Act, Observed, Step, Wanted } from '../decide/machine.ts';
+import { worldOf } from '../decide/world.ts';
+import { TemplateError, type TemplateErrorCode } from '../errors.ts';
+import { failure, readFailure } from '../failure.ts';
+import { type Liveness, observe } from '../observe/observe.ts';
+import { type ActContext, act, type Effect } from './act.ts';
+
+/** What one convergence needs. */
+export interface Convergence {
+  readonly context: ActContext;
+  readonly wanted: Wanted;
+  readonly liveness: Liveness;
+  readonly expectWorld?: string | undefined;
+  /** How long to wait for another holder's import or a task; default one minute. */
+  readonly waitMs?: number | undefined;
+}
+
+/** More steps than any history needs; beyond it two writers undo each other's work. */
+const MAX_STEPS = 30;
+const POLL_MS = 2000;
+
+/**
+ * Observe, decide, act, until the wish is met. A step that fails is looked at before it is reported: where the folder shows that it took effect (the answer
+ * was lost) or that somebody else did it, the loop goes on; the same step again means that it failed.
+ */
+export async function converge(
+  { context, wanted, liveness, expectWorld, waitMs }: Convergence,
+  call: CallOptions,
+): Promise<Extract<Step, { kind: 'done' }> & Effect> {
+  const { vcenter, clock } = context.ports;
+  const deadline = clock.now() + (waitMs ?? 60_000);
+  let failed: { readonly step: Act; readonly error: unknown } | undefined;
+  let effect: Effect = {};
+  let first = true;
+
+  for (let count = 0; count < MAX_STEPS; ) {
+    call.signal?.throwIfAborted();
+    let observed: Observed;
+    try {
+      observed = await observe(vcenter, context, wanted, liveness, clock.now(), call);
+    } catch (error) {
+      if (failed !== undefined) throw asTemplateError(failed.step, failed.error);
+      call.signal?.throwIfAborted();
+      throw readFailure('look at the folder', nameOf(wanted), error);
+    }
+    if (first) expectSame(observed, wanted, expectWorld);
+    first = false;
+    const step = decide(observed, wanted);
+    if (failed !== undefined && same(failed.step, step)) throw asTemplateError(failed.step, failed.error);
+    failed = undefined;
+    if (step.kind === 'done') return { ...step, ...effect };
+    if (step.kind === 'blocked') throw new TemplateError({ code: step.code, message: step.reason });
+    if (step.kind === 'wait') {
+      await patience(clock, deadline, step, call);
+      continue;
+    }
+    count += 1;
+    try {
+      effect = { ...effect, ...(await act(context, step, call)) };
+    } catch (error) {
+      // A pair that was undone, or half undone, is not tried again in this pass.
+      if (step.kind === 'swap') throw asTemplateError(step, error);
+      failed = { step, error };
+    }
+  }
+  throw new TemplateError({
+    code: 'NOT_CONVERGED',
+    message: `the template ${nameOf(wanted)} is not in place after ${MAX_STEPS} steps`,
+    retriable: true,
+  });
+}
+
+function expectSame(observed: Observed, wanted: Wanted, expected: string | undefined): void {
+  if (expected === undefined || worldOf(observed, wanted) === expected) return;
+  const message = `what the plan for ${nameOf(wanted)} was made for has changed since`;
+  throw new TemplateError({ code: 'WORLD_MOVED', message });
+}
+
+async function patience(
+  clock: Clock,
+  deadline: number,
+  step: Extract<Step, { kind: 'wait' }>,
+  call: CallOptions,
+): Promise<void> {
+  if (clock.now() >= deadline) throw new TemplateError({ code: step.code, message: step.reason, retriable: true });
+  await clock.sleep(POLL_MS, call);
+}
+
+function nameOf({ swap, content }: Wanted): string {
+  return swap?.name ?? (content.kind === 'image' ? (content.attempts[0]?.name ?? '') : content.instanceUuid);
+}
+
+function same(a: Step, b: Step): boolean {
+  if (a.kind === 'import' && b.kind === 'import') return a.attempt.name === b.attempt.name;
+  return a.kind === b.kind && 'ref' in a && 'ref' in b && a.ref.value === b.ref.value;
+}
+
+const FAILURES: Readonly<Record<Act['kind'], readonly [TemplateErrorCode, string]>> = {
+  import: ['IMPORT_FAILED', 'import the template'],
+  markAsTemplate: ['IMPORT_FAILED', 'mark the machine as template'],
+  attachTags: ['TAG_FAILED', 'attach tag: unable to attach tag'],
+  intend: ['VCENTER_FAILED', 'note what the template replaces'],
+  retire: ['VCENTER_FAILED', 'mark the template as retired'],
+  rename: ['RENAME_FAILED', 'rename the template'],
+  swap: ['RENAME_FAILED', 'swap the templates'],
+  destroy: ['VCENTER_FAILED', 'remove what is stale'],
+};
+
+function asTemplateError(step: Act, error: unknown): unknown {
+  const [code, doing] = FAILURES[step.kind];
+  const unknownTag = step.kind === 'attachTags' && isUnknown(error);
+  return failure(
+    unknownTag ? 'TAG_NOT_FOUND' : code,
+    doing,
+    step.kind === 'import' ? step.attempt.name : step.name,
+    error,
+  );
+}
+
+function isUnknown(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'code' in error && error.code === 'VIM_NOT_FOUND';
+}

@@ -1,0 +1,299 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type CallOptions,
+  type HostSummary,
+  type ImportLease,
+  type ImportRequest,
+  isVimError,
+  type MoRef,
+  type OvfDescriptor,
+  readOvf,
+  type SentFile,
+  type VCenter,
+} from '@drydock/vsphere';
+import type { Clock } from '../clock.ts';
+import { TemplateError } from '../errors.ts';
+import type { OpenOva } from '../image/ova.ts';
+import type { OvaSource } from '../image/ova-source.ts';
+import { checkSums } from '../image/sums.ts';
+import { MARK_KEYS, type Mark, markConfig, type Replaced, VERIFIED_KEY } from '../mark.ts';
+import type { Attempt } from '../names.ts';
+import { findTemplate } from '../observe/find.ts';
+import { type Place, resolvePlace } from '../observe/place.ts';
+import type { TemplateOperation, TemplateProgress } from '../store.ts';
+import type { TemplateWish } from '../wish.ts';
+import { byteMeter } from './progress.ts';
+import type { Slots } from './slots.ts';
+
+/** What the steps of a publication act on. */
+export interface Ports {
+  readonly vcenter: VCenter;
+  readonly ovas: OvaSource;
+  readonly clock: Clock;
+  /** Instance UUIDs of imports under way in this process; shared by all publications of a store. */
+  readonly running: Set<string>;
+  /** Bounds imports at a time, by server; absent: no bound. */
+  readonly slots?: Slots;
+}
+
+/** Options of {@link importTemplate}. */
+export interface ImportOptions {
+  readonly folder: MoRef;
+  readonly attempt: Attempt;
+  readonly onUpload: () => void;
+  readonly announce?: ((operation: TemplateOperation) => Promise<void>) | undefined;
+  readonly onProgress?: ((progress: TemplateProgress) => void) | undefined;
+  readonly signal?: AbortSignal;
+}
+
+/** How long tidying up after a failed import may take; the caller's signal may have ended. */
+const TIDY_MS = 60_000;
+
+/** Faults of one host: another one may do. */
+const HOST_FAULTS = [
+  'HostNotConnected',
+  'HostNotReachable',
+  'HostCommunication',
+  'InvalidHostState',
+  'HostConfigFault',
+] as const;
+
+/**
+ * The one long step: brings an image into the folder as a powered-off machine with our mark, and ends with the reconfigure that calls it verified.
+ * Until then nobody takes it for a template; whatever fails leaves nothing behind that this process could still reach.
+ */
+export async function importTemplate(ports: Ports, wish: TemplateWish, options: ImportOptions): Promise<void> {
+  const { vcenter } = ports;
+  const call = options.signal === undefined ? {} : { signal: options.signal };
+  using _slot = await ports.slots?.take(vcenter.server, options.signal);
+  const place = await resolvePlace(vcenter, wish.placement, call);
+  const diskProvisioning = await provisioningOf(vcenter, wish, options.folder, call);
+  await using ova = await ports.ovas.open(wish.image, { onProgress: options.onProgress, ...call });
+  const descriptor = readDescriptor(ova);
+  const total = checkDescriptor(descriptor, ova);
+  checkSpace(place, wish, descriptor, diskProvisioning, total);
+
+  const instanceUuid = randomUUID();
+  const { name, operation } = options.attempt;
+  const { cluster: owner, holder } = wish;
+  ports.running.add(instanceUuid);
+  try {
+    await options.announce?.({ id: operation, name, holder, instanceUuid });
+    const { release, sha256: digest } = wish.image;
+    const publishes = wish.publication?.kind === 'swap' ? wish.publication.name : undefined;
+    const mark: Mark = {
+      owner,
+      operation,
+      digest,
+      release,
+      holder,
+      instanceUuid,
+      ...(publishes === undefined ? {} : { publishes }),
+    };
+    const request: Omit<ImportRequest, 'host'> = {
+      descriptor: ova.descriptor,
+      name,
+      resourcePool: place.resourcePool,
+      datastore: place.datastore,
+      folder: options.folder,
+      networks: new Map([[descriptor.networks[0] ?? '', place.network]]),
+      diskProvisioning,
+      instanceUuid,
+      extraConfig: markConfig(mark),
+    };
+    let vm: MoRef | undefined;
+    try {
+      await using lease = await startImport(ports, request, place.hosts, options);
+      vm = lease.vm;
+      await fill(ports, lease, ova, instanceUuid, total, options);
+      const replaces = publishes === undefined ? undefined : await replacedBy(vcenter, options.folder, publishes, call);
+      const extraConfig = new Map([[VERIFIED_KEY, digest]]);
+      if (replaces !== undefined) extraConfig.set(MARK_KEYS.replaces, JSON.stringify(replaces));
+      // One change: verified implies that secure boot is settled, and a template could not be reconfigured any more (VS-W101).
+      await vcenter.reconfigure(
+        vm,
+        descriptor.secureBoot === true ? { extraConfig, secureBoot: false } : { extraConfig },
+        call,
+      );
+    } catch (error) {
+      await tidy(ports, options.folder, instanceUuid, vm);
+      // An abort that failed too would hide what went wrong.
+      throw error instanceof SuppressedError ? error.suppressed : error;
+    }
+  } finally {
+    ports.running.delete(instanceUuid);
+  }
+}
+
+/** Bytes that stay free on the datastore unless the wish says otherwise: machines that run there grow. */
+const RESERVE_BYTES = 1 << 30;
+
+/** Before the first byte: a datastore that runs full stops every machine on it. Thick disks take all of their capacity at once. */
+function checkSpace(
+  place: Place,
+  wish: TemplateWish,
+  descriptor: OvfDescriptor,
+  diskProvisioning: ImportRequest['diskProvisioning'],
+  fileBytes: number,
+): void {
+  const thick = diskProvisioning === 'thick' || diskProvisioning === 'eagerZeroedThick';
+  const capacity = descriptor.disks.reduce((sum, disk) => sum + (disk.capacity ?? 0), 0);
+  const needed = thick ? Math.max(fileBytes, capacity) : fileBytes;
+  const reserve = wish.reserveBytes ?? RESERVE_BYTES;
+  if (place.freeSpace >= needed + reserve) return;
+  const message = `datastore ${place.datastoreName} has ${place.freeSpace} bytes free, but the import needs ${needed} and ${reserve} must stay free`;
+  throw new TemplateError({ code: 'NO_SPACE', message, retriable: true });
+}
+
+/** What bears the stable name now: a crash between the renames is recovered from by this alone. */
+async function replacedBy(
+  vcenter: VCenter,
+  folder: MoRef,
+  name: string,
+  call: CallOptions,
+): Promise<Replaced | undefined> {
+  const ref = await vcenter.findChild(folder, name, call);
+  const vm = ref?.type === 'VirtualMachine' ? await vcenter.vm(ref, call) : undefined;
+  return vm === undefined ? undefined : { ref: vm.ref.value, instanceUuid: vm.instanceUuid ?? '', name };
+}
+
+async function startImport(
+  ports: Ports,
+  request: Omit<ImportRequest, 'host'>,
+  hosts: readonly HostSummary[],
+  options: ImportOptions,
+): Promise<ImportLease> {
+  for (const [index, host] of hosts.entries()) {
+    try {
+      return await ports.vcenter.startImport(
+        { ...request, host: host.ref },
+        options.signal === undefined ? {} : { signal: options.signal },
+      );
+    } catch (error) {
+      const hostAtFault = isVimError(error) && HOST_FAULTS.some((fault) => error.fault?.has(fault));
+      if (!hostAtFault || index === hosts.length - 1) throw error;
+      await tidy(ports, request.folder, request.instanceUuid, undefined);
+    }
+  }
+  throw new TemplateError({
+    code: 'HOSTS_UNAVAILABLE',
+    message: 'failed to find available host system: all hosts unavailable',
+    retriable: true,
+  });
+}
+
+/** Uploads every file, checks every sum, completes. */
+async function fill(
+  ports: Ports,
+  lease: ImportLease,
+  ova: OpenOva,
+  instanceUuid: string,
+  total: number,
+  options: ImportOptions,
+): Promise<void> {
+  const call = options.signal === undefined ? {} : { signal: options.signal };
+  const given = await ports.vcenter.vm(lease.vm, call);
+  if (given?.instanceUuid?.toLowerCase() !== instanceUuid) {
+    throw new TemplateError({
+      code: 'IMPORT_FAILED',
+      message: `vCenter gave ${options.attempt.name} another instance UUID than ours`,
+      retriable: true,
+    });
+  }
+  options.onUpload();
+  const meter = byteMeter('Uploading', total, ports.clock, options.onProgress);
+  const sent: SentFile[] = [];
+  let before = 0;
+  for (const file of lease.files) {
+    const source = ova.source(file.path);
+    if (source === undefined)
+      throw new TemplateError({ code: 'OVA_INVALID', message: `the file is no OVA: it lacks ${file.path}` });
+    const base = before;
+    const digests = await lease.upload(file, source, { ...call, onProgress: (bytes) => meter(base + bytes) });
+    sent.push({ file, ...digests });
+    before += source.size;
+  }
+  options.onProgress?.({ step: 'Publishing' });
+  checkSums(sent, ova.manifest, await lease.manifest(call));
+  await lease.complete(call);
+}
+
+/** What the import needs to be possible at all; returns the bytes of all files. */
+function readDescriptor(ova: OpenOva): OvfDescriptor {
+  try {
+    return readOvf(ova.descriptor);
+  } catch (cause) {
+    const message = isVimError(cause) ? cause.message : 'the OVF descriptor cannot be read';
+    throw new TemplateError({ code: 'OVA_INVALID', message, cause });
+  }
+}
+
+function checkDescriptor(descriptor: OvfDescriptor, ova: OpenOva): number {
+  if (descriptor.networks.length !== 1) {
+    const message = `expected the OVA to only have a single network adapter, but it has ${descriptor.networks.length}`;
+    throw new TemplateError({ code: 'OVA_UNSUPPORTED', message });
+  }
+  let total = 0;
+  for (const { href, size } of descriptor.files) {
+    const source = ova.source(href);
+    if (source === undefined)
+      throw new TemplateError({ code: 'OVA_INVALID', message: `the file is no OVA: it lacks ${href}` });
+    if (size !== undefined && size !== source.size) {
+      const message = `${href} has ${source.size} bytes, but the descriptor says ${size}`;
+      throw new TemplateError({ code: 'OVA_INVALID', message });
+    }
+    total += source.size;
+  }
+  return total;
+}
+
+/**
+ * Removes what a failed import left. The lease was aborted on the way here, which vCenter answers by removing the machine; the simulator leaves it, and
+ * an answer that got lost leaves either. One that turns out to be verified stays: then only the answer was lost. What cannot be removed now, the next
+ * observation removes, so that a failure here never hides the one that led here.
+ */
+async function tidy(ports: Ports, folder: MoRef, instanceUuid: string, vm: MoRef | undefined): Promise<void> {
+  const options = { signal: AbortSignal.timeout(TIDY_MS) };
+  const marked = (one: { readonly extraConfig: ReadonlyMap<string, string> }): boolean =>
+    one.extraConfig.get(MARK_KEYS.instanceUuid) === instanceUuid && one.extraConfig.get(VERIFIED_KEY) === undefined;
+  try {
+    const left =
+      vm === undefined
+        ? (await ports.vcenter.children(folder, options)).filter(
+            (child) => child.instanceUuid?.toLowerCase() === instanceUuid,
+          )
+        : [await ports.vcenter.vm(vm, options)];
+    for (const one of left) {
+      if (one !== undefined && !one.isTemplate && one.powerState === 'poweredOff' && marked(one))
+        await ports.vcenter.destroy(one.ref, options);
+    }
+  } catch {
+    // See above.
+  }
+}
+
+const PROVISIONING = ['', 'thin', 'thick', 'eagerZeroedThick'] as const;
+
+/** The wish's disk provisioning, else that of the template that is replaced; its last disk decides. */
+async function provisioningOf(
+  vcenter: VCenter,
+  wish: TemplateWish,
+  folder: MoRef,
+  call: { readonly signal?: AbortSignal },
+): Promise<ImportRequest['diskProvisioning']> {
+  if (wish.diskProvisioning !== undefined) {
+    const known = PROVISIONING.find((kind) => kind === wish.diskProvisioning);
+    if (known !== undefined) return known;
+    throw new TemplateError({
+      code: 'OVA_UNSUPPORTED',
+      message: `disk provisioning type "${wish.diskProvisioning}" is not supported`,
+    });
+  }
+  const { replaces, placement } = wish;
+  const reference = replaces ?? (wish.publication?.kind === 'swap' ? wish.publication.name : '');
+  const old = reference === '' ? undefined : await findTemplate(vcenter, placement, folder, reference, call);
+  const disk = old?.disks.at(-1);
+  if (disk?.thin === undefined) return '';
+  if (disk.thin) return 'thin';
+  return disk.eagerlyScrub === true ? 'eagerZeroedThick' : 'thick';
+}

@@ -1,0 +1,99 @@
+import type { MoRef } from '@drydock/vsphere';
+import type { TemplateErrorCode } from '../errors.ts';
+import type { Mark, Replaced } from '../mark.ts';
+import type { Attempt } from '../names.ts';
+
+/**
+ * Who makes an unfinished import: this process, a holder that still leads, one that does not, or one of whom nothing is known
+ * (then only its age tells).
+ */
+export type Uploader = 'here' | 'live' | 'gone' | 'unknown';
+
+/** A machine or template of the publication folder. */
+export interface Machine {
+  readonly ref: MoRef;
+  readonly name: string;
+  /** '' where vCenter gives none. */
+  readonly instanceUuid: string;
+  readonly isTemplate: boolean;
+  readonly poweredOff: boolean;
+  /** Product version. */
+  readonly version?: string;
+  /** Milliseconds since 1970, by vCenter's clock. */
+  readonly createdAt?: number;
+  /** A task is queued or running on it. */
+  readonly busy: boolean;
+  /** Its disks lie on other disks: it has snapshots, or is a linked clone. */
+  readonly chained: boolean;
+  /** A mark that counts. */
+  readonly mark?: Mark;
+  /** Why it bears a mark that does not count. */
+  readonly invalid?: string;
+  /** Every byte was acknowledged and secure boot is settled; or it was adopted or retired as a template. */
+  readonly verified: boolean;
+  readonly uploader: Uploader;
+  /** Ids; read only for those that may be what is wanted. */
+  readonly tags: readonly string[];
+  /** Machines whose disks lie on its disks; read only for what another tool left. */
+  readonly linked: readonly string[];
+}
+
+/** A machine with our mark. */
+export type Candidate = Machine & { readonly mark: Mark };
+
+/** The publication folder as a plain value. */
+export interface Observed {
+  readonly now: number;
+  readonly machines: readonly Machine[];
+}
+
+/** Which content is wanted: an image under one of its names, or a generation that is there already. */
+export type Content =
+  | { readonly kind: 'image'; readonly digest: string; readonly attempts: readonly Attempt[] }
+  | { readonly kind: 'generation'; readonly instanceUuid: string };
+
+/** What should be. */
+export interface Wanted {
+  readonly owner: string;
+  readonly content: Content;
+  readonly tagIds: readonly string[];
+  /** Absent: publication by pointer. */
+  readonly swap?: { readonly name: string; readonly unmarked: 'refuse' | 'retire' };
+}
+
+interface On {
+  readonly ref: MoRef;
+  /** Its name at this moment. */
+  readonly name: string;
+}
+
+/** The next step. Each is one change that the outside sees entirely or not at all (a swap: but for its window), or a reason for none. */
+export type Step =
+  | (On & { readonly kind: 'done'; readonly retired?: string })
+  | { readonly kind: 'import'; readonly attempt: Attempt }
+  | (On & { readonly kind: 'markAsTemplate' })
+  | (On & { readonly kind: 'attachTags'; readonly tagIds: readonly string[] })
+  | (On & { readonly kind: 'intend'; readonly mark: Mark; readonly replaces: Replaced })
+  | (On & { readonly kind: 'swap'; readonly publishes: string; readonly old: On; readonly retired: string })
+  | (On & { readonly kind: 'rename'; readonly to: string; readonly reason: string })
+  | (On & {
+      readonly kind: 'retire';
+      readonly instanceUuid: string;
+      readonly publishes: string;
+      readonly by: string;
+      readonly release: string;
+      readonly mark?: Mark;
+    })
+  | (On & {
+      readonly kind: 'destroy';
+      readonly instanceUuid: string;
+      /** Ours; or named by another tool's derivation. */
+      readonly marked: boolean;
+      readonly finished: boolean;
+      readonly reason: string;
+    })
+  | { readonly kind: 'wait'; readonly name: string; readonly code: TemplateErrorCode; readonly reason: string }
+  | { readonly kind: 'blocked'; readonly code: TemplateErrorCode; readonly reason: string };
+
+/** A step that changes something. */
+export type Act = Exclude<Step, { kind: 'done' | 'wait' | 'blocked' }>;

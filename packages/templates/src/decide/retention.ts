@@ -1,0 +1,133 @@
+import { baseOf, retiredName } from '../names.ts';
+import type { Candidate, Machine } from './machine.ts';
+import { surelyDead } from './staging.ts';
+import { identityOf } from './swap.ts';
+
+/** A template that was made or retired this recently may be about to be referenced, or be the source of a clone that is about to start (VS-T5). */
+export const GRACE_MS = 600_000;
+
+/** How long a finished import waits to be made a template before it counts as forgotten. */
+const ADOPTION_MS = 86_400_000;
+
+/** What collection knows about one of this owner's templates. */
+export interface Retained {
+  readonly candidate: Candidate;
+  /** Who uses it; 'unknown' keeps; undefined: nobody. */
+  readonly usedBy: string | undefined;
+  /** Machines whose disks lie on this one's disks. */
+  readonly linked: readonly string[];
+}
+
+/** What becomes of one, and why. */
+export interface Verdict {
+  readonly candidate: Candidate;
+  readonly remove: boolean;
+  readonly reason: string;
+}
+
+/** Limits of collection. */
+export interface RetentionPolicy {
+  readonly now: number;
+  /** How many of the newest templates of each line stay as a way back although nobody uses them. */
+  readonly keep: number;
+  readonly graceMs: number;
+  /** Everything in the folder: a retired template needs its successor in place. */
+  readonly machines: readonly Machine[];
+}
+
+/**
+ * Which of this owner's templates may go. Everything unknown stays. Pure: planning, collection and tests ask the same function.
+ */
+export function retain(all: readonly Retained[], policy: RetentionPolicy): readonly Verdict[] {
+  const wayBack = new Set<Candidate>();
+  const kept = new Map<string, number>();
+  const free = all.filter(({ candidate, usedBy }) => isSpare(candidate) && usedBy === undefined);
+  for (const { candidate } of free.toSorted((a, b) => ageOf(b.candidate) - ageOf(a.candidate))) {
+    const line = lineOf(candidate);
+    const before = kept.get(line) ?? 0;
+    if (before < policy.keep) wayBack.add(candidate);
+    kept.set(line, before + 1);
+  }
+  return all.map((item) => verdict(item, all, wayBack, policy));
+}
+
+/** What a template is a generation of: its stable name, or the base of its pointer publications; '' for one that was renamed. */
+export function lineOf({ mark, name }: Candidate): string {
+  return mark.publishes ?? baseOf(name, mark.release, mark.digest, mark.operation) ?? '';
+}
+
+/** A way back: published by pointer, or put away by a swap. */
+function isSpare(candidate: Candidate): boolean {
+  const { isTemplate, verified, mark } = candidate;
+  return isTemplate && verified && (mark.publishes === undefined || isPutAway(candidate));
+}
+
+function isPutAway(candidate: Candidate): boolean {
+  const { name, mark } = candidate;
+  return mark.publishes !== undefined && name === retiredName(mark.publishes, identityOf(candidate));
+}
+
+/** When it came to be what it is: retirement counts anew. */
+function ageOf({ createdAt, mark }: Candidate): number {
+  return Math.max(createdAt ?? 0, retiredAt(mark.at));
+}
+
+function retiredAt(at: string | undefined): number {
+  const time = at === undefined ? Number.NaN : Date.parse(at);
+  return Number.isNaN(time) ? 0 : time;
+}
+
+function verdict(
+  item: Retained,
+  all: readonly Retained[],
+  wayBack: ReadonlySet<Candidate>,
+  policy: RetentionPolicy,
+): Verdict {
+  const { candidate } = item;
+  const stays = (reason: string): Verdict => ({ candidate, remove: false, reason });
+  const { mark } = candidate;
+  if (item.usedBy === 'unknown') return stays('it is unknown whether something uses it');
+  if (item.usedBy !== undefined) return stays(`used by ${item.usedBy}`);
+  if (mark.role === 'adopted') return stays('it was made by hand');
+  if (candidate.isTemplate && mark.publishes === candidate.name) return stays('it is published under its stable name');
+  if (item.linked.length > 0) return stays(`its disks carry those of ${item.linked.join(', ')}`);
+  if (!candidate.verified) {
+    if (candidate.isTemplate) return stays('it was made a template by somebody else before it was verified');
+    const dead = surelyDead(candidate, policy.now);
+    return dead.dead ? { candidate, remove: true, reason: `unfinished import: ${dead.reason}` } : stays(dead.reason);
+  }
+  if (candidate.busy) return stays('a task runs on it');
+  if (candidate.chained) return stays('it has snapshots');
+  if (!hasSuccessor(candidate, policy)) return stays(`no template of ours bears the name ${mark.publishes} now`);
+  if (wayBack.has(candidate)) return stays('kept as a way back');
+  if (candidate.createdAt === undefined) return stays('its age is unknown');
+  if (ageOf(candidate) + policy.graceMs > policy.now) return stays('it is new and may be about to be used');
+  if (candidate.isTemplate && mark.publishes !== undefined && !isPutAway(candidate))
+    return unpublished(candidate, policy);
+  if (!candidate.isTemplate) {
+    const twin = all.find((other) => other.candidate.isTemplate && other.candidate.mark.digest === mark.digest);
+    if (twin !== undefined) return { candidate, remove: true, reason: `${twin.candidate.name} has the same content` };
+    if (candidate.createdAt + ADOPTION_MS > policy.now) return stays('a finished import waits to be adopted');
+    return { candidate, remove: true, reason: 'a finished import that nobody adopted' };
+  }
+  return { candidate, remove: true, reason: 'nothing uses it' };
+}
+
+/** A template that was to be swapped in and never was, or one that somebody renamed. */
+function unpublished(candidate: Candidate, { now }: RetentionPolicy): Verdict {
+  const { mark, name, createdAt = now } = candidate;
+  const stays = (reason: string): Verdict => ({ candidate, remove: false, reason });
+  if (baseOf(name, mark.release, mark.digest, mark.operation) === undefined)
+    return stays('somebody gave it another name');
+  if (createdAt + ADOPTION_MS > now) return stays('a finished import waits to be published');
+  return { candidate, remove: true, reason: 'a finished import that was never published' };
+}
+
+/** Nothing that stood under a stable name goes before its successor was seen there. */
+function hasSuccessor({ mark }: Candidate, { machines }: RetentionPolicy): boolean {
+  if (mark.publishes === undefined) return true;
+  return machines.some((other) => {
+    const ours = other.mark?.owner === mark.owner && other.verified;
+    return other.name === mark.publishes && other.isTemplate && ours;
+  });
+}

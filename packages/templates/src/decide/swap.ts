@@ -1,0 +1,193 @@
+import type { Replaced } from '../mark.ts';
+import { retiredName, upstreamNames } from '../names.ts';
+import type { Candidate, Machine, Observed, Step, Wanted } from './machine.ts';
+import { bestOf, complete, isOld, stage, sweep } from './staging.ts';
+
+type Swap = NonNullable<Wanted['swap']>;
+
+/**
+ * The next step towards a stable name.
+ *
+ * ```
+ *  name          what is in the folder                        step
+ *  ───────────── ──────────────────────────────────────────── ─────────────────────────────────────────
+ *  the wanted    it lacks tags, or its mark                   complete it, then mark what it put away, then
+ *                                                             remove what is stale, then done
+ *  another       nothing finished                             import (the other one stays what it is)
+ *                a finished one                               complete it, note what it replaces, then swap:
+ *                                                             rename other → retired, wanted → name
+ *  nobody        a finished and complete one                  roll forward: rename it in
+ *                none, but what was put away                  roll back: rename that in
+ *                neither                                      import, complete
+ * ```
+ * A template under the name that we may not put away blocks everything, before anything is uploaded.
+ */
+export function decideSwap(observed: Observed, wanted: Wanted, swap: Swap): Step {
+  const best = bestOf(observed, wanted);
+  const current = observed.machines.find(({ name }) => name === swap.name);
+  if (current === undefined) return recover(observed, wanted, swap, best);
+  if (current === best) return settle(observed, wanted, swap, best);
+  const refusal = refuse(current, wanted, swap);
+  if (refusal !== undefined) return refusal;
+  if (best === undefined) return stage(observed, wanted);
+  return complete(best, wanted) ?? replace(observed, swap, current, best);
+}
+
+/** Nobody bears the name: machines cannot be made until somebody does. What is whole is renamed in before anything else is done. */
+function recover(observed: Observed, wanted: Wanted, swap: Swap, best: Candidate | undefined): Step {
+  const missing = best === undefined ? undefined : complete(best, wanted);
+  if (best !== undefined && missing === undefined) {
+    const { ref, name } = best;
+    return { kind: 'rename', ref, name, to: swap.name, reason: 'it is finished, and nothing bears the name' };
+  }
+  const old = displaced(observed, wanted, swap)[0] ?? leftBehind(observed, swap);
+  if (old === undefined) return missing ?? stage(observed, wanted);
+  const { ref, name } = old;
+  return { kind: 'rename', ref, name, to: swap.name, reason: 'it bore the name before, and nothing does now' };
+}
+
+/** What a swap put away under this name, the latest first: the one that is not marked as retired yet was put away last. */
+function displaced(observed: Observed, wanted: Wanted, swap: Swap): readonly Machine[] {
+  const noted = notedBy(observed, wanted, swap);
+  return observed.machines
+    .filter((machine) => isPutAway(machine, wanted, swap))
+    .filter((machine) => machine.mark?.publishes === swap.name || noted.some((note) => means(note, machine)))
+    .toSorted(
+      (a, b) =>
+        Number(a.mark?.role === 'retired') - Number(b.mark?.role === 'retired') ||
+        (b.mark?.at ?? '').localeCompare(a.mark?.at ?? '') ||
+        (b.createdAt ?? 0) - (a.createdAt ?? 0) ||
+        (a.ref.value < b.ref.value ? -1 : 1),
+    );
+}
+
+/** It bears the retired name of exactly this machine; it is whole, as far as that is known, and nobody else's. */
+function isPutAway(machine: Machine, { owner }: Wanted, { name }: Swap): boolean {
+  const { mark, isTemplate, verified } = machine;
+  const ours = mark === undefined || (mark.owner === owner && verified);
+  return isTemplate && ours && machine.name === retiredName(name, identityOf(machine));
+}
+
+/** What the marks of this owner say that they replaced under the name. */
+function notedBy({ machines }: Observed, { owner }: Wanted, { name }: Swap): readonly Replaced[] {
+  return machines.flatMap(({ mark }) =>
+    mark?.owner === owner && mark.publishes === name && mark.replaces?.name === name ? [mark.replaces] : [],
+  );
+}
+
+/** What upstream's swap moved away from exactly this name (BI-V137, BI-V149). */
+function leftBehind({ machines }: Observed, { name }: Swap): Machine | undefined {
+  const { old } = upstreamNames(name);
+  return machines.find((machine) => machine.name === old && machine.isTemplate && isUnmarked(machine));
+}
+
+/** Why what bears the name may not be put away. */
+function refuse(current: Machine, { owner }: Wanted, { name, unmarked }: Swap): Step | undefined {
+  const { mark } = current;
+  const blocked = (code: Extract<Step, { kind: 'blocked' }>['code'], reason: string): Step => ({
+    kind: 'blocked',
+    code,
+    reason: `${name} (${current.ref.value}) ${reason}`,
+  });
+  if (!current.isTemplate && !current.poweredOff) return blocked('POWERED_ON', 'is a machine that is not powered off');
+  if (!current.isTemplate) return blocked('NOT_A_TEMPLATE', 'is a machine, not a template');
+  if (mark !== undefined && mark.owner !== owner) return blocked('FOREIGN_OWNER', `belongs to ${mark.owner}`);
+  if (mark === undefined && unmarked === 'refuse') {
+    const why =
+      current.invalid === undefined ? 'bears no mark' : `bears a mark that does not count: ${current.invalid}`;
+    return blocked('UNMARKED', why);
+  }
+  // Putting it away would call it whole.
+  if (mark !== undefined && !current.verified)
+    return blocked('UNMARKED', 'is an unfinished import that somebody made a template');
+  if (current.chained)
+    return blocked('HAS_SNAPSHOTS', 'has snapshots or is a linked clone: its disks lie on other disks');
+  return undefined;
+}
+
+function replace(observed: Observed, { name }: Swap, current: Machine, best: Candidate): Step {
+  const on = { ref: best.ref, name: best.name };
+  const replaces: Replaced = { ref: current.ref.value, instanceUuid: current.instanceUuid, name };
+  const { mark } = best;
+  const noted = mark.replaces?.name === name && mark.publishes === name && means(mark.replaces, current);
+  if (!noted) return { kind: 'intend', ...on, mark: { ...mark, publishes: name }, replaces };
+  const busy = [current, best].find((machine) => machine.busy);
+  if (busy !== undefined)
+    return { kind: 'wait', name: busy.name, code: 'TEMPLATE_BUSY', reason: `a task runs on ${busy.name}` };
+  const retired = retiredName(name, identityOf(current));
+  const taken = observed.machines.find((machine) => machine.name === retired);
+  if (taken !== undefined)
+    return {
+      kind: 'blocked',
+      code: 'NAME_TAKEN',
+      reason: `${taken.ref.value} bears ${retired}, the retired name of ${name}`,
+    };
+  return { kind: 'swap', ...on, publishes: name, old: { ref: current.ref, name }, retired };
+}
+
+/** The wanted one bears the name. */
+function settle(observed: Observed, wanted: Wanted, swap: Swap, best: Candidate): Step {
+  const unfinished = complete(best, wanted);
+  if (unfinished !== undefined) return unfinished;
+  const old = displaced(observed, wanted, swap);
+  const replaced = old.find((machine) => best.mark.replaces !== undefined && means(best.mark.replaces, machine));
+  // One that came back meanwhile was retired by another one before: its time counts anew.
+  const unmarked = old.find(
+    (machine) => machine.mark?.role !== 'retired' || (machine === replaced && machine.mark.by !== best.instanceUuid),
+  );
+  if (unmarked !== undefined) {
+    const { ref, name, instanceUuid, mark, version = '' } = unmarked;
+    const by = best.instanceUuid;
+    const release = mark?.release ?? version;
+    const retire = { kind: 'retire', ref, name, instanceUuid, publishes: swap.name, by, release } as const;
+    return mark === undefined ? retire : { ...retire, mark };
+  }
+  const halves = observed.machines.filter(
+    (machine): machine is Candidate => machine.mark?.owner === wanted.owner && machine.mark.publishes === swap.name,
+  );
+  return (
+    sweep(observed, halves, best) ??
+    clear(observed, swap) ?? {
+      kind: 'done',
+      ref: best.ref,
+      name: best.name,
+      ...(replaced === undefined ? {} : { retired: replaced.name }),
+    }
+  );
+}
+
+/** Removes what upstream's swap left for exactly this name, once the name is known good (BI-V146, BI-V151). */
+function clear({ machines, now }: Observed, { name }: Swap): Step | undefined {
+  const { temp, old } = upstreamNames(name);
+  const stale = machines.find(
+    (machine) =>
+      (machine.name === temp || machine.name === old) &&
+      (machine.isTemplate || machine.poweredOff) &&
+      isUnmarked(machine) &&
+      !machine.busy &&
+      machine.linked.length === 0 &&
+      machine.createdAt !== undefined &&
+      isOld(machine.createdAt, now),
+  );
+  if (stale === undefined) return undefined;
+  const reason = `another tool left it, and ${name} is in place`;
+  const { ref, instanceUuid } = stale;
+  return { kind: 'destroy', ref, name: stale.name, instanceUuid, marked: false, finished: false, reason };
+}
+
+function isUnmarked({ mark, invalid }: Machine): boolean {
+  return mark === undefined && invalid === undefined;
+}
+
+/** Whether a note is about this machine. */
+export function means({ ref, instanceUuid }: Replaced, machine: Machine): boolean {
+  return machine.ref.value === ref && machine.instanceUuid === instanceUuid;
+}
+
+/** What a retired name is derived from. */
+export function identityOf(machine: {
+  readonly instanceUuid: string;
+  readonly ref: { readonly value: string };
+}): string {
+  return machine.instanceUuid === '' ? machine.ref.value : machine.instanceUuid;
+}

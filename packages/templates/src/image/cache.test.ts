@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { Agent } from 'undici';
+import { isTemplateError } from '../errors.ts';
+import { writeTestOva } from '../testing/ova.ts';
+import type { TemplateImage } from '../wish.ts';
+import { ovaCache } from './cache.ts';
+import type { OvaSource } from './ova-source.ts';
+
+type Answer = (request: IncomingMessage, response: ServerResponse, body: Buffer) => void;
+
+interface Rig extends AsyncDisposable {
+  readonly dir: string;
+  readonly cache: OvaSource;
+  readonly requests: IncomingMessage['headers'][];
+  answer: Answer;
+  image(seed?: number): Promise<TemplateImage>;
+}
+
+const whole: Answer = (_request, response, body) =>
+  void response.writeHead(200, { 'content-length': body.length, etag: '"e"' }).end(body);
+
+async function rig(bytes = 1 << 30): Promise<Rig> {
+  const dir = await mkdtemp(join(tmpdir(), 'cache-'));
+  const bodies = new Map<string, Buffer>();
+  const agent = new Agent();
+  const server = createServer((request, response) => {
+    made.requests.push(request.headers);
+    made.answer(request, response, bodies.get((request.url ?? '').split('?')[0] ?? '') ?? Buffer.alloc(0));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const made: Rig = {
+    dir: join(dir, 'cache'),
+    cache: ovaCache({ dir: join(dir, 'cache'), bytes, dispatcher: agent }),
+    requests: [],
+    answer: whole,
+    image: async (seed = 1) => {
+      const ova = await writeTestOva(join(dir, `${seed}.ova`), { version: '9.6', diskBytes: 300_000, seed });
+      bodies.set(`/${seed}.ova`, await readFile(ova.path));
+      return {
+        release: '9.6',
+        sha256: ova.sha256,
+        location: `http://user:secret@127.0.0.1:${port}/${seed}.ova?token=secret`,
+      };
+    },
+    [Symbol.asyncDispose]: async () => {
+      await agent.destroy();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      await rm(dir, { recursive: true });
+    },
+  };
+  return made;
+}
+
+async function use(cache: OvaSource, image: TemplateImage): Promise<void> {
+  await using ova = await cache.open(image, {});
+  assert.ok(ova.source('disk.vmdk'));
+}
+
+test('BI-V158 empty: one download; then none; another process: none; a corrupted file: again', async () => {
+  await using made = await rig();
+  const image = await made.image();
+  await use(made.cache, image);
+  await use(made.cache, image);
+  assert.equal(made.requests.length, 1);
+  await use(ovaCache({ dir: made.dir, bytes: 1 << 30 }), image);
+  assert.equal(made.requests.length, 1);
+  await writeFile(join(made.dir, `${image.sha256}.ova`), 'corrupted');
+  await use(made.cache, image);
+  assert.equal(made.requests.length, 2);
+  assert.deepEqual(await readdir(made.dir), [`${image.sha256}.ova`]);
+});
+
+test('BI-V158 HTTP 500 → failed to download, retriable; 404 is not; no secret in the text, no file left', async () => {
+  await using made = await rig();
+  const image = await made.image();
+  for (const [status, retriable] of [
+    [500, true],
+    [404, false],
+  ] as const) {
+    made.answer = (_request, response) => void response.writeHead(status).end();
+    await assert.rejects(use(made.cache, image), (error) => {
+      assert.ok(isTemplateError(error, 'DOWNLOAD_FAILED'), String(error));
+      assert.match(
+        error.text,
+        new RegExp(`^failed to download http://127.0.0.1:\\d+/1.ova: the server answers ${status}$`),
+      );
+      assert.equal(error.retriable, retriable);
+      assert.ok(!JSON.stringify([error.message, String(error.cause)]).includes('secret'));
+      return true;
+    });
+  }
+  assert.deepEqual(await readdir(made.dir), []);
+});
+
+test('BI-V158 a wrong digest → error with both sums, no file left', async () => {
+  await using made = await rig();
+  const image = { ...(await made.image()), sha256: '0'.repeat(64) };
+  await assert.rejects(
+    use(made.cache, image),
+    (error) => isTemplateError(error, 'DIGEST_MISMATCH') && /has sha256 [0-9a-f]{64}, but 0{64}/.test(error.text),
+  );
+  assert.deepEqual(await readdir(made.dir), []);
+});
+
+test('a connection that breaks is resumed where it broke, guarded by the entity tag', async () => {
+  await using made = await rig();
+  const image = await made.image();
+  made.answer = (request, response, body) => {
+    const from = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0);
+    const status = from > 0 ? 206 : 200;
+    response.writeHead(status, { 'content-length': body.length - from, etag: '"e"' });
+    if (made.requests.length < 3) response.write(body.subarray(from, from + 100_000), () => response.destroy());
+    else response.end(body.subarray(from));
+  };
+  await use(made.cache, image);
+  assert.equal(made.requests.length, 3);
+  assert.equal(made.requests[1]?.['if-range'], '"e"');
+  assert.match(made.requests[1]?.range ?? '', /^bytes=[1-9]\d*-$/);
+});
+
+test('a server that ignores the range starts again, and the digest is still right', async () => {
+  await using made = await rig();
+  const image = await made.image();
+  made.answer = (_request, response, body) => {
+    response.writeHead(200, { 'content-length': body.length, etag: '"e"' });
+    if (made.requests.length < 2) response.write(body.subarray(0, 100_000), () => response.destroy());
+    else response.end(body);
+  };
+  await use(made.cache, image);
+});
+
+test('a server that never gets further fails after a few tries', async () => {
+  await using made = await rig();
+  const image = await made.image();
+  made.answer = (_request, response) => response.destroy();
+  await assert.rejects(use(made.cache, image), (error) => isTemplateError(error, 'DOWNLOAD_FAILED') && error.retriable);
+  assert.equal(made.requests.length, 3);
+});
+
+test('concurrent uses of one digest share a download', async () => {
+  await using made = await rig();
+  const image = await made.image();
+  await Promise.all([use(made.cache, image), use(made.cache, image), use(made.cache, image)]);
+  assert.equal(made.requests.length, 1);
+});
+
+test('the cache keeps within its bytes: the least recently used goes, the one in use stays', async () => {
+  await using made = await rig(400_000);
+  const [first, second] = [await made.image(1), await made.image(2)];
+  await use(made.cache, first);
+  {
+    await using _held = await made.cache.open(second, {});
+    assert.deepEqual(await readdir(made.dir), [`${second.sha256}.ova`]);
+    await use(made.cache, first);
+    assert.ok((await readdir(made.dir)).includes(`${second.sha256}.ova`));
+  }
+});
+
+test('a local file is verified and read in place; a wrong or missing one is named', async () => {
+  await using made = await rig();
+  const image = await made.image();
+  const path = join(made.dir, '..', '1.ova');
+  const local = { ...image, location: pathToFileURL(path).href };
+  await use(made.cache, local);
+  await assert.rejects(use(made.cache, { ...local, sha256: '0'.repeat(64) }), (error) =>
+    isTemplateError(error, 'DIGEST_MISMATCH'),
+  );
+  await assert.rejects(use(made.cache, { ...local, location: `${local.location}.no` }), (error) =>
+    isTemplateError(error, 'DOWNLOAD_FAILED'),
+  );
+  assert.equal(made.requests.length, 0);
+});
+
+test('an abort ends the download at once and leaves no file', async () => {
+  await using made = await rig();
+  const image = await made.image();
+  const abort = new AbortController();
+  made.answer = (_request, response, body) => {
+    response.writeHead(200, { 'content-length': body.length });
+    response.write(body.subarray(0, 1000), () => abort.abort());
+  };
+  await assert.rejects(made.cache.open(image, { signal: abort.signal }), { name: 'AbortError' });
+  assert.deepEqual(await readdir(made.dir), []);
+});

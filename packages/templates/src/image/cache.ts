@@ -1,0 +1,210 @@
+import { createHash } from 'node:crypto';
+import { mkdir, open, readdir, rm, stat, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isStagingName, replaceFileDurable } from '@drydock/durable';
+import type { Dispatcher } from 'undici';
+import { byteMeter } from '../act/progress.ts';
+import { type Clock, wallClock } from '../clock.ts';
+import { reasonOf, TemplateError } from '../errors.ts';
+import type { TemplateProgress } from '../store.ts';
+import type { TemplateImage } from '../wish.ts';
+import { fetchInto, withoutSecrets } from './fetch.ts';
+import { fileRange } from './file-range.ts';
+import { openOva } from './ova.ts';
+import type { OvaSource } from './ova-source.ts';
+
+/** Options of {@link ovaCache}. */
+export interface CacheOptions {
+  /** Directory of its own; made when absent. */
+  readonly dir: string;
+  /** Images beyond this many bytes go, the least recently used first; the one in use always stays. */
+  readonly bytes: number;
+  readonly clock?: Clock;
+  /** Default: the environment's proxies. */
+  readonly dispatcher?: Dispatcher;
+}
+
+type Report = ((progress: TemplateProgress) => void) | undefined;
+
+/** A staging file this old belongs to a process that died. */
+const ABANDONED_MS = 6 * 3_600_000;
+
+/**
+ * A directory of images by digest (`<sha256>.ova`). What is there is hashed before its first use in this process and whenever the file changed;
+ * downloads of one digest are shared; a wrong digest leaves no file. `file:` locations are verified and read in place.
+ */
+export function ovaCache(options: CacheOptions): OvaSource {
+  const clock = options.clock ?? wallClock;
+  const downloads = new Map<string, { readonly done: Promise<void>; readonly listeners: Set<Report> }>();
+  const inUse = new Map<string, number>();
+  /** Path → what stat said when the digest was right. */
+  const verified = new Map<string, string>();
+
+  const isGood = async (path: string, sha256: string, report: Report, signal?: AbortSignal): Promise<boolean> => {
+    const before = await fingerprint(path);
+    if (before === undefined) return false;
+    if (verified.get(path) === `${before} ${sha256}`) return true;
+    report?.({ step: 'Verifying' });
+    if ((await digestOf(path, signal)) !== sha256) return false;
+    verified.set(path, `${before} ${sha256}`);
+    return true;
+  };
+
+  /** Eviction goes by the modification time; setting it must not look like a change of the file. */
+  const touch = async (path: string, sha256: string): Promise<void> => {
+    await utimes(path, new Date(), new Date()).catch(() => undefined);
+    verified.set(path, `${await fingerprint(path)} ${sha256}`);
+  };
+
+  const download = async (image: TemplateImage, path: string, report: Report, signal?: AbortSignal): Promise<void> => {
+    await mkdir(options.dir, { recursive: true });
+    await sweep(options.dir, clock.now());
+    let meter: ((bytes: number) => void) | undefined;
+    try {
+      await replaceFileDurable(path, async (file) => {
+        const { sha256 } = await fetchInto(image.location, file, {
+          onBytes: (bytes, total) => {
+            meter ??= byteMeter('Downloading', total, clock, report);
+            meter(bytes);
+          },
+          ...(options.dispatcher === undefined ? {} : { dispatcher: options.dispatcher }),
+          ...(signal === undefined ? {} : { signal }),
+        });
+        if (sha256 !== image.sha256) throw mismatch(image, sha256);
+      });
+    } catch (error) {
+      if (error instanceof TemplateError || signal?.aborted === true) throw error;
+      const message = `failed to store ${withoutSecrets(image.location)} in the cache: ${reasonOf(error)}`;
+      throw new TemplateError({ code: 'CACHE_FAILED', message, retriable: true, cause: error });
+    }
+    verified.set(path, `${await fingerprint(path)} ${image.sha256}`);
+    await evict(options.dir, options.bytes, (name) => inUse.has(join(options.dir, name)));
+  };
+
+  /** The first caller's signal ends the shared download; the others then start their own. */
+  const shared = async (image: TemplateImage, path: string, report: Report, signal?: AbortSignal): Promise<void> => {
+    for (;;) {
+      const running = downloads.get(path);
+      if (running === undefined) break;
+      running.listeners.add(report);
+      try {
+        await running.done;
+        return;
+      } catch (error) {
+        signal?.throwIfAborted();
+        if (error instanceof TemplateError) throw error;
+      }
+    }
+    const listeners = new Set<Report>([report]);
+    const tell: Report = (progress) => {
+      for (const listener of listeners) listener?.(progress);
+    };
+    const done = download(image, path, tell, signal);
+    downloads.set(path, { done, listeners });
+    try {
+      await done;
+    } finally {
+      downloads.delete(path);
+    }
+  };
+
+  const provide = async (image: TemplateImage, report: Report, signal?: AbortSignal): Promise<string> => {
+    if (image.location.startsWith('file:')) {
+      const path = fileURLToPath(image.location);
+      if (await isGood(path, image.sha256, report, signal)) return path;
+      if ((await fingerprint(path)) === undefined) {
+        throw new TemplateError({
+          code: 'DOWNLOAD_FAILED',
+          message: `failed to download ${image.location}: there is no such file`,
+        });
+      }
+      throw mismatch(image, await digestOf(path, signal));
+    }
+    const path = join(options.dir, `${image.sha256}.ova`);
+    if (await isGood(path, image.sha256, report, signal)) await touch(path, image.sha256);
+    else await shared(image, path, report, signal);
+    return path;
+  };
+
+  return {
+    open: async (image, { onProgress, signal }) => {
+      const path = join(options.dir, `${image.sha256}.ova`);
+      inUse.set(path, (inUse.get(path) ?? 0) + 1);
+      const release = (): void => {
+        const left = (inUse.get(path) ?? 1) - 1;
+        if (left === 0) inUse.delete(path);
+        else inUse.set(path, left);
+      };
+      try {
+        const given = await provide(image, onProgress, signal);
+        const ova = await openOva(given);
+        return {
+          ...ova,
+          [Symbol.asyncDispose]: async () => {
+            release();
+            await ova[Symbol.asyncDispose]();
+          },
+        };
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
+  };
+}
+
+function mismatch(image: TemplateImage, actual: string): TemplateError {
+  const message = `${withoutSecrets(image.location)} has sha256 ${actual}, but ${image.sha256} was expected`;
+  return new TemplateError({ code: 'DIGEST_MISMATCH', message });
+}
+
+/** Changes whenever the file does; undefined where there is none. */
+async function fingerprint(path: string): Promise<string | undefined> {
+  try {
+    const { ino, size, ctimeMs } = await stat(path);
+    return `${ino} ${size} ${ctimeMs}`;
+  } catch {
+    return undefined;
+  }
+}
+
+async function digestOf(path: string, signal?: AbortSignal): Promise<string> {
+  const hash = createHash('sha256');
+  const file = await open(path, 'r');
+  try {
+    const { size } = await file.stat();
+    for await (const chunk of fileRange(file, 0, size)) {
+      signal?.throwIfAborted();
+      hash.update(chunk as Buffer);
+    }
+  } finally {
+    await file.close();
+  }
+  return hash.digest('hex');
+}
+
+/** Removes what dead processes left. */
+async function sweep(dir: string, now: number): Promise<void> {
+  for (const name of await readdir(dir)) {
+    if (!isStagingName(name)) continue;
+    const path = join(dir, name);
+    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: now }));
+    if (mtimeMs + ABANDONED_MS < now) await rm(path, { force: true });
+  }
+}
+
+async function evict(dir: string, limit: number, used: (name: string) => boolean): Promise<void> {
+  const entries: { readonly name: string; readonly size: number; readonly mtimeMs: number }[] = [];
+  for (const name of (await readdir(dir)).filter((entry) => entry.endsWith('.ova'))) {
+    const found = await stat(join(dir, name)).catch(() => undefined);
+    if (found !== undefined) entries.push({ name, size: found.size, mtimeMs: found.mtimeMs });
+  }
+  let total = entries.reduce((sum, { size }) => sum + size, 0);
+  for (const { name, size } of entries.toSorted((a, b) => a.mtimeMs - b.mtimeMs)) {
+    if (total <= limit) return;
+    if (used(name)) continue;
+    await rm(join(dir, name), { force: true });
+    total -= size;
+  }
+}

@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto';
+import type { FileSink } from '@drydock/durable';
+import { type Dispatcher, EnvHttpProxyAgent, interceptors, request } from 'undici';
+import { reasonOf, TemplateError } from '../errors.ts';
+
+/** Options of a fetch. */
+export interface FetchOptions {
+  /** Called with the bytes so far and, where the server says it, the total. */
+  readonly onBytes?: (bytes: number, total: number | undefined) => void;
+  /** Whole download; default one hour. */
+  readonly deadlineMs?: number;
+  /** Without a byte for this long the connection counts as dead; default one minute. */
+  readonly idleMs?: number;
+  /** Default: the environment's proxies (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`). */
+  readonly dispatcher?: Dispatcher;
+  readonly signal?: AbortSignal;
+}
+
+const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+/** Broken connections in a row without a new byte. */
+const MAX_STALLS = 3;
+
+/**
+ * Streams what is behind `location` into `file` and computes its SHA-256 on the way. A connection that breaks is resumed with `Range`, guarded by the
+ * entity tag; a server that ignores it starts again from zero. Fails with `DOWNLOAD_FAILED`.
+ */
+export async function fetchInto(
+  location: string,
+  file: FileSink,
+  options: FetchOptions = {},
+): Promise<{ readonly sha256: string; readonly size: number }> {
+  const deadline = AbortSignal.timeout(options.deadlineMs ?? HOUR_MS);
+  const signal = options.signal === undefined ? deadline : AbortSignal.any([options.signal, deadline]);
+  const own = options.dispatcher === undefined ? new EnvHttpProxyAgent() : undefined;
+  const dispatcher = (options.dispatcher ?? own ?? new EnvHttpProxyAgent()).compose(
+    interceptors.redirect({ maxRedirections: 5 }),
+  );
+  const state = { hash: createHash('sha256'), size: 0, etag: undefined as string | undefined };
+  let stalls = 0;
+  try {
+    for (;;) {
+      const from = state.size;
+      try {
+        await attempt(location, file, state, dispatcher, signal, options);
+        return { sha256: state.hash.digest('hex'), size: state.size };
+      } catch (error) {
+        options.signal?.throwIfAborted();
+        if (error instanceof TemplateError) throw error;
+        stalls = state.size > from ? 0 : stalls + 1;
+        if (deadline.aborted || stalls >= MAX_STALLS)
+          throw failed(location, deadline.aborted ? 'it took too long' : reasonOf(error), error, true);
+      }
+    }
+  } finally {
+    await own?.destroy();
+  }
+}
+
+interface Received {
+  hash: ReturnType<typeof createHash>;
+  size: number;
+  etag: string | undefined;
+}
+
+async function attempt(
+  location: string,
+  file: FileSink,
+  state: Received,
+  dispatcher: Dispatcher,
+  signal: AbortSignal,
+  options: FetchOptions,
+): Promise<void> {
+  const idle = options.idleMs ?? MINUTE_MS;
+  const headers: Record<string, string> = { 'accept-encoding': 'identity' };
+  // Without a strong entity tag nobody knows that the rest belongs to the same file.
+  const resumable = state.size > 0 && state.etag !== undefined;
+  if (resumable) Object.assign(headers, { range: `bytes=${state.size}-`, 'if-range': state.etag });
+  const response = await request(location, { dispatcher, headers, signal, headersTimeout: idle, bodyTimeout: idle });
+  try {
+    const resumed = resumable && response.statusCode === 206;
+    if (response.statusCode !== 200 && !resumed) {
+      const passing = response.statusCode >= 500 || response.statusCode === 429;
+      throw failed(location, `the server answers ${response.statusCode}`, undefined, passing);
+    }
+    if (!resumed) Object.assign(state, { hash: createHash('sha256'), size: 0 });
+    const etag = response.headers['etag'];
+    state.etag = typeof etag === 'string' && !etag.startsWith('W/') ? etag : undefined;
+    const announced = Number(response.headers['content-length'] ?? Number.NaN);
+    const total = Number.isSafeInteger(announced) ? state.size + announced : undefined;
+    for await (const chunk of response.body) {
+      const bytes: Buffer = chunk;
+      state.hash.update(bytes);
+      await writeAll(file, bytes, state.size, location);
+      state.size += bytes.length;
+      options.onBytes?.(state.size, total);
+    }
+    if (total !== undefined && state.size !== total)
+      throw new Error(`the connection ended after ${state.size} of ${total} bytes`);
+  } finally {
+    // Giving up a body that was not read to its end makes it report an error to nobody.
+    response.body.on('error', () => undefined);
+    response.body.destroy();
+  }
+}
+
+/** One write may take fewer bytes than it was given. */
+async function writeAll(file: FileSink, bytes: Buffer, position: number, location: string): Promise<void> {
+  try {
+    for (let done = 0; done < bytes.length; ) {
+      const { bytesWritten } = await file.write(bytes, done, bytes.length - done, position + done);
+      done += bytesWritten;
+    }
+  } catch (cause) {
+    throw new TemplateError({
+      code: 'CACHE_FAILED',
+      message: `failed to store ${withoutSecrets(location)}: ${reasonOf(cause)}`,
+      retriable: true,
+      cause,
+    });
+  }
+}
+
+function failed(location: string, why: string, cause: unknown, retriable: boolean): TemplateError {
+  const message = `failed to download ${withoutSecrets(location)}: ${why}`;
+  return new TemplateError({ code: 'DOWNLOAD_FAILED', message, retriable, ...(cause === undefined ? {} : { cause }) });
+}
+
+/** A location for a message: user, password and query may be secrets. */
+export function withoutSecrets(location: string): string {
+  const url = URL.canParse(location) ? new URL(location) : undefined;
+  return url === undefined ? location : `${url.protocol}//${url.host}${url.pathname}`;
+}

@@ -1,0 +1,111 @@
+import type { FileHandle } from 'node:fs/promises';
+import { TemplateError } from '../errors.ts';
+
+/** One file of a tar archive, by where its bytes lie. */
+export interface TarMember {
+  readonly name: string;
+  readonly offset: number;
+  readonly size: number;
+}
+
+const BLOCK = 512;
+/** An OVA has a handful of members; more is no OVA. */
+const MAX_MEMBERS = 1000;
+/** Long names and pax records are short texts. */
+const MAX_RECORD = 64 * 1024;
+
+/**
+ * Indexes a tar archive by its headers alone (ustar with prefix, GNU long names and base-256 sizes, pax paths and sizes), reading 512 bytes per member.
+ * Fails with `OVA_INVALID` on anything else, and where a member reaches beyond the file.
+ */
+export async function indexTar(file: FileHandle, fileSize: number): Promise<readonly TarMember[]> {
+  const members: TarMember[] = [];
+  let next: { name?: string; size?: number } = {};
+  let at = 0;
+  for (let count = 0; at + BLOCK <= fileSize; count += 1) {
+    if (count > MAX_MEMBERS) throw invalid(`it has more than ${MAX_MEMBERS} members`);
+    const block = await read(file, at, BLOCK);
+    if (block.every((byte) => byte === 0)) return members;
+    checkSum(block, at);
+    const type = String.fromCharCode(block[156] ?? 0);
+    const size = next.size ?? sizeOf(block);
+    const offset = at + BLOCK;
+    if (offset + size > fileSize) throw invalid(`it ends in the middle of ${nameOf(block)}`);
+    if (type === 'L' || type === 'x') {
+      if (size > MAX_RECORD) throw invalid('a header record is too long');
+      const record = await read(file, offset, size);
+      next = type === 'L' ? { ...next, name: text(record) } : { ...next, ...pax(record) };
+    } else {
+      if (type === '0' || type === '\0' || type === '7')
+        members.push({ name: memberName(next.name ?? nameOf(block)), offset, size });
+      if (type !== 'g') next = {};
+    }
+    at = offset + Math.ceil(size / BLOCK) * BLOCK;
+  }
+  if (members.length === 0) throw invalid('it is empty');
+  return members;
+}
+
+async function read(file: FileHandle, position: number, length: number): Promise<Buffer> {
+  const buffer = Buffer.alloc(length);
+  const { bytesRead } = await file.read(buffer, 0, length, position);
+  if (bytesRead !== length) throw invalid('it is cut off');
+  return buffer;
+}
+
+function checkSum(block: Buffer, at: number): void {
+  let sum = 0;
+  for (const [index, byte] of block.entries()) sum += index >= 148 && index < 156 ? 0x20 : byte;
+  if (sum !== Number.parseInt(text(block.subarray(148, 156)).trim(), 8))
+    throw invalid(`there is no tar header at byte ${at}`);
+}
+
+function sizeOf(block: Buffer): number {
+  const field = block.subarray(124, 136);
+  if (((field[0] ?? 0) & 0x80) === 0) {
+    const size = Number.parseInt(text(field).trim() || '0', 8);
+    if (!Number.isSafeInteger(size) || size < 0) throw invalid('a size cannot be read');
+    return size;
+  }
+  const size = Number(field.readBigUInt64BE(4));
+  if (!Number.isSafeInteger(size)) throw invalid('a size is beyond all bounds');
+  return size;
+}
+
+function nameOf(block: Buffer): string {
+  const name = text(block.subarray(0, 100));
+  const prefix = block.toString('latin1', 257, 263) === 'ustar\0' ? text(block.subarray(345, 500)) : '';
+  return prefix === '' ? name : `${prefix}/${name}`;
+}
+
+/** Names are only ever compared, never opened; one that would lead elsewhere says that somebody means ill, or that this is no OVA. */
+function memberName(name: string): string {
+  const parts = name.split('/');
+  if (name.startsWith('/') || parts.includes('..')) throw invalid(`its member ${name} is named outside of the archive`);
+  return parts.filter((part) => part !== '.').join('/');
+}
+
+/** pax records: `<length> <key>=<value>\n`, the length counting itself. */
+function pax(record: Buffer): { name?: string; size?: number } {
+  const found: { name?: string; size?: number } = {};
+  for (let at = 0; at < record.length; ) {
+    const space = record.indexOf(0x20, at);
+    const length = space < 0 ? Number.NaN : Number(record.toString('utf8', at, space));
+    if (!Number.isSafeInteger(length) || length < 1) break;
+    const [key = '', ...rest] = record.toString('utf8', space + 1, at + length - 1).split('=');
+    if (key === 'path') found.name = rest.join('=');
+    if (key === 'size') found.size = Number(rest.join('='));
+    at += length;
+  }
+  if (found.size !== undefined && !Number.isSafeInteger(found.size)) throw invalid('a size cannot be read');
+  return found;
+}
+
+function text(field: Buffer): string {
+  const end = field.indexOf(0);
+  return field.toString('utf8', 0, end < 0 ? field.length : end);
+}
+
+function invalid(why: string): TemplateError {
+  return new TemplateError({ code: 'OVA_INVALID', message: `the file is no OVA: ${why}` });
+}

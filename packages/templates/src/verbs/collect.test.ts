@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { virtualClock } from '@drydock/model';
+import { type MemoryInventory, memoryInventory } from '@drydock/vsphere/testing';
+import { markConfig, VERIFIED_KEY } from '../mark.ts';
+import { templateStore } from '../store-vsphere.ts';
+import { memoryOva, testPlacement } from '../testing/wishes.ts';
+
+const FOLDER = '/DC0/vm/ocp';
+const DAY = 86_400_000;
+
+interface Given {
+  readonly name: string;
+  readonly owner?: string;
+  readonly template?: boolean;
+  readonly verified?: boolean;
+  readonly ageMs?: number;
+  readonly digest?: string;
+}
+
+function rig(given: readonly Given[]) {
+  const clock = virtualClock({ auto: true });
+  const inventory = memoryInventory({ now: clock.now });
+  for (const [
+    index,
+    { name, owner = 'us', template = true, verified = true, ageMs = 2 * DAY, digest = `${index}`.repeat(8) },
+  ] of given.entries()) {
+    const instanceUuid = `42000000-0000-4000-8000-${index.toString().padStart(12, '0')}`;
+    const mark = markConfig({ owner, operation: `op${index}`, digest, release: '9.6', holder: 'h', instanceUuid });
+    const extraConfig = { ...Object.fromEntries(mark), ...(verified ? { [VERIFIED_KEY]: digest } : {}) };
+    const createDate = new Date(clock.now() - ageMs).toISOString();
+    inventory.add(inventory.at(FOLDER), { name, template, instanceUuid, extraConfig, createDate });
+  }
+  const store = templateStore({
+    vcenters: async () => inventory.client(),
+    cacheDir: '/nonexistent',
+    clock,
+    ovas: memoryOva(),
+  });
+  const collect = (
+    options: {
+      keep?: number;
+      referenced?: (name: string) => string | undefined;
+      holderIsLive?: () => boolean | undefined;
+    } = {},
+  ) =>
+    store.collect(testPlacement(), 'us', {
+      referenced: () => undefined,
+      holderIsLive: () => false,
+      keep: 0,
+      ...options,
+    });
+  return { inventory, clock, collect };
+}
+
+function left({ inventory }: { inventory: MemoryInventory }): readonly string[] {
+  return inventory.snapshot().machines.map(({ name }) => name);
+}
+
+test('what nobody uses goes; what is used, unknown, foreign, new or unmarked stays, each with its reason', async () => {
+  const made = rig([
+    { name: 'idle' },
+    { name: 'used' },
+    { name: 'unknown' },
+    { name: 'foreign', owner: 'them' },
+    { name: 'new', ageMs: 1000 },
+  ]);
+  made.inventory.add(made.inventory.at(FOLDER), { name: 'unmarked', template: true });
+  const collected = await made.collect({ referenced: (name) => ({ used: 'MachineSet a', unknown: 'unknown' })[name] });
+  assert.deepEqual(left(made), ['used', 'unknown', 'foreign', 'new', 'unmarked']);
+  assert.deepEqual(Object.fromEntries(collected.map(({ name, removed, reason }) => [name, `${removed}: ${reason}`])), {
+    idle: 'true: nothing uses it',
+    used: 'false: used by MachineSet a',
+    unknown: 'false: it is unknown whether something uses it',
+    foreign: 'false: it belongs to cluster them',
+    new: 'false: it is new and may be about to be used',
+  });
+});
+
+test('the newest that nobody uses stays as a way back', async () => {
+  const made = rig([
+    { name: 'oldest', ageMs: 9 * DAY },
+    { name: 'newest', ageMs: 2 * DAY },
+    { name: 'old', ageMs: 5 * DAY },
+  ]);
+  await made.collect({ keep: 1 });
+  assert.deepEqual(left(made), ['newest']);
+});
+
+test('VS-W99 the source of a running clone stays, and goes when the clone has ended', async () => {
+  const made = rig([{ name: 'old' }]);
+  const end = made.inventory.startTask(made.inventory.at(`${FOLDER}/old`), 'VirtualMachine.clone');
+  assert.deepEqual(
+    (await made.collect()).map(({ reason }) => reason),
+    ['a task runs on it'],
+  );
+  assert.deepEqual(left(made), ['old']);
+  end();
+  await made.collect();
+  assert.deepEqual(left(made), []);
+});
+
+test('VS-W99 the base of a linked clone stays', async () => {
+  const made = rig([{ name: 'old' }]);
+  made.inventory.clone(made.inventory.at(`${FOLDER}/old`), {
+    name: 'worker',
+    folder: made.inventory.at(FOLDER),
+    linked: true,
+  });
+  const collected = await made.collect();
+  assert.equal(collected.find(({ name }) => name === 'old')?.reason, 'its disks carry those of worker');
+  assert.deepEqual(made.inventory.snapshot().broken, []);
+});
+
+test('VS-W99 a clone that starts between verdict and destroy keeps the template', async () => {
+  const made = rig([{ name: 'old' }]);
+  let looks = 0;
+  made.inventory.onCall = (method, phase) => {
+    if (method !== 'children' || phase !== 'before') return;
+    looks += 1;
+    if (looks === 2) made.inventory.startTask(made.inventory.at(`${FOLDER}/old`), 'VirtualMachine.clone');
+  };
+  assert.deepEqual(
+    (await made.collect()).map(({ reason }) => reason),
+    ['a task runs on it'],
+  );
+  assert.deepEqual(left(made), ['old']);
+});
+
+test('unfinished imports: a live holder keeps, a dead one does not, an unknown one by age', async () => {
+  const half = (name: string, ageMs: number): Given => ({ name, template: false, verified: false, ageMs });
+  const made = rig([half('young', 1000), half('aged', 700_000)]);
+  await made.collect({ holderIsLive: () => true });
+  assert.deepEqual(left(made), ['young', 'aged']);
+  await made.collect({ holderIsLive: () => undefined });
+  assert.deepEqual(left(made), ['young']);
+  await made.collect({ holderIsLive: () => false });
+  assert.deepEqual(left(made), []);
+});
+
+test('a finished import waits for a day to be adopted, unless a template has the same content', async () => {
+  const staged = (name: string, ageMs: number, digest: string): Given => ({ name, template: false, ageMs, digest });
+  const made = rig([
+    staged('waiting', DAY / 2, 'aa'),
+    staged('forgotten', 2 * DAY, 'bb'),
+    staged('twin', DAY / 2, 'cc'),
+    { name: 'done', digest: 'cc' },
+  ]);
+  await made.collect({ referenced: (name) => (name === 'done' ? 'MachineSet a' : undefined) });
+  assert.deepEqual(left(made), ['waiting', 'done']);
+});

@@ -1,0 +1,58 @@
+import type { CallOptions, MoRef, VCenter } from '@drydock/vsphere';
+import type { Candidate } from '../decide/machine.ts';
+import { lineOf } from '../decide/retention.ts';
+import { identityOf } from '../decide/swap.ts';
+import { readFailure } from '../failure.ts';
+import type { Generation } from '../library.ts';
+import { retiredName } from '../names.ts';
+import { machineOf } from '../observe/observe.ts';
+
+/** History imports nothing, so nobody's liveness matters. */
+const NOBODY = { holder: '', holderIsLive: () => undefined, running: new Set<string>() };
+
+/** Generations of a stable name or base, newest first; see `TemplateStore.history`. */
+export async function historyOf(
+  vcenter: VCenter,
+  folder: MoRef,
+  owner: string,
+  name: string,
+  call: CallOptions,
+): Promise<readonly Generation[]> {
+  const children = await vcenter.children(folder, call).catch((error: unknown) => {
+    throw readFailure('read the history of', name, error);
+  });
+  return children
+    .map((vm) => machineOf(vm, folder, NOBODY))
+    .filter((machine): machine is Candidate => machine.mark?.owner === owner && machine.verified)
+    .filter((machine) => machine.isTemplate && lineOf(machine) === name)
+    .toSorted((a, b) => (b.createdAt ?? 0) - (a.createdAt ?? 0) || (a.name < b.name ? -1 : 1))
+    .map((machine) => generation(machine, name));
+}
+
+function generation(machine: Candidate, stableName: string): Generation {
+  const { mark, createdAt, busy } = machine;
+  const pointer = mark.publishes === undefined;
+  const current = !pointer && machine.name === stableName;
+  const retiredAt = mark.role === 'retired' ? mark.at : undefined;
+  return {
+    name: machine.name,
+    stableName,
+    current,
+    ...(mark.release === '' ? {} : { release: mark.release }),
+    ...(mark.digest === '' ? {} : { digest: mark.digest }),
+    ...(createdAt === undefined ? {} : { createdAt: new Date(createdAt).toISOString() }),
+    ...(retiredAt === undefined ? {} : { retiredAt }),
+    instanceUuid: machine.instanceUuid,
+    revertible: !current && !busy,
+    reason: reasonFor(machine, stableName),
+  };
+}
+
+function reasonFor(machine: Candidate, stableName: string): string {
+  const { name, busy, mark } = machine;
+  if (name === stableName) return 'it bears the name now';
+  if (busy) return 'a task runs on it';
+  if (mark.publishes === undefined) return 'point to it';
+  const putAway = name === retiredName(stableName, identityOf(machine));
+  return putAway ? 'it is kept, whole and ready' : 'it is whole, but never bore the name';
+}

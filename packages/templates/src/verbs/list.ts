@@ -1,0 +1,65 @@
+import type { CallOptions, MoRef, VCenter, VmSummary } from '@drydock/vsphere';
+import { readFailure } from '../failure.ts';
+import type { ListedTemplate, TemplateRole } from '../library.ts';
+import { type Mark, type MarkReading, readMark } from '../mark.ts';
+import { retiredName } from '../names.ts';
+
+/** How upstream's swap names what it has not finished with. */
+const LEFTOVER = /^mco-(?:tmp|old)-[0-9a-f]{8}$/;
+
+/** Templates, marked machines and leftovers of a folder, by name; see `TemplateStore.list`. */
+export async function listTemplates(
+  vcenter: VCenter,
+  folder: MoRef,
+  owner: string,
+  call: CallOptions,
+): Promise<readonly ListedTemplate[]> {
+  const children = await vcenter.children(folder, call).catch((error: unknown) => {
+    throw readFailure('list the templates of', folder.value, error);
+  });
+  return children
+    .map((vm) => listed(vm, folder, owner))
+    .filter((one) => one !== undefined)
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** One machine as a line; undefined for a machine that has nothing to do with templates. */
+export function listed(vm: VmSummary, folder: MoRef, owner: string): ListedTemplate | undefined {
+  const reading = readMark(vm, folder);
+  const mark = reading.kind === 'ours' ? reading.mark : undefined;
+  const role = roleOf(vm, reading, owner);
+  if (role === undefined) return undefined;
+  return {
+    name: vm.name,
+    instanceUuid: vm.instanceUuid ?? '',
+    ref: vm.ref,
+    ...(mark === undefined || mark.release === '' ? {} : { release: mark.release }),
+    ...(vm.productVersion === undefined ? {} : { version: vm.productVersion }),
+    ...(mark === undefined || mark.digest === '' ? {} : { digest: mark.digest }),
+    ...(mark === undefined ? {} : { owner: mark.owner }),
+    role,
+    ...(mark?.publishes === undefined ? {} : { stableName: mark.publishes }),
+    isTemplate: vm.isTemplate,
+    ...(vm.createDate === undefined ? {} : { createdAt: vm.createDate }),
+    ...(reading.kind === 'invalid' ? { reason: reading.reason } : {}),
+  };
+}
+
+function roleOf(vm: VmSummary, reading: MarkReading, owner: string): TemplateRole | undefined {
+  if (reading.kind !== 'ours') {
+    if (LEFTOVER.test(vm.name)) return 'leftover';
+    return vm.isTemplate ? 'unmarked' : undefined;
+  }
+  const { mark, verified } = reading;
+  if (mark.owner !== owner) return 'foreign';
+  if (!verified) return 'unfinished';
+  if (!vm.isTemplate) return 'staged';
+  return publishedRole(vm.name, mark);
+}
+
+function publishedRole(name: string, mark: Mark): TemplateRole {
+  if (mark.role === 'adopted') return 'adopted';
+  if (mark.publishes === undefined || mark.publishes === name) return 'current';
+  const putAway = mark.role === 'retired' || name === retiredName(mark.publishes, mark.instanceUuid);
+  return putAway ? 'retired' : 'staged';
+}

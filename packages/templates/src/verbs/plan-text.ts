@@ -1,0 +1,70 @@
+import type { MoRef } from '@drydock/vsphere';
+import type { Act } from '../decide/machine.ts';
+import type { PlannedStep } from '../library.ts';
+
+/** A step as a plan prints it: the calls that it makes, in order, and a sentence. */
+export function planned(step: Act): PlannedStep {
+  return { step: step.kind, calls: callsOf(step), text: textOf(step) };
+}
+
+/** A call on a machine: `Rename_Task vm-12 "a" -> "b"`. What does not exist yet goes by its name alone. */
+export function callOn(
+  method: string,
+  { ref, name }: { readonly ref: MoRef; readonly name: string },
+  rest = '',
+): string {
+  const object = ref.value.startsWith('"') ? `"${name}"` : `${ref.value} "${name}"`;
+  return `${method} ${object}${rest === '' ? '' : ` ${rest}`}`;
+}
+
+function callsOf(step: Act): readonly string[] {
+  switch (step.kind) {
+    case 'import': {
+      const object = `"${step.attempt.name}"`;
+      return [
+        `ImportVApp ${object}`,
+        `Upload ${object}`,
+        `HttpNfcLeaseComplete ${object}`,
+        `ReconfigVM_Task ${object}`,
+      ];
+    }
+    case 'markAsTemplate':
+      return [callOn('MarkAsTemplate', step)];
+    case 'attachTags':
+      return step.tagIds.map((id) => callOn('AttachTag', step, id));
+    case 'intend':
+      return [callOn('SetField', step, 'staged')];
+    case 'swap':
+      return [
+        callOn('Rename_Task', step.old, `-> "${step.retired}"`),
+        callOn('Rename_Task', step, `-> "${step.publishes}"`),
+      ];
+    case 'rename':
+      return [callOn('Rename_Task', step, `-> "${step.to}"`)];
+    case 'retire':
+      return [callOn('SetField', step, 'retired')];
+    case 'destroy':
+      return [callOn('Destroy_Task', step)];
+  }
+}
+
+function textOf(step: Act): string {
+  switch (step.kind) {
+    case 'import':
+      return `Import the image as ${step.attempt.name}; what is in use stays as it is.`;
+    case 'markAsTemplate':
+      return `Make ${step.name} a template.`;
+    case 'attachTags':
+      return `Attach ${step.tagIds.length === 1 ? 'a tag' : `${step.tagIds.length} tags`} to ${step.name}.`;
+    case 'intend':
+      return `Note on ${step.name} which template it replaces, for recovery.`;
+    case 'swap':
+      return `Rename ${step.old.name} to ${step.retired} and ${step.name} to ${step.publishes}, back to back.`;
+    case 'rename':
+      return `Rename ${step.name} to ${step.to}: ${step.reason}.`;
+    case 'retire':
+      return `Mark ${step.name} as retired, so that it is kept as a way back.`;
+    case 'destroy':
+      return `Remove ${step.name}: ${step.reason}.`;
+  }
+}

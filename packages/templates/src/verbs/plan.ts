@@ -1,0 +1,121 @@
+import type { CallOptions } from '@drydock/vsphere';
+import type { Ports } from '../act/import.ts';
+import { decide } from '../decide/decide.ts';
+import { type Foresight, foresee } from '../decide/foresee.ts';
+import type { Observed, Wanted } from '../decide/machine.ts';
+import { worldOf } from '../decide/world.ts';
+import { TemplateError } from '../errors.ts';
+import type { Plan, PlannedStep, PlanRequest } from '../library.ts';
+import { MARK_ATTRIBUTE } from '../mark.ts';
+import { observe, type Scope } from '../observe/observe.ts';
+import { folderPath, resolvePlace, resolveScope, resolveTags } from '../observe/place.ts';
+import type { PlanOptions } from '../store.ts';
+import { prepareAdoption } from './adopt.ts';
+import { judge } from './collect.ts';
+import { callOn, planned } from './plan-text.ts';
+import { checkBearer, checkName, wantedOf } from './publication.ts';
+import { livenessOf, resolveRevert, revertWanted } from './revert.ts';
+
+/** More steps than any plan has. */
+const MAX_STEPS = 30;
+
+/** What applying a request would do, and to which world; see `TemplateStore.plan`. */
+export async function planFor(ports: Ports, request: PlanRequest, options: PlanOptions): Promise<Plan> {
+  const call = options.signal === undefined ? {} : { signal: options.signal };
+  const { placement } = request.wish;
+  if (request.kind === 'publish') checkName(request.wish);
+  const scope = await resolveScope(ports.vcenter, placement, call);
+  const base = { version: 1, server: placement.server, folder: folderPath(placement) } as const;
+  switch (request.kind) {
+    case 'publish': {
+      const { wish } = request;
+      await checkBearer(ports, wish, scope.folder, call);
+      const wanted = wantedOf(wish, await resolveTags(ports.vcenter, wish, call));
+      const liveness = { holder: wish.holder, holderIsLive: options.holderIsLive, running: ports.running };
+      const observed = await observe(ports.vcenter, scope, wanted, liveness, ports.clock.now(), call);
+      const { steps, target } = run(observed, wanted, { release: wish.image.release, holder: wish.holder });
+      // An import that could not start must not look like a plan.
+      if (steps.some(({ step }) => step === 'import')) await resolvePlace(ports.vcenter, placement, call);
+      const complete = await withDefinition(ports, steps, call);
+      return { ...base, ...request, target, steps: complete, world: worldOf(observed, wanted) };
+    }
+    case 'revert': {
+      const wish = await resolveRevert(ports, scope, request.wish, call);
+      const wanted = revertWanted(wish, wish.to);
+      const observed = await observe(ports.vcenter, scope, wanted, livenessOf(ports, wish), ports.clock.now(), call);
+      const { steps, target } = run(observed, wanted, { release: '', holder: wish.holder });
+      const complete = await withDefinition(ports, steps, call);
+      return { ...base, kind: 'revert', wish, target, steps: complete, world: worldOf(observed, wanted) };
+    }
+    case 'adopt': {
+      const { vm, attribute, world } = await prepareAdoption(ports.vcenter, scope, request.wish, call);
+      const text = `Mark ${vm.name} as adopted; it stays a template all the time.`;
+      const step: PlannedStep = { step: 'adopt', calls: [callOn('SetField', vm, 'adopted')], text };
+      const steps = attribute === undefined ? [] : await withDefinition(ports, [step], call);
+      return { ...base, ...request, target: vm.name, steps, world };
+    }
+    case 'gc':
+      return {
+        ...base,
+        ...request,
+        target: base.folder,
+        ...(await gcSteps(ports, scope, request.wish, options, call)),
+      };
+  }
+}
+
+/** Decides on predicted worlds until there is nothing left to do. */
+function run(
+  observed: Observed,
+  wanted: Wanted,
+  given: Foresight,
+): { readonly steps: readonly PlannedStep[]; readonly target: string } {
+  const steps: PlannedStep[] = [];
+  let world = observed;
+  while (steps.length < MAX_STEPS) {
+    const step = decide(world, wanted);
+    if (step.kind === 'done') return { steps, target: step.name };
+    if (step.kind === 'blocked' || step.kind === 'wait')
+      throw new TemplateError({ code: step.code, message: step.reason, retriable: step.kind === 'wait' });
+    steps.push(planned(step));
+    world = foresee(world, step, wanted, given);
+  }
+  throw new TypeError(`a plan has more than ${MAX_STEPS} steps: ${steps.map(({ step }) => step).join(', ')}`);
+}
+
+/** The first mark by attribute in the life of a vCenter defines the attribute. */
+async function withDefinition(
+  { vcenter }: Ports,
+  steps: readonly PlannedStep[],
+  call: CallOptions,
+): Promise<readonly PlannedStep[]> {
+  const first = steps.findIndex(({ calls }) => calls.some((one) => one.startsWith('SetField ')));
+  if (first < 0 || (await vcenter.definesAttribute(MARK_ATTRIBUTE, call))) return steps;
+  const define = `AddCustomFieldDef "${MARK_ATTRIBUTE}"`;
+  return steps.map((step, at) => (at === first ? { ...step, calls: [define, ...step.calls] } : step));
+}
+
+async function gcSteps(
+  ports: Ports,
+  scope: Scope,
+  wish: Extract<PlanRequest, { kind: 'gc' }>['wish'],
+  options: PlanOptions,
+  call: CallOptions,
+): Promise<Pick<Plan, 'steps' | 'world'>> {
+  const { verdicts, world } = await judge(ports.vcenter, scope, wish.owner, ports.clock, {
+    referenced: options.referenced ?? (() => 'unknown'),
+    holderIsLive: options.holderIsLive,
+    holder: '',
+    running: ports.running,
+    keep: wish.keep,
+    graceMs: wish.graceMs,
+    ...call,
+  });
+  const steps = verdicts
+    .filter(({ remove }) => remove)
+    .map(({ candidate, reason }) => {
+      const { ref, name, instanceUuid, verified } = candidate;
+      return planned({ kind: 'destroy', ref, name, instanceUuid, marked: true, finished: verified, reason });
+    });
+  return { steps, world };
+}

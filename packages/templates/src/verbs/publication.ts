@@ -1,0 +1,84 @@
+import type { ActContext } from '../act/act.ts';
+import { converge } from '../act/converge.ts';
+import type { Ports } from '../act/import.ts';
+import type { Wanted } from '../decide/machine.ts';
+import { TemplateError } from '../errors.ts';
+import { attemptsOf, NAME_LIMIT } from '../names.ts';
+import type { Liveness } from '../observe/observe.ts';
+import { resolveScope, resolveTags } from '../observe/place.ts';
+import type { PublishedTemplate, PublishOptions } from '../store.ts';
+import type { TemplateWish } from '../wish.ts';
+
+/** Publishes by pointer or swap; see `TemplateStore.publish`. `waitMs`: how long to wait for another holder's import; default one minute. */
+export async function publishTemplate(
+  ports: Ports,
+  wish: TemplateWish,
+  options: PublishOptions & { readonly waitMs?: number },
+): Promise<PublishedTemplate> {
+  const call = options.signal === undefined ? {} : { signal: options.signal };
+  checkName(wish);
+  const scope = await resolveScope(ports.vcenter, wish.placement, call);
+  await checkBearer(ports, wish, scope.folder, call);
+  const wanted = wantedOf(wish, await resolveTags(ports.vcenter, wish, call));
+  const liveness: Liveness = { holder: wish.holder, holderIsLive: options.holderIsLive, running: ports.running };
+  let uploads = 0;
+  const context: ActContext = {
+    ...scope,
+    ports,
+    owner: wish.cluster,
+    wish,
+    importing: {
+      onUpload: () => {
+        uploads += 1;
+      },
+      announce: options.announce,
+      onProgress: options.onProgress,
+    },
+  };
+  const { expectWorld, waitMs } = options;
+  const done = await converge({ context, wanted, liveness, expectWorld, waitMs }, call);
+  const { name, absentMs, retired } = done;
+  return {
+    name,
+    release: wish.image.release,
+    adopted: uploads === 0,
+    uploads,
+    ...(absentMs === undefined ? {} : { absentMs }),
+    ...(retired === undefined ? {} : { retired }),
+  };
+}
+
+/** A wish as decisions see it. */
+export function wantedOf(wish: TemplateWish, tagIds: readonly string[]): Wanted {
+  const { cluster: owner, image, publication } = wish;
+  const content = { kind: 'image', digest: image.sha256, attempts: attemptsOf(wish) } as const;
+  if (publication?.kind !== 'swap') return { owner, content, tagIds };
+  return { owner, content, tagIds, swap: { name: publication.name, unmarked: publication.unmarked ?? 'refuse' } };
+}
+
+/** A stable name is used as it is: what vCenter cannot store is refused before anything else. */
+export function checkName({ publication }: TemplateWish): void {
+  if (publication?.kind !== 'swap') return;
+  const length = Array.from(publication.name).length;
+  if (length >= 1 && length <= NAME_LIMIT) return;
+  // BI-V138: upstream's words.
+  const message =
+    length === 0
+      ? 'the name of the template is empty'
+      : `length of VM template name \`${publication.name}\` exceeds the permitted limit of ${NAME_LIMIT} characters`;
+  throw new TemplateError({ code: 'NAME_TOO_LONG', message });
+}
+
+/** A folder or anything else that is no machine does not show among machines, and would stop the last rename. */
+export async function checkBearer(
+  { vcenter }: Ports,
+  { publication }: TemplateWish,
+  folder: Awaited<ReturnType<typeof resolveScope>>['folder'],
+  call: { readonly signal?: AbortSignal },
+): Promise<void> {
+  if (publication?.kind !== 'swap') return;
+  const bearer = await vcenter.findChild(folder, publication.name, call);
+  if (bearer === undefined || bearer.type === 'VirtualMachine') return;
+  const message = `${publication.name} (${bearer.type}:${bearer.value}) is no machine`;
+  throw new TemplateError({ code: 'NAME_TAKEN', message });
+}

@@ -1,0 +1,95 @@
+import type { CallOptions } from '@drydock/vsphere';
+import { converge } from '../act/converge.ts';
+import type { Ports } from '../act/import.ts';
+import type { Candidate, Machine, Wanted } from '../decide/machine.ts';
+import { identityOf, means } from '../decide/swap.ts';
+import { TemplateError } from '../errors.ts';
+import { readFailure } from '../failure.ts';
+import type { RevertRequest } from '../library.ts';
+import { retiredName } from '../names.ts';
+import { type Liveness, machineOf, type Scope } from '../observe/observe.ts';
+import { resolveScope } from '../observe/place.ts';
+import type { PlannedOptions, PublishedTemplate } from '../store.ts';
+
+/** Puts an earlier generation back; see `TemplateStore.revert`. The same decisions as a swap, with a generation as the content that is wanted. */
+export async function revertTemplate(
+  ports: Ports,
+  request: RevertRequest,
+  options: PlannedOptions,
+): Promise<PublishedTemplate> {
+  const call = options.signal === undefined ? {} : { signal: options.signal };
+  const scope = await resolveScope(ports.vcenter, request.placement, call);
+  const { to } = await resolveRevert(ports, scope, request, call);
+  const wanted = revertWanted(request, to);
+  const context = { ...scope, ports, owner: request.owner, importing: { onUpload: () => undefined } };
+  const liveness = livenessOf(ports, request);
+  const done = await converge({ context, wanted, liveness, expectWorld: options.expectWorld }, call);
+  const { name, absentMs, retired } = done;
+  const vm = await ports.vcenter.vm(done.ref, call);
+  const machine = vm === undefined ? undefined : machineOf(vm, scope.folder, liveness);
+  return {
+    name,
+    release: machine?.mark?.release ?? '',
+    adopted: true,
+    uploads: 0,
+    ...(absentMs === undefined ? {} : { absentMs }),
+    ...(retired === undefined ? {} : { retired }),
+  };
+}
+
+/** What a revert to the generation `to` wants. */
+export function revertWanted({ owner, name }: RevertRequest, to: string): Wanted {
+  return { owner, content: { kind: 'generation', instanceUuid: to }, tagIds: [], swap: { name, unmarked: 'refuse' } };
+}
+
+/** A revert imports nothing; who else does is told by age. */
+export function livenessOf({ running }: Ports, { holder }: { readonly holder: string }): Liveness {
+  return { holder, holderIsLive: () => undefined, running };
+}
+
+/** The request with its generation. */
+export async function resolveRevert(
+  ports: Ports,
+  { folder }: Scope,
+  request: RevertRequest,
+  call: CallOptions,
+): Promise<RevertRequest & { readonly to: string }> {
+  const { to, owner, name } = request;
+  const children = await ports.vcenter.children(folder, call).catch((error: unknown) => {
+    throw readFailure('read the history of', name, error);
+  });
+  const machines = children.map((vm) => machineOf(vm, folder, livenessOf(ports, request)));
+  const generations = machines.filter(
+    (machine): machine is Candidate =>
+      machine.mark?.owner === owner && machine.mark.publishes === name && machine.verified && machine.isTemplate,
+  );
+  const target =
+    to === undefined ? defaultTarget(machines, generations, name) : generations.find((one) => one.instanceUuid === to);
+  if (target !== undefined) return { ...request, to: target.instanceUuid };
+  const which = to === undefined ? 'no earlier generation' : `no generation ${to}`;
+  throw new TemplateError({ code: 'NOTHING_TO_REVERT', message: `${name} has ${which} of ${owner} in the folder` });
+}
+
+/**
+ * Called again after a crash it must not turn round: what was on its way to the name, or is there with its predecessor not yet marked, is still the target.
+ * Else it is what was put away last; a finished import that never bore the name is no way back.
+ */
+function defaultTarget(
+  machines: readonly Machine[],
+  generations: readonly Candidate[],
+  name: string,
+): Candidate | undefined {
+  const current = generations.find((one) => one.name === name);
+  const note = current?.mark.role === 'staged' ? current.mark.replaces : undefined;
+  const before = note === undefined ? undefined : machines.find((machine) => means(note, machine));
+  if (before !== undefined && before.mark?.role !== 'retired') return current;
+  const others = generations.filter((one) => one !== current);
+  const underway = others.find(
+    ({ mark: { role, replaces } }) =>
+      role === 'staged' && replaces !== undefined && (current === undefined || means(replaces, current)),
+  );
+  const retired = others.filter((one) => one.name === retiredName(name, identityOf(one)));
+  // One without the mark was put away by a swap that was interrupted: the last.
+  const when = ({ mark: { role, at } }: Candidate): string => (role === 'retired' ? (at ?? '') : '9');
+  return underway ?? retired.toSorted((a, b) => when(b).localeCompare(when(a)))[0];
+}

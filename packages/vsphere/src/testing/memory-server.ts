@@ -1,0 +1,11 @@
+import type { InventoryState } from './inventory.ts';
+
+/** What a client needs of the server. */
+export interface MemoryServer {
+  readonly state: () => InventoryState;
+  readonly now: () => number;
+  readonly reportsVersion: boolean;
+  readonly abortLeavesVm: boolean;
+  readonly countUpload: () => void;
+  readonly countBytes: (bytes: number) => void;
+}
