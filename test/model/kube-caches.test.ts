@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Observer } from '@drydock/kube';
 import { faultyWire, type VirtualClock, virtualClock } from '@drydock/kube/testing';
-import { generator } from '@drydock/model';
+import { generator, seeds, withSeed } from '@drydock/model';
 import { forgetful, type KubeWorld, kubeWorld } from './kube-world.ts';
-import { seeds, withSeed } from './seeds.ts';
 
 /** Longest time (ms) that everything may take to settle after the faults are over: a hung watch alone takes 2.5 minutes. */
 const SETTLED = 20 * 60_000;

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createClient, type Observer } from '@drydock/kube';
 import { fastClock, faultyWire, httpAnswer, misbehavingServer } from '@drydock/kube/testing';
-import { generator } from '@drydock/model';
+import { generator, seeds, withSeed } from '@drydock/model';
 import { forgetful, kubeWorld } from './kube-world.ts';
-import { seeds, withSeed } from './seeds.ts';
 
 /** How much faster than real the clocks run. */
 const FACTOR = 400;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Exploration, explore, scheduler, virtualClock } from '@drydock/model';
+import { type Exploration, explore, scheduler, soaking, virtualClock } from '@drydock/model';
 import { isTemplateError, retiredName, type TemplateErrorCode, templateStore } from '@drydock/templates';
 import { memoryOva } from '@drydock/templates/testing';
 import { simulatedLoss } from '@drydock/vsphere/testing';
@@ -118,8 +118,6 @@ async function passWith(world: World, holder: string, meddling: Meddling, undo: 
   await publishAs(world, `${holder}-again`, wishFor('9.6'));
 }
 
-const SOAK = process.env['DRYDOCK_SOAK'] !== undefined;
-
 type Watched = World & { undo: (() => void)[] };
 
 for (const meddling of MEDDLINGS) {
@@ -129,7 +127,7 @@ for (const meddling of MEDDLINGS) {
       world.runs += 1;
       world.changes.length = 0;
       world.inventory.onCall = (method, phase, _args, { client, mutates }) => {
-        if (method === 'logout' || (!mutates && last > 1 && !SOAK)) return;
+        if (method === 'logout' || (!mutates && last > 1 && !soaking)) return;
         if (tripwire.hit(`${phase} ${method}`) === undefined) return;
         if (world.runs < last) {
           client.kill();

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { soaking } from '@drydock/model';
 import {
   bearersOf,
   exploreWork,
@@ -14,8 +15,7 @@ import {
   worldWith,
 } from './templates-world.ts';
 
-const SOAK = process.env['DRYDOCK_SOAK'] !== undefined;
-const SOAK_MS = 3_600_000;
+const soaking_MS = 3_600_000;
 /** A clean pass after any history changes the folder at most this often: nothing loops. */
 const MAX_CHANGES = 14;
 
@@ -55,23 +55,23 @@ for (const start of STARTS) {
   });
 }
 
-for (const start of (SOAK ? STARTS : ['unmarked', 'ours']) as readonly Start[]) {
-  test(`VS-W93 swap mode, ${start}: crashes and lost answers in pairs${SOAK ? ' at every call' : ' at every change'}`, {
-    timeout: SOAK_MS,
+for (const start of (soaking ? STARTS : ['unmarked', 'ours']) as readonly Start[]) {
+  test(`VS-W93 swap mode, ${start}: crashes and lost answers in pairs${soaking ? ' at every call' : ' at every change'}`, {
+    timeout: soaking_MS,
   }, async () => {
     const coverage = await exploreWork(() => worldWith(start), publish, checkEnd(start), {
-      mutatingOnly: !SOAK,
+      mutatingOnly: !soaking,
       depth: 2,
     });
     assert.ok(coverage.scenarios > 800, `only ${coverage.scenarios} scenarios`);
   });
 }
 
-if (SOAK) {
+if (soaking) {
   for (const start of STARTS) {
     // Both kinds of fault where there is something to lose, else only deaths: a day has 24 hours.
     const kinds = start === 'ours' ? (['kill', 'lose'] as const) : (['kill'] as const);
-    test(`VS-W93 swap mode, ${start}: in triples at every change`, { timeout: SOAK_MS }, async () => {
+    test(`VS-W93 swap mode, ${start}: in triples at every change`, { timeout: soaking_MS }, async () => {
       const coverage = await exploreWork(() => worldWith(start), publish, checkEnd(start), {
         mutatingOnly: true,
         kinds,

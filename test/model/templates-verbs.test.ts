@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { soaking } from '@drydock/model';
 import { type RevertRequest, retiredName } from '@drydock/templates';
 import {
   bearersOf,
@@ -13,7 +14,6 @@ import {
   worldWith,
 } from './templates-world.ts';
 
-const SOAK = process.env['DRYDOCK_SOAK'] !== undefined;
 const { placement } = wishFor('9.6');
 const OWNER = 'cluster-uid';
 
@@ -59,7 +59,7 @@ test('VS-W93 revert: a crash or a lost answer at every call, in pairs at every c
   };
   const once = await exploreWork(published, revert, check);
   assert.ok(once.scenarios > 80, `only ${once.scenarios}`);
-  await exploreWork(published, revert, check, { mutatingOnly: !SOAK, depth: 2 });
+  await exploreWork(published, revert, check, { mutatingOnly: !soaking, depth: 2 });
 });
 
 test('VS-W93 revert to a named generation: whatever fails, that generation is in place in the end', {
@@ -83,7 +83,7 @@ test('VS-W93 revert to a named generation: whatever fails, that generation is in
     );
     assert.equal(world.inventory.counters.uploads, 0);
   };
-  await exploreWork(published, revert, check, { mutatingOnly: !SOAK, depth: 2 });
+  await exploreWork(published, revert, check, { mutatingOnly: !soaking, depth: 2 });
 });
 
 test('VS-W93 a crash in the window of a revert: the same command without a generation finishes what was begun', async () => {
@@ -147,6 +147,6 @@ test('VS-W93 pointer mode: in the same world, crashes and lost answers in pairs;
     assert.ok(world.inventory.counters.uploads <= 1 + faults);
     assert.equal(ours(world).length, 2);
   };
-  const coverage = await exploreWork(() => worldWith('unmarked'), publish, check, { mutatingOnly: !SOAK, depth: 2 });
+  const coverage = await exploreWork(() => worldWith('unmarked'), publish, check, { mutatingOnly: !soaking, depth: 2 });
   assert.ok(coverage.scenarios > 500, `only ${coverage.scenarios}`);
 });

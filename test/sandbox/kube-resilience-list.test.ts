@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createCache, createClient, loadKubeconfig, type Observer } from '@drydock/kube';
+import { soaking } from '@drydock/model';
 import { startSandbox } from '@drydock/sandbox';
 import { CONFIG_MAP, each, eventually, NAMESPACE } from './support/kube-kinds.ts';
 
 const servers = {
   'streams its lists': { flags: [], asked: ['stream'] },
   // A start of its own costs as much as the rest of the test, and an older era streams as the newest does: for `make soak`.
-  ...(process.env['DRYDOCK_SOAK'] === '1' && {
+  ...(soaking && {
     'of version 1.32 streams its lists': { flags: ['--emulated-version=1.32'], asked: ['stream'] },
   }),
   'does not stream lists and says so': {

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createClient, type KubeClient, loadKubeconfig } from '@drydock/kube';
+import { seeds } from '@drydock/model';
 import { type Sandbox, startSandbox } from '@drydock/sandbox';
-import { seeds } from '../model/seeds.ts';
 import { CONFIG_MAP, each, eventually, NAMESPACE, seeded } from './support/kube-kinds.ts';
 
 const SCRIPT = fileURLToPath(new URL('support/kube-manager.ts', import.meta.url));

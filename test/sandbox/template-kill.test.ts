@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { generator } from '@drydock/model';
+import { firstSeed, generator, repetitions } from '@drydock/model';
 import type { VmView } from '@drydock/sandbox';
 import { connectVCenter, type MoRef, type VCenter } from '@drydock/vsphere';
 import { expectExit, folder, startTemplateCli, type TemplateCli } from './support/template-cli.ts';
 
-const KILLS = process.env['DRYDOCK_SOAK'] === '1' ? 10_000 : 20;
-const FIRST = Number(process.env['DRYDOCK_SEED'] ?? '1');
+const KILLS = repetitions(20, 10_000);
+const FIRST = firstSeed();
 const NAME = 'rhcos';
 /** Longer than a publication takes after it has begun, so that some runs are killed when all is done. */
 const WITHIN_MS = 900;
@@ -118,5 +118,6 @@ test(`VS-W93 BI-W1 a rename swap killed at ${KILLS} seeded instants: the next ru
     for (const gap of await cli.switchboard.nameGaps({ folder, name: NAME })) assert.notEqual(gap.to, undefined, where);
     assert.equal(JSON.stringify(await foreign()), strangers, where);
   }
-  assert.ok(interrupted > KILLS / 4, `only ${interrupted} runs were killed before their end`);
+  // A handful of kills says nothing of their mix.
+  if (KILLS >= 20) assert.ok(interrupted > KILLS / 4, `only ${interrupted} runs were killed before their end`);
 });

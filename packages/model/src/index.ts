@@ -1,3 +1,4 @@
 export { type VirtualClock, virtualClock } from './clock.ts';
 export { type Coverage, type Exploration, ExplorationError, explore, type Scenario, type Tripwire } from './explore.ts';
 export { generator, type Scheduler, scheduler } from './scheduler.ts';
+export { firstSeed, repetitions, seeds, soaking, withSeed } from './seeds.ts';
