@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { runCertSync } from '@drydock/static-pods';
+import { type CertSyncSpec, runCertSync, validateCertSync } from '@drydock/static-pods';
 import type { Command } from 'commander';
 import { connect, notices } from './cluster.ts';
 import { duration, list } from './flags.ts';
@@ -20,6 +20,13 @@ interface Flags {
 /** Time (ms) between two looks at the kubeconfig. */
 const KUBECONFIG_MS = 500;
 
+const NAMES: Readonly<Record<string, string>> = {
+  secrets: 'Secrets to keep',
+  'optional-secrets': 'the same, where they may be absent',
+  configmaps: 'ConfigMaps to keep',
+  'optional-configmaps': 'the same, where they may be absent',
+};
+
 /** Adds `cert-sync`; what library-go compiles in, the lists of objects, are flags here. */
 export function addCertSync(program: Command, signal: AbortSignal): void {
   const command = program
@@ -28,15 +35,26 @@ export function addCertSync(program: Command, signal: AbortSignal): void {
     .option('--kubeconfig <file>', 'kubeconfig (default: in-cluster); the program ends when it changes')
     .option(
       '-n, --namespace <name>',
-      'namespace of the objects (default: POD_NAMESPACE)',
+      'namespace of the objects (POD_NAMESPACE); required',
       process.env['POD_NAMESPACE'] ?? '',
     )
-    .option('--destination-dir <dir>', 'holds secrets/<name> and configmaps/<name>', '')
+    .option('--destination-dir <dir>', 'holds secrets/<name> and configmaps/<name>; required', '')
     .option('--tls-server-name-override <name>', "name in the server's certificate")
     .option('--resync-duration <duration>', 'time between two passes where nothing changes', duration, 600_000);
-  for (const flag of ['secrets', 'configmaps', 'optional-secrets', 'optional-configmaps'])
-    command.option(`--${flag} <names>`, 'may be repeated or hold commas', list, []);
+  for (const flag of Object.keys(NAMES)) command.option(`--${flag} <names>`, NAMES[flag] ?? '', list, []);
+  command.addHelpText('after', '\nLists may be repeated or hold commas. POD_NAME finds whom events are about.');
   command.action(async (flags: Flags) => {
+    const sources = (names: readonly string[], optional: readonly string[]) => [
+      ...names.map((name) => ({ name })),
+      ...optional.map((name) => ({ name, optional: true })),
+    ];
+    const spec: CertSyncSpec = {
+      namespace: flags.namespace,
+      dir: flags.destinationDir,
+      secrets: sources(flags.secrets, flags.optionalSecrets),
+      configmaps: sources(flags.configmaps, flags.optionalConfigmaps),
+    };
+    validateCertSync(spec);
     const end = new AbortController();
     const both = AbortSignal.any([signal, end.signal]);
     await using client = await connect(flags);
@@ -45,27 +63,15 @@ export function addCertSync(program: Command, signal: AbortSignal): void {
       pod: process.env['POD_NAME'],
     });
     const watching = endOnChange(flags.kubeconfig, end, both);
-    const sources = (names: readonly string[], optional: readonly string[]) => [
-      ...names.map((name) => ({ name })),
-      ...optional.map((name) => ({ name, optional: true })),
-    ];
     try {
-      await runCertSync(
-        {
-          namespace: flags.namespace,
-          dir: flags.destinationDir,
-          secrets: sources(flags.secrets, flags.optionalSecrets),
-          configmaps: sources(flags.configmaps, flags.optionalConfigmaps),
-        },
-        {
-          client,
-          signal: both,
-          resyncMs: flags.resyncDuration,
-          notify: events.notify,
-          log: (line) => console.error(line),
-          onPass: (result) => console.log(JSON.stringify(result)),
-        },
-      );
+      await runCertSync(spec, {
+        client,
+        signal: both,
+        resyncMs: flags.resyncDuration,
+        notify: events.notify,
+        log: (line) => console.error(line),
+        onPass: (result) => console.log(JSON.stringify(result)),
+      });
     } finally {
       end.abort();
       await watching;

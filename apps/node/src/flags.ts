@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, type Option } from 'commander';
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
@@ -26,4 +26,12 @@ export function numbers(text: string, before: readonly number[] = []): readonly 
 export function integer(text: string): number {
   if (!/^-?\d{1,15}$/.test(text)) throw new InvalidArgumentError('expected a whole number.');
   return Number(text);
+}
+
+/** An option's text for the help, with its default in words where it has one. */
+export function optionText({ description, defaultValue, flags }: Option): string {
+  const value: unknown = defaultValue;
+  // Empty lists and numbers that must be given show nothing.
+  if ((typeof value !== 'string' && typeof value !== 'number') || value === '' || value === 0) return description;
+  return `${description} (default: ${flags.includes('<duration>') ? `${Number(value) / 1_000}s` : value})`;
 }

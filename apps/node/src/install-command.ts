@@ -1,4 +1,4 @@
-import { type InstallSpec, install } from '@drydock/static-pods';
+import { type InstallSpec, install, validateInstall } from '@drydock/static-pods';
 import type { Command } from 'commander';
 import { connect, notices } from './cluster.ts';
 import { duration, list } from './flags.ts';
@@ -31,21 +31,34 @@ export function addInstall(program: Command, signal: AbortSignal): void {
     .command('install')
     .description('install one revision of a static pod, whole, and let kubelet have it')
     .option('--kubeconfig <file>', 'kubeconfig (default: in-cluster)')
-    .option('--revision <number>', 'revision to install', '')
-    .option('-n, --namespace <name>', 'namespace of the objects', '')
-    .option('--pod <prefix>', 'ConfigMap with the pod, without its revision', '')
-    .option('--resource-dir <dir>', 'holds the revisions', '')
-    .option('--pod-manifest-dir <dir>', 'read by kubelet', '')
+    .option('--revision <number>', 'revision to install; required', '')
+    .option('-n, --namespace <name>', 'namespace of the objects; required', '')
+    .option('--pod <prefix>', 'ConfigMap with the pod, without its number; required', '')
+    .option('--resource-dir <dir>', 'holds the revisions; required', '')
+    .option('--pod-manifest-dir <dir>', 'read by kubelet; required', '')
     .option('--cert-dir <dir>', 'holds the certificates that all revisions share', '')
     .option('--timeout-duration <duration>', 'time for the work', duration, 120_000)
     .option('--pod-manifests-lock-file <file>', 'shared with a startup monitor', '')
     .option('--settle-duration <duration>', 'pause after other installers ended', duration, 30_000)
     .option('--alone', 'not run as an installer pod: do not look for others');
-  for (const kind of ['secrets', 'configmaps'])
-    for (const flag of [kind, `optional-${kind}`, `cert-${kind}`, `optional-cert-${kind}`])
-      command.option(`--${flag} <names>`, 'may be repeated or hold commas', list, []);
+  for (const [kind, named] of [
+    ['secrets', 'Secrets'],
+    ['configmaps', 'ConfigMaps'],
+  ] as const)
+    for (const [flag, text] of [
+      [kind, `${named} of the revision, without its number${kind === 'configmaps' ? '; required' : ''}`],
+      [`optional-${kind}`, 'the same, where they may be absent'],
+      [`cert-${kind}`, `${named} that all revisions share`],
+      [`optional-cert-${kind}`, 'the same, where they may be absent'],
+    ] as const)
+      command.option(`--${flag} <names>`, text, list, []);
+  command.addHelpText(
+    'after',
+    '\nLists may be repeated or hold commas. NODE_NAME is this node; POD_NAME finds whom events are about.',
+  );
   command.action(async (flags: Flags) => {
     const spec = specOf(flags, process.env['NODE_NAME'] ?? '');
+    validateInstall(spec);
     await using client = await connect(flags);
     await using events = await notices(client, 'drydock.dev/static-pod-installer', {
       namespace: flags.namespace || 'default',

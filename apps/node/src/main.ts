@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { addCare } from './care-commands.ts';
 import { addCertSync } from './cert-sync-command.ts';
 import { report } from './exit.ts';
+import { optionText } from './flags.ts';
 import { addInstall } from './install-command.ts';
 import { addMonitor } from './monitor-command.ts';
 import { addPrune } from './prune-command.ts';
@@ -21,7 +22,10 @@ export async function main(argv: readonly string[]): Promise<void> {
   addMonitor(program, signals.signal);
   addCare(program, signals.signal);
   for (const command of program.commands)
-    command.exitOverride().showHelpAfterError('(use --help to see what there is)');
+    command
+      .exitOverride()
+      .showHelpAfterError('(use --help to see what there is)')
+      .configureHelp({ optionDescription: optionText });
   const ended = (): string | undefined => (signals.signal.aborted ? String(signals.signal.reason.message) : undefined);
   try {
     await program.parseAsync([...argv]);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { appendFile, rename, rm, stat } from 'node:fs/promises';
 import { type KubeClient, type KubeObject, type Resource, statusWriter } from '@drydock/kube';
-import { askServer, monitorStartup } from '@drydock/static-pods';
+import { askServer, type MonitorSpec, monitorStartup, validateMonitor } from '@drydock/static-pods';
 import { type Command, InvalidArgumentError } from 'commander';
 import { connect } from './cluster.ts';
 import { duration, integer } from './flags.ts';
@@ -41,42 +41,35 @@ export function addMonitor(program: Command, signal: AbortSignal): void {
     .command('startup-monitor')
     .description('watch a new revision start, and fall back where it does not')
     .option('--kubeconfig <file>', 'kubeconfig of the server on this node')
-    .option('--revision <number>', 'revision to watch', integer, 0)
+    .option('--revision <number>', 'revision to watch; required', integer, 0)
     .option('--fallback-timeout-duration <duration>', 'how long it may take', duration, 33_000)
-    .option('--resource-dir <dir>', 'holds the revisions', '')
-    .option('--manifests-dir <dir>', 'read by kubelet', '')
-    .option('--target-name <name>', 'static pod, without -pod', '')
-    .option('--node-name <name>', 'this node', process.env['NODE_NAME'] ?? '')
+    .option('--resource-dir <dir>', 'holds the revisions; required', '')
+    .option('--manifests-dir <dir>', 'read by kubelet; required', '')
+    .option('--target-name <name>', 'static pod, without -pod; required', '')
+    .option('--node-name <name>', 'this node (NODE_NAME); required', process.env['NODE_NAME'] ?? '')
     .option('--installer-lock-file <file>', 'shared with the installer', '')
     .option('--log-file-path <file>', 'log here as well; three files of 5 MB, 28 days', '')
     .option('-n, --namespace <name>', "namespace of the static pod's mirror pod")
     .option('--operator <kind>', 'whose status is told, as plural.version.group/name', operatorKind)
     .action(async (flags: Flags) => {
+      const { revision, targetName: target, nodeName, operator, namespace, installerLockFile } = flags;
+      const spec: MonitorSpec = {
+        revision,
+        nodeName,
+        target,
+        resourceDir: flags.resourceDir,
+        manifestDir: flags.manifestsDir,
+        timeoutMs: flags.fallbackTimeoutDuration,
+        ...(installerLockFile === '' ? {} : { lockFile: installerLockFile }),
+      };
+      validateMonitor(spec);
       await using client = await connect(flags);
-      const { revision, targetName, nodeName, operator, namespace, installerLockFile } = flags;
-      const outcome = await monitorStartup(
-        {
-          revision,
-          nodeName,
-          target: targetName,
-          resourceDir: flags.resourceDir,
-          manifestDir: flags.manifestsDir,
-          timeoutMs: flags.fallbackTimeoutDuration,
-          ...(installerLockFile === '' ? {} : { lockFile: installerLockFile }),
-        },
-        {
-          signal,
-          ready: askServer({
-            client,
-            target: targetName,
-            nodeName,
-            revision,
-            ...(namespace !== undefined && { namespace }),
-          }),
-          ...(operator && { acknowledge: () => acknowledge(client, operator, nodeName, revision) }),
-          log: await logger(flags.logFilePath),
-        },
-      );
+      const outcome = await monitorStartup(spec, {
+        signal,
+        ready: askServer({ client, target, nodeName, revision, ...(namespace !== undefined && { namespace }) }),
+        ...(operator && { acknowledge: () => acknowledge(client, operator, nodeName, revision) }),
+        log: await logger(flags.logFilePath),
+      });
       console.log(JSON.stringify({ outcome }));
       // Kubelet ends this process; were it to end itself, it would be started again before kubelet sees that the manifest is gone.
       await untilEnded(signal);

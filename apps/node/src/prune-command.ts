@@ -14,10 +14,10 @@ export function addPrune(program: Command, signal: AbortSignal): void {
   program
     .command('prune')
     .description('remove revisions that nobody needs, each as a whole')
-    .option('--max-eligible-revision <number>', 'newer ones stay', integer, 0)
+    .option('--max-eligible-revision <number>', 'newer ones stay; required', integer, 0)
     .option('--protected-revisions <numbers>', 'may be repeated or hold commas', numbers, [])
-    .option('--resource-dir <dir>', 'holds the revisions', '')
-    .option('--static-pod-name <name>', 'revisions are named <name>-<number>', '')
+    .option('--resource-dir <dir>', 'holds the revisions; required', '')
+    .option('--static-pod-name <name>', 'revisions are named <name>-<number>; required', '')
     .action(async ({ maxEligibleRevision, protectedRevisions, resourceDir, staticPodName }: Flags) => {
       const spec = { maxEligibleRevision, protectedRevisions, resourceDir, staticPod: staticPodName };
       console.log(JSON.stringify(await prune(spec, { signal, log: (line) => console.error(line) })));

@@ -21,9 +21,11 @@ for (const protocol of protocols('/r')) {
   test(`crash model, ${protocol.name}: each sync that is left out is seen`, async () => {
     const all = await withoutEachSync(await scenarioOf(protocol));
     assert.ok(all.length > 0);
+    // One is for what a killed process may have made before, one for a mode that the umask cut; here there is neither.
+    const spare = protocol.name.startsWith('makeDirectory') ? ['0 /', '2 /r/x/y'] : [];
     assert.deepEqual(
       all.filter(({ report }) => report.violations.length === 0).map(({ left }) => left),
-      [],
+      spare,
     );
   });
 

@@ -126,6 +126,17 @@ const controls: readonly Control[] = [
     finding: /corrupt: (missing|\. file 600 $)/,
   },
   {
+    name: 'DU-W2 manifest deleted, then written without a sync',
+    prepare: manifest,
+    act: async (ops) => {
+      await ops.unlink('/r/m');
+      await write(ops, '/r/m', 'new', false);
+    },
+    path: '/r/m',
+    models: ['ext4'],
+    finding: /acked: corrupt: \. file 600 $/,
+  },
+  {
     name: 'DU-W4 file rewritten in place',
     prepare: manifest,
     act: async (ops) => {

@@ -5,6 +5,7 @@ import { DurableError } from './errors.ts';
 import { fsyncPath, replaceFileDurable, replaceSymlinkDurable, syncDirectory, writeFileDurable } from './file.ts';
 import { nodeOps } from './node-ops.ts';
 import type { FsOps } from './ops.ts';
+import { inspect, recover } from './recover.ts';
 import { scratch } from './testing/scratch.ts';
 import { traced } from './testing/tracing.ts';
 
@@ -44,7 +45,7 @@ for (const [name, write] of Object.entries({ writeFileDurable, replaceFileDurabl
     assert.deepEqual([size, mode & 0o777], [0, 0o644]);
   });
 
-  test(`${name}: the umask takes nothing away`, async () => {
+  test(`DU-W12 ${name}: the umask takes nothing away`, async () => {
     await using dir = await scratch();
     const umask = process.umask(0o077);
     try {
@@ -98,7 +99,7 @@ test('DU-D6 DU-D7 DU-D8 fsyncPath: files and directories; missing is an error; t
   await assert.rejects(fsyncPath(dir.at('file'), { ops: close.ops }), fails({ errno: 'EDQUOT' }));
 });
 
-test('replaceFileDurable: content is synced through the descriptor that wrote it, before the rename; the directory after it', async () => {
+test('DU-W9 replaceFileDurable: content is synced through the descriptor that wrote it, before the rename; the directory after it', async () => {
   await using dir = await scratch();
   const { ops, calls } = traced(nodeOps);
   const result = await replaceFileDurable(dir.at('file'), 'x', { ops });
@@ -193,6 +194,20 @@ test('replaceFileDurable: a signal that is aborted before the rename leaves the 
   await assert.rejects(writing, /stop/);
   assert.equal(await readFile(dir.at('file'), 'utf8'), 'old');
   assert.deepEqual(await readdir(dir.path), ['file']);
+});
+
+test('empty paths and NUL are refused before any call, where a path is read or pointed to as well', async () => {
+  const seen = traced(nodeOps);
+  const invalid = fails({ code: 'INVALID', stage: 'validate' });
+  for (const path of ['', 'a\0b']) {
+    await assert.rejects(fsyncPath(path, { ops: seen.ops }), invalid);
+    await assert.rejects(syncDirectory(path, { ops: seen.ops }), invalid);
+    await assert.rejects(replaceSymlinkDurable('/tmp/link', path, { ops: seen.ops }), invalid);
+    await assert.rejects(inspect(path, { ops: seen.ops }), invalid);
+    // The empty path would be the working directory.
+    await assert.rejects(recover(path, { ops: seen.ops }), invalid);
+  }
+  assert.deepEqual(seen.calls, []);
 });
 
 test('replaceSymlinkDurable: made, changed, left alone; a file gives way, a directory does not', async () => {

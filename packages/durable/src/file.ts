@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
-import { DurableError, type DurableErrorCode, during, type Stage, type Visible } from './errors.ts';
-import { checkPath, stagingName } from './names.ts';
+import { DurableError, type DurableErrorCode, during, invalid, type Stage, type Visible } from './errors.ts';
+import { checkPath, checkPlace, stagingName } from './names.ts';
 import type { OpenFile } from './ops.ts';
 import { type DurableOptions, type Session, session } from './session.ts';
 import { isSettled, settle } from './settled.ts';
@@ -43,14 +43,16 @@ export interface FileResult {
 
 /** Syncs a file or directory. An error of the sync comes before one of the close; alone the latter counts. Fails with a `DurableError`. */
 export async function fsyncPath(path: string, options: DurableOptions = {}): Promise<void> {
+  const at = checkPlace(path);
   const run = session(options);
-  await syncAll(run, [fileJob(run, path)], 'unknown');
+  await syncAll(run, [fileJob(run, at)], 'unknown');
 }
 
-/** Makes the entries of a directory survive a power cut. */
+/** Makes the entries of a directory survive a power cut. Fails with a `DurableError`. */
 export async function syncDirectory(path: string, options: DurableOptions = {}): Promise<void> {
+  const at = checkPlace(path);
   const run = session(options);
-  await syncAll(run, [directoryJob(run, path, 'fsync-parent')], 'new');
+  await syncAll(run, [directoryJob(run, at, 'fsync-parent')], 'new');
 }
 
 /**
@@ -107,6 +109,7 @@ export async function replaceSymlinkDurable(
   options: DurableOptions = {},
 ): Promise<FileResult> {
   const at = checkPath(path);
+  if (pointsTo === '' || pointsTo.includes('\0')) throw invalid(at, 'what the link points to is empty or contains NUL');
   const run = session(options);
   run.signal?.throwIfAborted();
   const found = await run.ops.lstat(at).catch(() => undefined);

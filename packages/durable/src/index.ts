@@ -27,6 +27,7 @@ export {
   type OpenHow,
   tapOps,
 } from './ops.ts';
+export { makeDirectoryDurable } from './parents.ts';
 export { type ExchangeSupport, probeExchange } from './probe.ts';
 export {
   type Inspection,

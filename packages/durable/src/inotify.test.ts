@@ -1,65 +1,64 @@
 import assert from 'node:assert/strict';
-import fs from 'node:fs';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import koffi from 'koffi';
 import { replaceFileDurable } from './file.ts';
 import { nodeOps } from './node-ops.ts';
 import { syncDir } from './sync-dir.ts';
-import { scratch } from './testing/scratch.ts';
+import { watchNames } from './testing/inotify.ts';
 
 // Whoever watches a directory (kubelet: static pods) must last hear that the name was created, not that it went.
 
 const skip = process.platform === 'linux' ? false : 'inotify needs Linux';
-const IN_NONBLOCK = 0x800;
-const EVENTS: Readonly<Record<number, string>> = {
-  2: 'MODIFY',
-  64: 'MOVED_FROM',
-  128: 'MOVED_TO',
-  256: 'CREATE',
-  512: 'DELETE',
-};
-const WATCHED = 0x2 | 0x40 | 0x80 | 0x100 | 0x200;
+const ROUNDS = 10_000;
 
-/** The events of one name of a directory while `action` runs. */
-async function eventsOf(dir: string, name: string, action: () => Promise<unknown>): Promise<readonly string[]> {
-  const libc = koffi.load(null);
-  const fd = Number(libc.func('inotify_init1', 'int', ['int'])(IN_NONBLOCK));
-  try {
-    libc.func('inotify_add_watch', 'int', ['int', 'str', 'uint32_t'])(fd, dir, WATCHED);
-    await action();
-    const buffer = Buffer.alloc(1 << 16);
-    const events: string[] = [];
-    const end = fs.readSync(fd, buffer);
-    for (let at = 0; at < end; at += 16 + buffer.readUInt32LE(at + 12)) {
-      const length = buffer.readUInt32LE(at + 12);
-      const [found = ''] = buffer.toString('utf8', at + 16, at + 16 + length).split('\0');
-      if (found === name) events.push(EVENTS[buffer.readUInt32LE(at + 4) & WATCHED] ?? 'other');
-    }
-    return events;
-  } finally {
-    fs.closeSync(fd);
-  }
+async function scratch() {
+  const path = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'inotify-'));
+  return { path, at: (name: string) => join(path, name), [Symbol.asyncDispose]: () => rm(path, { recursive: true }) };
 }
 
 const files = (content: string): Map<string, { content: string }> => new Map([['a', { content }]]);
 
-test('inotify: a replaced manifest is created and nothing else', { skip }, async () => {
+test(`inotify: ${ROUNDS} replacements of a manifest are ${ROUNDS} creates of its name and nothing else; other names begin with a dot`, {
+  skip,
+}, async () => {
   await using dir = await scratch();
   await replaceFileDurable(dir.at('pod.yaml'), 'old');
-  const events = await eventsOf(dir.path, 'pod.yaml', () => replaceFileDurable(dir.at('pod.yaml'), 'new'));
-  assert.deepEqual(events, ['MOVED_TO']);
+  using watch = watchNames(dir.path);
+  const heard: Record<string, number> = {};
+  let others = 0;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    await replaceFileDurable(dir.at('pod.yaml'), `round ${round}`);
+    for (const [name, events] of watch.read())
+      for (const event of events)
+        if (name === 'pod.yaml') heard[event] = (heard[event] ?? 0) + 1;
+        else {
+          assert.ok(name.startsWith('.'), `${event} of ${name}, which kubelet would read`);
+          others += 1;
+        }
+  }
+  assert.deepEqual(heard, { MOVED_TO: ROUNDS });
+  // Each is made, written and moved away.
+  assert.equal(others, 3 * ROUNDS);
 });
 
-test('inotify: the last event of a swapped directory is a create; with the staged one first it would be a delete', {
+test(`inotify: ${ROUNDS} swaps of a directory: the last event of each is a create; with the staged one first it would be a delete`, {
   skip,
 }, async () => {
   await using dir = await scratch();
   await syncDir({ target: dir.at('t'), files: files('old') });
-  const events = await eventsOf(dir.path, 't', () => syncDir({ target: dir.at('t'), files: files('new') }));
-  assert.equal(events.at(-1), 'MOVED_TO');
-  const backwards = { ...nodeOps, exchange: (target: string, staged: string) => nodeOps.exchange(staged, target) };
-  const control = await eventsOf(dir.path, 't', () =>
-    syncDir({ target: dir.at('t'), files: files('newer'), ops: backwards }),
-  );
-  assert.equal(control.at(-1), 'MOVED_FROM');
+  using watch = watchNames(dir.path);
+  const last: Record<string, number> = {};
+  const swap = async (content: string, ops: typeof nodeOps): Promise<void> => {
+    await syncDir({ target: dir.at('t'), files: files(content), ops });
+    const event = watch.read().get('t')?.at(-1) ?? 'none';
+    last[event] = (last[event] ?? 0) + 1;
+  };
+  for (let round = 0; round < ROUNDS; round += 1) await swap(`round ${round}`, nodeOps);
+  assert.deepEqual(last, { MOVED_TO: ROUNDS });
+  const exchange = (target: string, staged: string): Promise<void> => nodeOps.exchange(staged, target);
+  await swap('backwards', { ...nodeOps, exchange });
+  assert.deepEqual(last, { MOVED_TO: ROUNDS, MOVED_FROM: 1 });
 });

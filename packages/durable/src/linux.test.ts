@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict';
+import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import { commitTree } from './commit-tree.ts';
 import { DurableError } from './errors.ts';
+import { replaceFileDurable, replaceSymlinkDurable, writeFileDurable } from './file.ts';
 import { type BindSyscall, nativeCalls, semaphore } from './linux.ts';
-import { nodeOps } from './node-ops.ts';
+import { lockFile } from './lock.ts';
+import { nodeOps, opsOf } from './node-ops.ts';
+import { removeTreeDurable } from './remove-tree.ts';
 import { session } from './session.ts';
 import { swap } from './swap.ts';
+import { syncDir } from './sync-dir.ts';
 import { scratch } from './testing/scratch.ts';
 
 /** Answers each raw call with one result and writes down its arguments. */
@@ -44,6 +50,47 @@ for (const [platform, arch] of [
       });
   });
 }
+
+test('DU-D17 syncDir where nothing can be exchanged: refused with the old content, or two renames where they are allowed', async () => {
+  await using dir = await scratch();
+  const target = dir.at('t');
+  const specOf = (content: string) => ({ target, files: new Map([['a', { content }]]) });
+  await syncDir(specOf('old'));
+  const elsewhere = nativeCalls('darwin', 'arm64', answering(0, 0));
+  const ops = { ...nodeOps, exchange: (a: string, b: string) => elsewhere.exchange(a, b) };
+  await assert.rejects(syncDir({ ...specOf('new'), ops }), {
+    code: 'EXCHANGE_UNAVAILABLE',
+    visible: 'old',
+    message: /not available on darwin arm64.*this platform cannot exchange/,
+  });
+  assert.equal(await readFile(dir.at('t/a'), 'utf8'), 'old');
+  assert.equal((await syncDir({ ...specOf('new'), exchange: 'auto', ops })).atomic, false);
+  assert.equal(await readFile(dir.at('t/a'), 'utf8'), 'new');
+  assert.deepEqual(await readdir(dir.path), ['t']);
+});
+
+test('DU-D17 Windows: everything is refused in words, and nothing is touched', async () => {
+  await using dir = await scratch();
+  const ops = opsOf('win32');
+  const refused = {
+    name: 'DurableError',
+    errno: 'ENOTSUP',
+    visible: 'old',
+    message: /Windows cannot sync a directory/,
+  };
+  const files = new Map([['a', { content: 'x' }]]);
+  for (const action of [
+    syncDir({ target: dir.at('t'), files, exchange: 'auto', ops }),
+    commitTree({ dir: dir.at('t'), files, ops }),
+    replaceFileDurable(dir.at('f'), 'x', { ops }),
+    writeFileDurable(dir.at('f'), 'x', { ops }),
+    replaceSymlinkDurable(dir.at('l'), 'x', { ops }),
+    removeTreeDurable(dir.at('t'), dir.at('trash'), { ops }),
+    lockFile(dir.at('lock'), { ops }),
+  ])
+    await assert.rejects(action, refused);
+  assert.deepEqual(await readdir(dir.path), []);
+});
 
 test('native calls: a library that cannot be loaded is ENOTSUP too, so that the fallback serves', async () => {
   const calls = nativeCalls('linux', 'x64', () => Promise.reject(new Error('no prebuilt binary')));

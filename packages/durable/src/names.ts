@@ -47,10 +47,15 @@ export function checkRelative(path: string, of: string): void {
   }
 }
 
-/** The absolute form of a path that can be replaced: not the root, without NUL. */
-export function checkPath(path: string): string {
+/** The absolute form of any path: not empty, which would be the working directory, and without NUL. */
+export function checkPlace(path: string): string {
   if (path === '' || path.includes('\0')) throw invalid(JSON.stringify(path), 'the path is empty or contains NUL');
-  const full = resolve(path);
+  return resolve(path);
+}
+
+/** The absolute form of a path that can be replaced: not the root. */
+export function checkPath(path: string): string {
+  const full = checkPlace(path);
   checkName(basename(full), path);
   return full;
 }

@@ -1,7 +1,7 @@
 import fs, { constants } from 'node:fs';
 import { promisify } from 'node:util';
 import { nativeCalls } from './linux.ts';
-import type { EntryKind, FsOps, OpenHow } from './ops.ts';
+import { type EntryKind, type FsOps, type OpenHow, tapOps } from './ops.ts';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR, O_TRUNC, O_WRONLY } = constants;
 
@@ -24,10 +24,22 @@ const rename = promisify(fs.rename);
 const write = promisify(fs.write);
 
 /**
- * The machine's file system. What waits for the device (fsync, rename, exchange, syncfs) runs on worker threads; what only touches the page
+ * The machine's file system, or a refusal. Windows cannot sync a directory, so nothing that is done there could be durable: each call rejects with
+ * `ENOTSUP`, the first one too, before anything is touched.
+ */
+export function opsOf(platform: string): FsOps {
+  if (platform !== 'win32') return posixOps;
+  return tapOps(posixOps, ({ op, path }) => {
+    const message = `ENOTSUP: ${op} ${path}: Windows cannot sync a directory, so nothing can be made durable there`;
+    return Promise.reject(Object.assign(new Error(message), { code: 'ENOTSUP', syscall: op }));
+  });
+}
+
+/**
+ * What waits for the device (fsync, rename, exchange, syncfs) runs on worker threads; what only touches the page
  * cache runs at once, because a hop to a thread and back costs more than the call: 37 ms against 6 ms for 200 files on tmpfs.
  */
-export const nodeOps: FsOps = {
+const posixOps: FsOps = {
   open: async (path, how, mode) => ({ path, fd: fs.openSync(path, FLAGS[how], mode) }),
   write: async ({ fd }, bytes, position) =>
     position + bytes.length < LONG_WRITE
@@ -63,6 +75,9 @@ export const nodeOps: FsOps = {
   exchange: (target, staged) => native.exchange(target, staged),
   volatile: async (path) => MEMORY_FILE_SYSTEMS.has(fs.statfsSync(path).type),
 };
+
+/** The file system of this machine. On Windows each call rejects with `ENOTSUP`. */
+export const nodeOps: FsOps = opsOf(process.platform);
 
 interface Kinded {
   isFile(): boolean;

@@ -12,6 +12,8 @@ interface Scenario {
   readonly name: string;
   /** Returns what a caller could see. */
   readonly run: (ops: FsOps, at: (name: string) => string) => Promise<unknown>;
+  /** What both must show, where the two being alike is not enough. */
+  readonly wanted?: unknown;
 }
 
 async function put(ops: FsOps, path: string, text: string, mode = 0o600): Promise<void> {
@@ -51,6 +53,7 @@ const scenarios: readonly Scenario[] = [
       const mode = (await ops.lstat(at('y/b')))?.mode;
       return [await names(ops, at('x')), await names(ops, at('y')), await text(ops, at('y/a')), mode];
     },
+    wanted: [['c file'], ['a file', 'b file'], 'a of x', 0o400],
   },
   {
     name: 'DU-D12 DU-D13 one of the two is empty, or both are',
@@ -58,9 +61,13 @@ const scenarios: readonly Scenario[] = [
       await twoDirectories(ops, at, ['a'], []);
       await ops.exchange(at('x'), at('y'));
       await ops.mkdir(at('z'), 0o755);
+      const identity = async (name: string): Promise<string | undefined> => (await ops.lstat(at(name)))?.identity;
+      const [x, z] = [await identity('x'), await identity('z')];
       await ops.exchange(at('x'), at('z'));
-      return [await names(ops, at('x')), await names(ops, at('y')), await names(ops, at('z'))];
+      const swapped = x !== z && x === (await identity('z')) && z === (await identity('x'));
+      return [await names(ops, at('x')), await names(ops, at('y')), await names(ops, at('z')), swapped];
     },
+    wanted: [[], ['a file'], [], true],
   },
   {
     name: 'DU-D14 DU-D16 one of the two is missing, or both are',
@@ -72,6 +79,7 @@ const scenarios: readonly Scenario[] = [
         await outcome(ops.exchange(at('no'), at('neither'))),
       ];
     },
+    wanted: ['ENOENT', 'ENOENT', 'ENOENT'],
   },
   {
     name: 'one of the two lies in the other',
@@ -80,6 +88,7 @@ const scenarios: readonly Scenario[] = [
       await ops.mkdir(at('x/y'), 0o755);
       return [await outcome(ops.exchange(at('x'), at('x/y'))), await outcome(ops.exchange(at('x/y'), at('x')))];
     },
+    wanted: ['EINVAL', 'EINVAL'],
   },
   {
     name: 'DU-D1 DU-D4 what is written is read, a position beyond the end is filled with zeros',
@@ -93,6 +102,7 @@ const scenarios: readonly Scenario[] = [
       const empty = await ops.lstat(at('empty'));
       return [[...(await ops.read(at('f')))], empty?.size, empty?.mode];
     },
+    wanted: [[97, 97, 0, 98], 0, 0o644],
   },
   {
     name: 'opening: what exists is not made anew, what is missing is not opened',
@@ -177,7 +187,7 @@ const scenarios: readonly Scenario[] = [
   },
 ];
 
-for (const { name, run } of scenarios) {
+for (const { name, run, wanted } of scenarios) {
   test(`${name}: the same on the machine and in memory`, async () => {
     await using dir = await scratch();
     const memory = memoryFs();
@@ -185,6 +195,7 @@ for (const { name, run } of scenarios) {
     const real = await run(nodeOps, (path) => (path === '' ? dir.path : dir.at(path)));
     assert.deepEqual(await run(memory, (path) => (path === '' ? '/w' : `/w/${path}`)), real);
     assert.ok(JSON.stringify(real).length > 10, 'the scenario shows nothing');
+    if (wanted !== undefined) assert.deepEqual(real, wanted);
   });
 }
 

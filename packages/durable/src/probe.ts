@@ -1,4 +1,4 @@
-import { DurableError } from './errors.ts';
+import { DurableError, during } from './errors.ts';
 import { checkPath, ownName } from './names.ts';
 import { type DurableOptions, session } from './session.ts';
 import { swap } from './swap.ts';
@@ -9,14 +9,14 @@ export type ExchangeSupport =
   | { readonly available: true }
   | { readonly available: false; readonly reason: DurableError };
 
-/** Tries an exchange of two empty directories of its own in `dir` and removes them. Other failures than the exchange's reject. */
+/** Tries an exchange of two empty directories of its own in `dir` and removes them. Other failures reject with a `DurableError`. */
 export async function probeExchange(dir: string, options: DurableOptions = {}): Promise<ExchangeSupport> {
   const at = checkPath(dir);
   const run = session(options);
   const [first, second] = [ownName(at, 'probe', 'staging'), ownName(at, 'probe', 'staging')];
   try {
-    await run.ops.mkdir(first, 0o700);
-    await run.ops.mkdir(second, 0o700);
+    const where = { code: 'WRITE_FAILED', stage: 'prepare', path: at, visible: 'old' } as const;
+    for (const path of [first, second]) await during(where, () => run.ops.mkdir(path, 0o700));
     await swap(run, first, second, 'require');
     return { available: true };
   } catch (error) {

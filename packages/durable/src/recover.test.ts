@@ -89,6 +89,12 @@ test('recover: what fails names the path and can be run again', async () => {
   assert.equal((await recover(dir.path)).removed.length, 1);
 });
 
+test('inspect: what cannot be read is an error of this package', async () => {
+  await using dir = await scratch();
+  const { ops } = traced(nodeOps, ({ op }) => (op === 'list' ? 'EACCES' : undefined));
+  await assert.rejects(inspect(dir.path, { ops }), { name: 'DurableError', stage: 'recover', errno: 'EACCES' });
+});
+
 test('exchange is not available: require changes nothing and says what to do, auto replaces by two renames', async () => {
   await using dir = await scratch();
   const target = dir.at('t');
@@ -148,7 +154,7 @@ test('probeExchange: says what a file system can do, and leaves nothing', async 
   assert.ok(!without.available && without.reason instanceof DurableError);
   assert.match(without.reason.message, /cannot exchange/);
   assert.deepEqual(await readdir(dir.path), []);
-  await assert.rejects(probeExchange(dir.at('no')), { code: 'ENOENT' });
+  await assert.rejects(probeExchange(dir.at('no')), { code: 'WRITE_FAILED', stage: 'prepare', errno: 'ENOENT' });
 });
 
 test('removeTreeDurable: gone as a whole, parents synced before the content goes, missing is fine', async () => {

@@ -1,6 +1,6 @@
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { DurableError, during } from './errors.ts';
-import { type LeftoverKind, parseOwn } from './names.ts';
+import { checkPlace, type LeftoverKind, parseOwn } from './names.ts';
 import type { EntryStat, FsOps } from './ops.ts';
 import { type DurableOptions, type Session, session } from './session.ts';
 import { directoryJob, syncAll } from './sync-all.ts';
@@ -37,26 +37,30 @@ export interface RecoverResult {
 /** Options of {@link recover} and {@link inspect}. */
 export interface RecoverOptions extends DurableOptions {
   /**
-   * Which names directly below the root are the caller's, where others own the rest; a leftover counts under the name that it was made for. Default: all.
+   * Which names directly below the root are the caller's, where others own the rest. It is asked about each entry, and with `leftover` about each leftover,
+   * under the name that this was made for. Default: all.
    */
-  readonly owns?: (name: string) => boolean;
+  readonly owns?: (name: string, leftover: boolean) => boolean;
 }
 
-/** Reads what a tree holds and changes nothing; links are not followed. A missing root is empty. */
+/** Reads what a tree holds and changes nothing; links are not followed. A missing root is empty. Fails with a `DurableError`. */
 export async function inspect(
   root: string,
   options: Pick<RecoverOptions, 'ops' | 'signal' | 'owns'> = {},
 ): Promise<Inspection> {
-  return survey(session(options), resolve(root), options.owns);
+  const path = checkPlace(root);
+  const where = { code: 'RECOVERY_FAILED', stage: 'recover', path, visible: 'unknown' } as const;
+  return during(where, () => survey(session(options), path, options.owns));
 }
 
 /**
  * Cleans up after a crash: puts back what a replacement without exchange had moved away, removes what was left over, and syncs every directory, so that one
  * made by a process that was killed survives the next power cut. Run it when the owner of the tree starts, with the owner's lock held: it cannot tell
- * what a crash left from what a living process is making. Running it twice, or cutting it anywhere and running it again, is fine.
+ * what a crash left from what a living process is making. Running it twice, or cutting it anywhere and running it again, is fine. Fails with a
+ * `DurableError`.
  */
 export async function recover(path: string, options: RecoverOptions = {}): Promise<RecoverResult> {
-  const root = resolve(path);
+  const root = checkPlace(path);
   const run = session(options);
   const where = { code: 'RECOVERY_FAILED', stage: 'recover', visible: 'unknown' } as const;
   const found = await during({ ...where, path: root }, () => survey(run, root, options.owns));
@@ -120,7 +124,11 @@ export async function putBackOld(
   return { putBack, left };
 }
 
-async function survey(run: Session, root: string, owns: (name: string) => boolean = () => true): Promise<Inspection> {
+async function survey(
+  run: Session,
+  root: string,
+  owns: NonNullable<RecoverOptions['owns']> = () => true,
+): Promise<Inspection> {
   const leftovers: Leftover[] = [];
   const directories = new Map<string, string>();
   const queue = [root];
@@ -132,7 +140,7 @@ async function survey(run: Session, root: string, owns: (name: string) => boolea
     for (const { name, kind } of await run.ops.list(dir)) {
       const path = join(dir, name);
       const own = parseOwn(name);
-      if (dir === root && !owns(own?.name ?? name)) continue;
+      if (dir === root && !owns(own?.name ?? name, own !== undefined)) continue;
       if (own === undefined) {
         if (kind === 'directory') queue.push(path);
       } else {

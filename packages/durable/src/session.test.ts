@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { replaceFileDurable } from './file.ts';
@@ -8,6 +9,7 @@ import type { FsCall, FsOps, OpenFile } from './ops.ts';
 import { recover } from './recover.ts';
 import { syncDir } from './sync-dir.ts';
 import { scratch } from './testing/scratch.ts';
+import { traced } from './testing/tracing.ts';
 
 const files = (content: string): Map<string, { content: string }> => new Map([['a', { content }]]);
 
@@ -133,4 +135,60 @@ test('lanes: as many syncs side by side as allowed; after a failure none is star
     await syncDir({ target: dir.at('u'), files: many, lanes, ops: device(3) });
   }
   await assert.rejects(replaceFileDurable(dir.at('f'), 'x', { ops: device(started + 1) }), { code: 'SYNC_FAILED' });
+});
+
+test('a call that the device does not answer is a warning of the process where nobody else listens', async (t) => {
+  await using dir = await scratch();
+  const warned = once(process, 'warning') as Promise<[Error]>;
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const device = hanging('fsync');
+  const failed = assert.rejects(syncDir({ target: dir.at('t'), files: files('1'), ops: device.ops }), {
+    code: 'STALLED',
+  });
+  await device.hung;
+  t.mock.timers.tick(10_000);
+  const [warning] = await warned;
+  assert.equal(warning.name, 'DurableWarning');
+  assert.match(warning.message, /^fsync of .*\/a has not come back for 10000 ms$/);
+  t.mock.timers.tick(20_000);
+  await failed;
+  device.letGo();
+});
+
+test('lanes that would sync nothing are refused before any call', async () => {
+  await using dir = await scratch();
+  const { ops, calls } = traced(nodeOps);
+  for (const lanes of [0, -1, Number.NaN]) {
+    const refused = { code: 'INVALID', stage: 'validate', message: /expected 1 or more/ } as const;
+    await assert.rejects(syncDir({ target: dir.at('t'), files: files('1'), lanes, ops }), refused);
+    await assert.rejects(replaceFileDurable(dir.at('f'), 'x', { lanes, ops }), refused);
+  }
+  assert.deepEqual(calls, []);
+});
+
+/** The files and directories that are being synced at each start of a sync. */
+async function syncedTogether(names: readonly string[]): Promise<readonly (readonly string[])[]> {
+  await using dir = await scratch();
+  const running = new Set<string>();
+  const seen: string[][] = [];
+  const ops: FsOps = {
+    ...nodeOps,
+    volatile: async () => false,
+    fsync: async ({ path }) => {
+      const name = path.startsWith(`${dir.path}/.`)
+        ? path.slice(dir.path.length).replace(/^.*\.staging/, 't')
+        : 'parent';
+      running.add(name);
+      seen.push([...running]);
+      await new Promise(setImmediate);
+      running.delete(name);
+    },
+  };
+  await syncDir({ target: dir.at('t'), files: new Map(names.map((name) => [name, { content: 'x' }])), ops });
+  return seen;
+}
+
+test('a single file is synced before its directory, so that the journal is committed once; several share a commit with it', async () => {
+  assert.deepEqual(await syncedTogether(['a']), [['t/a'], ['t'], ['parent']]);
+  assert.deepEqual(await syncedTogether(['a', 'b']), [['t/a'], ['t/a', 't/b'], ['t/a', 't/b', 't'], ['parent']]);
 });

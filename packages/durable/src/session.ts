@@ -1,9 +1,10 @@
+import { invalid } from './errors.ts';
 import { nodeOps } from './node-ops.ts';
 import { type FsCall, type FsOps, type OpenFile, tapOps } from './ops.ts';
 
 /** How long a call that waits for the device may take. */
 export interface StallOptions {
-  /** After this long `onStall` hears of it; default 10 s. */
+  /** After this long `onStall` hears of it, or Node's `warning` event where there is none; default 10 s. */
   readonly warnMs?: number;
   /** After this long the run fails with `STALLED`, so that locks are released; default 30 s. */
   readonly failMs?: number;
@@ -38,7 +39,9 @@ export interface Session {
 
 /** Starts an operation. */
 export function session(options: DurableOptions): Session {
-  const base = options.ops ?? nodeOps;
+  const { ops: base = nodeOps, lanes = 64 } = options;
+  // None at all would sync nothing, and say that it is durable.
+  if (!(lanes >= 1)) throw invalid('lanes', `it is ${lanes}, expected 1 or more`);
   const stall = options.stall ?? {};
   /** Files whose sync has not come back: closing one could hang, or hand its number to another file. */
   const busy = new Map<OpenFile, Promise<unknown>>();
@@ -74,7 +77,7 @@ export function session(options: DurableOptions): Session {
   return {
     ops,
     base,
-    lanes: options.lanes ?? 64,
+    lanes,
     signal: options.signal,
     volatile: (directory) => {
       const known = inMemory.get(directory) ?? base.volatile(directory).catch(() => false);
@@ -87,9 +90,9 @@ export function session(options: DurableOptions): Session {
 
 /** Fails a call that the device does not answer; the call itself cannot be taken back. */
 async function watched<T>(call: FsCall, options: StallOptions, run: () => Promise<T>): Promise<T> {
-  const { warnMs = 10_000, failMs = 30_000, onStall } = options;
+  const { warnMs = 10_000, failMs = 30_000, onStall = warnOfStall } = options;
   const { promise, reject } = Promise.withResolvers<never>();
-  const warn = setTimeout(() => onStall?.(call, warnMs), warnMs);
+  const warn = setTimeout(() => onStall(call, warnMs), warnMs);
   const fail = setTimeout(() => {
     const message = `ESTALLED: ${call.op} did not come back within ${failMs} ms`;
     reject(Object.assign(new Error(message), { code: 'ESTALLED' }));
@@ -100,4 +103,8 @@ async function watched<T>(call: FsCall, options: StallOptions, run: () => Promis
     clearTimeout(warn);
     clearTimeout(fail);
   }
+}
+
+function warnOfStall({ op, path }: FsCall, waitedMs: number): void {
+  process.emitWarning(`${op} of ${path} has not come back for ${waitedMs} ms`, 'DurableWarning');
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { recover } from './recover.ts';
 import { syncDir } from './sync-dir.ts';
@@ -85,6 +85,20 @@ for (const count of [1, 10]) {
     assert.equal(await world.content(), 'new');
   });
 }
+
+test('strace: 10 files staged elsewhere cost 10 + 3 fsyncs', { skip }, async () => {
+  await using world = await installed(10);
+  await mkdir(`${world.root}/staging`);
+  const { said, trace } = await traced(
+    ['-e', 'trace=fsync,fdatasync,sync,syncfs'],
+    world.target,
+    10,
+    `staging: ${JSON.stringify(`${world.root}/staging`)}`,
+  );
+  assert.deepEqual(JSON.parse(said), { atomic: true, fsyncs: 13 });
+  assert.equal(calls(trace, 'fsync'), 13, trace);
+  assert.equal(calls(trace, 'syncfs') + calls(trace, 'fdatasync') + calls(trace, 'sync'), 0);
+});
 
 for (const errno of ['EINVAL', 'ENOSYS', 'EPERM']) {
   test(`strace: renameat2 answers ${errno}: refused where exchange is required, two renames where it is not`, {

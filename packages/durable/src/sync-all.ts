@@ -31,9 +31,10 @@ async function syncWindow(run: Session, jobs: readonly SyncJob[], visible: Visib
       open.push({ job, file: await during({ ...place(job), visible }, () => job.open()) });
     }
     if (sync)
-      await lanes(open, run.lanes, signal, ({ job, file }) =>
-        during({ ...place(job), visible }, () => syncOne(run, job, file)),
-      );
+      for (const batch of batches(open))
+        await lanes(batch, run.lanes, signal, ({ job, file }) =>
+          during({ ...place(job), visible }, () => syncOne(run, job, file)),
+        );
   } catch (error) {
     for (const { file } of open) await run.ops.close(file).catch(() => undefined);
     throw error;
@@ -42,6 +43,15 @@ async function syncWindow(run: Session, jobs: readonly SyncJob[], visible: Visib
   for (const { job, file } of open)
     await during({ ...place(job), visible }, () => run.ops.close(file)).catch((error: unknown) => failed.push(error));
   if (failed.length > 0) throw failed[0];
+}
+
+/**
+ * What is synced side by side. A single file comes before its directories: its blocks get their place while it is synced, so a directory's sync
+ * beside it would commit the journal once without the file and once with it. Of several files, most share the second commit anyway.
+ */
+function batches<T extends { readonly job: SyncJob }>(open: readonly T[]): readonly (readonly T[])[] {
+  const files = open.filter(({ job }) => job.stage === 'fsync-file');
+  return files.length === 1 ? [files, open.filter(({ job }) => job.stage !== 'fsync-file')] : [open];
 }
 
 async function syncOne(run: Session, job: SyncJob, file: OpenFile): Promise<void> {

@@ -160,6 +160,7 @@ test('DU-D37 the old content cannot be removed: done, and said to be deferred', 
   const result = await world.sync(NEW, { ops });
   assert.equal(result.cleanup, 'deferred');
   assert.deepEqual(await contents(world.target), NEW);
+  assert.equal((await readdir(world.staging)).length, 1, 'what was replaced waits for recover');
 });
 
 for (const [vector, name] of [
@@ -206,7 +207,7 @@ test('DU-D41 files and staging directory are synced before the swap, both parent
 });
 
 for (const count of [1, 10, 50, 300]) {
-  test(`${count} files cost ${count} + 3 fsyncs, ${count} + 2 staged beside the target, one exchange, no more`, async () => {
+  test(`DU-W10 ${count} files cost ${count} + 3 fsyncs, ${count} + 2 staged beside the target, one exchange, no more`, async () => {
     await using world = await certificates(OLD);
     const files = (text: string): Files =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`f${index}`, text]));
@@ -251,6 +252,26 @@ test('drift of a mode, a foreign file and a foreign directory in the target are 
   await writeFile(join(world.target, 'tls.key'), 'tampered');
   assert.equal((await world.sync(OLD, { ops })).changed, true);
   assert.deepEqual(await contents(world.target), OLD);
+});
+
+test('DU-W12 what lies in the staging directory does not get into the target, and a file in its place is an error', async () => {
+  await using world = await certificates(OLD);
+  const left = join(world.staging, '.tls-cert.0123456789abcdef.staging');
+  await mkdir(left);
+  await writeFile(join(left, 'tls.key'), 'left by a crash');
+  await mkdir(join(world.staging, 'tls-cert'));
+  await world.sync(NEW);
+  assert.deepEqual(await contents(world.target), NEW);
+  assert.deepEqual(await contents(left), { 'tls.key': 'left by a crash' });
+  const staging = join(world.target, '..', 'file');
+  await writeFile(staging, 'x');
+  await assert.rejects(world.sync(OLD, { staging } as SyncDirOptions), {
+    code: 'WRITE_FAILED',
+    stage: 'prepare',
+    visible: 'old',
+    errno: 'ENOTDIR',
+  });
+  assert.deepEqual(await contents(world.target), NEW);
 });
 
 test('what stands in the way of the target is refused, not replaced', async () => {

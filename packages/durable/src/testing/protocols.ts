@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { commitTree } from '../commit-tree.ts';
 import { replaceFileDurable, replaceSymlinkDurable } from '../file.ts';
 import type { FsOps } from '../ops.ts';
+import { makeDirectoryDurable } from '../parents.ts';
 import { removeTreeDurable } from '../remove-tree.ts';
 import { syncDir } from '../sync-dir.ts';
 import type { FileSpec } from '../tree.ts';
@@ -110,6 +111,15 @@ export function protocols(root: string, count: 1 | 2 = 2): readonly Protocol[] {
       path: at('rev-1'),
       old: undefined,
       wanted: count === 1 ? { x: { a: 'a1' } } : { p: 'p1', x: { a: 'a1' } },
+      exchange: true,
+    },
+    {
+      name: 'makeDirectoryDurable with missing ancestors',
+      prepare: nothing,
+      act: (ops) => makeDirectoryDurable(at('x/y'), { ops }),
+      path: at('x/y'),
+      old: undefined,
+      wanted: {},
       exchange: true,
     },
     {

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { test } from 'node:test';
+
+// What is said of a command line, before any server or disk is needed.
+
+const COMMAND = join(import.meta.dirname, '../bin/drydock-node.js');
+
+async function run(
+  args: readonly string[],
+  more: Readonly<Record<string, string>> = {},
+): Promise<{ readonly code: number; readonly said: string; readonly shown: string }> {
+  // Nobody's kubeconfig, and not in a cluster.
+  const env = { PATH: process.env['PATH'] ?? '', HOME: '/nonexistent', COLUMNS: '200', ...more };
+  const child = spawn(process.execPath, [COMMAND, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let [said, shown] = ['', ''];
+  child.stderr.on('data', (chunk) => {
+    said += String(chunk);
+  });
+  child.stdout.on('data', (chunk) => {
+    shown += String(chunk);
+  });
+  const [code] = (await once(child, 'close')) as [number];
+  return { code, said, shown };
+}
+
+test('DU-D64 drydock node install: seven things are asked for, in this order, the cluster last; each is exit code 2', async () => {
+  const flags = [
+    '--revision=7',
+    '--namespace=n',
+    '--pod=p',
+    '--configmaps=c',
+    '--resource-dir=/r',
+    '--pod-manifest-dir=/m',
+  ];
+  const [revision = '', namespace = '', pod = '', configmaps = '', ...dirs] = flags;
+  const node = { NODE_NAME: 'node' };
+  const steps: readonly (readonly [readonly string[], Readonly<Record<string, string>>, RegExp])[] = [
+    [[], {}, /--revision is required/],
+    [[revision], {}, /NODE_NAME is required/],
+    [[revision], node, /--namespace is required/],
+    [[revision, namespace], node, /--pod is required/],
+    [[revision, namespace, pod], node, /--configmaps is required/],
+    [[revision, namespace, pod, configmaps, ...dirs, '--timeout-duration=0'], node, /--timeout-duration cannot be 0/],
+    [flags, node, /no cluster is configured.*--kubeconfig or KUBECONFIG/],
+  ];
+  for (const [args, env, wanted] of steps) {
+    const { code, said } = await run(['install', ...args], env);
+    assert.equal(code, 2, said);
+    assert.match(said, wanted);
+    assert.equal(said.trim().split('\n').length, 1, said);
+  }
+});
+
+test('drydock node: what the other verbs miss is named before a server is asked', async () => {
+  const cases: readonly (readonly [readonly string[], RegExp])[] = [
+    [['cert-sync'], /--destination-dir is required/],
+    [['cert-sync', '--destination-dir=/d'], /--namespace or env var POD_NAMESPACE is required/],
+    [['startup-monitor', '--revision=7'], /--resource-dir is required/],
+    [['prune'], /--max-eligible-revision must be greater than 0/],
+    [['recover', '--resource-dir=/r'], /--static-pod-name is required/],
+    [['doctor'], /at least one of --resource-dir/],
+    [['install', '--timeout-duration=2d'], /expected a duration such as 120s/],
+    [['nothing'], /unknown command 'nothing'/],
+  ];
+  for (const [args, wanted] of cases) {
+    const { code, said } = await run(args);
+    assert.equal(code, 2, said);
+    assert.match(said, wanted);
+  }
+});
+
+test('drydock node: help shows what is required and the defaults in words', async () => {
+  for (const verb of ['install', 'cert-sync', 'prune', 'startup-monitor', 'doctor', 'recover']) {
+    const { code, shown } = await run([verb, '--help']);
+    assert.equal(code, 0);
+    assert.doesNotMatch(shown, /default: (""|\[\]|\d+\))/, verb);
+  }
+  assert.match((await run(['install', '--help'])).shown, /time for the work \(default: 120s\)/);
+});
