@@ -1,42 +1,58 @@
 import fs from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { type FsOps, type FsTap, isChange, nodeOps, recover, tapOps } from '@drydock/durable';
+import { type FsOps, type FsTap, inspect, isChange, nodeOps, recover, tapOps } from '@drydock/durable';
 import type { Content } from '@drydock/durable/testing';
 import { type Kind, powerRig } from './power-rig.ts';
 
-/** Something that writes, and what its target may be. Paths lie below the root that `at` is given. */
-export interface Cuttable {
-  prepare(ops: FsOps, root: string): Promise<unknown>;
-  act(ops: FsOps, root: string): Promise<unknown>;
-  /** The target's path below the root. */
+/** What must be old or new at every moment. */
+export interface Watched {
+  readonly name: string;
+  /** Below the root. */
   readonly path: string;
   readonly old: Content | undefined;
   readonly wanted: Content | undefined;
+}
+
+/** Something that writes, and what it may leave. Paths lie below the root that `act` is given. */
+export interface Cuttable {
+  prepare(ops: FsOps, root: string): Promise<unknown>;
+  act(ops: FsOps, root: string): Promise<unknown>;
+  readonly watched: readonly Watched[];
+  /** Default true. */
   readonly exchange?: boolean;
   /** Default: ours. */
   readonly recover?: (root: string) => Promise<unknown>;
+  /** One clean run afterwards: must complete it, and leave nothing over. */
+  readonly again?: (ops: FsOps, root: string) => Promise<unknown>;
+  /** What else runs before nothing may be left over. */
+  readonly later?: (ops: FsOps, root: string) => Promise<unknown>;
+  /** What must hold between the watched: names of those that are new → what is wrong with that. */
+  readonly order?: (isNew: ReadonlySet<string>) => string | undefined;
 }
 
-/** How often each outcome was seen. */
+/** How often each outcome was seen of one watched path. */
 export interface Outcomes {
   points: number;
   old: number;
   new: number;
-  /** Neither old nor new. */
+  /** Neither old nor new, or against the order. */
   corrupt: string[];
   /** Acknowledged, and old after the cut. */
   lost: number;
-  /** Cuts after which the target was neither, before recovery ran. */
+  /** Cuts after which it was neither, before recovery ran. */
   healed: number;
 }
 
-/** Cuts the power after each call that changes something, with or without somebody else's sync just before, and looks at the target. */
-export async function cutEverywhere(kind: Kind, job: Cuttable, others: boolean): Promise<Outcomes> {
-  const outcomes: Outcomes = { points: 0, old: 0, new: 0, corrupt: [], lost: 0, healed: 0 };
+/** Cuts the power after each call that changes something, with or without somebody else's sync just before, and looks at what is watched, in its order. */
+export async function cutEverywhere(kind: Kind, job: Cuttable, others: boolean): Promise<readonly Outcomes[]> {
+  const seen = job.watched.map((one) => ({
+    one,
+    outcomes: { points: 0, old: 0, new: 0, corrupt: [], lost: 0, healed: 0 } as Outcomes,
+  }));
   using rig = await powerRig(kind, async (mounted) => {
     fs.mkdirSync(join(mounted, 'r'));
-    await job.prepare(nodeOps, join(mounted, 'r'));
+    await job.prepare(aliveOps(), join(mounted, 'r'));
   });
   for (let point = 0, acked = false; !acked; point += 1) {
     using disk = rig.boot();
@@ -52,19 +68,48 @@ export async function cutEverywhere(kind: Kind, job: Cuttable, others: boolean):
     if (others) disk.othersSync();
     disk.shutdown();
     disk.restart(open);
-    const target = join(root, job.path);
-    const isOneOf = (): boolean => [job.old, job.wanted].some((one) => isDeepStrictEqual(contentAt(target), one));
-    if (!isOneOf()) outcomes.healed += 1;
-    await (job.recover ?? recover)(root);
-    const found = contentAt(target);
-    outcomes.points += 1;
-    if (isDeepStrictEqual(found, job.wanted)) outcomes.new += 1;
-    else if (isDeepStrictEqual(found, job.old)) {
-      outcomes.old += 1;
-      if (acked) outcomes.lost += 1;
-    } else outcomes.corrupt.push(found === undefined ? 'missing' : JSON.stringify(found));
+    for (const { one, outcomes } of seen) if (stateOf(root, one) === undefined) outcomes.healed += 1;
+    await (job.recover ?? ((at) => recover(at, { ops: aliveOps() })))(root);
+    const states = new Map(seen.map(({ one }) => [one.name, stateOf(root, one)]));
+    const wrong = job.order?.(new Set([...states].filter(([, state]) => state === 'new').map(([name]) => name)));
+    for (const { one, outcomes } of seen) {
+      const state = wrong === undefined ? states.get(one.name) : undefined;
+      outcomes.points += 1;
+      if (state === undefined) outcomes.corrupt.push(wrong ?? textAt(root, one));
+      else outcomes[state] += 1;
+      if (state === 'old' && acked) outcomes.lost += 1;
+    }
+    if (job.again !== undefined) await completes(job, root, point);
   }
-  return outcomes;
+  return seen.map(({ outcomes }) => outcomes);
+}
+
+/** The operations under an identity of their own: what a process knows to be durable dies with it. */
+function aliveOps(): FsOps {
+  return { ...nodeOps };
+}
+
+async function completes(job: Cuttable, root: string, point: number): Promise<void> {
+  const ops = aliveOps();
+  await job.again?.(ops, root);
+  for (const one of job.watched)
+    if (stateOf(root, one) !== 'new')
+      throw new Error(`point ${point}: a clean run afterwards leaves ${one.name} ${textAt(root, one)}`);
+  await job.later?.(ops, root);
+  const { leftovers } = await inspect(root, { ops });
+  if (leftovers.length > 0)
+    throw new Error(`point ${point}: a clean run afterwards leaves ${leftovers.map(({ path }) => path).join()}`);
+}
+
+function stateOf(root: string, { path, old, wanted }: Watched): 'old' | 'new' | undefined {
+  const found = contentAt(join(root, path));
+  if (isDeepStrictEqual(found, wanted)) return 'new';
+  return isDeepStrictEqual(found, old) ? 'old' : undefined;
+}
+
+function textAt(root: string, { path }: Watched): string {
+  const found = contentAt(join(root, path));
+  return found === undefined ? 'missing' : JSON.stringify(found);
 }
 
 const DEAD = 'the process is dead';
@@ -81,6 +126,15 @@ function mortal(point: number, open: Set<number>, exchange: boolean): FsOps {
     return result;
   };
   const machine: FsOps = {
+    ...noting(open, () => false),
+    ...(exchange ? {} : { exchange: () => Promise.reject(Object.assign(new Error('EINVAL'), { code: 'EINVAL' })) }),
+  };
+  return tapOps(machine, tap);
+}
+
+/** The machine's operations, with their open descriptors noted; once `dead` says so nothing is closed any more. */
+export function noting(open: Set<number>, dead: () => boolean): FsOps {
+  return {
     ...nodeOps,
     open: async (path, how, mode) => {
       const file = await nodeOps.open(path, how, mode);
@@ -88,12 +142,11 @@ function mortal(point: number, open: Set<number>, exchange: boolean): FsOps {
       return file;
     },
     close: async (file) => {
+      if (dead()) return;
       open.delete(file.fd);
       await nodeOps.close(file);
     },
-    ...(exchange ? {} : { exchange: () => Promise.reject(Object.assign(new Error('EINVAL'), { code: 'EINVAL' })) }),
   };
-  return tapOps(machine, tap);
 }
 
 /** What is at a path, as the crash model writes it. */

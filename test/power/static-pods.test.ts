@@ -1,173 +1,178 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { ConfigMap, Secret } from '@drydock/api';
-import { type FsOps, replaceFileDurable, replaceSymlinkDurable } from '@drydock/durable';
-import { memoryCluster } from '@drydock/kube/testing';
-import { install, monitorStartup, prune, syncCerts } from '@drydock/static-pods';
-import { type Cuttable, cutEverywhere } from './crash-points.ts';
-import { cannotRun, type Kind } from './power-rig.ts';
+import { type FsOps, nodeOps } from '@drydock/durable';
+import type { Content } from '@drydock/durable/testing';
+import { type Cuttable, contentAt, cutEverywhere } from './crash-points.ts';
+import { cutTable } from './cut-table.ts';
+import { cannotRun, kinds } from './power-rig.ts';
+import {
+  compact,
+  installOn,
+  linkOn,
+  linkTo,
+  monitorOn,
+  pairContent,
+  pruneOn,
+  revisionContent,
+  syncOn,
+} from './static-pod-node.ts';
 
-// Real file systems, real power cuts, the whole of installer, cert syncer, pruner and monitor.
+// Real file systems, real power cuts, the whole of installer, cert syncer, pruner and monitor; after each cut one clean run must complete it.
 
-const namespace = 'n';
-const pod = (revision: number): string =>
-  JSON.stringify({
-    kind: 'Pod',
-    metadata: { name: 'p', labels: { revision: String(revision) } },
-    spec: { containers: [] },
-  });
+const table = cutTable();
 
-function cluster(revision: number) {
-  const made = memoryCluster({ namespaces: [namespace] });
-  made.put(ConfigMap, { namespace, name: `config-${revision}` }, { data: { a: `a${revision}` } });
-  made.put(ConfigMap, { namespace, name: `p-pod-${revision}` }, { data: { 'pod.yaml': pod(revision) } });
-  const key = Buffer.from(`key${revision}`).toString('base64');
-  made.put(Secret, { namespace, name: 'tls' }, { data: { crt: key, key } });
-  return made;
+const MAIN = 'man/p-pod.yaml';
+const OWN = 'man/p-startup-monitor-pod.yaml';
+const LINK = 'res/p-last-known-good';
+const nothing = async (): Promise<void> => undefined;
+
+/** Installed one after the other, the last one with the certificate of its number. */
+const installed =
+  (...revisions: readonly number[]) =>
+  async (ops: FsOps, root: string): Promise<void> => {
+    for (const revision of revisions) await installOn(ops, root, { revision, certificate: revision });
+  };
+
+/** What kubelet reads must not be there before what it leads to. */
+const mainLast: Cuttable['order'] = (isNew) =>
+  isNew.has('main manifest') && isNew.size < 4
+    ? `the main manifest came before something: ${[...isNew].join()}`
+    : undefined;
+
+function installation(old: number | undefined): Cuttable['watched'] {
+  const at = <T>(what: (revision: number) => T): T | undefined => (old === undefined ? undefined : what(old));
+  return [
+    { name: 'revision', path: 'res/p-pod-7', old: undefined, wanted: revisionContent(7) },
+    { name: 'certificates', path: 'certs/secrets/tls', old: at(pairContent), wanted: pairContent(7) },
+    { name: 'monitor manifest', path: OWN, old: at((one) => compact(one, 'm')), wanted: compact(7, 'm') },
+    { name: 'main manifest', path: MAIN, old: at((one) => compact(one)), wanted: compact(7) },
+  ];
 }
 
-const run = (revision: number) => (ops: FsOps, root: string) =>
-  install(
-    {
-      revision: String(revision),
-      nodeName: 'node',
-      namespace,
-      pod: 'p-pod',
-      sources: { configmaps: ['config'] },
-      certs: { secrets: ['tls'] },
-      certDir: `${root}/r/certs`,
-      resourceDir: `${root}/r/res`,
-      manifestDir: `${root}/r/man`,
-    },
-    { client: cluster(revision).client(), ops, installers: false },
-  );
+interface Job extends Cuttable {
+  readonly name: string;
+  /** The cuts of the job before in other circumstances: the harsher half is enough. */
+  readonly once?: true;
+}
 
-const sync = (revision: number) => (ops: FsOps, root: string) => {
-  const from = cluster(revision);
-  return syncCerts(
-    { namespace, dir: `${root}/r`, secrets: [{ name: 'tls' }], configmaps: [] },
-    { client: from.client(), ops, cached: (_, name) => from.peek(Secret, { namespace, name }) },
-  );
+const linked = async (ops: FsOps, root: string): Promise<void> => {
+  await installed(6, 7)(ops, root);
+  await linkOn(ops, root, 6);
 };
 
-const place = (revision: number): string => `res/p-pod-${revision}`;
-const manifests = async (ops: FsOps, root: string): Promise<void> => {
-  await run(6)(ops, root);
-  await run(7)(ops, root);
-};
-const nothing = async (): Promise<void> => undefined;
-const tls = (revision: number) => ({ crt: `key${revision}`, key: `key${revision}` });
-const whole = { configmaps: { config: { a: 'a7' } } };
-
-/** `once`: the cuts of the job before, looked at elsewhere, so the harsher half is enough. */
-const jobs: readonly (Cuttable & { readonly name: string; readonly once?: true })[] = [
+const jobs: readonly Job[] = [
+  { name: 'installer', prepare: installed(6), act: installed(7), watched: installation(6), order: mainLast },
   {
-    name: 'installer, manifest',
-    prepare: run(6),
-    act: run(7),
-    path: 'r/man/p-pod.yaml',
-    old: compact(6),
-    wanted: compact(7),
-    recover: nothing,
+    name: 'installer, first',
+    once: true,
+    prepare: nothing,
+    act: installed(7),
+    watched: installation(undefined),
+    order: mainLast,
   },
   {
-    name: 'installer, revision',
+    name: 'installer, revision again',
     once: true,
-    prepare: run(6),
-    act: run(7),
-    path: `r/${place(7)}`,
-    old: undefined,
-    wanted: { ...whole, 'p-pod.yaml': compact(7) },
-    recover: nothing,
-  },
-  {
-    name: 'installer, certificates',
-    once: true,
-    prepare: run(6),
-    act: run(7),
-    path: 'r/certs/secrets/tls',
-    old: tls(6),
-    wanted: tls(7),
-    recover: nothing,
+    prepare: installed(7),
+    act: (ops, root) => installOn(ops, root, { revision: 7, certificate: 7, text: 'changed' }),
+    watched: [
+      { name: 'changed object', path: 'res/p-pod-7/configmaps/config', old: { a: 'a7' }, wanted: { a: 'changed' } },
+    ],
   },
   {
     name: 'cert syncer',
-    prepare: sync(6),
-    act: sync(7),
-    path: 'r/secrets/tls',
-    old: tls(6),
-    wanted: tls(7),
-    recover: nothing,
+    prepare: (ops, root) => syncOn(ops, root, { revision: 0, certificate: 6, trust: true }),
+    act: (ops, root) => syncOn(ops, root, { revision: 0, certificate: 7 }),
+    watched: [
+      { name: 'replaced', path: 'certs/secrets/tls', old: pairContent(6), wanted: pairContent(7) },
+      { name: 'gone', path: 'certs/configmaps/trust', old: { ca: 'ca 6' }, wanted: undefined },
+    ],
   },
   {
     name: 'pruner',
-    prepare: manifests,
-    act: (ops, root) =>
-      prune(
-        { resourceDir: `${root}/r/res`, staticPod: 'p-pod', maxEligibleRevision: 6, protectedRevisions: [] },
-        { ops },
-      ),
-    path: `r/${place(6)}`,
-    old: { configmaps: { config: { a: 'a6' } }, 'p-pod.yaml': compact(6) },
-    wanted: undefined,
-    recover: nothing,
+    prepare: installed(6, 7),
+    act: (ops, root) => pruneOn(ops, root, 6),
+    watched: [{ name: 'revision', path: 'res/p-pod-6', old: revisionContent(6), wanted: undefined }],
   },
   {
-    name: 'startup monitor, link',
-    prepare: async (ops, root) => {
-      await manifests(ops, root);
-      await replaceSymlinkDurable(`${root}/r/res/p-last-known-good`, 'p-pod-6/p-pod.yaml', { ops });
-      await replaceFileDurable(`${root}/r/man/p-startup-monitor-pod.yaml`, pod(7), { ops });
-    },
-    act: (ops, root) =>
-      monitorStartup(
-        { revision: 7, target: 'p', resourceDir: `${root}/r/res`, manifestDir: `${root}/r/man`, nodeName: 'node' },
-        { ops, ready: async () => ({ ready: true, reason: 'Ready', message: '' }) },
-      ),
-    path: 'r/res/p-last-known-good',
-    old: '-> p-pod-6/p-pod.yaml',
-    wanted: '-> p-pod-7/p-pod.yaml',
-    recover: nothing,
+    name: 'monitor, ready',
+    prepare: linked,
+    act: (ops, root) => monitorOn(ops, root, 7, true),
+    watched: [
+      { name: 'link', path: LINK, old: `-> ${linkTo(6)}`, wanted: `-> ${linkTo(7)}` },
+      { name: 'its manifest', path: OWN, old: compact(7, 'm'), wanted: undefined },
+    ],
+    order: (isNew) => (isNew.has('its manifest') && !isNew.has('link') ? 'it is gone before the link' : undefined),
+    // Kubelet does not start a monitor whose manifest is gone: its trash waits for the next installation.
+    later: installed(8),
+  },
+  {
+    name: 'DU-W2 monitor, fallback',
+    prepare: linked,
+    act: (ops, root) => monitorOn(ops, root, 7, false),
+    watched: [
+      { name: 'main manifest', path: MAIN, old: compact(7), wanted: await fallenBack() },
+      { name: 'its manifest', path: OWN, old: compact(7, 'm'), wanted: undefined },
+    ],
+    order: (isNew) =>
+      isNew.has('its manifest') && !isNew.has('main manifest') ? 'gone before the fallback' : undefined,
+    later: installed(8),
   },
 ];
 
-/** A manifest as the installer writes it. */
-function compact(revision: number): string {
-  return JSON.stringify({ apiVersion: 'v1', ...(JSON.parse(pod(revision)) as object) });
+/** The manifest that a monitor falls back to, from a run that nobody disturbs. */
+async function fallenBack(): Promise<Content | undefined> {
+  const root = mkdtempSync(join(tmpdir(), 'fallback-'));
+  try {
+    await linked(nodeOps, root);
+    await monitorOn(nodeOps, root, 7, false);
+    return contentAt(join(root, MAIN));
+  } finally {
+    rmSync(root, { recursive: true });
+  }
 }
 
-for (const kind of ['ext4', 'xfs'] as const satisfies readonly Kind[]) {
+for (const kind of kinds) {
   const skip = cannotRun(kind);
   for (const job of jobs)
-    test(`power cut, ${kind}, ${job.name}: old or new at every call`, { skip }, async (t) => {
+    test(`power cut, ${kind}, ${job.name}: old or new at every call, and one clean run completes it`, {
+      skip,
+    }, async () => {
       for (const others of job.once === true ? [true] : [false, true]) {
-        const { points, old, new: done, corrupt, lost, healed } = await cutEverywhere(kind, job, others);
-        t.diagnostic(
-          `${others ? 'others sync' : 'quiet'}: ${points} cuts, old ${old}, new ${done}, corrupt ${corrupt.length}, lost ${lost}`,
+        const all = await cutEverywhere(
+          kind,
+          { ...job, recover: nothing, ...(others && { again: (ops, root) => job.act(ops, root) }) },
+          others,
         );
-        assert.deepEqual(corrupt, []);
-        assert.equal(lost + healed, 0);
-        assert.ok(old > 0 && done > 0, 'the cuts did not reach both sides of the replacement');
+        for (const [index, outcomes] of all.entries()) {
+          const { name } = job.watched[index] ?? job;
+          table.add(kind, `${job.name}: ${name}`, outcomes, others);
+          assert.deepEqual(outcomes.corrupt, [], name);
+          assert.equal(outcomes.lost + outcomes.healed, 0, name);
+          assert.ok(outcomes.old > 0 && outcomes.new > 0, `the cuts did not reach both sides of ${name}`);
+        }
       }
     });
+
+  test(`power cut, ${kind}, negative control: DU-W1 the installer's manifest deleted and then written goes missing or empty`, {
+    skip,
+  }, async () => {
+    const watched = installation(6).slice(3);
+    const act = async (ops: FsOps, root: string): Promise<void> => {
+      await ops.unlink(`${root}/${MAIN}`);
+      const file = await ops.open(`${root}/${MAIN}`, 'truncate', 0o600);
+      await ops.write(file, Buffer.from(compact(7)), 0);
+      await ops.fsync(file);
+      await ops.close(file);
+    };
+    const [outcomes] = await cutEverywhere(kind, { prepare: installed(6), act, watched, recover: nothing }, true);
+    assert.ok(outcomes !== undefined);
+    assert.ok(outcomes.corrupt.includes('missing') && outcomes.corrupt.includes('""'), JSON.stringify(outcomes));
+    table.add(kind, "upstream's order: main manifest", outcomes, true, 'red');
+  });
 }
 
-const upstream: Cuttable = {
-  ...(jobs[0] as Cuttable),
-  // What library-go's installer does (DU-W1): delete, then write in place.
-  act: async (ops, root) => {
-    const path = `${root}/r/man/p-pod.yaml`;
-    await ops.unlink(path);
-    const file = await ops.open(path, 'truncate', 0o600);
-    await ops.write(file, Buffer.from(compact(7)), 0);
-    await ops.fsync(file);
-    await ops.close(file);
-  },
-};
-
-test('DU-W1, negative control: a manifest that is deleted and then written goes missing or empty', {
-  skip: cannotRun('ext4'),
-}, async () => {
-  const { corrupt } = await cutEverywhere('ext4', upstream, true);
-  assert.ok(corrupt.includes('missing') && corrupt.includes('""'), corrupt.join());
-});
+test('power cut: the table of packages/static-pods', (t) => table.print(t));
