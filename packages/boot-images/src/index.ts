@@ -1,14 +1,18 @@
-export { type ArchitectureResult, architectureOf, ownArchitecture } from './architecture.ts';
-export { bootImageStatus, type SetOutcome, type StatusSubject } from './boot-image.ts';
-export type { BootImageCaches } from './caches.ts';
-export type { PassCause, Touched } from './causes.ts';
-export { upstreamController, upstreamRefusal } from './coexistence.ts';
-export { degradedType, progressingType } from './conditions.ts';
-export { decideSet, type SetDecision, type SetFacts, type Skip } from './decide.ts';
+export { type ArchitectureResult, architectureOf, ownArchitecture } from './decide/architecture.ts';
+export { upstreamController, upstreamRefusal } from './decide/coexistence.ts';
+export { decideSet, type SetDecision, type SetFacts, type Skip } from './decide/decide.ts';
+export { optedInAnnotation, platformSupported, type ReflectInput, type Reflection, reflect } from './decide/reflect.ts';
+export { type Selection, selectionOf } from './decide/selection.ts';
 export { BootImageError, type BootImageErrorCode } from './errors.ts';
 export { type BootImageMetrics, bootImageMetrics } from './metrics.ts';
-export { type PassOutcome, runPass } from './pass.ts';
-export { createPassState, type PassPorts, type PassState } from './pass-state.ts';
+export type { BootImageCaches } from './observe/caches.ts';
+export type { LeafEdit } from './observe/provider-spec.ts';
+export { type DiskArtifact, parseStream, type Stream } from './observe/stream.ts';
+export { compareReleases, type DowngradePolicy, rhelVersion } from './observe/version.ts';
+export type { World } from './observe/world.ts';
+export { type PassOutcome, runPass } from './pass/pass.ts';
+export { createPassState, type PassPorts, type PassState } from './pass/pass-state.ts';
+export type { StoryReason } from './pass/update.ts';
 export type {
   CollectedImage,
   ImageFacts,
@@ -20,14 +24,11 @@ export type {
   PublicationHooks,
   PublishedImage,
 } from './platform.ts';
-export type { LeafEdit } from './provider-spec.ts';
-export { optedInAnnotation, platformSupported, type ReflectInput, type Reflection, reflect } from './reflect.ts';
 export { type BootImagesRole, type BootImagesRoleOptions, bootImagesRole } from './role.ts';
-export { type Selection, selectionOf } from './selection.ts';
-export { type DiskArtifact, parseStream, type Stream } from './stream.ts';
-export type { TemplateChange, TemplateSignal } from './template-signal.ts';
-export { goldenName, goldenNamespace } from './triggers.ts';
-export type { StoryReason } from './update.ts';
-export { compareReleases, type DowngradePolicy, rhelVersion } from './version.ts';
+export { bootImageStatus, type SetOutcome, type StatusSubject } from './status/boot-image.ts';
+export { degradedType, progressingType } from './status/conditions.ts';
+export { machineApiNamespace } from './user-data/user-data.ts';
 export { credentialsKey, type ImageStore, type VSphereOptions, vspherePlatform } from './vsphere/platform.ts';
-export type { World } from './world.ts';
+export type { PassCause, Touched } from './wakes/causes.ts';
+export type { TemplateChange, TemplateSignal } from './wakes/template-signal.ts';
+export { goldenName, goldenNamespace } from './wakes/triggers.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Infrastructure, MachineConfiguration } from '@drydock/api';
+import { optedInAnnotation } from './decide/reflect.ts';
 import { createOperatorHalf } from './operator.ts';
-import { optedInAnnotation } from './reflect.ts';
 import { fakeClient } from './testing/fake-client.ts';
 import { infrastructure, managed } from './testing/fake-cluster.ts';
 

@@ -1,12 +1,12 @@
 import { MachineConfiguration } from '@drydock/api';
 import type { Projector } from '@drydock/crd';
 import { type Client, isNotFound, statusWriter } from '@drydock/kube';
-import { upstreamRefusal } from './coexistence.ts';
-import { rfc3339 } from './conditions.ts';
-import { hooksOf } from './definitions.ts';
-import { optedInAnnotation, platformSupported, reflect } from './reflect.ts';
-import { machineConfigurationName } from './triggers.ts';
-import type { World } from './world.ts';
+import { upstreamRefusal } from './decide/coexistence.ts';
+import { optedInAnnotation, platformSupported, reflect } from './decide/reflect.ts';
+import type { World } from './observe/world.ts';
+import { rfc3339 } from './status/conditions.ts';
+import { hooksOf } from './status/definitions.ts';
+import { machineConfigurationName } from './wakes/triggers.ts';
 
 /** What the operator half needs. */
 export interface OperatorOptions {
@@ -28,7 +28,11 @@ const key = { name: machineConfigurationName } as const;
  */
 export function createOperatorHalf(options: OperatorOptions): (signal?: AbortSignal) => Promise<void> {
   const { client, world } = options;
-  const writer = statusWriter({ client, resource: MachineConfiguration, ...hooksOf(options.projector) });
+  const writer = statusWriter<MachineConfiguration>({
+    client,
+    resource: MachineConfiguration,
+    ...hooksOf(options.projector),
+  });
 
   return async (signal) => {
     const call = signal === undefined ? {} : { signal };
@@ -56,7 +60,8 @@ export function createOperatorHalf(options: OperatorOptions): (signal?: AbortSig
         cpmsGate: options.cpmsGate,
       });
     let current = mc;
-    if (platformSupported(platform, azureCloud) && reflectionOf(mc).optIn) {
+    const whole = (await options.projector?.recall(mc)) ?? mc;
+    if (platformSupported(platform, azureCloud) && reflectionOf(whole).optIn) {
       const patch = { metadata: { annotations: { [optedInAnnotation]: rfc3339(options.now()) } } };
       current = await client.mergePatch(MachineConfiguration, key, patch, call);
     }

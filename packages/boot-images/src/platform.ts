@@ -1,8 +1,8 @@
 import type { ConfigMap, Infrastructure, MachineSet, Secret } from '@drydock/api';
 import type { TemplateOperation, TemplateProgress } from '@drydock/templates';
-import type { Skip } from './decide.ts';
-import type { JsonObject, LeafEdit } from './provider-spec.ts';
-import type { Stream } from './stream.ts';
+import type { Skip } from './decide/decide.ts';
+import type { JsonObject, LeafEdit } from './observe/provider-spec.ts';
+import type { Stream } from './observe/stream.ts';
 
 /** Everything that a platform reads to decide about one set. */
 export interface PlatformInput {

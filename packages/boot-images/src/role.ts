@@ -1,4 +1,5 @@
-import { type MachineConfiguration, MachineSet } from '@drydock/api';
+import { type BootImage, type MachineConfiguration, MachineSet } from '@drydock/api';
+import type { Projector } from '@drydock/crd';
 import {
   type Controller,
   controller,
@@ -7,27 +8,30 @@ import {
   eventRecorder,
   type Key,
   type KubeClient,
+  type KubeObject,
+  keyOf,
   type Leader,
   type ManagedCache,
   on,
+  type ReconcileOutcome,
 } from '@drydock/kube';
-import { ownArchitecture } from './architecture.ts';
-import { type BootImageCaches, createCaches, worldOf } from './caches.ts';
-import { createCauses } from './causes.ts';
-import { upstreamRefusal } from './coexistence.ts';
-import { type Definitions, watchDefinitions } from './definitions.ts';
-import { changedImage } from './foreign-writes.ts';
+import { ownArchitecture } from './decide/architecture.ts';
+import { upstreamRefusal } from './decide/coexistence.ts';
 import { type BootImageMetrics, bootImageMetrics } from './metrics.ts';
+import { type BootImageCaches, createCaches, worldOf } from './observe/caches.ts';
+import type { DowngradePolicy } from './observe/version.ts';
 import { createOperatorHalf } from './operator.ts';
-import { runPass } from './pass.ts';
-import { createPassState, type PassSettings } from './pass-state.ts';
+import { runPass } from './pass/pass.ts';
+import { createPassState, type PassSettings } from './pass/pass-state.ts';
+import { createPassPorts } from './pass/ports.ts';
 import type { Platform } from './platform.ts';
-import { createPassPorts } from './ports.ts';
-import { type TemplateSignal, templateSource } from './template-signal.ts';
-import { machineConfigurationName, type ObjectChange } from './triggers.ts';
-import type { DowngradePolicy } from './version.ts';
+import { type Definitions, type KeepStatuses, watchDefinitions } from './status/definitions.ts';
 import { type ImageStore, type TemplatePublication, vspherePlatform } from './vsphere/platform.ts';
-import { wakes } from './wakes.ts';
+import { createCauses } from './wakes/causes.ts';
+import { changedImage } from './wakes/foreign-writes.ts';
+import { type TemplateSignal, templateSource } from './wakes/template-signal.ts';
+import { machineConfigurationName, type ObjectChange } from './wakes/triggers.ts';
+import { wakes } from './wakes/wakes.ts';
 
 /** What the role needs from the app that runs it. */
 export interface BootImagesRoleOptions extends PassSettings {
@@ -52,6 +56,8 @@ export interface BootImagesRoleOptions extends PassSettings {
   readonly skewGate?: boolean;
   /** Further platforms. */
   readonly platforms?: readonly Platform[];
+  /** Keeps what the live schemas cannot hold, and tells what cannot be written. Default: logged alone. */
+  readonly statuses?: KeepStatuses;
   /** Tells when somebody else touched a template; without it that shows at the next pass. */
   readonly templates?: TemplateSignal;
 }
@@ -67,7 +73,7 @@ interface Parts {
   readonly events: Pick<EventRecorder, 'record'>;
   readonly metrics: BootImageMetrics;
   readonly now: () => Date;
-  readonly projections: Definitions['projections'];
+  readonly definitions: Definitions;
 }
 
 const key: Key = { name: machineConfigurationName };
@@ -77,40 +83,43 @@ export function bootImagesRole(options: BootImagesRoleOptions): BootImagesRole {
   const { client, log, now = () => new Date(), metrics = bootImageMetrics() } = options;
   const caches = createCaches(client, log);
   const recorder = eventRecorder({ client, controller: 'drydock.dev/boot-images', log });
-  const { projections, watches } = watchDefinitions(client, log);
-  const parts: Parts = { caches, events: recorder, metrics, now, projections };
+  const definitions = watchDefinitions(client, log, options.statuses);
+  const parts: Parts = { caches, events: recorder, metrics, now, definitions };
+  forgetDeleted(parts);
   metrics.images(() => caches.bootImages.all());
   const events: ManagedCache = {
     synced: Promise.resolve(),
     [Symbol.asyncDispose]: () => recorder[Symbol.asyncDispose](),
   };
   return {
-    caches: { events, definitions: watches, ...caches },
-    controllers: [operatorHalf(options, parts), controllerHalf(options, parts)],
+    caches: { events, definitions: definitions.watches, ...caches },
+    controllers: [operatorHalf(options, parts), ...controllerHalf(options, parts)],
   };
 }
 
-function operatorHalf(options: BootImagesRoleOptions, { caches, now, projections }: Parts): Controller {
+function operatorHalf(options: BootImagesRoleOptions, { caches, now, definitions }: Parts): Controller {
+  const projector = definitions.projections.machineConfigurations;
   const reflectOnce = createOperatorHalf({
     client: options.client,
     world: worldOf(caches),
     cpmsGate: options.cpmsGate ?? true,
     now,
-    projector: projections.machineConfigurations,
+    projector,
   });
   return controller<MachineConfiguration>({
     name: 'boot-images-reflect',
     for: caches.machineConfigurations,
-    watches: [on(caches.infrastructures, () => key), on(caches.upstream, () => key)],
+    watches: [on(caches.infrastructures, () => key), on(caches.upstream, () => key), definitions.changes(() => [key])],
     backOff: { first: 200, longest: 60_000 },
     reconcile: async (which, { signal }) => {
-      if (which.name === machineConfigurationName) await reflectOnce(signal);
-      return undefined;
+      if (which.name !== machineConfigurationName) return undefined;
+      await reflectOnce(signal);
+      return againIn(projector);
     },
   });
 }
 
-function controllerHalf(options: BootImagesRoleOptions, parts: Parts): Controller {
+function controllerHalf(options: BootImagesRoleOptions, parts: Parts): readonly Controller[] {
   const { caches, metrics } = parts;
   const { log } = options;
   const vsphere = vspherePlatform({
@@ -127,7 +136,8 @@ function controllerHalf(options: BootImagesRoleOptions, parts: Parts): Controlle
   const state = createPassState(parts.now());
   const { client, architecture = ownArchitecture(), concurrency, progressMs, collectAfterMs } = options;
   const settings = { concurrency, progressMs, collectAfterMs };
-  const ports = createPassPorts({ client, ...parts, platforms, log, architecture, settings });
+  const { projections, changes } = parts.definitions;
+  const ports = createPassPorts({ client, ...parts, projections, platforms, log, architecture, settings });
   const causes = createCauses();
 
   function onMachineSet(change: ObjectChange<MachineSet>): void {
@@ -156,21 +166,59 @@ function controllerHalf(options: BootImagesRoleOptions, parts: Parts): Controlle
     }),
   );
 
-  return controller<MachineConfiguration>({
+  const passes = controller<MachineConfiguration>({
     name: 'boot-images',
     for: caches.machineConfigurations,
     when: woken.when,
-    watches: [...woken.watches, ...templates],
+    watches: [...woken.watches, ...templates, changes(() => [key])],
     backOff: { first: 500, longest: 60_000 },
     reconcile: async (which, { signal }) => {
       if (which.name !== machineConfigurationName) return undefined;
       const cause = causes.take();
       try {
-        return await runPass(ports, state, cause, { signal });
+        // Reads the ledger once, so that the pass decides by everything that is meant.
+        const mc = caches.machineConfigurations.get(key);
+        if (mc !== undefined) await projections.machineConfigurations.recall(mc);
+        const outcome = await runPass(ports, state, cause, { signal });
+        return sooner(outcome, againIn(projections.machineConfigurations));
       } catch (error) {
         causes.putBack(cause);
         throw error;
       }
     },
   });
+  // A pass reports what it has just found out; what could not be written then is not its business.
+  const statuses = controller<BootImage>({
+    name: 'boot-images-status',
+    for: caches.bootImages,
+    when: () => false,
+    watches: [changes(() => Array.from(caches.bootImages.all(), keyOf))],
+    backOff: { first: 500, longest: 60_000 },
+    reconcile: async (which) => {
+      await ports.repeat(which.name);
+      const { uid } = caches.bootImages.get(which)?.metadata ?? {};
+      return uid === undefined ? undefined : againIn({ retryIn: () => projections.bootImages.retryIn(uid) });
+    },
+  });
+  return [passes, statuses];
+}
+
+/** When a status that is not written is tried again. */
+function againIn(...projectors: readonly Pick<Projector, 'retryIn'>[]): ReconcileOutcome {
+  const waits = projectors.map((projector) => projector.retryIn()).filter((wait) => wait !== undefined);
+  // Never 0, which would be a failure's back-off.
+  return waits.length === 0 ? undefined : { after: Math.max(100, Math.min(...waits)) };
+}
+
+function sooner(a: ReconcileOutcome, b: ReconcileOutcome): ReconcileOutcome {
+  return a === undefined || b === undefined ? (a ?? b) : { after: Math.min(a.after, b.after) };
+}
+
+/** What was told of an object does not outlive it. */
+function forgetDeleted({ caches, definitions: { projections } }: Parts): void {
+  const forget = (projector: Projector, old: KubeObject | undefined, now: KubeObject | undefined): void => {
+    if (old?.metadata.uid !== undefined && old.metadata.uid !== now?.metadata.uid) projector.forget(old.metadata.uid);
+  };
+  caches.bootImages.subscribe(({ old, now }) => forget(projections.bootImages, old, now));
+  caches.machineConfigurations.subscribe(({ old, now }) => forget(projections.machineConfigurations, old, now));
 }

@@ -9,14 +9,14 @@ import {
   MachineSet,
   Secret,
 } from '@drydock/api';
-import type { SetOutcome } from '../boot-image.ts';
-import type { PassCause } from '../causes.ts';
-import { upstreamController } from '../coexistence.ts';
-import { type ConditionLike, upsertConditions } from '../conditions.ts';
-import { type PassOutcome, runPass } from '../pass.ts';
-import { createPassState, type PassPorts, type PassState } from '../pass-state.ts';
+import { upstreamController } from '../decide/coexistence.ts';
+import { type PassOutcome, runPass } from '../pass/pass.ts';
+import { createPassState, type PassPorts, type PassState } from '../pass/pass-state.ts';
+import type { SetOutcome } from '../status/boot-image.ts';
+import { type ConditionLike, upsertConditions } from '../status/conditions.ts';
 import type { Workspace } from '../vsphere/failure-domain.ts';
 import { vspherePlatform } from '../vsphere/platform.ts';
+import type { PassCause } from '../wakes/causes.ts';
 import { type FakeClient, fakeClient } from './fake-client.ts';
 import { type FakeStore, type FakeTemplate, fakeStore } from './fake-store.ts';
 

@@ -1,11 +1,11 @@
 import type { Placement, TemplateStore, TemplateWish } from '@drydock/templates';
-import { skip } from '../decide.ts';
+import { skip } from '../decide/decide.ts';
 import { BootImageError } from '../errors.ts';
 import type { BootImageMetrics } from '../metrics.ts';
+import type { LeafEdit } from '../observe/provider-spec.ts';
+import type { DiskArtifact } from '../observe/stream.ts';
+import type { DowngradePolicy } from '../observe/version.ts';
 import type { ImageFacts, Platform, PlatformInput, PlatformPlan, PointedImage, Publication } from '../platform.ts';
-import type { LeafEdit } from '../provider-spec.ts';
-import type { DiskArtifact } from '../stream.ts';
-import type { DowngradePolicy } from '../version.ts';
 import { matchFailureDomain, mismatchText, workspaceOf } from './failure-domain.ts';
 import { diskTypeFor } from './install-config.ts';
 import { computedName, isInstallerName, isUuid, leafName } from './names.ts';

@@ -1,7 +1,7 @@
 import type { TemplateState } from '@drydock/templates';
-import { type Skip, skip } from '../decide.ts';
+import { type Skip, skip } from '../decide/decide.ts';
 import { BootImageError } from '../errors.ts';
-import { compareReleases, type DowngradePolicy } from '../version.ts';
+import { compareReleases, type DowngradePolicy } from '../observe/version.ts';
 
 /** A template as it was found under a reference. */
 export type Present = Extract<TemplateState, { readonly kind: 'present' }>;

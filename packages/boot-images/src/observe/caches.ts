@@ -1,0 +1,87 @@
+import {
+  BootImage,
+  ClusterVersion,
+  ConfigMap,
+  ControlPlaneMachineSet,
+  Deployment,
+  Infrastructure,
+  Machine,
+  MachineConfiguration,
+  MachineSet,
+  Secret,
+} from '@drydock/api';
+import { type Cache, createCache, type KubeObject, type Observer, type Resource, type Selector } from '@drydock/kube';
+import { upstreamController } from '../decide/coexistence.ts';
+import { machineApiNamespace } from '../user-data/user-data.ts';
+import { installConfigKey } from '../vsphere/install-config.ts';
+import { credentialsKey } from '../vsphere/platform.ts';
+import { goldenName, goldenNamespace, machineConfigurationName } from '../wakes/triggers.ts';
+import type { World } from './world.ts';
+
+/** Everything that is watched, by the name that `/readyz` shows. */
+export interface BootImageCaches {
+  readonly machineSets: Cache<MachineSet>;
+  readonly machines: Cache<Machine>;
+  readonly controlPlaneMachineSets: Cache<ControlPlaneMachineSet>;
+  readonly machineConfigurations: Cache<MachineConfiguration>;
+  readonly clusterVersions: Cache<ClusterVersion>;
+  readonly infrastructures: Cache<Infrastructure>;
+  readonly golden: Cache<ConfigMap>;
+  readonly upstream: Cache<Deployment>;
+  readonly installConfig: Cache<ConfigMap>;
+  readonly userData: Cache<Secret>;
+  readonly credentials: Cache<Secret>;
+  readonly bootImages: Cache<BootImage>;
+}
+
+/** Where failures of watches are told. A pino logger fits. */
+export interface CacheLog {
+  warn(fields: object, message: string): void;
+}
+
+/** Starts the watches, each as narrow as its use. The contents of user-data secrets are not kept: they are read when needed. */
+export function createCaches(client: Observer, log: CacheLog): BootImageCaches {
+  const onError = (error: unknown): void => log.warn({ err: error }, 'a watch failed and is tried again');
+  const cache = <T extends KubeObject>(
+    resource: Resource<T>,
+    where: Selector,
+    transform?: (object: T) => T,
+  ): Cache<T> => createCache({ client, resource, where, onError, ...(transform === undefined ? {} : { transform }) });
+  const named = (namespace: string, name: string): Selector => ({ namespace, fields: `metadata.name=${name}` });
+  const sets = { namespace: machineApiNamespace };
+  return {
+    machineSets: cache(MachineSet, sets),
+    machines: cache(Machine, sets),
+    controlPlaneMachineSets: cache(ControlPlaneMachineSet, sets),
+    machineConfigurations: cache(MachineConfiguration, {}),
+    clusterVersions: cache(ClusterVersion, {}),
+    infrastructures: cache(Infrastructure, {}),
+    upstream: cache(Deployment, named(upstreamController.namespace, upstreamController.name)),
+    golden: cache(ConfigMap, named(goldenNamespace, goldenName)),
+    installConfig: cache(ConfigMap, named(installConfigKey.namespace, installConfigKey.name)),
+    userData: cache(Secret, sets, withoutData),
+    credentials: cache(Secret, named(credentialsKey.namespace, credentialsKey.name)),
+    bootImages: cache(BootImage, sets),
+  };
+}
+
+/** The caches as a pass sees them. */
+export function worldOf(caches: BootImageCaches): World {
+  return {
+    machineConfiguration: () => caches.machineConfigurations.get({ name: machineConfigurationName }),
+    clusterVersion: () => caches.clusterVersions.get({ name: 'version' }),
+    infrastructure: () => caches.infrastructures.get({ name: 'cluster' }),
+    golden: () => caches.golden.get({ namespace: goldenNamespace, name: goldenName }),
+    installConfig: () => caches.installConfig.get(installConfigKey),
+    upstream: () => caches.upstream.get(upstreamController),
+    machineSets: () => [...caches.machineSets.all()].toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1)),
+    machines: () => [...caches.machines.all()],
+    controlPlaneMachineSets: () => [...caches.controlPlaneMachineSets.all()],
+    secret: (namespace, name) => caches.credentials.get({ namespace, name }),
+  };
+}
+
+function withoutData(secret: Secret): Secret {
+  const { data, ...rest } = secret;
+  return data === undefined ? secret : rest;
+}

@@ -1,0 +1,70 @@
+import { BootImageError, errorText } from '../errors.ts';
+
+/** The one artifact that a platform boots from. */
+export interface DiskArtifact {
+  readonly location: string;
+  /** Lower-case hex. */
+  readonly sha256: string;
+}
+
+/** The fields of CoreOS stream metadata that are used; everything else in the text is tolerated (boot-images.md §6.2). */
+export interface Stream {
+  /** Only a prefix of error texts. */
+  readonly name: string;
+  /** `architectures[arch].artifacts[platform].release`, or undefined when absent or empty. */
+  readonly release: (architecture: string, platform: string) => string | undefined;
+  /** `architectures[arch].artifacts[platform].formats[format].disk`, or undefined when absent. */
+  readonly disk: (architecture: string, platform: string, format: string) => DiskArtifact | undefined;
+}
+
+/** A stream text above this is refused: etcd stores no object larger than about 1.5 MiB. */
+const maxStreamBytes: number = 4 * 1024 * 1024;
+
+/**
+ * Parses the `stream` key of the golden ConfigMap. An absent key is the empty text, which is a parse error as upstream has it.
+ * Throws `StreamInvalid`.
+ */
+export function parseStream(text: string | undefined): Stream {
+  const source = text ?? '';
+  if (source.length > maxStreamBytes) throw invalid(`${source.length} bytes, at most ${maxStreamBytes} expected`);
+  let root: unknown;
+  try {
+    root = JSON.parse(source);
+  } catch (error) {
+    throw invalid(errorText(error), error);
+  }
+  if (!isObject(root)) throw invalid('an object was expected');
+  const architectures = child(root, 'architectures');
+  const artifact = (architecture: string, platform: string): Readonly<Record<string, unknown>> =>
+    child(child(child(architectures, architecture), 'artifacts'), platform);
+  return {
+    name: typeof root['stream'] === 'string' ? root['stream'] : '',
+    release: (architecture, platform) => nonEmpty(artifact(architecture, platform)['release']),
+    disk: (architecture, platform, format) => {
+      const disk = child(child(child(artifact(architecture, platform), 'formats'), format), 'disk');
+      const location = nonEmpty(disk['location']);
+      const sha256 = nonEmpty(disk['sha256']);
+      return location === undefined || sha256 === undefined ? undefined : { location, sha256: sha256.toLowerCase() };
+    },
+  };
+}
+
+function invalid(detail: string, cause?: unknown): BootImageError {
+  return new BootImageError('StreamInvalid', `failed to parse CoreOS stream metadata: ${detail}`, {
+    ...(cause === undefined ? {} : { cause }),
+    nextStep: 'restore key stream of configmap openshift-machine-config-operator/coreos-bootimages',
+  });
+}
+
+function child(value: Readonly<Record<string, unknown>>, key: string): Readonly<Record<string, unknown>> {
+  const found = Object.hasOwn(value, key) ? value[key] : undefined;
+  return isObject(found) ? found : {};
+}
+
+function nonEmpty(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

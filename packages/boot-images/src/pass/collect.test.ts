@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { MachineSet } from '@drydock/api';
+import { referenceIndex } from '../observe/references.ts';
+import {
+  computed,
+  fakeCluster,
+  infrastructure,
+  machineSet,
+  newRelease,
+  oldRelease,
+  published,
+} from '../testing/fake-cluster.ts';
+
+test('what nobody needs is collected only after a quiet time, and a fresh pointer counts as a reference', async () => {
+  const c = fakeCluster({
+    templates: { [computed]: { version: oldRelease }, stale: { version: oldRelease, ours: true } },
+  });
+  assert.deepEqual(await c.pass(), { after: 60_000 });
+  assert.deepEqual(c.store.removed, []);
+  c.clock += 61_000;
+  c.machines.push({ metadata: { name: 'm' }, spec: { providerSpec: { value: { template: 'stale' } } } });
+  await c.timer();
+  assert.deepEqual(c.store.removed, []);
+  c.machines.length = 0;
+  await c.timer();
+  assert.deepEqual(c.store.removed, ['stale']);
+  assert.ok(c.store.templates.has(published));
+});
+
+test('the image of a set that is gone is not kept for it', async () => {
+  const c = fakeCluster({ sets: [machineSet('wk-a'), machineSet('wk-b', { template: 'elsewhere' })] });
+  await c.pass();
+  assert.ok(c.store.templates.has(published));
+  for (const name of ['wk-a', 'wk-b']) c.client.objects.delete(`machinesets openshift-machine-api/${name}`);
+  c.client.put(MachineSet, machineSet('wk-c', { template: computed }));
+  c.store.templates.set(computed, { version: newRelease });
+  c.clock += 61_000;
+  await c.timer();
+  assert.deepEqual(c.store.removed, [published]);
+});
+
+test('references: sets, machines without a VM, failure domains; what is not known keeps everything', () => {
+  const machine = (name: string, template: string, more: object): object => ({
+    metadata: { name },
+    spec: { providerSpec: { value: { template } }, ...more },
+  });
+  const machines = [machine('new', 'b', {}), machine('old', 'c', { providerID: 'vsphere://1' })] as never[];
+  const sources = {
+    machineSets: [machineSet('wk-a', { template: '/dc1/vm/f/a' })],
+    machines,
+    controlPlaneMachineSets: [],
+    infrastructure: infrastructure(),
+  };
+  const lookup = referenceIndex(sources);
+  assert.deepEqual(['a', 'b', 'c'].map(lookup), ['machineset wk-a', 'machine new', undefined]);
+  assert.equal(referenceIndex({ ...sources, machines: undefined })('c'), 'unknown');
+});

@@ -1,0 +1,65 @@
+import { referenceIndex } from '../observe/references.ts';
+import type { Platform, PlatformInput } from '../platform.ts';
+import type { PassPorts, PassState } from './pass-state.ts';
+
+/** A set that its platform was asked about. */
+export interface Asked {
+  readonly platform: Platform;
+  readonly input: PlatformInput;
+}
+
+/**
+ * Has the platforms remove what nothing needs any more, once nothing was switched for a while. A set counts for the image that it was
+ * pointed at until the cache shows it. Resolves to the ms until it should be tried again, undefined when it is done.
+ */
+export async function collectImages(
+  asked: readonly Asked[],
+  switched: boolean,
+  ports: PassPorts,
+  state: PassState,
+  signal: AbortSignal | undefined,
+): Promise<number | undefined> {
+  const { now, collectAfterMs = 60_000 } = ports;
+  const time = now().getTime();
+  if (switched) state.quietSince = time;
+  const wait = state.quietSince + collectAfterMs - time;
+  if (wait > 0) return wait;
+  const referenced = references(ports, state.pointed);
+  for (const [platform, entries] of Map.groupBy(asked, (entry) => entry.platform)) {
+    const inputs = entries.map((entry) => entry.input);
+    const first = inputs[0];
+    if (platform.collect === undefined || first === undefined) continue;
+    try {
+      const collected = await platform.collect(inputs, { referenced, ...(signal === undefined ? {} : { signal }) });
+      for (const { name, removed, reason } of collected) {
+        if (removed) ports.event(first.set, 'GarbageCollected', `${name}: ${reason}`);
+      }
+    } catch (error) {
+      signal?.throwIfAborted();
+      // What cannot be collected stays; that is no failure of an update.
+      ports.warn('unneeded images could not be collected', error);
+      return collectAfterMs;
+    }
+  }
+  return undefined;
+}
+
+function references({ world }: PassPorts, pointed: Map<string, string>): (name: string) => string | undefined {
+  const sets = new Map(world.machineSets().map((set) => [set.metadata.name, set]));
+  for (const [name, image] of pointed) {
+    const set = sets.get(name);
+    const spec = JSON.stringify(set?.spec?.template?.spec?.providerSpec?.value ?? '');
+    // Seen in the cache, or gone with its set.
+    if (set === undefined || spec.includes(JSON.stringify(image))) pointed.delete(name);
+  }
+  const lookup = referenceIndex({
+    machineSets: world.machineSets(),
+    machines: world.machines(),
+    controlPlaneMachineSets: world.controlPlaneMachineSets(),
+    infrastructure: world.infrastructure(),
+  });
+  return (name) => {
+    const set = [...pointed].find(([, image]) => image === name)?.[0];
+    return set === undefined ? lookup(name) : `machineset ${set}`;
+  };
+}

@@ -1,0 +1,56 @@
+import { wrapped } from '../decide/decide.ts';
+import { BootImageError } from '../errors.ts';
+import type { SetOutcome } from '../status/boot-image.ts';
+import type { Failure } from './retries.ts';
+
+/** What becomes of a set whose work threw. */
+export type SetFailure = { readonly outcome: SetOutcome; readonly failure: Failure } & (
+  | { readonly kind: 'failed'; readonly text: string }
+  /** Another process, perhaps this one's predecessor, is importing the image: no failure, only not yet done. */
+  | { readonly kind: 'waiting' }
+);
+
+/** The template store's `UPLOAD_IN_PROGRESS`. */
+const uploadInProgress: string = 'UploadInProgress';
+
+/** Rows of §2.3 whose text is not framed as a platform's failure. */
+const unframed: ReadonlySet<string> = new Set([
+  'ArchitectureInvalid',
+  'ClusterVersionUnreadable',
+  'InfrastructureUnreadable',
+  'HotLoop',
+  'PatchFailed',
+]);
+
+/** Failures of the image itself: only reading all of it again tells whether it was put right. */
+const ofTheImage: ReadonlySet<string> = new Set(['DigestMismatch', 'OvaInvalid', 'OvaUnsupported']);
+
+/** Failures after which the finished import is kept: the next attempt uploads nothing. */
+const kept: ReadonlySet<string> = new Set(['TagFailed', 'TagNotFound']);
+
+/** Tells what was thrown for a set. `uploaded`: bytes of its image went to the platform before. */
+export function failureOf(set: string, thrown: unknown, uploaded: boolean): SetFailure {
+  const error = thrown instanceof BootImageError && unframed.has(thrown.code) ? thrown : wrapped(set, thrown);
+  const { code, message, nextStep, retriable } = error;
+  if (code === uploadInProgress) {
+    return {
+      kind: 'waiting',
+      outcome: { kind: 'waiting', phase: 'Pending', reason: code, brief: 'waits for another upload', message },
+      failure: { code, text: undefined, pace: 'soon' },
+    };
+  }
+  const costly = ofTheImage.has(code) || (uploaded && !kept.has(code));
+  const text = `error syncing MAPI MachineSet ${set}: ${message}`;
+  return {
+    kind: 'failed',
+    text,
+    outcome: {
+      kind: 'failed',
+      blocked: !retriable,
+      reason: code,
+      message,
+      ...(nextStep === undefined ? {} : { nextStep }),
+    },
+    failure: { code, text, pace: retriable ? 'soon' : costly ? 'late' : 'look' },
+  };
+}

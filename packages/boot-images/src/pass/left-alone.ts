@@ -1,0 +1,37 @@
+import type { MachineSet } from '@drydock/api';
+import type { ImageFacts } from '../platform.ts';
+import type { SetOutcome } from '../status/boot-image.ts';
+
+/** The outcome for a set in a cluster where an upstream controller acts; `facts` as far as they could be read. */
+export function besideUpstream(refusal: string, facts: ImageFacts): SetOutcome {
+  return {
+    kind: 'waiting',
+    phase: 'Blocked',
+    reason: 'UpstreamControllerPresent',
+    brief: 'blocked: machine-config-controller is present',
+    message: `${refusal}; nothing is done here beside it`,
+    nextStep: 'let the upstream controller manage boot images, or remove it first',
+    ...facts,
+  };
+}
+
+/** The outcome for a set that the effective manager does not cover, and why it does not. */
+export function notSelected(set: MachineSet, why: string): SetOutcome {
+  return {
+    kind: 'skip',
+    counted: false,
+    reason: 'NotSelected',
+    brief: 'not selected',
+    message: `machineset ${set.metadata.name}: ${why}`,
+    nextStep: 'select it in spec.managedBootImages of machineconfiguration/cluster',
+  };
+}
+
+/** The outcome for every set while the cluster is being upgraded. */
+export const duringUpgrade: SetOutcome = {
+  kind: 'waiting',
+  phase: 'Pending',
+  reason: 'ClusterNotStable',
+  brief: 'waits for the cluster upgrade',
+  message: 'boot images are updated when the newest entry of clusterversion/version is Completed',
+};

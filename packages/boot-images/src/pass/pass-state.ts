@@ -1,0 +1,74 @@
+import type { MachineSet } from '@drydock/api';
+import type { Client } from '@drydock/kube';
+import type { World } from '../observe/world.ts';
+import type { Platform } from '../platform.ts';
+import type { SetOutcome } from '../status/boot-image.ts';
+import type { ConditionLike } from '../status/conditions.ts';
+import { type Counters, zeroCounters } from '../status/counters.ts';
+import { createHotLoop, type HotLoop } from './hot-loop.ts';
+import { createRetries, type Retries } from './retries.ts';
+import type { StoryReason } from './update.ts';
+
+/** Numbers that a pass can be given. */
+export interface PassSettings {
+  /** Sets and publications at a time. Default 4. */
+  readonly concurrency?: number | undefined;
+  /** Least time between two progress writes of one set. Default 1000. */
+  readonly progressMs?: number | undefined;
+  /** How long after a switch nothing is collected: machines of the old set may still be on their way. Default 60,000. */
+  readonly collectAfterMs?: number | undefined;
+}
+
+/** What a pass reads from and writes to. */
+export interface PassPorts extends PassSettings {
+  readonly world: World;
+  readonly client: Client;
+  /** By `Infrastructure.status.platformStatus.type`. */
+  readonly platforms: ReadonlyMap<string, Platform>;
+  /** Puts these conditions into MachineConfiguration's status. */
+  readonly writeConditions: (conditions: readonly ConditionLike[]) => Promise<void>;
+  /** Writes the BootImage of a set. */
+  readonly report: (set: MachineSet, outcome: SetOutcome) => Promise<void>;
+  readonly event: (set: MachineSet, reason: StoryReason, note: string) => void;
+  readonly warn: (message: string, error?: unknown) => void;
+  /** Tells who else changed the image of a set, and counts it. */
+  readonly foreignWriter: (
+    set: MachineSet,
+    platform: Platform,
+    options: { readonly signal?: AbortSignal },
+  ) => Promise<string>;
+  /** A step of an update ended well. */
+  readonly step: (step: string, seconds: number) => void;
+  readonly now: () => Date;
+  /** RPM name of the architecture of single-architecture clusters. */
+  readonly architecture: string;
+}
+
+/** What one process remembers between passes; losing it costs nothing but a repeated look. */
+export interface PassState {
+  readonly hotLoop: HotLoop;
+  readonly retries: Retries;
+  /** Images that sets were pointed at, until the cache shows it. */
+  readonly pointed: Map<string, string>;
+  /** Who changed the image of a set besides us; undefined until it was asked. */
+  readonly foreign: Map<string, string | undefined>;
+  counters: Counters;
+  /** Why nothing may be changed, as it was last logged. */
+  refusal: string | undefined;
+  waitingSince: number | undefined;
+  quietSince: number;
+}
+
+/** A fresh memory. */
+export function createPassState(now: Date): PassState {
+  return {
+    hotLoop: createHotLoop(),
+    retries: createRetries(),
+    pointed: new Map(),
+    foreign: new Map(),
+    refusal: undefined,
+    counters: zeroCounters,
+    waitingSince: undefined,
+    quietSince: now.getTime(),
+  };
+}

@@ -1,0 +1,342 @@
+import type { MachineSet } from '@drydock/api';
+import { upstreamRefusal } from '../decide/coexistence.ts';
+import { decideSet } from '../decide/decide.ts';
+import { clusterStable, readiness } from '../decide/gates.ts';
+import { type Selection, selectionOf } from '../decide/selection.ts';
+import { BootImageError, errorText } from '../errors.ts';
+import { parseStream, type Stream } from '../observe/stream.ts';
+import type { World } from '../observe/world.ts';
+import { factsOf, type ImageFacts, type Platform, type PlatformInput, type PlatformPlan } from '../platform.ts';
+import type { SetOutcome } from '../status/boot-image.ts';
+import { type ConditionLike, degraded, degradedType, progressing } from '../status/conditions.ts';
+import { type CountedOutcome, type Counter, countOutcomes, zeroCounter, zeroCounters } from '../status/counters.ts';
+import type { PassCause } from '../wakes/causes.ts';
+import { collectImages } from './collect.ts';
+import { failureOf } from './failure.ts';
+import { besideUpstream, duringUpgrade, notSelected } from './left-alone.ts';
+import type { PassPorts, PassState } from './pass-state.ts';
+import { eachOf } from './pool.ts';
+import { updateSet } from './update.ts';
+
+/** When to look again at the latest, in ms; undefined: when something changes. */
+export type PassOutcome = { readonly after: number } | undefined;
+
+type Acting = Extract<PlatformPlan, { readonly kind: 'switch' | 'publish' }>;
+
+interface Item {
+  readonly set: MachineSet;
+  counted: CountedOutcome;
+  error?: string;
+  /** Bytes of its image went to the platform in this pass. */
+  uploaded?: boolean;
+  input?: { readonly platform: Platform; readonly input: PlatformInput };
+}
+
+/**
+ * One pass over all sets: gates, selection, a decision per set, updates, and both conditions written once at the end (plus once
+ * before each step that lasts). Beside an upstream controller it only reads, and says so in the BootImages.
+ */
+export async function runPass(
+  ports: PassPorts,
+  state: PassState,
+  cause: PassCause,
+  options: { readonly signal?: AbortSignal } = {},
+): Promise<PassOutcome> {
+  const { world } = ports;
+  const pass = new Pass(ports, state, cause, options.signal);
+  const refusal = upstreamRefusal(world.upstream());
+  if (refusal !== state.refusal) {
+    ports.warn(refusal === undefined ? 'boot images are managed here again' : `nothing is changed here: ${refusal}`);
+  }
+  state.refusal = refusal;
+  if (refusal !== undefined) {
+    await pass.refuse(refusal);
+    return undefined;
+  }
+
+  const mc = world.machineConfiguration();
+  const now = ports.now().getTime();
+  const ready = readiness(mc, state.waitingSince, now);
+  if (ready.kind === 'waiting') {
+    state.waitingSince ??= now;
+    if (ready.degrade && mc !== undefined) await pass.degrade(ready.message, false);
+    return { after: ready.after };
+  }
+  state.waitingSince = undefined;
+
+  let selection: Selection;
+  try {
+    selection = selectionNow(world);
+  } catch (error) {
+    await pass.degrade(errorText(error));
+    return undefined;
+  }
+  const [enrolled, others] = partition(world.machineSets(), (set) => selection.includes(set.metadata.labels));
+  if (enrolled.length === 0) state.hotLoop.clear();
+  state.retries.keep(new Set(enrolled.map((set) => set.metadata.name)));
+
+  const version = world.clusterVersion();
+  if (version !== undefined && !clusterStable(version)) {
+    // An upgrade runs: nothing is done, except that opting out must be able to clear a failure, or the upgrade waits for it for ever.
+    const isDegraded = mc?.status?.conditions?.some((c) => c.type === degradedType && c.status === 'True') === true;
+    if (enrolled.length === 0 && isDegraded) await pass.finish([]);
+    await pass.waitForUpgrade(enrolled);
+    return undefined;
+  }
+  await pass.leaveOut(others, selection.reason);
+  if (enrolled.length === 0) {
+    await pass.finish([]);
+    return undefined;
+  }
+  return pass.run(enrolled);
+}
+
+class Pass {
+  readonly #ports: PassPorts;
+  readonly #state: PassState;
+  readonly #cause: PassCause;
+  readonly #signal: AbortSignal | undefined;
+
+  constructor(ports: PassPorts, state: PassState, cause: PassCause, signal: AbortSignal | undefined) {
+    this.#ports = ports;
+    this.#state = state;
+    this.#cause = cause;
+    this.#signal = signal;
+  }
+
+  /** Reports an error of the whole pass; counters stay what they were. */
+  async degrade(error: string, both: boolean = true): Promise<void> {
+    const summary = { counters: this.#state.counters, errors: [error], reason: this.#cause.reason };
+    await this.#write(both ? [progressing(summary), degraded(summary)] : [degraded(summary)]);
+  }
+
+  /** Says of every set what it boots from and that this process leaves it alone. Nothing but BootImages is written. */
+  async refuse(refusal: string): Promise<void> {
+    const stream = this.#stream();
+    await eachOf(this.#ports.world.machineSets(), this.#limit, async (set) => {
+      let facts: ImageFacts = {};
+      try {
+        if (stream !== undefined) facts = factsOf(await this.#ask({ set, counted: 'pending' }, stream));
+      } catch {
+        // Only what could be read is told; why the rest could not is upstream's to say.
+        this.#signal?.throwIfAborted();
+      }
+      await this.#ports.report(set, besideUpstream(refusal, facts));
+    });
+  }
+
+  async leaveOut(sets: readonly MachineSet[], why: string): Promise<void> {
+    for (const set of sets) await this.#ports.report(set, notSelected(set, why));
+  }
+
+  async waitForUpgrade(sets: readonly MachineSet[]): Promise<void> {
+    for (const set of sets) {
+      // A set that failed before stays reported as failed: its check has not passed.
+      if (this.#state.retries.get(set.metadata.name, 0) !== undefined) continue;
+      await this.#ports.report(set, duringUpgrade);
+    }
+  }
+
+  async run(sets: readonly MachineSet[]): Promise<PassOutcome> {
+    const stream = this.#stream();
+    if (stream === undefined) {
+      await this.degrade('failed to fetch coreos-bootimages config map: configmap "coreos-bootimages" not found');
+      return undefined;
+    }
+    const items: Item[] = sets.map((set) => ({ set, counted: 'pending' }));
+    const switched = await this.#all(items, stream);
+    await this.finish(items);
+    const asked = items.flatMap((item) => (item.input === undefined ? [] : [item.input]));
+    const collect = await collectImages(asked, switched, this.#ports, this.#state, this.#signal);
+    const retry = this.#state.retries.nextIn(this.#now);
+    const after = Math.min(retry ?? Number.POSITIVE_INFINITY, collect ?? Number.POSITIVE_INFINITY);
+    return Number.isFinite(after) ? { after } : undefined;
+  }
+
+  /** Writes both conditions from what the items say now. */
+  async finish(items: readonly Item[], between: boolean = false): Promise<void> {
+    const counter: Counter = items.length === 0 ? zeroCounter : countOutcomes(items.map((item) => item.counted));
+    this.#state.counters = { ...zeroCounters, 'MAPI MachineSets': counter };
+    const errors = items.flatMap((item) => (item.error === undefined ? [] : [item.error]));
+    const summary = { counters: this.#state.counters, errors, reason: this.#cause.reason };
+    // In between, a failure of an earlier pass may be among what is pending, so Degraded waits for the end.
+    await this.#write(between ? [progressing(summary)] : [progressing(summary), degraded(summary)]);
+  }
+
+  get #limit(): number {
+    return this.#ports.concurrency ?? 4;
+  }
+
+  get #call(): { readonly signal?: AbortSignal } {
+    return this.#signal === undefined ? {} : { signal: this.#signal };
+  }
+
+  get #now(): number {
+    return this.#ports.now().getTime();
+  }
+
+  async #write(conditions: readonly ConditionLike[]): Promise<void> {
+    // It may have come since the pass began: from then on the conditions are its own.
+    if (upstreamRefusal(this.#ports.world.upstream()) === undefined) await this.#ports.writeConditions(conditions);
+  }
+
+  /** The golden stream, or why it cannot be read; undefined without the ConfigMap. */
+  #stream(): Stream | BootImageError | undefined {
+    const golden = this.#ports.world.golden();
+    if (golden === undefined) return undefined;
+    try {
+      return parseStream(golden.data?.['stream']);
+    } catch (error) {
+      if (error instanceof BootImageError) return error;
+      throw error;
+    }
+  }
+
+  /** Plans every set, then acts: publications of one image one after the other. Resolves to whether a set was switched. */
+  async #all(items: readonly Item[], stream: Stream | BootImageError): Promise<boolean> {
+    const groups = new Map<string, { readonly item: Item; readonly plan: Acting }[]>();
+    await eachOf(items, this.#limit, async (item) => {
+      const plan = await this.#guard(item, () => this.#plan(item, stream));
+      if (plan === undefined) return;
+      const key = plan.kind === 'publish' ? plan.publication.key : `switch ${item.set.metadata.name}`;
+      groups.set(key, [...(groups.get(key) ?? []), { item, plan }]);
+    });
+    let switched = false;
+    await eachOf([...groups.values()], this.#limit, async (group) => {
+      for (const { item, plan } of group) {
+        const done = await this.#guard(item, async () => {
+          const outcome = await updateSet(item.set, plan, this.#updatePorts(item, items), this.#signal);
+          await this.#settle(item, outcome, 'reconciled');
+          return outcome.kind === 'current';
+        });
+        switched ||= done === true;
+      }
+    });
+    return switched;
+  }
+
+  /** The plan, where something has to be done; everything else is settled here. */
+  async #plan(item: Item, stream: Stream | BootImageError): Promise<Acting | undefined> {
+    const { name } = item.set.metadata;
+    const failure = this.#state.retries.get(name, this.#now);
+    const touched = this.#cause.touched === 'all' || this.#cause.touched.has(name);
+    if (failure !== undefined && !failure.due && !touched) {
+      if (failure.text === undefined) return undefined;
+      item.counted = 'error';
+      item.error = failure.text;
+      return undefined;
+    }
+    const plan = await this.#ask(item, stream);
+    await this.#askWho(item);
+    if (plan.kind === 'switch' || plan.kind === 'publish') return plan;
+    await this.#settle(item, plan, plan.kind === 'skip' && plan.counted ? 'skipped' : 'reconciled');
+    return undefined;
+  }
+
+  /** Reads and decides; writes nothing. */
+  async #ask(item: Item, stream: Stream | BootImageError): Promise<PlatformPlan> {
+    const { world, platforms } = this.#ports;
+    const decision = decideSet({
+      set: item.set,
+      clusterVersion: world.clusterVersion(),
+      infrastructure: world.infrastructure(),
+      stream,
+      fallbackArchitecture: this.#ports.architecture,
+      platforms: new Set(platforms.keys()),
+    });
+    if (decision.kind === 'error') throw decision.error;
+    if (decision.kind === 'skip') return decision;
+    const platform = platforms.get(decision.platform);
+    if (platform === undefined) throw new TypeError(`no platform ${decision.platform}`);
+    const { infrastructure } = decision;
+    const input: PlatformInput = {
+      set: item.set,
+      spec: decision.spec,
+      architecture: decision.architecture,
+      stream: decision.stream,
+      infrastructure,
+      cluster: world.clusterVersion()?.spec?.clusterID ?? infrastructure.status?.infrastructureName ?? '',
+      secret: world.secret,
+      installConfig: world.installConfig(),
+    };
+    item.input = { platform, input };
+    return platform.plan(input, this.#call);
+  }
+
+  /** The hot loop's next step and the metrics name who else changed the image. */
+  async #askWho({ set, input }: Item): Promise<void> {
+    const { foreign } = this.#state;
+    const { name } = set.metadata;
+    if (input === undefined || !foreign.has(name) || foreign.get(name) !== undefined) return;
+    foreign.set(name, await this.#ports.foreignWriter(set, input.platform, this.#call));
+  }
+
+  async #settle(item: Item, outcome: SetOutcome, counted: CountedOutcome): Promise<void> {
+    item.counted = counted;
+    this.#state.retries.clear(item.set.metadata.name);
+    await this.#ports.report(item.set, outcome);
+  }
+
+  /** Runs one item's work; what it throws becomes the item's failure. */
+  async #guard<R>(item: Item, work: () => Promise<R>): Promise<R | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      this.#signal?.throwIfAborted();
+      await this.#fail(item, error);
+      return undefined;
+    }
+  }
+
+  async #fail(item: Item, thrown: unknown): Promise<void> {
+    const { name } = item.set.metadata;
+    const { retries } = this.#state;
+    const told = failureOf(name, thrown, item.uploaded === true);
+    const before = retries.get(name, 0);
+    // The wait for another process is as long as a lease takes to expire, so its pauses do not grow.
+    if (told.kind === 'waiting') retries.clear(name);
+    retries.fail(name, told.failure, this.#now);
+    if (told.kind === 'failed') {
+      item.counted = 'error';
+      item.error = told.text;
+      if (before?.text !== told.text) this.#ports.event(item.set, 'Failed', told.text);
+    }
+    await this.#ports.report(item.set, told.outcome);
+  }
+
+  #updatePorts(item: Item, items: readonly Item[]): Parameters<typeof updateSet>[2] {
+    const { client, report, event, warn, now, world, step, progressMs = 1000 } = this.#ports;
+    const { hotLoop, pointed, foreign } = this.#state;
+    return {
+      client,
+      hotLoop,
+      report,
+      event,
+      warn,
+      now,
+      step,
+      progressMs,
+      announceStep: () => this.finish(items, true),
+      uploading: () => {
+        item.uploaded = true;
+      },
+      pointed: (set, image) => void pointed.set(set, image),
+      overtaken: (set) => {
+        const refusal = upstreamRefusal(world.upstream());
+        if (refusal !== undefined) return besideUpstream(refusal, {});
+        const selection = selectionNow(world);
+        return selection.includes(set.metadata.labels) ? undefined : notSelected(set, selection.reason);
+      },
+      revertedBy: (set) => foreign.get(set),
+    };
+  }
+}
+
+function selectionNow(world: World): Selection {
+  return selectionOf(world.machineConfiguration()?.status?.managedBootImagesStatus?.machineManagers, 'machinesets');
+}
+
+function partition<T>(all: readonly T[], test: (one: T) => boolean): readonly [readonly T[], readonly T[]] {
+  const { yes = [], no = [] } = Object.groupBy(all, (one) => (test(one) ? 'yes' : 'no'));
+  return [yes, no];
+}

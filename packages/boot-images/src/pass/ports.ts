@@ -1,0 +1,134 @@
+import { type Condition, MachineConfiguration, MachineSet } from '@drydock/api';
+import {
+  type Client,
+  type EventRecorder,
+  type EventRecorderOptions,
+  isInvalid,
+  isNotFound,
+  type KubeClient,
+  statusWriter,
+} from '@drydock/kube';
+import type { BootImageMetrics } from '../metrics.ts';
+import { type BootImageCaches, worldOf } from '../observe/caches.ts';
+import type { World } from '../observe/world.ts';
+import type { Platform } from '../platform.ts';
+import { type BootImages, createBootImages } from '../status/boot-image-store.ts';
+import { type ConditionLike, defaultConditions, upsertConditions } from '../status/conditions.ts';
+import { hooksOf, type Projections } from '../status/definitions.ts';
+import { imageWriter } from '../wakes/foreign-writes.ts';
+import { machineConfigurationName } from '../wakes/triggers.ts';
+import type { PassPorts, PassSettings } from './pass-state.ts';
+import type { StoryReason } from './update.ts';
+
+/** What {@link createPassPorts} is made of. */
+export interface PassPortsOptions {
+  readonly client: Client & Pick<KubeClient, 'raw'>;
+  readonly caches: BootImageCaches;
+  readonly platforms: ReadonlyMap<string, Platform>;
+  readonly events: Pick<EventRecorder, 'record'>;
+  readonly metrics: BootImageMetrics;
+  readonly log: EventRecorderOptions['log'];
+  readonly now: () => Date;
+  readonly architecture: string;
+  readonly settings: PassSettings;
+  /** Without them, statuses are written as they are meant. */
+  readonly projections?: Projections;
+}
+
+const key = { name: machineConfigurationName } as const;
+
+/** The real ports of a pass: caches to read from, the API server to write to. */
+export function createPassPorts(options: PassPortsOptions): PassPorts & Pick<BootImages, 'repeat'> {
+  const { client, caches, platforms, events, metrics, log, now, architecture, settings, projections } = options;
+  const raw = worldOf(caches);
+  const world: World = {
+    ...raw,
+    // What an older definition cannot hold is still meant: a set does not leave the selection because its kind left an enum.
+    machineConfiguration: () => {
+      const found = raw.machineConfiguration();
+      return found === undefined ? undefined : (projections?.machineConfigurations.remembered(found) ?? found);
+    },
+  };
+  const writer = statusWriter<MachineConfiguration>({
+    client,
+    resource: MachineConfiguration,
+    ...hooksOf(projections?.machineConfigurations),
+  });
+  const images = createBootImages({
+    client,
+    ...(projections === undefined ? {} : { projector: projections.bootImages }),
+    cached: (which) => caches.bootImages.get(which),
+    platform: () => (world.infrastructure()?.status?.platformStatus?.type ?? 'unknown').toLowerCase(),
+    now,
+  });
+  const counted = async (write: Promise<unknown>): Promise<void> => {
+    try {
+      await write;
+    } catch (error) {
+      if (isInvalid(error)) metrics.statusRejected();
+      throw error;
+    }
+  };
+  const conditionsOf = (
+    live: MachineConfiguration,
+    wanted: readonly ConditionLike[],
+  ): MachineConfiguration['status'] => {
+    const conditions = upsertConditions(live.status?.conditions ?? defaultConditions(now()), wanted, now());
+    return conditions === live.status?.conditions
+      ? undefined
+      : { ...live.status, conditions: conditions as readonly Condition[] };
+  };
+  return {
+    world,
+    client,
+    platforms,
+    writeConditions: async (wanted) => {
+      const current = caches.machineConfigurations.get(key);
+      try {
+        await counted(writer.write(key, (live) => conditionsOf(live, wanted), { current }));
+      } catch (error) {
+        // It was deleted meanwhile: there is nothing left to write to.
+        if (!isNotFound(error)) throw error;
+      }
+    },
+    report: (set, outcome) => counted(images.report(set, outcome)),
+    repeat: images.repeat,
+    event: (set, reason, text) => {
+      log.info({ set: set.metadata.name, reason }, text);
+      events.record(MachineSet, set, {
+        type: reason === 'Failed' ? 'Warning' : 'Normal',
+        reason,
+        action: actionOf(reason),
+        note: text,
+      });
+    },
+    warn: (message, error) => log.warn(error === undefined ? {} : { err: error }, message),
+    foreignWriter: async (set, platform, call) => {
+      const asked = imageWriter(client, set, platform.imageLeaf, call).catch((error: unknown) => {
+        call.signal?.throwIfAborted();
+        log.warn({ set: set.metadata.name, err: error }, 'who changed this machine set could not be read');
+        return undefined;
+      });
+      const manager = (await asked) ?? 'unknown';
+      metrics.foreignWrite(manager);
+      log.warn({ set: set.metadata.name, manager }, 'somebody else changed the image of this machine set');
+      return manager;
+    },
+    step: metrics.step,
+    now,
+    architecture,
+    ...settings,
+  };
+}
+
+function actionOf(reason: StoryReason): string {
+  switch (reason) {
+    case 'Switched':
+      return 'SwitchMachineSet';
+    case 'GarbageCollected':
+    case 'Retained':
+      return 'CollectImages';
+    default:
+      return 'UpdateBootImage';
+  }
+}

@@ -1,0 +1,205 @@
+import { MachineSet } from '@drydock/api';
+import type { Client } from '@drydock/kube';
+import type { TemplateOperation, TemplateProgress } from '@drydock/templates';
+import { BootImageError, errorText } from '../errors.ts';
+import { type LeafEdit, leafPatch, machineSetSpecPath } from '../observe/provider-spec.ts';
+import { factsOf, type ImageFacts, type PlatformPlan, type PointedImage } from '../platform.ts';
+import type { SetOutcome } from '../status/boot-image.ts';
+import { checkUserData, upgradeUserData, userDataSecret } from '../user-data/user-data.ts';
+import { type HotLoop, hotLoopError } from './hot-loop.ts';
+import { throttle } from './throttle.ts';
+
+/** Reasons of the Events that tell the story of an update, in its order (users.md §4.3), and `Failed`. */
+export type StoryReason =
+  | 'Planned'
+  | 'DownloadVerified'
+  | 'UploadStarted'
+  | 'Imported'
+  | 'Switched'
+  | 'Retained'
+  | 'GarbageCollected'
+  | 'Failed';
+
+/** What an update of one set needs. */
+export interface UpdatePorts {
+  readonly client: Client;
+  readonly hotLoop: HotLoop;
+  readonly report: (set: MachineSet, outcome: SetOutcome) => Promise<void>;
+  readonly event: (set: MachineSet, reason: StoryReason, note: string) => void;
+  /** Called and awaited before a step that lasts. */
+  readonly announceStep: () => Promise<void>;
+  /** Called when bytes of the image begin to go to the platform. */
+  readonly uploading: () => void;
+  /** Called with the template or image that a set points at from now on. */
+  readonly pointed: (set: string, image: string) => void;
+  /** The outcome for a set that must be left alone meanwhile, asked right before it is changed: an image may have taken long. */
+  readonly overtaken: (set: MachineSet) => SetOutcome | undefined;
+  /** The field manager that reverted a set, where it is known. */
+  readonly revertedBy: (set: string) => string | undefined;
+  /** A step ended well. */
+  readonly step: (step: string, seconds: number) => void;
+  readonly warn: (message: string, error?: unknown) => void;
+  readonly now: () => Date;
+  readonly progressMs: number;
+}
+
+type Acting = Extract<PlatformPlan, { readonly kind: 'switch' | 'publish' }>;
+
+/**
+ * Carries out a plan for one set: everything that can be refused is checked first (hot loop, stub), then the image is made, then
+ * the stub converted, then the one guarded patch. Resolves to what became of the set. The hot loop stands before the platform is touched (BI-W30).
+ */
+export async function updateSet(
+  set: MachineSet,
+  plan: Acting,
+  ports: UpdatePorts,
+  signal: AbortSignal | undefined,
+): Promise<SetOutcome> {
+  const { name } = set.metadata;
+  if (ports.hotLoop.exhausted(name, plan.hotLoopValue)) throw hotLoopError(name, ports.revertedBy(name));
+  const secret = userDataSecret(set);
+  const call = signal === undefined ? {} : { signal };
+  if (secret !== undefined) await checkUserData(ports.client, { secret, now: ports.now(), ...call });
+
+  const before = factsOf(plan);
+  const image: PointedImage = plan.kind === 'publish' ? await publish(set, plan, before, ports, signal) : plan.image;
+  // Before anything else can fail: collection must count the reference even if this process never hears of the switch.
+  for (const edit of image.edits) ports.pointed(name, edit.to);
+  signal?.throwIfAborted();
+  const overtaken = ports.overtaken(set);
+  if (overtaken !== undefined) return overtaken;
+  const time = stopwatch(ports);
+  time('Switching');
+  await ports.report(set, { kind: 'step', phase: 'Switching', ...before });
+  if (secret !== undefined) await upgradeUserData(ports.client, { secret, now: ports.now(), ...call });
+  if (image.edits.length > 0) await patch(set, image.edits, ports, call);
+  time(undefined);
+  ports.hotLoop.record(name, plan.hotLoopValue);
+
+  ports.event(set, 'Switched', `machineset ${name}: ${switched(plan, image)}`);
+  const kept = image.template?.retired ?? plan.template?.name;
+  if (plan.kind === 'publish' && kept !== undefined)
+    ports.event(set, 'Retained', `template ${kept} stays until nothing needs it`);
+  return {
+    kind: 'current',
+    current: image.template?.release ?? plan.target ?? plan.hotLoopValue,
+    ...(plan.target === undefined ? {} : { target: plan.target }),
+    ...(image.template === undefined ? {} : { template: image.template }),
+    ...(plan.current === undefined ? {} : { switchedFrom: plan.current }),
+  };
+}
+
+/** What changed, for an Event. */
+function switched(plan: Acting, { edits, template }: PointedImage): string {
+  if (edits.length === 0 && template !== undefined) {
+    const { name, release, absentMilliseconds } = template;
+    const absent = absentMilliseconds === undefined ? '' : `; the name was absent for ${absentMilliseconds} ms`;
+    return `${name}: ${plan.current ?? 'no image'} → ${release}${absent}`;
+  }
+  const from = plan.template?.name ?? edits.map((edit) => edit.from ?? '').join(', ');
+  return `${from || 'no image'} → ${edits.map((edit) => edit.to).join(', ')}`;
+}
+
+async function publish(
+  set: MachineSet,
+  plan: Extract<PlatformPlan, { readonly kind: 'publish' }>,
+  before: ImageFacts,
+  ports: UpdatePorts,
+  signal: AbortSignal | undefined,
+): Promise<Awaited<ReturnType<typeof plan.publication.run>>> {
+  let operation: TemplateOperation | undefined;
+  let last: TemplateProgress['step'] | undefined;
+  const time = stopwatch(ports);
+  ports.event(
+    set,
+    'Planned',
+    `machineset ${set.metadata.name}: ${plan.current ?? 'no image'} → ${plan.target ?? plan.hotLoopValue}`,
+  );
+  // Most publications only find what another set's made: what is over at once is not worth a status write.
+  let announced: Promise<void> | undefined;
+  const lasts = (): Promise<void> => {
+    announced ??= ports.announceStep();
+    announced.catch(() => undefined);
+    return announced;
+  };
+  await using written = throttle<SetOutcome>(
+    (outcome) => ports.report(set, outcome),
+    ports.progressMs,
+    (error) => ports.warn('progress could not be written', error),
+  );
+  const step = (progress: TemplateProgress): SetOutcome => ({
+    kind: 'step',
+    phase: progress.step === 'Verifying' ? 'Downloading' : progress.step,
+    progress,
+    ...(operation === undefined ? {} : { operation }),
+    ...before,
+  });
+  const published = await plan.publication.run({
+    announce: async (started) => {
+      operation = started;
+      await lasts();
+      await ports.report(set, { kind: 'step', phase: 'Uploading', operation, ...before });
+    },
+    onProgress: (progress) => {
+      time(progress.step);
+      void lasts();
+      if (progress.step === 'Uploading') ports.uploading();
+      if (progress.step !== last) storyOf(set, last, progress.step, operation, ports);
+      last = progress.step;
+      written.push(step(progress));
+    },
+    ...(signal === undefined ? {} : { signal }),
+  });
+  time(undefined);
+  await announced;
+  const how = published.adopted ? 'found complete' : 'imported';
+  ports.event(set, 'Imported', `template ${published.template.name} ${how}${idOf(operation)}`);
+  return published;
+}
+
+function storyOf(
+  set: MachineSet,
+  last: TemplateProgress['step'] | undefined,
+  next: TemplateProgress['step'],
+  operation: TemplateOperation | undefined,
+  ports: UpdatePorts,
+): void {
+  const moved = next === 'Uploading' || next === 'Publishing';
+  if ((last === 'Downloading' || last === 'Verifying') && moved) {
+    ports.event(set, 'DownloadVerified', `the image has the expected digest${idOf(operation)}`);
+  }
+  if (next === 'Uploading') ports.event(set, 'UploadStarted', `template ${operation?.name ?? ''}${idOf(operation)}`);
+}
+
+async function patch(
+  set: MachineSet,
+  edits: readonly LeafEdit[],
+  ports: UpdatePorts,
+  call: { readonly signal?: AbortSignal },
+): Promise<void> {
+  const { name, namespace } = set.metadata;
+  try {
+    const key = namespace === undefined ? { name } : { namespace, name };
+    await ports.client.patch(MachineSet, key, leafPatch(machineSetSpecPath, edits), call);
+  } catch (error) {
+    throw new BootImageError('PatchFailed', `unable to patch new machineset: ${errorText(error)}`, {
+      cause: error,
+      nextStep: 'it is decided again from what the set says now',
+    });
+  }
+}
+
+/** Measures each step from when it is named until the next one is, or none. */
+function stopwatch({ now, step: done }: Pick<UpdatePorts, 'now' | 'step'>): (step: string | undefined) => void {
+  let running: { readonly step: string; readonly since: number } | undefined;
+  return (step) => {
+    if (running?.step === step) return;
+    const time = now().getTime();
+    if (running !== undefined) done(running.step, (time - running.since) / 1000);
+    running = step === undefined ? undefined : { step, since: time };
+  };
+}
+
+function idOf(operation: TemplateOperation | undefined): string {
+  return operation === undefined ? '' : ` (operation ${operation.id})`;
+}

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { BootImage, bootImageName, type MachineSet } from '@drydock/api';
+import { memoryCluster } from '@drydock/kube/testing';
+import { parse } from 'yaml';
+import { createBootImages } from './boot-image-store.ts';
+
+const crd: unknown = parse(
+  readFileSync(new URL('../../../../api/crds/drydock.dev_bootimages.yaml', import.meta.url), 'utf8'),
+);
+const key = { namespace: 'default', name: bootImageName('ms', 'a') };
+const set: MachineSet = { metadata: { name: 'a', namespace: 'default', uid: 'u' } } as MachineSet;
+
+test('what was reported last is written again on demand, a later report wins, and nothing that is gone is made again', async () => {
+  const cluster = memoryCluster({ crds: [crd] });
+  const images = createBootImages({
+    client: cluster.client(),
+    cached: (which) => cluster.peek(BootImage, which),
+    platform: () => 'vsphere',
+    now: () => new Date('2026-01-01T00:00:00Z'),
+  });
+  const reason = (): string | undefined => cluster.peek(BootImage, key)?.status?.message;
+  await images.repeat(key.name);
+  assert.equal(cluster.peek(BootImage, key), undefined, 'nothing was reported');
+  await images.report(set, { kind: 'failed', blocked: false, reason: 'One', message: 'the first' });
+  const said = reason();
+  assert.ok(said !== undefined && said !== '');
+  const { message: _lost, ...less } = cluster.peek(BootImage, key)?.status ?? {};
+  cluster.put(BootImage, key, { ...cluster.peek(BootImage, key), status: less });
+  await images.repeat(key.name);
+  assert.equal(reason(), said);
+  const calls = cluster.counters.get('replaceStatus');
+  await images.repeat(key.name);
+  assert.equal(cluster.counters.get('replaceStatus'), calls, 'what is there already is not sent');
+  // While a repetition is on its way, something else is found out.
+  cluster.put(BootImage, key, { ...cluster.peek(BootImage, key), status: less });
+  const repetition = images.repeat(key.name);
+  await images.report(set, { kind: 'failed', blocked: false, reason: 'Two', message: 'the second' });
+  await repetition;
+  assert.match(reason() ?? '', /second/);
+  cluster.put(BootImage, key, undefined);
+  await images.repeat(key.name);
+  assert.equal(cluster.peek(BootImage, key), undefined);
+});

@@ -1,0 +1,112 @@
+import { BootImage, type BootImageStatus, bootImageName, MachineSet } from '@drydock/api';
+import type { Projector } from '@drydock/crd';
+import { apiVersionOf, type Client, isAlreadyExists, isNotFound, keyOf, statusWriter } from '@drydock/kube';
+import { bootImageStatus, type SetOutcome } from './boot-image.ts';
+import { hooksOf } from './definitions.ts';
+
+/** Writes the BootImage of each set; see {@link createBootImages}. */
+export interface BootImages {
+  readonly report: (set: MachineSet, outcome: SetOutcome) => Promise<void>;
+  /** Writes once more what was reported last of the set of this BootImage: it may be taken now, or whole. Nothing where nothing was reported. */
+  readonly repeat: (name: string) => Promise<void>;
+}
+
+/** What {@link createBootImages} needs. */
+export interface BootImagesOptions {
+  readonly client: Client;
+  /** The cached object, if any. */
+  readonly cached: (key: { readonly namespace?: string; readonly name: string }) => BootImage | undefined;
+  /** Lower-case platform name of the cluster. */
+  readonly platform: () => string;
+  readonly now: () => Date;
+  /** Cuts a status to the live schema. */
+  readonly projector?: Projector;
+}
+
+/**
+ * One BootImage per machine set, owned by the set so that it goes with it. Status goes through the one status writer and is computed
+ * from the live object, so phases and times of an earlier process are carried on. Nothing is sent when nothing changed.
+ */
+export function createBootImages(options: BootImagesOptions): BootImages {
+  const { client } = options;
+  const writer = statusWriter<BootImage>({ client, resource: BootImage, ...hooksOf(options.projector) });
+  const seen = new Map<string, BootImage>();
+  const reported = new Map<string, { readonly set: MachineSet; readonly outcome: SetOutcome }>();
+
+  async function write(set: MachineSet, again: boolean): Promise<void> {
+    const key = keyOf(imageOf(set));
+    const current = newer(seen.get(key.name), options.cached(key)) ?? (await ensure(set));
+    // A repetition must not overtake a later report.
+    const compute = (live: BootImage): BootImageStatus | undefined => {
+      const outcome = reported.get(key.name)?.outcome;
+      if (outcome === undefined) return undefined;
+      return bootImageStatus(live.status, outcome, {
+        set: `ms/${set.metadata.name}`,
+        platform: options.platform(),
+        generation: live.metadata.generation,
+        now: options.now(),
+      });
+    };
+    try {
+      const { object } = await writer.write(key, compute, { current });
+      seen.set(key.name, object);
+    } catch (error) {
+      seen.delete(key.name);
+      // Somebody deleted it, or it went with an earlier set of the same name: it is made again.
+      if (!isNotFound(error) || !again) throw error;
+      seen.set(key.name, await ensure(set));
+      await write(set, false);
+    }
+  }
+
+  async function ensure(set: MachineSet): Promise<BootImage> {
+    const wanted = imageOf(set);
+    try {
+      return await client.create(BootImage, wanted);
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      return client.get(BootImage, keyOf(wanted));
+    }
+  }
+
+  return {
+    report: (set, outcome) => {
+      reported.set(imageOf(set).metadata.name, { set, outcome });
+      return write(set, true);
+    },
+    repeat: async (name) => {
+      const last = reported.get(name);
+      // What is gone meanwhile is made again by the next report alone.
+      if (last !== undefined && options.cached(keyOf(imageOf(last.set))) !== undefined) await write(last.set, false);
+    },
+  };
+}
+
+/** The object as it is created. */
+export function imageOf(set: MachineSet): BootImage {
+  const { name, namespace, uid } = set.metadata;
+  const apiVersion = apiVersionOf(MachineSet);
+  return {
+    apiVersion: apiVersionOf(BootImage),
+    kind: BootImage.kind,
+    metadata: {
+      name: bootImageName('ms', name),
+      ...(namespace === undefined ? {} : { namespace }),
+      labels: { 'app.kubernetes.io/managed-by': 'drydock' },
+      ...(uid === undefined
+        ? {}
+        : {
+            ownerReferences: [
+              { apiVersion, kind: MachineSet.kind, name, uid, controller: true, blockOwnerDeletion: false },
+            ],
+          }),
+    },
+    spec: { machineSet: { apiGroup: MachineSet.group, kind: MachineSet.kind, name } },
+  };
+}
+
+/** Our own last write or the cached object, whichever is newer; they are versions of one object, in order where both are numbers. */
+function newer(own: BootImage | undefined, cached: BootImage | undefined): BootImage | undefined {
+  if (own === undefined || cached === undefined || own.metadata.uid !== cached.metadata.uid) return cached ?? own;
+  return Number(cached.metadata.resourceVersion) > Number(own.metadata.resourceVersion) ? cached : own;
+}

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BootImage, type MachineSet } from '@drydock/api';
+import { fakeClient } from '../testing/fake-client.ts';
+import { machineSet } from '../testing/fake-cluster.ts';
+import { bootImageStatus, type SetOutcome } from './boot-image.ts';
+import { createBootImages, imageOf } from './boot-image-store.ts';
+import { progressText } from './progress-text.ts';
+
+const subject = (seconds: number): Parameters<typeof bootImageStatus>[2] => ({
+  set: 'ms/wk-a',
+  platform: 'vsphere',
+  generation: 1,
+  now: new Date(seconds * 1000),
+});
+
+test('progress reads as share, rate and rest', () => {
+  assert.equal(progressText({ step: 'Uploading', bytes: 41e9, total: 100e9, rate: 0.9e9 }), '41% 0.9GB/s 66s');
+  assert.equal(progressText({ step: 'Uploading', bytes: 5e6 }), '5.0MB');
+  assert.equal(progressText({ step: 'Publishing' }), '-');
+});
+
+test('since moves with the phase; the operation stays until its outcome; the way back survives', () => {
+  const operation = { id: '01', name: 't', holder: 'h', instanceUuid: 'u' };
+  const step: SetOutcome = {
+    kind: 'step',
+    phase: 'Uploading',
+    operation,
+    current: 'Q',
+    target: 'R',
+    progress: { step: 'Uploading', bytes: 41, total: 100, rate: 1 },
+  };
+  const first = bootImageStatus(undefined, step, subject(0));
+  const second = bootImageStatus(first, step, subject(5));
+  assert.deepEqual(
+    [second.since, second.operation?.startedAt, second.progress],
+    ['1970-01-01T00:00:00Z', '1970-01-01T00:00:00Z', '41% 1B/s 59s'],
+  );
+  const failed = bootImageStatus(
+    second,
+    { kind: 'failed', blocked: false, reason: 'X', message: 'm', nextStep: 'n' },
+    subject(6),
+  );
+  assert.deepEqual([failed.phase, failed.operation?.id, failed.nextStep, failed.current], ['Failed', '01', 'n', 'Q']);
+  const done = bootImageStatus(failed, { kind: 'current', current: 'R', target: 'R', switchedFrom: 'Q' }, subject(7));
+  assert.deepEqual([done.phase, done.operation, done.revertTo, done.progress], ['Current', undefined, 'Q', '-']);
+  const later = bootImageStatus(done, { kind: 'current', current: 'R', target: 'R' }, subject(9));
+  assert.deepEqual(later, done);
+});
+
+test('one BootImage per set, owned by it; an unchanged status is not written again', async () => {
+  const client = fakeClient();
+  const set: MachineSet = machineSet('wk-a', {}, { uid: 'set-uid' });
+  const images = createBootImages({
+    client,
+    cached: () => undefined,
+    platform: () => 'vsphere',
+    now: () => new Date(0),
+  });
+  const outcome: SetOutcome = { kind: 'skip', counted: true, reason: 'Owned', brief: 'owned by X/x', message: 'm' };
+  await images.report(set, outcome);
+  await images.report(set, outcome);
+  const writes = ['create', 'status'].map((verb) => `${verb} bootimages openshift-machine-api/ms-wk-a`);
+  assert.deepEqual(client.writes, writes);
+  const image = client.peek(BootImage, imageOf(set).metadata);
+  assert.equal(image?.metadata.ownerReferences?.[0]?.uid, 'set-uid');
+  assert.equal(image?.status?.progress, 'skipped: owned by X/x');
+  client.objects.delete('bootimages openshift-machine-api/ms-wk-a');
+  await images.report(set, { ...outcome, brief: 'other' });
+  assert.equal(client.peek(BootImage, imageOf(set).metadata)?.status?.progress, 'skipped: other');
+});

@@ -1,0 +1,192 @@
+import type { BootImagePhase, BootImageStatus, BootImageStatusCondition } from '@drydock/api';
+import type { TemplateOperation, TemplateProgress } from '@drydock/templates';
+import type { Skip } from '../decide/decide.ts';
+import type { ImageFacts } from '../platform.ts';
+import { rfc3339 } from './conditions.ts';
+import { etaSeconds, progressText } from './progress-text.ts';
+
+/** How things stand with one set. */
+export type SetOutcome = ImageFacts &
+  (
+    | {
+        readonly kind: 'current';
+        /** Release that the set was switched from in this pass. */
+        readonly switchedFrom?: string;
+      }
+    | Skip
+    | {
+        readonly kind: 'waiting';
+        readonly phase: 'Pending' | 'Blocked';
+        readonly reason: string;
+        readonly brief: string;
+        readonly message: string;
+        readonly nextStep?: string;
+      }
+    | {
+        readonly kind: 'failed';
+        /** True when repetition alone cannot help. */
+        readonly blocked: boolean;
+        readonly reason: string;
+        readonly message: string;
+        readonly nextStep?: string;
+      }
+    | {
+        readonly kind: 'step';
+        readonly phase: 'Downloading' | 'Uploading' | 'Publishing' | 'Switching';
+        readonly progress?: TemplateProgress;
+        readonly operation?: TemplateOperation;
+      }
+  );
+
+/** What the status says besides the outcome. */
+export interface StatusSubject {
+  /** `ms/worker-a`. */
+  readonly set: string;
+  /** Lower case. */
+  readonly platform: string;
+  readonly generation: number | undefined;
+  readonly now: Date;
+}
+
+/**
+ * The status of one BootImage. `since` moves only with the phase. The announced operation stays until its outcome was observed,
+ * and the way back stays until the set is back there.
+ */
+export function bootImageStatus(
+  previous: BootImageStatus | undefined,
+  outcome: SetOutcome,
+  subject: StatusSubject,
+): BootImageStatus {
+  const now = rfc3339(subject.now);
+  const phase = phaseOf(outcome);
+  const current = outcome.current ?? previous?.current;
+  const target = outcome.target ?? (outcome.kind === 'skip' ? undefined : previous?.target);
+  const template = templateOf(previous?.template, outcome.template);
+  const back = outcome.kind === 'current' ? (outcome.switchedFrom ?? previous?.revertTo) : previous?.revertTo;
+  const operation = operationOf(previous, outcome, now);
+  const progress = outcome.kind === 'step' ? outcome.progress : undefined;
+  const eta = progress === undefined ? undefined : etaSeconds(progress);
+  const { reason, message, nextStep } = words(outcome, subject.set, current, target);
+  return {
+    ...(subject.generation === undefined ? {} : { observedGeneration: subject.generation }),
+    platform: subject.platform,
+    set: subject.set,
+    ...(current === undefined ? {} : { current }),
+    ...(target === undefined ? {} : { target }),
+    phase,
+    progress: cell(outcome),
+    ...(progress?.bytes === undefined
+      ? {}
+      : {
+          progressDetail: {
+            bytes: Math.round(progress.bytes),
+            ...(progress.total === undefined ? {} : { total: Math.round(progress.total) }),
+            ...(progress.rate === undefined ? {} : { rate: Math.round(progress.rate) }),
+            ...(eta === undefined ? {} : { etaSeconds: eta }),
+          },
+        }),
+    since: previous?.phase === phase && previous.since !== undefined ? previous.since : now,
+    ...(back === undefined || back === current ? {} : { revertTo: back }),
+    reason,
+    message,
+    ...(nextStep === undefined ? {} : { nextStep }),
+    ...(operation === undefined ? {} : { operation }),
+    ...(template === undefined ? {} : { template }),
+    conditions: conditionsOf(previous, phase, reason, message, now),
+  };
+}
+
+/** What a swap left stays known as long as its template is the one in use. */
+function templateOf(previous: BootImageStatus['template'], now: ImageFacts['template']): BootImageStatus['template'] {
+  if (now === undefined) return previous;
+  const same = previous?.name === now.name && previous.release === now.release;
+  return same ? { ...previous, ...now } : now;
+}
+
+function phaseOf(outcome: SetOutcome): BootImagePhase {
+  switch (outcome.kind) {
+    case 'current':
+      return 'Current';
+    case 'skip':
+      return 'Skipped';
+    case 'failed':
+      return outcome.blocked ? 'Blocked' : 'Failed';
+    case 'waiting':
+    case 'step':
+      return outcome.phase;
+  }
+}
+
+function cell(outcome: SetOutcome): string {
+  switch (outcome.kind) {
+    case 'current':
+      return '-';
+    case 'skip':
+      return `skipped: ${outcome.brief}`;
+    case 'waiting':
+      return outcome.brief;
+    case 'failed':
+      return `${outcome.blocked ? 'blocked' : 'failed'}: ${outcome.reason}`;
+    case 'step':
+      return outcome.progress === undefined ? '-' : progressText(outcome.progress);
+  }
+}
+
+function words(
+  outcome: SetOutcome,
+  set: string,
+  current: string | undefined,
+  target: string | undefined,
+): { readonly reason: string; readonly message: string; readonly nextStep?: string } {
+  switch (outcome.kind) {
+    case 'current':
+      return { reason: 'UpToDate', message: `new machines of ${set} start from ${current ?? 'the target image'}` };
+    case 'step':
+      return {
+        reason: outcome.phase,
+        message: `${set} moves from ${current ?? 'no image'} to ${target ?? 'a new image'}`,
+      };
+    default: {
+      const { reason, message, nextStep } = outcome;
+      return { reason, message, ...(nextStep === undefined ? {} : { nextStep }) };
+    }
+  }
+}
+
+function operationOf(
+  previous: BootImageStatus | undefined,
+  outcome: SetOutcome,
+  now: string,
+): BootImageStatus['operation'] | undefined {
+  if (outcome.kind === 'current') return undefined;
+  const announced = outcome.kind === 'step' ? outcome.operation : undefined;
+  if (announced === undefined) return previous?.operation;
+  const same = previous?.operation?.id === announced.id;
+  return { ...announced, startedAt: (same ? previous?.operation?.startedAt : undefined) ?? now };
+}
+
+function conditionsOf(
+  previous: BootImageStatus | undefined,
+  phase: BootImagePhase,
+  reason: string,
+  message: string,
+  now: string,
+): readonly BootImageStatusCondition[] {
+  const moving = phase === 'Downloading' || phase === 'Uploading' || phase === 'Publishing' || phase === 'Switching';
+  const states: Readonly<Record<string, boolean>> = {
+    Blocked: phase === 'Blocked' || phase === 'Failed',
+    Progressing: moving,
+    UpToDate: phase === 'Current',
+  };
+  return Object.entries(states).map(([type, on]) => {
+    const status = on ? 'True' : 'False';
+    const old = previous?.conditions?.find((condition) => condition.type === type);
+    return {
+      type,
+      status,
+      reason,
+      message,
+      lastTransitionTime: old?.status === status && old.lastTransitionTime !== undefined ? old.lastTransitionTime : now,
+    };
+  });
+}

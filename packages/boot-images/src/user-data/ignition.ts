@@ -1,0 +1,69 @@
+import { BootImageError, errorText } from '../errors.ts';
+import { type Json, translateSpec2 } from './ignition-spec2.ts';
+
+/** The version that stubs are converted to. */
+export const stubVersion = '3.5.0';
+
+/** What became of a stub. */
+export type StubResult = { readonly kind: 'current' } | { readonly kind: 'converted'; readonly text: string };
+
+const supported = 'Supported spec versions: 2.2,3.0,3.1,3.2,3.3,3.4,3.5';
+const convertible: ReadonlySet<string> = new Set(['2.0.0', '2.1.0', '2.2.0']);
+
+/**
+ * Converts an Ignition stub of spec 2 to {@link stubVersion}; spec 3 is left as it is (boot-images.md §5). Texts of errors are
+ * upstream's. `secret` is only named in them. Throws `StubInvalid`.
+ */
+export function convertStub(text: string, secret: string): StubResult {
+  let stub: unknown;
+  try {
+    stub = JSON.parse(text);
+  } catch (error) {
+    // The stray `t` is upstream's typing error in the format verb; its own tests match on it.
+    throw invalid(
+      `failed to unmarshal decoded user-data to json (secret ${secret}): ${errorText(error)}t`,
+      secret,
+      error,
+    );
+  }
+  const version = versionOf(stub, secret);
+  if (version.startsWith('3')) return { kind: 'current' };
+  if (!convertible.has(version)) {
+    const problem = /^\d+\.\d+\.\d+$/.test(version) ? 'unknown version' : 'invalid version';
+    throw invalid(
+      `converting ignition stub failed: failed to parse Ignition config: parsing Ignition config failed: ${problem}. ${supported}`,
+      secret,
+    );
+  }
+  try {
+    return { kind: 'converted', text: JSON.stringify(translateSpec2(stub as Json, stubVersion)) };
+  } catch (error) {
+    throw invalid(`converting ignition stub failed: ${errorText(error)}`, secret, error);
+  }
+}
+
+function versionOf(stub: unknown, secret: string): string {
+  const problem = (detail: string): BootImageError =>
+    invalid(`failed to find version field in ignition (user data secret ${secret}): ${detail}`, secret);
+  if (!isObject(stub)) throw problem('an object was expected');
+  const ignition = stub['ignition'];
+  if (ignition === undefined) return '';
+  if (!isObject(ignition)) throw problem('.ignition accessor error: an object was expected');
+  const version = ignition['version'];
+  if (version === undefined) return '';
+  if (typeof version !== 'string')
+    throw problem(`.ignition.version accessor error: ${JSON.stringify(version)} is not a string`);
+  return version;
+}
+
+function invalid(message: string, secret: string, cause?: unknown): BootImageError {
+  return new BootImageError('StubInvalid', message, {
+    ...(cause === undefined ? {} : { cause }),
+    retriable: false,
+    nextStep: `correct key userData of secret openshift-machine-api/${secret}, or opt this set out of boot image updates`,
+  });
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

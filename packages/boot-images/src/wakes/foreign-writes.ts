@@ -1,0 +1,47 @@
+import type { MachineSet } from '@drydock/api';
+import type { KubeClient } from '@drydock/kube';
+import { machineSetSpecPath } from '../observe/provider-spec.ts';
+import type { ObjectChange } from './triggers.ts';
+
+/** One entry of `metadata.managedFields`: who wrote which fields, and when (Kubernetes API conventions, field management). */
+interface ManagedFields {
+  readonly manager?: string;
+  readonly time?: string;
+  readonly fieldsV1?: unknown;
+}
+
+/** The image of a set as it is now, where a change of the set changed it. */
+export function changedImage({ old, now }: ObjectChange<MachineSet>, leaf: readonly string[]): unknown {
+  if (old === undefined || now === undefined) return undefined;
+  const path = [...machineSetSpecPath, ...leaf];
+  const image = at(now, path);
+  return image === at(old, path) ? undefined : image;
+}
+
+/**
+ * The field manager that owns the image of a set, the latest of several; undefined where the server does not say. The object is read
+ * for that, because the client leaves managers out of all others.
+ */
+export async function imageWriter(
+  client: Pick<KubeClient, 'raw'>,
+  set: MachineSet,
+  leaf: readonly string[],
+  options: { readonly signal?: AbortSignal } = {},
+): Promise<string | undefined> {
+  const { namespace = '', name } = set.metadata;
+  const path = `/apis/machine.openshift.io/v1beta1/namespaces/${namespace}/machinesets/${name}`;
+  const managed = at(await client.raw({ path }, options), ['metadata', 'managedFields']);
+  const entries: readonly ManagedFields[] = Array.isArray(managed) ? managed : [];
+  const owned = [...machineSetSpecPath, ...leaf].map((part) => `f:${part}`);
+  const owners = entries.filter(({ fieldsV1 }) => at(fieldsV1, owned) !== undefined);
+  return owners.toSorted((a, b) => (a.time ?? '').localeCompare(b.time ?? '')).at(-1)?.manager;
+}
+
+function at(value: unknown, path: readonly string[]): unknown {
+  let found = value;
+  for (const part of path) {
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, part)) return undefined;
+    found = (found as Readonly<Record<string, unknown>>)[part];
+  }
+  return found;
+}

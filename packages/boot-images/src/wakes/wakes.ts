@@ -1,0 +1,77 @@
+import type { MachineConfiguration, MachineSet, Secret } from '@drydock/api';
+import { type Key, type KubeObject, on, type Predicate, type Source, type Watched } from '@drydock/kube';
+import type { BootImageCaches } from '../observe/caches.ts';
+import { userDataSecret } from '../user-data/user-data.ts';
+import type { Causes, Touched } from './causes.ts';
+import {
+  clusterVersionTrigger,
+  configurationReadyTrigger,
+  goldenTrigger,
+  inputTrigger,
+  machineConfigurationTrigger,
+  machineSetTrigger,
+  type ObjectChange,
+  upstreamTrigger,
+} from './triggers.ts';
+
+type Trigger<T> = (change: ObjectChange<T>) => string | undefined;
+
+/** What wakes a pass: the parts of a controller's spec that say so. */
+export interface Wakes {
+  readonly when: Predicate<MachineConfiguration>;
+  readonly watches: readonly Source[];
+}
+
+/** Turns changes of all that a pass reads into its causes. `onMachineSet` sees every change of a set before it counts. */
+export function wakes(
+  caches: BootImageCaches,
+  causes: Causes,
+  options: {
+    readonly key: Key;
+    /** Feature gate BootImageSkewEnforcement. */
+    readonly skewGate: boolean;
+    readonly onMachineSet: (change: ObjectChange<MachineSet>) => void;
+  },
+): Wakes {
+  const note =
+    <T extends KubeObject>(trigger: Trigger<T>, touched: (change: ObjectChange<T>) => Touched = () => 'all') =>
+    (change: ObjectChange<T>): boolean => {
+      const event = trigger(change);
+      if (event !== undefined) causes.note(event, touched(change));
+      return event !== undefined;
+    };
+  const watch = <T extends KubeObject>(cache: Watched<T>, ...how: Parameters<typeof note<T>>): Source =>
+    on(cache, () => options.key, note(...how));
+  const input =
+    (prefix: string): Trigger<KubeObject> =>
+    (change) =>
+      inputTrigger(prefix, change);
+  const machineSet: Trigger<MachineSet> = (change) => {
+    options.onMachineSet(change);
+    return machineSetTrigger(change);
+  };
+  const named = ({ old, now }: ObjectChange<KubeObject>): string => (now ?? old)?.metadata.name ?? '';
+  const usersOf = (change: ObjectChange<Secret>): Touched => {
+    const users = [...caches.machineSets.all()].filter((set) => userDataSecret(set) === named(change));
+    return new Set(users.map((set) => set.metadata.name));
+  };
+
+  return {
+    when: note((change) => machineConfigurationTrigger(change, options) ?? configurationReadyTrigger(change)),
+    watches: [
+      watch(caches.machineSets, machineSet, (change) => new Set([named(change)])),
+      watch(caches.golden, goldenTrigger),
+      watch(caches.clusterVersions, clusterVersionTrigger),
+      watch(caches.infrastructures, input('Infrastructure')),
+      watch(caches.installConfig, input('InstallConfig')),
+      watch(caches.userData, input('UserDataSecret'), usersOf),
+      watch(caches.credentials, input('VSphereCredentialsSecret')),
+      watch(caches.upstream, upstreamTrigger),
+      // These wake nothing: they only have to be known before anything is collected.
+      ...[caches.machines, caches.controlPlaneMachineSets, caches.bootImages].map(({ synced }) => ({
+        synced,
+        start: () => ({ [Symbol.dispose]: () => undefined }),
+      })),
+    ],
+  };
+}
