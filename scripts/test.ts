@@ -17,6 +17,7 @@ const patterns = soak
       'test/power/**/*.test.ts',
       'test/sandbox/kube-resilience-{list,managers}.test.ts',
       'test/sandbox/template-kill.test.ts',
+      'test/sandbox/static-pods.test.ts',
       'test/sandbox/crd-*.test.ts',
       'test/sandbox/vm-watch-kill.test.ts',
     ]

@@ -5,8 +5,8 @@ import { mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { Namespace } from '@drydock/api';
-import { createClient, type KubeClient, loadKubeconfig } from '@drydock/kube';
+import { Namespace, Secret } from '@drydock/api';
+import { createClient, type KubeClient, type KubeObject, loadKubeconfig, type Resource } from '@drydock/kube';
 import { type Sandbox, startSandbox } from '@drydock/sandbox';
 import { Pod } from '@drydock/static-pods';
 
@@ -98,6 +98,163 @@ test('DU-D131 drydock node startup-monitor: a ready server is the last known goo
   assert.equal(await run.done, 143);
 });
 
+/** User and system time (ms) that a process has used so far (proc(5), fields 14 and 15 in ticks of 10 ms). */
+async function cpuMs(pid: number): Promise<number> {
+  const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ').at(-1)?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+test('DU-W22 drydock node startup-monitor: what waits for its end uses no processor', async () => {
+  await using n = await node();
+  const run = monitor(n.root, sandbox.kubeconfig);
+  try {
+    await until('the outcome', () => run.said.stdout.includes('"ready"'));
+    const pid = run.child.pid ?? 0;
+    const before = await cpuMs(pid);
+    const begun = performance.now();
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    const share = (await cpuMs(pid)) - before;
+    assert.ok(share < 0.1 * (performance.now() - begun), `${share} ms of 1.5 s: it spins`);
+  } finally {
+    run.child.kill('SIGTERM');
+  }
+  assert.equal(await run.done, 143);
+});
+
+const Operator: Resource<OperatorObject> = {
+  group: 'operator.openshift.io',
+  version: 'v1',
+  kind: 'KubeAPIServer',
+  plural: 'kubeapiservers',
+  scope: 'Cluster',
+};
+
+interface OperatorObject extends KubeObject {
+  readonly status?: {
+    readonly nodeStatuses?: readonly { readonly nodeName: string; readonly [key: string]: unknown }[];
+    readonly readyReplicas?: number;
+  };
+}
+
+/** The part of the operator's kind that the monitor touches, with upstream's rule that a revision only grows. */
+async function installOperator(): Promise<void> {
+  const revision = { type: 'integer', format: 'int32' };
+  const grows = { rule: 'self >= oldSelf', message: 'must only increase' };
+  const nodeStatus = {
+    type: 'object',
+    required: ['nodeName'],
+    properties: {
+      nodeName: { type: 'string' },
+      currentRevision: { ...revision, 'x-kubernetes-validations': [grows] },
+      targetRevision: revision,
+      lastFailedReason: { type: 'string' },
+    },
+  };
+  const status = {
+    type: 'object',
+    properties: {
+      readyReplicas: revision,
+      nodeStatuses: {
+        type: 'array',
+        items: nodeStatus,
+        'x-kubernetes-list-type': 'map',
+        'x-kubernetes-list-map-keys': ['nodeName'],
+      },
+    },
+  };
+  const crd = {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'kubeapiservers.operator.openshift.io' },
+    spec: {
+      group: 'operator.openshift.io',
+      scope: 'Cluster',
+      names: { kind: 'KubeAPIServer', plural: 'kubeapiservers' },
+      versions: [
+        {
+          name: 'v1',
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          schema: { openAPIV3Schema: { type: 'object', properties: { status } } },
+        },
+      ],
+    },
+  };
+  const folder = await mkdtemp(join(tmpdir(), 'drydock-crd-'));
+  try {
+    await writeFile(join(folder, 'operator.json'), JSON.stringify(crd));
+    await sandbox.installCrds([join(folder, 'operator.json')]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** The operator's object with these nodes, fresh. */
+async function operatorWith(nodeStatuses: NonNullable<OperatorObject['status']>['nodeStatuses']): Promise<void> {
+  await client.delete(Operator, { name: 'cluster' }).catch(() => undefined);
+  const made = await client.create(Operator, { metadata: { name: 'cluster' } });
+  await client.replaceStatus(Operator, { ...made, status: { nodeStatuses: nodeStatuses ?? [], readyReplicas: 0 } });
+}
+
+test('drydock node startup-monitor: the operator reads that the target is current, whoever else writes its status meanwhile', async () => {
+  await installOperator();
+  const others = [
+    { nodeName: 'master-1', currentRevision: 7, targetRevision: 8, lastFailedReason: 'InstallerFailed' },
+    { nodeName: 'master-2', currentRevision: 8, targetRevision: 0 },
+  ];
+  await operatorWith([{ nodeName: 'master-0', currentRevision: 7, targetRevision: 8 }, ...others]);
+  let writing = true;
+  const counting = (async () => {
+    let count = 0;
+    while (writing) {
+      const now = await client.get(Operator, { name: 'cluster' });
+      const written = client.replaceStatus(Operator, { ...now, status: { ...now.status, readyReplicas: count + 1 } });
+      // A conflict is the monitor's write between the two.
+      if (await written.then(Boolean, () => false)) count += 1;
+    }
+    return count;
+  })();
+  await using n = await node();
+  const kind = '--operator=kubeapiservers.v1.operator.openshift.io/cluster';
+  const run = monitor(n.root, sandbox.kubeconfig, kind);
+  try {
+    await until('the outcome', () => run.said.stdout.includes('"ready"'));
+  } finally {
+    run.child.kill('SIGTERM');
+    writing = false;
+  }
+  const count = await counting;
+  const { status } = await client.get(Operator, { name: 'cluster' });
+  assert.deepEqual(status?.nodeStatuses, [{ nodeName: 'master-0', currentRevision: 8, targetRevision: 0 }, ...others]);
+  assert.ok(count > 0);
+  assert.equal(status?.readyReplicas, count, 'what another one wrote was lost');
+  await run.done;
+});
+
+test('drydock node startup-monitor: another target, or no operator, is left alone, and does not hold the monitor up', async () => {
+  await installOperator();
+  const nodes = [{ nodeName: 'master-0', currentRevision: 7, targetRevision: 9 }];
+  await operatorWith(nodes);
+  const before = await client.get(Operator, { name: 'cluster' });
+  for (const [name, attempts] of [
+    ['cluster', 0],
+    ['nobody', 5],
+  ] as const) {
+    await using n = await node();
+    const run = monitor(n.root, sandbox.kubeconfig, `--operator=kubeapiservers.v1.operator.openshift.io/${name}`);
+    try {
+      await until('the outcome', () => run.said.stdout.includes('"ready"'));
+      assert.deepEqual(await readdir(n.at('man')), ['p-pod.yaml']);
+    } finally {
+      run.child.kill('SIGTERM');
+    }
+    await run.done;
+    assert.equal(run.said.stderr.split('the operator could not be told').length - 1, attempts, run.said.stderr);
+  }
+  assert.deepEqual(await client.get(Operator, { name: 'cluster' }), before);
+});
+
 test('DU-D127 DU-W7 drydock node: a server that is not ready leads to the fallback, and prune leaves what the fallback needs', async () => {
   await using n = await node();
   await symlink('p-pod-6/p-pod.yaml', n.at('res/p-last-known-good'));
@@ -132,11 +289,39 @@ test('drydock node doctor and recover: 3 with findings, 0 after they were cleane
   const sick = drydock('doctor', ...dirs);
   assert.equal(await sick.done, 3);
   assert.equal((JSON.parse(sick.said.stdout) as { kind: string }).kind, 'stale');
+  assert.equal(sick.said.stderr.trim(), 'p: from revision 8 the way back is 7, the newest one before it');
   const recovery = drydock('recover', '--static-pod-name=p-pod', ...dirs);
   assert.equal(await recovery.done, 0, recovery.said.stderr);
   assert.equal(await drydock('doctor', ...dirs).done, 0);
   for (const args of [['doctor'], ['recover', ...dirs], ['prune'], ['nothing'], ['prune', '--max-eligible-revision=x']])
     assert.equal(await drydock(...args).done, 2, args.join(' '));
+});
+
+test('drydock node cert-sync: keeps the directory, and ends when its kubeconfig changes, for the next one to read it', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'drydock-certs-'));
+  const config = join(root, 'kubeconfig');
+  await writeFile(config, await readFile(sandbox.kubeconfig));
+  await client.create(Secret, {
+    metadata: { name: 'serving', namespace: 'pods' },
+    data: { 'tls.key': Buffer.from('key').toString('base64') },
+  });
+  const run = drydock(
+    'cert-sync',
+    `--kubeconfig=${config}`,
+    '--namespace=pods',
+    `--destination-dir=${root}/certs`,
+    '--secrets=serving',
+  );
+  try {
+    await until('the first pass', () => run.said.stdout.includes('"updated":["secrets/serving"]'));
+    assert.equal(await readFile(join(root, 'certs/secrets/serving/tls.key'), 'utf8'), 'key');
+    await writeFile(config, `${await readFile(config, 'utf8')}\n`);
+    assert.equal(await run.done, 0);
+    assert.match(run.said.stderr, /kubeconfig has changed: ending/);
+  } finally {
+    run.child.kill('SIGKILL');
+    await rm(root, { recursive: true });
+  }
 });
 
 test('DU-W16 drydock node install: SIGTERM ends it while it waits for its place', async () => {

@@ -1,4 +1,4 @@
-import { doctor, recoverNode } from '@drydock/static-pods';
+import { doctor, recoverNode, type WayBack, waysBack } from '@drydock/static-pods';
 import type { Command } from 'commander';
 import { exitCode, UsageError } from './exit.ts';
 
@@ -30,15 +30,24 @@ function specOf({ resourceDir, podManifestDir, certDir }: Flags) {
   };
 }
 
+function textOfWay({ target, revision, to, good }: WayBack): string {
+  if (to === undefined) return `${target}: from revision ${revision} there is no way back`;
+  return `${target}: from revision ${revision} the way back is ${to}, ${good ? 'the last known good one' : 'the newest one before it'}`;
+}
+
 /** Adds `doctor`, which only reads, and `recover`, which cleans up. */
 export function addCare(program: Command, signal: AbortSignal): void {
   directories(program.command('doctor'))
     .description(
-      'say what is stale, torn or foreign, and what the file system cannot do; exit code 3 where something is',
+      'say what is stale, torn or foreign, what the file system cannot do (exit code 3), and what would be fallen back to',
     )
     .action(async (flags: Flags) => {
-      const findings = await doctor(specOf(flags), { signal });
+      const spec = specOf(flags);
+      const findings = await doctor(spec, { signal });
       for (const finding of findings) console.log(JSON.stringify(finding));
+      const { resourceDir } = spec;
+      if (resourceDir !== undefined)
+        for (const way of await waysBack({ ...spec, resourceDir }, { signal })) console.error(textOfWay(way));
       if (findings.length > 0) process.exitCode = exitCode.blocked;
     });
   directories(program.command('recover'))

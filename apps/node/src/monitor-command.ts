@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { appendFile, rename, rm, stat } from 'node:fs/promises';
 import { type KubeClient, type KubeObject, type Resource, statusWriter } from '@drydock/kube';
 import { askServer, type MonitorSpec, monitorStartup, validateMonitor } from '@drydock/static-pods';
 import { type Command, InvalidArgumentError } from 'commander';
 import { connect } from './cluster.ts';
 import { duration, integer } from './flags.ts';
+import { rotatingLog } from './rotating-log.ts';
 
 interface Flags {
   readonly kubeconfig?: string;
@@ -68,7 +68,7 @@ export function addMonitor(program: Command, signal: AbortSignal): void {
         signal,
         ready: askServer({ client, target, nodeName, revision, ...(namespace !== undefined && { namespace }) }),
         ...(operator && { acknowledge: () => acknowledge(client, operator, nodeName, revision) }),
-        log: await logger(flags.logFilePath),
+        log: logTo(flags.logFilePath),
       });
       console.log(JSON.stringify({ outcome }));
       // Kubelet ends this process; were it to end itself, it would be started again before kubelet sees that the manifest is gone.
@@ -111,28 +111,11 @@ function operatorKind(text: string): OperatorKind {
   return { name, resource: { group, version, kind: plural, plural, scope: 'Cluster' } };
 }
 
-const LOG_BYTES = 5 << 20;
-const LOG_DAYS = 28;
-
-/** Writes lines to stderr and, where a file is named, to it: it is rotated at 5 MB, two older ones stay for 28 days. */
-async function logger(path: string): Promise<(line: string) => void> {
-  if (path === '') return (line) => console.error(line);
-  let last: Promise<unknown> = Promise.resolve();
-  const write = async (line: string): Promise<void> => {
-    if (((await stat(path).catch(() => undefined))?.size ?? 0) >= LOG_BYTES) await rotate(path);
-    await appendFile(path, `${new Date().toISOString()} ${line}\n`);
-  };
+/** Lines go to stderr and, where a file is named, to it. */
+function logTo(path: string): (line: string) => void {
+  const file = path === '' ? undefined : rotatingLog(path, (error) => console.error(`${path}: ${String(error)}`));
   return (line) => {
     console.error(line);
-    last = last.then(() => write(line)).catch((error: unknown) => console.error(`${path}: ${String(error)}`));
+    file?.write(line);
   };
-}
-
-async function rotate(path: string): Promise<void> {
-  await rename(`${path}.1`, `${path}.2`).catch(() => undefined);
-  await rename(path, `${path}.1`);
-  for (const old of [`${path}.1`, `${path}.2`]) {
-    const found = await stat(old).catch(() => undefined);
-    if (found !== undefined && Date.now() - found.mtimeMs > LOG_DAYS * 86_400_000) await rm(old, { force: true });
-  }
 }

@@ -58,6 +58,7 @@ test('drydock node: what the other verbs miss is named before a server is asked'
   const cases: readonly (readonly [readonly string[], RegExp])[] = [
     [['cert-sync'], /--destination-dir is required/],
     [['cert-sync', '--destination-dir=/d'], /--namespace or env var POD_NAMESPACE is required/],
+    [['cert-sync', '--destination-dir=/d', '-n=ns'], /--namespace: "=ns" is no name/],
     [['startup-monitor', '--revision=7'], /--resource-dir is required/],
     [['prune'], /--max-eligible-revision must be greater than 0/],
     [['recover', '--resource-dir=/r'], /--static-pod-name is required/],

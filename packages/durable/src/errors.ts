@@ -2,6 +2,7 @@
 export type DurableErrorCode =
   | 'INVALID'
   | 'EXISTS'
+  | 'READ_FAILED'
   | 'WRITE_FAILED'
   | 'SYNC_FAILED'
   | 'RENAME_FAILED'
@@ -43,6 +44,7 @@ export interface DurableErrorInit {
 const NEXT: Readonly<Record<DurableErrorCode, string>> = {
   INVALID: 'Nothing was touched; correct the name or the content.',
   EXISTS: 'Nothing was touched; choose another name, or change what is there with syncDir.',
+  READ_FAILED: 'Check the device and the permissions, then run it again.',
   WRITE_FAILED: 'Check space and permissions, then run it again.',
   SYNC_FAILED: 'The device may have lost data; check it, then run it again from the start.',
   RENAME_FAILED: 'Check the permissions of the directory, then run it again.',

@@ -1,5 +1,12 @@
 export { type CommitResult, commitTree, type TreeSpec } from './commit-tree.ts';
-export { DurableError, type DurableErrorCode, type DurableErrorInit, type Stage, type Visible } from './errors.ts';
+export {
+  DurableError,
+  type DurableErrorCode,
+  type DurableErrorInit,
+  during,
+  type Stage,
+  type Visible,
+} from './errors.ts';
 export {
   type Content,
   type FileResult,

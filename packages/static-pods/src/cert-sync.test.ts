@@ -3,6 +3,7 @@ import { chmod, mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ConfigMap, Secret } from '@drydock/api';
+import { type FsOps, nodeOps, tapOps } from '@drydock/durable';
 import { ApiError, type KubeObject, type Resource } from '@drydock/kube';
 import { type MemoryCluster, memoryCluster } from '@drydock/kube/testing';
 import { type CertSyncSpec, syncCerts } from './cert-sync.ts';
@@ -30,12 +31,13 @@ async function world(lists: Pick<CertSyncSpec, 'secrets' | 'configmaps'> = REQUI
       ? cluster.peek(Secret, { namespace: NAMESPACE, name })
       : cluster.peek(ConfigMap, { namespace: NAMESPACE, name });
   };
-  const run = async () => {
+  const run = async (ops: FsOps = nodeOps) => {
     const events: string[] = [];
     const spec = { namespace: NAMESPACE, dir: dir.path, ...lists };
     const error = await syncCerts(spec, {
       client: cluster.client(),
       cached,
+      ops,
       notify: ({ type, reason }) => void events.push(`${type} ${reason}`),
     }).then(
       () => undefined,
@@ -121,6 +123,22 @@ test('DU-D78 an optional object that is gone: its directory goes as a whole', as
   assert.deepEqual(await w.tree(), FIRST);
 });
 
+test('DU-W18 an optional object that is gone, whose directory cannot be removed: an error and a failure, never the event of a removal', async () => {
+  await using w = await world(BOTH);
+  putConfigMap(w.cluster, 'c2', { k: 'v' });
+  await w.run();
+  remove(w.cluster, ConfigMap, 'c2');
+  const ops = tapOps(nodeOps, (call, go) =>
+    call.op === 'rename' && call.path.endsWith('/c2')
+      ? Promise.reject(Object.assign(new Error('EROFS: rename'), { code: 'EROFS' }))
+      : go(),
+  );
+  const { events, message } = await w.run(ops);
+  assert.deepEqual(events, [FAILED]);
+  assert.match(message, /EROFS/);
+  assert.equal((await w.tree())['configmaps/c2/k'], '644 v');
+});
+
 test('DU-D79 DU-D86 the server fails to confirm: an error and an event, the disk as it was; the other object is served', async () => {
   for (const [fails, served] of [
     ['configmaps', 'secrets'],
@@ -143,7 +161,7 @@ test('DU-D79 DU-D86 the server fails to confirm: an error and an event, the disk
   }
 });
 
-test('DU-D91 an object without data converges to an empty directory', async () => {
+test('DU-D91 DU-W18 an object without data converges to an empty directory', async () => {
   await using w = await world();
   w.cluster.put(Secret, { namespace: NAMESPACE, name: 's1' }, {});
   assert.deepEqual((await w.run()).events, [UPDATED, UPDATED]);
@@ -151,7 +169,7 @@ test('DU-D91 an object without data converges to an empty directory', async () =
   assert.equal((await w.tree())['secrets/s1'], '755 /');
 });
 
-test('DU-D92 DU-D93 a further file and drifted modes are put right', async () => {
+test('DU-D92 DU-D93 DU-W18 a further file and drifted modes are put right', async () => {
   await using w = await world();
   await w.run();
   await writeFile(join(w.path, 'secrets/s1/extra'), 'x');
@@ -181,7 +199,7 @@ test('DU-W13 what a crash left of old or new keys goes with the next pass', asyn
   assert.deepEqual(await w.tree(), FIRST);
 });
 
-test('binaryData of a ConfigMap is laid down byte for byte', async () => {
+test('DU-W18 binaryData of a ConfigMap is laid down byte for byte', async () => {
   await using w = await world();
   w.cluster.put(
     ConfigMap,

@@ -46,6 +46,7 @@ export function validateCertSync({ namespace, dir, secrets, configmaps }: CertSy
   if (dir === '') throw new StaticPodError('USAGE', 'options', '--destination-dir is required');
   if (namespace === '')
     throw new StaticPodError('USAGE', 'options', '--namespace or env var POD_NAMESPACE is required');
+  checkObjectName('--namespace', namespace);
   for (const { name } of [...secrets, ...configmaps]) checkObjectName('--secrets or --configmaps', name);
 }
 
@@ -75,7 +76,6 @@ export async function syncCerts(spec: CertSyncSpec, env: CertSyncEnvironment): P
         if (done === 'remove') removed.push(path);
       } catch (error) {
         failures.push(error);
-        env.log?.(`${path}: ${textOf(error)}`);
       }
     }
   if (failures.length > 0) {

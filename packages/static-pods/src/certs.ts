@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { type FileLock, lockFile, recover, syncDirs } from '@drydock/durable';
+import { type FileLock, lockFile, makeDirectoryDurable, recover, syncDirs } from '@drydock/durable';
 import type { Client } from '@drydock/kube';
-import { DIRECTORY_MODE, ensureDirectory, LOCK_NAME } from './directory.ts';
+import { DIRECTORY_MODE, LOCK_NAME } from './directory.ts';
 import type { Environment } from './environment.ts';
 import { fetchSources } from './fetch.ts';
 import type { InstallSpec } from './install-spec.ts';
@@ -12,7 +12,7 @@ import { filesOf } from './object-files.ts';
  * write before it, so whoever writes later writes what is at least as new, and an installer cannot put back what a syncer replaced.
  */
 export async function lockCerts(certDir: string, env: Environment): Promise<FileLock> {
-  await ensureDirectory(certDir, env);
+  await makeDirectoryDurable(certDir, env);
   return lockFile(join(certDir, LOCK_NAME), {
     ...(env.ops && { ops: env.ops }),
     ...(env.signal && { signal: env.signal }),

@@ -1,23 +1,11 @@
-import { dirname, join } from 'node:path';
-import { commitTree, type DurableOptions, type FileSpec, type FsOps, nodeOps, syncDirectory } from '@drydock/durable';
+import { join } from 'node:path';
+import type { FileSpec, FsOps } from '@drydock/durable';
 
 /** Name of the lock in a directory that has several writers. */
 export const LOCK_NAME = '.drydock.lock';
 
 /** Permissions of every directory. */
 export const DIRECTORY_MODE = 0o755;
-
-/** Makes a directory and its missing ancestors one by one, each durable before the next, so that a process that is killed leaves no gap. */
-export async function ensureDirectory(path: string, options: DurableOptions = {}): Promise<void> {
-  const ops = options.ops ?? nodeOps;
-  const missing: string[] = [];
-  let present = path;
-  for (; (await ops.lstat(present)) === undefined; present = dirname(present)) missing.unshift(present);
-  if (missing.length === 0) return;
-  // A process that was killed may have made it a moment ago.
-  if (present !== dirname(present)) await syncDirectory(dirname(present), options);
-  for (const dir of missing) await commitTree({ dir, files: new Map(), mode: DIRECTORY_MODE, ...options });
-}
 
 /** Whether a directory holds exactly these files: names, bytes, modes. `absent` where nothing is there. What cannot be read differs. */
 export async function compareDirectory(

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, rename, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { nodeOps } from '@drydock/durable';
@@ -8,6 +8,7 @@ import { install } from './install.ts';
 import { recoverNode } from './recover-node.ts';
 import { scratch, treeAt } from './testing/scratch.ts';
 import { smallCluster, smallSpec } from './testing/static-pod-world.ts';
+import { waysBack } from './ways-back.ts';
 
 async function node() {
   const dir = await scratch();
@@ -51,6 +52,30 @@ test('doctor: a file system that cannot exchange directories is named', async ()
   assert.deepEqual(
     (await doctor(n.spec, { ops })).map(({ kind }) => kind),
     ['fallback'],
+  );
+});
+
+test('ways back: the last known good revision, or the newest usable one before the one that kubelet reads', async () => {
+  await using n = await node();
+  const { resourceDir, manifestDir } = n.spec;
+  const way = async () => (await waysBack({ resourceDir, manifestDir }))[0];
+  assert.deepEqual(await way(), { target: 'kube-apiserver', revision: 7, to: undefined, good: false });
+  for (const revision of [5, 6])
+    await cp(n.at('resources/kube-apiserver-pod-7'), n.at(`resources/kube-apiserver-pod-${revision}`), {
+      recursive: true,
+    });
+  assert.deepEqual(await way(), { target: 'kube-apiserver', revision: 7, to: 6, good: false });
+  await symlink('kube-apiserver-pod-5/kube-apiserver-pod.yaml', n.at('resources/kube-apiserver-last-known-good'));
+  assert.deepEqual(await way(), { target: 'kube-apiserver', revision: 7, to: 5, good: true });
+  assert.deepEqual(await waysBack({ resourceDir: n.at('elsewhere') }), []);
+});
+
+test('doctor: a directory that is not there is named, or a wrong flag would look like a node that is well', async () => {
+  await using n = await node();
+  const findings = await doctor({ resourceDir: n.at('elsewhere'), manifestDir: n.spec.manifestDir });
+  assert.deepEqual(
+    findings.map(({ kind, path }) => [kind, path]),
+    [['missing', n.at('elsewhere')]],
   );
 });
 

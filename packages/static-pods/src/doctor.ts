@@ -1,14 +1,13 @@
 import { join } from 'node:path';
-import { type FsOps, inspect, nodeOps, probeExchange } from '@drydock/durable';
-import type { Environment } from './environment.ts';
-import { textOf } from './environment.ts';
+import { type FsOps, inspect, probeExchange } from '@drydock/durable';
+import { type Environment, looking, textOf } from './environment.ts';
 import { decodePod } from './pod.ts';
 import { revisionOfDirectory } from './revision.ts';
 
 /** Something that is not as it should be. */
 export interface Finding {
   readonly path: string;
-  readonly kind: 'fallback' | 'stale' | 'torn' | 'foreign' | 'dangling';
+  readonly kind: 'fallback' | 'stale' | 'torn' | 'foreign' | 'dangling' | 'missing';
   readonly said: string;
   /** What to do about it. */
   readonly next: string;
@@ -23,18 +22,26 @@ export interface DoctorSpec {
 
 /** Reads the directories of a node and says what is stale, torn or foreign, and where directories could only be replaced by a fallback. Changes nothing but two probes that it removes. */
 export async function doctor(spec: DoctorSpec, env: Environment = {}): Promise<readonly Finding[]> {
-  const ops = env.ops ?? nodeOps;
+  const ops = looking(env);
   const findings: Finding[] = [];
   const dirs = [spec.resourceDir, spec.manifestDir, spec.certDir].filter((dir) => dir !== undefined);
   for (const dir of dirs) {
-    if ((await ops.lstat(dir)) === undefined) continue;
+    if ((await ops.lstat(dir)) === undefined) {
+      findings.push({
+        path: dir,
+        kind: 'missing',
+        said: 'it does not exist',
+        next: 'Correct the flag, or install a revision.',
+      });
+      continue;
+    }
     const { leftovers } = await inspect(dir, env);
     for (const { path, kind } of leftovers)
       findings.push({
         path,
         kind: 'stale',
         said: `left by a crash (${kind})`,
-        next: 'The next run removes it; or run recover.',
+        next: 'The next run of its owner removes it; or run recover.',
       });
     findings.push(...(await foreign(ops, dir)));
   }

@@ -1,4 +1,4 @@
-import type { DurableOptions } from '@drydock/durable';
+import { type DurableOptions, during, type FsOps, nodeOps, tapOps } from '@drydock/durable';
 import type { Clock } from '@drydock/kube';
 
 /** Something to tell the cluster as an Event. */
@@ -16,6 +16,13 @@ export interface Environment extends DurableOptions {
   readonly notify?: (notice: Notice) => void;
   /** One line for people. */
   readonly log?: (line: string) => void;
+}
+
+/** The calls by which a program looks at the disk itself: what fails is a `DurableError` with its path, as it is from the operations that write. */
+export function looking({ ops = nodeOps }: Environment): FsOps {
+  return tapOps(ops, (call, run) =>
+    during({ code: 'READ_FAILED', stage: 'prepare', path: call.path, visible: 'old' }, run),
+  );
 }
 
 /** The text of whatever was thrown. */

@@ -44,7 +44,7 @@ export class StaticPodError extends Error {
   readonly retriable: boolean;
 
   constructor(code: StaticPodErrorCode, object: string, said: string, cause?: unknown) {
-    super(`${object}: ${said}. ${NEXT[code]}`, cause === undefined ? {} : { cause });
+    super(`${object}: ${said.replace(/\.$/, '')}. ${NEXT[code]}`, cause === undefined ? {} : { cause });
     this.code = code;
     this.object = object;
     this.retriable = RETRIABLE.has(code);

@@ -34,6 +34,7 @@ export function validateInstall(spec: InstallSpec): void {
   if (!/^\d{1,10}$/.test(spec.revision))
     throw usage(`--revision is ${JSON.stringify(spec.revision)}, expected a number`);
   checkObjectName('NODE_NAME', spec.nodeName);
+  checkObjectName('--namespace', spec.namespace);
   checkObjectName('--pod', spec.pod);
   checkSources('', spec.sources);
   if (spec.certDir === undefined && Object.values(spec.certs ?? {}).some((names) => names.length > 0))

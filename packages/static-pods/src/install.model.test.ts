@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type FsCall, type FsOps, type FsTap, inspect, isChange, tapOps } from '@drydock/durable';
+import { DurableError, type FsCall, type FsOps, type FsTap, inspect, isChange, tapOps } from '@drydock/durable';
 import {
   type Content,
   type CrashScenario,
@@ -10,6 +10,7 @@ import {
   memoryFs,
   withoutEachSync,
 } from '@drydock/durable/testing';
+import { textOf } from './environment.ts';
 import { install } from './install.ts';
 import { podYaml, putConfigMap, smallCluster, smallSpec } from './testing/static-pod-world.ts';
 
@@ -114,6 +115,38 @@ test('crash model, installer: without one of its syncs something is torn or lost
   assert.ok(results.length - green.length >= 8, `${results.length} syncs`);
 });
 
+test('crash model, installer: each call that fails is an error with stage and path; readers see old or new, and one clean run completes it', async (t) => {
+  const base = await scenario(false, 'full');
+  const calls: FsCall[] = [];
+  const note: FsTap = (call, go) => {
+    calls.push(call);
+    return go();
+  };
+  await exploreCrashes({ ...base, models: [], tap: note });
+  let [failed, fine] = [0, 0];
+  for (const [index, { op, path }] of calls.entries()) {
+    const what = `call ${index}, ${op} ${path}`;
+    const code = op === 'write' ? 'ENOSPC' : 'EIO';
+    const tap = failAt(index, code);
+    const { now, error } = await exploreCrashes({ ...base, models: [], tap });
+    if (error === undefined) fine += 1;
+    else {
+      failed += 1;
+      assert.ok(error instanceof DurableError, `${what}: ${textOf(error)}`);
+      assert.equal(error.errno, code, what);
+      assert.ok(error.path.startsWith('/') && error.message.includes(error.stage), error.message);
+    }
+    assert.equal(base.judgeBefore?.(now, 'nothing'), undefined, what);
+    const fs = memoryFs({ image: now });
+    await run(7, fs, 'full');
+    assert.equal(base.judge(fs.now(), 'acked'), undefined, `${what}, then a clean run`);
+    for (const root of ['/resources', '/certs', '/manifests'])
+      assert.deepEqual((await inspect(root, { ops: fs })).leftovers, [], `${what}, then a clean run: ${root}`);
+  }
+  t.diagnostic(`${calls.length} failing calls: ${failed} errors, ${fine} without consequence`);
+  assert.ok(failed > 100);
+});
+
 test('crash model, installer: killed after any call, run again, then a power cut', async () => {
   const base = await cutOnly('small');
   const calls: FsCall[] = [];
@@ -154,6 +187,17 @@ function dieAfter(index: number): FsTap {
   return (call, go) => {
     seen += 1;
     return seen > index ? Promise.reject(new Error(`dead before ${call.op}`)) : go();
+  };
+}
+
+/** Lets one call fail. */
+function failAt(index: number, code: string): FsTap {
+  let seen = -1;
+  return (call, go) => {
+    seen += 1;
+    return seen === index
+      ? Promise.reject(Object.assign(new Error(`${code}: ${call.op} ${call.path}`), { code }))
+      : go();
   };
 }
 

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ConfigMap, Secret } from '@drydock/api';
-import { type FsCall, nodeOps, tapOps } from '@drydock/durable';
+import { type FsCall, lockFile, nodeOps, tapOps } from '@drydock/durable';
+import { ApiError } from '@drydock/kube';
 import { type MemoryCluster, memoryCluster } from '@drydock/kube/testing';
 import type { Notice } from './environment.ts';
 import { type InstallEnvironment, install } from './install.ts';
@@ -104,7 +105,7 @@ test('DU-D48 optional objects: present ones are laid down, missing ones are fine
   assert.ok(!('secrets/fourth' in tree) && !('configmaps/delta' in tree));
 });
 
-test('DU-D49 a second manifest of the ConfigMap is written in both places, the main one last; other keys are none', async () => {
+test('DU-D49 DU-W17 a second manifest of the ConfigMap is written in both places, the main one last; other keys are none', async () => {
   await using dir = await scratch();
   const cluster = smallCluster(7);
   const map = cluster.peek(ConfigMap, { namespace: NAMESPACE, name: 'kube-apiserver-pod-7' });
@@ -225,6 +226,26 @@ test('DU-W4 DU-W15 a second run of a revision changes nothing; one whose objects
   assert.ok(!('secrets/extra' in tree));
 });
 
+test('the time for the work is over: what it waited for is said, and no manifest is touched', async () => {
+  await using dir = await scratch();
+  const spec = { ...smallSpec(7, dir.path), timeoutMs: 300, lockFile: join(dir.path, 'installer.lock') };
+  const held = await lockFile(spec.lockFile);
+  const locked = environment(smallCluster(7));
+  await assert.rejects(install(spec, locked), { code: 'TIMED_OUT', message: /not installed within 300 ms/ });
+  assert.match(locked.notices[0]?.note ?? '', /not installed within 300 ms/);
+  assert.deepEqual(await treeAt(join(dir.path, 'manifests')), {});
+  await held[Symbol.asyncDispose]();
+  const silent = smallCluster(7);
+  silent.onCall = () => {
+    throw new ApiError({ code: 'ServerError', status: 500, action: 'get', said: 'broken' });
+  };
+  await assert.rejects(install(spec, environment(silent)), { name: 'ApiError', message: /broken/ });
+  assert.equal(
+    (await install(spec, environment(smallCluster(7)))).changed.at(-1),
+    'write-manifest kube-apiserver-pod.yaml',
+  );
+});
+
 test('mutations see a copy each, in order', async () => {
   await using dir = await scratch();
   const label = (key: string) => (pod: Pod) => ({
@@ -264,9 +285,24 @@ test('bad input: unusable pods, names and lists are refused before anything is w
     code: 'BAD_CONTENT',
     object: 'Secret some-ns/first-7',
   });
+  for (const key of ['..', 'a/b', '../../etc/passwd', 'a\0b', 'x'.repeat(256), '.x.0123456789abcdef.staging']) {
+    const odd = smallCluster(7);
+    odd.put(Secret, { namespace: NAMESPACE, name: 'first-7' }, { data: { [key]: base64('x') } });
+    await assert.rejects(
+      install(smallSpec(7, join(dir.path, 'node')), environment(odd)),
+      key.startsWith('.x')
+        ? { code: 'INVALID', stage: 'validate' }
+        : { code: 'BAD_CONTENT', message: /first-7: the key/ },
+      key,
+    );
+    const left = Object.keys(await treeAt(join(dir.path, 'node')));
+    assert.deepEqual(left, key.startsWith('.x') ? ['manifests', 'resources'] : [], 'nothing of the revision');
+    await rm(join(dir.path, 'node'), { recursive: true, force: true });
+  }
   for (const change of [
     { pod: '../x' },
     { nodeName: 'a/b' },
+    { namespace: '=ns' },
     { revision: '7/../8' },
     { sources: { configmaps: ['..'] } },
     { certs: { secrets: ['a\0'] } },

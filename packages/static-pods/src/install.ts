@@ -4,6 +4,7 @@ import {
   type FileLock,
   type FileSpec,
   lockFile,
+  makeDirectoryDurable,
   nodeOps,
   recover,
   removeTreeDurable,
@@ -12,15 +13,15 @@ import {
 } from '@drydock/durable';
 import type { Client } from '@drydock/kube';
 import { syncSharedCerts } from './certs.ts';
-import { DIRECTORY_MODE, ensureDirectory } from './directory.ts';
-import { type Environment, textOf } from './environment.ts';
+import { DIRECTORY_MODE } from './directory.ts';
+import { type Environment, looking, textOf } from './environment.ts';
 import { StaticPodError } from './errors.ts';
 import { type InstallSpec, validateInstall } from './install-spec.ts';
 import { decideInstall, type InstallStep, type InstallView, type PartState } from './install-step.ts';
 import { assertNotSuperseded, type InstallersSpec, waitForInstallers } from './installers.ts';
 import { patiently } from './patience.ts';
 import { Node, type PodMutation } from './pod.ts';
-import { fetchRevision, MANIFEST_MODE, type Revision } from './revision.ts';
+import { fetchRevision, MANIFEST_MODE, type Revision, revisionOfDirectory } from './revision.ts';
 
 /** What an installer acts through. */
 export interface InstallEnvironment extends Environment {
@@ -76,7 +77,10 @@ export async function install(spec: InstallSpec, env: InstallEnvironment): Promi
     } finally {
       clearTimeout(timer);
     }
-  } catch (error) {
+  } catch (thrown) {
+    // What waits is only told to stop: why is in the signal.
+    const stopped = end.signal.aborted && thrown instanceof Error && thrown.name === 'AbortError';
+    const error: unknown = stopped ? end.signal.reason : thrown;
     notify?.({
       type: 'Warning',
       reason: 'StaticPodInstallerFailed',
@@ -111,15 +115,19 @@ export async function layDown(
   env: InstallEnvironment,
   guard?: () => Promise<void>,
 ): Promise<InstallResult> {
-  const ops = env.ops ?? nodeOps;
+  const { ops = nodeOps } = env;
+  const look = looking(env);
   await using held = new AsyncDisposableStack();
-  await ensureDirectory(spec.resourceDir, env);
-  await ensureDirectory(spec.manifestDir, env);
+  await makeDirectoryDurable(spec.resourceDir, env);
+  await makeDirectoryDurable(spec.manifestDir, env);
   const locks = { ops, ...(env.signal && { signal: env.signal }) };
   held.use(await lockFile(join(spec.resourceDir, `.${spec.pod}.lock`), locks));
   const own = `${spec.pod}-${spec.revision}`;
   const names = new Set(revision.manifests.map(({ name }) => name));
-  await recover(spec.resourceDir, { ...env, owns: (name) => name === own });
+  // Of other revisions only what a prune left: it may hold private keys.
+  const owns = (name: string, leftover: boolean): boolean =>
+    name === own || (leftover && revisionOfDirectory(name, spec.pod) !== undefined);
+  await recover(spec.resourceDir, { ...env, owns });
   const durable = new Set<string>();
   const changed: string[] = [];
   let manifestLock: FileLock | undefined;
@@ -127,7 +135,7 @@ export async function layDown(
 
   const observe = async (): Promise<InstallView> => {
     const state = async (part: string, path: string): Promise<PartState> =>
-      durable.has(part) ? 'durable' : (await ops.lstat(path)) === undefined ? 'absent' : 'present';
+      durable.has(part) ? 'durable' : (await look.lstat(path)) === undefined ? 'absent' : 'present';
     const manifests = [];
     for (const { name } of revision.manifests)
       manifests.push({ name, state: await state(name, join(spec.manifestDir, name)) });
@@ -195,7 +203,7 @@ function treeOf({ objects, manifests }: Revision): {
 
 /** Makes the objects of a revision that is there what they shall be, removes those that are gone, and leaves what it does not know. */
 async function reconcile(revision: Revision, env: InstallEnvironment): Promise<boolean> {
-  const ops = env.ops ?? nodeOps;
+  const look = looking(env);
   const specs = [...revision.objects].map(([path, files]) => ({
     target: join(revision.dir, path),
     mode: DIRECTORY_MODE,
@@ -205,8 +213,8 @@ async function reconcile(revision: Revision, env: InstallEnvironment): Promise<b
   let changed = directories.some((one) => one.changed);
   for (const kind of ['secrets', 'configmaps']) {
     const dir = join(revision.dir, kind);
-    if ((await ops.lstat(dir)) === undefined) continue;
-    for (const { name } of await ops.list(dir)) {
+    if ((await look.lstat(dir)) === undefined) continue;
+    for (const { name } of await look.list(dir)) {
       if (revision.objects.has(`${kind}/${name}`)) continue;
       env.log?.(`${kind}/${name} is no longer part of the revision: removed`);
       await removeTreeDurable(join(dir, name), dir, env);

@@ -46,6 +46,23 @@ test('DU-W7 a revision whose manifest is missing, empty or torn is passed over',
   assert.equal(await previousRevision(MONITOR, 8, fs), 4);
 });
 
+test('DU-W7 a revision that cannot be read is passed over, and is an error where it is the only one', async () => {
+  const fs = memoryFs();
+  await fs.mkdir('/resources', 0o755);
+  const unreadable = (revision: number) =>
+    tapOps(fs, (call, run) =>
+      call.op === 'read' && call.path.includes(`-pod-${revision}/`)
+        ? Promise.reject(Object.assign(new Error('EIO: read'), { code: 'EIO' }))
+        : run(),
+    );
+  for (const revision of [6, 7]) {
+    await fs.mkdir(`/resources/kube-apiserver-pod-${revision}`, 0o755);
+    await put(fs, `/resources/kube-apiserver-pod-${revision}/kube-apiserver-pod.yaml`, podOf(revision));
+  }
+  assert.equal(await previousRevision(MONITOR, 8, unreadable(7)), 6);
+  await assert.rejects(previousRevision(MONITOR, 7, unreadable(6)), { code: 'EIO' });
+});
+
 test('DU-D123 DU-D126 DU-W5 the link is made, and replaced in one step', async () => {
   const fs = memoryFs();
   await fs.mkdir('/resources', 0o755);

@@ -1,5 +1,13 @@
 import { basename, dirname, join } from 'node:path';
-import { type DurableOptions, type FsOps, nodeOps, replaceSymlinkDurable } from '@drydock/durable';
+import {
+  DurableError,
+  type DurableOptions,
+  type FsOps,
+  nodeOps,
+  recover,
+  replaceSymlinkDurable,
+} from '@drydock/durable';
+import { StaticPodError } from './errors.ts';
 import { decodePod } from './pod.ts';
 import { revisionDir, revisionOfDirectory } from './revision.ts';
 
@@ -27,17 +35,22 @@ export async function lastKnownGood(place: RevisionPlace, ops: FsOps = nodeOps):
   return revisionOfDirectory(basename(dirname(await ops.readlink(path))), `${place.target}-pod`);
 }
 
-/** Makes the link name a revision, in one step. The link is relative, so that it holds under every mount. */
+/** Makes the link name a revision, in one step, and removes what a crash left of an earlier one. The link is relative, so that it holds under every mount. */
 export async function markLastKnownGood(
   place: RevisionPlace,
   revision: number,
   options: DurableOptions = {},
 ): Promise<void> {
   const name = `${place.target}-pod`;
+  const link = basename(lastKnownGoodPath(place));
+  await recover(place.resourceDir, { ...options, owns: (entry) => entry === link });
   await replaceSymlinkDurable(lastKnownGoodPath(place), `${name}-${revision}/${name}.yaml`, options);
 }
 
-/** The newest revision before `before` whose manifest can be used; undefined where there is none. Fails where the directory cannot be read. */
+/**
+ * The newest revision before `before` whose manifest can be used; undefined where there is none. One that cannot be read is passed over; where no older one can be
+ * used either, that is an error, as it is where the directory cannot be read.
+ */
 export async function previousRevision(
   place: RevisionPlace,
   before: number,
@@ -49,17 +62,29 @@ export async function previousRevision(
     .filter((revision) => revision !== undefined)
     .filter((revision) => revision < before)
     .sort((a, b) => b - a);
-  for (const revision of revisions) if (await isUsable(place, revision, ops)) return revision;
+  let unreadable: unknown;
+  for (const revision of revisions) {
+    try {
+      if (await isUsable(place, revision, ops)) return revision;
+    } catch (error) {
+      unreadable ??= error;
+    }
+  }
+  // A disk that fails for a moment must not look like a node without revisions.
+  if (unreadable !== undefined) throw unreadable;
   return undefined;
 }
 
-/** Whether a revision's manifest is there and is a pod. */
+/** Whether a revision's manifest is there and is a pod. Fails where it cannot be read. */
 export async function isUsable(place: RevisionPlace, revision: number, ops: FsOps = nodeOps): Promise<boolean> {
   const path = revisionManifest(place, revision);
   try {
     decodePod(await ops.read(path), path);
     return true;
-  } catch {
-    return false;
+  } catch (error) {
+    const errno = error instanceof DurableError ? error.errno : (error as NodeJS.ErrnoException).code;
+    if (error instanceof StaticPodError || errno === 'ENOENT' || errno === 'ENOTDIR' || errno === 'EISDIR')
+      return false;
+    throw error;
   }
 }

@@ -61,17 +61,29 @@ const textOf = (content: Content | undefined): string | undefined =>
 const pod = (text: string | undefined): Pod => decodePod(Buffer.from(text ?? ''), 'test');
 
 test('DU-D131 ready: the link names the revision, the operator is told, the monitor goes; all under the lock', async () => {
-  const locked: boolean[] = [];
+  const locked: Record<string, boolean> = {};
   const w = await world(
     { manifest: podOf(8), good: 7 },
-    { ready: async () => READY, acknowledge: async () => void locked.push(await w.isLocked()) },
+    {
+      ready: async () => READY,
+      acknowledge: async () => {
+        locked['told'] = await w.isLocked();
+      },
+    },
   );
+  const rename = w.fs.rename.bind(w.fs);
+  Object.assign(w.fs, {
+    rename: async (from: string, to: string) => {
+      locked[to === LINK ? 'link' : from === OWN ? 'monitor' : to] = await w.isLocked();
+      await rename(from, to);
+    },
+  });
   await w.clock.advance(1_000);
   assert.equal(w.outcome(), 'ready');
   assert.equal(w.at(LINK), '-> kube-apiserver-pod-8/kube-apiserver-pod.yaml');
   assert.equal(w.at(OWN), undefined);
   assert.equal(w.at(ROOT), podOf(8));
-  assert.deepEqual(locked, [true]);
+  assert.deepEqual(locked, { link: true, told: true, monitor: true });
   assert.equal(await w.isLocked(), false);
 });
 
@@ -191,7 +203,7 @@ test('a monitor that was killed after the fallback leaves without waiting; the f
   other.end.abort();
 });
 
-test('crash model, fallback: kubelet finds the old pod or the good one, and the monitor goes only when it is durable', async () => {
+test('DU-W2 crash model, fallback: kubelet finds the old pod or the good one, and the monitor goes only when it is durable', async () => {
   const image = await monitorDisk({ manifest: podOf(8), revisions: [7, 8] });
   const act = async (ops: FsOps): Promise<void> => {
     await monitorStartup({ ...MONITOR, timeoutMs: 1, pollMs: 1 }, { ops, lanes: 1, ready: async () => SICK });
@@ -220,7 +232,7 @@ test('crash model, fallback: kubelet finds the old pod or the good one, and the 
   const results = await withoutEachSync({ image, act, judge });
   const green = results.filter((one) => one.report.violations.length === 0).map(({ left }) => left.split(' ')[1] ?? '');
   // What recovery syncs of a disk that needs none.
-  assert.deepEqual(new Set(green), new Set(['/', '/manifests']));
-  assert.equal(green.length, 2);
+  assert.deepEqual(new Set(green), new Set(['/', '/manifests', '/resources']));
+  assert.equal(green.length, 4);
   assert.ok(results.length - green.length >= 4);
 });

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { type FileLock, lockFile, nodeOps, recover, removeTreeDurable, replaceFileDurable } from '@drydock/durable';
+import { type FileLock, lockFile, recover, removeTreeDurable, replaceFileDurable } from '@drydock/durable';
 import { systemClock } from '@drydock/kube';
-import { type Environment, textOf } from './environment.ts';
+import { type Environment, looking, textOf } from './environment.ts';
 import { StaticPodError, usage } from './errors.ts';
 import { checkObjectName } from './install-spec.ts';
 import { isUsable, lastKnownGood, markLastKnownGood, previousRevision, revisionManifest } from './last-known-good.ts';
@@ -51,7 +51,7 @@ export const FALLBACK_ANNOTATION = 'startup-monitor.static-pods.openshift.io/fal
  * Fails where nothing was decided: kubelet starts the monitor again.
  */
 export async function monitorStartup(spec: MonitorSpec, env: MonitorEnvironment): Promise<MonitorOutcome> {
-  validate(spec);
+  validateMonitor(spec);
   const { clock = systemClock, signal, log } = env;
   const { timeoutMs = 33_000, pollMs = 1_000 } = spec;
   const deadline = clock.now() + timeoutMs - pollMs;
@@ -103,7 +103,8 @@ function undecided({ target, revision }: MonitorSpec, said: string): StaticPodEr
   return new StaticPodError('UNDECIDED', `${target}, revision ${revision}`, said);
 }
 
-function validate(spec: MonitorSpec): void {
+/** Throws `USAGE` unless a startup can be watched with this. */
+export function validateMonitor(spec: MonitorSpec): void {
   if (spec.timeoutMs !== undefined && !(spec.timeoutMs > 0))
     throw usage('--fallback-timeout-duration must be greater than 0');
   if (spec.resourceDir === '') throw usage('--resource-dir is required');
@@ -132,11 +133,13 @@ async function lock(
 }
 
 async function observe(spec: MonitorSpec, env: MonitorEnvironment, deadlinePassed: boolean): Promise<MonitorView> {
-  const ops = env.ops ?? nodeOps;
+  const ops = looking(env);
   const manifest = await rootManifest(spec, env);
   const linked = await lastKnownGood(spec, ops);
   // The watched revision itself may have been good once; now it is what to get away from.
-  const isGood = linked !== undefined && linked !== spec.revision && (await isUsable(spec, linked, ops));
+  // One that cannot be read is looked at again with all others when the time is over.
+  const isGood =
+    linked !== undefined && linked !== spec.revision && (await isUsable(spec, linked, ops).catch(() => false));
   const fallback = isGood ? linked : deadlinePassed ? await previousRevision(spec, spec.revision, ops) : undefined;
   const asked = manifest.kind === 'revision' && manifest.revision === spec.revision;
   const readiness = asked ? await ask(env) : undefined;
@@ -158,7 +161,7 @@ export async function rootManifest(
   { manifestDir, target }: Pick<MonitorSpec, 'manifestDir' | 'target'>,
   env: Environment,
 ): Promise<RootManifest> {
-  const ops = env.ops ?? nodeOps;
+  const ops = looking(env);
   const path = join(manifestDir, `${target}-pod.yaml`);
   try {
     if ((await ops.lstat(path)) === undefined) return { kind: 'unusable', reason: `${path} is missing` };
@@ -193,7 +196,7 @@ async function fallBack(
   step: Extract<MonitorStep, { do: 'fall-back' }>,
   env: MonitorEnvironment,
 ): Promise<void> {
-  const ops = env.ops ?? nodeOps;
+  const ops = looking(env);
   const source = revisionManifest(spec, step.revision);
   const name = `${spec.target}-pod.yaml`;
   await recover(spec.manifestDir, { ...env, owns: (entry) => entry === name });

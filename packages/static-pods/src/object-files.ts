@@ -16,6 +16,14 @@ export type Place = 'revision' | 'shared';
 
 /** Keys and bytes of an object; no data at all is the same as empty data. `binaryData` of a ConfigMap counts. */
 export function bytesOf(kind: SourceKind, object: Source): ReadonlyMap<string, Uint8Array> {
+  const { metadata } = object;
+  for (const key of Object.keys({ ...object.data, ...('binaryData' in object ? object.binaryData : {}) }))
+    if (!isKey(key))
+      throw new StaticPodError(
+        'BAD_CONTENT',
+        sourceText(kind, metadata.namespace ?? '', metadata.name),
+        `the key ${JSON.stringify(key.slice(0, 80))} cannot be the name of a file`,
+      );
   const files = new Map<string, Uint8Array>();
   const binary = kind === 'secrets' ? object.data : 'binaryData' in object ? object.binaryData : undefined;
   for (const [key, text] of Object.entries(binary ?? {})) files.set(key, decode(kind, object, key, text));
@@ -45,6 +53,11 @@ export function modeOf(kind: SourceKind, key: string, place: Place): number {
 /** `Secret ns/name`, for messages. */
 export function sourceText(kind: SourceKind, namespace: string, name: string): string {
   return `${kind === 'secrets' ? 'Secret' : 'ConfigMap'} ${namespace}/${name}`;
+}
+
+/** What the API server lets through (IsConfigMapKey): it is not relied upon where paths are made of it. */
+function isKey(key: string): boolean {
+  return /^[-._a-zA-Z0-9]{1,253}$/.test(key) && key !== '.' && !key.startsWith('..');
 }
 
 function decode(kind: SourceKind, { metadata }: Source, key: string, text: string): Uint8Array {

@@ -54,7 +54,7 @@ test('DU-D57 DU-D58 absent: one request, an error only where it is required', as
   assert.equal(cluster.calls - before, 2);
 });
 
-test('DU-D59 DU-D68 DU-D69 refused connections and answers of class 5xx are tried again, longer than a blip of a second', async () => {
+test('DU-D59 DU-D68 DU-D69 DU-W21 refused connections and answers of class 5xx are tried again, longer than a blip of a second', async () => {
   const broken = failure('ServerError', 500);
   assert.deepEqual(await run([broken]), { result: 'ok', calls: 2 });
   assert.deepEqual(await run(Array.from({ length: 8 }, (_, n) => (n % 2 === 0 ? refused : broken))), {

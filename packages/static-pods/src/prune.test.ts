@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { contentOf, exploreCrashes, memoryFs } from '@drydock/durable/testing';
+import { type CrashScenario, contentOf, exploreCrashes, memoryFs, withoutEachSync } from '@drydock/durable/testing';
 import { keepSet } from './keep-set.ts';
 import { type PruneSpec, prune } from './prune.ts';
 import { scratch } from './testing/scratch.ts';
@@ -80,7 +80,7 @@ test('crash model, prune: a revision is there as a whole or not at all, and what
     await fs.mkdir(`/r/${name}`, 0o755);
     for (const file of ['a', 'pod.yaml']) await fs.close(await fs.open(`/r/${name}/${file}`, 'new', 0o600));
   }
-  const report = await exploreCrashes({
+  const scenario: CrashScenario = {
     image: fs.now(),
     act: (ops) =>
       prune(
@@ -94,9 +94,18 @@ test('crash model, prune: a revision is there as a whole or not at all, and what
       if (contentOf(image, '/r/test-2') === undefined) return 'the other revision is gone';
       return told === 'acked' && whole ? 'acknowledged, then back' : undefined;
     },
-  });
+  };
+  const report = await exploreCrashes(scenario);
   assert.equal(report.told, 'acked', String(report.error));
   assert.deepEqual(report.violations, []);
+  const results = await withoutEachSync(scenario);
+  const red = results.filter((one) => one.report.violations.length > 0);
+  // The others are of the recovery before, on a disk that needs none: the two revisions, their directory, and its parent.
+  assert.deepEqual(
+    red.map(({ left }) => left.split(' ')[1]),
+    ['/r'],
+  );
+  assert.equal(results.length, 5);
 });
 
 const range = (from: number, to: number): readonly number[] =>

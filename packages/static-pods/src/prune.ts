@@ -1,6 +1,6 @@
 import { basename, dirname, join } from 'node:path';
 import { type Entry, type FsOps, lockFile, nodeOps, recover, removeTreeDurable } from '@drydock/durable';
-import type { Environment } from './environment.ts';
+import { type Environment, looking } from './environment.ts';
 import { usage } from './errors.ts';
 import { checkObjectName } from './install-spec.ts';
 import { revisionOfDirectory } from './revision.ts';
@@ -51,9 +51,10 @@ export async function prune(spec: PruneSpec, env: Environment = {}): Promise<Pru
   if (!protectedRevisions.every(Number.isInteger)) throw usage('--protected-revisions must be numbers');
   if (resourceDir === '') throw usage('--resource-dir is required');
   checkObjectName('--static-pod-name', staticPod);
-  const ops = env.ops ?? nodeOps;
+  const { ops = nodeOps } = env;
+  const look = looking(env);
   const removed: string[] = [];
-  if ((await ops.lstat(resourceDir)) === undefined) return { removed, skipped: [] };
+  if ((await look.lstat(resourceDir)) === undefined) return { removed, skipped: [] };
   await using _lock = await lockFile(join(resourceDir, `.${staticPod}.lock`), {
     ops,
     ...(env.signal && { signal: env.signal }),
@@ -62,7 +63,7 @@ export async function prune(spec: PruneSpec, env: Environment = {}): Promise<Pru
   await recover(resourceDir, { ...env, owns: (name) => revisionOfDirectory(name, staticPod) !== undefined });
   for (;;) {
     env.signal?.throwIfAborted();
-    const entries = await observe(ops, spec);
+    const entries = await observe(look, spec);
     const step = decidePrune(entries, spec);
     if (step.do === 'done') {
       const skipped = entries

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConfigMap } from '@drydock/api';
 import type { FsOps } from '@drydock/durable';
-import { type CrashScenario, contentOf, exploreCrashes, memoryFs } from '@drydock/durable/testing';
+import { type CrashScenario, contentOf, exploreCrashes, memoryFs, withoutEachSync } from '@drydock/durable/testing';
 import { install } from './install.ts';
 import { NAMESPACE, podYaml, putConfigMap, smallCluster, smallSpec } from './testing/static-pod-world.ts';
 
@@ -47,4 +47,8 @@ test('crash model, installer, the same revision again: each object is old or new
   assert.deepEqual(report.violations, []);
   const completed = await exploreCrashes({ image, act, recover: act, judge: (disk) => judge(disk, 'acked') });
   assert.deepEqual(completed.violations, []);
+  const results = await withoutEachSync({ image, act, judge, models: ['weak'] });
+  const red = results.filter((one) => one.report.violations.length > 0).map(({ left }) => left.split(' ')[1] ?? '');
+  const staged = red.filter((path) => path.endsWith('.staging') || path.includes('.staging/'));
+  assert.deepEqual([staged.length, red.length > staged.length], [2, true], red.join());
 });

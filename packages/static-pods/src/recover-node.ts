@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { lockFile, nodeOps, recover } from '@drydock/durable';
 import { lockCerts } from './certs.ts';
-import type { Environment } from './environment.ts';
+import { type Environment, looking } from './environment.ts';
 import { revisionOfDirectory } from './revision.ts';
 
 /** What to clean up. */
@@ -21,7 +21,7 @@ export async function recoverNode(spec: RecoverSpec, env: Environment = {}): Pro
   const ops = env.ops ?? nodeOps;
   const locks = { ops, ...(env.signal && { signal: env.signal }) };
   const isThere = async (dir: string | undefined): Promise<boolean> =>
-    dir !== undefined && (await ops.lstat(dir)) !== undefined;
+    dir !== undefined && (await looking(env).lstat(dir)) !== undefined;
   const done: string[] = [];
   await using held = new AsyncDisposableStack();
   // The installer's order.
