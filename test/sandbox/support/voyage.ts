@@ -95,13 +95,16 @@ export interface VoyageOptions {
   readonly operator?: boolean;
   /** How templates are published; default by pointer. */
   readonly publication?: 'pointer' | 'swap';
+  /** Further flags of the API server. */
+  readonly apiserverFlags?: readonly string[];
 }
 
 /** Starts everything; the release is that of the installer's templates until another one is published. */
-export async function startVoyage({ operator = true, publication = 'pointer' }: VoyageOptions = {}): Promise<Voyage> {
+export async function startVoyage(options: VoyageOptions = {}): Promise<Voyage> {
+  const { operator = true, publication = 'pointer', apiserverFlags = [] } = options;
   await using starting = new AsyncDisposableStack();
   const crds = ['openshift', join(import.meta.dirname, '../../../api/crds')];
-  const sandbox = starting.use(await startSandbox({ vcenter: true, crds }));
+  const sandbox = starting.use(await startSandbox({ vcenter: true, crds, apiserverFlags }));
   const files = starting.use(scratchFolder()).path;
   const mirror = starting.use(await serveFolder(files));
   const client = starting.use(createClient(await loadKubeconfig({ kubeconfig: sandbox.kubeconfig })));

@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { test } from 'node:test';
+import { BootImage, MachineConfiguration, VirtualMachine } from '@drydock/api';
+import { machineApiNamespace } from '@drydock/boot-images';
+import type { PolicyRule } from '@drydock/kube';
+import { parseAllDocuments } from 'yaml';
+import { statusKeepingRules } from '../../apps/drydock/src/status-keeping.ts';
+import { accountNamespace, kindOf, type Manifest, manifestsOf } from './support/rbac-manifests.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const kustomizations = ['.', 'machines'];
+const manifests = kustomizations.flatMap(manifestsOf);
+
+const VERBS: ReadonlySet<string> = new Set(['get', 'list', 'watch', 'create', 'patch', 'update']);
+/** Everything that may be written, as `<resource>.<group>`. */
+const WRITTEN: ReadonlySet<string> = new Set([
+  'machineconfigurations.operator.openshift.io',
+  'machineconfigurations/status.operator.openshift.io',
+  'machinesets.machine.openshift.io',
+  'bootimages.drydock.dev',
+  'bootimages/status.drydock.dev',
+  'zones.topology.tanzu.vmware.com',
+  'virtualmachines/status.vmoperator.vmware.com',
+  'events.events.k8s.io',
+  'leases.coordination.k8s.io',
+  'configmaps.',
+  'secrets.',
+]);
+/** What is written in places that are not ours alone goes by name, but for creation, which RBAC cannot limit to one. */
+const NAMED: ReadonlySet<string> = new Set([
+  'secrets',
+  'configmaps',
+  'leases',
+  'deployments',
+  'customresourcedefinitions',
+]);
+
+/** What a rule must never hold. */
+function offences(rule: PolicyRule, namespace: string | undefined): readonly string[] {
+  const { apiGroups, resources, verbs, resourceNames = [], ...more } = rule;
+  const wrong = verbs.filter((verb) => !VERBS.has(verb)).map((verb) => `verb ${verb}`);
+  const writes = verbs.some((verb) => !['get', 'list', 'watch'].includes(verb));
+  if (Object.keys(more).length > 0) wrong.push(`fields ${Object.keys(more).join()}`);
+  if (resourceNames.some((name) => name.includes('*'))) wrong.push('a name with a star');
+  for (const [group, resource] of apiGroups.flatMap((one) => resources.map((two) => [one, two] as const))) {
+    const whole = `${resource}.${group}`;
+    if (whole.includes('*')) wrong.push(`wildcard ${whole}`);
+    if (writes && !WRITTEN.has(whole)) wrong.push(`writes ${whole}`);
+    if (resource.startsWith('pods') || group.startsWith('rbac.')) wrong.push(`touches ${whole}`);
+    const creates = verbs.every((verb) => verb === 'create') && resource !== 'secrets';
+    const stubs = resource === 'secrets' && namespace === machineApiNamespace && verbs.join() === 'list,watch';
+    if (NAMED.has(resource) && resourceNames.length === 0 && !creates && !stubs) wrong.push(`${whole} without a name`);
+    if (resource === 'secrets' && namespace === undefined) wrong.push('secrets of all namespaces');
+    if (resource === 'secrets' && verbs.some((verb) => verb === 'create' || verb === 'patch'))
+      wrong.push('makes secrets');
+  }
+  return wrong;
+}
+
+const rolesOf = (all: readonly Manifest[]): readonly Manifest[] => all.filter(({ rules }) => rules !== undefined);
+
+test('no rule has a wildcard, deletes, escalates, touches pods, or reads Secrets that it does not name', () => {
+  for (const { kind, metadata, rules = [] } of rolesOf(manifests)) {
+    // Without a namespace: that of `kubectl apply --namespace`.
+    const namespace = kind === 'ClusterRole' ? undefined : (metadata.namespace ?? 'machines');
+    for (const rule of rules)
+      assert.deepEqual(offences(rule, namespace), [], `${kind} ${metadata.name}: ${JSON.stringify(rule)}`);
+  }
+});
+
+test('a rule that has any of that is seen', () => {
+  const rule = (group: string, resource: string, ...verbs: readonly string[]): PolicyRule => ({
+    ...{ apiGroups: [group], resources: [resource], verbs },
+  });
+  for (const [bad, namespace] of [
+    [rule('*', 'configmaps', 'create'), 'n'],
+    [rule('', '*', 'list'), 'n'],
+    [rule('drydock.dev', 'bootimages', '*'), 'n'],
+    [rule('drydock.dev', 'bootimages', 'delete'), 'n'],
+    [rule('', 'pods', 'create'), 'n'],
+    [rule('', 'pods/exec', 'get'), 'n'],
+    [rule('', 'users', 'impersonate'), undefined],
+    [rule('rbac.authorization.k8s.io', 'roles', 'bind', 'escalate'), 'n'],
+    [rule('rbac.authorization.k8s.io', 'roles', 'list'), 'n'],
+    [rule('', 'secrets', 'list', 'watch'), 'kube-system'],
+    [rule('', 'secrets', 'list', 'watch'), undefined],
+    [rule('', 'secrets', 'create'), machineApiNamespace],
+    [rule('', 'secrets', 'get', 'list', 'watch'), machineApiNamespace],
+    [{ ...rule('', 'secrets', 'get'), resourceNames: ['*'] }, machineApiNamespace],
+    [rule('', 'configmaps', 'create', 'update'), 'n'],
+    [rule('machine.openshift.io', 'machines', 'patch'), 'n'],
+    [rule('apiextensions.k8s.io', 'customresourcedefinitions', 'list', 'watch'), undefined],
+  ] as const)
+    assert.notDeepEqual(offences(bad, namespace), [], JSON.stringify(bad));
+});
+
+test('each role is bound, and only to ServiceAccounts of ours', () => {
+  const accounts = manifests.filter(({ kind }) => kind === 'ServiceAccount');
+  assert.deepEqual(accounts.map(({ metadata }) => metadata.name).sort(), [
+    'drydock',
+    'drydock-boot-images',
+    'drydock-watch',
+  ]);
+  for (const { metadata } of accounts) assert.equal(metadata.namespace, accountNamespace);
+  const subjects = new Set(accounts.map(({ metadata: { name } }) => `ServiceAccount ${accountNamespace}/${name}`));
+  const bindings = manifests.filter(({ roleRef }) => roleRef !== undefined);
+  for (const { metadata, subjects: bound = [] } of bindings) {
+    assert.ok(bound.length > 0, metadata.name);
+    for (const { kind, name, namespace } of bound) assert.ok(subjects.has(`${kind} ${namespace}/${name}`), name);
+  }
+  for (const { kind, metadata } of rolesOf(manifests)) {
+    const to = bindings.filter(
+      ({ metadata: of, roleRef }) =>
+        roleRef?.kind === kind && roleRef.name === metadata.name && of.namespace === metadata.namespace,
+    );
+    // The role's own ServiceAccount, and the one for both.
+    const names = to.flatMap(({ subjects: bound = [] }) => bound.map(({ name }) => name));
+    assert.deepEqual(names.sort(), ['drydock', metadata.name].sort(), `${kind} ${metadata.namespace}/${metadata.name}`);
+  }
+});
+
+test('the ledgers that a role writes are the ones that its rules name', () => {
+  const rulesOf = (name: string): readonly PolicyRule[] =>
+    manifests.flatMap(({ metadata, rules = [] }) =>
+      metadata.name === name && metadata.namespace === 'openshift-machine-config-operator' ? rules : [],
+    );
+  for (const [name, kinds] of [
+    ['drydock-boot-images', [MachineConfiguration, BootImage]],
+    ['drydock-watch', [VirtualMachine]],
+  ] as const) {
+    const wanted = statusKeepingRules(kinds as never);
+    const found = rulesOf(name).map((rule) => JSON.stringify(sorted(rule)));
+    for (const rule of wanted)
+      assert.ok(found.includes(JSON.stringify(sorted(rule))), `${name}: ${JSON.stringify(rule)}`);
+  }
+});
+
+test('docs/install.md has a row for each rule', () => {
+  // Cells are padded.
+  const page = readFileSync(join(root, 'docs/install.md'), 'utf8').replaceAll(/ {2,}/g, ' ');
+  let rows = 0;
+  for (const { kind, metadata, rules = [] } of rolesOf(manifests)) {
+    for (const { apiGroups, resources, verbs } of rules) {
+      const where = kind === 'ClusterRole' ? 'everywhere' : (metadata.namespace ?? 'machines');
+      const named = resources.map((one) => `\`${[one, ...apiGroups.filter((group) => group !== '')].join('.')}\``);
+      const row = `| ${where} | ${verbs.join(' ')} | ${named.join(' ')} |`;
+      assert.ok(page.includes(row), `${metadata.name}: ${row}`);
+      rows += 1;
+    }
+  }
+  assert.equal(
+    page.split('\n').filter((line) => /^\| [a-z-]+ \| (get|list|create|patch|update)/.test(line)).length,
+    rows,
+  );
+});
+
+const kubectl = spawnSync('kubectl', ['version', '--client'], { stdio: 'ignore' }).status === 0;
+
+test('kubectl reads the kustomizations as the tests here do', { skip: kubectl ? false : 'there is no kubectl' }, () => {
+  for (const name of kustomizations) {
+    const text = execFileSync('kubectl', ['kustomize', join(root, 'deploy/rbac', name)], { encoding: 'utf8' });
+    const read = parseAllDocuments(text).map((document) => document.toJS() as Manifest);
+    const byName = (all: readonly Manifest[]) => new Map(all.map((one) => [idOf(one), one]));
+    assert.deepEqual(byName(read), byName(manifestsOf(name)));
+  }
+});
+
+function idOf(one: Manifest): string {
+  return `${kindOf(one).plural} ${one.metadata.namespace}/${one.metadata.name}`;
+}
+
+function sorted({ apiGroups, resources, resourceNames = [], verbs }: PolicyRule): PolicyRule {
+  const lists = { apiGroups, resources, resourceNames, verbs };
+  return Object.fromEntries(
+    Object.entries(lists).map(([key, list]) => [key, list.toSorted()]),
+  ) as unknown as PolicyRule;
+}

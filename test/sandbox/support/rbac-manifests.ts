@@ -1,0 +1,108 @@
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Client, KubeObject, PolicyRule, Resource } from '@drydock/kube';
+import { parse, parseAllDocuments } from 'yaml';
+import type { ApiCall } from './audit-log.ts';
+
+/** An object of `deploy/rbac`, as it is in its file. */
+export interface Manifest extends KubeObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly rules?: readonly PolicyRule[];
+  readonly roleRef?: { readonly kind: string; readonly name: string };
+  readonly subjects?: readonly { readonly kind: string; readonly name: string; readonly namespace?: string }[];
+}
+
+/** One rule that a ServiceAccount has, and where. */
+export interface Grant {
+  /** `Role kube-system/drydock-watch`, for people. */
+  readonly role: string;
+  /** Absent: everywhere. */
+  readonly namespace?: string;
+  readonly rule: PolicyRule;
+}
+
+/** Namespace of the ServiceAccounts. */
+export const accountNamespace = 'drydock';
+
+const RBAC = 'rbac.authorization.k8s.io';
+const of = (kind: string, plural: string, group: string, scope: 'Cluster' | 'Namespaced'): Resource<Manifest> => ({
+  ...{ kind, plural, group, scope },
+  version: 'v1',
+});
+const KINDS: readonly Resource<Manifest>[] = [
+  of('ServiceAccount', 'serviceaccounts', '', 'Namespaced'),
+  of('Role', 'roles', RBAC, 'Namespaced'),
+  of('RoleBinding', 'rolebindings', RBAC, 'Namespaced'),
+  of('ClusterRole', 'clusterroles', RBAC, 'Cluster'),
+  of('ClusterRoleBinding', 'clusterrolebindings', RBAC, 'Cluster'),
+];
+
+const base = resolve(import.meta.dirname, '../../../deploy/rbac');
+
+/** Everything that a kustomization of `deploy/rbac` names. It lists files and nothing else, so that what is read is what `kubectl apply -k` applies. */
+export function manifestsOf(kustomization: string): readonly Manifest[] {
+  const folder = join(base, kustomization);
+  const { apiVersion, kind, resources, ...more } = parse(
+    readFileSync(join(folder, 'kustomization.yaml'), 'utf8'),
+  ) as Readonly<Record<string, unknown>>;
+  if (apiVersion !== 'kustomize.config.k8s.io/v1beta1' || kind !== 'Kustomization' || Object.keys(more).length > 0)
+    throw new Error(`${folder}/kustomization.yaml does more than to list: ${Object.keys(more).join(', ')}`);
+  return (resources as readonly string[]).flatMap((name) => {
+    if (!name.endsWith('.yaml')) return manifestsOf(join(kustomization, name));
+    const documents = parseAllDocuments(readFileSync(join(folder, name), 'utf8'));
+    return documents.map((document) => document.toJS() as Manifest);
+  });
+}
+
+/** The kind of a manifest. */
+export function kindOf({ kind }: Manifest): Resource<Manifest> {
+  const found = KINDS.find((known) => known.kind === kind);
+  if (found === undefined) throw new Error(`deploy/rbac has no business with a ${kind}`);
+  return found;
+}
+
+/** The objects with a namespace for those that leave it to `kubectl apply --namespace`. */
+export function inNamespace(manifests: readonly Manifest[], namespace: string): readonly Manifest[] {
+  return manifests.map((one) => ({ ...one, metadata: { namespace, ...one.metadata } }));
+}
+
+/** Creates the objects. */
+export async function apply(client: Client, manifests: readonly Manifest[]): Promise<void> {
+  for (const manifest of manifests) await client.create(kindOf(manifest), manifest);
+}
+
+/** What the manifests give to a ServiceAccount: each rule of each role that is bound to it, once. */
+export function grantsTo(account: string, manifests: readonly Manifest[]): readonly Grant[] {
+  return manifests.flatMap(({ kind, metadata: { namespace }, roleRef, subjects = [] }) => {
+    const bound = subjects.some((one) => one.name === account && one.namespace === accountNamespace);
+    if (!bound || roleRef === undefined) return [];
+    const within = roleRef.kind === 'Role' ? namespace : undefined;
+    const role = manifests.find(
+      (one) => one.kind === roleRef.kind && one.metadata.name === roleRef.name && one.metadata.namespace === within,
+    );
+    if (role?.rules === undefined)
+      throw new Error(`${kind} refers to ${roleRef.kind} ${roleRef.name}, which is not there`);
+    const name = `${roleRef.kind} ${within === undefined ? '' : `${within}/`}${roleRef.name}`;
+    return role.rules.map((rule) => ({ role: name, rule, ...(namespace === undefined ? {} : { namespace }) }));
+  });
+}
+
+/** Whether a grant permits a call, as the API server's RBAC authorizer judges. */
+export function permits({ namespace, rule }: Grant, call: Omit<ApiCall, 'user' | 'code'>): boolean {
+  const { apiGroups, resources, verbs, resourceNames } = rule;
+  return (
+    (namespace === undefined || namespace === call.namespace) &&
+    apiGroups.includes(call.group) &&
+    resources.includes(call.resource) &&
+    verbs.includes(call.verb) &&
+    (resourceNames === undefined || resourceNames.includes(call.name))
+  );
+}
+
+/** A rule on one line, for people. */
+export function grantText({ role, rule }: Grant): string {
+  const { apiGroups, resources, resourceNames = [], verbs } = rule;
+  const names = resourceNames.length === 0 ? '' : ` ${resourceNames.join(',')}`;
+  return `${role}: ${verbs.join(',')} ${resources.join(',')}.${apiGroups.join(',')}${names}`;
+}
