@@ -9,27 +9,72 @@ import { recordProcess, scratchFolder } from '@drydock/sandbox';
 
 const program = join(import.meta.dirname, '../../apps/drydock/bin/drydock.js');
 
-test('the demo updates a boot image, survives a SIGKILL half-way, and leaves no file behind', async () => {
-  using scratch = scratchFolder();
-  const temp = join(scratch.path, 'temp');
+interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly errors: string;
+}
+
+async function demo(scratch: string, ...args: readonly string[]): Promise<Ended> {
+  const temp = join(scratch, 'temp');
   await mkdir(temp);
-  const child = spawn(process.execPath, [program, 'demo', '--size', '8', '--rate', '16', '--no-stay'], {
+  const child = spawn(process.execPath, [program, 'demo', '--no-stay', ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, TMPDIR: temp },
   });
-  recordProcess(scratch.path, 'demo', child.pid ?? 0);
+  recordProcess(scratch, 'demo', child.pid ?? 0);
   const [out, errors, [code]] = await Promise.all([
     text(child.stdout),
     text(child.stderr),
     once(child, 'exit') as Promise<[number | null]>,
   ]);
+  assert.deepEqual(await readdir(temp), [], 'a file was left behind');
+  return { code, out, errors };
+}
+
+test('the demo: a boot image over a SIGKILL, a watch over killed sessions, the way back and forth over a trap; no file is left', async () => {
+  using scratch = scratchFolder();
+  const { code, errors, out } = await demo(scratch.path, '--size', '8', '--rate', '16', '--fleet', '200');
   assert.equal(code, 0, `${out}\n${errors}`);
-  assert.match(out, /SIGKILL to process \d+/);
-  assert.match(out, /ms\/worker-owned\s+Skipped/);
-  const newest = out.slice(out.lastIndexOf("vCenter's own inventory"));
+  const [head = '', rest = ''] = out.split('\nWATCH: ');
+  const [watch = '', rollback = ''] = rest.split('\nROLLBACK: ');
+
+  assert.match(head, /SIGKILL to process \d+/);
+  assert.match(head, /ms\/worker-owned\s+Skipped/);
+  const newest = head.slice(head.lastIndexOf("vCenter's own inventory"));
   for (const domain of ['fd1', 'fd2']) {
     const found = newest.match(new RegExp(`harbour-7k2xp-rhcos-${domain}-9\\.8\\.20261019-0-[0-9a-f]{8} `, 'g'));
     assert.equal(found?.length, 1, `one template of the newest release in ${domain}:\n${newest}`);
   }
-  assert.deepEqual(await readdir(temp), []);
+
+  assert.match(watch, /160 changes in .* After half of them all [1-9]\d* sessions are ended/);
+  assert.match(watch, /the watch: live, rebuilding, connecting, syncing, live\n/);
+  assert.match(watch, /machines changed: 40; with a request after their last change: 40;/);
+  assert.match(watch, / {3}lost changes: 0\n/);
+  const [, destroyed = ''] = /Somebody destroys (\S+) in vCenter by hand/.exec(watch) ?? [];
+  assert.match(watch, new RegExp(`noticed after \\d\\S* m?s: template ${destroyed} was destroyed on vcenter`));
+  assert.match(watch, /repaired after \d\S* m?s: worker-a points at harbour-7k2xp-rhcos-fd1-\S+, and vCenter has it/);
+  assert.match(watch, /WATCH +VCENTER +STATE.*\n +templates +vcenter\.harbour\.example +live +6 +1\/1/);
+  assert.match(watch, /200 changes at 200\/s, synthetic: from change to request p50 .* p99 .*; lost changes: 0\n/);
+
+  assert.match(rollback, /\$ drydock crd preflight --to crds-4\.17\n +You cannot go to crds-4\.17 yet/);
+  assert.match(rollback, /status: 422 status\.capabilities\.enabledCapabilities.*"OperatorLifecycleManagerV1"/);
+  assert.match(rollback, /3 writes, 3 refused/);
+  assert.match(rollback, /3 writes, none refused; left out of the status/);
+  assert.match(rollback, /17 capabilities enabled, OperatorLifecycleManagerV1 among them, .*; lost: 0\n$/);
+});
+
+test('one chapter by itself has what it needs; one that does not exist is named', async () => {
+  using scratch = scratchFolder();
+  const { code, errors, out } = await demo(scratch.path, '--chapters', 'watch', '--size', '1', '--fleet', '50');
+  assert.equal(code, 0, `${out}\n${errors}`);
+  assert.match(out, /one release of 1 MiB\n/);
+  assert.match(out, /Somebody destroys harbour-7k2xp-rhcos-fd1 in vCenter by hand/);
+  assert.match(out, /worker-a points at harbour-7k2xp-rhcos-fd1-9\.8\.20260802-0-[0-9a-f]{8},/);
+  assert.doesNotMatch(out, /SIGKILL|ROLLBACK/);
+
+  using other = scratchFolder();
+  const wrong = await demo(other.path, '--chapters', 'watch,nothing');
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.errors, /the chapters are boot-images, watch, rollback\./);
 });

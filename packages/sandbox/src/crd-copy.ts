@@ -1,6 +1,6 @@
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { CrdSet } from './crd-sets.ts';
+import { CRD_SETS, type CrdSet } from './crd-sets.ts';
 import { SandboxError } from './errors.ts';
 import { goModDownload } from './go-tool.ts';
 import { cacheDirectory, GO_DIRECTORY } from './paths.ts';
@@ -32,6 +32,14 @@ function readPin(set: CrdSet): Pin {
 /** Where the set's files are: a new pin is a new folder. */
 export function crdDirectory(set: CrdSet): string {
   return join(cacheDirectory(), 'crds', `${set.name}@${readPin(set).version}`);
+}
+
+/** The folder with the CRDs of a set that `build` has copied, such as `openshift-4.17`. */
+export function crdFolder(name: string): string {
+  const set = CRD_SETS.find((one) => one.name === name);
+  if (set !== undefined && crdsReady(set)) return crdDirectory(set);
+  const why = set === undefined ? 'there is no such set' : 'they are not there yet: build them first';
+  throw new SandboxError('BadInput', `The CRDs ${name} cannot be read: ${why}.`);
 }
 
 /** Whether all files of the set are there. */

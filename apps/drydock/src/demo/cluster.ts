@@ -114,6 +114,14 @@ export async function publishRelease(client: Client, image: DemoImage): Promise<
   await completeUpdate(client, image.version);
 }
 
+/** What each machine set names as its template. */
+export async function templatesOf(client: Client): Promise<ReadonlyMap<string, string>> {
+  const sets = await Array.fromAsync(client.list(MachineSet, { namespace: machineApi }));
+  return new Map(
+    sets.map((set) => [set.metadata.name, String(set.spec?.template?.spec?.providerSpec?.value?.['template'])]),
+  );
+}
+
 async function completeUpdate(client: Client, version: string): Promise<void> {
   const now = new Date().toISOString();
   const release = { version, image: `registry.example/release@${version}` };

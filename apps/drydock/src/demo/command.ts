@@ -1,15 +1,30 @@
 import { processSignals } from '@drydock/kube';
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { CHAPTERS, type Chapter, chaptersOf } from './chapters.ts';
+
+interface DemoFlags {
+  readonly chapters: readonly Chapter[];
+  readonly size: number;
+  readonly rate: number;
+  readonly fleet: number;
+  readonly stay: boolean;
+}
 
 /** Adds `drydock demo`. The sandbox behind it is a development dependency, so it is loaded only here. */
 export function addDemo(program: Command): void {
   program
     .command('demo')
-    .description('update a boot image end to end, with nothing but this machine')
+    .description('boot images, the watch and the rollback trap end to end, with nothing but this machine')
+    .addOption(
+      new Option('--chapters <list>', `comma-separated: ${CHAPTERS.join(', ')}`)
+        .argParser(chosen)
+        .default(CHAPTERS, 'all'),
+    )
     .option('--size <MiB>', 'size of the generated images', positive, 256)
     .option('--rate <MiB/s>', 'upload rate, slow enough to be seen', positive, 48)
+    .option('--fleet <machines>', 'machines of the synthetic vCenter on which latency is measured', positive, 2000)
     .option('--no-stay', 'end when it is done, also on a terminal')
-    .action(async (flags: { readonly size: number; readonly rate: number; readonly stay: boolean }) => {
+    .action(async (flags: DemoFlags) => {
       using signals = processSignals();
       const { runDemo } = await import('./run.ts');
       try {
@@ -19,6 +34,12 @@ export function addDemo(program: Command): void {
         process.exitCode = (signals.signal.reason as Error).message === 'SIGTERM' ? 143 : 130;
       }
     });
+}
+
+function chosen(text: string): readonly Chapter[] {
+  const chapters = chaptersOf(text);
+  if (chapters === undefined) throw new InvalidArgumentError(`the chapters are ${CHAPTERS.join(', ')}.`);
+  return chapters;
 }
 
 function positive(text: string): number {

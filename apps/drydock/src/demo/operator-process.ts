@@ -6,13 +6,17 @@ import { join } from 'node:path';
 /** `drydock operator` as a process of its own. Disposal stops it and waits. */
 export interface OperatorProcess extends AsyncDisposable {
   readonly pid: number;
+  readonly logFile: string;
+  /** Where it serves /metrics; undefined until it does. */
+  url(): string | undefined;
   /** Throws with the end of its log when it has ended by itself. */
   alive(): void;
   /** SIGKILL: no clean-up of any kind. Resolves when it is gone. */
   crash(): Promise<void>;
 }
 
-const program = join(import.meta.dirname, '..', '..', 'bin', 'drydock.js');
+/** The command line itself. */
+export const program: string = join(import.meta.dirname, '..', '..', 'bin', 'drydock.js');
 
 /** Starts the operator; its log goes to a file. */
 export function startOperator(args: readonly string[], logFile: string): OperatorProcess {
@@ -27,6 +31,11 @@ export function startOperator(args: readonly string[], logFile: string): Operato
   };
   return {
     pid: child.pid ?? -1,
+    logFile,
+    url: () => {
+      const port = /"port":(\d+)/.exec(readFileSync(logFile, 'utf8'))?.[1];
+      return port === undefined ? undefined : `http://127.0.0.1:${port}`;
+    },
     alive: () => {
       if (!gone()) return;
       const tail = readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-8).join('\n');

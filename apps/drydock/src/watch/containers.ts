@@ -29,7 +29,11 @@ const PREFIXES: readonly (readonly [prefix: RegExp, type: string])[] = [
   [/^host-\d+$/, 'HostSystem'],
   [/^resgroup-v\d+$/, 'VirtualApp'],
   [/^resgroup-\d+$/, 'ResourcePool'],
+  // To be told that it is none, rather than that there is no such path.
+  [/^vm-\d+$/, 'VirtualMachine'],
 ];
+
+const LIST = 'govc find / -type f -type p -type c -type h -type d';
 
 /** Finds containers by inventory path or by managed object reference (`group-v3`, `Folder:group-v3`). Without any: all datacenters. */
 export async function findContainers(
@@ -43,20 +47,23 @@ export async function findContainers(
   }
   const found: WatchedContainer[] = [];
   for (const text of wanted) {
+    // A variable of a script that is not set must not mean the whole inventory.
+    if (text.trim() === '')
+      throw new TemplateProblem({ code: 'CONTAINER_INVALID', message: '--container is empty', next: LIST });
     const ref = await find(vcenter, text, options);
     if (ref === undefined) {
       throw new TemplateProblem({
         code: 'CONTAINER_NOT_FOUND',
         exit: exitCode.blocked,
         message: `there is no ${text} in ${vcenter.server}, or this user cannot see it`,
-        next: 'govc find / -type f -type p -type c -type d',
+        next: LIST,
       });
     }
     if (!CONTAINERS.has(ref.type)) {
       throw new TemplateProblem({
         code: 'CONTAINER_INVALID',
         message: `${text} is a ${ref.type}, which has no machines below it; a folder, cluster, host, resource pool or datacenter is needed`,
-        next: 'govc find / -type f -type p -type c -type d',
+        next: LIST,
       });
     }
     found.push({ ref, text });

@@ -34,6 +34,9 @@ const COLUMNS: readonly Column<WatchLine>[] = [
 ];
 
 const DEADLINE_MS = 10_000;
+const FORWARD = 'kubectl port-forward deploy/drydock 8081:8081';
+/** States that need no word. */
+const QUIET: ReadonlySet<string> = new Set(['idle', 'live', 'stopped']);
 
 /** Adds `drydock watch status`: how the watches of a running operator stand, by its metrics. Only the replica that leads has any. */
 export function addWatchStatus(group: Command): void {
@@ -45,15 +48,19 @@ export function addWatchStatus(group: Command): void {
     .action(async ({ operator, output }: { readonly operator: string; readonly output: string }) => {
       if (!['table', 'wide', 'json'].includes(output))
         throw new UsageError(`unknown output format ${output}: use one of table, wide, json`);
-      if (!URL.canParse(operator))
+      if (!/^https?:$/.test(URL.parse(operator)?.protocol ?? ''))
         throw new UsageError(`${operator} is no address; an example is http://127.0.0.1:8081`);
-      const lines = watchLines(samplesOf(await metrics(operator)));
+      const samples = samplesOf(await read(operator, '/metrics'));
+      if (!samples.some(({ name }) => name.startsWith('drydock_')))
+        throw new Error(`what answers at ${operator} is no drydock operator\nnext: ${FORWARD}`);
+      const lines = watchLines(samples);
       if (output === 'json') process.stdout.write(`${JSON.stringify(lines, undefined, 2)}\n`);
       else if (lines.length === 0) {
         console.error(
           'This operator watches nothing: it does not lead, or it runs without the role watch.\nnext: kubectl get lease -A | grep drydock',
         );
       } else process.stdout.write(table(COLUMNS, lines, { wide: output === 'wide' }));
+      if (output !== 'json') for (const text of await troubles(operator, lines)) console.error(text);
       process.exitCode = exitCode.done;
     });
 }
@@ -88,17 +95,27 @@ export function watchLines(samples: readonly Sample[]): readonly WatchLine[] {
     .toSorted((a, b) => a.watch.localeCompare(b.watch) || a.vcenter.localeCompare(b.vcenter));
 }
 
-async function metrics(operator: string): Promise<string> {
-  const url = new URL('/metrics', operator);
+/** Why a watch is not live, in the words of the operator. */
+async function troubles(operator: string, lines: readonly WatchLine[]): Promise<readonly string[]> {
+  const troubled = new Set(lines.filter(({ state }) => !QUIET.has(state)).map(({ watch }) => watch));
+  const remarks = Array.from(troubled, async (watch) => {
+    const text = await read(operator, `/readyz/${watch}?verbose`).catch(() => '');
+    const remark = /^\[\+\]\S+ ok: (.*)$/m.exec(text)?.[1];
+    return remark === undefined ? [] : [`${watch}: ${remark.replaceAll(/\p{Cc}+/gu, ' ')}`];
+  });
+  return (await Promise.all(remarks)).flat();
+}
+
+async function read(operator: string, path: string): Promise<string> {
+  const url = new URL(path, operator);
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(DEADLINE_MS) });
     if (response.ok) return await response.text();
     throw new Error(`HTTP status ${response.status}`);
   } catch (cause) {
-    throw new Error(
-      `the operator's metrics at ${url.href} cannot be read: ${reasonOf(cause)}\nnext: kubectl port-forward deploy/drydock 8081:8081`,
-      { cause },
-    );
+    throw new Error(`the operator's metrics at ${url.href} cannot be read: ${reasonOf(cause)}\nnext: ${FORWARD}`, {
+      cause,
+    });
   }
 }
 

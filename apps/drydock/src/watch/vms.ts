@@ -1,41 +1,37 @@
 import { createWatcher, type WatchState } from '@drydock/vm-watch';
-import { type MoRef, systemClock, unescapeName } from '@drydock/vsphere';
+import { systemClock } from '@drydock/vsphere';
 import type { Command } from 'commander';
 import { exitCode } from '../exit.ts';
 import { type CommonFlags, connectionFlags, several } from '../template/flags.ts';
 import type { Output } from '../template/output.ts';
+import { TemplateProblem } from '../template/problem.ts';
 import { verb } from '../template/run.ts';
 import { findContainers } from './containers.ts';
-import { type KnownValues, knownValues, smallText } from './known-values.ts';
+import { knownValues, smallText } from './known-values.ts';
+import { type MachineFlags, machineFlags, machineNames } from './machine-names.ts';
+import { createPrinter } from './printer.ts';
 
-interface WatchFlags extends CommonFlags {
+interface WatchFlags extends CommonFlags, MachineFlags {
   readonly container?: readonly string[];
-}
-
-/** What happened to a machine. */
-interface MachineEvent {
-  readonly what: 'changed' | 'came' | 'left';
-  readonly ref: MoRef;
-  readonly path?: string;
-  readonly old?: string | undefined;
-  readonly new?: string | undefined;
 }
 
 /** Adds `drydock watch vms`. */
 export function addWatchVms(group: Command): void {
-  const command = connectionFlags(group.command('vms'))
+  const command = machineFlags(connectionFlags(group.command('vms')))
     .description('print changes of machines until it is interrupted; no Kubernetes is needed')
     .option(
-      '--container <path|moref>',
-      'folder, cluster, host, resource pool or datacenter; may be given several times (default: every datacenter)',
+      '--container <path|moref...>',
+      'folders, clusters, hosts, resource pools or datacenters, each with all that lies below (default: every datacenter)',
       several,
     )
+    .option('--vcenter <address>', 'the same as --url')
+    .on('option:vcenter', (address: string) => command.setOptionValueWithSource('url', address, 'cli'))
     .option('-o, --output <format>', 'text|wide|name|json (json: one event per line)', 'text')
     .addHelpText(
       'after',
       `
 Flags win over the environment (govc's variables: GOVC_URL, GOVC_USERNAME, GOVC_PASSWORD, …), that over the config file.
-Exit codes: 1 failed, 2 usage, 3 a container does not exist, 130 and 143 interrupted, which is how it ends.`,
+Exit codes: 1 failed, 2 usage, 3 a container does not exist, 4 another vCenter took the place of this one, 130 and 143 interrupted, which is how it ends.`,
     );
   verb<WatchFlags>(
     command,
@@ -45,11 +41,22 @@ Exit codes: 1 failed, 2 usage, 3 a container does not exist, 130 and 143 interru
       const { vcenter } = session;
       const containers = await findContainers(vcenter, flags.container ?? [], { signal });
       const known = knownValues(vcenter.updates);
-      const print = printer(out, known);
+      await using machines = await machineNames(flags, vcenter.updates, { signal });
+      await machines?.learn(containers.map(({ ref }) => ref));
+      const printer = createPrinter(out, known, machines);
+      const { print } = printer;
+      const tell = teller(out, containers.length);
+      const replaced = new AbortController();
       const watcher = await createWatcher({
         feed: known.feed,
         clock: systemClock,
-        log: { info: () => undefined, warn: (_fields, message) => out.warn(message) },
+        log: {
+          info: () => undefined,
+          warn: (fields, message) => {
+            const text = warning(fields, message);
+            if (text !== undefined) out.warn(text);
+          },
+        },
         // Everybody's own: what is there at first is no news, and everything later is.
         lookup: {
           named: () => undefined,
@@ -68,13 +75,17 @@ Exit codes: 1 failed, 2 usage, 3 a container does not exist, 130 and 143 interru
         },
         onChange: (ref, path, value) => {
           const old = known.value(ref, path);
-          print({ what: 'changed', ref, path, old, new: value === undefined ? '' : smallText(value) });
+          print({ what: 'changed', ref, path, old, new: value === undefined ? null : smallText(value) });
         },
-        onState: (state) => tell(out, state, watcher.ledger.size, containers.length),
+        onReplaced: () => replaced.abort(),
+        onState: (state) => tell(state, watcher.ledger.size),
       });
       const present = new Set<string>();
       for (const { ref } of containers) void watcher.supervisor.add(ref, 'drydock watch');
-      await watcher.run(signal);
+      using _awake = awake();
+      await watcher.run(AbortSignal.any([signal, readerOfStdout(), replaced.signal]));
+      await printer.settled();
+      if (replaced.signal.aborted) throw replacement(vcenter.server);
       signal.throwIfAborted();
       return exitCode.done;
     },
@@ -82,52 +93,86 @@ Exit codes: 1 failed, 2 usage, 3 a container does not exist, 130 and 143 interru
   );
 }
 
-function printer(out: Output, known: KnownValues): (event: MachineEvent) => void {
-  let headed = false;
-  return ({ what, ref, path, old, new: now }) => {
-    const name = path === 'name' && now !== undefined ? now : (known.value(ref, 'name') ?? ref.value);
-    const vm = unescapeName(name);
-    out.event(what, {
-      vm,
-      ref: ref.value,
-      ...(path === undefined ? {} : { path, old: old ?? null, new: now ?? null }),
-    });
-    if (out.format === 'json') return;
-    if (out.format === 'name') {
-      out.data(`${oneLine(vm)}\n`);
-      return;
+/** `… | head` ends the watch when it has enough; the session must not stay behind. */
+function readerOfStdout(): AbortSignal {
+  const gone = new AbortController();
+  const { stdout } = process;
+  const before = stdout.listeners('error') as ((error: Error) => void)[];
+  const failed = (error: NodeJS.ErrnoException): void => {
+    if (error.code === 'EPIPE') gone.abort();
+    else for (const listener of before) listener(error);
+  };
+  stdout.removeAllListeners('error').on('error', failed);
+  // What is said afterwards goes nowhere, too, so the listener stays.
+  return gone.signal;
+}
+
+/** References mean something else in another vCenter: what was asked for has to be found there again. */
+function replacement(server: string): TemplateProblem {
+  return new TemplateProblem({
+    code: 'VCENTER_REPLACED',
+    exit: exitCode.moved,
+    message: `another vCenter answers as ${server} now, and its containers are not those that were watched`,
+    next: ({ again }) => again,
+  });
+}
+
+/** Keeps the process: between two attempts to log in a watch waits on nothing that would. */
+function awake(): Disposable {
+  const timer = setInterval(() => undefined, 2 ** 30);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
+}
+
+/** Tells who looks on how the watch stands; each trouble once until it is live again. */
+function teller(out: Output, containers: number): (state: WatchState, machines: number) => void {
+  const told = new Set<string>();
+  return (state, machines) => {
+    const { name, reason, until } = state;
+    out.event('state', { state: name, ...(reason === undefined ? {} : { reason }), machines });
+    // A refusal is told each time: the next attempt is later and later.
+    const again = name !== 'backoff' && told.has(name);
+    told.add(name);
+    if (name === 'live') {
+      told.clear();
+      out.note(`Watching ${count(machines, 'machine')} in ${count(containers, 'container')}; Ctrl-C ends it.`);
+    } else if (!again) {
+      const text = trouble(name, cause(reason), until);
+      if (text !== undefined) out.note(text);
     }
-    if (!headed) out.data(row(out, 'TIME', 'VM', 'MOREF', 'PATH', 'CHANGE'));
-    headed = true;
-    const change = path === undefined ? what : values(old, now);
-    out.data(row(out, new Date().toISOString().slice(11, 23), vm, ref.value, path ?? '-', change));
   };
 }
 
-/** `old → new` where both are small; a list is only said to have changed. */
-function values(old: string | undefined, now: string | undefined): string {
-  if (now === undefined) return 'changed';
-  return `${old ?? '(unset)'} → ${now === '' ? '(unset)' : now}`;
+function trouble(name: WatchState['name'], why: string, until: number | undefined): string | undefined {
+  switch (name) {
+    case 'resuming':
+      return `${why}The same question is asked again, and no change is lost.`;
+    case 'rebuilding':
+      return 'The watch ended on the server; a new one compares everything with what was known, and no change is lost.';
+    case 'backoff':
+      return `${why}It is tried again in ${Math.ceil(Math.max(0, (until ?? 0) - systemClock.now()) / 1000)} s.`;
+    default:
+      return undefined;
+  }
 }
 
-function row(out: Output, time: string, vm: string, moref: string, path: string, change: string): string {
-  const cells = [
-    time.padEnd(12),
-    oneLine(vm).padEnd(24),
-    ...(out.format === 'wide' ? [moref.padEnd(12)] : []),
-    path.padEnd(28),
-    oneLine(change),
-  ];
-  return `${cells.join('  ')}\n`;
+/** Without the call and its number, which is for the log of a vCenter. */
+function cause(reason = ''): string {
+  const text = reason.replace(/^\w+ (?:on \S+ )?\(drydock-[\w-]+\): (?:\w+:\w+: )?/, '').trim();
+  return text === '' ? '' : `${text.charAt(0).toUpperCase()}${text.slice(1)} `;
 }
 
-/** Names and values from vCenter must not move the cursor or forge a line. */
-function oneLine(text: string): string {
-  return text.replaceAll(/\p{Cc}+/gu, ' ');
+function count(of: number, what: string): string {
+  return `${of} ${what}${of === 1 ? '' : 's'}`;
 }
 
-function tell(out: Output, { name, reason }: WatchState, machines: number, containers: number): void {
-  out.event('state', { state: name, ...(reason === undefined ? {} : { reason }), machines });
-  if (name === 'live') out.note(`Watching ${machines} machines in ${containers} containers; Ctrl-C ends it.`);
-  else if (reason !== undefined && name !== 'stopped') out.note(`${name}: ${reason}`);
+/** What the watch logs, as far as its state does not say it. */
+function warning(fields: object, message: string): string | undefined {
+  const { container, err, remedy } = fields as {
+    readonly container?: string;
+    readonly err?: unknown;
+    readonly remedy?: string;
+  };
+  if (remedy !== undefined) return undefined;
+  const about = container === undefined ? '' : ` (${container})`;
+  return `${message}${about}${err instanceof Error ? ` ${err.message}` : ''}`;
 }

@@ -142,7 +142,11 @@ function property(one: EstateVCenter, ref: MoRef, path: string): XmlElement | un
           moref('host', 'HostSystem', of.get('summary.runtime.host') ?? 'h1'),
         ),
         element('guest', element('ipAddress', of.get('summary.guest') ?? '')),
-        element('config', element('instanceUuid', `i-${ref.value}`), element('uuid', `b-${ref.value}`)),
+        element(
+          'config',
+          element('instanceUuid', of.get('summary.config.instanceUuid') ?? `i-${ref.value}`),
+          element('uuid', of.get('summary.config.uuid') ?? `b-${ref.value}`),
+        ),
       );
     case 'parent':
       return moref('val', 'Folder', container);

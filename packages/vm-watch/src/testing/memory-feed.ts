@@ -29,6 +29,8 @@ export interface MemoryFeed extends UpdateFeed {
   /** Containers that exist; machines are put into any. */
   readonly folders: Set<string>;
   endSession(): void;
+  /** Another vCenter stands under the address, without folders and machines. */
+  replace(): void;
   readonly logins: number;
   /** Watches that are open on the server. */
   readonly open: number;
@@ -62,6 +64,7 @@ export function memoryFeed(clock: Clock): MemoryFeed {
   let session = 0;
   let alive = false;
   let logins = 0;
+  let instance = 1;
   let open = 0;
   let changed = Promise.withResolvers<void>();
   const change = (): number => {
@@ -231,7 +234,7 @@ export function memoryFeed(clock: Clock): MemoryFeed {
     server: 'vcenter.example',
     folders,
     container: (name) => ({ type: 'Folder', value: name }),
-    instanceUuid: async () => 'memory',
+    instanceUuid: async () => `memory-${instance}`,
     watch: async (spec, options) => {
       let made: PropertyWatch | undefined;
       try {
@@ -302,6 +305,12 @@ export function memoryFeed(clock: Clock): MemoryFeed {
     endSession() {
       alive = false;
       change();
+    },
+    replace() {
+      instance += 1;
+      vms.clear();
+      folders.clear();
+      feed.endSession();
     },
     get logins() {
       return logins;

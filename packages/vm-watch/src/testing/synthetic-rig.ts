@@ -161,7 +161,7 @@ export async function startSyntheticRig(options: SyntheticRigOptions = {}): Prom
     live: () => until('the watch is live', () => watcher.supervisor.state.name === 'live'),
     async settled() {
       await beat();
-      await until('all was carried on', () => watcher.ledger.dirty === 0);
+      await until('all was carried on', () => watcher.courier.pending === 0);
       // What was taken last may still be on its way; this comes behind it.
       await beat();
     },

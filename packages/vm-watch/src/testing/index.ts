@@ -1,0 +1,1 @@
+export { type Followed, follow, type Moments, nowMicros, percentile } from './follow.ts';
