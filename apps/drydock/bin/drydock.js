@@ -8,6 +8,10 @@ import { fileURLToPath } from 'node:url';
 const wanted = 24;
 const major = Number(process.versions.node.split('.')[0]);
 if (major >= wanted) {
+  const { keepCompiled } = await import('./compiled.js');
+  keepCompiled();
+  // Each fsync of "node" occupies a thread of Node's pool, of which there are four by default; the pool is made at its first use, which is later than here.
+  if (process.argv[2] === 'node') process.env.UV_THREADPOOL_SIZE ??= '64';
   const { main } = await import('../src/main.ts');
   await main(process.argv);
 } else {

@@ -1,4 +1,4 @@
-import { createClient, type KubeClient, loadKubeconfig, type TransportOptions } from '@drydock/kube';
+import type { KubeClient, TransportOptions } from '@drydock/kube';
 import type { Command } from 'commander';
 
 /** The flags that say which cluster is meant; the names are kubectl's. */
@@ -34,6 +34,8 @@ export function clusterFlags(command: Command): Command {
 
 /** A client for the cluster that the flags name; the caller disposes it. */
 export async function connect(flags: ClusterFlags, transport: TransportOptions = {}): Promise<KubeClient> {
+  // Not before a cluster is wanted: a verb that reads files alone does without.
+  const { createClient, loadKubeconfig } = await import('@drydock/kube');
   const { asGroup, ...rest } = flags;
   const config = await loadKubeconfig({ ...rest, ...(asGroup === undefined ? {} : { asGroups: asGroup }) });
   return createClient(config, transport);

@@ -1,13 +1,50 @@
 import { basename } from 'node:path';
 import { Command, CommanderError } from 'commander';
-import { addCrd } from './crd/command.ts';
-import { addDemo } from './demo/command.ts';
 import { exitCode, UsageError } from './exit.ts';
-import { addNode } from './node.ts';
-import { addOperator } from './operator.ts';
-import { addStatus } from './status.ts';
-import { addTemplate } from './template/command.ts';
-import { addWatch } from './watch/command.ts';
+import { VERSION } from './version.ts';
+
+/** A command, which is loaded only when somebody names it: all of them together take most of a second. */
+interface Verb {
+  readonly name: string;
+  /** As its own file describes it. */
+  readonly about: string;
+  readonly load: () => Promise<(program: Command) => void>;
+}
+
+/** All commands, in the order of the help. */
+export const VERBS: readonly Verb[] = [
+  {
+    name: 'status',
+    about: 'show the boot image of every machine set',
+    load: async () => (await import('./status.ts')).addStatus,
+  },
+  {
+    name: 'template',
+    about: 'publish, list and revert vSphere templates, without Kubernetes',
+    load: async () => (await import('./template/command.ts')).addTemplate,
+  },
+  {
+    name: 'watch',
+    about: 'see changes of vSphere machines as they happen',
+    load: async () => (await import('./watch/command.ts')).addWatch,
+  },
+  {
+    name: 'crd',
+    about: 'see what an older or a newer definition would refuse or lose',
+    load: async () => (await import('./crd/command.ts')).addCrd,
+  },
+  {
+    name: 'node',
+    about: 'install static pods and their certificates on this node, and look after them',
+    load: async () => (await import('./node.ts')).addNode,
+  },
+  { name: 'operator', about: 'run the controllers', load: async () => (await import('./operator.ts')).addOperator },
+  {
+    name: 'demo',
+    about: 'boot images, the watch and the rollback trap end to end, with nothing but this machine',
+    load: async () => (await import('./demo/command.ts')).addDemo,
+  },
+];
 
 /** Runs the command line: data on stdout, everything else on stderr, exit codes by the one table. */
 export async function main(argv: readonly string[]): Promise<void> {
@@ -18,19 +55,17 @@ export async function main(argv: readonly string[]): Promise<void> {
   const plugin = basename(argv[1] ?? '').startsWith('kubectl-');
   const program = new Command(plugin ? 'kubectl drydock' : 'drydock')
     .description('Keeps the machine layer of Kubernetes clusters current and crash-safe.')
-    .version('0.1.0')
+    .version(VERSION)
     .showHelpAfterError('(use --help to see what there is)')
     .exitOverride();
-  addStatus(program);
-  addTemplate(program);
-  addWatch(program);
-  addCrd(program);
-  addNode(program);
-  addOperator(program);
-  addDemo(program);
-  for (const command of program.commands)
-    command.exitOverride().showHelpAfterError('(use --help to see what there is)');
   try {
+    for (const { name, about, load } of VERBS) {
+      // A word that only looks like a command costs time, and nothing else.
+      if (argv.includes(name, 2)) (await load())(program);
+      else program.command(name).description(about);
+    }
+    for (const command of program.commands)
+      command.exitOverride().showHelpAfterError('(use --help to see what there is)');
     await program.parseAsync([...argv]);
   } catch (error) {
     process.exitCode = report(error);

@@ -2,6 +2,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { bootImageMetrics, bootImagesRole, credentialsKey, type ImageStore } from '@drydock/boot-images';
 import {
+  eventRecorder,
   type KubeClient,
   type KubeMetrics,
   kubeMetrics,
@@ -11,13 +12,18 @@ import {
   processSignals,
   type RunOptions,
   run,
+  statusChannel,
+  systemClock,
 } from '@drydock/kube';
 import { type TemplateStore, templateStore } from '@drydock/templates';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type Logger, pino } from 'pino';
 import { type ClusterFlags, clusterFlags, connect } from './connect.ts';
 import { exitCode, UsageError } from './exit.ts';
+import { type StatusKeepers, statusKeeping } from './status-keeping.ts';
+import { LEASE_NAMESPACE } from './status-notes.ts';
 import { connector, type VCenterFlags, type VCenters, vcenters } from './vcenters.ts';
+import { VERSION } from './version.ts';
 import { type WatchFlags, type WatchParts, watchParts } from './watch-role.ts';
 
 const roles = ['boot-images', 'watch'] as const;
@@ -38,13 +44,15 @@ interface OperatorFlags extends ClusterFlags, VCenterFlags, WatchFlags {
 export function addOperator(program: Command): void {
   clusterFlags(program.command('operator').description('run the controllers'))
     .option('--roles <list>', `comma-separated: ${roles.join(', ')}`, 'boot-images')
-    .option('--lease-namespace <name>', 'namespace of the leader election Lease', 'openshift-machine-config-operator')
+    .option('--lease-namespace <name>', 'namespace of the leader election Lease', LEASE_NAMESPACE)
     .option('--identity <name>', 'identity of this process in the Lease (default: host name and a random part)')
     .option('--port <number>', 'port of /healthz, /readyz and /metrics; 0 takes a free one', integer, 8081)
     .option('--cache-dir <folder>', 'where downloaded images are kept', join(homedir(), '.cache', 'drydock', 'images'))
     .option('--cache-size <GiB>', 'most that the image cache may hold', integer, 8)
     .option('--vcenter <server...>', 'vCenters whose machines are watched (default: those of Infrastructure)')
     .option('--vcenter-secret <namespace/name>', 'Secret with credentials for the watch', 'kube-system/vsphere-creds')
+    .option('--watch-paths <list>', 'properties of machines that are watched, as default,config.version,-parent')
+    .option('--watch-ignored-keys <list>', 'keys of extraConfig whose change is none, as default,guestinfo.clock')
     .option('--vcenter-url <server=url...>', 'reach a vCenter under another address than its name')
     .option('--vcenter-ca <file>', 'certificate authority of the vCenters (PEM)')
     .option('--vcenter-pin <sha256>', 'SHA-256 fingerprint of the vCenter certificate')
@@ -83,23 +91,32 @@ async function operate(flags: OperatorFlags): Promise<void> {
   await using closing = new AsyncDisposableStack();
   closing.use(client);
   const reach = await connector(flags, log);
+  const events = closing.use(eventRecorder({ client, controller: 'drydock.dev/status', log }));
+  const channel = statusChannel({ registry: metrics.registry, events });
+  const keeping = (role: string): StatusKeepers =>
+    statusKeeping(role, {
+      ...{ client, namespace: flags.leaseNamespace, channel, events, log, clock: systemClock },
+      release: `drydock ${VERSION}`,
+    });
   const leaderOf = (role: string): Leader =>
     leaderElection({
       client,
       namespace: flags.leaseNamespace,
       name: `drydock-${role}`,
       ...(flags.identity === undefined ? {} : { identity: flags.identity }),
+      annotations: channel.annotations,
       log,
     });
+  const mirrored = keeping('watch');
   const watch = wanted.has('watch')
     ? closing.use(
         await watchParts({
           flags,
           client,
           connect: reach,
-          registry: metrics.registry,
+          metrics,
           log,
-          alone: !wanted.has('boot-images'),
+          statuses: mirrored.of,
           env: process.env,
         }),
       )
@@ -108,11 +125,18 @@ async function operate(flags: OperatorFlags): Promise<void> {
   const start = async (part: Pick<RunOptions, 'caches' | 'controllers' | 'services' | 'ready' | 'leader'>) => {
     // One server for all that runs here: what the first part does not know of is told by its checks.
     const served = running.length === 0 ? { http: { port: flags.port } } : {};
-    running.push(closing.use(await run({ client, ...part, ...served, metrics, log, signal: signals.signal })));
+    const ready = { ...part.ready, statuses: channel.check };
+    running.push(closing.use(await run({ client, ...part, ready, ...served, metrics, log, signal: signals.signal })));
   };
   if (wanted.has('boot-images'))
-    await start(bootImages({ flags, downgrade, publication, client, log, metrics, closing, reach, leaderOf, watch }));
-  if (watch?.vms !== undefined) await start({ ...watch.vms, leader: leaderOf('watch') });
+    await start(
+      bootImages({
+        ...{ flags, downgrade, publication, client, log, metrics, closing, reach, leaderOf, watch },
+        statuses: keeping('boot-images'),
+      }),
+    );
+  if (watch !== undefined)
+    await start({ ...watch.vms, services: [...watch.vms.services, mirrored.sweeper], leader: leaderOf('watch') });
   // The end of one is the end of all: the others are stopped by the disposal.
   await Promise.race(running.map(({ finished }) => finished));
   process.exitCode = exitCode.done;
@@ -129,13 +153,14 @@ interface BootImagesOptions {
   readonly reach: Awaited<ReturnType<typeof connector>>;
   readonly leaderOf: (role: string) => Leader;
   readonly watch: WatchParts | undefined;
+  readonly statuses: StatusKeepers;
 }
 
 /** The role of boot images; together with the watch, also that on their templates. */
 function bootImages(
   options: BootImagesOptions,
 ): Pick<RunOptions, 'caches' | 'controllers' | 'services' | 'ready' | 'leader'> {
-  const { flags, downgrade, publication, client, log, metrics, closing, watch } = options;
+  const { flags, downgrade, publication, client, log, metrics, closing, statuses, watch } = options;
   const counted = bootImageMetrics(metrics.registry);
   const servers = closing.use(
     vcenters({
@@ -158,13 +183,14 @@ function bootImages(
     downgrade,
     publication,
     metrics: counted,
+    statuses: statuses.of,
     ...(templates === undefined ? {} : { templates }),
   });
   return {
     caches: { ...role.caches, ...templates?.caches },
     controllers: [...role.controllers, ...(templates?.controllers ?? [])],
-    services: templates?.services ?? [],
-    ready: { ...templates?.ready, ...watch?.vms?.ready },
+    services: [...(templates?.services ?? []), statuses.sweeper],
+    ready: { ...templates?.ready, ...watch?.vms.ready },
     leader,
   };
 }

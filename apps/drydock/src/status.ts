@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { stringify } from 'yaml';
 import { type ClusterFlags, clusterFlags, connect } from './connect.ts';
 import { exitCode, UsageError } from './exit.ts';
+import { LEASE_NAMESPACE, type StatusNotes, statusNotes } from './status-notes.ts';
 import { age, type Column, table } from './table.ts';
 
 const formats = ['table', 'wide', 'name', 'json', 'yaml'] as const;
@@ -12,9 +13,10 @@ type Format = (typeof formats)[number];
 interface StatusFlags extends ClusterFlags {
   readonly output: string;
   readonly headers: boolean;
+  readonly leaseNamespace: string;
 }
 
-const columns = (now: number): readonly Column<BootImage>[] => [
+const columns = (now: number, notes: StatusNotes | undefined): readonly Column<BootImage>[] => [
   { header: 'NAME', cell: (image) => image.metadata.name },
   { header: 'PLATFORM', cell: (image) => image.status?.platform ?? '' },
   { header: 'SET', cell: (image) => image.status?.set ?? '' },
@@ -24,6 +26,9 @@ const columns = (now: number): readonly Column<BootImage>[] => [
   { header: 'PROGRESS', cell: (image) => image.status?.progress ?? '' },
   { header: 'SINCE', cell: (image) => age(image.status?.since, now) },
   { header: 'REVERT-TO', cell: (image) => image.status?.revertTo ?? '' },
+  ...(notes === undefined
+    ? []
+    : [{ header: 'STATUS-WRITES', cell: (image: BootImage) => writesText(image, notes, now) }]),
   { header: 'TEMPLATE', cell: (image) => image.status?.template?.name ?? '', wide: true },
   { header: 'MESSAGE', cell: (image) => image.status?.message ?? '', wide: true },
   { header: 'NEXT', cell: (image) => image.status?.nextStep ?? '', wide: true },
@@ -33,27 +38,50 @@ const columns = (now: number): readonly Column<BootImage>[] => [
 export function printStatus(
   images: readonly BootImage[],
   format: Format,
-  options: { readonly headers: boolean; readonly now: number },
+  options: { readonly headers: boolean; readonly now: number; readonly notes?: StatusNotes | undefined },
 ): string {
   switch (format) {
     case 'json':
-      return `${JSON.stringify(listOf(images), undefined, 2)}\n`;
+      return `${JSON.stringify(listOf(images, options.notes), undefined, 2)}\n`;
     case 'yaml':
-      return stringify(listOf(images));
+      return stringify(listOf(images, options.notes));
     case 'name':
       return images.map((image) => `bootimage.drydock.dev/${image.metadata.name}\n`).join('');
     case 'table':
     case 'wide':
-      return table(columns(options.now), images, { wide: format === 'wide', headers: options.headers });
+      return table(columns(options.now, options.notes), images, { wide: format === 'wide', headers: options.headers });
   }
 }
 
-function listOf(images: readonly BootImage[]): unknown {
+function listOf(images: readonly BootImage[], notes: StatusNotes | undefined): unknown {
   return {
     apiVersion: 'v1',
     kind: 'List',
+    ...(notes === undefined ? {} : { statusWrites: notes }),
     items: images.map((image) => ({ ...image, apiVersion: 'drydock.dev/v1alpha1', kind: 'BootImage' })),
   };
+}
+
+const DEFINITION = `${BootImage.plural}.${BootImage.group}`;
+
+/** `degraded 5m`: the row is as old as it says, or lacks something. */
+function writesText({ metadata }: BootImage, { noted }: StatusNotes, now: number): string {
+  const name = metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`;
+  const note = noted.find(({ definition, object }) => definition === DEFINITION && object === name);
+  return note === undefined ? '' : `${note.state} ${age(note.since, now)}`;
+}
+
+/** What the operator cannot write into statuses, a line each: what is shown may be old, or not everything. */
+export function notesText({ noted, more, asOf }: StatusNotes, now: number): string {
+  const lines = noted.map(({ definition, object, state, since, why }) => {
+    const what = state === 'blocked' ? 'is not written' : 'is not written whole';
+    return `The status of ${definition} ${object} ${what} since ${age(since, now)}: ${why}\n`;
+  });
+  if (more > 0) lines.push(`And ${more} more.\n`);
+  // Its holder renews a Lease every two seconds.
+  const silent = now - Date.parse(asOf);
+  if (silent > 60_000) lines.push(`The operator said so ${age(asOf, now)} ago, and nothing since.\n`);
+  return lines.join('');
 }
 
 /** Adds `drydock status`: every machine set's boot image, what is being done about it and why not. It only reads. */
@@ -61,17 +89,22 @@ export function addStatus(program: Command): void {
   clusterFlags(program.command('status').description('show the boot image of every machine set'))
     .option('-o, --output <format>', formats.join('|'), 'table')
     .option('--no-headers', 'leave the header line out')
+    .option('--lease-namespace <name>', 'namespace of the Leases of the operator', LEASE_NAMESPACE)
     .action(async (flags: StatusFlags) => {
       const format = formats.find((name) => name === flags.output);
       if (format === undefined)
         throw new UsageError(`unknown output format ${flags.output}: use one of ${formats.join(', ')}`);
       await using client = await connect(flags);
-      const images = await bootImages(client, flags.namespace);
+      const [images, notes] = await Promise.all([
+        bootImages(client, flags.namespace),
+        statusNotes(client, flags.leaseNamespace),
+      ]);
+      if (notes !== undefined) process.stderr.write(notesText(notes, Date.now()));
       if (images.length === 0 && (format === 'table' || format === 'wide')) {
         console.error('No boot images found. They appear when "drydock operator" runs and has seen a machine set.');
         return;
       }
-      process.stdout.write(printStatus(images, format, { headers: flags.headers, now: Date.now() }));
+      process.stdout.write(printStatus(images, format, { headers: flags.headers, now: Date.now(), notes }));
       process.exitCode = exitCode.done;
     });
 }

@@ -1,4 +1,5 @@
 import { Infrastructure, MachineSet, Secret } from '@drydock/api';
+import { machineApiNamespace } from '@drydock/boot-images';
 import {
   type Controller,
   createCache,
@@ -9,23 +10,30 @@ import {
   type KubeMetrics,
   keyText,
   type ManagedCache,
+  run,
   type Service,
 } from '@drydock/kube';
 import {
   asyncSignalEnabled,
   type Connect,
   credentialsOf,
+  IGNORED_KEYS,
+  keepHeapSmall,
+  kindsServed,
   links,
   missingKinds,
   type TemplateWatch,
   templateWatch,
+  type VmWatchRole,
+  type VmWatchRoleOptions,
   vmWatchRole,
-  WatchError,
-  type WatchLog,
+  WATCHED_PATHS,
   watchMetrics,
 } from '@drydock/vm-watch';
 import { systemClock } from '@drydock/vsphere';
+import type { Logger } from 'pino';
 import { UsageError } from './exit.ts';
+import { chosen } from './watch-lists.ts';
 
 /** How the watch is told where vCenters are; the values are flags. */
 export interface WatchFlags {
@@ -33,6 +41,10 @@ export interface WatchFlags {
   readonly vcenter?: readonly string[];
   /** `<namespace>/<name>` of the Secret with their credentials. */
   readonly vcenterSecret: string;
+  /** Changes of the list of watched properties; see `chosen`. */
+  readonly watchPaths?: string;
+  /** The same for the keys of extraConfig that are ignored. */
+  readonly watchIgnoredKeys?: string;
 }
 
 /** What {@link watchParts} needs. */
@@ -40,10 +52,10 @@ export interface WatchPartsOptions {
   readonly flags: WatchFlags;
   readonly client: KubeClient;
   readonly connect: Connect;
-  readonly registry: KubeMetrics['registry'];
-  readonly log: WatchLog;
-  /** There is something else to do where the cluster has no virtual machines of its own. */
-  readonly alone: boolean;
+  readonly metrics: KubeMetrics;
+  readonly log: Logger;
+  /** See `VmWatchRoleOptions.statuses`. */
+  readonly statuses?: VmWatchRoleOptions['statuses'];
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -57,27 +69,30 @@ interface Part {
 
 /** The watch on vCenters as it is run: the half that leads by itself, and the half that leads with boot images. Disposal logs out. */
 export interface WatchParts extends AsyncDisposable {
-  /** Zones and VirtualMachines; undefined where the cluster does not serve them. */
-  readonly vms: Part | undefined;
+  /** Zones and VirtualMachines. Where the cluster does not serve them, this waits until it does. */
+  readonly vms: Part;
   /** Has to run where boot images are managed, since it wakes them in the same process. */
   readonly templates: () => Part & Pick<TemplateWatch, 'subscribe'>;
 }
 
+/** A service has a second to return when the lease is lost. */
+const GRACEFUL_MS = 500;
+
 /** Wires the watch: one session per vCenter for both halves, with the credentials of a Secret that may change at any time. */
 export async function watchParts(options: WatchPartsOptions): Promise<WatchParts> {
+  keepHeapSmall();
   const { flags, client, connect, log, env } = options;
   const secretKey = keyOfText(flags.vcenterSecret);
   const servers = flags.vcenter ?? (await serversOf(client));
   const [first] = servers;
   if (first === undefined) throw new UsageError('no vCenter is known: name it with --vcenter');
+  const lists = {
+    paths: chosen('--watch-paths', flags.watchPaths, WATCHED_PATHS),
+    ignoredKeys: new Set(chosen('--watch-ignored-keys', flags.watchIgnoredKeys, [...IGNORED_KEYS])),
+  };
   const missing = await missingKinds(client);
-  if (missing.length > 0) {
-    const error = new WatchError('KindsMissing', `this cluster does not serve ${missing.join(' and ')}`);
-    if (options.alone) throw error;
-    log.warn({ err: error }, 'Only templates are watched.');
-  }
   await using starting = new AsyncDisposableStack();
-  const metrics = watchMetrics(options.registry);
+  const metrics = watchMetrics(options.metrics.registry);
   const enabled = asyncSignalEnabled(env);
   const onError = (error: unknown): void => log.warn({ err: error }, 'a watch failed and is tried again');
   const secrets = starting.use(
@@ -99,11 +114,17 @@ export async function watchParts(options: WatchPartsOptions): Promise<WatchParts
   secrets.subscribe(() => ways.refresh());
   await secrets.synced;
   const common = { links: ways, clock: systemClock, log, metrics, enabled };
+  const role = (): VmWatchRole =>
+    vmWatchRole({
+      ...{ ...common, ...lists, client, firstServer: () => first },
+      ...(options.statuses === undefined ? {} : { statuses: options.statuses }),
+    });
   const resources = starting.move();
   return {
-    vms: missing.length > 0 ? undefined : vmWatchRole({ ...common, client, firstServer: () => first }),
+    vms: missing.length > 0 ? onceServed(options, role) : role(),
     templates: () => {
-      const machineSets = createCache({ client, resource: MachineSet, onError });
+      const where = { namespace: machineApiNamespace };
+      const machineSets = createCache({ client, resource: MachineSet, where, onError });
       const { controller, service, subscribe } = templateWatch({ ...common, machineSets });
       return {
         caches: { templateMachineSets: machineSets },
@@ -114,6 +135,33 @@ export async function watchParts(options: WatchPartsOptions): Promise<WatchParts
       };
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+/** The role, which begins when its kinds are served: until then there is nothing to cache, and no replica is less ready for that. */
+function onceServed({ client, log, metrics }: WatchPartsOptions, role: () => VmWatchRole): Part {
+  const name = 'watch-vms';
+  let check: HealthCheck = () => ({ remark: 'looks for its kinds' });
+  return {
+    caches: {},
+    controllers: [],
+    services: [
+      {
+        name,
+        run: async (signal) => {
+          const onMissing = (kinds: readonly string[]): void => {
+            check = () => ({ remark: `waits for ${kinds.join(' and ')}` });
+          };
+          if (!(await kindsServed({ client, clock: systemClock, log, signal, onMissing }))) return;
+          const parts = role();
+          check = parts.ready[name] ?? check;
+          // The lease is that of whoever runs this service.
+          await using operator = await run({ client, ...parts, metrics, log, graceful: GRACEFUL_MS, signal });
+          await operator.finished;
+        },
+      },
+    ],
+    ready: { [name]: () => check() },
   };
 }
 

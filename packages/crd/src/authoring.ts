@@ -1,7 +1,7 @@
 import { diff } from './diff.ts';
-import { isTransition } from './rules.ts';
 import type { Crd } from './schema.ts';
 import type { RuleId, Step } from './step.ts';
+import { isTransition } from './traits.ts';
 
 /** Rules for authors of definitions who want a way back. */
 export type AuthoringRule = 'R-a' | 'R-b' | 'R-c' | 'R-d' | 'R-e' | 'R-f' | 'R-g';

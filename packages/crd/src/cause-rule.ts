@@ -2,9 +2,9 @@ import type { Cause } from './cause.ts';
 import { ruleClass } from './diff-rules.ts';
 import { own } from './json.ts';
 import type { Path } from './path.ts';
-import { isTransition } from './rules.ts';
 import type { Schema } from './schema.ts';
 import { below, enumRule, type Place, type RuleId } from './step.ts';
+import { isTransition } from './traits.ts';
 
 /** The schema at a path of an object, with its place; undefined where there is none. */
 export function schemaAt(root: Schema, path: Path): { readonly schema: Schema; readonly place: Place } | undefined {

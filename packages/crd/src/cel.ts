@@ -14,6 +14,7 @@ export type RuleAnswer =
   | { readonly kind: 'unknown'; readonly why: string; readonly broken?: boolean };
 
 const parsed = new Map<string, ParseResult | Error>();
+let last: { readonly self: Json; readonly schema: Schema; readonly cel: unknown } | undefined;
 
 /**
  * Evaluates a rule. What the library does not know (functions, overloads) is unknown; what CEL itself calls an error (a key that is not there) fails, as it does on the server.
@@ -32,7 +33,9 @@ export function evaluateRule(
     parsed.set(rule.rule, program);
   }
   if (program instanceof Error) return { kind: 'unknown', why: `cannot be read here: ${firstLine(program)}` };
-  const context: Record<string, unknown> = { self: toCel(self, schema, root) };
+  // The rules of a node come one after the other.
+  if (last?.self !== self || last.schema !== schema) last = { self, schema, cel: toCel(self, schema, root) };
+  const context: Record<string, unknown> = { self: last.cel };
   if (transition !== undefined) {
     if (rule.optionalOldSelf === true) return { kind: 'unknown', why: 'has an optional old value' };
     context['oldSelf'] = toCel(transition.old ?? null, schema, root);
@@ -122,14 +125,22 @@ const RESERVED: ReadonlySet<string> = new Set(
   ),
 );
 
-/** k8s.io/apiserver/pkg/cel: names of properties in rules. */
+const escaped = new Map<string, string>();
+
+/** k8s.io/apiserver/pkg/cel: names of properties in rules. There are no more of them than schemas have. */
 function escapeName(name: string): string {
-  if (RESERVED.has(name)) return `__${name}__`;
-  return name
-    .replaceAll('__', '__underscores__')
-    .replaceAll('.', '__dot__')
-    .replaceAll('-', '__dash__')
-    .replaceAll('/', '__slash__');
+  let known = escaped.get(name);
+  if (known === undefined) {
+    known = RESERVED.has(name)
+      ? `__${name}__`
+      : name
+          .replaceAll('__', '__underscores__')
+          .replaceAll('.', '__dot__')
+          .replaceAll('-', '__dash__')
+          .replaceAll('/', '__slash__');
+    escaped.set(name, known);
+  }
+  return known;
 }
 
 function firstLine(error: Error): string {

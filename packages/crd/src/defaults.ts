@@ -9,22 +9,54 @@ export function applyDefaults(value: Json, schema: Schema | undefined): Json {
   if (schema === undefined) return value;
   if (isList(value)) {
     const { items } = schema;
-    return value.map((item) => applyDefaults(isForbiddenNull(item, items) ? (items?.default ?? item) : item, items));
+    if (items === undefined) return value;
+    let changed: Json[] | undefined;
+    for (let index = 0; index < value.length; index += 1) {
+      const item = value[index] as Json;
+      const filled = applyDefaults(isForbiddenNull(item, items) ? (items.default ?? item) : item, items);
+      // Most objects lack nothing, and are not copied.
+      if (filled === item) continue;
+      changed ??= [...value];
+      changed[index] = filled;
+    }
+    return changed ?? value;
   }
   if (!isObject(value)) return value;
-  const filled: [string, Json][] = [];
-  for (const [key, inner] of Object.entries(value)) {
-    const property = own(schema.properties, key);
-    const additional = typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined;
-    const of = property ?? additional;
-    if (!isForbiddenNull(inner, of)) filled.push([key, applyDefaults(inner, of)]);
-    else if (of?.default !== undefined) filled.push([key, applyDefaults(of.default, of)]);
+  const { properties = {} } = schema;
+  const additional = typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined;
+  let changed: Map<string, Json> | undefined;
+  const set = (key: string, filled: Json | undefined): void => {
+    changed ??= new Map(Object.entries(value));
+    if (filled === undefined) changed.delete(key);
+    else changed.set(key, filled);
+  };
+  for (const key of Object.keys(value)) {
+    const inner = value[key] as Json;
+    const of = own(properties, key) ?? additional;
+    if (!isForbiddenNull(inner, of)) {
+      const filled = applyDefaults(inner, of);
+      if (filled !== inner) set(key, filled);
+    } else set(key, of?.default === undefined ? undefined : applyDefaults(of.default, of));
   }
-  for (const [key, property] of Object.entries(schema.properties ?? {})) {
-    if (property.default !== undefined && !Object.hasOwn(value, key))
-      filled.push([key, applyDefaults(property.default, property)]);
+  for (const key of defaulted(properties)) {
+    const property = properties[key];
+    if (property?.default !== undefined && !Object.hasOwn(value, key))
+      set(key, applyDefaults(property.default, property));
   }
-  return Object.fromEntries(filled);
+  return changed === undefined ? value : Object.fromEntries(changed);
+}
+
+const NONE: readonly string[] = [];
+const withDefaults = new WeakMap<object, readonly string[]>();
+
+/** Names of properties that have a default. */
+function defaulted(properties: Readonly<Record<string, Schema>>): readonly string[] {
+  let names = withDefaults.get(properties);
+  if (names === undefined) {
+    names = Object.keys(properties).filter((key) => properties[key]?.default !== undefined);
+    withDefaults.set(properties, names.length === 0 ? NONE : names);
+  }
+  return names;
 }
 
 function isForbiddenNull(value: Json, schema: Schema | undefined): boolean {

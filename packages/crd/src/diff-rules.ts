@@ -1,13 +1,14 @@
-import { isTransition } from './rules.ts';
 import type { CelRule, Schema } from './schema.ts';
 import { type Effect, type Place, type RuleId, type Step, stepAt } from './step.ts';
+import { isTransition } from './traits.ts';
 
 /** Differences in the rules of a node (N15 to N18, N36). Two rules are the same where they differ in white space and in the kind of quotes alone. */
 export function diffRules(a: Schema, b: Schema, place: Place): readonly Step[] {
   const [before, after] = [rulesOf(a), rulesOf(b)];
   const steps: Step[] = [];
   const add = (rule: CelRule, effect: Effect): void => {
-    const what = `rule is ${effect === 'narrows' ? 'added' : 'removed'}: ${rule.message ?? rule.rule}`;
+    const optional = rule.optionalOldSelf === true && effect === 'narrows' ? ` (${NO_OPTIONALS})` : '';
+    const what = `rule is ${effect === 'narrows' ? 'added' : 'removed'}${optional}: ${rule.message ?? rule.rule}`;
     steps.push(
       stepAt(place, {
         rule: ruleClass(rule, place, effect),
@@ -21,6 +22,9 @@ export function diffRules(a: Schema, b: Schema, place: Place): readonly Step[] {
   for (const [text, rule] of before) if (!after.has(text)) add(rule, 'widens');
   return steps;
 }
+
+/** Servers without ratcheting do not know optional old values (KEP-4008): the rule does not compile. */
+export const NO_OPTIONALS = 'a server of era E0 takes no definition with an optional old value';
 
 /** The class of a rule: at the root nothing ratchets, and a name cannot be changed. */
 export function ruleClass(rule: CelRule, place: Pick<Place, 'path'>, effect: Effect): RuleId {

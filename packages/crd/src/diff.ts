@@ -30,6 +30,7 @@ export function diff(a: Crd | undefined, b: Crd | undefined): Diff {
     const after = b.versions.find(({ name }) => name === version.name);
     if (after !== undefined) steps.push(...diffVersion(version, after, a, b));
   }
+  steps.push(...diffAcross(a, b));
   return { crd, steps: steps.toSorted((x, y) => ORDER.indexOf(x.effect) - ORDER.indexOf(y.effect)) };
 }
 
@@ -84,6 +85,32 @@ function diffStorage(a: Crd, b: Crd): readonly Step[] {
   return [definition('N26', 'shifts', 'storage', `storage ${storage(a)} → ${storage(b)}`)];
 }
 
+/** What is pruned, whoever writes. */
+const LOSSES: readonly RuleId[] = ['N12', 'N13', 'N14'];
+
+/**
+ * Between versions of different names. Without a webhook all versions are one, but for their name: objects of a version that goes are read in the version that is stored then, and what is stored in another version than now is pruned by
+ * the schema of that one.
+ */
+function diffAcross(a: Crd, b: Crd): readonly Step[] {
+  const stored = (of: Crd): CrdVersion | undefined => of.versions.find((one) => one.storage);
+  const [from, to] = [stored(a), stored(b)];
+  const gone = a.versions.filter(({ name }) => !b.versions.some((one) => one.name === name));
+  const moved = from !== undefined && to !== undefined && from.name !== to.name && !gone.includes(from) ? [from] : [];
+  return [...gone, ...moved].flatMap((version): readonly Step[] => {
+    const name = `${version.name} → ${to?.name}`;
+    if (to === undefined) return [];
+    if (a.conversion === 'Webhook' || b.conversion === 'Webhook') {
+      const what = `what becomes of objects of ${version.name} in ${to.name} only the conversion webhook knows`;
+      return [definition('N27', 'undecided', 'conversion', what, name)];
+    }
+    const steps = diffNode(keptBy(version.schema, a), keptBy(to.schema, b), { version: name, path: [] });
+    if (gone.includes(version)) return steps;
+    // Clients of either version go on as before; what is lost is lost to both.
+    return steps.filter(({ effect, rule }) => effect === 'narrows' && LOSSES.includes(rule));
+  });
+}
+
 /** What everything is legal for: a version without a schema. */
 const ANYTHING: Schema = { 'x-kubernetes-preserve-unknown-fields': true };
 
@@ -105,8 +132,10 @@ function diffVersion(a: CrdVersion, b: CrdVersion, ofA: Crd, ofB: Crd): readonly
     );
   if (gained.length > 0)
     steps.push(definition('N34', 'widens', 'selectableFields', `field selectors on ${gained.join(', ')}`, a.name));
-  const keeps = (schema: Schema | undefined, crd: Crd): Schema =>
-    crd.preservesUnknownFields ? { ...schema, ...ANYTHING } : (schema ?? ANYTHING);
-  steps.push(...diffNode(keeps(a.schema, ofA), keeps(b.schema, ofB), { version: a.name, path: [] }));
+  steps.push(...diffNode(keptBy(a.schema, ofA), keptBy(b.schema, ofB), { version: a.name, path: [] }));
   return steps;
+}
+
+function keptBy(schema: Schema | undefined, { preservesUnknownFields }: Crd): Schema {
+  return preservesUnknownFields ? { ...schema, ...ANYTHING } : (schema ?? ANYTHING);
 }

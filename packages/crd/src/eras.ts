@@ -4,6 +4,7 @@ import { checkListTypes } from './list-types.ts';
 import type { Path } from './path.ts';
 import { checkRules } from './rules.ts';
 import type { Schema } from './schema.ts';
+import { traitsOf } from './traits.ts';
 import { validate } from './validate.ts';
 
 /**
@@ -60,7 +61,7 @@ export function judge(write: Write, server: ServerEra): Verdict {
   if (stored === undefined || checkListTypes(stored, schema).length === 0) causes.push(...checkListTypes(next, schema));
   const blocked = causes.some(({ reason }) => BLOCKING.has(reason));
   if (!blocked || write.everyRule === true) checkRules(next, schema, [], stored, context);
-  else if (hasRules(schema)) causes.push(NOT_CHECKED);
+  else if (traitsOf(schema).rules) causes.push(NOT_CHECKED);
   return { causes, doubts };
 }
 
@@ -97,18 +98,3 @@ const NOT_CHECKED: Cause = {
   message:
     'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
 };
-
-function hasRules(schema: Schema): boolean {
-  if ((schema['x-kubernetes-validations'] ?? []).length > 0) return true;
-  const { additionalProperties: additional, items, properties } = schema;
-  const below = [
-    ...Object.values(properties ?? {}),
-    ...(items === undefined ? [] : [items]),
-    ...(isSchema(additional) ? [additional] : []),
-  ];
-  return below.some(hasRules);
-}
-
-function isSchema(of: boolean | Schema | undefined): of is Schema {
-  return typeof of === 'object';
-}

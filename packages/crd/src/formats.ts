@@ -55,6 +55,8 @@ export const FORMATS_SINCE: ReadonlyMap<string, number> = new Map([
 
 /** Whether a text has a format, for a server of Kubernetes 1.`minor`; undefined: it is checked there, and cannot be decided here. */
 export function hasFormat(format: string, text: string, minor: number): boolean | undefined {
+  const exact = Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined;
+  if (exact !== undefined) return exact(text);
   const name = format.replaceAll('-', '') === 'datetime' ? 'date-time' : format;
   const known = Object.hasOwn(FORMATS, name) ? FORMATS[name] : undefined;
   if (known !== undefined) return known(text);
@@ -87,18 +89,24 @@ function isDotted(text: string): boolean {
   return parts.length === 4 && parts.every((part) => /^\d+$/.test(part) && Number(part) <= 255);
 }
 
+const DATE_TIME = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:?\d{2})$/;
+
 /** RFC 3339, with the latitude that the API server has. */
 function isDateTime(text: string): boolean {
-  const [, day, hour, minute, second] =
-    /^(\d{4}-\d{2}-\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(?:[Zz]|[+-]\d{2}:?\d{2})$/.exec(text) ?? [];
-  return day !== undefined && isDay(day) && Number(hour) <= 23 && Number(minute) <= 59 && Number(second) <= 60;
+  return DATE_TIME.test(text) && isDay(text) && twoAt(text, 11) <= 23 && twoAt(text, 14) <= 59 && twoAt(text, 17) <= 60;
 }
 
 function isDay(text: string): boolean {
-  const [year, month, day] = [Number(text.slice(0, 4)), Number(text.slice(5, 7)), Number(text.slice(8, 10))];
+  const [year, month, day] = [twoAt(text, 0) * 100 + twoAt(text, 2), twoAt(text, 5), twoAt(text, 8)];
   const leap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
-  const last = month === 2 ? (leap ? 29 : 28) : [4, 6, 9, 11].includes(month) ? 30 : 31;
+  const short = month === 4 || month === 6 || month === 9 || month === 11;
+  const last = month === 2 ? (leap ? 29 : 28) : short ? 30 : 31;
   return month >= 1 && month <= 12 && day >= 1 && day <= last;
+}
+
+/** The number that two digits make. */
+function twoAt(text: string, at: number): number {
+  return (text.charCodeAt(at) - 48) * 10 + text.charCodeAt(at + 1) - 48;
 }
 
 /** Go's durations, and the longer units that strfmt adds. */

@@ -1,3 +1,4 @@
+export { ADMISSION_KINDS, type Asked, askedAbout, preflightAdmission } from './admission.ts';
 export { type Advice, type AuthoringRule, authoring } from './authoring.ts';
 export { type Bridge, bridge } from './bridge.ts';
 export type { Unbridged } from './bridge-node.ts';
@@ -14,20 +15,36 @@ export {
   type FindingClass,
 } from './finding.ts';
 export { equal, type Json, type JsonObject, parseJson } from './json.ts';
+export {
+  createLedger,
+  LEDGER_COMPONENT,
+  type Ledger,
+  type LedgerOptions,
+  type LedgerStore,
+  type LedgerSubject,
+  type LedgerView,
+  ledgerName,
+} from './ledger.ts';
+export { type LedgerEntry, type LedgerRecord, lossPlace, readRecord } from './ledger-record.ts';
+export { liveVersion } from './live-version.ts';
+export { type Loss, losses } from './losses.ts';
 export { type Path, pathText, schemaPathText } from './path.ts';
 export { judgeKind, type KindJudge, preflight, undecidedKind } from './preflight.ts';
 export type { PreflightOptions } from './preflight-object.ts';
 export { CORE_FIELDS, type Projection, type ProjectOptions, project } from './project.ts';
+export { projectionText } from './projection-text.ts';
 export {
   createProjector,
-  liveVersion,
   type ProjectionEvent,
   type Projector,
   type ProjectorOptions,
+  type StatusHooks,
+  type StatusKeeping,
 } from './projector.ts';
 export { type Pruned, type PruneResult, prune } from './prune.ts';
-export { type LedgerEntry, type Quarantined, recall } from './quarantine.ts';
-export { readCrd, readCrds } from './read-crd.ts';
+export type { Quarantined } from './quarantine.ts';
+export { readCrd, readCrds, readManifests } from './read-crd.ts';
+export { recall } from './recall.ts';
 export { createReport, type FindingGroup, type Report, type ReportBuilder } from './report.ts';
 export type { CelRule, Crd, CrdVersion, Schema } from './schema.ts';
 export { type Refusal, readRefusal, type ServerCause } from './server-cause.ts';

@@ -2,28 +2,39 @@ import type { Cause, CauseReason } from './cause.ts';
 import { isList, isObject, type Json, own, showJson } from './json.ts';
 import type { Path } from './path.ts';
 import type { Schema } from './schema.ts';
+import { traitsOf } from './traits.ts';
 
 /** Finds what occurs twice in lists of type set and map (apiextensions-apiserver, pkg/apiserver/schema/listtype). */
 export function checkListTypes(value: Json, schema: Schema, path: Path = []): readonly Cause[] {
   const causes: Cause[] = [];
-  walk(value, schema, path, causes);
+  walk(value, schema, [...path], causes);
   return causes;
 }
 
-function walk(value: Json, schema: Schema, path: Path, causes: Cause[]): void {
+/** `path` is the same list everywhere, and copied where something is told. */
+function walk(value: Json, schema: Schema, path: (string | number)[], causes: Cause[]): void {
+  if (!traitsOf(schema).lists) return;
   if (isList(value)) {
     const type = schema['x-kubernetes-list-type'];
     if (type === 'set') causes.push(...repeated(value.map(canonical), path));
     else if (type === 'map') causes.push(...checkMap(value, schema, path));
-    if (schema.items !== undefined)
-      for (const [index, item] of value.entries()) walk(item, schema.items, [...path, index], causes);
+    const { items } = schema;
+    if (items === undefined) return;
+    for (let index = 0; index < value.length; index += 1) {
+      path.push(index);
+      walk(value[index] as Json, items, path, causes);
+      path.pop();
+    }
     return;
   }
   if (!isObject(value)) return;
-  for (const [key, inner] of Object.entries(value)) {
-    const { additionalProperties: additional } = schema;
-    const of = own(schema.properties, key) ?? (typeof additional === 'object' ? additional : undefined);
-    if (of !== undefined) walk(inner, of, [...path, key], causes);
+  const { additionalProperties: additional, properties } = schema;
+  for (const key of Object.keys(value)) {
+    const of = own(properties, key) ?? (typeof additional === 'object' ? additional : undefined);
+    if (of === undefined) continue;
+    path.push(key);
+    walk(value[key] as Json, of, path, causes);
+    path.pop();
   }
 }
 
@@ -53,7 +64,7 @@ function repeated(keys: readonly string[], path: Path): readonly Cause[] {
 }
 
 function cause(reason: CauseReason, path: Path, owner: Path, message: string): Cause {
-  return { reason, path, owner, keyword: 'x-kubernetes-list-type', message };
+  return { reason, path: [...path], owner: [...owner], keyword: 'x-kubernetes-list-type', message };
 }
 
 /** Equal values give equal texts, whatever the order of their keys. */

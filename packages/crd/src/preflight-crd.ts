@@ -1,8 +1,9 @@
-import { diff } from './diff.ts';
+import { NO_OPTIONALS } from './diff-rules.ts';
 import { CLASS_MEANINGS, type Finding, type FindingClass } from './finding.ts';
 import type { PreflightOptions } from './preflight-object.ts';
 import type { Crd } from './schema.ts';
 import type { RuleId, Step } from './step.ts';
+import { traitsOf } from './traits.ts';
 
 /** Classes of steps that concern the definition, whatever its objects are. */
 const CLASSES: Readonly<Partial<Record<RuleId, FindingClass>>> = {
@@ -16,9 +17,23 @@ const CLASSES: Readonly<Partial<Record<RuleId, FindingClass>>> = {
   N32: 'ORPHAN',
 };
 
-/** What stops a definition, before any object is looked at. Undefined is a definition that the target lacks. */
-export function preflightCrd(now: Crd, target: Crd | undefined, options: PreflightOptions): readonly Finding[] {
-  return diff(now, target).steps.flatMap((step): readonly Finding[] => {
+/** What stops a definition, before any object is looked at. `steps` are the differences; an undefined target is a definition that it lacks. */
+export function preflightCrd(
+  steps: readonly Step[],
+  now: Crd,
+  target: Crd | undefined,
+  options: PreflightOptions,
+): readonly Finding[] {
+  return [...stepFindings(steps, now, target, options), ...optionalFindings(now, target, options)];
+}
+
+function stepFindings(
+  steps: readonly Step[],
+  now: Crd,
+  target: Crd | undefined,
+  options: PreflightOptions,
+): readonly Finding[] {
+  return steps.flatMap((step): readonly Finding[] => {
     const kind = CLASSES[step.rule];
     if (kind === undefined || (step.effect === 'widens' && step.rule !== 'N32')) return [];
     // Not all that a client asks for needs a server that cannot answer: stored bytes do.
@@ -42,6 +57,30 @@ export function preflightCrd(now: Crd, target: Crd | undefined, options: Preflig
       },
     ];
   });
+}
+
+/** A server of era E0 refuses to take, and may refuse to go on with, definitions whose rules have optional old values. */
+function optionalFindings(now: Crd, target: Crd | undefined, options: PreflightOptions): readonly Finding[] {
+  if (options.target.era !== 'E0') return [];
+  const kind: FindingClass = target === undefined ? 'UNDECIDED' : 'CRD_REJECTED';
+  return (target ?? now).versions
+    .filter(({ schema }) => schema !== undefined && traitsOf(schema).optionals)
+    .map(({ name }) => ({
+      class: kind,
+      rule: 'N35',
+      crd: now.name,
+      version: name,
+      object: '',
+      resourceVersion: '',
+      path: 'x-kubernetes-validations',
+      endpoints: [],
+      blocking: target !== undefined,
+      eraNow: options.now.era,
+      eraTarget: options.target.era,
+      what: NO_OPTIONALS,
+      sample: '',
+      remedy: 'Take a definition without optionalOldSelf, or a server from 1.30 with its ratcheting on.',
+    }));
 }
 
 /** With the words of the servers, which differ: those up to 1.32 name the field, later ones the versions. */

@@ -1,15 +1,15 @@
 import type { Cause, Doubt } from './cause.ts';
-import { causeRule, causeText, isHealBlocked } from './cause-rule.ts';
+import { causeRule, causeText, isHealBlocked, schemaAt } from './cause-rule.ts';
 import { applyDefaults } from './defaults.ts';
 import { type Era, judge, type ServerEra } from './eras.ts';
 import { CLASS_MEANINGS, type Endpoint, type Finding, type FindingClass, sampleOf } from './finding.ts';
 import { isObject, type Json, type JsonObject, textOf } from './json.ts';
 import { type Path, pathText } from './path.ts';
 import { prune } from './prune.ts';
-import { isTransition } from './rules.ts';
 import type { CrdVersion, Schema } from './schema.ts';
 import { defaultShifts } from './shifts.ts';
 import type { RuleId } from './step.ts';
+import { traitsOf } from './traits.ts';
 
 /** How objects are judged. */
 export interface PreflightOptions {
@@ -25,6 +25,8 @@ export interface Sides {
   readonly crd: string;
   readonly now: CrdVersion;
   readonly target: CrdVersion;
+  /** The version that it will be stored in, where that is another one than it is read in. */
+  readonly storage?: CrdVersion;
 }
 
 /** Something that no property has: what a writer changes while it leaves alone what is there. */
@@ -40,10 +42,18 @@ export function preflightObject(object: JsonObject, sides: Sides, options: Prefl
   const make = findingFor(object, sides, options);
   const findings: Finding[] = [];
   for (const { path, value } of target.schema === undefined ? [] : cut.pruned)
-    findings.push(make('PRUNE', pruneRule(value), path, ['spec', 'status'], true, 'no field of the target', value));
+    findings.push(make('PRUNE', pruneRule(value), path, ['spec', 'status'], true, 'no field of the target', { value }));
   if (target.schema === undefined) return findings;
+  // What the stored version does not know is gone as soon as somebody writes, whatever the version that he writes in knows.
+  const stored = sides.storage?.schema === undefined ? [] : prune(cut.value, sides.storage.schema).pruned;
+  for (const { path, value } of stored)
+    findings.push(
+      make('PRUNE', 'N26', path, ['spec', 'status'], true, `no field of ${sides.storage?.name}, which is stored`, {
+        value,
+      }),
+    );
   for (const shift of defaultShifts(object, now.schema ?? {}, schema))
-    findings.push(make('DEFAULT_SHIFT', shift.rule, shift.path, [], false, shift.what, shift.value));
+    findings.push(make('DEFAULT_SHIFT', shift.rule, shift.path, [], false, shift.what, valued(shift.value)));
   findings.push(...verdicts(read, sides, options, make));
   return findings;
 }
@@ -55,7 +65,7 @@ type Make = (
   endpoints: readonly Endpoint[],
   blocking: boolean,
   what: string,
-  value?: Json,
+  more?: { readonly value?: Json; readonly remedy?: string },
 ) => Finding;
 
 function findingFor(object: JsonObject, { crd, target }: Sides, options: PreflightOptions): Make {
@@ -65,7 +75,7 @@ function findingFor(object: JsonObject, { crd, target }: Sides, options: Preflig
     eraNow: options.now.era,
     eraTarget: options.target.era,
   };
-  return (kind, rule, path, endpoints, blocking, what, value) => ({
+  return (kind, rule, path, endpoints, blocking, what, { value, remedy } = {}) => ({
     class: kind,
     rule,
     crd,
@@ -78,7 +88,7 @@ function findingFor(object: JsonObject, { crd, target }: Sides, options: Preflig
     ...eras,
     what,
     sample: sampleOf(value ?? valueAt(object, path), options.showValues === true),
-    remedy: CLASS_MEANINGS[kind].remedy,
+    remedy: remedy ?? CLASS_MEANINGS[kind].remedy,
   });
 }
 
@@ -104,7 +114,7 @@ function verdicts(read: JsonObject, { now, target }: Sides, options: PreflightOp
   // A server that lets nothing alone: what a writer meets that changes the node, or an object that is created.
   const strict = byPath(strictly(read, schema, server.minor));
   // What it has nothing against none refuses, but for rules that compare with the old value.
-  if (strict.causes.size === 0 && strict.doubts.size === 0 && !hasTransitions(schema)) return [];
+  if (strict.causes.size === 0 && strict.doubts.size === 0 && !traitsOf(schema).transitions) return [];
   const metadata = isObject(read['metadata']) ? read['metadata'] : {};
   const touchedMain = { ...read, metadata: { ...metadata, [TOUCH]: true } };
   const status = read['status'];
@@ -126,12 +136,30 @@ function verdicts(read: JsonObject, { now, target }: Sides, options: PreflightOp
     const all: readonly Endpoint[] =
       endpoints.length > 0 ? endpoints : inStatus && hasStatus ? ['status'] : ['spec', 'create'];
     const what = causeText(cause, schema);
-    findings.push(make(kind, rule, cause.path, kind === 'BLOCK_CREATE' ? ['create'] : all, blocking, what));
+    const remedy = inStatus && endpoints.includes('status') ? scalarRemedy(cause, schema) : undefined;
+    findings.push(
+      make(kind, rule, cause.path, kind === 'BLOCK_CREATE' ? ['create'] : all, blocking, what, {
+        ...(remedy === undefined ? {} : { remedy }),
+      }),
+    );
     if (rule === 'N11' || rule === 'N19') findings.push(make('BLOCK_SSA', rule, cause.path, ['apply'], false, what));
   }
   for (const doubt of new Map([...main.doubts, ...onStatus.doubts, ...strict.doubts]).values())
     findings.push(make('UNDECIDED', undecidedRule(doubt), doubt.path, ['spec', 'status'], false, doubt.why));
   return findings;
+}
+
+function valued(value: Json | undefined): { readonly value?: Json } {
+  return value === undefined ? {} : { value };
+}
+
+/** An item of a list can be dropped; what is one value, and says something alone, cannot. */
+function scalarRemedy({ keyword, path }: Cause, schema: Schema): string | undefined {
+  const name = path.at(-1);
+  if (keyword !== 'enum' || typeof name !== 'string') return undefined;
+  const required = schemaAt(schema, path.slice(0, -1))?.schema.required?.includes(name) === true;
+  const why = required ? 'it is required' : 'what it means would be lost';
+  return `It cannot be healed by dropping it: ${why}. Let its writer choose a value that both have before the swap, or go through a bridge (drydock crd bridge).`;
 }
 
 function classOf(cause: Cause, rule: RuleId, endpoints: readonly Endpoint[], schema: Schema): FindingClass {
@@ -171,19 +199,4 @@ function strictly(
 
 function undecidedRule({ keyword }: Doubt): RuleId {
   return keyword === 'x-kubernetes-validations' ? 'N15' : 'N6';
-}
-
-const transitions = new WeakMap<Schema, boolean>();
-
-/** Whether a schema has rules that compare with the old value, anywhere. */
-function hasTransitions(schema: Schema): boolean {
-  let found = transitions.get(schema);
-  if (found === undefined) {
-    const { items, additionalProperties: additional, properties } = schema;
-    const below = [...Object.values(properties ?? {}), ...(items === undefined ? [] : [items])];
-    if (typeof additional === 'object') below.push(additional);
-    found = (schema['x-kubernetes-validations'] ?? []).some(isTransition) || below.some(hasTransitions);
-    transitions.set(schema, found);
-  }
-  return found;
 }

@@ -121,7 +121,13 @@ test('RB-R69: a scalar of the status that has no older value is blocked, with th
     [finding?.class, finding?.rule, finding?.object, finding?.resourceVersion, finding?.eraNow, finding?.eraTarget],
     ['BLOCK_STATUS', 'N1', 'n/a', '9', 'E2', 'E1'],
   );
-  assert.match(finding?.remedy ?? '', /before the swap/);
+  // No item of a list, which could be left out.
+  assert.match(finding?.remedy ?? '', /cannot be healed by dropping it: what it means would be lost.* before the swap/);
+  const required = kind(words('HighlyAvailable'));
+  const status = required.versions[0]?.schema?.properties?.['status'] as { required?: readonly string[] };
+  status.required = ['f'];
+  const [stuck] = look(thing('DualReplica'), kind(word), required);
+  assert.match(stuck?.remedy ?? '', /cannot be healed by dropping it: it is required/);
 });
 
 test('RB-R73: what is pruned is shown with its size, and an acknowledgement accepts it', () => {

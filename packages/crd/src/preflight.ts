@@ -1,3 +1,4 @@
+import { diff } from './diff.ts';
 import { CLASS_MEANINGS, type Finding, sampleOf } from './finding.ts';
 import { isObject, type JsonObject, textOf } from './json.ts';
 import { preflightCrd } from './preflight-crd.ts';
@@ -9,23 +10,31 @@ export interface KindJudge {
   readonly crd: string;
   /** Verdicts about the definition. */
   readonly findings: readonly Finding[];
+  /** Whether the target differs from what is there. */
+  readonly changes: boolean;
   /** Verdicts about one object, as the live server shows it in any of its versions. */
   judge(object: JsonObject): readonly Finding[];
 }
 
 /** Prepares the judgement of a kind. Undefined is a definition that the target lacks: its objects are orphans, and nothing else happens to them. */
 export function judgeKind(now: Crd, target: Crd | undefined, options: PreflightOptions): KindJudge {
-  const findings = preflightCrd(now, target, options);
-  if (target === undefined) return { crd: now.name, findings, judge: () => [] };
+  const { steps } = diff(now, target);
+  const findings = preflightCrd(steps, now, target, options);
+  const changes = steps.length > 0;
+  if (target === undefined) return { crd: now.name, changes, findings, judge: () => [] };
   return {
     crd: now.name,
+    changes,
     findings,
     judge: (object) => {
       const listed = versionOf(object, now);
       const next = target.versions.find(({ name }) => name === listed?.name) ?? converted(now, target);
       if (listed === undefined || next === undefined) return [unconvertible(object, now, target, options)];
       const read = next.name === listed.name ? object : { ...object, apiVersion: `${target.group}/${next.name}` };
-      return preflightObject(read, { crd: now.name, now: listed, target: next }, options);
+      const sides = { crd: now.name, now: listed, target: next };
+      const stored = converted(now, target);
+      const storage = stored === undefined || stored === next ? {} : { storage: stored };
+      return preflightObject(read, { ...sides, ...storage }, options);
     },
   };
 }

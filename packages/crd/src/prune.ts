@@ -27,30 +27,54 @@ export function prune(object: Json, schema: Schema): PruneResult {
   return { value, pruned };
 }
 
-function pruneValue(value: Json, schema: Schema | undefined, path: Path, resource: boolean, pruned: Pruned[]): Json {
+/** `path` is the way to the value; it is the same list everywhere, and copied where something is told. */
+function pruneValue(
+  value: Json,
+  schema: Schema | undefined,
+  path: (string | number)[],
+  resource: boolean,
+  pruned: Pruned[],
+): Json {
   if (isList(value)) {
     // A preserved list preserves what its items have as well.
     const items = schema?.['x-kubernetes-preserve-unknown-fields'] === true ? preserving(schema.items) : schema?.items;
-    return value.map((item, index) =>
-      pruneValue(item, items, [...path, index], items?.['x-kubernetes-embedded-resource'] === true, pruned),
-    );
+    const embedded = isEmbedded(items);
+    let changed: Json[] | undefined;
+    for (let index = 0; index < value.length; index += 1) {
+      const item = value[index] as Json;
+      path.push(index);
+      const left = pruneValue(item, items, path, embedded, pruned);
+      path.pop();
+      // Most objects lose nothing, and are not copied.
+      if (left === item) continue;
+      changed ??= [...value];
+      changed[index] = left;
+    }
+    return changed ?? value;
   }
   if (!isObject(value)) return value;
   const keepsUnknown = schema?.['x-kubernetes-preserve-unknown-fields'] === true;
-  const kept: [string, Json][] = [];
-  for (const [key, inner] of Object.entries(value)) {
-    const at = [...path, key];
-    const property = own(schema?.properties, key);
-    const additional = schema?.additionalProperties;
-    if (resource && META.has(key)) kept.push([key, inner]);
-    else if (property !== undefined) kept.push([key, pruneValue(inner, property, at, isEmbedded(property), pruned)]);
-    else if (additional !== undefined && additional !== false) {
-      const of = typeof additional === 'object' ? additional : undefined;
-      kept.push([key, pruneValue(inner, of, at, isEmbedded(of), pruned)]);
-    } else if (keepsUnknown) kept.push([key, inner]);
-    else pruned.push({ path: at, value: inner });
+  const additional = schema?.additionalProperties;
+  let changed: Map<string, Json> | undefined;
+  for (const key of Object.keys(value)) {
+    if (resource && META.has(key)) continue;
+    const inner = value[key] as Json;
+    const property = own(schema?.properties, key) ?? (typeof additional === 'object' ? additional : undefined);
+    path.push(key);
+    if (property !== undefined || additional === true) {
+      const left = pruneValue(inner, property, path, isEmbedded(property), pruned);
+      if (left !== inner) {
+        changed ??= new Map(Object.entries(value));
+        changed.set(key, left);
+      }
+    } else if (!keepsUnknown) {
+      pruned.push({ path: [...path], value: inner });
+      changed ??= new Map(Object.entries(value));
+      changed.delete(key);
+    }
+    path.pop();
   }
-  return Object.fromEntries(kept);
+  return changed === undefined ? value : Object.fromEntries(changed);
 }
 
 function isEmbedded(schema: Schema | undefined): boolean {

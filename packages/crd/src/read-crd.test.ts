@@ -4,7 +4,7 @@ import { stringify } from 'yaml';
 import { authoring } from './authoring.ts';
 import { CrdError } from './errors.ts';
 import type { Json } from './json.ts';
-import { liveVersion } from './projector.ts';
+import { liveVersion } from './live-version.ts';
 import { readCrds } from './read-crd.ts';
 import type { Schema } from './schema.ts';
 import { clusterVersionCrd, clusterVersionManifest } from './testing/cluster-version.ts';
@@ -58,6 +58,17 @@ test('bad input: schemas that no server takes', () => {
   let deep: Json = { type: 'string' };
   for (let level = 0; level < 200; level += 1) deep = object({ properties: { a: deep } });
   assert.equal(code(withSchema(deep)), 'TOO_LARGE');
+});
+
+test('a keyword that is null is none, as it is for a server', () => {
+  const [crd] = readCrds(
+    withSchema(
+      object({ properties: { a: { type: 'string', anyOf: null, default: null, enum: [null] } }, required: null }),
+    ),
+    'x',
+  );
+  assert.deepEqual(crd?.versions[0]?.schema, { type: 'object', properties: { a: { type: 'string', enum: [null] } } });
+  assert.equal(code(withSchema(object({ properties: { a: null } }))), 'NOT_STRUCTURAL');
 });
 
 test('bad input: a schema in a circle is refused, however it came about', () => {

@@ -3,6 +3,7 @@ import { hasFormat } from './formats.ts';
 import { isList, isObject, type Json, own } from './json.ts';
 import type { Path } from './path.ts';
 import type { CelRule, Schema } from './schema.ts';
+import { isTransition, traitsOf } from './traits.ts';
 import { unchanged } from './unchanged.ts';
 import { correlate, hasType, type ValidationContext } from './validate.ts';
 
@@ -20,7 +21,7 @@ export function checkRules(
   parentSpared = false,
 ): void {
   // Rules of a node that may be null are not asked when it is.
-  if (value === null) return;
+  if (value === null || !traitsOf(schema).rules) return;
   // What has no counterpart goes with the nearest node that has one: the items of a list that is compared as a whole.
   const spared = context.ratchets && (old === undefined ? parentSpared : unchanged(value, old, schema));
   for (const rule of schema['x-kubernetes-validations'] ?? []) {
@@ -59,10 +60,11 @@ export function checkRules(
   }
   if (!isObject(value)) return;
   const before = isObject(old) ? old : undefined;
-  for (const [key, inner] of Object.entries(value)) {
-    const { additionalProperties: additional } = schema;
-    const of = own(schema.properties, key) ?? (typeof additional === 'object' ? additional : undefined);
-    if (of !== undefined) checkRules(inner, of, [...path, key], own(before, key), context, spared);
+  const { additionalProperties: additional, properties } = schema;
+  for (const key of Object.keys(value)) {
+    const of = own(properties, key) ?? (typeof additional === 'object' ? additional : undefined);
+    if (of !== undefined && traitsOf(of).rules)
+      checkRules(value[key] as Json, of, [...path, key], own(before, key), context, spared);
   }
 }
 
@@ -93,15 +95,10 @@ function isMistyped(value: Json, schema: Schema): boolean {
   const { additionalProperties: additional, items, properties } = schema;
   if (isList(value)) return items !== undefined && value.some((item) => isMistyped(item, items));
   if (!isObject(value)) return false;
-  return Object.entries(value).some(([key, inner]) => {
+  return Object.keys(value).some((key) => {
     const of = own(properties, key) ?? (typeof additional === 'object' ? additional : undefined);
-    return of !== undefined && isMistyped(inner, of);
+    return of !== undefined && isMistyped(value[key] as Json, of);
   });
-}
-
-/** Whether a rule speaks of the old value. */
-export function isTransition(rule: CelRule): boolean {
-  return /\boldSelf\b/.test(rule.rule);
 }
 
 /** `.spec.foo` or `['a.b']`. */

@@ -23,17 +23,16 @@ export function defaultShifts(object: JsonObject, now: Schema, target: Schema): 
 }
 
 function compare(value: Json, now: Schema, target: Schema, path: Path, shifts: Shift[]): void {
-  if (now === target) return;
+  if (!haveShifts(now, target)) return;
   if (isList(value)) {
     if (now.items === undefined || target.items === undefined) return;
     for (const [index, item] of value.entries()) compare(item, now.items, target.items, [...path, index], shifts);
     return;
   }
   if (!isObject(value)) return;
-  for (const name of Object.keys({ ...now.properties, ...target.properties })) {
-    const [before, after] = [own(now.properties, name), own(target.properties, name)];
-    // A field that goes is pruned, default or not.
-    if (after === undefined) continue;
+  // A field that goes is pruned, default or not.
+  for (const [name, after] of Object.entries(target.properties ?? {})) {
+    const before = own(now.properties, name);
     const present = own(value, name);
     const at = [...path, name];
     if (!equal(before?.default, after.default)) {
@@ -60,4 +59,28 @@ function compare(value: Json, now: Schema, target: Schema, path: Path, shifts: S
   const [before, after] = [now.additionalProperties, target.additionalProperties];
   if (typeof before !== 'object' || typeof after !== 'object') return;
   for (const [key, inner] of Object.entries(value)) compare(inner, before, after, [...path, key], shifts);
+}
+
+const known = new WeakMap<Schema, WeakMap<Schema, boolean>>();
+
+/** Whether two schemas have different defaults anywhere. Most have not, and then no object needs to be looked at. */
+function haveShifts(now: Schema, target: Schema): boolean {
+  if (now === target) return false;
+  let answers = known.get(now);
+  if (answers === undefined) {
+    answers = new WeakMap();
+    known.set(now, answers);
+  }
+  let answer = answers.get(target);
+  if (answer === undefined) {
+    answer = Object.entries(target.properties ?? {}).some(([name, after]) => {
+      const before = own(now.properties, name);
+      return !equal(before?.default, after.default) || (before !== undefined && haveShifts(before, after));
+    });
+    answer ||= now.items !== undefined && target.items !== undefined && haveShifts(now.items, target.items);
+    const [before, after] = [now.additionalProperties, target.additionalProperties];
+    answer ||= typeof before === 'object' && typeof after === 'object' && haveShifts(before, after);
+    answers.set(target, answer);
+  }
+  return answer;
 }

@@ -1,8 +1,10 @@
 import type { Cause } from './cause.ts';
-import { equal, type JsonObject } from './json.ts';
+import { equal, isObject, type JsonObject } from './json.ts';
+import { isLeftOut } from './ledger.ts';
+import { isSame, type LedgerEntry } from './ledger-record.ts';
+import { type Loss, losses } from './losses.ts';
 import { pathText } from './path.ts';
 import { type Projection, type ProjectOptions, project } from './project.ts';
-import { type LedgerEntry, ledgerAfter } from './quarantine.ts';
 import type { CrdVersion } from './schema.ts';
 import { schemaHash } from './schema-hash.ts';
 import { readRefusal, type ServerCause } from './server-cause.ts';
@@ -13,11 +15,8 @@ export interface StatusWorld {
   readonly intent: JsonObject;
   readonly object: JsonObject;
   readonly live: CrdVersion;
+  /** What is saved of this object. */
   readonly ledger: readonly LedgerEntry[];
-  /** RFC 3339. */
-  readonly now: string;
-  /** Who writes, for the ledger. */
-  readonly release?: string;
   readonly minor?: number;
   readonly core?: readonly string[];
 }
@@ -38,14 +37,14 @@ export type WriteAnswer =
 export type StatusStep =
   /** The projection is what is stored already. */
   | { readonly kind: 'skip' }
-  /** Save this ledger before anything is taken out of the stored status. */
-  | { readonly kind: 'record'; readonly ledger: readonly LedgerEntry[] }
+  /** Save these losses, beside what is saved already, before anything is taken out of the stored status. */
+  | { readonly kind: 'record'; readonly lost: readonly Loss[] }
   | { readonly kind: 'put'; readonly endpoint: 'status' | 'main'; readonly status: JsonObject }
   /** Read the object again and start over with it. */
   | { readonly kind: 'refetch' }
   | { readonly kind: 'wait'; readonly ms: number }
-  /** Written. The ledger may have become smaller: values that are legal again are written again. */
-  | { readonly kind: 'done'; readonly ledger: readonly LedgerEntry[] }
+  /** Written. Only these losses are left: values that are legal again are written again. */
+  | { readonly kind: 'done'; readonly lost: readonly Loss[] }
   /** Nothing of ours helps. Say so where this schema has no say; try again when the definition or the object changes, and after `retryMs`. */
   | { readonly kind: 'blocked'; readonly why: string; readonly causes: readonly string[]; readonly retryMs: number };
 
@@ -77,7 +76,7 @@ export function nextWrite(
     case undefined:
       return attempt(state, world);
     case 'ok':
-      return { state, step: { kind: 'done', ledger: ledgerOf(world, projectionOf(state, world)) } };
+      return { state, step: { kind: 'done', lost: lossesOf(world, projectionOf(state, world)) } };
     case 'recorded':
       return attempt({ ...state, recorded: true }, world);
     case 'conflict':
@@ -123,45 +122,51 @@ function keyOf({ path, reason, message }: Cause): string {
 
 function attempt(state: StatusState, world: StatusWorld): ReturnType<typeof nextWrite> {
   const projection = projectionOf(state, world);
-  if (!state.recorded && needsRecord(world, projection))
-    return { state, step: { kind: 'record', ledger: [...world.ledger, ...additions(world, projection)] } };
+  const lost = lossesOf(world, projection);
+  const stored = statusOf(world);
+  const same = equal(world.object['status'], projection.status);
+  const hash = schemaHash(world.live.schema);
+  const isSaved = (loss: Loss): boolean =>
+    world.ledger.some((entry) => entry.schemaHash === hash && isSame(entry, loss));
+  // A value that is still stored is recorded anew, so that whoever tidies up sees that a cut may follow.
+  const goes = (loss: Loss): boolean => !same && !isLeftOut(stored, loss, world.live.schema);
+  if (!state.recorded && lost.some((loss) => !isSaved(loss) || goes(loss)))
+    return { state, step: { kind: 'record', lost } };
   const settled = { ...state, recorded: true };
-  if (equal(world.object['status'], projection.status)) {
-    const ledger = ledgerOf(world, projection);
-    return { state: settled, step: ledger.length < world.ledger.length ? { kind: 'done', ledger } : { kind: 'skip' } };
-  }
-  return { state: settled, step: { kind: 'put', endpoint: state.endpoint, status: projection.status } };
+  if (!same) return { state: settled, step: { kind: 'put', endpoint: state.endpoint, status: projection.status } };
+  return { state: settled, step: lost.length < world.ledger.length ? { kind: 'done', lost } : { kind: 'skip' } };
 }
 
 function blocked(state: StatusState, why: string, causes: readonly string[]): ReturnType<typeof nextWrite> {
   return { state, step: { kind: 'blocked', why, causes, retryMs: RETRY } };
 }
 
-function projectionOf(state: StatusState, { intent, object, live, minor, core }: StatusWorld): Projection {
+/** The last one of each world: what was sent is asked for again when it has arrived. */
+const known = new WeakMap<StatusWorld, { readonly refused: readonly Cause[]; readonly projection: Projection }>();
+
+function projectionOf({ refused }: StatusState, world: StatusWorld): Projection {
+  const last = known.get(world);
+  if (last?.refused === refused) return last.projection;
+  const projection = projected(refused, world);
+  known.set(world, { refused, projection });
+  return projection;
+}
+
+function projected(refused: readonly Cause[], { intent, object, live, minor, core }: StatusWorld): Projection {
   const options: ProjectOptions = {
     live,
-    refused: state.refused,
+    refused,
     ...(minor === undefined ? {} : { minor }),
     ...(core === undefined ? {} : { core }),
   };
   return project(intent, object, options);
 }
 
-function ledgerOf(world: StatusWorld, { quarantined }: Projection): readonly LedgerEntry[] {
-  const { uid } = (world.object['metadata'] ?? {}) as { readonly uid?: string };
-  return ledgerAfter(world.ledger, quarantined, {
-    uid: uid ?? '',
-    schemaHash: schemaHash(world.live.schema),
-    release: world.release ?? '',
-    now: world.now,
-  });
+function lossesOf({ intent }: StatusWorld, { status }: Projection): readonly Loss[] {
+  return losses(intent, status);
 }
 
-/** Entries that the saved ledger lacks. It only grows before a write, and shrinks after it. */
-function additions(world: StatusWorld, projection: Projection): readonly LedgerEntry[] {
-  return ledgerOf(world, projection).filter((entry) => !world.ledger.includes(entry));
-}
-
-function needsRecord(world: StatusWorld, projection: Projection): boolean {
-  return additions(world, projection).length > 0;
+function statusOf({ object }: StatusWorld): JsonObject {
+  const { status } = object;
+  return isObject(status) ? status : {};
 }

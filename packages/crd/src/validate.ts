@@ -27,6 +27,13 @@ export function validate(
   old: Json | undefined,
   context: ValidationContext,
 ): void {
+  check(value, schema, [...path], old, context);
+}
+
+/** The way to the value at hand: the same list everywhere, and copied where something is told. */
+type Way = (string | number)[];
+
+function check(value: Json, schema: Schema, path: Way, old: Json | undefined, context: ValidationContext): void {
   if (context.ratchets && old !== undefined && unchanged(value, old, schema)) return;
   if (value === null && schema.nullable === true) {
     // No member of an enum equals null for a server, not even null.
@@ -53,12 +60,13 @@ export function validate(
 function add(
   context: ValidationContext,
   reason: CauseReason,
-  path: Path,
+  way: Path,
   keyword: string,
   message: string,
-  owner: Path = path,
+  owner?: Path,
 ): void {
-  context.causes.push({ reason, path, owner, keyword, message });
+  const path = [...way];
+  context.causes.push({ reason, path, owner: owner === undefined ? path : [...owner], keyword, message });
 }
 
 /** A list in the place of a text with a format: the server leaves it to the check of the format, which looks at texts only. */
@@ -97,7 +105,7 @@ function isInt64(value: number | bigint): boolean {
   return isInteger(value) && value >= -(2n ** 63n) && value < 2n ** 63n;
 }
 
-function checkEnum(value: Json, schema: Schema, path: Path, context: ValidationContext): void {
+function checkEnum(value: Json, schema: Schema, path: Way, context: ValidationContext): void {
   if (schema.enum === undefined || schema.enum.some((allowed) => equal(allowed, value))) return;
   const supported = schema.enum.map(showJson).join(', ');
   add(
@@ -109,7 +117,7 @@ function checkEnum(value: Json, schema: Schema, path: Path, context: ValidationC
   );
 }
 
-function checkText(value: string, schema: Schema, path: Path, context: ValidationContext): void {
+function checkText(value: string, schema: Schema, path: Way, context: ValidationContext): void {
   const length = lengthOf(value);
   // Of bounds and pattern a server names the first that is broken.
   if (schema.maxLength !== undefined && length > schema.maxLength)
@@ -119,19 +127,23 @@ function checkText(value: string, schema: Schema, path: Path, context: Validatio
   else if (schema.pattern !== undefined) {
     const found = matches(schema.pattern, value);
     if (found === undefined)
-      context.doubts.push({ path, keyword: 'pattern', why: `'${schema.pattern}' is no RE2 expression` });
+      context.doubts.push({ path: [...path], keyword: 'pattern', why: `'${schema.pattern}' is no RE2 expression` });
     else if (!found) add(context, 'FieldValueInvalid', path, 'pattern', `should match '${schema.pattern}'`);
   }
   if (schema.format !== undefined) {
     const right = hasFormat(schema.format, value, context.minor);
     if (right === undefined)
-      context.doubts.push({ path, keyword: 'format', why: `format ${schema.format} is checked by the server alone` });
+      context.doubts.push({
+        path: [...path],
+        keyword: 'format',
+        why: `format ${schema.format} is checked by the server alone`,
+      });
     else if (!right)
       add(context, 'FieldValueTypeInvalid', path, 'format', `must be of type ${schema.format}: ${showJson(value)}`);
   }
 }
 
-function checkNumber(value: number | bigint, schema: Schema, path: Path, context: ValidationContext): void {
+function checkNumber(value: number | bigint, schema: Schema, path: Way, context: ValidationContext): void {
   const { maximum, minimum, multipleOf } = schema;
   if (maximum !== undefined && (value > maximum || (schema.exclusiveMaximum === true && Number(value) === maximum)))
     add(
@@ -159,7 +171,7 @@ function checkNumber(value: number | bigint, schema: Schema, path: Path, context
 function checkList(
   value: readonly Json[],
   schema: Schema,
-  path: Path,
+  path: Way,
   old: Json | undefined,
   context: ValidationContext,
 ): void {
@@ -170,7 +182,12 @@ function checkList(
   const { items } = schema;
   if (items === undefined) return;
   const counterpart = correlate(schema, old);
-  for (const [index, item] of value.entries()) validate(item, items, [...path, index], counterpart(item), context);
+  for (let index = 0; index < value.length; index += 1) {
+    const item = value[index] as Json;
+    path.push(index);
+    check(item, items, path, counterpart(item), context);
+    path.pop();
+  }
 }
 
 /**
@@ -184,7 +201,7 @@ export function correlate(schema: Schema, old: Json | undefined): (item: Json) =
 function checkObject(
   value: Readonly<Record<string, Json>>,
   schema: Schema,
-  path: Path,
+  path: Way,
   old: Json | undefined,
   context: ValidationContext,
 ): void {
@@ -198,24 +215,26 @@ function checkObject(
       add(context, 'FieldValueRequired', [...path, name], 'required', 'Required value', path);
   }
   const before = isObject(old) ? old : undefined;
-  for (const [key, inner] of Object.entries(value)) {
-    const property = own(schema.properties, key);
-    const { additionalProperties: additional } = schema;
-    const of = property ?? (typeof additional === 'object' ? additional : undefined);
-    if (of !== undefined) validate(inner, of, [...path, key], own(before, key), context);
+  const { additionalProperties: additional, properties } = schema;
+  for (const key of Object.keys(value)) {
+    const of = own(properties, key) ?? (typeof additional === 'object' ? additional : undefined);
+    if (of === undefined) continue;
+    path.push(key);
+    check(value[key] as Json, of, path, own(before, key), context);
+    path.pop();
   }
 }
 
 /** Branches are judged without regard to what was stored: nothing ratchets in them. */
-function checkJunctors(value: Json, schema: Schema, path: Path, context: ValidationContext): void {
-  for (const branch of schema.allOf ?? []) validate(value, branch, path, undefined, { ...context, ratchets: false });
+function checkJunctors(value: Json, schema: Schema, path: Way, context: ValidationContext): void {
+  for (const branch of schema.allOf ?? []) check(value, branch, path, undefined, { ...context, ratchets: false });
   const fits = (branch: Schema): boolean | undefined => {
     const inner: ValidationContext = { minor: context.minor, ratchets: false, causes: [], doubts: [] };
-    validate(value, branch, path, undefined, inner);
+    check(value, branch, path, undefined, inner);
     return inner.causes.length > 0 ? false : inner.doubts.length > 0 ? undefined : true;
   };
   const doubt = (keyword: string): void => {
-    context.doubts.push({ path, keyword, why: 'a branch cannot be decided here' });
+    context.doubts.push({ path: [...path], keyword, why: 'a branch cannot be decided here' });
   };
   if (schema.anyOf !== undefined) {
     const fit = schema.anyOf.map(fits);

@@ -21,6 +21,8 @@ export function preflightWebhooks(
     // Closed is what the API takes where nothing is said.
     const closed = hooks.some((hook) => isObject(hook) && (hook['failurePolicy'] ?? 'Fail') === 'Fail');
     const kind = closed ? 'WEBHOOK' : 'ORPHAN';
+    // A policy needs nobody who answers.
+    const how = hooks.length === 0 ? '' : `fails ${closed ? 'closed' : 'open'}, and `;
     return [
       {
         class: kind,
@@ -29,12 +31,12 @@ export function preflightWebhooks(
         version: '',
         object: name(configuration),
         resourceVersion: '',
-        path: 'webhooks',
+        path: name(configuration).replace(' ', '/'),
         endpoints: closed ? ['spec', 'create', 'apply'] : [],
         blocking: closed,
         eraNow: options.now.era,
         eraTarget: options.target.era,
-        what: closed ? 'fails closed, and the target does not have it' : 'fails open, and the target does not have it',
+        what: `${how}the target does not have it`,
         sample: '',
         remedy: CLASS_MEANINGS[kind].remedy,
       },

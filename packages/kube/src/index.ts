@@ -1,6 +1,7 @@
 export { type Credential, type Credentials, fixedCredentials } from './access/credentials.ts';
 export { type ClusterConfig, type Impersonation, type LoadOptions, loadKubeconfig } from './access/kubeconfig.ts';
 export { type Cache, type CacheOptions, type Change, createCache } from './cache/cache.ts';
+export { compareVersions } from './cache/versions.ts';
 export type { WatchHealth } from './cache/watch-health.ts';
 export type {
   CallOptions,
@@ -85,6 +86,13 @@ export {
 } from './resource.ts';
 export type { AnswerBounds } from './transport/body.ts';
 export type { RequestMetric, TransportOptions } from './transport/transport.ts';
+export {
+  type ConfigMapStore,
+  type ConfigMapStoreOptions,
+  configMapStore,
+  configMapStoreRules,
+  type PolicyRule,
+} from './writers/config-map-store.ts';
 export { type EventInput, type EventRecorder, type EventRecorderOptions, eventRecorder } from './writers/events.ts';
 export {
   type StatusOf,
@@ -95,3 +103,13 @@ export {
   type WriteOptions,
   type WriteResult,
 } from './writers/status.ts';
+export {
+  type NotedStatus,
+  readStatusNote,
+  STATUS_NOTE,
+  type StatusChannel,
+  type StatusChannelOptions,
+  type StatusNote,
+  type StatusNotice,
+  statusChannel,
+} from './writers/status-channel.ts';

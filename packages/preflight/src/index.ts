@@ -1,4 +1,5 @@
+export { type ClusterAdmission, clusterAdmission } from './admission.ts';
 export { type ClusterCrds, clusterCrds, eraOf, serverMinor } from './cluster-schemas.ts';
 export { gather, type ProbeRequest, probe } from './probe.ts';
-export { type ScanOptions, type ScanProgress, scan } from './scan.ts';
-export { type ProbeCluster, sweepShadows } from './shadow.ts';
+export { KINDS_AT_ONCE, type ScanOptions, type ScanProgress, scan } from './scan.ts';
+export { leftShadows, type ProbeCluster, type Shadow, sweepShadows } from './shadow.ts';

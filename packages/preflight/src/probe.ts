@@ -2,17 +2,19 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Crd, type Finding, type PreflightOptions, undecidedKind } from '@drydock/crd';
 import { ApiError, type CallOptions, isInvalid, type KubeObject, type Resource } from '@drydock/kube';
 import { CRD } from './cluster-schemas.ts';
+import { resourceOf } from './scan.ts';
 import { type ProbeCluster, SHADOW_GROUP, shadowOf, sweepShadows } from './shadow.ts';
 
 /** How long (ms) a shadow may take to be served, and what its removal may take after an interruption. */
 const READY = 30_000;
 const SWEEP = 10_000;
 
-/** Objects to ask the server about. */
+/** Objects to ask the server about. They are listed again when it is their turn, and not kept. */
 export interface ProbeRequest {
   readonly crd: Crd;
   readonly target: Crd;
-  readonly objects: readonly KubeObject[];
+  /** `NAMESPACE/NAME`, or `NAME`. */
+  readonly objects: ReadonlySet<string>;
 }
 
 /**
@@ -30,7 +32,11 @@ export async function* probe(
     for (const { crd, target, objects } of requests) {
       try {
         const resource = await install(cluster, target, run, call);
-        for (const object of objects) yield await ask(cluster, resource, object, crd, options);
+        const live = resourceOf(crd);
+        if (live === undefined) continue;
+        for await (const { items } of cluster.pages(live, {}, call))
+          for (const object of items)
+            if (objects.has(nameOf(object))) yield await ask(cluster, resource, object, crd, options);
       } catch (error) {
         signal?.throwIfAborted();
         if (!(error instanceof ApiError)) throw error;
@@ -82,7 +88,7 @@ async function ask(
   crd: Crd,
   options: PreflightOptions & CallOptions,
 ): Promise<readonly Finding[]> {
-  const { namespace, name } = object.metadata;
+  const { name } = object.metadata;
   const { signal } = options;
   const copy = {
     ...object,
@@ -103,7 +109,7 @@ async function ask(
         ...base,
         class: inStatus ? 'BLOCK_STATUS' : 'BLOCK_SPEC',
         version: resource.version,
-        object: namespace === undefined ? name : `${namespace}/${name}`,
+        object: nameOf(object),
         resourceVersion: object.metadata.resourceVersion ?? '',
         path: field,
         endpoints: [inStatus ? 'status' : 'spec'],
@@ -116,18 +122,22 @@ async function ask(
   }
 }
 
-/** The objects of an undecided verdict, by kind. */
+/** Notes the objects that have an undecided verdict, by kind. */
 export function gather(): {
   readonly add: (object: KubeObject, crd: Crd, target: Crd) => void;
-  readonly requests: () => Iterable<ProbeRequest>;
+  readonly requests: () => readonly ProbeRequest[];
 } {
-  const kinds = new Map<string, { crd: Crd; target: Crd; objects: KubeObject[] }>();
+  const kinds = new Map<string, { readonly crd: Crd; readonly target: Crd; readonly objects: Set<string> }>();
   return {
     add: (object, crd, target) => {
-      const kind = kinds.get(crd.name) ?? { crd, target, objects: [] };
-      kind.objects.push(object);
+      const kind = kinds.get(crd.name) ?? { crd, target, objects: new Set() };
+      kind.objects.add(nameOf(object));
       kinds.set(crd.name, kind);
     },
-    requests: () => kinds.values(),
+    requests: () => [...kinds.values()],
   };
+}
+
+function nameOf({ metadata: { name, namespace } }: KubeObject): string {
+  return namespace === undefined ? name : `${namespace}/${name}`;
 }

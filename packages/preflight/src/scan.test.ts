@@ -233,6 +233,9 @@ function probeWorld(answer: () => Promise<unknown>) {
       return created;
     },
     get: () => Promise.reject(failed('NotFound')),
+    async *pages() {
+      yield { items: [object('x', 'b'), object('legal', 'a')], resourceVersion: '1' };
+    },
     delete: (_resource: unknown, { name }: { readonly name: string }) => {
       stored.delete(name);
       return Promise.resolve();
@@ -243,7 +246,7 @@ function probeWorld(answer: () => Promise<unknown>) {
 }
 
 test('RB-R74: the probe gives the verdict of the server, and its definition is gone afterwards, also after an interruption', async () => {
-  const requests = [{ crd: crd('things'), target: crd('things', ['a']), objects: [object('x', 'b')] }];
+  const requests = [{ crd: crd('things'), target: crd('things', ['a']), objects: new Set(['x']) }];
   const refuse = () =>
     Promise.reject(
       new ApiError({

@@ -1,4 +1,13 @@
-import { type Crd, type Finding, judgeKind, type PreflightOptions, undecidedKind } from '@drydock/crd';
+import {
+  type Asked,
+  type Crd,
+  type Finding,
+  judgeKind,
+  type KindJudge,
+  type PreflightOptions,
+  preflightAdmission,
+  undecidedKind,
+} from '@drydock/crd';
 import {
   ApiError,
   type CallOptions,
@@ -8,6 +17,7 @@ import {
   type Observer,
   type Resource,
 } from '@drydock/kube';
+import { readAhead } from './read-ahead.ts';
 
 /** How far a scan is. */
 export interface ScanProgress {
@@ -28,6 +38,10 @@ export interface ScanOptions extends PreflightOptions, CallOptions {
   readonly wanted: readonly Crd[];
   /** List a kind of more than one page once more, and judge what changed meanwhile. */
   readonly again?: boolean;
+  /** Who is asked about writes of a kind, see `askedAbout`. It is reported for kinds that have objects and whose definition changes. */
+  readonly asked?: (crd: Crd) => readonly Asked[];
+  /** How many kinds are listed at the same time; 3 by default. Of each, one page is held. */
+  readonly atOnce?: number;
   readonly progress?: (progress: ScanProgress) => void;
   /** Called with each object that has an undecided verdict, for a probe of the server. */
   readonly undecided?: (object: KubeObject, crd: Crd, target: Crd) => void;
@@ -35,42 +49,58 @@ export interface ScanOptions extends PreflightOptions, CallOptions {
 
 /** How often a list that expired in the middle starts again. */
 const RESTARTS = 3;
+/** How many kinds are listed at the same time where nothing else is said: the server works on the next pages while one is judged. */
+export const KINDS_AT_ONCE = 3;
 
 /**
- * Judges every object of every kind, in pages of 500 of which one is held at a time. What fails for one kind is a verdict about that kind: it is undecided, and the rest goes on. Rejects only
- * with the signal's reason.
+ * Judges every object of every kind, in pages of 500 of which one is held for each kind at hand. What fails for one kind is a verdict about that kind: it is undecided, and the rest goes on. Findings come in the order of
+ * the definitions. Rejects only with the signal's reason.
  */
 export async function* scan(options: ScanOptions): AsyncGenerator<readonly Finding[], { readonly objects: number }> {
-  const { crds, progress = () => undefined } = options;
+  const { crds, atOnce = KINDS_AT_ONCE, progress = () => undefined } = options;
   const wanted = new Map(options.wanted.map((crd) => [crd.name, crd]));
+  const kinds = crds.map((crd, index) => ({ crd, kind: index + 1, next: wanted.get(crd.name) }));
+  const listed = kinds.map((kind) => () => (kind.next === undefined ? none() : pagesOf(kind.crd, options)));
   let objects = 0;
-  for (const [index, crd] of crds.entries()) {
+  let judge: KindJudge | undefined;
+  let seen = false;
+  for await (const { source, value: page } of readAhead(listed, atOnce)) {
     options.signal?.throwIfAborted();
-    const report = (): void => progress({ crd: crd.name, kind: index + 1, kinds: crds.length, objects });
-    report();
-    const next = wanted.get(crd.name);
-    const judge = judgeKind(crd, next, options);
-    yield judge.findings;
-    if (next === undefined) continue;
-    for await (const page of pagesOf(crd, options)) {
-      if (!Array.isArray(page)) {
-        yield [undecidedKind(crd.name, page as string, options)];
-        break;
-      }
-      const findings: Finding[] = [];
-      for (const object of page as readonly KubeObject[]) {
-        // Items of a list need not say what they are.
-        const verdicts = judge.judge({ apiVersion: `${crd.group}/${resourceOf(crd)?.version}`, ...object } as never);
-        findings.push(...verdicts);
-        if (verdicts.some((verdict) => verdict.class === 'UNDECIDED')) options.undecided?.(object, crd, next);
-      }
-      objects += page.length;
+    const { crd, kind, next } = kinds[source] as (typeof kinds)[number];
+    const report = (): void => progress({ crd: crd.name, kind, kinds: crds.length, objects });
+    if (page === undefined) {
+      // The beginning of a kind.
+      judge = judgeKind(crd, next, options);
+      seen = false;
       report();
-      if (findings.length > 0) yield findings;
+      yield judge.findings;
+      continue;
     }
+    if (typeof page === 'string') {
+      yield [undecidedKind(crd.name, page, options)];
+      continue;
+    }
+    const findings: Finding[] = [];
+    if (!seen && page.length > 0) {
+      seen = true;
+      if (judge?.changes === true) findings.push(...preflightAdmission(options.asked?.(crd) ?? [], crd, options));
+    }
+    for (const object of page) {
+      // Items of a list need not say what they are.
+      const verdicts =
+        judge?.judge({ apiVersion: `${crd.group}/${resourceOf(crd)?.version}`, ...object } as never) ?? [];
+      findings.push(...verdicts);
+      if (next !== undefined && verdicts.some((verdict) => verdict.class === 'UNDECIDED'))
+        options.undecided?.(object, crd, next);
+    }
+    objects += page.length;
+    report();
+    if (findings.length > 0) yield findings;
   }
   return { objects };
 }
+
+async function* none(): AsyncGenerator<never, void> {}
 
 /** Pages of a kind's objects, or, last, why there are no more of them. An object that is seen twice after a restart is judged once. */
 async function* pagesOf(

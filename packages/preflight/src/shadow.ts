@@ -3,7 +3,7 @@ import { type CallOptions, type Client, isNotFound, type KubeClient, type KubeOb
 import { CRD } from './cluster-schemas.ts';
 
 /** What a probe needs of a cluster. */
-export type ProbeCluster = Pick<Client, 'list' | 'create' | 'get' | 'delete'> & Pick<KubeClient, 'raw'>;
+export type ProbeCluster = Pick<Client, 'list' | 'create' | 'get' | 'delete'> & Pick<KubeClient, 'pages' | 'raw'>;
 
 /** Marks a definition that exists for a probe alone. It serves nobody, and may be deleted at any time. */
 export const SHADOW_LABEL = 'drydock.dev/shadow';
@@ -41,6 +41,29 @@ export function shadowOf(crd: Crd, version: string, run: string): KubeObject & J
       ],
     },
   } as unknown as KubeObject & JsonObject;
+}
+
+/** A shadow that is there. */
+export interface Shadow {
+  readonly name: string;
+  /** The run that made it. */
+  readonly run: string;
+  /** RFC 3339. */
+  readonly created: string;
+}
+
+/** Every shadow that is there: those of a run under way, and those that a killed one left. */
+export async function leftShadows(
+  cluster: Pick<ProbeCluster, 'list'>,
+  options: CallOptions = {},
+): Promise<readonly Shadow[]> {
+  const found: Shadow[] = [];
+  for await (const { metadata } of cluster.list(CRD, { labels: SHADOW_LABEL }, options)) {
+    if (!metadata.name.endsWith(`.${SHADOW_GROUP}`)) continue;
+    const run = metadata.labels?.[SHADOW_LABEL] ?? '';
+    found.push({ name: metadata.name, run, created: metadata.creationTimestamp ?? '' });
+  }
+  return found;
 }
 
 /** Removes every shadow, or those of one run. Resolves to how many there were. */

@@ -22,7 +22,8 @@ export function addBridge(group: Command): void {
           throw new UsageError(`unknown output format ${flags.output}: use one of yaml, json`);
         const [a, b] = await Promise.all([readSource(old, flags), readSource(now, flags)]);
         const manifests: unknown[] = [];
-        const stops: string[] = [...a.problems, ...b.problems];
+        const stops: string[] = [];
+        const problems = [...a.problems, ...b.problems];
         for (const crd of b.crds) {
           const before = a.crds.find(({ name }) => name === crd.name);
           if (before === undefined) continue;
@@ -39,8 +40,10 @@ export function addBridge(group: Command): void {
           process.stdout.write(
             manifests.map((manifest) => `---\n${stringify(manifest, { aliasDuplicateObjects: false })}`).join(''),
           );
-        for (const stop of stops) console.error(`drydock: ${stop}`);
-        process.exitCode = stops.length > 0 ? exitCode.blocked : exitCode.done;
+        for (const stop of [...problems, ...stops]) console.error(`drydock: ${stop}`);
+        // What could not be read has no bridge, and nobody knows whether it needs one.
+        process.exitCode =
+          stops.length > 0 ? exitCode.blocked : problems.length > 0 ? exitCode.undecided : exitCode.done;
       },
     );
 }

@@ -52,7 +52,7 @@ export function printCheck(check: Check, wide: boolean): string {
 
 function printWay(way: Way, compared: number, wide: boolean): string {
   const all = way.crds.flatMap(({ crd, steps }) => rowsOf(crd, steps));
-  const rows = (wide ? all : withoutAbsent(all)).toSorted((a, b) => b.weight - a.weight);
+  const rows = (wide ? all : merged(all)).toSorted((a, b) => b.weight - a.weight);
   const shown = wide ? rows : rows.filter(({ effect }) => effect !== 'widens');
   const [from, to] = [basename(way.from), basename(way.to)];
   const title = `${way.direction.toUpperCase()}: ${from === to ? way.from : from} → ${from === to ? way.to : to}`;
@@ -88,7 +88,7 @@ function rowsOf(crd: string, steps: readonly Step[]): readonly Row[] {
       rule: first.rule,
       crd: shortName(crd),
       paths,
-      what: first.what,
+      what: first.version.includes(' → ') ? `${first.what} (${first.version})` : first.what,
       weight: weightOf(first),
     };
   });
@@ -108,19 +108,35 @@ function effectText({ effect, rule }: Row): string {
 function placesText(paths: readonly string[], all: boolean): string {
   const [first = '', ...rest] = paths;
   if (all) return paths.join(', ');
-  return rest.length === 0 ? first : `${first} and ${rest.length} more`;
+  return rest.length === 0 ? shortPath(first) : `${shortPath(first)} and ${rest.length} more`;
 }
+
+/** Both ends of a long path: where it begins, and what is meant. */
+function shortPath(path: string): string {
+  const parts = path.split('.');
+  const head = parts.slice(0, 2).join('.');
+  let tail = parts.at(-1) ?? '';
+  if (path.length <= LONG_PATH || parts.length < 4) return path;
+  for (const part of parts.slice(2, -1).toReversed()) {
+    if (head.length + part.length + tail.length > LONG_PATH) break;
+    tail = `${part}.${tail}`;
+  }
+  return `${head}.…${tail}`;
+}
+
+/** Where a place is cut in a table; `-o wide` has all of it. */
+const LONG_PATH = 60;
 
 /** `authentications.operator`: the plural alone is not unique. */
 export function shortName(crd: string): string {
   return crd.split('.').slice(0, 2).join('.');
 }
 
-/** Definitions that are absent on the other side say the same, one like the other. */
-function withoutAbsent(rows: readonly Row[]): readonly Row[] {
-  const absent = rows.filter(({ rule, effect }) => rule === 'N32' && effect === 'shifts');
-  const [first] = absent;
-  if (first === undefined || absent.length < 2) return rows;
-  const crd = `${first.crd} and ${absent.length - 1} more`;
-  return [...rows.filter((row) => !absent.includes(row)), { ...first, crd }];
+/** Rows that say the same of several definitions, as one. */
+function merged(rows: readonly Row[]): readonly Row[] {
+  const groups = Map.groupBy(rows, ({ effect, rule, paths, what }) => [effect, rule, ...paths, what].join('\n'));
+  return [...groups.values()].map((group): Row => {
+    const [first, ...more] = group as [Row, ...Row[]];
+    return more.length === 0 ? first : { ...first, crd: `${first.crd} and ${more.length} more` };
+  });
 }

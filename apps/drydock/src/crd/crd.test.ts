@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { clusterVersionManifest } from '@drydock/crd/testing';
 import { parseAllDocuments, stringify } from 'yaml';
 
 const scratch = mkdtempSync(join(tmpdir(), 'drydock-crd-'));
@@ -75,6 +76,39 @@ test('RB-R31: check says in one sentence that one can go forward, and what stops
   assert.equal(drydock('check', old, old).status, 0);
 });
 
+test('RB-R31: 4.13 and 4.14: forward nothing but the new rule is in the way, back four places are', () => {
+  const [a, b] = ([13, 14] as const).map((release) =>
+    folder(`cv-${release}`, { 'cv.json': JSON.stringify(clusterVersionManifest(release)) }),
+  ) as [string, string];
+  const steps = (direction: string): readonly string[] => {
+    const { status, stdout } = drydock('check', a, b, '--direction', direction, '-o', 'json');
+    assert.equal(status, 3);
+    const { ways } = JSON.parse(stdout) as {
+      ways: { crds: { steps: { effect: string; path: string; rule: string }[] }[] }[];
+    };
+    return ways
+      .flatMap(({ crds }) => crds.flatMap((crd) => crd.steps))
+      .filter(({ effect }) => effect !== 'widens')
+      .map(({ path, rule }) => `${rule} ${path}`)
+      .toSorted();
+  };
+  assert.deepEqual(steps('upgrade'), ['N16 <root>']);
+  assert.deepEqual(steps('rollback'), [
+    'N1 spec.capabilities.baselineCapabilitySet',
+    'N2 spec.capabilities.additionalEnabledCapabilities[]',
+    'N2 status.capabilities.enabledCapabilities[]',
+    'N2 status.capabilities.knownCapabilities[]',
+  ]);
+});
+
+test('what is said of several definitions is said once, and of each of them with -o wide', () => {
+  const many = (values: readonly string[]): Readonly<Record<string, object>> =>
+    Object.fromEntries(['things', 'others', 'more'].map((name) => [`${name}.yaml`, definition(values, {}, name)]));
+  const [a, b] = [folder('many-a', many(['A', 'B'])), folder('many-b', many(['A']))];
+  assert.match(drydock('check', a, b).stdout, /refuses +N1 +more\.example and 2 more +status\.phase +enum loses "B"/);
+  assert.equal(drydock('check', a, b, '-o', 'wide').stdout.match(/refuses +N1 .* enum loses "B"/g)?.length, 3);
+});
+
 test('check for machines: the same answer as JSON and as YAML, and nothing else on stdout', () => {
   const json = JSON.parse(drydock('check', old, now, '-o', 'json').stdout) as {
     ways: { verdict: string; crds: { steps: { rule: string }[] }[] }[];
@@ -107,6 +141,17 @@ test('bad input is told for its file, the rest is compared, and the exit code is
     stdout,
     /NOT JUDGED\n.*b\.yaml cannot be read.*\n.*c\.yaml: CustomResourceDefinition others\.example\.com lacks/,
   );
+});
+
+test('a file that may not be read is told, and the rest goes on', () => {
+  const broken = folder('broken', { 'a.yaml': definition(['A']) });
+  mkdirSync(join(broken, 'folder.yaml'));
+  symlinkSync('/nowhere/at/all', join(broken, 'link.yaml'));
+  const { status, stdout } = drydock('check', old, broken);
+  assert.equal(status, 5);
+  assert.match(stdout, /NOT JUDGED\n(?:.*\n)?.*link\.yaml cannot be read: ENOENT/);
+  const bridged = drydock('bridge', old, broken);
+  assert.deepEqual([bridged.status, bridged.stdout.startsWith('---\n')], [5, true]);
 });
 
 test('of several definitions of one name that of the feature set is taken', () => {

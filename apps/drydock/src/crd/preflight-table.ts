@@ -8,12 +8,23 @@ export interface PreflightAnswer extends Report, PreflightOptions {
   readonly to: string;
   readonly objects: number;
   readonly definitions: number;
+  /** What was not looked at, as sentences. */
+  readonly notes: readonly string[];
 }
 
-const columns: readonly Column<FindingGroup>[] = [
+/** A line of the table. */
+interface Row extends FindingGroup {
+  /** Definitions that it is about, beside the first. */
+  readonly more: number;
+}
+
+const columns: readonly Column<Row>[] = [
   { header: 'CLASS', cell: (group) => group.class + (group.acknowledged ? ' (accepted)' : '') },
   { header: 'RULE', cell: (group) => group.rule },
-  { header: 'DEFINITION', cell: (group) => shortName(group.crd) },
+  {
+    header: 'DEFINITION',
+    cell: ({ crd, more }) => (more === 0 ? shortName(crd) : `${shortName(crd)} and ${more} more`),
+  },
   { header: 'PLACE', cell: (group) => group.path },
   { header: 'OBJECTS', cell: (group) => (group.example.object === '' ? '' : `${group.objects}`) },
   { header: 'FOR EXAMPLE', cell: (group) => group.example.object },
@@ -27,11 +38,29 @@ const columns: readonly Column<FindingGroup>[] = [
 export function printPreflight(answer: PreflightAnswer, wide: boolean): string {
   const open = answer.groups.filter(({ acknowledged }) => !acknowledged);
   const seen = `${count(answer.objects, 'object')} of ${count(answer.definitions, 'definition')} were judged for a server of era ${answer.target.era}`;
-  const head = `${verdictText(answer, open)}\n${seen} (now ${answer.now.era}).\n`;
+  const notes = answer.notes.map((note) => `${note}\n`).join('');
+  const head = `${verdictText(answer, open)}\n${seen} (now ${answer.now.era}).\n${notes}`;
   if (answer.groups.length === 0) return head;
   const classes = [...new Set(open.map((group) => group.class))];
-  const meanings = classes.map((kind) => `${kind}: ${CLASS_MEANINGS[kind].means}. ${CLASS_MEANINGS[kind].remedy}\n`);
-  return `${head}\n${table(columns, answer.groups, { wide })}\n${meanings.join('')}`;
+  const meanings = classes.map((kind) => {
+    // What to do depends on the finding, here and there.
+    const remedies = new Set(open.filter((group) => group.class === kind).map(({ remedy }) => remedy));
+    return `${kind}: ${CLASS_MEANINGS[kind].means}. ${[...remedies].join(' ')}\n`;
+  });
+  return `${head}\n${table(columns, rowsOf(answer.groups, wide), { wide })}\n${meanings.join('')}`;
+}
+
+/** What is said of several definitions as such, and of none of their objects, is said once; with `-o wide` of each. */
+function rowsOf(groups: readonly FindingGroup[], wide: boolean): readonly Row[] {
+  const alike = Map.groupBy(groups, (group) =>
+    wide || group.example.object !== '' || group.crd === ''
+      ? group
+      : [group.class, group.rule, group.path, group.what, group.acknowledged].join(' '),
+  );
+  return [...alike.values()].map((all): Row => {
+    const [first, ...others] = all as [FindingGroup, ...FindingGroup[]];
+    return { ...first, more: others.length };
+  });
 }
 
 function verdictText({ verdict, to }: PreflightAnswer, open: readonly FindingGroup[]): string {

@@ -149,8 +149,8 @@ test('RB-R77: a kind that may not be listed leaves the answer undecided, exit co
     target(ruled),
     '--server-probe',
   );
-  assert.deepEqual([asked.status, asked.stdout], [5, '']);
-  assert.match(asked.stderr, /needs a yes/);
+  assert.deepEqual([asked.status, asked.stdout], [2, '']);
+  assert.match(asked.stderr, /needs a yes: give --yes/);
 });
 
 test('a server that does not answer is a failure, a wrong era is usage', async () => {
@@ -160,4 +160,48 @@ test('a server that does not answer is a failure, a wrong era is usage', async (
   const world = server({ things: [] }, [definition('things', undefined)]);
   assert.equal((await preflight(world, '--to', to, '--era-target', 'E9')).status, 2);
   assert.equal((await preflight(world, '--to', to, '--target-version', 'newest')).status, 2);
+});
+
+test('a definition that is deleted in mid-scan leaves its kind undecided, and what was seen is still told', async () => {
+  const pages = server(
+    { things: [thing('a', 'Other')], others: [thing('b', 'Ready')] },
+    ['things', 'others'].map((plural) => definition(plural, undefined)),
+  );
+  const world: Answer = (request, response, ...rest) => {
+    if (!request.path.endsWith('/things')) return pages(request, response, ...rest);
+    if (request.query.has('continue'))
+      return sendStatus(response, 404, {
+        reason: 'NotFound',
+        message: 'the server could not find the requested resource',
+      });
+    return sendJson(response, { metadata: { resourceVersion: '9', continue: 'more' }, items: [thing('a', 'Other')] });
+  };
+  const to = target(definition('things', ['Ready']), definition('others', ['Ready']));
+  const { status, stdout } = await preflight(world, '--to', to, '--era-target', 'E0', '-o', 'json');
+  const { groups, objects } = JSON.parse(stdout) as {
+    groups: { class: string; crd: string; what: string }[];
+    objects: number;
+  };
+  assert.deepEqual([status, objects], [3, 2]);
+  assert.deepEqual(
+    groups.map((group) => `${group.class} ${group.crd}`),
+    ['BLOCK_STATUS things.example.com', 'UNDECIDED things.example.com'],
+  );
+  assert.match(groups[1]?.what ?? '', /deleted during the scan/);
+  const accepted = await preflight(world, '--to', to, '--era-target', 'E0', '--ack', 'BLOCK_STATUS:things.example.com');
+  assert.equal(accepted.status, 5, 'what was not looked at is not clean');
+});
+
+test('definitions that the target does not have are told in one line, and each with -o wide', async () => {
+  const plurals = ['things', 'others', 'more'];
+  const world = server(
+    { things: [thing('a', 'Ready')], others: [], more: [] },
+    plurals.map((plural) => definition(plural, undefined)),
+  );
+  const to = target(definition('things', undefined));
+  const short = await preflight(world, '--to', to);
+  assert.deepEqual([short.status, short.stdout.match(/^ORPHAN +N32/gm)?.length], [0, 1]);
+  assert.match(short.stdout, /ORPHAN +N32 +more\.example and 1 more +definition/);
+  const wide = await preflight(world, '--to', to, '-o', 'wide');
+  assert.equal(wide.stdout.match(/^ORPHAN +N32/gm)?.length, 2);
 });

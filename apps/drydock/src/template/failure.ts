@@ -88,7 +88,10 @@ const TELLING: ReadonlySet<VimErrorCode> = new Set<VimErrorCode>([
 /** What to say of anything that a verb threw; undefined for what is a fault of the program itself. */
 export function judge(error: unknown, context: Failure): Verdict | undefined {
   if (error instanceof TemplateProblem) {
-    const next = typeof error.next === 'function' ? error.next(context) : (error.next ?? `${context.program} --help`);
+    const next =
+      typeof error.next === 'function'
+        ? error.next(context)
+        : (error.next ?? `${context.help ?? context.program} --help`);
     return { code: error.code, message: sentence(error.message), next, exit: error.exit };
   }
   if (error instanceof DurableError) {

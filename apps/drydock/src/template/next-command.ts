@@ -5,6 +5,8 @@ import type { VimErrorCode } from '@drydock/vsphere';
 export interface Failure {
   /** `drydock template` or `kubectl drydock template`. */
   readonly program: string;
+  /** Where the help is: the command without `--help`; that of the group of templates unless said. */
+  readonly help?: string;
   /** The flags that name vCenter and place, with a space in front; '' where they come from elsewhere. */
   readonly flags: string;
   /** The whole command as it was given. */

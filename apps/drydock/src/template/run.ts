@@ -55,6 +55,7 @@ async function runVerb<F extends CommonFlags>(
   const program = programName(command);
   const context: Failure = {
     program,
+    ...(groupOf(command)?.name() === 'template' ? {} : { help: pathOf(command) }),
     flags: placeFlags(command),
     again: [program.split(' template')[0], ...process.argv.slice(2).map((word) => quoted(withoutSecret(word)))].join(
       ' ',
@@ -158,6 +159,12 @@ function programName(command: Command): string {
   let root = command;
   while (root.parent !== null) root = root.parent;
   return `${root.name()} template`;
+}
+
+/** `drydock watch vms`. */
+function pathOf(command: Command): string {
+  const { parent } = command;
+  return parent === null ? command.name() : `${pathOf(parent)} ${command.name()}`;
 }
 
 const NOT_PLACE = new Set(['output', 'cacheDir']);

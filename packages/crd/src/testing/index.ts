@@ -6,3 +6,5 @@ export {
   RELEASES,
   type Release,
 } from './cluster-version.ts';
+export { type MemoryStore, memoryStore } from './memory-store.ts';
+export { narrowed } from './narrowed.ts';

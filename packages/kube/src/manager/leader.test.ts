@@ -66,7 +66,12 @@ interface Contestant {
   readonly acts: () => boolean;
 }
 
-function contest(store: LeaseStore, identity: string, clock: VirtualClock): Contestant {
+function contest(
+  store: LeaseStore,
+  identity: string,
+  clock: VirtualClock,
+  annotations?: () => Readonly<Record<string, string | undefined>>,
+): Contestant {
   const leader = leaderElection({
     client: store.client(identity),
     namespace: 'ns',
@@ -74,6 +79,7 @@ function contest(store: LeaseStore, identity: string, clock: VirtualClock): Cont
     identity,
     log,
     clock,
+    ...(annotations === undefined ? {} : { annotations }),
   });
   const stop = new AbortController();
   let acting = false;
@@ -116,6 +122,29 @@ test('one of two leads, renews, and on stop hands over at once with an empty hol
   b.stop.abort();
   await b.done;
   assert.equal(clock.sleeping, 0);
+});
+
+test('the lease carries what its holder has to tell, no older than a renewal, and not past it', async () => {
+  const store = new LeaseStore();
+  const clock = virtualClock();
+  const told: { note: string | undefined } = { note: 'all is not well' };
+  const a = contest(store, 'a', clock, () => told);
+  await clock.advance(2_500);
+  const at = (): unknown => store.lease?.metadata.annotations;
+  assert.deepEqual(at(), { note: 'all is not well' });
+  store.lease = {
+    ...store.lease,
+    metadata: { ...store.lease?.metadata, name: 'lease', annotations: { note: 'x', other: 'theirs' } },
+  };
+  await clock.advance(2_500);
+  told.note = 'worse';
+  await clock.advance(2_500);
+  assert.deepEqual(at(), { note: 'worse' });
+  told.note = undefined;
+  await clock.advance(2_500);
+  assert.deepEqual(at(), {});
+  a.stop.abort();
+  await a.done;
 });
 
 test('before anything was seen every holder counts as live', () => {

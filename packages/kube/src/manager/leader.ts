@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import type { Client } from '../client/client.ts';
 import { type Clock, microTime, systemClock } from '../clock.ts';
 import { isAlreadyExists, isConflict, isNotFound } from '../errors.ts';
-import { type Key, keyText } from '../resource.ts';
+import { type Key, keyText, type ObjectMeta } from '../resource.ts';
 import { RunError } from './run-error.ts';
 
 /** How leadership is contested. Times in ms. */
@@ -22,6 +22,11 @@ export interface LeaderOptions {
   readonly renewDeadline?: number;
   /** Between two tries. Default 2,000. */
   readonly retryPeriod?: number;
+  /**
+   * Asked at each renewal: annotations that the Lease is to have, which tell what the holder cannot tell elsewhere; undefined takes one away. They are as young as the lease, and the next holder's
+   * take their place.
+   */
+  readonly annotations?: () => Readonly<Record<string, string | undefined>>;
   readonly log: Logger;
   readonly clock?: Clock;
   /** Called when leadership begins and ends. */
@@ -262,9 +267,18 @@ class Elector implements Leader {
     };
     const { client } = this.#options;
     const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', spec };
+    const metadata = this.#annotated(current?.metadata ?? { ...this.#key, name: this.name });
     return current === undefined
-      ? client.create(Lease, { ...lease, metadata: { ...this.#key, name: this.name } }, { signal })
-      : client.replace(Lease, { ...lease, metadata: current.metadata }, { signal });
+      ? client.create(Lease, { ...lease, metadata }, { signal })
+      : client.replace(Lease, { ...lease, metadata }, { signal });
+  }
+
+  #annotated(metadata: ObjectMeta): ObjectMeta {
+    const wanted = this.#options.annotations?.();
+    if (wanted === undefined) return metadata;
+    const all = Object.entries({ ...metadata.annotations, ...wanted });
+    const annotations = all.filter((pair): pair is [string, string] => pair[1] !== undefined);
+    return { ...metadata, annotations: Object.fromEntries(annotations) };
   }
 
   /** Hands the lease over at once: no holder, and one second of duration for those who look at that alone. */

@@ -3,6 +3,8 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { ApiError, type ApiErrorCode } from '../errors.ts';
 import { jsonEqual } from '../json-equal.ts';
+import { memoryCluster } from '../testing/cluster.ts';
+import { SCENARIO_CRDS, WIDGET } from '../testing/scenarios-crds.ts';
 import { CONFIG_MAP, type ConfigMap } from '../testing/server.ts';
 import { type StatusWriterOptions, statusWriter } from './status.ts';
 
@@ -158,4 +160,75 @@ test('a refused status is projected again as long as somebody knows how, and the
     helpless.write(KEY, () => ({ count: 3, phase: 'New' })),
     { code: 'Invalid' },
   );
+});
+
+test('a projection is told what became of what it gave, and what nobody can write ends without an error', async () => {
+  const world = server();
+  const told: string[] = [];
+  const answers: (true | 'told')[] = [true, 'told'];
+  let refusals = 2;
+  const invalid = new ApiError({ code: 'Invalid', action: 'write', said: 'no' });
+  const client: StatusWriterOptions<ConfigMap>['client'] = {
+    ...world.client,
+    replaceStatus: (...args) => {
+      refusals -= 1;
+      return refusals >= 0 ? Promise.reject(invalid) : world.client.replaceStatus(...args);
+    },
+  };
+  const writer = statusWriter<ConfigMap>({
+    client,
+    resource: CONFIG_MAP,
+    recall: (current) => ({ ...current, status: { ...current.status, phase: 'Kept' } }),
+    project: ({ count = 0 }) => ({ count: count + told.length }),
+    refused: (_causes, _current, sent) => {
+      told.push(`refused ${JSON.stringify(sent)}`);
+      return answers.shift() ?? false;
+    },
+    written: (sent, object) => void told.push(`written ${JSON.stringify([sent, object.status])}`),
+    failed: () => void told.push('failed'),
+  });
+  const seen: unknown[] = [];
+  const compute = (current: ConfigMap) => {
+    seen.push(current.status);
+    return add(current);
+  };
+  assert.equal((await writer.write(KEY, compute)).written, false, 'told elsewhere');
+  assert.deepEqual(seen[0], { count: 1, phase: 'Kept' });
+  assert.equal((await writer.write(KEY, compute)).written, true);
+  assert.deepEqual(told, ['refused {"count":2}', 'refused {"count":3}', 'written [{"count":4},{"count":4}]']);
+  await writer.write(KEY, () => ({ count: 1 }));
+  assert.equal(told.at(-1), 'written [{"count":4},{"count":4}]', 'what is stored already counts as written');
+});
+
+test('an answer that never came is told as a failure, and thrown', async () => {
+  const world = server();
+  const failures: string[] = [];
+  const client = {
+    ...world.client,
+    replaceStatus: () => Promise.reject(new ApiError({ code: 'Timeout', action: 'write', said: 'late' })),
+  } as unknown as StatusWriterOptions<ConfigMap>['client'];
+  const writer = statusWriter<ConfigMap>({
+    client,
+    resource: CONFIG_MAP,
+    failed: ({ metadata }) => void failures.push(metadata.name),
+  });
+  await assert.rejects(writer.write(KEY, add), { code: 'Timeout' });
+  assert.deepEqual(failures, ['a']);
+});
+
+test('a definition without a status subresource has its statuses written with the whole object', async () => {
+  const crd = structuredClone(SCENARIO_CRDS[0]) as unknown as { spec: { versions: { subresources?: object }[] } };
+  for (const version of crd.spec.versions) delete version.subresources;
+  const cluster = memoryCluster({ crds: [crd] });
+  const client = cluster.client();
+  const key = { namespace: 'default', name: 'a' };
+  await client.create(WIDGET, { metadata: key, spec: { size: 3 } });
+  const writer = statusWriter({ client, resource: WIDGET });
+  assert.equal((await writer.write(key, () => ({ phase: 'Ready' }))).written, true);
+  assert.deepEqual([cluster.peek(WIDGET, key)?.status, cluster.peek(WIDGET, key)?.spec?.size], [{ phase: 'Ready' }, 3]);
+  cluster.put(WIDGET, key, undefined);
+  const gone = writer.write(key, () => ({ phase: 'Late' }), {
+    current: { metadata: { ...key, uid: 'u', resourceVersion: '1' } },
+  });
+  await assert.rejects(gone, { code: 'NotFound' });
 });

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { Command } from 'commander';
+import { VERBS } from './main.ts';
+
+const BIN = new URL('../bin/drydock.js', import.meta.url).pathname;
+const scratch = mkdtempSync(join(tmpdir(), 'drydock-main-'));
+after(() => rmSync(scratch, { recursive: true, force: true }));
+
+function drydock(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  const { NODE_COMPILE_CACHE: _chosen, ...rest } = process.env;
+  return spawnSync(process.execPath, [BIN, ...args], { encoding: 'utf8', timeout: 30_000, env: { ...rest, ...env } });
+}
+
+test('the help describes each command as the command describes itself', async () => {
+  const { stdout } = drydock(['--help']);
+  for (const { about, load, name } of VERBS) {
+    const program = new Command();
+    (await load())(program);
+    assert.deepEqual(
+      program.commands.map((command) => [command.name(), command.description()]),
+      [[name, about]],
+    );
+    assert.match(stdout, new RegExp(`^  ${name} `, 'm'));
+  }
+});
+
+test('usage: a command that is not there, and the one that may be meant', () => {
+  const { status, stderr, stdout } = drydock(['cdr', 'check']);
+  assert.deepEqual([status, stdout], [2, '']);
+  assert.match(stderr, /unknown command 'cdr'\n\(Did you mean crd\?\)/);
+  assert.equal(drydock(['help', 'crd']).status, 0);
+});
+
+test('compiled code is kept in a folder of the user, which nobody else may write to', () => {
+  const caches = join(scratch, 'caches');
+  assert.equal(drydock(['crd', '--help'], { XDG_CACHE_HOME: caches }).status, 0);
+  const folder = join(caches, 'drydock', 'compiled');
+  assert.equal(statSync(folder).mode & 0o777, 0o700);
+  assert.ok(readdirSync(folder).length > 0);
+});
+
+test('a folder that others can write to, or a link, is not used, and no folder at all is no failure', () => {
+  const open = join(scratch, 'open', 'drydock', 'compiled');
+  mkdirSync(open, { recursive: true });
+  chmodSync(open, 0o777);
+  assert.equal(drydock(['crd', '--help'], { XDG_CACHE_HOME: join(scratch, 'open') }).status, 0);
+  assert.deepEqual(readdirSync(open), []);
+  const elsewhere = join(scratch, 'elsewhere');
+  mkdirSync(elsewhere);
+  mkdirSync(join(scratch, 'linked', 'drydock'), { recursive: true, mode: 0o700 });
+  symlinkSync(elsewhere, join(scratch, 'linked', 'drydock', 'compiled'));
+  assert.equal(drydock(['crd', '--help'], { XDG_CACHE_HOME: join(scratch, 'linked') }).status, 0);
+  assert.deepEqual(readdirSync(elsewhere), []);
+  assert.equal(drydock(['crd', '--help'], { XDG_CACHE_HOME: '/proc/nowhere' }).status, 0);
+  const chosen = join(scratch, 'chosen');
+  assert.equal(
+    drydock(['crd', '--help'], { XDG_CACHE_HOME: join(scratch, 'unused'), NODE_COMPILE_CACHE: chosen }).status,
+    0,
+  );
+  assert.ok(existsSync(chosen) && !existsSync(join(scratch, 'unused')));
+});

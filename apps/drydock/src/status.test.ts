@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BootImage, Lease } from '@drydock/api';
+import { STATUS_NOTE } from '@drydock/kube';
+import { memoryCluster } from '@drydock/kube/testing';
+import { notesText, printStatus } from './status.ts';
+import { LEASE_NAMESPACE, statusNotes } from './status-notes.ts';
+
+const now = Date.parse('2026-01-01T01:00:00Z');
+const images: readonly BootImage[] = ['ms-a', 'ms-b'].map((name) => ({
+  metadata: { name, namespace: 'machines' },
+  status: { phase: 'Current' },
+}));
+const named = [
+  {
+    definition: `${BootImage.plural}.${BootImage.group}`,
+    object: 'machines/ms-b',
+    state: 'blocked',
+    since: '2026-01-01T00:55:00Z',
+    why: 'the server refuses what it refused before: status.phase Required',
+  },
+  {
+    definition: 'machineconfigurations.operator.openshift.io',
+    object: 'cluster',
+    state: 'degraded',
+    since: '2026-01-01T00:59:00Z',
+    why: 'left out: status.managedBootImagesStatus',
+  },
+] as const;
+
+async function notesOf(renewTime: string) {
+  const cluster = memoryCluster({ namespaces: [LEASE_NAMESPACE] });
+  const note = JSON.stringify({ degraded: 1, blocked: 1, named, more: 2 });
+  for (const name of ['drydock-boot-images', 'drydock-watch'])
+    cluster.put(
+      Lease,
+      { namespace: LEASE_NAMESPACE, name },
+      { metadata: { name, annotations: { [STATUS_NOTE]: note } }, spec: { renewTime } },
+    );
+  return (await statusNotes(cluster.client())) ?? assert.fail('there is a note');
+}
+
+test('a set whose status is cut or not written says so, with the reason below', async () => {
+  const notes = await notesOf('2026-01-01T00:59:59.000000Z');
+  const text = printStatus(images, 'table', { headers: true, now, notes });
+  assert.match(text, /REVERT-TO +STATUS-WRITES\nms-a.* -\nms-b .*blocked 5m\n/);
+  assert.equal(
+    notesText(notes, now),
+    `The status of bootimages.drydock.dev machines/ms-b is not written since 5m: ${named[0].why}\n` +
+      `The status of machineconfigurations.operator.openshift.io cluster is not written whole since 60s: ${named[1].why}\n` +
+      'And 2 more.\n',
+  );
+  assert.match(
+    notesText(await notesOf('2026-01-01T00:30:00.000000Z'), now),
+    /The operator said so 30m ago, and nothing since\.\n$/,
+  );
+  const { statusWrites } = JSON.parse(printStatus(images, 'json', { headers: true, now, notes })) as {
+    readonly statusWrites: { readonly noted: unknown };
+  };
+  assert.deepEqual(statusWrites.noted, named);
+});
+
+test('where all is well nothing is said of it', async () => {
+  assert.equal(await statusNotes(memoryCluster().client()), undefined);
+  assert.doesNotMatch(printStatus(images, 'table', { headers: true, now }), /STATUS-WRITES/);
+  assert.doesNotMatch(printStatus(images, 'yaml', { headers: true, now }), /statusWrites/);
+});

@@ -1,0 +1,87 @@
+import { ADMISSION_KINDS, type JsonObject } from '@drydock/crd';
+import { ApiError, type CallOptions, type Client, type KubeObject, type Resource } from '@drydock/kube';
+
+/** Who is asked about writes in a cluster, and whose writes cannot work. */
+export interface ClusterAdmission {
+  /** Configurations of webhooks, and policies. */
+  readonly configurations: readonly JsonObject[];
+  /** Bindings of policies. */
+  readonly bindings: readonly JsonObject[];
+  /** `KIND NAME` of configurations with a webhook that fails closed and whose Service is not there. */
+  readonly headless: readonly string[];
+  /** What could not be read, as sentences: a preflight does without. */
+  readonly notes: readonly string[];
+}
+
+const GROUP = 'admissionregistration.k8s.io';
+const SERVICE: Resource<KubeObject> = {
+  group: '',
+  version: 'v1',
+  kind: 'Service',
+  plural: 'services',
+  scope: 'Namespaced',
+};
+
+function resource(kind: string): Resource<KubeObject> {
+  const plural = kind.endsWith('y') ? `${kind.slice(0, -1)}ies` : `${kind}s`;
+  return { group: GROUP, version: 'v1', kind, plural: plural.toLowerCase(), scope: 'Cluster' };
+}
+
+/** Reads the configurations of admission. What may not be read is a note, what this server does not have is nothing. */
+export async function clusterAdmission(
+  client: Pick<Client, 'list' | 'get'>,
+  options: CallOptions = {},
+): Promise<ClusterAdmission> {
+  const configurations: JsonObject[] = [];
+  const bindings: JsonObject[] = [];
+  const unread: string[] = [];
+  const read = async (kind: string, into: JsonObject[]): Promise<void> => {
+    try {
+      for await (const object of client.list(resource(kind), {}, options)) into.push({ kind, ...object } as never);
+    } catch (error) {
+      options.signal?.throwIfAborted();
+      if (!(error instanceof ApiError)) throw error;
+      if (error.code === 'NotFound') return;
+      unread.push(`${kind} (${error.code})`);
+    }
+  };
+  for (const kind of ADMISSION_KINDS) await read(kind, configurations);
+  for (const kind of ['ValidatingAdmissionPolicyBinding', 'MutatingAdmissionPolicyBinding']) await read(kind, bindings);
+  const headless: string[] = [];
+  for (const configuration of configurations) {
+    const { kind, metadata } = configuration as { kind: string; metadata: { name: string } };
+    if (await lacksBackend(client, configuration, options)) headless.push(`${kind} ${metadata.name}`);
+  }
+  const notes =
+    unread.length === 0
+      ? []
+      : [
+          `What is asked about writes could not be read, and is not considered: ${unread.toSorted((a, b) => a.localeCompare(b)).join(', ')}.`,
+        ];
+  return { configurations, bindings, headless, notes };
+}
+
+interface Hook {
+  readonly failurePolicy?: string;
+  readonly clientConfig?: { readonly service?: { readonly namespace?: string; readonly name?: string } };
+}
+
+async function lacksBackend(
+  client: Pick<Client, 'get'>,
+  configuration: JsonObject,
+  options: CallOptions,
+): Promise<boolean> {
+  const { webhooks = [] } = configuration as { webhooks?: readonly Hook[] };
+  for (const { clientConfig: { service } = {}, failurePolicy = 'Fail' } of webhooks) {
+    if (failurePolicy !== 'Fail' || service === undefined) continue;
+    try {
+      await client.get(SERVICE, { namespace: service.namespace ?? '', name: service.name ?? '' }, options);
+    } catch (error) {
+      options.signal?.throwIfAborted();
+      if (!(error instanceof ApiError)) throw error;
+      // Where Services may not be read, it is taken to be there.
+      if (error.code === 'NotFound') return true;
+    }
+  }
+  return false;
+}
