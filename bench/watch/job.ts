@@ -1,3 +1,5 @@
+import type { Moments } from '@drydock/vm-watch/testing';
+
 /** Where the synthetic vCenter is, and how to get in. */
 export interface Target {
   readonly url: string;
@@ -5,14 +7,16 @@ export interface Target {
   readonly password: string;
   /** PEM file of the CA. */
   readonly ca: string;
-  /** The folder that is watched. */
-  readonly container: string;
+  /** Folders of as many machines each. */
+  readonly containers: readonly string[];
 }
 
 /** What a watcher is told, a line of JSON: to watch until all machines were read, or to go on. It answers when it has `requests`, or after `patienceMs`. */
 export type WatchJob = { readonly requests: number; readonly patienceMs: number } & (
-  | (Target & {
+  | (Omit<Target, 'containers'> & {
       readonly do: 'watch';
+      /** The folder that is watched. */
+      readonly container: string;
       /** The Kubernetes side knows each machine: the first pass asks for nothing. */
       readonly verified: boolean;
     })
@@ -34,12 +38,16 @@ export interface WatchResult {
 export type ServerJob =
   | {
       readonly do: 'serve';
+      /** In each folder. */
       readonly machines: number;
+      readonly folders: number;
       readonly identity: { readonly certificate: string; readonly privateKey: string };
       readonly ca: string;
     }
   | {
       readonly do: 'change';
+      /** Which of the folders has the machines that change. */
+      readonly folder: number;
       readonly updates: number;
       /** 0: a full page whenever one is asked for. */
       readonly perSecond: number;
@@ -49,13 +57,8 @@ export type ServerJob =
       readonly resetEveryMs: number;
     };
 
-/** Changes that count, in order: whose machine, and when, in microseconds since 1970. */
-export interface Changes {
-  readonly machines: readonly string[];
-  readonly at: readonly number[];
-}
-
-/** Microseconds since 1970, the same clock in every process of this machine. */
-export function nowMicros(): number {
-  return Math.round((performance.timeOrigin + performance.now()) * 1000);
+/** What the server answers to `change`. */
+export interface Changed extends Moments {
+  /** By how much (ms) its clock was late in the worst of a hundred ticks: how busy the machine was with other things. */
+  readonly lateMs: number;
 }

@@ -2,28 +2,18 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAuthority } from '@drydock/sandbox';
-import { type Benchmark, compared, type Figure, median } from '../measure.ts';
+import { type Followed, follow, type Moments } from '@drydock/vm-watch/testing';
+import { type Benchmark, compared, median } from '../measure.ts';
 import { buildPeer } from '../peer.ts';
-import { startOurWorker, startWorker, type Worker } from '../worker.ts';
-import { type Followed, follow, percentile } from './follow.ts';
-import type { Changes, ServerJob, Target, WatchJob, WatchResult } from './job.ts';
-
-/** As the image runs the operator: what arrives lives for milliseconds, and 32 MB of room for it are not needed. */
-const YOUNG = '--max-semi-space-size=2';
-
-type Side = 'ours' | 'peer';
-type Watcher = Worker<WatchJob, WatchResult>;
-type Report = (figure: Figure) => void;
+import { startOurWorker, type Worker } from '../worker.ts';
+import type { Changed, ServerJob, Target, WatchResult } from './job.ts';
+import { paced } from './paced.ts';
+import { type Bench, FLEET, QUIET_MS, type Side, startPrompt, type Watcher } from './sides.ts';
 
 const SIZES = [1_000, 10_000, 45_000] as const;
 const LARGE = 10_000;
-const FLEET = 2_000;
 const ROUNDS = 3;
-/** One pause of a busy machine is a percent of a round. */
-const PACED_ROUNDS = 5;
 const PATIENCE_MS = 120_000;
-/** Nothing comes any more after this long. */
-const QUIET_MS = 3_000;
 
 /** Our watch of machines against a re-enactment of vm-operator's on govmomi, both on a synthetic vCenter over TLS. */
 export const benchmark: Benchmark = {
@@ -37,39 +27,26 @@ export const benchmark: Benchmark = {
     const authority = createAuthority('bench');
     const ca = join(scratch, 'ca.pem');
     await writeFile(ca, authority.certificate);
-    const server: Worker<ServerJob, Target & Changes> = stack.use(
-      await startOurWorker(join(import.meta.dirname, 'server.ts')),
+    const compiled = { NODE_COMPILE_CACHE: join(import.meta.dirname, '..', '.cache', 'compiled') };
+    const server: Worker<ServerJob, Target & Changed> = stack.use(
+      startPrompt(process.execPath, [join(import.meta.dirname, 'server.ts')], compiled),
     );
     const identity = authority.issueServer(['127.0.0.1']);
     const ours = join(import.meta.dirname, 'ours.ts');
     // Leaves the stripped sources in the cache from which ours starts.
     await (await startOurWorker(ours))[Symbol.asyncDispose]();
-    // One arena, for the same reason: threads of the runtime keep what they once had.
-    const compiled = {
-      NODE_COMPILE_CACHE: join(import.meta.dirname, '..', '.cache', 'compiled'),
-      MALLOC_ARENA_MAX: '1',
-    };
     const bench: Bench = {
       report,
-      serve: (machines) => server.run({ do: 'serve', machines, identity, ca }, signal),
-      change: (how) => server.run({ do: 'change', perSecond: 0, noise: 0, resetEveryMs: 0, ...how }, signal),
+      serve: (machines, folders = 1) => server.run({ do: 'serve', machines, folders, identity, ca }, signal),
+      change: (how) => server.run({ do: 'change', folder: 0, perSecond: 0, noise: 0, resetEveryMs: 0, ...how }, signal),
       tell: (watcher, job) => watcher.run(job, signal),
-      start: async (side) =>
-        side === 'peer' ? startWorker(peer) : startWorker(process.execPath, [YOUNG, ours], compiled),
+      start: async (side) => (side === 'peer' ? startPrompt(peer) : startPrompt(process.execPath, [ours], compiled)),
     };
     // For whoever works on one of them.
     const wanted = process.env['DRYDOCK_BENCH_CASES']?.split(',');
     for (const [name, measure] of Object.entries(CASES)) if (wanted?.includes(name) !== false) await measure(bench);
   },
 };
-
-interface Bench {
-  readonly report: Report;
-  serve(machines: number): Promise<Target>;
-  change(how: Partial<ServerJob & { readonly do: 'change' }> & { readonly updates: number }): Promise<Changes>;
-  tell(watcher: Watcher, job: WatchJob): Promise<WatchResult>;
-  start(side: Side): Promise<Watcher>;
-}
 
 const CASES: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   sync: initialSync,
@@ -89,7 +66,10 @@ async function synced(
   const target = await bench.serve(machines);
   const watcher = await bench.start(side);
   const requests = verified ? 0 : machines;
-  const result = await bench.tell(watcher, { do: 'watch', ...target, verified, requests, patienceMs: PATIENCE_MS });
+  const { containers, ...where } = target;
+  const [container = ''] = containers;
+  const how = { do: 'watch', verified, requests, patienceMs: PATIENCE_MS } as const;
+  const result = await bench.tell(watcher, { ...where, container, ...how });
   if (result.machines.length !== requests)
     throw new Error(`bench: ${side} asked for ${result.machines.length} of ${requests} machines`);
   return { watcher, result, [Symbol.asyncDispose]: () => watcher[Symbol.asyncDispose]() };
@@ -139,7 +119,7 @@ async function stream(
   bench: Bench,
   side: Side,
   how: Partial<ServerJob & { readonly do: 'change' }> & { readonly updates: number },
-): Promise<{ readonly changes: Changes; readonly result: WatchResult; readonly followed: Followed }> {
+): Promise<{ readonly changes: Moments; readonly result: WatchResult; readonly followed: Followed }> {
   await using run = await synced(bench, side, FLEET, true);
   // What is compiled on the way is not measured.
   const warm = await bench.change({ updates: 2 * FLEET, noise: how.noise ?? 0 });
@@ -149,23 +129,6 @@ async function stream(
   const requests = (how.resetEveryMs ?? 0) > 0 ? Number.MAX_SAFE_INTEGER : changes.machines.length;
   const result = await bench.tell(run.watcher, { do: 'collect', requests, patienceMs });
   return { changes, result, followed: follow(changes, result) };
-}
-
-async function paced(bench: Bench): Promise<void> {
-  const p: Record<Side, { readonly p50: number[]; readonly p99: number[] }> = {
-    ours: { p50: [], p99: [] },
-    peer: { p50: [], p99: [] },
-  };
-  for (let round = 0; round < PACED_ROUNDS; round += 1) {
-    for (const side of ['ours', 'peer'] as const) {
-      const { followed } = await stream(bench, side, { updates: 4_000, perSecond: 500 });
-      p[side].p50.push(percentile(followed.latencyMs, 0.5));
-      p[side].p99.push(percentile(followed.latencyMs, 0.99));
-    }
-  }
-  const figure = { bench: 'watch', case: '500 updates/s', unit: 'ms', lowerIsBetter: true } as const;
-  bench.report(compared({ ...figure, metric: 'p50', ours: median(p.ours.p50), peer: median(p.peer.p50) }));
-  bench.report(compared({ ...figure, metric: 'p99', ours: median(p.ours.p99), peer: median(p.peer.p99), goal: 1 }));
 }
 
 async function flatOut(bench: Bench): Promise<void> {

@@ -10,6 +10,7 @@ import {
   type UpdateSink,
   type VCenterConnection,
 } from '@drydock/vsphere';
+import { answeredBySimulator, SimulatorDeadlock } from './support/simulator-watchdog.ts';
 
 const PATHS = ['name', 'summary.runtime.powerState', 'config.template'];
 /** Short, so that a lost update would show as an empty answer. */
@@ -69,7 +70,7 @@ function recorder(): UpdateSink & { readonly seen: string[] } {
 async function drain(watch: PropertyWatch, from: string, sink: UpdateSink): Promise<string> {
   let version = from;
   for (;;) {
-    const answer = await watch.next(version, sink);
+    const answer = await answeredBySimulator(watch.next(version, sink));
     if (answer.version === undefined) return version;
     version = answer.version;
   }
@@ -124,6 +125,46 @@ test('a container is added and removed in mid-wait, and the wait goes on', async
   assert.ok(later.seen.some((line) => line.includes('poweredOn')));
   assert.equal(new Set(later.seen.map((line) => line.split(' ')[1])).size, 1, 'only the watched one');
   await assert.rejects(watch.add({ type: 'Folder', value: 'group-v999' }), (error) => isVimError(error, 'VIM_GONE'));
+});
+
+test('a simulator that never answers a wait is named, and the list is changed so that it answers', async () => {
+  await using vcenter = await connect();
+  const containers = [await folder('/DC0/vm/watched')];
+  {
+    await using watch = await vcenter.updates.watch({ paths: PATHS, containers }, WAIT);
+    const version = await drain(watch, '', recorder());
+    await using held = await switchboard.rule({ on: 'WaitForUpdatesEx', do: 'hold', times: 1 });
+    const stop = new AbortController();
+    const waiting = watch.next(version, recorder(), { signal: stop.signal });
+    await assert.rejects(
+      answeredBySimulator(waiting, 300),
+      (error) => error instanceof SimulatorDeadlock && /pull request 4109/.test(error.message),
+    );
+    stop.abort();
+    await assert.rejects(waiting);
+    await held.release();
+  }
+  await switchboard.resetCalls();
+  const other = await folder('/DC0/vm/other');
+  await using watch = await vcenter.updates.watch({ paths: PATHS, containers }, WAIT);
+  let version = await drain(watch, '', recorder());
+  let loading = true;
+  const load = (async () => {
+    for (let n = 0; loading; n += 1)
+      await switchboard.editVm('/DC0/vm/watched/vm-2', { extraConfig: { load: String(n) } });
+  })();
+  for (let round = 0; round < 20; round += 1) {
+    const waiting = answeredBySimulator(watch.next(version, recorder()));
+    await (round % 2 === 0 ? watch.add(other) : watch.remove(other));
+    version = (await waiting).version ?? version;
+  }
+  loading = false;
+  await load;
+  const waits: string[] = [];
+  for (const { method } of await switchboard.callLog())
+    if (method === 'ModifyListView' || method === 'CancelWaitForUpdates') waits.push(method);
+  assert.equal(waits.filter((method) => method === 'ModifyListView').length, 20);
+  assert.ok(waits.includes('CancelWaitForUpdates'));
 });
 
 test('VS-W33 a cut wait: the same version again brings what happened meanwhile, on the same collector and session', async () => {

@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { globSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
+import { CustomResourceDefinition, Namespace, VirtualMachine, Zone } from '@drydock/api';
 import { scratchFolder } from '@drydock/sandbox';
+import { parse } from 'yaml';
 import { startProcess } from './support/operator-process.ts';
 import { eventually, startVoyage, type Voyage } from './support/voyage.ts';
 import { installerTemplate, oldRelease, serverName } from './support/voyage-cluster.ts';
 
 const drydock = resolve(import.meta.dirname, '../../apps/drydock/bin/drydock.js');
+const optional = resolve(import.meta.dirname, '../../api/optional');
 const running = new AsyncDisposableStack();
 
 let voyage: Voyage;
@@ -77,19 +78,37 @@ test('a template that is turned back into a machine is told; what happens to the
   assert.match(event.note ?? '', /was turned into a machine/);
 });
 
-test('the role alone says what the cluster lacks, and which CRDs to install', async () => {
-  const { sandbox } = voyage;
-  const child = spawn(process.execPath, [drydock, 'operator', '--roles', 'watch', '--kubeconfig', sandbox.kubeconfig], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  const said = text(child.stderr);
-  await once(child, 'exit');
-  assert.equal(child.exitCode, 1);
+test('the kinds of virtual machines come after the start: they were waited for, and are served without a restart', async () => {
+  const { client, switchboard } = voyage;
   assert.match(
-    await said,
-    /does not serve virtualmachines\.vmoperator\.vmware\.com and zones\.topology\.tanzu\.vmware\.com/,
+    await served('readyz?verbose'),
+    /watch-vms ok: waits for virtualmachines\.vmoperator\.vmware\.com and zones\./,
   );
-  assert.match(await said, /Install the CRDs of api\/optional/);
+  assert.match(await readFile(log, 'utf8'), /does not serve .*Install the CRDs of api\/optional; the process notices/);
+  const folder = await switchboard.createFolder('/DC0/vm/late');
+  const name = { namespace: 'late', name: 'vm' };
+  await client.create(Namespace, { metadata: { name: 'late' } });
+  for (const file of globSync(join(optional, '*.yaml')))
+    await client.create(CustomResourceDefinition, parse(await readFile(file, 'utf8')) as CustomResourceDefinition);
+  await eventually('the kinds are served', () =>
+    client.create(VirtualMachine, { metadata: name }).catch(() => undefined),
+  );
+  await client.create(Zone, {
+    metadata: { ...name, name: 'zone' },
+    spec: { managedVMs: { folderMoID: folder.moref } },
+  });
+  await switchboard.createVm({
+    name: 'vm',
+    folder: '/DC0/vm/late',
+    extraConfig: { 'vmservice.namespacedName': 'late/vm' },
+  });
+  const shows = (power: string): Promise<true> =>
+    eventually(power, async () => (await client.get(VirtualMachine, name)).status?.powerState === power || undefined);
+  await shows('PoweredOff');
+  await switchboard.powerVm('/DC0/vm/late/vm', true);
+  await shows('PoweredOn');
+  assert.match(await served('readyz?verbose'), /watch-vms ok: vcenter\S* live, 0 to hand over/);
+  assert.match(await served('metrics'), /controller_runtime_reconcile_total\{controller="virtual-machines"/);
 });
 
 /** Waits until so many machines and templates are in the watch. */
@@ -97,10 +116,14 @@ async function watched(machines: number): Promise<void> {
   const line = `drydock_watch_machines{watch="templates",vcenter="${serverName}"} ${machines}`;
   let seen = '';
   const look = async (): Promise<true | undefined> => {
-    const port = /"port":(\d+)/.exec(await readFile(log, 'utf8'))?.[1];
-    if (port === undefined) return undefined;
-    seen = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    seen = await served('metrics');
     return seen.includes(`${line}\n`) || undefined;
   };
   await eventually(line, look, () => seen.split('\n').filter((one) => one.startsWith('drydock_watch')));
+}
+
+/** What the operator answers at a path; '' while it does not. */
+async function served(path: string): Promise<string> {
+  const port = /"port":(\d+)/.exec(await readFile(log, 'utf8'))?.[1];
+  return port === undefined ? '' : (await fetch(`http://127.0.0.1:${port}/${path}`)).text();
 }

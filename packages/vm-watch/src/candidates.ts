@@ -6,6 +6,8 @@ export interface Candidates {
   of(namespacedName: string, server: string): readonly MoRef[];
   drop(namespacedName: string, server: string, ref: MoRef): void;
   forget(namespacedName: string): void;
+  /** References to this vCenter mean nothing any more. */
+  forgetServer(server: string): void;
 }
 
 /** Names that no object ever has are the oldest, and go first. */
@@ -28,5 +30,11 @@ export function candidates(): Candidates {
       [...(byName.get(name)?.values() ?? [])].filter((one) => one.server === server).map(({ ref }) => ref),
     drop: (name, server, ref) => void byName.get(name)?.delete(idOf(server, ref)),
     forget: (name) => void byName.delete(name),
+    forgetServer: (server) => {
+      for (const [name, known] of byName) {
+        for (const [id, one] of known) if (one.server === server) known.delete(id);
+        if (known.size === 0) byName.delete(name);
+      }
+    },
   };
 }

@@ -2,7 +2,7 @@ import type { Clock, MoRef } from '@drydock/vsphere';
 import type { DirtyMachine, Ledger } from './ledger.ts';
 import { type Lookup, type Resolution, resolve, type Signal } from './resolve.ts';
 import { delayBefore } from './state.ts';
-import type { WatchLog } from './supervisor.ts';
+import type { WatchLog } from './watch-log.ts';
 
 /** What a {@link Courier} needs. */
 export interface CourierOptions {
@@ -12,6 +12,11 @@ export interface CourierOptions {
   readonly deliver: (signal: Signal) => void | Promise<void>;
   /** Whether a machine that left is still somewhere in vCenter: then what is known of it is kept for its return. */
   readonly exists: (ref: MoRef) => Promise<boolean>;
+  /**
+   * Reads from the machine itself what it carries in `vmservice.namespacedName`; needed where the watch does not see extraConfig. undefined: nothing, or the
+   * machine is gone.
+   */
+  readonly readName?: (ref: MoRef) => Promise<string | undefined>;
   readonly clock: Clock;
   readonly log: WatchLog;
   readonly random?: () => number;
@@ -19,6 +24,15 @@ export interface CourierOptions {
   readonly onResolved?: (ref: MoRef, resolution: Resolution) => void;
   /** How often machines that belong to nobody are looked at again. Default 5 minutes. */
   readonly recheckMs?: number;
+}
+
+/** What an object says of its machine. */
+export interface Claim {
+  readonly namespacedName: string;
+  /** The moref value that it names now, if any. */
+  readonly uniqueId?: string | undefined;
+  /** The one that it named before, and names no more. */
+  readonly formerly?: string | undefined;
 }
 
 const BATCH = 64;
@@ -34,9 +48,16 @@ export class Courier {
   /** Copies that were warned of. */
   readonly #copies = new Set<string>();
   #wake = Promise.withResolvers<void>();
+  /** Taken, and not handed over yet. */
+  #carried = 0;
 
   constructor(options: CourierOptions) {
     this.#options = options;
+  }
+
+  /** Machines whose change was not handed over yet. */
+  get pending(): number {
+    return this.#options.ledger.dirty + this.#carried;
   }
 
   /** Machines that belong to nobody. */
@@ -44,13 +65,20 @@ export class Courier {
     return this.#unresolved.size;
   }
 
+  /** Another vCenter is watched from now on: nothing is known of its machines. */
+  clear(): void {
+    this.#unresolved.clear();
+    this.#copies.clear();
+  }
+
   /** Something is dirty. */
   wake(): void {
     this.#wake.resolve();
   }
 
-  /** An object appeared that names this machine, or that machines may carry the name of. */
-  claimed(by: { readonly uniqueId?: string | undefined; readonly namespacedName: string }): void {
+  /** What is known of an object changed: machines that nobody owned may be its own, and the one that it named before may be another's. */
+  claimed(by: Claim): void {
+    if (by.formerly !== undefined) this.#options.ledger.again(by.formerly);
     const claimed = [...this.#unresolved.values()].filter(
       ({ ref, carries }) => ref.value === by.uniqueId || carries === by.namespacedName,
     );
@@ -60,7 +88,7 @@ export class Courier {
 
   /** Delivers until the signal ends. */
   async run(signal: AbortSignal): Promise<void> {
-    const { ledger, clock, log, random = Math.random } = this.#options;
+    const { ledger, clock, log, onResolved, random = Math.random } = this.#options;
     const upkeep = this.#upkeep(signal);
     signal.addEventListener('abort', () => this.wake(), { once: true });
     let failures = 0;
@@ -72,12 +100,17 @@ export class Courier {
         continue;
       }
       let failed = false;
+      this.#carried = batch.length;
       for (const dirty of batch) {
         try {
-          if (signal.aborted) ledger.putBack(dirty);
-          else await this.#settle(dirty);
+          signal.throwIfAborted();
+          const resolution = await this.#settle(dirty, signal);
+          this.#carried -= 1;
+          if (resolution !== undefined) onResolved?.(dirty.ref, resolution);
         } catch (error) {
+          this.#carried -= 1;
           ledger.putBack(dirty);
+          if (signal.aborted) continue;
           failed = true;
           log.warn(
             { vm: dirty.ref.value, err: error },
@@ -91,15 +124,21 @@ export class Courier {
     await upkeep;
   }
 
-  async #settle(dirty: DirtyMachine): Promise<void> {
-    const { ledger, lookup, deliver, exists, log, onResolved } = this.#options;
+  async #settle(dirty: DirtyMachine, signal: AbortSignal): Promise<Resolution | undefined> {
+    const { ledger, lookup, deliver, exists, log, readName } = this.#options;
     const { ref } = dirty;
+    // Taken before another vCenter took the place.
+    if (dirty.era !== ledger.era) return undefined;
     this.#unresolved.delete(ref.value);
-    const resolution = resolve(dirty, lookup);
+    let resolution = resolve(dirty, lookup);
+    if (resolution.kind === 'unresolved' && dirty.carries === undefined && readName !== undefined) {
+      const carries = await unlessAborted(readName(ref), signal);
+      resolution = resolve({ ...dirty, carries }, lookup);
+    }
     switch (resolution.kind) {
       case 'signal':
-        await deliver(resolution.signal);
-        ledger.delivered(ref, this.#options.clock.now());
+        await unlessAborted(deliver(resolution.signal), signal);
+        ledger.delivered(dirty, this.#options.clock.now());
         break;
       case 'unresolved':
         this.#unresolved.set(ref.value, dirty);
@@ -122,7 +161,7 @@ export class Courier {
       this.#copies.delete(ref.value);
       ledger.forget(ref);
     }
-    onResolved?.(ref, resolution);
+    return resolution;
   }
 
   #again(machine: DirtyMachine): void {
@@ -138,5 +177,18 @@ export class Courier {
       for (const machine of this.#unresolved.values()) this.#again(machine);
       this.wake();
     }
+  }
+}
+
+/** Waits for a receiver only as long as somebody waits for the courier. */
+async function unlessAborted<T>(work: T | Promise<T>, signal: AbortSignal): Promise<T> {
+  if (!(work instanceof Promise)) return work;
+  const end = Promise.withResolvers<never>();
+  const onAbort = (): void => end.reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work, end.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
   }
 }

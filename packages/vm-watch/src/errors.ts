@@ -4,7 +4,7 @@ export type WatchErrorCode = 'CredentialsMissing' | 'Closed' | 'KindsMissing';
 const NEXT: Readonly<Record<WatchErrorCode, string>> = {
   CredentialsMissing: 'Add the keys to the Secret; the watch notices.',
   Closed: 'The process is stopping.',
-  KindsMissing: 'Install the CRDs of api/optional, then start the process again.',
+  KindsMissing: 'Install the CRDs of api/optional; the process notices.',
 };
 
 /** The one error of this package; the text ends with what to do next. */

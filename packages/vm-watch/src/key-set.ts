@@ -14,8 +14,15 @@ export class KeySet {
   has(bytes: Uint8Array, from: number, to: number): boolean {
     const found = this.#keys.get(shapeOf(bytes, from, to));
     if (found === undefined) return false;
-    return found.some((key) => key.every((byte, at) => byte === bytes[from + at]));
+    for (const key of found) if (isSame(key, bytes, from)) return true;
+    return false;
   }
+}
+
+/** Their lengths are the same. */
+function isSame(key: Uint8Array, bytes: Uint8Array, from: number): boolean {
+  for (let at = 0; at < key.length; at += 1) if (key[at] !== bytes[from + at]) return false;
+  return true;
 }
 
 function shapeOf(bytes: Uint8Array, from: number, to: number): number {

@@ -194,8 +194,8 @@ test('a machine stays dirty until it was delivered, and a change during the deli
 
 test('what was delivered shortly before a new pass is delivered again: its reader may have seen what the watch did not', () => {
   const made = live({ 'vm-1': { name: 'a' }, 'vm-2': { name: 'a' } });
-  made.delivered({ type: 'VirtualMachine', value: 'vm-2' }, 1_000);
-  made.delivered({ type: 'VirtualMachine', value: 'vm-1' }, 100_000);
+  made.delivered({ ref: { type: 'VirtualMachine', value: 'vm-2' }, era: 0 }, 1_000);
+  made.delivered({ ref: { type: 'VirtualMachine', value: 'vm-1' }, era: 0 }, 100_000);
   made.beginPass();
   feed(
     made.sink(),
@@ -210,7 +210,7 @@ test('what was delivered while a pass runs is delivered again only if that pass 
   const made = live({ 'vm-1': { name: 'a' }, 'vm-2': { name: 'a' } });
   made.beginPass();
   feed(made.sink(), { kind: 'enter', vm: 'vm-1', changes: { name: 'b' } });
-  for (const value of ['vm-1', 'vm-2']) made.delivered({ type: 'VirtualMachine', value }, 1_000);
+  for (const value of ['vm-1', 'vm-2']) made.delivered({ ref: { type: 'VirtualMachine', value }, era: 0 }, 1_000);
   assert.deepEqual(taken(made), ['vm-1 changed name']);
   feed(made.sink(), { kind: 'enter', vm: 'vm-2', changes: { name: 'a' } });
   made.endPass(2_000);

@@ -1,4 +1,4 @@
-import type { MoRef, UpdateSink, XmlElement } from '@drydock/vsphere';
+import type { ItemRanges, MoRef, UpdateSink, XmlElement } from '@drydock/vsphere';
 import type { Hash64 } from './hash.ts';
 import { listHash } from './list-hash.ts';
 import { HashSlab } from './slab.ts';
@@ -21,6 +21,8 @@ export interface DirtyMachine {
   readonly paths: ReadonlySet<string>;
   /** `<namespace>/<name>` as the machine itself carries it, whatever that is worth. */
   readonly carries: string | undefined;
+  /** Before the last {@link Ledger.clear}, or after it: a reference means nothing across one. */
+  readonly era: number;
 }
 
 /** What a {@link Ledger} needs. */
@@ -74,6 +76,7 @@ export class Ledger {
   /** The machine of which only a part has been read: whoever took it now would not know whose it is. */
   #arriving: string | undefined;
   #epoch = 0;
+  #era = 0;
   /** A full pass is running: whatever enters was there before. */
   #passing = false;
   #everPassed = false;
@@ -95,6 +98,11 @@ export class Ledger {
     return present;
   }
 
+  /** Grows with each {@link Ledger.clear}. */
+  get era(): number {
+    return this.#era;
+  }
+
   /** Whether a full pass was ever completed. */
   get passed(): boolean {
     return this.#everPassed;
@@ -107,6 +115,16 @@ export class Ledger {
   /** Present machines, for the comparison with what the server says apart from the watch. */
   refs(): readonly MoRef[] {
     return [...this.#machines.values()].filter(({ present }) => present).map(({ ref }) => ref);
+  }
+
+  /** Forgets everything: another vCenter is watched from now on, and what it calls by the same references is something else. */
+  clear(): void {
+    this.#era += 1;
+    for (const { slot } of this.#machines.values()) this.#slab.free(slot);
+    for (const known of [this.#machines, this.#dirty, this.#expectedIn, this.#expectedOut, this.#recent]) known.clear();
+    this.#arriving = undefined;
+    this.#passing = false;
+    this.#everPassed = false;
   }
 
   /** A full pass begins: everything that is watched will enter. */
@@ -165,23 +183,30 @@ export class Ledger {
       this.#dirty.delete(value);
       const machine = this.#machines.get(value);
       if (machine === undefined) continue;
-      taken.push({ ref: machine.ref, kind, paths, carries: machine.carries });
+      taken.push({ ref: machine.ref, kind, paths, carries: machine.carries, era: this.#era });
     }
     return taken;
   }
 
   /** It was delivered. */
-  delivered(ref: MoRef, now: number): void {
+  delivered({ ref, era }: Pick<DirtyMachine, 'ref' | 'era'>, now: number): void {
+    if (era !== this.#era) return;
     this.#recent.delete(ref.value);
     this.#recent.set(ref.value, { at: now, epoch: this.#machines.get(ref.value)?.epoch ?? 0 });
     this.#forgetDeliveries(now);
   }
 
   /** It could not be delivered: it is dirty as before, besides whatever happened since. */
-  putBack({ ref, kind, paths }: DirtyMachine): void {
+  putBack({ ref, kind, paths, era }: DirtyMachine): void {
+    if (era !== this.#era) return;
     const since = this.#dirty.get(ref.value);
     // What happened since is the newer word.
     this.#soil(ref.value, since === undefined || since.kind === 'found' ? kind : since.kind, paths);
+  }
+
+  /** Whose machine it is has to be found out anew. */
+  again(value: string): void {
+    if (this.#machines.get(value)?.present === true) this.#soil(value, 'changed', []);
   }
 
   /** The machine is gone for good: a later one of this name is another. */
@@ -216,7 +241,7 @@ export class Ledger {
         this.#enter(machine, fresh);
         if (entering) this.#mentioned.fill(0);
       },
-      change: (path, _op, value, decode) => {
+      change: (path, _op, value, decode, items) => {
         if (machine === undefined) return;
         const index = this.#index.get(path);
         if (index === undefined) {
@@ -225,7 +250,7 @@ export class Ledger {
           return;
         }
         if (entering) this.#mentioned[index] = 1;
-        this.#compare(machine, index, path, value, decode, fresh);
+        this.#compare(machine, index, path, value, fresh, decode, items);
       },
       missing: (path, fault, decode) => {
         const index = this.#index.get(path);
@@ -239,7 +264,7 @@ export class Ledger {
         }
         // A machine enters with all that it has: what is not said is unset.
         for (const [path, index] of this.#index) {
-          if (this.#mentioned[index] === 0) this.#compare(machine, index, path, undefined, undefined, false);
+          if (this.#mentioned[index] === 0) this.#compare(machine, index, path, undefined, false);
         }
         this.#arrived();
       },
@@ -285,8 +310,9 @@ export class Ledger {
     index: number,
     path: string,
     value: Uint8Array | undefined,
-    decode: ((bytes: Uint8Array) => XmlElement) | undefined,
     fresh: boolean,
+    decode?: (bytes: Uint8Array) => XmlElement,
+    items?: ItemRanges,
   ): void {
     const { hash, ignoredKeys, onChange } = this.#options;
     if (!this.#slab.replace(machine.slot, index, value === undefined ? 0n : hash(value))) return;
@@ -294,7 +320,8 @@ export class Ledger {
     if (listAt !== undefined) {
       let list = { hash: 0n, carries: undefined as string | undefined };
       try {
-        if (value !== undefined) list = listHash(value, decode, hash, path === EXTRA_CONFIG ? ignoredKeys : undefined);
+        if (value !== undefined)
+          list = listHash(value, decode, hash, path === EXTRA_CONFIG ? ignoredKeys : undefined, items);
       } catch {
         this.#unreadable(machine.ref, path, undefined, undefined);
       }

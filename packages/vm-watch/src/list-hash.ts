@@ -1,7 +1,6 @@
-import type { Decode, XmlElement } from '@drydock/vsphere';
+import { type Decode, eachChild, type ItemRanges, TextRange, type XmlElement } from '@drydock/vsphere';
 import type { Hash64 } from './hash.ts';
 import { KeySet } from './key-set.ts';
-import { eachChild, TextRange } from './list-items.ts';
 import { RangeHash } from './range-hash.ts';
 import { NAMESPACED_NAME } from './watched-paths.ts';
 
@@ -16,40 +15,47 @@ export interface ListHash {
 const NAME_KEY = new KeySet([NAMESPACED_NAME]);
 /** As many as there are sets of ignored keys, which is one. */
 const KEYS = new WeakMap<ReadonlySet<string>, KeySet>();
+const [KEY, VALUE] = [Buffer.from('key'), Buffer.from('value')];
 const range = new TextRange();
 
 /**
  * Hashes the items of a list value and adds the hashes. With `ignoredKeys` the items are `OptionValue`s, and those with such a key do not count. Works on the bytes; where
- * they hold anything out of the ordinary the strict parser reads them. Throws `XmlSyntaxError` where even that fails.
+ * they hold anything out of the ordinary the strict parser reads them. `items`, where known, says where the items are. Throws `XmlSyntaxError` where even that fails.
  */
 export function listHash(
   value: Uint8Array,
   decode: Decode | undefined,
   hash: Hash64,
   ignoredKeys?: ReadonlySet<string>,
+  items?: ItemRanges,
 ): ListHash {
-  const fast = hashBytes(value, ignoredKeys);
+  const fast = hashBytes(value, ignoredKeys, items);
   if (fast !== undefined || decode === undefined) return fast ?? { hash: hash(value), carries: undefined };
   return hashTree(decode(value), hash, ignoredKeys);
 }
 
-function hashBytes(value: Uint8Array, ignoredKeys: ReadonlySet<string> | undefined): ListHash | undefined {
+function hashBytes(
+  value: Uint8Array,
+  ignoredKeys: ReadonlySet<string> | undefined,
+  items: ItemRanges | undefined,
+): ListHash | undefined {
   const sum = new RangeHash(value);
   const keys = ignoredKeys === undefined ? undefined : keySet(ignoredKeys);
   let carries: string | undefined;
-  const whole = eachChild(value, (from, to, content) => {
+  const item = (from: number, to: number, content: number): boolean => {
     if (keys !== undefined) {
-      if (!range.find(value, content, to, 'key')) return false;
+      if (!range.find(value, content, to, KEY)) return false;
       const ignored = keys.has(value, range.from, range.to);
       if (NAME_KEY.has(value, range.from, range.to)) {
-        if (!range.find(value, content, to, 'value')) return false;
+        if (!range.find(value, content, to, VALUE)) return false;
         carries = Buffer.from(value.buffer, value.byteOffset + range.from, range.to - range.from).toString();
       }
       if (ignored) return true;
     }
     sum.add(from, to);
     return true;
-  });
+  };
+  const whole = items === undefined ? eachChild(value, item) : items.each(item);
   return whole ? { hash: sum.value, carries } : undefined;
 }
 

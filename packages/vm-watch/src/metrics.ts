@@ -26,6 +26,10 @@ export interface WatchMetrics {
   signal(watch: string, vcenter: string, kind: 'changed' | 'left', lag: number): void;
   dropped(watch: string, vcenter: string, reason: DropReason): void;
   refused(vcenter: string): void;
+  /** Another vCenter answers under the name. */
+  replaced(watch: string, vcenter: string): void;
+  /** A machine came without this property, which the user may not read. */
+  unreadable(watch: string, vcenter: string, path: string): void;
 }
 
 const STATES: readonly WatchStateName[] = [
@@ -95,6 +99,8 @@ export function watchMetrics(registry: Registry = new Registry()): WatchMetrics 
   const dropped = counter('dropped', 'Changes of machines that nobody has to look at.', ['reason']);
   const resumes = counter('resumes', 'Waits that were repeated after a broken connection.', []);
   const rebuilds = counter('rebuilds', 'Watches that were opened again.', []);
+  const replaced = counter('replaced', 'Times that another vCenter answered under the name.', []);
+  const unreadable = counter('unreadable', 'Properties that a vCenter did not give.', ['path']);
   const refusals = new Counter({
     name: 'drydock_watch_login_refusals_total',
     help: 'Logins that a vCenter refused.',
@@ -120,5 +126,7 @@ export function watchMetrics(registry: Registry = new Registry()): WatchMetrics 
     },
     dropped: (watch, vcenter, reason) => dropped.inc({ watch, vcenter, reason }),
     refused: (vcenter) => refusals.inc({ vcenter }),
+    replaced: (watch, vcenter) => replaced.inc({ watch, vcenter }),
+    unreadable: (watch, vcenter, path) => unreadable.inc({ watch, vcenter, path }),
   };
 }

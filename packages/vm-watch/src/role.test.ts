@@ -2,10 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CustomResourceDefinition, Deployment, type VirtualMachine } from '@drydock/api';
 import { until } from '@drydock/kube/testing';
+import { virtualClock } from '@drydock/model';
+import { Registry } from 'prom-client';
 import { vmOperator } from './coexistence.ts';
-import { missingKinds } from './role.ts';
+import { kindsServed, missingKinds } from './kinds.ts';
+import { watchMetrics } from './metrics.ts';
+import { extraConfig } from './testing/pages.ts';
 import { type VmWorld, vmWorld } from './testing/vm-world.ts';
 import { CREATED_CONDITION } from './virtual-machine.ts';
+import { NAMESPACED_NAME } from './watched-paths.ts';
 
 const created = ({ status }: VirtualMachine): string | undefined => {
   const condition = status?.conditions?.find(({ type }) => type === CREATED_CONDITION);
@@ -94,20 +99,56 @@ test('VS-W63 a copy that carries the name of an object with another machine chan
   world.vm('a', { uniqueID: 'vm-1' });
   world.vm('b');
   world.vm('last');
-  await world.start();
+  const registry = new Registry();
+  await world.start({ metrics: watchMetrics(registry) });
   await world.live();
   const both = await world.shows('b', 'the ambiguity', () => condition(world, 'b') === 'False Ambiguous');
   assert.equal(both.uniqueID, undefined);
   assert.match(both.conditions?.[0]?.message ?? '', /vm-3, vm-4/);
   await world.shows('last', 'its machine', ({ uniqueID }) => uniqueID === 'vm-5');
-  const looks = vc1.looks.filter((vm) => vm === 'vm-1').length;
+  const counted = async (): Promise<readonly number[]> => {
+    const text = await registry.metrics();
+    return [
+      'signals_total{watch="vms",vcenter="vc1",kind="changed"}',
+      'dropped_total{watch="vms",vcenter="vc1",reason="copy"}',
+    ].map((name) => Number(text.split(`drydock_watch_${name} `)[1]?.split('\n')[0]));
+  };
+  const [signals = 0, copies = 0] = await counted();
   vc1.power('vm-2', 'poweredOn');
   vc1.power('vm-5', 'poweredOn');
+  // Changes are handed on in their order: the copy's was before this one.
   await world.shows('last', 'power', ({ powerState }) => powerState === 'PoweredOn');
+  assert.deepEqual(await counted(), [signals + 1, copies + 1], 'one signal, which is that of the other machine');
   assert.equal(world.status('a').powerState, 'PoweredOff');
-  assert.equal(vc1.looks.filter((vm) => vm === 'vm-1').length, looks);
   world.vm('b', undefined, { spec: { instanceUUID: 'I-VM-4' }, metadata: { name: 'b', generation: 2 } });
   await world.shows('b', 'the chosen machine', ({ uniqueID }) => uniqueID === 'vm-4');
+});
+
+test('VS-W59 a key that is changed to one of no object, together with what the guest says, is nobody’s', async () => {
+  await using world = vmWorld();
+  const vc1 = world.estate.vcenter('vc1');
+  vc1.create('f1', 'vm-1', 'ns/a');
+  vc1.create('f1', 'vm-2', 'ns/b');
+  world.zone('zone-1', 'f1');
+  // Beside vm-operator, so that the machine does not become the object's.
+  world.cluster.put(Deployment, vmOperator, { spec: {} });
+  world.vm('a');
+  world.vm('b', { uniqueID: 'vm-2' });
+  const registry = new Registry();
+  await world.start({ metrics: watchMetrics(registry) });
+  await world.live();
+  const orphans = async (): Promise<number> =>
+    Number(
+      /dropped_total\{watch="vms",vcenter="vc1",reason="no-object"\} (\d+)/.exec(await registry.metrics())?.[1] ?? 0,
+    );
+  assert.equal(await orphans(), 0);
+  vc1.feed.set(
+    'vm-1',
+    'config.extraConfig',
+    extraConfig({ [NAMESPACED_NAME]: 'invalid/a', 'guestinfo.ipaddr': '10.0.0.9' }),
+  );
+  await until('it was nobody’s', async () => (await orphans()) === 1);
+  assert.equal(world.writes, 0);
 });
 
 test('beside vm-operator signals arrive and no status is written; once it is gone, they are', async () => {
@@ -187,7 +228,47 @@ test('a status that was changed behind the cache is not lost', async () => {
   );
 });
 
-test('kinds that the cluster does not serve are named', async () => {
+test('kinds that the cluster does not serve are named once and waited for, whatever the server answers meanwhile', async () => {
   await using world = vmWorld();
-  assert.deepEqual(await missingKinds(world.client), ['zones.topology.tanzu.vmware.com']);
+  const { client, cluster } = world;
+  const zones = 'zones.topology.tanzu.vmware.com';
+  assert.deepEqual(await missingKinds(client), [zones]);
+  const clock = virtualClock();
+  const said: string[] = [];
+  const log = {
+    info: () => undefined,
+    warn: (fields: object) => said.push('err' in fields ? String(fields.err) : ''),
+  };
+  const stop = new AbortController();
+  let served = false;
+  const waiting = kindsServed({ client, clock, log, signal: stop.signal }).then((found) => {
+    served = found;
+  });
+  const look = async (): Promise<void> => {
+    const before = cluster.counters.get('get') ?? 0;
+    await until('another look', () => {
+      clock.advance(5_000);
+      return (cluster.counters.get('get') ?? 0) > before + 1;
+    });
+  };
+  await look();
+  await look();
+  assert.equal(said.length, 1, said.join('\n'));
+  assert.match(
+    said[0] ?? '',
+    /does not serve zones\.topology\.tanzu\.vmware\.com\. Install the CRDs of api\/optional; the process notices/,
+  );
+  const status = (value: string): object => ({ conditions: [{ type: 'Established', status: value }] });
+  cluster.put(CustomResourceDefinition, { name: zones }, { metadata: { name: zones }, status: status('False') });
+  await look();
+  assert.equal(served, false);
+  cluster.put(CustomResourceDefinition, { name: zones }, { metadata: { name: zones }, status: status('True') });
+  await look();
+  await waiting;
+  assert.equal(served, true);
+
+  cluster.put(CustomResourceDefinition, { name: zones }, undefined);
+  const given = kindsServed({ client, clock, log, signal: stop.signal });
+  stop.abort();
+  assert.equal(await given, false);
 });

@@ -1,13 +1,11 @@
 import { CustomResourceDefinition, Deployment, VirtualMachine, Zone } from '@drydock/api';
-import { createProjector, liveVersion } from '@drydock/crd';
+import { createProjector, liveVersion, projectionText, type StatusKeeping } from '@drydock/crd';
 import {
   type Cache,
   type Client,
   type Controller,
   createCache,
   type HealthCheck,
-  isNotFound,
-  type KubeClient,
   type KubeObject,
   keyOf,
   keyText,
@@ -20,14 +18,15 @@ import {
 import type { Clock } from '@drydock/vsphere';
 import { candidates as noCandidates } from './candidates.ts';
 import { vmOperator, vmOperatorRefusal } from './coexistence.ts';
+import { VIRTUAL_MACHINES } from './kinds.ts';
 import type { Links } from './links.ts';
 import { type MachineReader, machineReader } from './machine-state.ts';
 import { type WatchMetrics, watchMetrics } from './metrics.ts';
 import type { Signal } from './resolve.ts';
 import { WatchService } from './service.ts';
-import type { WatchLog } from './supervisor.ts';
 import { virtualMachineMirror } from './virtual-machine-controller.ts';
 import { byUniqueId, UNIQUE_ID_INDEX, vmLookup, whereabouts } from './vm-index.ts';
+import type { WatchLog } from './watch-log.ts';
 import { folderOf, watchedAtStart, zoneId } from './zone.ts';
 import { zoneController } from './zone-controller.ts';
 
@@ -49,6 +48,12 @@ export interface VmWatchRoleOptions {
   readonly random?: () => number;
   readonly maxWaitSeconds?: number;
   readonly selfCheckMs?: number;
+  /** Keeps what the live schema cannot hold, and tells what cannot be written. Default: logged alone. */
+  readonly statuses?: (resource: Resource<never>) => StatusKeeping;
+  /** Default `WATCHED_PATHS`. */
+  readonly paths?: readonly string[];
+  /** Default `IGNORED_KEYS`. */
+  readonly ignoredKeys?: ReadonlySet<string>;
 }
 
 /** What the app runs: give caches, controllers, services and `ready` to kube's `run`. */
@@ -65,22 +70,6 @@ export interface VmWatchRole {
   readonly watch: WatchService;
 }
 
-const CRDS = [VirtualMachine, Zone].map(({ plural, group }) => `${plural}.${group}`);
-
-/** The kinds that the role needs and that this cluster does not serve, as names of CRDs. */
-export async function missingKinds(client: Pick<KubeClient, 'get'>): Promise<readonly string[]> {
-  const missing: string[] = [];
-  for (const name of CRDS) {
-    try {
-      await client.get(CustomResourceDefinition, { name });
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-      missing.push(name);
-    }
-  }
-  return missing;
-}
-
 /** Wires the watch on virtual machines: caches, service, zone controller, mirror. Caches start at once, the rest with `run`. */
 export function vmWatchRole(options: VmWatchRoleOptions): VmWatchRole {
   const { client, links, log, clock, metrics = watchMetrics() } = options;
@@ -94,18 +83,21 @@ export function vmWatchRole(options: VmWatchRoleOptions): VmWatchRole {
     } = {},
   ): Cache<T> => createCache({ client, resource, where, onError, ...more });
   const zones = cache(Zone, {});
-  const virtualMachines = cache(VirtualMachine, {}, { indexes: { [UNIQUE_ID_INDEX]: byUniqueId } });
   const operator = cache(Deployment, { namespace: vmOperator.namespace, fields: `metadata.name=${vmOperator.name}` });
-  const [vmCrd = ''] = CRDS;
-  const vmOperatorCrd = cache(CustomResourceDefinition, { fields: `metadata.name=${vmCrd}` });
+  const vmOperatorCrd = cache(CustomResourceDefinition, { fields: `metadata.name=${VIRTUAL_MACHINES}` });
+  const { tell, ...keeping } = options.statuses?.(VirtualMachine as Resource<never>) ?? {};
   const projector = createProjector({
-    live: liveVersion(() => vmOperatorCrd.get({ name: vmCrd }), VirtualMachine.version),
-    tell: (event) =>
-      log.warn(
-        { definition: vmCrd, event },
-        'The status of a VirtualMachine and the schema of the server do not agree',
-      ),
+    live: liveVersion(() => vmOperatorCrd.get({ name: VIRTUAL_MACHINES }), VirtualMachine.version),
+    ...keeping,
+    tell: (event) => {
+      log.warn({ definition: VIRTUAL_MACHINES, uid: event.uid }, projectionText(event));
+      tell?.(event);
+    },
   });
+
+  // By what is known of a machine, also where an older definition hides it.
+  const indexes = { [UNIQUE_ID_INDEX]: (vm: VirtualMachine) => byUniqueId(projector.remembered(vm)) };
+  const virtualMachines = cache(VirtualMachine, {}, { indexes });
 
   const where = whereabouts(() => zones.all(), options.firstServer);
   const candidates = noCandidates();
@@ -119,7 +111,7 @@ export function vmWatchRole(options: VmWatchRoleOptions): VmWatchRole {
   };
   let refused: string | undefined;
   const refusal = (): string | undefined => {
-    const now = vmOperatorRefusal(operator.get(vmOperator), vmOperatorCrd.get({ name: vmCrd }));
+    const now = vmOperatorRefusal(operator.get(vmOperator), vmOperatorCrd.get({ name: VIRTUAL_MACHINES }));
     if (now !== refused)
       log.warn({}, now === undefined ? 'VirtualMachines are mirrored here' : `No status is written: ${now}`);
     refused = now;
@@ -143,6 +135,17 @@ export function vmWatchRole(options: VmWatchRoleOptions): VmWatchRole {
       return standing.idle ? 'yes' : 'soon';
     },
     ...(options.concurrency === undefined ? {} : { concurrency: options.concurrency }),
+  });
+
+  virtualMachines.subscribe(({ old, now }) => {
+    const { uid } = old?.metadata ?? {};
+    // What was told of an object does not outlive it.
+    if (uid !== undefined && uid !== now?.metadata.uid) projector.forget(uid);
+  });
+  // What was cut or refused may fit now.
+  vmOperatorCrd.subscribe(() => {
+    for (const [namespace = '', name = ''] of projector.concerned().map((object) => object.split('/')))
+      mirror.wake({ namespace, name }, 'generic');
   });
 
   const deliver = (server: string, { ref, namespace, name, verified }: Signal): void => {
@@ -170,15 +173,25 @@ export function vmWatchRole(options: VmWatchRoleOptions): VmWatchRole {
     onState: (server, { name }) => {
       if (name === 'live') mirror.reachable(server);
     },
+    onReplaced: (server) => {
+      settled.delete(server);
+      readers.delete(server);
+      candidates.forgetServer(server);
+      for (const vm of virtualMachines.all()) if (where.vm(vm) === server) mirror.wake(keyOf(vm), 'generic');
+    },
     ...(options.random === undefined ? {} : { random: options.random }),
     ...(options.maxWaitSeconds === undefined ? {} : { maxWaitSeconds: options.maxWaitSeconds }),
     ...(options.selfCheckMs === undefined ? {} : { selfCheckMs: options.selfCheckMs }),
+    ...(options.paths === undefined ? {} : { paths: options.paths }),
+    ...(options.ignoredKeys === undefined ? {} : { ignoredKeys: options.ignoredKeys }),
   });
   virtualMachines.subscribe(({ old, now, initial }) => {
-    if (initial || now === undefined) return;
-    const uniqueId = now.status?.uniqueID;
-    if (old !== undefined && old.status?.uniqueID === uniqueId) return;
-    watch.claimed(where.vm(now), { uniqueId, namespacedName: zoneId(now.metadata) });
+    const vm = now ?? old;
+    // What the definition hides is still claimed.
+    const [before, uniqueId] = [old, now].map((one) => one && projector.remembered(one).status?.uniqueID);
+    if (initial || vm === undefined || (old !== undefined && now !== undefined && before === uniqueId)) return;
+    const formerly = before === uniqueId ? undefined : before;
+    watch.claimed(where.vm(vm), { uniqueId, formerly, namespacedName: zoneId(vm.metadata) });
   });
   const zonesOptions = {
     client,

@@ -18,7 +18,7 @@ const VMS = ['vm-1', 'vm-2', 'vm-3', 'vm-4'] as const;
 
 /**
  * Two vCenters with equal references, of which passwords are rotated, sessions ended, connections cut, servers switched off, folders added and dropped, objects created and deleted, and whose
- * consumer is slow. '' when everything that has an object was looked at since its last change. `deaf`: nobody hears of new
+ * consumer is slow; sometimes another vCenter takes the place of one. '' when everything that has an object was looked at since its last change. `deaf`: nobody hears of new
  * credentials; `blind`: nobody looks again at what the watch finds when it begins. Both must be caught.
  */
 async function play(seed: number, { deaf = false, blind = false } = {}): Promise<string> {
@@ -104,7 +104,11 @@ async function play(seed: number, { deaf = false, blind = false } = {}): Promise
     if (roll < 0.45) vcenter.feed.set(vm, pick(['name', 'config.annotation', 'snapshot']), `v${count}`);
     else if (roll < 0.5) vcenter.feed.move(vm, pick(FOLDERS));
     else if (roll < 0.55) vcenter.feed.endSession();
-    else if (roll < 0.6) vcenter.down = !vcenter.down;
+    else if (roll < 0.56) {
+      vcenter.feed.replace();
+      for (const folder of FOLDERS) vcenter.feed.folders.add(folder);
+      for (const one of VMS) vcenter.create(pick(FOLDERS), one, `${server}/${one}`, { name: `${one} of ${count}` });
+    } else if (roll < 0.6) vcenter.down = !vcenter.down;
     else if (roll < 0.67) {
       vcenter.password = `p${count}`;
       if (random() < 0.5) vcenter.feed.endSession();

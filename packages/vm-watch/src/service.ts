@@ -1,5 +1,6 @@
 import type { HealthCheck, Service } from '@drydock/kube';
 import type { MoRef } from '@drydock/vsphere';
+import type { Claim } from './courier.ts';
 import type { Links } from './links.ts';
 import { type WatchMetrics, type WatchReport, watchMetrics } from './metrics.ts';
 import type { Lookup, Signal } from './resolve.ts';
@@ -29,6 +30,8 @@ export interface WatchServiceOptions
   readonly after?: readonly Promise<unknown>[];
   readonly metrics?: WatchMetrics;
   readonly onState?: (server: string, state: WatchState) => void;
+  /** Another vCenter answers under the name: references to the former one mean nothing, and nothing that it has was looked at. */
+  readonly onReplaced?: (server: string) => void;
 }
 
 /** Where something is watched. */
@@ -102,14 +105,14 @@ export class WatchService implements Service {
   }
 
   /** An object appeared or got another machine: see `Courier.claimed`. */
-  claimed(server: string, by: { readonly uniqueId?: string | undefined; readonly namespacedName: string }): void {
+  claimed(server: string, by: Claim): void {
     this.#made.get(server)?.watcher.courier.claimed(by);
   }
 
   /** How the watch on a vCenter stands, and whether something is left to hand over; undefined where there is none. Cheap. */
   standing(server: string): { readonly state: WatchState; readonly idle: boolean } | undefined {
     const watcher = this.#made.get(server)?.watcher;
-    return watcher && { state: watcher.supervisor.state, idle: watcher.ledger.dirty === 0 };
+    return watcher && { state: watcher.supervisor.state, idle: watcher.courier.pending === 0 };
   }
 
   /** For metrics and people: counts every machine. */
@@ -119,7 +122,7 @@ export class WatchService implements Service {
       vcenter: server,
       state: supervisor.state,
       machines: ledger.size,
-      dirty: ledger.dirty,
+      dirty: courier.pending,
       unresolved: courier.unresolved,
       containers: {
         wanted: supervisor.containers.length,
@@ -170,11 +173,11 @@ export class WatchService implements Service {
   }
 
   async #make(server: string): Promise<OneWatch> {
-    const { name, links, lookup, deliver, onState, onBaseline, ...more } = this.#options;
+    const { name, links, lookup, deliver, onState, onBaseline, onReplaced, ...more } = this.#options;
     const { enabled: _, after: __, metrics: ___, ...rest } = more;
     const { clock } = rest;
     const settled = (): void => {
-      one.idle = one.watcher.ledger.dirty === 0;
+      one.idle = one.watcher.courier.pending === 0;
     };
     const feed = links.of(server).feed(() => {
       if (one.idle) one.since = clock.now();
@@ -199,6 +202,11 @@ export class WatchService implements Service {
         this.#metrics.entered(name, server, state.name);
         onState?.(server, state);
       },
+      onReplaced: () => {
+        this.#metrics.replaced(name, server);
+        onReplaced?.(server);
+      },
+      onUnreadable: (path) => this.#metrics.unreadable(name, server, path),
     });
     const one: OneWatch = { server, watcher, since: clock.now(), idle: true };
     this.#made.set(server, one);

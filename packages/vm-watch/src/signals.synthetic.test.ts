@@ -36,6 +36,52 @@ test('VS-W2 VS-W19 a machine without a name, or with one that is none, is told n
   assert.equal(rig.watcher.courier.unresolved, 6);
 });
 
+test('VS-W6 keys that the platform writes are no news, one beside them is', async () => {
+  await using rig = await liveRig(1);
+  const [moid = ''] = rig.moids;
+  const options = (more: Readonly<Record<string, string>>): void =>
+    rig.server.inventory.set(
+      moid,
+      'config.extraConfig',
+      optionsVal({ 'vmservice.namespacedName': nameOf(moid), 'guestinfo.role': 'worker', ...more }),
+    );
+  options({ 'hpet0.present': 'TRUE', 'guestinfo.appInfo': '{}' });
+  await rig.settled();
+  assert.deepEqual(rig.signals, []);
+  options({ 'hpet0.present': 'FALSE', 'guestinfo.appInfo': '[]', 'guestinfo.fromTheGuest': '!' });
+  await rig.settled();
+  assert.deepEqual(rig.signals, [`${nameOf(moid)} changed config.extraConfig`]);
+});
+
+test('VS-W6 the lists of properties and of ignored keys are those that are given', async () => {
+  await using rig = await liveRig(1, {
+    watcher: { paths: ['name', 'config.extraConfig', 'config.annotation'], ignoredKeys: new Set(['guestinfo.clock']) },
+  });
+  const [moid = ''] = rig.moids;
+  const told = async (path: string, val: string): Promise<number> => {
+    rig.server.inventory.set(moid, path, val);
+    await rig.settled();
+    return rig.signals.splice(0).length;
+  };
+  const options = (more: Readonly<Record<string, string>>): string =>
+    optionsVal({ 'vmservice.namespacedName': nameOf(moid), 'guestinfo.role': 'worker', ...more });
+  assert.equal(await told('config.extraConfig', options({ 'guestinfo.clock': '1' })), 0);
+  assert.equal(await told('config.extraConfig', options({ 'guestinfo.clock': '2', 'hpet0.present': 'TRUE' })), 1);
+  assert.equal(await told('config.annotation', textVal('seen')), 1);
+  assert.equal(await told(POWER, textVal('poweredOn', 'VirtualMachinePowerState')), 0);
+});
+
+test('VS-W21 where extraConfig is not watched the machine itself is asked for its name, and one that vanishes before that harms no other', async () => {
+  await using rig = await liveRig(3, { watcher: { paths: ['name', POWER] } });
+  const [first = '', second = '', third = ''] = rig.moids;
+  rig.server.vanishing.add(second);
+  for (const moid of rig.moids) rig.power(moid, true);
+  await rig.settled();
+  assert.deepEqual(rig.signals.toSorted(), [`${nameOf(first)} changed ${POWER}`, `${nameOf(third)} changed ${POWER}`]);
+  assert.equal(rig.watcher.supervisor.state.name, 'live');
+  assert.ok(!rig.server.inventory.machines.has(second), 'it vanished in the read');
+});
+
 test('VS-W7 VS-W8 a snapshot, another, one less, none at all: one signal each', async () => {
   await using rig = await liveRig(1, {
     watcher: { paths: ['name', 'config.extraConfig', 'snapshot', 'rootSnapshot'] },
@@ -120,6 +166,24 @@ test('VS-W11 VS-W12 a container is watched as long as anybody wants it; what was
   assert.deepEqual(
     [...calls.entries()].filter(([method]) => method !== 'WaitForUpdatesEx'),
     before,
+  );
+});
+
+test('VS-W22 a container more, of which the server says everything again: no news', async () => {
+  await using rig = await liveRig(3, { verified: true });
+  const { inventory } = rig.server;
+  const other = inventory.container('HostSystem', 'host-9');
+  // They are below both: each of them enters anew.
+  for (const moid of rig.moids) inventory.move(moid, [rig.folder, other]);
+  await rig.settled();
+  rig.signals.length = 0;
+  assert.equal(await rig.watcher.supervisor.add(other, 'zone'), 'applied');
+  await rig.settled();
+  rig.watcher.supervisor.resync();
+  await rig.settled();
+  assert.deepEqual(
+    rig.signals.filter((signal) => !signal.endsWith(' changed verified')),
+    [],
   );
 });
 

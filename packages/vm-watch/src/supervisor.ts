@@ -1,14 +1,10 @@
 import type { Clock, MoRef, PropertyWatch, UpdateFeed } from '@drydock/vsphere';
 import { isVimError } from '@drydock/vsphere';
+import { Interrupt } from './interrupt.ts';
 import type { Ledger } from './ledger.ts';
-import { difference } from './self-check.ts';
+import { selfCheck } from './self-check.ts';
 import { delayBefore, remedyFor, type WatchState, type WatchStateName } from './state.ts';
-
-/** Where a supervisor says what it does. A pino logger fits. */
-export interface WatchLog {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-}
+import type { WatchLog } from './watch-log.ts';
 
 /** What a {@link Supervisor} needs. */
 export interface SupervisorOptions {
@@ -24,6 +20,8 @@ export interface SupervisorOptions {
   /** How often the machines that the server has are compared with those that are known. Default 15 minutes; 0 never. */
   readonly selfCheckMs?: number;
   readonly onState?: (state: WatchState) => void;
+  /** Another vCenter answers under the address: what is remembered of the former one anywhere is void. Called before anything is read from the new one. */
+  readonly onReplaced?: () => void;
 }
 
 interface Container {
@@ -39,7 +37,6 @@ interface Container {
 const PATIENCE_MS = 5_000;
 /** Containers that the server did not take are tried again this often. */
 const RETRY_MS = 30_000;
-const SELF_CHECK_MS = 15 * 60_000;
 /** The same bytes would be as unreadable the next time. */
 const MAX_UNREADABLE = 3;
 
@@ -53,12 +50,14 @@ export class Supervisor {
   /** Dropped while no watch was open: their machines will be missed in the next pass, which is no news. */
   readonly #dropped: MoRef[] = [];
   #state: WatchState;
+  /** about.instanceUuid of the vCenter that was watched last. */
+  #instance: string | undefined;
   #watch: PropertyWatch | undefined;
   /** The end of the last change of an open watch: changes go one after another. */
   #changes: Promise<void> = Promise.resolve();
   #wake = new AbortController();
   /** Ends the wait that is under way, for a full pass. */
-  #resync: AbortController | undefined;
+  #wait: Interrupt | undefined;
   /** Settles when a watch was opened, or none will be any more. */
   #opened = Promise.withResolvers<void>();
 
@@ -138,7 +137,7 @@ export class Supervisor {
 
   /** Looks at everything again. */
   resync(): void {
-    this.#resync?.abort();
+    this.#wait?.interrupt();
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -197,6 +196,7 @@ export class Supervisor {
     }
     const spec = { paths, containers: there.map(({ ref }) => ref) };
     await using watch = await feed.watch(spec, { signal, ...(maxWaitSeconds === undefined ? {} : { maxWaitSeconds }) });
+    await this.#recognize(signal);
     this.#watch = watch;
     for (const container of there) {
       container.applied = true;
@@ -212,8 +212,26 @@ export class Supervisor {
       await this.#read(watch, signal, onLive);
     } finally {
       this.#watch = undefined;
+      this.#wait = undefined;
       for (const container of this.#containers.values()) container.applied = false;
     }
+  }
+
+  /** References mean nothing in another vCenter, and what it has under them was never looked at. */
+  async #recognize(signal: AbortSignal): Promise<void> {
+    const { feed, ledger, log, onReplaced } = this.#options;
+    const now = await feed.instanceUuid({ signal });
+    const before = this.#instance;
+    this.#instance = now;
+    if (before === undefined || before === now) return;
+    log.warn(
+      { server: feed.server, before, now },
+      'Another vCenter answers under this address: what was known of the former one is void. Check what refers to it by reference, such as the folders of Zones.',
+    );
+    ledger.clear();
+    this.#dropped.length = 0;
+    for (const container of this.#containers.values()) container.everApplied = false;
+    onReplaced?.();
   }
 
   async #read(watch: PropertyWatch, signal: AbortSignal, onLive: () => void): Promise<void> {
@@ -232,11 +250,11 @@ export class Supervisor {
     };
     restart();
     this.#enter('syncing');
+    const wait = new Interrupt(signal);
+    this.#wait = wait;
     for (;;) {
-      const resync = new AbortController();
-      this.#resync = resync;
       try {
-        const answer = await watch.next(version, sink, { signal: AbortSignal.any([signal, resync.signal]) });
+        const answer = await watch.next(version, sink, wait);
         hiccups = 0;
         unreadable = 0;
         version = answer.version ?? version;
@@ -249,7 +267,8 @@ export class Supervisor {
         this.#enter(passing ? 'syncing' : 'live');
       } catch (error) {
         if (signal.aborted) throw error;
-        if (resync.signal.aborted) {
+        if (wait.interrupted) {
+          wait.renew();
           restart();
           this.#enter('syncing');
           continue;
@@ -261,8 +280,6 @@ export class Supervisor {
         await clock.sleep(delayBefore('resume', hiccups, this.#random), { signal });
         // A version in the middle of a page sequence cannot be asked for again.
         if (truncated || (passing && version === '')) restart();
-      } finally {
-        this.#resync = undefined;
       }
     }
   }
@@ -310,42 +327,25 @@ export class Supervisor {
 
   /** Retries what is pending, and compares now and then. Ends with the signal. */
   async #upkeep(signal: AbortSignal): Promise<void> {
-    const { clock, selfCheckMs = SELF_CHECK_MS } = this.#options;
-    let checked = clock.now();
-    let suspect = '';
-    try {
-      for (;;) {
+    const { clock, feed, ledger, log, selfCheckMs } = this.#options;
+    const differs = selfCheck({ feed, ledger, clock, everyMs: selfCheckMs });
+    while (!signal.aborted) {
+      try {
         await clock.sleep(RETRY_MS, { background: true, signal });
         if (this.#watch === undefined) continue;
         for (const container of this.#containers.values()) if (!container.applied) await this.#apply(container);
-        if (selfCheckMs === 0 || this.#state.name !== 'live') continue;
-        if (suspect === '' && clock.now() - checked < selfCheckMs) continue;
-        const found = await this.#compare(signal);
-        checked = clock.now();
-        // Twice the same is no change on its way.
-        if (found !== '' && found === suspect) {
-          this.#options.log.warn(
-            { server: this.#options.feed.server, difference: found },
-            'The watch and the inventory differ; everything is read again.',
-          );
-          suspect = '';
-          this.resync();
-        } else suspect = found;
+        if (this.#state.name !== 'live') continue;
+        const watched = [...this.#containers.values()].filter(isApplied).map(({ ref }) => ref);
+        const found = await differs(watched, signal);
+        if (found === '') continue;
+        log.warn(
+          { server: feed.server, difference: found },
+          'The watch and the inventory differ; everything is read again.',
+        );
+        this.resync();
+      } catch (error) {
+        if (!signal.aborted) this.#note(error, undefined, 'The watch could not be compared with the inventory.');
       }
-    } catch (error) {
-      if (!signal.aborted) this.#note(error, undefined, 'The upkeep of the watch ended.');
-    }
-  }
-
-  /** '' where they agree, or nobody can tell. */
-  async #compare(signal: AbortSignal): Promise<string> {
-    const watched = [...this.#containers.values()].filter(({ applied }) => applied).map(({ ref }) => ref);
-    try {
-      return await difference(this.#options.feed, watched, this.#options.ledger, signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      this.#note(error, undefined, 'The watch could not be compared with the inventory.');
-      return '';
     }
   }
 

@@ -172,3 +172,21 @@ test('an OpenShift Machine is found by the UUID of its virtual machine', async (
   assert.equal(await owner('u-1'), 'api/m1');
   assert.deepEqual([await owner('u-2'), await owner('u-3'), await owner('gone')], [undefined, undefined, undefined]);
 });
+
+test('another vCenter under the same address: the folder is found by its path again, and everybody is told to look', async () => {
+  await using world = await rig();
+  const { vc1 } = world;
+  vc1.feed.create('f1', 'vm-1', { name: 'one', 'config.template': 'true' });
+  world.put('a', set('one'));
+  await until('it is watched', () => world.watched().join() === 'api/a f1' && world.probes.includes('watched'));
+  const before = world.probes.length;
+  vc1.feed.replace();
+  vc1.paths.set('/dc/vm/c', { type: 'Folder', value: 'f7' });
+  vc1.feed.create('f7', 'vm-1', { name: 'another', 'config.template': 'true' });
+  await until('the new folder is watched', () => world.watched().join() === 'api/a f7');
+  await until('it is told', () => world.probes.length > before);
+  assert.deepEqual(new Set(world.probes), new Set(['watched']));
+  assert.deepEqual(world.told, [], 'what the two call by one reference is not compared');
+  vc1.feed.create('f7', 'vm-2', { name: 'one', 'config.template': 'true' });
+  assert.equal(await world.next('the template'), 'created vc1 one');
+});

@@ -1,12 +1,20 @@
 import type { MachineSet } from '@drydock/api';
-import { type Cache, type Controller, controller, type Key, keyText, type ReconcileOutcome } from '@drydock/kube';
+import {
+  type Cache,
+  type Controller,
+  controller,
+  type Key,
+  keyOf,
+  keyText,
+  type ReconcileOutcome,
+} from '@drydock/kube';
 import { type Clock, isVimError, type MoRef, referenceOf, textOf } from '@drydock/vsphere';
 import type { Links } from './links.ts';
 import type { WatchMetrics } from './metrics.ts';
 import type { Lookup, Signal } from './resolve.ts';
 import { type Holding, WatchService } from './service.ts';
-import type { WatchLog } from './supervisor.ts';
 import { type TemplatePlace, templatePlace } from './template-places.ts';
+import type { WatchLog } from './watch-log.ts';
 
 /** What happened to a template from outside. `changed`: something, and nothing more is known. `watched`: from now on it is; what happened before was told by nobody. */
 export interface TemplateChange {
@@ -105,11 +113,24 @@ export function templateWatch(options: TemplateWatchOptions): TemplateWatch {
     ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
     ...(options.maxWaitSeconds === undefined ? {} : { maxWaitSeconds: options.maxWaitSeconds }),
     ...(options.random === undefined ? {} : { random: options.random }),
+    // Folders are found by path once more, and whoever listens looks at all templates.
+    onReplaced: (server) => {
+      known.delete(server);
+      for (const set of machineSets.all()) {
+        for (const held of service.holdings(keyText(keyOf(set)))) {
+          if (held.server !== server) continue;
+          learnt.delete(learntId(held));
+          void service.remove(server, held.ref, keyText(keyOf(set)));
+        }
+        made.enqueue(keyOf(set));
+      }
+      tell({ kind: 'watched', server });
+    },
   });
 
   /** Reads all machines of a container once, so that later changes have a before. */
   const learn = async ({ server, ref }: Holding): Promise<void> => {
-    const id = `${server} ${ref.value}`;
+    const id = learntId({ server, ref });
     if (learnt.has(id)) return;
     const feed = links.of(server).feed();
     const [names, templates] = await Promise.all([feed.survey([ref], 'name'), feed.survey([ref], 'config.template')]);
@@ -155,22 +176,27 @@ export function templateWatch(options: TemplateWatchOptions): TemplateWatch {
       return { after: AGAIN_MS };
     }
   };
+  const made = controller<MachineSet>({
+    name: 'template-watch',
+    for: machineSets,
+    when: ({ old, now }) =>
+      JSON.stringify(old && templatePlace(old)) !== JSON.stringify(now && templatePlace(now)) || now === undefined,
+    concurrency: 4,
+    backOff: { first: 200, longest: 60_000 },
+    reconcile,
+  });
   return {
     service,
-    controller: controller<MachineSet>({
-      name: 'template-watch',
-      for: machineSets,
-      when: ({ old, now }) =>
-        JSON.stringify(old && templatePlace(old)) !== JSON.stringify(now && templatePlace(now)) || now === undefined,
-      concurrency: 4,
-      backOff: { first: 200, longest: 60_000 },
-      reconcile,
-    }),
+    controller: made,
     subscribe: (on) => {
       listeners.add(on);
       return { [Symbol.dispose]: () => void listeners.delete(on) };
     },
   };
+}
+
+function learntId({ server, ref }: Holding): string {
+  return `${server} ${ref.value}`;
 }
 
 async function folders(

@@ -1,5 +1,5 @@
 import { VirtualMachine } from '@drydock/api';
-import type { Projector } from '@drydock/crd';
+import type { Projector, StatusHooks } from '@drydock/crd';
 import {
   type Cache,
   type Client,
@@ -7,6 +7,7 @@ import {
   controller,
   isNotFound,
   type Key,
+  keyOf,
   keyText,
   type Predicate,
   type ReconcileOutcome,
@@ -16,16 +17,17 @@ import {
 } from '@drydock/kube';
 import { isVimError, type MoRef } from '@drydock/vsphere';
 import type { Candidates } from './candidates.ts';
-import type { MachineReader } from './machine-state.ts';
+import type { MachineReader, MachineState } from './machine-state.ts';
+import { type OwnWrites, ownWrites } from './own-writes.ts';
 import { priorityOf, type QueueCause } from './priorities.ts';
 import { type MachineFinding, mirroredStatus } from './virtual-machine.ts';
 import type { Whereabouts } from './vm-index.ts';
 
 /** What the mirror needs. */
 export interface MirrorOptions {
-  readonly client: Pick<Client, 'get' | 'replaceStatus' | 'applyStatus'>;
+  readonly client: Pick<Client, 'get' | 'replace' | 'replaceStatus' | 'applyStatus'>;
   /** How the status is cut to the schema that the server has now, as `statusWriter` wants it. */
-  readonly hooks?: Pick<Projector, 'project' | 'refused'>;
+  readonly hooks?: StatusHooks & Pick<Projector, 'retryIn' | 'forget'>;
   readonly vms: Pick<Cache<VirtualMachine>, 'get' | 'synced' | 'subscribe'>;
   readonly where: Whereabouts;
   readonly candidates: Candidates;
@@ -61,7 +63,8 @@ const SOON_MS = 250;
  */
 export function virtualMachineMirror(options: MirrorOptions): Mirror {
   const { vms, where } = options;
-  const writer = statusWriter({ client: options.client, resource: VirtualMachine, ...options.hooks });
+  const writer = statusWriter<VirtualMachine>({ client: options.client, resource: VirtualMachine, ...options.hooks });
+  const own = ownWrites(vms, keyOf);
   const waiting = new Map<string, Map<string, Key>>();
   const wait = (server: string, key: Key): void => {
     const keys = waiting.get(server) ?? new Map<string, Key>();
@@ -82,7 +85,7 @@ export function virtualMachineMirror(options: MirrorOptions): Mirror {
     backOff: { first: 100, longest: 60_000 },
     reconcile: async (key, { signal, log, now }) => {
       try {
-        return await reconcileVirtualMachine(options, writer, key, { signal, now, wait });
+        return await reconcileVirtualMachine(options, writer, key, { signal, now, wait, own });
       } catch (error) {
         if (signal.aborted || !isVimError(error)) throw error;
         // Not a failure of this object, and not one line of log for each.
@@ -106,7 +109,7 @@ export function virtualMachineMirror(options: MirrorOptions): Mirror {
 }
 
 /** One look at one object. */
-export async function reconcileVirtualMachine(
+async function reconcileVirtualMachine(
   options: MirrorOptions,
   writer: StatusWriter<VirtualMachine>,
   key: Key,
@@ -114,14 +117,22 @@ export async function reconcileVirtualMachine(
     signal,
     now,
     wait,
-  }: { readonly signal: AbortSignal; readonly now: () => Date; readonly wait: (server: string, key: Key) => void },
+    own,
+  }: {
+    readonly signal: AbortSignal;
+    readonly now: () => Date;
+    readonly wait: (server: string, key: Key) => void;
+    readonly own: OwnWrites<VirtualMachine>;
+  },
 ): Promise<ReconcileOutcome> {
-  const { vms, where, candidates, refusal, seen } = options;
-  const vm = vms.get(key);
-  if (vm === undefined) {
+  const { hooks, where, candidates, refusal, seen } = options;
+  const stored = own.latest(key);
+  if (stored === undefined) {
     candidates.forget(keyText(key));
     return undefined;
   }
+  // What an older definition cannot hold is still known.
+  const vm = hooks === undefined ? stored : await hooks.recall(stored);
   if (vm.metadata.deletionTimestamp !== undefined || refusal() !== undefined) return undefined;
   const server = where.vm(vm);
   const known = (vm.status?.uniqueID ?? '') !== '';
@@ -134,13 +145,26 @@ export async function reconcileVirtualMachine(
   // Upstream may have come while the vCenter was asked.
   if (refusal() !== undefined) return undefined;
   try {
-    await writer.write(key, (live) => mirroredStatus(live, finding, server, now()), { current: vm, signal });
+    let outdated = false;
+    const { object } = await writer.write(
+      key,
+      (live) => {
+        // What was found is that of another machine than the object has by now.
+        outdated = (live.status?.uniqueID ?? '') !== (vm.status?.uniqueID ?? '');
+        return outdated ? undefined : mirroredStatus(live, finding, server, now());
+      },
+      { current: stored, signal },
+    );
+    own.wrote(object);
+    if (outdated) return { after: SOON_MS };
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }
   if (finding.kind === 'found') candidates.forget(keyText(key));
   // The copies may be destroyed, which concerns no object.
-  return { after: finding.kind === 'ambiguous' ? WAIT_MS : RESYNC_MS * (0.9 + Math.random() * 0.2) };
+  const after = finding.kind === 'ambiguous' ? WAIT_MS : RESYNC_MS * (0.9 + Math.random() * 0.2);
+  const again = hooks?.retryIn(vm.metadata.uid ?? '');
+  return { after: again === undefined ? after : Math.max(SOON_MS, again) };
 }
 
 /** The machine of an object. */
@@ -160,7 +184,13 @@ async function findMachine(
     return { kind: 'found', machine: state, zone: where.zoneOf(vm, state.cluster) };
   };
   const { uniqueID = '' } = vm.status ?? {};
-  if (uniqueID !== '') return look({ type: 'VirtualMachine', value: uniqueID });
+  if (uniqueID !== '') {
+    const ref = { type: 'VirtualMachine', value: uniqueID };
+    const finding = await look(ref);
+    if (finding.kind !== 'found' || agrees(vm, finding.machine) || (await machines.carries(ref, call)) === name)
+      return finding;
+    return { kind: 'replaced', uniqueId: uniqueID };
+  }
 
   const claims: MachineFinding[] = [];
   for (const ref of candidates.of(name, server)) {
@@ -178,6 +208,13 @@ async function findMachine(
     kind: 'ambiguous',
     uniqueIds: claims.map((claim) => (claim.kind === 'found' ? claim.machine.ref.value : '')),
   };
+}
+
+/** Whether a machine is the one that was seen under its reference before. vCenter may give a machine another instance UUID, but not both. */
+function agrees({ status }: VirtualMachine, { instanceUuid, biosUuid }: MachineState): boolean {
+  const same = (was: string | undefined, is: string): boolean =>
+    was === undefined || was === '' || is === '' || was.toLowerCase() === is.toLowerCase();
+  return same(status?.instanceUUID, instanceUuid) || same(status?.biosUUID, biosUuid);
 }
 
 /** Changes of objects with the priority of each. What only the mirror itself wrote is none: it would look at its own shadow. */

@@ -7,6 +7,8 @@ export type MachineFinding =
   | { readonly kind: 'found'; readonly machine: MachineState; readonly zone: string | undefined }
   /** It had one, which is gone from vCenter. */
   | { readonly kind: 'deleted'; readonly uniqueId: string }
+  /** What its reference names is another machine: a vCenter was replaced. */
+  | { readonly kind: 'replaced'; readonly uniqueId: string }
   | { readonly kind: 'unreadable'; readonly uniqueId: string }
   /** No machine carries its name, or none was seen yet. */
   | { readonly kind: 'none' }
@@ -47,6 +49,10 @@ export function mirroredStatus(
     case 'deleted': {
       const message = `machine ${finding.uniqueId} of ${server} was deleted there, not through this object`;
       return { ...others, ...some({ conditions: condition('False', 'DeletedOutOfBand', message) }) };
+    }
+    case 'replaced': {
+      const message = `${finding.uniqueId} of ${server} is another machine than before: the vCenter was replaced`;
+      return { ...others, ...some({ conditions: condition('False', 'MachineReplaced', message) }) };
     }
     case 'unreadable': {
       const message = `machine ${finding.uniqueId} of ${server} cannot be read; check the privileges of the user`;

@@ -1,11 +1,12 @@
-import type { Clock, MoRef, UpdateFeed, XmlElement } from '@drydock/vsphere';
+import { type Clock, childText, type MoRef, type UpdateFeed, type XmlElement } from '@drydock/vsphere';
 import { Courier, type CourierOptions } from './courier.ts';
 import { xxHash64 } from './hash.ts';
 import { IGNORED_KEYS } from './ignored-keys.ts';
 import { Ledger } from './ledger.ts';
 import type { WatchState } from './state.ts';
-import { Supervisor, type WatchLog } from './supervisor.ts';
-import { WATCHED_PATHS } from './watched-paths.ts';
+import { Supervisor } from './supervisor.ts';
+import type { WatchLog } from './watch-log.ts';
+import { EXTRA_CONFIG, NAMESPACED_NAME, WATCHED_PATHS } from './watched-paths.ts';
 
 /** What a {@link Watcher} needs. */
 export interface WatcherOptions extends Pick<CourierOptions, 'lookup' | 'deliver' | 'onResolved' | 'recheckMs'> {
@@ -20,8 +21,14 @@ export interface WatcherOptions extends Pick<CourierOptions, 'lookup' | 'deliver
   readonly maxWaitSeconds?: number;
   readonly selfCheckMs?: number;
   readonly onState?: (state: WatchState) => void;
+  /** See `SupervisorOptions.onReplaced`. */
+  readonly onReplaced?: () => void;
+  /** A property that the server does not give; each occurrence. */
+  readonly onUnreadable?: (path: string) => void;
   readonly onChange?: (ref: MoRef, path: string, value: XmlElement | undefined) => void;
 }
+
+const NAME_PATH = `config.extraConfig["${NAMESPACED_NAME}"]`;
 
 /** The watch on one vCenter: what was seen, what keeps seeing, and what carries it on. */
 export interface Watcher {
@@ -42,6 +49,7 @@ export async function createWatcher(options: WatcherOptions): Promise<Watcher> {
     hash: await xxHash64(),
     onDirty: () => courier.wake(),
     onUnreadable: (ref, path, fault) => {
+      options.onUnreadable?.(path);
       const why = fault?.children.find((node) => typeof node !== 'string')?.type?.local ?? 'unreadable';
       if (warned.has(`${path} ${why}`)) return;
       warned.add(`${path} ${why}`);
@@ -58,6 +66,8 @@ export async function createWatcher(options: WatcherOptions): Promise<Watcher> {
     lookup: options.lookup,
     deliver: options.deliver,
     exists: async (ref) => (await feed.existing([ref])).length > 0,
+    // What the ledger sees of extraConfig holds the name; without it the machine has to be asked.
+    ...(paths.includes(EXTRA_CONFIG) ? {} : { readName: async (ref) => nameOf(await feed.property(ref, NAME_PATH)) }),
     clock,
     log,
     ...random,
@@ -74,6 +84,10 @@ export async function createWatcher(options: WatcherOptions): Promise<Watcher> {
     ...(options.maxWaitSeconds === undefined ? {} : { maxWaitSeconds: options.maxWaitSeconds }),
     ...(options.selfCheckMs === undefined ? {} : { selfCheckMs: options.selfCheckMs }),
     ...(options.onState === undefined ? {} : { onState: options.onState }),
+    onReplaced: () => {
+      courier.clear();
+      options.onReplaced?.();
+    },
   });
   return {
     ledger,
@@ -83,4 +97,9 @@ export async function createWatcher(options: WatcherOptions): Promise<Watcher> {
       await Promise.all([supervisor.run(signal), courier.run(signal)]);
     },
   };
+}
+
+/** Of an OptionValue. */
+function nameOf(option: XmlElement | undefined): string | undefined {
+  return option === undefined ? undefined : childText(option, 'value');
 }

@@ -108,13 +108,21 @@ export function createCaller(options: CallerOptions): SessionCaller {
   };
   const session = new Session({ port, credentials, clock, log, server });
 
+  /** Whoever waits again and again does so with one signal: it is joined once. */
+  const joined = new WeakMap<AbortSignal, AbortSignal>();
+  const untilClosed = (signal: AbortSignal): AbortSignal => {
+    const known = joined.get(signal) ?? AbortSignal.any([signal, session.closing]);
+    joined.set(signal, known);
+    return known;
+  };
+
   /** Runs an exchange in a session, and tells the session what its outcome says about it. */
   const within = async <T>(
     live: LiveSession,
     how: MethodOptions | undefined,
     exchange: (how: How) => Promise<T>,
   ): Promise<T> => {
-    const signal = how?.signal === undefined ? session.closing : AbortSignal.any([how.signal, session.closing]);
+    const signal = how?.signal === undefined ? session.closing : untilClosed(how.signal);
     try {
       const answer = await exchange({ ...how, soapAction: live.soapAction, cookie: live.cookie, signal });
       session.answered();

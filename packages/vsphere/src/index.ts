@@ -15,6 +15,8 @@ export { escapeName, unescapeName } from './names.ts';
 export { type OvfDescriptor, readOvf } from './ovf.ts';
 export type { TlsTrust } from './tls.ts';
 export type { PropertyWatch, UpdateFeed, WatchSpec } from './updates/feed.ts';
+export type { ItemRanges } from './updates/item-ranges.ts';
+export { eachChild, TextRange } from './updates/markup.ts';
 export { type Decode, type ScannedAnswer, UpdateScanner, type UpdateSink } from './updates/scanner.ts';
 export type {
   About,

@@ -1,4 +1,3 @@
-import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 
@@ -35,6 +34,8 @@ export function openTunnel(proxy: URL, host: string, port: number, timeoutMs: nu
     headers['proxy-authorization'] = `Basic ${Buffer.from(pair).toString('base64')}`;
   }
   const secure = proxy.protocol === 'https:';
+  // Not by an import, which would load all that `node:http` offers, a WebSocket client among it: 10 MB.
+  const { request: httpRequest } = process.getBuiltinModule('node:http');
   return new Promise((resolve, reject) => {
     const request = (secure ? httpsRequest : httpRequest)({
       host: proxy.hostname,

@@ -161,7 +161,11 @@ export class Session {
     const found = await this.#discover();
     const who = await credentials();
     // Not ended by closing: an answer that nobody reads would leave a session behind. `close` waits for it instead.
-    const cookie = await port.login(found, who, AbortSignal.timeout(LOGIN_MS));
+    const cookie = await port.login(found, who, AbortSignal.timeout(LOGIN_MS)).catch((error: unknown) => {
+      // Until the next attempt another server may stand under the address.
+      this.#found = undefined;
+      throw error;
+    });
     const live: LiveSession = { generation: ++this.#generation, cookie, ...found };
     this.#live = live;
     this.#suspect = false;

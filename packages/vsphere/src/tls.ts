@@ -75,6 +75,13 @@ class TrustedAgent extends Agent {
     this.#proxy = proxy;
   }
 
+  /** All connections to one address are alike: trust is that of the agent. Node's own name lists forty options, at each call of a poll that makes hundreds in a second. */
+  override getName(
+    options: { readonly host?: string | undefined; readonly port?: number | string | undefined } = {},
+  ): string {
+    return `${options.host ?? ''}:${options.port ?? ''}`;
+  }
+
   override createConnection(
     options: {
       readonly host?: string | null;

@@ -4,7 +4,10 @@ import fc from 'fast-check';
 import { child, childText, elements, referenceOf, type XmlElement } from '../xml.ts';
 import { XmlSyntaxError } from '../xml-characters.ts';
 import { parseXml } from '../xml-tree.ts';
-import { SCAN_LIMITS, type ScanLimits, UpdateScanner } from './scanner.ts';
+import type { ItemRanges } from './item-ranges.ts';
+import { eachChild } from './markup.ts';
+import { SCAN_LIMITS, type ScanLimits } from './scan-limits.ts';
+import { UpdateScanner } from './scanner.ts';
 
 type Event = readonly unknown[];
 type Outcome = { readonly events: readonly Event[]; readonly version: string | undefined; readonly truncated: boolean };
@@ -14,8 +17,10 @@ function scan(document: Uint8Array, cuts: readonly number[] = [], limits: ScanLi
   const scanner = new UpdateScanner(
     {
       object: (kind, type, value) => events.push(['object', kind, type, value]),
-      change: (path, op, value, decode) =>
-        events.push(['change', path, op, value === undefined ? undefined : decode(value)]),
+      change: (path, op, value, decode, items) => {
+        if (value !== undefined) sameItems(value, items);
+        events.push(['change', path, op, value === undefined ? undefined : decode(value)]);
+      },
       missing: (path, fault, decode) => events.push(['missing', path, fault === undefined ? undefined : decode(fault)]),
       objectEnd: () => events.push(['end']),
     },
@@ -27,6 +32,16 @@ function scan(document: Uint8Array, cuts: readonly number[] = [], limits: ScanLi
     from = cut;
   }
   return { events, ...scanner.end() };
+}
+
+/** What the scan met on its way is what is found by looking at the value once more. */
+function sameItems(value: Uint8Array, items: ItemRanges | undefined): void {
+  const [met, found]: [string[], string[]] = [[], []];
+  const plain = items?.each((...range) => met.push(range.join()) > 0);
+  if (eachChild(value, (...range) => found.push(range.join()) > 0)) {
+    assert.ok(plain, 'it is plain');
+    assert.deepEqual(met, found);
+  } else assert.ok(!plain, 'it is not plain');
 }
 
 /** The same by the strict tokenizer and a tree. */

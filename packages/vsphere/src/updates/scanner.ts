@@ -1,9 +1,12 @@
 import { child, textOf, type XmlElement } from '../xml.ts';
 import { characterData, XmlSyntaxError } from '../xml-characters.ts';
 import { parseXml } from '../xml-tree.ts';
+import { ItemRanges } from './item-ranges.ts';
 import { KnownTexts } from './known-texts.ts';
-import { namespacesOf, tagEnd, typeAttribute } from './tags.ts';
-import { ANSWER, type Field, type Frame, isNamed, ruleFor } from './update-frames.ts';
+import { BANG, GT, holds, isSpace, LT, localName, nameEnd, QUESTION, SLASH, tagEnd } from './markup.ts';
+import { SCAN_LIMITS, type ScanLimits } from './scan-limits.ts';
+import { namespacesOf, typeAttribute } from './tags.ts';
+import { ANSWER, type Field, type Frame, ruleFor } from './update-frames.ts';
 
 /** Reads what a sink was given, by the strict tokenizer and with the namespaces of its document. Fails with `XmlSyntaxError`. */
 export type Decode = (bytes: Uint8Array) => XmlElement;
@@ -14,26 +17,13 @@ export interface UpdateSink {
   object(kind: string, type: string, value: string): void;
   /**
    * One property. `value` is the whole `val` element as it was sent, valid only during the call, and absent where the property is unset; `op` is assign, add,
-   * remove or indirectRemove. `decode` reads it, during the call.
+   * remove or indirectRemove. `decode` reads it, during the call; `items` says where its children are, for as long.
    */
-  change(path: string, op: string, value: Uint8Array | undefined, decode: Decode): void;
+  change(path: string, op: string, value: Uint8Array | undefined, decode: Decode, items?: ItemRanges): void;
   /** A property that the server would not give. `fault` is its `LocalizedMethodFault`, valid only during the call. */
   missing(path: string, fault: Uint8Array | undefined, decode: Decode): void;
   objectEnd(): void;
 }
-
-/** What one answer may cost, in bytes. */
-export interface ScanLimits {
-  readonly total: number;
-  /** One property value. */
-  readonly value: number;
-  /** One tag, comment or processing instruction. */
-  readonly markup: number;
-  readonly depth: number;
-}
-
-/** A page of 100 machines is 2 MB, the largest value of a sane machine 100 kB. */
-export const SCAN_LIMITS: ScanLimits = { total: 256 << 20, value: 16 << 20, markup: 1 << 20, depth: 200 };
 
 /** What an answer says besides its objects. Without a version nothing happened within the time that was waited. */
 export interface ScannedAnswer {
@@ -41,13 +31,6 @@ export interface ScannedAnswer {
   /** More is ready: the next call answers at once. */
   readonly truncated: boolean;
 }
-
-const LT = 0x3c;
-const GT = 0x3e;
-const SLASH = 0x2f;
-const BANG = 0x21;
-const QUESTION = 0x3f;
-const COLON = 0x3a;
 
 /**
  * Finds the objects and changes of a `WaitForUpdatesExResponse` in its bytes, without building the document: a page is megabytes, and nearly all of it is the same as
@@ -78,6 +61,10 @@ export class UpdateScanner {
   #field: Field | undefined;
   #fieldFrom = 0;
   #textFrom = 0;
+  /** Children of the field, relative to where it starts; and of the one that is open, where it and its content start. */
+  readonly #items = new ItemRanges();
+  #itemFrom = 0;
+  #itemContent = 0;
   #announced = false;
   #kind = '';
   #path: string | undefined;
@@ -180,19 +167,38 @@ export class UpdateScanner {
     const deepest = this.#limits.depth - this.#frames.length;
     let depth = this.#depth;
     let at = from;
+    const base = this.#fieldFrom;
+    const items = this.#items;
     for (;;) {
+      if (depth === 1) for (; at < end && bytes[at] !== LT; at += 1) if (!isSpace(bytes[at])) items.plain = false;
       while (at < end && bytes[at] !== LT) at += 1;
       const next = bytes[at + 1];
-      if (at + 1 >= end || next === BANG || next === QUESTION) break;
+      if (at + 1 >= end) break;
+      if (next === BANG || next === QUESTION) {
+        items.plain = false;
+        break;
+      }
+      if (next === SLASH) {
+        // What closes has no attributes in which its end could be text.
+        if (depth === 1) break;
+        let close = at + 2;
+        while (close < end && bytes[close] !== GT) close += 1;
+        if (close === end) break;
+        depth -= 1;
+        at = close + 1;
+        if (depth === 1) items.add(this.#itemFrom, at - base, this.#itemContent);
+        continue;
+      }
       const after = tagEnd(bytes, at, end);
       if (after < 0) break;
-      if (next === SLASH) {
-        if (depth === 1) break;
-        depth -= 1;
-      } else if (bytes[after - 2] !== SLASH) {
+      if (bytes[after - 2] !== SLASH) {
         if (depth >= deepest) break;
+        if (depth === 1) {
+          this.#itemFrom = at - base;
+          this.#itemContent = after - base;
+        }
         depth += 1;
-      }
+      } else if (depth === 1) items.add(at - base, after - base, after - base);
       at = after;
     }
     this.#depth = depth;
@@ -236,16 +242,17 @@ export class UpdateScanner {
       return;
     }
     if (this.#closed) throw new XmlSyntaxError('there is content after the root element');
-    const nameEnd = this.#nameEnd(from + 1);
-    const rule = ruleFor(this.#frames.at(-1), this.#window, this.#localName(from + 1), nameEnd);
+    const behind = nameEnd(this.#window, from + 1);
+    const rule = ruleFor(this.#frames.at(-1), this.#window, localName(this.#window, from + 1, behind), behind);
     if (rule?.enters !== undefined) {
-      this.#enter(rule.enters, nameEnd, after);
+      this.#enter(rule.enters, behind, after);
       if (empty) this.#leave();
       return;
     }
     this.#field = rule?.field;
     this.#fieldFrom = from;
     this.#textFrom = after;
+    this.#items.clear();
     if (empty) this.#fieldEnd(after, after);
     else this.#depth = 1;
   }
@@ -257,9 +264,9 @@ export class UpdateScanner {
       return;
     }
     const frame = this.#frames.at(-1);
-    const start = this.#localName(from + 2);
-    const end = this.#nameEnd(start);
-    if (frame === undefined || !isNamed(frame, this.#window, start, end)) {
+    const end = nameEnd(this.#window, from + 2);
+    const start = localName(this.#window, from + 2, end);
+    if (frame === undefined || !holds(this.#window, start, end, frame.bytes)) {
       const name = this.#window.toString('latin1', start, end);
       throw new XmlSyntaxError(`</${name}> closes ${frame === undefined ? 'nothing' : `<${frame.name}>`}`);
     }
@@ -331,7 +338,7 @@ export class UpdateScanner {
         this.#kind = this.#text(textEnd, after);
         return;
       case 'obj':
-        this.#obj.value = this.#text(textEnd, after);
+        this.#obj.value = this.#text(textEnd, after, false);
         this.#obj.type = typeAttribute(this.#window.toString('utf8', this.#fieldFrom, this.#textFrom));
         return;
       case 'name':
@@ -343,7 +350,13 @@ export class UpdateScanner {
         return;
       case 'val':
         this.#say();
-        this.#sink.change(this.#pathOf(), this.#op, this.#window.subarray(this.#fieldFrom, after), this.#decode);
+        this.#sink.change(
+          this.#pathOf(),
+          this.#op,
+          this.#window.subarray(this.#fieldFrom, after),
+          this.#decode,
+          this.#items,
+        );
         return;
       case 'fault':
         this.#say();
@@ -363,7 +376,7 @@ export class UpdateScanner {
   }
 
   /** Text of the field. Nearly always it is plain; whatever else is in it, the strict tokenizer reads. */
-  #text(textEnd: number, after: number): string {
+  #text(textEnd: number, after: number, again = true): string {
     const bytes = this.#window;
     for (let at = this.#textFrom; at < textEnd; at += 1) {
       const byte = bytes[at];
@@ -371,24 +384,8 @@ export class UpdateScanner {
       if (byte === 0x26 || byte === 0x0d || (byte !== undefined && byte < 0x20))
         return characterData(bytes.toString('utf8', this.#textFrom, textEnd));
     }
-    return TEXTS.of(bytes, this.#textFrom, textEnd);
-  }
-
-  #nameEnd(from: number): number {
-    const bytes = this.#window;
-    let at = from;
-    for (;;) {
-      const byte = bytes[at];
-      if (byte === undefined || byte === GT || byte === SLASH || byte <= 0x20) return at;
-      at += 1;
-    }
-  }
-
-  /** Where the name starts behind its prefix. */
-  #localName(from: number): number {
-    const end = this.#nameEnd(from);
-    for (let at = from; at < end; at += 1) if (this.#window[at] === COLON) return at + 1;
-    return from;
+    // References are as many as machines: to know each again would cost more than it spares.
+    return again ? TEXTS.of(bytes, this.#textFrom, textEnd) : bytes.toString('utf8', this.#textFrom, textEnd);
   }
 }
 

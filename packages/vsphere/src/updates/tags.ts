@@ -1,28 +1,18 @@
 import { attributeText } from '../xml-characters.ts';
 
-const GT = 0x3e;
-const QUOTE = 0x22;
-const APOSTROPHE = 0x27;
-
-/** Offset behind the `>` that ends the tag at `from`; -1: it is not before `end`. A `>` inside an attribute value does not count. */
-export function tagEnd(bytes: Uint8Array, from: number, end: number): number {
-  for (let at = from + 1; at < end; at += 1) {
-    const byte = bytes[at] ?? 0;
-    // Letters, nearly always.
-    if (byte > GT) continue;
-    if (byte === GT) return at + 1;
-    if (byte !== QUOTE && byte !== APOSTROPHE) continue;
-    at += 1;
-    while (at < end && bytes[at] !== byte) at += 1;
-  }
-  return -1;
-}
-
 const NAMESPACE = /\s(xmlns(?::[^\s=]+)?)\s*=\s*("[^"]*"|'[^']*')/g;
+
+/** As many as servers have ways to write an envelope, and some. */
+const MOST = 64;
+const declared = new Map<string, string>();
 
 /** The namespace declarations of a tag, as they stand. */
 export function namespacesOf(tag: string): string {
-  return [...tag.matchAll(NAMESPACE)].map(([, name, value]) => ` ${name ?? ''}=${value ?? ''}`).join('');
+  const known = declared.get(tag);
+  if (known !== undefined) return known;
+  const found = [...tag.matchAll(NAMESPACE)].map(([, name, value]) => ` ${name ?? ''}=${value ?? ''}`).join('');
+  if (declared.size < MOST && tag.length < 1_000) declared.set(tag, found);
+  return found;
 }
 
 const TYPE = /\stype\s*=\s*(?:"([^"]*)"|'([^']*)')/;

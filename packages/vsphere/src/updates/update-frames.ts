@@ -1,3 +1,5 @@
+import { holds } from './markup.ts';
+
 /** Elements whose content a scan keeps. */
 export type Field = 'version' | 'truncated' | 'kind' | 'obj' | 'name' | 'op' | 'val' | 'path' | 'fault';
 
@@ -42,14 +44,6 @@ const DOCUMENT = frame('', enter(frame('Envelope', enter(frame('Body', enter(fra
 
 /** The rule for the element whose local name lies at `from..to`; undefined: pass over it. */
 export function ruleFor(open: Frame | undefined, bytes: Uint8Array, from: number, to: number): Rule | undefined {
-  for (const rule of (open ?? DOCUMENT).rules) if (isNamed(rule, bytes, from, to)) return rule;
+  for (const rule of (open ?? DOCUMENT).rules) if (holds(bytes, from, to, rule.bytes)) return rule;
   return undefined;
-}
-
-/** Whether the name at `from..to` is this one's. */
-export function isNamed(of: { readonly bytes: Uint8Array }, bytes: Uint8Array, from: number, to: number): boolean {
-  const { length } = of.bytes;
-  if (length !== to - from) return false;
-  for (let at = 0; at < length; at += 1) if (of.bytes[at] !== bytes[from + at]) return false;
-  return true;
 }
