@@ -4,6 +4,7 @@ import { connectSwitchboard, type Switchboard, startSandbox, type VCenterSandbox
 import type { MoRef } from '@drydock/vsphere';
 import { type RawVCenter, rawVCenter } from './support/raw-vcenter.ts';
 import { refAt, type SimulatorWatch, simulatorWatch } from './support/simulator-watch.ts';
+import { eventually } from './support/voyage.ts';
 
 const POWER = 'summary.runtime.powerState';
 const running = new AsyncDisposableStack();
@@ -106,6 +107,12 @@ test('VS-W11 VS-W12 VS-W22 a container is watched as long as anybody wants it; w
   const { supervisor } = watch.watcher;
   watch.signals.length = 0;
   for (const id of ['0', '1', '2']) assert.equal(await supervisor.add(second.ref, id), 'applied');
+  // What an added container holds may come after a change that was made later.
+  await eventually(
+    'the second folder is told',
+    async () => watch.signals.length > 0 || undefined,
+    () => watch.signals,
+  );
   await watch.settled();
   // The simulator lets everything enter anew, what is in the first folder as well.
   assert.deepEqual(watch.signals.splice(0), ['ns/w11-b changed']);
