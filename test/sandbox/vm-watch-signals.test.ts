@@ -4,7 +4,6 @@ import { connectSwitchboard, type Switchboard, startSandbox, type VCenterSandbox
 import type { MoRef } from '@drydock/vsphere';
 import { type RawVCenter, rawVCenter } from './support/raw-vcenter.ts';
 import { refAt, type SimulatorWatch, simulatorWatch } from './support/simulator-watch.ts';
-import { eventually } from './support/voyage.ts';
 
 const POWER = 'summary.runtime.powerState';
 const running = new AsyncDisposableStack();
@@ -107,12 +106,7 @@ test('VS-W11 VS-W12 VS-W22 a container is watched as long as anybody wants it; w
   const { supervisor } = watch.watcher;
   watch.signals.length = 0;
   for (const id of ['0', '1', '2']) assert.equal(await supervisor.add(second.ref, id), 'applied');
-  // What an added container holds may come after a change that was made later.
-  await eventually(
-    'the second folder is told',
-    async () => watch.signals.length > 0 || undefined,
-    () => watch.signals,
-  );
+  await watch.knows((await refAt(board, `${second.path}/w11-b`)).value);
   await watch.settled();
   // The simulator lets everything enter anew, what is in the first folder as well.
   assert.deepEqual(watch.signals.splice(0), ['ns/w11-b changed']);
@@ -148,6 +142,7 @@ test('VS-W13 VS-W14 a second cluster at run time: its objects decide by referenc
   watch.signals.length = 0;
   watch.objects.push({ namespace: 'ns4', name: 'known', uniqueId: mine, deleting: false });
   assert.equal(await watch.watcher.supervisor.add(cluster, 'zone'), 'applied');
+  await watch.knows(mine, other);
   await watch.settled();
   assert.deepEqual(watch.signals, [], 'whoever knows a machine looks at it when the container is first watched');
   watch.objects.push({ namespace: 'ns4', name: 'n1', uniqueId: other, deleting: false });

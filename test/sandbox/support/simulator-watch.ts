@@ -13,6 +13,8 @@ export interface SimulatorWatch extends AsyncDisposable {
   readonly objects: KnownObject[];
   readonly warnings: string[];
   live(): Promise<void>;
+  /** These machines were read: what an added container holds may come after changes that were made later. */
+  knows(...machines: readonly string[]): Promise<void>;
   /** Everything that happened until now was either delivered or never will be: proven by a change of the sentinel that comes through. */
   settled(): Promise<void>;
   stop(): Promise<void>;
@@ -82,6 +84,14 @@ export async function simulatorWatch(sandbox: VCenterSandbox, switchboard: Switc
     warnings,
     live: async () => {
       await eventually('the watch is live', async () => watcher.supervisor.state.name === 'live' || undefined, state);
+    },
+    knows: async (...machines) => {
+      const known = (): readonly string[] => watcher.ledger.refs().map(({ value }) => value);
+      await eventually(
+        'the machines are read',
+        async () => machines.every((one) => known().includes(one)) || undefined,
+        known,
+      );
     },
     settled: async () => {
       await beat();
