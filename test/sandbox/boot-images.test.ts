@@ -279,14 +279,16 @@ test('BI-V173 once it is gone: opt-in reflected, set switched, BootImage current
 
 test('metrics tell what each set boots from, how long the steps took, and who else changes images', async () => {
   await using operator = await startRole();
-  await inPhase('Current');
+  const current = `drydock_bootimage_info{set="ms/wk-a",platform="vsphere",current="${newRelease}",target="${newRelease}",phase="Current"} 1`;
+  // The phase alone may be of the operator before; only a set that this one has seen can change under its eyes.
+  await eventually('a look at the set', async () => (await operator.scrape()).includes(`\n${current}\n`) || undefined);
   await using other = createClient(await loadKubeconfig({ kubeconfig: sandbox.kubeconfig }), {
     userAgent: 'argocd-controller/3',
   });
   const path = '/spec/template/spec/providerSpec/value/template';
   await other.patch(MachineSet, setKey, [{ op: 'replace', path, value: computed }]);
   const lines = [
-    `drydock_bootimage_info{set="ms/wk-a",platform="vsphere",current="${newRelease}",target="${newRelease}",phase="Current"} 1`,
+    current,
     'drydock_bootimage_operation_seconds_count{step="Switching"} 1',
     'drydock_bootimage_foreign_writes_total{manager="argocd-controller"} 1',
     'drydock_bootimage_template_absent_observed_total 0',
