@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { nowMicros } from '@drydock/vm-watch/testing';
 import { connectVCenter, systemClock } from '@drydock/vsphere';
+import { createWatcher } from '../../packages/vm-watch/src/delivery/watcher.ts';
 import { keepHeapSmall } from '../../packages/vm-watch/src/small-heap.ts';
-import { createWatcher } from '../../packages/vm-watch/src/watcher.ts';
 import { answerJobs, cpuSeconds, memoryMB } from '../answer.ts';
 import type { WatchJob, WatchResult } from './job.ts';
 

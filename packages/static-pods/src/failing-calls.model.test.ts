@@ -4,10 +4,10 @@ import { ConfigMap, Secret } from '@drydock/api';
 import { DurableError, type FsCall, type FsOps, type FsTap, inspect, tapOps } from '@drydock/durable';
 import { type Content, contentOf, type Image, memoryFs } from '@drydock/durable/testing';
 import { memoryCluster } from '@drydock/kube/testing';
-import { syncCerts } from './cert-sync.ts';
+import { syncCerts } from './certs/cert-sync.ts';
 import { StaticPodError } from './errors.ts';
-import { monitorStartup } from './monitor.ts';
-import { prune } from './prune.ts';
+import { monitorStartup } from './monitor/monitor.ts';
+import { prune } from './prune/prune.ts';
 import { MONITOR, monitorDisk, podOf } from './testing/monitor-world.ts';
 import { NAMESPACE, putConfigMap, putSecret } from './testing/static-pod-world.ts';
 

@@ -1,4 +1,4 @@
-export { type CertLoopEnvironment, runCertSync } from './cert-loop.ts';
+export { type CertLoopEnvironment, runCertSync } from './certs/cert-loop.ts';
 export {
   type CertSource,
   type CertSyncEnvironment,
@@ -6,26 +6,26 @@ export {
   type CertSyncSpec,
   syncCerts,
   validateCertSync,
-} from './cert-sync.ts';
-export { type DoctorSpec, doctor, type Finding } from './doctor.ts';
-export type { Environment, Notice } from './environment.ts';
+} from './certs/cert-sync.ts';
 export { StaticPodError, type StaticPodErrorCode } from './errors.ts';
-export type { SourceNames } from './fetch.ts';
-export { type InstallEnvironment, type InstallResult, install } from './install.ts';
-export { type InstallSpec, validateInstall } from './install-spec.ts';
-export type { InstallersSpec } from './installers.ts';
-export { type KeepLimits, type KeepSet, keepSet, type NodeRevisions } from './keep-set.ts';
+export { type InstallEnvironment, type InstallResult, install } from './install/install.ts';
+export type { InstallersSpec } from './install/installers.ts';
 export {
   type MonitorEnvironment,
   type MonitorOutcome,
   type MonitorSpec,
   monitorStartup,
   validateMonitor,
-} from './monitor.ts';
-export type { Readiness } from './monitor-step.ts';
-export type { Source, SourceKind } from './object-files.ts';
-export { Node, Pod, type PodMutation } from './pod.ts';
-export { type PruneResult, type PruneSpec, prune } from './prune.ts';
-export { askServer, type ReadinessSpec } from './readiness.ts';
-export { type RecoverSpec, recoverNode } from './recover-node.ts';
-export { type WayBack, waysBack } from './ways-back.ts';
+} from './monitor/monitor.ts';
+export type { Readiness } from './monitor/monitor-step.ts';
+export { askServer, type ReadinessSpec } from './monitor/readiness.ts';
+export { type KeepLimits, type KeepSet, keepSet, type NodeRevisions } from './prune/keep-set.ts';
+export { type PruneResult, type PruneSpec, prune } from './prune/prune.ts';
+export { type DoctorSpec, doctor, type Finding } from './recover/doctor.ts';
+export { type RecoverSpec, recoverNode } from './recover/recover-node.ts';
+export { type WayBack, waysBack } from './recover/ways-back.ts';
+export type { Environment, Notice } from './revision/environment.ts';
+export type { SourceNames } from './revision/fetch.ts';
+export { type InstallSpec, validateInstall } from './revision/install-spec.ts';
+export type { Source, SourceKind } from './revision/object-files.ts';
+export { Node, Pod, type PodMutation } from './revision/pod.ts';

@@ -4,8 +4,8 @@ import { Secret } from '@drydock/api';
 import { ApiError, type ApiErrorCode } from '@drydock/kube';
 import { virtualClock } from '@drydock/kube/testing';
 import { StaticPodError } from './errors.ts';
-import { fetchSource } from './fetch.ts';
 import { patiently } from './patience.ts';
+import { fetchSource } from './revision/fetch.ts';
 import { NAMESPACE, putSecret, smallCluster } from './testing/static-pod-world.ts';
 
 const failure = (code: ApiErrorCode, status: number): ApiError =>

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ConfigMap } from '@drydock/api';
 import type { FsOps } from '@drydock/durable';
 import { type CrashScenario, contentOf, exploreCrashes, memoryFs, withoutEachSync } from '@drydock/durable/testing';
-import { install } from './install.ts';
+import { install } from './install/install.ts';
 import { NAMESPACE, podYaml, putConfigMap, smallCluster, smallSpec } from './testing/static-pod-world.ts';
 
 // The same revision again, of which one object changed and an optional one is gone, while pods have the directory mounted.

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as tick } from 'node:timers/promises';
 import { generator, virtualClock } from '@drydock/model';
-import type { KnownObject } from './resolve.ts';
+import type { KnownObject } from './delivery/resolve.ts';
+import { createWatcher } from './delivery/watcher.ts';
 import { lost, memoryFeed } from './testing/memory-feed.ts';
-import { createWatcher } from './watcher.ts';
 
 const SEEDS = process.env['DRYDOCK_SOAK'] === '1' ? 100_000 : 100;
 const FIRST = Number(process.env['DRYDOCK_SEED'] ?? '1');

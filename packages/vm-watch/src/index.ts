@@ -1,22 +1,28 @@
-export { asyncSignalEnabled } from './async-signal.ts';
-export { vmOperator, vmOperatorRefusal } from './coexistence.ts';
-export type { Courier, CourierOptions } from './courier.ts';
-export { credentialsOf } from './credentials.ts';
+export type { Courier, CourierOptions } from './delivery/courier.ts';
+export {
+  type KnownObject,
+  type Lookup,
+  parseNamespacedName,
+  type Resolution,
+  type Signal,
+} from './delivery/resolve.ts';
+export { createWatcher, type Watcher, type WatcherOptions } from './delivery/watcher.ts';
 export { WatchError, type WatchErrorCode } from './errors.ts';
-export { IGNORED_KEYS } from './ignored-keys.ts';
-export { kindsServed, missingKinds } from './kinds.ts';
-export type { ChangeKind, DirtyMachine, Ledger } from './ledger.ts';
-export type { Connect, VCenterLink } from './link.ts';
-export { type Links, links } from './links.ts';
-export { MACHINE_UUID_INDEX, machineOf, machineUuids } from './machines.ts';
+export { asyncSignalEnabled } from './kubernetes/async-signal.ts';
+export { vmOperator, vmOperatorRefusal } from './kubernetes/coexistence.ts';
+export { credentialsOf } from './kubernetes/credentials.ts';
+export { kindsServed, missingKinds } from './kubernetes/kinds.ts';
+export { type Holding, WatchService } from './kubernetes/service.ts';
 export { type WatchMetrics, type WatchReport, watchMetrics } from './metrics.ts';
-export { type KnownObject, type Lookup, parseNamespacedName, type Resolution, type Signal } from './resolve.ts';
+export { MACHINE_UUID_INDEX, machineOf, machineUuids } from './openshift/machines.ts';
+export { type TemplateChange, type TemplateWatch, templateWatch } from './openshift/templates.ts';
 export { type VmWatchRole, type VmWatchRoleOptions, vmWatchRole } from './role.ts';
-export { type Holding, WatchService } from './service.ts';
 export { keepHeapSmall } from './small-heap.ts';
-export type { WatchState, WatchStateName } from './state.ts';
-export type { Supervisor } from './supervisor.ts';
-export { type TemplateChange, type TemplateWatch, templateWatch } from './templates.ts';
-export type { WatchLog } from './watch-log.ts';
-export { NAMESPACED_NAME, WATCHED_PATHS } from './watched-paths.ts';
-export { createWatcher, type Watcher, type WatcherOptions } from './watcher.ts';
+export { IGNORED_KEYS } from './watch/ignored-keys.ts';
+export type { ChangeKind, DirtyMachine, Ledger } from './watch/ledger.ts';
+export type { Connect, VCenterLink } from './watch/link.ts';
+export { type Links, links } from './watch/links.ts';
+export type { WatchState, WatchStateName } from './watch/state.ts';
+export type { Supervisor } from './watch/supervisor.ts';
+export type { WatchLog } from './watch/watch-log.ts';
+export { NAMESPACED_NAME, WATCHED_PATHS } from './watch/watched-paths.ts';

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { WatchState, WatchStateName } from './state.ts';
+import type { WatchState, WatchStateName } from './watch/state.ts';
 
 /** How one watch stands, asked when metrics are read. */
 export interface WatchReport {

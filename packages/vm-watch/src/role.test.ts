@@ -4,13 +4,13 @@ import { CustomResourceDefinition, Deployment, type VirtualMachine } from '@dryd
 import { until } from '@drydock/kube/testing';
 import { virtualClock } from '@drydock/model';
 import { Registry } from 'prom-client';
-import { vmOperator } from './coexistence.ts';
-import { kindsServed, missingKinds } from './kinds.ts';
+import { vmOperator } from './kubernetes/coexistence.ts';
+import { kindsServed, missingKinds } from './kubernetes/kinds.ts';
+import { CREATED_CONDITION } from './kubernetes/virtual-machine.ts';
 import { watchMetrics } from './metrics.ts';
 import { extraConfig } from './testing/pages.ts';
 import { type VmWorld, vmWorld } from './testing/vm-world.ts';
-import { CREATED_CONDITION } from './virtual-machine.ts';
-import { NAMESPACED_NAME } from './watched-paths.ts';
+import { NAMESPACED_NAME } from './watch/watched-paths.ts';
 
 const created = ({ status }: VirtualMachine): string | undefined => {
   const condition = status?.conditions?.find(({ type }) => type === CREATED_CONDITION);

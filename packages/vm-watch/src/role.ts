@@ -16,19 +16,19 @@ import {
   type Service,
 } from '@drydock/kube';
 import type { Clock } from '@drydock/vsphere';
-import { candidates as noCandidates } from './candidates.ts';
-import { vmOperator, vmOperatorRefusal } from './coexistence.ts';
-import { VIRTUAL_MACHINES } from './kinds.ts';
-import type { Links } from './links.ts';
-import { type MachineReader, machineReader } from './machine-state.ts';
+import type { Signal } from './delivery/resolve.ts';
+import { candidates as noCandidates } from './kubernetes/candidates.ts';
+import { vmOperator, vmOperatorRefusal } from './kubernetes/coexistence.ts';
+import { VIRTUAL_MACHINES } from './kubernetes/kinds.ts';
+import { WatchService } from './kubernetes/service.ts';
+import { virtualMachineMirror } from './kubernetes/virtual-machine-controller.ts';
+import { byUniqueId, UNIQUE_ID_INDEX, vmLookup, whereabouts } from './kubernetes/vm-index.ts';
+import { folderOf, watchedAtStart, zoneId } from './kubernetes/zone.ts';
+import { zoneController } from './kubernetes/zone-controller.ts';
 import { type WatchMetrics, watchMetrics } from './metrics.ts';
-import type { Signal } from './resolve.ts';
-import { WatchService } from './service.ts';
-import { virtualMachineMirror } from './virtual-machine-controller.ts';
-import { byUniqueId, UNIQUE_ID_INDEX, vmLookup, whereabouts } from './vm-index.ts';
-import type { WatchLog } from './watch-log.ts';
-import { folderOf, watchedAtStart, zoneId } from './zone.ts';
-import { zoneController } from './zone-controller.ts';
+import type { Links } from './watch/links.ts';
+import { type MachineReader, machineReader } from './watch/machine-state.ts';
+import type { WatchLog } from './watch/watch-log.ts';
 
 /** What the role needs from the app that runs it. */
 export interface VmWatchRoleOptions {

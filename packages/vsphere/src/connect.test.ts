@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { test } from 'node:test';
 import { createAuthority } from '@drydock/sandbox';
-import type { VimLog } from './call.ts';
-import { createCaller, type SessionCaller } from './caller.ts';
-import { type Clock, systemClock } from './clock.ts';
 import { connectVCenter } from './connect.ts';
 import { VimError } from './errors.ts';
+import { createCaller, type SessionCaller } from './session/caller.ts';
+import { createTransport } from './session/transport.ts';
+import type { VimLog } from './soap/call.ts';
+import { type Clock, systemClock } from './soap/clock.ts';
 import { type SoapServer, startSoapServer } from './testing/soap-server.ts';
-import { createTransport } from './transport.ts';
 import type { VCenter } from './vcenter.ts';
 
 const authority = createAuthority('test');

@@ -1,21 +1,21 @@
-import type { Credentials, VimLog } from './call.ts';
-import { createCaller } from './caller.ts';
-import { type Clock, systemClock } from './clock.ts';
-import { customFields } from './custom-fields.ts';
-import { currentTime, missingPrivileges, sessions } from './doctor.ts';
 import { VimError } from './errors.ts';
-import { disksOn, places } from './estate.ts';
-import { findByInstanceUuid, findByPath, findChild } from './find.ts';
-import { checkImport, startImport } from './import.ts';
-import { children, datastore, hosts, vm } from './inventory.ts';
-import { proxyFromEnvironment } from './proxy.ts';
-import { createTags } from './tags.ts';
-import { checkFingerprint, type TlsTrust } from './tls.ts';
-import { createTransport } from './transport.ts';
+import { checkImport, startImport } from './import/import.ts';
+import { customFields } from './inventory/custom-fields.ts';
+import { currentTime, missingPrivileges, sessions } from './inventory/doctor.ts';
+import { disksOn, places } from './inventory/estate.ts';
+import { findByInstanceUuid, findByPath, findChild } from './inventory/find.ts';
+import { children, datastore, hosts, vm } from './inventory/inventory.ts';
+import { destroy, markAsTemplate, reconfigure, rename } from './inventory/vm.ts';
+import { createTags } from './rest/tags.ts';
+import { createCaller } from './session/caller.ts';
+import { proxyFromEnvironment } from './session/proxy.ts';
+import { checkFingerprint, type TlsTrust } from './session/tls.ts';
+import { createTransport } from './session/transport.ts';
+import type { Credentials, VimLog } from './soap/call.ts';
+import { type Clock, systemClock } from './soap/clock.ts';
 import type { UpdateFeed } from './updates/feed.ts';
 import { sessionFeed } from './updates/session-feed.ts';
 import type { VCenter } from './vcenter.ts';
-import { destroy, markAsTemplate, reconfigure, rename } from './vm.ts';
 
 /** How to reach one vCenter as one user. */
 export interface ConnectOptions {

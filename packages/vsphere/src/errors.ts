@@ -1,4 +1,4 @@
-import { isPassing, type VimFault } from './faults.ts';
+import { isPassing, type VimFault } from './soap/faults.ts';
 
 /** Where a call failed. `fault`: the server refused it; `http`: an answer that is not SOAP or REST; `protocol`: an answer that makes no sense. */
 export type VimErrorKind = 'fault' | 'http' | 'transport' | 'timeout' | 'aborted' | 'protocol';

@@ -1,5 +1,3 @@
-export type { Caller, Credentials, MethodOptions, ObjectContent, ServiceContent, VimLog } from './call.ts';
-export { type Clock, systemClock } from './clock.ts';
 export { type ConnectOptions, connectVCenter, type VCenterConnection } from './connect.ts';
 export {
   isVimError,
@@ -9,11 +7,13 @@ export {
   type VimErrorInit,
   type VimErrorKind,
 } from './errors.ts';
-export type { VimFault } from './faults.ts';
-export { checkManifest, type SentFile } from './manifest.ts';
-export { escapeName, unescapeName } from './names.ts';
-export { type OvfDescriptor, readOvf } from './ovf.ts';
-export type { TlsTrust } from './tls.ts';
+export { checkManifest, type SentFile } from './import/manifest.ts';
+export { type OvfDescriptor, readOvf } from './import/ovf.ts';
+export type { TlsTrust } from './session/tls.ts';
+export type { Caller, Credentials, MethodOptions, ObjectContent, ServiceContent, VimLog } from './soap/call.ts';
+export { type Clock, systemClock } from './soap/clock.ts';
+export type { VimFault } from './soap/faults.ts';
+export { escapeName, unescapeName } from './soap/names.ts';
 export type { PropertyWatch, UpdateFeed, WatchSpec } from './updates/feed.ts';
 export type { ItemRanges } from './updates/item-ranges.ts';
 export { eachChild, TextRange } from './updates/markup.ts';
@@ -37,4 +37,4 @@ export type {
   VmChange,
   VmSummary,
 } from './vcenter.ts';
-export { child, childText, referenceOf, textOf, type XmlElement } from './xml.ts';
+export { child, childText, referenceOf, textOf, type XmlElement } from './xml/xml.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
-import type { Json } from '../json.ts';
-import type { Schema } from '../schema.ts';
+import type { Json } from '../schema/json.ts';
+import type { Schema } from '../schema/schema.ts';
 
 /** Names are few, so that schemas and objects meet. */
 const name: fc.Arbitrary<string> = fc.constantFrom('a', 'b', 'c', 'd');

@@ -1,6 +1,6 @@
-import type { JsonObject } from '../json.ts';
-import { readCrd } from '../read-crd.ts';
-import type { CelRule, Crd, Schema } from '../schema.ts';
+import type { JsonObject } from '../schema/json.ts';
+import { readCrd } from '../schema/read-crd.ts';
+import type { CelRule, Crd, Schema } from '../schema/schema.ts';
 
 /** Minors of the releases whose ClusterVersion is known here. */
 export const RELEASES = [13, 14, 15, 16, 17, 18, 19, 20, 21, 22] as const;

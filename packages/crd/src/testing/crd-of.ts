@@ -1,6 +1,6 @@
-import type { JsonObject } from '../json.ts';
-import { readCrd } from '../read-crd.ts';
-import type { Crd, Schema } from '../schema.ts';
+import type { JsonObject } from '../schema/json.ts';
+import { readCrd } from '../schema/read-crd.ts';
+import type { Crd, Schema } from '../schema/schema.ts';
 
 /** A definition of one version with this schema, and with a status subresource. */
 export function crdOf(schema: Schema, { plural = 'things' }: { readonly plural?: string } = {}): Crd {

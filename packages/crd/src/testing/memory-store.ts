@@ -1,4 +1,4 @@
-import type { LedgerStore } from '../ledger.ts';
+import type { LedgerStore } from '../project/ledger.ts';
 
 /** A store in memory that outlives the ledgers that use it. */
 export interface MemoryStore extends LedgerStore {

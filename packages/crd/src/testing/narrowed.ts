@@ -1,4 +1,4 @@
-import type { Schema } from '../schema.ts';
+import type { Schema } from '../schema/schema.ts';
 
 const CORE: ReadonlySet<string> = new Set(['conditions', 'observedGeneration', 'desired', 'history', 'versionHash']);
 

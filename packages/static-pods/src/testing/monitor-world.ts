@@ -1,7 +1,7 @@
 import type { FsOps } from '@drydock/durable';
 import { type Image, type MemoryFs, memoryFs } from '@drydock/durable/testing';
-import { markLastKnownGood } from '../last-known-good.ts';
-import type { MonitorSpec } from '../monitor.ts';
+import { markLastKnownGood } from '../monitor/last-known-good.ts';
+import type { MonitorSpec } from '../monitor/monitor.ts';
 
 /** The monitor of revision 8 of kube-apiserver. */
 export const MONITOR: MonitorSpec = {

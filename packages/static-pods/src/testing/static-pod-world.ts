@@ -1,7 +1,7 @@
 import { ConfigMap, Secret } from '@drydock/api';
 import { type MemoryCluster, memoryCluster } from '@drydock/kube/testing';
-import type { InstallSpec } from '../install-spec.ts';
-import { Node, Pod } from '../pod.ts';
+import type { InstallSpec } from '../revision/install-spec.ts';
+import { Node, Pod } from '../revision/pod.ts';
 
 /** Namespace of the small world. */
 export const NAMESPACE = 'some-ns';

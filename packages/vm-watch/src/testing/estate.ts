@@ -8,8 +8,8 @@ import {
   type XmlElement,
 } from '@drydock/vsphere';
 import { simulatedFault } from '@drydock/vsphere/testing';
-import type { Connect } from '../link.ts';
-import { NAMESPACED_NAME } from '../watched-paths.ts';
+import type { Connect } from '../watch/link.ts';
+import { NAMESPACED_NAME } from '../watch/watched-paths.ts';
 import { type MemoryFeed, memoryFeed } from './memory-feed.ts';
 import { extraConfig } from './pages.ts';
 

@@ -2,11 +2,11 @@ import { VirtualMachine, type VirtualMachineStatus } from '@drydock/api';
 import { createCache } from '@drydock/kube';
 import { memoryCluster, until } from '@drydock/kube/testing';
 import { type Clock, type Credentials, systemClock } from '@drydock/vsphere';
-import { type Links, links } from '../links.ts';
+import type { Signal } from '../delivery/resolve.ts';
+import { WatchService, type WatchServiceOptions } from '../kubernetes/service.ts';
+import { byUniqueId, UNIQUE_ID_INDEX, vmLookup } from '../kubernetes/vm-index.ts';
 import type { WatchMetrics } from '../metrics.ts';
-import type { Signal } from '../resolve.ts';
-import { WatchService, type WatchServiceOptions } from '../service.ts';
-import { byUniqueId, UNIQUE_ID_INDEX, vmLookup } from '../vm-index.ts';
+import { type Links, links } from '../watch/links.ts';
 import { type Estate, estate } from './estate.ts';
 
 /** One service on vCenters in memory, and what it handed over. */

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { createAuthority } from '@drydock/sandbox';
 import { type Clock, connectVCenter, type MoRef, systemClock, type VCenterConnection } from '@drydock/vsphere';
 import { type SyntheticVCenter, startSyntheticVCenter, textVal } from '@drydock/vsphere/testing';
-import type { KnownObject, Resolution } from '../resolve.ts';
-import type { WatchState } from '../state.ts';
-import { createWatcher, type Watcher, type WatcherOptions } from '../watcher.ts';
+import type { KnownObject, Resolution } from '../delivery/resolve.ts';
+import { createWatcher, type Watcher, type WatcherOptions } from '../delivery/watcher.ts';
+import type { WatchState } from '../watch/state.ts';
 
 /** A watcher over the real client against a synthetic vCenter. */
 export interface SyntheticRig extends AsyncDisposable {

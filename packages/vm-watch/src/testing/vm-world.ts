@@ -2,9 +2,9 @@ import { CustomResourceDefinition, VirtualMachine, type VirtualMachineStatus, Zo
 import { run, systemClock } from '@drydock/kube';
 import { type MemoryCluster, type MemoryKubeClient, memoryCluster, until } from '@drydock/kube/testing';
 import { pino } from 'pino';
-import { links } from '../links.ts';
+import { ZONE_FINALIZER } from '../kubernetes/zone.ts';
 import { type VmWatchRole, type VmWatchRoleOptions, vmWatchRole } from '../role.ts';
-import { ZONE_FINALIZER } from '../zone.ts';
+import { links } from '../watch/links.ts';
 import { type Estate, estate } from './estate.ts';
 
 /** The whole role on a cluster and vCenters in memory. */

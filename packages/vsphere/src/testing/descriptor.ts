@@ -1,4 +1,4 @@
-import { readOvf } from '../ovf.ts';
+import { readOvf } from '../import/ovf.ts';
 import type { ImportedDescriptor } from './imports.ts';
 
 /** Reads a descriptor as the server does. */

@@ -1,4 +1,4 @@
-import { refKey } from '../soap.ts';
+import { refKey } from '../soap/soap.ts';
 import type { MoRef, NamedPlace, VCenter } from '../vcenter.ts';
 import type { CallRunner } from './hooks.ts';
 import { type InventoryState, type Machine, pathOf } from './inventory.ts';

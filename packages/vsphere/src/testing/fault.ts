@@ -1,7 +1,7 @@
 import { faultError, VimError } from '../errors.ts';
-import { readFault } from '../faults.ts';
+import { readFault } from '../soap/faults.ts';
 import type { MoRef } from '../vcenter.ts';
-import { element, reference, typed } from '../xml.ts';
+import { element, reference, typed } from '../xml/xml.ts';
 
 /** A `VimError` as a server would cause it: for `onCall` hooks and the in-memory vCenter. References become reference fields. */
 export function simulatedFault(

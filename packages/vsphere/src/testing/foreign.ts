@@ -1,4 +1,4 @@
-import { refKey } from '../soap.ts';
+import { refKey } from '../soap/soap.ts';
 import type { MoRef } from '../vcenter.ts';
 import { type InventoryState, newRef, newUuid } from './inventory.ts';
 import { checkName, freeDirectory } from './machines.ts';

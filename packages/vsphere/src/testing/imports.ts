@@ -1,4 +1,4 @@
-import { refKey } from '../soap.ts';
+import { refKey } from '../soap/soap.ts';
 import type { DiskSummary, ImportRequest, ManifestEntry, MoRef } from '../vcenter.ts';
 import { simulatedFault } from './fault.ts';
 import { type InventoryState, type Machine, type MemoryLease, newRef, newUuid } from './inventory.ts';

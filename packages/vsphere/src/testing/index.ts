@@ -1,4 +1,4 @@
-export { refKey } from '../soap.ts';
+export { refKey } from '../soap/soap.ts';
 export { simulatedFault, simulatedLoss } from './fault.ts';
 export type { ForeignMachine } from './foreign.ts';
 export {

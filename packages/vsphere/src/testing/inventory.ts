@@ -1,4 +1,4 @@
-import { refKey } from '../soap.ts';
+import { refKey } from '../soap/soap.ts';
 import type { ActiveTask, DiskSummary, MoRef } from '../vcenter.ts';
 
 /** One host of a cluster in the in-memory vCenter. Unset fields mean a healthy host that has everything. */

@@ -1,4 +1,4 @@
-import { refKey } from '../soap.ts';
+import { refKey } from '../soap/soap.ts';
 import type { MoRef, VmChange, VmSummary } from '../vcenter.ts';
 import { simulatedFault } from './fault.ts';
 import { childOf, type InventoryState, keyRef, type Machine, newRef, newUuid } from './inventory.ts';

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../soap/clock.ts';
 
 /** A clock that stands still until it is moved. */
 export interface ManualClock extends Clock {

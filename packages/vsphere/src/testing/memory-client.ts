@@ -1,5 +1,5 @@
 import { VimError } from '../errors.ts';
-import { refKey } from '../soap.ts';
+import { refKey } from '../soap/soap.ts';
 import type { HostSummary, MoRef, VCenter } from '../vcenter.ts';
 import { importedDescriptor } from './descriptor.ts';
 import { estateReads } from './estate.ts';

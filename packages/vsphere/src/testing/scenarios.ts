@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { isVimError } from '../errors.ts';
-import { checkManifest, type SentFile } from '../manifest.ts';
+import { checkManifest, type SentFile } from '../import/manifest.ts';
 import type { ImportLease, ImportRequest, MoRef, UploadSource, VCenter } from '../vcenter.ts';
 import { ovfText } from './ovf.ts';
 

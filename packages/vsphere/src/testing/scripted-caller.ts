@@ -1,11 +1,11 @@
 import type { Agent } from 'node:https';
-import type { Caller, MethodOptions, ObjectContent } from '../call.ts';
-import type { Clock } from '../clock.ts';
-import { checkOrder } from '../schema.ts';
+import type { Caller, MethodOptions, ObjectContent } from '../soap/call.ts';
+import type { Clock } from '../soap/clock.ts';
+import { checkOrder } from '../soap/schema.ts';
 import type { MoRef } from '../vcenter.ts';
-import type { XmlElement, XmlNode } from '../xml.ts';
-import { parseXml } from '../xml-tree.ts';
-import { writeXml } from '../xml-writer.ts';
+import type { XmlElement, XmlNode } from '../xml/xml.ts';
+import { parseXml } from '../xml/xml-tree.ts';
+import { writeXml } from '../xml/xml-writer.ts';
 
 /** One call that reached the scripted caller: the body as it would be sent. */
 export interface SeenCall {

@@ -1,4 +1,4 @@
-import { refKey } from '../soap.ts';
+import { refKey } from '../soap/soap.ts';
 import { type InventoryState, pathOf } from './inventory.ts';
 
 /** A machine, as plain data that `assert.deepEqual` compares well. */

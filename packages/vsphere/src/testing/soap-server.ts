@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import { SOAP_NS, VIM_NS, XSI_NS } from '../xml.ts';
+import { SOAP_NS, VIM_NS, XSI_NS } from '../xml/xml.ts';
 
 /** One call as it arrived. */
 export interface ReceivedCall {

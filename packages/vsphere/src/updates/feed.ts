@@ -1,5 +1,5 @@
 import type { CallOptions, MoRef } from '../vcenter.ts';
-import type { XmlElement } from '../xml.ts';
+import type { XmlElement } from '../xml/xml.ts';
 import type { ScannedAnswer, UpdateSink } from './scanner.ts';
 
 /** What a watch looks at: properties of all machines below some containers. */

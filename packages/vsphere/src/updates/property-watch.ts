@@ -1,10 +1,10 @@
-import type { SessionCaller } from '../caller.ts';
 import { VimError } from '../errors.ts';
-import { data, type FieldValue, methodBody } from '../schema.ts';
-import { requireService } from '../service-content.ts';
-import { refKey } from '../soap.ts';
+import type { SessionCaller } from '../session/caller.ts';
+import { requireService } from '../session/service-content.ts';
+import { data, type FieldValue, methodBody } from '../soap/schema.ts';
+import { refKey } from '../soap/soap.ts';
 import type { CallOptions, MoRef } from '../vcenter.ts';
-import { child, elements, referenceOf, type XmlElement } from '../xml.ts';
+import { child, elements, referenceOf, type XmlElement } from '../xml/xml.ts';
 import type { PropertyWatch, WatchSpec } from './feed.ts';
 import { type ScannedAnswer, UpdateScanner, type UpdateSink } from './scanner.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { child, childText, elements, referenceOf, type XmlElement } from '../xml.ts';
-import { XmlSyntaxError } from '../xml-characters.ts';
-import { parseXml } from '../xml-tree.ts';
+import { child, childText, elements, referenceOf, type XmlElement } from '../xml/xml.ts';
+import { XmlSyntaxError } from '../xml/xml-characters.ts';
+import { parseXml } from '../xml/xml-tree.ts';
 import type { ItemRanges } from './item-ranges.ts';
 import { eachChild } from './markup.ts';
 import { SCAN_LIMITS, type ScanLimits } from './scan-limits.ts';

@@ -1,6 +1,6 @@
-import { child, textOf, type XmlElement } from '../xml.ts';
-import { characterData, XmlSyntaxError } from '../xml-characters.ts';
-import { parseXml } from '../xml-tree.ts';
+import { child, textOf, type XmlElement } from '../xml/xml.ts';
+import { characterData, XmlSyntaxError } from '../xml/xml-characters.ts';
+import { parseXml } from '../xml/xml-tree.ts';
 import { ItemRanges } from './item-ranges.ts';
 import { KnownTexts } from './known-texts.ts';
 import { BANG, GT, holds, isSpace, LT, localName, nameEnd, QUESTION, SLASH, tagEnd } from './markup.ts';

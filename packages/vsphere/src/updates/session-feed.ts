@@ -1,7 +1,7 @@
-import type { SessionCaller } from '../caller.ts';
-import { viewed } from '../estate.ts';
+import { viewed } from '../inventory/estate.ts';
+import type { SessionCaller } from '../session/caller.ts';
 import type { MoRef } from '../vcenter.ts';
-import { textOf } from '../xml.ts';
+import { textOf } from '../xml/xml.ts';
 import type { UpdateFeed } from './feed.ts';
 import { openWatch } from './property-watch.ts';
 

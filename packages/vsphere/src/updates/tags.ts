@@ -1,4 +1,4 @@
-import { attributeText } from '../xml-characters.ts';
+import { attributeText } from '../xml/xml-characters.ts';
 
 const NAMESPACE = /\s(xmlns(?::[^\s=]+)?)\s*=\s*("[^"]*"|'[^']*')/g;
 

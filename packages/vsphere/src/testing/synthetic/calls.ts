@@ -1,6 +1,6 @@
 import type { MoRef } from '../../vcenter.ts';
-import { child, childText, elements, referenceOf, textOf, type XmlElement } from '../../xml.ts';
-import { escapeText } from '../../xml-characters.ts';
+import { child, childText, elements, referenceOf, textOf, type XmlElement } from '../../xml/xml.ts';
+import { escapeText } from '../../xml/xml-characters.ts';
 import { Refusal } from './refusal.ts';
 import { continueRetrieve, type Readable, retrieve } from './retrieve.ts';
 import { found, type SyntheticSession } from './session.ts';

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { refKey } from '../../soap.ts';
+import { refKey } from '../../soap/soap.ts';
 import type { MoRef } from '../../vcenter.ts';
 import { NUMBER, type Profile, SMALL } from './profile.ts';
 import type { Val } from './values.ts';

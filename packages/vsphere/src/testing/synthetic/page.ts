@@ -1,5 +1,5 @@
-import { SOAP_NS, VIM_NS, XSD_NS, XSI_NS } from '../../xml.ts';
-import { escapeText } from '../../xml-characters.ts';
+import { SOAP_NS, VIM_NS, XSD_NS, XSI_NS } from '../../xml/xml.ts';
+import { escapeText } from '../../xml/xml-characters.ts';
 import { propertyOf, type SyntheticMachine } from './inventory.ts';
 import { NUMBER, type Profile } from './profile.ts';
 

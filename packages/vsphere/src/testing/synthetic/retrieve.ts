@@ -1,7 +1,7 @@
-import { refKey } from '../../soap.ts';
+import { refKey } from '../../soap/soap.ts';
 import type { MoRef } from '../../vcenter.ts';
-import { child, childText, elements, referenceOf, textOf, type XmlElement } from '../../xml.ts';
-import { escapeText } from '../../xml-characters.ts';
+import { child, childText, elements, referenceOf, textOf, type XmlElement } from '../../xml/xml.ts';
+import { escapeText } from '../../xml/xml-characters.ts';
 import { propertyOf, type SyntheticInventory, type SyntheticMachine } from './inventory.ts';
 import { missing } from './page.ts';
 import { Refusal } from './refusal.ts';

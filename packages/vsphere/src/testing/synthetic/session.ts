@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { refKey } from '../../soap.ts';
+import { refKey } from '../../soap/soap.ts';
 import type { MoRef } from '../../vcenter.ts';
 import { type Filter, SyntheticCollector } from './collector.ts';
 import type { Places, SyntheticInventory } from './inventory.ts';

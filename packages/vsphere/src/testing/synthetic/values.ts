@@ -1,4 +1,4 @@
-import { escapeText } from '../../xml-characters.ts';
+import { escapeText } from '../../xml/xml-characters.ts';
 
 /** A whole `<val>` element as the server sends it. */
 export type Val = string;

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { child, childText, referenceOf, type XmlElement } from '../../xml.ts';
+import { child, childText, referenceOf, type XmlElement } from '../../xml/xml.ts';
 import type { SyntheticInventory } from './inventory.ts';
 import { Refusal } from './refusal.ts';
 import type { SyntheticSession } from './session.ts';

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { preflight } from '../preflight/preflight.ts';
+import type { Json } from '../schema/json.ts';
+import { readCrd } from '../schema/read-crd.ts';
+import type { Crd, Schema } from '../schema/schema.ts';
+import { ERAS } from '../validate/eras.ts';
+import { diff } from './diff.ts';
+
+interface Version {
+  readonly name: string;
+  readonly spec?: Readonly<Record<string, Schema>>;
+  readonly stored?: boolean;
+  readonly served?: boolean;
+}
+
+const text: Schema = { type: 'string' };
+
+function crd(
+  versions: readonly Version[],
+  more: { readonly conversion?: string; readonly kept?: readonly string[] } = {},
+): Crd {
+  const manifest = {
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'things.example.com' },
+    spec: {
+      group: 'example.com',
+      scope: 'Cluster',
+      names: { kind: 'Thing', plural: 'things' },
+      conversion: { strategy: more.conversion ?? 'None' },
+      versions: versions.map(({ name, served = true, spec = {}, stored = false }) => ({
+        ...{ name, served, storage: stored },
+        schema: { openAPIV3Schema: { type: 'object', properties: { spec: { type: 'object', properties: spec } } } },
+      })),
+    },
+    status: { storedVersions: more.kept ?? [] },
+  };
+  return readCrd(manifest as unknown as Json, 'test');
+}
+
+function steps(a: Crd, b: Crd): readonly string[] {
+  return diff(a, b).steps.map(({ effect, path, rule, version }) => `${rule} ${effect} ${version} ${path}`.trim());
+}
+
+const object = (version: string, spec: Json): { readonly [key: string]: Json } => ({
+  apiVersion: `example.com/${version}`,
+  kind: 'Thing',
+  metadata: { name: 'one' },
+  spec,
+});
+
+test('N24, N25: a version that gets another name is compared with the one that is stored then', () => {
+  const alpha = crd([{ name: 'v1alpha1', stored: true, spec: { a: text, b: text } }]);
+  const stable = crd([{ name: 'v1', stored: true, spec: { a: { ...text, enum: ['x'] } } }]);
+  assert.deepEqual(steps(alpha, stable), [
+    'N24 narrows v1alpha1',
+    'N25 narrows',
+    'N5 narrows v1alpha1 → v1 spec.a',
+    'N12 narrows v1alpha1 → v1 spec.b',
+    'N24 widens v1',
+  ]);
+});
+
+test('N25: what status.storedVersions still names must stay, whichever version is stored now', () => {
+  const both: readonly Version[] = [{ name: 'v1', stored: true }, { name: 'v1alpha1' }];
+  const migrated = crd(both, { kept: ['v1'] });
+  const mixed = crd(both, { kept: ['v1alpha1', 'v1'] });
+  const target = crd([{ name: 'v1', stored: true }]);
+  assert.deepEqual(steps(migrated, target), ['N24 narrows v1alpha1']);
+  assert.deepEqual(steps(mixed, target), ['N24 narrows v1alpha1', 'N25 narrows']);
+});
+
+test('N26: where another version is stored than now, what that one does not know is lost, and nothing else narrows', () => {
+  const [v1, v2] = [
+    { name: 'v1', spec: { a: { ...text, enum: ['x'] } } },
+    { name: 'v2', spec: { a: text, b: text } },
+  ];
+  const now = crd([v1, { ...v2, stored: true }]);
+  const before = crd([{ ...v1, stored: true }, v2]);
+  assert.deepEqual(steps(now, before), ['N12 narrows v2 → v1 spec.b', 'N26 shifts']);
+  assert.deepEqual(steps(before, now), ['N26 shifts'], 'nothing is lost on the way to the one that knows more');
+  const found = preflight([object('v2', { a: 'y', b: 'z' })], [now], [before], { now: ERAS.E2, target: ERAS.E2 });
+  assert.deepEqual(
+    found.filter(({ object: name }) => name !== '').map(({ class: kind, path, rule }) => `${kind} ${rule} ${path}`),
+    ['PRUNE N26 spec.b'],
+  );
+});
+
+test('N27: with a webhook nobody but it knows what becomes of a version that goes', () => {
+  const two: readonly Version[] = [
+    { name: 'v1', stored: true },
+    { name: 'v1beta1', spec: { a: text } },
+  ];
+  const one = crd([{ name: 'v1', stored: true }], { conversion: 'Webhook' });
+  assert.deepEqual(steps(crd(two, { conversion: 'Webhook' }), one), [
+    'N24 narrows v1beta1',
+    'N27 undecided v1beta1 → v1',
+  ]);
+});
+
+test('a version that is added, or served again, takes nothing from anybody', () => {
+  const one = crd([{ name: 'v1', stored: true, spec: { a: text } }]);
+  const two = crd([
+    { name: 'v1', stored: true, spec: { a: text } },
+    { name: 'v2', spec: {} },
+  ]);
+  assert.deepEqual(steps(one, two), ['N24 widens v2']);
+  assert.deepEqual(steps(two, one), ['N24 narrows v2', 'N12 widens v2 → v1 spec.a']);
+});
+
+test('N35: a rule with an optional old value keeps a definition from servers of era E0, and says so in a comparison', () => {
+  const ruled: Schema = {
+    ...text,
+    'x-kubernetes-validations': [{ rule: '!oldSelf.hasValue() || self == oldSelf.value()', optionalOldSelf: true }],
+  };
+  const [plain, optional] = [ruled, text].map((a) => crd([{ name: 'v1', stored: true, spec: { a } }])).toReversed() as [
+    Crd,
+    Crd,
+  ];
+  assert.match(diff(plain, optional).steps[0]?.what ?? '', /era E0 takes no definition with an optional old value/);
+  const found = (era: 'E0' | 'E1', target: readonly Crd[], now = plain): readonly string[] =>
+    preflight([], [now], target, { now: ERAS.E2, target: ERAS[era] }).map(
+      ({ blocking, class: kind, rule }) => `${kind} ${rule} ${blocking}`,
+    );
+  assert.deepEqual(found('E0', [optional]), ['CRD_REJECTED N35 true']);
+  assert.deepEqual(found('E1', [optional]), []);
+  assert.deepEqual(found('E0', [plain]), []);
+  assert.deepEqual(
+    found('E0', [], optional),
+    ['ORPHAN N32 false', 'UNDECIDED N35 false'],
+    'it stays behind, and nobody knows how it is served',
+  );
+});

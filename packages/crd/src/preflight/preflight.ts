@@ -1,0 +1,111 @@
+import { diff } from '../diff/diff.ts';
+import { CLASS_MEANINGS, type Finding, sampleOf } from '../diff/finding.ts';
+import { isObject, type JsonObject, textOf } from '../schema/json.ts';
+import type { Crd, CrdVersion } from '../schema/schema.ts';
+import { preflightCrd } from './preflight-crd.ts';
+import { type PreflightOptions, preflightObject } from './preflight-object.ts';
+
+/** The judge of one kind: objects stream through it, none is kept. */
+export interface KindJudge {
+  readonly crd: string;
+  /** Verdicts about the definition. */
+  readonly findings: readonly Finding[];
+  /** Whether the target differs from what is there. */
+  readonly changes: boolean;
+  /** Verdicts about one object, as the live server shows it in any of its versions. */
+  judge(object: JsonObject): readonly Finding[];
+}
+
+/** Prepares the judgement of a kind. Undefined is a definition that the target lacks: its objects are orphans, and nothing else happens to them. */
+export function judgeKind(now: Crd, target: Crd | undefined, options: PreflightOptions): KindJudge {
+  const { steps } = diff(now, target);
+  const findings = preflightCrd(steps, now, target, options);
+  const changes = steps.length > 0;
+  if (target === undefined) return { crd: now.name, changes, findings, judge: () => [] };
+  return {
+    crd: now.name,
+    changes,
+    findings,
+    judge: (object) => {
+      const listed = versionOf(object, now);
+      const next = target.versions.find(({ name }) => name === listed?.name) ?? converted(now, target);
+      if (listed === undefined || next === undefined) return [unconvertible(object, now, target, options)];
+      const read = next.name === listed.name ? object : { ...object, apiVersion: `${target.group}/${next.name}` };
+      const sides = { crd: now.name, now: listed, target: next };
+      const stored = converted(now, target);
+      const storage = stored === undefined || stored === next ? {} : { storage: stored };
+      return preflightObject(read, { ...sides, ...storage }, options);
+    },
+  };
+}
+
+/** All verdicts of objects and definitions that are at hand; see {@link judgeKind} for those that stream. */
+export function preflight(
+  objects: readonly JsonObject[],
+  now: readonly Crd[],
+  target: readonly Crd[],
+  options: PreflightOptions,
+): readonly Finding[] {
+  return now.flatMap((crd) => {
+    const kind = judgeKind(
+      crd,
+      target.find(({ name }) => name === crd.name),
+      options,
+    );
+    const own = objects.filter(
+      (object) => object['kind'] === crd.kind && textOf(object['apiVersion']).split('/')[0] === crd.group,
+    );
+    return [...kind.findings, ...own.flatMap((object) => kind.judge(object))];
+  });
+}
+
+function versionOf(object: JsonObject, crd: Crd): CrdVersion | undefined {
+  const name = textOf(object['apiVersion']).split('/')[1];
+  return crd.versions.find((version) => version.name === name) ?? crd.versions.find(({ storage }) => storage);
+}
+
+/** Without a webhook all versions are one, but for their name. */
+function converted(now: Crd, target: Crd): CrdVersion | undefined {
+  if (now.conversion === 'Webhook' || target.conversion === 'Webhook') return undefined;
+  return target.versions.find(({ storage }) => storage);
+}
+
+function unconvertible(object: JsonObject, now: Crd, target: Crd, options: PreflightOptions): Finding {
+  const { namespace, name } = isObject(object['metadata']) ? object['metadata'] : {};
+  return {
+    class: 'CONVERT',
+    rule: 'N27',
+    crd: now.name,
+    version: '',
+    object: [namespace, name].filter((part) => typeof part === 'string').join('/'),
+    resourceVersion: '',
+    path: 'apiVersion',
+    endpoints: ['spec', 'status'],
+    blocking: true,
+    eraNow: options.now.era,
+    eraTarget: options.target.era,
+    what: `${textOf(object['apiVersion'])} is none of ${target.versions.map((version) => version.name).join(', ')}`,
+    sample: sampleOf(undefined, false),
+    remedy: CLASS_MEANINGS.CONVERT.remedy,
+  };
+}
+
+/** A kind that could not be looked at: never taken for a clean one. `why` is a clause. */
+export function undecidedKind(crd: string, why: string, options: PreflightOptions): Finding {
+  return {
+    class: 'UNDECIDED',
+    rule: 'N35',
+    crd,
+    version: '',
+    object: '',
+    resourceVersion: '',
+    path: '',
+    endpoints: [],
+    blocking: false,
+    eraNow: options.now.era,
+    eraTarget: options.target.era,
+    what: why,
+    sample: '',
+    remedy: 'Remove the cause and run again: what was not looked at is not clean.',
+  };
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { isList, type Json, type JsonObject } from '../schema/json.ts';
+import { pathText } from '../schema/path.ts';
+import type { CrdVersion } from '../schema/schema.ts';
+import { schemaHash } from '../schema/schema-hash.ts';
+import { clusterVersionCrd, clusterVersionObject, RELEASES } from '../testing/cluster-version.ts';
+import { narrowed } from '../testing/narrowed.ts';
+import { ERAS, judge } from '../validate/eras.ts';
+import { prune } from '../validate/prune.ts';
+import { entriesFor, type LedgerEntry, union } from './ledger-record.ts';
+import { CORE_FIELDS, project } from './project.ts';
+import { nextWrite, START, type WriteAnswer } from './status-machine.ts';
+
+const narrowings = fc.tuple(fc.constantFrom(...RELEASES), fc.array(fc.nat(), { minLength: 40, maxLength: 40 }));
+
+test('RB-R81: over random narrowings the core is never touched', () => {
+  fc.assert(
+    fc.property(narrowings, ([release, dice]) => {
+      const object = clusterVersionObject(release);
+      const version = clusterVersionCrd(release).versions[0] as CrdVersion;
+      const live = { ...version, schema: narrowed(version.schema ?? {}, dice) };
+      const intent = object['status'] as JsonObject;
+      const { status } = project(intent, object, { live });
+      const known = (prune(object, live.schema).value as JsonObject)['status'] as JsonObject | undefined;
+      const first = (of: JsonObject | undefined): Json | undefined =>
+        isList(of?.['history']) ? of['history'][0] : undefined;
+      for (const field of ['conditions', 'observedGeneration', 'desired', 'versionHash'])
+        assert.deepEqual(status[field], known?.[field], field);
+      assert.deepEqual(first(status), first(known), 'history[0]');
+    }),
+    { numRuns: 400, seed: 13 },
+  );
+  assert.equal(CORE_FIELDS.length, 5);
+});
+
+for (const era of ['E0', 'E1', 'E2'] as const)
+  test(`RB-R87 on ${era}: under random narrowings the writer writes or is blocked, within six rounds, and then rests`, () => {
+    let [written, blocked] = [0, 0];
+    fc.assert(
+      fc.property(narrowings, ([release, dice]) => {
+        let object = clusterVersionObject(release);
+        const version = clusterVersionCrd(release).versions[0] as CrdVersion;
+        const live = { ...version, schema: narrowed(version.schema ?? {}, dice) };
+        const intent = { ...(object['status'] as JsonObject), observedGeneration: 2 };
+        const origin = { schemaHash: schemaHash(live.schema), firstSeen: '', release: '' };
+        let ledger: readonly LedgerEntry[] = [];
+        let [state, answer, puts]: [typeof START, WriteAnswer | undefined, number] = [START, undefined, 0];
+        for (let steps = 0; ; steps += 1) {
+          assert.ok(steps < 20, 'the writer loops');
+          const next = nextWrite(state, { intent, object, live, ledger }, answer);
+          state = next.state;
+          const { step } = next;
+          if (step.kind === 'record')
+            [ledger, answer] = [union(ledger, entriesFor(step.lost, ledger, origin)), { kind: 'recorded' }];
+          else if (step.kind === 'put') {
+            puts += 1;
+            const sent = { ...object, status: step.status };
+            const { causes } = judge(
+              { endpoint: 'status', next: sent, stored: object, schema: live.schema, hasStatus: true },
+              ERAS[era],
+            );
+            if (causes.length === 0) object = sent;
+            answer =
+              causes.length === 0
+                ? { kind: 'ok' }
+                : {
+                    kind: 'invalid',
+                    causes: causes.map(({ path, reason, message }) => ({ field: pathText(path), reason, message })),
+                  };
+          } else {
+            if (step.kind === 'blocked') blocked += 1;
+            else written += 1;
+            assert.ok(puts <= 6, `${puts} writes`);
+            if (step.kind === 'done')
+              assert.equal(
+                nextWrite(START, { intent, object, live, ledger: entriesFor(step.lost, ledger, origin) }).step.kind,
+                'skip',
+                'a hot loop',
+              );
+            return;
+          }
+        }
+      }),
+      { numRuns: 340, seed: 14 },
+    );
+    assert.ok(written > 30 && blocked > 10, `${written} written, ${blocked} blocked: the narrowings are one-sided`);
+  });

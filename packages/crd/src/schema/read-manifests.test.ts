@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { parseAllDocuments, stringify } from 'yaml';
+import type { Json } from './json.ts';
+import { readManifests } from './read-crd.ts';
+
+test('definitions as generators write them are read as the slower library reads them', () => {
+  const crds = join(import.meta.dirname, '../../../../packages/sandbox/.cache/crds');
+  const files = [
+    ...globSync(join(process.env['DRYDOCK_SANDBOX_CACHE'] ?? crds, '*/*.yaml')),
+    ...globSync(join(import.meta.dirname, '../../../../api/**/*.yaml')),
+  ];
+  assert.ok(files.length >= 3);
+  for (const file of files) {
+    const text = readFileSync(file, 'utf8');
+    const slower = parseAllDocuments(text, { version: '1.1', schema: 'core' }).map((one) => one.toJS() as unknown);
+    assert.deepEqual(readManifests(text, file), slower, file);
+  }
+});
+
+const word = fc.oneof(
+  fc.constantFrom(
+    '',
+    'true',
+    'no',
+    '1',
+    '-0',
+    '1.0',
+    '0o7',
+    '~',
+    'a: b',
+    'a #b',
+    '- a',
+    "it's",
+    '"',
+    'é💥',
+    ' x ',
+    '\n',
+    '[',
+    'x:',
+  ),
+  fc.string({ maxLength: 90 }),
+  fc.lorem({ maxCount: 30 }),
+);
+const { tree } = fc.letrec<{ tree: Json }>((tie) => ({
+  tree: fc.oneof(
+    { maxDepth: 4, depthSize: 'small' },
+    word,
+    fc.constantFrom<Json>(null, true, false, 0, -1, 1.5, 12345678901234, {}, []),
+    fc.array(tie('tree'), { maxLength: 4 }),
+    fc.dictionary(fc.constantFrom('a', 'spec', 'x-kubernetes-validations', 'b.c/d', '$ref'), tie('tree'), {
+      maxKeys: 5,
+      noNullPrototype: true,
+    }),
+  ),
+}));
+
+test('whatever is written is read as it was, in every style', () => {
+  fc.assert(
+    fc.property(tree, fc.constantFrom(40, 80, 0), fc.boolean(), (top, lineWidth, aliasDuplicateObjects) => {
+      const text = stringify({ top }, { lineWidth, aliasDuplicateObjects });
+      assert.deepEqual(readManifests(text, 'x'), [{ top }], text);
+    }),
+    { numRuns: 2000, seed: 7 },
+  );
+});
+
+test('aliases are read too, by the library that counts them', () => {
+  assert.deepEqual(readManifests('a: &x {b: 1}\nc: *x\n', 'x'), [{ a: { b: 1 }, c: { b: 1 } }]);
+});

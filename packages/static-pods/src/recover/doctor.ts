@@ -1,0 +1,118 @@
+import { join } from 'node:path';
+import { type FsOps, inspect, probeExchange } from '@drydock/durable';
+import { type Environment, looking, textOf } from '../revision/environment.ts';
+import { decodePod } from '../revision/pod.ts';
+import { revisionOfDirectory } from '../revision/revision.ts';
+
+/** Something that is not as it should be. */
+export interface Finding {
+  readonly path: string;
+  readonly kind: 'fallback' | 'stale' | 'torn' | 'foreign' | 'dangling' | 'missing';
+  readonly said: string;
+  /** What to do about it. */
+  readonly next: string;
+}
+
+/** Where to look. */
+export interface DoctorSpec {
+  readonly resourceDir?: string;
+  readonly manifestDir?: string;
+  readonly certDir?: string;
+}
+
+/** Reads the directories of a node and says what is stale, torn or foreign, and where directories could only be replaced by a fallback. Changes nothing but two probes that it removes. */
+export async function doctor(spec: DoctorSpec, env: Environment = {}): Promise<readonly Finding[]> {
+  const ops = looking(env);
+  const findings: Finding[] = [];
+  const dirs = [spec.resourceDir, spec.manifestDir, spec.certDir].filter((dir) => dir !== undefined);
+  for (const dir of dirs) {
+    if ((await ops.lstat(dir)) === undefined) {
+      findings.push({
+        path: dir,
+        kind: 'missing',
+        said: 'it does not exist',
+        next: 'Correct the flag, or install a revision.',
+      });
+      continue;
+    }
+    const { leftovers } = await inspect(dir, env);
+    for (const { path, kind } of leftovers)
+      findings.push({
+        path,
+        kind: 'stale',
+        said: `left by a crash (${kind})`,
+        next: 'The next run of its owner removes it; or run recover.',
+      });
+    findings.push(...(await foreign(ops, dir)));
+  }
+  if (spec.certDir !== undefined && (await ops.lstat(spec.certDir)) !== undefined) {
+    const support = await probeExchange(spec.certDir, env);
+    if (!support.available)
+      findings.push({
+        path: spec.certDir,
+        kind: 'fallback',
+        said: `directories cannot be exchanged: ${support.reason}`,
+        next: 'Move it to ext4, xfs, btrfs or tmpfs.',
+      });
+  }
+  if (spec.manifestDir !== undefined) findings.push(...(await manifests(ops, spec.manifestDir)));
+  if (spec.resourceDir !== undefined) findings.push(...(await revisions(ops, spec.resourceDir)));
+  return findings;
+}
+
+/** What library-go's installer and cert syncer stage in; it may hold private keys. */
+async function foreign(ops: FsOps, dir: string): Promise<readonly Finding[]> {
+  const staging = join(dir, 'staging');
+  if ((await ops.lstat(staging))?.kind !== 'directory') return [];
+  const next = 'If no other installer or cert syncer runs here, remove it; it may hold private keys.';
+  return [{ path: staging, kind: 'foreign', said: 'a staging directory that is not ours', next }];
+}
+
+async function manifests(ops: FsOps, dir: string): Promise<readonly Finding[]> {
+  if ((await ops.lstat(dir)) === undefined) return [];
+  const findings: Finding[] = [];
+  for (const { name, kind } of await ops.list(dir)) {
+    if (kind !== 'file' || name.startsWith('.') || !/\.(yaml|yml|json)$/.test(name)) continue;
+    findings.push(...(await torn(ops, join(dir, name))));
+  }
+  return findings;
+}
+
+async function torn(ops: FsOps, path: string): Promise<readonly Finding[]> {
+  try {
+    decodePod(await ops.read(path), path);
+    return [];
+  } catch (error) {
+    return [{ path, kind: 'torn', said: textOf(error), next: 'Install the revision again.' }];
+  }
+}
+
+async function revisions(ops: FsOps, dir: string): Promise<readonly Finding[]> {
+  if ((await ops.lstat(dir)) === undefined) return [];
+  const findings: Finding[] = [];
+  for (const { name, kind } of await ops.list(dir)) {
+    const path = join(dir, name);
+    if (kind === 'symlink') {
+      const to = await ops.readlink(path);
+      if ((await ops.lstat(join(dir, to))) === undefined && (await ops.lstat(to)) === undefined)
+        findings.push({
+          path,
+          kind: 'dangling',
+          said: `it leads to ${to}, which is not there`,
+          next: 'The next revision that is ready replaces it.',
+        });
+    }
+    const pod = /^(.+)-\d+$/.exec(name)?.[1];
+    if (kind !== 'directory' || pod === undefined || revisionOfDirectory(name, pod) === undefined) continue;
+    const manifest = join(path, `${pod}.yaml`);
+    if ((await ops.lstat(manifest)) === undefined)
+      findings.push({
+        path,
+        kind: 'torn',
+        said: `it has no ${pod}.yaml`,
+        next: 'Install the revision again, or prune it.',
+      });
+    else findings.push(...(await torn(ops, manifest)));
+  }
+  return findings;
+}

@@ -1,0 +1,194 @@
+import type { Clock, MoRef } from '@drydock/vsphere';
+import type { DirtyMachine, Ledger } from '../watch/ledger.ts';
+import { delayBefore } from '../watch/state.ts';
+import type { WatchLog } from '../watch/watch-log.ts';
+import { type Lookup, type Resolution, resolve, type Signal } from './resolve.ts';
+
+/** What a {@link Courier} needs. */
+export interface CourierOptions {
+  readonly ledger: Ledger;
+  readonly lookup: Lookup;
+  /** Hands a signal on; when it returns (or resolves) the signal cannot get lost any more. What it throws makes the machine dirty again. */
+  readonly deliver: (signal: Signal) => void | Promise<void>;
+  /** Whether a machine that left is still somewhere in vCenter: then what is known of it is kept for its return. */
+  readonly exists: (ref: MoRef) => Promise<boolean>;
+  /**
+   * Reads from the machine itself what it carries in `vmservice.namespacedName`; needed where the watch does not see extraConfig. undefined: nothing, or the
+   * machine is gone.
+   */
+  readonly readName?: (ref: MoRef) => Promise<string | undefined>;
+  readonly clock: Clock;
+  readonly log: WatchLog;
+  readonly random?: () => number;
+  /** Each machine that was looked at, with what became of it. */
+  readonly onResolved?: (ref: MoRef, resolution: Resolution) => void;
+  /** How often machines that belong to nobody are looked at again. Default 5 minutes. */
+  readonly recheckMs?: number;
+}
+
+/** What an object says of its machine. */
+export interface Claim {
+  readonly namespacedName: string;
+  /** The moref value that it names now, if any. */
+  readonly uniqueId?: string | undefined;
+  /** The one that it named before, and names no more. */
+  readonly formerly?: string | undefined;
+}
+
+const BATCH = 64;
+const RECHECK_MS = 5 * 60_000;
+
+/**
+ * Carries what is dirty in a ledger to whoever reconciles it. It pulls: however slow the receiver is, nothing waits for it but the dirty machines, of which there is never more than
+ * one entry each. Machines that belong to nobody are kept, and looked at again when somebody claims them.
+ */
+export class Courier {
+  readonly #options: CourierOptions;
+  readonly #unresolved = new Map<string, DirtyMachine>();
+  /** Copies that were warned of. */
+  readonly #copies = new Set<string>();
+  #wake = Promise.withResolvers<void>();
+  /** Taken, and not handed over yet. */
+  #carried = 0;
+
+  constructor(options: CourierOptions) {
+    this.#options = options;
+  }
+
+  /** Machines whose change was not handed over yet. */
+  get pending(): number {
+    return this.#options.ledger.dirty + this.#carried;
+  }
+
+  /** Machines that belong to nobody. */
+  get unresolved(): number {
+    return this.#unresolved.size;
+  }
+
+  /** Another vCenter is watched from now on: nothing is known of its machines. */
+  clear(): void {
+    this.#unresolved.clear();
+    this.#copies.clear();
+  }
+
+  /** Something is dirty. */
+  wake(): void {
+    this.#wake.resolve();
+  }
+
+  /** What is known of an object changed: machines that nobody owned may be its own, and the one that it named before may be another's. */
+  claimed(by: Claim): void {
+    if (by.formerly !== undefined) this.#options.ledger.again(by.formerly);
+    const claimed = [...this.#unresolved.values()].filter(
+      ({ ref, carries }) => ref.value === by.uniqueId || carries === by.namespacedName,
+    );
+    for (const machine of claimed) this.#again(machine);
+    this.wake();
+  }
+
+  /** Delivers until the signal ends. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { ledger, clock, log, onResolved, random = Math.random } = this.#options;
+    const upkeep = this.#upkeep(signal);
+    signal.addEventListener('abort', () => this.wake(), { once: true });
+    let failures = 0;
+    while (!signal.aborted) {
+      const batch = ledger.take(BATCH);
+      if (batch.length === 0) {
+        await this.#wake.promise;
+        this.#wake = Promise.withResolvers<void>();
+        continue;
+      }
+      let failed = false;
+      this.#carried = batch.length;
+      for (const dirty of batch) {
+        try {
+          signal.throwIfAborted();
+          const resolution = await this.#settle(dirty, signal);
+          this.#carried -= 1;
+          if (resolution !== undefined) onResolved?.(dirty.ref, resolution);
+        } catch (error) {
+          this.#carried -= 1;
+          ledger.putBack(dirty);
+          if (signal.aborted) continue;
+          failed = true;
+          log.warn(
+            { vm: dirty.ref.value, err: error },
+            'A change of a machine could not be handed on; it is tried again.',
+          );
+        }
+      }
+      failures = failed ? failures + 1 : 0;
+      if (failed) await clock.sleep(delayBefore('resume', failures, random), { signal }).catch(() => undefined);
+    }
+    await upkeep;
+  }
+
+  async #settle(dirty: DirtyMachine, signal: AbortSignal): Promise<Resolution | undefined> {
+    const { ledger, lookup, deliver, exists, log, readName } = this.#options;
+    const { ref } = dirty;
+    // Taken before another vCenter took the place.
+    if (dirty.era !== ledger.era) return undefined;
+    this.#unresolved.delete(ref.value);
+    let resolution = resolve(dirty, lookup);
+    if (resolution.kind === 'unresolved' && dirty.carries === undefined && readName !== undefined) {
+      const carries = await unlessAborted(readName(ref), signal);
+      resolution = resolve({ ...dirty, carries }, lookup);
+    }
+    switch (resolution.kind) {
+      case 'signal':
+        await unlessAborted(deliver(resolution.signal), signal);
+        ledger.delivered(dirty, this.#options.clock.now());
+        break;
+      case 'unresolved':
+        this.#unresolved.set(ref.value, dirty);
+        break;
+      case 'copy':
+        if (!this.#copies.has(ref.value)) {
+          this.#copies.add(ref.value);
+          const { namespace, name, uniqueId } = resolution.of;
+          log.warn(
+            { vm: ref.value, object: `${namespace}/${name}`, machineOfObject: uniqueId },
+            "A machine carries the name of an object that has another machine: it is a copy, and its changes are not the object's.",
+          );
+        }
+        this.#unresolved.set(ref.value, dirty);
+        break;
+      case 'drop':
+        break;
+    }
+    if (dirty.kind === 'left' && !(await exists(ref))) {
+      this.#copies.delete(ref.value);
+      ledger.forget(ref);
+    }
+    return resolution;
+  }
+
+  #again(machine: DirtyMachine): void {
+    this.#unresolved.delete(machine.ref.value);
+    // Whoever claims it now has not looked at it yet; that holds even where its container is not watched any more.
+    this.#options.ledger.putBack({ ...machine, kind: 'changed' });
+  }
+
+  async #upkeep(signal: AbortSignal): Promise<void> {
+    const { clock, recheckMs = RECHECK_MS } = this.#options;
+    while (!signal.aborted) {
+      await clock.sleep(recheckMs, { background: true, signal }).catch(() => undefined);
+      for (const machine of this.#unresolved.values()) this.#again(machine);
+      this.wake();
+    }
+  }
+}
+
+/** Waits for a receiver only as long as somebody waits for the courier. */
+async function unlessAborted<T>(work: T | Promise<T>, signal: AbortSignal): Promise<T> {
+  if (!(work instanceof Promise)) return work;
+  const end = Promise.withResolvers<never>();
+  const onAbort = (): void => end.reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work, end.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}

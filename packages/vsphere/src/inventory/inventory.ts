@@ -1,0 +1,116 @@
+import { VimError } from '../errors.ts';
+import type { SessionCaller } from '../session/caller.ts';
+import { type Retrieval, referredBy } from '../session/retrieve.ts';
+import type { ObjectContent } from '../soap/call.ts';
+import { arrayOf, flag, number, ref, text } from '../soap/decode.ts';
+import { unescapeName } from '../soap/names.ts';
+import { refKey } from '../soap/soap.ts';
+import type { ActiveTask, CallOptions, HostSummary, MoRef, VmSummary } from '../vcenter.ts';
+import type { CustomFields } from './custom-fields.ts';
+import { activeTask, customKeys, read, recentTasks, VM_PATHS, vmSummary } from './vm-summary.ts';
+
+/** See `VCenter.children`. */
+export async function children(
+  caller: SessionCaller,
+  fields: CustomFields,
+  folder: MoRef,
+  options?: CallOptions,
+): Promise<readonly VmSummary[]> {
+  const what: Retrieval = { type: 'VirtualMachine', paths: VM_PATHS, from: referredBy(folder, 'childEntity') };
+  return summaries(caller, fields, await caller.retrieveFrom(what, options), options);
+}
+
+/** See `VCenter.vm`. */
+export async function vm(
+  caller: SessionCaller,
+  fields: CustomFields,
+  of: MoRef,
+  options?: CallOptions,
+): Promise<VmSummary | undefined> {
+  const found = await summaries(
+    caller,
+    fields,
+    await caller.retrieve([of], 'VirtualMachine', VM_PATHS, options),
+    options,
+  );
+  return found[0];
+}
+
+/** Tasks that are queued or running, of those that ran lately on some objects. */
+export async function activeTasks(
+  caller: SessionCaller,
+  tasks: readonly MoRef[],
+  options?: CallOptions,
+): Promise<readonly ActiveTask[]> {
+  if (tasks.length === 0) return [];
+  const found = await caller.retrieve(tasks, 'Task', ['info.state', 'info.descriptionId'], options);
+  return found.map(activeTask).filter((task) => task !== undefined);
+}
+
+async function summaries(
+  caller: SessionCaller,
+  fields: CustomFields,
+  contents: readonly ObjectContent[],
+  options: CallOptions | undefined,
+): Promise<readonly VmSummary[]> {
+  const tasks = await activeTasks(caller, contents.flatMap(recentTasks), options);
+  const active = new Map(tasks.map((task) => [refKey(task.ref), task]));
+  const names = await fields.names(contents.flatMap(customKeys), options);
+  return contents.map((content) => vmSummary(content, names, active));
+}
+
+/** See `VCenter.hosts`. */
+export async function hosts(
+  caller: SessionCaller,
+  computeResource: MoRef,
+  options?: CallOptions,
+): Promise<readonly HostSummary[]> {
+  const paths = [
+    'name',
+    'runtime.connectionState',
+    'runtime.powerState',
+    'runtime.inMaintenanceMode',
+    'datastore',
+    'network',
+  ];
+  const found = await caller.retrieveFrom(
+    { type: 'HostSystem', paths, from: referredBy(computeResource, 'host') },
+    options,
+  );
+  return found.map((host) => ({
+    ref: host.ref,
+    name: unescapeName(read(host, 'name', text) ?? ''),
+    connectionState: read(host, 'runtime.connectionState', text) ?? 'unknown',
+    powerState: read(host, 'runtime.powerState', text) ?? 'unknown',
+    inMaintenanceMode: read(host, 'runtime.inMaintenanceMode', flag) ?? false,
+    datastores: read(host, 'datastore', arrayOf(ref)) ?? [],
+    networks: read(host, 'network', arrayOf(ref)) ?? [],
+  }));
+}
+
+/** See `VCenter.datastore`. */
+export async function datastore(
+  caller: SessionCaller,
+  of: MoRef,
+  options?: CallOptions,
+): Promise<{ readonly name: string; readonly freeSpace: number; readonly accessible: boolean }> {
+  const [found] = await caller.retrieve(
+    [of],
+    'Datastore',
+    ['summary.name', 'summary.freeSpace', 'summary.accessible'],
+    options,
+  );
+  if (found === undefined) {
+    throw new VimError({
+      kind: 'protocol',
+      code: 'VIM_GONE',
+      op: 'datastore',
+      message: `${refKey(of)} does not exist at ${caller.server}`,
+    });
+  }
+  return {
+    name: unescapeName(read(found, 'summary.name', text) ?? ''),
+    freeSpace: read(found, 'summary.freeSpace', number) ?? 0,
+    accessible: read(found, 'summary.accessible', flag) ?? false,
+  };
+}

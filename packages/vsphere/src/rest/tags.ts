@@ -1,0 +1,125 @@
+import { isVimError, VimError } from '../errors.ts';
+import type { Caller } from '../soap/call.ts';
+import type { CallOptions, MoRef, VCenter } from '../vcenter.ts';
+import { createRest, type Rest, type RestGeneration } from './rest.ts';
+
+interface Tag {
+  readonly id: string;
+  readonly name: string;
+  readonly categoryId: string;
+}
+
+/** Requests at a time: a vCenter answers a tag in a few milliseconds and has some hundreds. */
+const AT_ONCE = 8;
+
+/** Tags by REST, whose session opens with the first call and ends with disposal. */
+export function createTags(caller: Caller): VCenter['tags'] & AsyncDisposable {
+  const rest = createRest(caller);
+  return {
+    named: (name, options = {}) => tagsNamed(rest, name, options),
+    attached: (vm, options = {}) => attachedTags(rest, vm, options),
+    async attach(vm, tagIds, options = {}) {
+      // One by one: the batch call reports a partial failure with status 200 and in prose.
+      for (const id of new Set(tagIds)) await attachTag(rest, vm, id, options);
+    },
+    [Symbol.asyncDispose]: () => rest[Symbol.asyncDispose](),
+  };
+}
+
+/** The server does not look tags up by name (VS §3.4): all are listed and compared. */
+async function tagsNamed(
+  rest: Rest,
+  name: string,
+  options: CallOptions,
+): Promise<readonly { readonly id: string; readonly category: string }[]> {
+  const ids = strings('tag', await rest.call({ ...options, method: 'GET', path: () => '/cis/tagging/tag' }));
+  const found: Tag[] = [];
+  for (let at = 0; at < ids.length; at += AT_ONCE) {
+    const tags = await Promise.all(ids.slice(at, at + AT_ONCE).map((id) => readTag(rest, id, options)));
+    for (const tag of tags) if (tag?.name === name) found.push(tag);
+  }
+  return Promise.all(
+    found.map(async (tag) => ({ id: tag.id, category: await categoryName(rest, tag.categoryId, options) })),
+  );
+}
+
+/** undefined for a tag that was deleted since it was listed. */
+async function readTag(rest: Rest, id: string, options: CallOptions): Promise<Tag | undefined> {
+  try {
+    const value = record('tag', await rest.call({ ...options, method: 'GET', path: one('/cis/tagging/tag', id) }));
+    return { id, name: textField(value, 'name'), categoryId: textField(value, 'category_id') };
+  } catch (error) {
+    if (isVimError(error, 'VIM_NOT_FOUND')) return undefined;
+    throw error;
+  }
+}
+
+async function categoryName(rest: Rest, id: string, options: CallOptions): Promise<string> {
+  const value = record(
+    'category',
+    await rest.call({ ...options, method: 'GET', path: one('/cis/tagging/category', id) }),
+  );
+  return textField(value, 'name');
+}
+
+async function attachedTags(rest: Rest, vm: MoRef, options: CallOptions): Promise<readonly string[]> {
+  const path = action('/cis/tagging/tag-association', 'list-attached-tags');
+  return strings('tag-association', await rest.call({ ...options, method: 'POST', path, body: objectId(vm) }));
+}
+
+async function attachTag(rest: Rest, vm: MoRef, id: string, options: CallOptions): Promise<void> {
+  const base = one('/cis/tagging/tag-association', id);
+  try {
+    await rest.call({
+      ...options,
+      method: 'POST',
+      path: (generation) => action(base(generation), 'attach')(generation),
+      body: objectId(vm),
+    });
+  } catch (cause) {
+    if (!isVimError(cause, 'VIM_NOT_FOUND')) throw cause;
+    throw new VimError({
+      kind: 'http',
+      code: 'VIM_NOT_FOUND',
+      op: cause.op,
+      message: `the tag ${id} or the object ${vm.type}:${vm.value} does not exist`,
+      cause,
+    });
+  }
+}
+
+function objectId(ref: MoRef): unknown {
+  return { object_id: { type: ref.type, id: ref.value } };
+}
+
+/** The address of one object. The colons of its URN stay as they are. */
+function one(path: string, id: string): (generation: RestGeneration) => string {
+  const escaped = encodeURIComponent(id).replaceAll('%3A', ':');
+  return (generation) => (generation === 'rest' ? `${path}/id:${escaped}` : `${path}/${escaped}`);
+}
+
+function action(path: string, name: string): (generation: RestGeneration) => string {
+  return (generation) => `${path}?${generation === 'rest' ? '~action' : 'action'}=${name}`;
+}
+
+function strings(what: string, value: unknown): readonly string[] {
+  // The simulator writes an empty list as null.
+  if (value === null || value === undefined) return [];
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value;
+  throw unusable(what, 'is not a list of identifiers');
+}
+
+function record(what: string, value: unknown): Readonly<Record<string, unknown>> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return value as Readonly<Record<string, unknown>>;
+  throw unusable(what, 'is not an object');
+}
+
+function textField(value: Readonly<Record<string, unknown>>, name: string): string {
+  const field = value[name];
+  return typeof field === 'string' ? field : '';
+}
+
+function unusable(what: string, why: string): VimError {
+  return new VimError({ kind: 'protocol', code: 'VIM_BAD_RESPONSE', op: what, message: `the answer ${why}` });
+}
