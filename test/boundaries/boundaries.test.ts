@@ -78,6 +78,58 @@ test('each folder imports only what the table allows', () => {
   assert.ok(files.length >= 80, `only ${files.length} modules were seen: the patterns no longer match the sources`);
 });
 
+/** The rooms of a package: folders directly in its `src`. What lies in `src` itself ties them together, fakes and tests may use all. */
+function roomOf(file: string): string | undefined {
+  const [, room] = /^[^/]+\/[^/]+\/src\/([^/]+)\/[^/]/.exec(file) ?? [];
+  return room === 'testing' ? undefined : room;
+}
+
+/** A way from a room back to itself, by the imports of its package; undefined where there is none. */
+function circle(imports: ReadonlyMap<string, ReadonlySet<string>>): readonly string[] | undefined {
+  const clear = new Set<string>();
+  const walk = (room: string, way: readonly string[]): readonly string[] | undefined => {
+    if (way.includes(room)) return [...way.slice(way.indexOf(room)), room];
+    if (clear.has(room)) return undefined;
+    for (const next of imports.get(room) ?? []) {
+      const found = walk(next, [...way, room]);
+      if (found !== undefined) return found;
+    }
+    clear.add(room);
+    return undefined;
+  };
+  for (const room of imports.keys()) {
+    const found = walk(room, []);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+test('the rooms of a package import one way only', () => {
+  let rooms = 0;
+  for (const folder of folders) {
+    const imports = new Map<string, Set<string>>();
+    for (const file of globSync(`${folder}/src/**/*.ts`, { cwd: root }).filter((one) => !one.endsWith('.test.ts'))) {
+      const from = roomOf(file);
+      if (from === undefined) continue;
+      const others = imports.get(from) ?? new Set<string>();
+      imports.set(from, others);
+      for (const specifier of importsOf(readFileSync(join(root, file), 'utf8'))) {
+        const to = specifier.startsWith('.') ? roomOf(relative(root, join(root, dirname(file), specifier))) : undefined;
+        if (to !== undefined && to !== from) others.add(to);
+      }
+    }
+    rooms += imports.size;
+    assert.equal(circle(imports)?.join(' → '), undefined, `a circle of rooms in ${folder}`);
+  }
+  assert.ok(rooms >= 30, `only ${rooms} rooms were seen`);
+  const back = new Map([
+    ['a', new Set(['b'])],
+    ['b', new Set(['c'])],
+    ['c', new Set(['b'])],
+  ]);
+  assert.deepEqual(circle(back), ['b', 'c', 'b']);
+});
+
 test('an import that the table forbids is seen', () => {
   assert.deepEqual(
     importsOf("import { a } from '@drydock/kube';\nexport * from '../x.ts';\nconst y = await import('node:fs');"),

@@ -1,3 +1,4 @@
+export type { BootImageCaches } from './caches.ts';
 export { type ArchitectureResult, architectureOf, ownArchitecture } from './decide/architecture.ts';
 export { upstreamController, upstreamRefusal } from './decide/coexistence.ts';
 export { decideSet, type SetDecision, type SetFacts, type Skip } from './decide/decide.ts';
@@ -5,7 +6,6 @@ export { optedInAnnotation, platformSupported, type ReflectInput, type Reflectio
 export { type Selection, selectionOf } from './decide/selection.ts';
 export { BootImageError, type BootImageErrorCode } from './errors.ts';
 export { type BootImageMetrics, bootImageMetrics } from './metrics.ts';
-export type { BootImageCaches } from './observe/caches.ts';
 export type { LeafEdit } from './observe/provider-spec.ts';
 export { type DiskArtifact, parseStream, type Stream } from './observe/stream.ts';
 export { compareReleases, type DowngradePolicy, rhelVersion } from './observe/version.ts';

@@ -15,10 +15,10 @@ import {
   on,
   type ReconcileOutcome,
 } from '@drydock/kube';
+import { type BootImageCaches, createCaches, worldOf } from './caches.ts';
 import { ownArchitecture } from './decide/architecture.ts';
 import { upstreamRefusal } from './decide/coexistence.ts';
 import { type BootImageMetrics, bootImageMetrics } from './metrics.ts';
-import { type BootImageCaches, createCaches, worldOf } from './observe/caches.ts';
 import type { DowngradePolicy } from './observe/version.ts';
 import { createOperatorHalf } from './operator.ts';
 import { runPass } from './pass/pass.ts';

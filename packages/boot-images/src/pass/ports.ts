@@ -8,8 +8,8 @@ import {
   type KubeClient,
   statusWriter,
 } from '@drydock/kube';
+import { type BootImageCaches, worldOf } from '../caches.ts';
 import type { BootImageMetrics } from '../metrics.ts';
-import { type BootImageCaches, worldOf } from '../observe/caches.ts';
 import type { World } from '../observe/world.ts';
 import type { Platform } from '../platform.ts';
 import { type BootImages, createBootImages } from '../status/boot-image-store.ts';

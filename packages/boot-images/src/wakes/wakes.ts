@@ -1,6 +1,6 @@
 import type { MachineConfiguration, MachineSet, Secret } from '@drydock/api';
 import { type Key, type KubeObject, on, type Predicate, type Source, type Watched } from '@drydock/kube';
-import type { BootImageCaches } from '../observe/caches.ts';
+import type { BootImageCaches } from '../caches.ts';
 import { userDataSecret } from '../user-data/user-data.ts';
 import type { Causes, Touched } from './causes.ts';
 import {

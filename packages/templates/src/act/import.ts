@@ -15,6 +15,7 @@ import type { Clock } from '../clock.ts';
 import { TemplateError } from '../errors.ts';
 import type { OpenOva } from '../image/ova.ts';
 import type { OvaSource } from '../image/ova-source.ts';
+import { byteMeter } from '../image/progress.ts';
 import { checkSums } from '../image/sums.ts';
 import { MARK_KEYS, type Mark, markConfig, type Replaced, VERIFIED_KEY } from '../mark.ts';
 import type { Attempt } from '../names.ts';
@@ -22,7 +23,6 @@ import { findTemplate } from '../observe/find.ts';
 import { type Place, resolvePlace } from '../observe/place.ts';
 import type { TemplateOperation, TemplateProgress } from '../store.ts';
 import type { TemplateWish } from '../wish.ts';
-import { byteMeter } from './progress.ts';
 import type { Slots } from './slots.ts';
 
 /** What the steps of a publication act on. */

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isStagingName, replaceFileDurable } from '@drydock/durable';
 import type { Dispatcher } from 'undici';
-import { byteMeter } from '../act/progress.ts';
 import { type Clock, wallClock } from '../clock.ts';
 import { reasonOf, TemplateError } from '../errors.ts';
 import type { TemplateProgress } from '../store.ts';
@@ -13,6 +12,7 @@ import { fetchInto, withoutSecrets } from './fetch.ts';
 import { fileRange } from './file-range.ts';
 import { openOva } from './ova.ts';
 import type { OvaSource } from './ova-source.ts';
+import { byteMeter } from './progress.ts';
 
 /** Options of {@link ovaCache}. */
 export interface CacheOptions {

@@ -11,12 +11,12 @@ import {
   Secret,
 } from '@drydock/api';
 import { type Cache, createCache, type KubeObject, type Observer, type Resource, type Selector } from '@drydock/kube';
-import { upstreamController } from '../decide/coexistence.ts';
-import { machineApiNamespace } from '../user-data/user-data.ts';
-import { installConfigKey } from '../vsphere/install-config.ts';
-import { credentialsKey } from '../vsphere/platform.ts';
-import { goldenName, goldenNamespace, machineConfigurationName } from '../wakes/triggers.ts';
-import type { World } from './world.ts';
+import { upstreamController } from './decide/coexistence.ts';
+import type { World } from './observe/world.ts';
+import { machineApiNamespace } from './user-data/user-data.ts';
+import { installConfigKey } from './vsphere/install-config.ts';
+import { credentialsKey } from './vsphere/platform.ts';
+import { goldenName, goldenNamespace, machineConfigurationName } from './wakes/triggers.ts';
 
 /** Everything that is watched, by the name that `/readyz` shows. */
 export interface BootImageCaches {
