@@ -62,13 +62,7 @@ test('a definition that a killed probe left is listed, and removed after a yes; 
   // Nobody but the server knows this format.
   await writeFile(to, JSON.stringify(crdOf('books', schema({ format: 'isbn' })).manifest));
   const kubeconfig = join(sandbox.directory, 'gate.kubeconfig');
-  const config = {
-    clusters: [{ name: 'gate', cluster: { server: gate.url } }],
-    users: [{ name: 'gate', user: { token: 'the gate has the credentials' } }],
-    contexts: [{ name: 'gate', context: { cluster: 'gate', user: 'gate' } }],
-    'current-context': 'gate',
-  };
-  await writeFile(kubeconfig, JSON.stringify(config), { mode: 0o600 });
+  await writeFile(kubeconfig, gate.kubeconfig, { mode: 0o600 });
   {
     await using hold = gate.hold(({ verb }) => verb === 'DELETE', 'before');
     const files = {

@@ -33,13 +33,7 @@ before(async () => {
   server = running.use(connectCrdServer(sandbox));
   client = running.use(createClient(await loadKubeconfig({ kubeconfig: sandbox.kubeconfig })));
   gate = running.use(await openApiGate(sandbox));
-  const through = {
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'gate' },
-    clusters: [{ name: 'gate', cluster: { server: gate.url } }],
-    users: [{ name: 'gate', user: { token: 'the gate has the credentials' } }],
-    contexts: [{ name: 'gate', context: { cluster: 'gate', user: 'gate' } }],
-  };
-  await writeFile(join(sandbox.directory, 'gate.kubeconfig'), JSON.stringify(through), { mode: 0o600 });
+  await writeFile(join(sandbox.directory, 'gate.kubeconfig'), gate.kubeconfig, { mode: 0o600 });
 });
 after(() => running.disposeAsync());
 

@@ -24,6 +24,8 @@ export interface ApiHold extends AsyncDisposable {
 export interface ApiGate extends AsyncDisposable {
   /** `http://127.0.0.1:<port>`: whoever comes through is a cluster administrator. */
   readonly url: string;
+  /** Text of a kubeconfig for the way through the gate, whose token means nothing. */
+  readonly kubeconfig: string;
   /** The writes that came through, oldest first. */
   readonly writes: readonly ApiWrite[];
   /** Holds the next write that fits. */
@@ -100,8 +102,15 @@ export async function openApiGate({ admin }: Sandbox): Promise<ApiGate> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
+    kubeconfig: JSON.stringify({
+      ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'gate' },
+      clusters: [{ name: 'gate', cluster: { server: url } }],
+      users: [{ name: 'gate', user: { token: 'the-gate-has-the-credentials' } }],
+      contexts: [{ name: 'gate', context: { cluster: 'gate', user: 'gate' } }],
+    }),
     writes,
     hold: (fits, when) => {
       const hold: Armed = {

@@ -77,14 +77,6 @@ export const carelessProgram: Program = {
   },
 };
 
-const kubeconfigText = (server: string): string =>
-  JSON.stringify({
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'gate' },
-    clusters: [{ name: 'gate', cluster: { server } }],
-    users: [{ name: 'gate', user: { token: 'the gate has the credentials' } }],
-    contexts: [{ name: 'gate', context: { cluster: 'gate', user: 'gate' } }],
-  });
-
 /** Starts the program and an observer; the set is in a folder of its name, with a neighbour's machine. */
 export async function startCrashRig(voyage: Voyage, set: string, program: Program): Promise<CrashRig> {
   await using starting = new AsyncDisposableStack();
@@ -93,7 +85,7 @@ export async function startCrashRig(voyage: Voyage, set: string, program: Progra
   const { directory } = voyage.sandbox;
   const files = { sandbox: directory, log: join(directory, `${set}.log`), compiled: join(directory, 'compiled') };
   const kubeconfig = join(directory, `${set}.kubeconfig`);
-  await writeFile(kubeconfig, kubeconfigText(gate.url), { mode: 0o600 });
+  await writeFile(kubeconfig, gate.kubeconfig, { mode: 0o600 });
   const folder = await voyage.folder(set);
   await voyage.createSet({ name: set, folder, userData: 'worker-user-data-2019' });
   const observer = starting.use(await startObserver(voyage.sandbox, set, folder));

@@ -139,8 +139,9 @@ export async function startStatusWriter(settings: StatusWriterSettings): Promise
       name: lease,
       annotations: channel.annotations,
       log,
-      ...{ leaseDuration: 1_000, renewDeadline: 800, retryPeriod: 150 },
-      ...(settings.identity === undefined ? {} : { identity: settings.identity }),
+      // A writer that was killed comes back under its own name, so nobody waits for a lease long enough for a busy machine.
+      identity: settings.identity ?? lease,
+      retryPeriod: 150,
     }),
     http: { port: 0, host: '127.0.0.1' },
     ready: { statuses: channel.check },
