@@ -36,6 +36,8 @@ const filesOf = (names: readonly string[], generation: number): Map<string, { co
 const contentOf = (names: readonly string[], generation: number): Content =>
   Object.fromEntries(names.map((name) => [name, text(name, generation)]));
 const NAMES = ['a', 'b', 'c', 'd'];
+/** So many that the kernel is told to begin with them. */
+const MANY = 'abcdefghij'.split('');
 /** The names change too. */
 const namesOf = (generation: number): readonly string[] => NAMES.slice(0, 1 + (generation % NAMES.length));
 
@@ -77,13 +79,13 @@ const lanes: readonly Lane[] = [
     name: 'tree',
     path: 'g',
     // A tree appears at each odd generation and goes at the next one.
-    content: (n) => (n % 2 === 0 ? {} : { rev: { x: contentOf(NAMES, n) } }),
+    content: (n) => (n % 2 === 0 ? {} : { rev: { x: contentOf(MANY, n) } }),
     act: (ops, at, n) =>
       n % 2 === 0
         ? removeTreeDurable(`${at}/rev`, at, { ops })
         : commitTree({
             dir: `${at}/rev`,
-            files: new Map([...filesOf(NAMES, n)].map(([name, file]) => [`x/${name}`, file])),
+            files: new Map([...filesOf(MANY, n)].map(([name, file]) => [`x/${name}`, file])),
             ops,
           }),
   },

@@ -41,11 +41,12 @@ function drydock(...args: readonly string[]) {
   return { child, said, done: once(child, 'close').then(([code]) => code as number | null) };
 }
 
-async function until(what: string, check: () => boolean): Promise<void> {
-  const deadline = performance.now() + 30_000;
+async function until(what: string, check: () => boolean, look: () => Promise<void> = async () => undefined) {
+  const deadline = performance.now() + 60_000;
   while (!check()) {
-    assert.ok(performance.now() < deadline, `${what} did not happen within 30 s`);
+    assert.ok(performance.now() < deadline, `${what} did not happen within 60 s`);
     await new Promise((resolve) => setTimeout(resolve, 20));
+    await look();
   }
 }
 
@@ -91,6 +92,7 @@ test('DU-D131 drydock node startup-monitor: a ready server is the last known goo
     assert.equal(await readlink(n.at('res/p-last-known-good')), 'p-pod-8/p-pod.yaml');
     assert.deepEqual(await readdir(n.at('man')), ['p-pod.yaml']);
     assert.match(await readFile(n.at('monitor.log'), 'utf8'), /last known good/);
+    assert.match(run.said.stderr, /without --namespace nobody can tell .* revision 8/);
     assert.equal(run.child.exitCode, null);
   } finally {
     run.child.kill('SIGTERM');
@@ -110,11 +112,18 @@ test('DU-W22 drydock node startup-monitor: what waits for its end uses no proces
   try {
     await until('the outcome', () => run.said.stdout.includes('"ready"'));
     const pid = run.child.pid ?? 0;
-    const before = await cpuMs(pid);
-    const begun = performance.now();
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
-    const share = (await cpuMs(pid)) - before;
-    assert.ok(share < 0.1 * (performance.now() - begun), `${share} ms of 1.5 s: it spins`);
+    // What the work left behind, such as a collection, may still run; what spins is never idle for a second.
+    let idleMs = 0;
+    let [used, since] = [await cpuMs(pid), performance.now()];
+    await until(
+      'an idle second',
+      () => idleMs >= 1_000,
+      async () => {
+        const now = await cpuMs(pid);
+        if (now > used) [used, since] = [now, performance.now()];
+        idleMs = performance.now() - since;
+      },
+    );
   } finally {
     run.child.kill('SIGTERM');
   }
@@ -344,9 +353,10 @@ test('DU-W16 drydock node install: SIGTERM ends it while it waits for its place'
     '--configmaps=c',
     ...dirs,
   );
-  await until('the wait', () => run.said.stderr.includes('waiting for installer-7-master-0'));
-  const begun = performance.now();
+  const looks = (): number => run.said.stderr.split('waiting for installer-7-master-0').length - 1;
+  await until('the wait', () => looks() > 0);
+  const before = looks();
   run.child.kill('SIGTERM');
   assert.equal(await run.done, 143);
-  assert.ok(performance.now() - begun < 8_000, 'it went on waiting');
+  assert.equal(looks(), before, 'it went on waiting');
 });

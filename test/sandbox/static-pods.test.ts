@@ -148,9 +148,9 @@ async function pairAt(dir: string): Promise<readonly [string, string] | undefine
 }
 
 async function until(what: string, check: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 30_000;
+  const deadline = performance.now() + 60_000;
   while (!(await check())) {
-    assert.ok(performance.now() < deadline, `${what} did not happen within 30 s`);
+    assert.ok(performance.now() < deadline, `${what} did not happen within 60 s`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

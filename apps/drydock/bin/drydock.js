@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 const wanted = 24;
 const major = Number(process.versions.node.split('.')[0]);
 if (major >= wanted) {
-  const { keepCompiled } = await import('./compiled.js');
+  const { keepCompiled } = await import('@drydock/node/compiled');
   keepCompiled();
   // Each fsync of "node" occupies a thread of Node's pool, of which there are four by default; the pool is made at its first use, which is later than here.
   if (process.argv[2] === 'node') process.env.UV_THREADPOOL_SIZE ??= '64';

@@ -5,6 +5,8 @@ if (Number(process.versions.node.split('.')[0]) < wanted) {
   console.error(`drydock node: Node ${process.versions.node} is too old, ${wanted} or newer is needed.`);
   process.exit(1);
 }
+const { keepCompiled } = await import('./compiled.js');
+keepCompiled();
 // Each fsync occupies a thread of Node's pool, of which there are four by default; the pool is made at its first use, which is later than here.
 process.env.UV_THREADPOOL_SIZE ??= '64';
 const { main } = await import('../src/main.ts');

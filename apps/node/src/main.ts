@@ -1,5 +1,5 @@
 import { processSignals } from '@drydock/kube';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { addCare } from './care-commands.ts';
 import { addCertSync } from './cert-sync-command.ts';
 import { report } from './exit.ts';
@@ -20,6 +20,9 @@ export async function main(argv: readonly string[]): Promise<void> {
   addCertSync(program, signals.signal);
   addPrune(program, signals.signal);
   addMonitor(program, signals.signal);
+  // Operators put it first on the command lines that they write.
+  for (const command of program.commands)
+    command.addOption(new Option('-v, --v <level>', "how much library-go's command logs").hideHelp());
   addCare(program, signals.signal);
   for (const command of program.commands)
     command

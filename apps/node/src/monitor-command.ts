@@ -49,10 +49,15 @@ export function addMonitor(program: Command, signal: AbortSignal): void {
     .option('--node-name <name>', 'this node (NODE_NAME); required', process.env['NODE_NAME'] ?? '')
     .option('--installer-lock-file <file>', 'shared with the installer', '')
     .option('--log-file-path <file>', 'log here as well; three files of 5 MB, 28 days', '')
-    .option('-n, --namespace <name>', "namespace of the static pod's mirror pod")
+    .option(
+      '-n, --namespace <name>',
+      "namespace of the static pod's mirror pod (POD_NAMESPACE)",
+      process.env['POD_NAMESPACE'],
+    )
     .option('--operator <kind>', 'whose status is told, as plural.version.group/name', operatorKind)
     .action(async (flags: Flags) => {
-      const { revision, targetName: target, nodeName, operator, namespace, installerLockFile } = flags;
+      const { revision, targetName: target, nodeName, operator, installerLockFile } = flags;
+      const namespace = flags.namespace === '' ? undefined : flags.namespace;
       const spec: MonitorSpec = {
         revision,
         nodeName,
@@ -63,12 +68,15 @@ export function addMonitor(program: Command, signal: AbortSignal): void {
         ...(installerLockFile === '' ? {} : { lockFile: installerLockFile }),
       };
       validateMonitor(spec);
+      const log = logTo(flags.logFilePath);
+      if (namespace === undefined)
+        log(`without --namespace nobody can tell whether the server that answers is of revision ${revision}`);
       await using client = await connect(flags);
       const outcome = await monitorStartup(spec, {
         signal,
         ready: askServer({ client, target, nodeName, revision, ...(namespace !== undefined && { namespace }) }),
         ...(operator && { acknowledge: () => acknowledge(client, operator, nodeName, revision) }),
-        log: logTo(flags.logFilePath),
+        log,
       });
       console.log(JSON.stringify({ outcome }));
       // Kubelet ends this process; were it to end itself, it would be started again before kubelet sees that the manifest is gone.

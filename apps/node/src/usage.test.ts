@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { chmod, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
@@ -65,6 +67,9 @@ test('drydock node: what the other verbs miss is named before a server is asked'
     [['doctor'], /at least one of --resource-dir/],
     [['install', '--timeout-duration=2d'], /expected a duration such as 120s/],
     [['nothing'], /unknown command 'nothing'/],
+    // As an operator's pod has it.
+    [['install', '-v=4', '--revision=7'], /NODE_NAME is required/],
+    [['prune', '-v=4'], /--max-eligible-revision must be/],
   ];
   for (const [args, wanted] of cases) {
     const { code, said } = await run(args);
@@ -80,4 +85,23 @@ test('drydock node: help shows what is required and the defaults in words', asyn
     assert.doesNotMatch(shown, /default: (""|\[\]|\d+\))/, verb);
   }
   assert.match((await run(['install', '--help'])).shown, /time for the work \(default: 120s\)/);
+});
+
+test('drydock node: compiled code is kept for the next start, in a folder of the user alone', async () => {
+  const home = await mkdtemp(join(tmpdir(), 'home-'));
+  try {
+    assert.equal((await run(['doctor', `--resource-dir=${home}`], { HOME: home })).code, 0);
+    const folder = join(home, '.cache', 'drydock', 'compiled');
+    assert.equal((await stat(folder)).mode & 0o777, 0o700);
+    const kept = await readdir(folder, { recursive: true });
+    assert.ok(kept.length > 50, `${kept.length} files`);
+    // A folder that others may write to is not trusted.
+    await rm(join(home, '.cache'), { recursive: true });
+    await mkdir(folder, { recursive: true });
+    await chmod(folder, 0o777);
+    assert.equal((await run(['doctor', `--resource-dir=${home}`], { HOME: home })).code, 0);
+    assert.deepEqual(await readdir(folder), []);
+  } finally {
+    await rm(home, { recursive: true });
+  }
 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { soaking } from '@drydock/model';
 import { DurableError } from './errors.ts';
 import { type FsCall, type FsOps, type FsTap, isChange, tapOps } from './ops.ts';
 import { recover } from './recover.ts';
@@ -54,8 +55,10 @@ for (const protocol of protocols('/r')) {
   });
 }
 
-// A soak run takes the larger examples here too.
-for (const protocol of protocols('/r', process.env['DRYDOCK_SOAK'] === undefined ? 1 : 2)) {
+// A soak run takes the larger examples here too, but for a tree: one that was begun twice has more names unsynced at one moment than can be tried.
+const larger = soaking ? protocols('/r', 2).filter(({ name }) => name !== 'commitTree') : [];
+for (const small of protocols('/r', 1)) {
+  const protocol = larger.find(({ name }) => name === small.name) ?? small;
   test(`crash model, ${protocol.name}: killed anywhere, recovered and run again, then a power cut`, async () => {
     for (const { killed, report } of await killedAnywhere(protocol, (ops) => recover('/r', { ops }))) {
       assert.equal(report.told, 'acked', String(report.error));

@@ -48,6 +48,8 @@ export { type RemoveResult, removeTreeDurable } from './remove-tree.ts';
 export type { DurableOptions, StallOptions } from './session.ts';
 export type { ExchangePolicy } from './swap.ts';
 export {
+  compareDirectory,
+  type DirectoryMatch,
   type DirectoryResult,
   type DirectorySpec,
   type SyncDirOptions,

@@ -21,17 +21,19 @@ function answering(result: number, errno: number, seen: unknown[][] = []): () =>
   };
 }
 
-for (const [arch, numbers] of Object.entries({ x64: [316, 73, 306], arm64: [276, 32, 267] })) {
+for (const [arch, numbers] of Object.entries({ x64: [316, 73, 306, 277], arm64: [276, 32, 267, 84] })) {
   test(`native calls: the numbers of ${arch}, the target of an exchange first, locks that do not wait`, async () => {
     const seen: unknown[][] = [];
     const calls = nativeCalls('linux', arch, answering(0, 0, seen));
     await calls.exchange('/target', '/staged');
     await calls.tryLock(7);
     await calls.syncfs(7);
+    await calls.writeback(7);
     assert.deepEqual(seen, [
       [numbers[0], -100, '/target', -100, '/staged', 2],
       [numbers[1], 7, 6],
       [numbers[2], 7],
+      [numbers[3], 7, 0, 0, 2],
     ]);
   });
 }

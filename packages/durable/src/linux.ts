@@ -6,6 +6,8 @@ export interface NativeCalls {
   /** False where another open file holds the lock. */
   tryLock(fd: number): Promise<boolean>;
   syncfs(fd: number): Promise<void>;
+  /** Begins to write the whole file to the device. */
+  writeback(fd: number): Promise<void>;
 }
 
 /** Asynchronous form of one `syscall`: result and errno arrive in the callback. */
@@ -17,16 +19,17 @@ export type BindSyscall = (types: readonly string[]) => RawCall;
 /**
  * Numbers of the raw calls (asm/unistd_64.h and asm-generic/unistd.h). glibc's own `renameat2` is of no use: it turns ENOSYS into EINVAL.
  */
-const NUMBERS: Readonly<
-  Record<string, { readonly renameat2: number; readonly flock: number; readonly syncfs: number }>
-> = {
-  x64: { renameat2: 316, flock: 73, syncfs: 306 },
-  arm64: { renameat2: 276, flock: 32, syncfs: 267 },
+const NUMBERS: Readonly<Record<string, Readonly<Record<SyscallName, number>>>> = {
+  x64: { renameat2: 316, flock: 73, syncfs: 306, sync_file_range: 277 },
+  arm64: { renameat2: 276, flock: 32, syncfs: 267, sync_file_range: 84 },
 };
+
+type SyscallName = 'renameat2' | 'flock' | 'syncfs' | 'sync_file_range';
 
 const AT_FDCWD = -100;
 const RENAME_EXCHANGE = 2;
 const LOCK_EX_NB = 2 | 4;
+const SYNC_FILE_RANGE_WRITE = 2;
 /** The FFI library refuses calls beyond a few hundred; its workers are few anyway. */
 const MAX_IN_FLIGHT = 16;
 
@@ -42,7 +45,7 @@ export function nativeCalls(
   const bound = new Map<string, RawCall>();
 
   const invoke = async (
-    name: 'renameat2' | 'flock' | 'syncfs',
+    name: SyscallName,
     types: readonly string[],
     args: readonly (number | string)[],
   ): Promise<void> => {
@@ -75,6 +78,8 @@ export function nativeCalls(
       }
     },
     syncfs: (fd) => invoke('syncfs', ['int'], [fd]),
+    // From 0, for 0 bytes: to the end.
+    writeback: (fd) => invoke('sync_file_range', ['int', 'int64', 'int64', 'uint'], [fd, 0, 0, SYNC_FILE_RANGE_WRITE]),
   };
 }
 

@@ -4,7 +4,9 @@ export type OpenHow =
   | 'new'
   /** Made if absent, emptied if present. */
   | 'truncate'
+  /** Also a directory, to sync it. */
   | 'read'
+  /** A directory itself, to change its mode. */
   | 'directory'
   /** Made if absent, kept if present. */
   | 'lock';
@@ -45,6 +47,8 @@ export interface FsOps {
   /** Resolves with the number of bytes taken, which may be fewer than given. */
   write(file: OpenFile, bytes: Uint8Array, position: number): Promise<number>;
   chmod(file: OpenFile, mode: number): Promise<void>;
+  /** Lets the kernel begin to write a file's content to the device. It promises nothing, and what it fails at the sync tells. */
+  writeback(file: OpenFile): Promise<void>;
   fsync(file: OpenFile): Promise<void>;
   /** Syncs the whole file system that holds the file. */
   syncfs(file: OpenFile): Promise<void>;
@@ -86,6 +90,7 @@ export function isChange({ op, how }: FsCall): boolean {
 }
 
 const UNCHANGING: ReadonlySet<keyof FsOps> = new Set([
+  'writeback',
   'lock',
   'close',
   'list',
@@ -101,6 +106,7 @@ export function tapOps(ops: FsOps, tap: FsTap): FsOps {
     open: (path, how, mode) => tap({ op: 'open', path, how }, () => ops.open(path, how, mode)),
     write: (file, bytes, position) => tap({ op: 'write', path: file.path }, () => ops.write(file, bytes, position)),
     chmod: (file, mode) => tap({ op: 'chmod', path: file.path }, () => ops.chmod(file, mode)),
+    writeback: (file) => tap({ op: 'writeback', path: file.path }, () => ops.writeback(file)),
     fsync: (file) => tap({ op: 'fsync', path: file.path }, () => ops.fsync(file)),
     syncfs: (file) => tap({ op: 'syncfs', path: file.path }, () => ops.syncfs(file)),
     lock: (file) => tap({ op: 'lock', path: file.path }, () => ops.lock(file)),

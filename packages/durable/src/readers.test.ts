@@ -6,10 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
+import { repetitions } from '@drydock/model';
 import { replaceFileDurable } from './file.ts';
 import { syncDir } from './sync-dir.ts';
 
-const ROUNDS = 10_000;
+const ROUNDS = repetitions(10_000, 100_000);
 /** Where others want the cores, the reader may sleep: after so many replacements it is waited for, until it has looked so often. */
 const [BURST, LOOKS] = [10, 6];
 

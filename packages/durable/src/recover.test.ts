@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { DurableError } from './errors.ts';
 import { replaceFileDurable } from './file.ts';
@@ -87,6 +87,49 @@ test('recover: what fails names the path and can be run again', async () => {
   const { ops } = traced(nodeOps, ({ op }) => (op === 'rmdir' ? 'EIO' : undefined));
   await assert.rejects(recover(dir.path, { ops }), { code: 'RECOVERY_FAILED', stage: 'recover', errno: 'EIO' });
   assert.equal((await recover(dir.path)).removed.length, 1);
+});
+
+test('recover: a signal ends it with its own reason, not as a failure of the disk', async () => {
+  await using dir = await scratch();
+  await mkdir(dir.at('a/b'), { recursive: true });
+  for (const op of ['list', 'fsync', 'lstat'] as const) {
+    const stop = new AbortController();
+    const { ops } = traced(nodeOps, (call) => {
+      if (call.op === op) stop.abort(new Error('the time is over'));
+      return undefined;
+    });
+    await mkdir(dir.at('.x.0123456789abcdef.staging'), { recursive: true });
+    await assert.rejects(recover(dir.path, { ops, signal: stop.signal }), {
+      name: 'Error',
+      message: 'the time is over',
+    });
+  }
+});
+
+test('recover: somebody else who removes the same leftover at the same time is no failure', async () => {
+  await using dir = await scratch();
+  await mkdir(dir.at('.probe.0123456789abcdef.staging'));
+  await writeFile(dir.at('.probe.0123456789abcdef.staging/a'), '');
+  const { ops } = traced(nodeOps);
+  const racing: FsOps = {
+    ...ops,
+    unlink: async (path) => {
+      await rm(dir.at('.probe.0123456789abcdef.staging'), { recursive: true });
+      await ops.unlink(path);
+    },
+  };
+  assert.equal((await recover(dir.path, { ops: racing })).removed.length, 1);
+  assert.deepEqual(await readdir(dir.path), []);
+});
+
+test('recover: a parent that is closed to the owner of the root is left to who made the root; one that fails is an error', async () => {
+  await using dir = await scratch();
+  await mkdir(dir.at('t'));
+  const parent = (errno: string) =>
+    traced(nodeOps, ({ op, path }) => (op === 'open' && path === dir.path ? errno : undefined));
+  const closed = parent('EACCES');
+  assert.equal((await recover(dir.at('t'), { ops: closed.ops })).fsyncs, 2);
+  await assert.rejects(recover(dir.at('t'), { ops: parent('EIO').ops }), { stage: 'fsync-parent', errno: 'EIO' });
 });
 
 test('inspect: what cannot be read is an error of this package', async () => {

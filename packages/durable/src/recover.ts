@@ -1,9 +1,9 @@
 import { basename, dirname, join } from 'node:path';
-import { DurableError, during } from './errors.ts';
+import { during, errnoOf } from './errors.ts';
 import { checkPlace, type LeftoverKind, parseOwn } from './names.ts';
-import type { EntryStat, FsOps } from './ops.ts';
+import type { EntryStat, FsOps, OpenFile } from './ops.ts';
 import { type DurableOptions, type Session, session } from './session.ts';
-import { directoryJob, syncAll } from './sync-all.ts';
+import { directoryJob, type SyncJob, syncAll } from './sync-all.ts';
 import { removeAll } from './tree.ts';
 
 /** Something with a name of ours that no finished operation leaves behind. */
@@ -43,14 +43,15 @@ export interface RecoverOptions extends DurableOptions {
   readonly owns?: (name: string, leftover: boolean) => boolean;
 }
 
-/** Reads what a tree holds and changes nothing; links are not followed. A missing root is empty. Fails with a `DurableError`. */
+const WHERE = { code: 'RECOVERY_FAILED', stage: 'recover', visible: 'unknown' } as const;
+
+/** Reads what a tree holds and changes nothing; links below the root are not followed. A missing root is empty. Fails with a `DurableError`. */
 export async function inspect(
   root: string,
   options: Pick<RecoverOptions, 'ops' | 'signal' | 'owns'> = {},
 ): Promise<Inspection> {
   const path = checkPlace(root);
-  const where = { code: 'RECOVERY_FAILED', stage: 'recover', path, visible: 'unknown' } as const;
-  return during(where, () => survey(session(options), path, options.owns));
+  return survey(session(options), path, options.owns);
 }
 
 /**
@@ -62,42 +63,40 @@ export async function inspect(
 export async function recover(path: string, options: RecoverOptions = {}): Promise<RecoverResult> {
   const root = checkPlace(path);
   const run = session(options);
-  const where = { code: 'RECOVERY_FAILED', stage: 'recover', visible: 'unknown' } as const;
-  const found = await during({ ...where, path: root }, () => survey(run, root, options.owns));
+  const found = await survey(run, root, options.owns);
   const putBack: string[] = [];
   for (const target of new Set(found.leftovers.map((one) => one.target))) {
     run.signal?.throwIfAborted();
     const dir = dirname(target);
-    const done = await during({ ...where, path: dir }, () => putBackOld(run, dir, basename(target)));
+    const done = await during({ ...WHERE, path: dir }, () => putBackOld(run, dir, basename(target)));
     putBack.push(...done.putBack);
   }
-  const now = await during({ ...where, path: root }, () => survey(run, root, options.owns));
+  const now = found.leftovers.length === 0 ? found : await survey(run, root, options.owns);
   const directories = [...now.directories.keys()];
-  await syncAll(
-    run,
-    directories.map((dir) => directoryJob(run, dir, 'fsync-dir')),
-    'unknown',
-  );
-  if (directories.length > 0 && root !== '/') await syncParent(run, root);
+  const jobs = directories.map((dir) => directoryJob(run, dir, 'fsync-dir'));
+  if (directories.length > 0 && root !== '/') jobs.push(parentJob(run, root));
+  await syncAll(run, jobs, 'unknown');
   const inUse = new Set(now.directories.values());
   const kept: string[] = [];
   for (const { path: leftover, identity } of now.leftovers) {
     run.signal?.throwIfAborted();
     // Where a power cut tore an exchange, both names are one directory: its files belong to the target.
     if (inUse.has(identity)) kept.push(leftover);
-    else await during({ ...where, path: leftover }, () => removeAll(run.ops, leftover));
+    else await during({ ...WHERE, path: leftover }, () => removeAll(run.ops, leftover));
   }
   const removed = now.leftovers.map((one) => one.path).filter((one) => !kept.includes(one));
   return { putBack, removed, kept, fsyncs: run.fsyncs() };
 }
 
-/** The root's own name; its parent may be closed to the tree's owner, who then did not make the root either. */
-async function syncParent(run: Session, root: string): Promise<void> {
-  try {
-    await syncAll(run, [directoryJob(run, dirname(root), 'fsync-parent')], 'unknown');
-  } catch (error) {
-    if (!(error instanceof DurableError) || error.errno !== 'EACCES') throw error;
-  }
+/** The root's own name. Where its parent is closed to the tree's owner, who then did not make the root either, the root is synced instead. */
+function parentJob(run: Session, root: string): SyncJob {
+  const parent = directoryJob(run, dirname(root), 'fsync-parent');
+  const open = (): Promise<OpenFile> =>
+    parent.open().catch((error: unknown) => {
+      if (errnoOf(error) !== 'EACCES') throw error;
+      return run.ops.open(root, 'read', 0);
+    });
+  return { ...parent, open };
 }
 
 /**
@@ -112,7 +111,7 @@ export async function putBackOld(
   const { ops } = run;
   const putBack: string[] = [];
   const left: string[] = [];
-  if ((await ops.lstat(dir))?.kind !== 'directory') return { putBack, left };
+  if (!isPlace(await ops.lstat(dir))) return { putBack, left };
   const found = await oldEntries(ops, dir, name);
   for (const { path, target } of found.toSorted((a, b) => Number(b.changedNs - a.changedNs))) {
     if ((await ops.lstat(target)) !== undefined) left.push(path);
@@ -132,10 +131,10 @@ async function survey(
   const leftovers: Leftover[] = [];
   const directories = new Map<string, string>();
   const queue = [root];
-  for (let dir = queue.shift(); dir !== undefined; dir = queue.shift()) {
-    run.signal?.throwIfAborted();
+  const look = async (dir: string): Promise<void> => {
     const stat = await run.ops.lstat(dir);
-    if (stat?.kind !== 'directory') continue;
+    // The root may be a link; below it none is followed.
+    if (stat === undefined || !(stat.kind === 'directory' || (dir === root && isPlace(stat)))) return;
     directories.set(dir, stat.identity);
     for (const { name, kind } of await run.ops.list(dir)) {
       const path = join(dir, name);
@@ -148,8 +147,18 @@ async function survey(
         if (found !== undefined) leftovers.push(leftoverOf(dir, path, own, found));
       }
     }
+  };
+  for (let dir = queue.shift(); dir !== undefined; dir = queue.shift()) {
+    run.signal?.throwIfAborted();
+    const path = dir;
+    await during({ ...WHERE, path }, () => look(path));
   }
   return { leftovers, directories };
+}
+
+/** Whether entries can be asked for there: of a directory, or of what a link leads to. */
+function isPlace(stat: EntryStat | undefined): boolean {
+  return stat?.kind === 'directory' || stat?.kind === 'symlink';
 }
 
 async function oldEntries(ops: FsOps, dir: string, name: string | undefined): Promise<readonly Leftover[]> {

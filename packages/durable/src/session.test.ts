@@ -75,7 +75,7 @@ test('DU-W23 a sync that hangs: heard of after 10 s, failed after 30 s, the lock
   t.mock.timers.tick(20_000);
   await failed;
   t.mock.timers.reset();
-  await using lock = await lockFile(dir.at('lock'), { pollMs: 1, deadlineMs: 1_000 });
+  await using lock = await lockFile(dir.at('lock'), { pollMs: 1, deadlineMs: 30_000 });
   assert.ok(lock);
   const closedIt = (): boolean => device.closed.some((path) => path.endsWith('/a'));
   assert.equal(closedIt(), false);
@@ -164,6 +164,48 @@ test('lanes that would sync nothing are refused before any call', async () => {
     await assert.rejects(replaceFileDurable(dir.at('f'), 'x', { lanes, ops }), refused);
   }
   assert.deepEqual(calls, []);
+});
+
+test('many files: the kernel begins to write all of them before the first is synced, so that they share a commit; it is a hint only', async () => {
+  await using dir = await scratch();
+  const many = (count: number) =>
+    new Map(Array.from({ length: count }, (_, index) => [`f${index}`, { content: 'x' }] as const));
+  const run = async (target: string, count: number, fail?: string) => {
+    const seen = traced(nodeOps, ({ op }) => (op === 'writeback' ? fail : undefined));
+    await syncDir({ target: dir.at(target), files: many(count), ops: seen.ops });
+    return seen.calls.map(({ op }) => op).filter((op) => op === 'writeback' || op === 'fsync');
+  };
+  const hints = (count: number): string[] => Array.from({ length: count }, () => 'writeback');
+  const all = await run('a', 20);
+  assert.deepEqual(all.slice(0, 20), hints(20));
+  assert.ok(!all.slice(20).includes('writeback'));
+  assert.ok(!(await run('b', 7)).includes('writeback'), 'of few files each call costs more than it saves');
+  assert.deepEqual((await run('c', 20, 'EIO')).length, all.length, 'the sync is what tells');
+  let begun = 0;
+  const writeback = async (): Promise<void> => {
+    begun += 1;
+  };
+  await syncDir({ target: dir.at('d'), files: many(20), ops: { ...nodeOps, writeback, volatile: async () => true } });
+  assert.equal(begun, 0, 'memory is not written anywhere');
+});
+
+test('DU-W23 a device that hangs at the beginning of writing: failed after 30 s, the old content is visible', async (t) => {
+  await using dir = await scratch();
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const hung = Promise.withResolvers<void>();
+  const ops: FsOps = {
+    ...nodeOps,
+    volatile: async () => false,
+    writeback: () => {
+      hung.resolve();
+      return new Promise(() => undefined);
+    },
+  };
+  const files = new Map(Array.from({ length: 8 }, (_, index) => [`f${index}`, { content: 'x' }] as const));
+  const failed = assert.rejects(syncDir({ target: dir.at('t'), files, ops }), { code: 'STALLED', visible: 'old' });
+  await hung.promise;
+  t.mock.timers.tick(30_000);
+  await failed;
 });
 
 /** The files and directories that are being synced at each start of a sync. */

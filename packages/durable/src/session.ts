@@ -63,6 +63,8 @@ export function session(options: DurableOptions): Session {
 
   const ops: FsOps = {
     ...tapOps(base, (_, run) => run()),
+    // A device that hangs must be noticed here as well.
+    writeback: (file) => watched({ op: 'writeback', path: file.path }, stall, () => base.writeback(file)),
     fsync: (file) => sync('fsync', file),
     syncfs: (file) => sync('syncfs', file),
     rename: (from, to) => watched({ op: 'rename', path: from, to }, stall, () => base.rename(from, to)),

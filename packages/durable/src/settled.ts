@@ -26,5 +26,6 @@ async function markOf(ops: FsOps, path: string): Promise<string | undefined> {
   const stat = await ops.lstat(path);
   if (stat !== undefined) return `${stat.identity} ${stat.changedNs}`;
   const parent = await ops.lstat(dirname(path));
-  return parent === undefined ? undefined : `nothing in ${parent.identity} ${parent.changedNs}`;
+  // Of a link nothing follows: it does not change with what it leads to.
+  return parent?.kind !== 'directory' ? undefined : `nothing in ${parent.identity} ${parent.changedNs}`;
 }

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { type DurableErrorCode, during, type Stage, type Visible } from './errors.ts';
+import { DurableError, type DurableErrorCode, during, type Stage, type Visible } from './errors.ts';
 import type { OpenFile } from './ops.ts';
 import type { Session } from './session.ts';
 
@@ -30,6 +30,7 @@ async function syncWindow(run: Session, jobs: readonly SyncJob[], visible: Visib
       signal?.throwIfAborted();
       open.push({ job, file: await during({ ...place(job), visible }, () => job.open()) });
     }
+    if (sync) await beginWriting(run, open, visible);
     if (sync)
       for (const batch of batches(open))
         await lanes(batch, run.lanes, signal, ({ job, file }) =>
@@ -43,6 +44,30 @@ async function syncWindow(run: Session, jobs: readonly SyncJob[], visible: Visib
   for (const { job, file } of open)
     await during({ ...place(job), visible }, () => run.ops.close(file)).catch((error: unknown) => failed.push(error));
   if (failed.length > 0) throw failed[0];
+}
+
+/** From so many files on it is worth the calls. */
+const MANY = 8;
+
+/**
+ * Lets the kernel begin with all files at once: their blocks get their places before the first sync commits the journal, so one commit serves all of them, where
+ * otherwise each lane's files need another (ext4 with delayed allocation: 120 files take 8 flushes instead of 12). It is a hint: where it fails nothing is lost.
+ */
+async function beginWriting(
+  run: Session,
+  open: readonly { readonly job: SyncJob; readonly file: OpenFile }[],
+  visible: Visible,
+): Promise<void> {
+  const files = open.filter(({ job }) => job.stage === 'fsync-file');
+  const [first] = files;
+  if (first === undefined || files.length < MANY || (await run.volatile(dirname(first.job.path)))) return;
+  await Promise.all(
+    files.map(({ job, file }) =>
+      during({ ...place(job), visible }, () => run.ops.writeback(file)).catch((error: unknown) => {
+        if (error instanceof DurableError && error.code === 'STALLED') throw error;
+      }),
+    ),
+  );
 }
 
 /**
@@ -84,14 +109,14 @@ async function lanes<T>(
   signal?.throwIfAborted();
 }
 
-/** A directory that exists, with its mode set first where one is given. */
+/** A directory that exists, with its mode set first where one is given. A link to one will do where nothing is changed: `/tmp` and `/var/run` are links on many machines. */
 export function directoryJob(run: Session, path: string, stage: Stage, mode?: number): SyncJob {
   return {
     path,
     stage,
     code: stage === 'fsync-parent' ? 'DIRECTORY_SYNC_FAILED' : 'SYNC_FAILED',
     open: async () => {
-      const file = await run.ops.open(path, 'directory', 0);
+      const file = await run.ops.open(path, mode === undefined ? 'read' : 'directory', 0);
       try {
         if (mode !== undefined) await run.ops.chmod(file, mode);
       } catch (error) {

@@ -1,6 +1,7 @@
 import { basename, dirname } from 'node:path';
 import { DurableError, during, invalid, type Visible } from './errors.ts';
 import { checkName, checkPath, contains, ownName } from './names.ts';
+import { nodeOps } from './node-ops.ts';
 import { makeParents } from './parents.ts';
 import { putBackOld } from './recover.ts';
 import { type DurableOptions, type Session, session } from './session.ts';
@@ -58,6 +59,9 @@ export interface SyncDirResult extends DirectoryResult {
   readonly fsyncs: number;
 }
 
+/** A directory against what it shall hold. */
+export type DirectoryMatch = 'absent' | 'equal' | 'different';
+
 interface Item {
   readonly target: string;
   readonly staging: string;
@@ -103,6 +107,17 @@ export async function syncDirs(specs: readonly DirectorySpec[], options: SyncDir
   const directories: DirectoryResult[] = [];
   for (const item of items) directories.push(await finish(run, item, results.get(item)));
   return { directories, durable: !(await isVolatile(run, items)), fsyncs: run.fsyncs() };
+}
+
+/** Whether a directory holds exactly the files: names, bytes, modes, and its own mode. What cannot be read differs. Changes and syncs nothing. */
+export async function compareDirectory(
+  spec: DirectorySpec,
+  { ops = nodeOps }: Pick<DurableOptions, 'ops'> = {},
+): Promise<DirectoryMatch> {
+  const { target, tree } = plan(spec);
+  const found = await ops.lstat(target).catch(() => 'unreadable');
+  if (found === undefined) return 'absent';
+  return (await holdsTree(ops, target, tree)) ? 'equal' : 'different';
 }
 
 function plan(spec: DirectorySpec): Item {
@@ -175,7 +190,7 @@ async function stage(run: Session, items: readonly Item[], strategy: 'fsync' | '
   const where = { code: 'SYNC_FAILED', stage: 'fsync-file', visible: 'old' } as const;
   const open = [];
   try {
-    for (const path of roots) open.push(await during({ ...where, path }, () => run.ops.open(path, 'directory', 0)));
+    for (const path of roots) open.push(await during({ ...where, path }, () => run.ops.open(path, 'read', 0)));
     await syncAll(run, jobs, 'old', false);
     for (const file of open)
       await during({ ...where, path: file.path }, async () => {

@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
-import { during, invalid } from './errors.ts';
+import { during, errnoOf, invalid } from './errors.ts';
 import { checkRelative } from './names.ts';
 import type { FsOps, OpenFile } from './ops.ts';
 import type { Session } from './session.ts';
@@ -106,16 +106,35 @@ export async function holdsTree(ops: FsOps, at: string, tree: Tree): Promise<boo
   }
 }
 
-/** Removes a file, a link, or a directory with all that is in it. What is missing already is fine. */
+/** Removes a file, a link, or a directory with all that is in it. What is missing already, or goes meanwhile, is fine. */
 export async function removeAll(ops: FsOps, path: string): Promise<void> {
   const stat = await ops.lstat(path);
   if (stat === undefined) return;
-  if (stat.kind !== 'directory') return ops.unlink(path);
+  if (stat.kind !== 'directory') return ops.unlink(path).catch(unlessGone);
+  if ((stat.mode & EMPTIABLE) !== EMPTIABLE) await makeEmptiable(ops, path, stat.mode);
   for (const { name, kind } of await ops.list(path)) {
     if (kind === 'directory') await removeAll(ops, join(path, name));
-    else await ops.unlink(join(path, name));
+    else await ops.unlink(join(path, name)).catch(unlessGone);
   }
-  await ops.rmdir(path);
+  await ops.rmdir(path).catch(unlessGone);
+}
+
+/** Somebody else who cleans up may have been faster. */
+function unlessGone(error: unknown): void {
+  if (errnoOf(error) !== 'ENOENT') throw error;
+}
+
+/** What an owner other than root needs to empty a directory. */
+const EMPTIABLE = 0o300;
+
+/** A directory that was closed to writers is opened to its owner: it is on its way out. */
+async function makeEmptiable(ops: FsOps, path: string, mode: number): Promise<void> {
+  const directory = await ops.open(path, 'directory', 0);
+  try {
+    await ops.chmod(directory, mode | EMPTIABLE);
+  } finally {
+    await ops.close(directory);
+  }
 }
 
 /** Writes all bytes; one write may take fewer than it was given. */

@@ -7,6 +7,8 @@ export interface Patience {
   readonly signal?: AbortSignal;
   /** At most so many; default: until the signal ends. */
   readonly attempts?: number;
+  /** No attempt begins after this, in the clock's time. */
+  readonly until?: number;
   /** Told of each failure that is going to be tried again. */
   readonly onRetry?: (error: unknown, waitMs: number) => void;
 }
@@ -31,6 +33,7 @@ export async function patiently<T>(call: (signal?: AbortSignal) => Promise<T>, o
       last = error;
       const pause = Math.max(PAUSES[attempt] ?? PAUSES.at(-1) ?? 0, error.retryAfter ?? 0);
       const wait = pause * (1 + Math.random() / 10);
+      if (options.until !== undefined && clock.now() + wait > options.until) throw error;
       onRetry?.(error, wait);
       await clock.sleep(wait, signal === undefined ? {} : { signal }).catch(() => undefined);
     }

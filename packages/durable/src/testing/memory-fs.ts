@@ -155,6 +155,7 @@ export function memoryFs(options: MemoryFsOptions = {}): MemoryFs {
       return bytes.length;
     },
     chmod: async (file, mode) => edit(inoOf(file), { mode }),
+    writeback: async (file) => void inoOf(file),
     fsync: async (file) => void effects.push({ kind: 'sync', ino: inoOf(file) }),
     syncfs: async () => void effects.push({ kind: 'sync-all' }),
     lock: async (file) => {

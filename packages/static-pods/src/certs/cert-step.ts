@@ -1,10 +1,7 @@
-import type { FileSpec } from '@drydock/durable';
+import type { DirectoryMatch, FileSpec } from '@drydock/durable';
 
 /** An object's files as the cache or the server has them; `missing` where it does not exist. */
 export type Found = ReadonlyMap<string, FileSpec> | 'missing';
-
-/** A directory compared with an object's files. */
-export type Match = 'absent' | 'equal' | 'different';
 
 /** What is known of one certificate directory and its object. */
 export interface CertView {
@@ -12,11 +9,11 @@ export interface CertView {
   /** By the cache, which may be late. */
   readonly cached: Found;
   /** The directory against the cached files; `absent` says that nothing is there. */
-  readonly disk: Match;
+  readonly disk: DirectoryMatch;
   /** By the server, once it was asked. */
   readonly live?: Found;
   /** The directory against the server's files. */
-  readonly diskToLive?: Match;
+  readonly diskToLive?: DirectoryMatch;
 }
 
 /** The next thing to do for one directory. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { nodeOps, recover, removeTreeDurable, syncDir } from '@drydock/durable';
+import { compareDirectory, type FileSpec, recover, removeTreeDurable, syncDir } from '@drydock/durable';
 import type { Client } from '@drydock/kube';
-import { compareDirectory, DIRECTORY_MODE } from '../directory.ts';
+import { DIRECTORY_MODE } from '../directory.ts';
 import { StaticPodError } from '../errors.ts';
 import { type Environment, textOf } from '../revision/environment.ts';
 import { fetchSource } from '../revision/fetch.ts';
@@ -96,13 +96,13 @@ async function syncOne(
   { name, optional = false }: CertSource,
   env: CertSyncEnvironment,
 ): Promise<'write' | 'remove' | undefined> {
-  const ops = env.ops ?? nodeOps;
   const target = join(spec.dir, kind, name);
   const what = sourceText(kind, spec.namespace, name);
   const note = { action: 'SyncCertificates', note: `${what} in ${target}` };
   const known = env.cached(kind, name);
   const cached: Found = known === undefined ? 'missing' : filesOf(kind, known, 'shared');
-  const match = (files: Found) => compareDirectory(ops, target, files === 'missing' ? new Map() : files);
+  const directory = (files: ReadonlyMap<string, FileSpec>) => ({ target, mode: DIRECTORY_MODE, files });
+  const match = (files: Found) => compareDirectory(directory(files === 'missing' ? new Map() : files), env);
   let view: CertView = { optional, cached, disk: await match(cached) };
   for (;;) {
     const step = decideCert(view);
@@ -117,7 +117,7 @@ async function syncOne(
         break;
       }
       case 'write':
-        await reporting(env, note.note, () => syncDir({ ...env, target, mode: DIRECTORY_MODE, files: step.files }));
+        await reporting(env, note.note, () => syncDir({ ...env, ...directory(step.files) }));
         env.notify?.({ type: 'Normal', reason: 'CertificateUpdated', ...note });
         env.log?.(`${what}: written to ${target}`);
         return 'write';

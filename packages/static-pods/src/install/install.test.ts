@@ -24,6 +24,12 @@ import { type InstallEnvironment, install } from './install.ts';
 
 const REVISION = '006';
 
+test('a time for the work beyond the longest timer of the machine, 25 days, does not end at once', async () => {
+  await using dir = await scratch();
+  const spec = { ...smallSpec(7, dir.path), timeoutMs: 2 ** 32 };
+  assert.equal((await install(spec, environment(smallCluster(7)))).changed.length, 4);
+});
+
 /** The objects of library-go's own test of its installer. */
 function upstreamCluster(): MemoryCluster {
   const cluster = memoryCluster({ namespaces: [NAMESPACE] });
@@ -241,7 +247,7 @@ test('the time for the work is over: what it waited for is said, and no manifest
   };
   await assert.rejects(install(spec, environment(silent)), { name: 'ApiError', message: /broken/ });
   assert.equal(
-    (await install(spec, environment(smallCluster(7)))).changed.at(-1),
+    (await install({ ...spec, timeoutMs: 60_000 }, environment(smallCluster(7)))).changed.at(-1),
     'write-manifest kube-apiserver-pod.yaml',
   );
 });

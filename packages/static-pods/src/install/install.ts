@@ -31,6 +31,11 @@ export interface InstallEnvironment extends Environment {
   readonly installers?: Pick<InstallersSpec, 'pollMs' | 'waitMs' | 'settleMs'> | false;
 }
 
+const TIMEOUT_MS = 120_000;
+
+/** A timer beyond this (ms) would fire at once. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
 /** What an installation did. */
 export interface InstallResult {
   readonly revisionDir: string;
@@ -52,7 +57,7 @@ export async function install(spec: InstallSpec, env: InstallEnvironment): Promi
     if (installers !== false) await waitForInstallers(others, env);
     const kubeletVersion = await kubeletVersionOf(spec, env);
     // The wait for others has a limit of its own; it must not eat up the time for the work.
-    const timeoutMs = spec.timeoutMs ?? 120_000;
+    const timeoutMs = Math.min(spec.timeoutMs ?? TIMEOUT_MS, LONGEST_TIMER);
     const timer = setTimeout(() => {
       end.abort(
         new StaticPodError('TIMED_OUT', `revision ${spec.revision}`, `it was not installed within ${timeoutMs} ms`),
@@ -120,7 +125,8 @@ export async function layDown(
   await using held = new AsyncDisposableStack();
   await makeDirectoryDurable(spec.resourceDir, env);
   await makeDirectoryDurable(spec.manifestDir, env);
-  const locks = { ops, ...(env.signal && { signal: env.signal }) };
+  // Whoever holds one may take as long as there is time for the whole.
+  const locks = { ops, deadlineMs: spec.timeoutMs ?? TIMEOUT_MS, ...(env.signal && { signal: env.signal }) };
   held.use(await lockFile(join(spec.resourceDir, `.${spec.pod}.lock`), locks));
   const own = `${spec.pod}-${spec.revision}`;
   const names = new Set(revision.manifests.map(({ name }) => name));

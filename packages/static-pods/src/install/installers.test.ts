@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ApiError } from '@drydock/kube';
 import { virtualClock } from '@drydock/kube/testing';
 import { StaticPodError } from '../errors.ts';
 import { validateInstall } from '../revision/install-spec.ts';
@@ -90,6 +91,29 @@ test('others that do not end, a newer revision, no pod at all: each is an error 
   putInstaller(late.cluster, 'installer-8-node', RUNNING);
   await late.clock.advance(30_000);
   assert.equal(late.state(), 'SUPERSEDED');
+});
+
+test('a server that does not answer is asked for a minute, then it is an error; also after the pause', async () => {
+  const broken = new ApiError({ code: 'Connection', status: 0, action: 'list', said: 'refused' });
+  const down = waiting();
+  putInstaller(down.cluster, 'installer-7-node', RUNNING);
+  down.cluster.onCall = () => {
+    throw broken;
+  };
+  await down.clock.advance(50_000);
+  assert.equal(down.state(), 'waiting');
+  await down.clock.advance(15_000);
+  assert.equal(down.state(), 'ApiError');
+  const later = waiting();
+  putInstaller(later.cluster, 'installer-7-node', RUNNING);
+  await later.clock.advance(10_000);
+  later.cluster.onCall = () => {
+    throw broken;
+  };
+  await later.clock.advance(20_000 + 50_000);
+  assert.equal(later.state(), 'waiting');
+  await later.clock.advance(15_000);
+  assert.equal(later.state(), 'ApiError');
 });
 
 test('DU-W16 a signal ends the pause at once', async () => {

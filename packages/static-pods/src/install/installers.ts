@@ -12,7 +12,7 @@ export interface InstallersSpec {
   readonly revision: string;
   /** Time between two looks; default 10 s. */
   readonly pollMs?: number;
-  /** How long others may take to end; default 60 s. */
+  /** How long others may take to end, and the server to answer; default 60 s. */
   readonly waitMs?: number;
   /** A pause after the others ended: a container may outlive its pod's deletion. Default 30 s. */
   readonly settleMs?: number;
@@ -67,7 +67,7 @@ export async function waitForInstallers(spec: InstallersSpec, env: Environment):
   const options = signal === undefined ? {} : { signal };
   const end = clock.now() + waitMs;
   for (;;) {
-    const found = standing(await installersOf(spec, env), spec.revision);
+    const found = standing(await installersOf(spec, env, end), spec.revision);
     if (found.kind === 'clear') break;
     if (found.kind !== 'waiting') throw failure(spec, found);
     if (clock.now() + pollMs > end)
@@ -80,12 +80,16 @@ export async function waitForInstallers(spec: InstallersSpec, env: Environment):
     await clock.sleep(pollMs, options);
   }
   if (settleMs > 0) await clock.sleep(settleMs, options);
-  await assertNotSuperseded(spec, env);
+  await assertNotSuperseded(spec, env, clock.now() + waitMs);
 }
 
-/** Fails where an installer of a newer revision has appeared on this node, or where there is none at all. */
-export async function assertNotSuperseded(spec: InstallersSpec, env: Environment): Promise<void> {
-  const found = standing(await installersOf(spec, env), spec.revision);
+/** Fails where an installer of a newer revision has appeared on this node, or where there is none at all. `until`: when a server that does not answer is given up. */
+export async function assertNotSuperseded(
+  spec: InstallersSpec,
+  env: Environment,
+  until: number = Infinity,
+): Promise<void> {
+  const found = standing(await installersOf(spec, env, until), spec.revision);
   if (found.kind === 'superseded' || found.kind === 'not-listed') throw failure(spec, found);
 }
 
@@ -98,8 +102,13 @@ function failure(
     : new StaticPodError('NOT_LISTED', `node ${nodeName}`, 'no installer pod is on it');
 }
 
-function installersOf({ client, namespace, nodeName }: InstallersSpec, env: Environment): Promise<readonly Pod[]> {
-  const retry = { ...(env.clock && { clock: env.clock }), ...(env.signal && { signal: env.signal }) };
+/** `until`: how long a server that does not answer is asked again. */
+function installersOf(
+  { client, namespace, nodeName }: InstallersSpec,
+  env: Environment,
+  until: number,
+): Promise<readonly Pod[]> {
+  const retry = { until, ...(env.clock && { clock: env.clock }), ...(env.signal && { signal: env.signal }) };
   return patiently(async (signal) => {
     const where = { namespace, labels: 'app=installer' };
     const pods = await Array.fromAsync(client.list(Pod, where, signal === undefined ? {} : { signal }));

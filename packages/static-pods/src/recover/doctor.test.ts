@@ -50,8 +50,19 @@ test('doctor: a file system that cannot exchange directories is named', async ()
   await using n = await node();
   const ops = { ...nodeOps, exchange: () => Promise.reject(Object.assign(new Error('EINVAL'), { code: 'EINVAL' })) };
   assert.deepEqual(
-    (await doctor(n.spec, { ops })).map(({ kind }) => kind),
-    ['fallback'],
+    (await doctor(n.spec, { ops })).map(({ kind, path }) => `${kind} ${path}`),
+    [`fallback ${n.spec.resourceDir}`, `fallback ${n.spec.certDir}`],
+  );
+  // Read-only: the rest is said all the same.
+  const readOnly = { ...nodeOps, mkdir: () => Promise.reject(Object.assign(new Error('EROFS'), { code: 'EROFS' })) };
+  await writeFile(n.at('manifests/kube-apiserver-pod.yaml'), '');
+  assert.deepEqual(
+    (await doctor(n.spec, { ops: readOnly })).map(({ kind, said }) => [kind, /could not be tried.*EROFS/.test(said)]),
+    [
+      ['fallback', true],
+      ['fallback', true],
+      ['torn', false],
+    ],
   );
 });
 

@@ -20,7 +20,7 @@ export interface DoctorSpec {
   readonly certDir?: string;
 }
 
-/** Reads the directories of a node and says what is stale, torn or foreign, and where directories could only be replaced by a fallback. Changes nothing but two probes that it removes. */
+/** Reads the directories of a node and says what is stale, torn or foreign, and where directories could only be replaced by a fallback. Changes nothing but the probes that it removes. */
 export async function doctor(spec: DoctorSpec, env: Environment = {}): Promise<readonly Finding[]> {
   const ops = looking(env);
   const findings: Finding[] = [];
@@ -45,19 +45,27 @@ export async function doctor(spec: DoctorSpec, env: Environment = {}): Promise<r
       });
     findings.push(...(await foreign(ops, dir)));
   }
-  if (spec.certDir !== undefined && (await ops.lstat(spec.certDir)) !== undefined) {
-    const support = await probeExchange(spec.certDir, env);
-    if (!support.available)
-      findings.push({
-        path: spec.certDir,
-        kind: 'fallback',
-        said: `directories cannot be exchanged: ${support.reason}`,
-        next: 'Move it to ext4, xfs, btrfs or tmpfs.',
-      });
-  }
+  for (const dir of [spec.resourceDir, spec.certDir])
+    if (dir !== undefined && (await ops.lstat(dir)) !== undefined) findings.push(...(await fallback(dir, env)));
   if (spec.manifestDir !== undefined) findings.push(...(await manifests(ops, spec.manifestDir)));
   if (spec.resourceDir !== undefined) findings.push(...(await revisions(ops, spec.resourceDir)));
   return findings;
+}
+
+/** What a directory is replaced by where it cannot be exchanged for another. */
+async function fallback(dir: string, env: Environment): Promise<readonly Finding[]> {
+  try {
+    const support = await probeExchange(dir, env);
+    if (support.available) return [];
+    const said = `directories cannot be exchanged: ${support.reason}`;
+    return [{ path: dir, kind: 'fallback', said, next: 'Move it to ext4, xfs, btrfs or tmpfs.' }];
+  } catch (error) {
+    env.signal?.throwIfAborted();
+    const said = `whether directories can be exchanged could not be tried: ${textOf(error)}`;
+    return [
+      { path: dir, kind: 'fallback', said, next: 'Make it writable; until then nothing can be installed there.' },
+    ];
+  }
 }
 
 /** What library-go's installer and cert syncer stage in; it may hold private keys. */

@@ -39,8 +39,7 @@ export function decodePod(bytes: Uint8Array, where: string): Pod {
   let pod: unknown;
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    // Dates are text to Kubernetes.
-    pod = parse(text, { version: '1.1', customTags: (tags) => tags.filter((tag) => !isTimestamp(tag)) });
+    pod = parse(text, { version: '1.1', customTags: (tags) => tags.filter((tag) => !isTime(tag)) });
   } catch (error) {
     throw bad(
       `it does not parse: ${error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)}`,
@@ -100,6 +99,8 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function isTimestamp(tag: unknown): boolean {
-  return tag === 'timestamp' || (isRecord(tag) && tag['tag'] === 'tag:yaml.org,2002:timestamp');
+/** Dates, and numbers to the base of 60: to Kubernetes `2001-01-01` and the ports `22:22` are text. */
+function isTime(tag: unknown): boolean {
+  if (!isRecord(tag)) return tag === 'timestamp' || tag === 'intTime' || tag === 'floatTime';
+  return tag['format'] === 'TIME' || tag['tag'] === 'tag:yaml.org,2002:timestamp';
 }
