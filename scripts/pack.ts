@@ -70,7 +70,8 @@ function published({ name, version, type, license, exports, dependencies }: Mani
 
 async function succeeds(command: string, args: readonly string[]): Promise<void> {
   try {
-    await promisify(execFile)(command, args);
+    // npm would keep its compiled code in the temporary directory for ever.
+    await promisify(execFile)(command, args, { env: { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' } });
   } catch (cause) {
     const { stdout = '', stderr = '' } = cause as { stdout?: string; stderr?: string };
     throw new Error(`pack: ${command} ${args.join(' ')} failed: ${stdout}${stderr}`, { cause });
