@@ -13,7 +13,13 @@ import {
   Namespace,
   Secret,
 } from '@drydock/api';
-import { type BootImageMetrics, bootImageMetrics, bootImagesRole, upstreamController } from '@drydock/boot-images';
+import {
+  type BootImageMetrics,
+  bootImageMetrics,
+  bootImagesRole,
+  degradedType,
+  upstreamController,
+} from '@drydock/boot-images';
 import {
   computed,
   fakeStore,
@@ -25,6 +31,7 @@ import {
   stream,
 } from '@drydock/boot-images/testing';
 import {
+  createCache,
   createClient,
   isInvalid,
   isNotFound,
@@ -191,8 +198,14 @@ const setKey = { namespace: 'openshift-machine-api', name: 'wk-a' };
 
 const store = fakeStore({ [computed]: { version: oldRelease } });
 
+interface Role extends Operator {
+  readonly scrape: () => Promise<string>;
+  /** Resolves after a pass of its own: what the objects say may be of an operator before. */
+  readonly passed: () => Promise<void>;
+}
+
 /** The role on the real API server, with the templates of a folder in memory. */
-async function startRole(warnings: string[] = []): Promise<Operator & { readonly scrape: () => Promise<string> }> {
+async function startRole(warnings: string[] = []): Promise<Role> {
   const metrics = kubeMetrics();
   const counted: BootImageMetrics = bootImageMetrics(metrics.registry);
   const log = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(line) });
@@ -206,9 +219,13 @@ async function startRole(warnings: string[] = []): Promise<Operator & { readonly
   });
   const signal = new AbortController().signal;
   const operator = await run({ client, ...role, log, signal, metrics, http: { port: 0, host: '127.0.0.1' } });
+  const scrape = async (): Promise<string> => (await fetch(`http://127.0.0.1:${operator.port}/metrics`)).text();
+  const pass = /^controller_runtime_reconcile_total\{controller="boot-images",result="\w+"\} [1-9]/m;
   return {
     ...operator,
-    scrape: async () => (await fetch(`http://127.0.0.1:${operator.port}/metrics`)).text(),
+    scrape,
+    passed: () =>
+      eventually('a pass', async () => (pass.test(await scrape()) ? true : undefined)).then(() => undefined),
   };
 }
 
@@ -217,11 +234,11 @@ async function eventually<T>(
   look: () => Promise<T | undefined>,
   seen: () => unknown = () => undefined,
 ): Promise<T> {
-  const deadline = performance.now() + 20_000;
+  const deadline = performance.now() + 60_000;
   for (;;) {
     const found = await look();
     if (found !== undefined) return found;
-    if (performance.now() > deadline) assert.fail(`${what} did not happen within 20 s: ${String(seen())}`);
+    if (performance.now() > deadline) assert.fail(`${what} did not happen within 60 s: ${String(seen())}`);
     await sleep(25);
   }
 }
@@ -261,8 +278,10 @@ test('beside an upstream machine-config-controller nothing but BootImages is wri
 });
 
 test('BI-V173 once it is gone: opt-in reflected, set switched, BootImage current, conditions clear', async () => {
-  await using operator = await startRole();
-  await inPhase('Blocked');
+  const warnings: string[] = [];
+  await using operator = await startRole(warnings);
+  // The objects say so since the operator before.
+  await eventually('its own look', async () => /nothing is changed here/.test(warnings.join('')) || undefined);
   await client.delete(Deployment, upstreamController);
   const status = await inPhase('Current');
   assert.deepEqual([status.current, status.revertTo], [newRelease, oldRelease]);
@@ -280,8 +299,8 @@ test('BI-V173 once it is gone: opt-in reflected, set switched, BootImage current
 test('metrics tell what each set boots from, how long the steps took, and who else changes images', async () => {
   await using operator = await startRole();
   const current = `drydock_bootimage_info{set="ms/wk-a",platform="vsphere",current="${newRelease}",target="${newRelease}",phase="Current"} 1`;
-  // The phase alone may be of the operator before; only a set that this one has seen can change under its eyes.
-  await eventually('a look at the set', async () => (await operator.scrape()).includes(`\n${current}\n`) || undefined);
+  // Only a set that this operator has seen can change under its eyes.
+  await operator.passed();
   await using other = createClient(await loadKubeconfig({ kubeconfig: sandbox.kubeconfig }), {
     userAgent: 'argocd-controller/3',
   });
@@ -304,4 +323,47 @@ test('metrics tell what each set boots from, how long the steps took, and who el
     () => text,
   );
   assert.equal(await template(), published);
+});
+
+test('a BootImage that somebody deletes is there again, as it was, without anything else happening', async () => {
+  await using operator = await startRole();
+  await operator.passed();
+  const key = { ...setKey, name: 'ms-wk-a' };
+  const old = await client.get(BootImage, key);
+  await client.delete(BootImage, key);
+  const made = await eventually('another BootImage', async () => {
+    const image = await client.get(BootImage, key).catch(() => undefined);
+    return image?.metadata.uid !== old.metadata.uid && image?.status?.phase !== undefined ? image : undefined;
+  });
+  assert.deepEqual([made.status?.phase, made.status?.current], ['Current', newRelease]);
+  assert.deepEqual(made.metadata.ownerReferences, old.metadata.ownerReferences);
+});
+
+test('BI-V161 a user-data Secret that is missing is told, and taken up at once when it comes', async () => {
+  await using operator = await startRole();
+  await operator.passed();
+  const causes = new Set<string | undefined>();
+  await using configurations = createCache({ client, resource: MachineConfiguration });
+  configurations.subscribe(({ now }) => {
+    causes.add(now?.status?.conditions?.find(({ type }) => type === degradedType)?.reason);
+  });
+  const text = Buffer.from('{"ignition":{"version":"3.4.0"}}').toString('base64');
+  const set = machineSet('wk-b', { userDataSecret: { name: 'later' } });
+  await client.create(MachineSet, { apiVersion: 'machine.openshift.io/v1beta1', kind: 'MachineSet', ...set });
+  const reason = async (wanted: string): Promise<void> => {
+    await eventually(wanted, async () => {
+      const image = await client.get(BootImage, { ...setKey, name: 'ms-wk-b' }).catch(() => undefined);
+      return image?.status?.reason === wanted || undefined;
+    });
+  };
+  await reason('UserDataUnreadable');
+  const metadata = { namespace: 'openshift-machine-api', name: 'later' };
+  await client.create(Secret, { apiVersion: 'v1', kind: 'Secret', metadata, data: { userData: text } });
+  await reason('UpToDate');
+  // The Secret did it, and no timer.
+  await eventually(
+    'the cause',
+    async () => causes.has('UserDataSecretAdded') || undefined,
+    () => [...causes],
+  );
 });

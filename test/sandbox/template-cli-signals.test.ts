@@ -19,7 +19,7 @@ for (const [signal, code] of [
     const hold = await cli.switchboard.rule({ on: 'upload', do: 'hold', afterBytes: 4096 });
     const args = ['publish', ova, '--name', 'signalled'];
     const running = cli.start(args);
-    await hold.held(1, { timeoutMs: 20_000 });
+    await hold.held(1, { timeoutMs: 60_000 });
     assert.equal((await cli.names()).length, 1, 'the half-made machine is there');
     running.process.kill(signal);
     const ran = expectExit(await running.ended, code);
@@ -33,7 +33,7 @@ for (const [signal, code] of [
 test('what a killed run left is recognised as dead by the next one, which finishes at once', async () => {
   const hold = await cli.switchboard.rule({ on: 'upload', do: 'hold', afterBytes: 4096, times: 1 });
   const running = cli.start(['publish', ova, '--name', 'killed']);
-  await hold.held(1, { timeoutMs: 20_000 });
+  await hold.held(1, { timeoutMs: 60_000 });
   running.process.kill('SIGKILL');
   const ran = await running.ended;
   await hold.remove();

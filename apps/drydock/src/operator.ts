@@ -20,13 +20,16 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { type Logger, pino } from 'pino';
 import { type ClusterFlags, clusterFlags, connect } from './connect.ts';
 import { exitCode, UsageError } from './exit.ts';
+import { imageMirrors } from './image-mirrors.ts';
 import { type StatusKeepers, statusKeeping } from './status-keeping.ts';
 import { LEASE_NAMESPACE } from './status-notes.ts';
-import { connector, type VCenterFlags, type VCenters, vcenters } from './vcenters.ts';
+import { type VCenterFlags, vcenterFlags } from './vcenter-flags.ts';
+import { connector, type VCenters, vcenters } from './vcenters.ts';
 import { VERSION } from './version.ts';
 import { type WatchFlags, type WatchParts, watchParts } from './watch-role.ts';
 
 const roles = ['boot-images', 'watch'] as const;
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug'] as const;
 
 interface OperatorFlags extends ClusterFlags, VCenterFlags, WatchFlags {
   readonly roles: string;
@@ -35,6 +38,8 @@ interface OperatorFlags extends ClusterFlags, VCenterFlags, WatchFlags {
   readonly port: number;
   readonly cacheDir: string;
   readonly cacheSize: number;
+  readonly imageMirror?: readonly string[];
+  readonly keep: number;
   readonly downgrade: string;
   readonly templates: string;
   readonly logLevel: string;
@@ -42,28 +47,26 @@ interface OperatorFlags extends ClusterFlags, VCenterFlags, WatchFlags {
 
 /** Adds `drydock operator`: the controllers, until a signal. */
 export function addOperator(program: Command): void {
-  clusterFlags(program.command('operator').description('run the controllers'))
+  vcenterFlags(clusterFlags(program.command('operator').description('run the controllers')))
     .option('--roles <list>', `comma-separated: ${roles.join(', ')}`, 'boot-images')
     .option('--lease-namespace <name>', 'namespace of the leader election Lease', LEASE_NAMESPACE)
     .option('--identity <name>', 'identity of this process in the Lease (default: host name and a random part)')
-    .option('--port <number>', 'port of /healthz, /readyz and /metrics; 0 takes a free one', integer, 8081)
+    .option('--port <number>', 'port of /healthz, /readyz and /metrics; 0 takes a free one', portNumber, 8081)
     .option('--cache-dir <folder>', 'where downloaded images are kept', join(homedir(), '.cache', 'drydock', 'images'))
     .option('--cache-size <GiB>', 'most that the image cache may hold', integer, 8)
+    .option('--image-mirror <from=to...>', 'read images whose address begins with from at to, http(s) or file')
+    .option('--keep <count>', 'templates of each failure domain that stay as a way back', integer, 2)
     .option('--vcenter <server...>', 'vCenters whose machines are watched (default: those of Infrastructure)')
     .option('--vcenter-secret <namespace/name>', 'Secret with credentials for the watch', 'kube-system/vsphere-creds')
     .option('--watch-paths <list>', 'properties of machines that are watched, as default,config.version,-parent')
     .option('--watch-ignored-keys <list>', 'keys of extraConfig whose change is none, as default,guestinfo.clock')
-    .option('--vcenter-url <server=url...>', 'reach a vCenter under another address than its name')
-    .option('--vcenter-ca <file>', 'certificate authority of the vCenters (PEM)')
-    .option('--vcenter-pin <sha256>', 'SHA-256 fingerprint of the vCenter certificate')
-    .option('--vcenter-insecure', 'do not verify vCenter certificates (unsafe)')
     .option('--downgrade <policy>', 'keep|replace: what to do with templates newer than the release', 'keep')
     .option(
       '--templates <way>',
       'pointer|swap: point sets at new templates, or let these take over the names',
       'pointer',
     )
-    .option('--log-level <level>', 'fatal|error|warn|info|debug', 'info')
+    .option('--log-level <level>', logLevels.join('|'), 'info')
     .action(operate);
 }
 
@@ -81,6 +84,9 @@ async function operate(flags: OperatorFlags): Promise<void> {
   if (publication !== 'pointer' && publication !== 'swap') {
     throw new UsageError(`unknown way to publish templates ${publication}: use pointer or swap`);
   }
+  if (!logLevels.some((known) => known === flags.logLevel))
+    throw new UsageError(`unknown log level ${flags.logLevel}: use one of ${logLevels.join(', ')}`);
+  const locate = imageMirrors(flags.imageMirror ?? []);
   using signals = processSignals();
   const log = pino(
     { level: flags.logLevel, base: { app: 'drydock' }, timestamp: pino.stdTimeFunctions.isoTime },
@@ -131,7 +137,7 @@ async function operate(flags: OperatorFlags): Promise<void> {
   if (wanted.has('boot-images'))
     await start(
       bootImages({
-        ...{ flags, downgrade, publication, client, log, metrics, closing, reach, leaderOf, watch },
+        ...{ flags, downgrade, publication, locate, client, log, metrics, closing, reach, leaderOf, watch },
         statuses: keeping('boot-images'),
       }),
     );
@@ -146,6 +152,7 @@ interface BootImagesOptions {
   readonly flags: OperatorFlags;
   readonly downgrade: 'keep' | 'replace';
   readonly publication: 'pointer' | 'swap';
+  readonly locate: (location: string) => string;
   readonly client: KubeClient;
   readonly log: Logger;
   readonly metrics: KubeMetrics;
@@ -160,7 +167,7 @@ interface BootImagesOptions {
 function bootImages(
   options: BootImagesOptions,
 ): Pick<RunOptions, 'caches' | 'controllers' | 'services' | 'ready' | 'leader'> {
-  const { flags, downgrade, publication, client, log, metrics, closing, statuses, watch } = options;
+  const { flags, downgrade, publication, locate, client, log, metrics, closing, statuses, watch } = options;
   const counted = bootImageMetrics(metrics.registry);
   const servers = closing.use(
     vcenters({
@@ -182,6 +189,8 @@ function bootImages(
     log,
     downgrade,
     publication,
+    retain: flags.keep,
+    locate,
     metrics: counted,
     statuses: statuses.of,
     ...(templates === undefined ? {} : { templates }),
@@ -202,6 +211,12 @@ function storeDuring(store: TemplateStore, servers: VCenters): ImageStore {
     publish: (wish, ...rest) => servers.during(wish.placement.server, () => store.publish(wish, ...rest)),
     collect: (placement, ...rest) => servers.during(placement.server, () => store.collect(placement, ...rest)),
   };
+}
+
+function portNumber(text: string): number {
+  const value = integer(text);
+  if (value > 65_535) throw new InvalidArgumentError('a port is expected, at most 65535.');
+  return value;
 }
 
 function integer(text: string): number {

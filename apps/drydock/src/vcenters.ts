@@ -11,17 +11,7 @@ import {
 } from '@drydock/vsphere';
 import { UsageError } from './exit.ts';
 import { countedCalls } from './vcenter-calls.ts';
-
-/** How the operator reaches vCenters; the values are flags. */
-export interface VCenterFlags {
-  /** `server=url`: where a vCenter is reached under another address than its name. */
-  readonly vcenterUrl?: readonly string[];
-  /** PEM file that is trusted besides the roots of the system. */
-  readonly vcenterCa?: string;
-  /** SHA-256 of the server's certificate instead of an authority. */
-  readonly vcenterPin?: string;
-  readonly vcenterInsecure?: boolean;
-}
+import type { VCenterFlags } from './vcenter-flags.ts';
 
 /** What is counted about vCenters. */
 export interface VCenterMetrics {
@@ -157,11 +147,16 @@ export async function connector(
   const urls = new Map(
     (flags.vcenterUrl ?? []).map((pair) => {
       const at = pair.indexOf('=');
-      if (at < 1) throw new UsageError(`--vcenter-url ${pair}: expected <server>=<url>`);
+      const url = URL.parse(pair.slice(at + 1));
+      if (at < 1 || !/^https?:$/.test(url?.protocol ?? ''))
+        throw new UsageError(`--vcenter-url ${pair}: expected <server>=<url>, as vc1=https://10.0.0.1/sdk`);
       return [pair.slice(0, at), pair.slice(at + 1)] as const;
     }),
   );
-  const ca = flags.vcenterCa === undefined ? undefined : await readFile(flags.vcenterCa, 'utf8');
+  const digits = flags.vcenterPin?.replaceAll(/[:\s-]/g, '') ?? '0'.repeat(64);
+  if (!/^[0-9a-f]{64}$/i.test(digits))
+    throw new UsageError('--vcenter-pin is no SHA-256 fingerprint, which has 64 hex digits');
+  const ca = flags.vcenterCa === undefined ? undefined : await readAuthority(flags.vcenterCa);
   const tls = {
     ...(ca === undefined ? {} : { ca }),
     ...(flags.vcenterPin === undefined ? {} : { sha256Pin: flags.vcenterPin }),
@@ -169,6 +164,16 @@ export async function connector(
   };
   return (server, credentials) =>
     connectVCenter({ url: urls.get(server) ?? `https://${server}/sdk`, credentials, tls, log });
+}
+
+async function readAuthority(file: string): Promise<string> {
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new UsageError(
+      `--vcenter-ca ${file} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`,
+    );
+  });
+  if (text.includes('-----BEGIN CERTIFICATE-----')) return text;
+  throw new UsageError(`--vcenter-ca ${file} holds no PEM certificate`);
 }
 
 function credentialsOf(secret: Secret | undefined, server: string): Credentials {

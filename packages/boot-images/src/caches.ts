@@ -17,6 +17,7 @@ import { machineApiNamespace } from './user-data/user-data.ts';
 import { installConfigKey } from './vsphere/install-config.ts';
 import { credentialsKey } from './vsphere/platform.ts';
 import { goldenName, goldenNamespace, machineConfigurationName } from './wakes/triggers.ts';
+import { type UserDataWatch, watchUserData } from './wakes/user-data-watch.ts';
 
 /** Everything that is watched, by the name that `/readyz` shows. */
 export interface BootImageCaches {
@@ -29,7 +30,7 @@ export interface BootImageCaches {
   readonly golden: Cache<ConfigMap>;
   readonly upstream: Cache<Deployment>;
   readonly installConfig: Cache<ConfigMap>;
-  readonly userData: Cache<Secret>;
+  readonly userData: UserDataWatch;
   readonly credentials: Cache<Secret>;
   readonly bootImages: Cache<BootImage>;
 }
@@ -49,8 +50,9 @@ export function createCaches(client: Observer, log: CacheLog): BootImageCaches {
   ): Cache<T> => createCache({ client, resource, where, onError, ...(transform === undefined ? {} : { transform }) });
   const named = (namespace: string, name: string): Selector => ({ namespace, fields: `metadata.name=${name}` });
   const sets = { namespace: machineApiNamespace };
+  const machineSets = cache(MachineSet, sets);
   return {
-    machineSets: cache(MachineSet, sets),
+    machineSets,
     machines: cache(Machine, sets),
     controlPlaneMachineSets: cache(ControlPlaneMachineSet, sets),
     machineConfigurations: cache(MachineConfiguration, {}),
@@ -59,7 +61,7 @@ export function createCaches(client: Observer, log: CacheLog): BootImageCaches {
     upstream: cache(Deployment, named(upstreamController.namespace, upstreamController.name)),
     golden: cache(ConfigMap, named(goldenNamespace, goldenName)),
     installConfig: cache(ConfigMap, named(installConfigKey.namespace, installConfigKey.name)),
-    userData: cache(Secret, sets, withoutData),
+    userData: watchUserData(machineSets, (name) => cache(Secret, named(machineApiNamespace, name), withoutData)),
     credentials: cache(Secret, named(credentialsKey.namespace, credentialsKey.name)),
     bootImages: cache(BootImage, sets),
   };

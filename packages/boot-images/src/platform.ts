@@ -106,7 +106,8 @@ export interface Platform {
   readonly plan: (input: PlatformInput, options?: { readonly signal?: AbortSignal }) => Promise<PlatformPlan>;
   /**
    * Removes what nothing needs any more, near the image of the given sets. `referenced` gives who needs a name, undefined
-   * when nobody does, and 'unknown' when that cannot be told, which keeps.
+   * when nobody does, and 'unknown' when that cannot be told, which keeps. A place that cannot be looked at does not stop the others: it throws when all were
+   * tried.
    */
   readonly collect?: (
     inputs: readonly PlatformInput[],
@@ -114,5 +115,5 @@ export interface Platform {
       readonly referenced: (name: string) => string | undefined;
       readonly signal?: AbortSignal;
     },
-  ) => Promise<readonly CollectedImage[]>;
+  ) => AsyncIterable<CollectedImage>;
 }

@@ -51,6 +51,8 @@ export interface BootImagesRoleOptions extends PassSettings {
   readonly publication?: TemplatePublication;
   /** Unreferenced templates kept per place as a way back. Default 2. */
   readonly retain?: number;
+  /** See `VSphereOptions.locate`. */
+  readonly locate?: (location: string) => string;
   /** Feature gates; both default to true, as in the default feature set. */
   readonly cpmsGate?: boolean;
   readonly skewGate?: boolean;
@@ -129,6 +131,7 @@ function controllerHalf(options: BootImagesRoleOptions, parts: Parts): readonly 
     ...(options.downgrade === undefined ? {} : { downgrade: options.downgrade }),
     ...(options.publication === undefined ? {} : { publication: options.publication }),
     ...(options.retain === undefined ? {} : { retain: options.retain }),
+    ...(options.locate === undefined ? {} : { locate: options.locate }),
     warn: (message) => log.warn({}, message),
     metrics,
   });
@@ -152,7 +155,12 @@ function controllerHalf(options: BootImagesRoleOptions, parts: Parts): readonly 
     if (image !== undefined && image !== state.pointed.get(name)) state.foreign.set(name, undefined);
   }
 
-  const woken = wakes(caches, causes, { key, skewGate: options.skewGate ?? true, onMachineSet });
+  const woken = wakes(caches, causes, {
+    key,
+    skewGate: options.skewGate ?? true,
+    onMachineSet,
+    failureOf: (set) => state.retries.get(set, 0)?.code,
+  });
   const templates = (options.templates === undefined ? [] : [options.templates]).map((signal) =>
     templateSource(signal, {
       key,
@@ -175,6 +183,7 @@ function controllerHalf(options: BootImagesRoleOptions, parts: Parts): readonly 
     reconcile: async (which, { signal }) => {
       if (which.name !== machineConfigurationName) return undefined;
       const cause = causes.take();
+      state.looked.clear();
       try {
         // Reads the ledger once, so that the pass decides by everything that is meant.
         const mc = caches.machineConfigurations.get(key);
@@ -182,17 +191,19 @@ function controllerHalf(options: BootImagesRoleOptions, parts: Parts): readonly 
         const outcome = await runPass(ports, state, cause, { signal });
         return sooner(outcome, againIn(projections.machineConfigurations));
       } catch (error) {
-        causes.putBack(cause);
+        const sets = ports.world.machineSets().map((set) => set.metadata.name);
+        causes.putBack(cause, state.looked, sets);
         throw error;
       }
     },
   });
-  // A pass reports what it has just found out; what could not be written then is not its business.
+  // A pass reports what it has just found out; what could not be written then, or goes later while its set stays, is not its business.
+  const gone = on(caches.bootImages, keyOf, ({ now }) => now === undefined);
   const statuses = controller<BootImage>({
     name: 'boot-images-status',
     for: caches.bootImages,
     when: () => false,
-    watches: [changes(() => Array.from(caches.bootImages.all(), keyOf))],
+    watches: [changes(() => Array.from(caches.bootImages.all(), keyOf)), gone],
     backOff: { first: 500, longest: 60_000 },
     reconcile: async (which) => {
       await ports.repeat(which.name);

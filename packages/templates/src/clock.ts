@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Wall-clock time: it is compared with creation dates that vCenter gives. */
+/** Time as this machine has it: for pauses, rates and ages of files. What is in vCenter has vCenter's. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;

@@ -1,8 +1,9 @@
-export { type Clock, wallClock } from './clock.ts';
+export type { Clock } from './clock.ts';
 export { decide } from './decide/decide.ts';
 export type { Candidate, Content, Machine, Observed, Step, Uploader, Wanted } from './decide/machine.ts';
 export { isTemplateError, TemplateError, type TemplateErrorCode, type TemplateErrorInit } from './errors.ts';
 export { type CacheOptions, ovaCache } from './image/cache.ts';
+export { type LocationOptions, requestLocation } from './image/location.ts';
 export { type ManifestSum, type OpenOva, openOva } from './image/ova.ts';
 export type { OvaSource } from './image/ova-source.ts';
 export type {
@@ -18,9 +19,9 @@ export type {
   Verification,
   VerificationCheck,
 } from './library.ts';
-export { MARK_ATTRIBUTE, MARK_KEYS, type Mark, type Replaced, VERIFIED_KEY } from './mark.ts';
-export { type Attempt, attemptsOf, NAME_LIMIT, retiredName, uniqueName, upstreamNames } from './names.ts';
-export { cleanInventoryPath, joinInventoryPath } from './paths.ts';
+export { type Mark, type Replaced, VERIFIED_KEY } from './mark.ts';
+export { NAME_LIMIT, retiredName, upstreamNames } from './names.ts';
+export { hostFault } from './observe/place.ts';
 export type {
   CollectedTemplate,
   CollectOptions,
@@ -36,5 +37,4 @@ export type {
   TemplateStore,
 } from './store.ts';
 export { type StoreLog, type TemplateStoreOptions, templateStore } from './store-vsphere.ts';
-export { versionOf } from './verbs/inspect.ts';
 export type { Placement, Publication, TemplateImage, TemplateWish } from './wish.ts';

@@ -2,15 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { attemptsOf, NAME_LIMIT, uniqueName, upstreamNames } from './names.ts';
-import { cleanInventoryPath, joinInventoryPath } from './paths.ts';
+import { cleanInventoryPath } from './paths.ts';
 import { testPlacement, testWish } from './testing/wishes.ts';
-
-test('BI-V131 a name is looked up below the folder, unless it is absolute or there is no folder', () => {
-  assert.equal(joinInventoryPath('/dc1/vm/fold', 'rhcos'), '/dc1/vm/fold/rhcos');
-  assert.equal(joinInventoryPath('/dc1/vm/fold/', 'rhcos'), '/dc1/vm/fold/rhcos');
-  assert.equal(joinInventoryPath('', 'rhcos'), 'rhcos');
-  assert.equal(joinInventoryPath('/dc1/vm/fold', '/dc1/vm/x/rhcos'), '/dc1/vm/x/rhcos');
-});
 
 test('BI-V129 resource pools are compared by their cleaned paths', () => {
   assert.equal(cleanInventoryPath('/dc1/host/c/Resources/'), cleanInventoryPath('/dc1/host//c/Resources'));

@@ -123,7 +123,7 @@ export function templateStore(options: TemplateStoreOptions): TemplateStore {
       const call = bound(collect.signal);
       const scope = await resolveScope(vcenter, placement, call);
       const how = { ...collect, holder: NOBODY, running, ...call };
-      const collected = await collectTemplates(vcenter, scope, cluster, clock, how);
+      const collected = await collectTemplates(vcenter, scope, cluster, how);
       for (const { name, removed, reason } of collected) {
         if (removed && collect.dryRun !== true)
           options.log?.info({ server: placement.server, template: name, reason }, 'template removed');

@@ -32,6 +32,7 @@ export type TemplateState =
   | {
       readonly kind: 'present';
       readonly name: string;
+      /** The release by its mark, else the product version. */
       readonly version: string | undefined;
       readonly isTemplate: boolean;
       readonly ours: boolean;

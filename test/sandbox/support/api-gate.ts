@@ -16,7 +16,7 @@ export interface ApiWrite {
 
 /** What a gate holds. Disposal lets go of it; a request held before the server acted then never gets there. */
 export interface ApiHold extends AsyncDisposable {
-  /** Resolves when a request is held; rejects after 20 s. */
+  /** Resolves when a request is held; rejects after 60 s. */
   readonly held: Promise<ApiWrite>;
 }
 
@@ -121,7 +121,7 @@ export async function openApiGate({ admin }: Sandbox): Promise<ApiGate> {
         used: false,
       };
       armed.add(hold);
-      const late = setTimeout(() => hold.caught.reject(new Error('no such write came within 20 s')), 20_000);
+      const late = setTimeout(() => hold.caught.reject(new Error('no such write came within 60 s')), 60_000);
       hold.caught.promise.catch(() => undefined);
       return {
         held: hold.caught.promise,

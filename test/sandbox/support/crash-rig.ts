@@ -146,7 +146,7 @@ async function arm(voyage: Voyage, gate: ApiGate, point: CrashPoint, when: When)
   } as Rule);
   const upload = point.vcenter === 'upload';
   return {
-    held: rule.held(1, { timeoutMs: 20_000 }),
+    held: rule.held(1, { timeoutMs: 60_000 }),
     async [Symbol.asyncDispose]() {
       // What was not done yet must never be done: the server has to see that its caller is gone. A held upload cannot.
       if (!upload)

@@ -1,5 +1,6 @@
 import type { CelRule, Json, Schema } from '@drydock/crd';
 import * as fc from 'fast-check';
+import { SHAPES, valuesOfShape } from './crd-shapes.ts';
 
 // Schemas that an API server takes, and values that fit them more often than not. Whatever has a rule has bounds, because the server estimates the cost of rules before it takes a
 // definition.
@@ -202,8 +203,18 @@ function objectAt(place: Place): fc.Arbitrary<Schema> {
   });
 }
 
+/** Without those that have no type for a rule: no server takes one around them. */
+const typed = SHAPES.filter(
+  ({ schema }) => !/preserve-unknown|additionalProperties":true/.test(JSON.stringify(schema)),
+);
+const odd = fc.constantFrom(...typed.filter(({ compares }) => compares !== true).map(({ schema }) => schema));
+const anyOdd = fc.constantFrom(...typed.map(({ schema }) => schema));
+
 function schemaAt(place: Place): fc.Arbitrary<Schema> {
-  const leaf = fc.oneof({ weight: 4, arbitrary: text(place) }, { weight: 2, arbitrary: number(place) }, truth);
+  const leaf = fc.oneof({ weight: 4, arbitrary: text(place) }, { weight: 2, arbitrary: number(place) }, truth, {
+    weight: 2,
+    arbitrary: place.correlated ? anyOdd : odd,
+  });
   if (place.depth <= 0) return leaf;
   return fc.oneof(
     { weight: 4, arbitrary: leaf },
@@ -239,6 +250,8 @@ export function valuesFor(schema: Schema, depth = 6): fc.Arbitrary<Json> {
 }
 
 function fitting(schema: Schema, depth: number): fc.Arbitrary<Json> {
+  const values = valuesOfShape(schema);
+  if (values !== undefined) return fc.constantFrom(...values);
   if (schema['x-kubernetes-int-or-string'] === true) return fc.oneof(small, word);
   switch (schema.type) {
     case 'string':

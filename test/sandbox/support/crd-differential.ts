@@ -17,6 +17,7 @@ import {
 import * as fc from 'fast-check';
 import { resourceSchemas, valuesFor } from './crd-arbitrary.ts';
 import { type Answer, CRDS, type CrdServer, headOf, PROBE, pathOf, type ServerCause, tagged } from './crd-server.ts';
+import { SHAPES } from './crd-shapes.ts';
 
 /** A write that is tried on a stored object. */
 export interface Trial {
@@ -89,6 +90,36 @@ export function generatedKinds(seed: number, count: number, prefix = ''): readon
   return fc
     .sample(resourceSchemas, { seed, numRuns: count })
     .map((schema, index) => kindOf(generatedCrd(`${prefix}${index}`, schema), seed + index, 5, 3));
+}
+
+/** Shapes by the dozen, each a field of both halves: each of its values is stored in an object of its own, and `others` of the others take its place. */
+export function shapeKinds(seed: number, others: number): readonly Kind[] {
+  const dozens = Array.from({ length: Math.ceil(SHAPES.length / 12) }, (_, at) => SHAPES.slice(at * 12, at * 12 + 12));
+  return dozens.map((shapes, index): Kind => {
+    const properties = Object.fromEntries(shapes.map(({ schema }, at) => [`f${at}`, schema]));
+    const half: Schema = { type: 'object', properties };
+    const crd = generatedCrd(`shapes${index}`, { type: 'object', properties: { spec: half, status: half } });
+    const subjects = shapes.flatMap(({ values }, field) =>
+      values.map((value, at): Subject => {
+        const of = (other: Json): JsonObject => ({ [`f${field}`]: other });
+        const raw = { spec: of(value), status: of(value) };
+        const changed = { ...raw, metadata: { labels: { changed: 'yes' } } };
+        const next = Array.from({ length: Math.min(others, values.length - 1) }, (_, step): readonly Trial[] => {
+          const other = of(values[(at + 1 + ((seed + step) % (values.length - 1))) % values.length] ?? null);
+          return [
+            { endpoint: 'main', sent: { spec: other } },
+            { endpoint: 'status', sent: { spec: {}, status: other } },
+          ];
+        });
+        const same: readonly Trial[] = [
+          { endpoint: 'main', sent: changed },
+          { endpoint: 'create', sent: raw },
+        ];
+        return { name: `one-${field}-${at}`, raw, trials: [...same, ...next.flat()] };
+      }),
+    );
+    return { crd, schema: partsOf(crd).schema, subjects };
+  });
 }
 
 /** A real definition as a kind of its own group, so that several releases of it can be there at once. */
@@ -165,19 +196,25 @@ function graft(a: Json, b: Json, numbers: readonly number[], at: number): Json {
     if (roll < 300) return a.slice(1);
     if (roll < 420 && Array.isArray(b)) return [...a, ...b.slice(0, 1)];
     return a.map((item: Json, index) =>
-      roll < 600 ? graft(item, (b as Json[])[index] ?? item, numbers, at + index + 1) : item,
+      roll < 600
+        ? graft(item, (Array.isArray(b) ? (b as Json[])[index] : undefined) ?? item, numbers, at + index + 1)
+        : item,
     );
   }
   if (!isMap(a) || !isMap(b)) return roll < 150 ? b : a;
   const keys = [...new Set([...Object.keys(a), ...Object.keys(b)])];
   const entries = keys.flatMap((key, index): readonly (readonly [string, Json])[] => {
-    const [x, y] = [a[key], b[key]];
+    const [x, y] = [ownOf(a, key), ownOf(b, key)];
     if (x !== undefined && y !== undefined) return [[key, graft(x, y, numbers, at + index + 3)]];
     const one = numbers[(at + index) % numbers.length] ?? 0;
     if (x !== undefined) return one < 150 ? [] : [[key, x]];
     return one < 200 && y !== undefined ? [[key, y]] : [];
   });
   return Object.fromEntries(entries);
+}
+
+function ownOf(of: JsonObject, key: string): Json | undefined {
+  return Object.hasOwn(of, key) ? of[key] : undefined;
 }
 
 function isMap(value: Json | undefined): value is JsonObject {

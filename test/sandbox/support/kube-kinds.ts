@@ -1,4 +1,4 @@
-import type { Clock, KubeObject, Resource } from '@drydock/kube';
+import type { KubeObject, Resource } from '@drydock/kube';
 
 /** A ConfigMap, as far as tests use it. */
 export interface ConfigMap extends KubeObject {
@@ -27,24 +27,13 @@ export const ROLE_BINDING: Resource<KubeObject & { readonly roleRef: unknown; re
   kind('RoleBinding', 'rolebindings', 'rbac.authorization.k8s.io');
 export const NAMESPACE: Resource<KubeObject> = kind('Namespace', 'namespaces', '', 'Cluster');
 
-/** Asks until the answer is true; fails after `seconds` (30). */
-export async function eventually(what: string, check: () => boolean | Promise<boolean>, seconds = 30): Promise<void> {
+/** Asks until the answer is true; fails after `seconds` (120). */
+export async function eventually(what: string, check: () => boolean | Promise<boolean>, seconds = 120): Promise<void> {
   const deadline = performance.now() + seconds * 1000;
   while (!(await check())) {
     if (performance.now() > deadline) throw new Error(`${what} did not happen within ${seconds} s`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-}
-
-/** A number in [0, 1) from a seed (mulberry32): the same ones in each run. */
-export function seeded(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 /** Runs `work` for each item, `width` at a time. */
@@ -59,20 +48,4 @@ export async function each<I>(
       for (const [n, item] of entries) await work(item, n);
     }),
   );
-}
-
-/** A clock on which `times` seconds pass in one, so that minutes of silence can be waited for. */
-export function fasterClock(times: number): Clock {
-  return {
-    now: () => performance.now() * times,
-    date: () => new Date(),
-    sleep: (ms, options = {}) =>
-      new Promise<void>((resolve, reject) => {
-        const timer = setTimeout(resolve, ms / times);
-        options.signal?.addEventListener('abort', () => {
-          clearTimeout(timer);
-          reject(options.signal?.reason as Error);
-        });
-      }),
-  };
 }

@@ -17,8 +17,11 @@ import { CONFIG_MAP, type ConfigMap } from './kube-kinds.ts';
 
 // A process of its own with one manager: for each ConfigMap labelled `work=y`, once per `data.want`, it makes a ConfigMap `<name>-<want>` and counts
 // one more in `data.runs`. Arguments: kubeconfig, namespace, identity, `guarded` or `blind`. Prints `leading`, and `between <name> <want>` in the middle of
-// each reconcile. A blind manager decides first and writes later without a guard: the negative control. Ends when its standard input does.
-const [kubeconfig = '', namespace = '', identity = '', mode = 'guarded'] = process.argv.slice(2);
+// each reconcile. A blind manager decides first and writes later without a guard: the negative control. With a fifth argument it stops itself (SIGSTOP) in the
+// middle of its first reconcile of that wish. Ends when its standard input does.
+const [kubeconfig = '', namespace = '', identity = '', mode = 'guarded', fatal = ''] = process.argv.slice(2);
+let stopped = false;
+const unguarded: Promise<void>[] = [];
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -36,8 +39,8 @@ const leader: Leader = leaderElection({
   namespace,
   name: 'manager',
   identity,
-  leaseDuration: 5_000,
-  renewDeadline: 3_500,
+  leaseDuration: 8_000,
+  renewDeadline: 6_000,
   retryPeriod: 500,
   log,
   onChange: (leading) => say(leading ? 'leading' : 'following'),
@@ -49,9 +52,13 @@ async function reconcile(key: Key, { signal }: ReconcileContext): Promise<undefi
   if (seen === undefined || want === undefined || want === seen.data?.['have']) return;
   leader.assertHeld();
   say(`between ${key.name} ${want}`);
-  await pause(20);
-  if (mode === 'blind') await blind(key, want);
-  else await guarded(key, want, seen, signal);
+  if (want === fatal && !stopped) {
+    stopped = true;
+    process.kill(process.pid, 'SIGSTOP');
+  }
+  const write = pause(20).then(() => (mode === 'blind' ? blind(key, want) : guarded(key, want, seen, signal)));
+  if (mode === 'blind') unguarded.push(write);
+  await write;
 }
 
 async function guarded(key: Key, want: string, seen: ConfigMap, signal: AbortSignal): Promise<void> {
@@ -105,4 +112,6 @@ const code = await operator.finished.then(
     return 1;
   },
 );
+// It does not even end before its late writes have: what comes too late on a slow machine proves nothing.
+await Promise.allSettled(unguarded);
 process.exit(code);

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { Client, KubeObject, PolicyRule, Resource } from '@drydock/kube';
+import type { KubeClient, KubeObject, PolicyRule, Resource } from '@drydock/kube';
 import { parse, parseAllDocuments } from 'yaml';
 import type { ApiCall } from './audit-log.ts';
 
-/** An object of `deploy/rbac`, as it is in its file. */
+/** An object of `deploy`, as it is in its file. */
 export interface Manifest extends KubeObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -30,7 +30,11 @@ const of = (kind: string, plural: string, group: string, scope: 'Cluster' | 'Nam
   ...{ kind, plural, group, scope },
   version: 'v1',
 });
+/** Every kind that `deploy` has any business with. */
 const KINDS: readonly Resource<Manifest>[] = [
+  of('Namespace', 'namespaces', '', 'Cluster'),
+  of('ConfigMap', 'configmaps', '', 'Namespaced'),
+  of('Deployment', 'deployments', 'apps', 'Namespaced'),
   of('ServiceAccount', 'serviceaccounts', '', 'Namespaced'),
   of('Role', 'roles', RBAC, 'Namespaced'),
   of('RoleBinding', 'rolebindings', RBAC, 'Namespaced'),
@@ -40,7 +44,7 @@ const KINDS: readonly Resource<Manifest>[] = [
 
 const base = resolve(import.meta.dirname, '../../../deploy/rbac');
 
-/** Everything that a kustomization of `deploy/rbac` names. It lists files and nothing else, so that what is read is what `kubectl apply -k` applies. */
+/** Everything that a kustomization names, by its folder from `deploy/rbac`. It lists files and nothing else, so that what is read is what `kubectl apply -k` applies. */
 export function manifestsOf(kustomization: string): readonly Manifest[] {
   const folder = join(base, kustomization);
   const { apiVersion, kind, resources, ...more } = parse(
@@ -58,7 +62,7 @@ export function manifestsOf(kustomization: string): readonly Manifest[] {
 /** The kind of a manifest. */
 export function kindOf({ kind }: Manifest): Resource<Manifest> {
   const found = KINDS.find((known) => known.kind === kind);
-  if (found === undefined) throw new Error(`deploy/rbac has no business with a ${kind}`);
+  if (found === undefined) throw new Error(`deploy has no business with a ${kind}`);
   return found;
 }
 
@@ -67,9 +71,16 @@ export function inNamespace(manifests: readonly Manifest[], namespace: string): 
   return manifests.map((one) => ({ ...one, metadata: { namespace, ...one.metadata } }));
 }
 
-/** Creates the objects. */
-export async function apply(client: Client, manifests: readonly Manifest[]): Promise<void> {
-  for (const manifest of manifests) await client.create(kindOf(manifest), manifest);
+/** Creates the objects. The server refuses a field that it does not know. */
+export async function apply(client: Pick<KubeClient, 'raw'>, manifests: readonly Manifest[]): Promise<void> {
+  for (const manifest of manifests) {
+    const { group, version, plural } = kindOf(manifest);
+    const { namespace } = manifest.metadata;
+    const api = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
+    const within = namespace === undefined ? '' : `/namespaces/${namespace}`;
+    const path = `${api}${within}/${plural}?fieldValidation=Strict`;
+    await client.raw({ method: 'POST', path, body: manifest });
+  }
 }
 
 /** What the manifests give to a ServiceAccount: each rule of each role that is bound to it, once. */

@@ -80,11 +80,11 @@ export async function eventually<T>(
   look: () => Promise<T | undefined>,
   seen: () => unknown = () => undefined,
 ): Promise<T> {
-  const deadline = performance.now() + 20_000;
+  const deadline = performance.now() + 60_000;
   for (;;) {
     const found = await look();
     if (found !== undefined) return found;
-    if (performance.now() > deadline) assert.fail(`${what} did not happen within 20 s: ${JSON.stringify(seen())}`);
+    if (performance.now() > deadline) assert.fail(`${what} did not happen within 60 s: ${JSON.stringify(seen())}`);
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
 }

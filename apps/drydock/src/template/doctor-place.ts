@@ -1,4 +1,5 @@
-import { type HostSummary, type MoRef, type NamedPlace, readOvf, type VCenter } from '@drydock/vsphere';
+import { hostFault } from '@drydock/templates';
+import { type NamedPlace, readOvf, type VCenter } from '@drydock/vsphere';
 import { bytesText } from './amounts.ts';
 import type { CheckLine } from './check-line.ts';
 import { withFlag } from './next-command.ts';
@@ -135,17 +136,6 @@ export async function hostsLine(vcenter: VCenter, { items }: FoundPlace, signal:
     detail: `none of ${hosts.length} can take an import${rest}`,
     next: `govc host.info ${cluster.path}/*`,
   };
-}
-
-function hostFault(host: HostSummary, datastore: MoRef | undefined, network: MoRef | undefined): string | undefined {
-  const has = (refs: readonly MoRef[], wanted: MoRef): boolean => refs.some(({ value }) => value === wanted.value);
-  if (host.connectionState !== 'connected') return `is ${host.connectionState}`;
-  if (host.powerState !== 'poweredOn') return `is ${host.powerState}`;
-  if (host.inMaintenanceMode) return 'is in maintenance mode';
-  if (datastore !== undefined && !has(host.datastores, datastore)) return 'does not mount the datastore';
-  // Only standard port groups belong to hosts.
-  if (network?.type === 'Network' && !has(host.networks, network)) return 'does not have the network';
-  return undefined;
 }
 
 /** Below this a datastore is nearly full, whatever the image. */

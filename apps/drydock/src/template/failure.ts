@@ -19,7 +19,6 @@ export interface Verdict {
 /** Wrong input: nobody but the caller can change it. */
 const USAGE: ReadonlySet<TemplateErrorCode | VimErrorCode> = new Set<TemplateErrorCode | VimErrorCode>([
   'NAME_TOO_LONG',
-  'REFERENCE_INVALID',
   'VIM_INVALID_NAME',
   'VIM_REFUSED',
 ]);
@@ -48,7 +47,6 @@ const BLOCKED: ReadonlySet<TemplateErrorCode | VimErrorCode> = new Set<TemplateE
   'TEMPLATE_BUSY',
   'UPLOAD_IN_PROGRESS',
   'NOTHING_TO_REVERT',
-  'VERSION_UNKNOWN',
   'DIGEST_MISMATCH',
   'OVA_INVALID',
   'OVA_UNSUPPORTED',

@@ -55,7 +55,6 @@ export const NEXT_COMMANDS: Readonly<Record<TemplateErrorCode | VimErrorCode, Ne
   TAG_AMBIGUOUS: tags,
   TAG_FAILED: again,
   TEMPLATE_NOT_FOUND: list,
-  REFERENCE_INVALID: list,
   NAME_TAKEN: list,
   NAME_TOO_LONG: ({ program, flags, source, subject }) =>
     `${program} publish ${source} --name ${subject.replaceAll("'", '').slice(0, 40)}${flags}`,
@@ -70,7 +69,6 @@ export const NEXT_COMMANDS: Readonly<Record<TemplateErrorCode | VimErrorCode, Ne
   SWAP_FAILED: verify,
   NOTHING_TO_REVERT: ({ program, flags, subject }) => `${program} history ${subject}${flags}`,
   WORLD_MOVED: ({ replan }) => replan,
-  VERSION_UNKNOWN: list,
   DOWNLOAD_FAILED: ({ source }) => `curl -fsSLI ${source}`,
   DIGEST_MISMATCH: digest,
   OVA_INVALID: ({ source }) => `tar -tvf ${source}`,

@@ -61,6 +61,10 @@ test('an address takes its digest from <address>.sha256 and its release from the
   await writeFile(join(folder, 'a.ova.sha256'), `${'0'.repeat(64)}  b.ova\n${sha256}  a.ova\n`);
   const server = createServer((request, response) => {
     const name = basename(new URL(request.url ?? '/', 'http://x').pathname);
+    if (request.url?.startsWith('/latest/') === true) {
+      response.writeHead(302, { location: `/${name}` }).end();
+      return;
+    }
     readFile(join(folder, name)).then(
       (content) => response.end(content),
       () => response.writeHead(404).end(),
@@ -76,6 +80,8 @@ test('an address takes its digest from <address>.sha256 and its release from the
       sha256,
       release: '9.6.1',
     });
+    // As releases are published: the address leads on, and so does that of the digest.
+    assert.equal((await open(`${base}/latest/a.ova`)).image.sha256, sha256);
     await assert.rejects(
       open(`${base}/absent.ova?sig=hunter2`),
       (error: Error) =>

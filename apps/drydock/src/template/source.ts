@@ -9,11 +9,12 @@ import {
   type OvaSource,
   openOva,
   ovaCache,
+  requestLocation,
   TemplateError,
   type TemplateImage,
 } from '@drydock/templates';
 import { readOvf } from '@drydock/vsphere';
-import { EnvHttpProxyAgent, request } from 'undici';
+import { EnvHttpProxyAgent } from 'undici';
 import type { Output } from './output.ts';
 import { TemplateProblem } from './problem.ts';
 
@@ -163,7 +164,7 @@ async function publishedDigest(address: string, signal: AbortSignal): Promise<st
     });
   const agent = new EnvHttpProxyAgent();
   try {
-    const response = await request(url, {
+    const response = await requestLocation(url, {
       dispatcher: agent,
       signal: AbortSignal.any([signal, AbortSignal.timeout(SUM_MS)]),
     });

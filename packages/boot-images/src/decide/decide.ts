@@ -43,9 +43,8 @@ export interface SetFacts {
   readonly platforms: ReadonlySet<string>;
 }
 
-/** The ordered decisions of boot-images.md §2.3 up to the platform; the first row that applies wins. */
-export function decideSet(facts: SetFacts): SetDecision {
-  const { set } = facts;
+/** Why a set is left alone by what it says of itself (rows 1 to 3 of boot-images.md §2.3); undefined where it does not. */
+export function exemptionOf(set: MachineSet): Skip | undefined {
   const { name } = set.metadata;
   const owner = set.metadata.ownerReferences?.[0];
   if (owner !== undefined) {
@@ -83,6 +82,15 @@ export function decideSet(facts: SetFacts): SetDecision {
   if (set.spec?.template?.metadata?.labels?.['machine.openshift.io/os-id'] === 'Windows') {
     return skip(false, 'Windows', 'Windows machines', `machineset ${name} makes Windows machines`);
   }
+  return undefined;
+}
+
+/** The ordered decisions of boot-images.md §2.3 up to the platform; the first row that applies wins. */
+export function decideSet(facts: SetFacts): SetDecision {
+  const { set } = facts;
+  const { name } = set.metadata;
+  const exemption = exemptionOf(set);
+  if (exemption !== undefined) return exemption;
   if (facts.clusterVersion === undefined) {
     return failed(
       'ClusterVersionUnreadable',

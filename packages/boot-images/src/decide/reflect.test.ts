@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { MachineManager } from '@drydock/api';
 import { managed } from '../testing/fake-cluster.ts';
 import { type ReflectInput, reflect } from './reflect.ts';
 
@@ -26,4 +27,28 @@ test('BI-V178 an unsupported platform leaves status alone', () => {
 test('BI-V184 None left by an older default becomes All and is an opt-in', () => {
   assert.deepEqual(reflect({ ...input, status: managed('None') }), { managers: managed('All'), optIn: true });
   assert.equal(reflect({ ...input, status: managed('All') }).optIn, false);
+});
+
+/** Managers of machine sets and of control plane sets. */
+function both(machineSets: string, controlPlane: string): readonly MachineManager[] {
+  return [
+    ...managed(machineSets),
+    ...managed(controlPlane).map((one) => ({ ...one, resource: 'controlplanemachinesets' })),
+  ];
+}
+
+for (const platform of ['AWS', 'GCP', 'Azure']) {
+  test(`BI-V179 BI-V181 BI-V182 ${platform}: control plane sets are opted in by hand alone`, () => {
+    const on = { ...input, platform };
+    assert.deepEqual(reflect(on), { managers: both('All', 'None'), optIn: true });
+    assert.deepEqual(reflect({ ...on, spec: managed('All') }), { managers: both('All', 'None'), optIn: false });
+    for (const spec of [both('All', 'All'), both('None', 'All'), both('Partial', 'All')])
+      assert.deepEqual(reflect({ ...on, spec, status: both('All', 'None') }), { managers: spec, optIn: false });
+    assert.deepEqual(reflect({ ...on, cpmsGate: false }).managers, managed('All'));
+  });
+}
+
+test('BI-V118 on Azure Stack Hub nothing is managed', () => {
+  const hub = { ...input, platform: 'Azure', azureCloud: 'AzureStackCloud' };
+  assert.deepEqual(reflect(hub), { managers: undefined, optIn: false });
 });

@@ -1,3 +1,4 @@
+import type { ConfigMap } from '@drydock/api';
 import { BootImageError, errorText } from '../errors.ts';
 
 /** The one artifact that a platform boots from. */
@@ -19,6 +20,17 @@ export interface Stream {
 
 /** A stream text above this is refused: etcd stores no object larger than about 1.5 MiB. */
 const maxStreamBytes: number = 4 * 1024 * 1024;
+
+/** The stream of the golden ConfigMap, or why it cannot be parsed; undefined without the ConfigMap. */
+export function streamOf(golden: ConfigMap | undefined): Stream | BootImageError | undefined {
+  if (golden === undefined) return undefined;
+  try {
+    return parseStream(golden.data?.['stream']);
+  } catch (error) {
+    if (error instanceof BootImageError) return error;
+    throw error;
+  }
+}
 
 /**
  * Parses the `stream` key of the golden ConfigMap. An absent key is the empty text, which is a parse error as upstream has it.

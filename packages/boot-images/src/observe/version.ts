@@ -17,12 +17,6 @@ export function compareReleases(a: string, b: string): number | undefined {
   return 0;
 }
 
-/** RHEL version of an RHCOS release, `9.4` of `418.94.…` (boot-images.md §7.5); undefined when it cannot be read. */
-export function rhelVersion(release: string): string | undefined {
-  const parsed = parse(release);
-  return parsed === undefined ? undefined : `${parsed[0]}.${parsed[1]}`;
-}
-
 function parse(release: string): readonly number[] | undefined {
   const match = /^(\d{1,4})\.(\d{1,4})\.(\d{8}|\d{12})-(\d{1,6})$/.exec(release);
   if (match === null) return undefined;

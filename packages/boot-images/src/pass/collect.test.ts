@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MachineSet } from '@drydock/api';
+import { Infrastructure, MachineSet, Secret } from '@drydock/api';
 import { referenceIndex } from '../observe/references.ts';
 import {
   computed,
@@ -10,6 +10,7 @@ import {
   newRelease,
   oldRelease,
   published,
+  workspace,
 } from '../testing/fake-cluster.ts';
 
 test('what nobody needs is collected only after a quiet time, and a fresh pointer counts as a reference', async () => {
@@ -55,4 +56,44 @@ test('references: sets, machines without a VM, failure domains; what is not know
   const lookup = referenceIndex(sources);
   assert.deepEqual(['a', 'b', 'c'].map(lookup), ['machineset wk-a', 'machine new', undefined]);
   assert.equal(referenceIndex({ ...sources, machines: undefined })('c'), 'unknown');
+});
+
+test('a vCenter that cannot be reached, and a failure domain that is not complete, do not stop the collection elsewhere', async () => {
+  const stale = { version: oldRelease, ours: true };
+  const c = fakeCluster({
+    templates: { [computed]: { version: newRelease }, stale },
+    sets: ['vc1', 'vc2', 'vc3'].map((server) => machineSet(server, { workspace: { ...workspace, server } })),
+  });
+  const domain = infrastructure().spec?.platformSpec?.vsphere?.failureDomains?.[0] ?? assert.fail();
+  c.client.put(
+    Infrastructure,
+    infrastructure(() => ({
+      platformSpec: {
+        vsphere: {
+          vcenters: ['vc1', 'vc2', 'vc3'].map((server) => ({ server })),
+          failureDomains: [
+            { ...domain, server: 'vc1' },
+            { ...domain, server: 'vc2', topology: { ...domain.topology, networks: [] } },
+            { ...domain, server: 'vc3' },
+          ],
+        },
+      },
+    })),
+  );
+  const text = Buffer.from('x').toString('base64');
+  const data = Object.fromEntries(
+    ['vc1', 'vc2', 'vc3'].flatMap((server) => [`${server}.username`, `${server}.password`].map((key) => [key, text])),
+  );
+  c.client.put(Secret, { metadata: { namespace: 'kube-system', name: 'vsphere-creds' }, data });
+  const { collect } = c.store;
+  const tried: string[] = [];
+  c.store.collect = async (placement, ...rest) => {
+    tried.push(placement.server);
+    if (placement.server === 'vc1') throw new Error('vc1 is unreachable');
+    return collect(placement, ...rest);
+  };
+  await c.pass();
+  assert.deepEqual(tried, ['vc1', 'vc3']);
+  assert.deepEqual([c.store.removed, c.warnings.at(-1)], [['stale'], 'unneeded images could not be collected']);
+  assert.ok(c.events.includes('vc1 GarbageCollected stale: nobody uses it'));
 });

@@ -21,27 +21,29 @@ export async function collectImages(
 ): Promise<number | undefined> {
   const { now, collectAfterMs = 60_000 } = ports;
   const time = now().getTime();
-  if (switched) state.quietSince = time;
+  // A clock that was set back would make the quiet time as long as the step.
+  if (switched || time < state.quietSince) state.quietSince = time;
   const wait = state.quietSince + collectAfterMs - time;
   if (wait > 0) return wait;
   const referenced = references(ports, state.pointed);
+  let retry: number | undefined;
   for (const [platform, entries] of Map.groupBy(asked, (entry) => entry.platform)) {
     const inputs = entries.map((entry) => entry.input);
     const first = inputs[0];
     if (platform.collect === undefined || first === undefined) continue;
     try {
-      const collected = await platform.collect(inputs, { referenced, ...(signal === undefined ? {} : { signal }) });
-      for (const { name, removed, reason } of collected) {
+      const collected = platform.collect(inputs, { referenced, ...(signal === undefined ? {} : { signal }) });
+      for await (const { name, removed, reason } of collected) {
         if (removed) ports.event(first.set, 'GarbageCollected', `${name}: ${reason}`);
       }
     } catch (error) {
       signal?.throwIfAborted();
       // What cannot be collected stays; that is no failure of an update.
       ports.warn('unneeded images could not be collected', error);
-      return collectAfterMs;
+      retry = collectAfterMs;
     }
   }
-  return undefined;
+  return retry;
 }
 
 function references({ world }: PassPorts, pointed: Map<string, string>): (name: string) => string | undefined {

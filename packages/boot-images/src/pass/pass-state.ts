@@ -50,6 +50,8 @@ export interface PassState {
   readonly retries: Retries;
   /** Images that sets were pointed at, until the cache shows it. */
   readonly pointed: Map<string, string>;
+  /** Sets that the last pass looked at: an event about them is dealt with, whatever became of the rest of the pass. */
+  readonly looked: Set<string>;
   /** Who changed the image of a set besides us; undefined until it was asked. */
   readonly foreign: Map<string, string | undefined>;
   counters: Counters;
@@ -65,6 +67,7 @@ export function createPassState(now: Date): PassState {
     hotLoop: createHotLoop(),
     retries: createRetries(),
     pointed: new Map(),
+    looked: new Set(),
     foreign: new Map(),
     refusal: undefined,
     counters: zeroCounters,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeCluster, machineSet, newRelease, oldRelease, published } from '../testing/fake-cluster.ts';
+import { runPass } from './pass.ts';
 
 const patches = (writes: readonly string[]): readonly string[] => writes.filter((w) => w.startsWith('patch '));
 
@@ -35,4 +36,38 @@ test('a concurrent change of the image wins: the guard fails and nothing is over
   await c.pass();
   assert.equal(c.template('wk-a'), 'by-hand');
   assert.match(c.condition('Degraded')?.message ?? '', /unable to patch new machineset: /);
+});
+
+test('an outcome that cannot be told stops neither the other sets nor the conditions, and the pass is repeated', async () => {
+  const c = fakeCluster({
+    sets: [machineSet('wk-a'), machineSet('wk-b'), machineSet('wk-c', { template: 'elsewhere' })],
+  });
+  const { report } = c.ports;
+  const ports = {
+    ...c.ports,
+    report: (...[set, outcome]: Parameters<typeof report>): Promise<void> =>
+      set.metadata.name === 'wk-a' && outcome.kind === 'current'
+        ? Promise.reject(new Error('admission webhook denied the request'))
+        : report(set, outcome),
+  };
+  await assert.rejects(runPass(ports, c.state, { reason: 'R', touched: 'all' }), /admission webhook/);
+  assert.deepEqual(['wk-a', 'wk-b', 'wk-c'].map(c.template), [published, published, published]);
+  assert.equal(c.last('wk-c')?.kind, 'current');
+  assert.match(c.condition('Progressing')?.message ?? '', /^Reconciled 3 of 3 MAPI MachineSets/);
+  assert.deepEqual([...c.state.looked].toSorted(), ['wk-a', 'wk-b', 'wk-c']);
+});
+
+test('a template that somebody destroys in vCenter is made again within the hour, without an event', async () => {
+  const c = fakeCluster();
+  await c.pass();
+  c.clock += 61_000;
+  const settled = await c.timer();
+  assert.deepEqual(settled, { after: 3_600_000 });
+  const writes = c.client.writes.length;
+  c.store.templates.delete(published);
+  c.clock += settled?.after ?? Number.NaN;
+  await c.timer();
+  assert.deepEqual([c.store.uploads, c.store.templates.has(published)], [2, true]);
+  assert.equal(c.template('wk-a'), published);
+  assert.equal(c.client.writes.length, writes, 'the set names it already');
 });

@@ -1,10 +1,10 @@
 import type { MachineSet } from '@drydock/api';
 import { upstreamRefusal } from '../decide/coexistence.ts';
-import { decideSet } from '../decide/decide.ts';
+import { skip } from '../decide/decide.ts';
 import { clusterStable, readiness } from '../decide/gates.ts';
 import { type Selection, selectionOf } from '../decide/selection.ts';
-import { BootImageError, errorText } from '../errors.ts';
-import { parseStream, type Stream } from '../observe/stream.ts';
+import { type BootImageError, errorText } from '../errors.ts';
+import { type Stream, streamOf } from '../observe/stream.ts';
 import type { World } from '../observe/world.ts';
 import { factsOf, type ImageFacts, type Platform, type PlatformInput, type PlatformPlan } from '../platform.ts';
 import type { SetOutcome } from '../status/boot-image.ts';
@@ -16,10 +16,14 @@ import { failureOf } from './failure.ts';
 import { besideUpstream, duringUpgrade, notSelected } from './left-alone.ts';
 import type { PassPorts, PassState } from './pass-state.ts';
 import { eachOf } from './pool.ts';
+import { questionAbout } from './question.ts';
 import { updateSet } from './update.ts';
 
 /** When to look again at the latest, in ms; undefined: when something changes. */
 export type PassOutcome = { readonly after: number } | undefined;
+
+/** Nothing that is watched tells of what happens in vCenter, nor that a template has become old enough to be collected. */
+const LOOK_AGAIN_MS = 3_600_000;
 
 type Acting = Extract<PlatformPlan, { readonly kind: 'switch' | 'publish' }>;
 
@@ -42,8 +46,14 @@ export async function runPass(
   cause: PassCause,
   options: { readonly signal?: AbortSignal } = {},
 ): Promise<PassOutcome> {
-  const { world } = ports;
   const pass = new Pass(ports, state, cause, options.signal);
+  const outcome = await passOver(ports, state, pass);
+  pass.end();
+  return outcome;
+}
+
+async function passOver(ports: PassPorts, state: PassState, pass: Pass): Promise<PassOutcome> {
+  const { world } = ports;
   const refusal = upstreamRefusal(world.upstream());
   if (refusal !== state.refusal) {
     ports.warn(refusal === undefined ? 'boot images are managed here again' : `nothing is changed here: ${refusal}`);
@@ -96,6 +106,8 @@ class Pass {
   readonly #state: PassState;
   readonly #cause: PassCause;
   readonly #signal: AbortSignal | undefined;
+  /** Why the outcome of a set could not be told. */
+  readonly #untold: unknown[] = [];
 
   constructor(ports: PassPorts, state: PassState, cause: PassCause, signal: AbortSignal | undefined) {
     this.#ports = ports;
@@ -112,7 +124,7 @@ class Pass {
 
   /** Says of every set what it boots from and that this process leaves it alone. Nothing but BootImages is written. */
   async refuse(refusal: string): Promise<void> {
-    const stream = this.#stream();
+    const stream = streamOf(this.#ports.world.golden());
     await eachOf(this.#ports.world.machineSets(), this.#limit, async (set) => {
       let facts: ImageFacts = {};
       try {
@@ -121,24 +133,24 @@ class Pass {
         // Only what could be read is told; why the rest could not is upstream's to say.
         this.#signal?.throwIfAborted();
       }
-      await this.#ports.report(set, besideUpstream(refusal, facts));
+      await this.#tell(set, besideUpstream(refusal, facts));
     });
   }
 
   async leaveOut(sets: readonly MachineSet[], why: string): Promise<void> {
-    for (const set of sets) await this.#ports.report(set, notSelected(set, why));
+    for (const set of sets) await this.#tell(set, notSelected(set, why));
   }
 
   async waitForUpgrade(sets: readonly MachineSet[]): Promise<void> {
     for (const set of sets) {
       // A set that failed before stays reported as failed: its check has not passed.
       if (this.#state.retries.get(set.metadata.name, 0) !== undefined) continue;
-      await this.#ports.report(set, duringUpgrade);
+      await this.#tell(set, duringUpgrade);
     }
   }
 
   async run(sets: readonly MachineSet[]): Promise<PassOutcome> {
-    const stream = this.#stream();
+    const stream = streamOf(this.#ports.world.golden());
     if (stream === undefined) {
       await this.degrade('failed to fetch coreos-bootimages config map: configmap "coreos-bootimages" not found');
       return undefined;
@@ -149,8 +161,7 @@ class Pass {
     const asked = items.flatMap((item) => (item.input === undefined ? [] : [item.input]));
     const collect = await collectImages(asked, switched, this.#ports, this.#state, this.#signal);
     const retry = this.#state.retries.nextIn(this.#now);
-    const after = Math.min(retry ?? Number.POSITIVE_INFINITY, collect ?? Number.POSITIVE_INFINITY);
-    return Number.isFinite(after) ? { after } : undefined;
+    return { after: Math.min(retry ?? LOOK_AGAIN_MS, collect ?? LOOK_AGAIN_MS, LOOK_AGAIN_MS) };
   }
 
   /** Writes both conditions from what the items say now. */
@@ -161,6 +172,21 @@ class Pass {
     const summary = { counters: this.#state.counters, errors, reason: this.#cause.reason };
     // In between, a failure of an earlier pass may be among what is pending, so Degraded waits for the end.
     await this.#write(between ? [progressing(summary)] : [progressing(summary), degraded(summary)]);
+  }
+
+  /** To be called last. The pass counts as failed, and is repeated, where something could not be told. */
+  end(): void {
+    if (this.#untold.length > 0) throw this.#untold[0];
+  }
+
+  /** Tells what became of a set. Where that fails, the other sets and the conditions must not suffer from it. */
+  async #tell(set: MachineSet, outcome: SetOutcome): Promise<void> {
+    try {
+      await this.#ports.report(set, outcome);
+    } catch (error) {
+      this.#signal?.throwIfAborted();
+      this.#untold.push(error);
+    }
   }
 
   get #limit(): number {
@@ -180,18 +206,6 @@ class Pass {
     if (upstreamRefusal(this.#ports.world.upstream()) === undefined) await this.#ports.writeConditions(conditions);
   }
 
-  /** The golden stream, or why it cannot be read; undefined without the ConfigMap. */
-  #stream(): Stream | BootImageError | undefined {
-    const golden = this.#ports.world.golden();
-    if (golden === undefined) return undefined;
-    try {
-      return parseStream(golden.data?.['stream']);
-    } catch (error) {
-      if (error instanceof BootImageError) return error;
-      throw error;
-    }
-  }
-
   /** Plans every set, then acts: publications of one image one after the other. Resolves to whether a set was switched. */
   async #all(items: readonly Item[], stream: Stream | BootImageError): Promise<boolean> {
     const groups = new Map<string, { readonly item: Item; readonly plan: Acting }[]>();
@@ -205,8 +219,8 @@ class Pass {
     await eachOf([...groups.values()], this.#limit, async (group) => {
       for (const { item, plan } of group) {
         const done = await this.#guard(item, async () => {
-          const outcome = await updateSet(item.set, plan, this.#updatePorts(item, items), this.#signal);
-          await this.#settle(item, outcome, 'reconciled');
+          const outcome = await updateSet(item.set, plan, this.#updatePorts(item, items, stream), this.#signal);
+          await this.#settle(item, outcome);
           return outcome.kind === 'current';
         });
         switched ||= done === true;
@@ -226,41 +240,20 @@ class Pass {
       item.error = failure.text;
       return undefined;
     }
+    this.#state.looked.add(name);
     const plan = await this.#ask(item, stream);
     await this.#askWho(item);
     if (plan.kind === 'switch' || plan.kind === 'publish') return plan;
-    await this.#settle(item, plan, plan.kind === 'skip' && plan.counted ? 'skipped' : 'reconciled');
+    await this.#settle(item, plan);
     return undefined;
   }
 
   /** Reads and decides; writes nothing. */
   async #ask(item: Item, stream: Stream | BootImageError): Promise<PlatformPlan> {
-    const { world, platforms } = this.#ports;
-    const decision = decideSet({
-      set: item.set,
-      clusterVersion: world.clusterVersion(),
-      infrastructure: world.infrastructure(),
-      stream,
-      fallbackArchitecture: this.#ports.architecture,
-      platforms: new Set(platforms.keys()),
-    });
-    if (decision.kind === 'error') throw decision.error;
-    if (decision.kind === 'skip') return decision;
-    const platform = platforms.get(decision.platform);
-    if (platform === undefined) throw new TypeError(`no platform ${decision.platform}`);
-    const { infrastructure } = decision;
-    const input: PlatformInput = {
-      set: item.set,
-      spec: decision.spec,
-      architecture: decision.architecture,
-      stream: decision.stream,
-      infrastructure,
-      cluster: world.clusterVersion()?.spec?.clusterID ?? infrastructure.status?.infrastructureName ?? '',
-      secret: world.secret,
-      installConfig: world.installConfig(),
-    };
-    item.input = { platform, input };
-    return platform.plan(input, this.#call);
+    const asked = questionAbout(item.set, stream, this.#ports);
+    if (asked.kind === 'skip') return asked;
+    item.input = asked;
+    return asked.platform.plan(asked.input, this.#call);
   }
 
   /** The hot loop's next step and the metrics name who else changed the image. */
@@ -271,10 +264,10 @@ class Pass {
     foreign.set(name, await this.#ports.foreignWriter(set, input.platform, this.#call));
   }
 
-  async #settle(item: Item, outcome: SetOutcome, counted: CountedOutcome): Promise<void> {
-    item.counted = counted;
+  async #settle(item: Item, outcome: SetOutcome): Promise<void> {
+    item.counted = outcome.kind === 'skip' && outcome.counted ? 'skipped' : 'reconciled';
     this.#state.retries.clear(item.set.metadata.name);
-    await this.#ports.report(item.set, outcome);
+    await this.#tell(item.set, outcome);
   }
 
   /** Runs one item's work; what it throws becomes the item's failure. */
@@ -301,11 +294,26 @@ class Pass {
       item.error = told.text;
       if (before?.text !== told.text) this.#ports.event(item.set, 'Failed', told.text);
     }
-    await this.#ports.report(item.set, told.outcome);
+    await this.#tell(item.set, told.outcome);
   }
 
-  #updatePorts(item: Item, items: readonly Item[]): Parameters<typeof updateSet>[2] {
-    const { client, report, event, warn, now, world, step, progressMs = 1000 } = this.#ports;
+  /** Why a set that was asked about must be left alone by now: an image may have taken an hour to make. */
+  #overtaken({ metadata: { name, uid } }: MachineSet, stream: Stream | BootImageError): SetOutcome | undefined {
+    const { world } = this.#ports;
+    const refusal = upstreamRefusal(world.upstream());
+    if (refusal !== undefined) return besideUpstream(refusal, {});
+    const version = world.clusterVersion();
+    if (version !== undefined && !clusterStable(version)) return duringUpgrade;
+    const set = world.machineSets().find(({ metadata }) => metadata.name === name && metadata.uid === uid);
+    if (set === undefined) return skip(false, 'Deleting', 'being deleted', `machineset ${name} was deleted`);
+    const selection = selectionNow(world);
+    if (!selection.includes(set.metadata.labels)) return notSelected(set, selection.reason);
+    const asked = questionAbout(set, stream, this.#ports);
+    return asked.kind === 'skip' ? asked : undefined;
+  }
+
+  #updatePorts(item: Item, items: readonly Item[], stream: Stream | BootImageError): Parameters<typeof updateSet>[2] {
+    const { client, report, event, warn, now, step, progressMs = 1000 } = this.#ports;
     const { hotLoop, pointed, foreign } = this.#state;
     return {
       client,
@@ -321,18 +329,14 @@ class Pass {
         item.uploaded = true;
       },
       pointed: (set, image) => void pointed.set(set, image),
-      overtaken: (set) => {
-        const refusal = upstreamRefusal(world.upstream());
-        if (refusal !== undefined) return besideUpstream(refusal, {});
-        const selection = selectionNow(world);
-        return selection.includes(set.metadata.labels) ? undefined : notSelected(set, selection.reason);
-      },
+      overtaken: (set) => this.#overtaken(set, stream),
       revertedBy: (set) => foreign.get(set),
     };
   }
 }
 
-function selectionNow(world: World): Selection {
+/** Which machine sets the effective manager covers now. Throws `SelectorInvalid`. */
+export function selectionNow(world: World): Selection {
   return selectionOf(world.machineConfiguration()?.status?.managedBootImagesStatus?.machineManagers, 'machinesets');
 }
 

@@ -58,6 +58,10 @@ export function createPassPorts(options: PassPortsOptions): PassPorts & Pick<Boo
     client,
     ...(projections === undefined ? {} : { projector: projections.bootImages }),
     cached: (which) => caches.bootImages.get(which),
+    exists: ({ metadata: { namespace, name, uid } }) => {
+      const now = caches.machineSets.get({ name, ...(namespace === undefined ? {} : { namespace }) })?.metadata;
+      return now !== undefined && now.uid === uid && now.deletionTimestamp === undefined;
+    },
     platform: () => (world.infrastructure()?.status?.platformStatus?.type ?? 'unknown').toLowerCase(),
     now,
   });

@@ -86,3 +86,17 @@ test('an event about a failed set is acted upon at once; one about another set c
   assert.equal(c.template('wk-b'), published);
   assert.equal(c.condition('Degraded')?.status, 'False');
 });
+
+test('a clock that is set back by a day neither stretches a pause nor the quiet time before a collection', async () => {
+  const c = fakeCluster();
+  c.store.fail = Object.assign(new Error('503'), { retriable: true });
+  await c.pass();
+  c.clock -= 86_400_000;
+  c.store.fail = undefined;
+  assert.deepEqual(await c.timer(), { after: 60_000 });
+  assert.equal(c.template('wk-a'), published);
+  c.clock -= 86_400_000;
+  assert.deepEqual(await c.timer(), { after: 60_000 });
+  c.clock += 60_000;
+  assert.deepEqual(await c.timer(), { after: 3_600_000 });
+});

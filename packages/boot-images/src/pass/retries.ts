@@ -23,7 +23,7 @@ export interface Failure {
 /** Failures by set, so that each is repeated at its own pace and stays reported in between. */
 export interface Retries {
   /** The failure, and whether it is time to look again. */
-  readonly get: (set: string, now: number) => { readonly text: string | undefined; readonly due: boolean } | undefined;
+  readonly get: (set: string, now: number) => (Failure & { readonly due: boolean }) | undefined;
   readonly fail: (set: string, failure: Failure, now: number) => void;
   readonly clear: (set: string) => void;
   /** Forgets sets that are not among these. */
@@ -34,25 +34,32 @@ export interface Retries {
 
 /** An empty memory. */
 export function createRetries(): Retries {
-  const failures = new Map<string, Failure & { readonly count: number; readonly at: number }>();
+  const failures = new Map<
+    string,
+    Failure & { readonly count: number; readonly pause: number; readonly since: number }
+  >();
+  // A clock that was set back would make the pause as long as the step; then it is over.
+  const left = ({ since, pause }: { readonly since: number; readonly pause: number }, now: number): number =>
+    now < since ? 0 : Math.max(0, since + pause - now);
   return {
     get: (set, now) => {
       const failure = failures.get(set);
-      return failure === undefined ? undefined : { text: failure.text, due: failure.at <= now };
+      return failure === undefined ? undefined : { ...failure, due: left(failure, now) === 0 };
     },
     fail: (set, failure, now) => {
       const last = failures.get(set);
       const count = last?.code === failure.code ? last.count + 1 : 0;
       const { first, longest } = pauses[failure.pace];
-      failures.set(set, { ...failure, count, at: now + Math.min(first * 2 ** Math.min(count, 20), longest) });
+      const pause = Math.min(first * 2 ** Math.min(count, 20), longest);
+      failures.set(set, { ...failure, count, pause, since: now });
     },
     clear: (set) => void failures.delete(set),
     keep: (sets) => {
       for (const set of failures.keys()) if (!sets.has(set)) failures.delete(set);
     },
     nextIn: (now) => {
-      const next = Math.min(...[...failures.values()].map(({ at }) => at));
-      return Number.isFinite(next) ? Math.max(1, next - now) : undefined;
+      const next = Math.min(...failures.values().map((failure) => left(failure, now)));
+      return Number.isFinite(next) ? Math.max(1, next) : undefined;
     },
   };
 }

@@ -12,9 +12,11 @@ const crd: unknown = parse(
 const key = { namespace: 'default', name: bootImageName('ms', 'a') };
 const set: MachineSet = { metadata: { name: 'a', namespace: 'default', uid: 'u' } } as MachineSet;
 
-test('what was reported last is written again on demand, a later report wins, and nothing that is gone is made again', async () => {
+test('what was reported last is written again on demand, a later report wins, and what is deleted is made again for as long as its set is there', async () => {
   const cluster = memoryCluster({ crds: [crd] });
+  let there = true;
   const images = createBootImages({
+    exists: () => there,
     client: cluster.client(),
     cached: (which) => cluster.peek(BootImage, which),
     platform: () => 'vsphere',
@@ -41,5 +43,12 @@ test('what was reported last is written again on demand, a later report wins, an
   assert.match(reason() ?? '', /second/);
   cluster.put(BootImage, key, undefined);
   await images.repeat(key.name);
-  assert.equal(cluster.peek(BootImage, key), undefined);
+  assert.match(reason() ?? '', /second/);
+  there = false;
+  cluster.put(BootImage, key, undefined);
+  for (const now of [false, true]) {
+    there = now;
+    await images.repeat(key.name);
+    assert.equal(cluster.peek(BootImage, key), undefined, 'what went with its set is forgotten');
+  }
 });

@@ -7,7 +7,10 @@ import { hooksOf } from './definitions.ts';
 /** Writes the BootImage of each set; see {@link createBootImages}. */
 export interface BootImages {
   readonly report: (set: MachineSet, outcome: SetOutcome) => Promise<void>;
-  /** Writes once more what was reported last of the set of this BootImage: it may be taken now, or whole. Nothing where nothing was reported. */
+  /**
+   * Writes once more what was reported last of the set of this BootImage: it may be taken now, or whole, or somebody deleted the BootImage. Nothing where
+   * nothing was reported, or where the set is gone.
+   */
   readonly repeat: (name: string) => Promise<void>;
 }
 
@@ -16,6 +19,8 @@ export interface BootImagesOptions {
   readonly client: Client;
   /** The cached object, if any. */
   readonly cached: (key: { readonly namespace?: string; readonly name: string }) => BootImage | undefined;
+  /** Whether the very set is there, and is to stay. */
+  readonly exists: (set: MachineSet) => boolean;
   /** Lower-case platform name of the cluster. */
   readonly platform: () => string;
   readonly now: () => Date;
@@ -76,8 +81,11 @@ export function createBootImages(options: BootImagesOptions): BootImages {
     },
     repeat: async (name) => {
       const last = reported.get(name);
-      // What is gone meanwhile is made again by the next report alone.
-      if (last !== undefined && options.cached(keyOf(imageOf(last.set))) !== undefined) await write(last.set, false);
+      if (last === undefined) return;
+      // What was seen last says nothing of one that was deleted.
+      if (options.cached(keyOf(imageOf(last.set))) === undefined) seen.delete(name);
+      if (options.exists(last.set)) await write(last.set, true);
+      else reported.delete(name);
     },
   };
 }

@@ -54,6 +54,7 @@ test('one BootImage per set, owned by it; an unchanged status is not written aga
   const images = createBootImages({
     client,
     cached: () => undefined,
+    exists: () => true,
     platform: () => 'vsphere',
     now: () => new Date(0),
   });

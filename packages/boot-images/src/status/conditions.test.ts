@@ -74,3 +74,16 @@ test('lastTransitionTime moves with the status alone, and nothing changed is the
   );
   assert.equal(aggregate(['a', 'a']), 'a');
 });
+
+test('more failures than the schema of a condition takes are counted, so that Degraded is told all the same', () => {
+  const errors = Array.from({ length: 300 }, (_, n) => `error syncing MAPI MachineSet wk-${n}: ${'x'.repeat(200)}`);
+  const { status, message = '' } = degraded({ counters: zeroCounters, errors, reason: 'R' });
+  assert.equal(status, 'True');
+  assert.ok(message.length <= 32_768 && message.length > 32_000, `${message.length} characters`);
+  assert.match(message, /Error\(s\): \[error syncing MAPI MachineSet wk-0: x+, error .*, and \d+ more\]$/);
+  const told = message.split('error syncing').length - 1;
+  assert.ok(message.endsWith(`, and ${300 - told} more]`));
+  const long = degraded({ counters: zeroCounters, errors: ['\u{1F600}'.repeat(40_000)], reason: 'R' }).message ?? '';
+  assert.ok(long.length <= 32_768 && long.isWellFormed() && long.endsWith('…'));
+  assert.equal(aggregate(['a', 'b']), '[a, b]');
+});

@@ -23,6 +23,9 @@ export const progressingType = 'BootImageUpdateProgressing';
 /** Condition types. */
 export const degradedType = 'BootImageUpdateDegraded';
 
+/** The most characters that the schema of a condition takes (metav1.Condition); more, and the whole status is refused. */
+const messageLimit = 32_768;
+
 /** Both conditions as they stand before the first pass; the missing word in Degraded's last part is upstream's (§2.6). */
 export function defaultConditions(now: Date): readonly ConditionLike[] {
   const at = { reason: 'NA', lastTransitionTime: rfc3339(now) };
@@ -57,19 +60,35 @@ export function progressing(summary: PassSummary): ConditionLike {
 /** Message and status of Degraded. */
 export function degraded(summary: PassSummary): ConditionLike {
   const counts = countedKinds.map((kind) => `${summary.counters[kind].errored} Degraded ${kind}`).join(' | ');
-  const errors = aggregate(summary.errors);
+  const prefix = `${counts} | Error(s): `;
+  const errors = aggregate(summary.errors, messageLimit - prefix.length);
   return {
     type: degradedType,
     status: errors === undefined ? 'False' : 'True',
     reason: summary.reason,
-    message: errors === undefined ? counts : `${counts} | Error(s): ${errors}`,
+    message: errors === undefined ? counts : `${prefix}${errors}`,
   };
 }
 
-/** One text of many: a single error is its own text, distinct ones stand in brackets, duplicates collapse. */
-export function aggregate(errors: readonly string[]): string | undefined {
+/** One text of many: a single error is its own text, distinct ones stand in brackets, duplicates collapse. Beyond `limit` characters the rest is counted. */
+export function aggregate(errors: readonly string[], limit: number = messageLimit): string | undefined {
   const distinct = [...new Set(errors)];
-  return distinct.length > 1 ? `[${distinct.join(', ')}]` : distinct[0];
+  if (distinct.length <= 1) return distinct[0] === undefined ? undefined : cut(distinct[0], limit);
+  const whole = `[${distinct.join(', ')}]`;
+  if (whole.length <= limit) return whole;
+  const rest = (told: number): string => `, and ${distinct.length - told} more]`;
+  let [text, told] = ['[', 0];
+  for (const error of distinct) {
+    const next = `${text}${told === 0 ? '' : ', '}${error}`;
+    if (next.length + rest(told + 1).length > limit) break;
+    text = next;
+    told += 1;
+  }
+  return told === 0 ? cut(whole, limit) : `${text}${rest(told)}`;
+}
+
+function cut(text: string, limit: number): string {
+  return text.length <= limit ? text : `${text.slice(0, limit - 1).toWellFormed()}…`;
 }
 
 /**

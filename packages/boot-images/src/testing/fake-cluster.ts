@@ -87,6 +87,7 @@ export interface FakeClusterOptions {
   readonly stream?: string;
   readonly userData?: string;
   readonly collectAfterMs?: number;
+  readonly locate?: (location: string) => string;
 }
 
 /** A machine set of the fake failure domain. */
@@ -194,6 +195,7 @@ export function fakeCluster(options: FakeClusterOptions = {}): FakeCluster {
   const platform = vspherePlatform({
     store,
     ...(options.publication === undefined ? {} : { publication: options.publication }),
+    ...(options.locate === undefined ? {} : { locate: options.locate }),
     holder: 'me',
     holderIsLive: (holder) => holder === 'me',
     metrics: {

@@ -9,6 +9,7 @@ export interface FakeTemplate {
 
 /** Templates of one folder in memory. */
 export interface FakeStore extends ImageStore {
+  collect: ImageStore['collect'];
   readonly templates: Map<string, FakeTemplate>;
   /** `inspect server name`, `publish server base`, `collect server`. */
   readonly calls: string[];

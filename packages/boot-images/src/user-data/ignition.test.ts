@@ -14,9 +14,24 @@ test('BI-V166 BI-V167 user data of a wrong shape is an error with a text, never 
   for (const text of ['{"ignition":{"version":3}}', '[]', '"x"', 'null', '{"ignition":[]}']) {
     assert.match(said(text), /^failed to find version field in ignition \(user data secret n\): /);
   }
+  assert.match(said(''), /^failed to unmarshal decoded user-data to json \(secret n\): unexpected end of JSON inputt$/);
   assert.match(said('{'), /^failed to unmarshal decoded user-data to json \(secret n\): .*t$/s);
   assert.match(said('{}'), /parsing Ignition config failed: invalid version\. Supported spec versions: 2\.2,3\.0/);
   assert.equal(said('{"ignition":{"version":"3.0.0"}}'), 'current');
+});
+
+test('what cannot be read is told without a word of it: user data holds keys and passwords', () => {
+  for (const text of [
+    'hunter2',
+    '{"passwd": hunter2}',
+    '{"ignition":{"version":{"hunter2":"hunter2"}}}',
+    '{} hunter2',
+  ]) {
+    assert.throws(
+      () => convertStub(text, 'n'),
+      (error: Error) => !error.message.includes('hunter') && error.cause === undefined,
+    );
+  }
 });
 
 test('a hand-made spec 2 config is carried over, and what spec 3 cannot say is refused by name', () => {

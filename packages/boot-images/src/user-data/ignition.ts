@@ -20,11 +20,7 @@ export function convertStub(text: string, secret: string): StubResult {
     stub = JSON.parse(text);
   } catch (error) {
     // The stray `t` is upstream's typing error in the format verb; its own tests match on it.
-    throw invalid(
-      `failed to unmarshal decoded user-data to json (secret ${secret}): ${errorText(error)}t`,
-      secret,
-      error,
-    );
+    throw invalid(`failed to unmarshal decoded user-data to json (secret ${secret}): ${whereOf(error)}t`, secret);
   }
   const version = versionOf(stub, secret);
   if (version.startsWith('3')) return { kind: 'current' };
@@ -42,6 +38,14 @@ export function convertStub(text: string, secret: string): StubResult {
   }
 }
 
+/** What is wrong with a JSON text, without a word of it: user data holds keys and passwords, and the parser quotes what it stumbles over. */
+function whereOf(error: unknown): string {
+  const text = errorText(error);
+  if (text.includes('Unexpected end')) return 'unexpected end of JSON input';
+  const position = /at position \d+/.exec(text)?.[0];
+  return `invalid JSON${position === undefined ? '' : ` ${position}`}`;
+}
+
 function versionOf(stub: unknown, secret: string): string {
   const problem = (detail: string): BootImageError =>
     invalid(`failed to find version field in ignition (user data secret ${secret}): ${detail}`, secret);
@@ -52,7 +56,7 @@ function versionOf(stub: unknown, secret: string): string {
   const version = ignition['version'];
   if (version === undefined) return '';
   if (typeof version !== 'string')
-    throw problem(`.ignition.version accessor error: ${JSON.stringify(version)} is not a string`);
+    throw problem(`.ignition.version accessor error: a ${typeof version} is not a string`);
   return version;
 }
 

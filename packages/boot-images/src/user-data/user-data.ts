@@ -1,6 +1,6 @@
 import { type MachineSet, Secret } from '@drydock/api';
-import { type Client, isNotFound } from '@drydock/kube';
-import { BootImageError, errorText } from '../errors.ts';
+import { type Client, isForbidden, isNotFound } from '@drydock/kube';
+import { BootImageError, type BootImageErrorCode, errorText } from '../errors.ts';
 import { rfc3339 } from '../status/conditions.ts';
 import { convertStub, stubVersion } from './ignition.ts';
 
@@ -10,6 +10,13 @@ export const machineApiNamespace = 'openshift-machine-api';
 const upgradedToAnnotation = 'machineconfiguration.openshift.io/stub-ignition-upgraded-to';
 /** Set on a secret whose stub was converted: when (RFC 3339). */
 const upgradedAtAnnotation = 'machineconfiguration.openshift.io/stub-ignition-upgraded-at';
+
+/** Codes of failures that another content of the Secret may cure. */
+export const stubFailures: ReadonlySet<string> = new Set([
+  'StubInvalid',
+  'UserDataUnreadable',
+  'UserDataWriteFailed',
+] satisfies readonly BootImageErrorCode[]);
 
 /** Name of the secret that a set's `providerSpec.userDataSecret` refers to. */
 export function userDataSecret(set: MachineSet): string | undefined {
@@ -27,7 +34,7 @@ export interface UserDataOptions {
 }
 
 /** Reads the secret and tries the conversion without writing: a bad stub must stop an update before anything is uploaded. */
-export async function checkUserData(client: Client, options: UserDataOptions): Promise<void> {
+export async function checkUserData(client: Pick<Client, 'get'>, options: UserDataOptions): Promise<void> {
   await converted(client, options);
 }
 
@@ -49,7 +56,7 @@ export async function upgradeUserData(client: Client, options: UserDataOptions):
   return true;
 }
 
-async function converted(client: Client, options: UserDataOptions): Promise<Secret | undefined> {
+async function converted(client: Pick<Client, 'get'>, options: UserDataOptions): Promise<Secret | undefined> {
   const secret = await read(client, options);
   const text = Buffer.from(secret.data?.['userData'] ?? '', 'base64').toString('utf8');
   const stub = convertStub(text, options.secret);
@@ -68,7 +75,7 @@ async function converted(client: Client, options: UserDataOptions): Promise<Secr
   };
 }
 
-async function read(client: Client, options: UserDataOptions): Promise<Secret> {
+async function read(client: Pick<Client, 'get'>, options: UserDataOptions): Promise<Secret> {
   try {
     return await client.get(Secret, { namespace: machineApiNamespace, name: options.secret }, call(options));
   } catch (error) {
@@ -78,7 +85,9 @@ async function read(client: Client, options: UserDataOptions): Promise<Secret> {
       `error grabbing user data secret referenced in machineset: ${said}`,
       {
         cause: error,
-        nextStep: `create secret ${machineApiNamespace}/${options.secret} or correct userDataSecret of the set`,
+        nextStep: isForbidden(error)
+          ? `allow get, list, watch and update of secret ${machineApiNamespace}/${options.secret}, as for worker-user-data in deploy/rbac`
+          : `create secret ${machineApiNamespace}/${options.secret} or correct userDataSecret of the set`,
       },
     );
   }

@@ -1,6 +1,6 @@
 import type { ConfigMap } from '@drydock/api';
-import { parse } from 'yaml';
-import { BootImageError, errorText } from '../errors.ts';
+import { parse, YAMLParseError } from 'yaml';
+import { BootImageError } from '../errors.ts';
 
 /** Where the installer leaves its configuration. */
 export const installConfigKey = { namespace: 'kube-system', name: 'cluster-config-v1' } as const;
@@ -10,12 +10,11 @@ export const installConfigKey = { namespace: 'kube-system', name: 'cluster-confi
  * predecessor whose disks would tell. Throws `DiskTypeUnknown` with upstream's words.
  */
 export function diskTypeFor(template: string, configMap: ConfigMap | undefined): string {
-  const fail = (detail: string, cause?: unknown): BootImageError =>
+  const fail = (detail: string): BootImageError =>
     new BootImageError(
       'DiskTypeUnknown',
       `failed to determine disk provisioning type for new template ${template}: ${detail}`,
       {
-        ...(cause === undefined ? {} : { cause }),
         nextStep:
           'restore key install-config of configmap kube-system/cluster-config-v1, with platform.vsphere.diskType (thin, thick or eagerZeroedThick)',
       },
@@ -29,7 +28,9 @@ export function diskTypeFor(template: string, configMap: ConfigMap | undefined):
   try {
     config = parse(text, { maxAliasCount: 100 });
   } catch (error) {
-    throw fail(`failed to unmarshal install-config: ${errorText(error)}`, error);
+    // The parser's message quotes the line, which may hold a password.
+    const line = error instanceof YAMLParseError ? error.linePos?.[0].line : undefined;
+    throw fail(`failed to unmarshal install-config: it is no YAML${line === undefined ? '' : ` (line ${line})`}`);
   }
   const type = member(member(member(config, 'platform'), 'vsphere'), 'diskType');
   return typeof type === 'string' ? type : '';

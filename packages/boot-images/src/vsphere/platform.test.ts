@@ -231,3 +231,11 @@ test('missing credentials are named with the key', async () => {
   await c.pass();
   assert.match(c.condition('Degraded')?.message ?? '', /failed to fetch vsphere-creds Secret during machineset sync: /);
 });
+
+test('an image is read from its mirror, and stays the same image', async () => {
+  const c = fakeCluster({ locate: (location) => location.replace('https://example/', 'file:///mirror/') });
+  await c.pass();
+  const [wish] = c.store.wishes;
+  assert.deepEqual(wish?.image, { release: newRelease, location: 'file:///mirror/rhcos.ova', sha256: 'ab' });
+  assert.equal(c.template('wk-a'), published);
+});

@@ -1,6 +1,6 @@
 import type { Placement, TemplateStore, TemplateWish } from '@drydock/templates';
 import { skip } from '../decide/decide.ts';
-import { BootImageError } from '../errors.ts';
+import { BootImageError, errorText } from '../errors.ts';
 import type { BootImageMetrics } from '../metrics.ts';
 import type { LeafEdit } from '../observe/provider-spec.ts';
 import type { DiskArtifact } from '../observe/stream.ts';
@@ -10,7 +10,7 @@ import { matchFailureDomain, mismatchText, workspaceOf } from './failure-domain.
 import { diskTypeFor } from './install-config.ts';
 import { computedName, isInstallerName, isUuid, leafName } from './names.ts';
 import { type Present, resolveTemplate, type TemplateStep } from './resolve.ts';
-import { incomplete, type Site, siteOf } from './site.ts';
+import { incomplete, isComplete, type Site, siteOf } from './site.ts';
 
 /** What is asked of the template store. */
 export type ImageStore = Pick<TemplateStore, 'inspect' | 'publish' | 'collect'>;
@@ -28,6 +28,8 @@ export interface VSphereOptions {
   readonly publication?: TemplatePublication;
   /** How many unreferenced templates of this cluster stay per place as a way back. Default 2. */
   readonly retain?: number;
+  /** Where an image is read from, given where the stream says that it is: a mirror's address. Default: there. */
+  readonly locate?: (location: string) => string;
   readonly warn?: (message: string) => void;
   readonly metrics?: Pick<BootImageMetrics, 'templateAbsent' | 'templateSwapped' | 'uploaded'>;
 }
@@ -138,7 +140,7 @@ export function vspherePlatform(options: VSphereOptions): Platform {
         const wish: TemplateWish = {
           cluster: input.cluster,
           base: name,
-          image,
+          image: { ...image, location: options.locate?.(image.location) ?? image.location },
           placement: site.placement,
           ...(step.existing === undefined
             ? { diskProvisioning: diskTypeFor(name, input.installConfig) }
@@ -200,30 +202,35 @@ export function vspherePlatform(options: VSphereOptions): Platform {
     name: 'vsphere',
     imageLeaf: templateLeaf,
     plan,
-    collect: async (inputs, { referenced, signal }) => {
+    collect: async function* (inputs, { referenced, signal }) {
       const places = new Map<string, { readonly placement: Placement; readonly cluster: string }>();
       for (const input of inputs) {
         const workspace = workspaceOf(input.spec);
         const domain = workspace && matchFailureDomain(workspace, input.infrastructure);
-        if (workspace === undefined || domain === undefined) continue;
+        // What is incomplete was told of its set.
+        if (workspace === undefined || domain === undefined || !isComplete(input.infrastructure, domain)) continue;
         const { placement } = siteOf(input.infrastructure, workspace, domain);
         places.set([placement.server, placement.datacenter, placement.folder].join('|'), {
           placement,
           cluster: input.cluster,
         });
       }
-      const collected = [];
+      const failures: unknown[] = [];
       for (const { placement, cluster } of places.values()) {
-        collected.push(
-          ...(await store.collect(placement, cluster, {
+        try {
+          yield* await store.collect(placement, cluster, {
             referenced,
             holderIsLive: options.holderIsLive,
             ...(options.retain === undefined ? {} : { keep: options.retain }),
             ...(signal === undefined ? {} : { signal }),
-          })),
-        );
+          });
+        } catch (error) {
+          signal?.throwIfAborted();
+          failures.push(error);
+        }
       }
-      return collected;
+      if (failures.length === 1) throw failures[0];
+      if (failures.length > 1) throw new AggregateError(failures, failures.map(errorText).join('; '));
     },
   };
 }

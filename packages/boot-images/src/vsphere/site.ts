@@ -1,7 +1,7 @@
 import type { Infrastructure, VSphereFailureDomain } from '@drydock/api';
 import type { Placement } from '@drydock/templates';
 import { BootImageError } from '../errors.ts';
-import type { Workspace } from './failure-domain.ts';
+import { matchFailureDomain, type Workspace, workspaceOf } from './failure-domain.ts';
 
 /** Where the machines of one set are made, and where their template lives. */
 export interface Site {
@@ -9,6 +9,11 @@ export interface Site {
   readonly domain: VSphereFailureDomain;
   readonly placement: Placement;
   readonly infrastructureName: string;
+}
+
+/** Whether {@link siteOf} finds all that it needs. */
+export function isComplete(infrastructure: Infrastructure, domain: VSphereFailureDomain): boolean {
+  return Boolean(infrastructure.status?.infrastructureName) && (domain.topology.networks ?? []).length > 0;
 }
 
 /** Puts workspace and failure domain together. Throws `WorkspaceIncomplete`. */
@@ -33,6 +38,22 @@ export function siteOf(infrastructure: Infrastructure, workspace: Workspace, dom
       networks,
     },
   };
+}
+
+/** Where sets with these provider specs make their templates, each place once. Specs that lie nowhere are left out. */
+export function placementsOf(
+  specs: readonly Readonly<Record<string, unknown>>[],
+  infrastructure: Infrastructure,
+): readonly Placement[] {
+  const places = new Map<string, Placement>();
+  for (const spec of specs) {
+    const workspace = workspaceOf(spec);
+    const domain = workspace && matchFailureDomain(workspace, infrastructure);
+    if (workspace === undefined || domain === undefined || !isComplete(infrastructure, domain)) continue;
+    const { placement } = siteOf(infrastructure, workspace, domain);
+    places.set(JSON.stringify(placement), placement);
+  }
+  return [...places.values()];
 }
 
 /** The error for a workspace or failure domain that lacks what an image needs. */

@@ -14,8 +14,8 @@ export interface Causes {
   readonly note: (event: string, touched: Touched) => void;
   /** What the next pass is for. Where nothing was noted a timer woke it, and the last event stays its reason. */
   readonly take: () => PassCause;
-  /** The pass failed: its events are not dealt with. */
-  readonly putBack: (cause: PassCause) => void;
+  /** The pass failed: its events are not dealt with, but for the sets of `all` that it looked at. */
+  readonly putBack: (cause: PassCause, looked: ReadonlySet<string>, all: Iterable<string>) => void;
 }
 
 const nothing: ReadonlySet<string> = new Set();
@@ -37,6 +37,9 @@ export function createCauses(): Causes {
       touched = nothing;
       return cause;
     },
-    putBack: (cause) => add(cause.touched),
+    putBack: (cause, looked, all) => {
+      const left = cause.touched === 'all' ? [...all] : [...cause.touched];
+      add(new Set(left.filter((name) => !looked.has(name))));
+    },
   };
 }

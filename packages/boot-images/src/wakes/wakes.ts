@@ -1,7 +1,7 @@
 import type { MachineConfiguration, MachineSet, Secret } from '@drydock/api';
 import { type Key, type KubeObject, on, type Predicate, type Source, type Watched } from '@drydock/kube';
 import type { BootImageCaches } from '../caches.ts';
-import { userDataSecret } from '../user-data/user-data.ts';
+import { stubFailures, userDataSecret } from '../user-data/user-data.ts';
 import type { Causes, Touched } from './causes.ts';
 import {
   clusterVersionTrigger,
@@ -31,6 +31,8 @@ export function wakes(
     /** Feature gate BootImageSkewEnforcement. */
     readonly skewGate: boolean;
     readonly onMachineSet: (change: ObjectChange<MachineSet>) => void;
+    /** The code of what a set failed with, as long as it does. */
+    readonly failureOf: (set: string) => string | undefined;
   },
 ): Wakes {
   const note =
@@ -51,10 +53,18 @@ export function wakes(
     return machineSetTrigger(change);
   };
   const named = ({ old, now }: ObjectChange<KubeObject>): string => (now ?? old)?.metadata.name ?? '';
-  const usersOf = (change: ObjectChange<Secret>): Touched => {
+  // A CA that is rotated is no reason to upload an image once more that could not be imported.
+  const usersOf = (
+    change: ObjectChange<Secret>,
+    failed: (code: string | undefined) => boolean,
+  ): ReadonlySet<string> => {
     const users = [...caches.machineSets.all()].filter((set) => userDataSecret(set) === named(change));
-    return new Set(users.map((set) => set.metadata.name));
+    return new Set(users.map((set) => set.metadata.name).filter((name) => failed(options.failureOf(name))));
   };
+  const ofTheStub = (code: string | undefined): boolean => code !== undefined && stubFailures.has(code);
+  const userData = note<Secret>(input('UserDataSecret'), (change) =>
+    usersOf(change, (code) => code === undefined || ofTheStub(code)),
+  );
 
   return {
     when: note((change) => machineConfigurationTrigger(change, options) ?? configurationReadyTrigger(change)),
@@ -64,7 +74,12 @@ export function wakes(
       watch(caches.clusterVersions, clusterVersionTrigger),
       watch(caches.infrastructures, input('Infrastructure')),
       watch(caches.installConfig, input('InstallConfig')),
-      watch(caches.userData, input('UserDataSecret'), usersOf),
+      // What was there when the watch began is news only to a set that failed before.
+      on(
+        caches.userData,
+        () => options.key,
+        (change) => (!change.initial || usersOf(change, ofTheStub).size > 0) && userData(change),
+      ),
       watch(caches.credentials, input('VSphereCredentialsSecret')),
       watch(caches.upstream, upstreamTrigger),
       // These wake nothing: they only have to be known before anything is collected.

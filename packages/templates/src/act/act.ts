@@ -43,7 +43,7 @@ export async function act(context: ActContext, step: Act, call: CallOptions): Pr
       return {};
     case 'retire': {
       const { instanceUuid, publishes, by, release } = step;
-      const at = new Date(context.ports.clock.now()).toISOString();
+      const at = (await vcenter.currentTime(call)).toISOString();
       await setMark(
         context,
         step,

@@ -1,5 +1,4 @@
 import type { CallOptions } from '@drydock/vsphere';
-import type { Clock } from '../clock.ts';
 import { decide } from '../decide/decide.ts';
 import type { Act, Observed, Step, Wanted } from '../decide/machine.ts';
 import { worldOf } from '../decide/world.ts';
@@ -31,7 +30,7 @@ export async function converge(
   call: CallOptions,
 ): Promise<Extract<Step, { kind: 'done' }> & Effect> {
   const { vcenter, clock } = context.ports;
-  const deadline = clock.now() + (waitMs ?? 60_000);
+  let patience = waitMs ?? 60_000;
   let failed: { readonly step: Act; readonly error: unknown } | undefined;
   let effect: Effect = {};
   let first = true;
@@ -40,7 +39,7 @@ export async function converge(
     call.signal?.throwIfAborted();
     let observed: Observed;
     try {
-      observed = await observe(vcenter, context, wanted, liveness, clock.now(), call);
+      observed = await observe(vcenter, context, wanted, liveness, call);
     } catch (error) {
       if (failed !== undefined) throw asTemplateError(failed.step, failed.error);
       call.signal?.throwIfAborted();
@@ -54,7 +53,10 @@ export async function converge(
     if (step.kind === 'done') return { ...step, ...effect };
     if (step.kind === 'blocked') throw new TemplateError({ code: step.code, message: step.reason });
     if (step.kind === 'wait') {
-      await patience(clock, deadline, step, call);
+      // Counted, not read from the clock, which may be set back.
+      if (patience <= 0) throw new TemplateError({ code: step.code, message: step.reason, retriable: true });
+      await clock.sleep(POLL_MS, call);
+      patience -= POLL_MS;
       continue;
     }
     count += 1;
@@ -77,16 +79,6 @@ function expectSame(observed: Observed, wanted: Wanted, expected: string | undef
   if (expected === undefined || worldOf(observed, wanted) === expected) return;
   const message = `what the plan for ${nameOf(wanted)} was made for has changed since`;
   throw new TemplateError({ code: 'WORLD_MOVED', message });
-}
-
-async function patience(
-  clock: Clock,
-  deadline: number,
-  step: Extract<Step, { kind: 'wait' }>,
-  call: CallOptions,
-): Promise<void> {
-  if (clock.now() >= deadline) throw new TemplateError({ code: step.code, message: step.reason, retriable: true });
-  await clock.sleep(POLL_MS, call);
 }
 
 function nameOf({ swap, content }: Wanted): string {

@@ -11,6 +11,7 @@ import { isTemplateError } from '../errors.ts';
 import { writeTestOva } from '../testing/ova.ts';
 import type { TemplateImage } from '../wish.ts';
 import { ovaCache } from './cache.ts';
+import { requestLocation } from './location.ts';
 import type { OvaSource } from './ova-source.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse, body: Buffer) => void;
@@ -18,6 +19,7 @@ type Answer = (request: IncomingMessage, response: ServerResponse, body: Buffer)
 interface Rig extends AsyncDisposable {
   readonly dir: string;
   readonly cache: OvaSource;
+  readonly agent: Agent;
   readonly requests: IncomingMessage['headers'][];
   answer: Answer;
   image(seed?: number): Promise<TemplateImage>;
@@ -37,6 +39,7 @@ async function rig(bytes = 1 << 30): Promise<Rig> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const made: Rig = {
+    agent,
     dir: join(dir, 'cache'),
     cache: ovaCache({ dir: join(dir, 'cache'), bytes, dispatcher: agent }),
     requests: [],
@@ -190,4 +193,27 @@ test('an abort ends the download at once and leaves no file', async () => {
   };
   await assert.rejects(made.cache.open(image, { signal: abort.signal }), { name: 'AbortError' });
   assert.deepEqual(await readdir(made.dir), []);
+});
+
+test('a user and password in the address are sent to that host, and not to another one to which it leads', async () => {
+  await using made = await rig();
+  await using other = await rig();
+  const image = await made.image();
+  const elsewhere = await other.image();
+  made.answer = (_request, response) =>
+    void response.writeHead(302, { location: elsewhere.location.replace('user:secret@', '') }).end();
+  await use(made.cache, image);
+  assert.deepEqual(
+    made.requests.map(({ authorization }) => authorization),
+    [`Basic ${Buffer.from('user:secret').toString('base64')}`],
+  );
+  assert.deepEqual(
+    other.requests.map(({ authorization }) => authorization),
+    [undefined],
+  );
+  const percent = await requestLocation(image.location.replace('user:secret', 'a%40b:100%'), {
+    dispatcher: made.agent,
+  });
+  await percent.body.dump();
+  assert.equal(made.requests.at(-1)?.authorization, `Basic ${Buffer.from('a@b:100%').toString('base64')}`);
 });

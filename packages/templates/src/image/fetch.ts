@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { FileSink } from '@drydock/durable';
-import { type Dispatcher, EnvHttpProxyAgent, interceptors, request } from 'undici';
+import { type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import { reasonOf, TemplateError } from '../errors.ts';
+import { requestLocation, withoutSecrets } from './location.ts';
 
 /** Options of a fetch. */
 export interface FetchOptions {
@@ -33,9 +34,7 @@ export async function fetchInto(
   const deadline = AbortSignal.timeout(options.deadlineMs ?? HOUR_MS);
   const signal = options.signal === undefined ? deadline : AbortSignal.any([options.signal, deadline]);
   const own = options.dispatcher === undefined ? new EnvHttpProxyAgent() : undefined;
-  const dispatcher = (options.dispatcher ?? own ?? new EnvHttpProxyAgent()).compose(
-    interceptors.redirect({ maxRedirections: 5 }),
-  );
+  const dispatcher = options.dispatcher ?? own ?? new EnvHttpProxyAgent();
   const state = { hash: createHash('sha256'), size: 0, etag: undefined as string | undefined };
   let stalls = 0;
   try {
@@ -76,7 +75,8 @@ async function attempt(
   // Without a strong entity tag nobody knows that the rest belongs to the same file.
   const resumable = state.size > 0 && state.etag !== undefined;
   if (resumable) Object.assign(headers, { range: `bytes=${state.size}-`, 'if-range': state.etag });
-  const response = await request(location, { dispatcher, headers, signal, headersTimeout: idle, bodyTimeout: idle });
+  const timeouts = { headersTimeout: idle, bodyTimeout: idle };
+  const response = await requestLocation(location, { dispatcher, headers, signal, ...timeouts });
   try {
     const resumed = resumable && response.statusCode === 206;
     if (response.statusCode !== 200 && !resumed) {
@@ -124,10 +124,4 @@ async function writeAll(file: FileSink, bytes: Buffer, position: number, locatio
 function failed(location: string, why: string, cause: unknown, retriable: boolean): TemplateError {
   const message = `failed to download ${withoutSecrets(location)}: ${why}`;
   return new TemplateError({ code: 'DOWNLOAD_FAILED', message, retriable, ...(cause === undefined ? {} : { cause }) });
-}
-
-/** A location for a message: user, password and query may be secrets. */
-export function withoutSecrets(location: string): string {
-  const url = URL.canParse(location) ? new URL(location) : undefined;
-  return url === undefined ? location : `${url.protocol}//${url.host}${url.pathname}`;
 }

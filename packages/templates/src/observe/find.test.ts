@@ -64,3 +64,32 @@ test('a look-up that falls back to another keeps both errors', async () => {
     return error.cause instanceof AggregateError && error.cause.errors.length === 2;
   });
 });
+
+test('the release of a template of ours is what it was published as, whatever the OVA calls itself', async () => {
+  for (const version of ['nightly', '']) {
+    const made = testRig(
+      virtualClock({ auto: true }),
+      { folders: [FOLDER], tags: [{ name: 'infra', category: 'c' }] },
+      { version },
+    );
+    const { name } = await made.publish();
+    const state = await made.store.inspect(testPlacement(), name);
+    assert.deepEqual(state, { kind: 'present', name, version: '9.6', isTemplate: true, ours: true });
+  }
+});
+
+test('BI-V131 the folder may end in a slash, be relative, or be none: then names are looked up in the root of all folders', async () => {
+  const made = rig();
+  made.inventory.add(made.inventory.at('/DC0/vm'), { name: 'top', template: true });
+  for (const [folder, reference, found] of [
+    [`${FOLDER}/`, 'rhcos', 'rhcos'],
+    ['ocp', 'rhcos', 'rhcos'],
+    ['ocp/', `${FOLDER}/rhcos`, 'rhcos'],
+    ['', 'top', 'top'],
+    ['', '/DC0/vm/top', 'top'],
+    ['', 'rhcos', undefined],
+  ] as const) {
+    const state = await made.store.inspect(testPlacement({ folder }), reference);
+    assert.equal(state.kind === 'present' ? state.name : undefined, found, `${reference} in ${folder}`);
+  }
+});

@@ -22,15 +22,15 @@ export interface Scope {
   readonly datacenter: MoRef;
 }
 
-/** Reads the publication folder into a plain value. */
+/** Reads the publication folder into a plain value. What time it is vCenter says, which dates what is in it: another clock may be ahead of it. */
 export async function observe(
   vcenter: VCenter,
   scope: Scope,
   wanted: Wanted,
   liveness: Liveness,
-  now: number,
   options: CallOptions,
 ): Promise<Observed> {
+  const now = (await vcenter.currentTime(options)).getTime();
   const children = await vcenter.children(scope.folder, options);
   const plain: Observed = { now, machines: children.map((vm) => machineOf(vm, scope.folder, liveness)) };
   const finished = new Set(candidatesOf(plain, wanted).filter(({ verified }) => verified));

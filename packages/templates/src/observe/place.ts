@@ -126,15 +126,20 @@ export function usableHosts(
   });
 }
 
-function hostFault(host: HostSummary, datastore: MoRef, network: MoRef): string | undefined {
+/** Why a host cannot take an import: a clause; undefined where it can. */
+export function hostFault(
+  host: HostSummary,
+  datastore: MoRef | undefined,
+  network: MoRef | undefined,
+): string | undefined {
   const has = (refs: readonly MoRef[], wanted: MoRef): boolean =>
     refs.some(({ type, value }) => type === wanted.type && value === wanted.value);
   if (host.connectionState !== 'connected') return `is ${host.connectionState}`;
   if (host.powerState !== 'poweredOn') return `is ${host.powerState}`;
   if (host.inMaintenanceMode) return 'is in maintenance mode';
-  if (!has(host.datastores, datastore)) return 'does not mount the datastore';
+  if (datastore !== undefined && !has(host.datastores, datastore)) return 'does not mount the datastore';
   // Only standard port groups belong to hosts.
-  if (network.type === 'Network' && !has(host.networks, network)) return 'does not have the network';
+  if (network?.type === 'Network' && !has(host.networks, network)) return 'does not have the network';
   return undefined;
 }
 

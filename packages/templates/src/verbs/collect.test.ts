@@ -18,7 +18,8 @@ interface Given {
   readonly digest?: string;
 }
 
-function rig(given: readonly Given[]) {
+/** `aheadMs`: by how much our clock is ahead of vCenter's. */
+function rig(given: readonly Given[], aheadMs = 0) {
   const clock = virtualClock({ auto: true });
   const inventory = memoryInventory({ now: clock.now });
   for (const [
@@ -34,7 +35,7 @@ function rig(given: readonly Given[]) {
   const store = templateStore({
     vcenters: async () => inventory.client(),
     cacheDir: '/nonexistent',
-    clock,
+    clock: { ...clock, now: () => clock.now() + aheadMs },
     ovas: memoryOva(),
   });
   const collect = (
@@ -148,4 +149,17 @@ test('a finished import waits for a day to be adopted, unless a template has the
   ]);
   await made.collect({ referenced: (name) => (name === 'done' ? 'MachineSet a' : undefined) });
   assert.deepEqual(left(made), ['waiting', 'done']);
+});
+
+test("a clock that is two days ahead of vCenter's makes nothing old: neither the import of somebody unknown nor a new template", async () => {
+  const given = [
+    { name: 'import', template: false, verified: false, ageMs: 60_000 },
+    { name: 'new', ageMs: 60_000 },
+    { name: 'dead', template: false, verified: false, ageMs: 700_000 },
+  ];
+  for (const ahead of [2 * DAY, 0, -2 * DAY]) {
+    const made = rig(given, ahead);
+    const collected = await made.collect({ holderIsLive: () => undefined });
+    assert.deepEqual(left(made), ['import', 'new'], `${ahead} ms ahead: ${JSON.stringify(collected)}`);
+  }
 });

@@ -1,5 +1,4 @@
 import type { CallOptions, VCenter, VmSummary } from '@drydock/vsphere';
-import type { Clock } from '../clock.ts';
 import type { Candidate, Machine } from '../decide/machine.ts';
 import { GRACE_MS, type Retained, retain, type Verdict } from '../decide/retention.ts';
 import { digestOf } from '../decide/world.ts';
@@ -33,10 +32,9 @@ export async function collectTemplates(
   vcenter: VCenter,
   scope: Scope,
   owner: string,
-  clock: Clock,
   options: CollectionOptions,
 ): Promise<readonly CollectedTemplate[]> {
-  const { verdicts, machines, world } = await judge(vcenter, scope, owner, clock, options);
+  const { verdicts, machines, world } = await judge(vcenter, scope, owner, options);
   if (options.expectWorld !== undefined && options.expectWorld !== world) {
     const message = `what the plan to collect templates of ${owner} was made for has changed since`;
     throw new TemplateError({ code: 'WORLD_MOVED', message });
@@ -46,7 +44,7 @@ export async function collectTemplates(
     const { candidate, reason } = verdict;
     const certain = !verdict.remove || options.dryRun === true;
     if (certain) collected.push({ name: candidate.name, removed: verdict.remove, reason });
-    else collected.push(await remove(vcenter, scope, owner, clock, verdict, options));
+    else collected.push(await remove(vcenter, scope, owner, verdict, options));
   }
   return collected;
 }
@@ -56,17 +54,16 @@ export async function judge(
   vcenter: VCenter,
   scope: Scope,
   owner: string,
-  clock: Clock,
   options: CollectionOptions,
   only?: string,
 ): Promise<Collection> {
   const call = options.signal === undefined ? {} : { signal: options.signal };
-  const children = await vcenter.children(scope.folder, call).catch((error: unknown) => {
+  const [now, children] = await look(vcenter, scope, call).catch((error: unknown) => {
     throw readFailure('list the templates of', scope.folder.value, error);
   });
   const machines = children.map((vm) => machineOf(vm, scope.folder, options));
   const mine = machines.filter((machine): machine is Candidate => machine.mark?.owner === owner);
-  const policy = { now: clock.now(), keep: options.keep ?? KEEP, graceMs: options.graceMs ?? GRACE_MS, machines };
+  const policy = { now, keep: options.keep ?? KEEP, graceMs: options.graceMs ?? GRACE_MS, machines };
   const retained = mine.map(
     (candidate): Retained => ({
       candidate,
@@ -92,6 +89,16 @@ export async function judge(
   return { verdicts: retain(judged, policy), machines, world: digestOf(mine) };
 }
 
+/** What time vCenter has, and then what is in the folder. */
+async function look(
+  vcenter: VCenter,
+  { folder }: Scope,
+  call: CallOptions,
+): Promise<readonly [now: number, children: readonly VmSummary[]]> {
+  const time = await vcenter.currentTime(call);
+  return [time.getTime(), await vcenter.children(folder, call)];
+}
+
 /** Machines with a mark that is not this owner's to act on: never touched, but named. */
 function* bystanders(machines: readonly Machine[], owner: string): Generator<CollectedTemplate> {
   for (const { name, mark, invalid } of machines) {
@@ -106,13 +113,12 @@ async function remove(
   vcenter: VCenter,
   scope: Scope,
   owner: string,
-  clock: Clock,
   verdict: Verdict,
   options: CollectionOptions,
 ): Promise<CollectedTemplate> {
   const { name, instanceUuid } = verdict.candidate;
   try {
-    const again = await judge(vcenter, scope, owner, clock, options, instanceUuid);
+    const again = await judge(vcenter, scope, owner, options, instanceUuid);
     const now = again.verdicts.find(({ candidate }) => candidate.instanceUuid === instanceUuid);
     if (now === undefined) return { name, removed: false, reason: 'somebody else removed it' };
     if (!now.remove) return { name, removed: false, reason: now.reason };

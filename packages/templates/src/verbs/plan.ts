@@ -32,7 +32,7 @@ export async function planFor(ports: Ports, request: PlanRequest, options: PlanO
       await checkBearer(ports, wish, scope.folder, call);
       const wanted = wantedOf(wish, await resolveTags(ports.vcenter, wish, call));
       const liveness = { holder: wish.holder, holderIsLive: options.holderIsLive, running: ports.running };
-      const observed = await observe(ports.vcenter, scope, wanted, liveness, ports.clock.now(), call);
+      const observed = await observe(ports.vcenter, scope, wanted, liveness, call);
       const { steps, target } = run(observed, wanted, { release: wish.image.release, holder: wish.holder });
       // An import that could not start must not look like a plan.
       if (steps.some(({ step }) => step === 'import')) await resolvePlace(ports.vcenter, placement, call);
@@ -42,7 +42,7 @@ export async function planFor(ports: Ports, request: PlanRequest, options: PlanO
     case 'revert': {
       const wish = await resolveRevert(ports, scope, request.wish, call);
       const wanted = revertWanted(wish, wish.to);
-      const observed = await observe(ports.vcenter, scope, wanted, livenessOf(ports, wish), ports.clock.now(), call);
+      const observed = await observe(ports.vcenter, scope, wanted, livenessOf(ports, wish), call);
       const { steps, target } = run(observed, wanted, { release: '', holder: wish.holder });
       const complete = await withDefinition(ports, steps, call);
       return { ...base, kind: 'revert', wish, target, steps: complete, world: worldOf(observed, wanted) };
@@ -102,7 +102,7 @@ async function gcSteps(
   options: PlanOptions,
   call: CallOptions,
 ): Promise<Pick<Plan, 'steps' | 'world'>> {
-  const { verdicts, world } = await judge(ports.vcenter, scope, wish.owner, ports.clock, {
+  const { verdicts, world } = await judge(ports.vcenter, scope, wish.owner, {
     referenced: options.referenced ?? (() => 'unknown'),
     holderIsLive: options.holderIsLive,
     holder: '',

@@ -163,6 +163,17 @@ test('another live holder that never finishes: retriable, nothing touched', asyn
   await assert.rejects(publishTemplate(again, wish, { holderIsLive: () => undefined }), (error) =>
     isTemplateError(error, 'UPLOAD_IN_PROGRESS'),
   );
+  // A clock that is set back again and again must not make it wait for ever.
+  let now = made.clock.now();
+  const backwards = {
+    now: () => now,
+    sleep: async () => {
+      now -= 3_600_000;
+    },
+  };
+  await assert.rejects(publishTemplate({ ...again, clock: backwards }, wish, { holderIsLive: () => true }), (error) =>
+    isTemplateError(error, 'UPLOAD_IN_PROGRESS'),
+  );
   assert.equal(made.inventory.snapshot().machines.length, before);
   made.clock.advance(601_000);
   await publishTemplate(again, wish, { holderIsLive: () => undefined });
@@ -188,7 +199,7 @@ test('a worker cloned from the template, extraConfig copied, survives collection
     running: new Set<string>(),
     keep: 0,
   };
-  const collected = await collectTemplates(client, scopeOf(made), 'cluster-uid', made.clock, options);
+  const collected = await collectTemplates(client, scopeOf(made), 'cluster-uid', options);
   assert.ok(made.inventory.snapshot().machines.some(({ name }) => name === 'worker-1'));
   assert.match(collected.find(({ name }) => name === 'worker-1')?.reason ?? '', /copied/);
   assert.equal(collected.filter(({ removed }) => removed).length, 1, 'the template that nobody uses goes');
@@ -213,7 +224,7 @@ test('negative control: without the check of the instance UUID the worker is des
     running: new Set<string>(),
     keep: 0,
   };
-  await collectTemplates(blind, scopeOf(made), 'cluster-uid', made.clock, options);
+  await collectTemplates(blind, scopeOf(made), 'cluster-uid', options);
   assert.ok(!made.inventory.snapshot().machines.some(({ name }) => name === 'worker-1'));
 });
 

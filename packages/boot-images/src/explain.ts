@@ -1,0 +1,221 @@
+import type { MachineSet } from '@drydock/api';
+import { ApiError, type Client, isNotFound } from '@drydock/kube';
+import { upstreamController, upstreamRefusal } from './decide/coexistence.ts';
+import { clusterStable, readiness } from './decide/gates.ts';
+import { BootImageError, errorText } from './errors.ts';
+import type { LeafEdit } from './observe/provider-spec.ts';
+import { streamOf } from './observe/stream.ts';
+import { failureOf } from './pass/failure.ts';
+import { besideUpstream, duringUpgrade, notSelected } from './pass/left-alone.ts';
+import { selectionNow } from './pass/pass.ts';
+import type { PassPorts } from './pass/pass-state.ts';
+import { type Question, questionAbout } from './pass/question.ts';
+import { factsOf, type ImageFacts, type PlatformPlan } from './platform.ts';
+import type { SetOutcome } from './status/boot-image.ts';
+import { checkUserData, userDataSecret } from './user-data/user-data.ts';
+import { goldenName, goldenNamespace } from './wakes/triggers.ts';
+
+/** What a pass asks on its way to a decision about a set, in this order. */
+export type ExplainedQuestion = 'upstream' | 'reflected' | 'selected' | 'stable' | 'release' | 'set' | 'image' | 'stub';
+
+/** One of the answers. Where it is no, nothing that comes after it is acted upon. */
+export interface ExplainedAnswer {
+  readonly question: ExplainedQuestion;
+  /** `unknown`: whoever asks may not read it, or could not. */
+  readonly answer: 'yes' | 'no' | 'unknown';
+  /** A sentence that names the object. */
+  readonly text: string;
+}
+
+/** What a pass would do about one set now. */
+export interface Explanation extends ImageFacts {
+  /** `ms/worker-a`. */
+  readonly set: string;
+  readonly answers: readonly ExplainedAnswer[];
+  /** What the operator does: `switch` points the set at an image that is there, `publish` makes it first; with the others nothing moves. */
+  readonly step: 'none' | 'switch' | 'publish' | 'skip' | 'wait' | 'blocked' | 'failed' | 'unknown';
+  /** Why, in a sentence. */
+  readonly why: string;
+  /** What a person can do. */
+  readonly nextStep?: string;
+  /** What a switch changes in the set. */
+  readonly edits?: readonly LeafEdit[];
+}
+
+/** What is read: the ports of a pass that look, and the client for user-data. */
+export type ExplainPorts = Pick<PassPorts, 'world' | 'platforms' | 'architecture' | 'now'> & {
+  readonly client: Pick<Client, 'get'>;
+};
+
+type Conclusion = Pick<Explanation, 'step' | 'why' | 'nextStep' | 'edits'>;
+/** An answer is yes, in these words, or no, with what follows from it. */
+type Found = string | { readonly text: string; readonly so: Conclusion };
+
+/**
+ * Asks what a pass asks, by the same functions, and keeps each answer. It writes nothing. What comes after a no is answered too, as far as it can be: where upstream acts, one still wants to
+ * know what the set boots from. What only the operator's memory knows, that somebody else reverted the set again and again, is in its BootImage alone. Rejects with the signal's reason.
+ */
+export async function explainSet(
+  set: MachineSet,
+  ports: ExplainPorts,
+  options: { readonly signal?: AbortSignal } = {},
+): Promise<Explanation> {
+  const { name } = set.metadata;
+  const answers: ExplainedAnswer[] = [];
+  let so: Conclusion | undefined;
+  const ask = async (question: ExplainedQuestion, look: () => Found | Promise<Found>): Promise<void> => {
+    try {
+      const found = await look();
+      const [answer, text] = typeof found === 'string' ? (['yes', found] as const) : (['no', found.text] as const);
+      answers.push({ question, answer, text });
+      if (typeof found !== 'string') so ??= found.so;
+    } catch (error) {
+      options.signal?.throwIfAborted();
+      const text = errorText(error);
+      const unread = unreadable(error);
+      answers.push({ question, answer: unread ? 'unknown' : 'no', text });
+      so ??= unread ? { step: 'unknown', why: text } : concluded(failureOf(name, error, false).outcome);
+    }
+  };
+
+  const { world } = ports;
+  await ask('upstream', () => upstreamFound(world.upstream()));
+  await ask('reflected', () => reflectedFound(ports));
+  await ask('selected', () => {
+    const { includes, reason } = selectionNow(world);
+    return includes(set.metadata.labels) ? `machineset ${name} is managed` : no(reason, notSelected(set, reason));
+  });
+  await ask('stable', () => stableFound(world.clusterVersion()));
+  await ask('release', () => releaseFound(ports));
+  let question: Question | undefined;
+  await ask('set', () => {
+    const stream = streamOf(world.golden());
+    // Said before; what else there is about the set is said all the same.
+    const asked = questionAbout(set, stream ?? noStream(), ports);
+    if (asked.kind === 'skip') return no(asked.message, asked);
+    question = asked;
+    return `machineset ${name}: ${asked.input.architecture} machines on ${asked.platform.type}, owned by nobody`;
+  });
+  let plan: PlatformPlan | undefined;
+  if (question !== undefined) {
+    const { platform, input } = question;
+    await ask('image', async () => {
+      plan = await platform.plan(input, options);
+      return plan.kind === 'skip' ? no(plan.message, plan) : imageText(plan);
+    });
+  }
+  if (plan?.kind === 'switch' || plan?.kind === 'publish') await ask('stub', () => stubFound(set, ports, options));
+  return { set: `ms/${name}`, answers, ...(plan === undefined ? {} : factsOf(plan)), ...(so ?? stepOf(plan)) };
+}
+
+function upstreamFound(deployment: Parameters<typeof upstreamRefusal>[0]): Found {
+  const refusal = upstreamRefusal(deployment);
+  const { namespace, name } = upstreamController;
+  return refusal === undefined
+    ? `there is no Deployment ${namespace}/${name}, so Drydock acts`
+    : no(refusal, besideUpstream(refusal, {}));
+}
+
+function reflectedFound({ world, now }: ExplainPorts): Found {
+  const ready = readiness(world.machineConfiguration(), undefined, now().getTime());
+  if (ready.kind === 'ready') return 'machineconfiguration/cluster is reflected in its status';
+  const why = ready.message;
+  return { text: why, so: { step: 'wait', why, nextStep: 'start the operator, which reflects spec into status' } };
+}
+
+function stableFound(version: ReturnType<ExplainPorts['world']['clusterVersion']>): Found {
+  const [newest] = version?.status?.history ?? [];
+  const which = newest?.version ?? 'a release';
+  // Without one, a pass goes on to the set, and fails there.
+  if (version === undefined || clusterStable(version)) return `no upgrade of the cluster is under way (${which})`;
+  return no(`the cluster is on its way to ${which}`, duringUpgrade);
+}
+
+function releaseFound({ world }: ExplainPorts): Found {
+  const golden = world.golden();
+  const stream = streamOf(golden);
+  const where = `configmap ${goldenNamespace}/${goldenName}`;
+  if (stream instanceof BootImageError) throw stream;
+  if (stream === undefined) throw noStream();
+  return `${where} has stream ${stream.name} of release ${golden?.data?.['releaseVersion'] ?? 'unknown'}`;
+}
+
+function noStream(): BootImageError {
+  const where = `configmap ${goldenNamespace}/${goldenName}`;
+  return new BootImageError('StreamInvalid', `${where} not found: the release names no image`);
+}
+
+async function stubFound(
+  set: MachineSet,
+  { client, now }: ExplainPorts,
+  call: { readonly signal?: AbortSignal },
+): Promise<Found> {
+  const secret = userDataSecret(set);
+  if (secret === undefined) return 'the set names no user-data Secret';
+  await checkUserData(client, { secret, now: now(), ...call });
+  return `user-data Secret ${secret} is one that the new image understands, or can be converted`;
+}
+
+function imageText(plan: Exclude<PlatformPlan, { readonly kind: 'skip' }>): string {
+  const at = plan.template === undefined ? '' : `${plan.template.name} on ${plan.template.server}, `;
+  const from = plan.current === undefined ? 'no image that is known' : `${at}release ${plan.current}`;
+  return `new machines start from ${from}; the release asks for ${plan.target ?? 'nothing else'}`;
+}
+
+/** Where every answer was yes. */
+function stepOf(plan: PlatformPlan | undefined): Conclusion {
+  switch (plan?.kind) {
+    case 'switch': {
+      const { edits } = plan.image;
+      const to = edits.map((edit) => edit.to).join(', ');
+      return { step: 'switch', why: `${to} is there: the set is pointed at it by one guarded patch`, edits };
+    }
+    case 'publish': {
+      const what = `an image of ${plan.target ?? plan.hotLoopValue} is made beside the old one`;
+      return { step: 'publish', why: `${what}; when it is complete, the set is pointed at it` };
+    }
+    default:
+      return { step: 'none', why: 'new machines start from the image that the release asks for' };
+  }
+}
+
+/** It says nothing about the set that whoever asks may not read something, or does not reach it from here. */
+function unreadable(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return [error, cause].some((one) => (one instanceof ApiError ? !isNotFound(one) : UNREACHED.has(codeOf(one))));
+}
+
+/** Codes of vCenters that do not answer: the operator may be closer to them, and be told other authorities. */
+const UNREACHED: ReadonlySet<string> = new Set(['VIM_UNREACHABLE', 'VIM_TLS_UNTRUSTED', 'VIM_TIMEOUT']);
+
+function codeOf(error: unknown): string {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? code : '';
+}
+
+function no(text: string, outcome: SetOutcome): Found {
+  return { text, so: concluded(outcome) };
+}
+
+function concluded(outcome: SetOutcome): Conclusion {
+  switch (outcome.kind) {
+    case 'skip':
+      return { step: 'skip', ...words(outcome) };
+    case 'waiting':
+      return { step: outcome.phase === 'Blocked' ? 'blocked' : 'wait', ...words(outcome) };
+    case 'failed':
+      return { step: outcome.blocked ? 'blocked' : 'failed', ...words(outcome) };
+    default:
+      return { step: 'none', why: '' };
+  }
+}
+
+function words({
+  message,
+  nextStep,
+}: {
+  readonly message: string;
+  readonly nextStep?: string;
+}): Omit<Conclusion, 'step'> {
+  return { why: message, ...(nextStep === undefined ? {} : { nextStep }) };
+}

@@ -1,0 +1,95 @@
+import {
+  ClusterVersion,
+  ConfigMap,
+  ControlPlaneMachineSet,
+  Deployment,
+  Infrastructure,
+  Machine,
+  MachineConfiguration,
+  MachineSet,
+  Secret,
+} from '@drydock/api';
+import {
+  type CallOptions,
+  type Client,
+  isNotFound,
+  type Key,
+  type KubeObject,
+  type Resource,
+  type Selector,
+} from '@drydock/kube';
+import { upstreamController } from './decide/coexistence.ts';
+import type { World } from './observe/world.ts';
+import { machineApiNamespace } from './user-data/user-data.ts';
+import { installConfigKey } from './vsphere/install-config.ts';
+import { credentialsKey } from './vsphere/platform.ts';
+import { goldenName, goldenNamespace, machineConfigurationName } from './wakes/triggers.ts';
+
+/**
+ * Reads the cluster once. What does not exist, or whose kind this cluster does not serve, is absent; what could not be read throws its `ApiError` when it is asked for, so
+ * that a right that is missing is told where it matters and nowhere else.
+ */
+export async function worldNow(client: Pick<Client, 'list'>, options: CallOptions = {}): Promise<World> {
+  const list = <T extends KubeObject>(
+    resource: Resource<T>,
+    where: Selector,
+  ): Promise<() => readonly T[] | undefined> => found(Array.fromAsync(client.list(resource, where, options)));
+  // As the watches do it: a list of one name needs no other right than a watch of it.
+  const one = async <T extends KubeObject>(
+    resource: Resource<T>,
+    { namespace, name }: Key,
+  ): Promise<() => T | undefined> => {
+    const fields = `metadata.name=${name}`;
+    const all = await list(resource, namespace === undefined ? { fields } : { namespace, fields });
+    return () => all()?.[0];
+  };
+  const sets = { namespace: machineApiNamespace };
+  const [
+    configuration,
+    version,
+    infrastructure,
+    golden,
+    installConfig,
+    upstream,
+    credentials,
+    machineSets,
+    machines,
+    planes,
+  ] = await Promise.all([
+    one(MachineConfiguration, { name: machineConfigurationName }),
+    one(ClusterVersion, { name: 'version' }),
+    one(Infrastructure, { name: 'cluster' }),
+    one(ConfigMap, { namespace: goldenNamespace, name: goldenName }),
+    one(ConfigMap, installConfigKey),
+    one(Deployment, upstreamController),
+    one(Secret, credentialsKey),
+    list(MachineSet, sets),
+    list(Machine, sets),
+    list(ControlPlaneMachineSet, sets),
+  ]);
+  return {
+    machineConfiguration: configuration,
+    clusterVersion: version,
+    infrastructure,
+    golden,
+    installConfig,
+    upstream,
+    machineSets: () => (machineSets() ?? []).toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1)),
+    machines,
+    controlPlaneMachineSets: planes,
+    secret: (namespace, name) =>
+      namespace === credentialsKey.namespace && name === credentialsKey.name ? credentials() : undefined,
+  };
+}
+
+async function found<T>(reading: Promise<T>): Promise<() => T | undefined> {
+  try {
+    const value = await reading;
+    return () => value;
+  } catch (error) {
+    if (isNotFound(error)) return () => undefined;
+    return () => {
+      throw error;
+    };
+  }
+}

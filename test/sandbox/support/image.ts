@@ -1,0 +1,74 @@
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { dirname, join, matchesGlob, relative, resolve } from 'node:path';
+
+/** What a container of the image is started as. */
+export interface ImageConfig {
+  readonly entrypoint: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** `uid:gid`. */
+  readonly user: string;
+}
+
+const root = resolve(import.meta.dirname, '../../..');
+
+/**
+ * Lays out what `deploy/Dockerfile` puts under `/drydock`, without an engine: its COPY lines under the rules of its ignore file, and in place of `npm ci
+ * --omit=dev` the packages that the lock file does not call for development, from this checkout. Any line that is not understood here throws.
+ */
+export function layImage(target: string): ImageConfig {
+  const ignored = ignoreRules(readFileSync(join(root, 'deploy/Dockerfile.dockerignore'), 'utf8'));
+  const env: Record<string, string> = {};
+  let [entrypoint, user, stages]: [readonly string[], string, number] = [[], '', 0];
+  for (const line of readFileSync(join(root, 'deploy/Dockerfile'), 'utf8').split('\n')) {
+    const [word = '', ...rest] = line.split(' ');
+    const last = rest.at(-1) ?? '';
+    if (line === '' || word.startsWith('#') || word === 'CMD' || line === 'WORKDIR /drydock') continue;
+    if (word === 'FROM') stages += 1;
+    else if (word === 'COPY' && stages === 1) {
+      for (const source of rest.slice(0, -1)) {
+        const from = join(root, source);
+        const to = join(target, last === './' ? source : last);
+        cpSync(from, to, { recursive: true, filter: (path) => !ignored(relative(root, path)) });
+      }
+    } else if (line.startsWith('RUN npm ci --omit=dev ')) layPackages(target);
+    else if (word === 'ENV') env[last.split('=')[0] ?? ''] = last.split('=')[1] ?? '';
+    else if (word === 'USER') user = last;
+    else if (word === 'ENTRYPOINT') entrypoint = JSON.parse(rest.join(' ')) as readonly string[];
+    else if (line !== 'COPY --from=install /drydock /drydock') throw new Error(`deploy/Dockerfile: what is ${line}?`);
+  }
+  chmodSync(target, 0o755);
+  return { entrypoint, env, user };
+}
+
+/** The rules of an ignore file: the last that matches a path, or a folder above it, decides. */
+function ignoreRules(text: string): (path: string) => boolean {
+  const rules = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return (path) => {
+    const parts = path.split('/');
+    const ways = parts.map((_, at) => parts.slice(0, at + 1).join('/'));
+    const rule = rules.findLast((one) => ways.some((way) => matchesGlob(way, one.replace(/^!/, ''))));
+    return path !== '' && rule !== undefined && !rule.startsWith('!');
+  };
+}
+
+interface Locked {
+  readonly dev?: boolean;
+  readonly devOptional?: boolean;
+  readonly link?: boolean;
+  readonly resolved?: string;
+}
+
+function layPackages(target: string): void {
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    readonly packages: Readonly<Record<string, Locked>>;
+  };
+  for (const [path, { dev, devOptional, link, resolved }] of Object.entries(lock.packages)) {
+    const unwanted = dev === true || devOptional === true || path.startsWith('node_modules/node-');
+    if (!path.startsWith('node_modules/') || unwanted || !existsSync(join(root, path))) continue;
+    // A workspace that the image lacks.
+    if (link === true && !existsSync(join(target, resolved ?? ''))) continue;
+    mkdirSync(dirname(join(target, path)), { recursive: true });
+    if (link === true) symlinkSync(relative(dirname(path), resolved ?? ''), join(target, path));
+    else cpSync(join(root, path), join(target, path), { recursive: true });
+  }
+}
