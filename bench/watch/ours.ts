@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { nowMicros } from '@drydock/vm-watch/testing';
 import { connectVCenter, systemClock } from '@drydock/vsphere';
 import { createWatcher } from '../../packages/vm-watch/src/delivery/watcher.ts';
-import { keepHeapSmall } from '../../packages/vm-watch/src/small-heap.ts';
+import { keepHeapSmall } from '../../packages/vm-watch/src/watch/small-heap.ts';
 import { answerJobs, cpuSeconds, memoryMB } from '../answer.ts';
 import type { WatchJob, WatchResult } from './job.ts';
 

@@ -9,7 +9,7 @@ import { forgetful, kubeWorld } from './kube-world.ts';
 const FACTOR = 400;
 
 /** Until everything has settled (ms). */
-const DEADLINE = 20_000;
+const DEADLINE = 60_000;
 
 /**
  * The same world over real sockets: bytes are torn by the server, connections reset by the kernel. A seed gives the same faults, but

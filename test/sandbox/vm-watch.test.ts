@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { Secret, VirtualMachine, Zone } from '@drydock/api';
 import { createCache, run } from '@drydock/kube';
 import { type Links, type VmWatchRole, vmWatchRole } from '@drydock/vm-watch';
+import { quickest } from '@drydock/vm-watch/testing';
 import { systemClock } from '@drydock/vsphere';
 import { pino } from 'pino';
 import {
@@ -71,8 +72,11 @@ test('VS-W54 VS-W58 VS-W59 a machine in the folder of a Zone shows in its object
   const zone = await cluster.client.get(Zone, { namespace: vmNamespace, name: 'z58' });
   assert.deepEqual(zone.metadata.finalizers, ['vmoperator.vmware.com/zone-finalizer']);
   await live();
-  const took = await power('a', folder, true);
-  assert.ok(took < 1_500, `${Math.round(took)} ms`);
+  let on = false;
+  await quickest(1_000, () => {
+    on = !on;
+    return power('a', folder, on);
+  });
 
   const { resourceVersion } = (await cluster.client.get(VirtualMachine, { namespace: vmNamespace, name: 'a' }))
     .metadata;
@@ -118,15 +122,18 @@ test('VS-W66 VS-W52 equal credentials change nothing; a wrong password is tried 
   assert.equal((await cluster.switchboard.sessions()).logouts, logouts);
 
   await cluster.password('wrong');
-  await eventually('the refusal', async () => role.watch.reports().find(({ state }) => state.name === 'backoff'));
+  // The second refusal: then it is not asked again for ten seconds.
+  const { state } = await eventually('the refusals', async () =>
+    role.watch.reports().find(({ state: { until = 0 } }) => until > systemClock.now() + 7_000),
+  );
+  assert.equal(state.name, 'backoff');
   assert.equal((await cluster.switchboard.sessions()).logouts, logouts + 1);
   await cluster.switchboard.powerVm(`${folder}/d`, false);
   await cluster.password(cluster.sandbox.vcenter.password);
-  const at = performance.now();
   await cluster.shows('d', 'power', ({ powerState }) => powerState === 'PoweredOff');
-  assert.ok(performance.now() - at < 4_000, `${Math.round(performance.now() - at)} ms, and the back-off is 5 s`);
+  assert.ok(systemClock.now() < (state.until ?? 0), 'it was not waited for');
   const refusals = (await cluster.switchboard.sessions()).refused - refused;
-  assert.ok(refusals >= 1 && refusals <= 2, `${refusals} refused logins`);
+  assert.ok(refusals >= 1 && refusals <= 3, `${refusals} refused logins`);
 });
 
 test('VS-W69 VS-W9 two Zones share a folder: one is deleted and changes still show; both, and none do; a machine destroyed by hand is marked', async () => {

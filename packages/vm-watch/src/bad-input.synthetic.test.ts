@@ -147,6 +147,10 @@ test('a folder that does not exist is pending and harms nobody; it is watched on
   rig.power(moid, true);
   await rig.settled();
   assert.equal(rig.signals.splice(0).length, 1);
+  const tried = (): number => rig.server.calls.get('CreateContainerView') ?? 0;
+  const before = tried();
+  await rig.until('it is tried again and again', () => tried() > before + 2);
+  assert.equal(rig.warnings.filter((text) => text.startsWith('A container cannot be watched')).length, 1);
   inventory.container('Folder', 'group-v9');
   await rig.until('it is watched', () => rig.watcher.supervisor.containers.every(({ watched }) => watched));
   const [late = ''] = inventory.add(1, missing);

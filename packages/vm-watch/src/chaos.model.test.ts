@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as tick } from 'node:timers/promises';
-import { generator, virtualClock } from '@drydock/model';
+import { firstSeed, generator, repetitions, seeds, virtualClock, withSeed } from '@drydock/model';
 import type { KnownObject } from './delivery/resolve.ts';
 import { createWatcher } from './delivery/watcher.ts';
 import { lost, memoryFeed } from './testing/memory-feed.ts';
 
-const SEEDS = process.env['DRYDOCK_SOAK'] === '1' ? 100_000 : 100;
-const FIRST = Number(process.env['DRYDOCK_SEED'] ?? '1');
+const SEEDS = repetitions(100, 100_000);
+const FILE = 'packages/vm-watch/src/chaos.model.test.ts';
 const SILENT = { info: () => undefined, warn: () => undefined };
 
 /** What went wrong for a seed; '' for nothing. `hasty` forgets a change before it was delivered, which must be caught. */
@@ -16,7 +16,7 @@ async function play(seed: number, hasty = false): Promise<string> {
   const pick = <T>(of: readonly T[]): T => of[Math.floor(random() * of.length)] as T;
   const clock = virtualClock();
   const feed = memoryFeed(clock);
-  const folders = ['f1', 'f2', 'f3'];
+  const folders = ['f1', 'f1/in', 'f3'];
   for (const folder of folders) feed.folders.add(folder);
 
   /** What each machine was when it was last reconciled. Values are never used twice, so equal means unchanged. */
@@ -114,15 +114,15 @@ async function play(seed: number, hasty = false): Promise<string> {
   const { state } = watcher.supervisor;
   stop.abort();
   await running;
-  assert.ok(seed !== FIRST || faults > 0, 'nothing went wrong: this proves nothing');
-  if (state.name !== 'live') return `seed ${seed}: the watch ends ${state.name} (${state.reason ?? ''})`;
-  if (feed.open !== 0) return `seed ${seed}: ${feed.open} watches are left on the server`;
-  if (twice.length > 0) return `seed ${seed}: taken for known more than once: ${twice.join(' ')}`;
-  return missed.length === 0 ? '' : `seed ${seed}: lost changes of ${missed.join()}`;
+  assert.ok(seed !== firstSeed() || faults > 0, 'nothing went wrong: this proves nothing');
+  if (state.name !== 'live') return `the watch ends ${state.name} (${state.reason ?? ''})`;
+  if (feed.open !== 0) return `${feed.open} watches are left on the server`;
+  if (twice.length > 0) return `taken for known more than once: ${twice.join(' ')}`;
+  return missed.length === 0 ? '' : `lost changes of ${missed.join()}`;
 }
 
 test(`no change is lost over ${SEEDS} histories of changes, broken connections, lost sessions, moved and dropped containers, refused deliveries`, async () => {
-  for (let seed = FIRST; seed < FIRST + SEEDS; seed += 1) assert.equal(await play(seed), '');
+  for (const seed of seeds(100)) await withSeed(seed, FILE, async () => assert.equal(await play(seed), ''));
 });
 
 test('negative control: a change that is forgotten before it was delivered is caught', async () => {

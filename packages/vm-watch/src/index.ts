@@ -17,11 +17,11 @@ export { type WatchMetrics, type WatchReport, watchMetrics } from './metrics.ts'
 export { MACHINE_UUID_INDEX, machineOf, machineUuids } from './openshift/machines.ts';
 export { type TemplateChange, type TemplateWatch, templateWatch } from './openshift/templates.ts';
 export { type VmWatchRole, type VmWatchRoleOptions, vmWatchRole } from './role.ts';
-export { keepHeapSmall } from './small-heap.ts';
 export { IGNORED_KEYS } from './watch/ignored-keys.ts';
 export type { ChangeKind, DirtyMachine, Ledger } from './watch/ledger.ts';
 export type { Connect, VCenterLink } from './watch/link.ts';
 export { type Links, links } from './watch/links.ts';
+export { keepHeapSmall } from './watch/small-heap.ts';
 export type { WatchState, WatchStateName } from './watch/state.ts';
 export type { Supervisor } from './watch/supervisor.ts';
 export type { WatchLog } from './watch/watch-log.ts';

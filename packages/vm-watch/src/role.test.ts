@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CustomResourceDefinition, Deployment, type VirtualMachine } from '@drydock/api';
+import { CustomResourceDefinition, Deployment, VirtualMachine } from '@drydock/api';
+import { createLedger } from '@drydock/crd';
+import { memoryStore } from '@drydock/crd/testing';
 import { until } from '@drydock/kube/testing';
 import { virtualClock } from '@drydock/model';
 import { Registry } from 'prom-client';
@@ -182,6 +184,7 @@ test('beside vm-operator signals arrive and no status is written; once it is gon
     'the CRD is ours',
     () => role.caches.vmOperatorCrd.get(crd)?.metadata.labels?.['app.kubernetes.io/part-of'] === 'drydock',
   );
+  await world.shows('a', 'what it is now, without another change', ({ powerState }) => powerState === 'PoweredOff');
   vc1.power('vm-1', 'poweredOn');
   await world.shows('a', 'power', ({ powerState }) => powerState === 'PoweredOn');
 });
@@ -206,6 +209,72 @@ test('what could not be read while the vCenter was away is looked at when it is 
   vc1.power('vm-1', 'poweredOn');
   await world.start();
   await world.shows('a', 'power', ({ powerState }) => powerState === 'PoweredOn');
+});
+
+test('an object that is deleted and made anew gets its machine, which said nothing meanwhile', async () => {
+  await using world = vmWorld();
+  const vc1 = world.estate.vcenter('vc1');
+  vc1.create('f1', 'vm-1', 'ns/a');
+  vc1.create('f1', 'vm-2', 'ns/b');
+  world.zone('zone-1', 'f1');
+  world.vm('a');
+  world.vm('b');
+  const role = await world.start();
+  for (const name of ['a', 'b']) await world.shows(name, 'its machine', ({ uniqueID }) => uniqueID !== undefined);
+  world.cluster.put(VirtualMachine, { namespace: 'ns', name: 'a' }, undefined);
+  await until('the cache knows', () => role.caches.virtualMachines.size === 1);
+  // Whatever follows from the deletion is through when this is.
+  vc1.power('vm-2', 'poweredOn');
+  await world.shows('b', 'power', ({ powerState }) => powerState === 'PoweredOn');
+  world.vm('a');
+  await world.shows('a', 'its machine', ({ uniqueID }) => uniqueID === 'vm-1');
+});
+
+test('after a restart under a definition that hides the identity a machine is known from the ledger, although the objects were listed before it was read', async () => {
+  await using world = vmWorld();
+  const vc1 = world.estate.vcenter('vc1');
+  vc1.create('f1', 'vm-1');
+  world.zone('zone-1', 'f1');
+  const crd = { name: 'virtualmachines.vmoperator.vmware.com' };
+  const text = { type: 'string' };
+  const conditions = {
+    type: 'array',
+    items: {
+      type: 'object',
+      properties: { type: text, status: text, reason: text, message: text, lastTransitionTime: text },
+    },
+  };
+  const status = { type: 'object', properties: { powerState: text, conditions } };
+  const openAPIV3Schema = { type: 'object', properties: { status } };
+  const { group, plural, kind } = VirtualMachine;
+  const version = { name: VirtualMachine.version, served: true, storage: true, schema: { openAPIV3Schema } };
+  world.cluster.put(CustomResourceDefinition, crd, {
+    metadata: { ...crd, labels: { 'app.kubernetes.io/part-of': 'drydock' } },
+    spec: { group, names: { plural, kind }, scope: 'Namespaced', versions: [version] },
+  });
+  const uid = '00000000-0000-4000-8000-000000000001';
+  // Nothing has to be written, or the write would show what is hidden.
+  const shown = { type: CREATED_CONDITION, status: 'True', reason: 'Found', message: 'machine vm-1 of vc1' };
+  const lastTransitionTime = '2026-01-01T00:00:00Z';
+  const mirrored = { powerState: 'PoweredOff', conditions: [{ ...shown, lastTransitionTime }] };
+  world.vm('a', mirrored, { metadata: { name: 'a', uid } });
+  const listed = Promise.withResolvers<void>();
+  const store = memoryStore((place) => (place === 'before the ledger is read' ? listed.promise : Promise.resolve()));
+  await createLedger({ store }).grow(
+    { uid, object: 'ns/a', resourceVersion: '1' },
+    [{ at: ['uniqueID'], value: 'vm-1' }],
+    { schemaHash: 'x', firstSeen: '2026-01-01T00:00:00Z', release: '' },
+    {},
+  );
+  const starting = world.start({ statuses: () => ({ ledger: createLedger({ store }) }) });
+  const role = await starting;
+  await until('the objects are listed', () => role.caches.virtualMachines.size === 1);
+  listed.resolve();
+  await until('it was looked at', () => vc1.looks.length > 0);
+  vc1.power('vm-1', 'poweredOn');
+  await world.shows('a', 'power', ({ powerState }) => powerState === 'PoweredOn');
+  vc1.feed.destroy('vm-1');
+  await world.shows('a', 'the mark', () => condition(world, 'a') === 'False DeletedOutOfBand');
 });
 
 test('a status that was changed behind the cache is not lost', async () => {

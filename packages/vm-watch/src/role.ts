@@ -22,7 +22,7 @@ import { vmOperator, vmOperatorRefusal } from './kubernetes/coexistence.ts';
 import { VIRTUAL_MACHINES } from './kubernetes/kinds.ts';
 import { WatchService } from './kubernetes/service.ts';
 import { virtualMachineMirror } from './kubernetes/virtual-machine-controller.ts';
-import { byUniqueId, UNIQUE_ID_INDEX, vmLookup, whereabouts } from './kubernetes/vm-index.ts';
+import { vmLookup, whereabouts, wholeMachines } from './kubernetes/vm-index.ts';
 import { folderOf, watchedAtStart, zoneId } from './kubernetes/zone.ts';
 import { zoneController } from './kubernetes/zone-controller.ts';
 import { type WatchMetrics, watchMetrics } from './metrics.ts';
@@ -74,14 +74,8 @@ export interface VmWatchRole {
 export function vmWatchRole(options: VmWatchRoleOptions): VmWatchRole {
   const { client, links, log, clock, metrics = watchMetrics() } = options;
   const onError = (error: unknown): void => log.warn({ err: error }, 'a watch failed and is tried again');
-  const cache = <T extends KubeObject>(
-    resource: Resource<T>,
-    where: Selector,
-    more: {
-      readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
-      readonly transform?: (object: T) => T;
-    } = {},
-  ): Cache<T> => createCache({ client, resource, where, onError, ...more });
+  const cache = <T extends KubeObject>(resource: Resource<T>, where: Selector): Cache<T> =>
+    createCache({ client, resource, where, onError });
   const zones = cache(Zone, {});
   const operator = cache(Deployment, { namespace: vmOperator.namespace, fields: `metadata.name=${vmOperator.name}` });
   const vmOperatorCrd = cache(CustomResourceDefinition, { fields: `metadata.name=${VIRTUAL_MACHINES}` });
@@ -95,9 +89,15 @@ export function vmWatchRole(options: VmWatchRoleOptions): VmWatchRole {
     },
   });
 
-  // By what is known of a machine, also where an older definition hides it.
-  const indexes = { [UNIQUE_ID_INDEX]: (vm: VirtualMachine) => byUniqueId(projector.remembered(vm)) };
-  const virtualMachines = cache(VirtualMachine, {}, { indexes });
+  const virtualMachines = cache(VirtualMachine, {});
+  // By what is known of a machine, also where an older definition hides it; after a restart only the ledger knows.
+  const whole = wholeMachines(virtualMachines, projector.remembered);
+  const indexed = virtualMachines.synced.then(async () => {
+    await keeping.ledger?.view('');
+    whole.refresh();
+  });
+  // A cache that is disposed of before is of no interest; whoever waits is told all the same.
+  indexed.catch(() => undefined);
 
   const where = whereabouts(() => zones.all(), options.firstServer);
   const candidates = noCandidates();
@@ -142,10 +142,17 @@ export function vmWatchRole(options: VmWatchRoleOptions): VmWatchRole {
     // What was told of an object does not outlive it.
     if (uid !== undefined && uid !== now?.metadata.uid) projector.forget(uid);
   });
-  // What was cut or refused may fit now.
+  /** Statuses were somebody else's to write, and are ours now. */
+  const takeOver = (): void => {
+    if (refused === undefined || refusal() !== undefined) return;
+    for (const vm of virtualMachines.all()) mirror.wake(keyOf(vm), 'initial');
+  };
+  operator.subscribe(takeOver);
   vmOperatorCrd.subscribe(() => {
+    // What was cut or refused may fit now.
     for (const [namespace = '', name = ''] of projector.concerned().map((object) => object.split('/')))
       mirror.wake({ namespace, name }, 'generic');
+    takeOver();
   });
 
   const deliver = (server: string, { ref, namespace, name, verified }: Signal): void => {
@@ -159,15 +166,15 @@ export function vmWatchRole(options: VmWatchRoleOptions): VmWatchRole {
   const watch = new WatchService({
     name: 'vms',
     links,
-    lookup: (server) => vmLookup(virtualMachines, where.vm, server),
+    lookup: (server) => vmLookup(whole, where.vm, server),
     deliver,
     clock,
     log,
     metrics,
-    after: [zones.synced, virtualMachines.synced],
+    after: [zones.synced, indexed],
     enabled: options.enabled ?? true,
     onBaseline: (server, { value }) => {
-      const [vm, another] = virtualMachines.by(UNIQUE_ID_INDEX, value).filter((one) => where.vm(one) === server);
+      const [vm, another] = whole.byUniqueId(value).filter((one) => where.vm(one) === server);
       if (vm !== undefined && another === undefined) mirror.wake(keyOf(vm), 'initial');
     },
     onState: (server, { name }) => {

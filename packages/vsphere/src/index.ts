@@ -14,6 +14,7 @@ export type { Caller, Credentials, MethodOptions, ObjectContent, ServiceContent,
 export { type Clock, systemClock } from './soap/clock.ts';
 export type { VimFault } from './soap/faults.ts';
 export { escapeName, unescapeName } from './soap/names.ts';
+export { refKey } from './soap/soap.ts';
 export type { PropertyWatch, UpdateFeed, WatchSpec } from './updates/feed.ts';
 export type { ItemRanges } from './updates/item-ranges.ts';
 export { eachChild, TextRange } from './updates/markup.ts';

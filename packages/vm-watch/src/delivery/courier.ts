@@ -10,8 +10,8 @@ export interface CourierOptions {
   readonly lookup: Lookup;
   /** Hands a signal on; when it returns (or resolves) the signal cannot get lost any more. What it throws makes the machine dirty again. */
   readonly deliver: (signal: Signal) => void | Promise<void>;
-  /** Whether a machine that left is still somewhere in vCenter: then what is known of it is kept for its return. */
-  readonly exists: (ref: MoRef) => Promise<boolean>;
+  /** Those machines of some that left that are still somewhere in vCenter: what is known of them is kept for their return. */
+  readonly existing: (refs: readonly MoRef[], signal: AbortSignal) => Promise<readonly MoRef[]>;
   /**
    * Reads from the machine itself what it carries in `vmservice.namespacedName`; needed where the watch does not see extraConfig. undefined: nothing, or the
    * machine is gone.
@@ -40,13 +40,21 @@ const RECHECK_MS = 5 * 60_000;
 
 /**
  * Carries what is dirty in a ledger to whoever reconciles it. It pulls: however slow the receiver is, nothing waits for it but the dirty machines, of which there is never more than
- * one entry each. Machines that belong to nobody are kept, and looked at again when somebody claims them.
+ * one entry each. A machine whose change was refused rests for a while, and no other waits for it. Machines that belong to nobody are kept, and looked at again when somebody claims
+ * them.
  */
 export class Courier {
   readonly #options: CourierOptions;
   readonly #unresolved = new Map<string, DirtyMachine>();
   /** Copies that were warned of. */
   readonly #copies = new Set<string>();
+  /** How often in a row the change of a machine was refused. */
+  readonly #refusals = new Map<string, number>();
+  /** Machines that are not to be taken yet. */
+  readonly #resting = new Set<string>();
+  /** Machines that left, and perhaps for good. */
+  readonly #left = new Map<string, MoRef>();
+  #asking = false;
   #wake = Promise.withResolvers<void>();
   /** Taken, and not handed over yet. */
   #carried = 0;
@@ -67,8 +75,7 @@ export class Courier {
 
   /** Another vCenter is watched from now on: nothing is known of its machines. */
   clear(): void {
-    this.#unresolved.clear();
-    this.#copies.clear();
+    for (const known of [this.#unresolved, this.#copies, this.#refusals, this.#resting, this.#left]) known.clear();
   }
 
   /** Something is dirty. */
@@ -88,44 +95,42 @@ export class Courier {
 
   /** Delivers until the signal ends. */
   async run(signal: AbortSignal): Promise<void> {
-    const { ledger, clock, log, onResolved, random = Math.random } = this.#options;
+    const { ledger, log, onResolved } = this.#options;
     const upkeep = this.#upkeep(signal);
     signal.addEventListener('abort', () => this.wake(), { once: true });
-    let failures = 0;
     while (!signal.aborted) {
-      const batch = ledger.take(BATCH);
+      const batch = ledger.take(BATCH, this.#resting);
       if (batch.length === 0) {
         await this.#wake.promise;
         this.#wake = Promise.withResolvers<void>();
         continue;
       }
-      let failed = false;
       this.#carried = batch.length;
       for (const dirty of batch) {
         try {
           signal.throwIfAborted();
           const resolution = await this.#settle(dirty, signal);
           this.#carried -= 1;
+          this.#refusals.delete(dirty.ref.value);
           if (resolution !== undefined) onResolved?.(dirty.ref, resolution);
         } catch (error) {
           this.#carried -= 1;
           ledger.putBack(dirty);
           if (signal.aborted) continue;
-          failed = true;
+          void this.#rest(dirty.ref.value, signal);
           log.warn(
             { vm: dirty.ref.value, err: error },
             'A change of a machine could not be handed on; it is tried again.',
           );
         }
       }
-      failures = failed ? failures + 1 : 0;
-      if (failed) await clock.sleep(delayBefore('resume', failures, random), { signal }).catch(() => undefined);
+      if (this.#left.size > 0) void this.#forgetGone(signal);
     }
     await upkeep;
   }
 
   async #settle(dirty: DirtyMachine, signal: AbortSignal): Promise<Resolution | undefined> {
-    const { ledger, lookup, deliver, exists, log, readName } = this.#options;
+    const { ledger, lookup, deliver, log, readName } = this.#options;
     const { ref } = dirty;
     // Taken before another vCenter took the place.
     if (dirty.era !== ledger.era) return undefined;
@@ -157,11 +162,40 @@ export class Courier {
       case 'drop':
         break;
     }
-    if (dirty.kind === 'left' && !(await exists(ref))) {
-      this.#copies.delete(ref.value);
-      ledger.forget(ref);
-    }
+    if (dirty.kind === 'left') this.#left.set(ref.value, ref);
     return resolution;
+  }
+
+  async #rest(machine: string, signal: AbortSignal): Promise<void> {
+    const { clock, random = Math.random } = this.#options;
+    const refusals = (this.#refusals.get(machine) ?? 0) + 1;
+    this.#refusals.set(machine, refusals);
+    this.#resting.add(machine);
+    await clock.sleep(delayBefore('resume', refusals, random), { background: true, signal }).catch(() => undefined);
+    this.#resting.delete(machine);
+    this.wake();
+  }
+
+  /** Of machines that left for good nothing is kept. While that cannot be asked, it is asked again later. */
+  async #forgetGone(signal: AbortSignal): Promise<void> {
+    if (this.#asking || this.#left.size === 0) return;
+    this.#asking = true;
+    const { ledger, existing } = this.#options;
+    const asked = [...this.#left.values()];
+    try {
+      const there = new Set((await existing(asked, signal)).map(({ value }) => value));
+      for (const ref of asked) {
+        // Otherwise it came and left again meanwhile.
+        if (this.#left.get(ref.value) !== ref) continue;
+        this.#left.delete(ref.value);
+        if (there.has(ref.value)) continue;
+        this.#copies.delete(ref.value);
+        ledger.forget(ref);
+      }
+    } catch {
+      // They are kept that long.
+    }
+    this.#asking = false;
   }
 
   #again(machine: DirtyMachine): void {
@@ -176,6 +210,7 @@ export class Courier {
       await clock.sleep(recheckMs, { background: true, signal }).catch(() => undefined);
       for (const machine of this.#unresolved.values()) this.#again(machine);
       this.wake();
+      void this.#forgetGone(signal);
     }
   }
 }

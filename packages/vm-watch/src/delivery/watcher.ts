@@ -65,7 +65,7 @@ export async function createWatcher(options: WatcherOptions): Promise<Watcher> {
     ledger,
     lookup: options.lookup,
     deliver: options.deliver,
-    exists: async (ref) => (await feed.existing([ref])).length > 0,
+    existing: (refs, signal) => feed.existing(refs, { signal }),
     // What the ledger sees of extraConfig holds the name; without it the machine has to be asked.
     ...(paths.includes(EXTRA_CONFIG) ? {} : { readName: async (ref) => nameOf(await feed.property(ref, NAME_PATH)) }),
     clock,

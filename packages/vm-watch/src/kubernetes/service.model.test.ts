@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as tick } from 'node:timers/promises';
-import { generator, virtualClock } from '@drydock/model';
+import { generator, repetitions, seeds, virtualClock, withSeed } from '@drydock/model';
 import type { Credentials } from '@drydock/vsphere';
 import type { KnownObject, Lookup } from '../delivery/resolve.ts';
 import { estate } from '../testing/estate.ts';
@@ -9,9 +9,8 @@ import { lost } from '../testing/memory-feed.ts';
 import { links } from '../watch/links.ts';
 import { WatchService } from './service.ts';
 
-const SOAK = process.env['DRYDOCK_SOAK'] === '1';
-const SEEDS = Number(process.env['DRYDOCK_SEEDS'] ?? (SOAK ? 100_000 : 100));
-const FIRST = Number(process.env['DRYDOCK_SEED'] ?? process.env['DRYDOCK_SEED_FROM'] ?? '1');
+const SEEDS = repetitions(100, 100_000);
+const FILE = 'packages/vm-watch/src/kubernetes/service.model.test.ts';
 const SERVERS = ['vc1', 'vc2'] as const;
 const FOLDERS = ['f1', 'f2'] as const;
 const VMS = ['vm-1', 'vm-2', 'vm-3', 'vm-4'] as const;
@@ -151,12 +150,12 @@ async function play(seed: number, { deaf = false, blind = false } = {}): Promise
   await running;
   await ways[Symbol.asyncDispose]();
   const open = SERVERS.map((server) => vcenters.vcenter(server).feed.open);
-  if (missed.length > 0) return `seed ${seed}: lost changes of ${missed.join()}; ${states.join('; ')}`;
-  return open.some((watches) => watches !== 0) ? `seed ${seed}: ${open.join()} watches are left` : '';
+  if (missed.length > 0) return `lost changes of ${missed.join()}; ${states.join('; ')}`;
+  return open.some((watches) => watches !== 0) ? `${open.join()} watches are left` : '';
 }
 
 test(`no change is lost over ${SEEDS} histories of rotated passwords, dead vCenters, folders and objects that come and go, and a slow consumer`, async () => {
-  for (let seed = FIRST; seed < FIRST + SEEDS; seed += 1) assert.equal(await play(seed), '');
+  for (const seed of seeds(100)) await withSeed(seed, FILE, async () => assert.equal(await play(seed), ''));
 });
 
 test('negative control: whoever never hears of new credentials loses changes', async () => {

@@ -127,10 +127,8 @@ async function reconcileVirtualMachine(
 ): Promise<ReconcileOutcome> {
   const { hooks, where, candidates, refusal, seen } = options;
   const stored = own.latest(key);
-  if (stored === undefined) {
-    candidates.forget(keyText(key));
-    return undefined;
-  }
+  // Its candidates stay: an object of this name may be made again, and its machine would say nothing of that.
+  if (stored === undefined) return undefined;
   // What an older definition cannot hold is still known.
   const vm = hooks === undefined ? stored : await hooks.recall(stored);
   if (vm.metadata.deletionTimestamp !== undefined || refusal() !== undefined) return undefined;

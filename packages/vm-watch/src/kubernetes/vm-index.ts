@@ -1,15 +1,49 @@
 import type { VirtualMachine, Zone } from '@drydock/api';
-import type { Cache } from '@drydock/kube';
+import { type Cache, type Key, keyOf, keyText } from '@drydock/kube';
 import type { KnownObject, Lookup } from '../delivery/resolve.ts';
 import { VCENTER_ANNOTATION } from './zone.ts';
 
-/** Names the index of VirtualMachine objects by the moref value of their machine. */
-export const UNIQUE_ID_INDEX = 'status.uniqueID';
+/** VirtualMachine objects with all that is known of them, and by their machines. */
+export interface WholeMachines {
+  get(key: Key): VirtualMachine | undefined;
+  byUniqueId(uniqueId: string): readonly VirtualMachine[];
+  /** More is known than before: everything is indexed anew. */
+  refresh(): void;
+}
 
-/** The index function; objects without a machine are in no entry. */
-export function byUniqueId(vm: VirtualMachine): readonly string[] {
-  const { uniqueID = '' } = vm.status ?? {};
-  return uniqueID === '' ? [] : [uniqueID];
+/** The objects of a cache, of which an older definition may hide parts that `whole` still knows. */
+export function wholeMachines(
+  vms: Pick<Cache<VirtualMachine>, 'get' | 'all' | 'subscribe'>,
+  whole: (vm: VirtualMachine) => VirtualMachine,
+): WholeMachines {
+  const machineOf = new Map<string, string>();
+  const objects = new Map<string, Map<string, Key>>();
+  const index = (key: Key, vm: VirtualMachine | undefined): void => {
+    const id = keyText(key);
+    const { uniqueID = '' } = (vm && whole(vm).status) ?? {};
+    const before = machineOf.get(id);
+    if ((before ?? '') === uniqueID) return;
+    if (before !== undefined) {
+      objects.get(before)?.delete(id);
+      if (objects.get(before)?.size === 0) objects.delete(before);
+      machineOf.delete(id);
+    }
+    if (uniqueID === '') return;
+    machineOf.set(id, uniqueID);
+    objects.set(uniqueID, (objects.get(uniqueID) ?? new Map<string, Key>()).set(id, key));
+  };
+  vms.subscribe(({ key, now }) => index(key, now));
+  const get = (key: Key): VirtualMachine | undefined => {
+    const vm = vms.get(key);
+    return vm && whole(vm);
+  };
+  return {
+    get,
+    byUniqueId: (uniqueId) => [...(objects.get(uniqueId)?.values() ?? [])].map(get).filter((vm) => vm !== undefined),
+    refresh: () => {
+      for (const vm of vms.all()) index(keyOf(vm), vm);
+    },
+  };
 }
 
 /** Which vCenter something belongs to. */
@@ -54,7 +88,7 @@ export function whereabouts(zones: () => Iterable<Zone>, first: () => string): W
 
 /** The VirtualMachine objects of one vCenter, as a watch looks them up. */
 export function vmLookup(
-  vms: Pick<Cache<VirtualMachine>, 'get' | 'by'>,
+  vms: Pick<WholeMachines, 'get' | 'byUniqueId'>,
   serverOf: (vm: VirtualMachine) => string,
   server: string,
 ): Lookup {
@@ -65,7 +99,7 @@ export function vmLookup(
     },
     byUniqueId: (id) =>
       vms
-        .by(UNIQUE_ID_INDEX, id)
+        .byUniqueId(id)
         .filter((vm) => serverOf(vm) === server)
         .map(known),
   };

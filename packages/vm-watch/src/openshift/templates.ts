@@ -162,8 +162,10 @@ export function templateWatch(options: TemplateWatchOptions): TemplateWatch {
         if (!pending) await learn(holding);
       }
       for (const { server, ref } of service.holdings(id)) {
-        if (!found.some((one) => one.server === server && one.ref.value === ref.value))
-          void service.remove(server, ref, id);
+        if (found.some((one) => one.server === server && one.ref.value === ref.value)) continue;
+        // Nobody may look from now on: whoever watches it again reads it again.
+        learnt.delete(learntId({ server, ref }));
+        void service.remove(server, ref, id);
       }
       if (pending) return { after: PENDING_MS };
       return missing > 0 ? { after: AGAIN_MS } : undefined;

@@ -26,7 +26,7 @@ export interface MemoryFeed extends UpdateFeed {
   destroy(vm: string): void;
   /** All that can be known of a machine, as text. */
   describe(vm: string): string;
-  /** Containers that exist; machines are put into any. */
+  /** Containers that exist; machines are put into any. What is in `f1/in` is in `f1` as well. */
   readonly folders: Set<string>;
   endSession(): void;
   /** Another vCenter stands under the address, without folders and machines. */
@@ -89,8 +89,10 @@ export function memoryFeed(clock: Clock): MemoryFeed {
     return result;
   };
   const inside = (containers: Iterable<string>): readonly string[] => {
-    const wanted = new Set(containers);
-    return [...vms].filter(([, { container }]) => wanted.has(container)).map(([vm]) => vm);
+    const wanted = [...containers];
+    const isInside = ({ container }: Vm): boolean =>
+      wanted.some((one) => container === one || container.startsWith(`${one}/`));
+    return [...vms].filter(([, vm]) => isInside(vm)).map(([vm]) => vm);
   };
 
   const openWatch = (spec: WatchSpec): PropertyWatch => {

@@ -4,7 +4,7 @@ import { memoryCluster, until } from '@drydock/kube/testing';
 import { type Clock, type Credentials, systemClock } from '@drydock/vsphere';
 import type { Signal } from '../delivery/resolve.ts';
 import { WatchService, type WatchServiceOptions } from '../kubernetes/service.ts';
-import { byUniqueId, UNIQUE_ID_INDEX, vmLookup } from '../kubernetes/vm-index.ts';
+import { vmLookup, wholeMachines } from '../kubernetes/vm-index.ts';
 import type { WatchMetrics } from '../metrics.ts';
 import { type Links, links } from '../watch/links.ts';
 import { type Estate, estate } from './estate.ts';
@@ -40,7 +40,8 @@ export async function serviceRig(
   const vcenters = estate(clock);
   const cluster = memoryCluster({ resources: [VirtualMachine], namespaces: ['ns'] });
   const client = cluster.client();
-  const vms = createCache({ client, resource: VirtualMachine, indexes: { [UNIQUE_ID_INDEX]: byUniqueId } });
+  const vms = createCache({ client, resource: VirtualMachine });
+  const whole = wholeMachines(vms, (vm) => vm);
   await vms.synced;
   const ways = links({
     connect: vcenters.connect,
@@ -55,7 +56,7 @@ export async function serviceRig(
   const service = new WatchService({
     name: 'vms',
     links: ways,
-    lookup: (server) => vmLookup(vms, () => server, server),
+    lookup: (server) => vmLookup(whole, () => server, server),
     clock,
     log: { info: () => undefined, warn: () => undefined },
     selfCheckMs: 0,

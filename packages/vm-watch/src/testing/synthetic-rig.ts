@@ -24,6 +24,8 @@ export interface SyntheticRig extends AsyncDisposable {
   /** Delivery fails as long as this is set. */
   refuse: boolean;
   run(): void;
+  /** Wants a container, and waits until it is watched, however long that takes. */
+  watch(container: MoRef, id: string): Promise<void>;
   /** Ends the watch; resolves when it has ended. */
   stop(): Promise<void>;
   live(): Promise<void>;
@@ -48,7 +50,7 @@ export interface SyntheticRigOptions {
 
 export const POWER = 'summary.runtime.powerState';
 const PATHS = ['name', 'config.extraConfig', 'config.keyId', 'config.hardware.device', 'config.template', POWER];
-const DEADLINE_MS = 15_000;
+const DEADLINE_MS = 30_000;
 
 /** A clock that runs `speed` times as fast as the machine's. */
 export function fastClock(speed: number): Clock {
@@ -155,6 +157,12 @@ export async function startSyntheticRig(options: SyntheticRigOptions = {}): Prom
     refuse: false,
     run: () => {
       running = watcher.run(abort.signal);
+    },
+    watch: async (container, id) => {
+      await watcher.supervisor.add(container, id);
+      const watched = (): boolean =>
+        watcher.supervisor.containers.some(({ ref, watched: is }) => ref.value === container.value && is);
+      await until(`${container.value} is watched`, watched);
     },
     stop,
     until,

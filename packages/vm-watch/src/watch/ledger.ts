@@ -117,6 +117,13 @@ export class Ledger {
     return [...this.#machines.values()].filter(({ present }) => present).map(({ ref }) => ref);
   }
 
+  /** Tells one value of a property from another; undefined where the machine or the property is not watched. */
+  hashOf(machine: string, path: string): bigint | undefined {
+    const slot = this.#machines.get(machine)?.slot;
+    const index = this.#index.get(path);
+    return slot === undefined || index === undefined ? undefined : this.#slab.read(slot, index);
+  }
+
   /** Forgets everything: another vCenter is watched from now on, and what it calls by the same references is something else. */
   clear(): void {
     this.#era += 1;
@@ -155,7 +162,7 @@ export class Ledger {
 
   /** A container is about to be watched that has these machines. */
   expectIn(refs: Iterable<string>): void {
-    for (const ref of refs) this.#expectedIn.add(ref);
+    for (const ref of refs) if (this.#machines.get(ref)?.present !== true) this.#expectedIn.add(ref);
   }
 
   /** A container is about to be dropped that has these machines. */
@@ -174,12 +181,12 @@ export class Ledger {
     this.#expectedOut.clear();
   }
 
-  /** Takes up to `limit` dirty machines, the longest waiting first. What cannot be delivered is given back by {@link Ledger.putBack}. */
-  take(limit: number): readonly DirtyMachine[] {
+  /** Takes up to `limit` dirty machines, the longest waiting first, `resting` ones left out. What cannot be delivered is given back by {@link Ledger.putBack}. */
+  take(limit: number, resting?: ReadonlySet<string>): readonly DirtyMachine[] {
     const taken: DirtyMachine[] = [];
     for (const [value, { kind, paths }] of this.#dirty) {
       if (taken.length >= limit) break;
-      if (value === this.#arriving) continue;
+      if (value === this.#arriving || resting?.has(value) === true) continue;
       this.#dirty.delete(value);
       const machine = this.#machines.get(value);
       if (machine === undefined) continue;
@@ -212,10 +219,10 @@ export class Ledger {
   /** The machine is gone for good: a later one of this name is another. */
   forget(ref: MoRef): void {
     const machine = this.#machines.get(ref.value);
-    if (machine === undefined || machine.present) return;
+    // What is to be told of it first will lead here once more.
+    if (machine === undefined || machine.present || this.#dirty.has(ref.value)) return;
     this.#slab.free(machine.slot);
     this.#machines.delete(ref.value);
-    this.#dirty.delete(ref.value);
   }
 
   /** Takes the changes of one answer. */

@@ -51,3 +51,55 @@ test('a machine that the watch was never told of is found by the comparison with
   stop.abort();
   await running;
 });
+
+test('a change that the watch was never told of is found by the comparison with the inventory; one that it was told of is none', async () => {
+  const clock = virtualClock();
+  const feed = memoryFeed(clock);
+  for (const name of ['vm-1', 'vm-2']) feed.create('f1', name, { name });
+  const warnings: string[] = [];
+  const told: string[] = [];
+  let silent = false;
+  const watcher = await createWatcher({
+    feed: {
+      ...feed,
+      survey: async (...args) => {
+        const survey = await feed.survey(...args);
+        return silent ? new Map([...survey, ['vm-1', 'renamed']]) : survey;
+      },
+    },
+    clock,
+    log: {
+      info: () => undefined,
+      warn: (fields, message) =>
+        warnings.push('difference' in fields ? `${message} ${String(fields.difference)}` : message),
+    },
+    lookup: {
+      named: () => undefined,
+      byUniqueId: (id) => [{ namespace: 'ns', name: id, uniqueId: id, deleting: false }],
+    },
+    deliver: ({ ref, paths }) => void told.push(`${ref.value} ${[...paths].join()}`),
+    selfCheckMs: 60_000,
+    onState: ({ name }) => {
+      if (name === 'syncing' && silent) feed.set('vm-1', 'name', 'renamed');
+    },
+  });
+  const stop = new AbortController();
+  const running = watcher.run(stop.signal);
+  void watcher.supervisor.add(feed.container('f1'), 'test');
+  const minutes = async (count: number): Promise<void> => {
+    for (let round = 0; round < count * 6; round += 1) {
+      for (let turn = 0; turn < 6; turn += 1) await tick();
+      clock.advance(10_000);
+    }
+  };
+  await minutes(3);
+  feed.set('vm-2', 'name', 'heard of');
+  await minutes(3);
+  assert.deepEqual([warnings, told.splice(0)], [[], ['vm-2 name']]);
+  silent = true;
+  await minutes(5);
+  assert.deepEqual(warnings, ['The watch and the inventory differ; everything is read again. + - ~vm-1']);
+  assert.ok(told.includes('vm-1 name'), told.join());
+  stop.abort();
+  await running;
+});

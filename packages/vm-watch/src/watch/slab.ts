@@ -27,6 +27,10 @@ export class HashSlab {
     this.#free.push(slot);
   }
 
+  read(slot: number, index: number): bigint {
+    return this.#blocks[Math.floor(slot / SLOTS)]?.[(slot % SLOTS) * this.#width + index] ?? 0n;
+  }
+
   /** Sets a hash; whether it was another one. */
   replace(slot: number, index: number, hash: bigint): boolean {
     const block = this.#blocks[Math.floor(slot / SLOTS)];

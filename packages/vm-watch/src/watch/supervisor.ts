@@ -1,8 +1,10 @@
 import type { Clock, MoRef, PropertyWatch, UpdateFeed } from '@drydock/vsphere';
-import { isVimError } from '@drydock/vsphere';
+import { isVimError, refKey } from '@drydock/vsphere';
+import { Failures } from './failures.ts';
 import { Interrupt } from './interrupt.ts';
 import type { Ledger } from './ledger.ts';
 import { selfCheck } from './self-check.ts';
+import { whileWaiting } from './small-heap.ts';
 import { delayBefore, remedyFor, type WatchState, type WatchStateName } from './state.ts';
 import type { WatchLog } from './watch-log.ts';
 
@@ -31,6 +33,8 @@ interface Container {
   /** It is in the list of the open watch. */
   applied: boolean;
   everApplied: boolean;
+  /** That it cannot be watched was said. */
+  told: boolean;
 }
 
 /** How long `add` waits before it says `pending`. */
@@ -47,7 +51,7 @@ const MAX_UNREADABLE = 3;
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #containers = new Map<string, Container>();
-  /** Dropped while no watch was open: their machines will be missed in the next pass, which is no news. */
+  /** Dropped while no watch was open, or in vain: their machines will be missed in the next pass, which is no news. */
   readonly #dropped: MoRef[] = [];
   #state: WatchState;
   /** about.instanceUuid of the vCenter that was watched last. */
@@ -80,10 +84,10 @@ export class Supervisor {
    * not exist): it is wanted all the same, and watched as soon as that is possible. Never fails.
    */
   async add(ref: MoRef, id: string): Promise<'applied' | 'pending'> {
-    const key = keyOf(ref);
+    const key = refKey(ref);
     let container = this.#containers.get(key);
     if (container === undefined) {
-      container = { ref, ids: new Set(), applied: false, everApplied: false };
+      container = { ref, ids: new Set(), applied: false, everApplied: false, told: false };
       this.#containers.set(key, container);
       this.#wakeUp();
     }
@@ -98,10 +102,10 @@ export class Supervisor {
         patient = false;
       });
     while (!isApplied(container) && patient && this.#state.name !== 'stopped') {
-      const step = this.#watch === undefined ? this.#opened.promise : this.#apply(container);
-      await Promise.race([step, deadline]);
+      const watch = this.#watch;
+      await Promise.race([watch === undefined ? this.#opened.promise : this.#apply(container), deadline]);
       // Refused by the server: the upkeep tries it again.
-      if (this.#watch !== undefined) break;
+      if (watch !== undefined && watch === this.#watch) break;
     }
     late.abort();
     return isApplied(container) ? 'applied' : 'pending';
@@ -109,25 +113,14 @@ export class Supervisor {
 
   /** `id` no longer wants the container; it is watched as long as somebody does. Unknown ids and containers are none of an error. */
   async remove(ref: MoRef, id: string): Promise<void> {
-    const container = this.#containers.get(keyOf(ref));
+    const container = this.#containers.get(refKey(ref));
     if (container === undefined || !container.ids.delete(id) || container.ids.size > 0) return;
-    this.#containers.delete(keyOf(ref));
+    this.#containers.delete(refKey(ref));
     if (this.#watch === undefined) {
       if (container.everApplied) this.#dropped.push(ref);
       return;
     }
-    await this.#change(async (watch) => {
-      const { feed, ledger } = this.#options;
-      try {
-        ledger.expectOut((await feed.survey([ref], 'name')).keys());
-        await watch.remove(ref);
-        ledger.dropExpected();
-      } catch (error) {
-        // The wait will meet the same trouble, and the next watch has only what is wanted then.
-        this.#dropped.push(ref);
-        this.#note(error, ref, 'A container is still watched although nobody wants it.');
-      }
-    });
+    await this.#drop(ref);
   }
 
   /** Another credential is at hand: a back-off ends now. */
@@ -141,11 +134,9 @@ export class Supervisor {
   }
 
   async run(signal: AbortSignal): Promise<void> {
+    const { clock, feed, log } = this.#options;
     const upkeep = this.#upkeep(signal);
-    let failures = 0;
-    const succeeded = (): void => {
-      failures = 0;
-    };
+    const failures = new Failures();
     while (!signal.aborted) {
       if (this.#containers.size === 0) {
         this.#enter('idle');
@@ -153,20 +144,19 @@ export class Supervisor {
         continue;
       }
       try {
-        await this.#watchOnce(signal, succeeded);
+        await this.#watchOnce(signal, () => failures.live(clock.now()));
       } catch (error) {
         if (signal.aborted) break;
-        failures += 1;
         const remedy = remedyFor(error);
-        const { server } = this.#options.feed;
-        this.#options.log.warn(
-          { server, err: error, remedy, failures },
+        const waitMs = Math.round(failures.next(remedy, clock.now(), this.#random));
+        log.warn(
+          { server: feed.server, err: error, remedy, waitMs },
           'The watch on this vCenter ended; it is opened again.',
         );
         this.#enter('rebuilding', error);
-        // A session that ended is replaced at once, the first time.
-        if (remedy !== 'rebuild' || failures > 1)
-          await this.#backOff(delayBefore(remedy, failures, this.#random), error, signal);
+        if (waitMs === 0) continue;
+        this.#enter('backoff', error, clock.now() + waitMs);
+        await this.#sleep(waitMs, signal);
       }
     }
     await upkeep;
@@ -181,15 +171,9 @@ export class Supervisor {
     const { feed, ledger, paths, maxWaitSeconds } = this.#options;
     this.#enter('connecting');
     const wanted = [...this.#containers.values()];
-    const found = new Set(
-      (
-        await feed.existing(
-          wanted.map(({ ref }) => ref),
-          { signal },
-        )
-      ).map(keyOf),
-    );
-    const there = wanted.filter(({ ref }) => found.has(keyOf(ref)));
+    const refs = wanted.map(({ ref }) => ref);
+    const found = new Set((await feed.existing(refs, { signal })).map(refKey));
+    const there = wanted.filter(({ ref }) => found.has(refKey(ref)));
     for (const container of there) {
       if (!container.everApplied && ledger.passed)
         ledger.expectIn((await feed.survey([container.ref], 'name', { signal })).keys());
@@ -207,7 +191,7 @@ export class Supervisor {
       // Wanted or dropped while it was opened.
       for (const container of this.#containers.values()) if (!wanted.includes(container)) void this.#apply(container);
       for (const { ref } of there) {
-        if (!this.#containers.has(keyOf(ref))) await this.#change((open) => open.remove(ref).catch(() => undefined));
+        if (!this.#containers.has(refKey(ref))) await this.#change((open) => open.remove(ref).catch(() => undefined));
       }
       await this.#read(watch, signal, onLive);
     } finally {
@@ -235,7 +219,7 @@ export class Supervisor {
   }
 
   async #read(watch: PropertyWatch, signal: AbortSignal, onLive: () => void): Promise<void> {
-    const { ledger, clock } = this.#options;
+    const { ledger } = this.#options;
     const sink = ledger.sink();
     let version = '';
     let truncated = false;
@@ -254,7 +238,9 @@ export class Supervisor {
     this.#wait = wait;
     for (;;) {
       try {
-        const answer = await watch.next(version, sink, wait);
+        const asked = watch.next(version, sink, wait);
+        whileWaiting();
+        const answer = await asked;
         hiccups = 0;
         unreadable = 0;
         version = answer.version ?? version;
@@ -277,7 +263,8 @@ export class Supervisor {
         if (remedyFor(error) !== 'resume' || unreadable >= MAX_UNREADABLE) throw error;
         hiccups += 1;
         this.#enter('resuming', error);
-        await clock.sleep(delayBefore('resume', hiccups, this.#random), { signal });
+        // Other credentials, or another address, end this one, too.
+        await this.#sleep(delayBefore('resume', hiccups, this.#random), signal);
         // A version in the middle of a page sequence cannot be asked for again.
         if (truncated || (passing && version === '')) restart();
       }
@@ -303,7 +290,7 @@ export class Supervisor {
   #apply(container: Container): Promise<void> {
     return this.#change(async (watch) => {
       const { feed, ledger } = this.#options;
-      if (container.applied || this.#containers.get(keyOf(container.ref)) !== container) return;
+      if (container.applied || this.#containers.get(refKey(container.ref)) !== container) return;
       try {
         // What it has at this moment is found; what comes into it later is news.
         ledger.expectIn((await feed.survey([container.ref], 'name')).keys());
@@ -311,8 +298,30 @@ export class Supervisor {
         if (this.#watch !== watch) return;
         container.applied = true;
         container.everApplied = true;
+        container.told = false;
       } catch (error) {
-        this.#note(error, container.ref, 'A container cannot be watched now; it is tried again.');
+        // A folder that is gone for good would be said to be so for ever.
+        if (!container.told) this.#note(error, container.ref, 'A container cannot be watched now; it is tried again.');
+        container.told = true;
+      }
+    });
+  }
+
+  /** Takes a container out of the open watch. */
+  #drop(ref: MoRef): Promise<void> {
+    return this.#change(async (watch) => {
+      const { feed, ledger } = this.#options;
+      try {
+        const others = [...this.#containers.values()].filter(isApplied).map((one) => one.ref);
+        const [inside, kept] = [await feed.survey([ref], 'name'), await feed.survey(others, 'name')];
+        // What is in another container as well stays, and nobody would say of it that it entered.
+        ledger.expectOut([...inside.keys()].filter((machine) => !kept.has(machine)));
+        await watch.remove(ref);
+        ledger.dropExpected();
+      } catch (error) {
+        // It is tried again, and the next watch has only what is wanted then.
+        this.#dropped.push(ref);
+        this.#note(error, ref, 'A container is still watched although nobody wants it.');
       }
     });
   }
@@ -335,6 +344,7 @@ export class Supervisor {
         if (this.#watch === undefined) continue;
         for (const container of this.#containers.values()) if (!container.applied) await this.#apply(container);
         if (this.#state.name !== 'live') continue;
+        for (const ref of this.#dropped.splice(0)) if (!this.#containers.has(refKey(ref))) await this.#drop(ref);
         const watched = [...this.#containers.values()].filter(isApplied).map(({ ref }) => ref);
         const found = await differs(watched, signal);
         if (found === '') continue;
@@ -347,11 +357,6 @@ export class Supervisor {
         if (!signal.aborted) this.#note(error, undefined, 'The watch could not be compared with the inventory.');
       }
     }
-  }
-
-  async #backOff(ms: number, error: unknown, signal: AbortSignal): Promise<void> {
-    this.#enter('backoff', error, this.#options.clock.now() + ms);
-    await this.#sleep(ms, signal);
   }
 
   /** Until the time is over, somebody wakes us, or the signal ends. */
@@ -384,17 +389,11 @@ export class Supervisor {
 
   #note(error: unknown, container: MoRef | undefined, message: string): void {
     const { log, feed } = this.#options;
-    log.warn(
-      { server: feed.server, err: error, ...(container === undefined ? {} : { container: keyOf(container) }) },
-      message,
-    );
+    const about = container === undefined ? {} : { container: refKey(container) };
+    log.warn({ server: feed.server, err: error, ...about }, message);
   }
 }
 
 function isApplied(container: Container): boolean {
   return container.applied;
-}
-
-function keyOf(ref: MoRef): string {
-  return `${ref.type}:${ref.value}`;
 }

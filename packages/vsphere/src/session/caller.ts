@@ -18,13 +18,13 @@ export interface SessionCaller extends Caller {
   retrieveFrom(what: Retrieval, options?: CallOptions): Promise<readonly ObjectContent[]>;
   readonly session: Session;
   /**
-   * A call whose answer is read as it arrives, for polls that last minutes. Never repeated, and made only in the session of `generation`: what it is
+   * A call whose answer is read as it arrives, for polls that last minutes. `body` writes the envelope. Never repeated, and made only in the session of `generation`: what it is
    * made on ended with that session.
    */
   stream(
     method: string,
     self: MoRef,
-    body: readonly XmlNode[],
+    body: (opId: string) => string,
     reader: BodyReader<void>,
     options: { readonly generation: number; readonly timeoutMs: number; readonly signal?: AbortSignal },
   ): Promise<void>;
@@ -53,7 +53,7 @@ export function createCaller(options: CallerOptions): SessionCaller {
   const request = (
     method: string,
     self: MoRef,
-    body: readonly XmlNode[],
+    body: (opId: string) => string,
     how: How,
   ): Exchange & { readonly opId: string } => {
     const opId = `${run}-${++count}`;
@@ -62,7 +62,7 @@ export function createCaller(options: CallerOptions): SessionCaller {
       opId,
       method: 'POST',
       path: baseUrl.pathname,
-      body: envelope(method, self, body, opId),
+      body: body(opId),
       headers: {
         'content-type': 'text/xml; charset="utf-8"',
         soapaction: how.soapAction,
@@ -79,7 +79,7 @@ export function createCaller(options: CallerOptions): SessionCaller {
     body: readonly XmlNode[],
     how: How,
   ): Promise<{ readonly element: XmlElement; readonly setCookie: readonly string[] }> => {
-    const exchange = request(method, self, body, how);
+    const exchange = request(method, self, (opId) => envelope(method, self, body, opId), how);
     const answer = await transport.exchange(exchange);
     return { element: readResponse(answer.document, method, self, exchange.opId), setCookie: answer.setCookie };
   };

@@ -33,6 +33,20 @@ export function envelope(method: string, self: MoRef, body: readonly XmlNode[], 
   );
 }
 
+const [OP_ID, TEXT] = ['(operation)', '(text)'];
+
+/** The envelope of a call that is made again and again, written once: only its `opId`, and one text in its body, are another each time. */
+export function repeatedEnvelope(
+  method: string,
+  self: MoRef,
+  body: (text: string) => readonly XmlNode[],
+): (opId: string, text: string) => string {
+  const written = envelope(method, self, body(TEXT), OP_ID);
+  const [head = '', rest = ''] = written.split(OP_ID);
+  const [middle = '', tail = ''] = rest.split(TEXT);
+  return (opId, text) => head + escapeText(opId) + middle + escapeText(text) + tail;
+}
+
 /** Takes the `<MResponse>` out of an envelope. A fault is thrown as `VimError` of kind `fault`; anything else than M's response is `protocol`. */
 export function readResponse(document: XmlElement, method: string, self: MoRef, opId: string): XmlElement {
   if (document.name !== 'Envelope' || document.uri !== SOAP_NS)

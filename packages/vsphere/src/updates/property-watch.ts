@@ -2,7 +2,7 @@ import { VimError } from '../errors.ts';
 import type { SessionCaller } from '../session/caller.ts';
 import { requireService } from '../session/service-content.ts';
 import { data, type FieldValue, methodBody } from '../soap/schema.ts';
-import { refKey } from '../soap/soap.ts';
+import { refKey, repeatedEnvelope } from '../soap/soap.ts';
 import type { CallOptions, MoRef } from '../vcenter.ts';
 import { child, elements, referenceOf, type XmlElement } from '../xml/xml.ts';
 import type { PropertyWatch, WatchSpec } from './feed.ts';
@@ -29,18 +29,24 @@ export async function openWatch(
   const viewManager = requireService(content, 'viewManager', caller.server);
   await using made = new AsyncDisposableStack();
   const views = new Map<string, MoRef>();
+  // One deadline for all: a server that hangs would hold up a stop for each thing anew.
+  let late: AbortSignal | undefined;
+  const tidy = (method: string, self: MoRef): Promise<void> => {
+    late ??= AbortSignal.timeout(TIDY_MS);
+    return discard(caller, generation, method, self, late);
+  };
   // In this order, so that they go in the opposite one: no filter ever stands on a view that is gone.
   made.defer(async () => {
-    for (const view of views.values()) await discard(caller, generation, 'DestroyView', view);
+    await Promise.all(Array.from(views.values(), (view) => tidy('DestroyView', view)));
   });
   for (const container of spec.containers) {
     if (!views.has(refKey(container)))
       views.set(refKey(container), await createView(caller, viewManager, container, call));
   }
   const list = await create(caller, 'CreateListView', viewManager, { obj: [...views.values()] }, call);
-  made.defer(() => discard(caller, generation, 'DestroyView', list));
+  made.defer(() => tidy('DestroyView', list));
   const collector = await create(caller, 'CreatePropertyCollector', content.propertyCollector, {}, call);
-  made.defer(() => discard(caller, generation, 'DestroyPropertyCollector', collector));
+  made.defer(() => tidy('DestroyPropertyCollector', collector));
   const unknownPaths = await createFilter(caller, collector, list, spec.paths, call);
   return new ListWatch({
     caller,
@@ -71,6 +77,9 @@ interface Parts {
 class ListWatch implements PropertyWatch {
   readonly unknownPaths: readonly string[];
   readonly #parts: Parts;
+  readonly #envelope: (opId: string, version: string) => string;
+  /** The one of the last answer, which has its room and takes another. */
+  #scan: { readonly sink: UpdateSink; readonly scanner: UpdateScanner } | undefined;
   /** Settles when the wait that is under way has ended. */
   #waiting: Promise<void> | undefined;
   /** The end of the last change of the list; changes queue up behind it. */
@@ -83,6 +92,10 @@ class ListWatch implements PropertyWatch {
   constructor(parts: Parts) {
     this.#parts = parts;
     this.unknownPaths = parts.unknownPaths;
+    const options = data('WaitOptions', { maxWaitSeconds: parts.maxWaitSeconds, maxObjectUpdates: PAGE });
+    this.#envelope = repeatedEnvelope('WaitForUpdatesEx', parts.collector, (version) =>
+      methodBody('WaitForUpdatesEx', { version, options }),
+    );
   }
 
   async next(version: string, sink: UpdateSink, options: CallOptions = {}): Promise<ScannedAnswer> {
@@ -153,16 +166,17 @@ class ListWatch implements PropertyWatch {
 
   async #wait(version: string, sink: UpdateSink, options: CallOptions): Promise<ScannedAnswer> {
     const { caller, collector, generation, maxWaitSeconds } = this.#parts;
-    const scanner = new UpdateScanner(sink);
+    const scan = this.#scan?.sink === sink ? this.#scan : { sink, scanner: new UpdateScanner(sink) };
+    this.#scan = undefined;
     let answer: ScannedAnswer | undefined;
     const reader = {
-      feed: (chunk: Uint8Array) => scanner.feed(chunk),
+      feed: (chunk: Uint8Array) => scan.scanner.feed(chunk),
       end: () => {
-        answer = scanner.end();
+        answer = scan.scanner.end();
+        this.#scan = scan;
       },
     };
-    const wait = data('WaitOptions', { maxWaitSeconds, maxObjectUpdates: PAGE });
-    const body = methodBody('WaitForUpdatesEx', { version, options: wait });
+    const body = (opId: string): string => this.#envelope(opId, version);
     const ended = Promise.withResolvers<void>();
     this.#waiting = ended.promise;
     try {
@@ -280,14 +294,18 @@ function filterSpec(list: MoRef, paths: readonly string[]): XmlElement {
 }
 
 /** Best effort, within 5 s, and only while the session lives in which it was made: it all ends with that anyway. */
-async function discard(caller: SessionCaller, generation: number, method: string, self: MoRef): Promise<void> {
+async function discard(
+  caller: SessionCaller,
+  generation: number,
+  method: string,
+  self: MoRef,
+  late: AbortSignal = AbortSignal.timeout(TIDY_MS),
+): Promise<void> {
   if (!caller.session.holds(generation)) return;
-  await caller
-    .call(method, self, methodBody(method, {}), { signal: AbortSignal.timeout(TIDY_MS) })
-    .catch((error: unknown) => {
-      caller.log.info(
-        { server: caller.server, method, err: error },
-        'Something of a watch was not taken off the server.',
-      );
-    });
+  await caller.call(method, self, methodBody(method, {}), { signal: late }).catch((error: unknown) => {
+    caller.log.info(
+      { server: caller.server, method, err: error },
+      'Something of a watch was not taken off the server.',
+    );
+  });
 }

@@ -88,11 +88,16 @@ export class UpdateScanner {
     this.#scan();
   }
 
-  /** Says that the document is complete. */
+  /** Says that the document is complete. Another one may follow; after an error none. */
   end(): ScannedAnswer {
     if (!this.#closed || this.#end > this.#at) throw new XmlSyntaxError('the answer ends too early');
     if (!this.#answered) throw new XmlSyntaxError('the document is no answer to WaitForUpdatesEx');
-    return { version: this.#version, truncated: this.#truncated };
+    const answer = { version: this.#version, truncated: this.#truncated };
+    [this.#end, this.#at, this.#bytes] = [0, 0, 0];
+    [this.#answered, this.#closed, this.#version, this.#truncated] = [false, false, undefined, false];
+    // Between two pages its room is needed, between two changes that of a page is not.
+    if (!answer.truncated && this.#window.length > ROOM) this.#window = NOTHING;
+    return answer;
   }
 
   readonly #decode: Decode = (value) => {
@@ -329,11 +334,9 @@ export class UpdateScanner {
       case 'version':
         this.#version = this.#text(textEnd, after);
         return;
-      case 'truncated': {
-        const text = this.#text(textEnd, after).trim();
-        this.#truncated = text === 'true' || text === '1';
+      case 'truncated':
+        this.#truncated = ['true', '1'].includes(this.#text(textEnd, after).trim());
         return;
-      }
       case 'kind':
         this.#kind = this.#text(textEnd, after);
         return;
@@ -390,6 +393,8 @@ export class UpdateScanner {
 }
 
 const NOTHING = Buffer.alloc(0);
+/** Bytes that are kept for the next answer. */
+const ROOM = 256 * 1024;
 
 /** Paths, kinds and operations are few, and come a million times. */
 const TEXTS = new KnownTexts();

@@ -5,6 +5,9 @@ import { textOf } from '../xml/xml.ts';
 import type { UpdateFeed } from './feed.ts';
 import { openWatch } from './property-watch.ts';
 
+/** Containers that are read at a time. */
+const READERS = 4;
+
 /** The changes of a vCenter, in the session of `caller`. */
 export function sessionFeed(caller: SessionCaller): UpdateFeed {
   const existing: UpdateFeed['existing'] = async (refs, options) => {
@@ -27,13 +30,20 @@ export function sessionFeed(caller: SessionCaller): UpdateFeed {
     },
     async survey(containers, path, options) {
       const values = new Map<string, string>();
-      for (const container of await existing(containers, options)) {
-        const what = { type: 'VirtualMachine', paths: [path] };
-        for (const { ref, values: read } of await viewed(caller, container, [what.type], what, options)) {
-          const value = read.get(path);
-          values.set(ref.value, value === undefined ? '' : textOf(value));
+      const what = { type: 'VirtualMachine', paths: [path] };
+      const read = async (container: MoRef): Promise<void> => {
+        for (const machine of await viewed(caller, container, [what.type], what, options)) {
+          const value = machine.values.get(path);
+          values.set(machine.ref.value, value === undefined ? '' : textOf(value));
         }
-      }
+      };
+      const left = (await existing(containers, options)).values();
+      // Each reader takes the next one: there are as many containers as zones.
+      await Promise.all(
+        Array.from({ length: READERS }, async () => {
+          for (const container of left) await read(container);
+        }),
+      );
       return values;
     },
   };
