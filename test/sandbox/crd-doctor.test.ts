@@ -82,7 +82,7 @@ test('a definition that a killed probe left is listed, and removed after a yes; 
   assert.equal(asked.code, 5);
   assert.match(
     asked.stdout,
-    new RegExp(`^DEFINITION +RUN +AGE\n${left} +probe-[0-9a-f]{8} +\\d+s\n\nThey serve nobody`),
+    new RegExp(`^DEFINITION +RUN +AGE\n${left} +probe-[0-9a-f]{8} +\\d+[sm]\n\nThey serve nobody`),
   );
   assert.deepEqual(await shadows(), [left]);
 

@@ -235,6 +235,13 @@ suite('preflight of a real cluster', () => {
       { operations: ['*'], apiGroups: ['elsewhere.example.com'], apiVersions: ['*'], resources: ['*'] },
     ];
     await post(`${RULES}/validatingwebhookconfigurations`, hook('elsewhere', 'Fail', { rules: elsewhere } as never));
+    // Its object has no such label, and no condition that is always false lets anybody be asked.
+    const narrowed = {
+      selected: { objectSelector: { matchLabels: { tier: 'nobody' } } },
+      never: { matchConditions: [{ name: 'never', expression: "request.resource.resource == 'pods'" }] },
+    };
+    for (const [name, more] of Object.entries(narrowed))
+      await post(`${RULES}/validatingwebhookconfigurations`, hook(name, 'Fail', more));
     await post(`${RULES}/validatingadmissionpolicies`, {
       metadata: { name: 'policy' },
       spec: {
@@ -262,6 +269,8 @@ suite('preflight of a real cluster', () => {
         .join(),
       /asked about status, and fails closed/,
     );
+    for (const name of Object.keys(narrowed))
+      await server.call({ method: 'DELETE', path: `${RULES}/validatingwebhookconfigurations/${name}` });
     // A release that brings one of them, and no word of the other.
     const release = await preflight('--to', folder(wanted, hook('open', 'Ignore')), '-o', 'json');
     assert.equal(release.status, 3);

@@ -36,6 +36,35 @@ test('usage: a command that is not there, and the one that may be meant', () => 
   assert.equal(drydock(['help', 'crd']).status, 0);
 });
 
+test('every message begins with who says it, and wrong input ends with 2 before anything is reached', () => {
+  for (const [args, said] of [
+    [['status', '--bogus'], /^drydock: unknown option '--bogus'\n/],
+    [['crd', 'check'], /^drydock: missing required argument 'old'\n/],
+    [['demo', '--size', 'x'], /^drydock: option '--size <MiB>' argument 'x' is invalid\./],
+    [['operator', '--log-level', 'loud'], /^drydock: unknown log level loud: use one of fatal, /],
+    [['operator', '--port', '70000'], /^drydock: option '--port <number>' argument '70000' is invalid\. a port/],
+    [['operator', '--roles', 'cook'], /^drydock: unknown role cook: /],
+    [['doctor', '--roles', 'cook'], /^drydock: unknown role cook: /],
+    [['doctor', '-o', 'table'], /^drydock: unknown output format table: /],
+    [
+      ['explain', '-n', 'default'],
+      /^drydock: --namespace default: boot images are managed in openshift-machine-api alone\n/,
+    ],
+    [['explain', '--downgrade', 'no'], /^drydock: unknown downgrade policy no: /],
+  ] as const) {
+    const { status, stderr, stdout } = drydock(args);
+    assert.deepEqual([status, stdout], [2, ''], args.join(' '));
+    assert.match(stderr, said);
+  }
+});
+
+test('help on a verb of a group is that of the verb', () => {
+  const { status, stdout } = drydock(['help', 'template', 'list']);
+  assert.equal(status, 0);
+  assert.equal(stdout, drydock(['template', 'list', '--help']).stdout);
+  assert.match(drydock(['help', 'node', 'install']).stdout, /^Usage: drydock node install /);
+});
+
 test('compiled code is kept in a folder of the user, which nobody else may write to', () => {
   const caches = join(scratch, 'caches');
   assert.equal(drydock(['crd', '--help'], { XDG_CACHE_HOME: caches }).status, 0);

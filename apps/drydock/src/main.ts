@@ -19,6 +19,16 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./status.ts')).addStatus,
   },
   {
+    name: 'doctor',
+    about: 'look at everything that the operator needs: rights, definitions, who acts, vCenters, machine sets',
+    load: async () => (await import('./doctor/command.ts')).addDoctor,
+  },
+  {
+    name: 'explain',
+    about: 'say why a machine set boots from what it boots from, and what comes next',
+    load: async () => (await import('./explain/command.ts')).addExplain,
+  },
+  {
     name: 'template',
     about: 'publish, list and revert vSphere templates, without Kubernetes',
     load: async () => (await import('./template/command.ts')).addTemplate,
@@ -57,6 +67,8 @@ export async function main(argv: readonly string[]): Promise<void> {
     .description('Keeps the machine layer of Kubernetes clusters current and crash-safe.')
     .version(VERSION)
     .showHelpAfterError('(use --help to see what there is)')
+    // Every message begins with who says it.
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'drydock: ')) })
     .exitOverride();
   try {
     for (const { name, about, load } of VERBS) {
@@ -64,12 +76,16 @@ export async function main(argv: readonly string[]): Promise<void> {
       if (argv.includes(name, 2)) (await load())(program);
       else program.command(name).description(about);
     }
-    for (const command of program.commands)
-      command.exitOverride().showHelpAfterError('(use --help to see what there is)');
-    await program.parseAsync([...argv]);
+    await program.parseAsync(helpOf(argv));
   } catch (error) {
     process.exitCode = report(error);
   }
+}
+
+/** `help template list` as `template list --help`: the library's own knows one word. */
+function helpOf(argv: readonly string[]): string[] {
+  const [node = '', file = '', word, ...path] = argv;
+  return word === 'help' && path.length > 1 ? [node, file, ...path, '--help'] : [...argv];
 }
 
 function report(error: unknown): number {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { BootImage, Lease } from '@drydock/api';
 import { STATUS_NOTE } from '@drydock/kube';
 import { memoryCluster } from '@drydock/kube/testing';
-import { notesText, printStatus } from './status.ts';
+import { notesText, printStatus, stuckText } from './status.ts';
 import { LEASE_NAMESPACE, statusNotes } from './status-notes.ts';
 
 const now = Date.parse('2026-01-01T01:00:00Z');
@@ -64,4 +64,18 @@ test('where all is well nothing is said of it', async () => {
   assert.equal(await statusNotes(memoryCluster().client()), undefined);
   assert.doesNotMatch(printStatus(images, 'table', { headers: true, now }), /STATUS-WRITES/);
   assert.doesNotMatch(printStatus(images, 'yaml', { headers: true, now }), /statusWrites/);
+});
+
+test('sets that are stuck are counted, with the command that says why', () => {
+  const image = (name: string, phase: string): BootImage => ({
+    metadata: { name: `ms-${name}` },
+    spec: { machineSet: { name } },
+    status: { phase },
+  });
+  assert.equal(stuckText([image('a', 'Current'), image('b', 'Skipped'), image('c', 'Uploading')]), '');
+  assert.equal(
+    stuckText([image('a', 'Current'), image('b', 'Blocked')]),
+    'One set is stuck. Why: drydock status -o wide, or drydock explain b\n',
+  );
+  assert.match(stuckText([image('a', 'Failed'), image('b', 'Blocked')]), /^2 sets are stuck\. .* explain a\n$/);
 });

@@ -84,6 +84,16 @@ export function notesText({ noted, more, asOf }: StatusNotes, now: number): stri
   return lines.join('');
 }
 
+/** Where sets are stuck: what says why. */
+export function stuckText(images: readonly BootImage[]): string {
+  const stuck = images.filter(({ status }) => status?.phase === 'Failed' || status?.phase === 'Blocked');
+  const [first] = stuck;
+  if (first === undefined) return '';
+  const set = first.spec?.machineSet?.name ?? '';
+  const [number, verb] = stuck.length === 1 ? ['One set', 'is'] : [`${stuck.length} sets`, 'are'];
+  return `${number} ${verb} stuck. Why: drydock status -o wide, or drydock explain${set === '' ? '' : ` ${set}`}\n`;
+}
+
 /** Adds `drydock status`: every machine set's boot image, what is being done about it and why not. It only reads. */
 export function addStatus(program: Command): void {
   clusterFlags(program.command('status').description('show the boot image of every machine set'))
@@ -105,6 +115,7 @@ export function addStatus(program: Command): void {
         return;
       }
       process.stdout.write(printStatus(images, format, { headers: flags.headers, now: Date.now(), notes }));
+      if (format === 'table') process.stderr.write(stuckText(images));
       process.exitCode = exitCode.done;
     });
 }

@@ -12,7 +12,7 @@ export function table<T>(
   options: { readonly wide?: boolean; readonly headers?: boolean } = {},
 ): string {
   const shown = columns.filter((column) => column.wide !== true || options.wide === true);
-  const lines = rows.map((row) => shown.map((column) => clean(column.cell(row))));
+  const lines = rows.map((row) => shown.map((column) => oneLine(column.cell(row)) || '-'));
   if (options.headers !== false) lines.unshift(shown.map((column) => column.header));
   const widths = shown.map((_, index) => Math.max(...lines.map((line) => line[index]?.length ?? 0)));
   return lines
@@ -26,10 +26,9 @@ export function table<T>(
     .join('');
 }
 
-/** Text from the cluster must not move the cursor or forge a row. */
-function clean(cell: string): string {
-  const text = cell.replace(/\p{Cc}+/gu, ' ').trim();
-  return text === '' ? '-' : text;
+/** Text from elsewhere on one line: it must not move the cursor or forge a row. */
+export function oneLine(text: string): string {
+  return text.replace(/\p{Cc}+/gu, ' ').trim();
 }
 
 /** `12s`, `5m`, `3h`, `5d`: the age of a time stamp (RFC 3339) as kubectl writes it; '' where there is none. */

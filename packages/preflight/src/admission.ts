@@ -1,4 +1,4 @@
-import { ADMISSION_KINDS, type JsonObject } from '@drydock/crd';
+import { ADMISSION_KINDS, type JsonObject, type LabelsOf } from '@drydock/crd';
 import { ApiError, type CallOptions, type Client, type KubeObject, type Resource } from '@drydock/kube';
 
 /** Who is asked about writes in a cluster, and whose writes cannot work. */
@@ -9,6 +9,8 @@ export interface ClusterAdmission {
   readonly bindings: readonly JsonObject[];
   /** `KIND NAME` of configurations with a webhook that fails closed and whose Service is not there. */
   readonly headless: readonly string[];
+  /** Labels of namespaces, by which webhooks are narrowed; unknown where none is, or where they may not be read. */
+  readonly labelsOf: LabelsOf;
   /** What could not be read, as sentences: a preflight does without. */
   readonly notes: readonly string[];
 }
@@ -20,6 +22,14 @@ const SERVICE: Resource<KubeObject> = {
   kind: 'Service',
   plural: 'services',
   scope: 'Namespaced',
+};
+
+const NAMESPACE: Resource<KubeObject> = {
+  group: '',
+  version: 'v1',
+  kind: 'Namespace',
+  plural: 'namespaces',
+  scope: 'Cluster',
 };
 
 function resource(kind: string): Resource<KubeObject> {
@@ -35,9 +45,9 @@ export async function clusterAdmission(
   const configurations: JsonObject[] = [];
   const bindings: JsonObject[] = [];
   const unread: string[] = [];
-  const read = async (kind: string, into: JsonObject[]): Promise<void> => {
+  const read = async (kind: string, into: JsonObject[], from = resource(kind)): Promise<void> => {
     try {
-      for await (const object of client.list(resource(kind), {}, options)) into.push({ kind, ...object } as never);
+      for await (const object of client.list(from, {}, options)) into.push({ kind, ...object } as never);
     } catch (error) {
       options.signal?.throwIfAborted();
       if (!(error instanceof ApiError)) throw error;
@@ -47,6 +57,9 @@ export async function clusterAdmission(
   };
   for (const kind of ADMISSION_KINDS) await read(kind, configurations);
   for (const kind of ['ValidatingAdmissionPolicyBinding', 'MutatingAdmissionPolicyBinding']) await read(kind, bindings);
+  const namespaces: JsonObject[] = [];
+  if (configurations.length > 0 && isNarrowed([...configurations, ...bindings]))
+    await read('Namespace', namespaces, NAMESPACE);
   const headless: string[] = [];
   for (const configuration of configurations) {
     const { kind, metadata } = configuration as { kind: string; metadata: { name: string } };
@@ -58,7 +71,15 @@ export async function clusterAdmission(
       : [
           `What is asked about writes could not be read, and is not considered: ${unread.toSorted((a, b) => a.localeCompare(b)).join(', ')}.`,
         ];
-  return { configurations, bindings, headless, notes };
+  const labels = new Map(
+    (namespaces as unknown as readonly KubeObject[]).map(({ metadata }) => [metadata.name, metadata.labels ?? {}]),
+  );
+  return { configurations, bindings, headless, labelsOf: (namespace) => labels.get(namespace), notes };
+}
+
+/** Whether any of them asks for labels of namespaces, which are read only then. */
+function isNarrowed(configurations: readonly JsonObject[]): boolean {
+  return /"namespaceSelector":\{"|namespaceObject/.test(JSON.stringify(configurations));
 }
 
 interface Hook {

@@ -1,8 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Crd, type Finding, type PreflightOptions, undecidedKind } from '@drydock/crd';
+import {
+  type Crd,
+  type Finding,
+  type JsonObject,
+  judgeKind,
+  type PreflightOptions,
+  pathText,
+  readRefusal,
+  undecidedKind,
+} from '@drydock/crd';
 import { ApiError, type CallOptions, isInvalid, type KubeObject, type Resource } from '@drydock/kube';
 import { CRD } from './cluster-schemas.ts';
-import { resourceOf } from './scan.ts';
+import { PreflightError } from './errors.ts';
+import { asJudged, resourceOf } from './scan.ts';
 import { type ProbeCluster, SHADOW_GROUP, shadowOf, sweepShadows } from './shadow.ts';
 
 /** How long (ms) a shadow may take to be served, and what its removal may take after an interruption. */
@@ -17,9 +27,22 @@ export interface ProbeRequest {
   readonly objects: ReadonlySet<string>;
 }
 
+/** What a probe is to settle: the objects of undecided verdicts, by kind. */
+export function probeRequests(
+  doubts: readonly Finding[],
+  crds: readonly Crd[],
+  wanted: readonly Crd[],
+): readonly ProbeRequest[] {
+  return [...Map.groupBy(doubts, (finding) => finding.crd)].flatMap(([name, findings]): readonly ProbeRequest[] => {
+    const [crd, target] = [crds, wanted].map((all) => all.find((one) => one.name === name));
+    if (crd === undefined || target === undefined) return [];
+    return [{ crd, target, objects: new Set(findings.map(({ object }) => object)) }];
+  });
+}
+
 /**
- * Asks the server itself: the target schema is installed under a throw-away group, and each object is created there as a dry run. The server's answer is strict, status and rules included: it misses nothing, and reports also what
- * ratcheting would tolerate. Shadows are removed at the end, also after the signal.
+ * Asks the server itself: the target schema is installed under a throw-away group, and each object is created there as a dry run. The server's answer is strict, status and rules included: it misses nothing, and of what
+ * was undecided it reports also what ratcheting would tolerate. Shadows are removed at the end, also after the signal. Rejects with `PreflightError` SHADOWS_LEFT where they cannot be.
  */
 export async function* probe(
   cluster: ProbeCluster,
@@ -28,15 +51,18 @@ export async function* probe(
 ): AsyncGenerator<readonly Finding[], void> {
   const { run, signal } = options;
   const call = signal === undefined ? {} : { signal };
+  let number = 0;
   try {
-    for (const { crd, target, objects } of requests) {
+    for (const request of requests) {
+      const { crd, objects } = request;
+      const live = resourceOf(crd);
+      if (live === undefined) continue;
       try {
-        const resource = await install(cluster, target, run, call);
-        const live = resourceOf(crd);
-        if (live === undefined) continue;
+        const resource = await install(cluster, request, { run, number }, call);
+        number += 1;
         for await (const { items } of cluster.pages(live, {}, call))
           for (const object of items)
-            if (objects.has(nameOf(object))) yield await ask(cluster, resource, object, crd, options);
+            if (objects.has(nameOf(object))) yield await ask(cluster, resource, object, request, options);
       } catch (error) {
         signal?.throwIfAborted();
         if (!(error instanceof ApiError)) throw error;
@@ -44,98 +70,102 @@ export async function* probe(
       }
     }
   } finally {
-    // The signal may be why we are here.
+    await cleanUp(cluster, run);
+  }
+}
+
+async function cleanUp(cluster: ProbeCluster, run: string): Promise<void> {
+  try {
+    // Not with the caller's signal, which may be why we are here.
     await sweepShadows(cluster, { run, signal: AbortSignal.timeout(SWEEP) });
+  } catch (cause) {
+    const left = `definitions of the run ${run} could not be removed, and serve nobody; to remove them: drydock crd doctor`;
+    throw new PreflightError('SHADOWS_LEFT', left, { cause });
   }
 }
 
 async function install(
   cluster: ProbeCluster,
-  target: Crd,
-  run: string,
+  { crd, target }: ProbeRequest,
+  which: { readonly run: string; readonly number: number },
   call: CallOptions,
 ): Promise<Resource<KubeObject>> {
-  const version = (target.versions.find(({ storage }) => storage) ?? target.versions[0])?.name ?? 'v1';
-  const shadow = shadowOf(target, version, run);
+  // The version that objects are judged in, see `judgeKind`.
+  const version =
+    target.versions.find(({ name }) => name === resourceOf(crd)?.version) ??
+    target.versions.find(({ storage }) => storage);
+  const shadow = shadowOf(target, version?.name ?? 'v1', which);
   // Not with the caller's signal: a creation whose answer nobody waits for could come after the sweep.
   await cluster.create(CRD, shadow, { signal: AbortSignal.timeout(READY) });
   call.signal?.throwIfAborted();
-  const { names } = shadow['spec'] as { readonly names: { readonly kind: string; readonly plural: string } };
+  const { names, versions } = shadow.spec;
   const resource: Resource<KubeObject> = {
-    group: SHADOW_GROUP,
-    version,
-    kind: names.kind,
-    plural: names.plural,
+    ...{ group: SHADOW_GROUP, version: versions[0].name, kind: names.kind, plural: names.plural },
     scope: 'Cluster',
   };
-  const until = Date.now() + READY;
+  const until = performance.now() + READY;
   // Established says that it will be served; that a list answers says that it is.
   for (;;) {
     try {
-      await cluster.raw({ path: `/apis/${SHADOW_GROUP}/${version}/${names.plural}?limit=1` }, call);
+      await cluster.raw({ path: `/apis/${SHADOW_GROUP}/${resource.version}/${names.plural}?limit=1` }, call);
       return resource;
     } catch (error) {
-      if (!(error instanceof ApiError) || Date.now() > until) throw error;
+      if (!(error instanceof ApiError) || performance.now() > until) throw error;
       await delay(100, undefined, call);
     }
   }
 }
 
+/** What the server says of an object, without what was decided about it before. */
 async function ask(
   cluster: ProbeCluster,
   resource: Resource<KubeObject>,
   object: KubeObject,
-  crd: Crd,
+  { crd, target }: ProbeRequest,
   options: PreflightOptions & CallOptions,
 ): Promise<readonly Finding[]> {
-  const { name } = object.metadata;
   const { signal } = options;
   const copy = {
     ...object,
     apiVersion: `${resource.group}/${resource.version}`,
     kind: resource.kind,
-    metadata: { name },
+    metadata: { name: object.metadata.name },
   };
   try {
     await cluster.create(resource, copy, { dryRun: true, ...(signal === undefined ? {} : { signal }) });
     return [];
   } catch (error) {
     if (!isInvalid(error) || !(error instanceof ApiError)) throw error;
-    const causes = error.details.causes ?? [];
+    const before = judgeKind(crd, target, options).judge(asJudged(crd, target)(object));
+    const doubts = before.filter((finding) => finding.class === 'UNDECIDED');
+    const known = new Set(before.filter((finding) => !doubts.includes(finding)).map(({ path }) => path));
     const base = undecidedKind(crd.name, '', options);
-    return causes.map(({ field = '', reason = '' }): Finding => {
-      const inStatus = field.startsWith('status');
+    const { causes, unchecked, unplaced } = readRefusal(error.details.causes ?? [], copy as unknown as JsonObject);
+    const refused = [
+      ...causes.map(({ path, reason }) => ({ field: pathText(path), reason })),
+      ...unplaced.map(({ field = '', reason = '' }) => ({ field, reason })),
+    ].filter(({ field }) => !known.has(field));
+    const findings = refused.map(({ field, reason }): Finding => {
+      const isRoot = field === '<nil>' || field === '';
+      const inStatus = /^status(?:[.[]|$)/.test(field);
       return {
         ...base,
-        class: inStatus ? 'BLOCK_STATUS' : 'BLOCK_SPEC',
+        class: isRoot ? 'ROOT_CEL' : inStatus ? 'BLOCK_STATUS' : 'BLOCK_SPEC',
+        rule: doubts.find(({ path }) => path === field)?.rule ?? base.rule,
         version: resource.version,
         object: nameOf(object),
         resourceVersion: object.metadata.resourceVersion ?? '',
         path: field,
-        endpoints: [inStatus ? 'status' : 'spec'],
+        endpoints: isRoot ? ['spec', 'status'] : [inStatus ? 'status' : 'spec'],
         blocking: true,
         what: `the server refuses it (${reason})`,
         remedy:
           'Change the value before the swap. The probe is strict: a server that ratchets may tolerate the value until it changes.',
       };
     });
+    // What stops a server before it looks at the rules leaves doubts about them open.
+    return unchecked ? [...findings, ...doubts.filter(({ rule }) => rule === 'N15')] : findings;
   }
-}
-
-/** Notes the objects that have an undecided verdict, by kind. */
-export function gather(): {
-  readonly add: (object: KubeObject, crd: Crd, target: Crd) => void;
-  readonly requests: () => readonly ProbeRequest[];
-} {
-  const kinds = new Map<string, { readonly crd: Crd; readonly target: Crd; readonly objects: Set<string> }>();
-  return {
-    add: (object, crd, target) => {
-      const kind = kinds.get(crd.name) ?? { crd, target, objects: new Set() };
-      kind.objects.add(nameOf(object));
-      kinds.set(crd.name, kind);
-    },
-    requests: () => [...kinds.values()],
-  };
 }
 
 function nameOf({ metadata: { name, namespace } }: KubeObject): string {

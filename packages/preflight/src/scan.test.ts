@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createReport, ERAS, type Finding, readCrd } from '@drydock/crd';
-import { ApiError, type KubeObject, type ListPage } from '@drydock/kube';
-import { memoryCluster } from '@drydock/kube/testing';
+import { ApiError, createClient, type KubeObject, type ListPage } from '@drydock/kube';
+import { memoryCluster, misbehavingServer } from '@drydock/kube/testing';
 import { clusterCrds, eraOf, serverMinor } from './cluster-schemas.ts';
-import { probe } from './probe.ts';
 import { type ScanOptions, type ScanProgress, scan } from './scan.ts';
-import { sweepShadows } from './shadow.ts';
 
 function manifest(plural: string, phases: readonly string[] | undefined): unknown {
   const phase = { type: 'string', ...(phases === undefined ? {} : { enum: phases }) };
@@ -178,22 +176,81 @@ test('RB-R67: pages of 500 are let go one by one', async () => {
   assert.equal(progress.at(-1)?.objects, 10_000);
 });
 
-test('RB-R68: what changed during a long scan is judged once more, and nothing else', async () => {
-  const first = [[object('x', 'a', '1'), object('y', 'a', '1')], [object('z', 'a', '1')]];
-  const second = [[object('x', 'a', '1'), object('y', 'b', '2')], [object('z', 'a', '1')]];
-  const { client } = pagesFrom(first, second);
-  const seen: (readonly [string, string])[] = [];
-  for await (const findings of scan({
-    client,
-    crds: [crd('things')],
-    wanted: [crd('things', ['a'])],
-    again: true,
-    now: ERAS.E2,
-    target: ERAS.E0,
-  }))
-    for (const finding of findings) seen.push([finding.object, finding.resourceVersion]);
-  assert.deepEqual(seen, [['y', '2']]);
+/** What a scan with a second look tells, and of how many objects. */
+async function lookTwice(client: ScanOptions['client']): Promise<{ readonly seen: unknown; readonly objects: number }> {
+  const seen: (readonly [string, string, string])[] = [];
+  const options = { client, crds: [crd('things')], wanted: [crd('things', ['a'])], now: ERAS.E2, target: ERAS.E0 };
+  const pages = scan({ ...options, again: true });
+  for (;;) {
+    const { done, value } = await pages.next();
+    if (done === true) return { seen, objects: value.objects };
+    for (const finding of value) seen.push([finding.class, finding.object, finding.resourceVersion]);
+  }
+}
+
+test('RB-R68: what changed during a long scan is judged as it is now, what is gone no longer counts, and each verdict states the version', async () => {
+  const first = [
+    [object('healed', 'b', '1'), object('spoilt', 'a', '1'), object('bad', 'b', '1')],
+    [object('good', 'a', '1'), object('gone', 'b', '1')],
+  ];
+  const second = [
+    [object('healed', 'a', '2'), object('spoilt', 'b', '2'), object('bad', 'b', '1')],
+    [object('good', 'a', '1'), object('fresh', 'b', '3')],
+  ];
+  const whole = pagesFrom(first, second);
+  assert.deepEqual(await lookTwice(whole.client), {
+    seen: [
+      ['BLOCK_SPEC', 'spoilt', '2'],
+      ['BLOCK_SPEC', 'bad', '1'],
+      ['BLOCK_SPEC', 'fresh', '3'],
+    ],
+    objects: 5,
+  });
+  assert.equal(whole.lists(), 2);
+  // A second look that breaks off leaves what the first one saw.
+  assert.deepEqual(await lookTwice(pagesFrom(first, [second[0] ?? [], failed('Forbidden')]).client), {
+    seen: [
+      ['BLOCK_SPEC', 'spoilt', '2'],
+      ['BLOCK_SPEC', 'bad', '1'],
+      ['BLOCK_SPEC', 'gone', '1'],
+      ['UNDECIDED', '', ''],
+    ],
+    objects: 5,
+  });
+  // One that expires starts again.
+  const expired = pagesFrom(first, [second[0] ?? [], failed('Expired')], second);
+  assert.equal((await lookTwice(expired.client)).objects, 5);
+  assert.equal(expired.lists(), 3);
+  // A kind of one page is consistent, and is not listed again.
+  const short = pagesFrom([[object('bad', 'b', '1')]]);
+  assert.deepEqual(await lookTwice(short.client), { seen: [['BLOCK_SPEC', 'bad', '1']], objects: 1 });
+  assert.equal(short.lists(), 1);
 });
+
+test('integers of 64 bits are judged by all their digits', async () => {
+  const sized = readCrd(
+    JSON.parse(JSON.stringify(manifest('things', undefined)).replaceAll('"phase":{"type":"string"}', SIZES)) as never,
+    'test',
+  );
+  const item = (name: string, phase: string): string => `{"metadata":{"name":"${name}"},"spec":{"phase":${phase}}}`;
+  const items = [
+    item('largest', '[9223372036854775807]'),
+    item('too-large', '[9223372036854775808]'),
+    item('neighbours', '[9007199254740992,9007199254740993]'),
+    item('twins', '[9007199254740993,9007199254740993]'),
+  ];
+  await using server = await misbehavingServer((_request, response) => {
+    response.setHeader('content-type', 'application/json');
+    response.end(`{"metadata":{"resourceVersion":"1"},"items":[${items.join()}]}`);
+  });
+  await using client = createClient(server.config);
+  const findings = await collect({ client, crds: [crd('things')], wanted: [sized] });
+  assert.deepEqual(
+    findings.filter((finding) => finding.class !== 'BLOCK_SSA').map((finding) => `${finding.class} ${finding.object}`),
+    ['BLOCK_SPEC too-large', 'BLOCK_CREATE twins'],
+  );
+});
+const SIZES = '"phase":{"type":"array","x-kubernetes-list-type":"set","items":{"type":"integer","format":"int64"}}';
 
 test('a definition that cannot be judged is named, and the others are read', async () => {
   const broken = {
@@ -218,71 +275,4 @@ test('the era of a server follows from its version, and an emulated version coun
   assert.deepEqual(await says({ minor: '34' }), { era: 'E2', minor: 34 });
   assert.deepEqual(await says({ minor: '34+', emulationMinor: '32' }), { era: 'E1', minor: 32 });
   assert.deepEqual([eraOf(29).era, eraOf(30).era, eraOf(33).era], ['E0', 'E1', 'E2']);
-});
-
-/** A cluster that keeps definitions, and answers to dry runs as it is told. */
-function probeWorld(answer: () => Promise<unknown>) {
-  const stored = new Map<string, KubeObject>();
-  const cluster = {
-    async *list() {
-      yield* stored.values();
-    },
-    create: async (_resource: unknown, created: KubeObject, options: { readonly dryRun?: boolean } = {}) => {
-      if (options.dryRun !== true) stored.set(created.metadata.name, created);
-      else await answer();
-      return created;
-    },
-    get: () => Promise.reject(failed('NotFound')),
-    async *pages() {
-      yield { items: [object('x', 'b'), object('legal', 'a')], resourceVersion: '1' };
-    },
-    delete: (_resource: unknown, { name }: { readonly name: string }) => {
-      stored.delete(name);
-      return Promise.resolve();
-    },
-    raw: () => Promise.resolve({}),
-  };
-  return { cluster: cluster as never, stored };
-}
-
-test('RB-R74: the probe gives the verdict of the server, and its definition is gone afterwards, also after an interruption', async () => {
-  const requests = [{ crd: crd('things'), target: crd('things', ['a']), objects: new Set(['x']) }];
-  const refuse = () =>
-    Promise.reject(
-      new ApiError({
-        code: 'Invalid',
-        action: 'create',
-        said: 'no',
-        details: { causes: [{ reason: 'FieldValueNotSupported', field: 'spec.phase' }] },
-      }),
-    );
-  const world = probeWorld(refuse);
-  const options = { now: ERAS.E2, target: ERAS.E1, run: 'r1' };
-  const findings: Finding[] = [];
-  for await (const more of probe(world.cluster, requests, options)) {
-    findings.push(...more);
-    assert.equal(world.stored.size, 1);
-  }
-  assert.deepEqual(
-    findings.map((finding) => `${finding.class} ${finding.object} ${finding.path}`),
-    ['BLOCK_SPEC x spec.phase'],
-  );
-  assert.equal(world.stored.size, 0);
-
-  const controller = new AbortController();
-  const interrupted = probeWorld(() => {
-    controller.abort(new DOMException('SIGINT', 'AbortError'));
-    return Promise.reject(controller.signal.reason as Error);
-  });
-  const run = Array.fromAsync(probe(interrupted.cluster, requests, { ...options, signal: controller.signal }));
-  await assert.rejects(run, { name: 'AbortError' });
-  assert.equal(interrupted.stored.size, 0);
-});
-
-test('a sweep takes shadows alone', async () => {
-  const world = probeWorld(() => Promise.resolve());
-  world.stored.set('theirs.example.com', { metadata: { name: 'theirs.example.com' } });
-  world.stored.set('a.shadow.drydock.dev', { metadata: { name: 'a.shadow.drydock.dev' } });
-  assert.equal(await sweepShadows(world.cluster), 1);
-  assert.deepEqual([...world.stored.keys()], ['theirs.example.com']);
 });

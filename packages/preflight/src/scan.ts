@@ -2,9 +2,12 @@ import {
   type Asked,
   type Crd,
   type Finding,
+  type JsonObject,
   judgeKind,
-  type KindJudge,
+  type LabelsOf,
+  mayAsk,
   type PreflightOptions,
+  parseJson,
   preflightAdmission,
   undecidedKind,
 } from '@drydock/crd';
@@ -13,11 +16,13 @@ import {
   type CallOptions,
   isExpired,
   type KubeObject,
-  type ListPage,
   type Observer,
   type Resource,
+  withExact,
 } from '@drydock/kube';
 import { readAhead } from './read-ahead.ts';
+import { holdsRounded } from './rounded.ts';
+import { type Look, verdicts } from './verdicts.ts';
 
 /** How far a scan is. */
 export interface ScanProgress {
@@ -36,15 +41,15 @@ export interface ScanOptions extends PreflightOptions, CallOptions {
   readonly crds: readonly Crd[];
   /** Definitions to go to. */
   readonly wanted: readonly Crd[];
-  /** List a kind of more than one page once more, and judge what changed meanwhile. */
+  /** List a kind of more than one page once more: what changed meanwhile is judged as it is then. Verdicts about such a kind are kept until its end. */
   readonly again?: boolean;
-  /** Who is asked about writes of a kind, see `askedAbout`. It is reported for kinds that have objects and whose definition changes. */
+  /** Who is asked about writes of a kind, see `askedAbout`. It is reported for kinds whose definition changes, where it may be asked about an object. */
   readonly asked?: (crd: Crd) => readonly Asked[];
+  /** Labels of namespaces, for those who are asked; without, all are taken to fit. */
+  readonly labelsOf?: LabelsOf;
   /** How many kinds are listed at the same time; 3 by default. Of each, one page is held. */
   readonly atOnce?: number;
   readonly progress?: (progress: ScanProgress) => void;
-  /** Called with each object that has an undecided verdict, for a probe of the server. */
-  readonly undecided?: (object: KubeObject, crd: Crd, target: Crd) => void;
 }
 
 /** How often a list that expired in the middle starts again. */
@@ -59,87 +64,104 @@ export const KINDS_AT_ONCE = 3;
 export async function* scan(options: ScanOptions): AsyncGenerator<readonly Finding[], { readonly objects: number }> {
   const { crds, atOnce = KINDS_AT_ONCE, progress = () => undefined } = options;
   const wanted = new Map(options.wanted.map((crd) => [crd.name, crd]));
-  const kinds = crds.map((crd, index) => ({ crd, kind: index + 1, next: wanted.get(crd.name) }));
-  const listed = kinds.map((kind) => () => (kind.next === undefined ? none() : pagesOf(kind.crd, options)));
-  let objects = 0;
-  let judge: KindJudge | undefined;
-  let seen = false;
-  for await (const { source, value: page } of readAhead(listed, atOnce)) {
+  const kinds = crds.map((crd, index) => ({ crd, number: index + 1, next: wanted.get(crd.name) }));
+  const listed = kinds.map(
+    ({ crd, next }) =>
+      () =>
+        next === undefined ? none() : looksAt(crd, options),
+  );
+  let done = 0;
+  let kind: KindScan | undefined;
+  for await (const { source, value } of readAhead(listed, atOnce)) {
     options.signal?.throwIfAborted();
-    const { crd, kind, next } = kinds[source] as (typeof kinds)[number];
-    const report = (): void => progress({ crd: crd.name, kind, kinds: crds.length, objects });
-    if (page === undefined) {
-      // The beginning of a kind.
-      judge = judgeKind(crd, next, options);
-      seen = false;
-      report();
-      yield judge.findings;
-      continue;
-    }
-    if (typeof page === 'string') {
-      yield [undecidedKind(crd.name, page, options)];
-      continue;
-    }
-    const findings: Finding[] = [];
-    if (!seen && page.length > 0) {
-      seen = true;
-      if (judge?.changes === true) findings.push(...preflightAdmission(options.asked?.(crd) ?? [], crd, options));
-    }
-    for (const object of page) {
-      // Items of a list need not say what they are.
-      const verdicts =
-        judge?.judge({ apiVersion: `${crd.group}/${resourceOf(crd)?.version}`, ...object } as never) ?? [];
-      findings.push(...verdicts);
-      if (next !== undefined && verdicts.some((verdict) => verdict.class === 'UNDECIDED'))
-        options.undecided?.(object, crd, next);
-    }
-    objects += page.length;
-    report();
-    if (findings.length > 0) yield findings;
+    const { crd, number, next } = kinds[source] as (typeof kinds)[number];
+    if (value === undefined) {
+      // The beginning of a kind is the end of the one before.
+      yield kind?.end(false) ?? [];
+      done += kind?.objects() ?? 0;
+      kind = scanKind(crd, next, options);
+      yield kind.findings;
+    } else if (typeof value === 'string') {
+      yield [...(kind?.end(true) ?? []), undecidedKind(crd.name, value, options)];
+    } else yield kind?.judge(value) ?? [];
+    progress({ crd: crd.name, kind: number, kinds: crds.length, objects: done + (kind?.objects() ?? 0) });
   }
-  return { objects };
+  yield kind?.end(false) ?? [];
+  return { objects: done + (kind?.objects() ?? 0) };
 }
 
 async function* none(): AsyncGenerator<never, void> {}
 
-/** Pages of a kind's objects, or, last, why there are no more of them. An object that is seen twice after a restart is judged once. */
-async function* pagesOf(
-  crd: Crd,
-  { client, signal, again }: ScanOptions,
-): AsyncGenerator<readonly KubeObject[] | string, void> {
+/** The scan of one kind. */
+interface KindScan {
+  /** Verdicts about the definition. */
+  readonly findings: readonly Finding[];
+  readonly judge: (look: Look) => readonly Finding[];
+  readonly end: (failed: boolean) => readonly Finding[];
+  readonly objects: () => number;
+}
+
+function scanKind(crd: Crd, next: Crd | undefined, options: ScanOptions): KindScan {
+  const { again = false, asked = () => [], labelsOf = () => undefined } = options;
+  const judge = judgeKind(crd, next, options);
+  const judged = asJudged(crd, next);
+  const told = verdicts((object) => judge.judge(judged(object)), again);
+  const silent = new Set(judge.changes && next !== undefined ? asked(crd) : []);
+  return {
+    findings: judge.findings,
+    judge: (look) => {
+      const heard: Asked[] = [];
+      for (const one of silent)
+        if (look.items.some((object) => mayAsk(one, judged(object), crd, labelsOf))) heard.push(one);
+      for (const one of heard) silent.delete(one);
+      return [...preflightAdmission(heard, crd, options), ...told.of(look)];
+    },
+    end: (failed) => told.rest(failed),
+    objects: told.objects,
+  };
+}
+
+/**
+ * An object of a kind as it is judged under a schema: items of a list need not say what they are, and an integer that no number can hold is a bigint. Made for each kind, used for each of its
+ * objects.
+ */
+export function asJudged(crd: Crd, next: Crd | undefined): (object: KubeObject) => JsonObject {
+  const listed = resourceOf(crd)?.version;
+  const apiVersion = `${crd.group}/${listed}`;
+  const version = next?.versions.find(({ name }) => name === listed) ?? next?.versions.find(({ storage }) => storage);
+  const schema = version?.schema ?? {};
+  return (object) => {
+    const whole = holdsRounded(object, schema) ? parseJson(JSON.stringify(withExact(object))) : object;
+    return { apiVersion, ...(whole as object) } as unknown as JsonObject;
+  };
+}
+
+/** Pages of a kind's objects, or, last, why there are no more of them. */
+async function* looksAt(crd: Crd, { client, signal, again }: ScanOptions): AsyncGenerator<Look | string, void> {
   const resource = resourceOf(crd);
   if (resource === undefined) {
     yield 'no version of it is served: its objects cannot be read';
     return;
   }
-  const seen = new Set<string>();
-  let passes = 0;
-  for (let start = 0; ; start += 1) {
+  let pass: Look['pass'] = 1;
+  for (let restarts = 0; ; ) {
     let pages = 0;
     try {
-      for await (const page of client.pages(resource, {}, signal === undefined ? {} : { signal })) {
+      for await (const { items } of client.pages(resource, {}, signal === undefined ? {} : { signal })) {
         pages += 1;
-        yield fresh(page, seen);
+        yield { items, pass };
       }
-      passes += 1;
-      if (again !== true || passes > 1 || pages < 2) return;
+      if (again !== true || pass === 2 || pages < 2) return;
+      pass = 2;
     } catch (error) {
       signal?.throwIfAborted();
-      if (isExpired(error) && start < RESTARTS) continue;
-      yield whyNot(error);
-      return;
+      if (isExpired(error) && restarts < RESTARTS) restarts += 1;
+      else {
+        yield whyNot(error);
+        return;
+      }
     }
   }
-}
-
-/** Only the version of an object is kept, not the object: what changed between two passes is judged again. */
-function fresh(page: ListPage<KubeObject>, seen: Set<string>): readonly KubeObject[] {
-  return page.items.filter(({ metadata }) => {
-    const key = `${metadata.uid ?? metadata.name} ${metadata.resourceVersion ?? ''}`;
-    if (seen.has(key)) return false;
-    seen.add(key);
-    return true;
-  });
 }
 
 function whyNot(error: unknown): string {

@@ -1,4 +1,4 @@
-import type { Crd, JsonObject } from '@drydock/crd';
+import type { Crd } from '@drydock/crd';
 import { type CallOptions, type Client, isNotFound, type KubeClient, type KubeObject } from '@drydock/kube';
 import { CRD } from './cluster-schemas.ts';
 
@@ -11,13 +11,28 @@ export const SHADOW_LABEL = 'drydock.dev/shadow';
 /** Group of all shadows. */
 export const SHADOW_GROUP = 'shadow.drydock.dev';
 
+/** A definition that a probe installs. */
+export type ShadowManifest = KubeObject & {
+  readonly spec: {
+    readonly names: { readonly kind: string; readonly plural: string };
+    readonly versions: readonly [{ readonly name: string }];
+  };
+};
+
 /**
- * The target schema under a group of its own: no status subresource, so that a dry-run creation is judged whole; no conversion; one version. Its plural is unique to the run, because a name that was just deleted is
- * still being terminated.
+ * The target schema under a group of its own: no status subresource, so that a dry-run creation is judged whole; no conversion; one version. Names are those of no other run, because a name that was just deleted is still being
+ * terminated, and of no other kind of this run: definitions of several groups may share theirs, and here they have one group.
  */
-export function shadowOf(crd: Crd, version: string, run: string): KubeObject & JsonObject {
+export function shadowOf(
+  crd: Crd,
+  version: string,
+  { run, number }: { readonly run: string; readonly number: number },
+): ShadowManifest {
   const of = crd.versions.find(({ name }) => name === version);
-  const plural = `${crd.plural}-${run}`.slice(0, 63);
+  const id = `${run}-${number}`;
+  // `List` belongs to the longest name that is made of them.
+  const named = (name: string, joint: string): string => `${name.slice(0, 59 - joint.length - id.length)}${joint}${id}`;
+  const plural = named(crd.plural, '-');
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -25,22 +40,17 @@ export function shadowOf(crd: Crd, version: string, run: string): KubeObject & J
     spec: {
       group: SHADOW_GROUP,
       scope: 'Cluster',
-      names: {
-        kind: `${crd.kind}Shadow`,
-        plural,
-        singular: plural.replace(/s-/, '-'),
-        listKind: `${crd.kind}ShadowList`,
-      },
+      names: { kind: named(crd.kind, 'Shadow-'), plural },
       versions: [
         {
           name: version,
           served: true,
           storage: true,
-          schema: { openAPIV3Schema: (of?.schema ?? { type: 'object' }) as never },
+          schema: { openAPIV3Schema: of?.schema ?? { type: 'object' } },
         },
       ],
     },
-  } as unknown as KubeObject & JsonObject;
+  } as KubeObject as ShadowManifest;
 }
 
 /** A shadow that is there. */
@@ -66,26 +76,25 @@ export async function leftShadows(
   return found;
 }
 
-/** Removes every shadow, or those of one run. Resolves to how many there were. */
+/** Removes every shadow, or those of one run. Resolves to how many there were; rejects after the last one, where one cannot be removed. */
 export async function sweepShadows(
   cluster: Pick<ProbeCluster, 'list' | 'delete'>,
   options: CallOptions & { readonly run?: string } = {},
 ): Promise<number> {
   const { run, ...call } = options;
+  const labels = run === undefined ? SHADOW_LABEL : `${SHADOW_LABEL}=${run}`;
   let swept = 0;
-  for await (const { metadata } of cluster.list(
-    CRD,
-    { labels: run === undefined ? SHADOW_LABEL : `${SHADOW_LABEL}=${run}` },
-    call,
-  )) {
+  const failures: unknown[] = [];
+  for await (const { metadata } of cluster.list(CRD, { labels }, call)) {
     // The label alone could be anybody's.
     if (!metadata.name.endsWith(`.${SHADOW_GROUP}`)) continue;
     try {
       await cluster.delete(CRD, { name: metadata.name }, metadata.uid === undefined ? {} : { uid: metadata.uid }, call);
       swept += 1;
     } catch (error) {
-      if (!isNotFound(error)) throw error;
+      if (!isNotFound(error)) failures.push(error);
     }
   }
+  if (failures.length > 0) throw failures[0];
   return swept;
 }

@@ -40,7 +40,7 @@ export function addBridge(group: Command): void {
           process.stdout.write(
             manifests.map((manifest) => `---\n${stringify(manifest, { aliasDuplicateObjects: false })}`).join(''),
           );
-        for (const stop of [...problems, ...stops]) console.error(`drydock: ${stop}`);
+        for (const stop of [...problems.map(({ why }) => why), ...stops]) console.error(`drydock: ${stop}`);
         // What could not be read has no bridge, and nobody knows whether it needs one.
         process.exitCode =
           stops.length > 0 ? exitCode.blocked : problems.length > 0 ? exitCode.undecided : exitCode.done;

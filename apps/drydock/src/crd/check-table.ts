@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import type { Effect, RuleId, Step } from '@drydock/crd';
 import { type Column, table } from '../table.ts';
-import type { Check, Way } from './check.ts';
+import type { Check, Way } from './comparison.ts';
 import { count } from './formats.ts';
 
 /** Steps of one definition that say the same, at several places. */

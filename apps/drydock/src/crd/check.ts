@@ -1,38 +1,16 @@
-import { type Advice, authoring, type Crd, diff, type Step } from '@drydock/crd';
 import type { Command } from 'commander';
 import { type ClusterFlags, clusterFlags } from '../connect.ts';
 import { exitCode, UsageError } from '../exit.ts';
 import { printCheck } from './check-table.ts';
+import { type Check, compare, DIRECTIONS } from './comparison.ts';
 import { formatOf, print } from './formats.ts';
-import { readSource, type Source } from './sources.ts';
-
-/** The way from one set of definitions to another. */
-export interface Way {
-  readonly direction: 'upgrade' | 'rollback';
-  readonly from: string;
-  readonly to: string;
-  readonly verdict: 'clean' | 'blocked' | 'undecided';
-  /** Definitions with differences, in the order of their names. */
-  readonly crds: readonly { readonly crd: string; readonly steps: readonly Step[] }[];
-}
-
-/** The answer of `crd check`. */
-export interface Check {
-  readonly ways: readonly Way[];
-  /** What the author of the newer definitions should reconsider. */
-  readonly advice: readonly (Advice & { readonly crd: string })[];
-  readonly problems: readonly string[];
-  /** Definitions compared. */
-  readonly compared: number;
-}
+import { readSource } from './sources.ts';
 
 interface CheckFlags extends ClusterFlags {
   readonly direction: string;
   readonly featureSet: string;
   readonly output: string;
 }
-
-const DIRECTIONS = ['both', 'upgrade', 'rollback'] as const;
 
 /** Adds `crd check`: what stands between two sets of definitions, both ways. It only reads. */
 export function addCheck(group: Command): void {
@@ -53,32 +31,6 @@ export function addCheck(group: Command): void {
       print(format, check, () => printCheck(check, format === 'wide'));
       process.exitCode = exitOf(check);
     });
-}
-
-/** Compares two sets; `advises`: with advice to authors. */
-export function compare(old: Source, now: Source, direction: (typeof DIRECTIONS)[number], advises: boolean): Check {
-  const ways: Way[] = [];
-  if (direction !== 'rollback') ways.push(wayOf('upgrade', old, now));
-  if (direction !== 'upgrade') ways.push(wayOf('rollback', now, old));
-  const advice = (advises ? old.crds : []).flatMap((crd) => {
-    const next = now.crds.find(({ name }) => name === crd.name);
-    return next === undefined ? [] : authoring(crd, next).map((one) => ({ ...one, crd: crd.name }));
-  });
-  const names = new Set([...old.crds, ...now.crds].map(({ name }) => name));
-  return { ways, advice, problems: [...old.problems, ...now.problems], compared: names.size };
-}
-
-function wayOf(direction: Way['direction'], from: Source, to: Source): Way {
-  const before = new Map(from.crds.map((crd): readonly [string, Crd] => [crd.name, crd]));
-  const after = new Map(to.crds.map((crd): readonly [string, Crd] => [crd.name, crd]));
-  const names = [...new Set([...before.keys(), ...after.keys()])].toSorted();
-  const crds = names.flatMap((crd) => {
-    const { steps } = diff(before.get(crd), after.get(crd));
-    return steps.length === 0 ? [] : [{ crd, steps }];
-  });
-  const effects = new Set(crds.flatMap(({ steps }) => steps.map(({ effect }) => effect)));
-  const verdict = effects.has('narrows') ? 'blocked' : effects.has('undecided') ? 'undecided' : 'clean';
-  return { direction, from: from.name, to: to.name, verdict, crds };
 }
 
 function exitOf({ ways, problems }: Check): number {

@@ -143,6 +143,23 @@ test('bad input is told for its file, the rest is compared, and the exit code is
   );
 });
 
+test('one definition of a list that cannot be judged leaves the others of it alone, and is not absent', () => {
+  const bad = { ...definition(['A'], { broken: { $ref: '#/x' } }, 'others') };
+  const list = { apiVersion: 'v1', kind: 'List', items: [bad, definition(['A', 'B'], {}, 'things')] };
+  const all = folder('list', { 'all.json': JSON.stringify(list) });
+  const before = folder('list-old', { 'a.yaml': definition(['A']), 'b.yaml': definition(['A'], {}, 'others') });
+  const { stdout } = drydock('check', before, all, '--direction', 'rollback', '-o', 'json');
+  const { problems, ways } = JSON.parse(stdout) as {
+    readonly problems: readonly string[];
+    readonly ways: readonly { readonly crds: readonly { readonly crd: string }[] }[];
+  };
+  assert.match(problems.join('\n'), /^\S+all\.json: \S+ others\.example\.com, version v1: .*\$ref\..*$/);
+  assert.deepEqual(
+    ways[0]?.crds.map(({ crd }) => crd),
+    ['things.example.com'],
+  );
+});
+
 test('a file that may not be read is told, and the rest goes on', () => {
   const broken = folder('broken', { 'a.yaml': definition(['A']) });
   mkdirSync(join(broken, 'folder.yaml'));
@@ -165,6 +182,9 @@ test('of several definitions of one name that of the feature set is taken', () =
   });
   assert.equal(drydock('check', old, both).status, 0);
   assert.equal(drydock('check', old, both, '--feature-set', 'TechPreviewNoUpgrade').status, 3);
+  const slip = drydock('check', old, both, '--feature-set', 'TechPreview');
+  assert.equal(slip.status, 5, 'what is left out by mistake is not clean');
+  assert.match(slip.stdout, /no file is for the feature set TechPreview; there are Default, TechPreviewNoUpgrade/);
 });
 
 test('bridge prints definitions that a server takes, and says what cannot be bridged', () => {

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { createInterface } from 'node:readline/promises';
 import { setFlagsFromString } from 'node:v8';
 import {
   createReport,
@@ -11,39 +10,52 @@ import {
   type ServerEra,
   undecidedKind,
 } from '@drydock/crd';
-import type { KubeClient } from '@drydock/kube';
-import {
-  clusterAdmission,
-  clusterCrds,
-  eraOf,
-  gather,
-  probe,
-  type ScanProgress,
-  scan,
-  serverMinor,
-} from '@drydock/preflight';
-import { connect } from '../connect.ts';
+import { clusterAdmission, clusterCrds, eraOf, probe, probeRequests, scan, serverMinor } from '@drydock/preflight';
+import { type ClusterFlags, connect } from '../connect.ts';
 import { exitCode, UsageError } from '../exit.ts';
 import { count, formatOf, print } from './formats.ts';
-import type { PreflightFlags } from './preflight.ts';
-import { printPreflight } from './preflight-table.ts';
+import { type PreflightAnswer, printPreflight } from './preflight-table.ts';
+import { progressLine } from './progress-line.ts';
+import { agreed } from './question.ts';
 import { readSource } from './sources.ts';
 import { askedOf, headlessWebhooks, lostWebhooks } from './webhooks.ts';
+
+/** What `crd preflight` is asked for. */
+export interface PreflightFlags extends ClusterFlags {
+  readonly to: string;
+  readonly targetVersion?: string;
+  readonly eraNow?: string;
+  readonly eraTarget?: string;
+  readonly featureSet: string;
+  readonly ack?: readonly string[];
+  readonly strict?: boolean;
+  readonly showValues?: boolean;
+  readonly again?: boolean;
+  readonly serverProbe?: boolean;
+  readonly yes?: boolean;
+  readonly output: string;
+}
+
+/** Answers with more bytes are had in parts: a few of them are held at the same time. */
+const LARGEST_PAGE = 16 * 2 ** 20;
 
 /** Judges a cluster and prints the verdict. Resolves to the exit code. */
 export async function runPreflight(flags: PreflightFlags, signal: AbortSignal): Promise<number> {
   // A page of objects lives for milliseconds: room for many of them would stay empty, and a third of the memory with it.
   setFlagsFromString('--semi-space-growth-factor=1');
   const format = formatOf(flags.output);
-  if (flags.serverProbe === true && flags.yes !== true && !canAsk())
-    throw new UsageError('a probe installs definitions for its time, and this needs a yes: give --yes');
-  const target = await readSource(flags.to, flags, signal);
-  await using client = await connect(flags);
-  const options = await servers(flags, client, signal);
-  const [{ crds, unreadable }, admission] = await Promise.all([
+  const eras = erasOf(flags);
+  await using client = await connect(flags, { maxBody: LARGEST_PAGE });
+  // The server works on its answers while the files are read.
+  const cluster = Promise.all([
+    serverMinor(client, { signal }),
     clusterCrds(client, { signal }),
     clusterAdmission(client, { signal }),
   ]);
+  cluster.catch(() => undefined);
+  const target = await readSource(flags.to, flags, signal);
+  const [server, { crds, unreadable }, admission] = await cluster;
+  const options = { ...eras(server), ...(flags.showValues === true ? { showValues: true } : {}) };
   const report = createReport();
   const findings: Finding[] = [];
   const add = (more: readonly Finding[]): void => {
@@ -53,28 +65,32 @@ export async function runPreflight(flags: PreflightFlags, signal: AbortSignal): 
     if (format === 'json' || format === 'yaml') findings.push(...judged);
   };
   add(unreadable.map(({ crd, why }) => undecidedKind(crd, why, options)));
-  add(target.problems.map((problem) => undecidedKind('', problem, options)));
+  add(target.problems.map(({ crd = '', why }) => undecidedKind(crd, why, options)));
   const lost = lostWebhooks(admission, target, crds);
   add(preflightWebhooks(lost, [], options));
   add(headlessWebhooks(admission, lost, crds, options));
   const progress = progressLine();
-  const questions = gather();
   // Doubts about objects wait for the answer of a probe.
   const doubts: Finding[] = [];
   const pages = scan({
     client,
-    crds,
+    // What is there and cannot be read is not absent.
+    crds: crds.filter(({ name }) => !target.problems.some((problem) => problem.crd === name)),
     wanted: target.crds,
     ...options,
     ...(flags.again === true ? { again: true } : {}),
     asked: (crd) => askedOf(admission, lost, crd),
+    labelsOf: admission.labelsOf,
     progress: progress.show,
-    undecided: questions.add,
     signal,
   });
+  let objects = 0;
   for (;;) {
     const page = await pages.next();
-    if (page.done === true) break;
+    if (page.done === true) {
+      objects = page.value.objects;
+      break;
+    }
     if (flags.serverProbe !== true) add(page.value);
     else {
       add(page.value.filter((finding) => !isDoubt(finding)));
@@ -82,21 +98,23 @@ export async function runPreflight(flags: PreflightFlags, signal: AbortSignal): 
     }
   }
   progress.end();
-  const requests = questions.requests();
-  if (flags.serverProbe === true && requests.length > 0) {
-    if (await agreed(flags, requests.length, signal)) {
-      const run = `probe-${randomBytes(4).toString('hex')}`;
-      for await (const more of probe(client, requests, { ...options, run, signal })) add(more);
-    } else {
-      console.error('drydock: nothing was probed.');
-      add(doubts);
-    }
+  const requests = probeRequests(doubts, crds, target.crds);
+  const question = `Install ${count(requests.length, 'definition')} of the group shadow.drydock.dev, ask the server, and remove them?`;
+  if (requests.length > 0 && (await agreed(question, { yes: flags.yes === true, signal }))) {
+    const run = `probe-${randomBytes(4).toString('hex')}`;
+    for await (const more of probe(client, requests, { ...options, run, signal })) add(more);
+  } else {
+    if (requests.length > 0)
+      console.error('drydock: nothing was probed: a probe installs definitions for its time, and needs a yes or --yes');
+    add(doubts);
   }
   const answer = report.build(flags.ack ?? []);
+  for (const ack of idle(flags.ack ?? [], answer))
+    console.error(`drydock: --ack ${ack} accepts nothing that was found`);
   const value = {
     to: target.name,
     ...options,
-    objects: progress.objects(),
+    objects,
     definitions: crds.length,
     notes: admission.notes,
     ...answer,
@@ -104,6 +122,11 @@ export async function runPreflight(flags: PreflightFlags, signal: AbortSignal): 
   };
   print(format, value, () => printPreflight(value, format === 'wide'));
   return { clean: exitCode.done, blocked: exitCode.blocked, undecided: exitCode.undecided }[answer.verdict];
+}
+
+/** Acknowledgements that fit nothing: a slip of the pen would otherwise look like a consent. */
+function idle(acks: readonly string[], { groups }: Pick<PreflightAnswer, 'groups'>): readonly string[] {
+  return acks.filter((ack) => !groups.some(({ acknowledged, id }) => acknowledged && `${id}:`.startsWith(`${ack}:`)));
 }
 
 /** Doubts about objects, which a probe settles. */
@@ -115,62 +138,30 @@ function strictly(finding: Finding): Finding {
   return finding.class === 'BLOCK_CREATE' || finding.class === 'BLOCK_SSA' ? { ...finding, blocking: true } : finding;
 }
 
-async function servers(
-  flags: PreflightFlags,
-  client: Pick<KubeClient, 'raw'>,
-  signal: AbortSignal,
-): Promise<PreflightOptions> {
-  const now = withEra(await serverMinor(client, { signal }), flags.eraNow);
-  const minor = /^(?:v?1\.)?(\d+)(?:\.\d+)?$/.exec(flags.targetVersion ?? '')?.[1];
-  if (flags.targetVersion !== undefined && minor === undefined)
-    throw new UsageError(`${flags.targetVersion} is no version of Kubernetes: write it as 1.32`);
-  const target = withEra(minor === undefined ? now : eraOf(Number(minor)), flags.eraTarget);
-  return { now, target, ...(flags.showValues === true ? { showValues: true } : {}) };
-}
-
-function withEra(server: ServerEra, name: string | undefined): ServerEra {
-  if (name === undefined) return server;
-  if (!Object.hasOwn(ERAS, name))
-    throw new UsageError(`unknown era ${name}: use one of ${Object.keys(ERAS).join(', ')}`);
-  return { ...server, era: name as Era };
-}
-
-/** Whether a terminal can be asked. */
-function canAsk(): boolean {
-  return process.stdin.isTTY === true && process.stderr.isTTY === true;
-}
-
-async function agreed(flags: PreflightFlags, kinds: number, signal: AbortSignal): Promise<boolean> {
-  if (flags.yes === true) return true;
-  const terminal = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
-  try {
-    const question = `Install ${count(kinds, 'definition')} of the group shadow.drydock.dev, ask the server, and remove them? [y/N] `;
-    return /^y(es)?$/i.test((await terminal.question(question, { signal })).trim());
-  } finally {
-    terminal.close();
-  }
-}
-
-/** One line on a terminal, redrawn; silence elsewhere. */
-function progressLine(sink: NodeJS.WriteStream = process.stderr): {
-  readonly show: (progress: ScanProgress) => void;
-  readonly end: () => void;
-  readonly objects: () => number;
-} {
-  let objects = 0;
-  let drawn = 0;
-  return {
-    show: (progress) => {
-      objects = progress.objects;
-      const now = Date.now();
-      if (sink.isTTY !== true || now - drawn < 100) return;
-      drawn = now;
-      const line = `${progress.kind} of ${progress.kinds} kinds, ${objects} objects  ${progress.crd}`;
-      sink.write(`\r${line.slice(0, (sink.columns || 80) - 1)}\u001b[K`);
-    },
-    end: () => {
-      if (drawn > 0) sink.write('\r\u001b[K');
-    },
-    objects: () => objects,
+/** The server that runs and the one that will, by what the first says of itself and by the flags. Throws `UsageError` before anybody is asked. */
+function erasOf({
+  eraNow,
+  eraTarget,
+  targetVersion,
+}: PreflightFlags): (server: ServerEra) => Pick<PreflightOptions, 'now' | 'target'> {
+  const minor = targetVersion === undefined ? undefined : minorOf(targetVersion);
+  const [ofNow, ofTarget] = [eraNow, eraTarget].map(eraNamed);
+  return (server) => {
+    const now = { ...server, era: ofNow ?? server.era };
+    const target = minor === undefined ? now : eraOf(minor);
+    return { now, target: { ...target, era: ofTarget ?? target.era } };
   };
+}
+
+function minorOf(version: string): number {
+  const minor = /^v?1\.(\d+)(?:\.\d+)?$/.exec(version)?.[1];
+  if (minor !== undefined) return Number(minor);
+  const openshift = /^v?4\.(\d+)(?:\.\d+)?$/.exec(version)?.[1];
+  const hint = openshift === undefined ? '1.32' : `1.${Number(openshift) + 13}, which OpenShift 4.${openshift} has`;
+  throw new UsageError(`${version} is no version of Kubernetes: write it as ${hint}`);
+}
+
+function eraNamed(name: string | undefined): Era | undefined {
+  if (name === undefined || Object.hasOwn(ERAS, name)) return name as Era | undefined;
+  throw new UsageError(`unknown era ${name}: use one of ${Object.keys(ERAS).join(', ')}`);
 }

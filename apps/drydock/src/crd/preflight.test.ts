@@ -130,12 +130,27 @@ test('RB-R73: what is accepted by its id does not stop the way, and is still sho
   );
 });
 
-test('RB-R77: a kind that may not be listed leaves the answer undecided, exit code 5, and a probe needs a yes', async () => {
+test('an acknowledgement that fits nothing is told: it could be a slip of the pen', async () => {
+  const world = server({ things: [thing('b', 'Other')] }, [definition('things', undefined)]);
+  const to = target(definition('things', ['Ready']));
+  const acks = ['LATENT:things.example.com', 'LATENT:thing.example.com', 'PRUNE'];
+  const { status, stderr } = await preflight(world, '--to', to, '--ack', ...acks);
+  assert.equal(status, 0);
+  assert.deepEqual(
+    stderr.trimEnd().split('\n'),
+    acks.slice(1).map((ack) => `drydock: --ack ${ack} accepts nothing that was found`),
+  );
+});
+
+test('RB-R77: a kind that may not be listed leaves the answer undecided, exit code 5', async () => {
   const world = server({}, [definition('things', undefined)]);
   const to = target(definition('things', undefined));
   const { status, stdout } = await preflight(world, '--to', to);
   assert.equal(status, 5);
   assert.match(stdout, /UNDECIDED .*things\.example .*its objects may not be listed/);
+});
+
+test('a probe that nobody says yes to installs nothing: the answer stays what it is without one', async () => {
   const ruled = definition('things', undefined) as { spec: { versions: { schema: { openAPIV3Schema: object } }[] } };
   const [version] = ruled.spec.versions;
   if (version !== undefined)
@@ -143,14 +158,22 @@ test('RB-R77: a kind that may not be listed leaves the answer undecided, exit co
       ...version.schema.openAPIV3Schema,
       'x-kubernetes-validations': [{ rule: 'no.such.function(self)' }],
     };
+  const writes: string[] = [];
+  const world = server({ things: [thing('a', 'x')] }, [definition('things', undefined)]);
   const asked = await preflight(
-    server({ things: [thing('a', 'x')] }, [definition('things', undefined)]),
+    (request, response, ...rest) => {
+      if (request.method !== 'GET') writes.push(`${request.method} ${request.path}`);
+      return world(request, response, ...rest);
+    },
     '--to',
     target(ruled),
     '--server-probe',
   );
-  assert.deepEqual([asked.status, asked.stdout], [2, '']);
-  assert.match(asked.stderr, /needs a yes: give --yes/);
+  assert.deepEqual([asked.status, writes], [5, []]);
+  assert.match(asked.stderr, /nothing was probed: .* needs a yes or --yes/);
+  assert.match(asked.stdout, /^Whether you can go to .* is undecided/);
+  const settled = await preflight(world, '--to', target(definition('things', undefined)), '--server-probe');
+  assert.deepEqual([settled.status, settled.stderr], [0, ''], 'where nothing is in doubt nobody is asked');
 });
 
 test('a server that does not answer is a failure, a wrong era is usage', async () => {
@@ -160,6 +183,10 @@ test('a server that does not answer is a failure, a wrong era is usage', async (
   const world = server({ things: [] }, [definition('things', undefined)]);
   assert.equal((await preflight(world, '--to', to, '--era-target', 'E9')).status, 2);
   assert.equal((await preflight(world, '--to', to, '--target-version', 'newest')).status, 2);
+  // As a number it would be a server of era E0.
+  const openshift = await preflight(world, '--to', to, '--target-version', '4.17');
+  assert.equal(openshift.status, 2);
+  assert.match(openshift.stderr, /4\.17 is no version of Kubernetes: write it as 1\.30, which OpenShift 4\.17 has/);
 });
 
 test('a definition that is deleted in mid-scan leaves its kind undecided, and what was seen is still told', async () => {
@@ -190,6 +217,24 @@ test('a definition that is deleted in mid-scan leaves its kind undecided, and wh
   assert.match(groups[1]?.what ?? '', /deleted during the scan/);
   const accepted = await preflight(world, '--to', to, '--era-target', 'E0', '--ack', 'BLOCK_STATUS:things.example.com');
   assert.equal(accepted.status, 5, 'what was not looked at is not clean');
+});
+
+test('a definition of the target that cannot be judged leaves its kind undecided: it is not one that the target lacks', async () => {
+  const world = server({ things: [thing('a', 'Ready')], others: [thing('b', 'Ready')] }, [
+    definition('things', undefined),
+    definition('others', undefined),
+  ]);
+  const bad = JSON.parse(
+    JSON.stringify(definition('others', undefined)).replace('"type":"string"', '"$ref":"#/x"'),
+  ) as object;
+  const to = target(bad, definition('things', undefined));
+  const { status, stdout } = await preflight(world, '--to', to, '-o', 'json');
+  const { groups, objects } = JSON.parse(stdout) as { groups: { class: string; crd: string }[]; objects: number };
+  assert.deepEqual([status, objects], [5, 1]);
+  assert.deepEqual(
+    groups.map((group) => `${group.class} ${group.crd}`),
+    ['UNDECIDED others.example.com'],
+  );
 });
 
 test('definitions that the target does not have are told in one line, and each with -o wide', async () => {

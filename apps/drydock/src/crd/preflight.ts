@@ -1,21 +1,7 @@
 import type { Command } from 'commander';
-import { type ClusterFlags, clusterFlags } from '../connect.ts';
-
-/** What `crd preflight` is asked for. */
-export interface PreflightFlags extends ClusterFlags {
-  readonly to: string;
-  readonly targetVersion?: string;
-  readonly eraNow?: string;
-  readonly eraTarget?: string;
-  readonly featureSet: string;
-  readonly ack?: readonly string[];
-  readonly strict?: boolean;
-  readonly showValues?: boolean;
-  readonly again?: boolean;
-  readonly serverProbe?: boolean;
-  readonly yes?: boolean;
-  readonly output: string;
-}
+import { clusterFlags } from '../connect.ts';
+import { untilInterrupted } from '../interruption.ts';
+import type { PreflightFlags } from './preflight-run.ts';
 
 /** Adds `crd preflight`: judges every stored object of a cluster under the definitions it would go to. It only reads, unless the server is to be probed. */
 export function addPreflight(group: Command): void {
@@ -35,17 +21,10 @@ export function addPreflight(group: Command): void {
     )
     .option('--yes', 'do not ask before a probe')
     .option('-o, --output <format>', 'table|wide|json|yaml', 'table')
-    .action(async (flags: PreflightFlags) => {
-      const { processSignals } = await import('@drydock/kube');
-      using signals = processSignals();
-      const { signal } = signals;
-      try {
+    .action((flags: PreflightFlags) =>
+      untilInterrupted(async (signal) => {
         const { runPreflight } = await import('./preflight-run.ts');
-        process.exitCode = await runPreflight(flags, signal);
-      } catch (error) {
-        if (!signal.aborted) throw error;
-        console.error('drydock: interrupted; nothing was left behind.');
-        process.exitCode = (signal.reason as Error).message === 'SIGTERM' ? 143 : 130;
-      }
-    });
+        return runPreflight(flags, signal);
+      }),
+    );
 }

@@ -11,8 +11,15 @@ export interface Source {
   readonly crds: readonly Crd[];
   /** Configurations of webhooks, and policies; undefined where only definitions are there, which says nothing about them. */
   readonly admission?: readonly JsonObject[];
-  /** What could not be judged, with the reason. The rest is. */
-  readonly problems: readonly string[];
+  /** What could not be judged. The rest is. */
+  readonly problems: readonly Problem[];
+}
+
+/** Something that could not be judged. */
+export interface Problem {
+  /** Name of the definition, where it is known: it is there, whatever it is. */
+  readonly crd?: string;
+  readonly why: string;
 }
 
 /** Annotations by which a payload with several definitions of one name says which is for whom. */
@@ -36,31 +43,28 @@ export async function readSource(
     const { crds, unreadable } = await clusterCrds(client, call);
     const { configurations, notes } = await clusterAdmission(client, call);
     const admission = notes.length === 0 ? { admission: configurations } : {};
-    return { name, crds, ...admission, problems: unreadable.map(({ why }) => why) };
+    return { name, crds, ...admission, problems: unreadable };
   }
   const stat = statSync(name, { throwIfNoEntry: false });
   if (stat === undefined)
     throw new UsageError(`there is no file or folder ${name}; a cluster is written as cluster: or cluster:CONTEXT`);
   const files = stat.isDirectory() ? globSync(join(name, '**/*.{yaml,yml,json}')).toSorted() : [name];
-  const problems: string[] = [];
+  const problems: Problem[] = [];
   const texts = chosen(readTexts(files, problems), flags.featureSet ?? 'Default', problems);
   const crds = new Map<string, Crd>();
   const others: JsonObject[] = [];
   for (const { file, text } of texts) {
-    try {
-      for (const manifest of readManifests(text, file)) {
-        if (manifest['kind'] !== 'CustomResourceDefinition') {
-          others.push(manifest);
-          continue;
-        }
-        const crd = readCrd(manifest, file);
-        if (crds.has(crd.name))
-          problems.push(`${crd.name} is defined twice, the second time in ${file}: the first is judged.`);
-        else crds.set(crd.name, crd);
+    for (const manifest of attempt(() => readManifests(text, file), problems) ?? []) {
+      if (manifest['kind'] !== 'CustomResourceDefinition') {
+        others.push(manifest);
+        continue;
       }
-    } catch (error) {
-      if (!(error instanceof CrdError)) throw error;
-      problems.push(error.message);
+      const { name: named } = (manifest['metadata'] ?? {}) as { readonly name?: string };
+      const crd = attempt(() => readCrd(manifest, file), problems, named);
+      if (crd === undefined) continue;
+      if (crds.has(crd.name))
+        problems.push({ why: `${crd.name} is defined twice, the second time in ${file}: the first is judged.` });
+      else crds.set(crd.name, crd);
     }
   }
   if (crds.size === 0 && problems.length === 0) throw new UsageError(`there is no CustomResourceDefinition in ${name}`);
@@ -72,12 +76,23 @@ export async function readSource(
   return { name, crds: [...crds.values()], ...admission, problems };
 }
 
-function readTexts(files: readonly string[], problems: string[]): readonly Text[] {
+/** undefined where the input is at fault: that is told, and the rest goes on. */
+function attempt<T>(read: () => T, problems: Problem[], crd?: string): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof CrdError)) throw error;
+    problems.push({ ...(crd === undefined ? {} : { crd }), why: error.message });
+    return undefined;
+  }
+}
+
+function readTexts(files: readonly string[], problems: Problem[]): readonly Text[] {
   return files.flatMap((file): readonly Text[] => {
     try {
       return [{ file, text: readFileSync(file, 'utf8') }];
     } catch (error) {
-      problems.push(`${file} cannot be read: ${error instanceof Error ? error.message : ''}`);
+      problems.push({ why: `${file} cannot be read: ${error instanceof Error ? error.message : ''}` });
       return [];
     }
   });
@@ -91,8 +106,14 @@ interface Text {
 /**
  * Of several files for one definition, that of the feature set; one that no release of this set ships is left out. Told from the text, because reading it all takes most of the time of a comparison.
  */
-function chosen(files: readonly Text[], featureSet: string, problems: string[]): readonly Text[] {
+function chosen(files: readonly Text[], featureSet: string, problems: Problem[]): readonly Text[] {
   const byName = Map.groupBy(files, ({ file, text }) => nameIn(text) ?? file);
+  const sets = new Set(files.flatMap(({ text }) => setsIn(annotation(text, FEATURE_SET) ?? 'Default')));
+  // A slip of the pen would leave out whatever there are several of.
+  if (sets.size > 1 && !sets.has(featureSet))
+    problems.push({
+      why: `no file is for the feature set ${featureSet}; there are ${[...sets].toSorted().join(', ')}`,
+    });
   return [...byName.values()].flatMap((all): readonly Text[] => {
     if (all.length === 1) return all;
     const ofSet = all.filter(({ text }) => isOf(annotation(text, FEATURE_SET), featureSet));
@@ -100,9 +121,10 @@ function chosen(files: readonly Text[], featureSet: string, problems: string[]):
     const fitting = ofSet.length > 1 && ofProfile.length > 0 ? ofProfile : ofSet;
     if (fitting.length > 1) {
       const which = fitting.map(({ file }) => file).join(', ');
-      problems.push(
-        `${nameIn(all[0]?.text ?? '') ?? ''} is in ${which}: the first is judged. Name one folder, or choose with --feature-set.`,
-      );
+      const name = nameIn(all[0]?.text ?? '') ?? '';
+      problems.push({
+        why: `${name} is in ${which}: the first is judged. Name one folder, or choose with --feature-set.`,
+      });
     }
     return fitting.slice(0, 1);
   });
@@ -120,5 +142,9 @@ function annotation(text: string, name: string): string | undefined {
 }
 
 function isOf(sets: string | undefined, featureSet: string): boolean {
-  return sets === undefined || sets.split(',').some((one) => (one.trim() || 'Default') === featureSet);
+  return sets === undefined || setsIn(sets).includes(featureSet);
+}
+
+function setsIn(sets: string): readonly string[] {
+  return sets.split(',').map((one) => one.trim() || 'Default');
 }

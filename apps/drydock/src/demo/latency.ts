@@ -12,7 +12,7 @@ const PER_SECOND = 200;
 /** The first changes of a process pay for its compiler. */
 const WARM_UP = 0.2;
 const READ_MS = 60_000;
-const SETTLED_MS = 10_000;
+const SETTLED_MS = 20_000;
 /** What the watch promises. */
 const PROMISED_MS = 1_000;
 

@@ -12,8 +12,8 @@ import { type Stage, vcenterName } from './stage.ts';
 /** The set whose template is destroyed. */
 const SET = 'worker-a';
 const UP_MS = 60_000;
-/** What a person would call at once, on the busiest machine. */
-const NOTICED_MS = 5_000;
+/** It is said how long it took; this is for the busiest machine. */
+const NOTICED_MS = 20_000;
 const REPAIRED_MS = 120_000;
 
 /** Starts the operator with the watch, and waits until it watches the templates. */

@@ -2,7 +2,7 @@ import { bootImagesChapter } from './boot-images.ts';
 import type { Chapter } from './chapters.ts';
 import { machineApi } from './cluster.ts';
 import { rollbackChapter } from './rollback.ts';
-import { type DemoOptions, type Stage, setStage } from './stage.ts';
+import { type DemoOptions, type Stage, setStage, vcenterName } from './stage.ts';
 import { watchChapter } from './watch.ts';
 
 const PLAY: Readonly<Record<Chapter, (stage: Stage) => Promise<void>>> = {
@@ -19,6 +19,7 @@ export async function runDemo(options: DemoOptions): Promise<void> {
 }
 
 async function stay({ tell, sandbox, operator, signal }: Stage): Promise<void> {
+  const vcenter = `--vcenter-url ${vcenterName}=${sandbox.vcenter.url} --vcenter-ca ${sandbox.vcenter.ca}`;
   const looks =
     operator === undefined
       ? '  kubectl get clusterversion version -o yaml'
@@ -26,6 +27,8 @@ async function stay({ tell, sandbox, operator, signal }: Stage): Promise<void> {
   kubectl get events -n ${machineApi}
   npx drydock status -o wide
   npx drydock watch status --operator ${operator.url()}
+  npx drydock explain worker-a ${vcenter}
+  npx drydock doctor --lease-namespace ${machineApi} ${vcenter}
 The operator's log: ${operator.logFile}`;
   tell.plain(`\nEverything stays up until Ctrl-C. Try, in another terminal:
   export KUBECONFIG=${sandbox.kubeconfig}

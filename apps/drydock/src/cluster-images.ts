@@ -1,0 +1,89 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { MachineSet } from '@drydock/api';
+import {
+  credentialsKey,
+  type DowngradePolicy,
+  explainSet,
+  ownArchitecture,
+  vspherePlatform,
+  type World,
+  worldNow,
+} from '@drydock/boot-images';
+import type { Client } from '@drydock/kube';
+import { type TemplateStore, templateStore } from '@drydock/templates';
+import type { VimLog } from '@drydock/vsphere';
+import { type Explained, saidOf } from './explain/explained.ts';
+import type { VCenterFlags } from './vcenter-flags.ts';
+import { connector, type VCenters, vcenters } from './vcenters.ts';
+
+/** The boot images of a cluster and the vCenters behind them, to be looked at. Disposal logs out. */
+export interface ClusterImages extends AsyncDisposable {
+  readonly world: World;
+  /** With the credentials of the cluster's Secret. */
+  readonly vcenters: VCenters;
+  readonly store: Pick<TemplateStore, 'inspect' | 'list'>;
+  /** What the operator would do about a set, and what it said of it last. */
+  readonly explain: (set: MachineSet) => Promise<Explained>;
+}
+
+/** Options of {@link clusterImages}. */
+export interface ClusterImagesOptions {
+  readonly client: Pick<Client, 'get' | 'list'>;
+  readonly flags: VCenterFlags;
+  readonly downgrade?: DowngradePolicy;
+  /** What a person should know of the connections. */
+  readonly warn: (message: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Reads the cluster once. Nothing goes to a vCenter before the first question, and nothing is ever written. */
+export async function clusterImages({
+  client,
+  flags,
+  downgrade,
+  warn,
+  signal,
+}: ClusterImagesOptions): Promise<ClusterImages> {
+  const log: VimLog = {
+    info: () => undefined,
+    warn: ({ server }, message) => warn(typeof server === 'string' ? `${message} (${server})` : message),
+  };
+  const reach = await connector(flags, log);
+  const world = await worldNow(client, { signal });
+  await using opening = new AsyncDisposableStack();
+  const servers = opening.use(
+    vcenters({
+      connect: reach,
+      secret: () => world.secret(credentialsKey.namespace, credentialsKey.name),
+      metrics: { vcenterCall: () => undefined, vcenterSessions: () => undefined },
+    }),
+  );
+  const store = opening.use(
+    templateStore({ vcenters: servers.of, cacheDir: join(homedir(), '.cache', 'drydock', 'images') }),
+  );
+  const vsphere = vspherePlatform({
+    store,
+    holder: '',
+    holderIsLive: () => true,
+    ...(downgrade === undefined ? {} : { downgrade }),
+  });
+  const ports = {
+    client,
+    world,
+    platforms: new Map([[vsphere.type, vsphere]]),
+    architecture: ownArchitecture(),
+    now: () => new Date(),
+  };
+  const resources = opening.move();
+  return {
+    world,
+    vcenters: servers,
+    store,
+    explain: async (set) => ({
+      ...(await explainSet(set, ports, { signal })),
+      operator: await saidOf(client, set, signal),
+    }),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}

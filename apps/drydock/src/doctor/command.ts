@@ -1,0 +1,53 @@
+import type { Command } from 'commander';
+import { stringify } from 'yaml';
+import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
+import { UsageError } from '../exit.ts';
+import { untilInterrupted } from '../interruption.ts';
+import { LEASE_NAMESPACE } from '../status-notes.ts';
+import { type VCenterFlags, vcenterFlags } from '../vcenter-flags.ts';
+import { codeOf, diagnosisOf, diagnosisText } from './finding.ts';
+
+const FORMATS = ['text', 'json', 'yaml'] as const;
+const ROLES = ['boot-images', 'watch'] as const;
+
+interface DoctorFlags extends ClusterFlags, VCenterFlags {
+  readonly roles: string;
+  readonly leaseNamespace: string;
+  readonly output: string;
+}
+
+/** Adds `drydock doctor`: one look at everything that the operator needs. It only reads. */
+export function addDoctor(program: Command): void {
+  const command = program
+    .command('doctor')
+    .description('look at everything that the operator needs: rights, definitions, who acts, vCenters, machine sets')
+    .option('--roles <list>', `comma-separated: ${ROLES.join(', ')}`, 'boot-images')
+    .option('--lease-namespace <name>', 'namespace of the Leases of the operator', LEASE_NAMESPACE)
+    .option('-o, --output <format>', FORMATS.join('|'), 'text')
+    .addHelpText(
+      'after',
+      `
+It changes nothing, neither in the cluster nor in a vCenter. To ask for the operator's own rights: --as system:serviceaccount:drydock:drydock-boot-images.
+Exit codes: 0 nothing stands in the way, 1 failed, 2 usage, 3 something does, 5 something could not be looked at, 130 and 143 interrupted.`,
+    );
+  vcenterFlags(clusterFlags(command)).action((flags: DoctorFlags) =>
+    untilInterrupted((signal) => doctor(flags, signal), 'nothing was changed'),
+  );
+}
+
+async function doctor(flags: DoctorFlags, signal: AbortSignal): Promise<number> {
+  const format = FORMATS.find((known) => known === flags.output);
+  if (format === undefined)
+    throw new UsageError(`unknown output format ${flags.output}: use one of ${FORMATS.join(', ')}`);
+  const roles = new Set(flags.roles.split(','));
+  for (const role of roles)
+    if (!ROLES.some((known) => known === role))
+      throw new UsageError(`unknown role ${role}: there are ${ROLES.join(', ')}`);
+  const { examine } = await import('./examination.ts');
+  await using client = await connect(flags);
+  const diagnosis = diagnosisOf(await examine(client, { flags, roles, leaseNamespace: flags.leaseNamespace, signal }));
+  if (format === 'json') process.stdout.write(`${JSON.stringify(diagnosis, undefined, 2)}\n`);
+  else if (format === 'yaml') process.stdout.write(stringify(diagnosis, { aliasDuplicateObjects: false }));
+  else process.stdout.write(diagnosisText(diagnosis));
+  return codeOf(diagnosis);
+}

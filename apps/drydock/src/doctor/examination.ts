@@ -1,0 +1,82 @@
+import { machineApiNamespace, placementsOf } from '@drydock/boot-images';
+import type { KubeClient } from '@drydock/kube';
+import { type ClusterImages, clusterImages } from '../cluster-images.ts';
+import type { VCenterFlags } from '../vcenter-flags.ts';
+import { definitionLine, openshiftLines, serverLine, shadowLine, watchLine } from './cluster.ts';
+import { type Finding, type Line, lookedAt } from './finding.ts';
+import { setLine } from './machine-sets.ts';
+import { leaseLine, ledgerLines, statusLines } from './operator.ts';
+import { rightsLine } from './rights.ts';
+import { vcenterFindings } from './vcenter.ts';
+
+/** What {@link examine} looks at. */
+export interface Examined {
+  readonly flags: VCenterFlags;
+  /** Of the operator. */
+  readonly roles: ReadonlySet<string>;
+  readonly leaseNamespace: string;
+  readonly signal: AbortSignal;
+}
+
+/** Looks at everything once, from the API server to the places in vCenters. It writes nothing. */
+export async function examine(
+  client: KubeClient,
+  { flags, roles, leaseNamespace, signal }: Examined,
+): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
+  const look = async (area: string, name: string, work: () => Promise<Line | readonly Line[]>): Promise<void> => {
+    findings.push(...(await lookedAt(area, name, signal, work)));
+  };
+  await look('cluster', 'api server', () => serverLine(client, signal));
+  // Everything else would say the same.
+  if (findings.some(({ state }) => state === 'FAIL')) return findings;
+  const warn = (detail: string): void => {
+    findings.push({ area: 'cluster', name: 'vcenters', state: 'warn', detail });
+  };
+  await using images = await clusterImages({ client, flags, warn, signal });
+  const { world } = images;
+  const owned = { roles, namespace: leaseNamespace };
+  await look('cluster', 'openshift', async () => openshiftLines(world));
+  await look('cluster', 'definition', () => definitionLine(client, signal));
+  await look('cluster', 'probes', () => shadowLine(client, signal));
+  if (roles.has('watch')) await look('cluster', 'watched kinds', () => watchLine(client, signal));
+  for (const role of roles) await look('rights', role, () => rightsLine(client, { role, leaseNamespace }, signal));
+  for (const role of roles)
+    await look('operator', role, () => leaseLine(client, { role, namespace: leaseNamespace }, signal));
+  await look('operator', 'statuses', () => statusLines(client, owned, signal));
+  await look('operator', 'ledgers', () => ledgerLines(client, owned, signal));
+  await look('machine sets', 'machine sets', () => setLines(images));
+  await look('vcenters', 'vcenters', async () => {
+    findings.push(...(await onVCenters(images, signal)));
+    return [];
+  });
+  return findings;
+}
+
+async function setLines({ world, explain }: ClusterImages): Promise<readonly Line[]> {
+  const lines: Line[] = [];
+  for (const set of world.machineSets()) lines.push(setLine(await explain(set)));
+  if (lines.length > 0) return lines;
+  return [{ name: 'machine sets', state: 'skip', detail: `there are none in ${machineApiNamespace}` }];
+}
+
+async function onVCenters({ vcenters, store, world }: ClusterImages, signal: AbortSignal): Promise<readonly Finding[]> {
+  const infrastructure = world.infrastructure();
+  if (infrastructure === undefined) return [];
+  const servers = (infrastructure.spec?.platformSpec?.vsphere?.vcenters ?? []).map(({ server }) => server);
+  const specs = world.machineSets().map(({ spec }) => spec?.template?.spec?.providerSpec?.value ?? {});
+  const placements = placementsOf(specs, infrastructure);
+  const tag = infrastructure.status?.infrastructureName;
+  const owner = world.clusterVersion()?.spec?.clusterID ?? tag ?? '';
+  const found = servers.map((server) =>
+    vcenterFindings(
+      {
+        ...{ server, store, owner, tag },
+        connect: () => vcenters.of(server),
+        placements: placements.filter((placement) => placement.server === server),
+      },
+      signal,
+    ),
+  );
+  return (await Promise.all(found)).flat();
+}

@@ -1,0 +1,31 @@
+import type { Explanation } from '@drydock/boot-images';
+import { type Explained, isStuck } from '../explain/explained.ts';
+import type { Line } from './finding.ts';
+
+const STATES: Readonly<Record<Explanation['step'], Line['state']>> = {
+  ...{ none: 'ok', switch: 'ok', publish: 'ok', skip: 'ok' },
+  wait: 'warn',
+  ...{ blocked: 'FAIL', failed: 'FAIL', unknown: 'skip' },
+};
+
+/** What the operator would do about a set, or failed to do. Beside an upstream controller it is that one's to see to. */
+export function setLine(explained: Explained): Line {
+  const { set, step, why, nextStep, answers, current, target, operator } = explained;
+  const beside = answers.some(({ question, answer }) => question === 'upstream' && answer === 'no');
+  if (beside) {
+    const detail = `left to upstream; new machines start from ${current ?? 'an image that is not known'}, the release asks for ${target ?? 'none that is known'}`;
+    return { name: set, state: 'ok', detail };
+  }
+  const acting = step === 'switch' || step === 'publish';
+  if (acting && isStuck(explained)) {
+    const { phase = '', message = '', nextStep: next } = operator ?? {};
+    return { name: set, state: 'FAIL', detail: `${phase}: ${message}`, ...(next === undefined ? {} : { next }) };
+  }
+  return {
+    name: set,
+    state: STATES[step],
+    detail: acting ? `${current ?? 'no image'} → ${target ?? 'another'}: ${why}` : why,
+    ...(nextStep === undefined || step === 'skip' ? {} : { next: nextStep }),
+    ...(step === 'unknown' ? ({ undecided: true } as const) : {}),
+  };
+}

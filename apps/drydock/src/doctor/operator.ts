@@ -1,0 +1,112 @@
+import { BootImage, ConfigMap, Lease, MachineConfiguration, VirtualMachine } from '@drydock/api';
+import { LEDGER_COMPONENT } from '@drydock/crd';
+import { type Client, isNotFound, type Resource } from '@drydock/kube';
+import { statusKeepingRules } from '../status-keeping.ts';
+import { statusNotes } from '../status-notes.ts';
+import { age } from '../table.ts';
+import type { Line } from './finding.ts';
+
+/** Whether a role is led, and by whom. */
+export async function leaseLine(
+  client: Pick<Client, 'get'>,
+  where: { readonly role: string; readonly namespace: string },
+  signal: AbortSignal,
+): Promise<Line> {
+  const { role, namespace } = where;
+  const name = role;
+  const next = `drydock operator --roles ${role}`;
+  const lease = await leaseOf(client, where, signal);
+  if (lease === undefined)
+    return {
+      name,
+      state: 'warn',
+      detail: `nobody has led it yet (there is no Lease ${namespace}/drydock-${role})`,
+      next,
+    };
+  const { holderIdentity: holder = '', renewTime, leaseDurationSeconds = 0 } = lease.spec ?? {};
+  const since = age(renewTime, Date.now());
+  if (holder === '') return { name, state: 'warn', detail: `nobody leads it; it was given back ${since} ago`, next };
+  const over = renewTime === undefined || Date.now() - Date.parse(renewTime) > leaseDurationSeconds * 1000;
+  return over
+    ? { name, state: 'warn', detail: `${holder} led it until ${since} ago, and was not followed`, next }
+    : { name, state: 'ok', detail: `${holder} leads it` };
+}
+
+/** What the operator cannot write into statuses, or not whole. */
+export async function statusLines(
+  client: Pick<Client, 'get'>,
+  { roles, namespace }: { readonly roles: ReadonlySet<string>; readonly namespace: string },
+  signal: AbortSignal,
+): Promise<readonly Line[]> {
+  // Whoever may not read a Lease knows nothing of its note, which must not look like good news.
+  for (const role of roles) await leaseOf(client, { role, namespace }, signal);
+  const notes = await statusNotes(client, namespace);
+  if (notes === undefined) return [{ name: 'statuses', state: 'ok', detail: 'all that was told is written' }];
+  const lines = notes.noted.map(({ definition, object, state, since, why }): Line => {
+    const ago = age(since, Date.now());
+    return state === 'blocked'
+      ? {
+          name: 'statuses',
+          state: 'FAIL',
+          detail: `${definition} ${object} is not written since ${ago}: ${why}`,
+          next: `kubectl get crd ${definition} -o yaml`,
+        }
+      : {
+          name: 'statuses',
+          state: 'warn',
+          detail: `${definition} ${object} lacks values since ${ago}, which the ledger keeps: ${why}`,
+        };
+  });
+  return notes.more === 0 ? lines : [...lines, { name: 'statuses', state: 'warn', detail: `and ${notes.more} more` }];
+}
+
+/** What ledgers keep, and whether they are ours. */
+export async function ledgerLines(
+  client: Pick<Client, 'get'>,
+  { roles, namespace }: { readonly roles: ReadonlySet<string>; readonly namespace: string },
+  signal: AbortSignal,
+): Promise<readonly Line[]> {
+  const kinds: readonly Resource<never>[] = [
+    ...(roles.has('boot-images') ? [BootImage as Resource<never>, MachineConfiguration as Resource<never>] : []),
+    ...(roles.has('watch') ? [VirtualMachine as Resource<never>] : []),
+  ];
+  const names = statusKeepingRules(kinds).flatMap(({ resourceNames = [] }) => resourceNames);
+  const lines: Line[] = [];
+  let kept = 0;
+  for (const ledger of names) {
+    const map = await found(client.get(ConfigMap, { namespace, name: ledger }, { signal }));
+    if (map === undefined) continue;
+    kept += Object.keys(map.data ?? {}).length;
+    if (map.metadata.labels?.['app.kubernetes.io/component'] === LEDGER_COMPONENT) continue;
+    const detail = `ConfigMap ${namespace}/${ledger} is somebody else's, so nothing can be kept in it`;
+    lines.push({
+      name: 'ledgers',
+      state: 'FAIL',
+      detail,
+      next: `kubectl get configmap -n ${namespace} ${ledger} -o yaml`,
+    });
+  }
+  if (lines.length > 0) return lines;
+  const detail =
+    kept === 0
+      ? 'empty: no status lacks anything'
+      : `${kept} ${kept === 1 ? 'object lacks' : 'objects lack'} values in their status, which are kept`;
+  return [{ name: 'ledgers', state: 'ok', detail }];
+}
+
+function leaseOf(
+  client: Pick<Client, 'get'>,
+  { role, namespace }: { readonly role: string; readonly namespace: string },
+  signal: AbortSignal,
+): Promise<Lease | undefined> {
+  return found(client.get(Lease, { namespace, name: `drydock-${role}` }, { signal }));
+}
+
+async function found<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}

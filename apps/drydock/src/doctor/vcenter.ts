@@ -1,0 +1,101 @@
+import type { Placement, TemplateStore } from '@drydock/templates';
+import type { VCenter } from '@drydock/vsphere';
+import {
+  dryImportLine,
+  type FoundPlace,
+  findPlace,
+  hostsLine,
+  privilegeLines,
+  spaceLine,
+} from '../template/doctor-place.ts';
+import { clockLine, sessionLine, tagLine, templatesLine } from '../template/doctor-server.ts';
+import { SMALL_DESCRIPTOR } from '../template/small-descriptor.ts';
+import { type Finding, type Line, lookedAt } from './finding.ts';
+
+/** What is looked at on one vCenter. */
+export interface VCenterSubject {
+  readonly server: string;
+  /** A session with the credentials of the cluster; rejects where there are none. */
+  readonly connect: () => Promise<VCenter>;
+  readonly store: Pick<TemplateStore, 'list'>;
+  /** Where its templates are. */
+  readonly placements: readonly Placement[];
+  /** Tag of everything of the cluster. */
+  readonly tag: string | undefined;
+  /** Owner in the marks of its templates. */
+  readonly owner: string;
+}
+
+const WHERE =
+  'correct failureDomains of infrastructure/cluster, or the workspace in the providerSpec of the machine set';
+/** The trial import has no disks. */
+const IMAGE = { descriptor: SMALL_DESCRIPTOR };
+
+/** Login, clock, sessions and tag of one vCenter, then each place in it. Creates nothing there. */
+export async function vcenterFindings(subject: VCenterSubject, signal: AbortSignal): Promise<readonly Finding[]> {
+  const { server, tag } = subject;
+  const area = `vcenter ${server}`;
+  const look = (name: string, work: () => Promise<Line | readonly Line[]>): Promise<readonly Finding[]> =>
+    lookedAt(area, name, signal, work);
+  let vcenter: VCenter;
+  try {
+    vcenter = await subject.connect();
+    const { fullName } = await vcenter.about({ signal });
+    await vcenter.currentTime({ signal });
+    const findings: Finding[] = [{ area, name: 'login', state: 'ok', detail: fullName }];
+    findings.push(...(await look('clock', () => clockLine(vcenter, signal))));
+    findings.push(...(await look('sessions', () => sessionLine(vcenter, signal))));
+    if (tag !== undefined) findings.push(...(await look('tag', () => tagLine(vcenter, tag, signal))));
+    for (const placement of subject.placements)
+      findings.push(...(await placeFindings(vcenter, placement, subject, signal)));
+    return findings;
+  } catch (error) {
+    signal.throwIfAborted();
+    const detail = error instanceof Error ? error.message : String(error);
+    return [
+      {
+        area,
+        name: 'login',
+        state: 'FAIL',
+        detail,
+        next: 'give --vcenter-ca or --vcenter-url where the operator has them',
+      },
+    ];
+  }
+}
+
+async function placeFindings(
+  vcenter: VCenter,
+  placement: Placement,
+  { server, store, owner, tag }: VCenterSubject,
+  signal: AbortSignal,
+): Promise<readonly Finding[]> {
+  const { datacenter, folder, computeCluster, resourcePool, datastore, networks, failureDomain } = placement;
+  const area = `place ${failureDomain} on ${server}`;
+  const [network] = networks;
+  const settings = {
+    ...{ datacenter, folder, datastore, cluster: computeCluster },
+    ...(resourcePool === '' ? {} : { resourcePool }),
+    ...(network === undefined ? {} : { network }),
+  };
+  const findings: Finding[] = [];
+  const look = async (name: string, work: () => Promise<Line | readonly Line[]>): Promise<void> => {
+    findings.push(...(await lookedAt(area, name, signal, work)));
+  };
+  let place: FoundPlace = { lines: [], items: {} };
+  await look('place', async () => {
+    place = await findPlace(vcenter, settings, await vcenter.places({ signal }), { again: '', signal });
+    const missing = place.lines.filter(({ state }) => state !== 'ok');
+    if (missing.length > 0) return missing.map((line) => ({ ...line, next: WHERE }));
+    return { name: 'place', state: 'ok', detail: `${folder}, and all else that it names, is there` };
+  });
+  await look('privileges', () => privilegeLines(vcenter, place, tag !== undefined, signal));
+  await look('hosts', () => hostsLine(vcenter, place, signal));
+  await look('space', () => spaceLine(vcenter, place, IMAGE, `govc datastore.info ${datastore}`, signal));
+  await look('dry import', () => dryImportLine(vcenter, place, IMAGE, signal));
+  await look('templates', async () => {
+    const { next: _, ...line } = templatesLine(await store.list(placement, owner, { signal }), folder);
+    return line;
+  });
+  return findings;
+}

@@ -1,0 +1,80 @@
+import type { MachineSet } from '@drydock/api';
+import type { World } from '@drydock/boot-images';
+import type { Command } from 'commander';
+import { stringify } from 'yaml';
+import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
+import { exitCode, UsageError } from '../exit.ts';
+import { untilInterrupted } from '../interruption.ts';
+import { type VCenterFlags, vcenterFlags } from '../vcenter-flags.ts';
+import { type Explained, isStuck } from './explained.ts';
+import { explainedText } from './text.ts';
+
+const FORMATS = ['text', 'json', 'yaml'] as const;
+
+interface ExplainFlags extends ClusterFlags, VCenterFlags {
+  readonly downgrade: string;
+  readonly output: string;
+}
+
+/** Adds `drydock explain`: why a machine set boots from what it boots from, and what comes next. It only reads. */
+export function addExplain(program: Command): void {
+  const command = program
+    .command('explain')
+    .description('say why a machine set boots from what it boots from, and what comes next')
+    .argument('[machineset...]', 'names, also as ms/NAME (default: all)')
+    .option('-o, --output <format>', FORMATS.join('|'), 'text')
+    .option('--downgrade <policy>', 'keep|replace, as the operator is told', 'keep')
+    .addHelpText(
+      'after',
+      `
+It asks what the operator asks, by the same code, and writes nothing. vCenters are reached with the Secret of the cluster.
+Exit codes: 0 explained, 1 failed, 2 usage, 3 something stops a set, 5 something could not be read, 130 and 143 interrupted.`,
+    );
+  vcenterFlags(clusterFlags(command)).action((names: readonly string[], flags: ExplainFlags) =>
+    untilInterrupted((signal) => explain(names, flags, signal), 'nothing was changed'),
+  );
+}
+
+async function explain(names: readonly string[], flags: ExplainFlags, signal: AbortSignal): Promise<number> {
+  const format = FORMATS.find((known) => known === flags.output);
+  if (format === undefined)
+    throw new UsageError(`unknown output format ${flags.output}: use one of ${FORMATS.join(', ')}`);
+  const { downgrade } = flags;
+  if (downgrade !== 'keep' && downgrade !== 'replace')
+    throw new UsageError(`unknown downgrade policy ${downgrade}: use keep or replace`);
+  const { machineApiNamespace } = await import('@drydock/boot-images');
+  const { namespace = machineApiNamespace } = flags;
+  if (namespace !== machineApiNamespace)
+    throw new UsageError(`--namespace ${namespace}: boot images are managed in ${machineApiNamespace} alone`);
+  // With the client of vCenters, which the checks above do without.
+  const { clusterImages } = await import('../cluster-images.ts');
+  await using client = await connect(flags);
+  const warn = (message: string): void => console.error(`warning: ${message}`);
+  await using images = await clusterImages({ client, flags, downgrade, warn, signal });
+  const sets = chosen(images.world, names);
+  const explained: Explained[] = [];
+  for (const set of sets) explained.push(await images.explain(set));
+  if (format === 'text') process.stdout.write(explainedText(explained, Date.now()));
+  if (format === 'json') process.stdout.write(`${JSON.stringify(explained, undefined, 2)}\n`);
+  if (format === 'yaml') process.stdout.write(stringify(explained, { aliasDuplicateObjects: false }));
+  if (explained.length === 0) console.error(`There are no machine sets in ${machineApiNamespace}.`);
+  return codeOf(explained);
+}
+
+/** The sets that are meant, in the order in which they are named. */
+function chosen(world: World, names: readonly string[]): readonly MachineSet[] {
+  const sets = world.machineSets();
+  if (names.length === 0) return sets;
+  return names.map((given) => {
+    const name = given.replace(/^(ms|machinesets?)(\.[a-z.]+)?\//i, '');
+    const set = sets.find(({ metadata }) => metadata.name === name);
+    if (set !== undefined) return set;
+    const there = sets.map(({ metadata }) => metadata.name).join(', ');
+    throw new UsageError(`there is no machine set ${name}; there ${there === '' ? 'are none' : `are ${there}`}`);
+  });
+}
+
+function codeOf(explained: readonly Explained[]): number {
+  if (explained.some(isStuck)) return exitCode.blocked;
+  return explained.some(({ step }) => step === 'unknown') ? exitCode.undecided : exitCode.done;
+}

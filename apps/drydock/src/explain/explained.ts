@@ -1,0 +1,31 @@
+import { BootImage, type BootImageStatus, bootImageName, type MachineSet } from '@drydock/api';
+import type { Explanation } from '@drydock/boot-images';
+import { type Client, isNotFound } from '@drydock/kube';
+
+/** An explanation, and what the operator said of the set last. */
+export interface Explained extends Explanation {
+  readonly operator: BootImageStatus | undefined;
+}
+
+/** Whether nothing moves before a person has done something. What would be done next may have been tried, and have failed: only the operator knows. */
+export function isStuck({ step, operator }: Explained): boolean {
+  if (step === 'blocked' || step === 'failed') return true;
+  const { phase } = operator ?? {};
+  return (step === 'switch' || step === 'publish') && (phase === 'Failed' || phase === 'Blocked');
+}
+
+/** What the operator says of a set. Whoever may not read it is told that, and the rest. */
+export async function saidOf(
+  client: Pick<Client, 'list'>,
+  { metadata: { namespace = '', name } }: MachineSet,
+  signal: AbortSignal,
+): Promise<BootImageStatus | undefined> {
+  const fields = `metadata.name=${bootImageName('ms', name)}`;
+  try {
+    const [found] = await Array.fromAsync(client.list(BootImage, { namespace, fields }, { signal }));
+    return found?.status;
+  } catch (error) {
+    signal.throwIfAborted();
+    return isNotFound(error) ? undefined : { message: error instanceof Error ? error.message : String(error) };
+  }
+}

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, before, test } from 'node:test';
+import {
+  BootImage,
+  CustomResourceDefinition,
+  Deployment,
+  Lease,
+  MachineConfiguration,
+  MachineSet,
+  Namespace,
+} from '@drydock/api';
+import { upstreamController } from '@drydock/boot-images';
+import { createClient, type KubeClient, loadKubeconfig, statusWriter } from '@drydock/kube';
+import { connectSwitchboard, type Switchboard, startSandbox, type VCenterSandbox } from '@drydock/sandbox';
+import { accountNamespace, apply, manifestsOf } from './support/rbac-manifests.ts';
+import {
+  clusterTag,
+  createCluster,
+  installerTemplate,
+  machineSet,
+  oldRelease,
+  place,
+  serverName,
+} from './support/voyage-cluster.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const folder = '/DC0/vm/harbour';
+const newRelease = '9.8.20260802-0';
+
+let sandbox: VCenterSandbox;
+let client: KubeClient;
+let switchboard: Switchboard;
+
+before(async () => {
+  sandbox = await startSandbox({ vcenter: true, crds: ['openshift', resolve(root, 'api/crds')] });
+  client = createClient(await loadKubeconfig({ kubeconfig: sandbox.kubeconfig }));
+  switchboard = connectSwitchboard(sandbox.vcenter.switchboard);
+  await switchboard.createTag(clusterTag);
+  await switchboard.createFolder(folder);
+  const at = { folder, cluster: place.computeCluster };
+  await switchboard.createVm({ ...at, name: installerTemplate, productVersion: oldRelease, template: true });
+  const { user, password } = sandbox.vcenter;
+  const image = { release: newRelease, location: 'https://mirror.invalid/rhcos.ova', sha256: '0'.repeat(64) };
+  await createCluster(client, { user, password }, image);
+  await client.create(MachineSet, machineSet({ name: 'worker', folder }));
+  await client.create(MachineSet, machineSet({ name: 'owned', folder, owner: 'pool' }));
+});
+
+after(async () => {
+  await client?.[Symbol.asyncDispose]();
+  await sandbox?.[Symbol.asyncDispose]();
+});
+
+interface Ended {
+  readonly code: number;
+  readonly out: string;
+  readonly errors: string;
+}
+
+async function drydock(...args: readonly string[]): Promise<Ended> {
+  const child = spawn(process.execPath, [resolve(root, 'apps/drydock/bin/drydock.js'), ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, KUBECONFIG: sandbox.kubeconfig, HOME: sandbox.directory },
+  });
+  const [out, errors, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'exit') as Promise<[number]>,
+  ]);
+  return { code, out, errors };
+}
+
+const trusted = (): readonly string[] => [
+  ...['--vcenter-url', `${serverName}=${sandbox.vcenter.url}`],
+  ...['--vcenter-ca', sandbox.vcenter.ca],
+];
+
+interface Check {
+  readonly area: string;
+  readonly name: string;
+  readonly state: string;
+  readonly detail: string;
+  readonly next?: string;
+}
+
+/** `drydock doctor` and the states of its checks, by area and name. */
+async function doctor(
+  ...args: readonly string[]
+): Promise<{ readonly code: number; readonly states: Map<string, Check> }> {
+  const { code, errors, out } = await drydock('doctor', '-o', 'json', ...args);
+  assert.equal(errors, '');
+  const { checks } = JSON.parse(out) as { readonly checks: readonly Check[] };
+  return { code, states: new Map(checks.map((check) => [`${check.area}: ${check.name}`, check])) };
+}
+
+const notOk = (states: ReadonlyMap<string, Check>): readonly string[] =>
+  [...states].filter(([, { state }]) => state !== 'ok').map(([which, { state }]) => `${which} ${state}`);
+
+/** MachineConfiguration as an operator would have reflected it. */
+async function reflect(): Promise<void> {
+  const managers = [{ resource: 'machinesets', apiGroup: 'machine.openshift.io', selection: { mode: 'All' } }];
+  await statusWriter({ client, resource: MachineConfiguration }).write(
+    { name: 'cluster' },
+    (live) =>
+      ({
+        ...live.status,
+        observedGeneration: live.metadata.generation,
+        managedBootImagesStatus: { machineManagers: managers },
+      }) as never,
+  );
+}
+
+test('a cluster without an operator: what is there is ok, what waits says for what; nothing is written and nobody stays logged in', async () => {
+  const { code, states } = await doctor(...trusted());
+  assert.equal(code, 0);
+  assert.deepEqual(notOk(states), [
+    'operator: boot-images warn',
+    'machine sets: ms/owned warn',
+    'machine sets: ms/worker warn',
+  ]);
+  assert.equal(states.get('machine sets: ms/worker')?.next, 'start the operator, which reflects spec into status');
+  assert.match(states.get('rights: boot-images')?.detail ?? '', /^all \d\d rights of the role are granted$/);
+  const places = [...states.keys()].filter((which) => which.startsWith('place fd1'));
+  assert.ok(places.length >= 6, places.join());
+
+  await reflect();
+  const said = await drydock('explain', ...trusted());
+  assert.equal(said.code, 0, said.errors);
+  assert.match(said.out, /ms\/owned: left alone\n/);
+  assert.match(said.out, /ms\/worker: an image is made\n/);
+  assert.match(said.out, new RegExp(`start from ${installerTemplate} on ${serverName}, release ${oldRelease}`));
+  assert.match(said.out, /operator {3}has said nothing of it/);
+
+  assert.deepEqual(await Array.fromAsync(client.list(BootImage)), []);
+  assert.deepEqual(await Array.fromAsync(client.list(Lease, { namespace: upstreamController.namespace })), []);
+  assert.deepEqual((await switchboard.sessions()).sessions, []);
+});
+
+test('what is wrong fails with its next step: a privilege, a tag, a right, a definition', async () => {
+  await switchboard.denyPrivileges(['VirtualMachine.Provisioning.MarkAsTemplate']);
+  const denied = await doctor(...trusted());
+  await switchboard.denyPrivileges([]);
+  assert.equal(denied.code, 3);
+  assert.deepEqual(notOk(denied.states), ['operator: boot-images warn', `place fd1 on ${serverName}: privileges FAIL`]);
+
+  const untrusted = await doctor('--vcenter-url', `${serverName}=${sandbox.vcenter.url}`);
+  assert.deepEqual(notOk(untrusted.states), [
+    'operator: boot-images warn',
+    'machine sets: ms/worker skip',
+    `vcenter ${serverName}: login FAIL`,
+  ]);
+
+  const names = { plural: 'left', kind: 'Left' };
+  const version = { name: 'v1', served: false, storage: true, schema: { openAPIV3Schema: { type: 'object' } } };
+  const left = await client.create(CustomResourceDefinition, {
+    metadata: { name: 'left.shadow.drydock.dev', labels: { 'drydock.dev/shadow': 'killed' } },
+    spec: { group: 'shadow.drydock.dev', scope: 'Cluster', names, versions: [version] },
+  } as unknown as CustomResourceDefinition);
+  const swept = (await doctor(...trusted())).states.get('cluster: probes');
+  assert.deepEqual([swept?.state, swept?.next], ['warn', 'drydock crd doctor']);
+  await client.delete(CustomResourceDefinition, { name: left.metadata.name });
+
+  const stranger = await doctor('--as', 'jane', ...trusted());
+  assert.equal(stranger.code, 3);
+  assert.equal(stranger.states.get('rights: boot-images')?.state, 'FAIL');
+  assert.match(stranger.states.get('operator: statuses')?.detail ?? '', /could not be looked at: .*forbidden/);
+  assert.equal((await drydock('explain', 'worker', '--as', 'jane', ...trusted())).code, 1);
+});
+
+test('with the rights of the operator, and no others, everything can be looked at', async () => {
+  await client.create(Namespace, { metadata: { name: accountNamespace } });
+  await apply(client, manifestsOf('boot-images'));
+  const as = ['--as', `system:serviceaccount:${accountNamespace}:drydock-boot-images`];
+  const { code, states } = await doctor(...as, ...trusted());
+  // Not even the right to look for what a probe left, which takes all definitions.
+  assert.deepEqual([code, notOk(states)], [0, ['cluster: probes skip', 'operator: boot-images warn']]);
+});
+
+test('beside upstream the sets are its own; a set that is not there, and a server that is not there, are told', async () => {
+  const { namespace, name } = upstreamController;
+  const labels = { app: name };
+  const container = { name, image: 'registry.example/mco' };
+  await client.create(Deployment, {
+    metadata: { namespace, name },
+    spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers: [container] } } },
+  } as Deployment);
+  const { code, states } = await doctor(...trusted());
+  assert.equal(code, 0);
+  assert.equal(states.get('cluster: boot images')?.state, 'warn');
+  assert.match(states.get('machine sets: ms/worker')?.detail ?? '', /^left to upstream; new machines start from 9\.6/);
+  const blocked = await drydock('explain', 'ms/worker', '-o', 'json', ...trusted());
+  assert.equal(blocked.code, 3);
+  const [explained] = JSON.parse(blocked.out) as readonly [{ readonly step: string; readonly current: string }];
+  assert.deepEqual([explained.step, explained.current], ['blocked', oldRelease]);
+
+  const missing = await drydock('explain', 'nobody', ...trusted());
+  assert.equal(missing.code, 2);
+  assert.match(missing.errors, /there is no machine set nobody; there are owned, worker\n/);
+  const dead = await drydock('doctor', '--server', 'https://127.0.0.1:1');
+  assert.equal(dead.code, 3);
+  assert.match(dead.out, /^cluster\nFAIL {2}api server {2}.*did not answer.*\n\n1 check failed\.\n$/);
+});
