@@ -198,7 +198,6 @@ test('trimming the stored versions of a definition needs a right to its status, 
     return (await server.call({ method: 'PATCH', path, body, as, type: 'application/merge-patch+json' })).status;
   };
   // Rights take a moment to be seen.
-  const deadline = Date.now() + 10_000;
-  while ((await trim('statuses')) !== 200) assert.ok(Date.now() < deadline, 'the right is not seen');
+  await eventually('the right', async () => (await trim('statuses')) === 200);
   assert.equal(await trim('definitions'), 403);
 });

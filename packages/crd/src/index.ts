@@ -12,7 +12,8 @@ export {
 export { createReport, type FindingGroup, type Report, type ReportBuilder } from './diff/report.ts';
 export type { Effect, Half, RuleId, Step } from './diff/step.ts';
 export { CrdError, type CrdErrorCode } from './errors.ts';
-export { ADMISSION_KINDS, type Asked, askedAbout, preflightAdmission } from './preflight/admission.ts';
+export { ADMISSION_KINDS, type Asked, askedAbout, mayAsk, preflightAdmission } from './preflight/admission.ts';
+export type { LabelsOf } from './preflight/admission-filter.ts';
 export { judgeKind, type KindJudge, preflight, undecidedKind } from './preflight/preflight.ts';
 export type { PreflightOptions } from './preflight/preflight-object.ts';
 export { preflightWebhooks } from './preflight/webhooks.ts';
@@ -52,7 +53,8 @@ export {
 } from './project/status-machine.ts';
 export { equal, type Json, type JsonObject, parseJson } from './schema/json.ts';
 export { type Path, pathText, schemaPathText } from './schema/path.ts';
-export { readCrd, readCrds, readManifests } from './schema/read-crd.ts';
+export { readCrd, readCrds } from './schema/read-crd.ts';
+export { readManifests } from './schema/read-manifests.ts';
 export type { CelRule, Crd, CrdVersion, Schema } from './schema/schema.ts';
 export type { Cause, CauseReason, Doubt, Verdict } from './validate/cause.ts';
 export { applyDefaults } from './validate/defaults.ts';

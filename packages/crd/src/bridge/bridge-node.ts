@@ -138,13 +138,12 @@ function mergeFields(old: Schema, now: Schema, next: Mutable, path: Path, merge:
     if (next[PRESERVE]) return;
   }
   const names = Object.keys({ ...now.properties, ...old.properties });
-  const properties: Record<string, Schema> = {};
-  for (const name of names) {
+  const properties = names.flatMap((name): readonly (readonly [string, Schema])[] => {
     const [a, b] = [own(old.properties, name), own(now.properties, name)];
-    if (a !== undefined && b !== undefined) properties[name] = bridgeNode(a, b, [...path, name], merge);
-    else if (!keeps(a === undefined ? old : now)) properties[name] = (a ?? b) as Schema;
-  }
-  if (names.length > 0) next.properties = properties;
+    if (a !== undefined && b !== undefined) return [[name, bridgeNode(a, b, [...path, name], merge)]];
+    return keeps(a === undefined ? old : now) ? [] : [[name, (a ?? b) as Schema]];
+  });
+  if (names.length > 0) next.properties = Object.fromEntries(properties);
 }
 
 function hasTyped(schema: Schema): boolean {

@@ -1,4 +1,4 @@
-import { own } from '../schema/json.ts';
+import { own, showJson } from '../schema/json.ts';
 import type { Path } from '../schema/path.ts';
 import type { Schema } from '../schema/schema.ts';
 import { isTransition } from '../schema/traits.ts';
@@ -66,7 +66,7 @@ export function causeText(cause: Cause, target: Schema): string {
     case 'enum':
       return (of.enum ?? []).length > 4
         ? `none of the ${of.enum?.length} values of its enum`
-        : `none of ${(of.enum ?? []).map((value) => JSON.stringify(value)).join(', ')}`;
+        : `none of ${(of.enum ?? []).map(showJson).join(', ')}`;
     case 'required':
       return 'required, and absent';
     case 'type':

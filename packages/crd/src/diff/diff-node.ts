@@ -3,6 +3,7 @@ import type { Schema } from '../schema/schema.ts';
 import { applyDefaults } from '../validate/defaults.ts';
 import { validate } from '../validate/validate.ts';
 import { diffRules } from './diff-rules.ts';
+import { diffUnknown } from './diff-unknown.ts';
 import { diffValues } from './diff-values.ts';
 import { below, type Effect, type Place, type RuleId, type Step, shown, stepAt } from './step.ts';
 
@@ -21,6 +22,7 @@ export function diffNode(a: Schema, b: Schema, place: Place): readonly Step[] {
     ...diffLists(a, b, place),
     ...diffJunctors(a, b, place),
     ...diffRules(a, b, place),
+    ...diffUnknown(a, b, place),
     ...diffChildren(a, b, place),
   ];
 }

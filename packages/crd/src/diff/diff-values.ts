@@ -70,13 +70,19 @@ function diffBounds(a: Schema, b: Schema, place: Place): readonly Step[] {
         keyword: 'multipleOf',
         what: `multipleOf ${shown(before)} → ${shown(after)}`,
       });
-    const widens = after === undefined || (before !== undefined && Number.isInteger(before / after));
-    const narrows = before === undefined || (after !== undefined && Number.isInteger(after / before));
+    const [widens, narrows] = [takesAll(after, before), takesAll(before, after)];
     if (widens) steps.push(step('widens'));
     else if (narrows) steps.push(step('narrows'));
     else steps.push(step('narrows'), step('widens'));
   }
   return steps;
+}
+
+/** Whether multiples of one factor are multiples of another. A server cuts the fraction off where it asks of an integer, and then none is a multiple of nothing. */
+function takesAll(wide: number | undefined, tight: number | undefined): boolean {
+  if (wide === undefined || tight === undefined) return wide === undefined;
+  const [some, all] = [Math.trunc(tight), Math.trunc(wide)];
+  return Number.isInteger(tight / wide) && (some === 0 || (all > 0 && some % all === 0));
 }
 
 interface Limit {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { repetitions } from '@drydock/model';
 import * as fc from 'fast-check';
 import { isObject, type Json, type JsonObject } from '../schema/json.ts';
 import type { Schema } from '../schema/schema.ts';
@@ -10,8 +11,7 @@ import { ERAS, judge } from '../validate/eras.ts';
 import { prune } from '../validate/prune.ts';
 import { diff } from './diff.ts';
 
-/** `make soak` plays more of them. */
-const RUNS = Number(process.env['DRYDOCK_SEEDS'] ?? 1500);
+const RUNS = repetitions(1500, 100_000);
 
 const root = objects(schemas(2));
 
@@ -46,7 +46,9 @@ test('what a diff calls no narrowing refuses and loses nothing', () => {
     }),
     { numRuns: RUNS, seed: 21 },
   );
-  assert.ok(kept > 200 && lost > 200, `${kept} were kept and ${lost} lost: too few to prove anything`);
+  // A handful, as of one seed, proves nothing anyhow.
+  const enough = RUNS < 100 ? 0 : RUNS / 8;
+  assert.ok(kept >= enough && lost >= enough, `${kept} were kept and ${lost} lost: too few to prove anything`);
 });
 
 test('what narrows one way widens the other', () => {

@@ -1,4 +1,4 @@
-import type { Json } from '../schema/json.ts';
+import { type Json, showJson } from '../schema/json.ts';
 import type { Era } from '../validate/eras.ts';
 import type { RuleId } from './step.ts';
 
@@ -120,7 +120,7 @@ export interface Finding {
 /** `string of 12`, `object of 3`: what may be told of a value without telling it. Values can be secrets. */
 export function sampleOf(value: Json | undefined, show: boolean): string {
   if (value === undefined) return 'absent';
-  const text = JSON.stringify(value, (_key, inner: unknown) => (typeof inner === 'bigint' ? Number(inner) : inner));
+  const text = showJson(value);
   if (show) return text.length > 200 ? `${text.slice(0, 199)}…` : text;
   const size = Buffer.byteLength(text);
   const kind =

@@ -23,7 +23,7 @@ export interface Report {
   readonly groups: readonly FindingGroup[];
 }
 
-/** Gathers findings by class, kind and place. Its size follows the number of places, not that of objects. */
+/** Gathers findings by class, kind and place. Its size follows the number of places, not that of objects; of one kind no more than {@link MOST_PLACES} are told apart, as keys of maps are places too. */
 export interface ReportBuilder {
   add(findings: readonly Finding[]): void;
   /** `acks` are ids, or beginnings of ids up to a colon. A definition that the server refuses cannot be accepted. */
@@ -32,19 +32,32 @@ export interface ReportBuilder {
 
 type Open = Finding & { -readonly [K in keyof FindingGroup]: FindingGroup[K] } & { last: string };
 
+/** Places of one class and kind; all beyond are one more, `…`. */
+const MOST_PLACES = 1_000;
+
 /** An empty report. */
 export function createReport(): ReportBuilder {
   const groups = new Map<string, Open>();
+  const places = new Map<string, number>();
   return {
     add: (findings) => {
       for (const finding of findings) {
-        const path = finding.path.replaceAll(/\[\d+\]/g, '[]');
-        const id = `${finding.class}:${finding.crd}${path === '' ? '' : `:${path}`}`;
-        const key = `${id} ${finding.version} ${finding.rule} ${finding.blocking} ${finding.what}`;
-        const known = groups.get(key);
+        const kind = `${finding.class}:${finding.crd}`;
+        let path = finding.path.replaceAll(/\[\d+\]/g, '[]');
+        let key = `${kind} ${path} ${finding.version} ${finding.rule} ${finding.blocking} ${finding.what}`;
+        let known = groups.get(key);
+        const others = known === undefined ? (places.get(kind) ?? 0) : 0;
+        if (others >= MOST_PLACES) {
+          path = '…';
+          key = `${kind} … ${finding.blocking}`;
+          known = groups.get(key);
+        }
+        const id = `${kind}${path === '' ? '' : `:${path}`}`;
         if (known === undefined) {
+          places.set(kind, others + 1);
           groups.set(key, {
             ...finding,
+            ...(path === '…' ? { what: 'and in more places than are told apart' } : {}),
             id,
             path,
             count: 1,

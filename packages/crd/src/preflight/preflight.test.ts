@@ -81,6 +81,23 @@ test('RB-R66: a frozen list is latent on E2, and only that list', () => {
   );
 });
 
+test('RB-R34: a 4.21 ClusterVersion under 4.20 loses its architecture in three places, and nothing is refused', () => {
+  const made = clusterVersionObject(21);
+  const release = { version: '4.22.0', image: 'quay.io/release@sha256:0', architecture: 'Multi' };
+  const status = {
+    ...(made['status'] as JsonObject),
+    desired: release,
+    availableUpdates: [release],
+    conditionalUpdates: [{ release, risks: [{ name: 'R', message: 'm' }] }],
+  };
+  const found = look({ ...made, status }, clusterVersionCrd(21), clusterVersionCrd(20));
+  assert.deepEqual(found.map((finding) => `${finding.class} ${finding.path}`).toSorted(), [
+    'PRUNE status.availableUpdates[0].architecture',
+    'PRUNE status.conditionalUpdates[0].release.architecture',
+    'PRUNE status.desired.architecture',
+  ]);
+});
+
 test('a value of the spec that the target lacks blocks writes of the spec', () => {
   const object = clusterVersionObject(13, { spec: { capabilities: { baselineCapabilitySet: 'v4.14' } } });
   const on = (era: Era): readonly string[] => classes(look(object, clusterVersionCrd(14), clusterVersionCrd(13), era));

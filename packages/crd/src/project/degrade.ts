@@ -1,7 +1,7 @@
 import { schemaAt } from '../diff/cause-rule.ts';
 import { isLegal, neutralFor } from '../diff/neutral.ts';
 import { valueAt } from '../preflight/preflight-object.ts';
-import { headOf, isList, isObject, type Json, type JsonObject, lengthOf } from '../schema/json.ts';
+import { equal, headOf, isList, isObject, type Json, type JsonObject, lengthOf } from '../schema/json.ts';
 import type { Path } from '../schema/path.ts';
 import type { Schema } from '../schema/schema.ts';
 import type { Cause } from '../validate/cause.ts';
@@ -107,8 +107,7 @@ function removed(object: JsonObject, at: Path, keyword: string, ladder: Ladder):
     if (parent?.required?.includes(last ?? '') !== true) return step(object, without(object, path), lost);
     const of = schemaAt(schema, path)?.schema;
     const neutral = of === undefined ? undefined : neutralFor(of, minor);
-    if (neutral !== undefined && JSON.stringify(neutral) !== JSON.stringify(value))
-      return step(object, withValue(object, path, neutral), lost);
+    if (neutral !== undefined && !equal(neutral, value)) return step(object, withValue(object, path, neutral), lost);
   }
   return undefined;
 }

@@ -67,7 +67,7 @@ function legal(cut: Cut): void {
 test('invariant (i): what is written is in the live vocabulary, or said to be stuck', () => legal(ours));
 
 test('negative control of (i): a writer that sends what it means is caught', () => {
-  assert.throws(() => legal((intent) => ({ status: intent, quarantined: [], stuck: [] })));
+  assert.throws(() => legal((intent) => ({ status: intent, quarantined: [], stuck: [], heeded: [] })));
 });
 
 function whole(cut: Cut): void {

@@ -1,4 +1,4 @@
-import { equal, isList, isObject, type Json, type JsonObject, textOf } from '../schema/json.ts';
+import { equal, isList, isObject, type Json, type JsonObject, jsonText, parseJson, textOf } from '../schema/json.ts';
 import { type Path, schemaPathText } from '../schema/path.ts';
 import type { Loss } from './losses.ts';
 
@@ -55,14 +55,14 @@ export function isSame(a: Loss, b: Loss): boolean {
 
 /** As it is stored: JSON. */
 export function recordText(record: LedgerRecord): string {
-  return JSON.stringify(record);
+  return jsonText(record);
 }
 
 /** Reads what is stored. What cannot be read is a record without entries that keeps the text. */
 export function readRecord(text: string): LedgerRecord {
   try {
-    const record: unknown = JSON.parse(text);
-    if (isRecord(record as Json)) return record as LedgerRecord;
+    const record = parseJson(text);
+    if (isRecord(record)) return record as unknown as LedgerRecord;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }

@@ -47,8 +47,9 @@ function inOrder(meant: readonly Json[], written: readonly Json[]): ReadonlyMap<
   const pairs = new Map<number, number>();
   let from = 0;
   for (const [now, item] of written.entries()) {
-    const was = meant.findIndex((one, at) => at >= from && equal(one, item));
-    if (was < 0) return undefined;
+    let was = from;
+    while (was < meant.length && !equal(meant[was], item)) was += 1;
+    if (was === meant.length) return undefined;
     pairs.set(was, now);
     from = was + 1;
   }

@@ -1,4 +1,5 @@
-import { equal, isObject, type Json, type JsonObject } from '../schema/json.ts';
+import { valueAt } from '../preflight/preflight-object.ts';
+import { equal, isList, isObject, type Json, type JsonObject } from '../schema/json.ts';
 import { type Path, pathText } from '../schema/path.ts';
 import type { CrdVersion } from '../schema/schema.ts';
 import type { Cause } from '../validate/cause.ts';
@@ -25,8 +26,16 @@ export interface ProjectOptions {
   readonly minor?: number;
   /** Default {@link CORE_FIELDS}. */
   readonly core?: readonly string[];
-  /** What the server refused in spite of the local check, until the schema changes. */
-  readonly refused?: readonly Cause[];
+  /** What the server refused in spite of the local check, until the schema changes, in the order of the refusals. */
+  readonly refused?: readonly Refused[];
+}
+
+/** A refusal by the server. It holds for the value alone: another one in its place may be legal. */
+export interface Refused extends Cause {
+  /** What was sent at the owner. */
+  readonly value: Json | undefined;
+  /** Refusals of one write have the same number, those of a later one a higher. */
+  readonly round: number;
 }
 
 /** A status that the live schema takes. */
@@ -36,16 +45,31 @@ export interface Projection {
   readonly quarantined: readonly Quarantined[];
   /** Faults that no loss of ours can cure: in the core, at the root, or in the spec. The server decides about them. */
   readonly stuck: readonly Cause[];
+  /** Of the refusals those whose value is still meant. */
+  readonly heeded: readonly Refused[];
 }
 
 /** Each step takes something away, so this is never reached; it bounds a mistake of ours. */
 const MAX_STEPS = 10_000;
 
+/** Faults of a value alone: taking one away makes no other right or wrong, so all of them go at once. */
+const OF_VALUE: ReadonlySet<string> = new Set([
+  'enum',
+  'format',
+  'maximum',
+  'maxLength',
+  'minimum',
+  'minLength',
+  'multipleOf',
+  'pattern',
+  'type',
+]);
+
 /** Cuts the status that somebody intends to what the live schema accepts. Nothing is thrown for any input. */
 export function project(intent: JsonObject, object: JsonObject, options: ProjectOptions): Projection {
   const { live, minor = ERAS.E2.minor, core = CORE_FIELDS, refused = [] } = options;
   const { schema } = live;
-  if (schema === undefined) return { status: intent, quarantined: [], stuck: [] };
+  if (schema === undefined) return { status: intent, quarantined: [], stuck: [], heeded: [] };
   const ladder: Ladder = { schema, minor, isCore: (path) => isCore(path, core) };
   const whole: JsonObject = { ...object, status: intent };
   const cut = prune(whole, schema);
@@ -53,36 +77,66 @@ export function project(intent: JsonObject, object: JsonObject, options: Project
     .filter(({ path }) => path[0] === 'status')
     .map(({ path, value }) => ({ path: placeText(path), value, why: 'the live schema has no such field' }));
   let next = read(cut.value, schema) ?? whole;
-  const take = (step: Degraded): void => {
-    // A default may fill the gap, and what it fills is judged again.
-    next = read(step.object, schema) ?? next;
-    quarantined.push(...step.lost);
-  };
-  for (const cause of refused.toSorted(deepestFirst)) {
-    const step = stillThere(next, whole, cause) ? degrade(next, cause, ladder) : undefined;
-    if (step !== undefined) take(step);
-  }
   let stuck: readonly Cause[] = [];
-  for (let count = 0; count < MAX_STEPS; count += 1) {
-    const found = faults(next, object, live, minor);
-    stuck = [];
-    let step: Degraded | undefined;
-    for (const cause of found) {
-      step = degrade(next, cause, ladder);
-      if (step !== undefined) break;
-      stuck = [...stuck, cause];
+
+  /** Takes away what is illegal, until nothing is, or nothing of it can go. */
+  const settle = (): void => {
+    for (let count = 0; count < MAX_STEPS; count += 1) {
+      const found = faults(next, object, live, minor);
+      const down = stepDown(next, found, ladder);
+      stuck = down.stuck;
+      if (down.lost.length === 0) return;
+      // A default may fill the gap, and what it fills is judged again.
+      const filled = read(down.object, schema) ?? down.object;
+      if (equal(filled, next)) {
+        stuck = found;
+        return;
+      }
+      next = filled;
+      quarantined.push(...down.lost);
     }
-    if (step === undefined) break;
-    const before = next;
-    take(step);
-    if (equal(before, next)) {
-      quarantined.splice(quarantined.length - step.lost.length);
-      stuck = found;
-      break;
+  };
+
+  settle();
+  const heeded: Refused[] = [];
+  // Each refusal names places of what was sent then: what is left after all that was refused before.
+  for (const [, round] of Map.groupBy(refused, (cause) => cause.round)) {
+    for (const cause of round.toSorted(deepestFirst)) {
+      const owner = placeOf(next, cause);
+      const path = owner === undefined ? [] : [...owner, ...cause.path.slice(cause.owner.length)];
+      const step = owner === undefined ? undefined : degrade(next, { ...cause, owner, path }, ladder);
+      if (owner !== undefined) heeded.push(cause);
+      if (step === undefined) continue;
+      next = read(step.object, schema) ?? next;
+      quarantined.push(...step.lost);
     }
+    settle();
   }
   const status = next['status'];
-  return { status: isObject(status) ? status : {}, quarantined, stuck };
+  return { status: isObject(status) ? status : {}, quarantined, stuck, heeded };
+}
+
+/** Cures the first fault that can be cured, and with it, where it is one of a value alone, all others of that kind. */
+function stepDown(
+  judged: JsonObject,
+  found: readonly Cause[],
+  ladder: Ladder,
+): Degraded & { readonly stuck: readonly Cause[] } {
+  const [lost, stuck]: [Quarantined[], Cause[]] = [[], []];
+  let object = judged;
+  for (const cause of found) {
+    const ofValue = OF_VALUE.has(cause.keyword);
+    if (lost.length > 0 && !(ofValue && isThere(object, cause.owner, valueAt(judged, cause.owner)))) continue;
+    const step = degrade(object, cause, ladder);
+    if (step === undefined) {
+      if (lost.length === 0) stuck.push(cause);
+      continue;
+    }
+    object = step.object;
+    lost.push(...step.lost);
+    if (!ofValue) break;
+  }
+  return { object, lost, stuck };
 }
 
 function read(value: Json, schema: NonNullable<CrdVersion['schema']>): JsonObject | undefined {
@@ -110,19 +164,17 @@ function deepestFirst(a: Cause, b: Cause): number {
   return b.path.length - a.path.length;
 }
 
-/** Whether what the server refused is still what is to be written there: an index that moved means another value. */
-function stillThere(next: JsonObject, sent: JsonObject, { owner }: Cause): boolean {
-  let [a, b]: [Json | undefined, Json | undefined] = [next, sent];
-  for (const part of owner) {
-    a = childAt(a, part);
-    b = childAt(b, part);
-  }
-  return b === undefined || a === undefined || equal(a, b);
+/** Where what the server refused is now; undefined: it is not meant any more, and what stands in its place was not refused. */
+function placeOf(next: JsonObject, { owner, value }: Refused): Path | undefined {
+  if (isThere(next, owner, value)) return owner;
+  const list = typeof owner.at(-1) === 'number' ? valueAt(next, owner.slice(0, -1)) : undefined;
+  const index = isList(list) ? list.findIndex((item) => equal(item, value)) : -1;
+  return index < 0 ? undefined : [...owner.slice(0, -1), index];
 }
 
-function childAt(value: Json | undefined, part: string | number): Json | undefined {
-  if (Array.isArray(value)) return (value as readonly Json[])[Number(part)];
-  return isObject(value) && Object.hasOwn(value, String(part)) ? value[String(part)] : undefined;
+function isThere(object: JsonObject, path: Path, value: Json | undefined): boolean {
+  const now = valueAt(object, path);
+  return now === value || (now !== undefined && equal(now, value));
 }
 
 /** Whether a path lies in the core. */

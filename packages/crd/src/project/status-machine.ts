@@ -1,12 +1,11 @@
+import { valueAt } from '../preflight/preflight-object.ts';
 import { equal, isObject, type JsonObject } from '../schema/json.ts';
-import { pathText } from '../schema/path.ts';
 import type { CrdVersion } from '../schema/schema.ts';
 import { schemaHash } from '../schema/schema-hash.ts';
-import type { Cause } from '../validate/cause.ts';
 import { isLeftOut } from './ledger.ts';
 import { isSame, type LedgerEntry } from './ledger-record.ts';
 import { type Loss, losses } from './losses.ts';
-import { type Projection, type ProjectOptions, project } from './project.ts';
+import { type Projection, type ProjectOptions, project, type Refused } from './project.ts';
 import { readRefusal, type ServerCause } from './server-cause.ts';
 
 /** What a writer knows. */
@@ -50,7 +49,7 @@ export type StatusStep =
 
 /** Where a write stands; a plain value. */
 export interface StatusState {
-  readonly refused: readonly Cause[];
+  readonly refused: readonly Refused[];
   readonly round: number;
   readonly conflicts: number;
   readonly endpoint: 'status' | 'main';
@@ -75,8 +74,14 @@ export function nextWrite(
   switch (answer?.kind) {
     case undefined:
       return attempt(state, world);
-    case 'ok':
-      return { state, step: { kind: 'done', lost: lossesOf(world, projectionOf(state, world)) } };
+    case 'ok': {
+      const projection = projectionOf(state, world);
+      // What is not meant any more need not be known any longer.
+      return {
+        state: { ...state, refused: projection.heeded },
+        step: { kind: 'done', lost: lossesOf(world, projection) },
+      };
+    }
     case 'recorded':
       return attempt({ ...state, recorded: true }, world);
     case 'conflict':
@@ -103,10 +108,12 @@ function refusedBy(
   world: StatusWorld,
 ): ReturnType<typeof nextWrite> {
   const sent = projectionOf(state, world).status;
-  const refusal = readRefusal(causes, { ...world.object, status: sent });
+  const object = { ...world.object, status: sent };
   const said = causes.map(({ field = '', reason = '' }) => `${field} ${reason}`.trim());
-  const before = new Set(state.refused.map(keyOf));
-  const fresh = refusal.causes.filter((cause) => !before.has(keyOf(cause)));
+  const round = (state.refused.at(-1)?.round ?? 0) + 1;
+  const fresh = readRefusal(causes, object)
+    .causes.map((cause): Refused => ({ ...cause, value: valueAt(object, cause.owner), round }))
+    .filter((cause) => !state.refused.some((before) => isSameRefusal(before, cause)));
   if (fresh.length === 0) return blocked(state, 'the server refuses what it refused before', said);
   if (state.round + 1 >= ROUNDS) return blocked(state, `the server refuses after ${ROUNDS} rounds`, said);
   const next = { ...state, refused: [...state.refused, ...fresh], round: state.round + 1, recorded: false };
@@ -116,8 +123,8 @@ function refusedBy(
   return attempt(next, world);
 }
 
-function keyOf({ path, reason, message }: Cause): string {
-  return `${pathText(path)} ${reason} ${message}`;
+function isSameRefusal(a: Refused, b: Refused): boolean {
+  return a.reason === b.reason && a.message === b.message && equal([...a.path], [...b.path]) && equal(a.value, b.value);
 }
 
 function attempt(state: StatusState, world: StatusWorld): ReturnType<typeof nextWrite> {
@@ -142,7 +149,7 @@ function blocked(state: StatusState, why: string, causes: readonly string[]): Re
 }
 
 /** The last one of each world: what was sent is asked for again when it has arrived. */
-const known = new WeakMap<StatusWorld, { readonly refused: readonly Cause[]; readonly projection: Projection }>();
+const known = new WeakMap<StatusWorld, { readonly refused: readonly Refused[]; readonly projection: Projection }>();
 
 function projectionOf({ refused }: StatusState, world: StatusWorld): Projection {
   const last = known.get(world);
@@ -152,7 +159,7 @@ function projectionOf({ refused }: StatusState, world: StatusWorld): Projection 
   return projection;
 }
 
-function projected(refused: readonly Cause[], { intent, object, live, minor, core }: StatusWorld): Projection {
+function projected(refused: readonly Refused[], { intent, object, live, minor, core }: StatusWorld): Projection {
   const options: ProjectOptions = {
     live,
     refused,

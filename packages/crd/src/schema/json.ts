@@ -68,7 +68,15 @@ export function parseJson(text: string): Json {
   return JSON.parse(text, keepDigits) as Json;
 }
 
-/** A value as JSON, as a message shows it. */
+/** A value as JSON that {@link parseJson} reads back: large integers with all their digits. */
+export function jsonText(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) => (typeof inner === 'bigint' ? RAW.rawJSON(`${inner}`) : inner));
+}
+
+/** Of ES2026, which the types of the language do not have yet. */
+const RAW = JSON as unknown as { readonly rawJSON: (text: string) => object };
+
+/** A value as a message shows it. */
 export function showJson(value: Json): string {
-  return JSON.stringify(value, (_key, inner: unknown) => (typeof inner === 'bigint' ? Number(inner) : inner)) ?? 'null';
+  return jsonText(value) ?? 'null';
 }

@@ -1,11 +1,9 @@
-import { CORE_SCHEMA, loadAll } from 'js-yaml';
-import { parseAllDocuments } from 'yaml';
 import { CrdError } from '../errors.ts';
 import { isList, isObject, type Json, type JsonObject } from './json.ts';
+import { readManifests } from './read-manifests.ts';
 import type { Crd, CrdVersion, Schema } from './schema.ts';
 
-/** What a document may cost. The largest real CRD has 2 MB and 30 levels. */
-const MAX_BYTES = 8 << 20;
+/** The largest real CRD has 30 levels. */
 const MAX_DEPTH = 100;
 
 /** All CustomResourceDefinitions of a YAML or JSON text; documents of other kinds are left out. `source` names the text in errors. Throws `CrdError`. */
@@ -13,47 +11,6 @@ export function readCrds(text: string, source: string): readonly Crd[] {
   return readManifests(text, source)
     .filter(({ kind }) => kind === 'CustomResourceDefinition')
     .map((manifest) => readCrd(manifest, source));
-}
-
-/** All objects of a YAML or JSON text, those of Lists included. Throws `CrdError`. */
-export function readManifests(text: string, source: string): readonly JsonObject[] {
-  if (Buffer.byteLength(text) > MAX_BYTES)
-    throw new CrdError('TOO_LARGE', `${source} has more than ${MAX_BYTES} bytes`);
-  return (readPlainYaml(text) ?? readYaml(text, source)).flatMap((value) =>
-    (isObject(value) && isList(value['items']) ? value['items'] : [value]).filter(isObject),
-  );
-}
-
-/**
- * The documents of a YAML text without aliases. Undefined for every other text, an ill-formed one included. Three times as fast as the library that keeps
- * what it read, and definitions are read by the megabyte; that one is for what is odd, and says what is wrong in it.
- */
-function readPlainYaml(text: string): readonly Json[] | undefined {
-  try {
-    return loadAll(text, { schema: CORE_SCHEMA, maxAliases: 0, maxDepth: MAX_DEPTH }) as readonly Json[];
-  } catch {
-    return undefined;
-  }
-}
-
-function readYaml(text: string, source: string): readonly Json[] {
-  const options = {
-    version: '1.1',
-    schema: 'core',
-    uniqueKeys: true,
-    intAsBigInt: false,
-    prettyErrors: false,
-  } as const;
-  return parseAllDocuments(text, options).map((document) => {
-    const [error] = document.errors;
-    if (error !== undefined) throw new CrdError('UNREADABLE', `${source} cannot be read: ${error.message}`, error);
-    try {
-      return document.toJS({ maxAliasCount: 100 }) as Json;
-    } catch (cause) {
-      const why = cause instanceof Error ? cause.message : '';
-      throw new CrdError('UNREADABLE', `${source} cannot be read: ${why}`, cause);
-    }
-  });
 }
 
 /** Reads a CustomResourceDefinition. Throws `CrdError` where it is none, or where an API server would not take it. */

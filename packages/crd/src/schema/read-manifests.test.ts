@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { parseAllDocuments, stringify } from 'yaml';
 import type { Json } from './json.ts';
-import { readManifests } from './read-crd.ts';
+import { readManifests } from './read-manifests.ts';
 
 test('definitions as generators write them are read as the slower library reads them', () => {
   const crds = join(import.meta.dirname, '../../../../packages/sandbox/.cache/crds');
@@ -61,7 +61,7 @@ const { tree } = fc.letrec<{ tree: Json }>((tie) => ({
 test('whatever is written is read as it was, in every style', () => {
   fc.assert(
     fc.property(tree, fc.constantFrom(40, 80, 0), fc.boolean(), (top, lineWidth, aliasDuplicateObjects) => {
-      const text = stringify({ top }, { lineWidth, aliasDuplicateObjects });
+      const text = stringify({ top }, { version: '1.1', lineWidth, aliasDuplicateObjects });
       assert.deepEqual(readManifests(text, 'x'), [{ top }], text);
     }),
     { numRuns: 2000, seed: 7 },
@@ -70,4 +70,11 @@ test('whatever is written is read as it was, in every style', () => {
 
 test('aliases are read too, by the library that counts them', () => {
   assert.deepEqual(readManifests('a: &x {b: 1}\nc: *x\n', 'x'), [{ a: { b: 1 }, c: { b: 1 } }]);
+});
+
+test('plain words and numbers are read as kubectl reads them, with aliases and without', () => {
+  const list = '[yes, Off, n, "on", 0644, 0x1F, 1_000, -0b11, 08, 1:30, 2020-01-01, 1.0, ~]';
+  const read = [true, false, false, 'on', 420, 31, 1000, -3, 8, '1:30', '2020-01-01', 1, null];
+  assert.deepEqual(readManifests(`a: ${list}\n`, 'x'), [{ a: read }]);
+  assert.deepEqual(readManifests(`a: &x ${list}\nb: *x\n`, 'x'), [{ a: read, b: read }]);
 });

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { jsonText } from './json.ts';
 import type { Schema } from './schema.ts';
 
 const known = new WeakMap<Schema, string>();
@@ -8,7 +9,7 @@ export function schemaHash(schema: Schema | undefined): string {
   if (schema === undefined) return '0'.repeat(16);
   let hash = known.get(schema);
   if (hash === undefined) {
-    hash = createHash('sha256').update(JSON.stringify(schema)).digest('hex').slice(0, 16);
+    hash = createHash('sha256').update(jsonText(schema)).digest('hex').slice(0, 16);
     known.set(schema, hash);
   }
   return hash;

@@ -9,6 +9,10 @@ export interface Traits {
   readonly optionals: boolean;
   /** Lists of type set or map. */
   readonly lists: boolean;
+  /** Resources within. */
+  readonly embedded: boolean;
+  /** Nodes that may be null. */
+  readonly nulls: boolean;
 }
 
 const known = new WeakMap<Schema, Traits>();
@@ -27,12 +31,16 @@ export function traitsOf(schema: Schema): Traits {
     transitions: rules.some(isTransition),
     optionals: rules.some(({ optionalOldSelf }) => optionalOldSelf === true),
     lists: ['set', 'map'].includes(schema['x-kubernetes-list-type'] ?? ''),
+    embedded: schema['x-kubernetes-embedded-resource'] === true,
+    nulls: schema.nullable === true,
   };
   for (const inner of below.map(traitsOf)) {
     traits.rules ||= inner.rules;
     traits.transitions ||= inner.transitions;
     traits.optionals ||= inner.optionals;
     traits.lists ||= inner.lists;
+    traits.embedded ||= inner.embedded;
+    traits.nulls ||= inner.nulls;
   }
   known.set(schema, traits);
   return traits;
@@ -40,5 +48,7 @@ export function traitsOf(schema: Schema): Traits {
 
 /** Whether a rule speaks of the old value. */
 export function isTransition(rule: CelRule): boolean {
-  return /\boldSelf\b/.test(rule.rule);
+  if (!rule.rule.includes('oldSelf')) return false;
+  // Not in what is quoted.
+  return /\boldSelf\b/.test(rule.rule.replaceAll(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/g, ''));
 }

@@ -1,9 +1,12 @@
 import { isIP } from 'node:net';
-import { Environment, type ParseResult } from '@marcbachmann/cel-js';
-import { isList, isNumber, isObject, type Json, own } from '../schema/json.ts';
+import { Environment, EvaluationError, type ParseResult } from '@marcbachmann/cel-js';
+import { type Json, jsonText } from '../schema/json.ts';
 import type { CelRule, Schema } from '../schema/schema.ts';
-import { isCidr } from './formats.ts';
-import { matches } from './pattern.ts';
+import { traitsOf } from '../schema/traits.ts';
+import { type Reach, reachesLists, reachOf, within } from './cel-reach.ts';
+import { type Order, valueForRules } from './cel-value.ts';
+import { isRequestUri } from './formats.ts';
+import { find, matches } from './pattern.ts';
 
 /** What a rule says about a value. */
 export type RuleAnswer =
@@ -13,8 +16,8 @@ export type RuleAnswer =
   /** Only the server can tell. */
   | { readonly kind: 'unknown'; readonly why: string; readonly broken?: boolean };
 
-const parsed = new Map<string, ParseResult | Error>();
-let last: { readonly self: Json; readonly schema: Schema; readonly cel: unknown } | undefined;
+const parsed = new Map<string, { readonly program: ParseResult | Error; readonly reach: Reach }>();
+let last: { readonly self: Json; readonly schema: Schema; readonly views: Map<Order, unknown> } | undefined;
 
 /**
  * Evaluates a rule. What the library does not know (functions, overloads) is unknown; what CEL itself calls an error (a key that is not there) fails, as it does on the server.
@@ -27,29 +30,69 @@ export function evaluateRule(
   transition: { readonly old: Json | undefined } | undefined,
   root: boolean,
 ): RuleAnswer {
-  let program = parsed.get(rule.rule);
-  if (program === undefined) {
-    program = parse(rule.rule);
-    parsed.set(rule.rule, program);
+  let known = parsed.get(rule.rule);
+  if (known === undefined) {
+    known = { program: parse(rule.rule), reach: reachOf(rule.rule) };
+    parsed.set(rule.rule, known);
   }
+  const { program, reach } = known;
   if (program instanceof Error) return { kind: 'unknown', why: `cannot be read here: ${firstLine(program)}` };
+  if (transition !== undefined && rule.optionalOldSelf === true)
+    return { kind: 'unknown', why: 'has an optional old value' };
+  if (COUNTS.test(rule.rule) && /[\ud800-\udfff]/.test(jsonText([self, transition?.old ?? null])))
+    return { kind: 'unknown', why: 'counts the characters of a text that has unusual ones' };
   // The rules of a node come one after the other.
-  if (last?.self !== self || last.schema !== schema) last = { self, schema, cel: toCel(self, schema, root) };
-  const context: Record<string, unknown> = { self: last.cel };
-  if (transition !== undefined) {
-    if (rule.optionalOldSelf === true) return { kind: 'unknown', why: 'has an optional old value' };
-    context['oldSelf'] = toCel(transition.old ?? null, schema, root);
-  }
+  if (last?.self !== self || last.schema !== schema) last = { self, schema, views: new Map() };
+  const { views } = last;
+  const viewOf = (value: Json, order: Order): unknown => valueForRules(within(value, reach), schema, root, order);
+  const answerIn = (order: Order): RuleAnswer => {
+    let view = reach === true ? views.get(order) : undefined;
+    view ??= viewOf(self, order);
+    if (reach === true) views.set(order, view);
+    const old = transition === undefined ? {} : { oldSelf: viewOf(transition.old ?? null, order) };
+    return answerOf(rule, program, { self: view, ...old });
+  };
+  const odd = traitsOf(schema).nulls || reachesLists(schema, reach);
+  if (!odd || !/[!=]=/.test(rule.rule)) return answerIn('given');
+  const [up, down] = [answerIn('up'), answerIn('down')];
+  return up.kind === down.kind
+    ? up
+    : {
+        kind: 'unknown',
+        why: 'compares lists that have no order, or fields that are null, and that depends on the server',
+      };
+}
+
+/** Functions that count in halves of a character in the library, and in whole ones on a server. */
+const COUNTS = /\.\s*(?:substring|indexOf|lastIndexOf|charAt|split)\s*\(/;
+
+/** What an error of these codes is for the library, it is for a server too. */
+const BROKEN: ReadonlySet<string> = new Set([
+  'no_such_key',
+  'index_out_of_range',
+  'index_out_of_bounds',
+  'division_by_zero',
+  'modulo_by_zero',
+  'numeric_overflow',
+]);
+
+function answerOf(rule: CelRule, program: ParseResult, context: Readonly<Record<string, unknown>>): RuleAnswer {
   try {
     const answer: unknown = program(context);
     if (answer === true) return { kind: 'holds' };
     if (answer !== false) return { kind: 'unknown', why: 'does not evaluate to true or false' };
     return { kind: 'fails', message: rule.message ?? `failed rule: ${rule.rule}` };
   } catch (error) {
-    if (error instanceof Error && /no such key|out of bounds|index out of range/i.test(error.message))
-      return { kind: 'fails', broken: true, message: `rule ${rule.rule} cannot be evaluated: ${firstLine(error)}` };
-    return { kind: 'unknown', why: `cannot be evaluated here: ${error instanceof Error ? firstLine(error) : ''}` };
+    const code = error instanceof EvaluationError ? error.code : '';
+    if (BROKEN.has(code))
+      return { kind: 'fails', broken: true, message: `rule ${rule.rule} cannot be evaluated: ${wordsOf(code)}` };
+    return { kind: 'unknown', why: `cannot be evaluated here${code === '' ? '' : `: ${wordsOf(code)}`}` };
   }
+}
+
+/** Never the library's own words: they may have the value. */
+function wordsOf(code: string): string {
+  return code.replaceAll('_', ' ');
 }
 
 function parse(rule: string): ParseResult | Error {
@@ -63,7 +106,7 @@ function parse(rule: string): ParseResult | Error {
 /** The library's `matches` is JavaScript's; the server's is RE2. Quoted text is left alone. */
 function withRe2(rule: string): string {
   return rule.replaceAll(
-    /("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|\.matches\(/g,
+    /("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|\.\s*matches\s*\(/g,
     (_all, quoted: string | undefined) => quoted ?? '.re2Matches(',
   );
 }
@@ -85,11 +128,16 @@ function environment(): Environment {
       // The library has it by now.
     }
   };
-  add('string.re2Matches(string): bool', (text: string, pattern: string) => matches(pattern, text) === true);
-  add('isIP(string): bool', (text: string) => isIP(text) !== 0);
-  add('isCIDR(string): bool', (text: string) => isCidr(text));
-  add('isURL(string): bool', (text: string) => URL.canParse(text) && /^[a-zA-Z][a-zA-Z0-9+.-]*:\/\//.test(text));
-  add('string.find(string): string', (text: string, pattern: string) => new RegExp(pattern, 'u').exec(text)?.[0] ?? '');
+  add('string.re2Matches(string): bool', (text: string, pattern: string) => decided(matches(pattern, text)));
+  add('isIP(string): bool', isAddress);
+  add('isCIDR(string): bool', (text: string) => {
+    const [, address = '', bits = ''] = /^(.*)\/(0|[1-9]\d{0,2})$/.exec(text) ?? [];
+    return bits !== '' && isAddress(address) && Number(bits) <= (address.includes(':') ? 128 : 32);
+  });
+  add('isURL(string): bool', (text: string) => decided(isRequestUri(text)));
+  add('string.find(string): string', (text: string, pattern: string) => decided(find(pattern, text)));
+  add('duration(google.protobuf.Duration): google.protobuf.Duration', (duration: unknown) => duration);
+  add('timestamp(google.protobuf.Timestamp): google.protobuf.Timestamp', (moment: unknown) => moment);
   add('list.isSorted(): bool', (list: readonly (string | bigint)[]) =>
     list.every((item, at) => at === 0 || (list[at - 1] ?? item) <= item),
   );
@@ -97,50 +145,15 @@ function environment(): Environment {
   return made;
 }
 
-/** A value as CEL has it: integers are 64 bits wide, maps have own keys only, and names that CEL could not say are escaped. */
-function toCel(value: Json, schema: Schema | undefined, root = false): unknown {
-  if (isNumber(value))
-    return schema?.type === 'number' ? Number(value) : Number.isInteger(Number(value)) ? BigInt(value) : value;
-  if (isList(value)) return value.map((item) => toCel(item, schema?.items));
-  if (!isObject(value)) return value;
-  const map = new Map<string, unknown>();
-  for (const [key, inner] of Object.entries(value)) {
-    const property = own(schema?.properties, key);
-    const additional = schema?.additionalProperties;
-    const of = property ?? (typeof additional === 'object' ? additional : undefined);
-    // Of the metadata of a resource rules see the names alone.
-    if (root && key === 'metadata' && isObject(inner)) {
-      const names = ['name', 'generateName'].flatMap((name) =>
-        inner[name] === undefined ? [] : [[name, inner[name]] as const],
-      );
-      map.set(key, new Map(names));
-    } else map.set(property === undefined ? key : escapeName(key), toCel(inner, of));
-  }
-  return map;
+/** What cannot be decided here makes the rule undecided. */
+function decided<T>(answer: T | undefined): T {
+  if (answer === undefined) throw new RangeError('only the server can tell');
+  return answer;
 }
 
-const RESERVED: ReadonlySet<string> = new Set(
-  'true false null in as break const continue else for function if import let loop package namespace return var void while'.split(
-    ' ',
-  ),
-);
-
-const escaped = new Map<string, string>();
-
-/** k8s.io/apiserver/pkg/cel: names of properties in rules. There are no more of them than schemas have. */
-function escapeName(name: string): string {
-  let known = escaped.get(name);
-  if (known === undefined) {
-    known = RESERVED.has(name)
-      ? `__${name}__`
-      : name
-          .replaceAll('__', '__underscores__')
-          .replaceAll('.', '__dot__')
-          .replaceAll('-', '__dash__')
-          .replaceAll('/', '__slash__');
-    escaped.set(name, known);
-  }
-  return known;
+/** netip.ParseAddr without zones, and without addresses of version 4 in the form of version 6. */
+function isAddress(text: string): boolean {
+  return isIP(text) !== 0 && !text.includes('%') && !/^(?:0{0,4}:)+ffff:(?:[\da-f]+:[\da-f]+|[\d.]+)$/i.test(text);
 }
 
 function firstLine(error: Error): string {

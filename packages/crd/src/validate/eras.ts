@@ -3,6 +3,7 @@ import type { Path } from '../schema/path.ts';
 import type { Schema } from '../schema/schema.ts';
 import { traitsOf } from '../schema/traits.ts';
 import type { Cause, Doubt, Verdict } from './cause.ts';
+import { checkEmbedded } from './embedded.ts';
 import { checkListTypes } from './list-types.ts';
 import { checkRules } from './rules.ts';
 import { validate } from './validate.ts';
@@ -56,7 +57,10 @@ export function judge(write: Write, server: ServerEra): Verdict {
     const status = schema.properties?.['status'];
     if (status !== undefined && next['status'] !== undefined)
       validate(next['status'], status, ['status'], stored?.['status'], context);
-  } else validate(next, schema, [], stored, context);
+  } else {
+    validate(next, schema, [], stored, context);
+    checkEmbedded(next, schema, [], context);
+  }
   // Lists that were wrong before are not looked at again.
   if (stored === undefined || checkListTypes(stored, schema).length === 0) causes.push(...checkListTypes(next, schema));
   const blocked = causes.some(({ reason }) => BLOCKING.has(reason));

@@ -16,7 +16,7 @@ function walk(value: Json, schema: Schema, path: (string | number)[], causes: Ca
   if (!traitsOf(schema).lists) return;
   if (isList(value)) {
     const type = schema['x-kubernetes-list-type'];
-    if (type === 'set') causes.push(...repeated(value.map(canonical), path));
+    if (type === 'set') causes.push(...(areDifferentTexts(value) ? [] : repeated(value.map(canonical), path)));
     else if (type === 'map') causes.push(...checkMap(value, schema, path));
     const { items } = schema;
     if (items === undefined) return;
@@ -43,6 +43,9 @@ function checkMap(list: readonly Json[], schema: Schema, path: Path): readonly C
   if (odd >= 0)
     return [cause('FieldValueInvalid', [...path, odd], path, 'must be an object for an array of list-type map')];
   const names = schema['x-kubernetes-list-map-keys'] ?? [];
+  const [name = ''] = names;
+  if (names.length === 1 && areDifferentTexts(list.map((item) => (isObject(item) ? own(item, name) : undefined))))
+    return [];
   const keys = list.map((item) => {
     const present = names.flatMap((name) => {
       const value = isObject(item) ? own(item, name) : undefined;
@@ -51,6 +54,11 @@ function checkMap(list: readonly Json[], schema: Schema, path: Path): readonly C
     return canonical(Object.fromEntries(present));
   });
   return repeated(keys, path);
+}
+
+/** Most lists, told at a glance. */
+function areDifferentTexts(values: readonly (Json | undefined)[]): boolean {
+  return values.every((value) => typeof value === 'string') && new Set(values).size === values.length;
 }
 
 /** What occurs twice is named where it does so for the first time, and only there. */
@@ -68,7 +76,7 @@ function cause(reason: CauseReason, path: Path, owner: Path, message: string): C
 }
 
 /** Equal values give equal texts, whatever the order of their keys. */
-function canonical(value: Json): string {
+export function canonical(value: Json): string {
   if (isList(value)) return `[${value.map(canonical).join()}]`;
   if (!isObject(value)) return showJson(value);
   const keys = Object.keys(value).toSorted((a, b) => (a < b ? -1 : 1));

@@ -4,6 +4,17 @@ const compiled = new Map<string, RE2JS | undefined>();
 
 /** Whether a text contains a match, by the rules of RE2, which are not JavaScript's; undefined: the expression is none for RE2. */
 export function matches(pattern: string, text: string): boolean | undefined {
+  return compile(pattern)?.matcher(text).find();
+}
+
+/** The first match in a text, '' where there is none; undefined as in {@link matches}. */
+export function find(pattern: string, text: string): string | undefined {
+  const matcher = compile(pattern)?.matcher(text);
+  if (matcher === undefined) return undefined;
+  return matcher.find() ? (matcher.group() ?? '') : '';
+}
+
+function compile(pattern: string): RE2JS | undefined {
   let expression = compiled.get(pattern);
   if (expression === undefined && !compiled.has(pattern)) {
     try {
@@ -13,5 +24,5 @@ export function matches(pattern: string, text: string): boolean | undefined {
     }
     compiled.set(pattern, expression);
   }
-  return expression?.matcher(text).find();
+  return expression;
 }

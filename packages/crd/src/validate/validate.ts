@@ -1,6 +1,7 @@
-import { equal, isInteger, isList, isNumber, isObject, type Json, lengthOf, own, showJson } from '../schema/json.ts';
+import { equal, isList, isNumber, isObject, type Json, lengthOf, own, showJson } from '../schema/json.ts';
 import type { Path } from '../schema/path.ts';
 import type { Schema } from '../schema/schema.ts';
+import { BOUNDS, EXCLUSIVE, isBeyond, isMultiple, isWhole } from './bounds.ts';
 import type { Cause, CauseReason, Doubt } from './cause.ts';
 import { FORMATS_SINCE, hasFormat, isChecked } from './formats.ts';
 import { matches } from './pattern.ts';
@@ -79,7 +80,7 @@ function isOverlooked(value: Json, schema: Schema): boolean {
 /** Whether a value has the type of a schema; null has none. What does not fit into 64 bits is no integer for a server; formats of numbers it does not check. */
 export function hasType(value: Json, schema: Schema): boolean {
   if (schema['x-kubernetes-int-or-string'] === true)
-    return typeof value === 'string' || (isNumber(value) && isInt64(value));
+    return typeof value === 'string' || (isNumber(value) && isWhole(value));
   switch (schema.type) {
     case undefined:
     case '':
@@ -89,7 +90,7 @@ export function hasType(value: Json, schema: Schema): boolean {
     case 'boolean':
       return typeof value === 'boolean';
     case 'integer':
-      return isNumber(value) && isInt64(value);
+      return isNumber(value) && isWhole(value);
     case 'number':
       return isNumber(value);
     case 'array':
@@ -101,12 +102,10 @@ export function hasType(value: Json, schema: Schema): boolean {
   }
 }
 
-function isInt64(value: number | bigint): boolean {
-  return isInteger(value) && value >= -(2n ** 63n) && value < 2n ** 63n;
-}
-
 function checkEnum(value: Json, schema: Schema, path: Way, context: ValidationContext): void {
-  if (schema.enum === undefined || schema.enum.some((allowed) => equal(allowed, value))) return;
+  if (schema.enum === undefined) return;
+  if (typeof value === 'string' ? schema.enum.includes(value) : schema.enum.some((allowed) => isMember(value, allowed)))
+    return;
   const supported = schema.enum.map(showJson).join(', ');
   add(
     context,
@@ -114,6 +113,19 @@ function checkEnum(value: Json, schema: Schema, path: Way, context: ValidationCo
     path,
     'enum',
     `${showJson(value)} is none of the supported values ${supported}`,
+  );
+}
+
+/** Equal, or equal once a server has made the value what the member is: a fraction loses its fraction, an integer becomes the character of this number (kube-openapi, Enum). */
+function isMember(value: Json, allowed: Json): boolean {
+  if (equal(allowed, value)) return true;
+  if (typeof value === 'number' && !Number.isInteger(value))
+    return isNumber(allowed) && Number.isInteger(Number(allowed)) && Math.trunc(value) === Number(allowed);
+  return (
+    isNumber(value) &&
+    typeof allowed === 'string' &&
+    lengthOf(allowed) === 1 &&
+    allowed.codePointAt(0) === Number(value)
   );
 }
 
@@ -144,28 +156,20 @@ function checkText(value: string, schema: Schema, path: Way, context: Validation
 }
 
 function checkNumber(value: number | bigint, schema: Schema, path: Way, context: ValidationContext): void {
-  const { maximum, minimum, multipleOf } = schema;
-  if (maximum !== undefined && (value > maximum || (schema.exclusiveMaximum === true && Number(value) === maximum)))
-    add(
-      context,
-      'FieldValueInvalid',
-      path,
-      'maximum',
-      `should be less than ${schema.exclusiveMaximum === true ? '' : 'or equal to '}${maximum}`,
-    );
-  if (minimum !== undefined && (value < minimum || (schema.exclusiveMinimum === true && Number(value) === minimum)))
-    add(
-      context,
-      'FieldValueInvalid',
-      path,
-      'minimum',
-      `should be greater than ${schema.exclusiveMinimum === true ? '' : 'or equal to '}${minimum}`,
-    );
-  const times = multipleOf === undefined ? 0 : Number(value) / multipleOf;
-  // Beyond 64 bits a number is a fraction, and a large fraction is a multiple of nothing.
-  const large = !isInt64(value) && !Number.isSafeInteger(times);
-  if (multipleOf !== undefined && (large || !isInteger(times)))
-    add(context, 'FieldValueInvalid', path, 'multipleOf', `should be a multiple of ${multipleOf}`);
+  for (const keyword of BOUNDS) {
+    const bound = schema[keyword];
+    if (bound === undefined) continue;
+    const exclusive = schema[EXCLUSIVE[keyword]] === true;
+    const beyond = isBeyond(value, bound, keyword, exclusive);
+    if (beyond === undefined)
+      context.doubts.push({ path: [...path], keyword, why: `${keyword} ${bound} is beyond what a server compares` });
+    else if (beyond) {
+      const than = `${keyword === 'maximum' ? 'less' : 'greater'} than ${exclusive ? '' : 'or equal to '}`;
+      add(context, 'FieldValueInvalid', path, keyword, `should be ${than}${bound}`);
+    }
+  }
+  if (schema.multipleOf !== undefined && !isMultiple(value, schema.multipleOf))
+    add(context, 'FieldValueInvalid', path, 'multipleOf', `should be a multiple of ${schema.multipleOf}`);
 }
 
 function checkList(
