@@ -1,5 +1,5 @@
-import { globSync } from 'node:fs';
-import { root, run } from './command.ts';
+import { run } from './command.ts';
+import { testFiles } from './test-files.ts';
 
 // The sandbox's servers are built first, so that no test pays for it inside its own deadline.
 const soak = process.argv.includes('--soak');
@@ -9,24 +9,9 @@ const built = await run(process.execPath, ['packages/sandbox/bin/drydock-sandbox
 if (built !== 0) process.exit(built);
 
 if (soak) process.env['DRYDOCK_SOAK'] = '1';
-const patterns = soak
-  ? [
-      'test/model/**/*.test.ts',
-      'packages/*/src/**/*.model.test.ts',
-      'packages/durable/src/readers.test.ts',
-      'test/power/**/*.test.ts',
-      'test/sandbox/kube-resilience-{list,managers}.test.ts',
-      'test/sandbox/template-kill.test.ts',
-      'test/sandbox/static-pods.test.ts',
-      'test/sandbox/crd-*.test.ts',
-      'test/sandbox/vm-watch-kill.test.ts',
-    ]
-  : ['{api,packages,apps}/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.ts', 'scripts/**/*.test.ts'];
-const files = patterns
-  .flatMap((pattern) => globSync(pattern, { cwd: root, exclude: ['**/node_modules/**'] }))
-  .sort((a, b) => Number(b.startsWith('test/sandbox')) - Number(a.startsWith('test/sandbox')) || a.localeCompare(b));
+const files = testFiles(soak);
 if (files.length === 0) {
-  console.error(`test: no test file matches ${patterns.join(' ')}`);
+  console.error('test: no test file was found');
   process.exit(1);
 }
 process.exitCode = await run(process.execPath, [

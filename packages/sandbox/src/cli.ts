@@ -34,7 +34,7 @@ interface UpLine {
   readonly vcenter?: Sandbox['vcenter'];
 }
 
-/** Exit codes of design.md: 0 done, 1 failed, 2 usage, 130 and 143 interrupted. */
+/** Besides 0 done, 1 failed and 2 usage, as everywhere. */
 const INTERRUPTED: Readonly<Record<string, number>> = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
 
 class UsageError extends Error {}

@@ -27,7 +27,7 @@ export interface ServerSpec {
   readonly command: () => { readonly binary: string; readonly args: readonly string[] };
   /** Asked again and again after the start until it gives true; a rejection means "not yet". `line` is stdout's first line, once printed. */
   readonly ready: (line: string | undefined, signal: AbortSignal) => Promise<boolean>;
-  /** How long the server may take to answer, in milliseconds; 60,000 by default. */
+  /** How long the server may take to answer, in milliseconds; 120,000 by default. */
   readonly timeoutMs?: number;
 }
 
@@ -38,6 +38,8 @@ export interface OwnedServer extends Server {
 }
 
 const POLL_MS = 50;
+/** Between SIGTERM and SIGKILL. */
+const PATIENCE_MS = 30_000;
 
 // Only strings of the log's end: enough to see why a server gave up, short enough for an error message.
 function tail(file: string): string {
@@ -84,7 +86,10 @@ export function defineServer(spec: ServerSpec): OwnedServer {
     if (victim === undefined || victim.pid === undefined || ended(victim)) return;
     const exit = once(victim, 'exit');
     victim.kill(signal);
+    // A server that does not end when it is told to must not hold up for ever whoever waits for it.
+    const impatience = setTimeout(() => victim.kill('SIGKILL'), PATIENCE_MS);
     await exit;
+    clearTimeout(impatience);
   };
 
   const waitUntilReady = async (
@@ -106,7 +111,7 @@ export function defineServer(spec: ServerSpec): OwnedServer {
       const one = AbortSignal.timeout(5000);
       const ready = await spec.ready(launched.line(), one).catch(() => false);
       if (ready) return;
-      if (Date.now() > deadline) {
+      if (performance.now() > deadline) {
         throw new SandboxError(
           'NotReady',
           `${name} did not answer in time; ${tail(log)}\nThe machine may be overloaded: try again.`,
@@ -119,7 +124,7 @@ export function defineServer(spec: ServerSpec): OwnedServer {
 
   const start = async (options: { readonly signal?: AbortSignal } = {}): Promise<void> => {
     if (child !== undefined && !ended(child)) return;
-    const deadline = Date.now() + (spec.timeoutMs ?? 60_000);
+    const deadline = performance.now() + (spec.timeoutMs ?? 120_000);
     const launched = launch();
     child = launched.child;
     try {
