@@ -83,7 +83,7 @@ test('RB-R66: a frozen list is latent on E2, and only that list', () => {
 
 test('RB-R34: a 4.21 ClusterVersion under 4.20 loses its architecture in three places, and nothing is refused', () => {
   const made = clusterVersionObject(21);
-  const release = { version: '4.22.0', image: 'quay.io/release@sha256:0', architecture: 'Multi' };
+  const release = { version: '4.22.0', image: 'registry.example/release@sha256:0', architecture: 'Multi' };
   const status = {
     ...(made['status'] as JsonObject),
     desired: release,
