@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createClient, type KubeClient, type KubeObject, loadKubeconfig } from '@drydock/kube';
+import { createClient, isExpired, type KubeClient, type KubeObject, loadKubeconfig } from '@drydock/kube';
 import { CLUSTER_SCENARIOS, type ClusterScenario, SCENARIO_CRDS, type ScenarioCluster } from '@drydock/kube/testing';
 import { type Sandbox, startSandbox } from '@drydock/sandbox';
 import { KubeConfig } from '@kubernetes/client-node';
-import { NAMESPACE } from './support/kube-kinds.ts';
+import { eventually, NAMESPACE } from './support/kube-kinds.ts';
 import { type PeerClient, peerClient } from './support/peer-client.ts';
 
 // Each scenario of the table through both clients at once, against one real server: what both find true is the server's behaviour, not a
@@ -68,6 +68,15 @@ async function both(
   return peer.unsaid.join(', ');
 }
 
+/** Resolves when the server no longer knows how it was when this was called. It compacts each second, up to where it stood a second before. */
+async function compacted(): Promise<void> {
+  const key = { name: 'contract-compacted' };
+  const { metadata } = await client.create(NAMESPACE, { metadata: key });
+  await client.mergePatch(NAMESPACE, key, { metadata: { labels: { later: '' } } });
+  const path = `/api/v1/namespaces?limit=1&resourceVersion=${metadata.resourceVersion}&resourceVersionMatch=Exact`;
+  await eventually('the compaction', () => client.raw({ path }).then(() => false, isExpired));
+}
+
 /** Compaction is for the whole server: such a scenario runs by itself. */
 const forgetting = CLUSTER_SCENARIOS.filter(({ name }) => name.startsWith('after a compaction'));
 const remembering = CLUSTER_SCENARIOS.filter((scenario) => !forgetting.includes(scenario));
@@ -91,8 +100,7 @@ test('both clients after a compaction', async () => {
     const forget = async (): Promise<void> => {
       if (forgotten !== undefined) waiting.resolve();
       forgotten ??= Promise.race([waiting.promise, delay(10_000, undefined, { ref: false })])
-        // etcd compacts up to where it stood a second before, by its own clock.
-        .then(() => delay(2500))
+        .then(compacted)
         .then(() => sandbox.apiserver.restart({ with: 'SIGKILL' }));
       await forgotten;
     };

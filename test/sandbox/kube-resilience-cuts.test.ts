@@ -12,9 +12,11 @@ import {
   loadKubeconfig,
   type Observer,
 } from '@drydock/kube';
+import { fastClock } from '@drydock/kube/testing';
+import { generator } from '@drydock/model';
 import { type Sandbox, startSandbox } from '@drydock/sandbox';
 import { type CuttingProxy, cuttingProxy } from './support/cutting-proxy.ts';
-import { CONFIG_MAP, type ConfigMap, eventually, fasterClock, NAMESPACE, seeded } from './support/kube-kinds.ts';
+import { CONFIG_MAP, type ConfigMap, eventually, NAMESPACE } from './support/kube-kinds.ts';
 
 let sandbox: Sandbox;
 let config: ClusterConfig;
@@ -72,7 +74,7 @@ async function rig(namespace: string, through: (client: Observer) => Observer = 
 test('a watch whose connection is cut again and again resumes where it was: one list, no change lost, none told twice', async () => {
   await using made = await rig('cuts');
   const { namespace, proxy, cache, changes } = made;
-  const random = seeded(7);
+  const random = generator(7);
   let writing = true;
   const writes = (async () => {
     for (let n = 0; n < 400; n++) {
@@ -137,7 +139,7 @@ test('a connection that is frozen, not closed, is found by its silence, and the 
     client: far,
     resource: CONFIG_MAP,
     where: { namespace: 'frozen' },
-    clock: fasterClock(60),
+    clock: fastClock(60),
     onError: (error) => errors.push(error as Error),
   });
   await cache.synced;

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import {
-  ApiError,
   createCache,
   createClient,
   isNotFound,
@@ -13,6 +12,7 @@ import {
   loadKubeconfig,
   type Resource,
 } from '@drydock/kube';
+import { failureOf } from '@drydock/kube/testing';
 import { createAuthority, type Sandbox, startSandbox } from '@drydock/sandbox';
 import { CONFIG_MAP, eventually, NAMESPACE } from './support/kube-kinds.ts';
 
@@ -34,15 +34,6 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function failure(promise: Promise<unknown>): Promise<ApiError> {
-  const error = await promise.then(
-    () => assert.fail('should have failed'),
-    (reason: unknown) => reason,
-  );
-  assert.ok(error instanceof ApiError, String(error));
-  return error;
-}
-
 /** Lists as the one user of a kubeconfig whose user and cluster entries are these. */
 async function listAs(user: object, cluster: object = { 'certificate-authority': sandbox.ca }): Promise<number> {
   const kubeconfig = join(folder, 'config');
@@ -61,13 +52,13 @@ async function listAs(user: object, cluster: object = { 'certificate-authority':
 
 test('kubeconfigs: no login, a refused token, another authority, a plugin that works and one that is not there', async () => {
   assert.equal(
-    (await failure(listAs({}))).code,
+    (await failureOf(listAs({}))).code,
     'Forbidden',
     'the real server lets anonymous in and forbids everything',
   );
-  assert.equal((await failure(listAs({ token: 'nonsense' }))).code, 'Unauthorized');
+  assert.equal((await failureOf(listAs({ token: 'nonsense' }))).code, 'Unauthorized');
   const other = Buffer.from(createAuthority('other').certificate).toString('base64');
-  const untrusted = await failure(listAs({ token: 'x' }, { 'certificate-authority-data': other }));
+  const untrusted = await failureOf(listAs({ token: 'x' }, { 'certificate-authority-data': other }));
   assert.deepEqual(
     [untrusted.code, untrusted.message.startsWith('list ConfigMaps: ')],
     ['Tls', true],
@@ -86,7 +77,7 @@ test('kubeconfigs: no login, a refused token, another authority, a plugin that w
   const status = { clientCertificateData: certificate, clientKeyData: privateKey };
   const printed = { kind: 'ExecCredential', apiVersion: 'client.authentication.k8s.io/v1', status };
   assert.equal(await listAs(exec(['-e', `console.log(${JSON.stringify(JSON.stringify(printed))})`])), 0);
-  const absent = await failure(listAs(exec([], '/nowhere/plugin')));
+  const absent = await failureOf(listAs(exec([], '/nowhere/plugin')));
   assert.match(absent.message, /credential plugin \/nowhere\/plugin: it could not be started\. Install it\./);
 });
 
@@ -98,11 +89,11 @@ test('a kind that is not served is told as such, and a cache of it comes to life
     plural: 'widgets',
     scope: 'Namespaced',
   };
-  const unknown = await failure(client.get(Widget, { namespace, name: 'a' }));
+  const unknown = await failureOf(client.get(Widget, { namespace, name: 'a' }));
   assert.equal(isNotFound(unknown), true);
   assert.match(unknown.message, /install its CustomResourceDefinition/);
   assert.match(
-    (await failure(client.get(CONFIG_MAP, { namespace, name: 'a' }))).message,
+    (await failureOf(client.get(CONFIG_MAP, { namespace, name: 'a' }))).message,
     /Check the name and the namespace/,
   );
   const errors: unknown[] = [];
@@ -129,7 +120,7 @@ test('a kind that is not served is told as such, and a cache of it comes to life
   await writeFile(join(folder, 'widget.json'), JSON.stringify(crd));
   await sandbox.installCrds([join(folder, 'widget.json')]);
   await client.create(Widget, { metadata: { namespace, name: 'a' } });
-  await eventually('the object', () => cache.get({ namespace, name: 'a' }) !== undefined, 60);
+  await eventually('the object', () => cache.get({ namespace, name: 'a' }) !== undefined);
 });
 
 test('an object that the server finds too large is a typed error, whichever of its limits it meets', async () => {
@@ -138,7 +129,7 @@ test('an object that the server finds too large is a typed error, whichever of i
     [5, 'TooLarge'],
   ] as const) {
     const big = { metadata: { namespace, name: 'big' }, data: { x: 'y'.repeat(megabytes * 2 ** 20) } };
-    const error = await failure(client.create(CONFIG_MAP, big));
+    const error = await failureOf(client.create(CONFIG_MAP, big));
     assert.deepEqual([error.code, error.retriable], [code, false], error.message);
     assert.ok(error.message.startsWith('create ConfigMap input/big: ') && error.message.length < 1_000);
   }
@@ -149,9 +140,9 @@ test('a dry run answers as the write would and stores nothing; propagation decid
   const dry = { dryRun: true };
   const answer = await client.create(CONFIG_MAP, { metadata: key, data: { x: '1' } }, dry);
   assert.ok(answer.metadata.uid !== undefined);
-  assert.equal(isNotFound(await failure(client.get(CONFIG_MAP, key))), true);
+  assert.equal(isNotFound(await failureOf(client.get(CONFIG_MAP, key))), true);
   assert.equal(
-    (await failure(client.create(CONFIG_MAP, { metadata: { ...key, name: 'Not A Name' } }, dry))).code,
+    (await failureOf(client.create(CONFIG_MAP, { metadata: { ...key, name: 'Not A Name' } }, dry))).code,
     'Invalid',
   );
   const real = await client.create(CONFIG_MAP, { metadata: key, data: { x: '1' } });
@@ -167,5 +158,5 @@ test('a dry run answers as the write would and stores nothing; propagation decid
   assert.ok(metadata.deletionTimestamp !== undefined, 'it waits for its dependents, which nobody collects here');
   await client.create(CONFIG_MAP, { metadata: { ...key, name: 'plain' } });
   await client.delete(CONFIG_MAP, { ...key, name: 'plain' }, undefined, { propagation: 'Background' });
-  assert.equal(isNotFound(await failure(client.get(CONFIG_MAP, { ...key, name: 'plain' }))), true);
+  assert.equal(isNotFound(await failureOf(client.get(CONFIG_MAP, { ...key, name: 'plain' }))), true);
 });

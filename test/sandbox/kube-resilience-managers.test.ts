@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createClient, type KubeClient, loadKubeconfig } from '@drydock/kube';
-import { seeds } from '@drydock/model';
+import { generator, seeds } from '@drydock/model';
 import { type Sandbox, startSandbox } from '@drydock/sandbox';
-import { CONFIG_MAP, each, eventually, NAMESPACE, seeded } from './support/kube-kinds.ts';
+import { CONFIG_MAP, each, eventually, NAMESPACE } from './support/kube-kinds.ts';
 
 const SCRIPT = fileURLToPath(new URL('support/kube-manager.ts', import.meta.url));
 const NAMES = Array.from({ length: 30 }, (_, n) => `o-${n}`);
@@ -38,9 +39,9 @@ interface Manager extends AsyncDisposable {
   signal(name: 'SIGSTOP' | 'SIGCONT'): void;
 }
 
-function manager(namespace: string, identity: string, mode: Mode): Manager {
+function manager(namespace: string, identity: string, mode: Mode, stopsIn = ''): Manager {
   // Its standard input is a pipe from here: however this process ends, the manager ends too.
-  const child = spawn(process.execPath, [SCRIPT, sandbox.kubeconfig, namespace, identity, mode], {
+  const child = spawn(process.execPath, [SCRIPT, sandbox.kubeconfig, namespace, identity, mode, stopsIn], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const lines: string[] = [];
@@ -100,22 +101,24 @@ async function alone(namespace: string, mode: Mode): Promise<Readonly<Record<str
 }
 
 /**
- * What two managers leave, of which the leader is stopped in round 2, at the moment that `when` resolves, and woken in the last round, when
- * its lease has long expired and the other one has done round 3.
+ * What two managers leave, of which the leader is stopped in round 2, `after` so many ms or by itself between a decision and its write, and woken in
+ * the last round, when its lease has long expired and the other one has done round 3.
  */
 async function disturbed(
   namespace: string,
   mode: Mode,
-  when: (leader: Manager) => Promise<void>,
+  after: number | 'midway',
 ): Promise<Readonly<Record<string, unknown>>> {
   await prepare(namespace);
-  await using first = manager(namespace, 'first', mode);
+  await using first = manager(namespace, 'first', mode, after === 'midway' ? '2' : '');
   await eventually('leadership', () => first.said('leading'));
   await using second = manager(namespace, 'second', mode);
   await wish(namespace, 1);
   await eventually('round 1', () => done(namespace, 1));
   const wishing = wish(namespace, 2);
-  await when(first);
+  if (after === 'midway')
+    await eventually('the middle of a reconcile', () => first.lines.some((line) => /^between o-\d+ 2$/.test(line)));
+  else await pause(after);
   first.signal('SIGSTOP');
   await wishing;
   await eventually('the other one leads', () => second.said('leading'));
@@ -133,21 +136,17 @@ async function disturbed(
   return state(namespace);
 }
 
-const midway = (leader: Manager): Promise<void> =>
-  eventually('the middle of a reconcile', () => leader.lines.some((line) => /^between o-\d+ 2$/.test(line)));
-
 for (const seed of seeds(1, 50)) {
   test(`two managers, the leader stopped at a random instant (seed ${seed}) and woken after its lease expired, leave what one leaves`, async () => {
-    const instant = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, seeded(seed)() * 400));
-    assert.deepEqual(await disturbed(`two-${seed}`, 'guarded', instant), undisturbed);
+    assert.deepEqual(await disturbed(`two-${seed}`, 'guarded', generator(seed)() * 400), undisturbed);
   });
 }
 
 test('stopped between its decision and its write, the late write changes nothing', async () => {
-  assert.deepEqual(await disturbed('late', 'guarded', midway), undisturbed);
+  assert.deepEqual(await disturbed('late', 'guarded', 'midway'), undisturbed);
 });
 
 test('negative control: without a guard the late write counts twice', async () => {
   const expected = await alone('blind-alone', 'blind');
-  assert.notDeepEqual(await disturbed('blind', 'blind', midway), expected);
+  assert.notDeepEqual(await disturbed('blind', 'blind', 'midway'), expected);
 });

@@ -95,9 +95,10 @@ test('a token that is revoked while its successor lies on disk interrupts nobody
     await writeFile(join(folder, 'token'), `${answer.status.token}\n`);
   };
   await issue('one');
-  const started = performance.now();
   let refused = 0;
-  const config = await configWith({ tokenFile: 'token' }, () => performance.now() - started);
+  // Never a minute: only a refusal may make the client read the file again.
+  const started = performance.now();
+  const config = await configWith({ tokenFile: 'token' }, () => Math.min(performance.now() - started, 50_000));
   await using client = createClient(config, {
     onRequest: ({ code }) => {
       if (code === '401') refused += 1;
@@ -118,9 +119,5 @@ test('a token that is revoked while its successor lies on disk interrupts nobody
     await client.mergePatch(SERVICE_ACCOUNT, robot, { metadata: { annotations: { n: `${n++}` } } });
     return refused > 0;
   });
-  assert.ok(
-    performance.now() - started < 55_000,
-    'it was the refusal that made the client read the file, not the minute',
-  );
   await assert.rejects(whoami(stubborn), { code: 'Unauthorized' });
 });

@@ -17,6 +17,7 @@ import {
   type Resource,
   run,
 } from '@drydock/kube';
+import { generator } from '@drydock/model';
 import { type Sandbox, startSandbox } from '@drydock/sandbox';
 import { pino } from 'pino';
 import { request } from 'undici';
@@ -30,7 +31,6 @@ import {
   ROLE_BINDING,
   SECRET,
   SERVICE_ACCOUNT,
-  seeded,
 } from './support/kube-kinds.ts';
 
 const namespace = 'resilience';
@@ -98,7 +98,7 @@ test('SIGKILL and restart of the API server under 5 controllers and 2,000 object
   };
   await each(objects, 24, make);
 
-  const random = seeded(5);
+  const random = generator(5);
   const { observer, lists } = noting(client);
   const caches: Record<string, Cache<KubeObject>> = {};
   const expired = new Set<string>();
@@ -135,7 +135,9 @@ test('SIGKILL and restart of the API server under 5 controllers and 2,000 object
       },
     });
   });
-  const leader = leaderElection({ client, namespace: 'locks', name: 'resilience', log });
+  // Longer than any restart of the server takes, on a slow machine too.
+  const patient = { leaseDuration: 150_000, renewDeadline: 120_000 };
+  const leader = leaderElection({ client, namespace: 'locks', name: 'resilience', log, ...patient });
   await using operator = await run({
     client,
     caches,
@@ -147,7 +149,7 @@ test('SIGKILL and restart of the API server under 5 controllers and 2,000 object
   });
   const converged = (): boolean =>
     Object.values(caches).every((cache) => [...cache.all()].every((object) => of(object, have) === of(object, want)));
-  await eventually('the first pass', () => Object.values(caches).every(({ size }) => size === 400) && converged(), 60);
+  await eventually('the first pass', () => Object.values(caches).every(({ size }) => size === 400) && converged());
 
   let changed = 0;
   const changing = each(
@@ -194,7 +196,7 @@ test('SIGKILL and restart of the API server under 5 controllers and 2,000 object
   );
   for (const [n, { kind }] of kinds.entries()) assert.equal(again[n]?.length, listsOf(kind) - 1, `lists of ${kind}`);
   const sorted = again.flat().sort((a, b) => a - b);
-  assert.ok((sorted.at(-1) ?? 0) - (sorted[0] ?? 0) > 100, 'all kinds were listed at the same moment');
+  assert.ok((sorted.at(-1) ?? 0) - (sorted[0] ?? 0) > 50, 'all kinds were listed at the same moment');
   assert.equal(leader.leading, true, 'the outage was shorter than the renew deadline');
   const metrics = await request(`http://127.0.0.1:${operator.port}/metrics`, { reset: true });
   const counted = `drydock_watch_lists_total{cache="Lease",kind="Lease"} ${listsOf('Lease')}\n`;

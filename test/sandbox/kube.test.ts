@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import {
-  type ApiError,
   createClient,
   isConflict,
   type KubeClient,
@@ -10,30 +9,15 @@ import {
   type Resource,
   statusWriter,
 } from '@drydock/kube';
+import { failureOf } from '@drydock/kube/testing';
 import { type Sandbox, startSandbox } from '@drydock/sandbox';
+import { CONFIG_MAP, NAMESPACE } from './support/kube-kinds.ts';
 
-interface ConfigMap extends KubeObject {
-  readonly data?: Readonly<Record<string, string>>;
-}
 interface Node extends KubeObject {
   readonly status?: { readonly capacity?: Readonly<Record<string, string>> };
 }
 
-const CONFIG_MAP: Resource<ConfigMap> = {
-  group: '',
-  version: 'v1',
-  kind: 'ConfigMap',
-  plural: 'configmaps',
-  scope: 'Namespaced',
-};
 const NODE: Resource<Node> = { group: '', version: 'v1', kind: 'Node', plural: 'nodes', scope: 'Cluster' };
-const NAMESPACE: Resource<KubeObject> = {
-  group: '',
-  version: 'v1',
-  kind: 'Namespace',
-  plural: 'namespaces',
-  scope: 'Cluster',
-};
 
 const namespace = 'kube-contract';
 let sandbox: Sandbox;
@@ -50,13 +34,6 @@ after(async () => {
   await sandbox?.[Symbol.asyncDispose]();
 });
 
-async function failure(promise: Promise<unknown>): Promise<ApiError> {
-  return promise.then(
-    () => assert.fail('should have failed'),
-    (error: ApiError) => error,
-  );
-}
-
 test('a stale status PUT conflicts, and the status writer computes again', async () => {
   const made = await client.create(NODE, { metadata: { name: 'n1' } });
   const count = (node: Node): number => Number(node.status?.capacity?.['cpu'] ?? '0');
@@ -65,7 +42,7 @@ test('a stale status PUT conflicts, and the status writer computes again', async
     capacity: { cpu: `${count(node) + 1}` },
   });
   await client.replaceStatus(NODE, { ...made, status: next(made) });
-  assert.equal(isConflict(await failure(client.replaceStatus(NODE, { ...made, status: next(made) }))), true);
+  assert.equal(isConflict(await failureOf(client.replaceStatus(NODE, { ...made, status: next(made) }))), true);
   const writer = statusWriter({ client, resource: NODE });
   await Promise.all(Array.from({ length: 4 }, () => writer.write({ name: 'n1' }, next, { current: made })));
   const now = await client.get(NODE, { name: 'n1' });
@@ -76,6 +53,6 @@ test('a stale status PUT conflicts, and the status writer computes again', async
 test('another user is refused by name', async () => {
   const kubeconfig = sandbox.kubeconfigFor({ user: 'nobody' });
   await using other = createClient(await loadKubeconfig({ kubeconfig }));
-  const refused = await failure(other.get(CONFIG_MAP, { namespace, name: 'x' }));
+  const refused = await failureOf(other.get(CONFIG_MAP, { namespace, name: 'x' }));
   assert.equal(refused.code, 'Forbidden', refused.message);
 });

@@ -20,6 +20,7 @@ export type {
   WatchEvent,
   WatchFrom,
 } from './client/client.ts';
+export { withExact } from './client/exact-integers.ts';
 export { apiVersionOf } from './client/path.ts';
 export { createClient } from './client/rest.ts';
 export { type Clock, systemClock } from './clock.ts';

@@ -8,7 +8,12 @@ export function jsonEqual(a: unknown, b: unknown): boolean {
   }
   const left = a as Record<string, unknown>;
   const right = b as Record<string, unknown>;
-  for (const key of Object.keys(left)) if (!jsonEqual(left[key], right[key])) return false;
-  for (const key of Object.keys(right)) if (right[key] !== undefined && !(key in left)) return false;
+  for (const key of Object.keys(left)) if (!jsonEqual(left[key], own(right, key))) return false;
+  for (const key of Object.keys(right)) if (right[key] !== undefined && !Object.hasOwn(left, key)) return false;
   return true;
+}
+
+/** Not what every object inherits: a label may be called `constructor`. */
+function own(fields: Record<string, unknown>, key: string): unknown {
+  return Object.hasOwn(fields, key) ? fields[key] : undefined;
 }

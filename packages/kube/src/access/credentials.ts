@@ -20,6 +20,11 @@ export interface Credentials {
   reject(rejected: Credential): boolean;
 }
 
+/** Whether a token can stand in a header: visible ASCII. What is pasted with a line break cannot, and no server would take it for the same token. */
+export function isHeaderText(token: string): boolean {
+  return /^[\x21-\x7e]+$/.test(token);
+}
+
 /** A clock in milliseconds; tests pass their own. */
 export type Now = () => number;
 

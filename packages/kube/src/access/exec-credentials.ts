@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { ApiError } from '../errors.ts';
-import type { Credential, Credentials, Now } from './credentials.ts';
+import { type Credential, type Credentials, isHeaderText, type Now } from './credentials.ts';
 
 /** The `exec` part of a kubeconfig user: a program that prints an ExecCredential. */
 export interface ExecConfig {
@@ -19,6 +19,9 @@ export const EXEC_DEADLINE = 60_000;
 
 /** A credential is renewed this long (ms) before it expires, so that it does not expire on the way. */
 const EARLY = 10_000;
+
+/** How long (ms) the output is read after the plugin's end: what it left running may hold it open for ever. */
+const AFTER_EXIT = 1_000;
 
 const MAX_OUTPUT = 1 << 20;
 
@@ -78,20 +81,36 @@ function run(config: ExecConfig, options: ExecOptions): Promise<string> {
     const child = spawn(config.command, config.args, {
       env: { ...(options.env ?? process.env), ...config.env, KUBERNETES_EXEC_INFO: JSON.stringify(info) },
       stdio: [interactive ? 'inherit' : 'ignore', 'pipe', 'inherit'],
-      // Logging in may take a person minutes; a program has no such excuse.
-      ...(interactive ? {} : { timeout: options.deadline ?? EXEC_DEADLINE, killSignal: 'SIGKILL' }),
     });
+    let why: string | undefined;
+    const end = (said: string): void => {
+      why ??= said;
+      child.kill('SIGKILL');
+      child.stdout?.destroy();
+    };
+    const { deadline = EXEC_DEADLINE } = options;
+    // Logging in may take a person minutes; a program has no such excuse.
+    const late = interactive ? undefined : setTimeout(() => end(`it gave no answer within ${deadline} ms`), deadline);
+    let rest: NodeJS.Timeout | undefined;
     const chunks: Buffer[] = [];
     let size = 0;
     child.stdout?.on('data', (chunk: Buffer) => {
       size += chunk.length;
-      if (size > MAX_OUTPUT) child.kill('SIGKILL');
+      if (size > MAX_OUTPUT) end(`it printed more than ${MAX_OUTPUT} bytes`);
       else chunks.push(chunk);
     });
     child.on('error', (cause) => reject(failed(config, 'it could not be started', cause)));
+    child.on('exit', () => {
+      rest = setTimeout(() => child.stdout?.destroy(), AFTER_EXIT);
+    });
     child.on('close', (code, signal) => {
-      if (code === 0) resolve(Buffer.concat(chunks).toString('utf8'));
-      else reject(failed(config, signal === null ? `it ended with exit code ${code}` : `it was ended by ${signal}`));
+      clearTimeout(late);
+      clearTimeout(rest);
+      if (why === undefined && code === 0) resolve(Buffer.concat(chunks).toString('utf8'));
+      else {
+        why ??= signal === null ? `it ended with exit code ${code}` : `it was ended by ${signal}`;
+        reject(failed(config, why));
+      }
     });
   });
 }
@@ -122,6 +141,8 @@ function decode(output: string, config: ExecConfig): { readonly credential: Cred
   if ((cert === undefined) !== (key === undefined))
     throw failed(config, 'it gave a certificate or a key without the other');
   if (token === undefined && cert === undefined) throw failed(config, 'it gave neither a token nor a certificate');
+  if (token !== undefined && !isHeaderText(token))
+    throw failed(config, 'its token has characters that no header can carry');
   const until = expirationTimestamp === undefined ? Number.POSITIVE_INFINITY : Date.parse(expirationTimestamp);
   if (Number.isNaN(until)) throw failed(config, 'its expirationTimestamp is not a time');
   return {

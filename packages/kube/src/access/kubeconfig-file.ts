@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { ApiError } from '../errors.ts';
+import { SHAPES, shaped } from './kubeconfig-shape.ts';
 
 /** A cluster entry, with file names made absolute. */
 export interface ClusterEntry {
@@ -76,7 +77,13 @@ export async function mergeKubeconfigs(paths: readonly string[], required = fals
     if (file === undefined) continue;
     const folder = dirname(resolve(path));
     if (currentContext === '')
-      currentContext = typeof file['current-context'] === 'string' ? file['current-context'] : '';
+      currentContext = shaped(
+        file['current-context'] ?? '',
+        'text',
+        `read kubeconfig ${path}`,
+        '',
+        'current-context',
+      ) as string;
     merge(clusters, entries(file, 'clusters', 'cluster', path), (entry: ClusterEntry) =>
       absolute(entry, ['certificate-authority'], folder),
     );
@@ -98,7 +105,8 @@ async function readKubeconfig(path: string, required: boolean): Promise<Record<s
   const { parse } = await import('yaml');
   let parsed: unknown;
   try {
-    parsed = parse(content);
+    // No warnings: they quote the line as well.
+    parsed = parse(content, { logLevel: 'error' });
   } catch {
     // The parser's message quotes the line, which may be a secret.
     throw kubeconfigError(`read kubeconfig ${path}`, 'the file is not valid YAML');
@@ -114,7 +122,12 @@ async function readKubeconfig(path: string, required: boolean): Promise<Record<s
   return file;
 }
 
-function entries<E>(file: Record<string, unknown>, list: string, field: string, path: string): Map<string, E> {
+function entries<E>(
+  file: Record<string, unknown>,
+  list: keyof typeof SHAPES,
+  field: string,
+  path: string,
+): Map<string, E> {
   const found = new Map<string, E>();
   const raw = file[list];
   if (raw === undefined || raw === null) return found;
@@ -123,7 +136,7 @@ function entries<E>(file: Record<string, unknown>, list: string, field: string, 
     const name = item?.['name'];
     if (typeof name !== 'string') throw kubeconfigError(`read kubeconfig ${path}`, `an entry of ${list} has no name`);
     if (found.has(name)) throw kubeconfigError(`read kubeconfig ${path}`, `${list} names ${name} twice`);
-    found.set(name, (item[field] ?? {}) as E);
+    found.set(name, shaped(item[field] ?? {}, SHAPES[list], `read kubeconfig ${path}`, `${list} ${name}`) as E);
   }
   return found;
 }

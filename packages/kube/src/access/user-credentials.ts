@@ -1,5 +1,5 @@
 import { ApiError } from '../errors.ts';
-import { type Credential, type Credentials, fixedCredentials, type Now } from './credentials.ts';
+import { type Credential, type Credentials, fixedCredentials, isHeaderText, type Now } from './credentials.ts';
 import { type ExecConfig, execCredentials } from './exec-credentials.ts';
 import { fileCredentials } from './file-credentials.ts';
 import type { ClusterEntry, UserEntry } from './kubeconfig-file.ts';
@@ -22,7 +22,9 @@ export function userCredentials(user: UserEntry, cluster: ClusterEntry, from: Us
   const withoutKey = Boolean(user['client-certificate-data'] || user['client-certificate']);
   const withoutCert = Boolean(user['client-key-data'] || user['client-key']);
   if (withoutKey !== withoutCert) refuse('it has a client certificate or a client key without the other');
-  if (from.token) return certified(user, { ...certOf(user, refuse), authorization: `Bearer ${from.token}` }, from);
+  const bearer = (token: string): string =>
+    isHeaderText(token) ? `Bearer ${token}` : refuse('the token has characters that no header can carry');
+  if (from.token) return certified(user, { ...certOf(user, refuse), authorization: bearer(from.token) }, from);
   const provider = user['auth-provider'];
   if (provider !== undefined) {
     refuse(
@@ -31,7 +33,7 @@ export function userCredentials(user: UserEntry, cluster: ClusterEntry, from: Us
   }
   const fixed: Credential = {
     ...certOf(user, refuse),
-    ...(user.token ? { authorization: `Bearer ${user.token}` } : {}),
+    ...(user.token ? { authorization: bearer(user.token) } : {}),
     ...(user.username ? { authorization: `Basic ${basic(user.username, user.password ?? '')}` } : {}),
   };
   if (user.exec) {

@@ -17,6 +17,7 @@ import {
 } from '../testing/server.ts';
 import { until } from '../testing/until.ts';
 import { type Change, createCache } from './cache.ts';
+import { stringSharer } from './shared-strings.ts';
 
 function map(name: string, version: number): ConfigMap {
   return { metadata: { name, namespace: 'ns', uid: `uid-${name}`, resourceVersion: `${version}` } };
@@ -198,4 +199,12 @@ test('a server that ignores the option and always has changes is found out after
   await cache.synced;
   assert.match(errors[0]?.message ?? '', /the streamed list did not end within 60 s/);
   assert.deepEqual(asked, ['stream', 'pages', 'watch 100']);
+});
+
+test('an object nested as deep as a server allows is cached', async () => {
+  let spec: unknown = 'core';
+  for (let depth = 0; depth < 9_990; depth++) spec = [spec];
+  const sink = stringSharer();
+  const parsed = { metadata: { name: 'deep' }, spec };
+  assert.doesNotThrow(() => sink(parsed));
 });

@@ -5,6 +5,7 @@ import type { Transport } from '../transport/transport.ts';
 import { badAnswer } from '../transport/transport-errors.ts';
 import type { CallOptions, ListPage, Observer, Selector, WatchEvent, WatchFrom } from './client.ts';
 import { settledItem } from './decode.ts';
+import { parseExact } from './exact-integers.ts';
 import { actionText, collectionPath, queryText, selectorParams } from './path.ts';
 import { readWatch } from './watch.ts';
 
@@ -50,7 +51,7 @@ export function listing({ transport, origin, clock, maxLine }: ListingSource): O
     const body = await transport.call({ method: 'GET', path, action, signal: call?.signal });
     let list: RawList<T> | null;
     try {
-      list = JSON.parse(body) as RawList<T> | null;
+      list = parseExact(body) as RawList<T> | null;
     } catch {
       throw badAnswer(body, action);
     }
@@ -85,7 +86,12 @@ export function listing({ transport, origin, clock, maxLine }: ListingSource): O
         limit = Math.ceil(limit / 4);
         continue;
       }
-      token = list.metadata?.continue;
+      const next = list.metadata?.continue;
+      if (next && next === token) {
+        const said = 'the server gave the same continue token twice, so the list would never end';
+        throw new ApiError({ code: 'BadAnswer', action: actionText('list', resource), said, status: 200 });
+      }
+      token = next;
       const remaining = list.metadata?.remainingItemCount;
       yield {
         items: list.items ?? [],

@@ -1,21 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ApiError, isConflict, isExpired, isInvalid, isNotFound, isPatchTestFailed } from '../errors.ts';
+import { isConflict, isExpired, isInvalid, isNotFound, isPatchTestFailed } from '../errors.ts';
+import { failureOf } from '../testing/failure.ts';
 import { CONFIG_MAP, misbehavingServer, sendJson, sendStatus } from '../testing/server.ts';
 import type { RequestMetric } from '../transport/transport.ts';
 import { createClient } from './rest.ts';
 
 const KEY = { namespace: 'ns', name: 'a' };
 const MAP = { metadata: { name: 'a', namespace: 'ns', resourceVersion: '7' }, data: { x: '1' } };
-
-async function caught(promise: Promise<unknown>): Promise<ApiError> {
-  const error = await promise.then(
-    () => assert.fail('should have failed'),
-    (reason: unknown) => reason,
-  );
-  assert.ok(error instanceof ApiError, String(error));
-  return error;
-}
 
 test('verbs send the method, path, content type and guards that Kubernetes wants', async () => {
   await using server = await misbehavingServer((_, response) =>
@@ -67,14 +59,14 @@ test('a failed JSON-patch test is told from a schema rejection', async () => {
     sendStatus(response, 422, { reason: 'Invalid', message: 'the server rejected our request', details });
   });
   await using client = createClient(server.config);
-  const failed = await caught(client.patch(CONFIG_MAP, KEY, [{ op: 'test', path: '/data/x', value: 1 }]));
+  const failed = await failureOf(client.patch(CONFIG_MAP, KEY, [{ op: 'test', path: '/data/x', value: 1 }]));
   assert.equal(failed.code, 'PatchTestFailed');
   assert.equal(isPatchTestFailed(failed) && !isInvalid(failed) && !failed.retriable, true);
   assert.match(failed.message, /^patch ConfigMap ns\/a: the server rejected our request\. The object is not/);
-  const rejected = await caught(client.patch(CONFIG_MAP, KEY, [{ op: 'add', path: '/bad', value: 1 }]));
+  const rejected = await failureOf(client.patch(CONFIG_MAP, KEY, [{ op: 'add', path: '/bad', value: 1 }]));
   assert.equal(isInvalid(rejected), true);
   assert.equal(rejected.details.causes?.[0]?.field, 'data');
-  assert.equal(isInvalid(await caught(client.mergePatch(CONFIG_MAP, KEY, {}))), true);
+  assert.equal(isInvalid(await failureOf(client.mergePatch(CONFIG_MAP, KEY, {}))), true);
 });
 
 test('status codes become codes, retriable and next steps; HTML of a proxy does not hide the status', async () => {
@@ -97,13 +89,13 @@ test('status codes become codes, retriable and next steps; HTML of a proxy does 
   });
   await using client = createClient(server.config);
   for (const [status, , code, retriable] of answers) {
-    const error = await caught(client.get(CONFIG_MAP, KEY));
+    const error = await failureOf(client.get(CONFIG_MAP, KEY));
     assert.deepEqual([error.status, error.code, error.retriable], [status, code, retriable]);
     assert.equal(isNotFound(error), code === 'NotFound');
     assert.equal(isConflict(error), code === 'Conflict');
     assert.equal(isExpired(error), code === 'Expired');
   }
-  const gateway = await caught(client.get(CONFIG_MAP, KEY));
+  const gateway = await failureOf(client.get(CONFIG_MAP, KEY));
   assert.deepEqual([gateway.status, gateway.code], [502, 'ServerError']);
   assert.match(gateway.message, /answered with an HTML page/);
 });
@@ -118,9 +110,9 @@ test('429 with Retry-After is repeated for every verb, 503 only for reads, and t
   await using client = createClient(server.config);
   await client.create(CONFIG_MAP, MAP);
   assert.equal(server.requests.length, 2);
-  await caught(client.replace(CONFIG_MAP, MAP));
+  await failureOf(client.replace(CONFIG_MAP, MAP));
   assert.equal(server.requests.length, 3);
-  assert.equal((await caught(client.get(CONFIG_MAP, KEY))).retryAfter, 0);
+  assert.equal((await failureOf(client.get(CONFIG_MAP, KEY))).retryAfter, 0);
   assert.equal(server.requests.length, 9);
   const stop = new AbortController();
   const held = client.get(CONFIG_MAP, { namespace: 'ns', name: 'held' }, { signal: stop.signal });
@@ -154,12 +146,12 @@ test('a refused connection, a silent server and an abort are told apart; metrics
   const metrics: RequestMetric[] = [];
   await using server = await misbehavingServer(() => undefined);
   await using client = createClient(server.config, { requestTimeout: 60, onRequest: (metric) => metrics.push(metric) });
-  assert.equal((await caught(client.get(CONFIG_MAP, KEY))).code, 'Timeout');
+  assert.equal((await failureOf(client.get(CONFIG_MAP, KEY))).code, 'Timeout');
   await assert.rejects(client.get(CONFIG_MAP, KEY, { signal: AbortSignal.abort(new Error('mine')) }), /^Error: mine$/);
   const free = await misbehavingServer(() => undefined);
   await free[Symbol.asyncDispose]();
   await using lonely = createClient(free.config, { onRequest: (metric) => metrics.push(metric) });
-  const refused = await caught(lonely.get(CONFIG_MAP, KEY));
+  const refused = await failureOf(lonely.get(CONFIG_MAP, KEY));
   assert.deepEqual([refused.code, refused.retriable], ['Connection', true]);
   assert.match(refused.message, /ECONNREFUSED/);
   assert.deepEqual(
@@ -230,7 +222,7 @@ test('a 401 is answered once with newer credentials', async () => {
   await using client = createClient({ ...server.config, credentials });
   await client.get(CONFIG_MAP, KEY);
   token = 'worst';
-  assert.equal((await caught(client.get(CONFIG_MAP, KEY))).code, 'Unauthorized');
+  assert.equal((await failureOf(client.get(CONFIG_MAP, KEY))).code, 'Unauthorized');
   assert.equal(server.requests.length, 4);
 });
 
@@ -274,4 +266,12 @@ test('credentials that never come hold up neither an abort nor the end of the cl
   const ended = assert.rejects(closed, { code: 'Connection' });
   await client[Symbol.asyncDispose]();
   await ended;
+});
+
+test('a server that gives the same continue token again never comes to an end: that is said after the second page', async () => {
+  const page = { metadata: { resourceVersion: '9', continue: 't' }, items: [MAP] };
+  await using server = await misbehavingServer((_, response) => sendJson(response, page));
+  await using client = createClient(server.config);
+  const error = await failureOf(Array.fromAsync(client.list(CONFIG_MAP)));
+  assert.deepEqual([error.code, server.requests.length], ['BadAnswer', 2]);
 });

@@ -7,6 +7,7 @@ import { createTransport, type Transport, type TransportOptions, type WireReques
 import { badAnswer } from '../transport/transport-errors.ts';
 import type { ChangeOptions, DeleteOptions, FieldOwner, KubeClient, Preconditions } from './client.ts';
 import { settled } from './decode.ts';
+import { parseExact, withExact } from './exact-integers.ts';
 import { listing } from './listing.ts';
 import { actionText, apiVersionOf, collectionPath, objectPath, queryText } from './path.ts';
 
@@ -25,7 +26,7 @@ export function clientOver(
     const body = await transport.call(request);
     let object: T;
     try {
-      object = JSON.parse(body) as T;
+      object = parseExact(body) as T;
     } catch {
       throw badAnswer(body, request.action);
     }
@@ -81,7 +82,7 @@ export function clientOver(
   ): Promise<T> {
     const path = objectPath(resource, key) + queryText(dryRun(call));
     const action = actionText('patch', resource, key);
-    return one(resource, { method: 'PATCH', path, action, body, contentType, signal: call?.signal });
+    return one(resource, { method: 'PATCH', path, action, body: withExact(body), contentType, signal: call?.signal });
   }
 
   return {
@@ -124,12 +125,12 @@ export function clientOver(
         method,
         path,
         action: `${method} ${path}`,
-        ...(body === undefined ? {} : { body }),
+        ...(body === undefined ? {} : { body: withExact(body) }),
         ...(contentType === undefined ? {} : { contentType }),
         signal: call?.signal,
       });
       try {
-        return JSON.parse(text) as unknown;
+        return parseExact(text);
       } catch {
         return text;
       }
@@ -145,8 +146,9 @@ function nameOf(verb: string, resource: Resource<KubeObject>, object: KubeObject
   throw new ApiError({ code: 'BadRequest', action, said: 'the object has no metadata.name' });
 }
 
-function typed<T extends KubeObject>(resource: Resource<T>, object: T): T {
-  return { apiVersion: apiVersionOf(resource), kind: resource.kind, ...object };
+/** What is sent for an object: with its type, and with the integers that JavaScript cannot hold. */
+function typed<T extends KubeObject>(resource: Resource<T>, object: T): unknown {
+  return withExact({ apiVersion: apiVersionOf(resource), kind: resource.kind, ...object });
 }
 
 function dryRun(call: ChangeOptions | undefined): { readonly dryRun?: string } {

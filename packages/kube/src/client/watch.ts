@@ -6,6 +6,7 @@ import { MAX_LINE, tooLarge } from '../transport/body.ts';
 import { connectionError } from '../transport/transport-errors.ts';
 import type { WatchEvent } from './client.ts';
 import { settled } from './decode.ts';
+import { parseExact } from './exact-integers.ts';
 
 const NEWLINE = 10;
 
@@ -56,7 +57,7 @@ interface RawEvent {
 export function decodeEvent<T extends KubeObject>(line: string, resource: Resource<T>, action: string): WatchEvent<T> {
   let event: RawEvent | null;
   try {
-    event = JSON.parse(line) as RawEvent | null;
+    event = parseExact(line) as RawEvent | null;
   } catch {
     throw broken(action, 'a line of the stream is not JSON');
   }
@@ -70,7 +71,7 @@ export function decodeEvent<T extends KubeObject>(line: string, resource: Resour
       return { type: event.type, object: settled(object as unknown as T, resource, action) };
     case 'BOOKMARK': {
       const resourceVersion = object.metadata?.resourceVersion;
-      if (resourceVersion === undefined) throw broken(action, 'a bookmark carries no resourceVersion');
+      if (typeof resourceVersion !== 'string') throw broken(action, 'a bookmark carries no resourceVersion');
       const ends = object.metadata?.annotations?.[INITIAL_EVENTS_END] === 'true';
       return { type: 'BOOKMARK', resourceVersion, ...(ends ? { initialEventsEnd: true } : {}) };
     }

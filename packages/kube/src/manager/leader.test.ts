@@ -343,3 +343,26 @@ test('an outage shorter than the renew deadline costs nothing', async () => {
   a.stop.abort();
   assert.equal(await a.done, 'stopped');
 });
+
+test('a renewal whose answer the stop cuts off does not keep the lease from being handed over', async () => {
+  const store = new LeaseStore();
+  const clock = virtualClock();
+  const a = contest(store, 'a', clock);
+  await settle();
+  const b = contest(store, 'b', clock);
+  // The server has stored the renewal; its answer does not come before the stop.
+  store.answer = () =>
+    new Promise((_, reject) => {
+      a.stop.signal.addEventListener('abort', () => reject(failure('Connection')));
+    });
+  await clock.advance(2_500);
+  const stored = store.writes;
+  store.answer = () => Promise.resolve();
+  a.stop.abort();
+  assert.equal(await a.done, 'stopped');
+  assert.deepEqual([store.writes, store.holder], [stored + 1, '']);
+  await clock.advance(3_000);
+  assert.ok(b.acts(), 'the other one does not wait for the lease to expire');
+  b.stop.abort();
+  await b.done;
+});

@@ -283,20 +283,30 @@ class Elector implements Leader {
 
   /** Hands the lease over at once: no holder, and one second of duration for those who look at that alone. */
   async #release(): Promise<void> {
-    const seen = this.#seen;
-    if (!this.leading || seen === undefined) return;
+    if (!this.leading) return;
     this.#renewed = undefined;
-    const now = microTime(this.#clock.date());
-    const spec = { ...seen.lease.spec, holderIdentity: '', leaseDurationSeconds: 1, acquireTime: now, renewTime: now };
+    const signal = AbortSignal.timeout(5_000);
     try {
-      const limit = AbortSignal.timeout(5_000);
-      this.#observe(await this.#options.client.replace(Lease, { ...seen.lease, spec }, { signal: limit }));
+      await this.#vacate(signal).catch(async (error: unknown) => {
+        if (!isConflict(error)) throw error;
+        // The last renewal, whose answer the stop cut off.
+        await this.#look(signal);
+        await this.#vacate(signal);
+      });
     } catch (error) {
       this.#options.log.warn(
         { err: error, lease: keyText(this.#key) },
         'the lease was not released; it expires by itself',
       );
     }
+  }
+
+  async #vacate(signal: AbortSignal): Promise<void> {
+    const lease = this.#seen?.lease;
+    if (lease?.spec?.holderIdentity !== this.identity) return;
+    const now = microTime(this.#clock.date());
+    const spec = { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, acquireTime: now, renewTime: now };
+    this.#observe(await this.#options.client.replace(Lease, { ...lease, spec }, { signal }));
   }
 
   async #pause(ms: number, signal: AbortSignal): Promise<void> {

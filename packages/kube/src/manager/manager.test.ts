@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import { test } from 'node:test';
 import pino from 'pino';
 import type { Client } from '../client/client.ts';
@@ -161,4 +162,29 @@ test('the first signal stops in order, the second exits with 1', () => {
     assert.deepEqual(exits, [1]);
   }
   assert.equal(listeners.size, 0);
+});
+
+test('a service that fails before its first wait ends the process as one that fails later, and leaves no controller running', async () => {
+  const made = rig();
+  const service = {
+    name: 'broken',
+    run: (): Promise<void> => {
+      throw new TypeError('no such thing');
+    },
+  };
+  const operator = await made.start({ services: [service] });
+  await assert.rejects(operator.finished, { code: 'PartEnded', message: /^broken failed\./ });
+  assert.deepEqual(made.story.slice(0, 3), ['lead', 'start c', 'end c']);
+});
+
+test('a port that is taken rejects, and the caches do not go on by themselves', async () => {
+  const { port, taken } = await new Promise<{ port: number; taken: Server }>((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      resolve({ port: (server.address() as AddressInfo).port, taken: server });
+    });
+  });
+  const made = rig();
+  await assert.rejects(made.start({ http: { port, host: '127.0.0.1' } }), { code: 'EADDRINUSE' });
+  assert.deepEqual(made.story, ['dispose second', 'dispose first']);
+  taken.close();
 });

@@ -67,6 +67,12 @@ export async function run(options: RunOptions): Promise<Operator> {
   const dispose = new AbortController();
   const stop = AbortSignal.any([options.signal, dispose.signal]);
 
+  // Ours from now on, also where the server cannot start.
+  await using caches = new AsyncDisposableStack();
+  for (const [name, cache] of Object.entries(options.caches)) {
+    caches.use(cache);
+    if (cache.health !== undefined) metrics.watch(name, cache.health.bind(cache));
+  }
   await using cleanup = new AsyncDisposableStack();
   let acting = false;
   const lease: Record<string, HealthCheck> = {};
@@ -87,10 +93,7 @@ export async function run(options: RunOptions): Promise<Operator> {
     port = server.port;
     log.info({ port }, 'health and metrics are served');
   }
-  for (const [name, cache] of Object.entries(options.caches)) {
-    cleanup.use(cache);
-    if (cache.health !== undefined) metrics.watch(name, cache.health.bind(cache));
-  }
+  cleanup.use(caches.move());
   if (leader !== undefined) metrics.leading(leader.name, false);
 
   const lead = async (held?: AbortSignal): Promise<void> => {
@@ -154,7 +157,10 @@ async function work(options: RunOptions, { clock, metrics, stop, held }: Work): 
       name: controller.name,
       done: controller.run({ log: options.log, metrics, clock, signal: halt.signal, abort: abort.signal }),
     })),
-    ...(options.services ?? []).map((service) => ({ name: service.name, done: service.run(halt.signal) })),
+    ...(options.services ?? []).map((service) => ({
+      name: service.name,
+      done: (async () => service.run(halt.signal))(),
+    })),
   ];
   const running = new Set(parts.map((part) => part.name));
   let failure: RunError | undefined;

@@ -19,6 +19,7 @@ export {
   type MemoryClusterOptions,
   memoryCluster,
 } from './cluster.ts';
+export { failureOf } from './failure.ts';
 export type { ClusterScenario, ScenarioCluster } from './scenarios.ts';
 export { PARCEL, type Parcel, SCENARIO_CRDS, WIDGET, type Widget } from './scenarios-crds.ts';
 export { CLUSTER_SCENARIOS } from './scenarios-table.ts';

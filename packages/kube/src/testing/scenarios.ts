@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { Client, KubeClient, Observer } from '../client/client.ts';
-import { ApiError, type ApiErrorCode } from '../errors.ts';
+import type { ApiError, ApiErrorCode } from '../errors.ts';
 import type { Key, KubeObject } from '../resource.ts';
+import { failureOf } from './failure.ts';
 import type { Parcel, Widget } from './scenarios-crds.ts';
 import type { ConfigMap } from './server.ts';
 
@@ -56,11 +57,7 @@ export function parcel(spec: unknown): Parcel {
 
 /** The error of a call that must be refused with this code and HTTP status. */
 export async function refused(call: Promise<unknown>, code: ApiErrorCode, status: number): Promise<ApiError> {
-  const error = await call.then(
-    () => assert.fail(`should have been refused with ${code}`),
-    (reason: unknown) => reason,
-  );
-  assert.ok(error instanceof ApiError, String(error));
+  const error = await failureOf(call, `should have been refused with ${code}`);
   assert.deepEqual([error.code, error.status], [code, status], error.message);
   return error;
 }

@@ -3,22 +3,14 @@ import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import type { KubeClient } from '../client/client.ts';
 import { createClient } from '../client/rest.ts';
-import { ApiError, type ApiErrorCode } from '../errors.ts';
+import type { ApiError, ApiErrorCode } from '../errors.ts';
+import { failureOf } from '../testing/failure.ts';
 import { type Answer, CONFIG_MAP, misbehavingServer, sendJson, sendStatus } from '../testing/server.ts';
 import type { AnswerBounds } from './body.ts';
 import type { TransportOptions } from './transport.ts';
 
 const KEY = { namespace: 'ns', name: 'a' };
 const MAP = { metadata: { name: 'a', namespace: 'ns', resourceVersion: '7' } };
-
-async function failure(promise: Promise<unknown>): Promise<ApiError> {
-  const error = await promise.then(
-    () => assert.fail('should have failed'),
-    (reason: unknown) => reason,
-  );
-  assert.ok(error instanceof ApiError, String(error));
-  return error;
-}
 
 const calls: Record<string, (client: KubeClient) => Promise<unknown>> = {
   'get ConfigMap ns/a': (client) => client.get(CONFIG_MAP, KEY),
@@ -36,8 +28,8 @@ async function each(
 ): Promise<void> {
   for (const [action, call] of Object.entries(calls)) {
     await using server = await misbehavingServer(answer);
-    await using client = createClient(server.config, { requestTimeout: 2_000, callDeadline: 3_000, ...options });
-    const error = await failure(call(client));
+    await using client = createClient(server.config, { requestTimeout: 30_000, callDeadline: 60_000, ...options });
+    const error = await failureOf(call(client));
     assert.ok(error.message.startsWith(`${action}: `), error.message);
     check(error, action);
   }
@@ -92,7 +84,7 @@ test('answers that are no objects, no lists, or without metadata are typed error
   const nameless = { metadata: { resourceVersion: '1' }, items: [MAP, { metadata: {} }] };
   await using server = await misbehavingServer((_, response) => sendJson(response, nameless));
   await using client = createClient(server.config);
-  const error = await failure(Array.fromAsync(client.list(CONFIG_MAP)));
+  const error = await failureOf(Array.fromAsync(client.list(CONFIG_MAP)));
   assert.match(error.message, /^list ConfigMaps: an item of the list has no metadata\.name\./);
 });
 
@@ -105,7 +97,7 @@ test('an object without metadata is refused before it is sent', async () => {
     client.replace(CONFIG_MAP, bare),
     client.apply(CONFIG_MAP, bare, { manager: 'me' }),
   ]) {
-    const error = await failure(write);
+    const error = await failureOf(write);
     assert.deepEqual([error.code, /no metadata\.name/.test(error.message)], ['BadRequest', true]);
   }
   assert.equal(server.requests.length, 0);
@@ -130,7 +122,7 @@ test('a kind that the server does not serve is told from an object that is not t
   const gone = { reason: 'NotFound', message: 'configmaps "a" not found', details: { name: 'a', kind: 'configmaps' } };
   await using server = await misbehavingServer((_, response) => sendStatus(response, 404, gone));
   await using client = createClient(server.config);
-  assert.match((await failure(client.get(CONFIG_MAP, KEY))).message, /Check the name and the namespace/);
+  assert.match((await failureOf(client.get(CONFIG_MAP, KEY))).message, /Check the name and the namespace/);
 });
 
 test('a body that never ends is cut at its bound', async () => {
@@ -151,14 +143,14 @@ test('a body that never ends and never grows ends at the deadline; so does one o
     for (const [action, call] of Object.entries(calls).slice(0, 3)) {
       await using server = await misbehavingServer(drip);
       await using client = createClient(server.config, { callDeadline: 200 });
-      const error = await failure(call(client));
+      const error = await failureOf(call(client));
       assert.equal(error.code, 'Timeout', action);
       assert.match(error.message, new RegExp(`^${action}: http://.+ gave no complete answer within 200 ms`));
     }
   }
   await using server = await misbehavingServer((_, response) => pour(response.writeHead(500), 'no', 'o', 20));
   await using client = createClient(server.config, { callDeadline: 200 });
-  assert.equal((await failure(calls['watch ConfigMaps']?.(client) ?? Promise.resolve())).code, 'Timeout');
+  assert.equal((await failureOf(calls['watch ConfigMaps']?.(client) ?? Promise.resolve())).code, 'Timeout');
 });
 
 test('the answer of an error is read only as far as it can matter', async () => {
@@ -197,4 +189,26 @@ test('an object of 5 MB is read, written and watched; a page of them is read in 
   for await (const { metadata } of client.list(CONFIG_MAP)) names.add(metadata.name);
   assert.equal(names.size, 40);
   assert.deepEqual(pages, ['0+500', '0+125', '0+32', '0+8', '8+8', '16+8', '24+8', '32+8']);
+});
+
+test('a redirection is no answer of an API server, and is not followed; where it leads is said without its query', async () => {
+  const location = 'https://login.example:8443/auth?state=secret';
+  for (const status of [301, 302, 307]) {
+    const answer: Answer = (_, response) => void response.writeHead(status, { location }).end();
+    await each(answer, {}, (error) => {
+      assert.deepEqual([error.code, error.status], ['BadAnswer', status]);
+      assert.match(
+        error.message,
+        /a redirection to https:\/\/login\.example:8443 \(HTTP 30\d\)\. Check that the address/,
+      );
+      assert.equal(error.message.includes('secret'), false);
+    });
+  }
+});
+
+test('a request that cannot be put on the wire is a BadRequest, which is not repeated', async () => {
+  await using server = await misbehavingServer(() => undefined);
+  await using client = createClient(server.config);
+  const error = await failureOf(client.raw({ path: '/a b' }));
+  assert.deepEqual([error.code, error.retriable, server.requests.length], ['BadRequest', false, 0]);
 });

@@ -17,32 +17,14 @@ export function tooLarge(action: string, what: string, limit: number): ApiError 
   return new ApiError({ code: 'AnswerTooLarge', action, said: `${what} is larger than ${limit} bytes`, status: 200 });
 }
 
-/**
- * A body as text, of at most `limit` bytes: beyond that the connection is cut and the call fails with AnswerTooLarge, or, with `cut`, what came so
- * far is the text.
- */
-export function bodyText(body: Readable, limit: number, action: string, cut: 'cut' | 'fail' = 'fail'): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    const text = (): string => (chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))?.toString('utf8') ?? '';
-    body.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size <= limit) {
-        chunks.push(chunk);
-        return;
-      }
-      const error = tooLarge(action, 'the answer', limit);
-      if (cut === 'cut') resolve(text());
-      else reject(error);
-      body.destroy(error);
-    });
-    body.on('end', () => resolve(text()));
-    body.on('error', reject);
-    body.on('close', () =>
-      reject(
-        new ApiError({ code: 'Connection', action, said: 'the connection was closed in the middle of the answer' }),
-      ),
-    );
-  });
+/** The first bytes of a body as text, at least `enough` of them where there are as many; the rest is not waited for. */
+export async function beginningOf(body: Readable, enough: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size >= enough) break;
+  }
+  return Buffer.concat(chunks).toString('utf8');
 }

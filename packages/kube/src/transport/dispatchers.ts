@@ -2,6 +2,7 @@ import { Agent, type Dispatcher, Pool, ProxyAgent } from 'undici';
 import type { Credential } from '../access/credentials.ts';
 import { secureContextOf } from '../access/identity.ts';
 import type { ClusterConfig } from '../access/kubeconfig.ts';
+import { ApiError } from '../errors.ts';
 import { proxyFromEnv } from './proxy.ts';
 
 /** Calls and watches have connections of their own, so that no number of watches can starve a call. */
@@ -37,6 +38,11 @@ export function createDispatchers(
   };
   const connect = { ...tls, timeout: CONNECT_DEADLINE, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_DELAY };
   const proxy = proxyOf(config, env);
+  if (proxy !== undefined && !URL.canParse(proxy)) {
+    // Not quoted: it may hold a password.
+    const said = 'the proxy that HTTPS_PROXY or HTTP_PROXY names is not a URL';
+    throw new ApiError({ code: 'Kubeconfig', action: `connect to ${config.server}`, said });
+  }
   const build = (options: Agent.Options): Dispatcher =>
     proxy === undefined
       ? new Agent({ ...options, allowH2: false, connect })

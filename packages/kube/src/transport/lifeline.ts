@@ -7,8 +7,8 @@ export interface Lifeline extends Disposable {
   arm(): void;
   /** The deadline no longer holds; the signals do. For a watch that was accepted. */
   relax(): void;
-  /** The promise, but no longer than the line; the work behind it goes on. */
-  until<R>(promise: Promise<R>): Promise<R>;
+  /** Starts the work, unless the line has ended, and waits for it no longer than the line; the work goes on. */
+  until<R>(work: () => Promise<R>): Promise<R>;
 }
 
 /**
@@ -41,13 +41,13 @@ export function lifeline(
       timer ??= setTimeout(late, deadline);
     },
     relax: () => clearTimeout(timer),
-    until: async (promise) => {
+    until: async (work) => {
       signal.throwIfAborted();
       const { promise: ended, reject } = Promise.withResolvers<never>();
       const stop = (): void => reject(signal.reason as Error);
       signal.addEventListener('abort', stop, { once: true });
       try {
-        return await Promise.race([promise, ended]);
+        return await Promise.race([work(), ended]);
       } finally {
         signal.removeEventListener('abort', stop);
       }

@@ -16,20 +16,11 @@ import { type Authority, createAuthority } from '@drydock/sandbox';
 import { fixedCredentials } from '../access/credentials.ts';
 import { loadKubeconfig } from '../access/kubeconfig.ts';
 import { createClient } from '../client/rest.ts';
-import { ApiError } from '../errors.ts';
+import { failureOf } from '../testing/failure.ts';
 import { CONFIG_MAP, sendJson, sendStatus } from '../testing/server.ts';
 import { until } from '../testing/until.ts';
 
 const KEY = { namespace: 'ns', name: 'a' };
-
-async function failure(promise: Promise<unknown>): Promise<ApiError> {
-  const error = await promise.then(
-    () => assert.fail('should have failed'),
-    (reason: unknown) => reason,
-  );
-  assert.ok(error instanceof ApiError, String(error));
-  return error;
-}
 
 interface TlsServer extends AsyncDisposable {
   readonly url: string;
@@ -94,7 +85,7 @@ test('a wrong authority, none, a wrong name, and no TLS at all are Tls errors th
   ];
   for (const one of configs) {
     await using client = createClient(one);
-    const error = await failure(client.get(CONFIG_MAP, KEY));
+    const error = await failureOf(client.get(CONFIG_MAP, KEY));
     assert.deepEqual([error.code, error.retriable], ['Tls', false], error.message);
     assert.match(
       error.message,
@@ -120,12 +111,12 @@ test('client certificates that OpenSSL refuses are Credentials errors, before an
     await using client = createClient(
       config('https://127.0.0.1:1', authority.certificate, fixedCredentials(credential)),
     );
-    const error = await failure(client.get(CONFIG_MAP, KEY));
+    const error = await failureOf(client.get(CONFIG_MAP, KEY));
     assert.equal(error.code, 'Credentials', error.message);
     assert.match(error.message, /do not belong together\. Check the user entry/);
   }
   await using client = createClient(config('https://127.0.0.1:1', 'no PEM'));
-  assert.equal((await failure(client.get(CONFIG_MAP, KEY))).code, 'Kubeconfig');
+  assert.equal((await failureOf(client.get(CONFIG_MAP, KEY))).code, 'Kubeconfig');
 });
 
 test('a 401 says what the client itself can see: nothing given, token expired, certificate expired', async () => {
@@ -147,7 +138,7 @@ test('a 401 says what the client itself can see: nothing given, token expired, c
   ] as const;
   for (const [credential, expected] of cases) {
     await using client = createClient(config(server.url, authority.certificate, fixedCredentials(credential)));
-    const error = await failure(client.get(CONFIG_MAP, KEY));
+    const error = await failureOf(client.get(CONFIG_MAP, KEY));
     assert.equal(error.code, 'Unauthorized');
     assert.match(error.message, expected);
     assert.equal(error.message.includes('eyJ'), false, 'no token in the message');
@@ -199,7 +190,7 @@ test('authority, client certificate and key are rotated on disk, and the client 
   server.rotate(old, old);
   now = 142_000;
   assert.equal(
-    (await failure(client.get(CONFIG_MAP, KEY))).code,
+    (await failureOf(client.get(CONFIG_MAP, KEY))).code,
     'Tls',
     'negative control: files of the wrong authority',
   );
@@ -259,12 +250,14 @@ test('a proxy tunnels; one that refuses, answers nonsense or nothing, or is not 
   for (const reply of bad) {
     await using broken = await proxy(reply);
     if (reply === 'gone') await broken[Symbol.asyncDispose]();
-    await using client = createClient({ ...through, proxyUrl: broken.url }, { callDeadline: 500 });
+    // Only silence is waited for.
+    const callDeadline = reply === 'silence' ? 500 : 60_000;
+    await using client = createClient({ ...through, proxyUrl: broken.url }, { callDeadline });
     for (const call of [
       client.get(CONFIG_MAP, KEY),
       Array.fromAsync(client.watch(CONFIG_MAP, { resourceVersion: '1', timeoutSeconds: 300 })),
     ]) {
-      const error = await failure(call);
+      const error = await failureOf(call);
       assert.equal(error.code, reply === 'silence' ? 'Timeout' : 'Connection', `${reply}: ${error.message}`);
       assert.match(error.message, /\(through proxy 127\.0\.0\.1:\d+\)/);
       assert.equal(`${error.message}`.includes('hunter2'), false);

@@ -39,6 +39,9 @@ export function connectionError(error: unknown, action: string, origin: string):
     code = 'Tls';
   }
   const text = error instanceof Error && error.message !== '' ? error.message : String(error);
+  // Nothing was sent, and nothing ever will be.
+  if (system === 'UND_ERR_INVALID_ARG')
+    return new ApiError({ code: 'BadRequest', action, said: `the request cannot be sent: ${text}`, cause: error });
   const named = text.includes(system) || system === '' ? text : `${text} (${system})`;
   return new ApiError({ code, action, said: `${origin} did not answer: ${named}`, cause: error });
 }
@@ -99,6 +102,19 @@ export function htmlTitle(body: string): string | undefined {
       .trim()
       .slice(0, 80),
   )}`;
+}
+
+/** The error for a redirection, which an API server has no reason for and which would take the credentials elsewhere. */
+export function redirected(
+  status: number,
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+  action: string,
+): ApiError {
+  // Without path and query: those of login pages carry secrets.
+  const { location } = headers;
+  const origin = typeof location === 'string' ? URL.parse(location)?.origin : undefined;
+  const said = `the answer is a redirection${origin === undefined ? '' : ` to ${origin}`} (HTTP ${status})`;
+  return new ApiError({ code: 'BadAnswer', action, said, status });
 }
 
 /** The error for a successful answer that is not what the API promises. */

@@ -1,15 +1,22 @@
 import type { Readable } from 'node:stream';
-import type { Dispatcher } from 'undici';
 import type { Credential } from '../access/credentials.ts';
 import { flawOf } from '../access/expiry.ts';
 import type { ClusterConfig, Impersonation } from '../access/kubeconfig.ts';
 import { type Clock, systemClock } from '../clock.ts';
-import { ApiError, errorOfStatus, type Status } from '../errors.ts';
+import { ApiError, errorOfStatus } from '../errors.ts';
 import { JSON_PATCH } from '../patch-types.ts';
-import { type AnswerBounds, bodyText, MAX_BODY } from './body.ts';
+import { type AnswerBounds, beginningOf, MAX_BODY, tooLarge } from './body.ts';
+import { type Collected, collect } from './collect.ts';
 import { createDispatchers, type Dispatchers, proxyOf } from './dispatchers.ts';
 import { type Lifeline, lifeline } from './lifeline.ts';
-import { badAnswer, connectionError, isStaleSocket, parseRetryAfter, statusOfBody } from './transport-errors.ts';
+import {
+  badAnswer,
+  connectionError,
+  isStaleSocket,
+  parseRetryAfter,
+  redirected,
+  statusOfBody,
+} from './transport-errors.ts';
 
 /** One finished request, for `rest_client_requests_total{code,method,host}` and the duration histogram. */
 export interface RequestMetric {
@@ -94,6 +101,7 @@ export function createTransport(config: ClusterConfig, options: TransportOptions
     return open.dispatchers;
   }
 
+  /** Sends one request; of a watch that was accepted the body is left to be read. */
   async function dispatch(
     request: WireRequest,
     lane: keyof Dispatchers,
@@ -102,8 +110,12 @@ export function createTransport(config: ClusterConfig, options: TransportOptions
   ): Promise<Answer> {
     const started = clock.now();
     let code = '<error>';
+    const status = (known: number): void => {
+      code = String(known);
+    };
     try {
-      const answer = await dispatchersFor(credential)[lane].request({
+      const dispatcher = dispatchersFor(credential)[lane];
+      const wire = {
         origin: base.origin,
         path: prefix + request.path,
         method: request.method,
@@ -113,10 +125,25 @@ export function createTransport(config: ClusterConfig, options: TransportOptions
           ...(request.body === undefined ? {} : { 'content-type': request.contentType ?? 'application/json' }),
         },
         body: request.body === undefined ? null : JSON.stringify(request.body),
-        signal: life.signal,
-      });
-      code = String(answer.statusCode);
-      return answer;
+      };
+      if (lane === 'calls') {
+        const large = (): ApiError => tooLarge(request.action, 'the answer', maxBody);
+        const { signal } = life;
+        return await collect(dispatcher, wire, {
+          signal,
+          status,
+          limit: maxBody,
+          tooLarge: large,
+          cut: MAX_ERROR_BODY,
+        });
+      }
+      // Not only by the signal: undici heeds that no earlier than it has a connection.
+      const answer = await life.until(() => dispatcher.request({ ...wire, signal: life.signal }));
+      status(answer.statusCode);
+      const { statusCode, headers, body } = answer;
+      // A page is not a stream of events, and its lines would be reported one by one.
+      if (statusCode === 200 && !isHtml(headers)) return { statusCode, headers, text: '', body };
+      return { statusCode, headers, text: await beginningOf(body, MAX_ERROR_BODY) };
     } catch (error) {
       request.signal?.throwIfAborted();
       throw connectionError(error, request.action, via);
@@ -125,82 +152,56 @@ export function createTransport(config: ClusterConfig, options: TransportOptions
     }
   }
 
-  async function read(answer: Answer, request: WireRequest, limit: number, cut?: 'cut'): Promise<string> {
-    try {
-      return await bodyText(answer.body, limit, request.action, cut);
-    } catch (error) {
-      request.signal?.throwIfAborted();
-      throw connectionError(error, request.action, via);
-    }
-  }
-
-  async function failure(answer: Answer, request: WireRequest): Promise<ApiError> {
-    const status: Status = statusOfBody(await read(answer, request, MAX_ERROR_BODY, 'cut'));
-    return errorOfStatus(status, answer.statusCode, {
+  function failure({ statusCode, headers, text }: Answer, credential: Credential, request: WireRequest): ApiError {
+    if (statusCode >= 300 && statusCode < 400) return redirected(statusCode, headers, request.action);
+    return errorOfStatus(statusOfBody(text), statusCode, {
       action: request.action,
       jsonPatch: request.contentType === JSON_PATCH,
-      retryAfter: parseRetryAfter(answer.headers['retry-after'], clock.date()),
-      known: answer.statusCode === 401 ? flawOf(await config.credentials.get(), clock.date()) : undefined,
+      retryAfter: parseRetryAfter(headers['retry-after'], clock.date()),
+      known: statusCode === 401 ? flawOf(credential, clock.date()) : undefined,
     });
   }
 
   /**
-   * One exchange. It is sent once more with newer credentials, if there are any, after a 401, because that was refused unread, and after a
-   * failed handshake, because then nothing was sent: both are how a rotation of certificates shows.
+   * One exchange that the server accepted; its refusal is thrown. It is sent once more with newer credentials, if there are any, after a 401, because that
+   * was refused unread, and after a failed handshake, because then nothing was sent: both are how a rotation of certificates shows.
    */
   async function exchange(request: WireRequest, lane: keyof Dispatchers, life: Lifeline): Promise<Answer> {
-    const credential = await life.until(config.credentials.get());
+    let credential = await life.until(() => config.credentials.get());
     life.arm();
-    let answer: Answer;
+    let answer: Answer | undefined;
     try {
       answer = await dispatch(request, lane, credential, life);
     } catch (error) {
       if (!(error instanceof ApiError && error.code === 'Tls') || !config.credentials.reject(credential)) throw error;
-      const newer = await life.until(config.credentials.get());
-      if (sameIdentity(newer, credential)) throw error;
-      return dispatch(request, lane, newer, life);
+      if (sameIdentity(await life.until(() => config.credentials.get()), credential)) throw error;
     }
-    if (answer.statusCode !== 401 || !config.credentials.reject(credential)) return answer;
-    await answer.body.dump().catch(() => undefined);
-    return dispatch(request, lane, await life.until(config.credentials.get()), life);
-  }
-
-  async function attempt(request: WireRequest): Promise<string> {
-    using life = lifeline(callDeadline, request.action, via, request.signal, closing.signal);
-    const answer = await exchange(request, 'calls', life);
-    if (answer.statusCode >= 200 && answer.statusCode < 300) return await read(answer, request, maxBody);
-    throw await failure(answer, request);
-  }
-
-  async function accepted(request: WireRequest, life: Lifeline): Promise<Answer> {
-    const answer = await exchange(request, 'watches', life);
-    if (answer.statusCode !== 200) throw await failure(answer, request);
-    const type = answer.headers['content-type'];
-    // A page is not a stream of events, and its lines would be reported one by one.
-    if (typeof type === 'string' && type.includes('html')) {
-      throw badAnswer(await read(answer, request, MAX_ERROR_BODY, 'cut'), request.action);
+    if (answer === undefined || (answer.statusCode === 401 && config.credentials.reject(credential))) {
+      credential = await life.until(() => config.credentials.get());
+      answer = await dispatch(request, lane, credential, life);
     }
-    return answer;
+    if (answer.statusCode >= 200 && answer.statusCode < 300) return answer;
+    throw failure(answer, credential, request);
   }
 
   return {
     async call(request: WireRequest): Promise<string> {
+      using life = lifeline(callDeadline, request.action, via, request.signal, closing.signal);
       for (let repeats = 0; ; repeats++) {
         try {
-          return await attempt(request);
+          return (await exchange(request, 'calls', life)).text;
         } catch (error) {
           const wait = repeats < MAX_REPEATS ? repeatAfter(error, request) : undefined;
           if (wait === undefined) throw error;
-          const signal =
-            request.signal === undefined ? closing.signal : AbortSignal.any([request.signal, closing.signal]);
-          await clock.sleep(wait, { signal }).catch(() => undefined);
+          await clock.sleep(wait, { signal: life.signal }).catch(() => undefined);
         }
       }
     },
     async stream(request: WireRequest): Promise<Readable> {
       const life = lifeline(callDeadline, request.action, via, request.signal, closing.signal);
       try {
-        const { body } = await accepted(request, life);
+        const { body, text } = await exchange(request, 'watches', life);
+        if (body === undefined) throw badAnswer(text, request.action);
         life.relax();
         body.once('close', () => life[Symbol.dispose]());
         return body;
@@ -218,7 +219,14 @@ export function createTransport(config: ClusterConfig, options: TransportOptions
   };
 }
 
-type Answer = Dispatcher.ResponseData;
+/** An answer; where `body` is, the text has not been read. */
+interface Answer extends Collected {
+  readonly body?: Readable;
+}
+
+function isHtml({ 'content-type': type }: Collected['headers']): boolean {
+  return typeof type === 'string' && type.includes('html');
+}
 
 /** How long (ms) to wait before the same request is sent again, or undefined if HTTP does not say that it is safe. */
 function repeatAfter(error: unknown, request: WireRequest): number | undefined {

@@ -98,3 +98,14 @@ test('the rules name what is read and changed', () => {
     { apiGroups: [''], resources: ['configmaps'], verbs: ['create'] },
   ]);
 });
+
+test('a server that does not answer is a Timeout that names the ConfigMap', async (t) => {
+  t.mock.method(AbortSignal, 'timeout', () => AbortSignal.abort(new DOMException('late', 'TimeoutError')));
+  const store = configMapStore({ client: memoryCluster().client(), ...where });
+  const late = { code: 'Timeout', message: /ConfigMap default\/texts: there was no answer within 10 s/ };
+  await assert.rejects(store.read(), late);
+  await assert.rejects(
+    store.change('k', () => 'x'),
+    late,
+  );
+});

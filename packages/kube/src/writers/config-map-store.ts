@@ -93,7 +93,20 @@ function shardOf({ client, namespace, component, clock = systemClock }: ConfigMa
   let waiting: Change[] = [];
   let busy = false;
 
-  async function read(signal: AbortSignal = AbortSignal.timeout(DEADLINE)): Promise<ConfigMap | undefined> {
+  /** The work, with the signal of its deadline; how undici and timers tell that it is over depends on where it comes. */
+  async function inTime<R>(work: (signal: AbortSignal) => Promise<R>): Promise<R> {
+    const signal = AbortSignal.timeout(DEADLINE);
+    try {
+      return await work(signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      const action = `keep texts in ConfigMap ${namespace}/${name}`;
+      const said = `there was no answer within ${DEADLINE / 1000} s`;
+      throw new ApiError({ code: 'Timeout', action, said, cause: error });
+    }
+  }
+
+  async function read(signal: AbortSignal): Promise<ConfigMap | undefined> {
     try {
       const found = await client.get(ConfigMap, key, { signal });
       const mine = found.metadata.labels?.[MANAGED_BY] === 'drydock' && found.metadata.labels[COMPONENT] === component;
@@ -110,8 +123,7 @@ function shardOf({ client, namespace, component, clock = systemClock }: ConfigMa
     });
   }
 
-  async function save(changes: readonly Change[]): Promise<void> {
-    const signal = AbortSignal.timeout(DEADLINE);
+  async function save(changes: readonly Change[], signal: AbortSignal): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       let current: ConfigMap | undefined;
       try {
@@ -138,7 +150,7 @@ function shardOf({ client, namespace, component, clock = systemClock }: ConfigMa
       const changes = waiting;
       waiting = [];
       try {
-        await save(changes);
+        await inTime((signal) => save(changes, signal));
       } catch (error) {
         for (const { done } of changes) done.reject(error);
       }
@@ -147,7 +159,7 @@ function shardOf({ client, namespace, component, clock = systemClock }: ConfigMa
   }
 
   return {
-    read: () => read(),
+    read: () => inTime(read),
     change: (of, next) => {
       const done = Promise.withResolvers<string | undefined>();
       waiting.push({ key: of, next, done });

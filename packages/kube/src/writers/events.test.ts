@@ -125,3 +125,19 @@ test('long notes are cut at a character boundary within 1,024 bytes', async () =
   const note = [...events.values()][0]?.note ?? '';
   assert.ok(Buffer.byteLength(note) <= 1_024 && note.endsWith('ä…'), note.slice(-5));
 });
+
+test('an object whose name no Event can bear, or only in part, is told of all the same', async () => {
+  const { events, recorder } = rig();
+  const names = ['system:node', `${'a'.repeat(229)}-${'b'.repeat(20)}`, `${'a'.repeat(220)}.-${'.b'.repeat(14)}`];
+  for (const name of names) recorder.record(BootImage, { metadata: { name } }, switched);
+  await recorder.flush();
+  assert.deepEqual(
+    [...events.values()].map(({ regarding }) => regarding?.name),
+    names,
+  );
+  // RFC 1123 subdomains, as the API server wants names.
+  for (const name of events.keys()) {
+    assert.ok(name.length <= 253, name);
+    assert.match(name, /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/);
+  }
+});

@@ -43,6 +43,8 @@ const SERIES_IDLE = 6 * 60_000;
 const SERIES_WRITE = 60_000;
 const MOST_WAITING = 1_000;
 const RETRY_AFTER = [500, 2_000, 8_000];
+/** A name of the RFC 1123 kind, up to a dash or a dot that a cut has left at its end. */
+const SUBDOMAIN = /^[a-z0-9]+(?:(?:-+|\.)[a-z0-9]+)*(?=[-.]*$)/;
 
 interface Series {
   event: Event;
@@ -214,7 +216,9 @@ class Recorder implements EventRecorder {
   #name(object: string): string {
     const random = Math.floor(Math.random() * 0x1_0000_0000);
     const suffix = `${this.#clock.date().getTime().toString(16)}${random.toString(16).padStart(8, '0')}`;
-    return `${object.slice(0, 252 - suffix.length)}.${suffix}`;
+    // Names of some kinds (`system:node`) are no names for an Event.
+    const stem = SUBDOMAIN.exec(object.slice(0, 252 - suffix.length))?.[0] ?? 'event';
+    return `${stem}.${suffix}`;
   }
 }
 

@@ -126,6 +126,10 @@ test('jsonEqual is equality of the JSON that would be sent', () => {
   assert.equal(jsonEqual({ a: 1, b: undefined }, { a: 1 }), true);
   assert.equal(jsonEqual({ a: 1, b: 2 }, { b: 2, a: 1 }), true);
   assert.equal(jsonEqual({ a: null }, {}), false);
+  for (const inherited of ['constructor', 'toString']) {
+    assert.equal(jsonEqual({}, { [inherited]: 'x' }), false, inherited);
+    assert.equal(jsonEqual({ [inherited]: undefined }, {}), true, inherited);
+  }
 });
 
 test('a refused status is projected again as long as somebody knows how, and the refusal is the error otherwise', async () => {

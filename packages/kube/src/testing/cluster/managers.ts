@@ -1,5 +1,15 @@
 import { jsonEqual } from '../../json-equal.ts';
-import { decode, difference, encode, type FieldSet, intersection, reaches, spoken, union } from './field-set.ts';
+import {
+  decode,
+  difference,
+  encode,
+  type FieldSet,
+  intersection,
+  pathOf,
+  reaches,
+  spoken,
+  union,
+} from './field-set.ts';
 import { isObject, type JsonObject, listOf, objectOf, without } from './json.ts';
 import { Refusal } from './refusal.ts';
 import type { Schema } from './schema.ts';
@@ -39,7 +49,12 @@ function ownable(object: JsonObject): JsonObject {
   return Object.keys(metadata).length === 0 ? rest : { ...rest, metadata };
 }
 
-function entriesOf(object: JsonObject): readonly Entry[] {
+/** Of objects that are compared: `metadata` itself is always there, so nobody owns it. */
+function compared(object: JsonObject): JsonObject {
+  return { metadata: {}, ...ownable(object) };
+}
+
+function entriesOf(object: JsonObject): Entry[] {
   return listOf(objectOf(object['metadata'])['managedFields']).map((raw) => {
     const entry = objectOf(raw);
     return { ...(entry as unknown as Entry), fields: decode(entry['fieldsV1']) };
@@ -82,8 +97,10 @@ function entry(as: Manager, fields: FieldSet, old: Entry | undefined, now: strin
 
 /** Records what an ordinary write changed: the writer owns it now, and nobody else does. */
 export function recordUpdate(live: JsonObject, next: JsonObject, schema: Schema, as: Manager, now: string): JsonObject {
-  const { changed, removed } = differenceOf(ownable(live), ownable(next), schema);
+  const { changed, removed } = differenceOf(compared(live), compared(next), schema);
   const entries = entriesOf(live);
+  // What began without an owner stays so until somebody applies it.
+  if (isObject(live['metadata']) && entries.length === 0) return withEntries(next, []);
   const lost = union(changed, removed);
   const own = entries.find((one) => isSame(one, as));
   const others = entries.filter((one) => one !== own).map((one) => ({ ...one, fields: difference(one.fields, lost) }));
@@ -93,7 +110,8 @@ export function recordUpdate(live: JsonObject, next: JsonObject, schema: Schema,
 
 /**
  * Server-side apply. The applier owns exactly what it names; what it named before and names no more goes, unless somebody else
- * owns it; a changed field of another owner is a conflict unless forced. `want` must be valid against the schema.
+ * owns it; a changed field of another owner is a conflict unless forced. `want` must be valid against the schema. `half` is what can be applied here of
+ * an existing object: all of it becomes somebody's where nobody owned anything.
  */
 export function applied(
   live: JsonObject,
@@ -101,8 +119,19 @@ export function applied(
   schema: Schema,
   as: Manager & { readonly force: boolean },
   now: string,
+  half: JsonObject = {},
 ): JsonObject {
   const entries = entriesOf(live);
+  if (entries.length === 0) {
+    const { changed } = differenceOf(compared({}), compared(half), schema);
+    entries.push({
+      manager: 'before-first-apply',
+      operation: 'Update',
+      apiVersion: as.apiVersion,
+      time: now,
+      fields: changed,
+    });
+  }
   const own = entries.find((one) => isSame(one, as));
   const others = entries.filter((one) => one !== own);
   const fields = fieldsOf(ownable(want), schema);
@@ -110,7 +139,7 @@ export function applied(
   const next = objectOf(
     cut(merged, schema, abandoned(merged, schema, own?.fields, [fields, ...others.map((one) => one.fields)])),
   );
-  const { changed, removed } = differenceOf(ownable(live), ownable(next), schema);
+  const { changed, removed } = differenceOf(compared(live), compared(next), schema);
   const conflicts = others.map((one) => intersection(one.fields, changed));
   if (!as.force && conflicts.some((one) => one.size > 0)) throw applyConflict(others, conflicts);
   const left = others.map((one, at) => ({
@@ -127,7 +156,7 @@ function appliedMetadata(live: JsonObject, want: JsonObject): JsonObject {
   return { ...given, ...(name === undefined ? {} : { name }), ...(namespace === undefined ? {} : { namespace }) };
 }
 
-/** What the applier owned and gives up, as far as nobody else owns it or something below it. */
+/** What the applier owned and gives up, as far as nobody else owns it or something below it; of an item of a list what is below does not count. */
 function abandoned(
   merged: JsonObject,
   schema: Schema,
@@ -137,7 +166,8 @@ function abandoned(
   if (last === undefined) return new Set();
   const candidates = union(last, declaredParents(last, merged, schema));
   const all = union(...owned);
-  return new Set([...candidates].filter((path) => !reaches(all, path)));
+  const isItem = (path: string): boolean => pathOf(path).at(-1)?.startsWith('k:') === true;
+  return new Set([...candidates].filter((path) => !(isItem(path) ? all.has(path) : reaches(all, path))));
 }
 
 function applyConflict(others: readonly Entry[], conflicts: readonly FieldSet[]): Refusal {

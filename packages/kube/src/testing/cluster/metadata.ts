@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { StatusCause } from '../../errors.ts';
 import { jsonEqual } from '../../json-equal.ts';
-import { type JsonObject, listOf, objectOf, without } from './json.ts';
+import { isObject, type JsonObject, listOf, objectOf, without } from './json.ts';
 import type { ServedKind } from './kinds.ts';
 import { badRequest, invalid } from './refusal.ts';
 
@@ -86,7 +86,7 @@ export function born(
   const generated =
     typeof generateName === 'string' ? generateName + randomBytes(3).toString('hex').slice(0, 5) : undefined;
   return withMetadata(object, {
-    ...given,
+    ...tidy(given),
     name: given['name'] ?? generated,
     namespace: kind.namespaced ? namespace : undefined,
     uid,
@@ -118,10 +118,15 @@ export function kept(current: JsonObject, next: JsonObject, kind: ServedKind): J
 
 /** Empty maps and lists are absent, as in the server's own types. */
 function tidy(metadata: JsonObject): JsonObject {
-  return Object.fromEntries(
-    Object.entries(metadata).filter(([, value]) => typeof value !== 'object' || Object.keys(value ?? {}).length > 0),
-  );
+  const empty = (key: string, value: unknown): boolean =>
+    value === null ||
+    (MAPS.includes(key) && isObject(value) && Object.keys(value).length === 0) ||
+    (LISTS.includes(key) && Array.isArray(value) && value.length === 0);
+  return Object.fromEntries(Object.entries(metadata).filter(([key, value]) => !empty(key, value)));
 }
+
+const MAPS = ['labels', 'annotations'];
+const LISTS = ['finalizers', 'ownerReferences', 'managedFields'];
 
 /** A new generation if anything changed but metadata and, where it is written apart, status. Kinds of Kubernetes itself have none here. */
 export function generated(current: JsonObject, next: JsonObject, kind: ServedKind): JsonObject {

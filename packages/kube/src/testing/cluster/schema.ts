@@ -54,29 +54,47 @@ export interface Settled {
   readonly unknown: readonly string[];
 }
 
-/** Drops undeclared fields and nulls that are not allowed, then fills in defaults, as the server does on every write. */
-export function settle(object: JsonObject, schema: Schema): Settled {
+/**
+ * What becomes of a null where none is allowed and no default takes its place: it is dropped; after an apply it stays, and is refused; in Kubernetes' own
+ * types it is the empty value, which matters for texts in maps.
+ */
+export type Nulls = 'drop' | 'keep' | 'empty';
+
+/** Drops undeclared fields, deals with nulls, then fills in defaults, as the server does on every write. */
+export function settle(object: JsonObject, schema: Schema, nulls: Nulls): Settled {
   const unknown: string[] = [];
-  return { value: settled(object, schema, '', unknown) as JsonObject, unknown };
+  return { value: settled(object, schema, '', unknown, nulls) as JsonObject, unknown };
 }
 
-function settled(value: unknown, schema: Schema, path: string, unknown: string[]): unknown {
+function settled(value: unknown, schema: Schema, path: string, unknown: string[], nulls: Nulls): unknown {
   if (Array.isArray(value)) {
     const items = itemSchema(schema);
-    return value.map((item, at) => settled(item, items, `${path}[${at}]`, unknown));
+    return value.map((item, at) => settled(item, items, `${path}[${at}]`, unknown, nulls));
   }
-  if (!isObject(value)) return value;
+  // What should be something else is left for the validation to find.
+  if (!isObject(value) || (schema.type !== undefined && schema.type !== 'object')) return value;
   const out: Record<string, unknown> = {};
   for (const [key, inner] of Object.entries(value)) {
     const at = path === '' ? key : `${path}.${key}`;
     const of = keySchema(schema, key);
     if (of === undefined) unknown.push(at);
-    else if (inner !== null || of.nullable === true || of['x-kubernetes-preserve-unknown-fields'] === true) {
-      out[key] = settled(inner, of, at, unknown);
-    }
+    else if (
+      inner !== null ||
+      of.nullable === true ||
+      (of.type === undefined && of['x-kubernetes-preserve-unknown-fields'] === true)
+    ) {
+      out[key] = settled(
+        inner,
+        of,
+        at,
+        unknown,
+        nulls === 'keep' && path === '' && key === 'metadata' ? 'drop' : nulls,
+      );
+    } else if (of.default === undefined && nulls === 'keep') out[key] = null;
+    else if (of.type === 'string' && isObject(schema.additionalProperties) && nulls === 'empty') out[key] = '';
   }
   for (const [key, of] of Object.entries(schema.properties ?? {})) {
-    if (of.default !== undefined && !(key in out)) out[key] = settled(of.default, of, key, unknown);
+    if (of.default !== undefined && !(key in out)) out[key] = settled(of.default, of, key, unknown, nulls);
   }
   return out;
 }

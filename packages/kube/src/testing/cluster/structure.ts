@@ -77,9 +77,11 @@ export function differenceOf(before: JsonObject, after: JsonObject, schema: Sche
   };
   const walk = (left: unknown, right: unknown, of: Schema, path: Path): void => {
     if (left === right) return;
-    const was = partsOf(left, of);
-    const is = partsOf(right, of);
-    if (was === undefined || is === undefined || Array.isArray(left) !== Array.isArray(right)) {
+    // A null compares as nothing in the other one's place.
+    const was = left === null && partsOf(right, of) !== undefined ? [] : partsOf(left, of);
+    const is = right === null && was !== undefined ? [] : partsOf(right, of);
+    const unlike = left !== null && right !== null && Array.isArray(left) !== Array.isArray(right);
+    if (was === undefined || is === undefined || unlike) {
       if (was === undefined && is === undefined) {
         if (!same(left, right)) changed.add(pathText(path));
         return;
@@ -118,21 +120,43 @@ export function overlay(live: unknown, applied: unknown, schema: Schema): unknow
     }
     return out;
   }
-  const items = new Map(under.map((part) => [part.element, part.value]));
-  for (const part of over) {
-    items.set(
-      part.element,
-      items.has(part.element) ? overlay(items.get(part.element), part.value, part.schema) : part.value,
-    );
+  return interleaved(under, over);
+}
+
+/** Items of two lists, those of both in the order of the applied one; what only the live one has stays before what it stood before. */
+function interleaved(under: readonly Part[], over: readonly Part[]): unknown[] {
+  const live = new Map(under.map((part) => [part.element, part.value]));
+  const wanted = new Set(over.map((part) => part.element));
+  const shared = over.filter((part) => live.has(part.element)).map((part) => part.element);
+  const out: unknown[] = [];
+  let at = 0;
+  const takeLive = (until: string | undefined): void => {
+    for (let part = under[at]; part !== undefined && part.element !== until; part = under[++at]) {
+      if (!wanted.has(part.element)) out.push(part.value);
+    }
+  };
+  for (const { element, value, schema } of over) {
+    takeLive(shared[0]);
+    out.push(live.has(element) ? overlay(live.get(element), value, schema) : value);
+    if (element !== shared[0]) continue;
+    shared.shift();
+    at += 1;
   }
-  return [...items.values()];
+  takeLive(undefined);
+  return out;
 }
 
 /** A copy without the parts at these paths. */
 export function cut(value: unknown, schema: Schema, paths: FieldSet, at: Path = []): unknown {
   const parts = partsOf(value, schema);
   if (parts === undefined || paths.size === 0) return value;
-  const kept = parts.filter((part) => !paths.has(pathText([...at, part.element])));
+  // What identifies an item stays as long as the item does.
+  const own = at.at(-1)?.startsWith('k:') === true ? objectOf(JSON.parse(at.at(-1)?.slice(2) ?? '')) : {};
+  const kept = parts.filter(
+    (part) => !paths.has(pathText([...at, part.element])) || Object.hasOwn(own, part.element.slice(2)),
+  );
+  // Neither {} nor []: the server leaves a null behind, and refuses it where the schema does.
+  if (parts.length > 0 && kept.length === 0) return null;
   const inner = kept.map((part) => cut(part.value, part.schema, paths, [...at, part.element]));
   if (Array.isArray(value)) return inner;
   return Object.fromEntries(kept.map((part, index) => [part.element.slice(2), inner[index]]));

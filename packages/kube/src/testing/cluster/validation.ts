@@ -21,7 +21,7 @@ export function violations(value: unknown, schema: Schema, path: string, old?: u
   if (value === null && schema.nullable === true) return [];
   if (wanted.length > 0 && !wanted.includes(actual) && !(actual === 'integer' && wanted.includes('number'))) {
     const message = `Invalid value: "${actual}": ${path} in body must be of type ${wanted.join(',')}: "${actual}"`;
-    return [{ reason: 'FieldValueTypeInvalid', message, field: path }];
+    return [{ reason: 'FieldValueTypeInvalid', message, field: path }, ...notListed(value, schema, path)];
   }
   return [...ownViolations(value, schema, path), ...innerViolations(value, schema, path, old)];
 }
@@ -31,15 +31,18 @@ function wantedTypes(schema: Schema): readonly string[] {
   return schema.type === undefined ? [] : [schema.type];
 }
 
+/** Asked of values of the wrong type, too. */
+function notListed(value: unknown, { enum: allowed }: Schema, path: string): StatusCause[] {
+  if (allowed === undefined || allowed.some((one) => jsonEqual(one, value))) return [];
+  const list = allowed.map((one) => JSON.stringify(one)).join(', ');
+  const message = `Unsupported value: ${JSON.stringify(value)}: supported values: ${list}`;
+  return [{ reason: 'FieldValueNotSupported', message, field: path }];
+}
+
 function ownViolations(value: unknown, schema: Schema, path: string): StatusCause[] {
-  const causes: StatusCause[] = [];
+  const causes = notListed(value, schema, path);
   const add = (reason: string, message: string): void => void causes.push({ reason, message, field: path });
   const wrong = (said: string): void => add('FieldValueInvalid', `Invalid value: ${JSON.stringify(value)}: ${said}`);
-  const allowed = schema.enum;
-  if (allowed !== undefined && !allowed.some((one) => jsonEqual(one, value))) {
-    const list = allowed.map((one) => JSON.stringify(one)).join(', ');
-    add('FieldValueNotSupported', `Unsupported value: ${JSON.stringify(value)}: supported values: ${list}`);
-  }
   if (typeof value === 'number') {
     if (value < (schema.minimum ?? -Infinity)) {
       wrong(`${path} in body should be greater than or equal to ${schema.minimum}`);
@@ -62,6 +65,11 @@ function ownViolations(value: unknown, schema: Schema, path: string): StatusCaus
       add('FieldValueTooMany', `Too many: ${value.length}: must have at most ${schema.maxItems} items`);
     }
     if (value.length < (schema.minItems ?? 0)) wrong(`${path} in body should have at least ${schema.minItems} items`);
+    if (mapKeys(schema) !== undefined) {
+      for (const [at, item] of value.entries())
+        if (!isObject(item))
+          causes.push({ reason: 'FieldValueInvalid', message: 'Invalid value: no object', field: `${path}[${at}]` });
+    }
     for (const [at, said] of duplicates(value, schema)) {
       causes.push({ reason: 'FieldValueDuplicate', message: `Duplicate value: ${said}`, field: `${path}[${at}]` });
     }

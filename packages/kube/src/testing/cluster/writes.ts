@@ -4,7 +4,7 @@ import type { ServedKind } from './kinds.ts';
 import { applied, isUnchanged, type Manager, recordUpdate } from './managers.ts';
 import { born, generated, kept, metadataOf, metadataViolations, nameOf, seconds, withMetadata } from './metadata.ts';
 import { alreadyExists, badRequest, conflict, invalid, notFound, notServed, Refusal, serverError } from './refusal.ts';
-import { type Schema, settle } from './schema.ts';
+import { type Nulls, type Schema, settle } from './schema.ts';
 import { type Store, storeId } from './store.ts';
 import { typedViolation } from './typed.ts';
 import { violations } from './validation.ts';
@@ -20,6 +20,8 @@ export interface WriteTarget {
   readonly dryRun: boolean;
   /** Refuse undeclared fields rather than drop them. */
   readonly strict: boolean;
+  /** The content comes from a patch: then what cannot be decoded is the patch's fault. */
+  readonly patched?: boolean;
 }
 
 /** An answer with its HTTP code. */
@@ -104,10 +106,18 @@ export function createWriter(store: Store, now: () => Date, uid: () => string): 
     const half = subresource === 'status' ? statusOf(current, base) : specOf(current, base, kind);
     const next = generated(current, half, kind);
     validate(target, next, current);
-    const owned =
+    const recorded =
       owners === undefined
-        ? recordUpdate(current, next, kind.schema(version), managerOf(target, 'Update'), time())
-        : withMetadata(next, { ...metadataOf(next), managedFields: metadataOf(owners)['managedFields'] });
+        ? // A status write leaves metadata as it is, but what it says about metadata is what its author owns or gives up.
+          recordUpdate(
+            current,
+            withMetadata(next, metadataOf(base)),
+            kind.schema(version),
+            managerOf(target, 'Update'),
+            time(),
+          )
+        : owners;
+    const owned = withMetadata(next, { ...metadataOf(next), managedFields: metadataOf(recorded)['managedFields'] });
     const answer = (object: JsonObject): Written => ({ code: 200, object: served(object, kind, version) });
     if (isUnchanged(current, owned)) return answer(current);
     if (target.dryRun) return answer(owned);
@@ -131,7 +141,9 @@ export function createWriter(store: Store, now: () => Date, uid: () => string): 
       if (metadataOf(body)['resourceVersion']) {
         throw serverError('resourceVersion should not be set on objects to be created');
       }
-      const object = settled(target, born(body, target.kind, target.namespace, uid(), time()));
+      // A status is dropped, so nobody owns it.
+      const main = target.kind.status ? without(body, 'status') : body;
+      const object = settled(target, born(main, target.kind, target.namespace, uid(), time()));
       const as = managerOf(target, 'Update');
       return created(target, recordUpdate({}, object, target.kind.schema(target.version), as, time()));
     },
@@ -158,11 +170,12 @@ export function createWriter(store: Store, now: () => Date, uid: () => string): 
       const found = current(target);
       const asked = change(served(found, target.kind, target.version));
       checkName(target, asked);
-      return changed(target, found, settled(target, asked));
+      return changed({ ...target, patched: true }, found, settled(target, asked));
     },
     apply: (target, body, force) => {
       const { kind, version } = target;
       checkApplied(target, body);
+      if (target.subresource !== undefined) current(target);
       const schema = kind.schema(version);
       const as = { ...managerOf(target, 'Apply'), force };
       const wrong = typedViolation(body, schema, '');
@@ -180,13 +193,13 @@ export function createWriter(store: Store, now: () => Date, uid: () => string): 
         const object = born(bare, kind, target.namespace, uid(), time());
         const owners = applied({}, want, schema, as, time());
         const { managedFields } = metadataOf(owners);
-        return created(target, settled(target, withMetadata(object, { ...metadataOf(object), managedFields })));
+        return created(target, settled(target, withMetadata(object, { ...metadataOf(object), managedFields }), 'keep'));
       }
       const found = current(target);
-      const next = applied(served(found, kind, version), want, schema, as, time());
+      const next = applied(served(found, kind, version), want, schema, as, time(), appliedHalf(target, found));
       const { uid: id, resourceVersion = metadataOf(found)['resourceVersion'] } = metadataOf(body);
       const asked = withMetadata(next, { ...metadataOf(next), uid: id, resourceVersion });
-      return changed(target, found, settled(target, asked), next);
+      return changed(target, found, settled(target, asked, 'keep'), next);
     },
   };
 }
@@ -200,9 +213,9 @@ export function served(object: JsonObject, kind: ServedKind, version: string): J
   return { apiVersion: kind.group === '' ? version : `${kind.group}/${version}`, kind: kind.kind, ...object };
 }
 
-function settled(target: WriteTarget, object: JsonObject): JsonObject {
+function settled(target: WriteTarget, object: JsonObject, nulls: Nulls = 'drop'): JsonObject {
   const { kind, version } = target;
-  const { value, unknown } = settle(object, kind.schema(version));
+  const { value, unknown } = settle(object, kind.schema(version), kind.builtIn ? 'empty' : nulls);
   if (target.strict && unknown.length > 0) {
     const list = unknown.map((field) => `unknown field "${field}"`).join(', ');
     throw badRequest(
@@ -238,6 +251,10 @@ function validate(target: WriteTarget, object: JsonObject, old: JsonObject | und
   // Metadata and the types of Kubernetes itself are decoded before anything is validated.
   if (mistyped !== undefined && (kind.builtIn || mistyped.field?.startsWith('metadata.') === true)) {
     const message = `json: cannot unmarshal into Go struct field ${kind.kind}.${mistyped.field}: ${mistyped.message}`;
+    if (target.patched === true)
+      throw invalid(kind, target.name, [
+        { reason: 'FieldValueInvalid', message: `Invalid value: ${message}`, field: 'patch' },
+      ]);
     throw badRequest(`${kind.kind} in version "${version}" cannot be handled as a ${kind.kind}: ${message}`);
   }
   const causes = [...metadataViolations(object), ...dataViolations(object, kind), ...found];
