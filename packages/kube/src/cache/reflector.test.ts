@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { createClient } from '../client/rest.ts';
-import { lines } from '../client/watch.ts';
+import { lineFramer } from '../client/watch.ts';
 import { ApiError } from '../errors.ts';
 import {
   type Answer,
@@ -252,12 +252,13 @@ test('indexes follow changes, late subscribers get a replay, a throwing one dist
   assert.equal(errors.length, 4);
 });
 
-test('lines are framed on bytes, wherever chunks are cut', async () => {
+test('lines are framed on bytes, wherever chunks are cut', () => {
   const bytes = Buffer.from('{"a":"ä€😀"}\n\n{"b":1}\n{"c":2}\n', 'utf8');
   for (let size = 1; size <= bytes.length; size++) {
-    async function* chunks(): AsyncGenerator<Uint8Array> {
-      for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
-    }
-    assert.deepEqual(await Array.fromAsync(lines(chunks(), 'read')), ['{"a":"ä€😀"}', '{"b":1}', '{"c":2}']);
+    const framer = lineFramer('read');
+    const lines: string[] = [];
+    for (let at = 0; at < bytes.length; at += size) lines.push(...framer.push(bytes.subarray(at, at + size)));
+    framer.end();
+    assert.deepEqual(lines, ['{"a":"ä€😀"}', '{"b":1}', '{"c":2}']);
   }
 });

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { Clock } from '../clock.ts';
 import { ApiError, isExpired } from '../errors.ts';
 import { type KubeObject, keyOf, keyText, type Resource } from '../resource.ts';
@@ -125,7 +126,7 @@ export function listing({ transport, origin, clock, maxLine }: ListingSource): O
     }
   }
 
-  async function* watch<T extends KubeObject>(
+  function watch<T extends KubeObject>(
     resource: Resource<T>,
     from: WatchFrom,
     where?: Selector,
@@ -143,10 +144,14 @@ export function listing({ transport, origin, clock, maxLine }: ListingSource): O
     });
     const action = actionText('watch', resource);
     const path = collectionPath(resource, where?.namespace) + query;
-    const stream = await transport.stream({ method: 'GET', path, action, signal: call?.signal });
-    from.opened?.();
+    const signal = call?.signal;
+    const open = async (): Promise<Readable> => {
+      const stream = await transport.stream({ method: 'GET', path, action, signal });
+      from.opened?.();
+      return stream;
+    };
     const deadline = from.timeoutSeconds * 1000 + WATCH_GRACE;
-    yield* readWatch({ stream, resource, action, origin, deadline, signal: call?.signal, clock, maxLine });
+    return readWatch({ open, resource, action, origin, deadline, signal, clock, maxLine });
   }
 
   async function reaches(

@@ -13,35 +13,45 @@ const NEWLINE = 10;
 /** Marks the bookmark after the last object of a streamed list (KEP-3157). */
 const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
 
+/** Cuts a byte stream into lines. */
+export interface LineFramer {
+  /** The lines that this chunk completes. Throws AnswerTooLarge for a line of more than the limit, whether or not it ever ends. */
+  push(chunk: Uint8Array): readonly string[];
+  /** Throws BrokenStream if the stream ended inside a line. */
+  end(): void;
+}
+
 /**
- * The lines of a byte stream. Frames on bytes, so that a character cut in two by a chunk boundary stays whole, and joins
- * buffers only for a line that spans chunks. Throws BrokenStream if the stream ends inside a line, AnswerTooLarge for a line of more than
- * `limit` bytes, whether or not it ever ends.
+ * Frames on bytes, so that a character cut in two by a chunk boundary stays whole, and joins buffers only for a line that spans chunks. No generator: most
+ * chunks are one line, and a step of an async generator costs more than that.
  */
-export async function* lines(
-  stream: AsyncIterable<Uint8Array>,
-  action: string,
-  limit: number = MAX_LINE,
-): AsyncGenerator<string, void> {
+export function lineFramer(action: string, limit: number = MAX_LINE): LineFramer {
   let parts: Uint8Array[] = [];
   let held = 0;
-  for await (const chunk of stream) {
-    let start = 0;
-    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
-      const piece = chunk.subarray(start, end);
-      if (held + piece.length > limit) throw tooLarge(action, 'an event', limit);
-      const line = parts.length === 0 ? piece : Buffer.concat([...parts, piece]);
-      parts = [];
-      held = 0;
-      start = end + 1;
-      if (line.length > 0) yield Buffer.from(line.buffer, line.byteOffset, line.length).toString('utf8');
-    }
-    if (start === chunk.length) continue;
-    parts.push(chunk.subarray(start));
-    held += chunk.length - start;
-    if (held > limit) throw tooLarge(action, 'an event', limit);
-  }
-  if (parts.length > 0) throw broken(action, 'the stream ended in the middle of an event');
+  return {
+    push(chunk) {
+      const lines: string[] = [];
+      let start = 0;
+      for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
+        const piece = chunk.subarray(start, end);
+        if (held + piece.length > limit) throw tooLarge(action, 'an event', limit);
+        const line = parts.length === 0 ? piece : Buffer.concat([...parts, piece]);
+        parts = [];
+        held = 0;
+        start = end + 1;
+        if (line.length > 0) lines.push(Buffer.from(line.buffer, line.byteOffset, line.length).toString('utf8'));
+      }
+      if (start < chunk.length) {
+        parts.push(chunk.subarray(start));
+        held += chunk.length - start;
+        if (held > limit) throw tooLarge(action, 'an event', limit);
+      }
+      return lines;
+    },
+    end() {
+      if (parts.length > 0) throw broken(action, 'the stream ended in the middle of an event');
+    },
+  };
 }
 
 function broken(action: string, said: string, cause?: unknown): ApiError {
@@ -84,7 +94,8 @@ export function decodeEvent<T extends KubeObject>(line: string, resource: Resour
 
 /** What reading one watch needs. */
 export interface ReadWatch<T extends KubeObject> {
-  readonly stream: Readable;
+  /** Opens it. */
+  readonly open: () => Promise<Readable>;
   readonly resource: Resource<T>;
   readonly action: string;
   readonly origin: string;
@@ -95,27 +106,24 @@ export interface ReadWatch<T extends KubeObject> {
   readonly maxLine?: number | undefined;
 }
 
-/** Yields the events of an open watch. Leaving the loop closes the connection. */
+/** Opens a watch and yields its events. Leaving the loop closes the connection. */
 export async function* readWatch<T extends KubeObject>(watch: ReadWatch<T>): AsyncGenerator<WatchEvent<T>, void> {
-  const { stream, action, signal } = watch;
+  const { action, resource, signal } = watch;
+  const stream = await watch.open();
   const over = new AbortController();
   (watch.clock ?? systemClock).sleep(watch.deadline, { background: true, signal: over.signal }).then(
     () => stream.destroy(broken(action, 'the server did not end the watch in time')),
     () => undefined,
   );
-  const source = lines(stream, action, watch.maxLine);
+  const framer = lineFramer(action, watch.maxLine);
   try {
-    for (;;) {
-      let next: IteratorResult<string, void>;
-      try {
-        next = await source.next();
-      } catch (error) {
-        signal?.throwIfAborted();
-        throw error instanceof ApiError ? error : connectionError(error, action, watch.origin);
-      }
-      if (next.done === true) return;
-      yield decodeEvent(next.value, watch.resource, action);
+    for await (const chunk of stream as AsyncIterable<Uint8Array>) {
+      for (const line of framer.push(chunk)) yield decodeEvent(line, resource, action);
     }
+    framer.end();
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error instanceof ApiError ? error : connectionError(error, action, watch.origin);
   } finally {
     over.abort();
     // The destroyed stream may report an abort that nobody waits for any more.

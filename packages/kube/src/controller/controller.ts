@@ -108,7 +108,7 @@ export function controller<T extends KubeObject>(spec: ControllerSpec<T>): Contr
       using queue: WorkQueue<Key> = workQueue<Key>({
         id: keyText,
         clock,
-        observer: metrics.queue(() => queue.working()),
+        observer: metrics.queue(() => queue),
         ...(spec.backOff?.first === undefined ? {} : { baseDelay: spec.backOff.first }),
         ...(spec.backOff?.longest === undefined ? {} : { maxDelay: spec.backOff.longest }),
         ...(spec.retryRate === undefined ? {} : { retryRate: spec.retryRate }),
@@ -141,7 +141,6 @@ class Worker<T extends KubeObject> {
   readonly #queue: WorkQueue<Key>;
   readonly #running: RunningReconciles;
   readonly #log: Logger;
-  #active = 0;
 
   constructor(
     spec: ControllerSpec<T>,
@@ -164,11 +163,9 @@ class Worker<T extends KubeObject> {
     for (;;) {
       const key = await this.#queue.take(this.#environment.signal);
       if (key === undefined) return;
-      this.#metrics.active(++this.#active);
       try {
         await this.#one(key);
       } finally {
-        this.#metrics.active(--this.#active);
         this.#queue.done(key);
       }
     }
@@ -222,32 +219,31 @@ class Worker<T extends KubeObject> {
 
   async #reconcile(key: Key, log: () => Logger): Promise<Outcome> {
     const { abort } = this.#environment;
-    using limit = this.#limit(key);
-    using _running = this.#running.begin(key, log);
-    const signals = [limit.signal, abort].filter((signal) => signal !== undefined);
-    const signal = signals.length === 2 ? AbortSignal.any(signals) : (signals[0] ?? NEVER);
+    const limit = this.#limit(key);
+    // Not `using`: V8 does not optimise functions that have it, and this one runs for every event.
+    const running = this.#running.begin(key, log);
+    const signal =
+      limit !== undefined && abort !== undefined
+        ? AbortSignal.any([limit.signal, abort])
+        : (limit?.signal ?? abort ?? NEVER);
     try {
-      const context: ReconcileContext = {
-        signal,
-        get log() {
-          return log();
-        },
-        now: () => this.#clock.date(),
-      };
-      const outcome = await this.#spec.reconcile(key, context);
+      const outcome = await this.#spec.reconcile(key, new Context(signal, log, this.#clock));
       return outcome === undefined ? { kind: 'success' } : { kind: 'after', after: outcome.after };
     } catch (error) {
       if (abort?.aborted === true) return { kind: 'stopped' };
-      if (limit.signal?.aborted === true) return { kind: 'timeout', error };
+      if (limit?.signal.aborted === true) return { kind: 'timeout', error };
       if (error instanceof Terminal) return { kind: 'terminal', error };
       return { kind: isPanic(error) ? 'panic' : 'error', error };
+    } finally {
+      running[Symbol.dispose]();
+      limit?.[Symbol.dispose]();
     }
   }
 
-  /** Ends when the time of one reconcile is over; without a signal where there is no limit. */
-  #limit(key: Key): Disposable & { readonly signal?: AbortSignal } {
+  /** Ends when the time of one reconcile is over; undefined where there is no limit. */
+  #limit(key: Key): (Disposable & { readonly signal: AbortSignal }) | undefined {
     const ms = this.#spec.timeout;
-    if (ms === undefined) return { [Symbol.dispose]: () => undefined };
+    if (ms === undefined) return undefined;
     const end = new AbortController();
     const limit = new AbortController();
     this.#clock.sleep(ms, { signal: end.signal }).then(
@@ -256,6 +252,24 @@ class Worker<T extends KubeObject> {
     );
     return { signal: limit.signal, [Symbol.dispose]: () => end.abort() };
   }
+}
+
+class Context implements ReconcileContext {
+  readonly signal: AbortSignal;
+  readonly #log: () => Logger;
+  readonly #clock: Clock;
+
+  constructor(signal: AbortSignal, log: () => Logger, clock: Clock) {
+    this.signal = signal;
+    this.#log = log;
+    this.#clock = clock;
+  }
+
+  get log(): Logger {
+    return this.#log();
+  }
+
+  readonly now = (): Date => this.#clock.date();
 }
 
 /** A mistake in the program rather than in the world: what Go would panic on. Counted apart, retried like any failure. */

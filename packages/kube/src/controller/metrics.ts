@@ -1,12 +1,16 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { WatchHealth } from '../cache/watch-health.ts';
 import { keyText } from '../resource.ts';
-import type { QueueObserver } from './queue.ts';
+import type { QueueObserver, WorkQueue } from './queue.ts';
 import type { RunningReconcile } from './running.ts';
+import { tallies } from './tally.ts';
 import { watchMetrics } from './watch-metrics.ts';
 
 /** How one reconcile ended, in controller-runtime's words. */
 export type ReconcileResult = 'success' | 'error' | 'requeue' | 'requeue_after';
+
+/** What a queue holds; `working`: ms of work so far for each key that a worker has. */
+export type QueueState = Pick<WorkQueue<never>, 'depth' | 'working'>;
 
 /** What one controller counts. Durations are in seconds. */
 export interface ControllerMetrics {
@@ -14,11 +18,10 @@ export interface ControllerMetrics {
   terminal(): void;
   panicked(): void;
   timedOut(): void;
-  active(workers: number): void;
   /** Asked when metrics are read: what has not returned for too long. */
   hanging(read: () => readonly RunningReconcile[]): void;
-  /** The queue's part; `working` is asked when metrics are read: ms of work so far per key. */
-  queue(working: () => readonly number[]): QueueObserver;
+  /** The queue's part; what the queue holds is asked when metrics are read. */
+  queue(read: () => QueueState): QueueObserver;
 }
 
 /** One set of metrics with a registry of its own. Names and buckets are controller-runtime's, so existing dashboards fit. */
@@ -53,48 +56,83 @@ export function kubeMetrics(options: { readonly process?: boolean } = {}): KubeM
     new Counter({ name, help, labelNames, registers });
   const gauge = <L extends string>(name: string, help: string, labelNames: readonly L[]): Gauge<L> =>
     new Gauge({ name, help, labelNames, registers });
-  const histogram = <L extends string>(
-    name: string,
-    help: string,
-    labelNames: readonly L[],
-    buckets: number[],
-  ): Histogram<L> => new Histogram({ name, help, labelNames, buckets, registers });
 
   const runs = 'controller_runtime_reconcile';
-  const total = counter(`${runs}_total`, 'Reconciles by result.', ['controller', 'result']);
+  const results = new Map<string, Readonly<Record<ReconcileResult, number>>>();
+  new Counter({
+    name: `${runs}_total`,
+    help: 'Reconciles by result.',
+    labelNames: ['controller', 'result'],
+    registers,
+    collect() {
+      this.reset();
+      for (const [controller, ended] of results)
+        for (const [result, count] of Object.entries(ended)) this.inc({ controller, result }, count);
+    },
+  });
   const errors = counter(`${runs}_errors_total`, 'Reconciles that failed.', ['controller']);
   const terminal = counter('controller_runtime_terminal_reconcile_errors_total', 'Failures that are not retried.', [
     'controller',
   ]);
   const panics = counter(`${runs}_panics_total`, 'Reconciles that ended in a programming error.', ['controller']);
   const timeouts = counter(`${runs}_timeouts_total`, 'Reconciles that ran into their time limit.', ['controller']);
-  const time = histogram(`${runs}_time_seconds`, 'Length of reconciles.', ['controller'], RECONCILE_BUCKETS);
+  const time = tallies(registry, {
+    name: `${runs}_time_seconds`,
+    help: 'Length of reconciles.',
+    buckets: RECONCILE_BUCKETS,
+  });
   const workers = gauge('controller_runtime_max_concurrent_reconciles', 'Most reconciles at a time.', ['controller']);
-  const active = gauge('controller_runtime_active_workers', 'Reconciles that run now.', ['controller']);
 
   const of = ['name', 'controller'] as const;
-  const depth = gauge('workqueue_depth', 'Keys that are ready.', of);
-  const adds = counter('workqueue_adds_total', 'Adds.', of);
   const retries = counter('workqueue_retries_total', 'Adds with back-off.', of);
-  const waited = histogram('workqueue_queue_duration_seconds', 'Time from ready to taken.', of, QUEUE_BUCKETS);
-  const worked = histogram('workqueue_work_duration_seconds', 'Time from taken to done.', of, QUEUE_BUCKETS);
-  const queues = new Map<string, () => readonly number[]>();
-  const collected = (name: string, help: string, measure: (seconds: readonly number[]) => number): Gauge =>
+  const waited = tallies(registry, {
+    name: 'workqueue_queue_duration_seconds',
+    help: 'Time from ready to taken.',
+    buckets: QUEUE_BUCKETS,
+  });
+  const worked = tallies(registry, {
+    name: 'workqueue_work_duration_seconds',
+    help: 'Time from taken to done.',
+    buckets: QUEUE_BUCKETS,
+  });
+  const queues = new Map<string, { readonly read: () => QueueState; added: number }>();
+  // Asked when metrics are read: to set a metric costs more than most that happens between two changes.
+  const collected = (name: string, help: string, measure: (state: QueueState) => number): Gauge =>
     new Gauge({
       name,
       help,
       labelNames: of,
       registers,
       collect() {
-        for (const [queue, working] of queues) {
-          this.set({ name: queue, controller: queue }, measure(working().map((ms) => ms / 1000)));
-        }
+        for (const [queue, { read }] of queues) this.set({ name: queue, controller: queue }, measure(read()));
       },
     });
-  collected('workqueue_unfinished_work_seconds', 'Sum of work in progress.', (all) =>
-    all.reduce((sum, one) => sum + one, 0),
+  collected('workqueue_depth', 'Keys that are ready.', ({ depth }) => depth);
+  collected('workqueue_unfinished_work_seconds', 'Sum of work in progress.', (state) =>
+    state.working().reduce((sum, ms) => sum + ms / 1000, 0),
   );
-  collected('workqueue_longest_running_processor_seconds', 'Longest work in progress.', (all) => Math.max(0, ...all));
+  collected('workqueue_longest_running_processor_seconds', 'Longest work in progress.', (state) =>
+    Math.max(0, ...state.working().map((ms) => ms / 1000)),
+  );
+  new Gauge({
+    name: 'controller_runtime_active_workers',
+    help: 'Reconciles that run now.',
+    labelNames: ['controller'],
+    registers,
+    collect() {
+      for (const [controller, { read }] of queues) this.set({ controller }, read().working().length);
+    },
+  });
+  new Counter({
+    name: 'workqueue_adds_total',
+    help: 'Adds.',
+    labelNames: of,
+    registers,
+    collect() {
+      this.reset();
+      for (const [queue, { added }] of queues) this.inc({ name: queue, controller: queue }, added);
+    },
+  });
 
   const hanging = new Map<string, () => readonly RunningReconcile[]>();
   // The object as a label: there are never more of them than workers.
@@ -112,12 +150,13 @@ export function kubeMetrics(options: { readonly process?: boolean } = {}): KubeM
   });
 
   const requests = counter('rest_client_requests_total', 'Calls on the API server.', ['code', 'method', 'host']);
-  const latency = histogram(
-    'rest_client_request_duration_seconds',
-    'Length of calls.',
-    ['verb', 'host'],
-    REQUEST_BUCKETS,
-  );
+  const latency = new Histogram({
+    name: 'rest_client_request_duration_seconds',
+    help: 'Length of calls.',
+    labelNames: ['verb', 'host'],
+    buckets: REQUEST_BUCKETS,
+    registers,
+  });
   const master = gauge('leader_election_master_status', '1 while this process leads.', ['name']);
 
   return {
@@ -126,28 +165,31 @@ export function kubeMetrics(options: { readonly process?: boolean } = {}): KubeM
       const controller = { controller: name };
       const queue = { name, controller: name };
       workers.set(controller, concurrency);
-      active.set(controller, 0);
-      for (const result of ['success', 'error', 'requeue', 'requeue_after']) total.inc({ ...controller, result }, 0);
+      const ended: Record<ReconcileResult, number> = { success: 0, error: 0, requeue: 0, requeue_after: 0 };
+      results.set(name, ended);
+      const observe = time(controller);
       for (const one of [errors, terminal, panics, timeouts]) one.inc(controller, 0);
       return {
         result: (result, seconds) => {
-          total.inc({ ...controller, result });
-          time.observe(controller, seconds);
+          ended[result] += 1;
+          observe(seconds);
           if (result === 'error') errors.inc(controller);
         },
         terminal: () => terminal.inc(controller),
         panicked: () => panics.inc(controller),
         timedOut: () => timeouts.inc(controller),
-        active: (count) => active.set(controller, count),
         hanging: (read) => void hanging.set(name, read),
-        queue: (working) => {
-          queues.set(name, working);
+        queue: (read) => {
+          const state = { read, added: 0 };
+          queues.set(name, state);
+          const [wait, work] = [waited(queue), worked(queue)];
           return {
-            added: () => adds.inc(queue),
+            added: () => {
+              state.added += 1;
+            },
             retried: () => retries.inc(queue),
-            taken: (ms) => waited.observe(queue, ms / 1000),
-            done: (ms) => worked.observe(queue, ms / 1000),
-            depth: (count) => depth.set(queue, count),
+            taken: (ms) => wait(ms / 1000),
+            done: (ms) => work(ms / 1000),
           };
         },
       };

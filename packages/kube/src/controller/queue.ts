@@ -19,7 +19,6 @@ export interface QueueObserver {
   retried?(): void;
   taken?(waited: number): void;
   done?(worked: number): void;
-  depth?(depth: number): void;
 }
 
 /** How a queue is made. */
@@ -74,6 +73,11 @@ interface Ready<K> {
   readonly order: number;
 }
 
+interface Head<K> {
+  readonly priority: number;
+  readonly entry: Ready<K>;
+}
+
 interface Busy {
   readonly since: number;
   again: { priority: number } | undefined;
@@ -97,7 +101,9 @@ class Queue<K> implements WorkQueue<K> {
   readonly #busy = new Map<string, Busy>();
   readonly #due = new DueList<K>();
   readonly #failures = new Map<string, number>();
-  readonly #takers = new Set<() => void>();
+  /** Those who wait for a change, the longest first. */
+  #takers: (() => void)[] = [];
+  readonly #heard = new WeakSet<AbortSignal>();
   readonly #end = new AbortController();
   #order = 0;
   #passedOver = 0;
@@ -180,7 +186,7 @@ class Queue<K> implements WorkQueue<K> {
   [Symbol.dispose](): void {
     this.#end.abort();
     this.#alarm?.stop.abort();
-    for (const wake of this.#takers) wake();
+    this.#wakeAll();
   }
 
   #ready(id: string, key: K, wanted: number): void {
@@ -200,13 +206,17 @@ class Queue<K> implements WorkQueue<K> {
     const entries = this.#lanes.get(priority) ?? new Map<string, Ready<K>>();
     this.#lanes.set(priority, entries);
     entries.set(id, { id, key, since: known?.since ?? this.#clock.now(), order: this.#order++ });
-    this.#observer.depth?.(this.depth);
     this.#wakeOne();
   }
 
   #wakeOne(): void {
-    const [wake] = this.#takers;
-    if (wake !== undefined) wake();
+    this.#takers.shift()?.();
+  }
+
+  #wakeAll(): void {
+    const takers = this.#takers;
+    this.#takers = [];
+    for (const wake of takers) wake();
   }
 
   #wait(id: string, key: K, priority: number, at: number): void {
@@ -224,28 +234,25 @@ class Queue<K> implements WorkQueue<K> {
   }
 
   #next(): K | undefined {
-    const priorities = [...this.#lanes.keys()].toSorted((a, b) => b - a);
-    const heads = priorities.flatMap((priority) => this.#head(priority));
-    const first = heads[0];
-    if (first === undefined) return undefined;
-    let pick = first;
-    if (heads.length === 1) this.#passedOver = 0;
-    else if (++this.#passedOver >= this.#fairness) {
-      this.#passedOver = 0;
-      for (const head of heads) if (head.entry.order < pick.entry.order) pick = head;
+    let highest: Head<K> | undefined;
+    let oldest: Head<K> | undefined;
+    for (const [priority, lane] of this.#lanes) {
+      const entry = lane.values().next().value;
+      if (entry === undefined) continue;
+      const head = { priority, entry };
+      if (highest === undefined || priority > highest.priority) highest = head;
+      if (oldest === undefined || entry.order < oldest.entry.order) oldest = head;
     }
-    const { entry, priority } = pick;
+    if (highest === undefined || oldest === undefined) return undefined;
+    this.#passedOver = this.#lanes.size === 1 ? 0 : this.#passedOver + 1;
+    const fair = this.#passedOver >= this.#fairness;
+    if (fair) this.#passedOver = 0;
+    const { entry, priority } = fair ? oldest : highest;
     this.#leave(priority, entry.id);
     const now = this.#clock.now();
     this.#busy.set(entry.id, { since: now, again: undefined });
     this.#observer.taken?.(now - entry.since);
-    this.#observer.depth?.(this.depth);
     return entry.key;
-  }
-
-  #head(priority: number): { readonly priority: number; readonly entry: Ready<K> }[] {
-    const entry = this.#lanes.get(priority)?.values().next().value;
-    return entry === undefined ? [] : [{ priority, entry }];
   }
 
   #leave(priority: number, id: string): Ready<K> | undefined {
@@ -258,15 +265,14 @@ class Queue<K> implements WorkQueue<K> {
   }
 
   #change(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = (): void => {
-        this.#takers.delete(wake);
-        signal.removeEventListener('abort', wake);
-        resolve();
-      };
-      this.#takers.add(wake);
-      signal.addEventListener('abort', wake, { once: true });
-    });
+    if (!this.#heard.has(signal)) {
+      this.#heard.add(signal);
+      // Once for all takes with this signal. Each of them looks at its own when it is woken.
+      signal.addEventListener('abort', () => this.#wakeAll(), { once: true, signal: this.#end.signal });
+    }
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#takers.push(resolve);
+    return promise;
   }
 
   #setAlarm(): void {

@@ -1,5 +1,5 @@
 import type { Cache } from '../cache/cache.ts';
-import { type Key, type KubeObject, keyOf } from '../resource.ts';
+import type { Key, KubeObject } from '../resource.ts';
 import type { Predicate } from './predicates.ts';
 
 /** The part of a cache that feeds controllers. Subscribing delivers what is there already as `initial`. */
@@ -13,8 +13,14 @@ export interface Source {
 }
 
 /** Each change of an object is work for the object itself. */
-export function forEach<T extends KubeObject>(cache: Watched<T>, when?: Predicate<T>): Source {
-  return on(cache, keyOf, when);
+export function forEach<T extends KubeObject>(cache: Watched<T>, when: Predicate<T> = () => true): Source {
+  return {
+    synced: cache.synced,
+    start: (enqueue) =>
+      cache.subscribe((change) => {
+        if (when(change)) enqueue(change.key, change.initial);
+      }),
+  };
 }
 
 /**
