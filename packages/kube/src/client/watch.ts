@@ -30,20 +30,20 @@ export function lineFramer(action: string, limit: number = MAX_LINE): LineFramer
   let held = 0;
   return {
     push(chunk) {
+      const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
       const lines: string[] = [];
       let start = 0;
-      for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
-        const piece = chunk.subarray(start, end);
-        if (held + piece.length > limit) throw tooLarge(action, 'an event', limit);
-        const line = parts.length === 0 ? piece : Buffer.concat([...parts, piece]);
+      for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
+        if (held + end - start > limit) throw tooLarge(action, 'an event', limit);
+        if (parts.length > 0) lines.push(Buffer.concat([...parts, bytes.subarray(start, end)]).toString('utf8'));
+        else if (end > start) lines.push(bytes.toString('utf8', start, end));
         parts = [];
         held = 0;
         start = end + 1;
-        if (line.length > 0) lines.push(Buffer.from(line.buffer, line.byteOffset, line.length).toString('utf8'));
       }
-      if (start < chunk.length) {
-        parts.push(chunk.subarray(start));
-        held += chunk.length - start;
+      if (start < bytes.length) {
+        parts.push(bytes.subarray(start));
+        held += bytes.length - start;
         if (held > limit) throw tooLarge(action, 'an event', limit);
       }
       return lines;

@@ -269,7 +269,9 @@ class Context implements ReconcileContext {
     return this.#log();
   }
 
-  readonly now = (): Date => this.#clock.date();
+  get now(): () => Date {
+    return () => this.#clock.date();
+  }
 }
 
 /** A mistake in the program rather than in the world: what Go would panic on. Counted apart, retried like any failure. */

@@ -148,7 +148,7 @@ class Queue<K> implements WorkQueue<K> {
   }
 
   forget(key: K): void {
-    this.#failures.delete(this.#id(key));
+    if (this.#failures.size > 0) this.#failures.delete(this.#id(key));
   }
 
   failures(key: K): number {
