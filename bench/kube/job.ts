@@ -19,7 +19,9 @@ export type KubeJob = Target &
   (
     | { readonly do: 'gets'; readonly count: number; readonly atOnce: number }
     | { readonly do: 'list'; readonly kind: BenchKind }
-    /** Keeps a copy of the kind, asks the server for this many updates, and sees each of them. */
+    /** Keeps a copy of the kind, until the process ends. */
+    | { readonly do: 'follow'; readonly kind: BenchKind }
+    /** Asks the server for this many updates of the kind that it follows, and sees each of them. */
     | { readonly do: 'updates'; readonly kind: BenchKind; readonly count: number }
     | { readonly do: 'idle'; readonly kinds: readonly BenchKind[]; readonly seconds: number }
   );
@@ -27,6 +29,7 @@ export type KubeJob = Target &
 /** What it answers; each job fills its own. */
 export interface KubeResult {
   readonly perSecond?: number;
+  /** Of updates: since those before. */
   readonly cpuSeconds?: number;
   /** JavaScript heap kept for the list, after a collection, in 10^6 bytes. */
   readonly heapMB?: number;

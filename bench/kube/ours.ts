@@ -17,6 +17,9 @@ import { type BenchKind, type KubeJob, type KubeResult, ONE, type Target } from 
 import { measureCalls, measureList, updateMeter } from './measure-client.ts';
 
 const log = pino({ level: 'silent' });
+const meter = updateMeter();
+/** What lives until the process ends. */
+await using kept = new AsyncDisposableStack();
 
 function configOf({ url, ca }: Target): ClusterConfig {
   const credentials = fixedCredentials({ authorization: 'Bearer bench' });
@@ -28,6 +31,8 @@ function resourceOf({ group, version, kind, plural }: BenchKind): Resource<KubeO
 }
 
 async function measure(job: KubeJob): Promise<KubeResult> {
+  if (job.do === 'updates') return await meter.updates(job);
+  if (job.do === 'follow') return await follow(job);
   await using client = createClient(configOf(job));
   switch (job.do) {
     case 'gets': {
@@ -37,18 +42,15 @@ async function measure(job: KubeJob): Promise<KubeResult> {
     }
     case 'list':
       return await measureList(() => Array.fromAsync(client.list(resourceOf(job.kind))), job.kind.count);
-    case 'updates':
-      return await updates(client, job);
     case 'idle':
       return await idle(client, job);
   }
 }
 
 /** A cache and a controller over it: what an operator has. */
-async function updates(client: KubeClient, job: KubeJob & { readonly do: 'updates' }): Promise<KubeResult> {
-  const meter = updateMeter();
+async function follow(job: KubeJob & { readonly do: 'follow' }): Promise<KubeResult> {
+  const client = kept.use(createClient(configOf(job)));
   const cache = createCache({ client, resource: resourceOf(job.kind) });
-  const stop = new AbortController();
   const seeing = controller({
     name: 'updates',
     for: cache,
@@ -57,15 +59,10 @@ async function updates(client: KubeClient, job: KubeJob & { readonly do: 'update
       return undefined;
     },
   });
-  await using _operator = await run({
-    client,
-    caches: { kind: cache },
-    controllers: [seeing],
-    log,
-    signal: stop.signal,
-  });
+  const { signal } = new AbortController();
+  kept.use(await run({ client, caches: { kind: cache }, controllers: [seeing], log, signal }));
   await cache.synced;
-  return await meter.measure(job);
+  return {};
 }
 
 /** Everything that an operator keeps, with nothing to do. */

@@ -31,6 +31,10 @@ async function listAll(config: KubeConfig, kind: BenchKind): Promise<KubernetesL
   return list as KubernetesListObject<KubernetesObject>;
 }
 
+const meter = updateMeter();
+/** What lives until the process ends. */
+await using kept = new AsyncDisposableStack();
+
 async function measure(job: KubeJob): Promise<KubeResult> {
   const config = configOf(job);
   switch (job.do) {
@@ -41,30 +45,30 @@ async function measure(job: KubeJob): Promise<KubeResult> {
     }
     case 'list':
       return measureList(async () => (await listAll(config, job.kind)).items, job.kind.count);
+    case 'follow':
+      return follow(config, job.kind);
     case 'updates':
-      return updates(config, job);
+      return meter.updates(job);
     case 'idle':
       throw new TypeError('the peer has no operator');
   }
 }
 
-async function updates(config: KubeConfig, job: KubeJob & { readonly do: 'updates' }): Promise<KubeResult> {
-  const { group, version, plural } = job.kind;
-  const meter = updateMeter();
+async function follow(config: KubeConfig, kind: BenchKind): Promise<KubeResult> {
+  const { group, version, plural } = kind;
   let stopping = false;
-  const informer = makeInformer(config, `/apis/${group}/${version}/${plural}`, () => listAll(config, job.kind));
+  const informer = makeInformer(config, `/apis/${group}/${version}/${plural}`, () => listAll(config, kind));
   informer.on('update', (object) => meter.saw(object.metadata?.annotations));
   informer.on('error', (error: unknown) => {
     // Stopping it is reported, too.
     if (!stopping) console.error('bench: the informer of client-node stopped:', error);
   });
-  await informer.start();
-  try {
-    return await meter.measure(job);
-  } finally {
+  kept.defer(async () => {
     stopping = true;
     await informer.stop();
-  }
+  });
+  await informer.start();
+  return {};
 }
 
 await answerJobs(measure);

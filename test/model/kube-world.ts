@@ -166,6 +166,7 @@ export function kubeWorld({ random, clock, failing, observer }: WorldOptions): K
 export function forgetful(observer: Observer): Observer {
   return {
     pages: (...args) => observer.pages(...args),
-    watch: (resource, from, ...rest) => observer.watch(resource, { ...from, resourceVersion: '' }, ...rest),
+    watchBatches: (resource, from, ...rest) =>
+      observer.watchBatches(resource, { ...from, resourceVersion: '' }, ...rest),
   };
 }

@@ -110,7 +110,7 @@ test('a watch whose connection is cut again and again resumes where it was: one 
 test('negative control: a watch that begins anew without its version keeps what was deleted in between', async () => {
   const forgetful = (one: Observer): Observer => ({
     pages: (resource, where, options) => one.pages(resource, where, options),
-    watch: (resource, from, where, options) => one.watch(resource, { ...from, resourceVersion: '' }, where, options),
+    watchBatches: (resource, from, ...rest) => one.watchBatches(resource, { ...from, resourceVersion: '' }, ...rest),
   });
   for (const [name, through, lost] of [
     ['forgetful', forgetful, true],

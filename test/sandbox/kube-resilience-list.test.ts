@@ -31,9 +31,9 @@ for (const [name, { flags, asked }] of Object.entries(servers)) {
         seen.push('pages');
         return client.pages(resource, where, options);
       },
-      watch: (resource, from, where, options) => {
+      watchBatches: (resource, from, where, options) => {
         seen.push(from.initialEvents === true ? 'stream' : 'watch');
-        return client.watch(resource, from, where, options);
+        return client.watchBatches(resource, from, where, options);
       },
     };
     await using cache = createCache({ client: observer, resource: CONFIG_MAP, where: { namespace } });

@@ -36,7 +36,7 @@ test('etcd is restored from a backup: the cache forgets what never was, although
   await using cache = follow(client);
   await using trusting = follow({
     pages: (...asked) => client.pages(...asked),
-    watch: (...asked) => client.watch(...asked),
+    watchBatches: (...asked) => client.watchBatches(...asked),
   });
   await Promise.all([cache.synced, trusting.synced]);
   // So that the server, busy with itself after a start, does not catch up while the test looks.

@@ -79,9 +79,9 @@ function noting(inner: Observer): { readonly observer: Observer; readonly lists:
         note(resource);
         return inner.pages(resource, where, options);
       },
-      watch: (resource, from, where, options) => {
+      watchBatches: (resource, from, where, options) => {
         if (from.initialEvents === true) note(resource);
-        return inner.watch(resource, from, where, options);
+        return inner.watchBatches(resource, from, where, options);
       },
     },
   };

@@ -4,7 +4,6 @@ import {
   type KubeClient,
   type KubeObject,
   type ListPage,
-  type Observer,
   type Resource,
   type Selector,
   type WatchEvent,
@@ -20,7 +19,7 @@ interface PeerList<T> {
 }
 
 /** The peer behind our interface. */
-export interface PeerClient extends Client, Observer, Pick<KubeClient, 'raw'> {
+export interface PeerClient extends Client, Pick<KubeClient, 'pages' | 'raw' | 'watch'> {
   /** What was asked of it that it has no call for. */
   readonly unsaid: readonly string[];
 }
@@ -118,7 +117,7 @@ export function peerClient(config: KubeConfig): PeerClient {
     pages,
     async *watch<T extends KubeObject>(
       resource: Resource<T>,
-      { resourceVersion, timeoutSeconds, opened }: Parameters<Observer['watch']>[1],
+      { resourceVersion, timeoutSeconds, opened }: Parameters<KubeClient['watch']>[1],
       where: Selector = {},
       { signal }: { readonly signal?: AbortSignal } = {},
     ): AsyncGenerator<WatchEvent<T>> {

@@ -20,7 +20,7 @@ function observing(definition: Definition | undefined): Observer {
       if (definition === undefined) throw new ApiError({ code: 'Forbidden', action: 'list definitions', said: 'no' });
       yield { items: [definition as never], resourceVersion: '1' };
     },
-    async *watch(_resource, from, _where, { signal } = {}) {
+    async *watchBatches(_resource, from, _where, { signal } = {}) {
       if (definition === undefined) throw new ApiError({ code: 'Forbidden', action: 'watch definitions', said: 'no' });
       if (from.initialEvents === true)
         throw new ApiError({ code: 'Invalid', action: 'watch definitions', said: 'no streamed lists here' });

@@ -80,34 +80,35 @@ export function createCache<T extends KubeObject>(options: CacheOptions<T>): Cac
     for (const on of subscribers) tell(on, change);
   }
 
-  function store(id: string, now: T | undefined): void {
-    const old = objects.get(id);
+  function store(id: string, old: T | undefined, now: T | undefined): void {
     if (now === undefined) objects.delete(id);
     else objects.set(id, now);
     for (const index of indexes.values()) index.move(id, old, now);
   }
 
-  function remove(id: string, tombstone: T, missed: boolean): void {
-    store(id, undefined);
+  /** The last that was seen of an object may be newer than what is cached. */
+  function remove(id: string, cached: T, tombstone: T, missed: boolean): void {
+    store(id, cached, undefined);
     publish({ key: keyOf(tombstone), old: tombstone, initial: false, ...(missed ? { missed: true } : {}) });
   }
 
   function set(now: T): void {
-    const id = keyText(keyOf(now));
+    const key = keyOf(now);
+    const id = keyText(key);
     const old = objects.get(id);
     if (old !== undefined && old.metadata.uid !== now.metadata.uid) {
       // Another object under the same name: for predicates that compare both, the first one has to be gone.
-      remove(id, old, true);
+      remove(id, old, old, true);
       set(now);
       return;
     }
-    store(id, now);
-    if (old === undefined) publish({ key: keyOf(now), now, initial });
+    store(id, old, now);
+    if (old === undefined) publish({ key, now, initial });
     else if (
       old.metadata.resourceVersion !== now.metadata.resourceVersion ||
       now.metadata.resourceVersion === undefined
     ) {
-      publish({ key: keyOf(now), old, now, initial });
+      publish({ key, old, now, initial });
     }
   }
 
@@ -120,7 +121,7 @@ export function createCache<T extends KubeObject>(options: CacheOptions<T>): Cac
         listed.add(keyText(keyOf(item)));
         set(transform(item));
       }
-      for (const [id, old] of objects) if (!listed.has(id)) remove(id, old, true);
+      for (const [id, old] of objects) if (!listed.has(id)) remove(id, old, old, true);
       initial = false;
       synced.resolve();
     },
@@ -131,7 +132,8 @@ export function createCache<T extends KubeObject>(options: CacheOptions<T>): Cac
       }
       const id = keyText(keyOf(object));
       // The event carries the final state, which is newer than the cached one.
-      if (objects.has(id)) remove(id, transform(object), false);
+      const cached = objects.get(id);
+      if (cached !== undefined) remove(id, cached, transform(object), false);
     },
     knows(type, object) {
       const cached = objects.get(keyText(keyOf(object)));

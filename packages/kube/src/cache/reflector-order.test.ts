@@ -24,11 +24,16 @@ function observer(items: () => readonly ConfigMap[], scripts: readonly Script[])
       lists += 1;
       yield { items: items(), resourceVersion: `${lists}00` } as unknown as ListPage<T>;
     },
-    async *watch<T extends KubeObject>(_: unknown, from: WatchFrom, __: unknown, call: { signal?: AbortSignal } = {}) {
+    async *watchBatches<T extends KubeObject>(
+      _: unknown,
+      from: WatchFrom,
+      __: unknown,
+      call: { signal?: AbortSignal } = {},
+    ) {
       from.opened?.();
       const script = scripts[watches.push(from.resourceVersion) - 1] ?? 'silence';
       if (script instanceof Error) throw script;
-      if (script !== 'silence') for (const event of script) yield event as unknown as WatchEvent<T>;
+      if (script !== 'silence') for (const event of script) yield [event as unknown as WatchEvent<T>];
       await hold(call.signal);
     },
   };

@@ -168,17 +168,16 @@ class Reflector<T extends KubeObject> {
       opened,
     };
     try {
-      for await (const event of client.watch(resource, from, where, { signal: dog.signal })) {
+      for await (const batch of client.watchBatches(resource, from, where, { signal: dog.signal })) {
         if (signal.aborted) return true;
         opened();
-        events += 1;
-        if (initial !== undefined) {
-          if (this.#collect(event, initial)) initial = undefined;
-          else if (this.#clock.now() - started > LIST_DEADLINE) throw this.#endless();
-          continue;
+        events += batch.length;
+        for (const event of batch) {
+          if (initial === undefined) this.#take(event);
+          else if (this.#collect(event, initial)) initial = undefined;
         }
-        this.#pace.wentWell();
-        this.#take(event);
+        if (initial === undefined) this.#pace.wentWell();
+        else if (this.#clock.now() - started > LIST_DEADLINE) throw this.#endless();
       }
     } catch (error) {
       const quiet = dog.barked && open && events === 0 && initial === undefined;

@@ -182,11 +182,11 @@ test('a server that ignores the option and always has changes is found out after
       asked.push('pages');
       yield { items: [], resourceVersion: '100' } as ListPage<T>;
     },
-    async *watch<T extends KubeObject>(_: Resource<T>, from: WatchFrom, __?: Selector, call?: CallOptions) {
+    async *watchBatches<T extends KubeObject>(_: Resource<T>, from: WatchFrom, __?: Selector, call?: CallOptions) {
       asked.push(from.initialEvents === true ? 'stream' : `watch ${from.resourceVersion}`);
       for (let n = 1; ; n++) {
         await clock.sleep(9_000, call);
-        yield { type: 'MODIFIED', object: map('a', 100 + n) } as unknown as WatchEvent<T>;
+        yield [{ type: 'MODIFIED', object: map('a', 100 + n) } as unknown as WatchEvent<T>];
       }
     },
   };

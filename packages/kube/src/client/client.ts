@@ -118,14 +118,15 @@ export interface Observer {
   ): AsyncIterable<ListPage<T>>;
   /**
    * Events until the server ends the watch (returns), or the stream breaks (throws `ApiError`): a torn or unreadable line is
-   * BrokenStream, a version that is too old is Expired, whether it comes as HTTP status or as an ERROR event.
+   * BrokenStream, a version that is too old is Expired, whether it comes as HTTP status or as an ERROR event. Those that came together are
+   * given together: a step for each would cost as much as what is done with it.
    */
-  watch<T extends KubeObject>(
+  watchBatches<T extends KubeObject>(
     resource: Resource<T>,
     from: WatchFrom,
     where?: Selector,
     options?: CallOptions,
-  ): AsyncIterable<WatchEvent<T>>;
+  ): AsyncIterable<readonly WatchEvent<T>[]>;
   /**
    * Whether the server's data has come as far as this version. False when it was restored from an older backup: then a watch from this version
    * waits in silence for the server to catch up, and misses all that happens until then. Absent: taken as true.
@@ -149,6 +150,13 @@ export interface RawRequest {
 
 /** A client of one API server with its connections. Disposing ends watches and calls and closes every socket. */
 export interface KubeClient extends Client, Observer, AsyncDisposable {
+  /** As `watchBatches`, one event at a time. */
+  watch<T extends KubeObject>(
+    resource: Resource<T>,
+    from: WatchFrom,
+    where?: Selector,
+    options?: CallOptions,
+  ): AsyncIterable<WatchEvent<T>>;
   /** The answer's JSON, or its text where it is not JSON (`/readyz`). */
   raw(request: RawRequest, options?: CallOptions): Promise<unknown>;
 }

@@ -4,9 +4,9 @@ import { ApiError, isExpired } from '../errors.ts';
 import { type KubeObject, keyOf, keyText, type Resource } from '../resource.ts';
 import type { Transport } from '../transport/transport.ts';
 import { badAnswer } from '../transport/transport-errors.ts';
-import type { CallOptions, ListPage, Observer, Selector, WatchEvent, WatchFrom } from './client.ts';
+import type { CallOptions, KubeClient, ListPage, Observer, Selector, WatchEvent, WatchFrom } from './client.ts';
 import { settledItem } from './decode.ts';
-import { parseExact } from './exact-integers.ts';
+import { parseObjects } from './managed-fields.ts';
 import { actionText, collectionPath, queryText, selectorParams } from './path.ts';
 import { readWatch } from './watch.ts';
 
@@ -37,9 +37,12 @@ export interface ListingSource {
 }
 
 /** The reading half of a client: lists by pages, and watches. */
-export function listing({ transport, origin, clock, maxLine }: ListingSource): Observer & {
-  list<T extends KubeObject>(resource: Resource<T>, where?: Selector, options?: CallOptions): AsyncIterable<T>;
-} {
+export function listing({
+  transport,
+  origin,
+  clock,
+  maxLine,
+}: ListingSource): Observer & Pick<KubeClient, 'list' | 'watch'> {
   async function page<T extends KubeObject>(
     resource: Resource<T>,
     query: Readonly<Record<string, string | undefined>>,
@@ -52,7 +55,7 @@ export function listing({ transport, origin, clock, maxLine }: ListingSource): O
     const body = await transport.call({ method: 'GET', path, action, signal: call?.signal });
     let list: RawList<T> | null;
     try {
-      list = parseExact(body) as RawList<T> | null;
+      list = parseObjects<RawList<T> | null>(body, (one) => (Array.isArray(one?.items) ? one.items : []));
     } catch {
       throw badAnswer(body, action);
     }
@@ -126,12 +129,12 @@ export function listing({ transport, origin, clock, maxLine }: ListingSource): O
     }
   }
 
-  function watch<T extends KubeObject>(
+  function watchBatches<T extends KubeObject>(
     resource: Resource<T>,
     from: WatchFrom,
     where?: Selector,
     call?: CallOptions,
-  ): AsyncGenerator<WatchEvent<T>, void> {
+  ): AsyncGenerator<readonly WatchEvent<T>[], void> {
     const start = from.initialEvents
       ? { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' }
       : { resourceVersion: from.resourceVersion };
@@ -154,6 +157,15 @@ export function listing({ transport, origin, clock, maxLine }: ListingSource): O
     return readWatch({ open, resource, action, origin, deadline, signal, clock, maxLine });
   }
 
+  async function* watch<T extends KubeObject>(
+    resource: Resource<T>,
+    from: WatchFrom,
+    where?: Selector,
+    call?: CallOptions,
+  ): AsyncGenerator<WatchEvent<T>, void> {
+    for await (const events of watchBatches(resource, from, where, call)) yield* events;
+  }
+
   async function reaches(
     resource: Resource<KubeObject>,
     resourceVersion: string,
@@ -173,5 +185,5 @@ export function listing({ transport, origin, clock, maxLine }: ListingSource): O
     }
   }
 
-  return { pages, list, watch, reaches };
+  return { pages, list, watchBatches, watch, reaches };
 }

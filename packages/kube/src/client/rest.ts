@@ -9,6 +9,7 @@ import type { ChangeOptions, DeleteOptions, FieldOwner, KubeClient, Precondition
 import { settled } from './decode.ts';
 import { parseExact, withExact } from './exact-integers.ts';
 import { listing } from './listing.ts';
+import { parseObjects } from './managed-fields.ts';
 import { actionText, apiVersionOf, collectionPath, objectPath, queryText } from './path.ts';
 
 /** Makes the client of one API server. It opens no connection before the first call; dispose it to close them all. */
@@ -26,7 +27,7 @@ export function clientOver(
     const body = await transport.call(request);
     let object: T;
     try {
-      object = parseExact(body) as T;
+      object = parseObjects<T>(body, (answer) => [answer]);
     } catch {
       throw badAnswer(body, request.action);
     }

@@ -2,11 +2,11 @@ import type { Readable } from 'node:stream';
 import { type Clock, systemClock } from '../clock.ts';
 import { ApiError, errorOfStatus, type Status } from '../errors.ts';
 import type { KubeObject, Resource } from '../resource.ts';
-import { MAX_LINE, tooLarge } from '../transport/body.ts';
+import { chunksOf, MAX_LINE, tooLarge } from '../transport/body.ts';
 import { connectionError } from '../transport/transport-errors.ts';
 import type { WatchEvent } from './client.ts';
 import { settled } from './decode.ts';
-import { parseExact } from './exact-integers.ts';
+import { parseObjects } from './managed-fields.ts';
 
 const NEWLINE = 10;
 
@@ -67,7 +67,7 @@ interface RawEvent {
 export function decodeEvent<T extends KubeObject>(line: string, resource: Resource<T>, action: string): WatchEvent<T> {
   let event: RawEvent | null;
   try {
-    event = parseExact(line) as RawEvent | null;
+    event = parseObjects<RawEvent | null>(line, (one) => [one?.object]);
   } catch {
     throw broken(action, 'a line of the stream is not JSON');
   }
@@ -106,8 +106,10 @@ export interface ReadWatch<T extends KubeObject> {
   readonly maxLine?: number | undefined;
 }
 
-/** Opens a watch and yields its events. Leaving the loop closes the connection. */
-export async function* readWatch<T extends KubeObject>(watch: ReadWatch<T>): AsyncGenerator<WatchEvent<T>, void> {
+/** Opens a watch and yields its events, those that came together in one list. Leaving the loop closes the connection. */
+export async function* readWatch<T extends KubeObject>(
+  watch: ReadWatch<T>,
+): AsyncGenerator<readonly WatchEvent<T>[], void> {
   const { action, resource, signal } = watch;
   const stream = await watch.open();
   const over = new AbortController();
@@ -117,8 +119,18 @@ export async function* readWatch<T extends KubeObject>(watch: ReadWatch<T>): Asy
   );
   const framer = lineFramer(action, watch.maxLine);
   try {
-    for await (const chunk of stream as AsyncIterable<Uint8Array>) {
-      for (const line of framer.push(chunk)) yield decodeEvent(line, resource, action);
+    for await (const chunks of chunksOf(stream)) {
+      const events: WatchEvent<T>[] = [];
+      let broken: { readonly by: unknown } | undefined;
+      try {
+        for (const chunk of chunks)
+          for (const line of framer.push(chunk)) events.push(decodeEvent(line, resource, action));
+      } catch (error) {
+        broken = { by: error };
+      }
+      // What came before it is whole.
+      if (events.length > 0) yield events;
+      if (broken !== undefined) throw broken.by;
     }
     framer.end();
   } catch (error) {
@@ -126,8 +138,6 @@ export async function* readWatch<T extends KubeObject>(watch: ReadWatch<T>): Asy
     throw error instanceof ApiError ? error : connectionError(error, action, watch.origin);
   } finally {
     over.abort();
-    // The destroyed stream may report an abort that nobody waits for any more.
-    stream.on('error', () => undefined);
     stream.destroy();
   }
 }

@@ -175,9 +175,9 @@ class Worker<T extends KubeObject> {
     // Most reconciles say nothing: a logger is made for those that do.
     let made: Logger | undefined;
     const log = (): Logger => (made ??= this.#log.child({ object: keyText(key), reconcileId: randomUUID() }));
-    const start = this.#clock.now();
+    const ended = this.#running.begin(key, log);
     const outcome = await this.#reconcile(key, log);
-    const seconds = (this.#clock.now() - start) / 1000;
+    const seconds = ended() / 1000;
     switch (outcome.kind) {
       case 'success':
         this.#queue.forget(key);
@@ -220,8 +220,6 @@ class Worker<T extends KubeObject> {
   async #reconcile(key: Key, log: () => Logger): Promise<Outcome> {
     const { abort } = this.#environment;
     const limit = this.#limit(key);
-    // Not `using`: V8 does not optimise functions that have it, and this one runs for every event.
-    const running = this.#running.begin(key, log);
     const signal =
       limit !== undefined && abort !== undefined
         ? AbortSignal.any([limit.signal, abort])
@@ -235,7 +233,7 @@ class Worker<T extends KubeObject> {
       if (error instanceof Terminal) return { kind: 'terminal', error };
       return { kind: isPanic(error) ? 'panic' : 'error', error };
     } finally {
-      running[Symbol.dispose]();
+      // Not `using`: V8 does not optimise functions that have it, and this one runs for every event.
       limit?.[Symbol.dispose]();
     }
   }

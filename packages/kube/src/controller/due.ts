@@ -31,6 +31,7 @@ export class DueList<K> {
   }
 
   delete(id: string): Due<K> | undefined {
+    if (this.#current.size === 0) return undefined;
     const due = this.#current.get(id);
     this.#current.delete(id);
     if (this.#current.size === 0) this.#heap.length = 0;

@@ -66,21 +66,42 @@ export interface WorkQueue<K> extends Disposable {
   working(): readonly number[];
 }
 
-interface Ready<K> {
+/** A key that is ready or with a worker. */
+interface Entry<K> {
   readonly id: string;
   readonly key: K;
-  readonly since: number;
-  readonly order: number;
+  priority: number;
+  /** Smaller is older. */
+  order: number;
+  /** Since when it is what it is: ready, or with a worker. */
+  since: number;
+  taken: boolean;
+  /** The priority of the next run, where it was added while a worker had it. */
+  again: number | undefined;
+  previous: Entry<K> | undefined;
+  next: Entry<K> | undefined;
 }
 
-interface Head<K> {
-  readonly priority: number;
-  readonly entry: Ready<K>;
-}
+/** The ready keys of one priority, the oldest first. A linked list: a key whose priority rises leaves from the middle. */
+class Lane<K> {
+  first: Entry<K> | undefined;
+  #last: Entry<K> | undefined;
 
-interface Busy {
-  readonly since: number;
-  again: { priority: number } | undefined;
+  push(entry: Entry<K>): void {
+    entry.previous = this.#last;
+    if (this.#last === undefined) this.first = entry;
+    else this.#last.next = entry;
+    this.#last = entry;
+  }
+
+  remove(entry: Entry<K>): void {
+    if (entry.previous === undefined) this.first = entry.next;
+    else entry.previous.next = entry.next;
+    if (entry.next === undefined) this.#last = entry.previous;
+    else entry.next.previous = entry.previous;
+    entry.previous = undefined;
+    entry.next = undefined;
+  }
 }
 
 /** A work queue. Disposing it ends its timer and every `take`. */
@@ -96,9 +117,11 @@ class Queue<K> implements WorkQueue<K> {
   readonly #bucket: TokenBucket;
   readonly #clock: Clock;
   readonly #observer: QueueObserver;
-  readonly #lanes = new Map<number, Map<string, Ready<K>>>();
-  readonly #laneOf = new Map<string, number>();
-  readonly #busy = new Map<string, Busy>();
+  /** By priority. An empty one stays: there are few priorities, and the next key has one of them. */
+  readonly #lanes = new Map<number, Lane<K>>();
+  readonly #entries = new Map<string, Entry<K>>();
+  /** How many of the entries are with a worker. */
+  #taken = 0;
   readonly #due = new DueList<K>();
   readonly #failures = new Map<string, number>();
   /** Those who wait for a change, the longest first. */
@@ -120,7 +143,7 @@ class Queue<K> implements WorkQueue<K> {
   }
 
   get depth(): number {
-    return this.#laneOf.size;
+    return this.#entries.size - this.#taken;
   }
 
   get waiting(): number {
@@ -171,16 +194,19 @@ class Queue<K> implements WorkQueue<K> {
 
   done(key: K): void {
     const id = this.#id(key);
-    const busy = this.#busy.get(id);
-    if (busy === undefined) return;
-    this.#busy.delete(id);
-    this.#observer.done?.(this.#clock.now() - busy.since);
-    if (busy.again !== undefined) this.#ready(id, key, busy.again.priority);
+    const entry = this.#entries.get(id);
+    if (entry?.taken !== true) return;
+    this.#entries.delete(id);
+    this.#taken -= 1;
+    this.#observer.done?.(this.#clock.now() - entry.since);
+    if (entry.again !== undefined) this.#ready(id, key, entry.again);
   }
 
   working(): readonly number[] {
     const now = this.#clock.now();
-    return Array.from(this.#busy.values(), (busy) => now - busy.since);
+    return Array.from(this.#entries.values())
+      .filter(({ taken }) => taken)
+      .map(({ since }) => now - since);
   }
 
   [Symbol.dispose](): void {
@@ -194,18 +220,25 @@ class Queue<K> implements WorkQueue<K> {
     // A run that is due now serves the one that was due later: reconciles are level-triggered.
     const delayed = this.#due.delete(id);
     const priority = Math.max(wanted, delayed?.priority ?? wanted);
-    const busy = this.#busy.get(id);
-    if (busy !== undefined) {
-      busy.again = { priority: Math.max(priority, busy.again?.priority ?? priority) };
-      return;
+    const known = this.#entries.get(id);
+    if (known === undefined) {
+      const since = this.#clock.now();
+      const fresh = { taken: false, again: undefined, previous: undefined, next: undefined };
+      this.#enter({ id, key, priority, order: 0, since, ...fresh });
+    } else if (known.taken) known.again = Math.max(priority, known.again ?? priority);
+    else if (known.priority < priority) {
+      this.#lanes.get(known.priority)?.remove(known);
+      known.priority = priority;
+      this.#enter(known);
     }
-    const lane = this.#laneOf.get(id);
-    if (lane !== undefined && lane >= priority) return;
-    const known = lane === undefined ? undefined : this.#leave(lane, id);
-    this.#laneOf.set(id, priority);
-    const entries = this.#lanes.get(priority) ?? new Map<string, Ready<K>>();
-    this.#lanes.set(priority, entries);
-    entries.set(id, { id, key, since: known?.since ?? this.#clock.now(), order: this.#order++ });
+  }
+
+  #enter(entry: Entry<K>): void {
+    entry.order = this.#order++;
+    this.#entries.set(entry.id, entry);
+    const lane = this.#lanes.get(entry.priority) ?? new Lane<K>();
+    this.#lanes.set(entry.priority, lane);
+    lane.push(entry);
     this.#wakeOne();
   }
 
@@ -220,8 +253,7 @@ class Queue<K> implements WorkQueue<K> {
   }
 
   #wait(id: string, key: K, priority: number, at: number): void {
-    const lane = this.#laneOf.get(id);
-    if (lane !== undefined) return;
+    if (this.#entries.get(id)?.taken === false) return;
     const known = this.#due.get(id);
     if (known !== undefined && known.at <= at && known.priority >= priority) return;
     this.#due.set({
@@ -234,34 +266,27 @@ class Queue<K> implements WorkQueue<K> {
   }
 
   #next(): K | undefined {
-    let highest: Head<K> | undefined;
-    let oldest: Head<K> | undefined;
-    for (const [priority, lane] of this.#lanes) {
-      const entry = lane.values().next().value;
-      if (entry === undefined) continue;
-      const head = { priority, entry };
-      if (highest === undefined || priority > highest.priority) highest = head;
-      if (oldest === undefined || entry.order < oldest.entry.order) oldest = head;
+    let highest: Entry<K> | undefined;
+    let oldest: Entry<K> | undefined;
+    let lanes = 0;
+    for (const { first } of this.#lanes.values()) {
+      if (first === undefined) continue;
+      lanes += 1;
+      if (highest === undefined || first.priority > highest.priority) highest = first;
+      if (oldest === undefined || first.order < oldest.order) oldest = first;
     }
     if (highest === undefined || oldest === undefined) return undefined;
-    this.#passedOver = this.#lanes.size === 1 ? 0 : this.#passedOver + 1;
+    this.#passedOver = lanes === 1 ? 0 : this.#passedOver + 1;
     const fair = this.#passedOver >= this.#fairness;
     if (fair) this.#passedOver = 0;
-    const { entry, priority } = fair ? oldest : highest;
-    this.#leave(priority, entry.id);
+    const entry = fair ? oldest : highest;
+    this.#lanes.get(entry.priority)?.remove(entry);
     const now = this.#clock.now();
-    this.#busy.set(entry.id, { since: now, again: undefined });
     this.#observer.taken?.(now - entry.since);
+    entry.taken = true;
+    entry.since = now;
+    this.#taken += 1;
     return entry.key;
-  }
-
-  #leave(priority: number, id: string): Ready<K> | undefined {
-    const lane = this.#lanes.get(priority);
-    const entry = lane?.get(id);
-    lane?.delete(id);
-    if (lane?.size === 0) this.#lanes.delete(priority);
-    this.#laneOf.delete(id);
-    return entry;
   }
 
   #change(signal: AbortSignal): Promise<void> {

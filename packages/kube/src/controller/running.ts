@@ -16,8 +16,8 @@ export const HANGS_AFTER = 60_000;
 
 /** Knows which reconciles run, and speaks up about those that do not return. */
 export interface RunningReconciles extends Disposable {
-  /** Dispose the result when the reconcile has returned. */
-  begin(key: Key, log: () => Logger): Disposable;
+  /** The result is to be called when the reconcile has returned, and tells how long that took (ms). */
+  begin(key: Key, log: () => Logger): () => number;
   /** The oldest first. */
   list(): readonly RunningReconcile[];
 }
@@ -32,15 +32,16 @@ interface Running {
 
 /** Reports a reconcile after `limit` ms and then each time its age has doubled. */
 export function runningReconciles(clock: Clock, limit: number): RunningReconciles {
-  const running = new Set<Running>();
+  // A list: there are no more than workers, and a set that takes one and gives it back makes itself anew every few times.
+  const running: Running[] = [];
   const end = new AbortController();
   let watching = false;
 
   // One sleeper for all of them, not one each: nearly every reconcile is over long before anybody would speak of it.
   async function watch(): Promise<void> {
     watching = true;
-    while (running.size > 0) {
-      const due = Math.min(...[...running].map((one) => one.due));
+    while (running.length > 0) {
+      const due = Math.min(...running.map((one) => one.due));
       await clock.sleep(due - clock.now(), { background: true, signal: end.signal });
       for (const one of running) if (one.due <= clock.now()) speakUp(one);
     }
@@ -58,12 +59,16 @@ export function runningReconciles(clock: Clock, limit: number): RunningReconcile
     begin(key, log) {
       const since = clock.now();
       const one: Running = { key, since, due: since + limit, log };
-      running.add(one);
+      running.push(one);
       if (!watching) watch().catch(() => undefined);
-      return { [Symbol.dispose]: () => void running.delete(one) };
+      return () => {
+        const at = running.indexOf(one);
+        if (at >= 0) running.splice(at, 1);
+        return clock.now() - since;
+      };
     },
     list: () =>
-      [...running]
+      running
         .map(({ key, since }) => ({ key, age: clock.now() - since, hangs: clock.now() - since >= limit }))
         .sort((a, b) => b.age - a.age),
   };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import type { Client, KubeClient, Observer } from '../client/client.ts';
+import type { Client, KubeClient } from '../client/client.ts';
 import type { ApiError, ApiErrorCode } from '../errors.ts';
 import type { Key, KubeObject } from '../resource.ts';
 import { failureOf } from './failure.ts';
@@ -8,7 +8,7 @@ import type { Parcel, Widget } from './scenarios-crds.ts';
 import type { ConfigMap } from './server.ts';
 
 /** What an implementation must offer; its lifetime is its owner's business. */
-export type ScenarioClient = Client & Observer & Pick<KubeClient, 'raw'>;
+export type ScenarioClient = Client & Pick<KubeClient, 'pages' | 'raw' | 'watch'>;
 
 /** Where the scenarios work. The kinds of `SCENARIO_CRDS` are served. */
 export interface ScenarioCluster {

@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream';
+import { finished, type Readable } from 'node:stream';
 import { ApiError } from '../errors.ts';
 
 /** Bounds of what a server may send, in bytes. */
@@ -27,4 +27,44 @@ export async function beginningOf(body: Readable, enough: number): Promise<strin
     if (size >= enough) break;
   }
   return Buffer.concat(chunks).toString('utf8');
+}
+
+/** So many bytes may wait for their reader before the server is made to wait. */
+const MAX_HELD = 1 << 20;
+
+/**
+ * Reads a body by all that has come since the last step. Throws what ended it early. A stream's own iterator takes several turns of the event loop for
+ * each chunk, which is a tenth of what an event of a watch costs. It leaves the stream to be destroyed by the caller.
+ */
+export async function* chunksOf(body: Readable): AsyncGenerator<readonly Uint8Array[], void> {
+  let chunks: Uint8Array[] = [];
+  let held = 0;
+  let end: { readonly error: Error | null | undefined } | undefined;
+  let wake: (() => void) | undefined;
+  body.on('data', (chunk: Uint8Array) => {
+    chunks.push(chunk);
+    held += chunk.length;
+    if (held > MAX_HELD) body.pause();
+    wake?.();
+  });
+  // It keeps listening for errors, too, that come after the reader has left.
+  finished(body, { writable: false }, (error) => {
+    end = { error };
+    wake?.();
+  });
+  for (;;) {
+    if (end?.error) throw end.error;
+    if (chunks.length > 0) {
+      const taken = chunks;
+      chunks = [];
+      held = 0;
+      yield taken;
+      if (body.isPaused()) body.resume();
+    } else if (end !== undefined) return;
+    else {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+  }
 }
