@@ -332,7 +332,7 @@ export class UpdateScanner {
       case undefined:
         return;
       case 'version':
-        this.#version = this.#text(textEnd, after);
+        this.#version = this.#text(textEnd, after, false);
         return;
       case 'truncated':
         this.#truncated = ['true', '1'].includes(this.#text(textEnd, after).trim());
@@ -387,7 +387,7 @@ export class UpdateScanner {
       if (byte === 0x26 || byte === 0x0d || (byte !== undefined && byte < 0x20))
         return characterData(bytes.toString('utf8', this.#textFrom, textEnd));
     }
-    // References are as many as machines: to know each again would cost more than it spares.
+    // References are as many as machines, and no version comes twice: to know each again would cost more than it spares.
     return again ? TEXTS.of(bytes, this.#textFrom, textEnd) : bytes.toString('utf8', this.#textFrom, textEnd);
   }
 }
