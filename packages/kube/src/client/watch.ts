@@ -121,16 +121,16 @@ export async function* readWatch<T extends KubeObject>(
   try {
     for await (const chunks of chunksOf(stream)) {
       const events: WatchEvent<T>[] = [];
-      let broken: { readonly by: unknown } | undefined;
+      let failure: { readonly error: unknown } | undefined;
       try {
         for (const chunk of chunks)
           for (const line of framer.push(chunk)) events.push(decodeEvent(line, resource, action));
       } catch (error) {
-        broken = { by: error };
+        failure = { error };
       }
       // What came before it is whole.
       if (events.length > 0) yield events;
-      if (broken !== undefined) throw broken.by;
+      if (failure !== undefined) throw failure.error;
     }
     framer.end();
   } catch (error) {
