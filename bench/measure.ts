@@ -27,6 +27,11 @@ export function median(values: readonly number[]): number {
   return Number.isInteger(middle) ? (upper + (sorted[middle - 1] ?? Number.NaN)) / 2 : upper;
 }
 
+/** The value that a share (0 to 1) of them do not exceed, by nearest rank. */
+export function percentile(values: readonly number[], share: number): number {
+  return values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(values.length * share) - 1)] ?? Number.NaN;
+}
+
 /** Completes a figure with the ratio to its peer. */
 export function compared(figure: Omit<Figure, 'ratio'> & { readonly peer: number }): Figure {
   return { ...figure, ratio: figure.ours / figure.peer };

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { get } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { type Benchmark, compared, type Figure, median } from '../measure.ts';
+import { type Benchmark, compared, type Figure, median, percentile } from '../measure.ts';
 import { startOurWorker, startWorker, type Worker } from '../worker.ts';
 import type { BenchKind, KubeJob, KubeResult, Target } from './job.ts';
 import type { ServerJob } from './server.ts';
@@ -150,10 +150,6 @@ async function updates(start: Start, report: (figure: Figure) => void): Promise<
   const cpu = (side: Side): number => mean(results[side].map(({ cpuSeconds = Number.NaN }) => cpuSeconds));
   report(compared({ ...common, metric: 'p99', unit: 'ms', ours: p99('ours'), peer: p99('peer') }));
   report(compared({ ...common, metric: 'CPU', unit: 's', ours: cpu('ours'), peer: cpu('peer'), goal: 1 }));
-}
-
-function percentile(values: readonly number[], share: number): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? Number.NaN;
 }
 
 function mean(values: readonly number[]): number {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type OvaSource, type TemplateStore, type TemplateWish, templateStore } from '@drydock/templates';
 import { memoryOva } from '@drydock/templates/testing';
-import { compared, type Figure, median } from '../measure.ts';
+import { compared, type Figure, median, percentile } from '../measure.ts';
 import { buildPeer } from '../peer.ts';
 import { startWorker, type Worker } from '../worker.ts';
 import { connect, type Rig, startRig, wishFor } from './rig.ts';
@@ -73,7 +73,8 @@ export async function swap(report: (figure: Figure) => void, signal: AbortSignal
       lowerIsBetter: true,
     } as const;
     for (const percent of [50, 99]) {
-      const of = (side: 'ours' | 'peer'): number => median(rounds[side].map((windows) => percentile(windows, percent)));
+      const of = (side: 'ours' | 'peer'): number =>
+        median(rounds[side].map((windows) => percentile(windows, percent / 100)));
       report(compared({ ...common, metric: `window p${percent}`, ours: of('ours'), peer: of('peer'), goal: 1.2 }));
     }
   }
@@ -144,9 +145,4 @@ async function windowsMs(rig: Rig, folder: string, expected: number, signal: Abo
   const gaps = await rig.switchboard.nameGaps({ folder, name: NAME }, { signal });
   if (gaps.length !== expected) throw new Error(`bench: ${gaps.length} windows in ${folder} instead of ${expected}`);
   return gaps.map(({ micros }) => micros / 1000).toSorted((a, b) => a - b);
-}
-
-/** By nearest rank. */
-function percentile(ascending: readonly number[], percent: number): number {
-  return ascending[Math.ceil((ascending.length * percent) / 100) - 1] ?? Number.NaN;
 }

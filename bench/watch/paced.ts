@@ -1,5 +1,5 @@
-import { follow, percentile } from '@drydock/vm-watch/testing';
-import { compared, median } from '../measure.ts';
+import { follow } from '@drydock/vm-watch/testing';
+import { compared, median, percentile } from '../measure.ts';
 import { type Bench, FLEET, QUIET_MS, type Side, type Watcher } from './sides.ts';
 
 const SIDES: readonly Side[] = ['ours', 'peer'];

@@ -1,9 +1,10 @@
 /** The vCenter of the benchmark: synthetic machines of 17.7 kB each, and changes with the time at which they were made. */
 
-import { nowMicros, percentile } from '@drydock/vm-watch/testing';
+import { nowMicros } from '@drydock/vm-watch/testing';
 import { systemClock } from '@drydock/vsphere';
 import { extraConfig, FULL, type SyntheticVCenter, startSyntheticVCenter, switchPower } from '@drydock/vsphere/testing';
 import { answerJobs } from '../answer.ts';
+import { percentile } from '../measure.ts';
 import type { Changed, ServerJob, Target } from './job.ts';
 
 const PAGE = 100;
@@ -81,9 +82,6 @@ async function change(job: ServerJob & { readonly do: 'change' }): Promise<Chang
   return {
     machines,
     at,
-    lateMs: percentile(
-      late.toSorted((a, b) => a - b),
-      0.99,
-    ),
+    lateMs: percentile(late, 0.99),
   };
 }

@@ -102,6 +102,41 @@ test('higher priorities go first, a second add can raise one, and nothing starve
   assert.equal(takes, 4);
 });
 
+test('property: the highest priority goes first, the longest waiting of them before others, and in its turn the longest waiting of all', async () => {
+  const step = fc.oneof(
+    fc.record({ key: fc.constantFrom(...'abcdefgh'), priority: fc.integer({ min: -2, max: 2 }) }),
+    fc.constant('take' as const),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 80 }), fc.integer({ min: 1, max: 8 }), async (steps, fairness) => {
+      using queue = queueOf({ fairness });
+      // In the order in which they came to their priority.
+      let ready: { readonly key: string; readonly priority: number }[] = [];
+      let passedOver = 0;
+      for (const one of steps) {
+        if (one !== 'take') {
+          queue.add(one.key, one);
+          const known = ready.find(({ key }) => key === one.key);
+          if (known === undefined || known.priority < one.priority)
+            ready = [...ready.filter((other) => other !== known), one];
+        } else if (ready.length > 0) {
+          const priorities = ready.map(({ priority }) => priority);
+          passedOver = new Set(priorities).size === 1 ? 0 : passedOver + 1;
+          const fair = passedOver >= fairness;
+          if (fair) passedOver = 0;
+          const next = ready.find(({ priority }) => fair || priority === Math.max(...priorities));
+          const key = await queue.take(never);
+          assert.equal(key, next?.key);
+          if (key !== undefined) queue.done(key);
+          ready = ready.filter((other) => other !== next);
+        }
+        assert.equal(queue.depth, ready.length);
+      }
+    }),
+    { numRuns: 1000 },
+  );
+});
+
 test('take ends with its signal and with the queue, and a wake-up is never lost to an ended taker', async () => {
   const queue = queueOf();
   const stop = new AbortController();

@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '../clock.ts';
 import { DueList } from './due.ts';
+import { type Entry, Lane } from './lane.ts';
 import { type Rate, type TokenBucket, tokenBucket } from './token-bucket.ts';
 
 /** Priority of what the initial list and resyncs bring: it yields to what changes now. Default priority is 0; higher goes first. */
@@ -64,44 +65,6 @@ export interface WorkQueue<K> extends Disposable {
   readonly waiting: number;
   /** For each key that a worker has: since how many ms. */
   working(): readonly number[];
-}
-
-/** A key that is ready or with a worker. */
-interface Entry<K> {
-  readonly id: string;
-  readonly key: K;
-  priority: number;
-  /** Smaller is older. */
-  order: number;
-  /** Since when it is what it is: ready, or with a worker. */
-  since: number;
-  taken: boolean;
-  /** The priority of the next run, where it was added while a worker had it. */
-  again: number | undefined;
-  previous: Entry<K> | undefined;
-  next: Entry<K> | undefined;
-}
-
-/** The ready keys of one priority, the oldest first. A linked list: a key whose priority rises leaves from the middle. */
-class Lane<K> {
-  first: Entry<K> | undefined;
-  #last: Entry<K> | undefined;
-
-  push(entry: Entry<K>): void {
-    entry.previous = this.#last;
-    if (this.#last === undefined) this.first = entry;
-    else this.#last.next = entry;
-    this.#last = entry;
-  }
-
-  remove(entry: Entry<K>): void {
-    if (entry.previous === undefined) this.first = entry.next;
-    else entry.previous.next = entry.next;
-    if (entry.next === undefined) this.#last = entry.previous;
-    else entry.next.previous = entry.previous;
-    entry.previous = undefined;
-    entry.next = undefined;
-  }
 }
 
 /** A work queue. Disposing it ends its timer and every `take`. */
