@@ -76,6 +76,7 @@ export function worldOf(caches: BootImageCaches): World {
     golden: () => caches.golden.get({ namespace: goldenNamespace, name: goldenName }),
     installConfig: () => caches.installConfig.get(installConfigKey),
     upstream: () => caches.upstream.get(upstreamController),
+    machineSet: (key) => caches.machineSets.get(key),
     machineSets: () => [...caches.machineSets.all()].toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1)),
     machines: () => [...caches.machines.all()],
     controlPlaneMachineSets: () => [...caches.controlPlaneMachineSets.all()],

@@ -75,6 +75,8 @@ export async function worldNow(client: Pick<Client, 'list'>, options: CallOption
     installConfig,
     upstream,
     machineSets: () => (machineSets() ?? []).toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1)),
+    machineSet: ({ namespace, name }) =>
+      machineSets()?.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name),
     machines,
     controlPlaneMachineSets: planes,
     secret: (namespace, name) =>

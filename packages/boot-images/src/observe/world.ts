@@ -9,6 +9,7 @@ import type {
   MachineSet,
   Secret,
 } from '@drydock/api';
+import type { Key } from '@drydock/kube';
 
 /** The cluster as it is known this moment; objects are never edited. An absent list is not known (not synced). */
 export interface World {
@@ -19,7 +20,9 @@ export interface World {
   readonly installConfig: () => ConfigMap | undefined;
   /** The upstream controller beside which nothing may be changed. */
   readonly upstream: () => Deployment | undefined;
+  /** In the order of their names. */
   readonly machineSets: () => readonly MachineSet[];
+  readonly machineSet: (key: Key) => MachineSet | undefined;
   readonly machines: () => readonly Machine[] | undefined;
   readonly controlPlaneMachineSets: () => readonly ControlPlaneMachineSet[] | undefined;
   readonly secret: (namespace: string, name: string) => Secret | undefined;

@@ -1,4 +1,5 @@
 import type { MachineSet } from '@drydock/api';
+import { keyOf } from '@drydock/kube';
 import { upstreamRefusal } from '../decide/coexistence.ts';
 import { skip } from '../decide/decide.ts';
 import { clusterStable, readiness } from '../decide/gates.ts';
@@ -298,14 +299,15 @@ class Pass {
   }
 
   /** Why a set that was asked about must be left alone by now: an image may have taken an hour to make. */
-  #overtaken({ metadata: { name, uid } }: MachineSet, stream: Stream | BootImageError): SetOutcome | undefined {
+  #overtaken(asking: MachineSet, stream: Stream | BootImageError): SetOutcome | undefined {
     const { world } = this.#ports;
     const refusal = upstreamRefusal(world.upstream());
     if (refusal !== undefined) return besideUpstream(refusal, {});
     const version = world.clusterVersion();
     if (version !== undefined && !clusterStable(version)) return duringUpgrade;
-    const set = world.machineSets().find(({ metadata }) => metadata.name === name && metadata.uid === uid);
-    if (set === undefined) return skip(false, 'Deleting', 'being deleted', `machineset ${name} was deleted`);
+    const set = world.machineSet(keyOf(asking));
+    if (set === undefined || set.metadata.uid !== asking.metadata.uid)
+      return skip(false, 'Deleting', 'being deleted', `machineset ${asking.metadata.name} was deleted`);
     const selection = selectionNow(world);
     if (!selection.includes(set.metadata.labels)) return notSelected(set, selection.reason);
     const asked = questionAbout(set, stream, this.#ports);

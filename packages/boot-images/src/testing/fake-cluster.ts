@@ -215,6 +215,7 @@ export function fakeCluster(options: FakeClusterOptions = {}): FakeCluster {
       upstream: () => client.peek(Deployment, upstreamController),
       machineSets: () =>
         [...client.objects].filter(([id]) => id.startsWith('machinesets ')).map(([, set]) => set as MachineSet),
+      machineSet: (key) => client.peek(MachineSet, key),
       machines: () => machines,
       controlPlaneMachineSets: () => [],
       secret: (namespace, name) => client.peek(Secret, { namespace, name }),

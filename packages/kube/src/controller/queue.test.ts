@@ -104,7 +104,7 @@ test('higher priorities go first, a second add can raise one, and nothing starve
 
 test('property: the highest priority goes first, the longest waiting of them before others, and in its turn the longest waiting of all', async () => {
   const step = fc.oneof(
-    fc.record({ key: fc.constantFrom(...'abcdefgh'), priority: fc.integer({ min: -2, max: 2 }) }),
+    fc.record({ key: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'), priority: fc.integer({ min: -2, max: 2 }) }),
     fc.constant('take' as const),
   );
   await fc.assert(
