@@ -30,6 +30,26 @@ test('BI-V157 two sets of one failure domain cost one import', async () => {
   assert.deepEqual([c.template('wk-a'), c.template('wk-b')], [published, published]);
 });
 
+test('all sets are listed as often for thirty sets as for three: each is looked up by its key before its patch', async () => {
+  const lists = async (count: number): Promise<number> => {
+    const c = fakeCluster({ sets: Array.from({ length: count }, (_, index) => machineSet(`wk-${index}`)) });
+    const { machineSets } = c.ports.world;
+    let asked = 0;
+    Object.assign(c.ports.world, {
+      machineSets: () => {
+        asked += 1;
+        return machineSets();
+      },
+    });
+    await c.pass();
+    assert.equal(patches(c.client.writes).length, count);
+    return asked;
+  };
+  const few = await lists(3);
+  assert.ok(few > 0);
+  assert.equal(await lists(30), few);
+});
+
 test('a concurrent change of the image wins: the guard fails and nothing is overwritten', async () => {
   const c = fakeCluster();
   c.store.onPublish = () => c.edit.set('wk-a', () => machineSet('wk-a', { template: 'by-hand' }));
