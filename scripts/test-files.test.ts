@@ -3,7 +3,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
 import { root } from './command.ts';
-import { testFiles } from './test-files.ts';
+import { SOAK_PARTS } from './soak/parts.ts';
+import { filesOf, testFiles } from './test-files.ts';
 
 const SEEDED = /import \{[^}]*\b(?:seeds|repetitions|soaking|firstSeed)\b[^}]*\} from '@drydock\/model'/;
 
@@ -42,6 +43,20 @@ test('each test file is run once, and none is left out', () => {
   const there = globSync('**/*.test.ts', { cwd: root, exclude: ['**/node_modules/**', '**/.cache/**', 'dist/**'] });
   assert.deepEqual(
     there.filter((file) => !all.includes(file)),
+    [],
+  );
+});
+
+test('each file of a soak belongs to one part', () => {
+  const owners = new Map<string, string[]>();
+  for (const { name, files } of SOAK_PARTS)
+    for (const file of filesOf(files)) owners.set(file, [...(owners.get(file) ?? []), name]);
+  assert.deepEqual(
+    [...owners].filter(([, names]) => names.length > 1),
+    [],
+  );
+  assert.deepEqual(
+    SOAK_PARTS.filter(({ files }) => filesOf(files).length === 0).map(({ name }) => name),
     [],
   );
 });

@@ -148,5 +148,5 @@ test('VS-W93 pointer mode: in the same world, crashes and lost answers in pairs;
     assert.equal(ours(world).length, 2);
   };
   const coverage = await exploreWork(() => worldWith('unmarked'), publish, check, { mutatingOnly: !soaking, depth: 2 });
-  assert.ok(coverage.scenarios > 500, `only ${coverage.scenarios}`);
+  assert.ok(!coverage.complete || coverage.scenarios > 500, `only ${coverage.scenarios}`);
 });

@@ -44,7 +44,7 @@ const fsync = promisify(fs.fsync);
 export async function fuzz(
   kind: Kind,
   lives: Lives,
-  count: Iterable<number> = seeds(100, 10_000),
+  count: Iterable<number> = seeds(100, 10_000, 'cuts'),
   weaken: (ops: FsOps) => FsOps = (ops) => ops,
 ): Promise<FuzzReport> {
   using rig = await powerRig(kind, (at) => {

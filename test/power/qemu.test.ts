@@ -55,7 +55,7 @@ for (const cache of ['writeback', 'none'] as const)
     timeout: 3_600_000,
   }, async (t) => {
     using world = await machine();
-    for (const seed of seeds(2, 10))
+    for (const seed of seeds(2, 10, 'cut machines'))
       await withSeed(seed, FILE, async () => {
         const said = await emulated(() => killedOnce(world.dir, world.kernel, cache, generator(seed)));
         t.diagnostic(`seed ${seed}: ${said}`);
@@ -146,7 +146,7 @@ test('power cut, whole machine, a disk that loses any part of its own cache: old
   const seen: Record<string, number> = {};
   const wrong: string[] = [];
   let [cuts, lost] = [0, 0];
-  for (const seed of seeds(1, 5)) {
+  for (const seed of seeds(1, 5, 'cut machines')) {
     const random = generator(seed);
     for (const stop of stops) {
       const { kept, free } = keptAndFree(writes, stop.requests);

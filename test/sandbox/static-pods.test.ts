@@ -327,7 +327,8 @@ test('drydock node install: SIGKILL at seeded instants, then one clean run, whic
       assert.deepEqual((await inspect(join(dir.path, name))).leftovers, []);
     played += 1;
   };
-  for (const seed of seeds(12, 300)) await withSeed(seed, 'test/sandbox/static-pods.test.ts', () => play(seed));
+  for (const seed of seeds(12, 300, 'kills'))
+    await withSeed(seed, 'test/sandbox/static-pods.test.ts', () => play(seed));
   t.diagnostic(JSON.stringify(kills));
   assert.ok(kills.within + kills.before >= played / 2, 'too few processes were killed at work');
 });

@@ -8,7 +8,7 @@ import type { VmView } from '@drydock/sandbox';
 import { connectVCenter, type MoRef, type VCenter } from '@drydock/vsphere';
 import { expectExit, folder, startTemplateCli, type TemplateCli } from './support/template-cli.ts';
 
-const KILLS = repetitions(20, 10_000);
+const KILLS = repetitions(20, 10_000, 'kills');
 const FIRST = firstSeed();
 const NAME = 'rhcos';
 /** Longer than a publication takes after it has begun, so that some runs are killed when all is done. */

@@ -7,7 +7,7 @@ import { type Process, startProcess } from './support/operator-process.ts';
 import { type RawVCenter, rawVCenter } from './support/raw-vcenter.ts';
 import { startVmCluster, type VmCluster, vmNamespace, vmSecret, vmServer } from './support/vm-cluster.ts';
 
-const KILLS = repetitions(20, 1_000);
+const KILLS = repetitions(20, 1_000, 'kills');
 /** The server's own limit for sessions that nobody uses, in seconds. */
 const IDLE = 5;
 const MACHINES = 8;

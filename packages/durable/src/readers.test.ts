@@ -10,7 +10,7 @@ import { repetitions } from '@drydock/model';
 import { replaceFileDurable } from './file.ts';
 import { syncDir } from './sync-dir.ts';
 
-const ROUNDS = repetitions(10_000, 100_000);
+const ROUNDS = repetitions(10_000, 100_000, 'replacements');
 /** Where others want the cores, the reader may sleep: after so many replacements it is waited for, until it has looked so often. */
 const [BURST, LOOKS] = [10, 6];
 

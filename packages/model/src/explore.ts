@@ -1,3 +1,5 @@
+import { tally, timeLimit } from './tally.ts';
+
 /** Counts the places at which something can fail, and says when to fail. */
 export interface Tripwire<F extends string> {
   /** To be called at every such place, with a name for reports. What it returns is the fault that is to happen here; undefined: go on. */
@@ -31,6 +33,8 @@ export interface Coverage {
   /** Places of a run without faults, in order. */
   readonly places: readonly string[];
   readonly scenarios: number;
+  /** False where a soak's time was over before everything was tried. */
+  readonly complete: boolean;
 }
 
 /** A history after which the check failed. `message` names the places. */
@@ -58,10 +62,17 @@ export class ExplorationError extends Error {
 export async function explore<W, F extends string>(exploration: Exploration<W, F>): Promise<Coverage> {
   const clean = await play(exploration, []);
   let scenarios = 1;
+  let complete = true;
+  const outOfTime = timeLimit();
   const deepen = async (plans: readonly Plan<F>[], places: number): Promise<void> => {
     if (plans.length === (exploration.depth ?? 1)) return;
     for (const fault of exploration.faults) {
       for (let index = 0; index < places; index += 1) {
+        // Single faults are always tried: without them the deeper ones say little.
+        if (plans.length > 0 && outOfTime()) {
+          complete = false;
+          return;
+        }
         const history = [...plans, { fault, index }];
         const played = await play(exploration, history);
         scenarios += 1;
@@ -70,7 +81,8 @@ export async function explore<W, F extends string>(exploration: Exploration<W, F
     }
   };
   await deepen([], clean.places.length);
-  return { places: clean.places, scenarios };
+  tally({ what: 'histories', did: scenarios, ...(complete ? { of: scenarios } : {}) });
+  return { places: clean.places, scenarios, complete };
 }
 
 interface Plan<F extends string> {

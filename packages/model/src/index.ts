@@ -3,3 +3,4 @@ export { type Coverage, type Exploration, ExplorationError, explore, type Scenar
 export { assertLinear, type Cost, type Growth, GrowthError } from './growth.ts';
 export { generator, type Scheduler, scheduler } from './scheduler.ts';
 export { firstSeed, repetitions, seeds, soaking, withSeed } from './seeds.ts';
+export { type Tally, tally, timeLimit } from './tally.ts';

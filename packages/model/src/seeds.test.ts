@@ -18,14 +18,14 @@ test('seeds begin at 1; the environment chooses how many, from where, or a singl
   process.env['DRYDOCK_SEEDS'] = '2';
   process.env['DRYDOCK_SEED_FROM'] = '40';
   assert.equal([...seeds(3)].join(), '40,41');
-  assert.equal(repetitions(20, 10_000), 2);
+  assert.equal(repetitions(20, 10_000, 'kills'), 2);
   process.env['DRYDOCK_SEED'] = '7';
   assert.equal([...seeds(3)].join(), '7');
 });
 
 test('what is no count is refused by name, not read as none', () => {
   process.env['DRYDOCK_SEEDS'] = 'many';
-  assert.throws(() => repetitions(1, 1), /DRYDOCK_SEEDS is many/);
+  assert.throws(() => repetitions(1, 1, 'kills'), /DRYDOCK_SEEDS is many/);
 });
 
 test('a failure says how to have it again', async () => {

@@ -1,3 +1,5 @@
+import { tally, timeLimit } from './tally.ts';
+
 const asked = (name: string): number | undefined => {
   const text = process.env[name];
   if (text === undefined) return undefined;
@@ -10,9 +12,30 @@ const asked = (name: string): number | undefined => {
 /** Whether tests repeat themselves far beyond what each run of all tests can wait for (`make soak`, DRYDOCK_SOAK=1). */
 export const soaking: boolean = process.env['DRYDOCK_SOAK'] === '1';
 
-/** How often a seeded test plays: `usual` times, in a soak `soak` times; DRYDOCK_SEEDS wins over both. */
-export function repetitions(usual: number, soak: number): number {
-  return asked('DRYDOCK_SEEDS') ?? (soaking ? soak : usual);
+/** How many times its usual rounds a test plays in one slice of a soak with a budget; undefined: there is no budget. */
+function scale(): number | undefined {
+  const text = process.env['DRYDOCK_SOAK_SCALE'];
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (!(value > 0)) throw new RangeError(`DRYDOCK_SOAK_SCALE is ${text}: a number above 0 is expected`);
+  return value;
+}
+
+/**
+ * How often a seeded test plays: `usual` times, in a soak `soak` times, in one slice of a soak with a budget as often as the slice is large;
+ * DRYDOCK_SEEDS wins over all.
+ */
+function count(usual: number, soak: number): number {
+  const times = scale();
+  const planned = times === undefined ? soak : Math.max(1, Math.min(soak, Math.round(Math.max(usual, 1) * times)));
+  return asked('DRYDOCK_SEEDS') ?? (soaking ? planned : usual);
+}
+
+/** {@link count} for a test that plays them all, whatever the time; `what` they are ("kills"). */
+export function repetitions(usual: number, soak: number, what: string): number {
+  const many = count(usual, soak);
+  tally({ what, did: many, of: soak });
+  return many;
 }
 
 /** The first seed: DRYDOCK_SEED, DRYDOCK_SEED_FROM, or 1. */
@@ -20,11 +43,20 @@ export function firstSeed(): number {
   return asked('DRYDOCK_SEED') ?? asked('DRYDOCK_SEED_FROM') ?? 1;
 }
 
-/** The seeds of a test: `repetitions` of them from `firstSeed`, or only the one in DRYDOCK_SEED. */
-export function* seeds(usual: number, soak: number = 100_000): Generator<number, void> {
+/** The seeds of a test, from `firstSeed`, or only the one in DRYDOCK_SEED. A slice of a soak ends them with its time, but never before the first. */
+export function* seeds(usual: number, soak: number = 100_000, what: string = 'seeds'): Generator<number, void> {
   const first = firstSeed();
-  const many = asked('DRYDOCK_SEED') === undefined ? repetitions(usual, soak) : 1;
-  for (let seed = first; seed < first + many; seed += 1) yield seed;
+  const many = asked('DRYDOCK_SEED') === undefined ? count(usual, soak) : 1;
+  const outOfTime = timeLimit();
+  let did = 0;
+  try {
+    for (let seed = first; seed < first + many && (did === 0 || !outOfTime()); seed += 1) {
+      did += 1;
+      yield seed;
+    }
+  } finally {
+    tally({ what, did, of: soak });
+  }
 }
 
 /** Runs one seed; a failure says how to have it again. `file` is the test file, from the repository's root. */

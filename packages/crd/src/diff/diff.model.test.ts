@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { repetitions } from '@drydock/model';
+import { firstSeed, repetitions } from '@drydock/model';
 import * as fc from 'fast-check';
 import { isObject, type Json, type JsonObject } from '../schema/json.ts';
 import type { Schema } from '../schema/schema.ts';
@@ -11,7 +11,7 @@ import { ERAS, judge } from '../validate/eras.ts';
 import { prune } from '../validate/prune.ts';
 import { diff } from './diff.ts';
 
-const RUNS = repetitions(1500, 100_000);
+const RUNS = repetitions(1500, 100_000, 'pairs of schemas');
 
 const root = objects(schemas(2));
 
@@ -44,7 +44,7 @@ test('what a diff calls no narrowing refuses and loses nothing', () => {
         } else if (after === undefined) lost += 1;
       }
     }),
-    { numRuns: RUNS, seed: 21 },
+    { numRuns: RUNS, seed: 20 + firstSeed() },
   );
   // A handful, as of one seed, proves nothing anyhow.
   const enough = RUNS < 100 ? 0 : RUNS / 8;

@@ -1,0 +1,47 @@
+/** Files that are soaked together, and their share of the time. */
+export interface SoakPart {
+  readonly name: string;
+  /** Patterns of test files, from the root. */
+  readonly files: readonly string[];
+  readonly weight: number;
+}
+
+/**
+ * Whatever plays more seeds, cuts or kills when it is told to, each file in one part; `test-files.test.ts` finds one that is missing. What destroys
+ * most when it is wrong has most of the time.
+ */
+export const SOAK_PARTS: readonly SoakPart[] = [
+  { name: 'templates: crashes explored', files: ['test/model/templates-*.test.ts'], weight: 6 },
+  { name: 'templates: killed processes', files: ['test/sandbox/template-{kill,cli-signals}.test.ts'], weight: 4 },
+  { name: 'boot images: killed at each change', files: ['test/sandbox/boot-images-crash.test.ts'], weight: 2 },
+  {
+    name: 'status and its ledger',
+    files: ['test/model/status-ledger.test.ts', 'test/sandbox/crd-writer*.test.ts'],
+    weight: 4,
+  },
+  { name: 'caches under a lying server', files: ['test/model/kube-*.test.ts'], weight: 3 },
+  { name: 'clients under a bad network', files: ['test/sandbox/kube-resilience-{list,managers}.test.ts'], weight: 2 },
+  {
+    name: 'schemas against real servers',
+    files: ['packages/crd/src/**/*.model.test.ts', 'test/sandbox/crd-!(writer*).test.ts'],
+    weight: 5,
+  },
+  { name: 'watch: histories', files: ['packages/vm-watch/src/**/*.model.test.ts'], weight: 3 },
+  { name: 'watch: killed processes', files: ['test/sandbox/vm-watch-{kill,signals}.test.ts'], weight: 3 },
+  {
+    name: 'files: every disk after a cut',
+    files: ['packages/durable/src/*.model.test.ts', 'packages/durable/src/readers.test.ts'],
+    weight: 2,
+  },
+  { name: 'files: power cuts', files: ['test/power/!(static-pods*|qemu).test.ts'], weight: 4 },
+  { name: 'files: cut machines', files: ['test/power/qemu.test.ts', 'test/power/qemu/*.test.ts'], weight: 2 },
+  {
+    name: 'static pods',
+    files: [
+      'packages/static-pods/src/**/*.model.test.ts',
+      'test/power/static-pods*.test.ts',
+      'test/sandbox/static-pods.test.ts',
+    ],
+    weight: 3,
+  },
+];
