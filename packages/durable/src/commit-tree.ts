@@ -3,7 +3,7 @@ import { DurableError, during } from './errors.ts';
 import { checkPath, ownName } from './names.ts';
 import { makeParents } from './parents.ts';
 import { type DurableOptions, type Session, session } from './session.ts';
-import { isSettled, settle } from './settled.ts';
+import { isSettled, settle, treeMark } from './settled.ts';
 import { directoryJob, syncAll } from './sync-all.ts';
 import { existingTree, type FileSpec, holdsTree, planTree, removeAll, stageTree, type Tree } from './tree.ts';
 
@@ -41,7 +41,7 @@ export async function commitTree(spec: TreeSpec & DurableOptions): Promise<Commi
   if (changed) await build(run, dir, tree);
   else if (await holdsTree(run.ops, dir, tree)) await affirm(run, dir, tree);
   else throw exists(dir);
-  await settle(run.base, dir);
+  await settle(run, dir, treeMark(dir, tree));
   const durable = !(await run.volatile(dir));
   return { changed, durable, fsyncs: run.fsyncs() };
 }
@@ -71,7 +71,7 @@ async function build(run: Session, dir: string, tree: Tree): Promise<void> {
 }
 
 async function affirm(run: Session, dir: string, tree: Tree): Promise<void> {
-  if (await isSettled(run.base, dir)) return;
+  if (await isSettled(run, dir, treeMark(dir, tree))) return;
   await syncAll(run, [...existingTree(run, dir, tree), directoryJob(run, dirname(dir), 'fsync-parent')], 'new');
 }
 

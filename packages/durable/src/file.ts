@@ -3,7 +3,7 @@ import { DurableError, type DurableErrorCode, during, invalid, type Stage, type 
 import { checkPath, checkPlace, stagingName } from './names.ts';
 import type { OpenFile } from './ops.ts';
 import { type DurableOptions, type Session, session } from './session.ts';
-import { isSettled, settle } from './settled.ts';
+import { fileMark, isSettled, type Mark, nameMark, settle } from './settled.ts';
 import { directoryJob, fileJob, syncAll } from './sync-all.ts';
 import { checkMode, writeAll } from './tree.ts';
 
@@ -69,6 +69,7 @@ export async function writeFileDurable(
   const run = session(options);
   await fill(run, at, at, content, mode);
   await syncParent(run, at);
+  await settle(run, at, markOf(at, content));
   return resultOf(run, at, true);
 }
 
@@ -87,15 +88,16 @@ export async function replaceFileDurable(
   const run = session(options);
   run.signal?.throwIfAborted();
   if (options.unlessEqual === true && typeof content !== 'function' && (await holds(run, at, content, mode))) {
-    if (!(await isSettled(run.base, at))) {
+    const mark = markOf(at, content);
+    if (!(await isSettled(run, at, mark))) {
       await syncAll(run, [fileJob(run, at), directoryJob(run, dirname(at), 'fsync-parent')], 'new');
-      await settle(run.base, at);
+      await settle(run, at, mark);
     }
     return resultOf(run, at, false);
   }
   const staging = stagingName(at);
   await publish(run, at, staging, () => fill(run, at, staging, content, mode));
-  await settle(run.base, at);
+  await settle(run, at, markOf(at, content));
   return resultOf(run, at, true);
 }
 
@@ -114,17 +116,22 @@ export async function replaceSymlinkDurable(
   run.signal?.throwIfAborted();
   const found = await run.ops.lstat(at).catch(() => undefined);
   if (found?.kind === 'symlink' && (await run.ops.readlink(at).catch(() => undefined)) === pointsTo) {
-    if (!(await isSettled(run.base, at))) {
+    if (!(await isSettled(run, at, nameMark(at)))) {
       await syncParent(run, at);
-      await settle(run.base, at);
+      await settle(run, at, nameMark(at));
     }
     return resultOf(run, at, false);
   }
   const staging = stagingName(at);
   const where = { code: 'WRITE_FAILED', stage: 'write', path: at, visible: 'old' } as const;
   await publish(run, at, staging, () => during(where, () => run.ops.symlink(pointsTo, staging)));
-  await settle(run.base, at);
+  await settle(run, at, nameMark(at));
   return resultOf(run, at, true);
+}
+
+/** Of content that a function wrote nothing is known afterwards but that it is there: it is never taken for equal. */
+function markOf(at: string, content: Content): Mark {
+  return typeof content === 'function' ? nameMark(at) : fileMark(at, Buffer.from(content));
 }
 
 async function resultOf(run: Session, at: string, changed: boolean): Promise<FileResult> {

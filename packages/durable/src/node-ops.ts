@@ -48,7 +48,11 @@ const posixOps: FsOps = {
       : (await write(fd, bytes, 0, bytes.length, position)).bytesWritten,
   chmod: async ({ fd }, mode) => fs.fchmodSync(fd, mode),
   writeback: ({ fd }) => native.writeback(fd),
-  fsync: ({ fd }) => fsync(fd),
+  fsync: async ({ fd }) => {
+    await fsync(fd);
+    // XFS answers the sync of a directory with success when it went down before it; asked for anything else, it fails.
+    fs.fstatSync(fd);
+  },
   syncfs: ({ fd }) => native.syncfs(fd),
   lock: ({ fd }) => native.tryLock(fd),
   close: async ({ fd }) => fs.closeSync(fd),

@@ -1,7 +1,9 @@
 import { dirname } from 'node:path';
 import { during, type Visible } from './errors.ts';
+import { isMounted } from './mounts.ts';
 import { checkPath } from './names.ts';
 import { type DurableOptions, type Session, session } from './session.ts';
+import { nameMark, settle } from './settled.ts';
 import { directoryJob, syncAll } from './sync-all.ts';
 
 /** Permissions of directories that are made on the way. */
@@ -22,11 +24,14 @@ export async function makeDirectoryDurable(path: string, options: DurableOptions
   if (first === undefined) return false;
   // A process that was killed may have made what is there a moment ago.
   const present = dirname(first);
-  if (present !== dirname(present)) await sync(run, [dirname(present)], 'old');
+  const where = { code: 'WRITE_FAILED', stage: 'prepare', path: at, visible: 'old' } as const;
+  if (present !== dirname(present) && !(await during(where, () => isMounted(run.ops, present))))
+    await sync(run, [dirname(present)], 'old');
   for (const dir of missing) {
     await make(run, dir, dir === at ? 'unknown' : 'old');
     await sync(run, dir === at ? [dir, dirname(dir)] : [dirname(dir)], dir === at ? 'new' : 'old');
   }
+  await settle(run, at, nameMark(at));
   return true;
 }
 

@@ -1,8 +1,10 @@
 import { basename, dirname, join } from 'node:path';
 import { during, errnoOf } from './errors.ts';
+import { isMounted } from './mounts.ts';
 import { checkPlace, type LeftoverKind, parseOwn } from './names.ts';
 import type { EntryStat, FsOps, OpenFile } from './ops.ts';
 import { type DurableOptions, type Session, session } from './session.ts';
+import { isDirectorySettled, isNameSettled, settleName } from './settled.ts';
 import { directoryJob, type SyncJob, syncAll } from './sync-all.ts';
 import { removeAll } from './tree.ts';
 
@@ -56,7 +58,7 @@ export async function inspect(
 
 /**
  * Cleans up after a crash: puts back what a replacement without exchange had moved away, removes what was left over, and syncs every directory, so that one
- * made by a process that was killed survives the next power cut. Run it when the owner of the tree starts, with the owner's lock held: it cannot tell
+ * made by a process that was killed survives the next power cut; what this process knows to be durable already is not synced again. Run it when the owner of the tree starts, with the owner's lock held: it cannot tell
  * what a crash left from what a living process is making. Running it twice, or cutting it anywhere and running it again, is fine. Fails with a
  * `DurableError`.
  */
@@ -72,10 +74,14 @@ export async function recover(path: string, options: RecoverOptions = {}): Promi
     putBack.push(...done.putBack);
   }
   const now = found.leftovers.length === 0 ? found : await survey(run, root, options.owns);
-  const directories = [...now.directories.keys()];
-  const jobs = directories.map((dir) => directoryJob(run, dir, 'fsync-dir'));
-  if (directories.length > 0 && root !== '/') jobs.push(parentJob(run, root));
+  const jobs: SyncJob[] = [];
+  for (const dir of now.directories.keys())
+    if (!(await isDirectorySettled(run, dir))) jobs.push(directoryJob(run, dir, 'fsync-dir'));
+  const named = now.directories.size > 0 && root !== '/' && !(await isNameSettled(run, root));
+  if (named && !(await during({ ...WHERE, path: root }, () => isMounted(run.ops, root))))
+    jobs.push(parentJob(run, root));
   await syncAll(run, jobs, 'unknown');
+  if (named) await settleName(run, root);
   const inUse = new Set(now.directories.values());
   const kept: string[] = [];
   for (const { path: leftover, identity } of now.leftovers) {

@@ -3,7 +3,7 @@ import { during, invalid } from './errors.ts';
 import { checkPath, contains, ownName } from './names.ts';
 import { makeParents } from './parents.ts';
 import { type DurableOptions, type Session, session } from './session.ts';
-import { isSettled, settle } from './settled.ts';
+import { isDirectorySettled, isSettled, nameMark, settle, settleDirectory } from './settled.ts';
 import { directoryJob, syncAll } from './sync-all.ts';
 import { removeAll } from './tree.ts';
 
@@ -34,12 +34,12 @@ export async function removeTreeDurable(
   const found = await during({ ...where, code: 'WRITE_FAILED' }, () => run.ops.lstat(at));
   if (found === undefined) {
     // A process that was killed may have moved it away without a sync.
-    if (!(await isSettled(run.base, at))) {
+    if (!(await isSettled(run, at, nameMark(at)))) {
       const parents: string[] = [];
       for (const path of [dirname(at), trash])
         if (await during({ ...where, path, code: 'WRITE_FAILED' }, () => run.ops.lstat(path))) parents.push(path);
       await syncParents(run, parents);
-      await settle(run.base, at);
+      await settle(run, at, nameMark(at));
     }
     return { changed: false, cleanup: 'done', fsyncs: run.fsyncs() };
   }
@@ -48,11 +48,14 @@ export async function removeTreeDurable(
   const gone = ownName(trash, basename(at), 'trash');
   await during({ ...where, stage: 'exchange', code: 'RENAME_FAILED' }, () => run.ops.rename(at, gone));
   await syncParents(run, [dirname(at), trash]);
-  await settle(run.base, at);
+  await settle(run, at, nameMark(at));
+  const wasSettled = await isDirectorySettled(run, trash);
   const done = await removeAll(run.ops, gone).then(
     () => true,
     () => false,
   );
+  // That the content is gone need not be durable.
+  if (wasSettled) await settleDirectory(run, trash);
   return { changed: true, cleanup: done ? 'done' : 'deferred', fsyncs: run.fsyncs() };
 }
 

@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import { DurableError, type DurableErrorCode, during, type Stage, type Visible } from './errors.ts';
 import type { OpenFile } from './ops.ts';
 import type { Session } from './session.ts';
+import { directoryMark, settleDirectory } from './settled.ts';
 
 /** Something to be synced: opens it, ready and complete. */
 export interface SyncJob {
@@ -80,7 +81,12 @@ function batches<T extends { readonly job: SyncJob }>(open: readonly T[]): reado
 }
 
 async function syncOne(run: Session, job: SyncJob, file: OpenFile): Promise<void> {
-  if (!(await run.volatile(job.stage === 'fsync-file' ? dirname(job.path) : job.path))) await run.ops.fsync(file);
+  const isFile = job.stage === 'fsync-file';
+  if (await run.volatile(isFile ? dirname(job.path) : job.path)) return;
+  // Before the sync: what changes meanwhile may not be in it.
+  const mark = isFile ? undefined : await directoryMark(run.base, job.path);
+  await run.ops.fsync(file);
+  if (mark !== undefined) await settleDirectory(run, job.path, mark);
 }
 
 /** Runs the action on each item, `limit` at a time. After a failure none is started, and those under way are waited for. */

@@ -5,7 +5,7 @@ import { nodeOps } from './node-ops.ts';
 import { makeParents } from './parents.ts';
 import { putBackOld } from './recover.ts';
 import { type DurableOptions, type Session, session } from './session.ts';
-import { isSettled, settle } from './settled.ts';
+import { isDirectorySettled, isSettled, settle, settleDirectory, treeMark } from './settled.ts';
 import { type ExchangePolicy, type Swapped, swap } from './swap.ts';
 import { directoryJob, type SyncJob, syncAll } from './sync-all.ts';
 import { existingTree, type FileSpec, holdsTree, planTree, removeAll, stageTree, type Tree } from './tree.ts';
@@ -161,7 +161,7 @@ async function affirm(run: Session, items: readonly Item[], visible: Visible): P
   const parents = new Set<string>();
   const open: Item[] = [];
   for (const item of items) {
-    if (await isSettled(run.base, item.target)) continue;
+    if (await isSettled(run, item.target, treeMark(item.target, item.tree))) continue;
     open.push(item);
     jobs.push(...existingTree(run, item.target, item.tree));
     parents.add(dirname(item.target));
@@ -171,7 +171,7 @@ async function affirm(run: Session, items: readonly Item[], visible: Visible): P
   }
   for (const path of parents) jobs.push(directoryJob(run, path, 'fsync-parent'));
   await syncAll(run, jobs, visible);
-  for (const item of open) await settle(run.base, item.target);
+  for (const { target, tree } of open) await settle(run, target, treeMark(target, tree));
 }
 
 async function stage(run: Session, items: readonly Item[], strategy: 'fsync' | 'syncfs'): Promise<void> {
@@ -223,7 +223,7 @@ async function publish(
     [...parents].map((path) => directoryJob(run, path, 'fsync-parent')),
     'new',
   );
-  for (const { target } of items) await settle(run.base, target);
+  for (const { target, tree } of items) await settle(run, target, treeMark(target, tree));
 }
 
 /** After a failure only staging that never was a target may go: a replaced directory may be the only durable copy. */
@@ -248,10 +248,14 @@ async function finish(run: Session, item: Item, result: Swapped | undefined): Pr
   const { atomic, leftover } = result;
   const swapped = leftover !== undefined;
   if (leftover === undefined) return { target, changed: true, swapped, atomic, cleanup: 'done' };
+  const parent = dirname(leftover);
+  const wasSettled = await isDirectorySettled(run, parent);
   const removed = await removeAll(run.ops, leftover).then(
     () => true,
     () => false,
   );
+  // That the leftover is gone need not be durable.
+  if (wasSettled) await settleDirectory(run, parent);
   return { target, changed: true, swapped, atomic, cleanup: removed ? 'done' : 'deferred' };
 }
 

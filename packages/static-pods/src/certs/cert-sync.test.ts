@@ -220,3 +220,30 @@ test('bad input: 500 keys and a secret of 1 MiB are laid down whole', async () =
   assert.equal(Object.keys(tree).filter((path) => path.startsWith('configmaps/c1/')).length, 500);
   assert.equal(tree['secrets/s1/big']?.length, 4 + (1 << 20));
 });
+
+test('TRUTH-8 a pass that finds nothing to do syncs nothing: not thirty directories every ten minutes', async () => {
+  const names = Array.from({ length: 15 }, (_, index) => `n${index}`);
+  const sources = names.map((name) => ({ name }));
+  await using w = await world({ secrets: sources, configmaps: sources });
+  for (const name of names) {
+    putSecret(w.cluster, name, { 'tls.crt': name, 'tls.key': name });
+    putConfigMap(w.cluster, name, { 'ca.crt': name });
+  }
+  let fsyncs = 0;
+  const ops = tapOps({ ...nodeOps, volatile: async () => false }, (call, run) => {
+    if (call.op === 'fsync') fsyncs += 1;
+    return run();
+  });
+  assert.equal((await w.run(ops)).events.length, 30);
+  assert.ok(fsyncs > 60);
+  for (const pass of [2, 3]) {
+    fsyncs = 0;
+    assert.deepEqual((await w.run(ops)).events, []);
+    assert.equal(fsyncs, 0, `pass ${pass}`);
+  }
+  await writeFile(join(w.path, 'secrets/n3/tls.key'), 'else', { flag: 'r+' });
+  assert.deepEqual((await w.run(ops)).events, ['Normal CertificateUpdated']);
+  fsyncs = 0;
+  await w.run(ops);
+  assert.equal(fsyncs, 0, 'after a change');
+});
