@@ -69,3 +69,32 @@ test('topology, tags, attributes, privileges and sabotage', async () => {
   await board.destroyVm(moref);
   assert.deepEqual(await board.vms(), []);
 });
+
+test('an administrator converts, boots and hides a machine: traces stay, disabled methods are refused, and an unreadable configuration is unset', async () => {
+  await using sim = await start();
+  const { board } = sim;
+  const client = sim.client();
+  await client.login();
+  const { moref } = await board.createVm({ name: 't', folder: '/DC0/vm', disks: 1, template: true });
+  await board.convertVm(moref, 'machine');
+  await board.powerVm(moref, true);
+  await board.powerVm(moref, false);
+  await board.convertVm(moref, 'template');
+  const [vm] = await board.vms();
+  assert.deepEqual([vm?.isTemplate, vm?.extraConfig['softPowerOff']], [true, 'FALSE']);
+
+  const call = (name: string, rest = ''): ReturnType<typeof client.call> =>
+    client.call(method(name, THIS('VirtualMachine', moref) + rest));
+  await board.editVm(moref, { disabledMethods: ['Destroy_Task'] });
+  assert.equal(fault(await call('Destroy_Task')), 'MethodDisabled');
+  await board.editVm(moref, { disabledMethods: [], connectionState: 'inaccessible', unreadable: true });
+  assert.equal(fault(await call('Rename_Task', '<newName>u</newName>')), 'InvalidState');
+  const read = await client.call(
+    method(
+      'RetrievePropertiesEx',
+      `${THIS('PropertyCollector', 'propertyCollector')}<specSet><propSet><type>VirtualMachine</type><pathSet>config.instanceUuid</pathSet>` +
+        `<pathSet>summary.config.instanceUuid</pathSet></propSet><objectSet><obj type="VirtualMachine">${moref}</obj></objectSet></specSet><options/>`,
+    ),
+  );
+  assert.deepEqual(read.text.match(/<name>[^<]+/g), ['<name>summary.config.instanceUuid']);
+});

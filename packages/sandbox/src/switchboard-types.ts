@@ -126,6 +126,8 @@ export interface Options {
   readonly destroyOnAbort: boolean;
   /** A rename onto a taken name fails with DuplicateName, onto its own name succeeds. */
   readonly duplicateNames: boolean;
+  /** A VM that was powered on keeps what running VMs write into their extraConfig. */
+  readonly bootTraces: boolean;
 }
 
 /** An object by type and moref value. */
@@ -307,6 +309,15 @@ export interface VmEdit {
   readonly instanceUuid?: string;
   readonly productVersion?: string;
   readonly template?: boolean;
+  readonly numCPU?: number;
+  /** `[datastore] folder`: where the files of its disks are from now on, as after a storage migration. */
+  readonly diskDirectory?: string;
+  /** What it reports; unless it is connected, changes to it are refused with InvalidState. */
+  readonly connectionState?: 'connected' | 'disconnected' | 'orphaned' | 'inaccessible' | 'invalid';
+  /** Methods that it reports as disabled, and that are refused with MethodDisabled. */
+  readonly disabledMethods?: readonly string[];
+  /** Its `config` is unset for everybody, as that of an inaccessible VM. */
+  readonly unreadable?: boolean;
 }
 
 /** What may be changed of a host. */

@@ -128,6 +128,8 @@ export interface Switchboard {
   editVm(vm: string, change: VmEdit, options?: SwitchboardCall): Promise<void>;
   /** Sets a custom attribute, which is defined as needed; works on templates. */
   setCustomValue(vm: string, field: string, value: string, options?: SwitchboardCall): Promise<void>;
+  /** MarkAsVirtualMachine or MarkAsTemplate, as an administrator does it. */
+  convertVm(vm: string, to: 'machine' | 'template', options?: SwitchboardCall): Promise<void>;
   snapshotVm(vm: string, name: string, options?: SwitchboardCall): Promise<void>;
   /** Begins a task that runs until it is ended, a clone by default; meanwhile the VM cannot be destroyed (TaskInProgress). */
   startTask(vm: string, method?: string, options?: SwitchboardCall): Promise<RunningTask>;
@@ -244,6 +246,7 @@ export function connectSwitchboard(url: string): Switchboard {
     moveVm: (vm, folder, call) => act('POST', '/vms/move', { vm, folder }, call),
     editVm: (vm, change, call) => act('POST', '/vms/edit', { vm, ...change }, call),
     setCustomValue: (vm, field, value, call) => act('POST', '/vms/custom-value', { vm, field, value }, call),
+    convertVm: (vm, to, call) => act('POST', '/vms/convert', { vm, on: to === 'template' }, call),
     snapshotVm: (vm, name, call) => act('POST', '/vms/snapshot', { vm, name }, call),
     startTask: async (vm, method, call) => running(await send<Ref>('POST', '/tasks', { vm, method }, call)),
     changeDatastore: (datastore, change, call) => act('POST', '/datastores/edit', { datastore, ...change }, call),

@@ -5,6 +5,7 @@ import { currentTime, missingPrivileges, sessions } from './inventory/doctor.ts'
 import { disksOn, places } from './inventory/estate.ts';
 import { findByInstanceUuid, findByPath, findChild } from './inventory/find.ts';
 import { children, datastore, hosts, vm } from './inventory/inventory.ts';
+import { obstacle } from './inventory/obstacle.ts';
 import { destroy, markAsTemplate, reconfigure, rename } from './inventory/vm.ts';
 import { createTags } from './rest/tags.ts';
 import { createCaller } from './session/caller.ts';
@@ -68,6 +69,7 @@ export function connectVCenter(options: ConnectOptions): VCenterConnection {
     missingPrivileges: (entity, ids, how) => missingPrivileges(caller, entity, ids, how),
     places: (how) => places(caller, how),
     disksOn: (place, how) => disksOn(caller, place, how),
+    obstacle: (ref, methods, how) => obstacle(caller, ref, methods, how),
     findByPath: (path, how) => findByPath(caller, path, how),
     findChild: (folder, name, how) => findChild(caller, folder, name, how),
     findByInstanceUuid: (uuid, how) => findByInstanceUuid(caller, uuid, how),

@@ -24,7 +24,13 @@ export interface VmSummary {
   /** RFC 3339; config.createDate. */
   readonly createDate?: string;
   readonly secureBoot?: boolean;
+  /** Why its configuration cannot be read, as a clause: then only what is not part of the configuration is known of it, and nothing may be concluded from what is absent. */
+  readonly unreadable?: string;
   readonly extraConfig: ReadonlyMap<string, string>;
+  /** What else of its configuration a clone inherits: firmware, processors, memory, guest, vApp properties; property path → value. */
+  readonly hardware: ReadonlyMap<string, string>;
+  /** Changes with every change of the configuration, whoever makes it; opaque. */
+  readonly changeVersion?: string;
   /** Custom attribute name → value. */
   readonly customValues: ReadonlyMap<string, string>;
   readonly disks: readonly DiskSummary[];
@@ -35,6 +41,9 @@ export interface VmSummary {
 /** The backing of one virtual disk. `parents` are the file names of the backing chain below it. */
 export interface DiskSummary {
   readonly file: string;
+  /** Of the disk itself: it stays when its file moves. */
+  readonly uuid?: string;
+  readonly capacityKB?: number;
   readonly thin?: boolean;
   readonly eagerlyScrub?: boolean;
   readonly parents: readonly string[];
@@ -92,6 +101,10 @@ export interface MachineDisks {
   readonly ref: MoRef;
   readonly name: string;
   readonly disks: readonly DiskSummary[];
+  /** Why its disks cannot be read, as a clause: it may have any on its datastores. */
+  readonly unreadable?: string;
+  /** Those that it has files on, its disks' parents included; empty: nobody knows. */
+  readonly datastores: readonly MoRef[];
 }
 
 /** What an import asks for. */
@@ -184,8 +197,16 @@ export interface VCenter extends AsyncDisposable {
   missingPrivileges(entity: MoRef, ids: readonly string[], options?: CallOptions): Promise<readonly string[]>;
   /** Everything that a placement could be chosen from, sorted by path. */
   places(options?: CallOptions): Promise<readonly NamedPlace[]>;
-  /** Disks of the machines that have a file on a Datastore, or that live below a Datacenter or Folder. */
-  disksOn(place: MoRef, options?: CallOptions): Promise<readonly MachineDisks[]>;
+  /** Disks of the machines that have a file on a Datastore, or that live below a Datacenter or Folder; without those whose moref values are in `except`. */
+  disksOn(
+    place: MoRef,
+    options?: CallOptions & { readonly except?: ReadonlySet<string> },
+  ): Promise<readonly MachineDisks[]>;
+  /**
+   * Why the server would refuse `methods` on a machine now, or could not do them, as a clause: a method is disabled, the machine or its host is not connected, its host is in
+   * maintenance mode. undefined: nothing that can be known beforehand, or the machine is gone.
+   */
+  obstacle(vm: MoRef, methods: readonly string[], options?: CallOptions): Promise<string | undefined>;
   /** Absolute inventory path (`/dc/vm/folder`); `%`, `/` and `\` inside a name are escaped as %25, %2f, %5c. */
   findByPath(path: string, options?: CallOptions): Promise<MoRef | undefined>;
   /** Direct child of a folder by its literal name. */

@@ -24,9 +24,11 @@ type options struct {
 	DestroyOnAbort bool `json:"destroyOnAbort"`
 	// DuplicateNames answers a rename onto another object's name with DuplicateName instead of InvalidArgument.
 	DuplicateNames bool `json:"duplicateNames"`
+	// BootTraces leaves in a VM's extraConfig what a running VM writes there.
+	BootTraces bool `json:"bootTraces"`
 }
 
-func defaultOptions() options { return options{true, true, true, true, true} }
+func defaultOptions() options { return options{true, true, true, true, true, true} }
 
 func (vc *vcenter) chosen() options {
 	vc.mu.Lock()
@@ -63,6 +65,12 @@ func (vc *vcenter) after(r *http.Request, c *call, was prior, out *httptest.Resp
 			template := c.method == "MarkAsTemplate"
 			vc.update(vm, types.PropertyChange{Name: "config.template", Val: template},
 				types.PropertyChange{Name: "summary.config.template", Val: template})
+		}
+	case "RetrievePropertiesEx", "ContinueRetrievePropertiesEx", "RetrieveProperties":
+		vc.hide(out)
+	case "PowerOnVM_Task":
+		if info, ok := vc.taskOf(out); ok && info.State == types.TaskInfoStateSuccess {
+			vc.leaveTraces(c.this())
 		}
 	case "Rename_Task":
 		vc.afterRename(c, set, was.named, out)

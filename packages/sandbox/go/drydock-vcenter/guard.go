@@ -18,6 +18,9 @@ func (vc *vcenter) refusal(c *call) *fault {
 	if c.method == "Login" && logins.Refuse && logins.Fault != nil {
 		return logins.Fault
 	}
+	if refused := vc.refuseDisabled(c); refused != nil {
+		return refused
+	}
 	switch c.method {
 	case "CreateImportSpec", "ImportVApp", "CreateVM_Task", "CloneVM_Task", "Rename_Task":
 		if c.session == nil {
@@ -51,6 +54,31 @@ func (vc *vcenter) refusal(c *call) *fault {
 		if request.NewName == "" {
 			return &fault{Name: "InvalidName", Fields: map[string]string{"name": ""}}
 		}
+	}
+	return nil
+}
+
+// refuseDisabled is what a method that a VM has disabled, or one on a VM that is not connected, is answered with.
+func (vc *vcenter) refuseDisabled(c *call) *fault {
+	switch c.method {
+	case "Rename_Task", "Destroy_Task", "ReconfigVM_Task", "MarkAsTemplate", "MarkAsVirtualMachine", "PowerOnVM_Task":
+	default:
+		return nil
+	}
+	vm := vc.vm(c.this())
+	if vm == nil || c.session == nil {
+		return nil
+	}
+	var disabled, lost bool
+	vc.registry().WithLock(vc.context(), vm, func() {
+		disabled = contains(vm.DisabledMethod, c.method)
+		lost = vm.Runtime.ConnectionState != types.VirtualMachineConnectionStateConnected
+	})
+	switch {
+	case disabled:
+		return &fault{Name: "MethodDisabled", Message: "The method is disabled by 'drydock-vcenter'."}
+	case lost:
+		return &fault{Name: "InvalidState", Message: "The operation is not allowed in the current connection state of the VM."}
 	}
 	return nil
 }

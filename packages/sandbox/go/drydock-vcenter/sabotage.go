@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"path"
 
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
@@ -16,13 +17,51 @@ func (vc *vcenter) power(ref types.ManagedObjectReference, on bool) error {
 		if err != nil {
 			return err
 		}
-		return vc.ended(reply.Returnval)
+		if err := vc.ended(reply.Returnval); err != nil {
+			return err
+		}
+		vc.leaveTraces(ref)
+		return nil
 	}
 	reply, err := methods.PowerOffVM_Task(context.Background(), vc.client, &types.PowerOffVM_Task{This: ref})
 	if err != nil {
 		return err
 	}
 	return vc.ended(reply.Returnval)
+}
+
+// bootTraces are entries of extraConfig that a running VM makes for itself, and that stay when it is off again.
+var bootTraces = map[string]string{"monitor.phys_bits_used": "45", "softPowerOff": "FALSE", "vmotion.checkpointFBSize": "4194304"}
+
+func (vc *vcenter) leaveTraces(ref types.ManagedObjectReference) {
+	if vm := vc.vm(ref); vm != nil && vc.chosen().BootTraces {
+		vc.edit(vm, edit{ExtraConfig: bootTraces})
+	}
+}
+
+// convert makes a VM of a template or a template of a VM, as an administrator would.
+func (vc *vcenter) convert(vm *simulator.VirtualMachine, template bool) error {
+	if template {
+		if _, err := methods.MarkAsTemplate(context.Background(), vc.client, &types.MarkAsTemplate{This: vm.Self}); err != nil {
+			return err
+		}
+		vc.edit(vm, edit{Template: &template})
+		return nil
+	}
+	host, ok := vc.registry().Get(*vm.Runtime.Host).(*simulator.HostSystem)
+	if !ok {
+		return fmt.Errorf("%s has no host", vm.Name)
+	}
+	cluster, ok := vc.parent(host).(*simulator.ClusterComputeResource)
+	if !ok {
+		return fmt.Errorf("host %s is in no cluster", host.Name)
+	}
+	_, err := methods.MarkAsVirtualMachine(context.Background(), vc.client,
+		&types.MarkAsVirtualMachine{This: vm.Self, Pool: *cluster.ResourcePool, Host: &host.Self})
+	if err == nil {
+		vc.edit(vm, edit{Template: &template})
+	}
+	return err
 }
 
 func (vc *vcenter) rename(ref types.ManagedObjectReference, name string) error {
@@ -70,6 +109,16 @@ type edit struct {
 	InstanceUUID   *string           `json:"instanceUuid"`
 	ProductVersion *string           `json:"productVersion"`
 	Template       *bool             `json:"template"`
+	// ConnectionState is what the VM reports of itself: connected, disconnected, orphaned, inaccessible, invalid.
+	ConnectionState *string `json:"connectionState"`
+	// DisabledMethods are refused with MethodDisabled, and named in disabledMethod.
+	DisabledMethods *[]string `json:"disabledMethods"`
+	// Unreadable hides its config from everybody, as that of an inaccessible VM.
+	Unreadable *bool `json:"unreadable"`
+	// NumCPU is what clones inherit, too.
+	NumCPU *int32 `json:"numCPU"`
+	// DiskDirectory is where its disks' files are from now on, as after a storage migration.
+	DiskDirectory *string `json:"diskDirectory"`
 }
 
 func (vc *vcenter) edit(vm *simulator.VirtualMachine, e edit) {
@@ -106,8 +155,34 @@ func (vc *vcenter) edit(vm *simulator.VirtualMachine, e edit) {
 			set("config.vAppConfig", types.BaseVmConfigInfo(&types.VmConfigInfo{Product: []types.VAppProductInfo{product}}))
 		}
 	}
+	if e.ConnectionState != nil {
+		state := types.VirtualMachineConnectionState(*e.ConnectionState)
+		set("runtime.connectionState", state)
+		set("summary.runtime.connectionState", state)
+	}
+	if e.DisabledMethods != nil {
+		set("disabledMethod", *e.DisabledMethods)
+	}
+	if e.NumCPU != nil {
+		set("config.hardware.numCPU", *e.NumCPU)
+	}
+	if e.Unreadable != nil {
+		vc.hidden.set(vm.Self.Value, *e.Unreadable)
+	}
+	if e.DiskDirectory != nil {
+		vc.registry().WithLock(vc.context(), vm, func() { moveDisks(vm, *e.DiskDirectory) })
+	}
 	if len(changes) > 0 {
 		vc.update(vm, changes...)
+	}
+}
+
+// moveDisks gives the disks' files another directory; everything else of the disks stays.
+func moveDisks(vm *simulator.VirtualMachine, directory string) {
+	for _, device := range vm.Config.Hardware.Device {
+		if backing, ok := diskBacking(device); ok {
+			backing.FileName = directory + "/" + path.Base(backing.FileName)
+		}
 	}
 }
 

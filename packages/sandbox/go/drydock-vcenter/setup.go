@@ -115,6 +115,7 @@ func (vc *vcenter) setupRoutes() map[string]route {
 		}),
 		"POST /vms/destroy": vc.onVM(func(vm *simulator.VirtualMachine, _ sabotage) error { return vc.destroy(vm.Self) }),
 		"POST /vms/power":   vc.onVM(func(vm *simulator.VirtualMachine, s sabotage) error { return vc.power(vm.Self, s.On) }),
+		"POST /vms/convert": vc.onVM(func(vm *simulator.VirtualMachine, s sabotage) error { return vc.convert(vm, s.On) }),
 		"POST /vms/snapshot": vc.onVM(func(vm *simulator.VirtualMachine, s sabotage) error {
 			return vc.snapshot(vm.Self, s.Name)
 		}),

@@ -41,6 +41,7 @@ type vcenter struct {
 	leases   *leaseTable
 	names    *nameTable
 	busy     *busyTable
+	hidden   *hiddenTable
 
 	mu      sync.Mutex
 	options options
@@ -60,7 +61,7 @@ func startVCenter(f flags, tlsConfig *tls.Config) (*vcenter, error) {
 	vc := &vcenter{
 		user: f.user, password: f.password, key: rand.Text(), model: model,
 		rules: newRuleTable(), sessions: newSessionTable(), calls: newCallTable(), uploads: newUploadTable(),
-		waits: newWaitTable(), leases: newLeaseTable(), names: &nameTable{}, busy: newBusyTable(), denied: map[string]bool{}, options: defaultOptions(),
+		waits: newWaitTable(), leases: newLeaseTable(), names: &nameTable{}, busy: newBusyTable(), hidden: newHiddenTable(), denied: map[string]bool{}, options: defaultOptions(),
 	}
 	service := model.Service
 	service.TLS = tlsConfig

@@ -9,7 +9,7 @@ import { methodBody } from '../soap/schema.ts';
 import { refKey } from '../soap/soap.ts';
 import type { CallOptions, MachineDisks, MoRef, NamedPlace } from '../vcenter.ts';
 import { child, referenceOf } from '../xml/xml.ts';
-import { disk, read } from './vm-summary.ts';
+import { disk, read, whyUnreadable } from './vm-summary.ts';
 
 /** What a placement names; each stands for the types that extend it (a cluster, a port group, a vApp). */
 const KINDS: readonly (readonly [type: string, kind: NamedPlace['kind']])[] = [
@@ -62,18 +62,32 @@ export async function places(caller: SessionCaller, options?: CallOptions): Prom
 export async function disksOn(
   caller: SessionCaller,
   place: MoRef,
-  options?: CallOptions,
+  options: CallOptions & { readonly except?: ReadonlySet<string> } = {},
 ): Promise<readonly MachineDisks[]> {
-  const what = { type: 'VirtualMachine', paths: ['name', 'config.hardware.device'] };
-  const found =
+  const { except } = options;
+  const what = {
+    type: 'VirtualMachine',
+    paths: ['name', 'datastore', 'config.hardware.device', 'runtime.connectionState'],
+  };
+  const below = (paths: readonly string[]): Promise<readonly ObjectContent[]> =>
     place.type === 'Datastore'
-      ? await caller.retrieveFrom({ ...what, from: referredBy(place, 'vm') }, options)
-      : await viewed(caller, place, [what.type], what, options);
-  return found.map((content) => ({
+      ? caller.retrieveFrom({ ...what, paths, from: referredBy(place, 'vm') }, options)
+      : viewed(caller, place, [what.type], { ...what, paths }, options);
+  if (except === undefined) return (await below(what.paths)).map(machineDisks);
+  const others = (await below(['name'])).map(({ ref }) => ref).filter(({ value }) => !except.has(value));
+  if (others.length === 0) return [];
+  return (await caller.retrieve(others, what.type, what.paths, options)).map(machineDisks);
+}
+
+function machineDisks(content: ObjectContent): MachineDisks {
+  const unreadable = whyUnreadable(content);
+  return {
     ref: content.ref,
     name: unescapeName(read(content, 'name', text) ?? ''),
     disks: read(content, 'config.hardware.device', arrayOf(disk)) ?? [],
-  }));
+    ...(unreadable === undefined ? {} : { unreadable }),
+    datastores: read(content, 'datastore', arrayOf(ref)) ?? [],
+  };
 }
 
 /** Reads what a container has below it, at any depth, through a view that lives as long as the reading. */

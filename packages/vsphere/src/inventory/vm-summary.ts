@@ -8,9 +8,14 @@ import { child, childText, type XmlElement } from '../xml/xml.ts';
 /** What a {@link VmSummary} is read from. */
 export const VM_PATHS: readonly string[] = [
   'config.bootOptions',
+  'config.changeVersion',
   'config.createDate',
   'config.extraConfig',
+  'config.firmware',
+  'config.guestId',
   'config.hardware.device',
+  'config.hardware.memoryMB',
+  'config.hardware.numCPU',
   'config.instanceUuid',
   'config.template',
   'config.vAppConfig',
@@ -18,24 +23,31 @@ export const VM_PATHS: readonly string[] = [
   'name',
   'parent',
   'recentTask',
+  'runtime.connectionState',
   'runtime.powerState',
+  'summary.config.instanceUuid',
   'summary.config.product',
+  'summary.config.template',
 ];
 
 const bootOptions = object({ efiSecureBootEnabled: one(flag) });
 const product = object({ version: one(text) });
-const vAppConfig = object({ product: many(product) });
+const property = object({ id: one(text), value: one(text) });
+const vAppConfig = object({ product: many(product), property: many(property) });
 const option = object({ key: one(text), value: one(text) });
 const customValue = object({ key: one(number), value: one(text) });
-const backing = object({ fileName: one(text), thinProvisioned: one(flag), eagerlyScrub: one(flag) });
+const backing = object({ fileName: one(text), uuid: one(text), thinProvisioned: one(flag), eagerlyScrub: one(flag) });
 /** A virtual disk among the devices of a machine. */
 export const disk: Decode<DiskSummary> = (from) => {
   if (from.type?.local !== 'VirtualDisk') return undefined;
   const element = child(from, 'backing');
   const read = element === undefined ? undefined : backing(element);
   if (read?.fileName === undefined) return undefined;
+  const capacityKB = Number(childText(from, 'capacityInKB') ?? Number.NaN);
   return {
     file: read.fileName,
+    ...(filled(read.uuid) === undefined || read.uuid === undefined ? {} : { uuid: read.uuid }),
+    ...(Number.isSafeInteger(capacityKB) ? { capacityKB } : {}),
     ...(read.thinProvisioned === undefined ? {} : { thin: read.thinProvisioned }),
     ...(read.eagerlyScrub === undefined ? {} : { eagerlyScrub: read.eagerlyScrub }),
     parents: parentFiles(element),
@@ -71,7 +83,10 @@ export function vmSummary(
   active: ReadonlyMap<string, ActiveTask>,
 ): VmSummary {
   const parent = read(content, 'parent', ref);
-  const instanceUuid = read(content, 'config.instanceUuid', text);
+  // An inaccessible machine has no `config`; of its summary vCenter keeps what it knew last.
+  const instanceUuid = read(content, 'config.instanceUuid', text) ?? read(content, 'summary.config.instanceUuid', text);
+  const unreadable = whyUnreadable(content);
+  const changeVersion = read(content, 'config.changeVersion', text);
   const powerState = read(content, 'runtime.powerState', oneOf('poweredOn', 'poweredOff', 'suspended'));
   const createDate = read(content, 'config.createDate', text);
   const secureBoot = read(content, 'config.bootOptions', bootOptions)?.efiSecureBootEnabled;
@@ -92,18 +107,44 @@ export function vmSummary(
     name: unescapeName(read(content, 'name', text) ?? ''),
     ...(parent === undefined ? {} : { parent }),
     ...(filled(instanceUuid) === undefined || instanceUuid === undefined ? {} : { instanceUuid }),
-    isTemplate: read(content, 'config.template', flag) ?? false,
+    isTemplate: read(content, 'config.template', flag) ?? read(content, 'summary.config.template', flag) ?? false,
     ...(powerState === undefined ? {} : { powerState }),
     ...(productVersion === undefined ? {} : { productVersion }),
     ...(createDate === undefined ? {} : { createDate }),
     ...(secureBoot === undefined ? {} : { secureBoot }),
+    ...(unreadable === undefined ? {} : { unreadable }),
     extraConfig,
+    hardware: hardwareOf(content),
+    ...(changeVersion === undefined ? {} : { changeVersion }),
     customValues,
     disks: read(content, 'config.hardware.device', arrayOf(disk)) ?? [],
     activeTasks: recentTasks(content)
       .map((task) => active.get(refKey(task)))
       .filter((task) => task !== undefined),
   };
+}
+
+/** Every machine whose configuration can be read has devices. */
+export function whyUnreadable(content: ObjectContent): string | undefined {
+  if (content.values.has('config.hardware.device')) return undefined;
+  const fault = content.missing.find(({ path }) => path.startsWith('config.'))?.fault?.name;
+  const state = read(content, 'runtime.connectionState', text) ?? 'connected';
+  if (fault !== undefined) return `its configuration cannot be read (${fault})`;
+  return state === 'connected' ? 'its configuration is unset' : `its configuration is unset, and it is ${state}`;
+}
+
+const HARDWARE = ['config.firmware', 'config.guestId', 'config.hardware.memoryMB', 'config.hardware.numCPU'] as const;
+
+function hardwareOf(content: ObjectContent): ReadonlyMap<string, string> {
+  const hardware = new Map<string, string>();
+  for (const path of HARDWARE) {
+    const value = read(content, path, text);
+    if (value !== undefined) hardware.set(path, value);
+  }
+  for (const { id, value } of read(content, 'config.vAppConfig', vAppConfig)?.property ?? [])
+    if (id !== undefined && value !== undefined && value !== '')
+      hardware.set(`config.vAppConfig.property.${id}`, value);
+  return hardware;
 }
 
 /** Keys of custom attributes that a machine bears. */

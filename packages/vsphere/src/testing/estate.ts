@@ -1,5 +1,5 @@
 import { refKey } from '../soap/soap.ts';
-import type { MoRef, NamedPlace, VCenter } from '../vcenter.ts';
+import type { MachineDisks, MoRef, NamedPlace, VCenter } from '../vcenter.ts';
 import type { CallRunner } from './hooks.ts';
 import { type InventoryState, type Machine, pathOf } from './inventory.ts';
 import type { MemoryServer } from './memory-server.ts';
@@ -45,10 +45,20 @@ export function estateReads(
         () =>
           [...state().machines.values()]
             .filter((machine) => isOn(state(), machine, place))
-            .map(({ ref, name, disks }) => ({ ref, name, disks: disks.map((disk) => ({ ...disk })) })),
+            .filter(({ ref }) => options?.except?.has(ref.value) !== true)
+            .map((machine) => disksOf(state(), machine)),
         options,
       ),
   };
+}
+
+function disksOf(state: InventoryState, machine: Machine): MachineDisks {
+  const { ref, name, disks, readable } = machine;
+  const stores = [...state.places.values()].filter((place) => place.ref.type === 'Datastore');
+  const datastores = stores.filter((place) => isOn(state, machine, place.ref)).map((place) => place.ref);
+  return readable
+    ? { ref, name, disks: disks.map((disk) => ({ ...disk })), datastores }
+    : { ref, name, disks: [], unreadable: 'its configuration is unset', datastores };
 }
 
 function items(state: InventoryState): readonly NamedPlace[] {

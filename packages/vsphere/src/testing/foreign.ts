@@ -1,5 +1,6 @@
 import { refKey } from '../soap/soap.ts';
 import type { MoRef } from '../vcenter.ts';
+import { BORN_HARDWARE } from './imports.ts';
 import { type InventoryState, newRef, newUuid } from './inventory.ts';
 import { checkName, freeDirectory } from './machines.ts';
 
@@ -43,9 +44,15 @@ export function addMachine(state: InventoryState, folder: MoRef, machine: Foreig
     secureBoot: machine.secureBoot ?? false,
     annotation: '',
     extraConfig: new Map(Object.entries(machine.extraConfig ?? {})),
+    hardware: new Map(BORN_HARDWARE),
+    changes: 0,
+    readable: true,
+    connectionState: 'connected',
+    disabledMethods: new Set(),
+    host: state.hosts.keys().next().value,
     customValues: new Map(),
     tags: new Set(machine.tags),
-    disks: disks.map((disk) => ({ parents: [], ...disk })),
+    disks: disks.map((disk) => ({ parents: [], uuid: newUuid(state), capacityKB: 16_777_216, ...disk })),
     datastore,
     directory,
     tasks: [],

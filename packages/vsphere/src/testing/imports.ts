@@ -27,16 +27,30 @@ function checkPlacement(state: InventoryState, request: ImportRequest, op: strin
   }
 }
 
-function disksOf(directory: string, files: ImportedDescriptor['files'], request: ImportRequest): DiskSummary[] {
+function disksOf(
+  state: InventoryState,
+  directory: string,
+  files: ImportedDescriptor['files'],
+  request: ImportRequest,
+): DiskSummary[] {
   return files
     .filter((file) => file.isDisk)
     .map((_file, index) => ({
       file: `${directory}/disk-${index}.vmdk`,
+      uuid: newUuid(state),
+      capacityKB: 16_777_216,
       thin: request.diskProvisioning === '' || request.diskProvisioning === 'thin',
       eagerlyScrub: request.diskProvisioning === 'eagerZeroedThick',
       parents: [],
     }));
 }
+
+/** What every machine of this vCenter is born with. */
+export const BORN_HARDWARE: ReadonlyMap<string, string> = new Map([
+  ['config.firmware', 'efi'],
+  ['config.hardware.memoryMB', '16384'],
+  ['config.hardware.numCPU', '4'],
+]);
 
 /** CreateImportSpec and ImportVApp: makes the half-made machine and its lease. */
 export function importMachine(
@@ -73,9 +87,15 @@ export function importMachine(
     secureBoot: descriptor.secureBoot,
     annotation: '',
     extraConfig: new Map(request.extraConfig),
+    hardware: new Map(BORN_HARDWARE),
+    changes: 0,
+    readable: true,
+    connectionState: 'connected',
+    disabledMethods: new Set(),
+    host: refKey(request.host),
     customValues: new Map(),
     tags: new Set(),
-    disks: disksOf(`[${state.places.get(datastore)?.name ?? '?'}] ${directory}`, descriptor.files, request),
+    disks: disksOf(state, `[${state.places.get(datastore)?.name ?? '?'}] ${directory}`, descriptor.files, request),
     datastore,
     directory,
     tasks: [],

@@ -61,6 +61,16 @@ export interface Machine {
   secureBoot: boolean;
   annotation: string;
   readonly extraConfig: Map<string, string>;
+  /** See `VmSummary.hardware`. */
+  readonly hardware: Map<string, string>;
+  /** Changes of its configuration so far. */
+  changes: number;
+  /** False: nobody can read its configuration, as of an inaccessible machine. */
+  readable: boolean;
+  connectionState: string;
+  readonly disabledMethods: Set<string>;
+  /** Key of its host; undefined: it has none. */
+  readonly host: string | undefined;
   /** Definition key → value. */
   readonly customValues: Map<number, string>;
   readonly tags: Set<string>;

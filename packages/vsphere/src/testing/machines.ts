@@ -26,20 +26,29 @@ export function checkName(state: InventoryState, folder: string, name: string, o
 export function summarize(state: InventoryState, machine: Machine): VmSummary {
   const customValues = new Map<string, string>();
   for (const [key, value] of machine.customValues) customValues.set(state.customFields[key] ?? `${key}`, value);
-  return {
+  const known = {
     ref: machine.ref,
     name: machine.name,
     parent: keyRef(machine.folder),
     instanceUuid: machine.instanceUuid,
     isTemplate: machine.isTemplate,
     powerState: machine.powerState,
+    customValues,
+    activeTasks: machine.tasks.map((task) => ({ ...task })),
+  };
+  if (!machine.readable) {
+    const unreadable = `its configuration is unset, and it is ${machine.connectionState}`;
+    return { ...known, unreadable, extraConfig: new Map(), hardware: new Map(), disks: [] };
+  }
+  return {
+    ...known,
     ...(machine.productVersion === undefined ? {} : { productVersion: machine.productVersion }),
     createDate: machine.createDate,
     secureBoot: machine.secureBoot,
     extraConfig: new Map(machine.extraConfig),
-    customValues,
+    hardware: new Map(machine.hardware),
+    changeVersion: `${machine.changes}`,
     disks: machine.disks.map((disk) => ({ ...disk })),
-    activeTasks: machine.tasks.map((task) => ({ ...task })),
   };
 }
 
@@ -61,11 +70,31 @@ export function reconfigureMachine(machine: Machine, change: VmChange): void {
   }
   if (change.secureBoot !== undefined) machine.secureBoot = change.secureBoot;
   if (change.annotation !== undefined) machine.annotation = change.annotation;
+  machine.changes += 1;
+}
+
+/** What a method that vCenter has disabled on the machine is answered with. */
+export function checkEnabled(machine: Machine, op: string): void {
+  if (machine.disabledMethods.has(op)) throw simulatedFault('MethodDisabled', op, machine.name);
+  if (machine.connectionState !== 'connected') throw simulatedFault('InvalidState', op, machine.name);
+}
+
+/** Why a method could not be done; see `VCenter.obstacle`. */
+export function obstacleOf(state: InventoryState, machine: Machine, methods: readonly string[]): string | undefined {
+  if (machine.connectionState !== 'connected') return `it is ${machine.connectionState}`;
+  const refused = methods.filter((method) => machine.disabledMethods.has(method));
+  if (refused.length > 0) return `vCenter has disabled ${refused.join(' and ')} on it`;
+  const host = machine.host === undefined ? undefined : state.hosts.get(machine.host);
+  const name = machine.host === undefined ? '' : (state.places.get(machine.host)?.name ?? '');
+  if (host === undefined) return undefined;
+  if (host.connectionState !== 'connected') return `its host ${name} is ${host.connectionState}`;
+  return host.inMaintenanceMode ? `its host ${name} is in maintenance mode` : undefined;
 }
 
 /** MarkAsTemplate: NotSupported the second time, InvalidPowerState while it runs. */
 export function markMachine(machine: Machine): void {
   const op = 'MarkAsTemplate';
+  checkEnabled(machine, op);
   if (machine.isTemplate) throw simulatedFault('NotSupported', op, machine.name);
   if (machine.powerState !== 'poweredOff') {
     throw simulatedFault('InvalidPowerState', op, machine.name, {
@@ -74,12 +103,35 @@ export function markMachine(machine: Machine): void {
     });
   }
   machine.isTemplate = true;
+  machine.changes += 1;
 }
+
+/** MarkAsVirtualMachine, as an administrator does it: attributes, name and files stay. */
+export function convertToMachine(machine: Machine): void {
+  if (!machine.isTemplate) throw simulatedFault('NotSupported', 'MarkAsVirtualMachine', machine.name);
+  machine.isTemplate = false;
+  machine.changes += 1;
+}
+
+/** PowerOnVM_Task and its traces: a running machine's own entries in extraConfig, which stay when it is off again. */
+export function powerMachine(machine: Machine, powerState: Machine['powerState']): void {
+  machine.powerState = powerState;
+  machine.changes += 1;
+  if (powerState !== 'poweredOn') return;
+  for (const [key, value] of BOOT_TRACES) machine.extraConfig.set(key, value);
+}
+
+const BOOT_TRACES = [
+  ['monitor.phys_bits_used', '45'],
+  ['softPowerOff', 'FALSE'],
+  ['vmotion.checkpointFBSize', '4194304'],
+] as const;
 
 /** Destroy_Task: refuses what runs and what a task holds; files of linked clones go with it, as on vCenter (VS-T5). */
 export function destroyMachine(state: InventoryState, ref: MoRef): void {
   const op = 'Destroy_Task';
   const machine = machineOf(state, ref, op);
+  checkEnabled(machine, op);
   if (machine.powerState !== 'poweredOff') {
     throw simulatedFault('InvalidPowerState', op, machine.name, {
       requestedState: 'poweredOff',
@@ -144,11 +196,14 @@ export function cloneMachine(state: InventoryState, source: MoRef, request: Clon
     powerState: request.powerOn === true ? 'poweredOn' : 'poweredOff',
     createDate,
     extraConfig: new Map(from.extraConfig),
+    hardware: new Map(from.hardware),
+    disabledMethods: new Set(),
     customValues: request.copyCustomValues === true ? new Map(from.customValues) : new Map(),
     tags: new Set(),
     directory,
     disks: from.disks.map((disk, index) => ({
       ...disk,
+      uuid: newUuid(state),
       file: `[${store}] ${directory}/disk-${index}.vmdk`,
       parents: request.linked === true ? [disk.file, ...disk.parents] : [],
     })),

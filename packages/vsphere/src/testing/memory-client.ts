@@ -7,7 +7,16 @@ import { simulatedFault } from './fault.ts';
 import type { CallRunner } from './hooks.ts';
 import { importMachine } from './imports.ts';
 import { childOf, type InventoryState, type Place, resolvePath } from './inventory.ts';
-import { checkName, destroyMachine, machineOf, markMachine, reconfigureMachine, summarize } from './machines.ts';
+import {
+  checkEnabled,
+  checkName,
+  destroyMachine,
+  machineOf,
+  markMachine,
+  obstacleOf,
+  reconfigureMachine,
+  summarize,
+} from './machines.ts';
 import { memoryLease } from './memory-lease.ts';
 import type { MemoryServer } from './memory-server.ts';
 
@@ -99,6 +108,7 @@ export function memoryCalls(server: MemoryServer, id: string, run: CallRunner, d
         [vm, name],
         () => {
           const machine = machineOf(state(), vm, 'Rename_Task');
+          checkEnabled(machine, 'Rename_Task');
           checkName(state(), machine.folder, name, 'Rename_Task', vm);
           machine.name = name;
         },
@@ -139,7 +149,15 @@ function reads(
   run: CallRunner,
 ): Pick<
   VCenter,
-  'instanceUuid' | 'findByPath' | 'findChild' | 'findByInstanceUuid' | 'children' | 'vm' | 'hosts' | 'datastore'
+  | 'instanceUuid'
+  | 'findByPath'
+  | 'findChild'
+  | 'findByInstanceUuid'
+  | 'children'
+  | 'vm'
+  | 'obstacle'
+  | 'hosts'
+  | 'datastore'
 > {
   return {
     instanceUuid: (options) => run('instanceUuid', [], () => state().instanceUuid, options),
@@ -179,6 +197,16 @@ function reads(
         () => {
           const machine = state().machines.get(refKey(ref));
           return machine === undefined ? undefined : summarize(state(), machine);
+        },
+        options,
+      ),
+    obstacle: (ref, methods, options) =>
+      run(
+        'obstacle',
+        [ref, methods],
+        () => {
+          const machine = state().machines.get(refKey(ref));
+          return machine === undefined ? undefined : obstacleOf(state(), machine, methods);
         },
         options,
       ),

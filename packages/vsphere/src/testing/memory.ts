@@ -10,7 +10,15 @@ import {
 } from './hooks.ts';
 import { abortLease } from './imports.ts';
 import { type InventoryState, initialState, type MemoryOptions, newRef, resolvePath } from './inventory.ts';
-import { type CloneRequest, cloneMachine, machineOf, removeMachine } from './machines.ts';
+import {
+  type CloneRequest,
+  cloneMachine,
+  convertToMachine,
+  machineOf,
+  markMachine,
+  powerMachine,
+  removeMachine,
+} from './machines.ts';
 import { abortedCall, memoryCalls } from './memory-client.ts';
 import type { MemoryServer } from './memory-server.ts';
 import { type InventorySnapshot, snapshotOf } from './snapshot.ts';
@@ -45,7 +53,10 @@ export interface MemoryInventory {
   clone(source: MoRef, request: CloneRequest): MoRef;
   /** Makes a machine appear that no import made: a foreign VM, an installer's template. */
   add(folder: MoRef, machine: ForeignMachine): MoRef;
+  /** A machine that is powered on leaves its traces, as on vCenter: they stay when it is off again. */
   power(vm: MoRef, state: 'poweredOn' | 'poweredOff' | 'suspended'): void;
+  /** What an administrator does to a template or machine: MarkAsVirtualMachine, MarkAsTemplate. */
+  convert(vm: MoRef, to: 'machine' | 'template'): void;
   /** Puts a running task on a machine, such as `VirtualMachine.clone`; returns how it ends. */
   startTask(vm: MoRef, descriptionId: string): () => void;
   /** What vCenter does to leases that nobody kept alive: they fail and their machines go. */
@@ -140,8 +151,10 @@ export function memoryInventory(options: MemoryOptions = {}): MemoryInventory {
     },
     clone: (source, request) => cloneMachine(state, source, request, new Date(now()).toISOString()),
     add: (folder, machine) => addMachine(state, folder, machine, new Date(now()).toISOString()),
-    power: (vm, powerState) => {
-      machineOf(state, vm, 'PowerOnVM_Task').powerState = powerState;
+    power: (vm, powerState) => powerMachine(machineOf(state, vm, 'PowerOnVM_Task'), powerState),
+    convert: (vm, to) => {
+      if (to === 'template') markMachine(machineOf(state, vm, 'MarkAsTemplate'));
+      else convertToMachine(machineOf(state, vm, 'MarkAsVirtualMachine'));
     },
     startTask: (vm, descriptionId) => {
       const machine = machineOf(state, vm, descriptionId);

@@ -219,6 +219,29 @@ export const VCENTER_SCENARIOS: readonly VCenterScenario[] = [
     },
   },
   {
+    name: 'OWN-2 tells what clones inherit and which disks a machine has; a template has the same',
+    async run(vcenter, places) {
+      const { vm } = await imported(vcenter, places);
+      const before = await vcenter.vm(vm);
+      assert.equal(before?.unreadable, undefined);
+      for (const path of ['config.firmware', 'config.hardware.memoryMB', 'config.hardware.numCPU'])
+        assert.notEqual(before?.hardware.get(path) ?? '', '', path);
+      assert.ok((before?.disks[0]?.capacityKB ?? 0) > 0);
+      await vcenter.markAsTemplate(vm);
+      const after = await vcenter.vm(vm);
+      assert.deepEqual([after?.disks, after?.hardware], [before?.disks, before?.hardware]);
+    },
+  },
+  {
+    name: 'OWN-13 knows no obstacle to what a healthy machine can have done, nor to a machine that is gone',
+    async run(vcenter, places) {
+      const { vm } = await imported(vcenter, places);
+      assert.equal(await vcenter.obstacle(vm, ['Rename_Task', 'Destroy_Task']), undefined);
+      await vcenter.destroy(vm);
+      assert.equal(await vcenter.obstacle(vm, ['Rename_Task']), undefined);
+    },
+  },
+  {
     name: 'destroys a machine, also one that is gone, and never a folder',
     async run(vcenter, places) {
       const { vm, folder, name } = await imported(vcenter, places);
@@ -319,7 +342,9 @@ export const VCENTER_SCENARIOS: readonly VCenterScenario[] = [
       assert.equal(whole?.disks.length, 1);
       for (const place of [datastore, folder, await at(vcenter, `/${places.folder.split('/')[1] ?? ''}`)]) {
         const mine = (await vcenter.disksOn(place)).find(({ ref }) => ref.value === vm.value);
-        assert.deepEqual(mine, { ref: vm, name, disks: whole?.disks });
+        assert.deepEqual(mine, { ref: vm, name, disks: whole?.disks, datastores: [datastore] });
+        const others = await vcenter.disksOn(place, { except: new Set([vm.value]) });
+        assert.ok(!others.some(({ ref }) => ref.value === vm.value));
       }
     },
   },
