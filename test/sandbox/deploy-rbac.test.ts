@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { bootImageName, MachineSet, VirtualMachine, Zone } from '@drydock/api';
+import { bootImageName, MachineSet, Secret, VirtualMachine, Zone } from '@drydock/api';
 import { goldenNamespace } from '@drydock/boot-images';
 import { ledgerName } from '@drydock/crd';
 import type { ApiCall } from './support/audit-log.ts';
@@ -16,7 +16,14 @@ import {
   withoutField,
 } from './support/rbac-voyage.ts';
 import { eventually } from './support/voyage.ts';
-import { installerTemplate, machineApi, oldRelease } from './support/voyage-cluster.ts';
+import {
+  base64,
+  credentials,
+  installerTemplate,
+  machineApi,
+  oldRelease,
+  serverName,
+} from './support/voyage-cluster.ts';
 
 const roles = ['drydock-boot-images', 'drydock-watch'] as const;
 const both = 'drydock';
@@ -58,6 +65,22 @@ function ofEach(reason: string, times: number): readonly Told[] {
     { namespace: machineApi, reason, about: bootImageName('ms', set), times },
     { namespace: machinesNamespace, reason, about: vm.name, times },
   ];
+}
+
+/** Puts one wrong password after another into the Secret until both roles have changed the notes of refused logins; then the right one. */
+async function wrongPasswords(): Promise<void> {
+  const { client, sandbox } = rbac.voyage;
+  const put = (password: string): Promise<unknown> =>
+    client.mergePatch(Secret, credentials, { data: { [`${serverName}.password`]: base64(password) } });
+  const changes = ({ verb, resource, name }: ApiCall): boolean =>
+    `${verb} ${resource} ${name}` === 'update configmaps drydock-logins';
+  let looks = 0;
+  await eventually('both note refused logins', async () => {
+    if (looks % 50 === 0) await put(`wrong ${looks}`);
+    looks += 1;
+    return roles.every((role) => callsOf(role).some(changes)) || undefined;
+  });
+  await put(sandbox.vcenter.password);
 }
 
 /** An older definition of each kind whose status is written, until disposal. */
@@ -123,6 +146,7 @@ test('two processes, each with the rights of its role alone, do all that they ca
       return { namespace: goldenNamespace, reason: 'LedgerProblem', about, times: 2 };
     }),
   );
+  await wrongPasswords();
   await operators.disposeAsync();
   assert.deepEqual(roles.flatMap(refused), []);
 });

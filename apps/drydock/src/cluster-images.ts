@@ -12,8 +12,11 @@ import {
 } from '@drydock/boot-images';
 import type { Client } from '@drydock/kube';
 import { type TemplateStore, templateStore } from '@drydock/templates';
-import type { VimLog } from '@drydock/vsphere';
+import { loginBudget, type VimLog } from '@drydock/vsphere';
 import { type Explained, saidOf } from './explain/explained.ts';
+import { loginFile } from './login-file.ts';
+import { readClusterLogins } from './login-notes.ts';
+import { LEASE_NAMESPACE } from './status-notes.ts';
 import type { VCenterFlags } from './vcenter-flags.ts';
 import { connector, type VCenters, vcenters } from './vcenters.ts';
 
@@ -32,24 +35,24 @@ export interface ClusterImagesOptions {
   readonly client: Pick<Client, 'get' | 'list'>;
   readonly flags: VCenterFlags;
   readonly downgrade?: DowngradePolicy;
+  /** Where the operator keeps what it shares of refused logins. */
+  readonly leaseNamespace?: string;
   /** What a person should know of the connections. */
   readonly warn: (message: string) => void;
   readonly signal: AbortSignal;
 }
 
 /** Reads the cluster once. Nothing goes to a vCenter before the first question, and nothing is ever written. */
-export async function clusterImages({
-  client,
-  flags,
-  downgrade,
-  warn,
-  signal,
-}: ClusterImagesOptions): Promise<ClusterImages> {
+export async function clusterImages(options: ClusterImagesOptions): Promise<ClusterImages> {
+  const { client, flags, downgrade, warn, signal } = options;
   const log: VimLog = {
     info: () => undefined,
     warn: ({ server }, message) => warn(typeof server === 'string' ? `${message} (${server})` : message),
   };
-  const reach = await connector(flags, log);
+  // Who looks does not try what the operator was refused, and what nobody tried once.
+  const own = loginFile();
+  const others = readClusterLogins(client, options.leaseNamespace ?? LEASE_NAMESPACE);
+  const reach = await connector(flags, log, loginBudget({ notes: own, others, attempts: 1, log }));
   const world = await worldNow(client, { signal });
   await using opening = new AsyncDisposableStack();
   const servers = opening.use(

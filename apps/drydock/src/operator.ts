@@ -16,11 +16,13 @@ import {
   systemClock,
 } from '@drydock/kube';
 import { type TemplateStore, templateStore } from '@drydock/templates';
+import { loginBudget } from '@drydock/vsphere';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type Logger, pino } from 'pino';
 import { type ClusterFlags, clusterFlags, connect } from './connect.ts';
 import { exitCode, UsageError } from './exit.ts';
 import { imageMirrors } from './image-mirrors.ts';
+import { clusterLogins } from './login-notes.ts';
 import { type StatusKeepers, statusKeeping } from './status-keeping.ts';
 import { LEASE_NAMESPACE } from './status-notes.ts';
 import { type VCenterFlags, vcenterFlags } from './vcenter-flags.ts';
@@ -96,7 +98,15 @@ async function operate(flags: OperatorFlags): Promise<void> {
   const client = await connect(flags, { onRequest: (metric) => metrics.request(metric) });
   await using closing = new AsyncDisposableStack();
   closing.use(client);
-  const reach = await connector(flags, log);
+  const refused = new Set<(server: string) => void>();
+  const logins = loginBudget({
+    notes: clusterLogins(client, flags.leaseNamespace),
+    log,
+    onRefused: (server) => {
+      for (const count of refused) count(server);
+    },
+  });
+  const reach = await connector(flags, log, logins);
   const events = closing.use(eventRecorder({ client, controller: 'drydock.dev/status', log }));
   const channel = statusChannel({ registry: metrics.registry, events });
   const keeping = (role: string): StatusKeepers =>
@@ -127,6 +137,7 @@ async function operate(flags: OperatorFlags): Promise<void> {
         }),
       )
     : undefined;
+  if (watch !== undefined) refused.add(watch.refused);
   const running: Operator[] = [];
   const start = async (part: Pick<RunOptions, 'caches' | 'controllers' | 'services' | 'ready' | 'leader'>) => {
     // One server for all that runs here: what the first part does not know of is told by its checks.

@@ -104,11 +104,15 @@ export function addStatus(program: Command): void {
       const format = formats.find((name) => name === flags.output);
       if (format === undefined)
         throw new UsageError(`unknown output format ${flags.output}: use one of ${formats.join(', ')}`);
+      // With the client of vCenters, which the checks above do without.
+      const { loginsText, refusedLogins } = await import('./login-notes.ts');
       await using client = await connect(flags);
-      const [images, notes] = await Promise.all([
+      const [images, notes, logins] = await Promise.all([
         bootImages(client, flags.namespace),
         statusNotes(client, flags.leaseNamespace),
+        refusedLogins(client, flags.leaseNamespace),
       ]);
+      process.stderr.write(loginsText(logins));
       if (notes !== undefined) process.stderr.write(notesText(notes, Date.now()));
       if (images.length === 0 && (format === 'table' || format === 'wide')) {
         console.error('No boot images found. They appear when "drydock operator" runs and has seen a machine set.');

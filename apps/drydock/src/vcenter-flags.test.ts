@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { scratchFolder } from '@drydock/sandbox';
+import { loginBudget } from '@drydock/vsphere';
 import { UsageError } from './exit.ts';
 import { connector } from './vcenters.ts';
 
@@ -19,7 +20,7 @@ test('flags that cannot be meant are usage errors, before anything is reached', 
     [{ vcenterCa: join(scratch.path, 'missing') }, /^--vcenter-ca .*missing cannot be read: ENOENT/],
     [{ vcenterCa: noPem }, /^--vcenter-ca .*ca\.pem holds no PEM certificate$/],
   ] as const) {
-    await assert.rejects(connector(flags, log), (error: unknown) => {
+    await assert.rejects(connector(flags, log, loginBudget()), (error: unknown) => {
       assert.ok(error instanceof UsageError);
       assert.match(error.message, said);
       return true;

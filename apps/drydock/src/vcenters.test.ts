@@ -4,13 +4,13 @@ import { setImmediate } from 'node:timers/promises';
 import type { Secret } from '@drydock/api';
 import { type TemplateStore, templateStore } from '@drydock/templates';
 import { memoryOva, testPlacement, testWish } from '@drydock/templates/testing';
-import { isVimError } from '@drydock/vsphere';
+import { loginBudget } from '@drydock/vsphere';
 import { type MemoryInventory, memoryInventory, simulatedFault } from '@drydock/vsphere/testing';
 import { type VCenters, vcenters } from './vcenters.ts';
 
 const server = testPlacement().server;
 const secretOf = (password: string): Secret => ({
-  metadata: { namespace: 'kube-system', name: 'vsphere-creds' },
+  metadata: { namespace: 'kube-system', name: 'vsphere-creds', uid: 'u', resourceVersion: password },
   data: {
     [`${server}.username`]: Buffer.from('u').toString('base64'),
     [`${server}.password`]: Buffer.from(password).toString('base64'),
@@ -36,16 +36,20 @@ function rig(): Rig {
   const log: string[] = [];
   const calls: string[] = [];
   const sessions: number[] = [];
+  const logins = loginBudget({ date: () => made.clock });
   const servers = vcenters({
     // Logs in before its first call, as the real client does.
     connect: (_, credentials) => {
       const client = inventory.client();
       let login: Promise<string> | undefined;
       const ready = async (): Promise<string> => {
-        const { password } = await credentials();
-        log.push(password);
-        if (!made.valid.has(password)) throw simulatedFault('InvalidLogin', 'Login', server);
-        return password;
+        const who = await credentials();
+        return logins.attempt(server, who, async () => {
+          const { password } = who;
+          log.push(password);
+          if (!made.valid.has(password)) throw simulatedFault('InvalidLogin', 'Login', server);
+          return password;
+        });
       };
       return new Proxy(client, {
         get: (_client, name) => {
@@ -73,7 +77,6 @@ function rig(): Rig {
       vcenterCall: (method, code) => void calls.push(`${method} ${code}`),
       vcenterSessions: (_, count) => void sessions.push(count),
     },
-    now: () => made.clock,
   });
   const store = templateStore({ vcenters: servers.of, cacheDir: '/nowhere', ovas: memoryOva() });
   const made: Rig = {
@@ -142,18 +145,19 @@ test('a Secret that is written again with the same credentials changes nothing',
   assert.deepEqual(made.log, ['old']);
 });
 
-test('refused credentials are not tried again for a minute, but other ones are at once', async () => {
+test('SAFE-5 refused credentials are shown twice, then once in half an hour, but other ones at once', async () => {
   const made = rig();
   made.secret = secretOf('wrong');
-  const refused = (error: unknown): boolean => isVimError(error, 'VIM_LOGIN_REFUSED');
-  for (let i = 0; i < 3; i++) await assert.rejects(inspect(made), refused);
-  assert.deepEqual(made.log, ['wrong']);
-  made.clock += 61_000;
-  await assert.rejects(inspect(made), refused);
+  const refused = (error: unknown): boolean =>
+    /refused u with the password of Secret kube-system\/vsphere-creds/.test(String(error));
+  for (let i = 0; i < 4; i++) await assert.rejects(inspect(made), refused);
   assert.deepEqual(made.log, ['wrong', 'wrong']);
+  made.clock += 31 * 60_000;
+  for (let i = 0; i < 3; i++) await assert.rejects(inspect(made), refused);
+  assert.deepEqual(made.log, ['wrong', 'wrong', 'wrong']);
   made.secret = secretOf('new');
   await inspect(made);
-  assert.deepEqual(made.log.slice(2), ['new']);
+  assert.deepEqual(made.log.slice(3), ['new']);
   assert.ok(made.calls.includes('findByPath VIM_LOGIN_REFUSED') && made.calls.includes('findByPath OK'));
 });
 

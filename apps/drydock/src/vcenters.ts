@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import type { Secret } from '@drydock/api';
 import { credentialsKey } from '@drydock/boot-images';
+import { passwordVersion } from '@drydock/vm-watch';
 import {
   type ConnectOptions,
   type Credentials,
   connectVCenter,
+  type LoginBudget,
   type VCenter,
   type VCenterConnection,
   VimError,
@@ -26,8 +28,6 @@ export interface VCentersOptions {
   /** kube-system/vsphere-creds as it is now (`<server>.username`, `<server>.password`). */
   readonly secret: () => Secret | undefined;
   readonly metrics: VCenterMetrics;
-  /** Milliseconds of a monotonic clock. */
-  readonly now?: () => number;
 }
 
 /** The vCenters of a cluster by the names that Infrastructure gives them. Disposal logs out of all of them. */
@@ -38,12 +38,9 @@ export interface VCenters extends AsyncDisposable {
   readonly during: <T>(server: string, work: () => Promise<T>) => Promise<T>;
 }
 
-/** A user who is refused is not tried again before this time is over: five failures within three minutes lock a vCenter account. */
-const REFUSED_MS = 60_000;
-
 interface Connection {
   readonly vcenter: VCenter;
-  readonly credentials: Credentials;
+  credentials: Credentials;
   loggedIn: boolean;
 }
 
@@ -59,7 +56,7 @@ interface Server {
  * at once, while an upload that is under way ends in the session in which it began.
  */
 export function vcenters(options: VCentersOptions): VCenters {
-  const { metrics, now = () => performance.now() } = options;
+  const { metrics } = options;
   const servers = new Map<string, Server>();
   const closing = new Set<Promise<void>>();
 
@@ -77,17 +74,10 @@ export function vcenters(options: VCentersOptions): VCenters {
   }
 
   function open(name: string, server: Server, credentials: Credentials): Connection {
-    let refused: { readonly error: VimError; readonly at: number } | undefined;
-    const vcenter = options.connect(name, async () => {
-      if (refused !== undefined && now() - refused.at < REFUSED_MS) throw refused.error;
-      return credentials;
-    });
+    const vcenter = options.connect(name, async () => connection.credentials);
     const called = (method: string, error?: unknown): void => {
       const code = error instanceof VimError ? error.code : error === undefined ? 'OK' : 'Error';
       metrics.vcenterCall(method, code);
-      if (error instanceof VimError && error.code === 'VIM_LOGIN_REFUSED' && error !== refused?.error) {
-        refused = { error, at: now() };
-      }
       if (error !== undefined || connection.loggedIn) return;
       connection.loggedIn = true;
       report(name, server);
@@ -109,7 +99,8 @@ export function vcenters(options: VCentersOptions): VCenters {
       const server = serverOf(name);
       const credentials = credentialsOf(options.secret(), name);
       const { current } = server;
-      if (current?.credentials.user === credentials.user && current.credentials.password === credentials.password) {
+      if (current !== undefined && isSame(current.credentials, credentials)) {
+        current.credentials = credentials;
         return current.vcenter;
       }
       const made = open(name, server, credentials);
@@ -139,10 +130,11 @@ export function vcenters(options: VCentersOptions): VCenters {
   };
 }
 
-/** How the flags say to connect to a server. */
+/** How the flags say to connect to a server; all connections have one budget of logins. */
 export async function connector(
   flags: VCenterFlags,
   log: NonNullable<ConnectOptions['log']>,
+  logins: LoginBudget,
 ): Promise<(server: string, credentials: ConnectOptions['credentials']) => VCenterConnection> {
   const urls = new Map(
     (flags.vcenterUrl ?? []).map((pair) => {
@@ -163,7 +155,7 @@ export async function connector(
     ...(flags.vcenterInsecure === true ? { insecure: true } : {}),
   };
   return (server, credentials) =>
-    connectVCenter({ url: urls.get(server) ?? `https://${server}/sdk`, credentials, tls, log });
+    connectVCenter({ url: urls.get(server) ?? `https://${server}/sdk`, credentials, tls, log, logins });
 }
 
 async function readAuthority(file: string): Promise<string> {
@@ -185,5 +177,14 @@ function credentialsOf(secret: Secret | undefined, server: string): Credentials 
     }
     return Buffer.from(value, 'base64').toString('utf8');
   };
-  return { user: read(`${server}.username`), password: read(`${server}.password`) };
+  const { namespace, name } = credentialsKey;
+  return {
+    user: read(`${server}.username`),
+    password: read(`${server}.password`),
+    ...(secret === undefined ? {} : { version: passwordVersion(secret, `${namespace}/${name}`) }),
+  };
+}
+
+function isSame(a: Credentials, b: Credentials): boolean {
+  return a.user === b.user && a.password === b.password && a.version?.asked === b.version?.asked;
 }

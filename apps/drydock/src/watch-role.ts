@@ -73,6 +73,8 @@ export interface WatchParts extends AsyncDisposable {
   readonly vms: Part;
   /** Has to run where boot images are managed, since it wakes them in the same process. */
   readonly templates: () => Part & Pick<TemplateWatch, 'subscribe'>;
+  /** Counts a login that a vCenter refused. */
+  readonly refused: (server: string) => void;
 }
 
 /** A service has a second to return when the lease is lost. */
@@ -106,9 +108,7 @@ export async function watchParts(options: WatchPartsOptions): Promise<WatchParts
   const ways = starting.use(
     links({
       connect,
-      clock: systemClock,
       credentials: (server) => credentialsOf(secrets.get(secretKey), server, keyText(secretKey)),
-      onRefused: (server) => metrics.refused(server),
     }),
   );
   secrets.subscribe(() => ways.refresh());
@@ -122,6 +122,7 @@ export async function watchParts(options: WatchPartsOptions): Promise<WatchParts
   const resources = starting.move();
   return {
     vms: missing.length > 0 ? onceServed(options, role) : role(),
+    refused: (server) => metrics.refused(server),
     templates: () => {
       const where = { namespace: machineApiNamespace };
       const machineSets = createCache({ client, resource: MachineSet, where, onError });

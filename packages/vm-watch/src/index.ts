@@ -10,7 +10,7 @@ export { createWatcher, type Watcher, type WatcherOptions } from './delivery/wat
 export { WatchError, type WatchErrorCode } from './errors.ts';
 export { asyncSignalEnabled } from './kubernetes/async-signal.ts';
 export { vmOperator, vmOperatorRefusal } from './kubernetes/coexistence.ts';
-export { credentialsOf } from './kubernetes/credentials.ts';
+export { credentialsOf, LOGIN_NOW_ANNOTATION, passwordVersion } from './kubernetes/credentials.ts';
 export { kindsServed, missingKinds } from './kubernetes/kinds.ts';
 export { type Holding, WatchService } from './kubernetes/service.ts';
 export { type WatchMetrics, type WatchReport, watchMetrics } from './metrics.ts';

@@ -9,6 +9,7 @@ import { obstacle } from './inventory/obstacle.ts';
 import { destroy, markAsTemplate, reconfigure, rename } from './inventory/vm.ts';
 import { createTags } from './rest/tags.ts';
 import { createCaller } from './session/caller.ts';
+import type { LoginBudget } from './session/login-budget.ts';
 import { proxyFromEnvironment } from './session/proxy.ts';
 import { checkFingerprint, type TlsTrust } from './session/tls.ts';
 import { createTransport } from './session/transport.ts';
@@ -26,6 +27,8 @@ export interface ConnectOptions {
   readonly credentials: () => Promise<Credentials>;
   /** Verification by the system's roots unless said. */
   readonly tls?: TlsTrust;
+  /** Shared by all connections of a process, so that no password is shown too often. Each has its own where it is absent. */
+  readonly logins?: LoginBudget;
   readonly clock?: Clock;
   readonly log?: VimLog;
   /** Where HTTPS_PROXY and NO_PROXY are looked up; the process's environment unless given. */
@@ -57,7 +60,10 @@ export function connectVCenter(options: ConnectOptions): VCenterConnection {
   }
   const proxy = proxyFromEnvironment(options.env ?? process.env);
   const transport = createTransport({ baseUrl, trust, proxy });
-  const caller = createCaller({ baseUrl, credentials: options.credentials, clock, log, transport });
+  const caller = createCaller({
+    ...{ baseUrl, credentials: options.credentials, clock, log, transport },
+    ...(options.logins === undefined ? {} : { logins: options.logins }),
+  });
   const fields = customFields(caller);
   const tags = createTags(caller);
   return {

@@ -7,6 +7,7 @@ export type VimErrorKind = 'fault' | 'http' | 'transport' | 'timeout' | 'aborted
 const NEXT = {
   VIM_FAULT: 'Look for the fault in the vSphere API reference and for the operation ID in the vCenter logs.',
   VIM_LOGIN_REFUSED: 'Check the user name, the password and that the user has a role on this vCenter.',
+  VIM_LOGIN_WITHHELD: 'Nothing was sent. Correct the password where it is kept: another one is tried at once.',
   VIM_NOT_AUTHENTICATED: 'The session ended; the call is tried again with a new one.',
   VIM_NO_PERMISSION: 'Give the user the privilege that the fault names, on the object that it names.',
   VIM_NAME_TAKEN: 'Choose another name, or look at what bears it now.',
@@ -47,6 +48,8 @@ export interface VimErrorInit {
   readonly status?: number;
   /** false: surely no byte of the request left. */
   readonly sent?: boolean;
+  /** Milliseconds from now before which nothing is tried again. */
+  readonly retryAfterMs?: number;
   readonly cause?: unknown;
 }
 
@@ -57,12 +60,16 @@ export class VimError extends Error {
   readonly code: VimErrorCode;
   readonly op: string;
   readonly opId: string;
+  /** What happened, without the call and without what to do next. */
+  readonly clause: string;
   /** Whether the same call may succeed later without anybody changing anything. Says nothing about whether it took effect already. */
   readonly retriable: boolean;
   readonly fault?: VimFault;
   readonly status?: number;
   /** false where surely no byte of the request reached the server. */
   readonly sent: boolean;
+  /** Milliseconds, from when it was made, before which nothing is tried again; absent where nobody says so. */
+  readonly retryAfterMs?: number;
 
   constructor(init: VimErrorInit) {
     const where = init.opId === undefined || init.opId === '' ? init.op : `${init.op} (${init.opId})`;
@@ -73,11 +80,13 @@ export class VimError extends Error {
     this.kind = init.kind;
     this.code = init.code;
     this.op = init.op;
+    this.clause = init.message;
     this.opId = init.opId ?? '';
     this.retriable = init.retriable ?? (init.fault === undefined ? false : isPassing(init.fault));
     this.sent = init.sent ?? true;
     if (init.fault !== undefined) this.fault = init.fault;
     if (init.status !== undefined) this.status = init.status;
+    if (init.retryAfterMs !== undefined) this.retryAfterMs = init.retryAfterMs;
   }
 }
 

@@ -9,8 +9,18 @@ export {
 } from './errors.ts';
 export { checkManifest, type SentFile } from './import/manifest.ts';
 export { type OvfDescriptor, readOvf } from './import/ovf.ts';
+export { type LoginBudget, type LoginBudgetOptions, loginBudget } from './session/login-budget.ts';
+export { type LoginNote, type LoginNotes, lateText, nextLogin, readLoginNotes } from './session/login-notes.ts';
 export type { TlsTrust } from './session/tls.ts';
-export type { Caller, Credentials, MethodOptions, ObjectContent, ServiceContent, VimLog } from './soap/call.ts';
+export type {
+  Caller,
+  Credentials,
+  MethodOptions,
+  ObjectContent,
+  PasswordVersion,
+  ServiceContent,
+  VimLog,
+} from './soap/call.ts';
 export { type Clock, systemClock } from './soap/clock.ts';
 export type { VimFault } from './soap/faults.ts';
 export { escapeName, unescapeName } from './soap/names.ts';

@@ -4,7 +4,7 @@ import { Namespace, Secret, VirtualMachine, type VirtualMachineStatus, Zone } fr
 import { createClient, type KubeClient, loadKubeconfig } from '@drydock/kube';
 import { connectSwitchboard, type Switchboard, startSandbox, type VCenterSandbox } from '@drydock/sandbox';
 import { type Connect, credentialsOf, type Links, links } from '@drydock/vm-watch';
-import { connectVCenter, systemClock } from '@drydock/vsphere';
+import { connectVCenter } from '@drydock/vsphere';
 import { eventually } from './voyage.ts';
 import { base64 } from './voyage-cluster.ts';
 
@@ -103,5 +103,5 @@ export async function simulatorLinks(
   };
   const credentials = (server: string): ReturnType<typeof credentialsOf> =>
     credentialsOf(secret(), server, 'the secret');
-  return { ways: links({ connect, clock: systemClock, credentials }), made: () => made };
+  return { ways: links({ connect, credentials }), made: () => made };
 }

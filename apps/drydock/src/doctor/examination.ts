@@ -33,7 +33,7 @@ export async function examine(
   const warn = (detail: string): void => {
     findings.push({ area: 'cluster', name: 'vcenters', state: 'warn', detail });
   };
-  await using images = await clusterImages({ client, flags, warn, signal });
+  await using images = await clusterImages({ client, flags, leaseNamespace, warn, signal });
   const { world } = images;
   const owned = { roles, namespace: leaseNamespace };
   await look('cluster', 'openshift', async () => openshiftLines(world));

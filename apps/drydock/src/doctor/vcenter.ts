@@ -1,5 +1,6 @@
 import type { Placement, TemplateStore } from '@drydock/templates';
-import type { VCenter } from '@drydock/vsphere';
+import { isVimError, type VCenter } from '@drydock/vsphere';
+import { LOGIN_NOW } from '../login-notes.ts';
 import {
   dryImportLine,
   type FoundPlace,
@@ -52,13 +53,16 @@ export async function vcenterFindings(subject: VCenterSubject, signal: AbortSign
   } catch (error) {
     signal.throwIfAborted();
     const detail = error instanceof Error ? error.message : String(error);
+    const next = isVimError(error, 'VIM_LOGIN_WITHHELD')
+      ? LOGIN_NOW
+      : 'give --vcenter-ca or --vcenter-url where the operator has them';
     return [
       {
         area,
         name: 'login',
         state: 'FAIL',
         detail,
-        next: 'give --vcenter-ca or --vcenter-url where the operator has them',
+        next,
       },
     ];
   }

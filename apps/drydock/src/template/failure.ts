@@ -50,6 +50,7 @@ const BLOCKED: ReadonlySet<TemplateErrorCode | VimErrorCode> = new Set<TemplateE
   'DIGEST_MISMATCH',
   'OVA_INVALID',
   'OVA_UNSUPPORTED',
+  'VIM_LOGIN_WITHHELD',
   'VIM_NO_PERMISSION',
   'VIM_OVF_REFUSED',
 ]);
@@ -77,6 +78,7 @@ const VAGUE: ReadonlySet<TemplateErrorCode> = new Set<TemplateErrorCode>([
 const TELLING: ReadonlySet<VimErrorCode> = new Set<VimErrorCode>([
   'VIM_HTTP_STATUS',
   'VIM_LOGIN_REFUSED',
+  'VIM_LOGIN_WITHHELD',
   'VIM_NO_PERMISSION',
   'VIM_OVF_REFUSED',
   'VIM_TLS_UNTRUSTED',
@@ -117,6 +119,8 @@ function plainText(error: unknown, { url, username }: Pick<Failure, 'url' | 'use
   switch (error.code) {
     case 'VIM_LOGIN_REFUSED':
       return `${host} does not let ${username} in: the name or the password is wrong, or the user has no role there.`;
+    case 'VIM_LOGIN_WITHHELD':
+      return `${error.clause}. Nothing was sent: another password is tried at once, and this one with --login-now.`;
     case 'VIM_TLS_UNTRUSTED':
       return `The certificate of ${host} is not trusted (${whyUntrusted(error)}), and nothing was sent to it.`;
     case 'VIM_UNREACHABLE':

@@ -21,6 +21,7 @@ export interface CommonFlags {
   readonly owner?: string;
   readonly cacheDir?: string;
   readonly config?: string;
+  readonly loginNow?: boolean;
   readonly output?: string;
 }
 
@@ -33,7 +34,8 @@ export function connectionFlags(command: Command): Command {
     .option('--thumbprint <sha256>', "SHA-256 fingerprint of the server's certificate")
     .option('--ca <file>', 'certificate authorities (PEM), as GOVC_TLS_CA_CERTS')
     .option('--insecure', 'do not verify the server (unsafe), as GOVC_INSECURE')
-    .option('--config <file>', 'config file (default: ~/.config/drydock/template.yaml)');
+    .option('--config <file>', 'config file (default: ~/.config/drydock/template.yaml)')
+    .option('--login-now', 'show the password to the vCenter although it refused it lately');
 }
 
 /** Adds the flags that every verb of `drydock template` has. */
@@ -61,7 +63,7 @@ export function flagLayer(flags: CommonFlags): Layer {
       next: 'drydock template doctor --url https://VCENTER --username USER --password-file FILE',
     });
   }
-  const { thumbprint, ca, insecure, output: _, config: __, ...rest } = flags;
+  const { thumbprint, ca, insecure, output: _, config: __, loginNow: ___, ...rest } = flags;
   const trust: TrustSettings = {
     ...(thumbprint === undefined ? {} : { thumbprint }),
     ...(ca === undefined ? {} : { ca: [ca] }),

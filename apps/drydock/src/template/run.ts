@@ -111,7 +111,10 @@ async function runVerb<F extends CommonFlags>(
         },
         command: (name, ...words) => `${program} ${[name, ...words.map(quoted)].join(' ')}${context.flags}`,
         settings,
-        session: async (options = {}) => stack.use(await openSession(await settings(), { out, signal, ...options })),
+        session: async (options = {}) =>
+          stack.use(
+            await openSession(await settings(), { out, signal, loginNow: flags.loginNow === true, ...options }),
+          ),
         place: async (session, need) => {
           const placement = await session.place(need);
           const path = subject.startsWith('/') ? subject : `${placement.folder}/${escapeName(subject)}`;

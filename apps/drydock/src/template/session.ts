@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { type OvaSource, type Placement, type TemplateStore, templateStore } from '@drydock/templates';
-import { connectVCenter, type VCenterConnection, type VimLog } from '@drydock/vsphere';
+import { connectVCenter, loginBudget, type VCenterConnection, type VimLog } from '@drydock/vsphere';
+import { loginFile } from '../login-file.ts';
 import { type Holder, processHolder } from './holder.ts';
 import type { Output } from './output.ts';
 import { type Need, resolvePlacement } from './placement.ts';
@@ -20,7 +21,13 @@ export interface TemplateSession extends AsyncDisposable {
 /** Opens a session; nothing is sent before the first call. */
 export async function openSession(
   settings: Settings,
-  options: { readonly out: Output; readonly signal: AbortSignal; readonly ovas?: OvaSource },
+  options: {
+    readonly out: Output;
+    readonly signal: AbortSignal;
+    /** A person says that a password is to be shown although it was refused. */
+    readonly loginNow?: boolean;
+    readonly ovas?: OvaSource;
+  },
 ): Promise<TemplateSession> {
   const { out, signal } = options;
   const tls = await trustOf(settings.trust, settings.url);
@@ -32,12 +39,18 @@ export async function openSession(
       out.warn(typeof server === 'string' ? `${said} (${server})` : said);
     },
   };
+  const notes = loginFile();
   const vcenter = opening.use(
     connectVCenter({
       url: settings.url,
       tls,
       log,
-      credentials: async () => ({ user: settings.username, password: await passwordOf(settings) }),
+      logins: loginBudget({ notes, now: options.loginNow === true, log }),
+      credentials: async () => {
+        const password = await passwordOf(settings);
+        const version = { origin: originOf(settings), id: await notes.version(password) };
+        return { user: settings.username, password, version };
+      },
     }),
   );
   const store = opening.use(
@@ -56,6 +69,11 @@ export async function openSession(
     place: (need) => resolvePlacement(vcenter, settings, need, { signal }),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
+}
+
+/** For a person who wonders which password it was. */
+function originOf({ password, origins }: Settings): string {
+  return 'file' in password ? password.file : `the ${origins.password}`;
 }
 
 /** Read at each login, so that a rotated password is taken up. One line end at the end of the file is not part of it. */

@@ -52,7 +52,6 @@ async function play(seed: number, { deaf = false, blind = false } = {}): Promise
   }
   const ways = links({
     connect: vcenters.connect,
-    clock,
     credentials: (server) => {
       const found = secret.get(server);
       if (found === undefined) throw new Error('the secret is not there');

@@ -44,9 +44,7 @@ async function rig(): Promise<Rig> {
   const put: Rig['put'] = (name, object) => cluster.put(MachineSet, { namespace: 'api', name }, object);
   const client = made.use(cluster.client());
   const machineSets = createCache({ client, resource: MachineSet });
-  const ways = made.use(
-    links({ connect: vcenters.connect, clock: systemClock, credentials: () => ({ user: 'u', password: 'p' }) }),
-  );
+  const ways = made.use(links({ connect: vcenters.connect, credentials: () => ({ user: 'u', password: 'p' }) }));
   const log = pino({ level: 'silent' });
   const watch = templateWatch({ machineSets, links: ways, clock: systemClock, log });
   const told: TemplateChange[] = [];

@@ -2,6 +2,7 @@ import {
   type Clock,
   type Credentials,
   isVimError,
+  type LoginBudget,
   type MoRef,
   type UpdateFeed,
   VimError,
@@ -40,8 +41,8 @@ export interface EstateVCenter {
   power(vm: string, state: 'poweredOn' | 'poweredOff'): void;
 }
 
-/** vCenters whose sessions are made by credentials, on the in-memory feed. */
-export function estate(clock: Clock): Estate {
+/** vCenters whose sessions are made by credentials, on the in-memory feed. Every login is let through unless `logins` says otherwise. */
+export function estate(clock: Clock, logins: LoginBudget = { attempt: (_server, _who, login) => login() }): Estate {
   const servers = new Map<string, EstateVCenter>();
   const vcenter = (server: string): EstateVCenter => {
     let known = servers.get(server);
@@ -79,9 +80,11 @@ export function estate(clock: Clock): Estate {
       if (one.down) throw unreachable(server);
       if (session === undefined) {
         const who = await credentials();
-        one.attempts.push(who);
-        if (one.password !== undefined && who.password !== one.password)
-          throw simulatedFault('InvalidLogin', 'Login', server);
+        await logins.attempt(server, who, async () => {
+          one.attempts.push(who);
+          if (one.password !== undefined && who.password !== one.password)
+            throw simulatedFault('InvalidLogin', 'Login', server);
+        });
         session = who;
       }
       try {

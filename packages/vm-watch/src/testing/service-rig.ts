@@ -1,7 +1,7 @@
 import { VirtualMachine, type VirtualMachineStatus } from '@drydock/api';
 import { createCache } from '@drydock/kube';
 import { memoryCluster, until } from '@drydock/kube/testing';
-import { type Clock, type Credentials, systemClock } from '@drydock/vsphere';
+import { type Clock, type Credentials, type LoginBudget, systemClock } from '@drydock/vsphere';
 import type { Signal } from '../delivery/resolve.ts';
 import { WatchService, type WatchServiceOptions } from '../kubernetes/service.ts';
 import { vmLookup, wholeMachines } from '../kubernetes/vm-index.ts';
@@ -32,12 +32,13 @@ export interface ServiceRig extends AsyncDisposable {
 export async function serviceRig(
   options: Partial<Omit<WatchServiceOptions, 'deliver'>> & {
     readonly clock?: Clock;
+    readonly logins?: LoginBudget;
     readonly deliver?: (signal: Signal) => void | Promise<void>;
     readonly metrics?: WatchMetrics;
   } = {},
 ): Promise<ServiceRig> {
-  const { deliver = () => undefined, clock = systemClock, ...rest } = options;
-  const vcenters = estate(clock);
+  const { deliver = () => undefined, clock = systemClock, logins, ...rest } = options;
+  const vcenters = estate(clock, logins);
   const cluster = memoryCluster({ resources: [VirtualMachine], namespaces: ['ns'] });
   const client = cluster.client();
   const vms = createCache({ client, resource: VirtualMachine });
@@ -45,7 +46,6 @@ export async function serviceRig(
   await vms.synced;
   const ways = links({
     connect: vcenters.connect,
-    clock,
     credentials: () => {
       if (rig.credentials === undefined) throw new Error('there is no secret');
       return rig.credentials;

@@ -53,7 +53,6 @@ export function vmWorld(): VmWorld {
       const log = pino({ level: process.env['DRYDOCK_TEST_LOG'] ?? 'silent' });
       const ways = links({
         connect: vcenters.connect,
-        clock: systemClock,
         credentials: () => ({ user: 'u', password: 'p' }),
       });
       const role = vmWatchRole({

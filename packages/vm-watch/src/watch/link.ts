@@ -1,15 +1,12 @@
 import {
   type CallOptions,
-  type Clock,
   type Credentials,
-  isVimError,
   type MoRef,
   type PropertyWatch,
   type UpdateFeed,
   VimError,
 } from '@drydock/vsphere';
 import { WatchError } from '../errors.ts';
-import { delayBefore } from './state.ts';
 
 /** What is needed of a connection to one vCenter; `connectVCenter` gives it. */
 export interface VCenterLink extends AsyncDisposable {
@@ -28,23 +25,17 @@ export interface LinkOptions {
   readonly credentials: () => Credentials;
   /** Where `connect` would connect to this moment; another text is another connection. Default ''. */
   readonly endpoint?: () => string;
-  readonly clock: Clock;
-  /** The vCenter refused a login. */
-  readonly onRefused?: () => void;
 }
 
 interface Connection {
   readonly link: VCenterLink;
-  readonly credentials: Credentials;
+  credentials: Credentials;
   readonly endpoint: string;
-  /** How often in a row the vCenter refused these credentials, and until when they are not shown to it again. */
-  refusals: number;
-  refused: { readonly error: VimError; readonly until: number } | undefined;
 }
 
 /**
- * The way to one vCenter, which stays while connections come and go: other credentials or another address make a new connection and log the old one out. A refused login is
- * repeated after 5 s, doubling up to 5 minutes, whoever calls: five failures within three minutes lock an account. New credentials are tried at once.
+ * The way to one vCenter, which stays while connections come and go: other credentials or another address make a new connection and log the old one out. How often a password is shown to
+ * the vCenter is the business of the budget of logins that `connect` has.
  */
 export class Link {
   readonly server: string;
@@ -95,7 +86,10 @@ export class Link {
     const same =
       wanted.user === current.credentials.user &&
       wanted.password === current.credentials.password &&
+      wanted.version?.asked === current.credentials.version?.asked &&
       endpoint() === current.endpoint;
+    // It may be called by another name.
+    if (same) current.credentials = wanted;
     if (same) return false;
     this.#current = undefined;
     this.#end(current);
@@ -121,14 +115,10 @@ export class Link {
   #connection(): Connection {
     if (this.#closed) throw new WatchError('Closed', `the connection to ${this.server} was closed`);
     if (this.#current !== undefined) return this.#current;
-    const { server, connect, endpoint = () => '', clock } = this.#options;
+    const { server, connect, endpoint = () => '' } = this.#options;
     const credentials = this.#options.credentials();
-    const link = connect(server, async () => {
-      const { refused } = connection;
-      if (refused !== undefined && clock.now() < refused.until) throw refused.error;
-      return credentials;
-    });
-    const connection: Connection = { link, credentials, endpoint: endpoint(), refusals: 0, refused: undefined };
+    const link = connect(server, async () => connection.credentials);
+    const connection: Connection = { link, credentials, endpoint: endpoint() };
     this.#current = connection;
     return connection;
   }
@@ -140,23 +130,12 @@ export class Link {
     for (;;) {
       const connection = this.#connection();
       try {
-        const result = await use(connection.link, connection);
-        connection.refusals = 0;
-        return result;
+        return await use(connection.link, connection);
       } catch (error) {
-        this.#note(connection, error);
         const replaced = this.#current !== connection && !this.#closed;
         if (!replaced || call?.signal?.aborted === true) throw error;
       }
     }
-  }
-
-  #note(connection: Connection, error: unknown): void {
-    if (!isVimError(error, 'VIM_LOGIN_REFUSED') || error === connection.refused?.error) return;
-    connection.refusals += 1;
-    const wait = delayBefore('refused', connection.refusals, () => 0);
-    connection.refused = { error, until: this.#options.clock.now() + wait };
-    this.#options.onRefused?.();
   }
 
   #watched(watch: PropertyWatch, connection: Connection, onAnswer: () => void): PropertyWatch {
@@ -164,7 +143,6 @@ export class Link {
       try {
         return await act();
       } catch (error) {
-        this.#note(connection, error);
         // Asking the closed connection again would never help: the watch has to be opened on the new one.
         if (this.#current !== connection) throw this.#replaced(op, error);
         throw error;

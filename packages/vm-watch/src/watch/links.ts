@@ -1,10 +1,9 @@
 import { Link, type LinkOptions } from './link.ts';
 
 /** What {@link links} need, for all vCenters. */
-export interface LinksOptions extends Pick<LinkOptions, 'connect' | 'clock'> {
+export interface LinksOptions extends Pick<LinkOptions, 'connect'> {
   readonly credentials: (server: string) => ReturnType<LinkOptions['credentials']>;
   readonly endpoint?: (server: string) => string;
-  readonly onRefused?: (server: string) => void;
 }
 
 /** One way to each vCenter, shared by all who watch it. Disposal logs out of all of them. */
@@ -20,7 +19,7 @@ export interface Links extends AsyncDisposable {
 export function links(options: LinksOptions): Links {
   const known = new Map<string, Link>();
   const listeners = new Set<(server: string) => void>();
-  const { connect, clock, credentials, endpoint = () => '', onRefused = () => undefined } = options;
+  const { connect, credentials, endpoint = () => '' } = options;
   return {
     of: (server) => {
       let link = known.get(server);
@@ -28,10 +27,8 @@ export function links(options: LinksOptions): Links {
         link = new Link({
           server,
           connect,
-          clock,
           credentials: () => credentials(server),
           endpoint: () => endpoint(server),
-          onRefused: () => onRefused(server),
         });
         known.set(server, link);
       }

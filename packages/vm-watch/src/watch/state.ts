@@ -1,4 +1,4 @@
-import { isVimError, type VimError } from '@drydock/vsphere';
+import { isVimError, type VimError, type VimErrorCode } from '@drydock/vsphere';
 
 /**
  * Where a watch is.
@@ -33,11 +33,17 @@ export interface WatchState {
 /** What an error asks for. `resume`: the same question again. `rebuild`: what the session held is gone. `refused`: nothing helps but another credential or another trust. */
 export type Remedy = 'resume' | 'rebuild' | 'refused';
 
+const REFUSED: ReadonlySet<string> = new Set<VimErrorCode>([
+  'VIM_LOGIN_REFUSED',
+  'VIM_LOGIN_WITHHELD',
+  'VIM_TLS_UNTRUSTED',
+  'VIM_NO_PERMISSION',
+]);
+
 /** Which remedy an error of a wait or of opening a watch asks for. An error that is not from vCenter is a defect, and ends what it met. */
 export function remedyFor(error: unknown): Remedy {
   if (!isVimError(error)) return 'rebuild';
-  if (error.code === 'VIM_LOGIN_REFUSED' || error.code === 'VIM_TLS_UNTRUSTED' || error.code === 'VIM_NO_PERMISSION')
-    return 'refused';
+  if (REFUSED.has(error.code)) return 'refused';
   if (isLost(error)) return 'rebuild';
   return error.kind === 'fault' && !error.retriable ? 'rebuild' : 'resume';
 }
@@ -48,7 +54,7 @@ function isLost(error: VimError): boolean {
   return error.fault?.is('InvalidCollectorVersion') === true;
 }
 
-/** Milliseconds before the n-th repetition, n from 1: what was refused could lock the account, everything else is cheap to ask again. */
+/** Milliseconds before the n-th repetition, n from 1: what was refused needs a person, everything else is cheap to ask again. */
 export function delayBefore(remedy: Remedy, attempt: number, random: () => number): number {
   if (remedy === 'refused') return Math.min(5 * 60_000, 5_000 * 2 ** (attempt - 1));
   const most = Math.min(30_000, 200 * 2 ** (attempt - 1));

@@ -155,7 +155,8 @@ export class Supervisor {
         );
         this.#enter('rebuilding', error);
         if (waitMs === 0) continue;
-        this.#enter('backoff', error, clock.now() + waitMs);
+        const due = isVimError(error) ? (error.retryAfterMs ?? 0) : 0;
+        this.#enter('backoff', error, clock.now() + Math.max(waitMs, due));
         await this.#sleep(waitMs, signal);
       }
     }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { type Agent, request as httpsRequest } from 'node:https';
 import { isVimError, VimError, type VimErrorCode } from '../errors.ts';
 import { connectionError, hostPortOf } from '../session/transport.ts';
-import type { Caller } from '../soap/call.ts';
+import type { Caller, Credentials } from '../soap/call.ts';
 import { untilAborted } from '../soap/signals.ts';
 import type { CallOptions } from '../vcenter.ts';
 
@@ -48,8 +48,7 @@ export function createRest(caller: Caller): Rest {
     const agent = caller.httpsAgentFor(hostPortOf(caller.baseUrl));
     return send(caller.baseUrl, agent, op, how);
   };
-  const login = async (): Promise<RestSession> => {
-    const { user, password } = await caller.credentials();
+  const login = async ({ user, password }: Credentials): Promise<RestSession> => {
     const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
     for (const generation of ['api', 'rest'] as const) {
       const op = `POST ${SESSION[generation]}`;
@@ -67,7 +66,7 @@ export function createRest(caller: Caller): Rest {
   };
   const ensure = (): Promise<RestSession> => {
     if (session !== undefined) return session;
-    const opening = login();
+    const opening = caller.login(login);
     session = opening;
     opening.catch(() => {
       if (session === opening) session = undefined;

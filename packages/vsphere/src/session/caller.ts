@@ -6,6 +6,7 @@ import { methodBody } from '../soap/schema.ts';
 import { envelope, readResponse, refKey } from '../soap/soap.ts';
 import type { CallOptions, MoRef } from '../vcenter.ts';
 import type { XmlElement, XmlNode } from '../xml/xml.ts';
+import { type LoginBudget, loginBudget } from './login-budget.ts';
 import { type Retrieval, retrieveAll, theseObjects } from './retrieve.ts';
 import { readServiceContent, soapActionOf } from './service-content.ts';
 import { isDead, type LiveSession, Session, type SessionPort } from './session.ts';
@@ -37,6 +38,8 @@ export interface CallerOptions {
   readonly clock: Clock;
   readonly log: VimLog;
   readonly transport: Transport;
+  /** That of all connections of the process; one of its own where it is absent. */
+  readonly logins?: LoginBudget;
 }
 
 const CONTROL_MS = 60_000;
@@ -44,7 +47,7 @@ const SERVICE_INSTANCE: MoRef = { type: 'ServiceInstance', value: 'ServiceInstan
 
 /** Layers session, envelope and repetition over a transport. */
 export function createCaller(options: CallerOptions): SessionCaller {
-  const { baseUrl, transport, clock, log, credentials } = options;
+  const { baseUrl, transport, clock, log, credentials, logins = loginBudget() } = options;
   const server = baseUrl.host;
   const run = `drydock-${randomBytes(3).toString('hex')}`;
   let count = 0;
@@ -84,6 +87,14 @@ export function createCaller(options: CallerOptions): SessionCaller {
     return { element: readResponse(answer.document, method, self, exchange.opId), setCookie: answer.setCookie };
   };
 
+  const login: Caller['login'] = async (show) => {
+    const who = await credentials();
+    return logins.attempt(server, who, () => {
+      // It may have waited for another one.
+      session.closing.throwIfAborted();
+      return show(who);
+    });
+  };
   const port: SessionPort = {
     async discover(signal) {
       const soapAction = await soapActionOf(transport, baseUrl, signal);
@@ -94,11 +105,13 @@ export function createCaller(options: CallerOptions): SessionCaller {
       });
       return { content: readServiceContent(element, server), soapAction };
     },
-    async login({ content, soapAction }, who, signal) {
-      const body = methodBody('Login', { userName: who.user, password: who.password, locale: 'en_US' });
-      const { setCookie } = await post('Login', content.sessionManager, body, { soapAction, signal });
-      return sessionCookie(setCookie, server);
-    },
+    login: ({ content, soapAction }) =>
+      login(async (who) => {
+        const body = methodBody('Login', { userName: who.user, password: who.password, locale: 'en_US' });
+        const { setCookie } = await post('Login', content.sessionManager, body, { soapAction });
+        log.info({ server, user: who.user }, 'Logged in to vCenter.');
+        return sessionCookie(setCookie, server);
+      }),
     async probe(live, signal) {
       await post('CurrentTime', SERVICE_INSTANCE, [], { ...live, idempotent: true, signal });
     },
@@ -106,7 +119,7 @@ export function createCaller(options: CallerOptions): SessionCaller {
       await post('Logout', live.content.sessionManager, [], { ...live, signal, timeoutMs: 5_000 });
     },
   };
-  const session = new Session({ port, credentials, clock, log, server });
+  const session = new Session({ port, clock, log, server });
 
   /** Whoever waits again and again does so with one signal: it is joined once. */
   const joined = new WeakMap<AbortSignal, AbortSignal>();
@@ -206,7 +219,7 @@ export function createCaller(options: CallerOptions): SessionCaller {
   return {
     server,
     baseUrl,
-    credentials,
+    login,
     clock,
     log,
     session,

@@ -1,5 +1,5 @@
 import { VimError } from '../errors.ts';
-import type { Credentials, ServiceContent, VimLog } from '../soap/call.ts';
+import type { ServiceContent, VimLog } from '../soap/call.ts';
 import type { Clock } from '../soap/clock.ts';
 import { untilAborted } from '../soap/signals.ts';
 
@@ -19,11 +19,7 @@ export interface SessionPort {
   /** Learns the server without a session. */
   discover(signal: AbortSignal): Promise<{ readonly content: ServiceContent; readonly soapAction: string }>;
   /** Logs in, without any cookie: a live one would be refused as InvalidLogin. Resolves to the new cookie. */
-  login(
-    found: { readonly content: ServiceContent; readonly soapAction: string },
-    who: Credentials,
-    signal: AbortSignal,
-  ): Promise<string>;
+  login(found: { readonly content: ServiceContent; readonly soapAction: string }): Promise<string>;
   /** CurrentTime. */
   probe(live: LiveSession, signal: AbortSignal): Promise<void>;
   logout(live: LiveSession, signal: AbortSignal): Promise<void>;
@@ -32,7 +28,6 @@ export interface SessionPort {
 /** What a {@link Session} needs. */
 export interface SessionOptions {
   readonly port: SessionPort;
-  readonly credentials: () => Promise<Credentials>;
   readonly clock: Clock;
   readonly log: VimLog;
   readonly server: string;
@@ -41,7 +36,6 @@ export interface SessionOptions {
 /** Idle sessions end after 30 minutes by default; a call after 5 keeps them. */
 const KEEP_ALIVE_MS = 5 * 60_000;
 const LOGOUT_MS = 5_000;
-const LOGIN_MS = 60_000;
 
 /**
  * One SOAP session. Whoever needs it while there is none shares one login; a session that was found dead is given up once, whoever finds it first. The keep-alive never
@@ -144,7 +138,7 @@ export class Session {
   }
 
   async #establish(): Promise<LiveSession> {
-    const { port, credentials, clock, log, server } = this.#options;
+    const { port, clock } = this.#options;
     const { signal } = this.#closing;
     const before = this.#live;
     if (before !== undefined) {
@@ -159,9 +153,8 @@ export class Session {
       }
     }
     const found = await this.#discover();
-    const who = await credentials();
     // Not ended by closing: an answer that nobody reads would leave a session behind. `close` waits for it instead.
-    const cookie = await port.login(found, who, AbortSignal.timeout(LOGIN_MS)).catch((error: unknown) => {
+    const cookie = await port.login(found).catch((error: unknown) => {
       // Until the next attempt another server may stand under the address.
       this.#found = undefined;
       throw error;
@@ -170,7 +163,6 @@ export class Session {
     this.#live = live;
     this.#suspect = false;
     this.#lastAnswer = clock.now();
-    log.info({ server, user: who.user, generation: live.generation }, 'Logged in to vCenter.');
     void this.#keepAlive(live);
     return live;
   }

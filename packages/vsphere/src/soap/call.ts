@@ -40,6 +40,18 @@ export interface ObjectContent {
 export interface Credentials {
   readonly user: string;
   readonly password: string;
+  /** Absent: only this process can tell it from another. */
+  readonly version?: PasswordVersion;
+}
+
+/** Tells one password from another without telling anything of either, also to other processes. */
+export interface PasswordVersion {
+  /** Where it is kept, for a person: `Secret kube-system/vsphere-creds`. */
+  readonly origin: string;
+  /** Another password at this place has another one. */
+  readonly id: string;
+  /** Another text is the word of a person to try it again, although it is the same. */
+  readonly asked?: string;
 }
 
 /** Receives what is worth a line in a log. Never a secret. */
@@ -54,7 +66,8 @@ export interface Caller {
   readonly server: string;
   /** `https://host:port/sdk`. REST lives at the same origin; a lease URL with host `*` means this host and port. */
   readonly baseUrl: URL;
-  readonly credentials: () => Promise<Credentials>;
+  /** Asks for credentials, and shows them to the server where its budget of logins allows it. */
+  login<T>(show: (who: Credentials) => Promise<T>): Promise<T>;
   readonly clock: Clock;
   readonly log: VimLog;
   /**

@@ -37,7 +37,7 @@ export function scriptedCaller(script: Script): Caller & { readonly calls: reado
     calls,
     server: baseUrl.host,
     baseUrl,
-    credentials: async () => ({ user: 'user', password: 'secret-word' }),
+    login: (show) => show({ user: 'user', password: 'secret-word' }),
     clock: script.clock ?? { now: () => 0, sleep: async () => undefined },
     log: { info: () => undefined, warn: () => undefined },
     async call(method, self, body: readonly XmlNode[], options) {

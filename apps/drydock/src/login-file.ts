@@ -1,0 +1,64 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { mkdir, readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { lockFile, replaceFileDurable } from '@drydock/durable';
+import { type LoginNotes, readLoginNotes } from '@drydock/vsphere';
+
+/** What the commands of this user on this machine tell each other about refused logins. */
+export interface LoginFile extends LoginNotes {
+  /** Tells one password from another by 16 bits of a keyed digest: whoever reads them knows next to nothing of it. */
+  version(password: string): Promise<string>;
+}
+
+interface Kept {
+  /** Of the digests, base64. */
+  readonly key?: string;
+  /** By server and user. */
+  readonly notes?: Readonly<Record<string, unknown>>;
+}
+
+/** Beside the cache of images. */
+export const LOGIN_FILE: string = join(homedir(), '.cache', 'drydock', 'logins.json');
+
+/** Two commands that log in at one moment wait for each other no longer than this (ms). */
+const PATIENCE = 5_000;
+
+/** Notes in a file that only this user may read. It is made with the first refusal. */
+export function loginFile(path: string = LOGIN_FILE): LoginFile {
+  const fresh = randomBytes(16).toString('base64');
+  const read = async (): Promise<Kept> => {
+    try {
+      const found: unknown = JSON.parse(await readFile(path, 'utf8'));
+      return typeof found === 'object' && found !== null ? (found as Kept) : {};
+    } catch {
+      // There is none, or none that can be used: then nothing is known.
+      return {};
+    }
+  };
+  const notesOf = ({ notes = {} }: Kept, key: string): ReturnType<typeof readLoginNotes> =>
+    readLoginNotes(JSON.stringify(notes[key] ?? []));
+  return {
+    read: async (server, user) => notesOf(await read(), keyOf(server, user)),
+    change: async (server, user, next) => {
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      await using _ = await lockFile(`${path}.lock`, { deadlineMs: PATIENCE, pollMs: 20 });
+      const kept = await read();
+      const key = keyOf(server, user);
+      const { [key]: before, ...others } = kept.notes ?? {};
+      const notes = next(notesOf(kept, key));
+      if (notes.length === 0 && before === undefined) return;
+      const all = { key: kept.key ?? fresh, notes: notes.length === 0 ? others : { ...others, [key]: notes } };
+      await replaceFileDurable(path, `${JSON.stringify(all, undefined, 1)}\n`, { mode: 0o600 });
+    },
+    version: async (password) =>
+      createHmac('sha256', (await read()).key ?? fresh)
+        .update(password)
+        .digest('hex')
+        .slice(0, 4),
+  };
+}
+
+function keyOf(server: string, user: string): string {
+  return `${user.toLowerCase()} at ${server}`;
+}

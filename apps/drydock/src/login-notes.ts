@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+import { ConfigMap } from '@drydock/api';
+import { credentialsKey } from '@drydock/boot-images';
+import { type Client, type ConfigMapStore, configMapStore, isForbidden, isNotFound } from '@drydock/kube';
+import { LOGIN_NOW_ANNOTATION } from '@drydock/vm-watch';
+import { type LoginNote, type LoginNotes, lateText, readLoginNotes } from '@drydock/vsphere';
+import { LEASE_NAMESPACE } from './status-notes.ts';
+
+/** ConfigMap beside the Leases of the operator, in which its roles and processes tell each other which logins were refused. */
+export const LOGINS = 'drydock-logins';
+
+/** Tells an operator to show the password once more, at once. */
+export const LOGIN_NOW: string = `kubectl -n ${credentialsKey.namespace} annotate secret ${credentialsKey.name} --overwrite ${LOGIN_NOW_ANNOTATION}="$(date)"`;
+
+/** Whoever was refused so long ago (ms) and not since tries no more. */
+const FORGOTTEN_MS = 24 * 60 * 60_000;
+
+/** The notes of an operator for whoever only reads; none without the right to read them. */
+export function readClusterLogins(client: Pick<Client, 'get'>, namespace: string): Pick<LoginNotes, 'read'> {
+  return {
+    read: async (server, user) =>
+      (await refusedLogins(client, namespace)).filter((note) => keyOf(note.server, note.user) === keyOf(server, user)),
+  };
+}
+
+/** The notes of an operator, guarded by resourceVersion. */
+export function clusterLogins(client: Pick<Client, 'get' | 'create' | 'replace'>, namespace: string): LoginNotes {
+  const store: ConfigMapStore = configMapStore({ client, namespace, name: LOGINS, component: 'logins' });
+  return {
+    read: async (server, user) => readLoginNotes((await store.read()).get(keyOf(server, user))),
+    change: (server, user, next) =>
+      store.change(keyOf(server, user), (text) => {
+        const notes = next(readLoginNotes(text));
+        return notes.length === 0 ? undefined : JSON.stringify(notes);
+      }),
+  };
+}
+
+/** All notes of an operator that are of this day; none without the right to read them. */
+export async function refusedLogins(
+  client: Pick<Client, 'get'>,
+  namespace: string = LEASE_NAMESPACE,
+): Promise<readonly LoginNote[]> {
+  try {
+    const { data = {} } = await client.get(ConfigMap, { namespace, name: LOGINS });
+    const notes = Object.values(data).flatMap((text) => readLoginNotes(text));
+    return notes.filter(({ last }) => Date.now() - Date.parse(last) < FORGOTTEN_MS);
+  } catch (error) {
+    if (isNotFound(error) || isForbidden(error)) return [];
+    throw error;
+  }
+}
+
+/** What {@link refusedLogins} found, a line each, and what to do about it. */
+export function loginsText(notes: readonly LoginNote[]): string {
+  if (notes.length === 0) return '';
+  const lines = notes.map((note) => `${lateText(note)}.\n`).join('');
+  return `${lines}Another password is tried at once. Where this one is right again: ${LOGIN_NOW}\n`;
+}
+
+/** Names of users have characters that keys cannot have. */
+function keyOf(server: string, user: string): string {
+  return createHash('sha256').update(`${server}\n${user.toLowerCase()}`).digest('hex').slice(0, 32);
+}
