@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { DurableError, syncDir } from '@drydock/durable';
+import { DurableError, recover, removeTreeDurable, syncDir } from '@drydock/durable';
 
 // What pods see that have a directory, or the one above it, mounted.
 
@@ -76,3 +76,44 @@ test('DU-W20 a mount point cannot be swapped: an error that says so, the old con
   assert.equal(read(at('of-dir/key')), 'old');
   assert.deepEqual(fs.readdirSync(at('')).sort(), ['of-dir', 'of-parent', 'parent']);
 });
+
+for (const [name, options] of [
+  ['another file system', ['-t', 'tmpfs', 'tmpfs']],
+  ['a directory of the same one', ['--bind']],
+] as const)
+  test(`SAFE-14 what is removed is not removed across a mount: ${name}, mounted in the old target, keeps its files`, {
+    skip,
+  }, async () => {
+    const root = fs.mkdtempSync(join(tmpdir(), 'mounts-inner-'));
+    const at = (path: string): string => join(root, path);
+    const unmounts: string[] = [];
+    try {
+      for (const [target, act] of [
+        ['swapped', () => syncDir({ target: at('swapped'), files })],
+        ['removed', () => removeTreeDurable(at('removed'), at('trash'))],
+      ] as const) {
+        for (const path of [`${target}/sub/inner`, `precious-${target}`]) fs.mkdirSync(at(path), { recursive: true });
+        const source = options[0] === '--bind' ? [at(`precious-${target}`)] : [];
+        const inner = at(`${target}/sub/inner`);
+        assert.equal(spawnSync('mount', [...options, ...source, inner]).status, 0);
+        fs.writeFileSync(join(inner, 'precious'), 'x');
+        const { dev } = fs.statSync(inner);
+        assert.equal((await act()).cleanup, 'deferred');
+        const moved = fs
+          .readFileSync('/proc/self/mountinfo', 'utf8')
+          .split('\n')
+          .map((line) => line.split(' ')[4] ?? '')
+          .find((place) => place.startsWith(root) && place.includes(`.${target}.`));
+        assert.ok(moved !== undefined, 'the mount went with the old directory');
+        unmounts.push(moved);
+        assert.deepEqual([fs.readdirSync(moved), fs.statSync(moved).dev], [['precious'], dev]);
+      }
+      const { kept, removed } = await recover(root);
+      assert.deepEqual([kept.length, removed], [2, []]);
+      for (const place of unmounts) assert.deepEqual(fs.readdirSync(place), ['precious']);
+      assert.equal(read(at('swapped/key')), 'new');
+    } finally {
+      for (const place of unmounts) spawnSync('umount', [place]);
+      fs.rmSync(root, { recursive: true });
+    }
+  });

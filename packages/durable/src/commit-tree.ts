@@ -1,16 +1,25 @@
 import { basename, dirname } from 'node:path';
 import { DurableError, during } from './errors.ts';
-import { checkPath, ownName } from './names.ts';
+import { checkTarget, ownName } from './names.ts';
 import { makeParents } from './parents.ts';
 import { type DurableOptions, type Session, session } from './session.ts';
 import { isSettled, settle, treeMark } from './settled.ts';
 import { directoryJob, syncAll } from './sync-all.ts';
-import { existingTree, type FileSpec, holdsTree, planTree, removeAll, stageTree, type Tree } from './tree.ts';
+import {
+  existingTree,
+  type FileSpec,
+  holdsTree,
+  planTree,
+  removeAll,
+  stageTree,
+  type Tree,
+  withModesOf,
+} from './tree.ts';
 
 /** A directory tree that appears as a whole and is not changed afterwards. */
 export interface TreeSpec {
   readonly dir: string;
-  /** Permissions of the top directory; default 0o755. */
+  /** Permissions of the top directory; default 0o755. A file without a mode gets 0o600. */
   readonly mode?: number;
   /** Relative path → file. Directories on the way are made. */
   readonly files: ReadonlyMap<string, FileSpec>;
@@ -32,12 +41,13 @@ export interface CommitResult {
  * already is accepted if it is equal, and refused with `EXISTS` otherwise. Costs one fsync for each file, each directory and the parent.
  */
 export async function commitTree(spec: TreeSpec & DurableOptions): Promise<CommitResult> {
-  const dir = checkPath(spec.dir);
-  const tree = planTree(dir, spec.files, spec.dirs, spec.mode);
+  const dir = checkTarget(spec.dir);
+  const planned = planTree(dir, spec.files, spec.dirs, spec.mode);
   const run = session(spec);
   run.signal?.throwIfAborted();
   const where = { stage: 'prepare', path: dir, visible: 'old' } as const;
   const changed = (await during({ ...where, code: 'WRITE_FAILED' }, () => run.ops.lstat(dir))) === undefined;
+  const tree = await during({ ...where, code: 'WRITE_FAILED' }, () => withModesOf(run.ops, dir, planned));
   if (changed) await build(run, dir, tree);
   else if (await holdsTree(run.ops, dir, tree)) await affirm(run, dir, tree);
   else throw exists(dir);

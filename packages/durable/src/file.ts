@@ -1,11 +1,11 @@
 import { dirname } from 'node:path';
 import { DurableError, type DurableErrorCode, during, invalid, type Stage, type Visible } from './errors.ts';
-import { checkPath, checkPlace, stagingName } from './names.ts';
+import { checkPlace, checkTarget, stagingName } from './names.ts';
 import type { OpenFile } from './ops.ts';
 import { type DurableOptions, type Session, session } from './session.ts';
 import { fileMark, isSettled, type Mark, nameMark, settle } from './settled.ts';
 import { directoryJob, fileJob, syncAll } from './sync-all.ts';
-import { checkMode, writeAll } from './tree.ts';
+import { checkMode, modeAt, NEW_FILE, writeAll } from './tree.ts';
 
 /** Where a {@link Content} function writes to; a `FileHandle` of Node is one. */
 export interface FileSink {
@@ -23,12 +23,14 @@ export type Content = string | Uint8Array | ((file: FileSink) => Promise<void>);
 
 /** Options of a write. */
 export interface WriteOptions extends DurableOptions {
-  /** Permissions, exact whatever the umask says; default 0o644. */
+  /** Permissions, exact whatever the umask says; default: those of the file that is there, 0o600 where there is none. */
   readonly mode?: number;
 }
 
 /** Options of {@link replaceFileDurable}. */
 export interface ReplaceOptions extends WriteOptions {
+  /** `keep` (default): owner, ACL and extended attributes of the file that is replaced are kept, or it fails. `fresh`: those of a new file. */
+  readonly attributes?: 'keep' | 'fresh';
   /** Leave a file alone that has this content (text or bytes) and mode already; it is still made durable. */
   readonly unlessEqual?: boolean;
 }
@@ -64,10 +66,13 @@ export async function writeFileDurable(
   content: Content,
   options: WriteOptions = {},
 ): Promise<FileResult> {
-  const at = checkPath(path);
-  const mode = checkMode(path, path, options.mode ?? 0o644);
+  const at = checkTarget(path);
+  const told = options.mode === undefined ? undefined : checkMode(path, path, options.mode);
   const run = session(options);
-  await fill(run, at, at, content, mode);
+  const where = { code: 'WRITE_FAILED', stage: 'prepare', path: at, visible: 'old' } as const;
+  // What is there keeps its permissions: it is the same file.
+  const isThere = (await during(where, () => run.ops.lstat(at))) !== undefined;
+  await fill(run, at, at, content, { mode: told ?? (isThere ? undefined : NEW_FILE) });
   await syncParent(run, at);
   await settle(run, at, markOf(at, content));
   return resultOf(run, at, true);
@@ -83,10 +88,13 @@ export async function replaceFileDurable(
   content: Content,
   options: ReplaceOptions = {},
 ): Promise<FileResult> {
-  const at = checkPath(path);
-  const mode = checkMode(path, path, options.mode ?? 0o644);
+  const at = checkTarget(path);
+  const told = options.mode === undefined ? undefined : checkMode(path, path, options.mode);
   const run = session(options);
   run.signal?.throwIfAborted();
+  const where = { code: 'WRITE_FAILED', stage: 'prepare', path: at, visible: 'old' } as const;
+  const old = await during(where, () => modeAt(run.ops, at, 'file'));
+  const mode = told ?? old ?? NEW_FILE;
   if (options.unlessEqual === true && typeof content !== 'function' && (await holds(run, at, content, mode))) {
     const mark = markOf(at, content);
     if (!(await isSettled(run, at, mark))) {
@@ -96,7 +104,8 @@ export async function replaceFileDurable(
     return resultOf(run, at, false);
   }
   const staging = stagingName(at);
-  await publish(run, at, staging, () => fill(run, at, staging, content, mode));
+  const from = old === undefined || options.attributes === 'fresh' ? undefined : at;
+  await publish(run, at, staging, () => fill(run, at, staging, content, { mode, from }));
   await settle(run, at, markOf(at, content));
   return resultOf(run, at, true);
 }
@@ -110,7 +119,7 @@ export async function replaceSymlinkDurable(
   pointsTo: string,
   options: DurableOptions = {},
 ): Promise<FileResult> {
-  const at = checkPath(path);
+  const at = checkTarget(path);
   if (pointsTo === '' || pointsTo.includes('\0')) throw invalid(at, 'what the link points to is empty or contains NUL');
   const run = session(options);
   run.signal?.throwIfAborted();
@@ -175,7 +184,13 @@ async function holds(run: Session, at: string, content: string | Uint8Array, mod
 }
 
 /** Writes the content to a new staging file, or in place, and syncs it through the descriptor that wrote it. */
-async function fill(run: Session, path: string, at: string, content: Content, mode: number): Promise<void> {
+async function fill(
+  run: Session,
+  path: string,
+  at: string,
+  content: Content,
+  { mode, from }: { readonly mode?: number | undefined; readonly from?: string | undefined },
+): Promise<void> {
   const inPlace = at === path;
   let visible: Visible = 'old';
   const step = <T>(code: DurableErrorCode, stage: Stage, action: () => Promise<T>): Promise<T> =>
@@ -187,7 +202,8 @@ async function fill(run: Session, path: string, at: string, content: Content, mo
     // What the writer itself throws is its own, not a failure of the file.
     if (typeof content === 'function') await content(sinkOf(run, file));
     else await step('WRITE_FAILED', 'write', () => writeAll(run.ops, file, Buffer.from(content)));
-    await step('WRITE_FAILED', 'write', () => run.ops.chmod(file, mode));
+    if (from !== undefined) await step('WRITE_FAILED', 'write', () => run.ops.adopt(file, from));
+    if (mode !== undefined) await step('WRITE_FAILED', 'write', () => run.ops.chmod(file, mode));
     if (!(await run.volatile(dirname(path)))) await step('SYNC_FAILED', 'fsync-file', () => run.ops.fsync(file));
   } catch (error) {
     await run.ops.close(file).catch(() => undefined);

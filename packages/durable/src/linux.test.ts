@@ -4,7 +4,8 @@ import { test } from 'node:test';
 import { commitTree } from './commit-tree.ts';
 import { DurableError } from './errors.ts';
 import { replaceFileDurable, replaceSymlinkDurable, writeFileDurable } from './file.ts';
-import { type BindSyscall, nativeCalls, semaphore } from './linux.ts';
+import type { BindSyscall } from './libc.ts';
+import { nativeCalls, semaphore } from './linux.ts';
 import { lockFile } from './lock.ts';
 import { nodeOps, opsOf } from './node-ops.ts';
 import { removeTreeDurable } from './remove-tree.ts';
@@ -21,8 +22,13 @@ function answering(result: number, errno: number, seen: unknown[][] = []): () =>
   };
 }
 
-for (const [arch, numbers] of Object.entries({ x64: [316, 73, 306, 277], arm64: [276, 32, 267, 84] })) {
-  test(`native calls: the numbers of ${arch}, the target of an exchange first, locks that do not wait`, async () => {
+for (const [arch, numbers] of Object.entries({
+  x64: [316, 73, 306, 277],
+  arm64: [276, 32, 267, 84],
+  ppc64: [357, 143, 348, 308],
+  s390x: [347, 143, 338, 307],
+})) {
+  test(`TRUTH-8 native calls: the numbers of ${arch}, the target of an exchange first, locks that do not wait`, async () => {
     const seen: unknown[][] = [];
     const calls = nativeCalls('linux', arch, answering(0, 0, seen));
     await calls.exchange('/target', '/staged');
@@ -33,7 +39,7 @@ for (const [arch, numbers] of Object.entries({ x64: [316, 73, 306, 277], arm64: 
       [numbers[0], -100, '/target', -100, '/staged', 2],
       [numbers[1], 7, 6],
       [numbers[2], 7],
-      [numbers[3], 7, 0, 0, 2],
+      arch === 'ppc64' ? [numbers[3], 7, 2, 0, 0] : [numbers[3], 7, 0, 0, 2],
     ]);
   });
 }
@@ -41,14 +47,14 @@ for (const [arch, numbers] of Object.entries({ x64: [316, 73, 306, 277], arm64: 
 for (const [platform, arch] of [
   ['darwin', 'arm64'],
   ['win32', 'x64'],
-  ['linux', 's390x'],
+  ['linux', 'mips'],
 ] as const) {
   test(`DU-D17 native calls: on ${platform} ${arch} each refuses and says where it works`, async () => {
     const calls = nativeCalls(platform, arch, answering(0, 0));
     for (const call of [calls.exchange('/a', '/b'), calls.tryLock(3), calls.syncfs(3)])
       await assert.rejects(call, {
         code: 'ENOTSUP',
-        message: new RegExp(`not available on ${platform} ${arch}.*Linux on x64 and arm64`),
+        message: new RegExp(`not available on ${platform} ${arch}.*Linux on x64, arm64, ppc64, s390x`),
       });
   });
 }

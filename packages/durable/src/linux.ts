@@ -1,4 +1,5 @@
 import { getSystemErrorName } from 'node:util';
+import { type BindSyscall, loadLibc, type RawCall } from './libc.ts';
 
 /** The system calls that Node lacks, run on worker threads. */
 export interface NativeCalls {
@@ -10,21 +11,37 @@ export interface NativeCalls {
   writeback(fd: number): Promise<void>;
 }
 
-/** Asynchronous form of one `syscall`: result and errno arrive in the callback. */
-type RawCall = (args: readonly (number | string)[]) => Promise<{ readonly result: number; readonly errno: number }>;
+type SyscallName = 'renameat2' | 'flock' | 'syncfs' | 'sync_file_range' | AttributeCallName;
 
-/** Binds `syscall` once per list of C argument types. */
-export type BindSyscall = (types: readonly string[]) => RawCall;
+type AttributeCallName = 'fsetxattr' | 'lgetxattr' | 'fgetxattr' | 'llistxattr' | 'flistxattr' | 'fremovexattr';
+
+/** Those for attributes have neighbouring numbers, in one order everywhere; the first one is setxattr's. */
+function attributeNumbers(first: number): Readonly<Record<AttributeCallName, number>> {
+  return {
+    fsetxattr: first + 2,
+    lgetxattr: first + 4,
+    fgetxattr: first + 5,
+    llistxattr: first + 7,
+    flistxattr: first + 8,
+    fremovexattr: first + 11,
+  };
+}
 
 /**
- * Numbers of the raw calls (asm/unistd_64.h and asm-generic/unistd.h). glibc's own `renameat2` is of no use: it turns ENOSYS into EINVAL.
+ * Numbers of the raw calls (each architecture's asm/unistd.h). glibc's own `renameat2` is of no use: it turns ENOSYS into EINVAL.
  */
 const NUMBERS: Readonly<Record<string, Readonly<Record<SyscallName, number>>>> = {
-  x64: { renameat2: 316, flock: 73, syncfs: 306, sync_file_range: 277 },
-  arm64: { renameat2: 276, flock: 32, syncfs: 267, sync_file_range: 84 },
+  x64: { renameat2: 316, flock: 73, syncfs: 306, sync_file_range: 277, ...attributeNumbers(188) },
+  arm64: { renameat2: 276, flock: 32, syncfs: 267, sync_file_range: 84, ...attributeNumbers(5) },
+  // Little-endian; its sync_file_range takes the flags before the range.
+  ppc64: { renameat2: 357, flock: 143, syncfs: 348, sync_file_range: 308, ...attributeNumbers(209) },
+  s390x: { renameat2: 347, flock: 143, syncfs: 338, sync_file_range: 307, ...attributeNumbers(224) },
 };
 
-type SyscallName = 'renameat2' | 'flock' | 'syncfs' | 'sync_file_range';
+/** The numbers of a machine; undefined where nothing is known of it. */
+export function syscallNumbers(platform: string, arch: string): Readonly<Record<SyscallName, number>> | undefined {
+  return platform === 'linux' ? NUMBERS[arch] : undefined;
+}
 
 const AT_FDCWD = -100;
 const RENAME_EXCHANGE = 2;
@@ -33,13 +50,13 @@ const SYNC_FILE_RANGE_WRITE = 2;
 /** The FFI library refuses calls beyond a few hundred; its workers are few anyway. */
 const MAX_IN_FLIGHT = 16;
 
-/** The native calls of this machine. On others than Linux on x64 or arm64 each call rejects with `ENOTSUP` and says so. */
+/** The native calls of this machine. On others than Linux on the architectures above each call rejects with `ENOTSUP` and says so. */
 export function nativeCalls(
   platform: string = process.platform,
   arch: string = process.arch,
-  load: () => Promise<BindSyscall> = loadKoffi,
+  load: () => Promise<BindSyscall> = async () => (await loadLibc()).later,
 ): NativeCalls {
-  const numbers = platform === 'linux' ? NUMBERS[arch] : undefined;
+  const numbers = syscallNumbers(platform, arch);
   const slots = semaphore(MAX_IN_FLIGHT);
   let bind: Promise<BindSyscall> | undefined;
   const bound = new Map<string, RawCall>();
@@ -50,7 +67,11 @@ export function nativeCalls(
     args: readonly (number | string)[],
   ): Promise<void> => {
     if (numbers === undefined)
-      throw failure('ENOTSUP', name, `not available on ${platform} ${arch}, only on Linux on x64 and arm64`);
+      throw failure(
+        'ENOTSUP',
+        name,
+        `not available on ${platform} ${arch}, only on Linux on ${Object.keys(NUMBERS).join(', ')}`,
+      );
     bind ??= load();
     const binder = await bind.catch((cause: unknown) => {
       throw failure('ENOTSUP', name, `the package koffi cannot be loaded: ${String(cause)}`);
@@ -79,7 +100,10 @@ export function nativeCalls(
     },
     syncfs: (fd) => invoke('syncfs', ['int'], [fd]),
     // From 0, for 0 bytes: to the end.
-    writeback: (fd) => invoke('sync_file_range', ['int', 'int64', 'int64', 'uint'], [fd, 0, 0, SYNC_FILE_RANGE_WRITE]),
+    writeback: (fd) =>
+      arch === 'ppc64'
+        ? invoke('sync_file_range', ['int', 'uint', 'int64', 'int64'], [fd, SYNC_FILE_RANGE_WRITE, 0, 0])
+        : invoke('sync_file_range', ['int', 'int64', 'int64', 'uint'], [fd, 0, 0, SYNC_FILE_RANGE_WRITE]),
   };
 }
 
@@ -97,22 +121,6 @@ export function semaphore(limit: number): <T>(action: () => Promise<T>) => Promi
       if (next === undefined) free += 1;
       else next();
     }
-  };
-}
-
-async function loadKoffi(): Promise<BindSyscall> {
-  const { default: koffi } = await import('koffi');
-  const libc = koffi.load(null);
-  return (types) => {
-    const call = libc.func('syscall', 'long', [...types]);
-    return (args) =>
-      new Promise((resolve, reject) => {
-        call.async(...args, (error: unknown, result: unknown) => {
-          // The library keeps the worker's errno for the time of this callback.
-          if (error === null || error === undefined) resolve({ result: Number(result), errno: koffi.errno() });
-          else reject(error instanceof Error ? error : new Error('the call was not made', { cause: error }));
-        });
-      });
   };
 }
 

@@ -60,6 +60,13 @@ export function checkPath(path: string): string {
   return full;
 }
 
+/** {@link checkPath} for what is replaced or removed: `.` and `..` are refused, which name a directory by where the process is, not by what it is. */
+export function checkTarget(path: string): string {
+  const last = path.split('/').findLast((part) => part !== '');
+  if (last === '.' || last === '..') throw invalid(path, `${JSON.stringify(last)} is no name of a file`);
+  return checkPath(path);
+}
+
 /** Whether `inner` is `outer` or lies in it. Both absolute. */
 export function contains(outer: string, inner: string): boolean {
   return inner === outer || inner.startsWith(outer.endsWith('/') ? outer : `${outer}/`);

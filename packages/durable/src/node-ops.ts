@@ -1,5 +1,6 @@
 import fs, { constants } from 'node:fs';
 import { promisify } from 'node:util';
+import { copyAttributes } from './attributes.ts';
 import { nativeCalls } from './linux.ts';
 import { type EntryKind, type FsOps, type OpenHow, tapOps } from './ops.ts';
 import { rawPath, textOfName } from './raw-names.ts';
@@ -47,6 +48,12 @@ const posixOps: FsOps = {
       ? fs.writeSync(fd, bytes, 0, bytes.length, position)
       : (await write(fd, bytes, 0, bytes.length, position)).bytesWritten,
   chmod: async ({ fd }, mode) => fs.fchmodSync(fd, mode),
+  adopt: async ({ fd }, from) => {
+    const [old, own] = [fs.lstatSync(rawPath(from), { throwIfNoEntry: false }), fs.fstatSync(fd)];
+    if (old === undefined || kindOf(old) !== kindOf(own)) return;
+    keepOwner(fd, old, own);
+    await copyAttributes(from, fd);
+  },
   writeback: ({ fd }) => native.writeback(fd),
   fsync: async ({ fd }) => {
     await fsync(fd);
@@ -86,6 +93,19 @@ const posixOps: FsOps = {
 
 /** The file system of this machine. On Windows each call rejects with `ENOTSUP`. */
 export const nodeOps: FsOps = opsOf(process.platform);
+
+type Owned = Pick<fs.Stats, 'uid' | 'gid' | 'mode'>;
+
+function keepOwner(fd: number, old: Owned, own: Owned): void {
+  if (old.uid === own.uid && old.gid === own.gid) return;
+  try {
+    fs.fchownSync(fd, old.uid, old.gid);
+  } catch (error) {
+    // Not to be of the group is not to be let in by it: where it may do no more than everybody, nothing is lost or gained.
+    const moreThanOthers = (old.mode >> 3) & ~old.mode & 0o7;
+    if (old.uid !== own.uid || moreThanOthers !== 0) throw error;
+  }
+}
 
 interface Kinded {
   isFile(): boolean;

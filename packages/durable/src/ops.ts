@@ -47,6 +47,11 @@ export interface FsOps {
   /** Resolves with the number of bytes taken, which may be fewer than given. */
   write(file: OpenFile, bytes: Uint8Array, position: number): Promise<number>;
   chmod(file: OpenFile, mode: number): Promise<void>;
+  /**
+   * Gives an open file or directory the owner, ACL and extended attributes of what is at `from`. Does nothing where nothing of its kind is there. Before
+   * `chmod`: it may change the mode.
+   */
+  adopt(file: OpenFile, from: string): Promise<void>;
   /** Lets the kernel begin to write a file's content to the device. It promises nothing, and what it fails at the sync tells. */
   writeback(file: OpenFile): Promise<void>;
   fsync(file: OpenFile): Promise<void>;
@@ -74,7 +79,7 @@ export interface FsOps {
 export interface FsCall {
   readonly op: keyof FsOps;
   readonly path: string;
-  /** The second path of `rename` and `exchange`. */
+  /** The second path of `rename`, `exchange` and `adopt`. */
   readonly to?: string;
   /** Of `open`. */
   readonly how?: OpenHow;
@@ -106,6 +111,7 @@ export function tapOps(ops: FsOps, tap: FsTap): FsOps {
     open: (path, how, mode) => tap({ op: 'open', path, how }, () => ops.open(path, how, mode)),
     write: (file, bytes, position) => tap({ op: 'write', path: file.path }, () => ops.write(file, bytes, position)),
     chmod: (file, mode) => tap({ op: 'chmod', path: file.path }, () => ops.chmod(file, mode)),
+    adopt: (file, from) => tap({ op: 'adopt', path: file.path, to: from }, () => ops.adopt(file, from)),
     writeback: (file) => tap({ op: 'writeback', path: file.path }, () => ops.writeback(file)),
     fsync: (file) => tap({ op: 'fsync', path: file.path }, () => ops.fsync(file)),
     syncfs: (file) => tap({ op: 'syncfs', path: file.path }, () => ops.syncfs(file)),

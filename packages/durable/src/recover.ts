@@ -1,5 +1,5 @@
 import { basename, dirname, join } from 'node:path';
-import { during, errnoOf } from './errors.ts';
+import { DurableError, during, errnoOf } from './errors.ts';
 import { isMounted } from './mounts.ts';
 import { checkPlace, type LeftoverKind, parseOwn } from './names.ts';
 import type { EntryStat, FsOps, OpenFile } from './ops.ts';
@@ -31,7 +31,7 @@ export interface RecoverResult {
   /** Targets that were missing and got their old directory back. */
   readonly putBack: readonly string[];
   readonly removed: readonly string[];
-  /** Names that share their inode with a directory in use: nothing of them was touched. */
+  /** Names that share their inode with a directory in use, of which nothing was touched, or in which something is mounted. */
   readonly kept: readonly string[];
   readonly fsyncs: number;
 }
@@ -87,11 +87,21 @@ export async function recover(path: string, options: RecoverOptions = {}): Promi
   for (const { path: leftover, identity } of now.leftovers) {
     run.signal?.throwIfAborted();
     // Where a power cut tore an exchange, both names are one directory: its files belong to the target.
-    if (inUse.has(identity)) kept.push(leftover);
-    else await during({ ...WHERE, path: leftover }, () => removeAll(run.ops, leftover));
+    if (inUse.has(identity) || !(await isRemoved(run, leftover))) kept.push(leftover);
   }
   const removed = now.leftovers.map((one) => one.path).filter((one) => !kept.includes(one));
   return { putBack, removed, kept, fsyncs: run.fsyncs() };
+}
+
+/** Removes a leftover; false where something is mounted in it. */
+async function isRemoved(run: Session, leftover: string): Promise<boolean> {
+  try {
+    await during({ ...WHERE, path: leftover }, () => removeAll(run.ops, leftover));
+    return true;
+  } catch (error) {
+    if (error instanceof DurableError && error.errno === 'EBUSY') return false;
+    throw error;
+  }
 }
 
 /** The root's own name. Where its parent is closed to the tree's owner, who then did not make the root either, the root is synced instead. */

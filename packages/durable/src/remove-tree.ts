@@ -1,6 +1,6 @@
 import { basename, dirname } from 'node:path';
 import { during, invalid } from './errors.ts';
-import { checkPath, contains, ownName } from './names.ts';
+import { checkPath, checkTarget, contains, ownName } from './names.ts';
 import { makeParents } from './parents.ts';
 import { type DurableOptions, type Session, session } from './session.ts';
 import { isDirectorySettled, isSettled, nameMark, settle, settleDirectory } from './settled.ts';
@@ -18,14 +18,14 @@ export interface RemoveResult {
 
 /**
  * Removes a directory (or a file) as a whole: it is renamed into `trashDir` on the same file system, both parents are synced, and only then its content is
- * deleted. A reader sees all of it or nothing, and what is gone does not come back. `trashDir` is made when absent. Fails with a `DurableError`.
+ * deleted, up to where something is mounted. A reader sees all of it or nothing, and what is gone does not come back. `trashDir` is made when absent. Fails with a `DurableError`.
  */
 export async function removeTreeDurable(
   dir: string,
   trashDir: string,
   options: DurableOptions = {},
 ): Promise<RemoveResult> {
-  const at = checkPath(dir);
+  const at = checkTarget(dir);
   const trash = checkPath(trashDir);
   if (contains(at, trash)) throw invalid(at, `the trash directory ${trash} lies in it`);
   const run = session(options);

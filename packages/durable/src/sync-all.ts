@@ -115,8 +115,8 @@ async function lanes<T>(
   signal?.throwIfAborted();
 }
 
-/** A directory that exists, with its mode set first where one is given. A link to one will do where nothing is changed: `/tmp` and `/var/run` are links on many machines. */
-export function directoryJob(run: Session, path: string, stage: Stage, mode?: number): SyncJob {
+/** A directory that exists, with its mode set first where one is given, and owner and attributes taken from `from`. A link to one will do where nothing is changed: `/tmp` and `/var/run` are links on many machines. */
+export function directoryJob(run: Session, path: string, stage: Stage, mode?: number, from?: string): SyncJob {
   return {
     path,
     stage,
@@ -124,6 +124,7 @@ export function directoryJob(run: Session, path: string, stage: Stage, mode?: nu
     open: async () => {
       const file = await run.ops.open(path, mode === undefined ? 'read' : 'directory', 0);
       try {
+        if (from !== undefined) await run.ops.adopt(file, from);
         if (mode !== undefined) await run.ops.chmod(file, mode);
       } catch (error) {
         await run.ops.close(file).catch(() => undefined);

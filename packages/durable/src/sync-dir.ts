@@ -1,6 +1,6 @@
 import { basename, dirname } from 'node:path';
 import { DurableError, during, invalid, type Visible } from './errors.ts';
-import { checkName, checkPath, contains, ownName } from './names.ts';
+import { checkName, checkPath, checkTarget, contains, ownName } from './names.ts';
 import { nodeOps } from './node-ops.ts';
 import { makeParents } from './parents.ts';
 import { putBackOld } from './recover.ts';
@@ -8,12 +8,22 @@ import { type DurableOptions, type Session, session } from './session.ts';
 import { isDirectorySettled, isSettled, settle, settleDirectory, treeMark } from './settled.ts';
 import { type ExchangePolicy, type Swapped, swap } from './swap.ts';
 import { directoryJob, type SyncJob, syncAll } from './sync-all.ts';
-import { existingTree, type FileSpec, holdsTree, planTree, removeAll, stageTree, type Tree } from './tree.ts';
+import {
+  existingTree,
+  type FileSpec,
+  holdsTree,
+  type PlannedTree,
+  planTree,
+  removeAll,
+  stageTree,
+  type Tree,
+  withModesOf,
+} from './tree.ts';
 
 /** A directory and the files it shall hold, nothing else. */
 export interface DirectorySpec {
   readonly target: string;
-  /** Permissions of the directory; default 0o755. */
+  /** Permissions of the directory; default: those of the one that is replaced, 0o755 where there is none. */
   readonly mode?: number;
   /**
    * Directory of the same file system in which the new content is built; made when absent. Default: beside the target, which saves one fsync.
@@ -24,6 +34,11 @@ export interface DirectorySpec {
 
 /** Options of {@link syncDir} and {@link syncDirs}. */
 export interface SyncDirOptions extends DurableOptions {
+  /**
+   * `keep` (default): the directory, and each file whose name was there before, keep owner, ACL and extended attributes, or the operation fails. `fresh`: those
+   * of new files.
+   */
+  readonly attributes?: 'keep' | 'fresh';
   /** Default `require`. */
   readonly exchange?: ExchangePolicy;
   /**
@@ -62,11 +77,21 @@ export interface SyncDirResult extends DirectoryResult {
 /** A directory against what it shall hold. */
 export type DirectoryMatch = 'absent' | 'equal' | 'different';
 
-interface Item {
+interface Place {
   readonly target: string;
   readonly staging: string;
   readonly staged: string;
+}
+
+/** One directory before anything was looked at. */
+interface Planned extends Place {
+  readonly planned: PlannedTree;
+}
+
+interface Item extends Place {
   readonly tree: Tree;
+  /** Whose owners and attributes are kept. */
+  readonly replaces: string | undefined;
 }
 
 /**
@@ -86,13 +111,18 @@ export async function syncDir(spec: DirectorySpec & SyncDirOptions): Promise<Syn
  * directory is atomic, the batch is not: where a swap fails, those before it are in place, and the error says `unknown`.
  */
 export async function syncDirs(specs: readonly DirectorySpec[], options: SyncDirOptions = {}): Promise<SyncDirsResult> {
-  const items = specs.map(plan);
-  checkApart(items);
+  const planned = specs.map(plan);
+  checkApart(planned);
   const run = session(options);
   run.signal?.throwIfAborted();
   const changed: Item[] = [];
   const equal: Item[] = [];
-  for (const item of items) ((await observe(run, item)) ? equal : changed).push(item);
+  const items: Item[] = [];
+  for (const one of planned) {
+    const { item, isEqual } = await observe(run, one, options.attributes ?? 'keep');
+    items.push(item);
+    (isEqual ? equal : changed).push(item);
+  }
   await affirm(run, equal, changed.length === 0 ? 'new' : 'unknown');
   const results = new Map<Item, Swapped>();
   if (changed.length > 0) {
@@ -114,30 +144,36 @@ export async function compareDirectory(
   spec: DirectorySpec,
   { ops = nodeOps }: Pick<DurableOptions, 'ops'> = {},
 ): Promise<DirectoryMatch> {
-  const { target, tree } = plan(spec);
+  const { target, planned } = plan(spec);
   const found = await ops.lstat(target).catch(() => 'unreadable');
   if (found === undefined) return 'absent';
-  return (await holdsTree(ops, target, tree)) ? 'equal' : 'different';
+  const tree = await withModesOf(ops, target, planned).catch(() => undefined);
+  return tree !== undefined && (await holdsTree(ops, target, tree)) ? 'equal' : 'different';
 }
 
-function plan(spec: DirectorySpec): Item {
-  const target = checkPath(spec.target);
+function plan(spec: DirectorySpec): Planned {
+  const target = checkTarget(spec.target);
   for (const name of spec.files.keys()) checkName(name, target);
   const staging = spec.staging === undefined ? dirname(target) : checkPath(spec.staging);
   if (contains(target, staging)) throw invalid(target, `the staging directory ${staging} lies in the target`);
   const staged = ownName(staging, basename(target), 'staging');
-  return { target, staging, staged, tree: planTree(target, spec.files, new Map(), spec.mode) };
+  return { target, staging, staged, planned: planTree(target, spec.files, new Map(), spec.mode) };
 }
 
-function checkApart(items: readonly Item[]): void {
+function checkApart(items: readonly Planned[]): void {
   for (const [index, a] of items.entries())
     for (const b of items.slice(index + 1))
       if (contains(a.target, b.target) || contains(b.target, a.target))
         throw invalid(b.target, `it is, holds or lies in another target, ${a.target}`);
 }
 
-/** Whether the target holds the files already. Finishes first what an earlier run without exchange left. */
-async function observe(run: Session, { target, staging, tree }: Item): Promise<boolean> {
+/** What is to be done, by what is there, and whether the target holds the files already. Finishes first what an earlier run without exchange left. */
+async function observe(
+  run: Session,
+  { planned, ...place }: Planned,
+  attributes: 'keep' | 'fresh',
+): Promise<{ readonly item: Item; readonly isEqual: boolean }> {
+  const { target, staging } = place;
   const where = { code: 'RECOVERY_FAILED', stage: 'recover', path: target, visible: 'old' } as const;
   const { putBack, left } = await during(where, () => putBackOld(run, dirname(target), basename(target)));
   if (putBack.length + left.length > 0) {
@@ -150,9 +186,16 @@ async function observe(run: Session, { target, staging, tree }: Item): Promise<b
     for (const path of left) await during(where, () => removeAll(run.ops, path));
   }
   const found = await during({ ...where, code: 'WRITE_FAILED', stage: 'prepare' }, () => run.ops.lstat(target));
-  if (found === undefined) return false;
-  if (found.kind !== 'directory') throw invalid(target, `it is a ${found.kind}, expected a directory or nothing`);
-  return holdsTree(run.ops, target, tree);
+  if (found !== undefined && found.kind !== 'directory')
+    throw invalid(target, `it is a ${found.kind}, expected a directory or nothing`);
+  const tree = await during({ ...where, code: 'WRITE_FAILED', stage: 'prepare' }, () =>
+    withModesOf(run.ops, target, planned),
+  );
+  const replaces = found !== undefined && attributes === 'keep' ? target : undefined;
+  return {
+    item: { ...place, tree, replaces },
+    isEqual: found !== undefined && (await holdsTree(run.ops, target, tree)),
+  };
 }
 
 /** Makes equal content durable, once per process and object. */
@@ -177,11 +220,11 @@ async function affirm(run: Session, items: readonly Item[], visible: Visible): P
 async function stage(run: Session, items: readonly Item[], strategy: 'fsync' | 'syncfs'): Promise<void> {
   const unsynced = new Set<string>();
   const jobs: SyncJob[] = [];
-  for (const { target, staging, staged, tree } of items) {
+  for (const { target, staging, staged, tree, replaces } of items) {
     run.signal?.throwIfAborted();
     await makeParents(run, dirname(target), unsynced);
     await makeParents(run, staging, unsynced);
-    jobs.push(...(await stageTree(run, staged, tree)));
+    jobs.push(...(await stageTree(run, staged, tree, replaces)));
   }
   for (const path of unsynced) jobs.push(directoryJob(run, path, 'fsync-parent'));
   if (strategy === 'fsync') return syncAll(run, jobs, 'old');

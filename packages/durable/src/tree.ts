@@ -1,14 +1,14 @@
 import { dirname, join } from 'node:path';
 import { during, errnoOf, invalid } from './errors.ts';
 import { checkRelative } from './names.ts';
-import type { FsOps, OpenFile } from './ops.ts';
+import type { EntryKind, FsOps, OpenFile } from './ops.ts';
 import type { Session } from './session.ts';
 import { directoryJob, fileJob, type SyncJob } from './sync-all.ts';
 
 /** Content and exact permissions of a file; text is stored as UTF-8. */
 export interface FileSpec {
   readonly content: string | Uint8Array;
-  /** Default 0o644. The umask does not touch it. */
+  /** The umask does not touch it. Default: that of the file of this name that is replaced, 0o600 where there is none. */
   readonly mode?: number;
 }
 
@@ -19,22 +19,51 @@ export interface Tree {
   readonly files: ReadonlyMap<string, { readonly bytes: Uint8Array; readonly mode: number }>;
 }
 
+/** A tree whose modes are not all told yet: the others follow from what is there. */
+export interface PlannedTree {
+  readonly mode: number | undefined;
+  readonly dirs: ReadonlyMap<string, number>;
+  readonly files: ReadonlyMap<string, { readonly bytes: Uint8Array; readonly mode: number | undefined }>;
+}
+
+const NEW_DIRECTORY = 0o755;
+/** What nobody said anything about may be a secret. */
+export const NEW_FILE = 0o600;
+
+/** The tree with the modes of what is at `at` where none is told. */
+export async function withModesOf(ops: FsOps, at: string, { mode, dirs, files }: PlannedTree): Promise<Tree> {
+  const told = new Map<string, { readonly bytes: Uint8Array; readonly mode: number }>();
+  for (const [name, file] of files)
+    told.set(name, { bytes: file.bytes, mode: file.mode ?? (await modeAt(ops, join(at, name), 'file')) ?? NEW_FILE });
+  return { mode: mode ?? (await modeAt(ops, at, 'directory')) ?? NEW_DIRECTORY, dirs, files: told };
+}
+
+/** The permissions of what is at `path`; undefined where nothing of the kind is there. */
+export async function modeAt(ops: FsOps, path: string, kind: EntryKind): Promise<number | undefined> {
+  const stat = await ops.lstat(path).catch((error: unknown) => {
+    // A file in its place.
+    if (errnoOf(error) === 'ENOTDIR') return undefined;
+    throw error;
+  });
+  return stat?.kind === kind ? stat.mode : undefined;
+}
+
 /** Validates everything before any I/O. `root` is for messages. */
 export function planTree(
   root: string,
   files: ReadonlyMap<string, FileSpec>,
   dirs: ReadonlyMap<string, number> = new Map(),
-  mode = 0o755,
-): Tree {
+  mode?: number,
+): PlannedTree {
   const all = new Map<string, number>();
   const include = (path: string): void => {
     checkRelative(path, root);
     const parent = dirname(path);
     if (parent !== '.') include(parent);
-    if (!all.has(path)) all.set(path, checkMode(root, path, dirs.get(path) ?? 0o755));
+    if (!all.has(path)) all.set(path, checkMode(root, path, dirs.get(path) ?? NEW_DIRECTORY));
   };
   for (const path of dirs.keys()) include(path);
-  const planned = new Map<string, { readonly bytes: Uint8Array; readonly mode: number }>();
+  const planned = new Map<string, { readonly bytes: Uint8Array; readonly mode: number | undefined }>();
   for (const [path, spec] of files) {
     checkRelative(path, root);
     const content: unknown = spec.content;
@@ -42,11 +71,11 @@ export function planTree(
       throw invalid(root, `the content of ${JSON.stringify(path)} is neither text nor bytes`);
     if (dirname(path) !== '.') include(dirname(path));
     const bytes = typeof content === 'string' ? Buffer.from(content, 'utf8') : content;
-    planned.set(path, { bytes, mode: checkMode(root, path, spec.mode ?? 0o644) });
+    planned.set(path, { bytes, mode: spec.mode === undefined ? undefined : checkMode(root, path, spec.mode) });
   }
   for (const path of planned.keys())
     if (all.has(path)) throw invalid(root, `${JSON.stringify(path)} is both a file and a directory`);
-  return { mode: checkMode(root, '.', mode), dirs: all, files: planned };
+  return { mode: mode === undefined ? undefined : checkMode(root, '.', mode), dirs: all, files: planned };
 }
 
 /** Throws unless the number is a permission. */
@@ -56,19 +85,23 @@ export function checkMode(of: string, path: string, mode: number): number {
   return mode;
 }
 
-/** Makes the directories of a tree at a name that must be new, and returns what must be written and synced: files first, then directories. */
-export async function stageTree(run: Session, at: string, tree: Tree): Promise<readonly SyncJob[]> {
+/**
+ * Makes the directories of a tree at a name that must be new, and returns what must be written and synced: files first, then directories. What is at
+ * `replaces` under the same names hands down its owners, ACLs and extended attributes.
+ */
+export async function stageTree(run: Session, at: string, tree: Tree, replaces?: string): Promise<readonly SyncJob[]> {
   const where = { code: 'WRITE_FAILED', stage: 'prepare', path: at, visible: 'old' } as const;
   await during(where, async () => {
     await run.ops.mkdir(at, 0o700);
     for (const path of tree.dirs.keys()) await run.ops.mkdir(join(at, path), 0o700);
   });
   const jobs: SyncJob[] = [];
-  for (const [path, { bytes, mode }] of tree.files) jobs.push(newFileJob(run, join(at, path), bytes, mode));
+  const from = (path: string): string | undefined => (replaces === undefined ? undefined : join(replaces, path));
+  for (const [path, { bytes, mode }] of tree.files) jobs.push(newFileJob(run, join(at, path), bytes, mode, from(path)));
   // Modes come last: a directory that its owner may not write to is still filled.
   for (const [path, mode] of [...tree.dirs].toReversed())
-    jobs.push(directoryJob(run, join(at, path), 'fsync-dir', mode));
-  jobs.push(directoryJob(run, at, 'fsync-dir', tree.mode));
+    jobs.push(directoryJob(run, join(at, path), 'fsync-dir', mode, from(path)));
+  jobs.push(directoryJob(run, at, 'fsync-dir', tree.mode, replaces));
   return jobs;
 }
 
@@ -106,17 +139,35 @@ export async function holdsTree(ops: FsOps, at: string, tree: Tree): Promise<boo
   }
 }
 
-/** Removes a file, a link, or a directory with all that is in it. What is missing already, or goes meanwhile, is fine. */
+/**
+ * Removes a file, a link, or a directory with all that is in it. What is missing already, or goes meanwhile, is fine. Where something is mounted it stops with
+ * EBUSY, and leaves that as it is.
+ */
 export async function removeAll(ops: FsOps, path: string): Promise<void> {
   const stat = await ops.lstat(path);
   if (stat === undefined) return;
   if (stat.kind !== 'directory') return ops.unlink(path).catch(unlessGone);
+  // A mount point is refused whatever is in it: to look into it first would empty what is mounted there.
+  if (await isRemoved(ops, path)) return;
   if ((stat.mode & EMPTIABLE) !== EMPTIABLE) await makeEmptiable(ops, path, stat.mode);
   for (const { name, kind } of await ops.list(path)) {
     if (kind === 'directory') await removeAll(ops, join(path, name));
     else await ops.unlink(join(path, name)).catch(unlessGone);
   }
   await ops.rmdir(path).catch(unlessGone);
+}
+
+/** Whether a directory could be removed, or was; false where something is in it. */
+async function isRemoved(ops: FsOps, path: string): Promise<boolean> {
+  try {
+    await ops.rmdir(path);
+    return true;
+  } catch (error) {
+    const errno = errnoOf(error);
+    if (errno === 'ENOENT') return true;
+    if (errno === 'ENOTEMPTY' || errno === 'EEXIST') return false;
+    throw error;
+  }
 }
 
 /** Somebody else who cleans up may have been faster. */
@@ -146,7 +197,7 @@ export async function writeAll(ops: FsOps, file: OpenFile, bytes: Uint8Array, po
   }
 }
 
-function newFileJob(run: Session, path: string, bytes: Uint8Array, mode: number): SyncJob {
+function newFileJob(run: Session, path: string, bytes: Uint8Array, mode: number, from?: string): SyncJob {
   return {
     path,
     stage: 'fsync-file',
@@ -156,6 +207,7 @@ function newFileJob(run: Session, path: string, bytes: Uint8Array, mode: number)
         const file = await run.ops.open(path, 'new', 0o600);
         try {
           await writeAll(run.ops, file, bytes);
+          if (from !== undefined) await run.ops.adopt(file, from);
           await run.ops.chmod(file, mode);
         } catch (error) {
           await run.ops.close(file).catch(() => undefined);

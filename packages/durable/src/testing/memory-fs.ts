@@ -155,6 +155,8 @@ export function memoryFs(options: MemoryFsOptions = {}): MemoryFs {
       return bytes.length;
     },
     chmod: async (file, mode) => edit(inoOf(file), { mode }),
+    // Everything here has one owner, and no attributes.
+    adopt: async (file) => void inoOf(file),
     writeback: async (file) => void inoOf(file),
     fsync: async (file) => void effects.push({ kind: 'sync', ino: inoOf(file) }),
     syncfs: async () => void effects.push({ kind: 'sync-all' }),
