@@ -138,3 +138,18 @@ test('an import that the table forbids is seen', () => {
   assert.equal(targetOf('packages/vsphere/src/x.ts', '../../kube/src/index.ts'), 'packages/kube');
   assert.equal(targetOf('packages/vsphere/src/x.ts', '@drydock/kube'), 'packages/kube');
 });
+
+test('TRUTH-10 one place knows where the cache of the sandbox is', () => {
+  const knows = /DRYDOCK_SANDBOX_CACHE|sandbox\/\.cache/;
+  const files = globSync('{api,packages,apps,bench,scripts,test}/**/*.ts', {
+    cwd: root,
+    exclude: ['**/node_modules/**', '**/go/**'],
+  });
+  const others = files.filter((file) => knows.test(readFileSync(join(root, file), 'utf8')));
+  assert.deepEqual(others.sort(), [
+    // The place, the test that moves it, and this one.
+    'packages/sandbox/src/build.test.ts',
+    'packages/sandbox/src/paths.ts',
+    'test/boundaries/boundaries.test.ts',
+  ]);
+});

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { type Era, readCrds } from '@drydock/crd';
 import { firstSeed, seeds, soaking, withSeed } from '@drydock/model';
-import { build, type Sandbox, startSandbox } from '@drydock/sandbox';
+import { build, crdFolder, type Sandbox, startSandbox } from '@drydock/sandbox';
 import {
   compare,
   generatedKinds,
@@ -29,9 +29,8 @@ const SETS = ['openshift-4.14', 'openshift-4.17', 'openshift-4.21'];
 
 /** All definitions of the releases that the sandbox knows, each release in groups of its own. */
 function realKinds(): readonly Kind[] {
-  const crds = join(import.meta.dirname, '../../packages/sandbox/.cache/crds');
   return SETS.flatMap((set, at) =>
-    globSync(join(process.env['DRYDOCK_SANDBOX_CACHE'] ?? crds, `${set}@*`, '*.yaml'))
+    globSync(join(crdFolder(set), '*.yaml'))
       .sort()
       .flatMap((file) => readCrds(readFileSync(file, 'utf8'), file))
       .map((crd, index) => realKind(crd, `r${at}`, SEED * 1000 + index)),

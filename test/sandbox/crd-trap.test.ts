@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { bridge, type Crd, ERAS, type JsonObject, project, readCrds, type Schema } from '@drydock/crd';
 import { capabilitiesOf, clusterVersionCrd, clusterVersionObject } from '@drydock/crd/testing';
-import { API_SERVER_ERAS, type ApiServerEra, build, type Sandbox, startSandbox } from '@drydock/sandbox';
+import { API_SERVER_ERAS, type ApiServerEra, build, crdFolder, type Sandbox, startSandbox } from '@drydock/sandbox';
 import { skips } from './support/crd-eras.ts';
 import { type CrdServer, connectCrdServer } from './support/crd-server.ts';
 import { causesOf, label, type Stored, setTrap } from './support/crd-trap.ts';
@@ -19,10 +19,8 @@ interface Pair {
   readonly skip: string | false;
 }
 
-const CACHE = process.env['DRYDOCK_SANDBOX_CACHE'] ?? join(import.meta.dirname, '../../packages/sandbox/.cache');
-
 function real(set: string): Crd {
-  const [file = ''] = globSync(join(CACHE, 'crds', `${set}@*`, '*_clusterversion*.yaml'));
+  const [file = ''] = globSync(join(crdFolder(set), '*_clusterversion*.yaml'));
   const [crd] = readCrds(readFileSync(file, 'utf8'), file);
   return crd ?? assert.fail(`${file} holds no definition`);
 }

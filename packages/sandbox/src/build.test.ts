@@ -50,6 +50,7 @@ test('no Go, an old Go and a Go that only complains are told in words', async ()
 
 test('a failed build shows what the compiler said, leaves nothing half-made and no lock', async () => {
   using cache = scratchFolder();
+  const before = process.env['DRYDOCK_SANDBOX_CACHE'];
   process.env['DRYDOCK_SANDBOX_CACHE'] = cache.path;
   try {
     await withGo('if [ "$1" = env ]; then echo go1.30.0; else echo "main.go:1: nonsense" >&2; exit 1; fi', () =>
@@ -60,7 +61,8 @@ test('a failed build shows what the compiler said, leaves nothing half-made and 
     );
     assert.deepEqual(readdirSync(cache.path, { recursive: true }), ['bin']);
   } finally {
-    delete process.env['DRYDOCK_SANDBOX_CACHE'];
+    if (before === undefined) delete process.env['DRYDOCK_SANDBOX_CACHE'];
+    else process.env['DRYDOCK_SANDBOX_CACHE'] = before;
   }
 });
 

@@ -42,6 +42,11 @@ export function crdFolder(name: string): string {
   throw new SandboxError('BadInput', `The CRDs ${name} cannot be read: ${why}.`);
 }
 
+/** The folders of all sets that `build` has copied so far. */
+export function crdFolders(): readonly string[] {
+  return CRD_SETS.filter(crdsReady).map(crdDirectory);
+}
+
 /** Whether all files of the set are there. */
 export function crdsReady(set: CrdSet): boolean {
   const directory = crdDirectory(set);

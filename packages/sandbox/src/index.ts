@@ -1,7 +1,7 @@
 export type { Credentials } from './api.ts';
 export { type BuildOptions, build, type GoServer } from './build.ts';
 export { type Authority, createAuthority, type Identity, type Subject } from './certificate.ts';
-export { crdFolder } from './crd-copy.ts';
+export { crdFolder, crdFolders } from './crd-copy.ts';
 export { API_SERVER_ERAS, type ApiServerEra } from './era.ts';
 export { SandboxError, type SandboxErrorCode } from './errors.ts';
 export { type Sandbox, type SandboxOptions, startSandbox, type VCenterSandbox } from './sandbox.ts';

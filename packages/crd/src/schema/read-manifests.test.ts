@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { crdFolders } from '@drydock/sandbox';
 import * as fc from 'fast-check';
 import { parseAllDocuments, stringify } from 'yaml';
 import type { Json } from './json.ts';
 import { readManifests } from './read-manifests.ts';
 
 test('definitions as generators write them are read as the slower library reads them', () => {
-  const crds = join(import.meta.dirname, '../../../../packages/sandbox/.cache/crds');
   const files = [
-    ...globSync(join(process.env['DRYDOCK_SANDBOX_CACHE'] ?? crds, '*/*.yaml')),
+    ...crdFolders().flatMap((folder) => globSync(join(folder, '*.yaml'))),
     ...globSync(join(import.meta.dirname, '../../../../api/**/*.yaml')),
   ];
   assert.ok(files.length >= 3);
