@@ -4,7 +4,7 @@ const major = Number(process.versions.node.split('.')[0]);
 if (major < 24) {
   process.stderr.write(
     `drydock-sandbox needs Node 24 or newer, and this is Node ${process.versions.node} (${process.execPath}).\n` +
-      'In the repository, "npm ci" installs a fitting one and "npx drydock-sandbox" uses it.\n',
+      'In the repository, "npm ci" installs a fitting one and "./drydock-sandbox" uses it.\n',
   );
   process.exitCode = 2;
 } else {

@@ -1,9 +1,13 @@
+import { join } from 'node:path';
 import { bootImagesChapter } from './boot-images.ts';
 import type { Chapter } from './chapters.ts';
 import { machineApi } from './cluster.ts';
 import { rollbackChapter } from './rollback.ts';
 import { type DemoOptions, type Stage, setStage, vcenterName } from './stage.ts';
 import { watchChapter } from './watch.ts';
+
+/** Where `drydock` is. */
+const checkout = join(import.meta.dirname, '../../../..');
 
 const PLAY: Readonly<Record<Chapter, (stage: Stage) => Promise<void>>> = {
   'boot-images': bootImagesChapter,
@@ -25,13 +29,13 @@ async function stay({ tell, sandbox, operator, signal }: Stage): Promise<void> {
       ? '  kubectl get clusterversion version -o yaml'
       : `  kubectl get bootimages -A
   kubectl get events -n ${machineApi}
-  npx drydock status -o wide
-  npx drydock watch status --operator ${operator.url()}
-  npx drydock explain worker-a ${vcenter}
-  npx drydock doctor --lease-namespace ${machineApi} ${vcenter}
+  drydock status -o wide
+  drydock watch status --operator ${operator.url()}
+  drydock explain worker-a ${vcenter}
+  drydock doctor --lease-namespace ${machineApi} ${vcenter}
 The operator's log: ${operator.logFile}`;
   tell.plain(`\nEverything stays up until Ctrl-C. Try, in another terminal:
-  export KUBECONFIG=${sandbox.kubeconfig}
+  export PATH=${checkout}:$PATH KUBECONFIG=${sandbox.kubeconfig}
 ${looks}`);
   await new Promise<void>((resolve) => {
     if (signal.aborted) resolve();
