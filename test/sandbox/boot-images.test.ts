@@ -269,7 +269,7 @@ test('beside an upstream machine-config-controller nothing but BootImages is wri
   assert.match(status.message ?? '', named);
   assert.deepEqual(
     [status.reason, status.progress, status.current, status.target],
-    ['UpstreamControllerPresent', 'blocked: machine-config-controller is present', oldRelease, newRelease],
+    ['LeftToUpstream', 'skipped: left to upstream', oldRelease, newRelease],
   );
   assert.match(warnings.join(''), named);
   assert.match(await operator.scrape(), /drydock_bootimage_info\{set="ms\/wk-a",.*,phase="Blocked"\} 1/);

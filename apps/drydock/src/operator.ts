@@ -220,6 +220,7 @@ function storeDuring(store: TemplateStore, servers: VCenters): ImageStore {
   return {
     inspect: (placement, ...rest) => servers.during(placement.server, () => store.inspect(placement, ...rest)),
     publish: (wish, ...rest) => servers.during(wish.placement.server, () => store.publish(wish, ...rest)),
+    list: (placement, ...rest) => servers.during(placement.server, () => store.list(placement, ...rest)),
     collect: (placement, ...rest) => servers.during(placement.server, () => store.collect(placement, ...rest)),
   };
 }

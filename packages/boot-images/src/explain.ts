@@ -202,7 +202,7 @@ function concluded(outcome: SetOutcome): Conclusion {
     case 'skip':
       return { step: 'skip', ...words(outcome) };
     case 'waiting':
-      return { step: outcome.phase === 'Blocked' ? 'blocked' : 'wait', ...words(outcome) };
+      return { step: 'wait', ...words(outcome) };
     case 'failed':
       return { step: outcome.blocked ? 'blocked' : 'failed', ...words(outcome) };
     default:

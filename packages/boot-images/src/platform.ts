@@ -26,6 +26,8 @@ export interface ImageFacts {
   /** The same of what the cluster asks for. */
   readonly target?: string;
   readonly template?: TemplateFacts;
+  /** The newest release below the current one that is in the place of the set, without `release` where there is none; absent where nobody has looked. */
+  readonly back?: { readonly release?: string };
 }
 
 /** A template as people see it. */
@@ -40,8 +42,9 @@ export interface TemplateFacts {
 
 /** The facts among whatever else `of` says. */
 export function factsOf(of: ImageFacts): ImageFacts {
-  const { current, target, template } = of;
+  const { current, target, template, back } = of;
   return {
+    ...(back === undefined ? {} : { back }),
     ...(current === undefined ? {} : { current }),
     ...(target === undefined ? {} : { target }),
     ...(template === undefined ? {} : { template }),
@@ -103,6 +106,10 @@ export interface Platform {
   readonly name: string;
   /** Where the image stands below `providerSpec.value`. */
   readonly imageLeaf: readonly string[];
+  /** The image's name in what stands there, as `ImageFacts.template` has it. */
+  readonly nameOf: (reference: string) => string;
+  /** What the stream asks for, by the input alone; undefined where it has nothing for this platform. */
+  readonly target: (input: PlatformInput) => string | undefined;
   readonly plan: (input: PlatformInput, options?: { readonly signal?: AbortSignal }) => Promise<PlatformPlan>;
   /**
    * Removes what nothing needs any more, near the image of the given sets. `referenced` gives who needs a name, undefined
@@ -113,6 +120,8 @@ export interface Platform {
     inputs: readonly PlatformInput[],
     options: {
       readonly referenced: (name: string) => string | undefined;
+      /** Told of each set in a place that was looked at: the releases that are there to be pointed at. */
+      readonly found?: (set: string, releases: readonly string[]) => void;
       readonly signal?: AbortSignal;
     },
   ) => AsyncIterable<CollectedImage>;

@@ -17,13 +17,13 @@ import { upstreamController } from './coexistence.ts';
 const deployment: Deployment = { metadata: { ...upstreamController }, spec: { replicas: 0 } };
 const named = /Deployment openshift-machine-config-operator\/machine-config-controller manages boot images/;
 
-test('beside an upstream controller every BootImage says who acts and what there is to do, and nothing else is written', async () => {
+test('SAFE-17 beside an upstream controller every BootImage says who acts, asks for nothing, and nothing else is written', async () => {
   const c = fakeCluster();
   c.client.put(Deployment, deployment);
   await c.pass();
   const outcome = c.last('wk-a');
-  assert.ok(outcome?.kind === 'waiting' && outcome.phase === 'Blocked');
-  assert.equal(outcome.reason, 'UpstreamControllerPresent');
+  assert.ok(outcome?.kind === 'skip' && outcome.nextStep === undefined);
+  assert.equal(outcome.reason, 'LeftToUpstream');
   assert.match(outcome.message, named);
   assert.deepEqual([outcome.current, outcome.target, outcome.template?.name], [oldRelease, newRelease, computed]);
   assert.deepEqual([c.client.writes, c.conditionWrites, c.events], [[], [], []]);
@@ -49,7 +49,7 @@ test('what cannot be read beside it is no failure of ours', async () => {
   c.store.failInspect = new Error('no route');
   await c.pass();
   const outcome = c.last('wk-a');
-  assert.ok(outcome?.kind === 'waiting' && outcome.current === undefined);
+  assert.ok(outcome?.kind === 'skip' && outcome.current === undefined);
   assert.deepEqual(c.conditionWrites, []);
 });
 
@@ -67,7 +67,7 @@ test('one that comes during an upload stops the patch, and its conditions are le
     [1],
   );
   const outcome = c.last('wk-a');
-  assert.ok(outcome?.kind === 'waiting' && outcome.reason === 'UpstreamControllerPresent');
+  assert.ok(outcome?.kind === 'skip' && outcome.reason === 'LeftToUpstream');
 });
 
 test('the operator half writes nothing beside it, and the same cluster without it is opted in', async () => {

@@ -10,13 +10,14 @@ export interface Asked {
 
 /**
  * Has the platforms remove what nothing needs any more, once nothing was switched for a while. A set counts for the image that it was
- * pointed at until the cache shows it. Resolves to the ms until it should be tried again, undefined when it is done.
+ * pointed at until the cache shows it. `found` is told what is left for each set. Resolves to the ms until it should be tried again, undefined when it is done.
  */
 export async function collectImages(
   asked: readonly Asked[],
   switched: boolean,
   ports: PassPorts,
   state: PassState,
+  found: (set: string, releases: readonly string[]) => void,
   signal: AbortSignal | undefined,
 ): Promise<number | undefined> {
   const { now, collectAfterMs = 60_000 } = ports;
@@ -32,7 +33,7 @@ export async function collectImages(
     const first = inputs[0];
     if (platform.collect === undefined || first === undefined) continue;
     try {
-      const collected = platform.collect(inputs, { referenced, ...(signal === undefined ? {} : { signal }) });
+      const collected = platform.collect(inputs, { referenced, found, ...(signal === undefined ? {} : { signal }) });
       for await (const { name, removed, reason } of collected) {
         if (removed) ports.event(first.set, 'GarbageCollected', `${name}: ${reason}`);
       }

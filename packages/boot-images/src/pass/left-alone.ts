@@ -1,18 +1,12 @@
 import type { MachineSet } from '@drydock/api';
+import { type Skip, skip } from '../decide/decide.ts';
 import type { ImageFacts } from '../platform.ts';
 import type { SetOutcome } from '../status/boot-image.ts';
 
-/** The outcome for a set in a cluster where an upstream controller acts; `facts` as far as they could be read. */
-export function besideUpstream(refusal: string, facts: ImageFacts): SetOutcome {
-  return {
-    kind: 'waiting',
-    phase: 'Blocked',
-    reason: 'UpstreamControllerPresent',
-    brief: 'blocked: machine-config-controller is present',
-    message: `${refusal}; nothing is done here beside it`,
-    nextStep: 'let the upstream controller manage boot images, or remove it first',
-    ...facts,
-  };
+/** The outcome for a set in a cluster where an upstream controller acts, which is nothing that anybody has to change; `facts` as far as they could be read. */
+export function besideUpstream(refusal: string, facts: ImageFacts): Skip & ImageFacts {
+  const message = `${refusal}, and Drydock leaves them to it`;
+  return { ...skip(false, 'LeftToUpstream', 'left to upstream', message), ...facts };
 }
 
 /** The outcome for a set that the effective manager does not cover, and why it does not. */

@@ -32,7 +32,7 @@ const meanwhile: readonly (readonly [what: string, act: (c: FakeCluster) => void
   [
     'the upstream controller comes',
     (c) => c.client.put(Deployment, { metadata: upstreamController } as Deployment),
-    'UpstreamControllerPresent',
+    'LeftToUpstream',
   ],
 ];
 

@@ -8,6 +8,7 @@ import { type Counters, zeroCounters } from '../status/counters.ts';
 import { createHotLoop, type HotLoop } from './hot-loop.ts';
 import { createRetries, type Retries } from './retries.ts';
 import type { StoryReason } from './update.ts';
+import { createWaysBack, type WaysBack } from './ways-back.ts';
 
 /** Numbers that a pass can be given. */
 export interface PassSettings {
@@ -54,6 +55,7 @@ export interface PassState {
   readonly looked: Set<string>;
   /** Who changed the image of a set besides us; undefined until it was asked. */
   readonly foreign: Map<string, string | undefined>;
+  readonly waysBack: WaysBack;
   counters: Counters;
   /** Why nothing may be changed, as it was last logged. */
   refusal: string | undefined;
@@ -69,6 +71,7 @@ export function createPassState(now: Date): PassState {
     pointed: new Map(),
     looked: new Set(),
     foreign: new Map(),
+    waysBack: createWaysBack(),
     refusal: undefined,
     counters: zeroCounters,
     waitingSince: undefined,

@@ -32,6 +32,8 @@ interface Item {
   readonly set: MachineSet;
   counted: CountedOutcome;
   error?: string;
+  /** What became of it, unless it failed. */
+  outcome?: SetOutcome;
   /** Bytes of its image went to the platform in this pass. */
   uploaded?: boolean;
   input?: { readonly platform: Platform; readonly input: PlatformInput };
@@ -84,7 +86,9 @@ async function passOver(ports: PassPorts, state: PassState, pass: Pass): Promise
   }
   const [enrolled, others] = partition(world.machineSets(), (set) => selection.includes(set.metadata.labels));
   if (enrolled.length === 0) state.hotLoop.clear();
-  state.retries.keep(new Set(enrolled.map((set) => set.metadata.name)));
+  const names = new Set(enrolled.map((set) => set.metadata.name));
+  state.retries.keep(names);
+  state.waysBack.keep(names);
 
   const version = world.clusterVersion();
   if (version !== undefined && !clusterStable(version)) {
@@ -160,7 +164,13 @@ class Pass {
     const switched = await this.#all(items, stream);
     await this.finish(items);
     const asked = items.flatMap((item) => (item.input === undefined ? [] : [item.input]));
-    const collect = await collectImages(asked, switched, this.#ports, this.#state, this.#signal);
+    const news = new Set<string>();
+    const found = (set: string, releases: readonly string[]): void => {
+      if (this.#state.waysBack.found(set, releases)) news.add(set);
+    };
+    const collect = await collectImages(asked, switched, this.#ports, this.#state, found, this.#signal);
+    for (const { set, outcome } of items)
+      if (outcome !== undefined && news.has(set.metadata.name)) await this.#tell(set, outcome);
     const retry = this.#state.retries.nextIn(this.#now);
     return { after: Math.min(retry ?? LOOK_AGAIN_MS, collect ?? LOOK_AGAIN_MS, LOOK_AGAIN_MS) };
   }
@@ -183,7 +193,7 @@ class Pass {
   /** Tells what became of a set. Where that fails, the other sets and the conditions must not suffer from it. */
   async #tell(set: MachineSet, outcome: SetOutcome): Promise<void> {
     try {
-      await this.#ports.report(set, outcome);
+      await this.#ports.report(set, this.#state.waysBack.told(set.metadata.name, outcome));
     } catch (error) {
       this.#signal?.throwIfAborted();
       this.#untold.push(error);
@@ -267,6 +277,9 @@ class Pass {
 
   async #settle(item: Item, outcome: SetOutcome): Promise<void> {
     item.counted = outcome.kind === 'skip' && outcome.counted ? 'skipped' : 'reconciled';
+    item.outcome = outcome;
+    if (outcome.kind === 'current' && outcome.switchedFrom !== undefined)
+      this.#state.waysBack.switched(item.set.metadata.name);
     this.#state.retries.clear(item.set.metadata.name);
     await this.#tell(item.set, outcome);
   }

@@ -18,6 +18,7 @@ import { hooksOf, type Projections } from '../status/definitions.ts';
 import { imageWriter } from '../wakes/foreign-writes.ts';
 import { machineConfigurationName } from '../wakes/triggers.ts';
 import type { PassPorts, PassSettings } from './pass-state.ts';
+import { setFacts } from './set-facts.ts';
 import type { StoryReason } from './update.ts';
 
 /** What {@link createPassPorts} is made of. */
@@ -64,6 +65,7 @@ export function createPassPorts(options: PassPortsOptions): PassPorts & Pick<Boo
     },
     platform: () => (world.infrastructure()?.status?.platformStatus?.type ?? 'unknown').toLowerCase(),
     now,
+    facts: (set) => setFacts(set, { world, platforms, architecture }),
   });
   const counted = async (write: Promise<unknown>): Promise<void> => {
     try {

@@ -20,6 +20,7 @@ test('what was reported last is written again on demand, a later report wins, an
     client: cluster.client(),
     cached: (which) => cluster.peek(BootImage, which),
     platform: () => 'vsphere',
+    facts: () => ({ reference: undefined, target: undefined }),
     now: () => new Date('2026-01-01T00:00:00Z'),
   });
   const reason = (): string | undefined => cluster.peek(BootImage, key)?.status?.message;

@@ -1,7 +1,7 @@
 import { BootImage, type BootImageStatus, bootImageName, MachineSet } from '@drydock/api';
 import type { Projector } from '@drydock/crd';
 import { apiVersionOf, type Client, isAlreadyExists, isNotFound, keyOf, statusWriter } from '@drydock/kube';
-import { bootImageStatus, type SetOutcome } from './boot-image.ts';
+import { bootImageStatus, type SetFacts, type SetOutcome } from './boot-image.ts';
 import { hooksOf } from './definitions.ts';
 
 /** Writes the BootImage of each set; see {@link createBootImages}. */
@@ -24,6 +24,8 @@ export interface BootImagesOptions {
   /** Lower-case platform name of the cluster. */
   readonly platform: () => string;
   readonly now: () => Date;
+  /** What the API objects say of a set's image now. */
+  readonly facts: (set: MachineSet) => SetFacts;
   /** Cuts a status to the live schema. */
   readonly projector?: Projector;
 }
@@ -50,6 +52,7 @@ export function createBootImages(options: BootImagesOptions): BootImages {
         platform: options.platform(),
         generation: live.metadata.generation,
         now: options.now(),
+        facts: options.facts(set),
       });
     };
     try {

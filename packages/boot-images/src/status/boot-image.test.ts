@@ -12,6 +12,7 @@ const subject = (seconds: number): Parameters<typeof bootImageStatus>[2] => ({
   platform: 'vsphere',
   generation: 1,
   now: new Date(seconds * 1000),
+  facts: { reference: 't-Q', target: 'R' },
 });
 
 test('progress reads as share, rate and rest', () => {
@@ -28,6 +29,7 @@ test('since moves with the phase; the operation stays until its outcome; the way
     operation,
     current: 'Q',
     target: 'R',
+    template: { server: 'vc', name: 't-Q', release: 'Q' },
     progress: { step: 'Uploading', bytes: 41, total: 100, rate: 1 },
   };
   const first = bootImageStatus(undefined, step, subject(0));
@@ -48,6 +50,26 @@ test('since moves with the phase; the operation stays until its outcome; the way
   assert.deepEqual(later, done);
 });
 
+test('TRUTH-1 what was found out about a template is said while the set points at it, and no longer', () => {
+  const found: SetOutcome = {
+    kind: 'current',
+    current: 'Q',
+    target: 'Q',
+    template: { server: 'vc', name: 't-Q', release: 'Q' },
+  };
+  const left: SetOutcome = { kind: 'skip', counted: false, reason: 'NotSelected', brief: 'not selected', message: 'm' };
+  const failed: SetOutcome = { kind: 'failed', blocked: false, reason: 'X', message: 'm' };
+  const before = bootImageStatus(undefined, found, subject(0));
+  const same = bootImageStatus(before, left, subject(1));
+  assert.deepEqual([same.current, same.template?.name, same.target], ['Q', 't-Q', undefined]);
+  // Months later somebody has pointed the set elsewhere, and the release asks for more.
+  const moved = { ...subject(9), facts: { reference: 'own-image', target: 'S' } };
+  const skipped = bootImageStatus(same, left, moved);
+  assert.deepEqual([skipped.current, skipped.template, skipped.target], ['own-image', undefined, undefined]);
+  const other = bootImageStatus(before, failed, moved);
+  assert.deepEqual([other.current, other.template, other.target], ['own-image', undefined, 'S']);
+});
+
 test('one BootImage per set, owned by it; an unchanged status is not written again', async () => {
   const client = fakeClient();
   const set: MachineSet = machineSet('wk-a', {}, { uid: 'set-uid' });
@@ -56,6 +78,7 @@ test('one BootImage per set, owned by it; an unchanged status is not written aga
     cached: () => undefined,
     exists: () => true,
     platform: () => 'vsphere',
+    facts: () => ({ reference: undefined, target: undefined }),
     now: () => new Date(0),
   });
   const outcome: SetOutcome = { kind: 'skip', counted: true, reason: 'Owned', brief: 'owned by X/x', message: 'm' };

@@ -16,7 +16,7 @@ export type SetOutcome = ImageFacts &
     | Skip
     | {
         readonly kind: 'waiting';
-        readonly phase: 'Pending' | 'Blocked';
+        readonly phase: 'Pending';
         readonly reason: string;
         readonly brief: string;
         readonly message: string;
@@ -46,11 +46,20 @@ export interface StatusSubject {
   readonly platform: string;
   readonly generation: number | undefined;
   readonly now: Date;
+  readonly facts: SetFacts;
+}
+
+/** What the API objects say of a set's image now, whatever became of the rest. */
+export interface SetFacts {
+  /** Name of the template or image that the set points at; undefined where it names none. */
+  readonly reference: string | undefined;
+  /** What the release asks for; undefined where it asks for nothing, or where nobody can tell. */
+  readonly target: string | undefined;
 }
 
 /**
- * The status of one BootImage. `since` moves only with the phase. The announced operation stays until its outcome was observed,
- * and the way back stays until the set is back there.
+ * The status of one BootImage. `since` moves only with the phase. The announced operation stays until its outcome was observed. What was found out about a template is said for as long as the
+ * set points at that template, and no longer; the way back stays until another one is known, or none.
  */
 export function bootImageStatus(
   previous: BootImageStatus | undefined,
@@ -59,10 +68,15 @@ export function bootImageStatus(
 ): BootImageStatus {
   const now = rfc3339(subject.now);
   const phase = phaseOf(outcome);
-  const current = outcome.current ?? previous?.current;
-  const target = outcome.target ?? (outcome.kind === 'skip' ? undefined : previous?.target);
-  const template = templateOf(previous?.template, outcome.template);
-  const back = outcome.kind === 'current' ? (outcome.switchedFrom ?? previous?.revertTo) : previous?.revertTo;
+  const { reference } = subject.facts;
+  const known = reference !== undefined && previous?.template?.name === reference ? previous : undefined;
+  const found = outcome.current ?? outcome.template?.name;
+  // A step is decided with a look: what was not found then is not there.
+  const looked = found !== undefined || outcome.kind === 'step';
+  const current = looked ? found : (known?.current ?? reference);
+  const target = outcome.target ?? (outcome.kind === 'skip' ? undefined : subject.facts.target);
+  const template = looked ? templateOf(previous?.template, outcome.template) : known?.template;
+  const back = wayBack(previous, outcome);
   const operation = operationOf(previous, outcome, now);
   const progress = outcome.kind === 'step' ? outcome.progress : undefined;
   const eta = progress === undefined ? undefined : etaSeconds(progress);
@@ -96,9 +110,16 @@ export function bootImageStatus(
   };
 }
 
+/** From what is in the place, where that was looked at; else where the set came from, and before that what was known. */
+function wayBack(previous: BootImageStatus | undefined, outcome: SetOutcome): string | undefined {
+  if (outcome.back !== undefined) return outcome.back.release;
+  const from = outcome.kind === 'current' ? outcome.switchedFrom : undefined;
+  return from ?? previous?.revertTo;
+}
+
 /** What a swap left stays known as long as its template is the one in use. */
 function templateOf(previous: BootImageStatus['template'], now: ImageFacts['template']): BootImageStatus['template'] {
-  if (now === undefined) return previous;
+  if (now === undefined) return undefined;
   const same = previous?.name === now.name && previous.release === now.release;
   return same ? { ...previous, ...now } : now;
 }

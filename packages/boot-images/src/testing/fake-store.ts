@@ -89,6 +89,18 @@ export function fakeStore(templates: Readonly<Record<string, FakeTemplate>> = {}
       }
       return result;
     },
+    list: async (placement, owner) => {
+      store.calls.push(`list ${placement.server}`);
+      return [...store.templates].map(([name, { version = '', ours = false }]) => ({
+        name,
+        instanceUuid: '',
+        ref: { type: 'VirtualMachine', value: name },
+        version,
+        ...(ours ? { release: version, owner } : {}),
+        role: ours ? 'current' : 'unmarked',
+        isTemplate: true,
+      }));
+    },
   };
   return store;
 }

@@ -1,3 +1,4 @@
+import type { VSphereFailureDomain } from '@drydock/api';
 import type { Placement, TemplateStore, TemplateWish } from '@drydock/templates';
 import { skip } from '../decide/decide.ts';
 import { BootImageError, errorText } from '../errors.ts';
@@ -9,11 +10,12 @@ import type { ImageFacts, Platform, PlatformInput, PlatformPlan, PointedImage, P
 import { matchFailureDomain, mismatchText, workspaceOf } from './failure-domain.ts';
 import { diskTypeFor } from './install-config.ts';
 import { computedName, isInstallerName, isUuid, leafName } from './names.ts';
+import { placeInventory, releasesFor } from './place-inventory.ts';
 import { type Present, resolveTemplate, type TemplateStep } from './resolve.ts';
 import { incomplete, isComplete, type Site, siteOf } from './site.ts';
 
 /** What is asked of the template store. */
-export type ImageStore = Pick<TemplateStore, 'inspect' | 'publish' | 'collect'>;
+export type ImageStore = Pick<TemplateStore, 'inspect' | 'publish' | 'collect' | 'list'>;
 
 /** What the vSphere platform needs. */
 export interface VSphereOptions {
@@ -36,6 +38,12 @@ export interface VSphereOptions {
 
 /** How a new template becomes the one that sets boot from. */
 export type TemplatePublication = 'pointer' | 'swap';
+
+interface InPlace {
+  readonly set: string;
+  readonly infrastructureName: string;
+  readonly domain: VSphereFailureDomain;
+}
 
 /** The secret with `<server>.username` and `<server>.password`. */
 export const credentialsKey = { namespace: 'kube-system', name: 'vsphere-creds' } as const;
@@ -142,9 +150,9 @@ export function vspherePlatform(options: VSphereOptions): Platform {
           base: name,
           image: { ...image, location: options.locate?.(image.location) ?? image.location },
           placement: site.placement,
-          ...(step.existing === undefined
+          ...(step.replaces === undefined
             ? { diskProvisioning: diskTypeFor(name, input.installConfig) }
-            : { replaces: step.existing.name }),
+            : { replaces: step.replaces.name }),
           ...(options.publication === 'swap' ? { publication: swapOf(reference, name, site) } : {}),
           tagName: site.infrastructureName,
           tagIds: strings(input.spec['tagIDs']),
@@ -197,33 +205,41 @@ export function vspherePlatform(options: VSphereOptions): Platform {
     };
   }
 
+  const inventory = placeInventory();
   return {
     type: 'VSphere',
     name: 'vsphere',
     imageLeaf: templateLeaf,
+    nameOf: leafName,
+    target: ({ stream, architecture }) => stream.release(architecture, 'vmware'),
     plan,
-    collect: async function* (inputs, { referenced, signal }) {
-      const places = new Map<string, { readonly placement: Placement; readonly cluster: string }>();
+    collect: async function* (inputs, { referenced, found, signal }) {
+      const places = new Map<string, { readonly placement: Placement; readonly cluster: string; sets: InPlace[] }>();
       for (const input of inputs) {
         const workspace = workspaceOf(input.spec);
         const domain = workspace && matchFailureDomain(workspace, input.infrastructure);
         // What is incomplete was told of its set.
         if (workspace === undefined || domain === undefined || !isComplete(input.infrastructure, domain)) continue;
-        const { placement } = siteOf(input.infrastructure, workspace, domain);
-        places.set([placement.server, placement.datacenter, placement.folder].join('|'), {
-          placement,
-          cluster: input.cluster,
-        });
+        const { placement, infrastructureName } = siteOf(input.infrastructure, workspace, domain);
+        const key = [placement.server, placement.datacenter, placement.folder].join('|');
+        const place = places.get(key) ?? { placement, cluster: input.cluster, sets: [] };
+        place.sets.push({ set: input.set.metadata.name, infrastructureName, domain });
+        places.set(key, place);
       }
       const failures: unknown[] = [];
-      for (const { placement, cluster } of places.values()) {
+      for (const [key, { placement, cluster, sets }] of places) {
+        const call = signal === undefined ? {} : { signal };
         try {
-          yield* await store.collect(placement, cluster, {
+          const collected = await store.collect(placement, cluster, {
             referenced,
             holderIsLive: options.holderIsLive,
             ...(options.retain === undefined ? {} : { keep: options.retain }),
-            ...(signal === undefined ? {} : { signal }),
+            ...call,
           });
+          yield* collected;
+          if (found === undefined) continue;
+          const there = await inventory.of(key, collected, () => store.list(placement, cluster, call));
+          for (const { set, ...where } of sets) found(set, releasesFor(there, where));
         } catch (error) {
           signal?.throwIfAborted();
           failures.push(error);

@@ -21,13 +21,13 @@ export interface TemplateFacts {
 }
 
 /**
- * The next step for the template of one set. `existing` is what the set boots from today, and what would be replaced. A template that
- * is there is pointed at (`point`), any other is made (`publish`).
+ * The next step for the template of one set. `existing` is what the set boots from today. A template that is there is pointed at (`point`), any other is made (`publish`), in the likeness of
+ * the one that it `replaces`.
  */
 export type TemplateStep =
   | { readonly kind: 'current'; readonly existing: Present }
   | { readonly kind: 'point'; readonly to: Present; readonly existing: Present | undefined }
-  | { readonly kind: 'publish'; readonly existing: Present | undefined }
+  | { readonly kind: 'publish'; readonly existing: Present | undefined; readonly replaces: Present | undefined }
   | (Skip & { readonly existing: Present });
 
 /**
@@ -42,12 +42,12 @@ export function resolveTemplate(facts: TemplateFacts): TemplateStep {
     if (step !== 'older') return step;
     return computed.kind === 'present' && computed.version === release
       ? { kind: 'point', to: computed, existing: referenced }
-      : { kind: 'publish', existing: referenced };
+      : { kind: 'publish', existing: referenced, replaces: referenced };
   }
-  if (computed.kind === 'absent') return { kind: 'publish', existing: undefined };
+  if (computed.kind === 'absent') return { kind: 'publish', existing: undefined, replaces: undefined };
   // The reference leads nowhere: one that is there is better, also where it is newer than the stream.
   return compare(computed, facts) === 'older'
-    ? { kind: 'publish', existing: computed }
+    ? { kind: 'publish', existing: undefined, replaces: computed }
     : { kind: 'point', to: computed, existing: undefined };
 }
 
@@ -64,7 +64,10 @@ function compare(template: Present, facts: TemplateFacts): TemplateStep | 'older
   }
   // Where somebody turned our template into a machine, its publication makes a template of it again.
   const demoted = template.ours && !template.isTemplate;
-  if (template.version === facts.release) return { kind: demoted ? 'publish' : 'current', existing: template };
+  if (template.version === facts.release)
+    return demoted
+      ? { kind: 'publish', existing: template, replaces: template }
+      : { kind: 'current', existing: template };
   const order = compareReleases(template.version, facts.release);
   if (order !== undefined && order > 0 && facts.downgrade === 'keep') {
     return {

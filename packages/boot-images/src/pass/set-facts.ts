@@ -1,0 +1,43 @@
+import type { MachineSet } from '@drydock/api';
+import { streamOf } from '../observe/stream.ts';
+import type { SetFacts } from '../status/boot-image.ts';
+import type { PassPorts } from './pass-state.ts';
+import { questionAbout } from './question.ts';
+
+/** What the API objects alone say of a set's image: nothing is asked that could fail for long, and nothing is remembered. */
+export function setFacts(set: MachineSet, ports: Pick<PassPorts, 'world' | 'platforms' | 'architecture'>): SetFacts {
+  return { reference: referenceOf(set, ports), target: targetOf(set, ports) };
+}
+
+/** Without its folder, as templates are told by their names. */
+function referenceOf(set: MachineSet, { world, platforms }: Pick<PassPorts, 'world' | 'platforms'>): string | undefined {
+  const platform = platforms.get(known(() => world.infrastructure()?.status?.platformStatus?.type) ?? '');
+  let at: unknown = set.spec?.template?.spec?.providerSpec?.value;
+  if (platform === undefined) return undefined;
+  for (const part of platform.imageLeaf) {
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, part)) return undefined;
+    at = (at as Readonly<Record<string, unknown>>)[part];
+  }
+  return typeof at === 'string' && at !== '' ? platform.nameOf(at) : undefined;
+}
+
+function targetOf(
+  set: MachineSet,
+  ports: Pick<PassPorts, 'world' | 'platforms' | 'architecture'>,
+): string | undefined {
+  return known(() => {
+    const stream = streamOf(ports.world.golden());
+    if (stream === undefined) return undefined;
+    const asked = questionAbout(set, stream, ports);
+    return asked.kind === 'skip' ? undefined : asked.platform.target(asked.input);
+  });
+}
+
+/** What cannot be read or does not parse is told where it is decided upon. */
+function known<T>(read: () => T | undefined): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,62 @@
+import type { VSphereFailureDomain } from '@drydock/api';
+import type { CollectedTemplate, ListedTemplate } from '@drydock/templates';
+import { computedName, isInstallerName } from './names.ts';
+
+/** What folders hold, read again only where collection met other templates than before, or after an hour. */
+export interface PlaceInventory {
+  readonly of: (
+    place: string,
+    collected: readonly CollectedTemplate[],
+    read: () => Promise<readonly ListedTemplate[]>,
+  ) => Promise<readonly ListedTemplate[]>;
+}
+
+/** What collection does not meet, a template without our mark, comes and goes unseen for this long. */
+const AGAIN_MS = 3_600_000;
+
+/** An empty memory. `now` is a monotonic clock. */
+export function placeInventory(now: () => number = () => performance.now()): PlaceInventory {
+  const known = new Map<string, { readonly met: string; readonly at: number; readonly there: readonly ListedTemplate[] }>();
+  return {
+    of: async (place, collected, read) => {
+      const names = collected.filter(({ removed }) => !removed).map(({ name }) => name);
+      const met = names.toSorted().join('\n');
+      const before = known.get(place);
+      if (before?.met === met && now() - before.at < AGAIN_MS) return before.there;
+      const there = await read();
+      known.set(place, { met, at: now(), there });
+      return there;
+    },
+  };
+}
+
+/** Releases of the finished templates that a set of this failure domain can be pointed at: ours, and the installer's. */
+export function releasesFor(
+  there: readonly ListedTemplate[],
+  { infrastructureName, domain }: { readonly infrastructureName: string; readonly domain: VSphereFailureDomain },
+): readonly string[] {
+  const base = computedName(infrastructureName, domain.name);
+  const ours = ({ name, role, release = '', stableName }: ListedTemplate): boolean => {
+    switch (role) {
+      case 'current':
+      case 'retired':
+      case 'adopted':
+        return isInstallerName(stableName ?? name, infrastructureName, domain) || isBase(name, release, base);
+      case 'unmarked':
+        return isInstallerName(name, infrastructureName, domain);
+      default:
+        return false;
+    }
+  };
+  return there
+    .filter((template) => template.isTemplate && ours(template))
+    .map(({ release, version }) => release ?? version ?? '')
+    .filter((release) => release !== '');
+}
+
+/** Whether a name is that of a publication by pointer of this base, which is cut where the whole would be too long. */
+function isBase(name: string, release: string, base: string): boolean {
+  const at = name.lastIndexOf(`-${release}-`);
+  const own = name.slice(0, Math.max(0, at));
+  return own !== '' && (own === base || (name.length >= 80 && base.startsWith(own)));
+}
