@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { BootImage, Lease } from '@drydock/api';
 import { STATUS_NOTE } from '@drydock/kube';
 import { memoryCluster } from '@drydock/kube/testing';
-import { notesText, printStatus, stuckText } from './status.ts';
+import { leadershipOf } from './leadership.ts';
+import { checkCode, leaderText, notesText, printStatus, stuckText } from './status.ts';
 import { LEASE_NAMESPACE, statusNotes } from './status-notes.ts';
 
 const now = Date.parse('2026-01-01T01:00:00Z');
@@ -78,4 +79,56 @@ test('sets that are stuck are counted, with the command that says why', () => {
     'One set is stuck. Why: drydock status -o wide, or drydock explain b\n',
   );
   assert.match(stuckText([image('a', 'Failed'), image('b', 'Blocked')]), /^2 sets are stuck\. .* explain a\n$/);
+});
+
+const role = { role: 'boot-images', namespace: LEASE_NAMESPACE };
+
+function leaseCluster(spec: NonNullable<Lease['spec']>) {
+  const cluster = memoryCluster({ namespaces: [LEASE_NAMESPACE] });
+  const key = { namespace: LEASE_NAMESPACE, name: 'drydock-boot-images' };
+  const put = (of: typeof spec): void => void cluster.put(Lease, key, { metadata: { name: key.name }, spec: of });
+  put(spec);
+  return { client: cluster.client(), put };
+}
+
+const held = {
+  holderIdentity: 'pod-1',
+  leaseDurationSeconds: 15,
+  acquireTime: '2025-12-31T22:00:00.000000Z',
+  renewTime: '2026-01-01T00:59:59.000000Z',
+};
+
+test('TRUTH-1 the first line says who leads and since when, or that nobody does and since when', async () => {
+  const text = async (spec: NonNullable<Lease['spec']>, during?: (put: (of: typeof spec) => void) => void) => {
+    const { client, put } = leaseCluster(spec);
+    const pause = async (): Promise<void> => during?.(put);
+    return leaderText(await leadershipOf(client, role, { now: () => now, pause }), now);
+  };
+  assert.equal(await text(held), 'pod-1 leads boot images since 3h\n');
+  const old = { ...held, renewTime: '2026-01-01T00:50:00.000000Z' };
+  assert.equal(
+    await text(old),
+    'Nobody leads boot images since 10m: pod-1 led, and was not followed. Start one: drydock operator\n',
+  );
+  assert.equal(
+    await text({ ...old, holderIdentity: '' }),
+    'Nobody leads boot images since 10m: it was given back. Start one: drydock operator\n',
+  );
+  // The clock of this machine is ten minutes ahead of the holder's, who renews meanwhile.
+  const renewed = await text(old, (put) => put({ ...old, renewTime: '2026-01-01T00:50:02.000000Z' }));
+  assert.equal(renewed, 'pod-1 leads boot images since 3h\n');
+  const none = await leadershipOf(memoryCluster().client(), role);
+  assert.equal(leaderText(none, now), 'Nobody has led boot images yet. Start one: drydock operator\n');
+});
+
+test('TRUTH-1 --check is 3 where a set is stuck or nobody leads, and 0 where all is well', () => {
+  const of = (...phases: readonly string[]): readonly BootImage[] =>
+    phases.map((phase) => ({ metadata: { name: 'ms-a' }, status: { phase } }));
+  const led = { state: 'led', holder: 'pod-1', since: undefined } as const;
+  assert.equal(checkCode(of('Current', 'Skipped', 'Uploading'), led), 0);
+  assert.equal(checkCode(of('Current', 'Blocked'), led), 3);
+  assert.equal(checkCode(of('Failed'), led), 3);
+  assert.equal(checkCode(of('Current'), { state: 'vacant', holder: '', since: undefined }), 3);
+  assert.equal(checkCode(of('Current'), { state: 'never' }), 3);
+  assert.equal(checkCode(of('Current'), { state: 'unread', why: 'no' }), 5);
 });

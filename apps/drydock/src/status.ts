@@ -4,8 +4,10 @@ import type { Command } from 'commander';
 import { stringify } from 'yaml';
 import { type ClusterFlags, clusterFlags, connect } from './connect.ts';
 import { exitCode, UsageError } from './exit.ts';
+import { untilInterrupted } from './interruption.ts';
+import { type Leadership, leadershipOf, leadershipText } from './leadership.ts';
 import { LEASE_NAMESPACE, type StatusNotes, statusNotes } from './status-notes.ts';
-import { age, type Column, table } from './table.ts';
+import { age, type Column, oneLine, table } from './table.ts';
 
 const formats = ['table', 'wide', 'name', 'json', 'yaml'] as const;
 type Format = (typeof formats)[number];
@@ -13,6 +15,7 @@ type Format = (typeof formats)[number];
 interface StatusFlags extends ClusterFlags {
   readonly output: string;
   readonly headers: boolean;
+  readonly check?: boolean;
   readonly leaseNamespace: string;
 }
 
@@ -38,13 +41,18 @@ const columns = (now: number, notes: StatusNotes | undefined): readonly Column<B
 export function printStatus(
   images: readonly BootImage[],
   format: Format,
-  options: { readonly headers: boolean; readonly now: number; readonly notes?: StatusNotes | undefined },
+  options: {
+    readonly headers: boolean;
+    readonly now: number;
+    readonly notes?: StatusNotes | undefined;
+    readonly leader?: Leadership;
+  },
 ): string {
   switch (format) {
     case 'json':
-      return `${JSON.stringify(listOf(images, options.notes), undefined, 2)}\n`;
+      return `${JSON.stringify(listOf(images, options), undefined, 2)}\n`;
     case 'yaml':
-      return stringify(listOf(images, options.notes));
+      return stringify(listOf(images, options));
     case 'name':
       return images.map((image) => `bootimage.drydock.dev/${image.metadata.name}\n`).join('');
     case 'table':
@@ -53,10 +61,14 @@ export function printStatus(
   }
 }
 
-function listOf(images: readonly BootImage[], notes: StatusNotes | undefined): unknown {
+function listOf(
+  images: readonly BootImage[],
+  { notes, leader }: { readonly notes?: StatusNotes | undefined; readonly leader?: Leadership },
+): unknown {
   return {
     apiVersion: 'v1',
     kind: 'List',
+    ...(leader === undefined ? {} : { leader }),
     ...(notes === undefined ? {} : { statusWrites: notes }),
     items: images.map((image) => ({ ...image, apiVersion: 'drydock.dev/v1alpha1', kind: 'BootImage' })),
   };
@@ -94,40 +106,71 @@ export function stuckText(images: readonly BootImage[]): string {
   return `${number} ${verb} stuck. Why: drydock status -o wide, or drydock explain${set === '' ? '' : ` ${set}`}\n`;
 }
 
+/** The first line: who keeps these images current, and since when. */
+export function leaderText(leader: Leadership, now: number): string {
+  const said = leadershipText(leader, 'boot images', now);
+  const next = leader.state === 'vacant' || leader.state === 'never' ? '. Start one: drydock operator' : '';
+  // Not the name of a holder.
+  return `${said.replace(/^(?:nobody|who) /, (word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`)}${next}\n`;
+}
+
+/** The exit code of `--check`. */
+export function checkCode(images: readonly BootImage[], leader: Leadership): number {
+  const stuck = images.some(({ status }) => status?.phase === 'Failed' || status?.phase === 'Blocked');
+  if (stuck || leader.state === 'vacant' || leader.state === 'never') return exitCode.blocked;
+  return leader.state === 'unread' ? exitCode.undecided : exitCode.done;
+}
+
 /** Adds `drydock status`: every machine set's boot image, what is being done about it and why not. It only reads. */
 export function addStatus(program: Command): void {
   clusterFlags(program.command('status').description('show the boot image of every machine set'))
     .option('-o, --output <format>', formats.join('|'), 'table')
-    .option('--no-headers', 'leave the header line out')
+    .option('--no-headers', 'leave the first line and the header out')
+    .option('--check', 'exit code 3 where a set is Blocked or Failed or nobody leads, 5 where that cannot be read')
     .option('--lease-namespace <name>', 'namespace of the Leases of the operator', LEASE_NAMESPACE)
-    .action(async (flags: StatusFlags) => {
-      const format = formats.find((name) => name === flags.output);
-      if (format === undefined)
-        throw new UsageError(`unknown output format ${flags.output}: use one of ${formats.join(', ')}`);
-      // With the client of vCenters, which the checks above do without.
-      const { loginsText, refusedLogins } = await import('./login-notes.ts');
-      await using client = await connect(flags);
-      const [images, notes, logins] = await Promise.all([
-        bootImages(client, flags.namespace),
-        statusNotes(client, flags.leaseNamespace),
-        refusedLogins(client, flags.leaseNamespace),
-      ]);
-      process.stderr.write(loginsText(logins));
-      if (notes !== undefined) process.stderr.write(notesText(notes, Date.now()));
-      if (images.length === 0 && (format === 'table' || format === 'wide')) {
-        console.error('No boot images found. They appear when "drydock operator" runs and has seen a machine set.');
-        return;
-      }
-      process.stdout.write(printStatus(images, format, { headers: flags.headers, now: Date.now(), notes }));
-      if (format === 'table') process.stderr.write(stuckText(images));
-      process.exitCode = exitCode.done;
-    });
+    .action((flags: StatusFlags) => untilInterrupted((signal) => status(flags, signal), 'nothing was changed'));
 }
 
-async function bootImages(client: Client, namespace: string | undefined): Promise<readonly BootImage[]> {
+async function status(flags: StatusFlags, signal: AbortSignal): Promise<number> {
+  const format = formats.find((name) => name === flags.output);
+  if (format === undefined)
+    throw new UsageError(`unknown output format ${flags.output}: use one of ${formats.join(', ')}`);
+  const { namespace } = flags;
+  await using client = await connect(flags);
+  // With the client of vCenters, which the checks above do without.
+  const { loginsText, refusedLogins } = await import('./login-notes.ts');
+  const { ownArchitecture, standings, worldNow } = await import('@drydock/boot-images');
+  const [said, notes, logins, leader, world] = await Promise.all([
+    bootImages(client, namespace, signal),
+    statusNotes(client, flags.leaseNamespace),
+    refusedLogins(client, flags.leaseNamespace),
+    leadershipOf(client, { role: 'boot-images', namespace: flags.leaseNamespace }, { signal }),
+    worldNow(client, { signal, credentials: 'unread' }),
+  ]);
+  const led = leader.state === 'led' || leader.state === 'unread';
+  const now = new Date();
+  const all = await standings({ world, images: said, led, now, architecture: ownArchitecture() });
+  const images = all.images.filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace);
+  const people = format === 'table' || format === 'wide';
+  if (people && flags.headers) process.stdout.write(leaderText(leader, now.getTime()));
+  else if (leader.state !== 'led') process.stderr.write(leaderText(leader, now.getTime()));
+  for (const what of all.unread)
+    process.stderr.write(`What could not be read is as the operator said it last: ${oneLine(what)}\n`);
+  process.stderr.write(loginsText(logins));
+  if (notes !== undefined) process.stderr.write(notesText(notes, now.getTime()));
+  if (images.length === 0 && people) console.error('There are no machine sets, and no boot images.');
+  else process.stdout.write(printStatus(images, format, { headers: flags.headers, now: now.getTime(), notes, leader }));
+  if (format === 'table') process.stderr.write(stuckText(images));
+  return flags.check === true ? checkCode(images, leader) : exitCode.done;
+}
+
+async function bootImages(
+  client: Client,
+  namespace: string | undefined,
+  signal: AbortSignal,
+): Promise<readonly BootImage[]> {
   try {
-    const found = await Array.fromAsync(client.list(BootImage, namespace === undefined ? {} : { namespace }));
-    return found.toSorted((a, b) => a.metadata.name.localeCompare(b.metadata.name));
+    return await Array.fromAsync(client.list(BootImage, namespace === undefined ? {} : { namespace }, { signal }));
   } catch (error) {
     if (isNotFound(error)) {
       throw new Error(

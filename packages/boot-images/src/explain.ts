@@ -13,6 +13,7 @@ import { type Question, questionAbout } from './pass/question.ts';
 import { factsOf, type ImageFacts, type PlatformPlan } from './platform.ts';
 import type { SetOutcome } from './status/boot-image.ts';
 import { checkUserData, userDataSecret } from './user-data/user-data.ts';
+import { NotRecorded } from './vsphere/recorded-store.ts';
 import { goldenName, goldenNamespace } from './wakes/triggers.ts';
 
 /** What a pass asks on its way to a decision about a set, in this order. */
@@ -48,8 +49,18 @@ export type ExplainPorts = Pick<PassPorts, 'world' | 'platforms' | 'architecture
 };
 
 type Conclusion = Pick<Explanation, 'step' | 'why' | 'nextStep' | 'edits'>;
-/** An answer is yes, in these words, or no, with what follows from it. */
-type Found = string | { readonly text: string; readonly so: Conclusion };
+/** An answer is yes, in these words, or no, with what becomes of the set. */
+type Found = string | { readonly text: string; readonly outcome: SetOutcome };
+
+/** What a look found out about one set. */
+export interface Look {
+  readonly answers: readonly ExplainedAnswer[];
+  /** What becomes of the set, where an answer was no: that of the first. */
+  readonly outcome?: SetOutcome;
+  /** Why the first answer that was not yes is not known. */
+  readonly unknown?: string;
+  readonly plan?: PlatformPlan;
+}
 
 /**
  * Asks what a pass asks, by the same functions, and keeps each answer. It writes nothing. What comes after a no is answered too, as far as it can be: where upstream acts, one still wants to
@@ -60,25 +71,36 @@ export async function explainSet(
   ports: ExplainPorts,
   options: { readonly signal?: AbortSignal } = {},
 ): Promise<Explanation> {
+  const { answers, plan, ...found } = await lookAtSet(set, ports, options);
+  const facts = plan === undefined ? {} : factsOf(plan);
+  return { set: `ms/${set.metadata.name}`, answers, ...facts, ...conclusionOf(found, plan) };
+}
+
+/** See {@link explainSet}. Without a client nothing is asked about user-data. */
+export async function lookAtSet(
+  set: MachineSet,
+  ports: Omit<ExplainPorts, 'client'> & Partial<Pick<ExplainPorts, 'client'>>,
+  options: { readonly signal?: AbortSignal } = {},
+): Promise<Look> {
   const { name } = set.metadata;
   const answers: ExplainedAnswer[] = [];
-  let so: Conclusion | undefined;
+  let first: Pick<Look, 'outcome' | 'unknown'> | undefined;
   const ask = async (question: ExplainedQuestion, look: () => Found | Promise<Found>): Promise<void> => {
     try {
       const found = await look();
       const [answer, text] = typeof found === 'string' ? (['yes', found] as const) : (['no', found.text] as const);
       answers.push({ question, answer, text });
-      if (typeof found !== 'string') so ??= found.so;
+      if (typeof found !== 'string') first ??= { outcome: found.outcome };
     } catch (error) {
       options.signal?.throwIfAborted();
       const text = errorText(error);
       const unread = unreadable(error);
       answers.push({ question, answer: unread ? 'unknown' : 'no', text });
-      so ??= unread ? { step: 'unknown', why: text } : concluded(failureOf(name, error, false).outcome);
+      first ??= unread ? { unknown: text } : { outcome: failureOf(name, error, false).outcome };
     }
   };
 
-  const { world } = ports;
+  const { world, client } = ports;
   await ask('upstream', () => upstreamFound(world.upstream()));
   await ask('reflected', () => reflectedFound(ports));
   await ask('selected', () => {
@@ -104,8 +126,9 @@ export async function explainSet(
       return plan.kind === 'skip' ? no(plan.message, plan) : imageText(plan);
     });
   }
-  if (plan?.kind === 'switch' || plan?.kind === 'publish') await ask('stub', () => stubFound(set, ports, options));
-  return { set: `ms/${name}`, answers, ...(plan === undefined ? {} : factsOf(plan)), ...(so ?? stepOf(plan)) };
+  if (client !== undefined && (plan?.kind === 'switch' || plan?.kind === 'publish'))
+    await ask('stub', () => stubFound(set, { client, now: ports.now }, options));
+  return { answers, ...first, ...(plan === undefined ? {} : { plan }) };
 }
 
 function upstreamFound(deployment: Parameters<typeof upstreamRefusal>[0]): Found {
@@ -116,11 +139,19 @@ function upstreamFound(deployment: Parameters<typeof upstreamRefusal>[0]): Found
     : no(refusal, besideUpstream(refusal, {}));
 }
 
-function reflectedFound({ world, now }: ExplainPorts): Found {
+function reflectedFound({ world, now }: Pick<ExplainPorts, 'world' | 'now'>): Found {
   const ready = readiness(world.machineConfiguration(), undefined, now().getTime());
   if (ready.kind === 'ready') return 'machineconfiguration/cluster is reflected in its status';
-  const why = ready.message;
-  return { text: why, so: { step: 'wait', why, nextStep: 'start the operator, which reflects spec into status' } };
+  const { message } = ready;
+  const nextStep = 'start the operator, which reflects spec into status: drydock operator';
+  return no(message, {
+    kind: 'waiting',
+    phase: 'Pending',
+    reason: 'NotReflected',
+    brief: 'waits for the operator to read its spec',
+    message,
+    nextStep,
+  });
 }
 
 function stableFound(version: ReturnType<ExplainPorts['world']['clusterVersion']>): Found {
@@ -131,7 +162,7 @@ function stableFound(version: ReturnType<ExplainPorts['world']['clusterVersion']
   return no(`the cluster is on its way to ${which}`, duringUpgrade);
 }
 
-function releaseFound({ world }: ExplainPorts): Found {
+function releaseFound({ world }: Pick<ExplainPorts, 'world'>): Found {
   const golden = world.golden();
   const stream = streamOf(golden);
   const where = `configmap ${goldenNamespace}/${goldenName}`;
@@ -147,7 +178,7 @@ function noStream(): BootImageError {
 
 async function stubFound(
   set: MachineSet,
-  { client, now }: ExplainPorts,
+  { client, now }: Pick<ExplainPorts, 'client' | 'now'>,
   call: { readonly signal?: AbortSignal },
 ): Promise<Found> {
   const secret = userDataSecret(set);
@@ -181,6 +212,7 @@ function stepOf(plan: PlatformPlan | undefined): Conclusion {
 
 /** It says nothing about the set that whoever asks may not read something, or does not reach it from here. */
 function unreadable(error: unknown): boolean {
+  if (error instanceof NotRecorded) return true;
   const cause = error instanceof Error ? error.cause : undefined;
   return [error, cause].some((one) => (one instanceof ApiError ? !isNotFound(one) : UNREACHED.has(codeOf(one))));
 }
@@ -194,10 +226,12 @@ function codeOf(error: unknown): string {
 }
 
 function no(text: string, outcome: SetOutcome): Found {
-  return { text, so: concluded(outcome) };
+  return { text, outcome };
 }
 
-function concluded(outcome: SetOutcome): Conclusion {
+function conclusionOf({ outcome, unknown }: Pick<Look, 'outcome' | 'unknown'>, plan: Look['plan']): Conclusion {
+  if (unknown !== undefined) return { step: 'unknown', why: unknown };
+  if (outcome === undefined) return stepOf(plan);
   switch (outcome.kind) {
     case 'skip':
       return { step: 'skip', ...words(outcome) };

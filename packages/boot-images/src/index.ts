@@ -28,6 +28,7 @@ export type {
   PublishedImage,
 } from './platform.ts';
 export { type BootImagesRole, type BootImagesRoleOptions, bootImagesRole } from './role.ts';
+export { type Standings, type StandingsInput, standings } from './standing.ts';
 export { degradedType, progressingType } from './status/conditions.ts';
 export { machineApiNamespace } from './user-data/user-data.ts';
 export { credentialsKey, type ImageStore, type VSphereOptions, vspherePlatform } from './vsphere/platform.ts';

@@ -27,13 +27,17 @@ import { goldenName, goldenNamespace, machineConfigurationName } from './wakes/t
 
 /**
  * Reads the cluster once. What does not exist, or whose kind this cluster does not serve, is absent; what could not be read throws its `ApiError` when it is asked for, so
- * that a right that is missing is told where it matters and nowhere else.
+ * that a right that is missing is told where it matters and nowhere else. With `credentials: 'unread'` no Secret is asked for, and none is there.
  */
-export async function worldNow(client: Pick<Client, 'list'>, options: CallOptions = {}): Promise<World> {
+export async function worldNow(
+  client: Pick<Client, 'list'>,
+  options: CallOptions & { readonly credentials?: 'unread' } = {},
+): Promise<World> {
+  const call = options.signal === undefined ? {} : { signal: options.signal };
   const list = <T extends KubeObject>(
     resource: Resource<T>,
     where: Selector,
-  ): Promise<() => readonly T[] | undefined> => found(Array.fromAsync(client.list(resource, where, options)));
+  ): Promise<() => readonly T[] | undefined> => found(Array.fromAsync(client.list(resource, where, call)));
   // As the watches do it: a list of one name needs no other right than a watch of it.
   const one = async <T extends KubeObject>(
     resource: Resource<T>,
@@ -62,7 +66,7 @@ export async function worldNow(client: Pick<Client, 'list'>, options: CallOption
     one(ConfigMap, { namespace: goldenNamespace, name: goldenName }),
     one(ConfigMap, installConfigKey),
     one(Deployment, upstreamController),
-    one(Secret, credentialsKey),
+    options.credentials === 'unread' ? () => undefined : one(Secret, credentialsKey),
     list(MachineSet, sets),
     list(Machine, sets),
     list(ControlPlaneMachineSet, sets),

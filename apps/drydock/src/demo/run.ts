@@ -29,9 +29,9 @@ async function stay({ tell, sandbox, operator, signal }: Stage): Promise<void> {
       ? '  kubectl get clusterversion version -o yaml'
       : `  kubectl get bootimages -A
   kubectl get events -n ${machineApi}
-  drydock status -o wide
+  drydock status -o wide --lease-namespace ${machineApi}
   drydock watch status --operator ${operator.url()}
-  drydock explain worker-a ${vcenter}
+  drydock explain worker-a --lease-namespace ${machineApi} ${vcenter}
   drydock doctor --lease-namespace ${machineApi} ${vcenter}
 The operator's log: ${operator.logFile}`;
   tell.plain(`\nEverything stays up until Ctrl-C. Try, in another terminal:

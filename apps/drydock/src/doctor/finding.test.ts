@@ -59,16 +59,17 @@ test('findings are told by area, each with what to do, and counted at the end', 
 test('a set beside an upstream controller is that one’s to see to; what nobody could read is undecided', () => {
   const set = { set: 'ms/a', answers: [], why: 'why', current: '1', target: '2', operator: undefined } as const;
   const upstream = { question: 'upstream', answer: 'no', text: 'it is there' } as const;
-  assert.deepEqual(setLine({ ...set, step: 'blocked', answers: [upstream] }), {
+  assert.deepEqual(setLine({ ...set, step: 'skip', answers: [upstream] }), {
     ...{ name: 'ms/a', state: 'ok' },
     detail: 'left to upstream; new machines start from 1, the release asks for 2',
   });
   assert.equal(setLine({ ...set, step: 'blocked' }).state, 'FAIL');
   assert.equal(setLine({ ...set, step: 'unknown' }).undecided, true);
   assert.equal(setLine({ ...set, step: 'publish' }).detail, '1 → 2: why');
-  const failed = { phase: 'Failed', message: 'the download was cut', nextStep: 'look at the proxy' };
+  const failed = { phase: 'Failed', target: '2', message: 'the download was cut', nextStep: 'look at the proxy' };
   assert.deepEqual(setLine({ ...set, step: 'publish', operator: failed }), {
     ...{ name: 'ms/a', state: 'FAIL', detail: 'Failed: the download was cut', next: 'look at the proxy' },
   });
   assert.equal(setLine({ ...set, step: 'none', operator: failed }).state, 'ok');
+  assert.equal(setLine({ ...set, target: '3', step: 'publish', operator: failed }).state, 'ok', 'another target');
 });

@@ -1,6 +1,7 @@
 import { BootImage, ConfigMap, Lease, MachineConfiguration, VirtualMachine } from '@drydock/api';
 import { LEDGER_COMPONENT } from '@drydock/crd';
 import { type Client, isNotFound, type Resource } from '@drydock/kube';
+import { leadershipOf, leadershipText } from '../leadership.ts';
 import { statusKeepingRules } from '../status-keeping.ts';
 import { statusNotes } from '../status-notes.ts';
 import { age } from '../table.ts';
@@ -12,24 +13,12 @@ export async function leaseLine(
   where: { readonly role: string; readonly namespace: string },
   signal: AbortSignal,
 ): Promise<Line> {
-  const { role, namespace } = where;
-  const name = role;
-  const next = `drydock operator --roles ${role}`;
-  const lease = await leaseOf(client, where, signal);
-  if (lease === undefined)
-    return {
-      name,
-      state: 'warn',
-      detail: `nobody has led it yet (there is no Lease ${namespace}/drydock-${role})`,
-      next,
-    };
-  const { holderIdentity: holder = '', renewTime, leaseDurationSeconds = 0 } = lease.spec ?? {};
-  const since = age(renewTime, Date.now());
-  if (holder === '') return { name, state: 'warn', detail: `nobody leads it; it was given back ${since} ago`, next };
-  const over = renewTime === undefined || Date.now() - Date.parse(renewTime) > leaseDurationSeconds * 1000;
-  return over
-    ? { name, state: 'warn', detail: `${holder} led it until ${since} ago, and was not followed`, next }
-    : { name, state: 'ok', detail: `${holder} leads it` };
+  const leadership = await leadershipOf(client, where, { signal });
+  // Without the right to read it nobody knows, which is told as such.
+  if (leadership.state === 'unread') throw new Error(leadership.why);
+  const detail = leadershipText(leadership, 'it', Date.now());
+  if (leadership.state === 'led') return { name: where.role, state: 'ok', detail };
+  return { name: where.role, state: 'warn', detail, next: `drydock operator --roles ${where.role}` };
 }
 
 /** What the operator cannot write into statuses, or not whole. */

@@ -5,6 +5,8 @@ import { stringify } from 'yaml';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
 import { exitCode, UsageError } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
+import { leadershipOf } from '../leadership.ts';
+import { LEASE_NAMESPACE } from '../status-notes.ts';
 import { type VCenterFlags, vcenterFlags } from '../vcenter-flags.ts';
 import { type Explained, isStuck } from './explained.ts';
 import { explainedText } from './text.ts';
@@ -13,6 +15,7 @@ const FORMATS = ['text', 'json', 'yaml'] as const;
 
 interface ExplainFlags extends ClusterFlags, VCenterFlags {
   readonly downgrade: string;
+  readonly leaseNamespace: string;
   readonly output: string;
 }
 
@@ -23,6 +26,7 @@ export function addExplain(program: Command): void {
     .description('say why a machine set boots from what it boots from, and what comes next')
     .argument('[machineset...]', 'names, also as ms/NAME (default: all)')
     .option('-o, --output <format>', FORMATS.join('|'), 'text')
+    .option('--lease-namespace <name>', 'namespace of the Leases of the operator', LEASE_NAMESPACE)
     .option('--downgrade <policy>', 'keep|replace, as the operator is told', 'keep')
     .addHelpText(
       'after',
@@ -52,9 +56,10 @@ async function explain(names: readonly string[], flags: ExplainFlags, signal: Ab
   const warn = (message: string): void => console.error(`warning: ${message}`);
   await using images = await clusterImages({ client, flags, downgrade, warn, signal });
   const sets = chosen(images.world, names);
+  const leader = await leadershipOf(client, { role: 'boot-images', namespace: flags.leaseNamespace }, { signal });
   const explained: Explained[] = [];
   for (const set of sets) explained.push(await images.explain(set));
-  if (format === 'text') process.stdout.write(explainedText(explained, Date.now()));
+  if (format === 'text') process.stdout.write(explainedText(explained, leader, Date.now()));
   if (format === 'json') process.stdout.write(`${JSON.stringify(explained, undefined, 2)}\n`);
   if (format === 'yaml') process.stdout.write(stringify(explained, { aliasDuplicateObjects: false }));
   if (explained.length === 0) console.error(`There are no machine sets in ${machineApiNamespace}.`);

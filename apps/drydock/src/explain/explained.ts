@@ -7,11 +7,12 @@ export interface Explained extends Explanation {
   readonly operator: BootImageStatus | undefined;
 }
 
-/** Whether nothing moves before a person has done something. What would be done next may have been tried, and have failed: only the operator knows. */
-export function isStuck({ step, operator }: Explained): boolean {
+/** Whether nothing moves before a person has done something. What would be done next may have been tried, and have failed: only the operator knows, and what it said of another target counts no more. */
+export function isStuck({ step, target, operator }: Explained): boolean {
   if (step === 'blocked' || step === 'failed') return true;
   const { phase } = operator ?? {};
-  return (step === 'switch' || step === 'publish') && (phase === 'Failed' || phase === 'Blocked');
+  const failed = (phase === 'Failed' || phase === 'Blocked') && operator?.target === target;
+  return (step === 'switch' || step === 'publish') && failed;
 }
 
 /** What the operator says of a set. Whoever may not read it is told that, and the rest. */

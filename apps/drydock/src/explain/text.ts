@@ -1,6 +1,7 @@
 import { styleText } from 'node:util';
 import type { BootImageStatus } from '@drydock/api';
 import type { ExplainedAnswer, ExplainedQuestion, Explanation } from '@drydock/boot-images';
+import { type Leadership, leadershipText } from '../leadership.ts';
 import { age, oneLine } from '../table.ts';
 import { type Explained, isStuck } from './explained.ts';
 
@@ -20,14 +21,17 @@ const WIDTH = 'reflected'.length;
 const OF_CLUSTER: ReadonlySet<ExplainedQuestion> = new Set(['upstream', 'reflected', 'stable', 'release']);
 
 /** The sets as paragraphs, before them what is the same for all; colours only on a terminal. */
-export function explainedText(all: readonly Explained[], now: number): string {
+export function explainedText(all: readonly Explained[], leader: Leadership, now: number): string {
   const [first] = all;
   if (first === undefined) return '';
   const cluster = first.answers.filter(({ question }) => OF_CLUSTER.has(question));
-  return [paragraph('cluster', cluster), ...all.map((one) => setText(one, now))].join('\n');
+  const led = { led: 'yes', vacant: 'no', never: 'no', unread: 'unknown' } as const;
+  const [word, colour] = MARKS[led[leader.state]];
+  const leads = line(word, 'led', leadershipText(leader, 'boot images', now), colour);
+  return [`${paragraph('cluster', cluster)}${leads}`, ...all.map((one) => setText(one, leader, now))].join('\n');
 }
 
-function setText(explained: Explained, now: number): string {
+function setText(explained: Explained, leader: Leadership, now: number): string {
   const { set, answers, step, why, edits = [], operator } = explained;
   const acting = step === 'switch' || step === 'publish';
   const tried = acting && isStuck(explained) ? ', but it was tried and failed' : '';
@@ -38,7 +42,7 @@ function setText(explained: Explained, now: number): string {
     line('→', 'so', why),
     ...edits.map(({ path, from, to }) => line('', '', `${path.join('.')}: ${from ?? '(absent)'} → ${to}`)),
     ...(nextStep === undefined ? [] : [line('', 'next', nextStep)]),
-    line('', 'operator', operatorText(operator, now)),
+    line('', 'operator', operatorText(operator, leader, now)),
   ].join('');
 }
 
@@ -60,8 +64,10 @@ function line(
   return `  ${shown}  ${name.padEnd(WIDTH)}  ${oneLine(text)}\n`;
 }
 
-function operatorText(status: BootImageStatus | undefined, now: number): string {
+function operatorText(status: BootImageStatus | undefined, leader: Leadership, now: number): string {
   if (status === undefined) return 'has said nothing of it: there is no BootImage';
   const { phase, since, message = '' } = status;
-  return phase === undefined ? message : `says ${phase} since ${age(since, now)}: ${message}`;
+  if (phase === undefined) return message;
+  const says = leader.state === 'led' || leader.state === 'unread' ? 'says' : 'said, when one led,';
+  return `${says} ${phase} since ${age(since, now)}: ${message}`;
 }

@@ -10,7 +10,10 @@ export function setFacts(set: MachineSet, ports: Pick<PassPorts, 'world' | 'plat
 }
 
 /** Without its folder, as templates are told by their names. */
-function referenceOf(set: MachineSet, { world, platforms }: Pick<PassPorts, 'world' | 'platforms'>): string | undefined {
+function referenceOf(
+  set: MachineSet,
+  { world, platforms }: Pick<PassPorts, 'world' | 'platforms'>,
+): string | undefined {
   const platform = platforms.get(known(() => world.infrastructure()?.status?.platformStatus?.type) ?? '');
   let at: unknown = set.spec?.template?.spec?.providerSpec?.value;
   if (platform === undefined) return undefined;
@@ -21,10 +24,7 @@ function referenceOf(set: MachineSet, { world, platforms }: Pick<PassPorts, 'wor
   return typeof at === 'string' && at !== '' ? platform.nameOf(at) : undefined;
 }
 
-function targetOf(
-  set: MachineSet,
-  ports: Pick<PassPorts, 'world' | 'platforms' | 'architecture'>,
-): string | undefined {
+function targetOf(set: MachineSet, ports: Pick<PassPorts, 'world' | 'platforms' | 'architecture'>): string | undefined {
   return known(() => {
     const stream = streamOf(ports.world.golden());
     if (stream === undefined) return undefined;

@@ -56,7 +56,11 @@ test('TRUTH-1 a set whose template is not there boots from nothing, not from the
   const c = fakeCluster({ templates: { [computed]: { version: oldRelease } } });
   c.edit.set('wk-a', (set) => ({
     ...set,
-    spec: { template: { spec: { providerSpec: { value: { ...set.spec?.template?.spec?.providerSpec?.value, template: 'gone' } } } } },
+    spec: {
+      template: {
+        spec: { providerSpec: { value: { ...set.spec?.template?.spec?.providerSpec?.value, template: 'gone' } } },
+      },
+    },
   }));
   await c.pass();
   const moving = (c.outcomes.get('wk-a') ?? []).filter(({ kind }) => kind === 'step');

@@ -61,11 +61,11 @@ test('TRUTH-1 what was found out about a template is said while the set points a
   const failed: SetOutcome = { kind: 'failed', blocked: false, reason: 'X', message: 'm' };
   const before = bootImageStatus(undefined, found, subject(0));
   const same = bootImageStatus(before, left, subject(1));
-  assert.deepEqual([same.current, same.template?.name, same.target], ['Q', 't-Q', undefined]);
+  assert.deepEqual([same.current, same.template?.name, same.target], ['Q', 't-Q', 'R']);
   // Months later somebody has pointed the set elsewhere, and the release asks for more.
   const moved = { ...subject(9), facts: { reference: 'own-image', target: 'S' } };
   const skipped = bootImageStatus(same, left, moved);
-  assert.deepEqual([skipped.current, skipped.template, skipped.target], ['own-image', undefined, undefined]);
+  assert.deepEqual([skipped.current, skipped.template, skipped.target], ['own-image', undefined, 'S']);
   const other = bootImageStatus(before, failed, moved);
   assert.deepEqual([other.current, other.template, other.target], ['own-image', undefined, 'S']);
 });

@@ -74,7 +74,7 @@ export function bootImageStatus(
   // A step is decided with a look: what was not found then is not there.
   const looked = found !== undefined || outcome.kind === 'step';
   const current = looked ? found : (known?.current ?? reference);
-  const target = outcome.target ?? (outcome.kind === 'skip' ? undefined : subject.facts.target);
+  const target = outcome.target ?? subject.facts.target;
   const template = looked ? templateOf(previous?.template, outcome.template) : known?.template;
   const back = wayBack(previous, outcome);
   const operation = operationOf(previous, outcome, now);

@@ -16,7 +16,10 @@ const AGAIN_MS = 3_600_000;
 
 /** An empty memory. `now` is a monotonic clock. */
 export function placeInventory(now: () => number = () => performance.now()): PlaceInventory {
-  const known = new Map<string, { readonly met: string; readonly at: number; readonly there: readonly ListedTemplate[] }>();
+  const known = new Map<
+    string,
+    { readonly met: string; readonly at: number; readonly there: readonly ListedTemplate[] }
+  >();
   return {
     of: async (place, collected, read) => {
       const names = collected.filter(({ removed }) => !removed).map(({ name }) => name);

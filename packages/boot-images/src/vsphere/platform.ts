@@ -28,6 +28,8 @@ export interface VSphereOptions {
   readonly downgrade?: DowngradePolicy;
   /** Default 'pointer'. 'swap' keeps the installer's names, for those who depend on them: the new template takes the name over. */
   readonly publication?: TemplatePublication;
+  /** 'unread': whoever asks does without the Secret of the vCenters. Default: a set whose server has no credentials in it fails. */
+  readonly credentials?: 'unread';
   /** How many unreferenced templates of this cluster stay per place as a way back. Default 2. */
   readonly retain?: number;
   /** Where an image is read from, given where the stream says that it is: a mirror's address. Default: there. */
@@ -71,7 +73,7 @@ export function vspherePlatform(options: VSphereOptions): Platform {
     const workspace = workspaceOf(input.spec);
     if (workspace === undefined)
       throw incomplete(`machineset ${input.set.metadata.name} has no workspace in its providerSpec`);
-    requireCredentials(input, workspace.server);
+    if (options.credentials !== 'unread') requireCredentials(input, workspace.server);
     const domain = matchFailureDomain(workspace, input.infrastructure);
     if (domain === undefined) {
       const message = mismatchText(workspace);

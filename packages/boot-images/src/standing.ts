@@ -1,0 +1,162 @@
+import { BootImage, type BootImageStatus, type MachineSet } from '@drydock/api';
+import { ApiError, apiVersionOf } from '@drydock/kube';
+import { type Look, lookAtSet } from './explain.ts';
+import type { World } from './observe/world.ts';
+import { setFacts } from './pass/set-facts.ts';
+import { newestBelow } from './pass/ways-back.ts';
+import { factsOf, type ImageFacts } from './platform.ts';
+import { bootImageStatus, type SetOutcome } from './status/boot-image.ts';
+import { imageOf } from './status/boot-image-store.ts';
+import { vspherePlatform } from './vsphere/platform.ts';
+import { recordedStore } from './vsphere/recorded-store.ts';
+
+/** What {@link standings} is made from. */
+export interface StandingsInput {
+  /** As `worldNow` reads it; the Secret of the vCenters is not asked for. */
+  readonly world: World;
+  /** What the operator said of all sets, last. */
+  readonly images: readonly BootImage[];
+  /** Whether somebody leads: then what moves is moving. */
+  readonly led: boolean;
+  readonly now: Date;
+  /** RPM name of the architecture of single-architecture clusters. */
+  readonly architecture: string;
+}
+
+/** What is so of all sets. */
+export interface Standings {
+  /** One for each set, by name; also of sets that the operator has not seen yet. */
+  readonly images: readonly BootImage[];
+  /** What could not be read, so that the operator's last word stands instead. */
+  readonly unread: readonly string[];
+}
+
+const MOVING: ReadonlySet<string> = new Set(['Downloading', 'Uploading', 'Publishing', 'Switching']);
+
+/**
+ * How all sets stand by the API objects of this moment: the current image is the set's own, the target the golden stream's. What the operator said counts as long as what it spoke of is still so, and what it said to
+ * be moving as long as somebody leads. Nothing is asked of vCenters, and nothing is written.
+ */
+export async function standings(input: StandingsInput): Promise<Standings> {
+  const { world, images, now, architecture } = input;
+  const vsphere = vspherePlatform({
+    store: recordedStore(images),
+    holder: '',
+    holderIsLive: () => true,
+    credentials: 'unread',
+  });
+  const ports = { world, platforms: new Map([[vsphere.type, vsphere]]), architecture, now: () => now };
+  const unread = new Set<string>();
+  const said = new Map(images.map((image) => [keyOf(image), image]));
+  const stand: BootImage[] = [];
+  let sets: readonly MachineSet[];
+  try {
+    sets = world.machineSets();
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return { images: images.map(withKind), unread: [error.message] };
+  }
+  for (const set of sets) {
+    const own = imageOf(set);
+    const image = said.get(keyOf(own)) ?? own;
+    said.delete(keyOf(own));
+    const look = await lookAtSet(set, ports);
+    const missing = look.answers.find(({ question, answer }) => answer === 'unknown' && question !== 'image');
+    if (missing !== undefined) unread.add(missing.text);
+    const status = missing === undefined ? standing(set, image.status, look, input, ports) : image.status;
+    stand.push({ ...image, ...(status === undefined ? {} : { status: withWayBack(set, status, input) }) });
+  }
+  for (const image of said.values()) stand.push(goneOf(image));
+  const byName = (a: BootImage, b: BootImage): number => a.metadata.name.localeCompare(b.metadata.name);
+  return { images: stand.map(withKind).toSorted(byName), unread: [...unread] };
+}
+
+type Ports = Parameters<typeof setFacts>[1];
+
+function standing(
+  set: MachineSet,
+  said: BootImageStatus | undefined,
+  look: Look,
+  { led, now }: StandingsInput,
+  ports: Ports,
+): BootImageStatus {
+  const facts = setFacts(set, ports);
+  const subject = {
+    set: `ms/${set.metadata.name}`,
+    platform: said?.platform ?? (ports.world.infrastructure()?.status?.platformStatus?.type ?? 'unknown').toLowerCase(),
+    generation: said?.observedGeneration,
+    now,
+    facts,
+  };
+  // What the platform says of its own accord the operator knows better, who has asked the vCenter.
+  const decided = look.outcome === look.plan ? undefined : look.outcome;
+  const spoken = [said?.template?.name ?? said?.current, said?.operation?.name];
+  const same = said !== undefined && spoken.includes(facts.reference) && said.target === facts.target;
+  if (decided === undefined && same && holds(said.phase, led)) return said;
+  const seen = look.plan === undefined ? {} : factsOf(look.plan);
+  const outcome = decided ?? look.outcome ?? next(look, seen, led, set.metadata.name);
+  const status = bootImageStatus(said, outcome.kind === 'waiting' ? outcome : { ...seen, ...outcome }, subject);
+  if (status.phase === said?.phase) return status;
+  // When it came to be so nobody saw.
+  const { since: _, conditions: _conditions, ...rest } = status;
+  return rest;
+}
+
+/** Whether what the operator said last of the same image and the same target is so still. */
+function holds(phase: string | undefined, led: boolean): boolean {
+  if (phase === undefined || phase === 'Skipped') return false;
+  return led || !(MOVING.has(phase) || phase === 'Pending');
+}
+
+/** Where nothing stands in the way: there already, not begun, or nothing that API objects tell. */
+function next({ plan, unknown }: Look, seen: ImageFacts, led: boolean, name: string): SetOutcome {
+  if (plan?.kind === 'current') return { kind: 'current', ...seen };
+  const what = unknown ?? `machineset ${name} is to move to ${seen.target ?? 'the release'}`;
+  const waiting = led
+    ? { reason: 'NotBegun', brief: 'not looked at yet', message: what }
+    : { reason: 'NobodyLeads', brief: 'nobody leads', message: `${what}; nobody leads`, nextStep: 'drydock operator' };
+  return { kind: 'waiting', phase: 'Pending', ...waiting, ...seen };
+}
+
+/** The newest older release that the API objects know to be where this set makes its machines. */
+function withWayBack(set: MachineSet, status: BootImageStatus, { world, images }: StandingsInput): BootImageStatus {
+  const place = placeOf(set);
+  const releases = [status.revertTo];
+  for (const other of world.machineSets()) {
+    if (placeOf(other) !== place) continue;
+    const said = images.find((image) => keyOf(image) === keyOf(imageOf(other)))?.status;
+    releases.push(said?.template?.release, said?.revertTo);
+  }
+  const known = releases.filter((release) => release !== undefined);
+  const release = status.current === undefined ? undefined : newestBelow(status.current, known);
+  const { revertTo: _, ...rest } = status;
+  return release === undefined ? rest : { ...rest, revertTo: release };
+}
+
+function placeOf(set: MachineSet): string {
+  const workspace: unknown = set.spec?.template?.spec?.providerSpec?.value?.['workspace'];
+  return JSON.stringify(workspace ?? set.metadata.name);
+}
+
+function goneOf(image: BootImage): BootImage {
+  const set = image.status?.set ?? image.metadata.name;
+  return {
+    ...image,
+    status: {
+      set,
+      ...(image.status?.platform === undefined ? {} : { platform: image.status.platform }),
+      phase: 'Skipped',
+      progress: 'skipped: the set is gone',
+      reason: 'Deleting',
+      message: `${set} is gone, and this BootImage will go with it`,
+    },
+  };
+}
+
+function withKind(image: BootImage): BootImage {
+  return { ...image, apiVersion: apiVersionOf(BootImage), kind: BootImage.kind };
+}
+
+function keyOf({ metadata: { namespace = '', name } }: BootImage): string {
+  return `${namespace}/${name}`;
+}
