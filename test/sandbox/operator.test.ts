@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BootImage, type BootImageStatus, bootImageName, ConfigMap, MachineSet, Secret } from '@drydock/api';
+import { goldenName, goldenNamespace } from '@drydock/boot-images';
 import { createClient, type KubeClient, loadKubeconfig } from '@drydock/kube';
 import { connectSwitchboard, type Switchboard, startSandbox, type VCenterSandbox } from '@drydock/sandbox';
 import {
@@ -14,6 +15,7 @@ import {
   clusterTag,
   createCluster,
   credentials,
+  golden,
   installerTemplate,
   machineApi,
   machineSet,
@@ -52,12 +54,24 @@ const trusted = (): readonly string[] => [
 ];
 
 /** A command that ends by itself: what it printed. */
-async function drydock(...args: readonly string[]): Promise<string> {
+async function ran(
+  ...args: readonly string[]
+): Promise<{ readonly code: number; readonly out: string; readonly errors: string }> {
   const child = spawn(process.execPath, [resolve(root, 'apps/drydock/bin/drydock.js'), ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, KUBECONFIG: sandbox.kubeconfig, HOME: sandbox.directory },
   });
-  const [out, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  const [out, errors, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'exit') as Promise<[number]>,
+  ]);
+  return { code, out, errors };
+}
+
+/** All that it printed. */
+async function drydock(...args: readonly string[]): Promise<string> {
+  const { out, errors } = await ran(...args);
   return `${out}${errors}`;
 }
 
@@ -138,6 +152,34 @@ test('a password that is put right, and a folder that appears, are taken up with
   assert.ok(refusals >= 1 && refusals <= 2, `${refusals} refusals`);
   await stack.disposeAsync();
   assert.equal((await switchboard.sessions()).sessions.length, 0);
+});
+
+test('TRUTH-1 what is said of sets is so when the operator is gone: who leads, the new target, what a set points at', async () => {
+  const before = await ran('status', '--check');
+  assert.equal(before.code, 3, 'nobody leads');
+  assert.match(before.out, /^Nobody leads boot images since \d+s: it was given back\. Start one: drydock operator\n/);
+  assert.match(before.out, /\nms-worker +vsphere +ms\/worker +9\.6\.20260512-0 +9\.6\.20260512-0 +Current /);
+
+  const release = '9.8.20260802-0';
+  const data = golden({ release, location: 'https://mirror.invalid/rhcos.ova', sha256: '1'.repeat(64) });
+  await client.mergePatch(ConfigMap, { namespace: goldenNamespace, name: goldenName }, { data });
+  const later = await ran('status');
+  assert.equal(later.code, 0);
+  assert.match(later.out, /\nms-worker .* 9\.6\.20260512-0 +9\.8\.20260802-0 +Pending +nobody leads /);
+  const explained = await ran('explain', 'worker', '--vcenter-insecure');
+  assert.match(explained.out, /\n {2}NO {3}led +nobody leads boot images since/);
+  assert.match(explained.out, /operator +said, when one led, Current since/);
+
+  const set = { namespace: machineApi, name: 'worker' };
+  const path = '/spec/template/spec/providerSpec/value/template';
+  await client.patch(MachineSet, set, [{ op: 'replace', path, value: 'own-image' }]);
+  const moved = JSON.parse((await ran('status', '-o', 'json')).out) as {
+    readonly leader: { readonly state: string };
+    readonly items: readonly [BootImage];
+  };
+  assert.equal(moved.leader.state, 'vacant');
+  assert.deepEqual([moved.items[0].status?.current, moved.items[0].status?.phase], ['own-image', 'Pending']);
+  await client.patch(MachineSet, set, [{ op: 'replace', path, value: installerTemplate }]);
 });
 
 test('SAFE-5 a wrong password is shown twice by both roles, however often they start and whoever looks; status and doctor say so, and a word of a person tries it once more', async () => {

@@ -63,7 +63,7 @@ export function openshiftLines(world: World): readonly Line[] {
     },
     refusal === undefined
       ? { name: 'boot images', state: 'ok', detail: 'no upstream controller manages them: Drydock acts' }
-      : { name: 'boot images', state: 'warn', detail: `${refusal}: beside it Drydock only reads` },
+      : { name: 'boot images', state: 'ok', detail: `${refusal}: they are left to it, and Drydock reads and explains` },
   ];
 }
 
