@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { cacheDirectory } from '@drydock/sandbox';
 import { root } from './command.ts';
 import { type Mutation, MutationError, mutate, readMutations } from './mutation/mutation.ts';
 import { copyWorkspace, type WorkspaceCopy } from './mutation/workspace-copy.ts';
@@ -83,7 +84,7 @@ async function main(): Promise<void> {
   }
   const until =
     values.seconds === undefined ? Number.POSITIVE_INFINITY : performance.now() + Number(values.seconds) * 1000;
-  using copy = copyWorkspace(root, process.env['DRYDOCK_SANDBOX_CACHE'] ?? join(root, 'packages/sandbox/.cache'));
+  using copy = copyWorkspace(root, cacheDirectory());
   const from = values.seconds === undefined ? 0 : Math.floor(Date.now() / 86_400_000) % all.length;
   const turn = [...all.slice(from), ...all.slice(0, from)];
   if (values.seconds === undefined) await expectGreen(copy, all);

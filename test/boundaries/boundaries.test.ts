@@ -140,7 +140,7 @@ test('an import that the table forbids is seen', () => {
 });
 
 test('TRUTH-10 one place knows where the cache of the sandbox is', () => {
-  const knows = /DRYDOCK_SANDBOX_CACHE|sandbox\/\.cache/;
+  const knows = /env\['DRYDOCK_SANDBOX_CACHE'\]|sandbox\/\.cache/;
   const files = globSync('{api,packages,apps,bench,scripts,test}/**/*.ts', {
     cwd: root,
     exclude: ['**/node_modules/**', '**/go/**'],

@@ -86,7 +86,7 @@ const role = { role: 'boot-images', namespace: LEASE_NAMESPACE };
 function leaseCluster(spec: NonNullable<Lease['spec']>) {
   const cluster = memoryCluster({ namespaces: [LEASE_NAMESPACE] });
   const key = { namespace: LEASE_NAMESPACE, name: 'drydock-boot-images' };
-  const put = (of: typeof spec): void => void cluster.put(Lease, key, { metadata: { name: key.name }, spec: of });
+  const put = (of: typeof spec): void => cluster.put(Lease, key, { metadata: { name: key.name }, spec: of });
   put(spec);
   return { client: cluster.client(), put };
 }

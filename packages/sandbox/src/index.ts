@@ -4,6 +4,7 @@ export { type Authority, createAuthority, type Identity, type Subject } from './
 export { crdFolder, crdFolders } from './crd-copy.ts';
 export { API_SERVER_ERAS, type ApiServerEra } from './era.ts';
 export { SandboxError, type SandboxErrorCode } from './errors.ts';
+export { cacheDirectory } from './paths.ts';
 export { type Sandbox, type SandboxOptions, startSandbox, type VCenterSandbox } from './sandbox.ts';
 export type { Server } from './server-process.ts';
 export { type ActiveRule, connectSwitchboard, type RunningTask, type Switchboard } from './switchboard.ts';
