@@ -26,6 +26,15 @@ export const SOAK_PARTS: readonly SoakPart[] = [
     files: ['packages/crd/src/**/*.model.test.ts', 'test/sandbox/crd-!(writer*).test.ts'],
     weight: 5,
   },
+  {
+    name: 'readers of foreign bytes',
+    files: [
+      'packages/vsphere/src/xml/{growth,xml-tokenizer}.test.ts',
+      'packages/vsphere/src/{updates/scanner,import/ovf}.test.ts',
+      'packages/templates/src/image/tar.test.ts',
+    ],
+    weight: 2,
+  },
   { name: 'watch: histories', files: ['packages/vm-watch/src/**/*.model.test.ts'], weight: 3 },
   { name: 'watch: killed processes', files: ['test/sandbox/vm-watch-{kill,signals}.test.ts'], weight: 3 },
   {

@@ -247,11 +247,21 @@ test('VS-W98 vCenter acknowledges half of the disk: refused although it would co
     if (method !== 'lease.upload' || phase !== 'after') return;
     for (const file of [...made.inventory.state.leases.values()].flatMap(({ files }) => files)) {
       // A new object: the client holds the old one.
-      if (file.received !== undefined) file.received = { ...file.received, size: file.received.size / 2 };
+      if (file.received !== undefined) file.received = { ...file.received, sha1: '0'.repeat(40) };
     }
   };
-  await fails(made.publish(), 'DIGEST_MISMATCH', /disk\.vmdk: \d+ bytes were sent, the server stored \d+/);
+  await fails(made.publish(), 'DIGEST_MISMATCH', /disk\.vmdk: SHA-1 [0-9a-f]{40} was sent, the server received 0{40}/);
   assert.deepEqual(made.inventory.snapshot().machines, []);
+});
+
+test('OWN-10 a vCenter whose manifest says nothing of an upload gets its template', async () => {
+  const made = rig({ manifest: 'none' });
+  const { name } = await made.publish();
+  const machines = made.inventory.snapshot().machines;
+  assert.deepEqual(
+    machines.map((machine) => [machine.name, machine.isTemplate]),
+    [[name, true]],
+  );
 });
 
 test('VS-W92 a second publication of the same wish, after its template was removed, works', async () => {

@@ -7,6 +7,7 @@ export {
   type VimErrorInit,
   type VimErrorKind,
 } from './errors.ts';
+export { cut, foreignText, MAX_FOREIGN_TEXT, refText } from './foreign-text.ts';
 export { checkManifest, type SentFile } from './import/manifest.ts';
 export { type OvfDescriptor, readOvf } from './import/ovf.ts';
 export { type LoginBudget, type LoginBudgetOptions, loginBudget } from './session/login-budget.ts';
@@ -25,10 +26,11 @@ export { type Clock, systemClock } from './soap/clock.ts';
 export type { VimFault } from './soap/faults.ts';
 export { escapeName, unescapeName } from './soap/names.ts';
 export { refKey } from './soap/soap.ts';
+export type { Decode } from './updates/decode-value.ts';
 export type { PropertyWatch, UpdateFeed, WatchSpec } from './updates/feed.ts';
 export type { ItemRanges } from './updates/item-ranges.ts';
 export { eachChild, TextRange } from './updates/markup.ts';
-export { type Decode, type ScannedAnswer, UpdateScanner, type UpdateSink } from './updates/scanner.ts';
+export { type ScannedAnswer, UpdateScanner, type UpdateSink } from './updates/scanner.ts';
 export type {
   About,
   ActiveTask,

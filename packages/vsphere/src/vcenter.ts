@@ -142,7 +142,6 @@ export interface ManifestEntry {
   readonly sha1?: string;
   readonly checksum?: string;
   readonly checksumType?: string;
-  readonly size: number;
 }
 
 /** A source of exactly `size` bytes. */

@@ -91,3 +91,19 @@ for (const [what, bytes] of Object.entries({
     );
   });
 }
+
+for (const [what, extra, why] of [
+  ['two manifests', [member('b.mf', Buffer.from('SHA1(x)= 00\n'))], /2 manifests, of which each reader takes another/],
+  ['two members of one name', [member('./a.ovf', Buffer.from('<Envelope/>'))], /two members a\.ovf/],
+  ['a manifest as long as a disk', [], /a\.mf has 300000 bytes, where 262144 are the most/],
+  ['two sums for one member', [], /names two sums for disk\.vmdk/],
+] as const) {
+  test(`SAFE-1 an OVA with ${what} is refused`, async () => {
+    await using file = await scratch();
+    const lines = what.includes('two sums') ? 'SHA1(disk.vmdk)= 00\nSHA1(disk.vmdk)= 01\n' : 'SHA1(disk.vmdk)= 00\n';
+    const manifest = what.includes('long') ? '\n'.repeat(300_000) : lines;
+    const parts = [member('a.ovf', Buffer.from('<Envelope/>')), member('a.mf', Buffer.from(manifest)), ...extra, END];
+    await writeFile(file.path, Buffer.concat(parts));
+    await assert.rejects(openOva(file.path), (error) => isTemplateError(error, 'OVA_INVALID') && why.test(error.text));
+  });
+}

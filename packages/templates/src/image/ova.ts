@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
-import type { UploadSource } from '@drydock/vsphere';
+import { foreignText, type UploadSource } from '@drydock/vsphere';
 import { TemplateError } from '../errors.ts';
 import { fileRange } from './file-range.ts';
 import { indexTar, type TarMember } from './tar.ts';
@@ -22,7 +22,9 @@ export interface OpenOva extends AsyncDisposable {
   source(path: string): UploadSource | undefined;
 }
 
-const MAX_TEXT = 4 * 1024 * 1024;
+const MAX_DESCRIPTOR = 4 * 1024 * 1024;
+/** Read in one go: a line for each member. */
+const MAX_MANIFEST = 256 * 1024;
 
 /** Opens an OVA, indexes it and checks the descriptor against the manifest. Fails with `OVA_INVALID`. */
 export async function openOva(path: string): Promise<OpenOva> {
@@ -31,30 +33,36 @@ export async function openOva(path: string): Promise<OpenOva> {
     const { size } = await file.stat();
     if (await isGzip(file, 0)) throw invalid('it is compressed with gzip; decompress it first');
     const members = await indexTar(file, size);
-    for (const { name, offset } of members)
-      if (await isGzip(file, offset))
+    const byName = new Map<string, TarMember>();
+    for (const member of members) {
+      const name = foreignText(member.name);
+      if (byName.has(member.name)) throw invalid(`it has two members ${name}, of which each reader takes another`);
+      byName.set(member.name, member);
+      if (await isGzip(file, member.offset))
         throw invalid(`its member ${name} is compressed with gzip, which vCenter does not read`);
-    const text = async (member: TarMember): Promise<Buffer> => {
-      if (member.size > MAX_TEXT)
-        throw invalid(`${member.name} has ${member.size} bytes, where ${MAX_TEXT} are the most for a text`);
-      const buffer = Buffer.alloc(member.size);
-      await file.read(buffer, 0, member.size, member.offset);
+    }
+    const text = async ({ name, size, offset }: TarMember, most: number): Promise<Buffer> => {
+      if (size > most) throw invalid(`${foreignText(name)} has ${size} bytes, where ${most} are the most`);
+      const buffer = Buffer.alloc(size);
+      await file.read(buffer, 0, size, offset);
       return buffer;
     };
     const descriptors = members.filter(({ name }) => name.endsWith('.ovf'));
     const [descriptor] = descriptors;
     if (descriptor === undefined || descriptors.length > 1)
       throw invalid(`it has ${descriptors.length} descriptors instead of one`);
-    const content = await text(descriptor);
-    const mf = members.find(({ name }) => name.endsWith('.mf'));
+    const content = await text(descriptor, MAX_DESCRIPTOR);
+    const manifests = members.filter(({ name }) => name.endsWith('.mf'));
+    const [mf] = manifests;
+    if (manifests.length > 1) throw invalid(`it has ${manifests.length} manifests, of which each reader takes another`);
     const manifest =
-      mf === undefined ? new Map<string, ManifestSum>() : readManifest((await text(mf)).toString('utf8'));
+      mf === undefined ? new Map<string, ManifestSum>() : readManifest((await text(mf, MAX_MANIFEST)).toString('utf8'));
     checkDescriptor(descriptor.name, content, manifest);
     return {
       descriptor: content.toString('utf8'),
       manifest,
       source: (name) => {
-        const member = members.find((candidate) => candidate.name === name);
+        const member = byName.get(name);
         if (member === undefined) return undefined;
         const { offset, size } = member;
         return { size, open: () => fileRange(file, offset, size) };
@@ -77,18 +85,25 @@ function checkDescriptor(name: string, content: Buffer, manifest: ReadonlyMap<st
   if (expected === undefined) return;
   const sum = createHash(expected.algorithm).update(content).digest('hex');
   if (sum !== expected.sum)
-    throw invalid(`${name} has ${expected.algorithm} ${sum}, but the manifest says ${expected.sum}`);
+    throw invalid(`${foreignText(name)} has ${expected.algorithm} ${sum}, but the manifest says ${expected.sum}`);
 }
 
 const MANIFEST_LINE = /^\s*(SHA1|SHA256|SHA512)\s*\(([^)]+)\)\s*=\s*([0-9a-fA-F]+)\s*$/;
 
-/** Reads a manifest: `SHA256(disk.vmdk)= <hex>`, one line per member. Lines that say something else are ignored. */
+/**
+ * Reads a manifest: `SHA256(disk.vmdk)= <hex>`, one line per member. Lines that say something else are ignored; two that give one member two sums of one
+ * kind are not, because each reader would believe another. Of sums of several kinds the last one counts. Fails with `OVA_INVALID`.
+ */
 export function readManifest(text: string): ReadonlyMap<string, ManifestSum> {
   const sums = new Map<string, ManifestSum>();
   for (const line of text.split('\n')) {
     const [, algorithm, name, sum] = MANIFEST_LINE.exec(line) ?? [];
     if (algorithm === undefined || name === undefined || sum === undefined) continue;
-    sums.set(name, { algorithm: algorithm.toLowerCase() as ManifestSum['algorithm'], sum: sum.toLowerCase() });
+    const said = { algorithm: algorithm.toLowerCase() as ManifestSum['algorithm'], sum: sum.toLowerCase() };
+    const before = sums.get(name);
+    if (before?.algorithm === said.algorithm && before.sum !== said.sum)
+      throw invalid(`its manifest names two sums for ${foreignText(name)}`);
+    sums.set(name, said);
   }
   return sums;
 }

@@ -1,4 +1,5 @@
 import { VimError } from '../errors.ts';
+import { foreignText } from '../foreign-text.ts';
 import type { Caller } from '../soap/call.ts';
 import { readLocalizedFault } from '../soap/faults.ts';
 import { data, methodBody, schemaPosition } from '../soap/schema.ts';
@@ -90,7 +91,7 @@ export async function createImportSpec(
   if (first !== undefined) {
     const fault = readLocalizedFault(first);
     const said = childText(first, 'localizedMessage') ?? '';
-    const text = said === '' ? (fault?.name ?? 'an error without a text') : said;
+    const text = said === '' ? (fault?.name ?? 'an error without a text') : foreignText(said);
     throw ovfRefused(op, request.name, `${caller.server} refuses the descriptor: ${text}`);
   }
   const spec = child(result, 'importSpec');
@@ -151,7 +152,7 @@ function readItem(item: XmlElement): ImportItem {
 
 function readWarning(at: XmlElement): string {
   const said = childText(at, 'localizedMessage') ?? '';
-  return said === '' ? (descend(at, 'fault')?.type?.local ?? 'a warning without a text') : said;
+  return foreignText(said === '' ? (descend(at, 'fault')?.type?.local ?? 'a warning without a text') : said);
 }
 
 function ovfRefused(op: string, name: string, why: string): VimError {

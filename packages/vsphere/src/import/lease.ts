@@ -1,4 +1,5 @@
 import { faultError, isVimError, VimError } from '../errors.ts';
+import { refText } from '../foreign-text.ts';
 import { type KeepAlive, keepAlive } from '../session/keep-alive.ts';
 import type { Caller } from '../soap/call.ts';
 import { readLocalizedFault } from '../soap/faults.ts';
@@ -149,10 +150,10 @@ async function waitReady(
 function readInfo(caller: Caller, name: string, info: XmlElement, items: readonly ImportItem[]): LeaseInfo {
   const vm = referenceOf(child(info, 'entity'));
   if (vm?.type !== 'VirtualMachine') throw failed('ImportVApp', name, 'the lease is for no virtual machine');
-  const urls = elements(info, 'deviceUrl');
+  const urls = new Map(elements(info, 'deviceUrl').map((url) => [childText(url, 'importKey'), url]));
   const targets = new Map<string, NfcTarget>();
   const files = items.map((item): LeaseFile => {
-    const url = urls.find((candidate) => childText(candidate, 'importKey') === item.deviceId);
+    const url = urls.get(item.deviceId);
     const key = childText(url, 'key');
     if (key === undefined) throw failed('ImportVApp', name, `the lease has no address for the file ${item.path}`);
     targets.set(key, nfcTarget(childText(url, 'url') ?? '', caller.baseUrl, childText(url, 'sslThumbprint')));
@@ -174,7 +175,7 @@ async function abortLease(caller: Caller, lease: MoRef, vm: MoRef | undefined): 
     // Already over.
     if (fault?.is('ManagedObjectNotFound') === true || fault?.is('InvalidState') === true) return;
     caller.log.warn(
-      { server: caller.server, lease: lease.value, err: error },
+      { server: caller.server, ...(vm === undefined ? {} : { vm: refText(vm) }), err: error },
       'The import could not be cleaned up; it expires by itself.',
     );
   }

@@ -1,4 +1,5 @@
 import { VimError } from '../errors.ts';
+import { foreignText } from '../foreign-text.ts';
 import type { LeaseFile, ManifestEntry } from '../vcenter.ts';
 import { childText, elements, type XmlElement } from '../xml/xml.ts';
 
@@ -13,36 +14,41 @@ export interface SentFile {
 /** Reads the answer of HttpNfcLeaseGetManifest. */
 export function readManifest(answer: XmlElement): readonly ManifestEntry[] {
   return elements(answer, 'returnval').map((entry) => {
-    const sha1 = childText(entry, 'sha1');
-    const checksum = childText(entry, 'checksum');
-    const checksumType = childText(entry, 'checksumType');
+    const sha1 = said(entry, 'sha1');
+    const checksum = said(entry, 'checksum');
+    const checksumType = said(entry, 'checksumType');
     return {
       key: childText(entry, 'key') ?? '',
       ...(sha1 === undefined || sha1 === '' ? {} : { sha1: sha1.toLowerCase() }),
       ...(checksum === undefined || checksum === '' ? {} : { checksum: checksum.toLowerCase() }),
       ...(checksumType === undefined || checksumType === '' ? {} : { checksumType }),
-      size: Number(childText(entry, 'size') ?? Number.NaN),
     };
   });
 }
 
 /**
- * Compares what was sent with what the server stored: the only check of an upload, since Complete accepts half a disk. Every sent file must be there with its size and
- * each digest that the server gives. The first difference is a `VimError` of code `VIM_DIGEST_MISMATCH` that names the file and both values.
+ * Compares what was sent with what the server received: the only check of an upload, since Complete accepts half a disk. Checksums alone decide. The API
+ * describes the manifest for downloads ("Size of the downloaded file"), so that after an upload a size may be another one, and an entry missing.
+ * The first difference is a `VimError` of code `VIM_DIGEST_MISMATCH` that names the file and both sums.
  */
 export function checkManifest(sent: readonly SentFile[], manifest: readonly ManifestEntry[]): void {
-  for (const { file, size, sha1, sha256 } of sent) {
-    const entry = manifest.find((candidate) => candidate.key === file.key);
-    if (entry === undefined) throw mismatch(file, 'the server has not stored it at all');
-    if (entry.size !== size) throw mismatch(file, `${size} bytes were sent, the server stored ${entry.size}`);
+  const entryOf = new Map(manifest.map((entry) => [entry.key, entry]));
+  for (const { file, sha1, sha256 } of sent) {
+    const entry = entryOf.get(file.key);
+    if (entry === undefined) continue;
     if (entry.sha1 !== undefined && entry.sha1 !== sha1)
-      throw mismatch(file, `SHA-1 ${sha1} was sent, the server stored ${entry.sha1}`);
+      throw mismatch(file, `SHA-1 ${sha1} was sent, the server received ${entry.sha1}`);
     if (entry.checksum === undefined) continue;
     const type = (entry.checksumType ?? '').toUpperCase().replaceAll('-', '');
     const ours = type === 'SHA256' ? sha256 : type === 'SHA1' ? sha1 : undefined;
     if (ours !== undefined && entry.checksum !== ours)
-      throw mismatch(file, `${type} ${ours} was sent, the server stored ${entry.checksum}`);
+      throw mismatch(file, `${type} ${ours} was sent, the server received ${entry.checksum}`);
   }
+}
+
+function said(entry: XmlElement, name: string): string | undefined {
+  const value = childText(entry, name);
+  return value === undefined ? undefined : foreignText(value);
 }
 
 function mismatch(file: LeaseFile, what: string): VimError {

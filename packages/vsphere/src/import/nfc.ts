@@ -35,6 +35,8 @@ export interface Uploaded {
 
 /** Measured: 16 KiB give a fifth of the rate, 1 MiB gives no more. */
 const CHUNK = 256 << 10;
+/** Bytes of an answer that says nothing we use. */
+const MAX_ANSWER = 64 << 10;
 /** A host that takes nothing for this long is gone. */
 const STALLED_MS = 120_000;
 
@@ -202,7 +204,12 @@ function statusOf(request: ClientRequest, ended: AbortSignal): Promise<number> {
     request.once('response', (response: IncomingMessage) => {
       ended.removeEventListener('abort', onEnded);
       response.on('error', () => undefined);
-      response.resume();
+      // Read so that the connection can be used again; an answer that does not end is not worth that.
+      let left = MAX_ANSWER;
+      response.on('data', (bytes: Buffer) => {
+        left -= bytes.length;
+        if (left < 0) response.destroy();
+      });
       resolve(response.statusCode ?? 0);
     });
   });

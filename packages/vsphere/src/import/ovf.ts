@@ -1,7 +1,7 @@
 import { VimError } from '../errors.ts';
 import { child, childText, descend, elements, type XmlElement } from '../xml/xml.ts';
 import { XmlSyntaxError } from '../xml/xml-characters.ts';
-import { parseXml, TREE_LIMITS } from '../xml/xml-tree.ts';
+import { parseXml, TREE_LIMITS, type TreeLimits } from '../xml/xml-tree.ts';
 
 /** A file that the descriptor refers to: a member of the OVA. */
 export interface OvfFile {
@@ -32,8 +32,8 @@ export interface OvfDescriptor {
   readonly disks: readonly OvfDisk[];
 }
 
-/** Real descriptors have about 10 kB; vCenter itself takes a few megabytes. */
-const MAX_BYTES = 4 << 20;
+/** Real descriptors have about 10 kB and 300 nodes; vCenter itself takes a few megabytes. It is read in one go, which must not take long. */
+const LIMITS: TreeLimits = { ...TREE_LIMITS, total: 4 << 20, nodes: 50_000 };
 
 /**
  * Reads a descriptor (DSP0243). Elements and attributes go by their local names, because versions 1 and 2 differ in namespace only. Anything that is not
@@ -45,6 +45,7 @@ export function readOvf(text: string): OvfDescriptor {
   if (envelope.name !== 'Envelope') throw refused(`the root element is ${envelope.name}, not Envelope`);
   if (system === undefined) throw refused('there is no single VirtualSystem');
   const files = elements(child(envelope, 'References'), 'File').map(readFile);
+  const fileOf = new Map(files.map((file) => [file.id, file]));
   const product = child(system, 'ProductSection') ?? child(envelope, 'ProductSection');
   const name = childText(system, 'Name') ?? local(system, 'id');
   const secureBoot = configOf(system, 'bootOptions.efiSecureBootEnabled');
@@ -63,13 +64,13 @@ export function readOvf(text: string): OvfDescriptor {
         }),
     ...(secureBoot === undefined ? {} : { secureBoot: secureBoot === 'true' }),
     files,
-    disks: elements(child(envelope, 'DiskSection'), 'Disk').map((disk) => readDisk(disk, files)),
+    disks: elements(child(envelope, 'DiskSection'), 'Disk').map((disk) => readDisk(disk, fileOf)),
   };
 }
 
 function parse(text: string): XmlElement {
   try {
-    return parseXml(text, { ...TREE_LIMITS, total: MAX_BYTES });
+    return parseXml(text, LIMITS);
   } catch (cause) {
     if (cause instanceof XmlSyntaxError) throw refused(cause.message, cause);
     throw cause;
@@ -85,10 +86,10 @@ function readFile(at: XmlElement): OvfFile {
   return { id, href, ...(size === undefined ? {} : { size }) };
 }
 
-function readDisk(at: XmlElement, files: readonly OvfFile[]): OvfDisk {
+function readDisk(at: XmlElement, fileOf: ReadonlyMap<string, OvfFile>): OvfDisk {
   const id = local(at, 'diskId') ?? '';
   const wanted = local(at, 'fileRef');
-  const file = files.find((candidate) => candidate.id === wanted);
+  const file = wanted === undefined ? undefined : fileOf.get(wanted);
   if (wanted !== undefined && file === undefined)
     throw refused(`the disk ${id} refers to the file ${wanted}, which is not listed`);
   const units = integer(local(at, 'capacity'), `the capacity of the disk ${id}`);

@@ -1,9 +1,9 @@
 import { VimError } from '../errors.ts';
+import { refText } from '../foreign-text.ts';
 import type { SessionCaller } from '../session/caller.ts';
 import { requireService } from '../session/service-content.ts';
 import { arrayOf, object, one, text } from '../soap/decode.ts';
 import { methodBody } from '../soap/schema.ts';
-import { refKey } from '../soap/soap.ts';
 import type { CallOptions, MoRef, SessionCount } from '../vcenter.ts';
 import { child, childText, elements, textOf } from '../xml/xml.ts';
 import { read } from './vm-summary.ts';
@@ -81,7 +81,7 @@ async function readSessions(
       kind: 'protocol',
       code: 'VIM_BAD_RESPONSE',
       op: 'RetrievePropertiesEx',
-      message: `${caller.server} does not tell the session of ${refKey(sessionManager)}`,
+      message: `${caller.server} does not tell the session of ${refText(sessionManager)}`,
       retriable: true,
     });
   }

@@ -1,8 +1,9 @@
 import { VimError } from '../errors.ts';
+import { refText } from '../foreign-text.ts';
 import type { SessionCaller } from '../session/caller.ts';
 import { type Retrieval, referredBy } from '../session/retrieve.ts';
 import type { ObjectContent } from '../soap/call.ts';
-import { arrayOf, flag, number, ref, text } from '../soap/decode.ts';
+import { arrayOf, flag, label, number, ref } from '../soap/decode.ts';
 import { unescapeName } from '../soap/names.ts';
 import { refKey } from '../soap/soap.ts';
 import type { ActiveTask, CallOptions, HostSummary, MoRef, VmSummary } from '../vcenter.ts';
@@ -79,9 +80,9 @@ export async function hosts(
   );
   return found.map((host) => ({
     ref: host.ref,
-    name: unescapeName(read(host, 'name', text) ?? ''),
-    connectionState: read(host, 'runtime.connectionState', text) ?? 'unknown',
-    powerState: read(host, 'runtime.powerState', text) ?? 'unknown',
+    name: unescapeName(read(host, 'name', label) ?? ''),
+    connectionState: read(host, 'runtime.connectionState', label) ?? 'unknown',
+    powerState: read(host, 'runtime.powerState', label) ?? 'unknown',
     inMaintenanceMode: read(host, 'runtime.inMaintenanceMode', flag) ?? false,
     datastores: read(host, 'datastore', arrayOf(ref)) ?? [],
     networks: read(host, 'network', arrayOf(ref)) ?? [],
@@ -105,11 +106,11 @@ export async function datastore(
       kind: 'protocol',
       code: 'VIM_GONE',
       op: 'datastore',
-      message: `${refKey(of)} does not exist at ${caller.server}`,
+      message: `${refText(of)} does not exist at ${caller.server}`,
     });
   }
   return {
-    name: unescapeName(read(found, 'summary.name', text) ?? ''),
+    name: unescapeName(read(found, 'summary.name', label) ?? ''),
     freeSpace: read(found, 'summary.freeSpace', number) ?? 0,
     accessible: read(found, 'summary.accessible', flag) ?? false,
   };

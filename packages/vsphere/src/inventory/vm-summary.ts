@@ -1,5 +1,5 @@
 import type { ObjectContent } from '../soap/call.ts';
-import { arrayOf, type Decode, flag, many, number, object, one, oneOf, ref, text } from '../soap/decode.ts';
+import { arrayOf, type Decode, flag, label, many, number, object, one, oneOf, ref, text } from '../soap/decode.ts';
 import { unescapeName } from '../soap/names.ts';
 import { refKey } from '../soap/soap.ts';
 import type { ActiveTask, DiskSummary, MoRef, VmSummary } from '../vcenter.ts';
@@ -31,12 +31,12 @@ export const VM_PATHS: readonly string[] = [
 ];
 
 const bootOptions = object({ efiSecureBootEnabled: one(flag) });
-const product = object({ version: one(text) });
+const product = object({ version: one(label) });
 const property = object({ id: one(text), value: one(text) });
 const vAppConfig = object({ product: many(product), property: many(property) });
 const option = object({ key: one(text), value: one(text) });
 const customValue = object({ key: one(number), value: one(text) });
-const backing = object({ fileName: one(text), uuid: one(text), thinProvisioned: one(flag), eagerlyScrub: one(flag) });
+const backing = object({ fileName: one(label), uuid: one(label), thinProvisioned: one(flag), eagerlyScrub: one(flag) });
 /** A virtual disk among the devices of a machine. */
 export const disk: Decode<DiskSummary> = (from) => {
   if (from.type?.local !== 'VirtualDisk') return undefined;
@@ -73,7 +73,7 @@ export function activeTask(content: ObjectContent): ActiveTask | undefined {
   const state = read(content, 'info.state', oneOf('queued', 'running'));
   return state === undefined
     ? undefined
-    : { ref: content.ref, descriptionId: read(content, 'info.descriptionId', text) ?? '', state };
+    : { ref: content.ref, descriptionId: read(content, 'info.descriptionId', label) ?? '', state };
 }
 
 /** Puts a summary together. `fieldNames`: custom attribute key → name. `active`: by reference key. */
@@ -84,11 +84,12 @@ export function vmSummary(
 ): VmSummary {
   const parent = read(content, 'parent', ref);
   // An inaccessible machine has no `config`; of its summary vCenter keeps what it knew last.
-  const instanceUuid = read(content, 'config.instanceUuid', text) ?? read(content, 'summary.config.instanceUuid', text);
+  const instanceUuid =
+    read(content, 'config.instanceUuid', label) ?? read(content, 'summary.config.instanceUuid', label);
   const unreadable = whyUnreadable(content);
   const changeVersion = read(content, 'config.changeVersion', text);
   const powerState = read(content, 'runtime.powerState', oneOf('poweredOn', 'poweredOff', 'suspended'));
-  const createDate = read(content, 'config.createDate', text);
+  const createDate = read(content, 'config.createDate', label);
   const secureBoot = read(content, 'config.bootOptions', bootOptions)?.efiSecureBootEnabled;
   const productVersion =
     filled(read(content, 'summary.config.product', product)?.version) ??
@@ -104,7 +105,7 @@ export function vmSummary(
   }
   return {
     ref: content.ref,
-    name: unescapeName(read(content, 'name', text) ?? ''),
+    name: unescapeName(read(content, 'name', label) ?? ''),
     ...(parent === undefined ? {} : { parent }),
     ...(filled(instanceUuid) === undefined || instanceUuid === undefined ? {} : { instanceUuid }),
     isTemplate: read(content, 'config.template', flag) ?? read(content, 'summary.config.template', flag) ?? false,

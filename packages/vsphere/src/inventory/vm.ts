@@ -1,6 +1,7 @@
 import { outcomeUnknown, VimError } from '../errors.ts';
+import { refText } from '../foreign-text.ts';
 import type { SessionCaller } from '../session/caller.ts';
-import { flag, text } from '../soap/decode.ts';
+import { flag, label } from '../soap/decode.ts';
 import { checkName, escapeName, unescapeName } from '../soap/names.ts';
 import { data, methodBody } from '../soap/schema.ts';
 import { refKey } from '../soap/soap.ts';
@@ -17,7 +18,7 @@ interface Seen {
 
 /** See `VCenter.rename`. Both forms of a collision (DuplicateName, InvalidArgument{name}) are `VIM_NAME_TAKEN`. */
 export async function rename(caller: SessionCaller, vm: MoRef, name: string, options?: CallOptions): Promise<void> {
-  checkName(`Rename_Task on ${refKey(vm)}`, name);
+  checkName(`Rename_Task on ${refText(vm)}`, name);
   try {
     await runTask(caller, 'Rename_Task', vm, methodBody('Rename_Task', { newName: escapeName(name) }), options);
   } catch (error) {
@@ -28,7 +29,7 @@ export async function rename(caller: SessionCaller, vm: MoRef, name: string, opt
     const seen = await look(caller, vm, error, options);
     if (seen?.name === name) return;
     if (!collision) throw notDone(error, vm, seen);
-    const message = `${refKey(vm)} cannot be named "${name}": another object of its folder bears that name`;
+    const message = `${refText(vm)} cannot be named "${name}": another object of its folder bears that name`;
     throw new VimError({
       kind: 'fault',
       code: 'VIM_NAME_TAKEN',
@@ -49,7 +50,7 @@ export async function destroy(caller: SessionCaller, vm: MoRef, options?: CallOp
       kind: 'protocol',
       code: 'VIM_REFUSED',
       op: 'Destroy_Task',
-      message: `${refKey(vm)} is not a VirtualMachine`,
+      message: `${refText(vm)} is not a VirtualMachine`,
       sent: false,
     });
   }
@@ -114,7 +115,7 @@ async function runTask(
       kind: 'protocol',
       code: 'VIM_BAD_RESPONSE',
       op: method,
-      message: `${refKey(self)}: the server names no task`,
+      message: `${refText(self)}: the server names no task`,
     });
   }
   await caller.waitForTask(task, { ...options, op: method });
@@ -137,7 +138,7 @@ async function look(
       const running = await activeTasks(caller, recentTasks(content), options);
       if (running.length === 0) {
         return {
-          name: unescapeName(read(content, 'name', text) ?? ''),
+          name: unescapeName(read(content, 'name', label) ?? ''),
           isTemplate: read(content, 'config.template', flag) ?? false,
         };
       }
@@ -151,7 +152,7 @@ async function look(
       code: 'VIM_UNKNOWN_OUTCOME',
       op: lost.op,
       opId: lost.opId,
-      message: `${refKey(vm)}: the answer was lost, and so was the look at what became of it`,
+      message: `${refText(vm)}: the answer was lost, and so was the look at what became of it`,
       retriable: true,
       cause: new AggregateError([lost, cause]),
     });
@@ -167,7 +168,7 @@ function notDone(lost: VimError, vm: MoRef, seen: Seen | undefined): VimError {
     code: lost.code === 'VIM_UNKNOWN_OUTCOME' ? 'VIM_UNREACHABLE' : lost.code,
     op: lost.op,
     opId: lost.opId,
-    message: `${refKey(vm)}: the answer was lost and the call had no effect: ${state}`,
+    message: `${refText(vm)}: the answer was lost and the call had no effect: ${state}`,
     retriable: seen !== undefined,
     sent: false,
     cause: lost,

@@ -36,8 +36,8 @@ const PREFIX: Readonly<Record<RestGeneration, string>> = { api: '/api', rest: '/
 const SESSION: Readonly<Record<RestGeneration, string>> = { api: '/api/session', rest: '/rest/com/vmware/cis/session' };
 const DEADLINE_MS = 60_000;
 const LOGOUT_MS = 5_000;
-/** Lists of identifiers: a thousand tags are 100 kB. */
-const MAX_BYTES = 16 << 20;
+/** Lists of identifiers: a thousand tags are 100 kB. Read in one go, which must not take long. */
+const MAX_BYTES = 4 << 20;
 
 /** Opens nothing yet. One login serves all calls; a session that ended is replaced once per call. */
 export function createRest(caller: Caller): Rest {

@@ -1,4 +1,5 @@
 import { isVimError, VimError } from '../errors.ts';
+import { refText } from '../foreign-text.ts';
 import type { Caller } from '../soap/call.ts';
 import type { CallOptions, MoRef, VCenter } from '../vcenter.ts';
 import { createRest, type Rest, type RestGeneration } from './rest.ts';
@@ -82,7 +83,7 @@ async function attachTag(rest: Rest, vm: MoRef, id: string, options: CallOptions
       kind: 'http',
       code: 'VIM_NOT_FOUND',
       op: cause.op,
-      message: `the tag ${id} or the object ${vm.type}:${vm.value} does not exist`,
+      message: `the tag ${id} or the object ${refText(vm)} does not exist`,
       cause,
     });
   }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { VimError } from '../errors.ts';
+import { refText } from '../foreign-text.ts';
 import type { Caller, Credentials, MethodOptions, ObjectContent, VimLog } from '../soap/call.ts';
 import type { Clock } from '../soap/clock.ts';
 import { methodBody } from '../soap/schema.ts';
@@ -17,6 +18,8 @@ import type { BodyReader, Exchange, Transport } from './transport.ts';
 export interface SessionCaller extends Caller {
   /** Any retrieval, traversals included. */
   retrieveFrom(what: Retrieval, options?: CallOptions): Promise<readonly ObjectContent[]>;
+  /** The same, of which only what `read` makes of each object is kept: a whole inventory is hundreds of megabytes. */
+  retrieveEach<T>(what: Retrieval, read: (content: ObjectContent) => T, options?: CallOptions): Promise<readonly T[]>;
   readonly session: Session;
   /**
    * A call whose answer is read as it arrives, for polls that last minutes. `body` writes the envelope. Never repeated, and made only in the session of `generation`: what it is
@@ -61,7 +64,7 @@ export function createCaller(options: CallerOptions): SessionCaller {
   ): Exchange & { readonly opId: string } => {
     const opId = `${run}-${++count}`;
     return {
-      op: `${method} on ${refKey(self)}`,
+      op: `${method} on ${refText(self)}`,
       opId,
       method: 'POST',
       path: baseUrl.pathname,
@@ -73,6 +76,7 @@ export function createCaller(options: CallerOptions): SessionCaller {
       },
       timeoutMs: how.timeoutMs ?? CONTROL_MS,
       idempotent: how.idempotent === true,
+      ...(how.budget === undefined ? {} : { budget: how.budget }),
       ...(how.signal === undefined ? {} : { signal: how.signal }),
     };
   };
@@ -178,12 +182,15 @@ export function createCaller(options: CallerOptions): SessionCaller {
     }
   };
 
-  const retrieveFrom = async (what: Retrieval, how?: CallOptions): Promise<readonly ObjectContent[]> => {
+  const retrieveEach: SessionCaller['retrieveEach'] = async (what, read, how) => {
     for (let again = false; ; again = true) {
       const { generation, content } = await session.ensure(how?.signal);
-      const found = await retrieveAll(call, content.propertyCollector, what, how);
-      // Without a session this method does not fault; it finds nothing and says why.
-      const dead = found.some(({ missing }) => missing.some(({ fault }) => fault?.is('NotAuthenticated') === true));
+      let dead = false;
+      const found = await retrieveAll(call, content.propertyCollector, what, server, how, (object) => {
+        // Without a session this method does not fault; it finds nothing and says why.
+        dead ||= object.missing.some(({ fault }) => fault?.is('NotAuthenticated') === true);
+        return read(object);
+      });
       if (!dead) return found;
       session.invalidate(generation);
       if (again)
@@ -196,6 +203,7 @@ export function createCaller(options: CallerOptions): SessionCaller {
         });
     }
   };
+  const retrieveFrom: SessionCaller['retrieveFrom'] = (what, how) => retrieveEach(what, (content) => content, how);
   const retrieve: Caller['retrieve'] = async (refs, type, paths, how) => {
     let left = refs;
     while (left.length > 0) {
@@ -228,6 +236,7 @@ export function createCaller(options: CallerOptions): SessionCaller {
     content: (how) => session.content(how?.signal),
     retrieve,
     retrieveFrom,
+    retrieveEach,
     waitForTask: (task, how) => tasks.wait(task, how),
     httpsAgentFor: (hostPort, sha1) => transport.agentFor(hostPort, sha1),
   };

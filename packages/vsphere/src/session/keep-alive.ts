@@ -44,7 +44,7 @@ export function keepAlive(caller: Caller, lease: MoRef, leaseTimeout: number, pe
         // A stop in the middle of a call shows up as its failure.
         if (!stopping.signal.aborted) failures += 1;
         if (failures < ATTEMPTS) continue;
-        failed.abort(lost(caller.server, lease, cause));
+        failed.abort(lost(caller.server, cause));
         return;
       }
     }
@@ -59,12 +59,12 @@ export function keepAlive(caller: Caller, lease: MoRef, leaseTimeout: number, pe
   };
 }
 
-function lost(server: string, lease: MoRef, cause: unknown): VimError {
+function lost(server: string, cause: unknown): VimError {
   return new VimError({
     kind: 'transport',
     code: 'VIM_LEASE_FAILED',
     op: 'HttpNfcLeaseProgress',
-    message: `${server} did not renew the import lease ${lease.value} ${ATTEMPTS} times in a row`,
+    message: `${server} did not renew the import lease ${ATTEMPTS} times in a row`,
     retriable: true,
     cause,
   });

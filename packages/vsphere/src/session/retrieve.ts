@@ -1,3 +1,5 @@
+import { VimError } from '../errors.ts';
+import { Budget } from '../soap/budget.ts';
 import type { ObjectContent } from '../soap/call.ts';
 import { readLocalizedFault, type VimFault } from '../soap/faults.ts';
 import { data, type FieldValue, methodBody } from '../soap/schema.ts';
@@ -9,7 +11,7 @@ export type RetrieveCall = (
   method: string,
   self: MoRef,
   body: readonly XmlNode[],
-  options: CallOptions & { readonly idempotent: boolean },
+  options: CallOptions & { readonly idempotent: boolean; readonly budget?: Budget },
 ) => Promise<XmlElement>;
 
 /** What to read: properties of `type` on the objects that `from` selects (`ObjectSpec`s). */
@@ -22,30 +24,45 @@ export interface Retrieval {
 /** Answers stay around 1 MB: a virtual machine with all that we read is about 11 kB. */
 const PAGE = 100;
 
-/** Reads all pages. An unfinished retrieval is cancelled on the server. */
-export async function retrieveAll(
+/** Pages without an object in a row: a server may need one to find its way, no more. */
+const EMPTY_PAGES = 3;
+
+/**
+ * Reads all pages, within the budget of one conversation, and keeps what `read` makes of each object. An unfinished retrieval is cancelled on the
+ * server.
+ */
+export async function retrieveAll<T>(
   call: RetrieveCall,
   collector: MoRef,
   what: Retrieval,
-  options?: CallOptions,
-): Promise<readonly ObjectContent[]> {
+  server: string,
+  options: CallOptions | undefined,
+  read: (content: ObjectContent) => T,
+): Promise<readonly T[]> {
+  const budget = new Budget('RetrievePropertiesEx', server);
   const specSet = data('PropertyFilterSpec', {
     propSet: data('PropertySpec', { type: what.type, all: false, pathSet: what.paths }),
     objectSet: what.from as FieldValue,
     reportMissingObjectsInResults: true,
   });
   const body = methodBody('RetrievePropertiesEx', { specSet, options: data('RetrieveOptions', { maxObjects: PAGE }) });
-  const found: ObjectContent[] = [];
-  let page = await call('RetrievePropertiesEx', collector, body, { ...options, idempotent: true });
+  const found: T[] = [];
+  let empty = 0;
+  let page = await call('RetrievePropertiesEx', collector, body, { ...options, idempotent: true, budget });
   for (;;) {
     const result = child(page, 'returnval');
-    for (const object of elements(result, 'objects')) {
+    const objects = elements(result, 'objects');
+    for (const object of objects) {
       const content = readObject(object);
-      if (content !== undefined) found.push(content);
+      if (content !== undefined) found.push(read(content));
     }
     const token = childText(result, 'token');
     if (token === undefined) return found;
+    empty = objects.length === 0 ? empty + 1 : 0;
     try {
+      if (empty > EMPTY_PAGES) throw endless(server);
+      budget.spend('calls', 1);
+      budget.spend('objects', objects.length);
       page = await call(
         'ContinueRetrievePropertiesEx',
         collector,
@@ -53,6 +70,7 @@ export async function retrieveAll(
         {
           ...options,
           idempotent: false,
+          budget,
         },
       );
     } catch (error) {
@@ -64,6 +82,11 @@ export async function retrieveAll(
       throw error;
     }
   }
+}
+
+function endless(server: string): VimError {
+  const message = `the answers of ${server} have no end: ${EMPTY_PAGES} pages in a row have nothing in them`;
+  return new VimError({ kind: 'protocol', code: 'VIM_BAD_RESPONSE', op: 'RetrievePropertiesEx', message });
 }
 
 /** `ObjectSpec`s for objects themselves. */

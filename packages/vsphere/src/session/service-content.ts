@@ -1,4 +1,5 @@
 import { VimError } from '../errors.ts';
+import { foreignText } from '../foreign-text.ts';
 import type { ServiceContent } from '../soap/call.ts';
 import type { MoRef } from '../vcenter.ts';
 import { child, childText, elements, referenceOf, textOf, type XmlElement } from '../xml/xml.ts';
@@ -12,6 +13,7 @@ const VERSIONS_MS = 15_000;
 export function readServiceContent(response: XmlElement, server: string): ServiceContent {
   const value = child(response, 'returnval');
   const about = child(value, 'about');
+  const said = (name: string): string => foreignText(childText(about, name) ?? '');
   const ref = (name: string): MoRef | undefined => referenceOf(child(value, name));
   const required = (name: string): MoRef => {
     const found = ref(name);
@@ -39,12 +41,12 @@ export function readServiceContent(response: XmlElement, server: string): Servic
     ...optional('authorizationManager'),
     ...optional('setting'),
     about: {
-      fullName: childText(about, 'fullName') ?? '',
-      version: childText(about, 'version') ?? '',
-      build: childText(about, 'build') ?? '',
-      apiType: childText(about, 'apiType') ?? '',
-      apiVersion: childText(about, 'apiVersion') ?? '',
-      instanceUuid: childText(about, 'instanceUuid') ?? '',
+      fullName: said('fullName'),
+      version: said('version'),
+      build: said('build'),
+      apiType: said('apiType'),
+      apiVersion: said('apiVersion'),
+      instanceUuid: said('instanceUuid'),
     },
   };
 }

@@ -1,4 +1,5 @@
 import { faultError, VimError } from '../errors.ts';
+import { foreignText, refText } from '../foreign-text.ts';
 import type { Caller, ObjectContent } from '../soap/call.ts';
 import type { Clock } from '../soap/clock.ts';
 import { readFault, readLocalizedFault } from '../soap/faults.ts';
@@ -152,7 +153,7 @@ function unknown(waiting: Waiting, message: string, cause?: unknown): VimError {
     kind: 'protocol',
     code: 'VIM_UNKNOWN_OUTCOME',
     op: waiting.op,
-    message: `${message} (${refKey(waiting.task)})`,
+    message: `${message} (${refText(waiting.task)})`,
     retriable: true,
     ...(cause === undefined ? {} : { cause }),
   });
@@ -161,7 +162,7 @@ function unknown(waiting: Waiting, message: string, cause?: unknown): VimError {
 function taskError(waiting: Waiting, info: XmlElement): VimError {
   const error = child(info, 'error');
   const fault = error === undefined ? undefined : readLocalizedFault(error);
-  const object = childText(info, 'entityName') ?? refKey(waiting.task);
+  const object = foreignText(childText(info, 'entityName') ?? refText(waiting.task));
   return faultError(
     waiting.op,
     object,

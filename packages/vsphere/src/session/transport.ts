@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { type Agent, request as httpsRequest } from 'node:https';
 import { VimError } from '../errors.ts';
+import type { Budget } from '../soap/budget.ts';
 import { gate } from '../soap/gate.ts';
 import type { XmlElement } from '../xml/xml.ts';
 import { XmlSyntaxError } from '../xml/xml-characters.ts';
-import type { XmlLimits } from '../xml/xml-tokenizer.ts';
-import { TREE_LIMITS, xmlTreeBuilder } from '../xml/xml-tree.ts';
+import { TREE_LIMITS, type TreeLimits, xmlTreeBuilder } from '../xml/xml-tree.ts';
 import { isUntrusted, type TlsTrust, trustedAgent } from './tls.ts';
 
 /** One HTTP exchange whose answer is XML. */
@@ -20,6 +20,8 @@ export interface Exchange {
   readonly timeoutMs: number;
   /** Decides whether a truncated answer is worth another try. */
   readonly idempotent: boolean;
+  /** What the answers of a whole conversation may cost, beside the limits of each. */
+  readonly budget?: Budget;
   readonly signal?: AbortSignal;
 }
 
@@ -56,7 +58,7 @@ export interface TransportOptions {
   readonly baseUrl: URL;
   readonly trust: TlsTrust;
   readonly proxy?: (hostPort: string) => URL | undefined;
-  readonly limits?: XmlLimits;
+  readonly limits?: TreeLimits;
 }
 
 /** Control calls share few connections: more than that only makes a vCenter slower. */
@@ -76,11 +78,23 @@ export function createTransport(options: TransportOptions): Transport {
     ...(proxy === undefined ? {} : { proxy }),
   });
   const agents = new Map<string, Agent>();
-  const tree = (): BodyReader<XmlElement> => xmlTreeBuilder(options.limits ?? TREE_LIMITS);
+  const tree = (budget?: Budget): BodyReader<XmlElement> => {
+    const builder = xmlTreeBuilder(options.limits ?? TREE_LIMITS);
+    return {
+      feed(chunk) {
+        budget?.spend('bytes', chunk.byteLength);
+        builder.feed(chunk);
+      },
+      end() {
+        budget?.spend('nodes', builder.nodes);
+        return builder.end();
+      },
+    };
+  };
   return {
     exchange: (exchange) =>
       atOnce(exchange.op, exchange.signal, async () => {
-        const { body, ...rest } = await run(exchange, baseUrl, control, tree);
+        const { body, ...rest } = await run(exchange, baseUrl, control, () => tree(exchange.budget));
         return { ...rest, document: body };
       }),
     stream: async (exchange, reader) => {

@@ -1,6 +1,7 @@
 import type { Agent } from 'node:https';
 import type { About, CallOptions, MoRef } from '../vcenter.ts';
 import type { XmlElement, XmlNode } from '../xml/xml.ts';
+import type { Budget } from './budget.ts';
 import type { Clock } from './clock.ts';
 import type { VimFault } from './faults.ts';
 
@@ -10,6 +11,8 @@ export interface MethodOptions extends CallOptions {
   readonly timeoutMs?: number;
   /** Making the call twice does what making it once does: it may be sent again after a lost answer or a dead session. */
   readonly idempotent?: boolean;
+  /** Shared by the calls of one conversation. */
+  readonly budget?: Budget;
 }
 
 /** The singletons that RetrieveServiceContent names. Those that a server may lack are optional. */

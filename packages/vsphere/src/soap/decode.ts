@@ -1,3 +1,4 @@
+import { cut } from '../foreign-text.ts';
 import type { MoRef } from '../vcenter.ts';
 import { elements, referenceOf, textOf, type XmlElement } from '../xml/xml.ts';
 
@@ -9,6 +10,9 @@ export const text: Decode<string> = (from) => {
   const value = textOf(from);
   return value.length < 13 ? value : Buffer.from(value, 'utf8').toString('utf8');
 };
+
+/** A name or a word, which nobody makes long: cut, since it gets into messages. */
+export const label: Decode<string> = (from) => cut(text(from) ?? '');
 
 /** xsd:boolean. */
 export const flag: Decode<boolean> = (from) => {

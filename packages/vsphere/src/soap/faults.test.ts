@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { VimError } from '../errors.ts';
-import { SOAP_NS, textOf, VIM_NS, XSI_NS } from '../xml/xml.ts';
+import { SOAP_NS, VIM_NS, XSI_NS } from '../xml/xml.ts';
 import { parseXml } from '../xml/xml-tree.ts';
 import { readLocalizedFault } from './faults.ts';
 import { readResponse } from './soap.ts';
@@ -74,7 +74,6 @@ test('VS-W87 an unknown fault keeps its name and its fields', () => {
   assert.equal(fault?.name, 'QuantumFlux');
   assert.equal(code, 'VIM_FAULT');
   assert.equal(fault?.field('phase'), '7');
-  assert.equal(textOf(fault.xml.children[0] as typeof fault.xml), '7');
 });
 
 test('a fault without detail is InvalidRequest', () => {

@@ -1,16 +1,16 @@
+import { foreignText } from '../foreign-text.ts';
 import type { MoRef } from '../vcenter.ts';
 import { child, childText, descend, elements, referenceOf, type XmlElement } from '../xml/xml.ts';
 
 /**
  * A fault of the server: a method's, a task's, a lease's or a missing property's. The name is the only thing to decide by; texts are localized, often empty,
- * and Go type names in the simulator. A name that we do not know is kept with its fields in `xml`.
+ * and Go type names in the simulator. A name that we do not know is kept with its fields. All texts are fit for a message (`foreignText`).
  */
 export interface VimFault {
   /** `DuplicateName`, `NotAuthenticated`, … */
   readonly name: string;
   /** faultstring or localizedMessage; may be ''. */
   readonly message: string;
-  readonly xml: XmlElement;
   /** faultCause: what lies behind it. */
   readonly cause?: VimFault;
   /** Exactly this fault. `NotAuthenticated` extends `NoPermission` in the schema, but is not one here. */
@@ -28,17 +28,21 @@ const MAX_CHAIN = 16;
 
 /** Reads a fault object (`<XFault xsi:type="X">…`). The name is the type, else the element's name without its final "Fault". */
 export function readFault(xml: XmlElement, message: string, depth = 0): VimFault {
-  const name = xml.type?.local ?? (xml.name.endsWith('Fault') ? xml.name.slice(0, -'Fault'.length) : xml.name);
+  const name = foreignText(
+    xml.type?.local ?? (xml.name.endsWith('Fault') ? xml.name.slice(0, -'Fault'.length) : xml.name),
+  );
   const behind = child(xml, 'faultCause');
   const cause = behind === undefined || depth >= MAX_CHAIN ? undefined : readLocalizedFault(behind, depth + 1);
   return {
     name,
-    message,
-    xml,
+    message: foreignText(message),
     ...(cause === undefined ? {} : { cause }),
     is: (wanted) => name === wanted,
     has: (wanted) => name === wanted || (cause?.has(wanted) ?? false),
-    field: (field) => childText(xml, field),
+    field: (field) => {
+      const value = childText(xml, field);
+      return value === undefined ? undefined : foreignText(value);
+    },
     reference: (field) => referenceOf(child(xml, field)),
   };
 }

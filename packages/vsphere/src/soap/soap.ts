@@ -1,4 +1,5 @@
 import { faultError, VimError } from '../errors.ts';
+import { foreignText, refText } from '../foreign-text.ts';
 import type { MoRef } from '../vcenter.ts';
 import {
   child,
@@ -17,7 +18,7 @@ import { writeXml } from '../xml/xml-writer.ts';
 import { readSoapFault } from './faults.ts';
 import { checkOrder } from './schema.ts';
 
-/** `VirtualMachine:vm-12`, for messages and maps. */
+/** `VirtualMachine:vm-12`, for maps; messages have `refText`. */
 export function refKey(ref: MoRef): string {
   return `${ref.type}:${ref.value}`;
 }
@@ -55,7 +56,7 @@ export function readResponse(document: XmlElement, method: string, self: MoRef, 
   const answer = elements(body)[0];
   if (answer === undefined) throw unexpected(method, opId, 'an empty body');
   if (answer.name === 'Fault' && answer.uri === SOAP_NS) {
-    throw faultError(method, refKey(self), readSoapFault(answer), opId);
+    throw faultError(method, refText(self), readSoapFault(answer), opId);
   }
   if (answer.name !== `${method}Response` || answer.uri !== VIM_NS) throw unexpected(method, opId, `<${answer.name}>`);
   return answer;
@@ -67,6 +68,6 @@ function unexpected(method: string, opId: string, what: string): VimError {
     code: 'VIM_BAD_RESPONSE',
     op: method,
     opId,
-    message: `the server answers ${what}`,
+    message: `the server answers ${foreignText(what)}`,
   });
 }

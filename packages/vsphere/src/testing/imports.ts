@@ -165,7 +165,6 @@ export function manifestOf(lease: MemoryLease): ManifestEntry[] {
       sha1: received.sha1,
       checksum: received.sha256,
       checksumType: 'SHA256',
-      size: received.size,
     });
   }
   return entries;

@@ -39,6 +39,8 @@ export interface MemoryOptions {
   readonly abortLeavesVm?: boolean;
   /** False leaves the product version of an imported VM unset. */
   readonly reportsVersion?: boolean;
+  /** `none`: the manifest of a lease says nothing of what was uploaded, as the API allows, which describes it for downloads. Default `received`. */
+  readonly manifest?: 'received' | 'none';
 }
 
 /** A folder, datacenter, cluster, pool, host, datastore or network. */

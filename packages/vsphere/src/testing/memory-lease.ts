@@ -12,6 +12,7 @@ export interface LeaseHost {
   readonly run: CallRunner;
   readonly dead: () => boolean;
   readonly abortLeavesVm: boolean;
+  readonly manifest: 'received' | 'none';
   readonly countUpload: () => void;
   readonly countBytes: (bytes: number) => void;
 }
@@ -86,7 +87,11 @@ export function memoryLease(host: LeaseHost, opened: MemoryLease): ImportLease {
         host.countUpload();
         return receive(file, source, options?.onProgress);
       }),
-    manifest: () => host.run('lease.manifest', [vm], () => manifestOf(lease('HttpNfcLeaseGetManifest'))),
+    manifest: () =>
+      host.run('lease.manifest', [vm], () => {
+        const received = manifestOf(lease('HttpNfcLeaseGetManifest'));
+        return host.manifest === 'none' ? [] : received;
+      }),
     complete: async () => {
       await host.run('lease.complete', [vm], () => completeLease(host.state(), lease('HttpNfcLeaseComplete')));
       over = true;

@@ -6,6 +6,7 @@ export interface MemoryServer {
   readonly now: () => number;
   readonly reportsVersion: boolean;
   readonly abortLeavesVm: boolean;
+  readonly manifest: 'received' | 'none';
   readonly countUpload: () => void;
   readonly countBytes: (bytes: number) => void;
 }

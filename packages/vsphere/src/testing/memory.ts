@@ -78,6 +78,7 @@ export function memoryInventory(options: MemoryOptions = {}): MemoryInventory {
     now,
     reportsVersion: options.reportsVersion ?? true,
     abortLeavesVm: options.abortLeavesVm ?? false,
+    manifest: options.manifest ?? 'received',
     countUpload: () => {
       counters.uploads += 1;
     },

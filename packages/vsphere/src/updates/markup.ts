@@ -24,6 +24,13 @@ export function tagEnd(bytes: Uint8Array, from: number, end: number): number {
   return -1;
 }
 
+/** Offset behind the closing tag at `from`, which has no attributes in which its `>` could be text; -1: it is not before `end`. */
+export function endTagEnd(bytes: Uint8Array, from: number, end: number): number {
+  let at = from + 2;
+  while (at < end && bytes[at] !== GT) at += 1;
+  return at < end ? at + 1 : -1;
+}
+
 /** Letters and digits, the slash of a closing tag, the colon of a prefix; nothing that means something in a tag. */
 function isNameByte(byte: number): boolean {
   return byte > GT || (byte >= SLASH && byte <= COLON);
@@ -72,9 +79,8 @@ export function eachChild(bytes: Uint8Array, child: (from: number, to: number, c
     const next = bytes[at + 1];
     if (next === BANG || next === QUESTION) return false;
     if (next === SLASH) {
-      while (at < length && bytes[at] !== GT) at += 1;
-      if (at === length) return false;
-      at += 1;
+      at = endTagEnd(bytes, at, length);
+      if (at < 0) return false;
       depth -= 1;
       if (depth === 1 && !child(start, at, content)) return false;
     } else {

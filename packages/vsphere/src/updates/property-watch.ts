@@ -1,4 +1,5 @@
 import { VimError } from '../errors.ts';
+import { refText } from '../foreign-text.ts';
 import type { SessionCaller } from '../session/caller.ts';
 import { requireService } from '../session/service-content.ts';
 import { data, type FieldValue, methodBody } from '../soap/schema.ts';
@@ -136,7 +137,7 @@ class ListWatch implements PropertyWatch {
             kind: 'protocol',
             code: 'VIM_GONE',
             op: 'ModifyListView',
-            message: `the server does not take the view of ${refKey(container)} into the list`,
+            message: `the server does not take the view of ${refText(container)} into the list`,
             retriable: true,
           });
         }

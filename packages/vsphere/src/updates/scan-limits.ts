@@ -9,4 +9,4 @@ export interface ScanLimits {
 }
 
 /** A page of 100 machines is 2 MB, the largest value of a sane machine 100 kB. */
-export const SCAN_LIMITS: ScanLimits = { total: 256 << 20, value: 16 << 20, markup: 1 << 20, depth: 200 };
+export const SCAN_LIMITS: ScanLimits = { total: 256 << 20, value: 8 << 20, markup: 1 << 20, depth: 200 };

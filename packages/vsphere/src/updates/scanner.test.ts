@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { repetitions } from '@drydock/model';
 import fc from 'fast-check';
 import { child, childText, elements, referenceOf, type XmlElement } from '../xml/xml.ts';
 import { XmlSyntaxError } from '../xml/xml-characters.ts';
@@ -164,7 +165,7 @@ test('the scanner sees what the strict tokenizer sees, however the bytes are cut
       const document = inEnvelope(body);
       assert.deepEqual(scan(document, cuts), oracle(parseXml(document.toString())));
     }),
-    { numRuns: 1500 },
+    { numRuns: repetitions(2_000, 1_000_000, 'documents') },
   );
 });
 
@@ -179,7 +180,7 @@ test('cut at every single byte it is the same', () => {
   assert.deepEqual(scan(document, bytes), whole);
 });
 
-test('a mangled answer is refused as such or read as the strict tokenizer reads it; nothing else is ever thrown', () => {
+test('SAFE-1 a mangled answer is refused as such or read as the strict tokenizer reads it; nothing else is ever thrown', () => {
   fc.assert(
     fc.property(
       ANSWER,
@@ -207,7 +208,7 @@ test('a mangled answer is refused as such or read as the strict tokenizer reads 
           assert.deepEqual(mine, oracle(theirs));
       },
     ),
-    { numRuns: 3000 },
+    { numRuns: repetitions(10_000, 1_000_000, 'documents') },
   );
 });
 

@@ -1,15 +1,13 @@
-import { child, textOf, type XmlElement } from '../xml/xml.ts';
+import { textOf } from '../xml/xml.ts';
 import { characterData, XmlSyntaxError } from '../xml/xml-characters.ts';
-import { parseXml } from '../xml/xml-tree.ts';
+import { XmlScope } from '../xml/xml-scope.ts';
+import { type Decode, decodeValue } from './decode-value.ts';
 import { ItemRanges } from './item-ranges.ts';
 import { KnownTexts } from './known-texts.ts';
-import { BANG, GT, holds, isSpace, LT, localName, nameEnd, QUESTION, SLASH, tagEnd } from './markup.ts';
+import { BANG, endTagEnd, holds, isSpace, LT, localName, nameEnd, QUESTION, SLASH, tagEnd } from './markup.ts';
 import { SCAN_LIMITS, type ScanLimits } from './scan-limits.ts';
 import { namespacesOf, typeAttribute } from './tags.ts';
-import { ANSWER, type Field, type Frame, ruleFor } from './update-frames.ts';
-
-/** Reads what a sink was given, by the strict tokenizer and with the namespaces of its document. Fails with `XmlSyntaxError`. */
-export type Decode = (bytes: Uint8Array) => XmlElement;
+import { ANSWER, FIELD_BITS, type Field, type Frame, OF_CHANGE, OF_OBJECT, ruleFor } from './update-frames.ts';
 
 /** Receives the changes of one answer, in order, object by object. What is thrown here ends the scan. */
 export interface UpdateSink {
@@ -48,14 +46,17 @@ export class UpdateScanner {
   readonly #sink: UpdateSink;
   readonly #limits: ScanLimits;
   readonly #frames: Frame[] = [];
-  /** Namespace declarations of the open frames, outermost first. */
-  readonly #declarations: string[] = [];
+  /** Prefixes that the open frames declare, outermost first. */
+  readonly #declared: (readonly string[])[] = [];
+  readonly #scope = new XmlScope();
   readonly #obj = { type: '', value: '' };
   /** Most answers are one small change: it grows with what comes. */
   #window: Buffer = NOTHING;
   #end = 0;
   #at = 0;
   #bytes = 0;
+  /** Bytes that have to come before what is not complete is looked at again. */
+  #patience = 0;
   /** Open elements below the frame: inside a field, or inside something that we do not know. */
   #depth = 0;
   #field: Field | undefined;
@@ -69,7 +70,8 @@ export class UpdateScanner {
   #kind = '';
   #path: string | undefined;
   #op = '';
-  #said = false;
+  /** Fields that were met, by their bits: each comes once. */
+  #met = 0;
   #answered = false;
   #closed = false;
   #version: string | undefined;
@@ -85,37 +87,25 @@ export class UpdateScanner {
     this.#bytes += chunk.byteLength;
     if (this.#bytes > this.#limits.total) throw new XmlSyntaxError(`the answer exceeds ${this.#limits.total} bytes`);
     this.#append(chunk);
-    this.#scan();
+    this.#patience -= chunk.byteLength;
+    // From its start, so that a server that sends one byte at a time would make it cost the square of its length.
+    if (this.#patience <= 0) this.#scan();
   }
 
   /** Says that the document is complete. Another one may follow; after an error none. */
   end(): ScannedAnswer {
+    if (this.#patience > 0) this.#scan();
     if (!this.#closed || this.#end > this.#at) throw new XmlSyntaxError('the answer ends too early');
     if (!this.#answered) throw new XmlSyntaxError('the document is no answer to WaitForUpdatesEx');
     const answer = { version: this.#version, truncated: this.#truncated };
     [this.#end, this.#at, this.#bytes] = [0, 0, 0];
-    [this.#answered, this.#closed, this.#version, this.#truncated] = [false, false, undefined, false];
+    [this.#answered, this.#closed, this.#version, this.#truncated, this.#met] = [false, false, undefined, false, 0];
     // Between two pages its room is needed, between two changes that of a page is not.
     if (!answer.truncated && this.#window.length > ROOM) this.#window = NOTHING;
     return answer;
   }
 
-  readonly #decode: Decode = (value) => {
-    const outer = this.#declarations.filter((declaration) => declaration !== '');
-    const text = new TextDecoder('utf-8', { fatal: true });
-    let inner: string;
-    try {
-      inner = text.decode(value);
-    } catch {
-      throw new XmlSyntaxError('a value is not UTF-8');
-    }
-    const open = outer.map((declaration) => `<w${declaration}>`).join('');
-    let at: XmlElement | undefined = parseXml(`<w>${open}${inner}${'</w>'.repeat(outer.length)}</w>`);
-    for (let level = 0; level < outer.length; level += 1) at = child(at, 'w');
-    const found = at?.children.find((node) => typeof node !== 'string');
-    if (found === undefined) throw new XmlSyntaxError('a value is no element');
-    return found;
-  };
+  readonly #decode: Decode = (value) => decodeValue(value, this.#scope);
 
   #append(chunk: Uint8Array): void {
     const keep = this.#depth > 0 && this.#field !== undefined ? this.#fieldFrom : this.#at;
@@ -142,6 +132,7 @@ export class UpdateScanner {
     const bytes = this.#window;
     const end = this.#end;
     let at = this.#at;
+    this.#patience = 0;
     for (;;) {
       if (this.#depth > 0) at = this.#passOver(at);
       while (at < end && bytes[at] !== LT) at += 1;
@@ -153,9 +144,12 @@ export class UpdateScanner {
           ? this.#declarationEnd(at)
           : next === QUESTION
             ? this.#instructionEnd(at)
-            : tagEnd(bytes, at, end);
+            : next === SLASH
+              ? endTagEnd(bytes, at, end)
+              : tagEnd(bytes, at, end);
       if (after < 0) {
         if (end - at > this.#limits.markup) throw new XmlSyntaxError(`markup exceeds ${this.#limits.markup} bytes`);
+        if (end - at > SHORT) this.#patience = (end - at) >> 1;
         break;
       }
       if (next === SLASH) this.#close(at, after);
@@ -184,13 +178,10 @@ export class UpdateScanner {
         break;
       }
       if (next === SLASH) {
-        // What closes has no attributes in which its end could be text.
-        if (depth === 1) break;
-        let close = at + 2;
-        while (close < end && bytes[close] !== GT) close += 1;
-        if (close === end) break;
+        const close = depth === 1 ? -1 : endTagEnd(bytes, at, end);
+        if (close < 0) break;
         depth -= 1;
-        at = close + 1;
+        at = close;
         if (depth === 1) items.add(this.#itemFrom, at - base, this.#itemContent);
         continue;
       }
@@ -221,8 +212,9 @@ export class UpdateScanner {
   }
 
   #behind(mark: string, from: number): number {
-    const at = this.#window.indexOf(mark, from, 'latin1');
-    return at < 0 || at + mark.length > this.#end ? -1 : at + mark.length;
+    // Behind the end lies what an earlier answer left.
+    const at = this.#window.subarray(0, this.#end).indexOf(mark, from, 'latin1');
+    return at < 0 ? -1 : at + mark.length;
   }
 
   /** Comments and CDATA. A document type is refused: it could define entities. */
@@ -280,32 +272,36 @@ export class UpdateScanner {
 
   /** `from` is where its attributes start. */
   #enter(frame: Frame, from: number, after: number): void {
-    const bare = after - from <= 2;
-    this.#declarations.push(bare ? '' : namespacesOf(this.#window.toString('utf8', from, after)));
+    if (after - from <= 2) this.#declared.push(NO_PREFIXES);
+    else {
+      const { names, values } = namespacesOf(this.#window.toString('utf8', from, after));
+      this.#declared.push(this.#scope.declare(names, values));
+    }
     this.#frames.push(frame);
     if (frame.name === ANSWER) this.#answered = true;
     else if (frame.name === 'objectSet') {
       this.#announced = false;
       this.#kind = '';
       this.#obj.value = '';
+      this.#met &= ~OF_OBJECT;
     } else if (frame.name === 'changeSet' || frame.name === 'missingSet') {
       this.#path = undefined;
       this.#op = '';
-      this.#said = false;
+      this.#met &= ~OF_CHANGE;
       if (this.#frames.at(-2)?.name === 'objectSet') this.#announce();
     }
   }
 
   #leave(): void {
     const frame = this.#frames.pop();
-    this.#declarations.pop();
+    this.#scope.leave(this.#declared.pop() ?? NO_PREFIXES);
     if (this.#frames.length === 0) this.#closed = true;
     switch (frame?.name) {
       case 'changeSet':
-        if (!this.#said) this.#sink.change(this.#pathOf(), this.#op, undefined, this.#decode);
+        if ((this.#met & FIELD_BITS.val) === 0) this.#sink.change(this.#pathOf(), this.#op, undefined, this.#decode);
         break;
       case 'missingSet':
-        if (!this.#said) this.#sink.missing(this.#pathOf(), undefined, this.#decode);
+        if ((this.#met & FIELD_BITS.fault) === 0) this.#sink.missing(this.#pathOf(), undefined, this.#decode);
         break;
       case 'objectSet':
         this.#announce();
@@ -328,9 +324,11 @@ export class UpdateScanner {
     this.#field = undefined;
     if (after - this.#fieldFrom > this.#limits.value)
       throw new XmlSyntaxError(`a value exceeds ${this.#limits.value} bytes`);
+    if (field === undefined) return;
+    const bit = FIELD_BITS[field];
+    if ((this.#met & bit) !== 0) throw new XmlSyntaxError(`there are two elements ${field} where one is expected`);
+    this.#met |= bit;
     switch (field) {
-      case undefined:
-        return;
       case 'version':
         this.#version = this.#text(textEnd, after, false);
         return;
@@ -352,7 +350,6 @@ export class UpdateScanner {
         this.#op = this.#text(textEnd, after);
         return;
       case 'val':
-        this.#say();
         this.#sink.change(
           this.#pathOf(),
           this.#op,
@@ -362,15 +359,9 @@ export class UpdateScanner {
         );
         return;
       case 'fault':
-        this.#say();
         this.#sink.missing(this.#pathOf(), this.#window.subarray(this.#fieldFrom, after), this.#decode);
         return;
     }
-  }
-
-  #say(): void {
-    if (this.#said) throw new XmlSyntaxError(`${this.#path ?? 'a property'} has two values`);
-    this.#said = true;
   }
 
   #pathOf(): string {
@@ -392,7 +383,10 @@ export class UpdateScanner {
   }
 }
 
+/** Bytes that cost nothing to look at again. */
+const SHORT = 4096;
 const NOTHING = Buffer.alloc(0);
+const NO_PREFIXES: readonly string[] = [];
 /** Bytes that are kept for the next answer. */
 const ROOM = 256 * 1024;
 

@@ -1,5 +1,6 @@
 import { viewed } from '../inventory/estate.ts';
 import type { SessionCaller } from '../session/caller.ts';
+import type { ObjectContent } from '../soap/call.ts';
 import type { MoRef } from '../vcenter.ts';
 import { textOf } from '../xml/xml.ts';
 import type { UpdateFeed } from './feed.ts';
@@ -31,11 +32,12 @@ export function sessionFeed(caller: SessionCaller): UpdateFeed {
     async survey(containers, path, options) {
       const values = new Map<string, string>();
       const what = { type: 'VirtualMachine', paths: [path] };
+      const keep = ({ ref, values: read }: ObjectContent): void => {
+        const value = read.get(path);
+        values.set(ref.value, value === undefined ? '' : textOf(value));
+      };
       const read = async (container: MoRef): Promise<void> => {
-        for (const machine of await viewed(caller, container, [what.type], what, options)) {
-          const value = machine.values.get(path);
-          values.set(machine.ref.value, value === undefined ? '' : textOf(value));
-        }
+        await viewed(caller, container, [what.type], what, keep, options);
       };
       const left = (await existing(containers, options)).values();
       // Each reader takes the next one: there are as many containers as zones.

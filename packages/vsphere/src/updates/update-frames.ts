@@ -3,6 +3,22 @@ import { holds } from './markup.ts';
 /** Elements whose content a scan keeps. */
 export type Field = 'version' | 'truncated' | 'kind' | 'obj' | 'name' | 'op' | 'val' | 'path' | 'fault';
 
+/** A bit for each field, by which a scan knows what it has met. */
+export const FIELD_BITS: Readonly<Record<Field, number>> = {
+  version: 1,
+  truncated: 2,
+  kind: 4,
+  obj: 8,
+  name: 16,
+  op: 32,
+  val: 64,
+  path: 128,
+  fault: 256,
+};
+/** Fields of an `objectSet`, and of what is inside it. */
+export const OF_OBJECT: number = FIELD_BITS.kind | FIELD_BITS.obj;
+export const OF_CHANGE: number = FIELD_BITS.name | FIELD_BITS.op | FIELD_BITS.val | FIELD_BITS.path | FIELD_BITS.fault;
+
 /** An element that a scan enters, with what it looks for inside. Everything else in it is passed over. */
 export interface Frame {
   readonly name: string;

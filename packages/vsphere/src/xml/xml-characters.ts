@@ -1,6 +1,12 @@
+import { foreignText } from '../foreign-text.ts';
+
 /** The document is not well-formed, or exceeds a limit. Carries no content of the document except names. */
 export class XmlSyntaxError extends Error {
   override readonly name = 'XmlSyntaxError';
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(foreignText(message), options);
+  }
 }
 
 const NAME_START =

@@ -37,6 +37,9 @@ export class XmlTokenizer {
   #names = new Map<string, string>();
   #mode: 'start' | 'content' | 'cdata' | 'comment' = 'start';
   #rest = '';
+  /** Input behind {@link XmlTokenizer.#rest} that has not been looked at, and how much of it there is. */
+  #unread: string[] = [];
+  #unreadLength = 0;
   #bytes = 0;
   #rootSeen = false;
   #broken: XmlSyntaxError | undefined;
@@ -86,8 +89,10 @@ export class XmlTokenizer {
   }
 
   #scan(fresh: string, last: boolean): void {
-    const s = this.#rest === '' ? fresh : this.#rest + fresh;
-    this.#rest = '';
+    if (this.#waits(fresh) && !last) return;
+    const s =
+      this.#unreadLength > 0 ? this.#rest + this.#unread.join('') : this.#rest === '' ? fresh : this.#rest + fresh;
+    [this.#rest, this.#unread, this.#unreadLength] = ['', [], 0];
     let at = 0;
     if (this.#mode === 'start') {
       if (s.length < 6 && !last) {
@@ -111,6 +116,17 @@ export class XmlTokenizer {
     if (at < 0) this.#rest = s;
     if (this.#rest.length > this.#limits.markup)
       throw new XmlSyntaxError(`markup exceeds ${this.#limits.markup} characters`);
+  }
+
+  /**
+   * What is not complete is looked at again from its start, so not at every chunk but when it has grown by half: a server that sends one byte at a time
+   * would make it cost the square of its length.
+   */
+  #waits(fresh: string): boolean {
+    if (this.#rest.length < SHORT) return false;
+    this.#unread.push(fresh);
+    this.#unreadLength += fresh.length;
+    return 2 * this.#unreadLength < this.#rest.length;
   }
 
   /** Consumes one construct at `at`; the new position, or -1 when more input is needed. */
@@ -308,6 +324,8 @@ export class XmlTokenizer {
   }
 }
 
+/** Characters that cost nothing to look at again. */
+const SHORT = 4096;
 const MAX_ATTRIBUTES = 256;
 const MAX_NAMES = 4096;
 const XML_DECLARATION =

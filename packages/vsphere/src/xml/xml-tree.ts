@@ -1,45 +1,62 @@
 import { type QName, type XmlAttribute, type XmlElement, type XmlNode, XSI_NS } from './xml.ts';
 import { XmlSyntaxError } from './xml-characters.ts';
+import { XmlScope } from './xml-scope.ts';
 import { DEFAULT_XML_LIMITS, type XmlLimits, type XmlSink, XmlTokenizer } from './xml-tokenizer.ts';
 
-/** A tree costs several times its text, so whole answers are kept smaller than streamed ones. */
-export const TREE_LIMITS: XmlLimits = { ...DEFAULT_XML_LIMITS, total: 64 << 20 };
+/** What a whole document may cost. */
+export interface TreeLimits extends XmlLimits {
+  /** Elements, attributes and runs of text. Each costs about a hundred bytes however short it is written: 64 MB of `<a/>` would be more than a gigabyte. */
+  readonly nodes: number;
+}
+
+/** A tree costs several times its text, so whole answers are kept smaller than streamed ones. A page of a hundred machines has 200,000 nodes at most. */
+export const TREE_LIMITS: TreeLimits = { ...DEFAULT_XML_LIMITS, total: 64 << 20, nodes: 1_000_000 };
 
 /** Builds a tree from chunks. */
 export interface XmlTreeBuilder {
   feed(chunk: Uint8Array): void;
   /** Says that the document is complete. */
   end(): XmlElement;
+  /** Elements, attributes and texts so far. */
+  readonly nodes: number;
 }
 
-const XML_NS = 'http://www.w3.org/XML/1998/namespace';
-const XMLNS_NS = 'http://www.w3.org/2000/xmlns/';
 const NONE: readonly XmlAttribute[] = [];
 
-type Scope = ReadonlyMap<string, string>;
-
 interface Open {
-  readonly element: XmlElement;
   readonly children: XmlNode[];
-  readonly scope: Scope;
+  /** Prefixes that it declares. */
+  readonly declared: readonly string[];
 }
 
-/** Reads a document with namespaces resolved. Every failure is an {@link XmlSyntaxError}. */
-export function xmlTreeBuilder(limits: XmlLimits = TREE_LIMITS): XmlTreeBuilder {
+/**
+ * Reads a document with namespaces resolved, or one element of a document in which `outer` is declared around it. Every failure is an
+ * {@link XmlSyntaxError}.
+ */
+export function xmlTreeBuilder(limits: TreeLimits = TREE_LIMITS, outer?: XmlScope): XmlTreeBuilder {
   const stack: Open[] = [];
+  const scope = new XmlScope(outer);
+  let nodes = 0;
   let root: XmlElement | undefined;
   let text = '';
 
+  const count = (more: number): void => {
+    nodes += more;
+    if (nodes > limits.nodes)
+      throw new XmlSyntaxError(`the document has more than ${limits.nodes} elements, attributes and texts`);
+  };
   const flush = (): void => {
     if (text === '') return;
+    count(1);
     stack.at(-1)?.children.push(text);
     text = '';
   };
   const sink: XmlSink = {
     open(name, names, values) {
       flush();
+      count(1 + names.length);
       const parent = stack.at(-1);
-      const scope = declare(parent?.scope ?? BASE, names, values);
+      const declared = scope.declare(names, values);
       const children: XmlNode[] = [];
       const own = resolve(name, scope, true);
       const rest = readAttributes(names, values, scope);
@@ -52,11 +69,11 @@ export function xmlTreeBuilder(limits: XmlLimits = TREE_LIMITS): XmlTreeBuilder 
       };
       if (parent === undefined) root = element;
       else parent.children.push(element);
-      stack.push({ element, children, scope });
+      stack.push({ children, declared });
     },
     close() {
       flush();
-      stack.pop();
+      scope.leave(stack.pop()?.declared ?? []);
     },
     text(run) {
       text += run;
@@ -64,6 +81,9 @@ export function xmlTreeBuilder(limits: XmlLimits = TREE_LIMITS): XmlTreeBuilder 
   };
   const tokenizer = new XmlTokenizer(sink, limits);
   return {
+    get nodes() {
+      return nodes;
+    },
     feed: (chunk) => tokenizer.feed(chunk),
     end() {
       tokenizer.end();
@@ -74,38 +94,17 @@ export function xmlTreeBuilder(limits: XmlLimits = TREE_LIMITS): XmlTreeBuilder 
 }
 
 /** Reads a whole document at once. */
-export function parseXml(text: string, limits: XmlLimits = TREE_LIMITS): XmlElement {
+export function parseXml(text: string, limits: TreeLimits = TREE_LIMITS): XmlElement {
   const builder = xmlTreeBuilder(limits);
   builder.feed(Buffer.from(text, 'utf8'));
   return builder.end();
 }
 
-const BASE: Scope = new Map([
-  ['', ''],
-  ['xml', XML_NS],
-]);
-
-function declare(outer: Scope, names: readonly string[], values: readonly string[]): Scope {
-  let scope: Map<string, string> | undefined;
-  for (const [index, name] of names.entries()) {
-    if (name !== 'xmlns' && !name.startsWith('xmlns:')) continue;
-    const prefix = name === 'xmlns' ? '' : name.slice(6);
-    const uri = values[index] ?? '';
-    if (name !== 'xmlns' && (prefix === '' || prefix.includes(':') || uri === ''))
-      throw new XmlSyntaxError(`${name} is not a namespace declaration`);
-    if (prefix === 'xmlns' || uri === XMLNS_NS || (prefix === 'xml') !== (uri === XML_NS))
-      throw new XmlSyntaxError(`${name} redeclares a reserved namespace`);
-    scope ??= new Map(outer);
-    scope.set(prefix, uri);
-  }
-  return scope ?? outer;
-}
-
-function resolve(name: string, scope: Scope, useDefault: boolean): QName {
+function resolve(name: string, scope: XmlScope, useDefault: boolean): QName {
   const colon = name.indexOf(':');
-  if (colon < 0) return { uri: useDefault ? (scope.get('') ?? '') : '', local: name };
+  if (colon < 0) return { uri: useDefault ? (scope.uriOf('') ?? '') : '', local: name };
   const local = name.slice(colon + 1);
-  const uri = scope.get(name.slice(0, colon));
+  const uri = scope.uriOf(name.slice(0, colon));
   if (colon === 0 || local === '' || local.includes(':')) throw new XmlSyntaxError(`${name} is not a qualified name`);
   if (uri === undefined) throw new XmlSyntaxError(`the prefix of ${name} is not declared`);
   return { uri, local };
@@ -114,7 +113,7 @@ function resolve(name: string, scope: Scope, useDefault: boolean): QName {
 function readAttributes(
   names: readonly string[],
   values: readonly string[],
-  scope: Scope,
+  scope: XmlScope,
 ): { readonly type?: QName; readonly attributes: readonly XmlAttribute[] } {
   let type: QName | undefined;
   let attributes: XmlAttribute[] | undefined;
@@ -137,8 +136,8 @@ function readAttributes(
 }
 
 /** Servers are not careful with the prefix of a type: one that is not declared is dropped, not fatal. */
-function resolveType(value: string, scope: Scope): QName {
+function resolveType(value: string, scope: XmlScope): QName {
   const colon = value.lastIndexOf(':');
-  if (colon < 0) return { uri: scope.get('') ?? '', local: value };
-  return { uri: scope.get(value.slice(0, colon)) ?? '', local: value.slice(colon + 1) };
+  if (colon < 0) return { uri: scope.uriOf('') ?? '', local: value };
+  return { uri: scope.uriOf(value.slice(0, colon)) ?? '', local: value.slice(colon + 1) };
 }

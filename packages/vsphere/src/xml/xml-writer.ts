@@ -17,18 +17,26 @@ export function writeXml(
   prefixes: ReadonlyMap<string, string> = ENVELOPE_PREFIXES,
 ): string {
   const out: string[] = [];
-  write(element, defaultUri, prefixes, out);
+  write(element, defaultUri, { of: new Map(prefixes), made: prefixes.size }, out);
   return out.join('');
 }
 
-function write(element: XmlElement, outerUri: string, outer: ReadonlyMap<string, string>, out: string[]): void {
-  let prefixes = outer;
+/** The prefixes in force by URI, and how many were made so far. */
+interface Prefixes {
+  readonly of: Map<string, string | undefined>;
+  made: number;
+}
+
+/** What the element adds to the prefixes it takes back, but leaves in the map: one that is taken out and put in again makes a large map slow. */
+function write(element: XmlElement, outerUri: string, prefixes: Prefixes, out: string[]): void {
+  const added: string[] = [];
   let declarations = element.uri === outerUri ? '' : ` xmlns="${escapeAttribute(element.uri)}"`;
   const prefixOf = (uri: string): string => {
-    const known = prefixes.get(uri);
+    const known = prefixes.of.get(uri);
     if (known !== undefined) return known;
-    const fresh = `n${prefixes.size}`;
-    prefixes = new Map([...prefixes, [uri, fresh]]);
+    const fresh = `n${prefixes.made++}`;
+    prefixes.of.set(uri, fresh);
+    added.push(uri);
     declarations += ` xmlns:${fresh}="${escapeAttribute(uri)}"`;
     return fresh;
   };
@@ -44,16 +52,16 @@ function write(element: XmlElement, outerUri: string, outer: ReadonlyMap<string,
     attributes += ` ${prefixOf(XSI_NS)}:type="${escapeAttribute(value)}"`;
   }
   out.push('<', element.name, declarations, attributes);
-  if (element.children.length === 0) {
-    out.push('/>');
-    return;
+  if (element.children.length === 0) out.push('/>');
+  else {
+    out.push('>');
+    for (const node of element.children) {
+      if (typeof node === 'string') out.push(escapeText(node));
+      else write(node, element.uri, prefixes, out);
+    }
+    out.push('</', element.name, '>');
   }
-  out.push('>');
-  for (const node of element.children) {
-    if (typeof node === 'string') out.push(escapeText(node));
-    else write(node, element.uri, prefixes, out);
-  }
-  out.push('</', element.name, '>');
+  for (const uri of added) prefixes.of.set(uri, undefined);
 }
 
 const XML_NS = 'http://www.w3.org/XML/1998/namespace';

@@ -1,0 +1,42 @@
+import { VimError } from '../errors.ts';
+
+/** What the answers to one question may cost together. */
+export interface BudgetLimits {
+  readonly calls: number;
+  readonly bytes: number;
+  /** Elements, attributes and texts. */
+  readonly nodes: number;
+  readonly objects: number;
+}
+
+/**
+ * A server that goes on answering one question for ever is stopped here: each answer is bounded by itself, but not their number. The largest vCenter
+ * there may be has 45,000 machines.
+ */
+export const CONVERSATION: BudgetLimits = { calls: 5_000, bytes: 512 << 20, nodes: 8_000_000, objects: 250_000 };
+
+/** One conversation's budget. */
+export class Budget {
+  readonly #op: string;
+  readonly #server: string;
+  readonly #limits: BudgetLimits;
+  readonly #spent = { calls: 0, bytes: 0, nodes: 0, objects: 0 };
+
+  constructor(op: string, server: string, limits: BudgetLimits = CONVERSATION) {
+    this.#op = op;
+    this.#server = server;
+    this.#limits = limits;
+  }
+
+  /** Fails with `VIM_BAD_RESPONSE` where there is no end of it. */
+  spend(what: keyof BudgetLimits, amount: number): void {
+    this.#spent[what] += amount;
+    if (this.#spent[what] <= this.#limits[what]) return;
+    throw new VimError({
+      kind: 'protocol',
+      code: 'VIM_BAD_RESPONSE',
+      op: this.#op,
+      message: `the answers of ${this.#server} have no end: more than ${this.#limits[what]} ${what}`,
+    });
+  }
+}
