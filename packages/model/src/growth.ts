@@ -40,15 +40,18 @@ export class GrowthError extends Error {
 const HALVINGS = 8;
 /** Below this (ms) a cost is noise, whatever it grows like. */
 const NOISE = 3;
-/** Four times the size may cost so many times as much (linear: 4, quadratic: 16), and twice the size so many times (2, 4). */
-const FOURFOLD = 8;
+/**
+ * Eight times the size may cost so many times as much (linear: 8, quadratic: 64), and twice the size so many times (2, 4). Between them is room for what
+ * memory costs: the collector copies what outlives its first round, which small inputs do not.
+ */
+const EIGHTFOLD = 26;
 const TWOFOLD = 2.7;
 /** Runs of one size: at least so many, and so many more while the costs are too high, since another process may have disturbed them. */
 const RUNS = 3;
 const MORE_RUNS = 5;
 
 /**
- * Feeds a reader growing input, up to its limit, and throws `GrowthError` where its cost grows faster than the input (n, 2n, 4n, where 4n is the limit), or
+ * Feeds a reader growing input, up to its limit, and throws `GrowthError` where its cost grows faster than the input (n, 2n, 4n, 8n, where 8n is the limit), or
  * where it holds the event loop for longer than it may. Costs are CPU time of this thread, so that they hold on a busy machine. Returns the costs, the
  * largest size last.
  */
@@ -62,16 +65,17 @@ export async function assertLinear<I>(growth: Growth<I>): Promise<readonly Cost[
     costs.push(...(await leastOf(growth, [size], 1, tooLong)));
     if (tooLong(costs)) throw new GrowthError(name, `holds the event loop for more than ${stretch} ms`, costs);
   }
-  const last = await leastOf(growth, sizes.slice(-3), RUNS, (so) => tooLong(so) || isSteep(so));
-  costs.splice(-2, 2, ...last);
+  const last = await leastOf(growth, sizes.slice(-4), RUNS, (so) => tooLong(so) || isSteep(so));
+  costs.splice(-3, 3, ...last);
   if (tooLong(last)) throw new GrowthError(name, `holds the event loop for more than ${stretch} ms`, costs);
   if (isSteep(last)) throw new GrowthError(name, 'costs grow faster than the input', costs);
   return costs;
 }
 
-function isSteep([quarter, half, whole]: readonly Cost[]): boolean {
-  if (quarter === undefined || half === undefined || whole === undefined || whole.total < NOISE) return false;
-  return whole.total > FOURFOLD * quarter.total && whole.total > TWOFOLD * half.total;
+function isSteep(costs: readonly Cost[]): boolean {
+  const [eighth, , half, whole] = costs;
+  if (eighth === undefined || half === undefined || whole === undefined || whole.total < NOISE) return false;
+  return whole.total > EIGHTFOLD * eighth.total && whole.total > TWOFOLD * half.total;
 }
 
 /** The least that each size costs, in turns, so that a slow moment of the machine does not meet one size alone. */

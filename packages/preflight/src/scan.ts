@@ -7,7 +7,6 @@ import {
   type LabelsOf,
   mayAsk,
   type PreflightOptions,
-  parseJson,
   preflightAdmission,
   undecidedKind,
 } from '@drydock/crd';
@@ -131,7 +130,7 @@ export function asJudged(crd: Crd, next: Crd | undefined): (object: KubeObject) 
   const version = next?.versions.find(({ name }) => name === listed) ?? next?.versions.find(({ storage }) => storage);
   const schema = version?.schema ?? {};
   return (object) => {
-    const whole = holdsRounded(object, schema) ? parseJson(JSON.stringify(withExact(object))) : object;
+    const whole = holdsRounded(object, schema) ? withExact(object, BigInt) : object;
     return { apiVersion, ...(whole as object) } as unknown as JsonObject;
   };
 }

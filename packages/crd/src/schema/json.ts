@@ -1,3 +1,5 @@
+import { readJson } from '@drydock/api';
+
 /** Any value of a JSON document. An integer beyond 2^53 is a bigint, so that what is compared and written back is what was read. */
 export type Json = null | boolean | number | bigint | string | readonly Json[] | JsonObject;
 
@@ -58,14 +60,12 @@ export function lengthOf(text: string): number {
   return length;
 }
 
-/** Parses JSON without losing the digits of large integers. Throws `SyntaxError`. */
+/** Reads JSON without losing the digits of large integers. Throws `SyntaxError`. */
 export function parseJson(text: string): Json {
-  // The third argument is of ES2026, which the types of the language do not have yet.
-  const keepDigits = (_key: string, value: unknown, context?: { readonly source?: string }): unknown => {
-    if (typeof value !== 'number' || Number.isSafeInteger(value) || context?.source === undefined) return value;
-    return /^-?\d+$/.test(context.source) ? BigInt(context.source) : value;
-  };
-  return JSON.parse(text, keepDigits) as Json;
+  return readJson(text, (source) => {
+    const value = Number(source);
+    return Number.isSafeInteger(value) ? value : BigInt(source);
+  }) as Json;
 }
 
 /** A value as JSON that {@link parseJson} reads back: large integers with all their digits. */

@@ -1,5 +1,7 @@
 import { ApiError } from '../errors.ts';
 import type { KubeObject, Resource } from '../resource.ts';
+import { badAnswer } from '../transport/transport-errors.ts';
+import { HeavyJson } from './json-weight.ts';
 import { apiVersionOf } from './path.ts';
 
 type Mutable = { apiVersion?: string; kind?: string; metadata?: { managedFields?: unknown } };
@@ -27,4 +29,11 @@ export function settledItem<T extends KubeObject>(item: T, resource: Resource<T>
   const object = settled(item, resource, action);
   if (typeof object.metadata.name === 'string') return object;
   throw new ApiError({ code: 'BadAnswer', action, said: 'an item of the list has no metadata.name', status: 200 });
+}
+
+/** The error for a body that could not be parsed, or not without holding up everything else. */
+export function unreadable(error: unknown, body: string, action: string): ApiError {
+  if (!(error instanceof HeavyJson)) return badAnswer(body, action);
+  const said = `the answer would take too long to read, ${error.message}`;
+  return new ApiError({ code: 'AnswerTooLarge', action, said, status: 200 });
 }

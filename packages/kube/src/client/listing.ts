@@ -3,9 +3,8 @@ import type { Clock } from '../clock.ts';
 import { ApiError, isExpired } from '../errors.ts';
 import { type KubeObject, keyOf, keyText, type Resource } from '../resource.ts';
 import type { Transport } from '../transport/transport.ts';
-import { badAnswer } from '../transport/transport-errors.ts';
 import type { CallOptions, KubeClient, ListPage, Observer, Selector, WatchEvent, WatchFrom } from './client.ts';
-import { settledItem } from './decode.ts';
+import { settledItem, unreadable } from './decode.ts';
 import { parseObjects } from './managed-fields.ts';
 import { actionText, collectionPath, queryText, selectorParams } from './path.ts';
 import { readWatch } from './watch.ts';
@@ -56,8 +55,8 @@ export function listing({
     let list: RawList<T> | null;
     try {
       list = parseObjects<RawList<T> | null>(body, (one) => (Array.isArray(one?.items) ? one.items : []));
-    } catch {
-      throw badAnswer(body, action);
+    } catch (error) {
+      throw unreadable(error, body, action);
     }
     const resourceVersion = list?.metadata?.resourceVersion;
     // Go writes an empty list as null.

@@ -14,7 +14,10 @@ function both(items: readonly unknown[]): readonly [unknown, unknown] {
       const { managedFields: _, ...kept } = metadata ?? {};
       return { ...rest, metadata: kept };
     });
-  return [dropped(parseObjects(text, (list: { items: readonly unknown[] }) => list.items)), dropped(JSON.parse(text))];
+  return [
+    dropped(parseObjects(text, (list: { items: readonly unknown[] }) => list.items)),
+    dropped(structuredClone({ items })),
+  ];
 }
 
 const OWNED = [
@@ -39,9 +42,18 @@ for (const [what, item] of Object.entries({
     assert.deepEqual(seen, meant);
   });
 
-test('any JSON in which managedFields are anywhere reads as JSON.parse reads it, but for those of the objects', () => {
-  // No escapes in names: V8 14.6 itself loses some such names, among them that of {"metadata":1,"\"":2}, once it has seen others.
-  const name = fc.constantFrom('managedFields', 'metadata', 'a', ']', '[', '{', '}', ':');
+test('any JSON in which managedFields are anywhere reads as it was written, but for those of the objects', () => {
+  const name = fc.constantFrom(
+    'managedFields',
+    'metadata',
+    'a',
+    '"managedFields',
+    '\\',
+    '\n',
+    'managedFields":[',
+    ']',
+    '"',
+  );
   const value = fc.constantFrom(
     'managedFields',
     '"managedFields',

@@ -4,10 +4,10 @@ import { ApiError } from '../errors.ts';
 import { APPLY_PATCH, JSON_PATCH, MERGE_PATCH } from '../patch-types.ts';
 import { type Key, type KubeObject, keyOf, type Resource } from '../resource.ts';
 import { createTransport, type Transport, type TransportOptions, type WireRequest } from '../transport/transport.ts';
-import { badAnswer } from '../transport/transport-errors.ts';
 import type { ChangeOptions, DeleteOptions, FieldOwner, KubeClient, Preconditions } from './client.ts';
-import { settled } from './decode.ts';
+import { settled, unreadable } from './decode.ts';
 import { parseExact, withExact } from './exact-integers.ts';
+import { assertLight } from './json-weight.ts';
 import { listing } from './listing.ts';
 import { parseObjects } from './managed-fields.ts';
 import { actionText, apiVersionOf, collectionPath, objectPath, queryText } from './path.ts';
@@ -28,8 +28,8 @@ export function clientOver(
     let object: T;
     try {
       object = parseObjects<T>(body, (answer) => [answer]);
-    } catch {
-      throw badAnswer(body, request.action);
+    } catch (error) {
+      throw unreadable(error, body, request.action);
     }
     return settled(object, resource, request.action);
   }
@@ -122,18 +122,21 @@ export function clientOver(
       });
     },
     raw: async ({ method = 'GET', path, body, contentType }, call) => {
+      const action = `${method} ${path}`;
       const text = await transport.call({
         method,
         path,
-        action: `${method} ${path}`,
+        action,
         ...(body === undefined ? {} : { body: withExact(body) }),
         ...(contentType === undefined ? {} : { contentType }),
         signal: call?.signal,
       });
       try {
+        assertLight(text);
         return parseExact(text);
-      } catch {
-        return text;
+      } catch (error) {
+        if (error instanceof SyntaxError) return text;
+        throw unreadable(error, text, action);
       }
     },
     [Symbol.asyncDispose]: () => transport[Symbol.asyncDispose](),

@@ -5,7 +5,8 @@ import type { KubeObject, Resource } from '../resource.ts';
 import { chunksOf, MAX_LINE, tooLarge } from '../transport/body.ts';
 import { connectionError } from '../transport/transport-errors.ts';
 import type { WatchEvent } from './client.ts';
-import { settled } from './decode.ts';
+import { settled, unreadable } from './decode.ts';
+import { HeavyJson } from './json-weight.ts';
 import { parseObjects } from './managed-fields.ts';
 
 const NEWLINE = 10;
@@ -68,7 +69,8 @@ export function decodeEvent<T extends KubeObject>(line: string, resource: Resour
   let event: RawEvent | null;
   try {
     event = parseObjects<RawEvent | null>(line, (one) => [one?.object]);
-  } catch {
+  } catch (error) {
+    if (error instanceof HeavyJson) throw unreadable(error, line, action);
     throw broken(action, 'a line of the stream is not JSON');
   }
   const object = event?.object;
