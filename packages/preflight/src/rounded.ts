@@ -1,22 +1,24 @@
 import type { Schema } from '@drydock/crd';
+import { DEEP } from './depth.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Whether a value holds an integer beyond 2^53, which may have lost digits when it was parsed. Only where the schema lets numbers be is looked: most of an object is text, and most objects have no such number.
+ * Whether a value holds an integer beyond 2^53, which may have lost digits when it was parsed. Only where the schema lets numbers be is looked: most of an object is text, and most objects have no such number. Nor is
+ * looked below the levels that `withExact` gives their digits back.
  */
-export function holdsRounded(value: unknown, schema: Schema): boolean {
+export function holdsRounded(value: unknown, schema: Schema, levels: number = DEEP): boolean {
   if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value);
   const places = placesIn(schema);
-  if (typeof value !== 'object' || value === null || places === NOWHERE) return false;
-  if (Array.isArray(value)) return value.some((item) => holdsRounded(item, schema.items ?? ANY));
+  if (typeof value !== 'object' || value === null || places === NOWHERE || levels === 0) return false;
+  if (Array.isArray(value)) return value.some((item) => holdsRounded(item, schema.items ?? ANY, levels - 1));
   const fields = value as Fields;
   if (places !== EVERYWHERE)
-    return places.some(([name, of]) => Object.hasOwn(fields, name) && holdsRounded(fields[name], of));
+    return places.some(([name, of]) => Object.hasOwn(fields, name) && holdsRounded(fields[name], of, levels - 1));
   const { additionalProperties: additional, properties = {} } = schema;
   const other = typeof additional === 'object' ? additional : ANY;
   return Object.keys(fields).some((key) =>
-    holdsRounded(fields[key], (Object.hasOwn(properties, key) ? properties[key] : undefined) ?? other),
+    holdsRounded(fields[key], (Object.hasOwn(properties, key) ? properties[key] : undefined) ?? other, levels - 1),
   );
 }
 

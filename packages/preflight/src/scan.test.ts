@@ -276,3 +276,36 @@ test('the era of a server follows from its version, and an emulated version coun
   assert.deepEqual(await says({ minor: '34+', emulationMinor: '32' }), { era: 'E1', minor: 32 });
   assert.deepEqual([eraOf(29).era, eraOf(30).era, eraOf(33).era], ['E0', 'E1', 'E2']);
 });
+
+test('SAFE-1 an object that is nested 9,900 levels deep is judged, or undecided by its name, and the others are judged', async () => {
+  const open = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+  const of = (phases: readonly string[]) => {
+    const made = manifest('things', phases) as { spec: { versions: { schema: object }[] } };
+    const phase = { type: 'string', enum: phases };
+    const properties = { spec: { type: 'object', properties: { phase, free: open } } };
+    for (const version of made.spec.versions) version.schema = { openAPIV3Schema: { type: 'object', properties } };
+    return readCrd(made as never, 'test');
+  };
+  const deep = JSON.parse(`${'{"a":['.repeat(4_950)}9007199254740993${']}'.repeat(4_950)}`) as unknown;
+  const hostile = (name: string, spec: object) => ({ ...object(name, ''), spec }) as KubeObject;
+  const items = [
+    object('before', 'b'),
+    hostile('free', { phase: 'b', free: deep }),
+    hostile('unknown', { phase: 'a', unknown: deep }),
+    hostile('typed', { phase: deep }),
+    object('after', 'b'),
+  ];
+  const found = await collect({ client: pagesFrom([items]).client, crds: [of(['a', 'b'])], wanted: [of(['a'])] });
+  const told = items.map(({ metadata: { name } }) => [
+    name,
+    ...found.filter((finding) => finding.object === name).map(({ class: kind }) => kind),
+  ]);
+  assert.deepEqual(told, [
+    ['before', 'BLOCK_SPEC'],
+    ['free', 'BLOCK_SPEC'],
+    ['unknown', 'UNDECIDED'],
+    ['typed', 'UNDECIDED'],
+    ['after', 'BLOCK_SPEC'],
+  ]);
+  assert.match(found.find(({ object: of }) => of === 'typed')?.what ?? '', /nested more than 500 levels deep/);
+});

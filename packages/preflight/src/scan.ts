@@ -19,6 +19,7 @@ import {
   type Resource,
   withExact,
 } from '@drydock/kube';
+import { DEEP, isDeeperThan } from './depth.ts';
 import { readAhead } from './read-ahead.ts';
 import { holdsRounded } from './rounded.ts';
 import { type Look, verdicts } from './verdicts.ts';
@@ -104,7 +105,19 @@ function scanKind(crd: Crd, next: Crd | undefined, options: ScanOptions): KindSc
   const { again = false, asked = () => [], labelsOf = () => undefined } = options;
   const judge = judgeKind(crd, next, options);
   const judged = asJudged(crd, next);
-  const told = verdicts((object) => judge.judge(judged(object)), again);
+  const judgeOne = (object: KubeObject): readonly Finding[] => {
+    try {
+      return judge.judge(judged(object));
+    } catch (error) {
+      // The stack is at its end. Looked for only then, because no real object is such, and each would be walked once more.
+      if (!(error instanceof RangeError && isDeeperThan(DEEP, object))) throw error;
+      const { name, namespace, resourceVersion = '' } = object.metadata;
+      const of = namespace === undefined ? name : `${namespace}/${name}`;
+      const why = `it is nested more than ${DEEP} levels deep, too deep to be judged`;
+      return [{ ...undecidedKind(crd.name, why, options), object: of, resourceVersion }];
+    }
+  };
+  const told = verdicts(judgeOne, again);
   const silent = new Set(judge.changes && next !== undefined ? asked(crd) : []);
   return {
     findings: judge.findings,

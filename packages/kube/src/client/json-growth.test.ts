@@ -35,7 +35,7 @@ const HOSTILE: Readonly<Record<string, (size: number) => string>> = {
   'nothing but objects': (size) => `[${'{},'.repeat(size / 3)}0]`,
   'nesting without end': (size) => half(size, '[', '', ']'),
   'nesting around a large integer': (size) => half(size, '{"a":[', LARGE, ']}'),
-  'names with escapes': (size) => `{${pieces(size / 3, (n) => `"\\n${n}":0,`)}"z":0}`,
+  'names with escapes, a third of it': (size) => `{${pieces(size / 3, (n) => `"\\n${n}":0,`)}"z":0}`,
   'a name of escapes': (size) => `{"${'\\"'.repeat(size / 2)}":0}`,
   'texts of backslashes': (size) => `["${'\\\\'.repeat(size / 2)}"]`,
   'white space between a name and its colon': (size) => `{"a\\n"${' '.repeat(size)}:0}`,
