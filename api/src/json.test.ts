@@ -51,7 +51,7 @@ test('SAFE-1 names of properties are read as they are written, whatever V8 has s
         [value],
       );
     }),
-    { numRuns: repetitions(10_000, 1_000_000) },
+    { numRuns: repetitions(10_000, 1_000_000, 'JSON texts') },
   );
 });
 
@@ -105,7 +105,7 @@ test('SAFE-1 what JSON.parse refuses is refused, what it accepts is accepted, an
         );
       },
     ),
-    { numRuns: repetitions(10_000, 1_000_000) },
+    { numRuns: repetitions(10_000, 1_000_000, 'JSON texts') },
   );
   assert.ok(accepted > 100, `only ${accepted} of the texts were JSON`);
 });
