@@ -12,6 +12,7 @@ export type DurableErrorCode =
   | 'RECOVERY_FAILED'
   | 'LOCK_FAILED'
   | 'LOCK_TIMEOUT'
+  | 'UNTRUSTED'
   | 'STALLED';
 
 /** The part of an operation in which it failed. */
@@ -55,6 +56,7 @@ const NEXT: Readonly<Record<DurableErrorCode, string>> = {
   RECOVERY_FAILED: 'Check the device and the permissions, then run recover again; it goes on where it stopped.',
   LOCK_FAILED: 'Check the path and the permissions of the lock file.',
   LOCK_TIMEOUT: 'Find out who holds the lock (lslocks), or allow more time.',
+  UNTRUSTED: 'Nothing was touched; make root, or the user who runs this, the owner, and let nobody else write there.',
   STALLED: 'The device does not answer; check it, restart, and run recover before anything else.',
 };
 
@@ -89,8 +91,7 @@ export class DurableError extends Error {
   readonly errno: string | undefined;
   /** Whether the same call may succeed later without a change of its arguments. */
   readonly retriable: boolean;
-  /** A second failure, while the staging was removed; `recover` removes it later. */
-  cleanup: unknown;
+  #cleanup: unknown;
 
   constructor(init: DurableErrorInit) {
     const errno = errnoOf(init.cause);
@@ -103,7 +104,22 @@ export class DurableError extends Error {
     this.path = init.path;
     this.visible = init.visible;
     this.errno = errno;
-    this.retriable = init.code !== 'INVALID' && init.code !== 'EXISTS' && init.code !== 'EXCHANGE_UNAVAILABLE';
+    this.retriable =
+      init.code !== 'INVALID' &&
+      init.code !== 'EXISTS' &&
+      init.code !== 'EXCHANGE_UNAVAILABLE' &&
+      init.code !== 'UNTRUSTED';
+  }
+
+  /** A second failure, while the staging was removed; `recover` removes it later. The message tells of it too. */
+  get cleanup(): unknown {
+    return this.#cleanup;
+  }
+
+  set cleanup(problem: unknown) {
+    this.#cleanup = problem;
+    const said = problem instanceof Error ? problem.message : String(problem);
+    this.message += ` What was staged could not be removed either: ${said}. recover removes it later.`;
   }
 }
 

@@ -145,12 +145,13 @@ test('writeFileDurable: a failure after the file was emptied says that nobody kn
   await assert.rejects(writeFileDurable(dir.at('file'), 'new', { ops }), fails({ visible: 'unknown' }));
 });
 
-test('replaceFileDurable: a staging file that cannot be removed does not hide the failure', async () => {
+test('TRUTH-2 replaceFileDurable: a staging file that cannot be removed is told, and does not hide the failure', async () => {
   await using dir = await scratch();
   const { ops } = traced(nodeOps, ({ op }) => (op === 'rename' ? 'EROFS' : op === 'unlink' ? 'EIO' : undefined));
   await assert.rejects(replaceFileDurable(dir.at('file'), 'x', { ops }), (error) => {
     fails({ errno: 'EROFS' })(error);
     assert.match(String((error as DurableError).cleanup), /EIO/);
+    assert.match((error as DurableError).message, /could not be removed either: EIO.*recover removes it later/);
     return true;
   });
 });

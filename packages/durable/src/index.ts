@@ -59,3 +59,4 @@ export {
   syncDirs,
 } from './sync-dir.ts';
 export type { FileSpec } from './tree.ts';
+export { checkTrusted } from './trust.ts';

@@ -77,6 +77,8 @@ const posixOps: FsOps = {
       kind: kindOf(stat),
       mode: Number(stat.mode & 0o7777n),
       size: Number(stat.size),
+      uid: Number(stat.uid),
+      gid: Number(stat.gid),
       identity: `${stat.dev}:${stat.ino}`,
       changedNs: stat.ctimeNs,
     };

@@ -32,6 +32,8 @@ export interface EntryStat {
   /** Permission bits only. */
   readonly mode: number;
   readonly size: number;
+  readonly uid: number;
+  readonly gid: number;
   /** Device and inode: two names with one identity are one object. */
   readonly identity: string;
   /** Time of the last change of the inode, ns. */

@@ -6,6 +6,8 @@ export type StaticPodErrorCode =
   | 'MISSING'
   /** An object or a file has content that cannot be used. */
   | 'BAD_CONTENT'
+  /** A link lies where a directory of this program belongs. */
+  | 'FOREIGN_LINK'
   /** A newer revision is being installed. */
   | 'SUPERSEDED'
   /** Installers of other revisions did not end. */
@@ -23,6 +25,7 @@ const NEXT: Readonly<Record<StaticPodErrorCode, string>> = {
   USAGE: 'Correct the flag or the environment variable.',
   MISSING: 'Create it, or list it as optional; nothing that kubelet reads was changed.',
   BAD_CONTENT: 'Correct it at its source, then run it again.',
+  FOREIGN_LINK: 'Find out who made it, and remove it; nothing was written there.',
   SUPERSEDED: 'Nothing is left to do for this revision; let the newer one finish.',
   OTHERS_RUNNING: 'Look at the named pods on this node, then run it again.',
   NOT_LISTED:

@@ -182,7 +182,7 @@ export function memoryFs(options: MemoryFsOptions = {}): MemoryFs {
       const inode = ino === undefined ? undefined : inodes.get(ino);
       if (ino === undefined || inode === undefined) return undefined;
       const { kind, mode, data } = inode;
-      return { kind, mode, size: data.length, identity: `0:${ino}`, changedNs: changed.get(ino) ?? 0n };
+      return { kind, mode, size: data.length, uid: 0, gid: 0, identity: `0:${ino}`, changedNs: changed.get(ino) ?? 0n };
     },
     read: async (path) => {
       const inode = inodes.get(must(path));

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { type FileLock, lockFile, makeDirectoryDurable, recover, syncDirs } from '@drydock/durable';
+import { checkTrusted, type FileLock, lockFile, makeDirectoryDurable, recover, syncDirs } from '@drydock/durable';
 import type { Client } from '@drydock/kube';
-import { DIRECTORY_MODE, LOCK_NAME } from '../directory.ts';
+import { checkNoLink, DIRECTORY_MODE, KINDS, LOCK_NAME } from '../directory.ts';
 import type { Environment } from '../revision/environment.ts';
 import { fetchSources } from '../revision/fetch.ts';
 import type { InstallSpec } from '../revision/install-spec.ts';
@@ -12,11 +12,19 @@ import { filesOf } from '../revision/object-files.ts';
  * write before it, so whoever writes later writes what is at least as new, and an installer cannot put back what a syncer replaced.
  */
 export async function lockCerts(certDir: string, env: Environment): Promise<FileLock> {
+  await checkTrusted(certDir, env);
   await makeDirectoryDurable(certDir, env);
-  return lockFile(join(certDir, LOCK_NAME), {
+  const held = await lockFile(join(certDir, LOCK_NAME), {
     ...(env.ops && { ops: env.ops }),
     ...(env.signal && { signal: env.signal }),
   });
+  try {
+    for (const kind of KINDS) await checkNoLink(join(certDir, kind), env);
+    return held;
+  } catch (error) {
+    await held[Symbol.asyncDispose]();
+    throw error;
+  }
 }
 
 /** The installer's part: fetches the certificates, all before any is written, and puts them where the cert syncer keeps them. True where something changed. */

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import {
+  checkTrusted,
   commitTree,
   type FileLock,
   type FileSpec,
@@ -13,7 +14,7 @@ import {
 } from '@drydock/durable';
 import type { Client } from '@drydock/kube';
 import { syncSharedCerts } from '../certs/certs.ts';
-import { DIRECTORY_MODE } from '../directory.ts';
+import { checkNoLink, DIRECTORY_MODE, KINDS } from '../directory.ts';
 import { StaticPodError } from '../errors.ts';
 import { patiently } from '../patience.ts';
 import { type Environment, looking, textOf } from '../revision/environment.ts';
@@ -123,6 +124,7 @@ export async function layDown(
   const { ops = nodeOps } = env;
   const look = looking(env);
   await using held = new AsyncDisposableStack();
+  for (const dir of [spec.resourceDir, spec.manifestDir]) await checkTrusted(dir, { ops });
   await makeDirectoryDurable(spec.resourceDir, env);
   await makeDirectoryDurable(spec.manifestDir, env);
   // Whoever holds one may take as long as there is time for the whole.
@@ -210,6 +212,7 @@ function treeOf({ objects, manifests }: Revision): {
 /** Makes the objects of a revision that is there what they shall be, removes those that are gone, and leaves what it does not know. */
 async function reconcile(revision: Revision, env: InstallEnvironment): Promise<boolean> {
   const look = looking(env);
+  for (const path of [revision.dir, ...KINDS.map((kind) => join(revision.dir, kind))]) await checkNoLink(path, env);
   const specs = [...revision.objects].map(([path, files]) => ({
     target: join(revision.dir, path),
     mode: DIRECTORY_MODE,
@@ -217,7 +220,7 @@ async function reconcile(revision: Revision, env: InstallEnvironment): Promise<b
   }));
   const { directories } = await syncDirs(specs, env);
   let changed = directories.some((one) => one.changed);
-  for (const kind of ['secrets', 'configmaps']) {
+  for (const kind of KINDS) {
     const dir = join(revision.dir, kind);
     if ((await look.lstat(dir)) === undefined) continue;
     for (const { name } of await look.list(dir)) {

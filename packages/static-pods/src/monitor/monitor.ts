@@ -1,5 +1,12 @@
 import { join } from 'node:path';
-import { type FileLock, lockFile, recover, removeTreeDurable, replaceFileDurable } from '@drydock/durable';
+import {
+  checkTrusted,
+  type FileLock,
+  lockFile,
+  recover,
+  removeTreeDurable,
+  replaceFileDurable,
+} from '@drydock/durable';
 import { systemClock } from '@drydock/kube';
 import { StaticPodError, usage } from '../errors.ts';
 import { type Environment, looking, textOf } from '../revision/environment.ts';
@@ -52,6 +59,7 @@ export const FALLBACK_ANNOTATION = 'startup-monitor.static-pods.openshift.io/fal
  */
 export async function monitorStartup(spec: MonitorSpec, env: MonitorEnvironment): Promise<MonitorOutcome> {
   validateMonitor(spec);
+  for (const dir of [spec.resourceDir, spec.manifestDir]) await checkTrusted(dir, env);
   const { clock = systemClock, signal, log } = env;
   const { timeoutMs = 33_000, pollMs = 1_000 } = spec;
   const deadline = clock.now() + timeoutMs - pollMs;

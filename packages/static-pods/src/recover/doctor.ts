@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { type FsOps, inspect, probeExchange } from '@drydock/durable';
+import { checkTrusted, type FsOps, inspect, probeExchange } from '@drydock/durable';
+import { checkNoLink, KINDS } from '../directory.ts';
 import { type Environment, looking, textOf } from '../revision/environment.ts';
 import { decodePod } from '../revision/pod.ts';
 import { revisionOfDirectory } from '../revision/revision.ts';
@@ -7,7 +8,7 @@ import { revisionOfDirectory } from '../revision/revision.ts';
 /** Something that is not as it should be. */
 export interface Finding {
   readonly path: string;
-  readonly kind: 'fallback' | 'stale' | 'torn' | 'foreign' | 'dangling' | 'missing';
+  readonly kind: 'fallback' | 'stale' | 'torn' | 'foreign' | 'dangling' | 'missing' | 'untrusted';
   readonly said: string;
   /** What to do about it. */
   readonly next: string;
@@ -35,6 +36,7 @@ export async function doctor(spec: DoctorSpec, env: Environment = {}): Promise<r
       });
       continue;
     }
+    findings.push(...(await untrusted(dir, env)));
     const { leftovers } = await inspect(dir, env);
     for (const { path, kind } of leftovers)
       findings.push({
@@ -49,6 +51,21 @@ export async function doctor(spec: DoctorSpec, env: Environment = {}): Promise<r
     if (dir !== undefined && (await ops.lstat(dir)) !== undefined) findings.push(...(await fallback(dir, env)));
   if (spec.manifestDir !== undefined) findings.push(...(await manifests(ops, spec.manifestDir)));
   if (spec.resourceDir !== undefined) findings.push(...(await revisions(ops, spec.resourceDir)));
+  return findings;
+}
+
+/** Who else could change what lies there, and links that lead elsewhere what is written for one object. */
+async function untrusted(dir: string, env: Environment): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
+  const note = (path: string, error: unknown, next: string): void =>
+    void findings.push({ path, kind: 'untrusted', said: textOf(error), next });
+  await checkTrusted(dir, env).catch((error: unknown) =>
+    note(dir, error, 'Until it is mended nothing is installed, synced or pruned there.'),
+  );
+  for (const path of KINDS.map((kind) => join(dir, kind)))
+    await checkNoLink(path, env).catch((error: unknown) =>
+      note(path, error, 'Until it is gone nothing is written there.'),
+    );
   return findings;
 }
 

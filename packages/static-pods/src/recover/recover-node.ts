@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { lockFile, nodeOps, recover } from '@drydock/durable';
+import { checkTrusted, lockFile, nodeOps, recover } from '@drydock/durable';
 import { lockCerts } from '../certs/certs.ts';
 import { type Environment, looking } from '../revision/environment.ts';
 import { revisionOfDirectory } from '../revision/revision.ts';
@@ -38,6 +38,7 @@ export async function recoverNode(spec: RecoverSpec, env: Environment = {}): Pro
     done.push(...putBack, ...removed);
   }
   if (manifestDir !== undefined && (await isThere(manifestDir))) {
+    await checkTrusted(manifestDir, { ops });
     if (spec.lockFile !== undefined) held.use(await lockFile(spec.lockFile, locks));
     const monitor = `${staticPod.replace(/-pod$/, '')}-startup-monitor-pod.yaml`;
     const owns = (name: string): boolean => name === `${staticPod}.yaml` || name === monitor;
