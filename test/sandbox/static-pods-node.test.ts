@@ -9,6 +9,7 @@ import { Namespace, Secret } from '@drydock/api';
 import { createClient, type KubeClient, type KubeObject, loadKubeconfig, type Resource } from '@drydock/kube';
 import { type Sandbox, startSandbox } from '@drydock/sandbox';
 import { Pod } from '@drydock/static-pods';
+import { parse } from 'yaml';
 
 // What `drydock node` does besides installing, as processes.
 
@@ -53,9 +54,24 @@ async function until(what: string, check: () => boolean, look: () => Promise<voi
 const pod = (revision: number): string =>
   JSON.stringify({
     kind: 'Pod',
-    metadata: { name: 'p', labels: { revision: String(revision) } },
+    metadata: { name: 'p', namespace: 'pods', labels: { revision: String(revision) } },
     spec: { containers: [] },
   });
+
+/** What kubelet shows of the static pod: of this revision and ready, or nothing. */
+async function mirror(revision: number | undefined): Promise<void> {
+  const name = 'p-master-0';
+  const now = { gracePeriodSeconds: 0 };
+  await client
+    .raw({ method: 'DELETE', path: `/api/v1/namespaces/pods/pods/${name}`, body: now })
+    .catch(() => undefined);
+  if (revision === undefined) return;
+  const made = await client.create(Pod, {
+    metadata: { name, namespace: 'pods', labels: { revision: String(revision) } },
+    spec: { nodeName: 'master-0', containers: [{ name: 'p', image: 'registry.example/p:1' }] },
+  });
+  await client.replaceStatus(Pod, { ...made, status: { conditions: [{ type: 'Ready', status: 'True' }] } });
+}
 
 /** A node with revisions 6 to 8, of which 8 was just installed. */
 async function node() {
@@ -81,18 +97,68 @@ const monitor = (root: string, kubeconfig: string, ...more: readonly string[]) =
     `--manifests-dir=${root}/man`,
     `--installer-lock-file=${root}/installer.lock`,
     '--fallback-timeout-duration=3s',
+    '--readyz-interval=50ms',
     ...more,
   );
 
+test("SAFE-16 drydock node startup-monitor with library-go's own arguments: an answer of the old revision's server is none", async () => {
+  await using n = await node();
+  await symlink('p-pod-6/p-pod.yaml', n.at('res/p-last-known-good'));
+  await mirror(7);
+  const run = monitor(n.root, sandbox.kubeconfig, '--fallback-timeout-duration=30s');
+  try {
+    await until('a look', () => run.said.stderr.includes('UnexpectedRevision'));
+    assert.equal(await readlink(n.at('res/p-last-known-good')), 'p-pod-6/p-pod.yaml');
+    await mirror(8);
+    await until('the outcome', () => run.said.stdout.includes('"ready"'));
+    assert.equal(await readlink(n.at('res/p-last-known-good')), 'p-pod-8/p-pod.yaml');
+  } finally {
+    run.child.kill('SIGTERM');
+  }
+  await run.done;
+});
+
+test('SAFE-16 drydock node startup-monitor: a status that may not be written is exit code 1, and its manifest stays for kubelet', async () => {
+  await installOperator();
+  await operatorWith([{ nodeName: 'master-0', currentRevision: 7, targetRevision: 8 }]);
+  await mirror(8);
+  await using n = await node();
+  const user = { metadata: { name: 'reader', namespace: 'pods' } };
+  await client.raw({ method: 'POST', path: '/api/v1/namespaces/pods/serviceaccounts', body: user });
+  const rules = [
+    { apiGroups: ['*'], resources: ['*'], verbs: ['get', 'list'] },
+    { nonResourceURLs: ['*'], verbs: ['get'] },
+  ];
+  const rbac = '/apis/rbac.authorization.k8s.io/v1';
+  await client.raw({ method: 'POST', path: `${rbac}/clusterroles`, body: { metadata: { name: 'reader' }, rules } });
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'reader' };
+  const subjects = [{ kind: 'ServiceAccount', name: 'reader', namespace: 'pods' }];
+  const binding = { metadata: { name: 'reader' }, roleRef, subjects };
+  await client.raw({ method: 'POST', path: `${rbac}/clusterrolebindings`, body: binding });
+  const token = (await client.raw({
+    method: 'POST',
+    path: '/api/v1/namespaces/pods/serviceaccounts/reader/token',
+    body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} },
+  })) as { readonly status: { readonly token: string } };
+  const config = parse(await readFile(sandbox.kubeconfig, 'utf8')) as { users: { user: unknown }[] };
+  for (const one of config.users) one.user = { token: token.status.token };
+  await writeFile(n.at('kubeconfig'), JSON.stringify(config));
+  const run = monitor(n.root, n.at('kubeconfig'), '--operator=kubeapiservers.v1.operator.openshift.io/cluster');
+  assert.equal(await run.done, 1, run.said.stderr);
+  assert.match(run.said.stderr, /status could not be written: .*forbidden.*kubelet starts the monitor again/i);
+  assert.deepEqual(await readdir(n.at('man')), ['p-pod.yaml', 'p-startup-monitor-pod.yaml']);
+  assert.equal(await readlink(n.at('res/p-last-known-good')), 'p-pod-8/p-pod.yaml');
+});
+
 test('DU-D131 drydock node startup-monitor: a ready server is the last known good one; then it waits, without work, to be ended', async () => {
   await using n = await node();
+  await mirror(8);
   const run = monitor(n.root, sandbox.kubeconfig, `--log-file-path=${n.at('monitor.log')}`);
   try {
     await until('the outcome', () => run.said.stdout.includes('"ready"'));
     assert.equal(await readlink(n.at('res/p-last-known-good')), 'p-pod-8/p-pod.yaml');
     assert.deepEqual(await readdir(n.at('man')), ['p-pod.yaml']);
     assert.match(await readFile(n.at('monitor.log'), 'utf8'), /last known good/);
-    assert.match(run.said.stderr, /without --namespace nobody can tell .* revision 8/);
     assert.equal(run.child.exitCode, null);
   } finally {
     run.child.kill('SIGTERM');
@@ -108,6 +174,7 @@ async function cpuMs(pid: number): Promise<number> {
 
 test('DU-W22 drydock node startup-monitor: what waits for its end uses no processor', async () => {
   await using n = await node();
+  await mirror(8);
   const run = monitor(n.root, sandbox.kubeconfig);
   try {
     await until('the outcome', () => run.said.stdout.includes('"ready"'));
@@ -207,6 +274,7 @@ async function operatorWith(nodeStatuses: NonNullable<OperatorObject['status']>[
 }
 
 test('drydock node startup-monitor: the operator reads that the target is current, whoever else writes its status meanwhile', async () => {
+  await mirror(8);
   await installOperator();
   const others = [
     { nodeName: 'master-1', currentRevision: 7, targetRevision: 8, lastFailedReason: 'InstallerFailed' },
@@ -242,6 +310,7 @@ test('drydock node startup-monitor: the operator reads that the target is curren
 });
 
 test('drydock node startup-monitor: another target, or no operator, is left alone, and does not hold the monitor up', async () => {
+  await mirror(8);
   await installOperator();
   const nodes = [{ nodeName: 'master-0', currentRevision: 7, targetRevision: 9 }];
   await operatorWith(nodes);
@@ -268,7 +337,8 @@ test('DU-D127 DU-W7 drydock node: a server that is not ready leads to the fallba
   await using n = await node();
   await symlink('p-pod-6/p-pod.yaml', n.at('res/p-last-known-good'));
   // The mirror pod never comes.
-  const run = monitor(n.root, sandbox.kubeconfig, '--namespace=pods');
+  await mirror(undefined);
+  const run = monitor(n.root, sandbox.kubeconfig);
   try {
     await until('the outcome', () => run.said.stdout.includes('"fallen-back"'));
   } finally {

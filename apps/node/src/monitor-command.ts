@@ -17,6 +17,7 @@ interface Flags {
   readonly installerLockFile: string;
   readonly logFilePath: string;
   readonly namespace?: string;
+  readonly readyzInterval: number;
   readonly operator?: OperatorKind;
 }
 
@@ -35,7 +36,7 @@ interface Operator extends KubeObject {
   };
 }
 
-/** Adds `startup-monitor`; the flags are library-go's, and the question whether the pod is ready is `/readyz` and the mirror pod. */
+/** Adds `startup-monitor`; the flags are library-go's, and the question whether the pod is ready is the one that kube-apiserver's operator asks. */
 export function addMonitor(program: Command, signal: AbortSignal): void {
   program
     .command('startup-monitor')
@@ -51,13 +52,19 @@ export function addMonitor(program: Command, signal: AbortSignal): void {
     .option('--log-file-path <file>', 'log here as well; three files of 5 MB, 28 days', '')
     .option(
       '-n, --namespace <name>',
-      "namespace of the static pod's mirror pod (POD_NAMESPACE)",
+      "namespace of the static pod's mirror pod, where it is not the manifest's (POD_NAMESPACE)",
       process.env['POD_NAMESPACE'],
     )
-    .option('--operator <kind>', 'whose status is told, as plural.version.group/name', operatorKind)
+    .option('--readyz-interval <duration>', 'time between two of the three answers of /readyz', duration, 5_000)
+    .option(
+      '--operator <kind>',
+      "whose status is told, as plural.version.group/name; OpenShift's own for its static pods",
+      operatorKind,
+    )
     .action(async (flags: Flags) => {
-      const { revision, targetName: target, nodeName, operator, installerLockFile } = flags;
+      const { revision, targetName: target, nodeName, installerLockFile, readyzInterval } = flags;
       const namespace = flags.namespace === '' ? undefined : flags.namespace;
+      const operator = flags.operator ?? operatorOf(target);
       const spec: MonitorSpec = {
         revision,
         nodeName,
@@ -69,12 +76,15 @@ export function addMonitor(program: Command, signal: AbortSignal): void {
       };
       validateMonitor(spec);
       const log = logTo(flags.logFilePath);
-      if (namespace === undefined)
-        log(`without --namespace nobody can tell whether the server that answers is of revision ${revision}`);
       await using client = await connect(flags);
       const outcome = await monitorStartup(spec, {
         signal,
-        ready: askServer({ client, target, nodeName, revision, ...(namespace !== undefined && { namespace }) }),
+        ready: askServer({
+          client,
+          nodeName,
+          intervalMs: readyzInterval,
+          ...(namespace !== undefined && { namespace }),
+        }),
         ...(operator && { acknowledge: () => acknowledge(client, operator, nodeName, revision) }),
         log,
       });
@@ -109,6 +119,19 @@ async function acknowledge(
     );
     return { ...status, nodeStatuses };
   });
+}
+
+/** Whose static pods OpenShift's operators run; library-go compiles each one's own operator into its startup monitor. */
+const OPERATORS: Readonly<Record<string, string>> = {
+  etcd: 'etcds',
+  'kube-apiserver': 'kubeapiservers',
+  'kube-controller-manager': 'kubecontrollermanagers',
+  'kube-scheduler': 'kubeschedulers',
+};
+
+function operatorOf(target: string): OperatorKind | undefined {
+  const plural = OPERATORS[target];
+  return plural === undefined ? undefined : operatorKind(`${plural}.v1.operator.openshift.io/cluster`);
 }
 
 function operatorKind(text: string): OperatorKind {

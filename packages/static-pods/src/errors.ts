@@ -19,7 +19,9 @@ export type StaticPodErrorCode =
   /** Several objects failed, each with its own error in `cause`. */
   | 'INCOMPLETE'
   /** The readiness of the pod could not be found out. */
-  | 'UNDECIDED';
+  | 'UNDECIDED'
+  /** The revision is ready, but the operator does not know. */
+  | 'UNTOLD';
 
 const NEXT: Readonly<Record<StaticPodErrorCode, string>> = {
   USAGE: 'Correct the flag or the environment variable.',
@@ -33,9 +35,17 @@ const NEXT: Readonly<Record<StaticPodErrorCode, string>> = {
   TIMED_OUT: 'Look at what it was waiting for, then run it again; it goes on where it stopped.',
   INCOMPLETE: 'See each cause; it is tried again by itself.',
   UNDECIDED: 'See the cause; nothing was changed.',
+  UNTOLD:
+    'Check that the operator answers and that the kubeconfig may write its status; kubelet starts the monitor again, which then tells it.',
 };
 
-const RETRIABLE: ReadonlySet<StaticPodErrorCode> = new Set(['OTHERS_RUNNING', 'TIMED_OUT', 'INCOMPLETE', 'UNDECIDED']);
+const RETRIABLE: ReadonlySet<StaticPodErrorCode> = new Set([
+  'OTHERS_RUNNING',
+  'TIMED_OUT',
+  'INCOMPLETE',
+  'UNDECIDED',
+  'UNTOLD',
+]);
 
 /** The one error of this package. Failures of the disk are `DurableError`, those of the API server `ApiError`; they pass as they are. */
 export class StaticPodError extends Error {

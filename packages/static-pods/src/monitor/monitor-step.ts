@@ -1,7 +1,14 @@
+/** The pod of a manifest, by which its mirror pod is found. */
+export interface StaticPod {
+  /** Kubelet's own default where the manifest names none. */
+  readonly namespace: string;
+  readonly name: string;
+}
+
 /** What is under the name that kubelet reads. */
 export type RootManifest =
   /** `fallbackFor`: the revision that failed, where this one runs in its place. */
-  | { readonly kind: 'revision'; readonly revision: number; readonly fallbackFor?: string }
+  | { readonly kind: 'revision'; readonly revision: number; readonly fallbackFor?: string; readonly pod: StaticPod }
   /** Missing, empty, unparsable, without a usable label. */
   | { readonly kind: 'unusable'; readonly reason: string };
 
@@ -18,7 +25,7 @@ export interface MonitorView {
   /** The revision that it watches over. */
   readonly revision: number;
   readonly manifest: RootManifest;
-  /** Of the watched revision; absent where it was not asked or did not answer. */
+  /** Of the manifest's revision; absent where it was not asked or did not answer. */
   readonly readiness?: Readiness;
   readonly deadlinePassed: boolean;
   /** The revision to fall back to: the last known good one, or the newest usable one before ours. */
@@ -39,7 +46,8 @@ export type MonitorStep =
 
 /**
  * What to do next. A manifest that nobody can use is a pod that is not ready: it leads to the fallback like any other. A manifest of a newer
- * revision does not: its own monitor decides. An answer that never came leads nowhere, because the pod may be well.
+ * revision does not: its own monitor decides. An older revision that is well is left alone. An answer that never came leads nowhere, because the pod
+ * may be well.
  */
 export function decideMonitor(view: MonitorView): MonitorStep {
   const { revision, manifest, readiness, deadlinePassed } = view;
@@ -57,8 +65,11 @@ export function decideMonitor(view: MonitorView): MonitorStep {
   }
   const why = reasonOf(view);
   if (!deadlinePassed) return { do: 'wait', reason: `${why.reason}: ${why.message}` };
-  if (manifest.kind === 'revision' && manifest.revision === revision && readiness === undefined)
+  if (manifest.kind === 'revision' && readiness === undefined)
     return { do: 'fail', reason: 'whether the pod is ready could not be found out' };
+  // Ours never came: an installer that was cut off brings it, or nobody does. What runs must not be restarted for that.
+  if (manifest.kind === 'revision' && manifest.revision < revision && readiness?.ready === true)
+    return { do: 'fail', reason: `the manifest is still of revision ${manifest.revision}, which is ready` };
   if (view.fallback === undefined) return { do: 'leave', outcome: 'nothing-to-fall-back-to' };
   if (view.linked !== view.fallback) return { do: 'link', revision: view.fallback };
   return { do: 'fall-back', revision: view.fallback, ...why };

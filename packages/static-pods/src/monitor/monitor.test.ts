@@ -9,6 +9,7 @@ import {
   memoryFs,
   withoutEachSync,
 } from '@drydock/durable/testing';
+import { ApiError } from '@drydock/kube';
 import { virtualClock } from '@drydock/kube/testing';
 import { decodePod, type Pod } from '../revision/pod.ts';
 import { MONITOR, monitorDisk, podOf, put } from '../testing/monitor-world.ts';
@@ -236,3 +237,64 @@ test('DU-W2 crash model, fallback: kubelet finds the old pod or the good one, an
   assert.equal(green.length, 4);
   assert.ok(results.length - green.length >= 4);
 });
+
+for (const status of [503, 403] as const)
+  test(`SAFE-16 the operator's status cannot be written (${status}): the monitor fails and stays, and the next one tells it`, async () => {
+    const fails = async (): Promise<void> => Promise.reject(apiError(status));
+    const w = await world({ manifest: podOf(8), good: 7 }, { ready: async () => READY, acknowledge: fails });
+    await w.clock.advance(2_000);
+    assert.equal(w.outcome(), 'UNTOLD');
+    assert.equal(w.at(OWN), podOf(8), 'kubelet finds the manifest and starts it again');
+    assert.equal(await w.isLocked(), false);
+    const told: number[] = [];
+    const acknowledge = async (revision: number): Promise<void> => void told.push(revision);
+    const again = monitorStartup(
+      { ...MONITOR, timeoutMs: 10_000 },
+      { ops: w.fs, ready: async () => READY, acknowledge },
+    );
+    assert.equal(await again, 'ready');
+    assert.deepEqual(told, [8]);
+    assert.equal(w.at(OWN), undefined);
+  });
+
+test('SAFE-16 where there is no operator nobody is told, and the monitor goes', async () => {
+  const fails = async (): Promise<void> => Promise.reject(apiError(404));
+  const w = await world({ manifest: podOf(8), good: 7 }, { ready: async () => READY, acknowledge: fails });
+  await w.clock.advance(2_000);
+  assert.equal(w.outcome(), 'ready');
+  assert.equal(w.at(OWN), undefined);
+});
+
+test('SAFE-16 an older revision that is well is neither fallen back from nor rewritten; one that is not asked is left alone too', async () => {
+  const manifest = podOf(7);
+  for (const ready of [async () => READY, async () => Promise.reject(new Error('no answer'))]) {
+    const w = await world({ manifest, good: 6 }, { ready });
+    await w.clock.advance(11_000);
+    assert.equal(w.outcome(), 'UNDECIDED');
+    assert.equal(w.at(ROOT), manifest);
+    assert.equal(w.at(LINK), '-> kube-apiserver-pod-6/kube-apiserver-pod.yaml');
+    assert.equal(w.at(OWN), podOf(8));
+  }
+});
+
+test('SAFE-16 it asks for the pod that the manifest names, once for each look', async () => {
+  const asked: unknown[] = [];
+  const named = podOf(8).replace('"labels"', '"namespace":"openshift-kube-apiserver","labels"');
+  const w = await world(
+    { manifest: named, good: 7 },
+    {
+      ready: async (pod) => {
+        asked.push(pod);
+        return READY;
+      },
+    },
+  );
+  await w.clock.advance(1_000);
+  assert.equal(w.outcome(), 'ready');
+  assert.deepEqual(asked, [{ name: 'kube-apiserver', namespace: 'openshift-kube-apiserver', revision: 8 }]);
+});
+
+function apiError(status: 403 | 404 | 503): ApiError {
+  const code = ({ 403: 'Forbidden', 404: 'NotFound', 503: 'Unavailable' } as const)[status];
+  return new ApiError({ code, status, action: 'writing the status', said: 'says the test' });
+}

@@ -7,7 +7,7 @@ import {
   removeTreeDurable,
   replaceFileDurable,
 } from '@drydock/durable';
-import { systemClock } from '@drydock/kube';
+import { isNotFound, systemClock } from '@drydock/kube';
 import { StaticPodError, usage } from '../errors.ts';
 import { type Environment, looking, textOf } from '../revision/environment.ts';
 import { checkObjectName } from '../revision/install-spec.ts';
@@ -20,6 +20,7 @@ import {
   type MonitorView,
   type Readiness,
   type RootManifest,
+  type StaticPod,
 } from './monitor-step.ts';
 
 /** What a startup monitor watches over. */
@@ -40,10 +41,18 @@ export interface MonitorSpec {
 
 /** What a startup monitor acts through. */
 export interface MonitorEnvironment extends Environment {
-  /** Asks the pod. Failing is no answer. */
-  readonly ready: (signal?: AbortSignal) => Promise<Readiness>;
-  /** Tells the operator that the revision is the current one; tried five times, best effort. */
+  /** Asks whether a revision of the pod is ready. Failing is no answer. */
+  readonly ready: (pod: WatchedPod, signal?: AbortSignal) => Promise<Readiness>;
+  /**
+   * Tells the operator that the revision is the current one. It is tried five times; without it the operator would hold the node for unfinished, so the monitor
+   * then fails and stays, unless there is no such operator.
+   */
   readonly acknowledge?: (revision: number) => Promise<void>;
+}
+
+/** Which pod is asked for. */
+export interface WatchedPod extends StaticPod {
+  readonly revision: number;
 }
 
 /** How it ended. */
@@ -69,9 +78,10 @@ export async function monitorStartup(spec: MonitorSpec, env: MonitorEnvironment)
     const deadlinePassed = clock.now() >= deadline;
     await using held = await lock(spec, env);
     if (held !== undefined) log?.(`looking at revision ${spec.revision}`);
+    const ask = asking(env);
     for (let steps = 0, waiting = false; !waiting; steps += 1) {
       if (steps > MOST_STEPS) throw undecided(spec, 'what was done does not show on the disk');
-      const view = await observe(spec, env, deadlinePassed);
+      const view = await observe(spec, env, deadlinePassed, ask);
       const decided = decideMonitor(view);
       const step: MonitorStep =
         acknowledged && decided.do === 'acknowledge' ? { do: 'leave', outcome: 'ready' } : decided;
@@ -140,7 +150,12 @@ async function lock(
   };
 }
 
-async function observe(spec: MonitorSpec, env: MonitorEnvironment, deadlinePassed: boolean): Promise<MonitorView> {
+async function observe(
+  spec: MonitorSpec,
+  env: MonitorEnvironment,
+  deadlinePassed: boolean,
+  ask: (pod: WatchedPod) => Promise<Readiness | undefined>,
+): Promise<MonitorView> {
   const ops = looking(env);
   const manifest = await rootManifest(spec, env);
   const linked = await lastKnownGood(spec, ops);
@@ -149,19 +164,27 @@ async function observe(spec: MonitorSpec, env: MonitorEnvironment, deadlinePasse
   const isGood =
     linked !== undefined && linked !== spec.revision && (await isUsable(spec, linked, ops).catch(() => false));
   const fallback = isGood ? linked : deadlinePassed ? await previousRevision(spec, spec.revision, ops) : undefined;
-  const asked = manifest.kind === 'revision' && manifest.revision === spec.revision;
-  const readiness = asked ? await ask(env) : undefined;
+  // Whether an older one is well only matters where it would be replaced.
+  const asked =
+    manifest.kind === 'revision' &&
+    (manifest.revision === spec.revision || (deadlinePassed && manifest.revision < spec.revision));
+  const readiness = asked ? await ask({ ...manifest.pod, revision: manifest.revision }) : undefined;
   return { revision: spec.revision, manifest, deadlinePassed, fallback, linked, ...(readiness && { readiness }) };
 }
 
-async function ask({ ready, signal, log }: MonitorEnvironment): Promise<Readiness | undefined> {
-  try {
-    return await ready(signal);
-  } catch (error) {
-    signal?.throwIfAborted();
-    log?.(`readiness is not known: ${textOf(error)}`);
-    return undefined;
-  }
+/** One answer for the whole of a look: an answer takes its time, and what is done meanwhile does not change it. */
+function asking({ ready, signal, log }: MonitorEnvironment): (pod: WatchedPod) => Promise<Readiness | undefined> {
+  const answers = new Map<number, Readiness | undefined>();
+  return async (pod) => {
+    if (answers.has(pod.revision)) return answers.get(pod.revision);
+    const answer = await ready(pod, signal).catch((error: unknown) => {
+      signal?.throwIfAborted();
+      log?.(`readiness is not known: ${textOf(error)}`);
+      return undefined;
+    });
+    answers.set(pod.revision, answer);
+    return answer;
+  };
 }
 
 /** What kubelet reads. */
@@ -176,7 +199,13 @@ export async function rootManifest(
     const pod = decodePod(await ops.read(path), path);
     const revision = revisionOfPod(pod, path);
     const fallbackFor = pod.metadata.annotations?.[`${FALLBACK_ANNOTATION}-for-revision`];
-    return { kind: 'revision', revision, ...(fallbackFor !== undefined && { fallbackFor }) };
+    const { name, namespace = 'default' } = pod.metadata;
+    return {
+      kind: 'revision',
+      revision,
+      pod: { name, namespace },
+      ...(fallbackFor !== undefined && { fallbackFor }),
+    };
   } catch (error) {
     // A disk that fails says nothing about the pod.
     if (!(error instanceof StaticPodError)) throw error;
@@ -184,18 +213,24 @@ export async function rootManifest(
   }
 }
 
-async function acknowledge({ revision }: MonitorSpec, env: MonitorEnvironment): Promise<void> {
+async function acknowledge(spec: MonitorSpec, env: MonitorEnvironment): Promise<void> {
+  const { target, revision } = spec;
   const { clock = systemClock, signal, log } = env;
+  let last: unknown;
   for (let attempt = 1; attempt <= 5; attempt += 1) {
     try {
       await env.acknowledge?.(revision);
       return;
     } catch (error) {
       signal?.throwIfAborted();
+      last = error;
       log?.(`the operator could not be told, attempt ${attempt}: ${textOf(error)}`);
       await clock.sleep(200, signal === undefined ? {} : { signal });
     }
   }
+  if (isNotFound(last)) return log?.('there is no such operator: nobody is told');
+  const said = `the operator's status could not be written: ${textOf(last)}`;
+  throw new StaticPodError('UNTOLD', `${target}, revision ${revision}`, said, last);
 }
 
 /** Replaces the manifest by the good revision's, with the reason in annotations. */
