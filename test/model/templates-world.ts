@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type Coverage, type Exploration, explore, virtualClock } from '@drydock/model';
 import { type PublishedTemplate, type TemplateStore, type TemplateWish, templateStore } from '@drydock/templates';
-import { memoryOva, testWish } from '@drydock/templates/testing';
+import { memoryOva, TEST_KEYS, testWish } from '@drydock/templates/testing';
 import {
   type InventorySnapshot,
   type MachineSnapshot,
@@ -50,6 +50,7 @@ export function processOf({ inventory, clock }: World, version = '9.6'): Templat
     cacheDir: '/nonexistent',
     clock,
     ovas: memoryOva({ version }),
+    markKeys: async () => TEST_KEYS,
   });
 }
 

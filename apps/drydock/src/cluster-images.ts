@@ -1,21 +1,24 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import type { MachineSet } from '@drydock/api';
+import { BootImage, type MachineSet } from '@drydock/api';
 import {
+  clusterRecords,
   credentialsKey,
   type DowngradePolicy,
   explainSet,
+  machineApiNamespace,
   ownArchitecture,
   vspherePlatform,
   type World,
   worldNow,
 } from '@drydock/boot-images';
 import type { Client } from '@drydock/kube';
-import { type TemplateStore, templateStore } from '@drydock/templates';
+import { type ClusterRecords, NO_KEYS, type TemplateStore, templateStore } from '@drydock/templates';
 import { loginBudget, type VimLog } from '@drydock/vsphere';
 import { type Explained, saidOf } from './explain/explained.ts';
 import { loginFile } from './login-file.ts';
 import { readClusterLogins } from './login-notes.ts';
+import { MARK_KEY_SECRET, markKeySecret, readMarkKeys } from './mark-keys.ts';
 import { LEASE_NAMESPACE } from './status-notes.ts';
 import type { VCenterFlags } from './vcenter-flags.ts';
 import { connector, type VCenters, vcenters } from './vcenters.ts';
@@ -37,6 +40,8 @@ export interface ClusterImagesOptions {
   readonly downgrade?: DowngradePolicy;
   /** Where the operator keeps what it shares of refused logins. */
   readonly leaseNamespace?: string;
+  /** The Secret with the keys of marks, as `namespace/name`. */
+  readonly markKeySecret?: string;
   /** What a person should know of the connections. */
   readonly warn: (message: string) => void;
   readonly signal: AbortSignal;
@@ -44,7 +49,7 @@ export interface ClusterImagesOptions {
 
 /** Reads the cluster once. Nothing goes to a vCenter before the first question, and nothing is ever written. */
 export async function clusterImages(options: ClusterImagesOptions): Promise<ClusterImages> {
-  const { client, flags, downgrade, warn, signal } = options;
+  const { client, flags, downgrade, markKeySecret: secret = MARK_KEY_SECRET, warn, signal } = options;
   const log: VimLog = {
     info: () => undefined,
     warn: ({ server }, message) => warn(typeof server === 'string' ? `${message} (${server})` : message),
@@ -63,7 +68,13 @@ export async function clusterImages(options: ClusterImagesOptions): Promise<Clus
     }),
   );
   const store = opening.use(
-    templateStore({ vcenters: servers.of, cacheDir: join(homedir(), '.cache', 'drydock', 'images') }),
+    templateStore({
+      ...{ vcenters: servers.of, cacheDir: join(homedir(), '.cache', 'drydock', 'images') },
+      cluster: await recordsIn(client, world, signal),
+      // Who looks may not be allowed to read the Secret: then codes are not checked, and the cluster's records alone prove.
+      markKeys: async () =>
+        (await readMarkKeys(client, markKeySecret(secret), { signal }).catch(() => undefined))?.keys ?? NO_KEYS,
+    }),
   );
   const vsphere = vspherePlatform({
     store,
@@ -88,5 +99,28 @@ export async function clusterImages(options: ClusterImagesOptions): Promise<Clus
       operator: await saidOf(client, set, signal),
     }),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+/** What could be read of the cluster's records: what could not is no witness. */
+async function recordsIn(client: Pick<Client, 'list'>, world: World, signal: AbortSignal): Promise<ClusterRecords> {
+  const listed = Array.fromAsync(client.list(BootImage, { namespace: machineApiNamespace }, { signal }));
+  const images = await listed.catch(() => []);
+  const records = clusterRecords(
+    () => images,
+    () => ({
+      ...{ machineSets: world.machineSets(), machines: world.machines() },
+      ...{ controlPlaneMachineSets: world.controlPlaneMachineSets(), infrastructure: world.infrastructure() },
+    }),
+  );
+  return {
+    ...records,
+    refers: (name) => {
+      try {
+        return records.refers(name);
+      } catch {
+        return false;
+      }
+    },
   };
 }

@@ -23,6 +23,7 @@ import { type ClusterFlags, clusterFlags, connect } from './connect.ts';
 import { exitCode, UsageError } from './exit.ts';
 import { imageMirrors } from './image-mirrors.ts';
 import { clusterLogins } from './login-notes.ts';
+import { type MarkKeyFlags, markKeyFlags, markKeySecret, markKeys } from './mark-keys.ts';
 import { type StatusKeepers, statusKeeping } from './status-keeping.ts';
 import { LEASE_NAMESPACE } from './status-notes.ts';
 import { type VCenterFlags, vcenterFlags } from './vcenter-flags.ts';
@@ -33,7 +34,7 @@ import { type WatchFlags, type WatchParts, watchParts } from './watch-role.ts';
 const roles = ['boot-images', 'watch'] as const;
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug'] as const;
 
-interface OperatorFlags extends ClusterFlags, VCenterFlags, WatchFlags {
+interface OperatorFlags extends ClusterFlags, VCenterFlags, WatchFlags, MarkKeyFlags {
   readonly roles: string;
   readonly leaseNamespace: string;
   readonly identity?: string;
@@ -49,7 +50,7 @@ interface OperatorFlags extends ClusterFlags, VCenterFlags, WatchFlags {
 
 /** Adds `drydock operator`: the controllers, until a signal. */
 export function addOperator(program: Command): void {
-  vcenterFlags(clusterFlags(program.command('operator').description('run the controllers')))
+  markKeyFlags(vcenterFlags(clusterFlags(program.command('operator').description('run the controllers'))))
     .option('--roles <list>', `comma-separated: ${roles.join(', ')}`, 'boot-images')
     .option('--lease-namespace <name>', 'namespace of the leader election Lease', LEASE_NAMESPACE)
     .option('--identity <name>', 'identity of this process in the Lease (default: host name and a random part)')
@@ -89,6 +90,7 @@ async function operate(flags: OperatorFlags): Promise<void> {
   if (!logLevels.some((known) => known === flags.logLevel))
     throw new UsageError(`unknown log level ${flags.logLevel}: use one of ${logLevels.join(', ')}`);
   const locate = imageMirrors(flags.imageMirror ?? []);
+  const keySecret = markKeySecret(flags.markKeySecret);
   using signals = processSignals();
   const log = pino(
     { level: flags.logLevel, base: { app: 'drydock' }, timestamp: pino.stdTimeFunctions.isoTime },
@@ -148,7 +150,7 @@ async function operate(flags: OperatorFlags): Promise<void> {
   if (wanted.has('boot-images'))
     await start(
       bootImages({
-        ...{ flags, downgrade, publication, locate, client, log, metrics, closing, reach, leaderOf, watch },
+        ...{ flags, downgrade, publication, locate, keySecret, client, log, metrics, closing, reach, leaderOf, watch },
         statuses: keeping('boot-images'),
       }),
     );
@@ -164,6 +166,7 @@ interface BootImagesOptions {
   readonly downgrade: 'keep' | 'replace';
   readonly publication: 'pointer' | 'swap';
   readonly locate: (location: string) => string;
+  readonly keySecret: ReturnType<typeof markKeySecret>;
   readonly client: KubeClient;
   readonly log: Logger;
   readonly metrics: KubeMetrics;
@@ -189,7 +192,15 @@ function bootImages(
     }),
   );
   const store = closing.use(
-    templateStore({ vcenters: servers.of, cacheDir: flags.cacheDir, cacheBytes: flags.cacheSize * 2 ** 30, log }),
+    templateStore({
+      ...{ vcenters: servers.of, cacheDir: flags.cacheDir, cacheBytes: flags.cacheSize * 2 ** 30, log },
+      markKeys: markKeys(client, options.keySecret, log),
+      cluster: {
+        recorded: (operation, instanceUuid) => role.records.recorded(operation, instanceUuid),
+        refers: (name) => role.records.refers(name),
+        retired: (name) => role.records.retired(name),
+      },
+    }),
   );
   const leader = options.leaderOf('boot-images');
   const templates = watch?.templates();

@@ -15,10 +15,12 @@ import {
   on,
   type ReconcileOutcome,
 } from '@drydock/kube';
+import type { ClusterRecords } from '@drydock/templates';
 import { type BootImageCaches, createCaches, worldOf } from './caches.ts';
 import { ownArchitecture } from './decide/architecture.ts';
 import { upstreamRefusal } from './decide/coexistence.ts';
 import { type BootImageMetrics, bootImageMetrics } from './metrics.ts';
+import { clusterRecords } from './observe/records.ts';
 import type { DowngradePolicy } from './observe/version.ts';
 import { createOperatorHalf } from './operator.ts';
 import { runPass } from './pass/pass.ts';
@@ -68,6 +70,8 @@ export interface BootImagesRoleOptions extends PassSettings {
 export interface BootImagesRole {
   readonly caches: BootImageCaches & Readonly<Record<string, ManagedCache>>;
   readonly controllers: readonly Controller[];
+  /** What the cluster knows of templates: a witness for their marks. */
+  readonly records: ClusterRecords;
 }
 
 interface Parts {
@@ -96,7 +100,21 @@ export function bootImagesRole(options: BootImagesRoleOptions): BootImagesRole {
   return {
     caches: { events, definitions: definitions.watches, ...caches },
     controllers: [operatorHalf(options, parts), ...controllerHalf(options, parts)],
+    records: recordsOf(caches),
   };
+}
+
+function recordsOf(caches: BootImageCaches): ClusterRecords {
+  return clusterRecords(
+    () => caches.bootImages.all(),
+    () => {
+      const { machineSets, machines, controlPlaneMachineSets, infrastructure } = worldOf(caches);
+      return {
+        ...{ machineSets: machineSets(), machines: machines() },
+        ...{ controlPlaneMachineSets: controlPlaneMachineSets(), infrastructure: infrastructure() },
+      };
+    },
+  );
 }
 
 function operatorHalf(options: BootImagesRoleOptions, { caches, now, definitions }: Parts): Controller {

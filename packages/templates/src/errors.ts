@@ -33,6 +33,9 @@ const NEXT = {
   OVA_UNSUPPORTED: 'Use an image with exactly one network adapter and a known disk provisioning.',
   IMPORT_FAILED: 'Look at the cause; what was half-made is removed, and the import is tried again.',
   CACHE_FAILED: 'Check that the cache directory is writable and has room.',
+  ATTRIBUTE_CUT:
+    'Let custom attributes of machines hold 255 characters, or look whether something else writes this one.',
+  NOT_OURS: 'Give the key that made its mark, or adopt it, if it is what it should be.',
   NOT_CONVERGED: 'Look at what else changes the folder; the publication is tried again.',
   VCENTER_FAILED: 'Look at the cause, then try again: what was done is not done twice.',
 } as const;

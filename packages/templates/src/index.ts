@@ -19,6 +19,8 @@ export type {
   Verification,
   VerificationCheck,
 } from './library.ts';
+export { keysOfSecret, keysOfText, type MarkKeys, NO_KEYS, type ReadKeys } from './mark/keys.ts';
+export type { ClusterRecords, Proof } from './mark/witness.ts';
 export { type Mark, type Replaced, VERIFIED_KEY } from './mark.ts';
 export { NAME_LIMIT, retiredName, upstreamNames } from './names.ts';
 export { hostFault } from './observe/place.ts';

@@ -1,11 +1,12 @@
 import type { MoRef } from '@drydock/vsphere';
 import type { Act } from './decide/machine.ts';
+import type { Proof } from './mark/witness.ts';
 import type { Placement, TemplateWish } from './wish.ts';
 
 /**
  * What a machine of the folder is to us. `current`: the template under its stable name, or any published by pointer. `staged`: finished, not published.
  * `unfinished`: an import that did not end. `retired`: kept as a way back. `adopted`: made by hand, brought under management. `foreign`: another
- * owner's. `unmarked`: a template without a mark that counts. `leftover`: named as another tool names what it leaves half-done.
+ * owner's. `unproven`: it bears the owner's mark, and nothing proves it. `unmarked`: a template without a mark that counts. `leftover`: named as another tool names what it leaves half-done.
  */
 export type TemplateRole =
   | 'current'
@@ -14,6 +15,7 @@ export type TemplateRole =
   | 'retired'
   | 'adopted'
   | 'foreign'
+  | 'unproven'
   | 'unmarked'
   | 'leftover';
 
@@ -36,6 +38,12 @@ export interface ListedTemplate {
   readonly createdAt?: string;
   /** Why a mark does not count. */
   readonly reason?: string;
+  /** What proves that it is the owner's; only of the owner's own. */
+  readonly proof?: Proof;
+  /** Ids of the keys whose codes it bears, whatever these are worth; only of the owner's own. */
+  readonly keyIds?: readonly string[];
+  /** Who said that they point at it. */
+  readonly pointers?: readonly string[];
 }
 
 /** One check of {@link Verification}. */

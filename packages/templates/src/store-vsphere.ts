@@ -1,9 +1,12 @@
 import type { VCenter } from '@drydock/vsphere';
 import type { Ports } from './act/import.ts';
+import { proveAnew } from './act/prove.ts';
 import { createSlots } from './act/slots.ts';
 import { type Clock, wallClock } from './clock.ts';
 import { ovaCache } from './image/cache.ts';
 import type { OvaSource } from './image/ova-source.ts';
+import type { MarkKeys } from './mark/keys.ts';
+import { type ClusterRecords, NO_WITNESSES, type Witnesses } from './mark/witness.ts';
 import { attemptsOf } from './names.ts';
 import { folderPath, resolveFolder, resolveScope } from './observe/place.ts';
 import type { PublishedTemplate, TemplateStore } from './store.ts';
@@ -37,6 +40,13 @@ export interface TemplateStoreOptions {
   readonly importsPerVCenter?: number;
   /** Default: a cache in `cacheDir`. */
   readonly ovas?: OvaSource;
+  /**
+   * Keys by which marks are proven, asked for at the beginning of each call. Without them and without `cluster`, marks of birth are believed as far as pointing
+   * at their bearers goes, and nothing is destroyed but what this store imported.
+   */
+  readonly markKeys?: () => Promise<MarkKeys>;
+  /** What the cluster knows of templates. */
+  readonly cluster?: ClusterRecords;
 }
 
 /** Collection imports nothing: no mark names it as its holder. */
@@ -47,20 +57,25 @@ export function templateStore(options: TemplateStoreOptions): TemplateStore {
   const clock = options.clock ?? wallClock;
   const ovas = options.ovas ?? ovaCache({ dir: options.cacheDir, bytes: options.cacheBytes ?? 5 * 1024 ** 3, clock });
   const running = new Set<string>();
+  const imported = new Set<string>();
   const slots = createSlots(options.importsPerVCenter ?? 4);
   const underway = new Map<string, Promise<PublishedTemplate>>();
   const closing = new AbortController();
   const bound = (signal: AbortSignal | undefined): { readonly signal: AbortSignal } => ({
     signal: signal === undefined ? closing.signal : AbortSignal.any([signal, closing.signal]),
   });
+  const { cluster } = options;
+  const witnessesNow = async (): Promise<Witnesses> => ({
+    keys: (await options.markKeys?.()) ?? NO_WITNESSES.keys,
+    imported,
+    ...(cluster === undefined ? {} : { cluster }),
+  });
   const portsAt = async (server: string): Promise<Ports> => ({
     vcenter: await options.vcenters(server),
-    ovas,
-    clock,
-    running,
-    slots,
+    witnesses: await witnessesNow(),
+    ...{ ovas, clock, running, imported, slots },
   });
-  const vcenterAt = async (server: string): Promise<VCenter> => (await portsAt(server)).vcenter;
+  const vcenterAt = options.vcenters;
 
   /** Another machine set may wish for the same template with other tags: it comes after, and finds the work done. */
   const inTurn = async (
@@ -88,7 +103,7 @@ export function templateStore(options: TemplateStoreOptions): TemplateStore {
 
   return {
     inspect: async (placement, reference, { signal } = {}) =>
-      inspectTemplate(await vcenterAt(placement.server), placement, reference, bound(signal)),
+      inspectTemplate(await vcenterAt(placement.server), placement, reference, await witnessesNow(), bound(signal)),
 
     publish: async (wish, publish) => {
       const { placement, publication } = wish;
@@ -110,10 +125,10 @@ export function templateStore(options: TemplateStoreOptions): TemplateStore {
 
     adopt: async (request, adopt = {}) => {
       const { placement, owner } = request;
-      const vcenter = await vcenterAt(placement.server);
+      const ports = await portsAt(placement.server);
       const call = bound(adopt.signal);
-      const scope = await resolveScope(vcenter, placement, call);
-      const adopted = await adoptTemplate(vcenter, scope, request, { ...adopt, ...call });
+      const scope = await resolveScope(ports.vcenter, placement, call);
+      const adopted = await adoptTemplate(ports, scope, request, { ...adopt, ...call });
       options.log?.info({ server: placement.server, template: adopted.name, owner }, 'template adopted');
       return adopted;
     },
@@ -122,7 +137,12 @@ export function templateStore(options: TemplateStoreOptions): TemplateStore {
       const vcenter = await vcenterAt(placement.server);
       const call = bound(collect.signal);
       const scope = await resolveScope(vcenter, placement, call);
-      const how = { ...collect, holder: NOBODY, running, ...call };
+      const witnesses = await witnessesNow();
+      const how = { ...collect, owner: cluster, witnesses, holder: NOBODY, running, ...call };
+      if (collect.dryRun !== true) {
+        for (const name of await proveAnew(vcenter, scope, how, call))
+          options.log?.info({ server: placement.server, template: name }, 'template proven by the current key');
+      }
       const collected = await collectTemplates(vcenter, scope, cluster, how);
       for (const { name, removed, reason } of collected) {
         if (removed && collect.dryRun !== true)
@@ -134,16 +154,20 @@ export function templateStore(options: TemplateStoreOptions): TemplateStore {
     list: async (placement, owner, { signal } = {}) => {
       const vcenter = await vcenterAt(placement.server);
       const call = bound(signal);
-      return listTemplates(vcenter, await resolveFolder(vcenter, placement, call), owner, call);
+      return listTemplates(vcenter, await resolveFolder(vcenter, placement, call), owner, await witnessesNow(), call);
     },
 
     verify: async (placement, reference, verify = {}) =>
-      verifyTemplate(await vcenterAt(placement.server), placement, reference, { ...verify, ...bound(verify.signal) }),
+      verifyTemplate(await vcenterAt(placement.server), placement, reference, await witnessesNow(), {
+        ...verify,
+        ...bound(verify.signal),
+      }),
 
     history: async (placement, owner, name, { signal } = {}) => {
       const vcenter = await vcenterAt(placement.server);
       const call = bound(signal);
-      return historyOf(vcenter, await resolveFolder(vcenter, placement, call), owner, name, call);
+      const whose = { owner, witnesses: await witnessesNow() };
+      return historyOf(vcenter, await resolveFolder(vcenter, placement, call), whose, name, call);
     },
 
     plan: async (request, plan) =>

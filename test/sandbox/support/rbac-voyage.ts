@@ -59,7 +59,7 @@ export async function startRbacVoyage(stir: () => Promise<void>): Promise<RbacVo
   const voyage = starting.use(await startVoyage({ operator: false, apiserverFlags }));
   const { client, sandbox } = voyage;
   await sandbox.installCrds([resolve(import.meta.dirname, '../../../api/optional')]);
-  for (const name of [accountNamespace, machinesNamespace]) await client.create(Namespace, { metadata: { name } });
+  await client.create(Namespace, { metadata: { name: machinesNamespace } });
   const manifests = [...manifestsOf('.'), ...inNamespace(manifestsOf('machines'), machinesNamespace)];
   await apply(client, manifests);
   // A stub to convert, and a configuration that is missing.

@@ -63,6 +63,7 @@ export async function startTemplateCli(): Promise<TemplateCli> {
     GOVC_PASSWORD: password,
     GOVC_TLS_CA_CERTS: ca,
     GOVC_FOLDER: folder,
+    DRYDOCK_MARK_KEY: `k1:${'0123456789abcdef'.repeat(4)}`,
     GOVC_CLUSTER: 'DC0_C0',
     GOVC_NETWORK: 'VM Network',
     XDG_CONFIG_HOME: join(files, 'config'),

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import {
   ClusterVersion,
   ConfigMap,
@@ -110,6 +111,11 @@ export async function createCluster(
   await client.create(Secret, {
     metadata: credentials,
     data: { [`${serverName}.username`]: base64(login.user), [`${serverName}.password`]: base64(login.password) },
+  });
+  await client.create(Namespace, { metadata: { name: 'drydock' } });
+  await client.create(Secret, {
+    metadata: { namespace: 'drydock', name: 'drydock-mark-key' },
+    data: { current: base64('k1'), k1: base64(randomBytes(32).toString('hex')) },
   });
   await client.create(ConfigMap, {
     metadata: { namespace: 'kube-system', name: 'cluster-config-v1' },

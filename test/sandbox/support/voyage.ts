@@ -22,7 +22,7 @@ import {
   type VmView,
 } from '@drydock/sandbox';
 import { templateStore } from '@drydock/templates';
-import { type TestOvaSpec, writeTestOva } from '@drydock/templates/testing';
+import { TEST_KEYS, type TestOvaSpec, writeTestOva } from '@drydock/templates/testing';
 import { connectVCenter, type VCenter } from '@drydock/vsphere';
 import { pino } from 'pino';
 import { type Mirror, serveFolder } from './mirror.ts';
@@ -219,7 +219,9 @@ async function startRole(
 ): Promise<AsyncDisposable> {
   await using starting = new AsyncDisposableStack();
   const vcenter = starting.use(await connectReader(sandbox));
-  const store = starting.use(templateStore({ vcenters: async () => vcenter, cacheDir }));
+  const store = starting.use(
+    templateStore({ vcenters: async () => vcenter, cacheDir, markKeys: async () => TEST_KEYS }),
+  );
   const leader = { identity: 'voyage', holderIsLive: (holder: string): boolean => holder === 'voyage' };
   const log = pino({ level: process.env['DRYDOCK_TEST_LOG'] ?? 'silent' });
   const role = bootImagesRole({ client, publication, store, leader, log, architecture: 'x86_64', collectAfterMs: 1 });

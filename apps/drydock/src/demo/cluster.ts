@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import {
   ClusterVersion,
   ConfigMap,
@@ -44,7 +45,7 @@ export async function createCluster(
   vcenter: { readonly server: string; readonly user: string; readonly password: string },
   image: DemoImage,
 ): Promise<void> {
-  for (const name of [machineApi, configOperator, 'kube-system']) {
+  for (const name of [machineApi, configOperator, 'kube-system', 'drydock']) {
     await ensure(client.create(Namespace, { metadata: { name } }));
   }
   await client.create(Infrastructure, {
@@ -94,6 +95,10 @@ export async function createCluster(
       [`${vcenter.server}.username`]: base64(vcenter.user),
       [`${vcenter.server}.password`]: base64(vcenter.password),
     },
+  });
+  await client.create(Secret, {
+    metadata: { namespace: 'drydock', name: 'drydock-mark-key' },
+    data: { current: base64('k1'), k1: base64(randomBytes(32).toString('hex')) },
   });
   await client.create(ConfigMap, {
     metadata: { namespace: 'kube-system', name: 'cluster-config-v1' },

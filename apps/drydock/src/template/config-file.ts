@@ -25,6 +25,7 @@ const schema = z.strictObject({
   network: text.optional(),
   tag: text.optional(),
   owner: text.optional(),
+  markKey: text.optional(),
   cacheDir: text.optional(),
 });
 
@@ -54,7 +55,7 @@ export async function configLayer(named: string | undefined, fallback: string): 
 
 /** The text of a config file as a layer; files that it names are relative to its folder. */
 export function readConfig(content: string, path: string): Layer {
-  const { thumbprint, ca, knownHosts, insecure, passwordFile, cacheDir, ...said } = checked(content, path);
+  const { thumbprint, ca, knownHosts, insecure, passwordFile, markKey, cacheDir, ...said } = checked(content, path);
   const at = (file: string): string => resolve(dirname(path), file);
   const trust: TrustSettings = {
     ...(thumbprint === undefined ? {} : { thumbprint }),
@@ -67,6 +68,7 @@ export function readConfig(content: string, path: string): Layer {
     origin: 'config file',
     ...rest,
     ...(passwordFile === undefined ? {} : { passwordFile: at(passwordFile) }),
+    ...(markKey === undefined ? {} : { markKeyFile: at(markKey) }),
     ...(cacheDir === undefined ? {} : { cacheDir: at(cacheDir) }),
     trust,
   };

@@ -15,6 +15,7 @@ import {
 } from './doctor-place.ts';
 import { clockLine, loginLine, sessionLine, tagLine, templatesLine } from './doctor-server.ts';
 import type { CommonFlags } from './flags.ts';
+import { markKeyLine } from './mark-key.ts';
 import { type Run, verb } from './run.ts';
 import type { TemplateSession } from './session.ts';
 import type { Settings } from './settings.ts';
@@ -77,7 +78,8 @@ async function beyondLogin(
   say: Say,
 ): Promise<void> {
   const { signal } = run;
-  const { vcenter, settings } = session;
+  const { vcenter, settings, keys } = session;
+  say(markKeyLine(settings, keys));
   say(await guarded('clock', () => clockLine(vcenter, signal)));
   say(await guarded('sessions', () => sessionLine(vcenter, signal)));
   let place: FoundPlace = { lines: [], items: {} };

@@ -19,6 +19,7 @@ export interface CommonFlags {
   readonly network?: string;
   readonly tag?: string;
   readonly owner?: string;
+  readonly markKey?: string;
   readonly cacheDir?: string;
   readonly config?: string;
   readonly loginNow?: boolean;
@@ -49,6 +50,7 @@ export function commonFlags(command: Command): Command {
     .option('--network <name>', 'as GOVC_NETWORK')
     .option('--tag <name>', 'tag of every published template')
     .option('--owner <name>', 'owner in the mark; nobody touches templates of another one (default: drydock-template)')
+    .option('--mark-key <file>', 'keys that prove what is ours, one id:key a line (or set DRYDOCK_MARK_KEY)')
     .option('--cache-dir <folder>', 'where downloaded images are kept (default: ~/.cache/drydock/images)')
     .option('-o, --output <format>', 'text|wide|name|json (json: one event per line)', 'text');
 }
@@ -81,6 +83,7 @@ export function flagLayer(flags: CommonFlags): Layer {
     network,
     tag,
     owner,
+    markKey: markKeyFile,
     cacheDir,
   } = rest;
   const said = {
@@ -95,6 +98,7 @@ export function flagLayer(flags: CommonFlags): Layer {
     network,
     tag,
     owner,
+    markKeyFile,
     cacheDir,
   };
   return {

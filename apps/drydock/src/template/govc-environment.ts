@@ -4,7 +4,7 @@ import type { Layer, TrustSettings } from './settings.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The variables that govc reads, as a layer. GOVC_CERTIFICATE, sessions on disk and the like have no counterpart here. */
+/** The variables that govc reads, and the one of ours, as a layer. GOVC_CERTIFICATE, sessions on disk and the like have no counterpart here. */
 export function environmentLayer(env: Environment, read: (path: string) => string = readText): Layer {
   const one = (name: string): string | undefined => (env[name] === '' ? undefined : env[name]);
   const secret = (name: string): string | undefined => {
@@ -30,6 +30,8 @@ export function environmentLayer(env: Environment, read: (path: string) => strin
     cluster: one('GOVC_CLUSTER'),
     host: one('GOVC_HOST'),
     network: one('GOVC_NETWORK'),
+    // Ours: the text of a key file, or its absolute path.
+    markKey: secret('DRYDOCK_MARK_KEY'),
   };
   const said = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
   return { origin: 'environment', ...said, trust };

@@ -75,6 +75,8 @@ export const NEXT_COMMANDS: Readonly<Record<TemplateErrorCode | VimErrorCode, Ne
   OVA_UNSUPPORTED: descriptor,
   IMPORT_FAILED: doctor,
   CACHE_FAILED: ({ cacheDir }) => `df -h ${cacheDir}`,
+  ATTRIBUTE_CUT: doctor,
+  NOT_OURS: list,
   NOT_CONVERGED: list,
   VCENTER_FAILED: again,
 

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import { type OvaSource, type Placement, type TemplateStore, templateStore } from '@drydock/templates';
+import { type MarkKeys, type OvaSource, type Placement, type TemplateStore, templateStore } from '@drydock/templates';
 import { connectVCenter, loginBudget, type VCenterConnection, type VimLog } from '@drydock/vsphere';
 import { loginFile } from '../login-file.ts';
 import { type Holder, processHolder } from './holder.ts';
+import { markKeysOf } from './mark-key.ts';
 import type { Output } from './output.ts';
 import { type Need, resolvePlacement } from './placement.ts';
 import { TemplateProblem } from './problem.ts';
@@ -15,6 +16,8 @@ export interface TemplateSession extends AsyncDisposable {
   readonly vcenter: VCenterConnection;
   readonly store: TemplateStore;
   readonly holder: Holder;
+  /** Keys by which marks are proven; none where none was given. */
+  readonly keys: MarkKeys;
   place(need: Need): Promise<Placement>;
 }
 
@@ -30,6 +33,7 @@ export async function openSession(
   },
 ): Promise<TemplateSession> {
   const { out, signal } = options;
+  const keys = await markKeysOf(settings);
   const tls = await trustOf(settings.trust, settings.url);
   await using opening = new AsyncDisposableStack();
   const log: VimLog = {
@@ -57,6 +61,7 @@ export async function openSession(
     templateStore({
       vcenters: async () => vcenter,
       cacheDir: settings.cacheDir,
+      markKeys: async () => keys,
       ...(options.ovas === undefined ? {} : { ovas: options.ovas }),
     }),
   );
@@ -66,6 +71,7 @@ export async function openSession(
     vcenter,
     store,
     holder: processHolder(),
+    keys,
     place: (need) => resolvePlacement(vcenter, settings, need, { signal }),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };

@@ -60,7 +60,13 @@ test('flags win over the environment, that over the file, each setting for itsel
       owner: 'fo',
     },
   );
-  assert.deepEqual(origins, { url: 'config file', username: 'flags', password: 'environment', trust: 'default' });
+  assert.deepEqual(origins, {
+    url: 'config file',
+    username: 'flags',
+    password: 'environment',
+    markKey: 'default',
+    trust: 'default',
+  });
 });
 
 test('a password in an address goes only to that address', () => {

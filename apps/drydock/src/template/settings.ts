@@ -40,6 +40,9 @@ export interface Layer extends PlaceSettings {
   readonly trust?: TrustSettings;
   readonly tag?: string;
   readonly owner?: string;
+  /** Text of a key file, or its name. */
+  readonly markKey?: string;
+  readonly markKeyFile?: string;
   readonly cacheDir?: string;
 }
 
@@ -53,9 +56,11 @@ export interface Settings extends PlaceSettings {
   readonly tag?: string;
   /** Owner in the mark: templates of another owner are never touched. */
   readonly owner: string;
+  /** Keys that prove marks; undefined: there are none. */
+  readonly markKey?: { readonly value: string } | { readonly file: string };
   readonly cacheDir: string;
   /** Who said what; `default` where nobody did. */
-  readonly origins: Readonly<Record<'url' | 'username' | 'password' | 'trust', Origin | 'default'>>;
+  readonly origins: Readonly<Record<'url' | 'username' | 'password' | 'trust' | 'markKey', Origin | 'default'>>;
 }
 
 /** The owner where none is given. */
@@ -96,6 +101,7 @@ export function settle(layers: readonly Layer[]): Settings {
     layers.find((layer) => filled(layer[key] as string | undefined))?.[key];
   const place = Object.fromEntries(PLACE.map((key) => [key, picked(key)]).filter(([, value]) => value !== undefined));
   const tag = picked('tag');
+  const keyed = layers.find((layer) => filled(layer.markKey) || filled(layer.markKeyFile));
   return {
     ...(place as PlaceSettings),
     url: address.url,
@@ -103,6 +109,9 @@ export function settle(layers: readonly Layer[]): Settings {
     password: filled(secret.passwordFile) ? { file: secret.passwordFile } : { value: secret.password ?? '' },
     trust: trusting?.trust ?? {},
     ...(tag === undefined ? {} : { tag }),
+    ...(keyed === undefined
+      ? {}
+      : { markKey: filled(keyed.markKeyFile) ? { file: keyed.markKeyFile } : { value: keyed.markKey ?? '' } }),
     owner: picked('owner') ?? DEFAULT_OWNER,
     cacheDir: picked('cacheDir') ?? join(homedir(), '.cache', 'drydock', 'images'),
     origins: {
@@ -110,6 +119,7 @@ export function settle(layers: readonly Layer[]): Settings {
       username: user.origin,
       password: secret.origin,
       trust: trusting?.origin ?? 'default',
+      markKey: keyed?.origin ?? 'default',
     },
   };
 }

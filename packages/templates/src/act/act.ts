@@ -1,6 +1,8 @@
 import type { CallOptions, MoRef, VmSummary } from '@drydock/vsphere';
 import type { Act, Step } from '../decide/machine.ts';
-import { MARK_ATTRIBUTE, markAttribute, readMark, VERIFIED_KEY } from '../mark.ts';
+import { type Said, writeStatement } from '../mark/statement.ts';
+import { NO_WITNESSES } from '../mark/witness.ts';
+import { readMark, VERIFIED_KEY } from '../mark.ts';
 import { linkedMachines } from '../observe/links.ts';
 import type { Scope } from '../observe/observe.ts';
 import type { TemplateWish } from '../wish.ts';
@@ -39,17 +41,13 @@ export async function act(context: ActContext, step: Act, call: CallOptions): Pr
       await vcenter.tags.attach(step.ref, step.tagIds, call);
       return {};
     case 'intend':
-      await setMark(context, step, { ...step.mark, role: 'staged', replaces: step.replaces }, call);
+      await say(context, step, step.mark.instanceUuid, { ...step.mark, role: 'staged', replaces: step.replaces }, call);
       return {};
     case 'retire': {
       const { instanceUuid, publishes, by, release } = step;
       const at = (await vcenter.currentTime(call)).toISOString();
-      await setMark(
-        context,
-        step,
-        { instanceUuid, owner: context.owner, role: 'retired', at, by, publishes, release },
-        call,
-      );
+      const { owner } = context;
+      await say(context, step, instanceUuid, { owner, role: 'retired', at, by, publishes, release }, call);
       return {};
     }
     case 'rename': {
@@ -66,15 +64,16 @@ export async function act(context: ActContext, step: Act, call: CallOptions): Pr
 }
 
 /** Attributes may be set on templates at any time, so the machine is only asked whether it still is the one that was meant. */
-async function setMark(
-  { ports: { vcenter } }: ActContext,
+async function say(
+  { ports: { vcenter, witnesses = NO_WITNESSES } }: ActContext,
   { ref, name }: { readonly ref: MoRef; readonly name: string },
-  mark: Parameters<typeof markAttribute>[0],
+  instanceUuid: string,
+  said: Said,
   call: CallOptions,
 ): Promise<void> {
   const vm = await vcenter.vm(ref, call);
-  if (vm?.name === name && vm.isTemplate && (vm.instanceUuid ?? '') === mark.instanceUuid)
-    await vcenter.setCustomValue(ref, MARK_ATTRIBUTE, markAttribute(mark), call);
+  if (vm?.name === name && vm.isTemplate && (vm.instanceUuid ?? '') === instanceUuid)
+    await writeStatement(vcenter, vm, said, witnesses.keys, call);
 }
 
 async function destroyStale(
@@ -85,14 +84,22 @@ async function destroyStale(
   const { vcenter } = context.ports;
   const vm = await vcenter.vm(step.ref, call);
   if (vm === undefined || vm.name !== step.name) return;
-  const still = step.marked ? isStillUnfinished(vm, context.folder, step) : await isStillLeftover(vm, context, call);
+  const still = step.marked ? isStillUnfinished(vm, context, step) : await isStillLeftover(vm, context, call);
   if (still) await vcenter.destroy(step.ref, call);
 }
 
 /** Since the observation it may have been finished, or the reference may mean something else. */
-function isStillUnfinished(vm: VmSummary, folder: MoRef, step: Extract<Step, { kind: 'destroy' }>): boolean {
-  const reading = readMark(vm, folder);
-  const unchanged = reading.kind === 'ours' && reading.mark.instanceUuid === step.instanceUuid && !vm.isTemplate;
+function isStillUnfinished(
+  vm: VmSummary,
+  { folder, owner, ports: { witnesses = NO_WITNESSES } }: ActContext,
+  step: Extract<Step, { kind: 'destroy' }>,
+): boolean {
+  const reading = readMark(vm, folder, { owner, witnesses });
+  const unchanged =
+    reading.kind === 'ours' &&
+    reading.proof !== 'none' &&
+    reading.mark.instanceUuid === step.instanceUuid &&
+    !vm.isTemplate;
   return unchanged && (step.finished || !vm.extraConfig.has(VERIFIED_KEY));
 }
 

@@ -17,6 +17,7 @@ import type { OpenOva } from '../image/ova.ts';
 import type { OvaSource } from '../image/ova-source.ts';
 import { byteMeter } from '../image/progress.ts';
 import { checkSums } from '../image/sums.ts';
+import { NO_WITNESSES, type Witnesses } from '../mark/witness.ts';
 import { MARK_KEYS, type Mark, markConfig, type Replaced, VERIFIED_KEY } from '../mark.ts';
 import type { Attempt } from '../names.ts';
 import { findTemplate } from '../observe/find.ts';
@@ -32,8 +33,17 @@ export interface Ports {
   readonly clock: Clock;
   /** Instance UUIDs of imports under way in this process; shared by all publications of a store. */
   readonly running: Set<string>;
+  /** Instance UUIDs of all that this process imported: it may destroy them. */
+  readonly imported?: Set<string>;
+  /** What proves marks now. Default: nothing. */
+  readonly witnesses?: Witnesses;
   /** Bounds imports at a time, by server; absent: no bound. */
   readonly slots?: Slots;
+}
+
+/** What proves marks to whoever acts by these ports. */
+export function witnessesOf({ witnesses, imported }: Pick<Ports, 'witnesses' | 'imported'>): Witnesses {
+  return { ...(witnesses ?? NO_WITNESSES), ...(imported === undefined ? {} : { imported }) };
 }
 
 /** Options of {@link importTemplate}. */
@@ -77,6 +87,7 @@ export async function importTemplate(ports: Ports, wish: TemplateWish, options: 
   const { name, operation } = options.attempt;
   const { cluster: owner, holder } = wish;
   ports.running.add(instanceUuid);
+  ports.imported?.add(instanceUuid);
   try {
     await options.announce?.({ id: operation, name, holder, instanceUuid });
     const { release, sha256: digest } = wish.image;
@@ -88,6 +99,7 @@ export async function importTemplate(ports: Ports, wish: TemplateWish, options: 
       release,
       holder,
       instanceUuid,
+      ...(descriptor.product?.version ? { version: descriptor.product.version } : {}),
       ...(publishes === undefined ? {} : { publishes }),
     };
     const request: Omit<ImportRequest, 'host'> = {
@@ -99,7 +111,7 @@ export async function importTemplate(ports: Ports, wish: TemplateWish, options: 
       networks: new Map([[descriptor.networks[0] ?? '', place.network]]),
       diskProvisioning,
       instanceUuid,
-      extraConfig: markConfig(mark),
+      extraConfig: markConfig(mark, ports.witnesses ?? NO_WITNESSES),
     };
     let vm: MoRef | undefined;
     try {

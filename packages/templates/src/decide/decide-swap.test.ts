@@ -63,6 +63,10 @@ const machine: fc.Arbitrary<Machine> = fc
       other: `vm ${id}`,
     }[kind],
     verified: verified && given !== undefined,
+    born: given !== undefined,
+    proof: given === undefined ? ('none' as const) : ('keyed' as const),
+    renew: false,
+    pointers: [],
     ...(given === undefined
       ? {}
       : { mark: { ...given, instanceUuid: uuidOf(id), ...(role === undefined ? {} : { role }) } }),
@@ -91,6 +95,8 @@ const ready: fc.Arbitrary<Observed> = fc
         instanceUuid: 'uuid-101',
         name: 'stable-9.6-0',
         verified: true,
+        born: true,
+        proof: 'keyed',
         mark: { ...own, instanceUuid: 'uuid-101', replaces },
       },
     ];

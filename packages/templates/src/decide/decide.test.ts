@@ -27,6 +27,10 @@ const candidate: fc.Arbitrary<Candidate> = fc
     poweredOff: true,
     chained: false,
     linked: [],
+    born: true,
+    proof: 'keyed' as const,
+    renew: false,
+    pointers: [],
     mark: {
       owner: 'us',
       operation: `op-${round}`,
@@ -95,6 +99,10 @@ test('all names taken by others: blocked, with a reason', () => {
     uploader: 'unknown' as const,
     tags: [],
     linked: [],
+    born: false,
+    proof: 'none' as const,
+    renew: false,
+    pointers: [],
   }));
   const step = decide({ now: NOW, machines }, wanted);
   assert.deepEqual(step, { kind: 'blocked', code: 'NAME_TAKEN', reason: 'all 3 names from t-0 on are taken' });

@@ -31,7 +31,7 @@ export function foresee(observed: Observed, step: Act, wanted: Wanted, given: Fo
     case 'rename':
       return change(step.ref.value, (machine) => ({ ...machine, name: step.to }));
     case 'retire': {
-      const { instanceUuid, publishes, by, release, mark } = step;
+      const { instanceUuid, publishes, by, release, mark, born } = step;
       const blank = { operation: '', digest: '', holder: '' };
       const retired = {
         ...blank,
@@ -43,7 +43,7 @@ export function foresee(observed: Observed, step: Act, wanted: Wanted, given: Fo
         release,
         role: 'retired',
       } as const;
-      return change(step.ref.value, (machine) => ({ ...machine, mark: retired, verified: true }));
+      return change(step.ref.value, (machine) => ({ ...machine, mark: retired, born, verified: true }));
     }
     case 'destroy':
       return { ...observed, machines: observed.machines.filter(({ ref }) => ref.value !== step.ref.value) };
@@ -83,5 +83,9 @@ function imported(
     uploader: 'here',
     tags: [],
     linked: [],
+    born: true,
+    proof: 'here',
+    renew: false,
+    pointers: [],
   };
 }

@@ -1,5 +1,6 @@
 import type { MoRef } from '@drydock/vsphere';
 import type { TemplateErrorCode } from '../errors.ts';
+import type { Proof } from '../mark/witness.ts';
 import type { Mark, Replaced } from '../mark.ts';
 import type { Attempt } from '../names.ts';
 
@@ -25,8 +26,16 @@ export interface Machine {
   readonly busy: boolean;
   /** Its disks lie on other disks: it has snapshots, or is a linked clone. */
   readonly chained: boolean;
-  /** A mark that counts. */
+  /** A mark that counts. Where there are witnesses, one of the owner's is proven. */
   readonly mark?: Mark;
+  /** It was imported with its mark; else it was adopted, or put away by a swap. Without a mark false. */
+  readonly born: boolean;
+  /** What proves the mark; `none` also where there is no witness to ask. */
+  readonly proof: Proof;
+  /** Its proof is to be written anew, by the current key. */
+  readonly renew: boolean;
+  /** Who said that they point at it: files and consumers; an unreadable record is one that nobody can name. */
+  readonly pointers: readonly string[];
   /** Why it bears a mark that does not count. */
   readonly invalid?: string;
   /** Every byte was acknowledged and secure boot is settled; or it was adopted or retired as a template. */
@@ -83,6 +92,8 @@ export type Step =
       readonly by: string;
       readonly release: string;
       readonly mark?: Mark;
+      /** It was imported with its mark: its proof is there, and only what became of it is said. */
+      readonly born: boolean;
     })
   | (On & {
       readonly kind: 'destroy';

@@ -1,4 +1,5 @@
 import { baseOf, retiredName } from '../names.ts';
+import { mayDestroy } from './authority.ts';
 import type { Candidate, Machine } from './machine.ts';
 import { surelyDead } from './staging.ts';
 import { identityOf } from './swap.ts';
@@ -41,14 +42,23 @@ export interface RetentionPolicy {
 export function retain(all: readonly Retained[], policy: RetentionPolicy): readonly Verdict[] {
   const wayBack = new Set<Candidate>();
   const kept = new Map<string, number>();
-  const free = all.filter(({ candidate, usedBy }) => isSpare(candidate) && usedBy === undefined);
+  const free = all.filter(
+    ({ candidate, usedBy }) => isSpare(candidate) && usedBy === undefined && candidate.pointers.length === 0,
+  );
   for (const { candidate } of free.toSorted((a, b) => ageOf(b.candidate) - ageOf(a.candidate))) {
     const line = lineOf(candidate);
     const before = kept.get(line) ?? 0;
     if (before < policy.keep) wayBack.add(candidate);
     kept.set(line, before + 1);
   }
-  return all.map((item) => verdict(item, all, wayBack, policy));
+  return all.map((item) => authorised(verdict(item, all, wayBack, policy)));
+}
+
+/** What nothing proves stays, whatever else speaks against it. */
+function authorised(verdict: Verdict): Verdict {
+  const permission = mayDestroy(verdict.candidate);
+  if (!verdict.remove || permission.may) return verdict;
+  return { ...verdict, remove: false, reason: permission.reason };
 }
 
 /** What a template is a generation of: its stable name, or the base of its pointer publications; '' for one that was renamed. */
@@ -88,6 +98,7 @@ function verdict(
   const { mark } = candidate;
   if (item.usedBy === 'unknown') return stays('it is unknown whether something uses it');
   if (item.usedBy !== undefined) return stays(`used by ${item.usedBy}`);
+  if (candidate.pointers.length > 0) return stays(`${candidate.pointers.join(', ')} points at it`);
   if (mark.role === 'adopted') return stays('it was made by hand');
   if (candidate.isTemplate && mark.publishes === candidate.name) return stays('it is published under its stable name');
   if (item.linked.length > 0) return stays(`its disks carry those of ${item.linked.join(', ')}`);

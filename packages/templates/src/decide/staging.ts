@@ -1,13 +1,14 @@
+import { mayDestroy, mayPointAt } from './authority.ts';
 import type { Candidate, Observed, Step, Wanted } from './machine.ts';
 
 /** vCenter's default time-out of an import lease. An upload without keep-alive is over after it. */
 const LEASE_TIMEOUT_MS = 300_000;
 
-/** Machines with this owner's mark that are, or may become, what is wanted. */
+/** Machines with this owner's mark that are, or may become, what is wanted, as far as that may be believed. */
 export function candidatesOf({ machines }: Observed, { owner, content }: Wanted): readonly Candidate[] {
   return machines.filter((machine): machine is Candidate => {
     const { mark } = machine;
-    if (mark?.owner !== owner) return false;
+    if (mark?.owner !== owner || !mayPointAt(machine).may) return false;
     if (content.kind === 'generation') return machine.instanceUuid === content.instanceUuid;
     return mark.digest === content.digest && content.attempts.some(({ operation }) => operation === mark.operation);
   });
@@ -42,9 +43,10 @@ export function stage(observed: Observed, wanted: Wanted): Step {
   const halves = candidatesOf(observed, wanted).filter(({ isTemplate }) => !isTemplate);
   for (const half of halves) {
     const dead = surelyDead(half, observed.now);
-    if (dead.dead) return destroy(half, dead.reason);
+    if (dead.dead && mayDestroy(half).may) return destroy(half, dead.reason);
   }
-  const alive = halves[0];
+  // A dead one that nothing proves stays where it is, and the next name serves.
+  const alive = halves.find((half) => !surelyDead(half, observed.now).dead);
   if (alive !== undefined) {
     const { reason } = surelyDead(alive, observed.now);
     return { kind: 'wait', name: alive.name, code: 'UPLOAD_IN_PROGRESS', reason };
@@ -70,7 +72,8 @@ export function complete(best: Candidate, wanted: Wanted): Step | undefined {
 export function sweep(observed: Observed, among: readonly Candidate[], best: Candidate): Step | undefined {
   for (const other of among) {
     if (other === best || other.isTemplate) continue;
-    if (surelyDead(other, observed.now).dead) return destroy(other, `${best.name} is in place`);
+    if (surelyDead(other, observed.now).dead && mayDestroy(other).may)
+      return destroy(other, `${best.name} is in place`);
   }
   return undefined;
 }

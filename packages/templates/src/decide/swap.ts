@@ -1,5 +1,6 @@
 import type { Replaced } from '../mark.ts';
 import { retiredName, upstreamNames } from '../names.ts';
+import { mayPointAt } from './authority.ts';
 import type { Candidate, Machine, Observed, Step, Wanted } from './machine.ts';
 import { bestOf, complete, isOld, stage, sweep } from './staging.ts';
 
@@ -51,7 +52,11 @@ function displaced(observed: Observed, wanted: Wanted, swap: Swap): readonly Mac
   const noted = notedBy(observed, wanted, swap);
   return observed.machines
     .filter((machine) => isPutAway(machine, wanted, swap))
-    .filter((machine) => machine.mark?.publishes === swap.name || noted.some((note) => means(note, machine)))
+    .filter(
+      (machine) =>
+        (machine.mark?.publishes === swap.name && mayPointAt(machine).may) ||
+        noted.some((note) => means(note, machine)),
+    )
     .toSorted(
       (a, b) =>
         Number(a.mark?.role === 'retired') - Number(b.mark?.role === 'retired') ||
@@ -139,7 +144,8 @@ function settle(observed: Observed, wanted: Wanted, swap: Swap, best: Candidate)
     const { ref, name, instanceUuid, mark, version = '' } = unmarked;
     const by = best.instanceUuid;
     const release = mark?.release ?? version;
-    const retire = { kind: 'retire', ref, name, instanceUuid, publishes: swap.name, by, release } as const;
+    const { born } = unmarked;
+    const retire = { kind: 'retire', ref, name, instanceUuid, publishes: swap.name, by, release, born } as const;
     return mark === undefined ? retire : { ...retire, mark };
   }
   const halves = observed.machines.filter(

@@ -1,13 +1,18 @@
 import type { CallOptions, MoRef, VCenter, VmSummary } from '@drydock/vsphere';
 import type { Machine, Observed, Uploader, Wanted } from '../decide/machine.ts';
 import { candidatesOf } from '../decide/staging.ts';
+import { pointerTexts, readPointers } from '../mark/pointers.ts';
+import type { Witnesses } from '../mark/witness.ts';
 import { type Mark, readMark } from '../mark.ts';
 import { upstreamNames } from '../names.ts';
 import type { HolderIsLive } from '../store.ts';
 import { linkedMachines } from './links.ts';
 
-/** What tells who makes an unfinished import. */
+/** What tells whose a machine is, and who makes an unfinished import. */
 export interface Liveness {
+  /** Whose marks need a proof; undefined: everybody's. */
+  readonly owner: string | undefined;
+  readonly witnesses: Witnesses;
   /** Our own identity. */
   readonly holder: string;
   readonly holderIsLive: HolderIsLive;
@@ -50,7 +55,7 @@ export async function observe(
 
 /** A machine as decisions see it. */
 export function machineOf(vm: VmSummary, folder: MoRef, liveness: Liveness): Machine {
-  const reading = readMark(vm, folder);
+  const reading = readMark(vm, folder, liveness);
   const createdAt = vm.createDate === undefined ? Number.NaN : Date.parse(vm.createDate);
   return {
     ref: vm.ref,
@@ -63,6 +68,10 @@ export function machineOf(vm: VmSummary, folder: MoRef, liveness: Liveness): Mac
     busy: vm.activeTasks.length > 0,
     chained: vm.disks.some(({ parents }) => parents.length > 0),
     ...(reading.kind === 'ours' ? { mark: reading.mark } : {}),
+    born: reading.kind === 'ours' && reading.born,
+    proof: reading.kind === 'ours' ? reading.proof : 'none',
+    renew: reading.kind === 'ours' && reading.renew,
+    pointers: pointerTexts(readPointers(vm)),
     ...(reading.kind === 'invalid' ? { invalid: reading.reason } : {}),
     verified: reading.kind === 'ours' && reading.verified,
     uploader: reading.kind === 'ours' ? uploaderOf(reading.mark, liveness) : 'unknown',

@@ -1,2 +1,3 @@
+export { TEST_KEYS } from './keys.ts';
 export { header, member, type TestOva, type TestOvaSpec, writeTestOva } from './ova.ts';
 export { type MemoryOvaSpec, memoryOva, testPlacement, testWish } from './wishes.ts';

@@ -8,8 +8,9 @@ import {
 import type { Clock } from '../clock.ts';
 import { isTemplateError, type TemplateErrorCode } from '../errors.ts';
 import type { PublishedTemplate, TemplateStore } from '../store.ts';
-import { templateStore } from '../store-vsphere.ts';
+import { type TemplateStoreOptions, templateStore } from '../store-vsphere.ts';
 import type { TemplateWish } from '../wish.ts';
+import { TEST_KEYS } from './keys.ts';
 import { type MemoryOvaSpec, memoryOva, testWish } from './wishes.ts';
 
 /** A store on an in-memory vCenter. */
@@ -25,15 +26,20 @@ export interface TestRig {
   in(folder: string): readonly MachineSnapshot[];
 }
 
-/** See {@link TestRig}. The clock decides what time vCenter has, too. */
-export function testRig(clock: Clock, options: MemoryOptions = {}, ova: MemoryOvaSpec = {}): TestRig {
+/** See {@link TestRig}. The clock decides what time vCenter has, too. The store has the tests' key unless `proofs` says otherwise. */
+export function testRig(
+  clock: Clock,
+  options: MemoryOptions = {},
+  ova: MemoryOvaSpec = {},
+  proofs: Pick<TemplateStoreOptions, 'markKeys' | 'cluster'> = { markKeys: async () => TEST_KEYS },
+): TestRig {
   const inventory = memoryInventory({ now: () => clock.now(), ...options });
   const logins: string[] = [];
   const vcenters = async (server: string) => {
     logins.push(server);
     return inventory.client();
   };
-  const store = templateStore({ vcenters, cacheDir: '/nonexistent', clock, ovas: memoryOva(ova) });
+  const store = templateStore({ vcenters, cacheDir: '/nonexistent', clock, ovas: memoryOva(ova), ...proofs });
   const publish = (wish?: Partial<TemplateWish>) => store.publish(testWish(wish), { holderIsLive: () => true });
   return {
     inventory,

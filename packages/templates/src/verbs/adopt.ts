@@ -1,9 +1,11 @@
-import type { VCenter, VmSummary } from '@drydock/vsphere';
+import type { VmSummary } from '@drydock/vsphere';
+import { type Ports, witnessesOf } from '../act/import.ts';
 import { digestOf } from '../decide/world.ts';
 import { TemplateError } from '../errors.ts';
 import { failure } from '../failure.ts';
 import type { AdoptRequest, ListedTemplate } from '../library.ts';
-import { MARK_ATTRIBUTE, markAttribute, readMark } from '../mark.ts';
+import { renewProof, type Said, writeStatement } from '../mark/statement.ts';
+import { isBorn, type Mark, type MarkReading, readMark, VERIFIED_KEY } from '../mark.ts';
 import { requireTemplate } from '../observe/find.ts';
 import { machineOf, type Scope } from '../observe/observe.ts';
 import type { PlannedOptions } from '../store.ts';
@@ -13,30 +15,35 @@ import { listed } from './list.ts';
 export interface Adoption {
   readonly vm: VmSummary;
   /** undefined: it is ours already. */
-  readonly attribute: string | undefined;
+  readonly said: Said | undefined;
+  /** An import of the owner's that nothing proves, which a person says is ours: its proof is written. */
+  readonly prove: Mark | undefined;
   readonly world: string;
 }
 
 /** Marks a template by a custom attribute; see `TemplateStore.adopt`. It stays a template all the time. */
 export async function adoptTemplate(
-  vcenter: VCenter,
+  ports: Ports,
   scope: Scope,
   request: AdoptRequest,
   options: PlannedOptions,
 ): Promise<ListedTemplate> {
+  const { vcenter } = ports;
   const call = options.signal === undefined ? {} : { signal: options.signal };
-  const { vm, attribute, world } = await prepareAdoption(vcenter, scope, request, options);
+  const { vm, said, prove, world } = await prepareAdoption(ports, scope, request, options);
   if (options.expectWorld !== undefined && options.expectWorld !== world) {
     const message = `${vm.name} has changed since the plan to adopt it was made`;
     throw new TemplateError({ code: 'WORLD_MOVED', message });
   }
-  if (attribute !== undefined) {
-    await vcenter.setCustomValue(vm.ref, MARK_ATTRIBUTE, attribute, call).catch((error: unknown) => {
+  const witnesses = witnessesOf(ports);
+  if (prove !== undefined) await renewProof(vcenter, vm, prove, witnesses.keys, call);
+  if (said !== undefined) {
+    await writeStatement(vcenter, vm, said, witnesses.keys, call).catch((error: unknown) => {
       throw failure('VCENTER_FAILED', 'mark the template', vm.name, error);
     });
   }
   const seen = await vcenter.vm(vm.ref, call);
-  const line = seen === undefined ? undefined : listed(seen, scope.folder, request.owner);
+  const line = seen === undefined ? undefined : listed(seen, scope.folder, request.owner, witnesses);
   if (line?.owner === request.owner) return line;
   const message = `failed to mark the template: ${vm.name} does not bear the mark although vCenter took it`;
   throw new TemplateError({ code: 'VCENTER_FAILED', message, retriable: true });
@@ -44,30 +51,41 @@ export async function adoptTemplate(
 
 /** Looks, and refuses what cannot be adopted. */
 export async function prepareAdoption(
-  vcenter: VCenter,
+  ports: Ports,
   { folder }: Scope,
   request: AdoptRequest,
   options: PlannedOptions,
 ): Promise<Adoption> {
   const call = options.signal === undefined ? {} : { signal: options.signal };
   const { owner, placement, reference } = request;
-  const vm = await requireTemplate(vcenter, placement, folder, reference, call);
-  const world = digestOf([machineOf(vm, folder, { holder: '', holderIsLive: () => undefined, running: new Set() })]);
-  const refuse = (code: 'POWERED_ON' | 'NOT_A_TEMPLATE' | 'FOREIGN_OWNER', why: string): TemplateError =>
+  const witnesses = witnessesOf(ports);
+  const vm = await requireTemplate(ports.vcenter, placement, folder, reference, call);
+  const reader = { owner, witnesses };
+  const world = digestOf([
+    machineOf(vm, folder, { ...reader, holder: '', holderIsLive: () => undefined, running: new Set() }),
+  ]);
+  const refuse = (code: 'POWERED_ON' | 'NOT_A_TEMPLATE' | 'FOREIGN_OWNER' | 'NOT_OURS', why: string): TemplateError =>
     new TemplateError({ code, message: `${vm.name} (${vm.ref.value}) ${why}` });
   if (!vm.isTemplate && vm.powerState !== 'poweredOff')
     throw refuse('POWERED_ON', 'is a machine that is not powered off');
   if (!vm.isTemplate) throw refuse('NOT_A_TEMPLATE', 'is a machine, not a template');
-  const reading = readMark(vm, folder);
+  const reading = readMark(vm, folder, reader);
   if (reading.kind === 'ours' && reading.mark.owner !== owner)
     throw refuse('FOREIGN_OWNER', `belongs to ${reading.mark.owner}`);
-  if (reading.kind === 'ours' && reading.verified) return { vm, attribute: undefined, world };
-  const attribute = markAttribute({
-    instanceUuid: vm.instanceUuid ?? '',
-    owner,
-    role: 'adopted',
-    publishes: vm.name,
-    release: request.release ?? vm.productVersion ?? '',
-  });
-  return { vm, attribute, world };
+  if (reading.kind === 'ours' && reading.verified) {
+    // Adopted before there was a key: now there is one.
+    const bare = !reading.born && reading.proof === 'none' && witnesses.keys.current !== undefined;
+    if (!bare) return { vm, said: undefined, prove: undefined, world };
+  }
+  if (isBorn(vm)) {
+    const { mark } = reading as Extract<MarkReading, { kind: 'invalid' }>;
+    const whole = mark.digest !== '' && vm.extraConfig.get(VERIFIED_KEY) === mark.digest;
+    if (!whole) throw refuse('NOT_OURS', 'is an unfinished import that somebody made a template');
+    if (mark.owner !== owner) throw refuse('FOREIGN_OWNER', `belongs to ${mark.owner}`);
+    return { vm, said: undefined, prove: mark, world };
+  }
+  return {
+    ...{ vm, world, prove: undefined },
+    said: { owner, role: 'adopted', publishes: vm.name, release: request.release },
+  };
 }

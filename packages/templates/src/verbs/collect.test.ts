@@ -4,6 +4,7 @@ import { virtualClock } from '@drydock/model';
 import { type MemoryInventory, memoryInventory } from '@drydock/vsphere/testing';
 import { markConfig, VERIFIED_KEY } from '../mark.ts';
 import { templateStore } from '../store-vsphere.ts';
+import { TEST_KEYS } from '../testing/keys.ts';
 import { memoryOva, testPlacement } from '../testing/wishes.ts';
 
 const FOLDER = '/DC0/vm/ocp';
@@ -27,7 +28,8 @@ function rig(given: readonly Given[], aheadMs = 0) {
     { name, owner = 'us', template = true, verified = true, ageMs = 2 * DAY, digest = `${index}`.repeat(8) },
   ] of given.entries()) {
     const instanceUuid = `42000000-0000-4000-8000-${index.toString().padStart(12, '0')}`;
-    const mark = markConfig({ owner, operation: `op${index}`, digest, release: '9.6', holder: 'h', instanceUuid });
+    const born = { owner, operation: `op${index}`, digest, release: '9.6', holder: 'h', instanceUuid };
+    const mark = markConfig(born, { keys: TEST_KEYS });
     const extraConfig = { ...Object.fromEntries(mark), ...(verified ? { [VERIFIED_KEY]: digest } : {}) };
     const createDate = new Date(clock.now() - ageMs).toISOString();
     inventory.add(inventory.at(FOLDER), { name, template, instanceUuid, extraConfig, createDate });
@@ -37,6 +39,7 @@ function rig(given: readonly Given[], aheadMs = 0) {
     cacheDir: '/nonexistent',
     clock: { ...clock, now: () => clock.now() + aheadMs },
     ovas: memoryOva(),
+    markKeys: async () => TEST_KEYS,
   });
   const collect = (
     options: {

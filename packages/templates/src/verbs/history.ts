@@ -1,20 +1,24 @@
 import type { CallOptions, MoRef, VCenter } from '@drydock/vsphere';
+import { mayPointAt } from '../decide/authority.ts';
 import type { Candidate } from '../decide/machine.ts';
 import { lineOf } from '../decide/retention.ts';
 import { identityOf } from '../decide/swap.ts';
 import { readFailure } from '../failure.ts';
 import type { Generation } from '../library.ts';
 import { retiredName } from '../names.ts';
-import { machineOf } from '../observe/observe.ts';
+import { type Liveness, machineOf } from '../observe/observe.ts';
 
 /** History imports nothing, so nobody's liveness matters. */
 const NOBODY = { holder: '', holderIsLive: () => undefined, running: new Set<string>() };
+
+/** Whose history is read, and what proves it. */
+type Whose = Pick<Liveness, 'witnesses'> & { readonly owner: string };
 
 /** Generations of a stable name or base, newest first; see `TemplateStore.history`. */
 export async function historyOf(
   vcenter: VCenter,
   folder: MoRef,
-  owner: string,
+  { owner, witnesses }: Whose,
   name: string,
   call: CallOptions,
 ): Promise<readonly Generation[]> {
@@ -22,7 +26,7 @@ export async function historyOf(
     throw readFailure('read the history of', name, error);
   });
   return children
-    .map((vm) => machineOf(vm, folder, NOBODY))
+    .map((vm) => machineOf(vm, folder, { ...NOBODY, owner, witnesses }))
     .filter((machine): machine is Candidate => machine.mark?.owner === owner && machine.verified)
     .filter((machine) => machine.isTemplate && lineOf(machine) === name)
     .toSorted((a, b) => (b.createdAt ?? 0) - (a.createdAt ?? 0) || (a.name < b.name ? -1 : 1))
@@ -43,7 +47,7 @@ function generation(machine: Candidate, stableName: string): Generation {
     ...(createdAt === undefined ? {} : { createdAt: new Date(createdAt).toISOString() }),
     ...(retiredAt === undefined ? {} : { retiredAt }),
     instanceUuid: machine.instanceUuid,
-    revertible: !current && !busy,
+    revertible: !current && !busy && mayPointAt(machine).may,
     reason: reasonFor(machine, stableName),
   };
 }
@@ -52,6 +56,8 @@ function reasonFor(machine: Candidate, stableName: string): string {
   const { name, busy, mark } = machine;
   if (name === stableName) return 'it bears the name now';
   if (busy) return 'a task runs on it';
+  const permission = mayPointAt(machine);
+  if (!permission.may) return permission.reason;
   if (mark.publishes === undefined) return 'point to it';
   const putAway = name === retiredName(stableName, identityOf(machine));
   return putAway ? 'it is kept, whole and ready' : 'it is whole, but never bore the name';

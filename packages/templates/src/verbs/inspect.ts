@@ -1,4 +1,5 @@
 import type { CallOptions, VCenter } from '@drydock/vsphere';
+import type { Witnesses } from '../mark/witness.ts';
 import { readMark } from '../mark.ts';
 import { findTemplate } from '../observe/find.ts';
 import { resolveFolder } from '../observe/place.ts';
@@ -10,12 +11,13 @@ export async function inspectTemplate(
   vcenter: VCenter,
   placement: Placement,
   reference: string,
+  witnesses: Witnesses,
   call: CallOptions,
 ): Promise<TemplateState> {
   const folder = await resolveFolder(vcenter, placement, call);
   const vm = await findTemplate(vcenter, placement, folder, reference, call);
   if (vm === undefined) return { kind: 'absent' };
-  const reading = readMark(vm, folder);
+  const reading = readMark(vm, folder, { owner: undefined, witnesses });
   const ours = reading.kind === 'ours';
   // An OVA may have another product version than the release that it was published as, or none.
   const marked = ours && reading.verified && reading.mark.release !== '' ? reading.mark.release : undefined;

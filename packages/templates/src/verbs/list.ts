@@ -1,7 +1,9 @@
 import type { CallOptions, MoRef, VCenter, VmSummary } from '@drydock/vsphere';
 import { readFailure } from '../failure.ts';
 import type { ListedTemplate, TemplateRole } from '../library.ts';
-import { type Mark, type MarkReading, readMark } from '../mark.ts';
+import { pointerTexts, readPointers } from '../mark/pointers.ts';
+import type { Witnesses } from '../mark/witness.ts';
+import { keyIdsOf, type Mark, type MarkReading, readMark } from '../mark.ts';
 import { retiredName } from '../names.ts';
 
 /** How upstream's swap names what it has not finished with. */
@@ -12,20 +14,22 @@ export async function listTemplates(
   vcenter: VCenter,
   folder: MoRef,
   owner: string,
+  witnesses: Witnesses,
   call: CallOptions,
 ): Promise<readonly ListedTemplate[]> {
   const children = await vcenter.children(folder, call).catch((error: unknown) => {
     throw readFailure('list the templates of', folder.value, error);
   });
   return children
-    .map((vm) => listed(vm, folder, owner))
+    .map((vm) => listed(vm, folder, owner, witnesses))
     .filter((one) => one !== undefined)
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** One machine as a line; undefined for a machine that has nothing to do with templates. */
-export function listed(vm: VmSummary, folder: MoRef, owner: string): ListedTemplate | undefined {
-  const reading = readMark(vm, folder);
+export function listed(vm: VmSummary, folder: MoRef, owner: string, witnesses: Witnesses): ListedTemplate | undefined {
+  const reading = readMark(vm, folder, { owner, witnesses });
+  const pointers = pointerTexts(readPointers(vm));
   const mark = reading.kind === 'ours' ? reading.mark : undefined;
   const role = roleOf(vm, reading, owner);
   if (role === undefined) return undefined;
@@ -42,11 +46,15 @@ export function listed(vm: VmSummary, folder: MoRef, owner: string): ListedTempl
     isTemplate: vm.isTemplate,
     ...(vm.createDate === undefined ? {} : { createdAt: vm.createDate }),
     ...(reading.kind === 'invalid' ? { reason: reading.reason } : {}),
+    ...(reading.kind === 'ours' && mark?.owner === owner ? { proof: reading.proof, keyIds: keyIdsOf(vm) } : {}),
+    ...(pointers.length === 0 ? {} : { pointers }),
   };
 }
 
-function roleOf(vm: VmSummary, reading: MarkReading, owner: string): TemplateRole | undefined {
+/** What a machine is to `owner`; undefined for one that has nothing to do with templates. */
+export function roleOf(vm: VmSummary, reading: MarkReading, owner: string): TemplateRole | undefined {
   if (reading.kind !== 'ours') {
+    if (reading.kind === 'invalid' && reading.unproven === true) return 'unproven';
     if (LEFTOVER.test(vm.name)) return 'leftover';
     return vm.isTemplate ? 'unmarked' : undefined;
   }

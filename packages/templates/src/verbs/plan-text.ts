@@ -2,9 +2,9 @@ import type { MoRef } from '@drydock/vsphere';
 import type { Act } from '../decide/machine.ts';
 import type { PlannedStep } from '../library.ts';
 
-/** A step as a plan prints it: the calls that it makes, in order, and a sentence. */
-export function planned(step: Act): PlannedStep {
-  return { step: step.kind, calls: callsOf(step), text: textOf(step) };
+/** A step as a plan prints it: the calls that it makes, in order, and a sentence. `keyed`: there is a key to prove by. */
+export function planned(step: Act, keyed: boolean): PlannedStep {
+  return { step: step.kind, calls: callsOf(step, keyed), text: textOf(step) };
 }
 
 /** A call on a machine: `Rename_Task vm-12 "a" -> "b"`. What does not exist yet goes by its name alone. */
@@ -17,7 +17,16 @@ export function callOn(
   return `${method} ${object}${rest === '' ? '' : ` ${rest}`}`;
 }
 
-function callsOf(step: Act): readonly string[] {
+/** The calls that say something of a template after its birth. What was not imported gets its code first. */
+export function sayCalls(
+  on: { readonly ref: MoRef; readonly name: string },
+  role: 'adopted' | 'retired' | 'staged',
+  coded: boolean,
+): readonly string[] {
+  return [...(coded ? [callOn('SetField', on, 'proof')] : []), callOn('SetField', on, role)];
+}
+
+function callsOf(step: Act, keyed: boolean): readonly string[] {
   switch (step.kind) {
     case 'import': {
       const object = `"${step.attempt.name}"`;
@@ -33,7 +42,7 @@ function callsOf(step: Act): readonly string[] {
     case 'attachTags':
       return step.tagIds.map((id) => callOn('AttachTag', step, id));
     case 'intend':
-      return [callOn('SetField', step, 'staged')];
+      return sayCalls(step, 'staged', false);
     case 'swap':
       return [
         callOn('Rename_Task', step.old, `-> "${step.retired}"`),
@@ -42,7 +51,7 @@ function callsOf(step: Act): readonly string[] {
     case 'rename':
       return [callOn('Rename_Task', step, `-> "${step.to}"`)];
     case 'retire':
-      return [callOn('SetField', step, 'retired')];
+      return sayCalls(step, 'retired', keyed && !step.born);
     case 'destroy':
       return [callOn('Destroy_Task', step)];
   }

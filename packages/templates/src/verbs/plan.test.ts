@@ -48,7 +48,7 @@ function recorder({ inventory }: TestRig): readonly string[] {
     const rest: Readonly<Record<string, string>> = {
       rename: ` -> "${String(second)}"`,
       'tags.attach': ` ${String(second)}`,
-      setCustomValue: ` ${(JSON.parse(typeof third === 'string' ? third : '{}') as { role?: string }).role ?? ''}`,
+      setCustomValue: ` ${second === 'drydock.proof' ? 'proof' : ((JSON.parse(typeof third === 'string' ? third : '{}') as { role?: string }).role ?? '')}`,
     };
     calls.push(`${METHODS[method] ?? method} "${name}"${rest[method] ?? ''}`);
   };

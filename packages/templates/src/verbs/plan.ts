@@ -1,18 +1,18 @@
 import type { CallOptions } from '@drydock/vsphere';
-import type { Ports } from '../act/import.ts';
+import { type Ports, witnessesOf } from '../act/import.ts';
 import { decide } from '../decide/decide.ts';
 import { type Foresight, foresee } from '../decide/foresee.ts';
 import type { Observed, Wanted } from '../decide/machine.ts';
 import { worldOf } from '../decide/world.ts';
 import { TemplateError } from '../errors.ts';
 import type { Plan, PlannedStep, PlanRequest } from '../library.ts';
-import { MARK_ATTRIBUTE } from '../mark.ts';
+import { MARK_ATTRIBUTE, PROOF } from '../mark.ts';
 import { observe, type Scope } from '../observe/observe.ts';
 import { folderPath, resolvePlace, resolveScope, resolveTags } from '../observe/place.ts';
 import type { PlanOptions } from '../store.ts';
 import { prepareAdoption } from './adopt.ts';
 import { judge } from './collect.ts';
-import { callOn, planned } from './plan-text.ts';
+import { callOn, planned, sayCalls } from './plan-text.ts';
 import { checkBearer, checkName, wantedOf } from './publication.ts';
 import { livenessOf, resolveRevert, revertWanted } from './revert.ts';
 
@@ -25,15 +25,21 @@ export async function planFor(ports: Ports, request: PlanRequest, options: PlanO
   const { placement } = request.wish;
   if (request.kind === 'publish') checkName(request.wish);
   const scope = await resolveScope(ports.vcenter, placement, call);
+  const keyed = ports.witnesses?.keys.current !== undefined;
   const base = { version: 1, server: placement.server, folder: folderPath(placement) } as const;
   switch (request.kind) {
     case 'publish': {
       const { wish } = request;
       await checkBearer(ports, wish, scope.folder, call);
       const wanted = wantedOf(wish, await resolveTags(ports.vcenter, wish, call));
-      const liveness = { holder: wish.holder, holderIsLive: options.holderIsLive, running: ports.running };
+      const liveness = {
+        owner: wish.cluster,
+        witnesses: witnessesOf(ports),
+        ...{ holder: wish.holder, holderIsLive: options.holderIsLive, running: ports.running },
+      };
       const observed = await observe(ports.vcenter, scope, wanted, liveness, call);
-      const { steps, target } = run(observed, wanted, { release: wish.image.release, holder: wish.holder });
+      const given = { release: wish.image.release, holder: wish.holder };
+      const { steps, target } = run(observed, wanted, given, keyed);
       // An import that could not start must not look like a plan.
       if (steps.some(({ step }) => step === 'import')) await resolvePlace(ports.vcenter, placement, call);
       const complete = await withDefinition(ports, steps, call);
@@ -43,15 +49,16 @@ export async function planFor(ports: Ports, request: PlanRequest, options: PlanO
       const wish = await resolveRevert(ports, scope, request.wish, call);
       const wanted = revertWanted(wish, wish.to);
       const observed = await observe(ports.vcenter, scope, wanted, livenessOf(ports, wish), call);
-      const { steps, target } = run(observed, wanted, { release: '', holder: wish.holder });
+      const { steps, target } = run(observed, wanted, { release: '', holder: wish.holder }, keyed);
       const complete = await withDefinition(ports, steps, call);
       return { ...base, kind: 'revert', wish, target, steps: complete, world: worldOf(observed, wanted) };
     }
     case 'adopt': {
-      const { vm, attribute, world } = await prepareAdoption(ports.vcenter, scope, request.wish, call);
+      const { vm, said, prove, world } = await prepareAdoption(ports, scope, request.wish, call);
       const text = `Mark ${vm.name} as adopted; it stays a template all the time.`;
-      const step: PlannedStep = { step: 'adopt', calls: [callOn('SetField', vm, 'adopted')], text };
-      const steps = attribute === undefined ? [] : await withDefinition(ports, [step], call);
+      const calls = prove === undefined ? sayCalls(vm, 'adopted', keyed) : [callOn('SetField', vm, 'proof')];
+      const step: PlannedStep = { step: 'adopt', calls, text };
+      const steps = said === undefined && prove === undefined ? [] : await withDefinition(ports, [step], call);
       return { ...base, ...request, target: vm.name, steps, world };
     }
     case 'gc':
@@ -69,6 +76,7 @@ function run(
   observed: Observed,
   wanted: Wanted,
   given: Foresight,
+  keyed: boolean,
 ): { readonly steps: readonly PlannedStep[]; readonly target: string } {
   const steps: PlannedStep[] = [];
   let world = observed;
@@ -77,22 +85,33 @@ function run(
     if (step.kind === 'done') return { steps, target: step.name };
     if (step.kind === 'blocked' || step.kind === 'wait')
       throw new TemplateError({ code: step.code, message: step.reason, retriable: step.kind === 'wait' });
-    steps.push(planned(step));
+    steps.push(planned(step, keyed));
     world = foresee(world, step, wanted, given);
   }
   throw new TypeError(`a plan has more than ${MAX_STEPS} steps: ${steps.map(({ step }) => step).join(', ')}`);
 }
 
-/** The first mark by attribute in the life of a vCenter defines the attribute. */
+/** The first value of an attribute in the life of a vCenter defines the attribute. */
 async function withDefinition(
   { vcenter }: Ports,
   steps: readonly PlannedStep[],
   call: CallOptions,
 ): Promise<readonly PlannedStep[]> {
-  const first = steps.findIndex(({ calls }) => calls.some((one) => one.startsWith('SetField ')));
-  if (first < 0 || (await vcenter.definesAttribute(MARK_ATTRIBUTE, call))) return steps;
-  const define = `AddCustomFieldDef "${MARK_ATTRIBUTE}"`;
-  return steps.map((step, at) => (at === first ? { ...step, calls: [define, ...step.calls] } : step));
+  const defined = new Set<string>();
+  const complete: PlannedStep[] = [];
+  for (const step of steps) {
+    const calls: string[] = [];
+    for (const one of step.calls) {
+      const attribute = one.endsWith(' proof') ? PROOF : MARK_ATTRIBUTE;
+      if (one.startsWith('SetField ') && !defined.has(attribute)) {
+        defined.add(attribute);
+        if (!(await vcenter.definesAttribute(attribute, call))) calls.push(`AddCustomFieldDef "${attribute}"`);
+      }
+      calls.push(one);
+    }
+    complete.push({ ...step, calls });
+  }
+  return complete;
 }
 
 async function gcSteps(
@@ -105,8 +124,9 @@ async function gcSteps(
   const { verdicts, world } = await judge(ports.vcenter, scope, wish.owner, {
     referenced: options.referenced ?? (() => 'unknown'),
     holderIsLive: options.holderIsLive,
-    holder: '',
-    running: ports.running,
+    owner: wish.owner,
+    witnesses: witnessesOf(ports),
+    ...{ holder: '', running: ports.running },
     keep: wish.keep,
     graceMs: wish.graceMs,
     ...call,
@@ -115,7 +135,7 @@ async function gcSteps(
     .filter(({ remove }) => remove)
     .map(({ candidate, reason }) => {
       const { ref, name, instanceUuid, verified } = candidate;
-      return planned({ kind: 'destroy', ref, name, instanceUuid, marked: true, finished: verified, reason });
+      return planned({ kind: 'destroy', ref, name, instanceUuid, marked: true, finished: verified, reason }, false);
     });
   return { steps, world };
 }

@@ -3,12 +3,16 @@ import { test } from 'node:test';
 import { explore, scheduler, virtualClock } from '@drydock/model';
 import { type MemoryInventory, MUTATING_CALLS, memoryInventory, simulatedLoss } from '@drydock/vsphere/testing';
 import { isTemplateError } from '../errors.ts';
+import type { Witnesses } from '../mark/witness.ts';
 import { MARK_KEYS } from '../mark.ts';
 import type { Scope } from '../observe/observe.ts';
+import { TEST_KEYS } from '../testing/keys.ts';
 import { memoryOva, testPlacement, testWish } from '../testing/wishes.ts';
 import { collectTemplates } from './collect.ts';
 import { publishTemplate } from './publication.ts';
 
+/** What every process has: the key. */
+const witnesses: Witnesses = { keys: TEST_KEYS, imported: new Set() };
 const FOLDER = '/DC0/vm/ocp';
 const OLD = 'c1-abcde-rhcos-fd1';
 
@@ -39,7 +43,7 @@ function world(options: { readonly abortLeavesVm?: boolean } = {}): World {
 /** One process: its own session and identity; earlier identities no longer lead. */
 async function publishAs({ inventory, clock }: World, holder: string): Promise<string> {
   await using client = inventory.client();
-  const ports = { vcenter: client, ovas: memoryOva(), clock, running: new Set<string>() };
+  const ports = { vcenter: client, ovas: memoryOva(), clock, running: new Set<string>(), witnesses };
   const published = await publishTemplate(ports, testWish({ holder }), { holderIsLive: (other) => other === holder });
   return published.name;
 }
@@ -114,7 +118,7 @@ test('two publishers racing leave one template and both return it, whatever the 
     made.inventory.onCall = (method, phase) => (method === 'logout' || phase === 'after' ? undefined : turns.turn());
     const publish = (holder: string) => async () => {
       const client = made.inventory.client();
-      const ports = { vcenter: client, ovas: memoryOva(), clock, running: new Set<string>() };
+      const ports = { vcenter: client, ovas: memoryOva(), clock, running: new Set<string>(), witnesses };
       return publishTemplate(ports, testWish({ holder }), { holderIsLive: () => true });
     };
     const [a, b] = await turns.run([publish('a'), publish('b')]);
@@ -133,7 +137,7 @@ test('a leader that lost its lease goes on next to the new one: one template is 
     made.inventory.onCall = (method, phase) => (method === 'logout' || phase === 'after' ? undefined : turns.turn());
     const publish = (holder: string) => async () => {
       const client = made.inventory.client();
-      const ports = { vcenter: client, ovas: memoryOva(), clock, running: new Set<string>() };
+      const ports = { vcenter: client, ovas: memoryOva(), clock, running: new Set<string>(), witnesses };
       return publishTemplate(ports, testWish({ holder }), { holderIsLive: (other) => other === 'new' });
     };
     const [, fresh] = await turns.run([publish('old'), publish('new')]);
@@ -149,11 +153,17 @@ test('another live holder that never finishes: retriable, nothing touched', asyn
   made.inventory.onCall = (method, phase, _args, { client }) => {
     if (method === 'lease.complete' && phase === 'before') client.kill();
   };
-  const ports = { vcenter: dead, ovas: memoryOva(), clock: made.clock, running: new Set<string>() };
+  const ports = { vcenter: dead, ovas: memoryOva(), clock: made.clock, running: new Set<string>(), witnesses };
   await assert.rejects(publishTemplate(ports, testWish({ holder: 'a' }), { holderIsLive: () => true }));
   made.inventory.onCall = undefined;
   const before = made.inventory.snapshot().machines.length;
-  const again = { vcenter: made.inventory.client(), ovas: memoryOva(), clock: made.clock, running: new Set<string>() };
+  const again = {
+    vcenter: made.inventory.client(),
+    ovas: memoryOva(),
+    clock: made.clock,
+    running: new Set<string>(),
+    witnesses,
+  };
   const wish = testWish({ holder: 'b' });
   await assert.rejects(
     publishTemplate(again, wish, { holderIsLive: () => true }),
@@ -197,6 +207,7 @@ test('a worker cloned from the template, extraConfig copied, survives collection
     holder: 'b',
     holderIsLive: () => false,
     running: new Set<string>(),
+    ...{ owner: 'cluster-uid', witnesses },
     keep: 0,
   };
   const collected = await collectTemplates(client, scopeOf(made), 'cluster-uid', options);
@@ -222,6 +233,7 @@ test('negative control: without the check of the instance UUID the worker is des
     holder: 'b',
     holderIsLive: () => false,
     running: new Set<string>(),
+    ...{ owner: 'cluster-uid', witnesses },
     keep: 0,
   };
   await collectTemplates(blind, scopeOf(made), 'cluster-uid', options);
@@ -250,7 +262,7 @@ test('negative control: a publisher that takes an unverified machine for finishe
                 : { ...vm, extraConfig: new Map([...vm.extraConfig, ['drydock.verified', digest]]) };
             }),
         };
-        const ports = { vcenter: hasty, ovas: memoryOva(), clock: made.clock, running: new Set<string>() };
+        const ports = { vcenter: hasty, ovas: memoryOva(), clock: made.clock, running: new Set<string>(), witnesses };
         await publishTemplate(ports, testWish({ holder: `holder-${made.runs}` }), { holderIsLive: () => false });
       },
       check: (made) => checkEnd(made, 2),

@@ -1,6 +1,6 @@
 import type { ActContext } from '../act/act.ts';
 import { converge } from '../act/converge.ts';
-import type { Ports } from '../act/import.ts';
+import { type Ports, witnessesOf } from '../act/import.ts';
 import type { Wanted } from '../decide/machine.ts';
 import { TemplateError } from '../errors.ts';
 import { attemptsOf, NAME_LIMIT } from '../names.ts';
@@ -20,7 +20,11 @@ export async function publishTemplate(
   const scope = await resolveScope(ports.vcenter, wish.placement, call);
   await checkBearer(ports, wish, scope.folder, call);
   const wanted = wantedOf(wish, await resolveTags(ports.vcenter, wish, call));
-  const liveness: Liveness = { holder: wish.holder, holderIsLive: options.holderIsLive, running: ports.running };
+  const liveness: Liveness = {
+    owner: wish.cluster,
+    witnesses: witnessesOf(ports),
+    ...{ holder: wish.holder, holderIsLive: options.holderIsLive, running: ports.running },
+  };
   let uploads = 0;
   const context: ActContext = {
     ...scope,

@@ -1,6 +1,7 @@
 import type { CallOptions } from '@drydock/vsphere';
 import { converge } from '../act/converge.ts';
-import type { Ports } from '../act/import.ts';
+import { type Ports, witnessesOf } from '../act/import.ts';
+import { mayPointAt } from '../decide/authority.ts';
 import type { Candidate, Machine, Wanted } from '../decide/machine.ts';
 import { identityOf, means } from '../decide/swap.ts';
 import { TemplateError } from '../errors.ts';
@@ -43,8 +44,9 @@ export function revertWanted({ owner, name }: RevertRequest, to: string): Wanted
 }
 
 /** A revert imports nothing; who else does is told by age. */
-export function livenessOf({ running }: Ports, { holder }: { readonly holder: string }): Liveness {
-  return { holder, holderIsLive: () => undefined, running };
+export function livenessOf(ports: Ports, { holder, owner }: Pick<RevertRequest, 'holder' | 'owner'>): Liveness {
+  const { running } = ports;
+  return { owner, witnesses: witnessesOf(ports), holder, holderIsLive: () => undefined, running };
 }
 
 /** The request with its generation. */
@@ -65,6 +67,8 @@ export async function resolveRevert(
   );
   const target =
     to === undefined ? defaultTarget(machines, generations, name) : generations.find((one) => one.instanceUuid === to);
+  const permission = target === undefined ? undefined : mayPointAt(target);
+  if (permission?.may === false) throw new TemplateError({ code: 'NOT_OURS', message: permission.reason });
   if (target !== undefined) return { ...request, to: target.instanceUuid };
   const which = to === undefined ? 'no earlier generation' : `no generation ${to}`;
   throw new TemplateError({ code: 'NOTHING_TO_REVERT', message: `${name} has ${which} of ${owner} in the folder` });
@@ -91,5 +95,7 @@ function defaultTarget(
   const retired = others.filter((one) => one.name === retiredName(name, identityOf(one)));
   // One without the mark was put away by a swap that was interrupted: the last.
   const when = ({ mark: { role, at } }: Candidate): string => (role === 'retired' ? (at ?? '') : '9');
-  return underway ?? retired.toSorted((a, b) => when(b).localeCompare(when(a)))[0];
+  // What may be gone back to first: where there is nothing else, why not is told.
+  const usable = (one: Candidate): number => Number(mayPointAt(one).may);
+  return underway ?? retired.toSorted((a, b) => usable(b) - usable(a) || when(b).localeCompare(when(a)))[0];
 }

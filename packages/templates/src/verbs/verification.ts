@@ -1,25 +1,28 @@
-import type { CallOptions, MoRef, VCenter, VmSummary } from '@drydock/vsphere';
+import type { CallOptions, VCenter, VmSummary } from '@drydock/vsphere';
 import { isTemplateError, reasonOf } from '../errors.ts';
 import type { Verification, VerificationCheck } from '../library.ts';
-import { readMark, VERIFIED_KEY } from '../mark.ts';
+import type { Witnesses } from '../mark/witness.ts';
+import { type MarkReading, readMark, VERIFIED_KEY } from '../mark.ts';
 import { requireTemplate } from '../observe/find.ts';
 import { resolveFolder, resolvePlace } from '../observe/place.ts';
 import type { Placement } from '../wish.ts';
-import { listed } from './list.ts';
+import { roleOf } from './list.ts';
 
 /** Checks one template; see `TemplateStore.verify`. Everything is read, nothing is believed from before. */
 export async function verifyTemplate(
   vcenter: VCenter,
   placement: Placement,
   reference: string,
+  witnesses: Witnesses,
   options: CallOptions & { readonly tagIds?: readonly string[] },
 ): Promise<Verification> {
   const call = options.signal === undefined ? {} : { signal: options.signal };
   const folder = await resolveFolder(vcenter, placement, call);
   const vm = await requireTemplate(vcenter, placement, folder, reference, call);
+  const reading = readMark(vm, folder, { owner: undefined, witnesses });
   const checks = [
-    markCheck(vm, folder),
-    digestCheck(vm, folder),
+    markCheck(vm, reading),
+    digestCheck(vm, reading),
     check('template', vm.isTemplate, vm.isTemplate ? 'it is a template' : 'it is a machine', 'Make it a template.'),
     await tagsCheck(vcenter, vm, options.tagIds ?? [], call),
     await hostsCheck(vcenter, placement, call),
@@ -32,22 +35,28 @@ function check(name: VerificationCheck['name'], ok: boolean, detail: string, nex
   return { name, ok, detail, ...(ok || next === undefined ? {} : { next }) };
 }
 
-function markCheck(vm: VmSummary, folder: MoRef): VerificationCheck {
-  const reading = readMark(vm, folder);
+const PROOFS = {
+  keyed: 'proven by its code',
+  recorded: 'proven by the cluster',
+  here: 'imported by this process',
+  none: 'not proven: without a key it is never removed',
+} as const;
+
+function markCheck(vm: VmSummary, reading: MarkReading): VerificationCheck {
   switch (reading.kind) {
     case 'none':
       return check('mark', false, 'it bears no mark', 'Adopt it to bring it under management.');
     case 'invalid':
       return check('mark', false, `its mark does not count: ${reading.reason}`, 'Adopt it if it is what it should be.');
     case 'ours': {
-      const { owner } = reading.mark;
-      return check('mark', true, `it belongs to ${owner} (${listed(vm, folder, owner)?.role ?? 'unknown'})`);
+      const { mark, proof } = reading;
+      const role = roleOf(vm, reading, mark.owner) ?? 'unknown';
+      return check('mark', true, `it belongs to ${mark.owner} (${role}), ${PROOFS[proof]}`);
     }
   }
 }
 
-function digestCheck(vm: VmSummary, folder: MoRef): VerificationCheck {
-  const reading = readMark(vm, folder);
+function digestCheck(vm: VmSummary, reading: MarkReading): VerificationCheck {
   const mark = reading.kind === 'ours' ? reading.mark : undefined;
   const recorded = vm.extraConfig.get(VERIFIED_KEY);
   if (mark === undefined || mark.digest === '') {

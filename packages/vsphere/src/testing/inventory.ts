@@ -41,6 +41,8 @@ export interface MemoryOptions {
   readonly reportsVersion?: boolean;
   /** `none`: the manifest of a lease says nothing of what was uploaded, as the API allows, which describes it for downloads. Default `received`. */
   readonly manifest?: 'received' | 'none';
+  /** What becomes of the value of a custom attribute with more than 255 characters; both happen. Default `refused`. */
+  readonly longAttributes?: 'refused' | 'truncated';
 }
 
 /** A folder, datacenter, cluster, pool, host, datastore or network. */

@@ -20,6 +20,9 @@ import {
 import { memoryLease } from './memory-lease.ts';
 import type { MemoryServer } from './memory-server.ts';
 
+/** What the value of a custom attribute may have. */
+const ATTRIBUTE_CHARACTERS = 255;
+
 /** The error for a call that is not made because the caller ended it. */
 export function abortedCall(op: string, reason: string): VimError {
   return new VimError({ kind: 'aborted', code: 'VIM_ABORTED', op, message: reason });
@@ -127,7 +130,12 @@ export function memoryCalls(server: MemoryServer, id: string, run: CallRunner, d
     setCustomValue: async (vm, name, value, options) => {
       let key = state().customFields.indexOf(name);
       if (key < 0) key = await run('customField.define', [name], () => state().customFields.push(name) - 1, options);
-      const set = (): void => void machineOf(state(), vm, 'SetField').customValues.set(key, value);
+      const set = (): void => {
+        const kept = value.slice(0, ATTRIBUTE_CHARACTERS);
+        if (kept !== value && server.longAttributes !== 'truncated')
+          throw simulatedFault('InvalidArgument', 'SetField', name, { invalidProperty: 'value' });
+        machineOf(state(), vm, 'SetField').customValues.set(key, kept);
+      };
       await run('setCustomValue', [vm, name, value], set, options);
     },
     tags: tags(server, run),

@@ -7,6 +7,7 @@ export interface MemoryServer {
   readonly reportsVersion: boolean;
   readonly abortLeavesVm: boolean;
   readonly manifest: 'received' | 'none';
+  readonly longAttributes: 'refused' | 'truncated';
   readonly countUpload: () => void;
   readonly countBytes: (bytes: number) => void;
 }

@@ -79,6 +79,7 @@ export function memoryInventory(options: MemoryOptions = {}): MemoryInventory {
     reportsVersion: options.reportsVersion ?? true,
     abortLeavesVm: options.abortLeavesVm ?? false,
     manifest: options.manifest ?? 'received',
+    longAttributes: options.longAttributes ?? 'refused',
     countUpload: () => {
       counters.uploads += 1;
     },
