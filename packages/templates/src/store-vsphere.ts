@@ -16,6 +16,7 @@ import { historyOf } from './verbs/history.ts';
 import { inspectTemplate } from './verbs/inspect.ts';
 import { listTemplates } from './verbs/list.ts';
 import { planFor } from './verbs/plan.ts';
+import { holdTemplate, releaseTemplates } from './verbs/point.ts';
 import { publishTemplate } from './verbs/publication.ts';
 import { revertTemplate } from './verbs/revert.ts';
 import { verifyTemplate } from './verbs/verification.ts';
@@ -131,6 +132,15 @@ export function templateStore(options: TemplateStoreOptions): TemplateStore {
       const adopted = await adoptTemplate(ports, scope, request, { ...adopt, ...call });
       options.log?.info({ server: placement.server, template: adopted.name, owner }, 'template adopted');
       return adopted;
+    },
+
+    hold: async (placement, reference, what, { signal } = {}) =>
+      holdTemplate(await vcenterAt(placement.server), placement, reference, what, bound(signal)),
+
+    release: async (placement, what, { signal, except } = {}) => {
+      const vcenter = await vcenterAt(placement.server);
+      const call = bound(signal);
+      return releaseTemplates(vcenter, await resolveFolder(vcenter, placement, call), what, except, call);
     },
 
     collect: async (placement, cluster, collect) => {

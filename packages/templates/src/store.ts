@@ -140,4 +140,15 @@ export interface TemplateStore extends AsyncDisposable {
   revert(request: RevertRequest, options?: PlannedOptions): Promise<PublishedTemplate>;
   /** Brings a template that bears no mark under management, by a custom attribute. */
   adopt(request: AdoptRequest, options?: PlannedOptions): Promise<ListedTemplate>;
+  /**
+   * Records on a template that `what`, a file or a consumer, points at it: from now on collection keeps it. To be called before it is pointed at. Whatever
+   * becomes of the record, it can only make a template stay.
+   */
+  hold(placement: Placement, reference: string, what: string, options?: StoreOptions): Promise<void>;
+  /** Records that `what` points no longer at any template of the folder, but for the one named `except`. Resolves to the names that it pointed at. */
+  release(
+    placement: Placement,
+    what: string,
+    options?: StoreOptions & { readonly except?: string },
+  ): Promise<readonly string[]>;
 }

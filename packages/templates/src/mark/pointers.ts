@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import type { CallOptions, VCenter, VmSummary } from '@drydock/vsphere';
-import { readAttribute, writeAttribute } from './attribute.ts';
+import { attributeParts, readAttribute, writeAttribute } from './attribute.ts';
 
 /** The custom attribute in which it stands who points at a template. It can only make a template stay. */
 export const POINTERS = 'drydock.pointers';
@@ -21,16 +22,16 @@ export interface Pointers {
   readonly unreadable: boolean;
 }
 
-/** How many pointers a template names. */
-const NAMED = 8;
-const LONGEST = 300;
+/** Of how many attributes a record may consist: each is defined for the whole vCenter. */
+const PARTS = 4;
+const LONGEST = 100;
 const NONE: Pointers = { named: [], more: 0, unreadable: false };
 
 /** Reads who points at a template. A clone may inherit the record, and nobody pointed at the clone. */
 export function readPointers(vm: VmSummary): Pointers {
   const reading = readAttribute(vm.customValues, POINTERS);
   if (reading.kind === 'absent') return NONE;
-  const { id, at, more = 0 } = record(reading.kind === 'value' ? reading.value : undefined);
+  const { id, at, more = 0 } = fieldsOf(reading.kind === 'value' ? reading.value : undefined);
   if (typeof id === 'string' && vm.instanceUuid !== undefined && id.toLowerCase() !== vm.instanceUuid.toLowerCase())
     return NONE;
   const named = Array.isArray(at) ? at.flatMap(pointerOf) : [];
@@ -58,21 +59,27 @@ export async function recordPointer(
   call: CallOptions,
 ): Promise<void> {
   const { named, more, unreadable } = readPointers(vm);
-  const what = change.what.slice(0, LONGEST);
+  const what = pointerName(change.what);
   const known = named.some((one) => one.what === what);
   if (unreadable || known === change.points) return;
-  const full = named.length >= NAMED;
   const since = change.now.toISOString().replace(/\.\d+Z$/, 'Z');
-  const now = change.points ? [...named, ...(full ? [] : [{ what, since }])] : named.filter((one) => one.what !== what);
-  const count = more + Number(change.points && full);
-  const at = now.map((one) => [one.what, one.since]);
-  await writeAttribute(
-    vcenter,
-    vm,
-    POINTERS,
-    { id: vm.instanceUuid ?? '', at, ...(count === 0 ? {} : { more: count }) },
-    call,
-  );
+  const record = (all: readonly Pointer[], count: number): object => ({
+    id: vm.instanceUuid ?? '',
+    at: all.map((one) => [one.what, one.since]),
+    ...(count === 0 ? {} : { more: count }),
+  });
+  const without = named.filter((one) => one.what !== what);
+  const withIt = record([...named, { what, since }], more);
+  const fits = attributeParts(POINTERS, withIt).length <= PARTS;
+  const value = change.points ? (fits ? withIt : record(named, more + 1)) : record(without, more);
+  await writeAttribute(vcenter, vm, POINTERS, value, call);
+}
+
+/** A pointer as it is recorded: a long name is cut, and stays apart from others by its sum. */
+export function pointerName(what: string): string {
+  if (what.length <= LONGEST) return what;
+  const sum = createHash('sha256').update(what).digest('hex').slice(0, 8);
+  return `${what.slice(0, LONGEST - sum.length - 1)}~${sum}`.toWellFormed();
 }
 
 function pointerOf(given: unknown): readonly Pointer[] {
@@ -80,6 +87,6 @@ function pointerOf(given: unknown): readonly Pointer[] {
   return typeof what === 'string' && typeof since === 'string' ? [{ what, since }] : [];
 }
 
-function record(value: unknown): Readonly<Record<string, unknown>> {
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
 }
