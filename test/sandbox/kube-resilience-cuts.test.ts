@@ -9,14 +9,16 @@ import {
   type KubeClient,
   keyOf,
   keyText,
+  leaderElection,
   loadKubeconfig,
   type Observer,
 } from '@drydock/kube';
 import { fastClock } from '@drydock/kube/testing';
 import { generator } from '@drydock/model';
 import { type Sandbox, startSandbox } from '@drydock/sandbox';
+import { pino } from 'pino';
 import { type CuttingProxy, cuttingProxy } from './support/cutting-proxy.ts';
-import { CONFIG_MAP, type ConfigMap, eventually, NAMESPACE } from './support/kube-kinds.ts';
+import { CONFIG_MAP, type ConfigMap, eventually, LEASE, NAMESPACE } from './support/kube-kinds.ts';
 
 let sandbox: Sandbox;
 let config: ClusterConfig;
@@ -149,4 +151,44 @@ test('a connection that is frozen, not closed, is found by its silence, and the 
   await eventually('the object that was made in the silence', () => cache.get(key) !== undefined);
   assert.match(errors[0]?.message ?? '', /the server was silent for \d+ s/);
   assert.equal(cache.health().lists, 1);
+});
+
+test('SAFE-3 the lease is kept while every open connection is frozen, and while more calls hang than there are connections for', async () => {
+  const key = { namespace: 'default', name: 'frozen' };
+  await using proxy = await cuttingProxy(sandbox.server);
+  await using far = createClient({ ...config, server: proxy.url });
+  const times = { leaseDuration: 12_000, renewDeadline: 8_000, retryPeriod: 500 };
+  const leader = leaderElection({ client: far, ...key, log: pino({ level: 'silent' }), ...times });
+  const stop = new AbortController();
+  const seen = { began: false, lost: false };
+  const ended = leader.run(async (held) => {
+    seen.began = true;
+    held.addEventListener('abort', () => {
+      seen.lost = true;
+    });
+    await new Promise<void>((resolve) => {
+      AbortSignal.any([held, stop.signal]).addEventListener('abort', () => resolve(), { once: true });
+    });
+  }, stop.signal);
+  const version = async (): Promise<string> => (await client.get(LEASE, key)).metadata.resourceVersion ?? '';
+  const renewed = async (): Promise<void> => {
+    const before = await version();
+    await eventually('a renewal', async () => seen.lost || (await version()) !== before);
+    assert.equal(seen.lost, false, 'the lease was lost');
+  };
+  await eventually('the lease', () => seen.began);
+  await renewed();
+  // Each of them is answered without end, and keeps a connection for itself.
+  const path = '/api/v1/namespaces/default/configmaps?watch=true&timeoutSeconds=600';
+  const hanging = Array.from({ length: 20 }, () => far.raw({ path }, { signal: stop.signal }).catch(() => undefined));
+  for (let renewals = 0; renewals < 4; renewals += 1) await renewed();
+  for (let freezes = 0; freezes < 2; freezes += 1) {
+    proxy.freeze();
+    await renewed();
+    await renewed();
+  }
+  leader.assertHeld();
+  stop.abort();
+  await ended;
+  await Promise.all(hanging);
 });

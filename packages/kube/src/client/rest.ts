@@ -51,7 +51,7 @@ export function clientOver(
       });
     }
     const path = objectPath(resource, key, subresource) + queryText(dryRun(call));
-    return one(resource, { method: 'PUT', path, action, body: typed(resource, object), signal: call?.signal });
+    return one(resource, { method: 'PUT', path, action, body: typed(resource, object), ...how(call) });
   }
 
   function applied<T extends KubeObject>(
@@ -93,7 +93,7 @@ export function clientOver(
         method: 'GET',
         path: objectPath(resource, key),
         action: actionText('get', resource, key),
-        signal: call?.signal,
+        ...how(call),
       }),
     create: async (resource, object, call) => {
       const key = nameOf('create', resource, object);
@@ -103,7 +103,7 @@ export function clientOver(
         path: collectionPath(resource, key.namespace) + queryText(dryRun(call)),
         action: actionText('create', resource, key),
         body: typed(resource, object),
-        signal: call?.signal,
+        ...how(call),
       });
     },
     replace: async (resource, object, call) => put(resource, object, undefined, call),
@@ -153,6 +153,10 @@ function nameOf(verb: string, resource: Resource<KubeObject>, object: KubeObject
 /** What is sent for an object: with its type, and with the integers that JavaScript cannot hold. */
 function typed<T extends KubeObject>(resource: Resource<T>, object: T): unknown {
   return withExact({ apiVersion: apiVersionOf(resource), kind: resource.kind, ...object });
+}
+
+function how(call: ChangeOptions | undefined): Pick<WireRequest, 'signal' | 'urgent'> {
+  return { signal: call?.signal, urgent: call?.urgent };
 }
 
 function dryRun(call: ChangeOptions | undefined): { readonly dryRun?: string } {

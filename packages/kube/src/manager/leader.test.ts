@@ -1,101 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Lease } from '@drydock/api';
 import pino from 'pino';
-import type { Client } from '../client/client.ts';
-import { ApiError, type ApiErrorCode } from '../errors.ts';
-import { settle, type VirtualClock, virtualClock } from '../testing/clock.ts';
-import { type Leader, leaderElection } from './leader.ts';
+import { settle, virtualClock } from '../testing/clock.ts';
+import { contest, failure, LeaseStore } from '../testing/lease-contest.ts';
+import { leaderElection } from './leader.ts';
 
 const log = pino({ level: 'silent' });
-
-function failure(code: ApiErrorCode): ApiError {
-  return new ApiError({ code, action: 'lease', said: code });
-}
-
-/** One Lease with the server's rules: unique names, and resourceVersion as guard. */
-class LeaseStore {
-  lease: Lease | undefined;
-  /** Whether calls of a contestant fail. */
-  readonly cut: Set<string> = new Set();
-  writes = 0;
-  /** Awaited after a write was stored, before it is answered. */
-  answer: () => Promise<void> = () => Promise.resolve();
-
-  client(who: string): Client {
-    const check = (): void => {
-      if (this.cut.has(who)) throw failure('Connection');
-    };
-    const store = async (lease: Lease): Promise<Lease> => {
-      this.writes++;
-      const stored = { ...lease, metadata: { ...lease.metadata, resourceVersion: String(this.writes) } };
-      this.lease = stored;
-      await this.answer();
-      return stored;
-    };
-    const client = {
-      get: async () => {
-        check();
-        if (this.lease === undefined) throw failure('NotFound');
-        return this.lease;
-      },
-      create: async (_: unknown, lease: Lease) => {
-        check();
-        if (this.lease !== undefined) throw failure('AlreadyExists');
-        return store(lease);
-      },
-      replace: async (_: unknown, lease: Lease) => {
-        check();
-        if (this.lease === undefined) throw failure('NotFound');
-        if (this.lease.metadata.resourceVersion !== lease.metadata.resourceVersion) throw failure('Conflict');
-        return store(lease);
-      },
-    };
-    return client as unknown as Client;
-  }
-
-  get holder(): string | undefined {
-    return this.lease?.spec?.holderIdentity;
-  }
-}
-
-interface Contestant {
-  readonly leader: Leader;
-  readonly stop: AbortController;
-  readonly done: Promise<string>;
-  readonly acts: () => boolean;
-}
-
-function contest(
-  store: LeaseStore,
-  identity: string,
-  clock: VirtualClock,
-  annotations?: () => Readonly<Record<string, string | undefined>>,
-): Contestant {
-  const leader = leaderElection({
-    client: store.client(identity),
-    namespace: 'ns',
-    name: 'lease',
-    identity,
-    log,
-    clock,
-    ...(annotations === undefined ? {} : { annotations }),
-  });
-  const stop = new AbortController();
-  let acting = false;
-  const lead = async (held: AbortSignal): Promise<void> => {
-    acting = true;
-    const either = AbortSignal.any([held, stop.signal]);
-    if (!either.aborted)
-      await new Promise<void>((resolve) => either.addEventListener('abort', () => resolve(), { once: true }));
-    acting = false;
-  };
-  const done = leader.run(lead, stop.signal).then(
-    () => 'stopped',
-    (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : String(error)),
-  );
-  return { leader, stop, done, acts: () => acting };
-}
 
 test('one of two leads, renews, and on stop hands over at once with an empty holder', async () => {
   const store = new LeaseStore();
@@ -128,7 +38,7 @@ test('the lease carries what its holder has to tell, no older than a renewal, an
   const store = new LeaseStore();
   const clock = virtualClock();
   const told: { note: string | undefined } = { note: 'all is not well' };
-  const a = contest(store, 'a', clock, () => told);
+  const a = contest(store, 'a', clock, { annotations: () => told });
   await clock.advance(2_500);
   const at = (): unknown => store.lease?.metadata.annotations;
   assert.deepEqual(at(), { note: 'all is not well' });
@@ -240,13 +150,13 @@ test('work that fails keeps the lease, so that nobody starts beside what may sti
 test('leadership counts from when the renewal was sent, and an answer that never comes ends it at the deadline', async () => {
   const store = new LeaseStore();
   const clock = virtualClock();
-  store.answer = () => clock.sleep(6_000);
+  store.answer = () => clock.sleep(4_000);
   const a = contest(store, 'a', clock);
-  await clock.advance(6_000);
+  await clock.advance(4_000);
   assert.ok(a.acts());
   // From now on nothing is answered, and nothing ends with its signal either.
   store.answer = () => new Promise(() => undefined);
-  await clock.advance(3_999);
+  await clock.advance(5_999);
   a.leader.assertHeld();
   await clock.advance(1);
   assert.throws(() => a.leader.assertHeld(), { code: 'LeaseNotHeld' });

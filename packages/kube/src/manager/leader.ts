@@ -20,7 +20,7 @@ export interface LeaderOptions {
   readonly leaseDuration?: number;
   /** How long the holder acts without a renewal. Shorter than `leaseDuration`. Default 10,000. */
   readonly renewDeadline?: number;
-  /** Between two tries. Default 2,000. */
+  /** Between two tries, at most: where the deadline is near, they come sooner. Default 2,000. */
   readonly retryPeriod?: number;
   /**
    * Asked at each renewal: annotations that the Lease is to have, which tell what the holder cannot tell elsewhere; undefined takes one away. They are as young as the lease, and the next holder's
@@ -39,7 +39,9 @@ export interface LeaderOptions {
  *
  * The holder trusts neither of its own clocks alone: the monotonic one stands still while a virtual machine is suspended, the wall clock may
  * be set back. It acts only while both say that its last renewal is young enough; after a jump of the wall clock it acts again with the next
- * renewal, whose guard proves that nobody took the lease in between.
+ * renewal, whose guard proves that nobody took the lease in between: a lease that another one held meanwhile is lost, also where that one has released it.
+ *
+ * No attempt has all that is left of the deadline, and each that follows a failure has a connection of its own: one connection that hangs costs an attempt.
  */
 export interface Leader {
   readonly name: string;
@@ -75,6 +77,13 @@ interface Moment {
   readonly wall: number;
 }
 
+/** An attempt has this share of what is left of the deadline, but no less than that (ms), so that more than one fits. */
+const SHARE = 0.5;
+const SHORTEST_ATTEMPT = 500;
+/** After a failure the pause is at most this share of what is left, but no less than that (ms). */
+const PAUSE_SHARE = 0.25;
+const SHORTEST_PAUSE = 100;
+
 /** Makes a contestant; nothing happens before `run`. */
 export function leaderElection(options: LeaderOptions): Leader {
   return new Elector(options);
@@ -92,6 +101,8 @@ class Elector implements Leader {
   #seen: Observation | undefined;
   /** When the last successful renewal was sent; undefined while not leading. */
   #renewed: Moment | undefined;
+  /** `leaseTransitions` of the term that this process leads. */
+  #term: number | undefined;
 
   constructor(options: LeaderOptions) {
     this.#options = options;
@@ -151,7 +162,7 @@ class Elector implements Leader {
   async #acquire(signal: AbortSignal): Promise<boolean> {
     while (!signal.aborted) {
       try {
-        if (await this.#try(signal, this.#deadline)) return true;
+        if (await this.#try(signal, this.#deadline * SHARE)) return true;
       } catch (error) {
         if (signal.aborted) return false;
         this.#options.log.warn(
@@ -167,19 +178,30 @@ class Elector implements Leader {
 
   /** Returns when the signal ended; throws when the lease is lost. */
   async #renew(signal: AbortSignal): Promise<void> {
-    for (;;) {
-      await this.#pause(this.#period, signal);
+    for (let failed = false; ; ) {
+      const rest = this.#left();
+      // A period near the deadline is legal: half of the rest is for the attempts.
+      const longest = failed ? Math.max(rest * PAUSE_SHARE, SHORTEST_PAUSE) : rest * SHARE;
+      await this.#pause(Math.max(0, Math.min(this.#period, longest, rest)), signal);
       if (signal.aborted) return;
-      const left = (this.#renewed?.now ?? Number.NEGATIVE_INFINITY) + this.#deadline - this.#clock.now();
+      const left = this.#left();
       if (left <= 0) throw this.#lost('it was not renewed in time');
+      failed = false;
       try {
-        if (!(await this.#try(signal, left))) throw this.#lost('another holder took it');
+        if (!(await this.#try(signal, Math.min(left, Math.max(left * SHARE, SHORTEST_ATTEMPT)))))
+          throw this.#lost('another process held it');
       } catch (error) {
         if (signal.aborted) return;
         if (error instanceof RunError) throw error;
+        failed = true;
         this.#options.log.warn({ err: error, lease: keyText(this.#key) }, 'the lease was not renewed; trying again');
       }
     }
+  }
+
+  /** How long (ms) the last renewal still counts. */
+  #left(): number {
+    return (this.#renewed?.now ?? Number.NEGATIVE_INFINITY) + this.#deadline - this.#clock.now();
   }
 
   #moment(): Moment {
@@ -213,16 +235,19 @@ class Elector implements Leader {
   }
 
   async #attempt(signal: AbortSignal): Promise<boolean> {
-    const mine = this.#seen?.lease.spec?.holderIdentity === this.identity;
-    if (!mine || this.#renewed === undefined) await this.#look(signal);
+    const leads = this.#renewed !== undefined;
+    if (!leads) await this.#look(signal);
     for (let tries = 0; ; tries++) {
       const seen = this.#seen;
-      const holder = seen?.lease.spec?.holderIdentity ?? '';
-      if (seen !== undefined && holder !== '' && holder !== this.identity && !this.#expired(seen)) return false;
+      if (leads ? !this.#isOwnTerm(seen) : !this.#isFree(seen)) return false;
       const sent = this.#moment();
       try {
-        this.#observe(await this.#write(seen?.lease, signal));
+        const lease = await this.#write(seen?.lease, signal);
+        // An answer that comes too late is nobody's: it must not bring back what was given up.
+        signal.throwIfAborted();
+        this.#observe(lease);
         this.#renewed = sent;
+        this.#term = lease.spec?.leaseTransitions;
         return true;
       } catch (error) {
         const raced = isConflict(error) || isAlreadyExists(error) || (isNotFound(error) && seen !== undefined);
@@ -233,9 +258,20 @@ class Elector implements Leader {
     }
   }
 
+  /** Whether nobody else has held the lease since this process took it. An absent one proves nothing: it may have been another's. */
+  #isOwnTerm(seen: Observation | undefined): boolean {
+    const spec = seen?.lease.spec;
+    return spec?.holderIdentity === this.identity && spec.leaseTransitions === this.#term;
+  }
+
+  #isFree(seen: Observation | undefined): boolean {
+    const holder = seen?.lease.spec?.holderIdentity ?? '';
+    return seen === undefined || holder === '' || holder === this.identity || this.#expired(seen);
+  }
+
   async #look(signal: AbortSignal): Promise<void> {
     try {
-      this.#observe(await this.#options.client.get(Lease, this.#key, { signal }));
+      this.#observe(await this.#options.client.get(Lease, this.#key, { signal, urgent: true }));
     } catch (error) {
       if (!isNotFound(error)) throw error;
       this.#seen = undefined;
@@ -269,8 +305,8 @@ class Elector implements Leader {
     const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', spec };
     const metadata = this.#annotated(current?.metadata ?? { ...this.#key, name: this.name });
     return current === undefined
-      ? client.create(Lease, { ...lease, metadata }, { signal })
-      : client.replace(Lease, { ...lease, metadata }, { signal });
+      ? client.create(Lease, { ...lease, metadata }, { signal, urgent: true })
+      : client.replace(Lease, { ...lease, metadata }, { signal, urgent: true });
   }
 
   #annotated(metadata: ObjectMeta): ObjectMeta {
@@ -306,7 +342,7 @@ class Elector implements Leader {
     if (lease?.spec?.holderIdentity !== this.identity) return;
     const now = microTime(this.#clock.date());
     const spec = { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, acquireTime: now, renewTime: now };
-    this.#observe(await this.#options.client.replace(Lease, { ...lease, spec }, { signal }));
+    this.#observe(await this.#options.client.replace(Lease, { ...lease, spec }, { signal, urgent: true }));
   }
 
   async #pause(ms: number, signal: AbortSignal): Promise<void> {

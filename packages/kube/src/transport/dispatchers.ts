@@ -5,10 +5,18 @@ import type { ClusterConfig } from '../access/kubeconfig.ts';
 import { ApiError } from '../errors.ts';
 import { proxyFromEnv } from './proxy.ts';
 
-/** Calls and watches have connections of their own, so that no number of watches can starve a call. */
+/** Which connections a request uses: calls, watches and urgent calls each have their own, so that no number of the others can starve them. */
+export type Lane = 'calls' | 'watches' | 'urgent';
+
+/** The connections of one client certificate. */
 export interface Dispatchers {
-  readonly calls: Dispatcher;
-  readonly watches: Dispatcher;
+  of(lane: Lane): Dispatcher;
+  /** The next urgent call opens a connection: the one that failed may be to a peer that is gone, and nobody waits for the kernel to find that out. */
+  renewUrgent(): void;
+  /** Takes no more; what is under way ends. */
+  close(): Promise<void>;
+  /** Ends what is under way. */
+  destroy(): Promise<void>;
 }
 
 /** Connections that calls share. */
@@ -54,15 +62,32 @@ export function createDispatchers(
           connectTimeout: CONNECT_DEADLINE,
           clientFactory: (origin, more) => new Pool(origin, { ...more, headersTimeout: CONNECT_DEADLINE }),
         });
-  return {
-    calls: build({
-      connections: CALL_CONNECTIONS,
-      pipelining: 1,
-      headersTimeout: requestTimeout,
-      bodyTimeout: requestTimeout,
-    }),
+  const usual = { pipelining: 1, headersTimeout: requestTimeout, bodyTimeout: requestTimeout };
+  const lanes: Record<Lane, Dispatcher> = {
+    calls: build({ ...usual, connections: CALL_CONNECTIONS }),
     // A quiet watch is healthy: its life is bounded by timeoutSeconds and by the reader's own guard.
-    watches: build({ pipelining: 1, headersTimeout: requestTimeout, bodyTimeout: 0 }),
+    watches: build({ ...usual, bodyTimeout: 0 }),
+    urgent: build(usual),
+  };
+  const all = new Set(Object.values(lanes));
+  return {
+    of: (lane) => lanes[lane],
+    renewUrgent: () => {
+      const { urgent } = lanes;
+      lanes.urgent = build(usual);
+      all.add(lanes.urgent);
+      // Another urgent call may be under way on a connection that is well.
+      void urgent.close().then(
+        () => all.delete(urgent),
+        () => all.delete(urgent),
+      );
+    },
+    close: async () => {
+      await Promise.allSettled([...all].map((dispatcher) => dispatcher.close()));
+    },
+    destroy: async () => {
+      await Promise.all([...all].map((dispatcher) => dispatcher.destroy()));
+    },
   };
 }
 

@@ -7,7 +7,7 @@ import { ApiError, errorOfStatus } from '../errors.ts';
 import { JSON_PATCH } from '../patch-types.ts';
 import { type AnswerBounds, beginningOf, MAX_BODY, tooLarge } from './body.ts';
 import { type Collected, collect } from './collect.ts';
-import { createDispatchers, type Dispatchers, proxyOf } from './dispatchers.ts';
+import { createDispatchers, type Dispatchers, type Lane, proxyOf } from './dispatchers.ts';
 import { type Lifeline, lifeline } from './lifeline.ts';
 import {
   badAnswer,
@@ -51,6 +51,8 @@ export interface WireRequest {
   readonly body?: unknown;
   readonly contentType?: string;
   readonly signal?: AbortSignal | undefined;
+  /** See `CallOptions.urgent`. */
+  readonly urgent?: boolean | undefined;
 }
 
 /** Sends requests as one user to one API server. */
@@ -90,7 +92,7 @@ export function createTransport(config: ClusterConfig, options: TransportOptions
   /** Calls under way finish with the old certificate; watches go on until the server ends them. */
   function retire(old: Dispatchers): void {
     retired.add(old);
-    void Promise.allSettled([old.calls.close(), old.watches.close()]).then(() => retired.delete(old));
+    void old.close().then(() => retired.delete(old));
   }
 
   function dispatchersFor(credential: Credential): Dispatchers {
@@ -102,19 +104,16 @@ export function createTransport(config: ClusterConfig, options: TransportOptions
   }
 
   /** Sends one request; of a watch that was accepted the body is left to be read. */
-  async function dispatch(
-    request: WireRequest,
-    lane: keyof Dispatchers,
-    credential: Credential,
-    life: Lifeline,
-  ): Promise<Answer> {
+  async function dispatch(request: WireRequest, lane: Lane, credential: Credential, life: Lifeline): Promise<Answer> {
     const started = clock.now();
     let code = '<error>';
     const status = (known: number): void => {
       code = String(known);
     };
+    let dispatchers: Dispatchers | undefined;
     try {
-      const dispatcher = dispatchersFor(credential)[lane];
+      dispatchers = dispatchersFor(credential);
+      const dispatcher = dispatchers.of(lane);
       const wire = {
         origin: base.origin,
         path: prefix + request.path,
@@ -126,7 +125,7 @@ export function createTransport(config: ClusterConfig, options: TransportOptions
         },
         body: request.body === undefined ? null : JSON.stringify(request.body),
       };
-      if (lane === 'calls') {
+      if (lane !== 'watches') {
         const large = (): ApiError => tooLarge(request.action, 'the answer', maxBody);
         const { signal } = life;
         return await collect(dispatcher, wire, {
@@ -145,6 +144,7 @@ export function createTransport(config: ClusterConfig, options: TransportOptions
       if (statusCode === 200 && !isHtml(headers)) return { statusCode, headers, text: '', body };
       return { statusCode, headers, text: await beginningOf(body, MAX_ERROR_BODY) };
     } catch (error) {
+      if (lane === 'urgent') dispatchers?.renewUrgent();
       request.signal?.throwIfAborted();
       throw connectionError(error, request.action, via);
     } finally {
@@ -166,7 +166,7 @@ export function createTransport(config: ClusterConfig, options: TransportOptions
    * One exchange that the server accepted; its refusal is thrown. It is sent once more with newer credentials, if there are any, after a 401, because that
    * was refused unread, and after a failed handshake, because then nothing was sent: both are how a rotation of certificates shows.
    */
-  async function exchange(request: WireRequest, lane: keyof Dispatchers, life: Lifeline): Promise<Answer> {
+  async function exchange(request: WireRequest, lane: Lane, life: Lifeline): Promise<Answer> {
     let credential = await life.until(() => config.credentials.get());
     life.arm();
     let answer: Answer | undefined;
@@ -189,7 +189,7 @@ export function createTransport(config: ClusterConfig, options: TransportOptions
       using life = lifeline(callDeadline, request.action, via, request.signal, closing.signal);
       for (let repeats = 0; ; repeats++) {
         try {
-          return (await exchange(request, 'calls', life)).text;
+          return (await exchange(request, request.urgent === true ? 'urgent' : 'calls', life)).text;
         } catch (error) {
           const wait = repeats < MAX_REPEATS ? repeatAfter(error, request) : undefined;
           if (wait === undefined) throw error;
@@ -214,7 +214,7 @@ export function createTransport(config: ClusterConfig, options: TransportOptions
       closing.abort(new ApiError({ code: 'Connection', action: 'call the API server', said: 'the client was closed' }));
       if (open !== undefined) retired.add(open.dispatchers);
       open = undefined;
-      await Promise.all([...retired].flatMap(({ calls, watches }) => [calls.destroy(), watches.destroy()]));
+      await Promise.all([...retired].map((old) => old.destroy()));
     },
   };
 }
