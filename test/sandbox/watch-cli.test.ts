@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Machine, Namespace } from '@drydock/api';
-import { createClient, loadKubeconfig } from '@drydock/kube';
+import { createClient, kubeMetrics, loadKubeconfig, run as runOperator } from '@drydock/kube';
 import {
   connectSwitchboard,
   createAuthority,
@@ -16,7 +16,10 @@ import {
   startSandbox,
   type VCenterSandbox,
 } from '@drydock/sandbox';
+import { links, WatchService, watchMetrics } from '@drydock/vm-watch';
+import { connectVCenter, systemClock } from '@drydock/vsphere';
 import { startSyntheticVCenter } from '@drydock/vsphere/testing';
+import { pino } from 'pino';
 
 const binary = join(import.meta.dirname, '../../apps/drydock/bin/drydock.js');
 const FOLDER = '/DC0/vm/watched';
@@ -52,6 +55,7 @@ function watch(args: readonly string[], env: Readonly<Record<string, string>> = 
       GOVC_USERNAME: user,
       GOVC_PASSWORD: password,
       GOVC_TLS_CA_CERTS: ca,
+      HOME: sandbox.directory,
       ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -177,7 +181,9 @@ test('a refused login ends nothing: it is told, tried again, and what changed me
   await run.says(/Watching 3 machines/);
   await switchboard.refuseLogins(true);
   await switchboard.killSessions();
-  await run.says(/a new one compares everything[\s\S]*The server answers InvalidLogin .* tried again in \d+ s\./);
+  await run.says(
+    /a new one compares everything[\s\S]* refused .* with the password of the environment once, last at .* tried again in \d+ s\./,
+  );
   await switchboard.powerVm(`${FOLDER}/patient`, true);
   await switchboard.refuseLogins(false);
   await run.says(/ patient +summary\.runtime\.powerState +poweredOff → poweredOn\n/);
@@ -198,7 +204,7 @@ test('containers of every kind, by path and by reference; what is none or does n
   await using run = watch(['vms', '--vcenter', url, '--container', ...paths, '--container', ...written, '-o', 'wide'], {
     GOVC_URL: 'https://127.0.0.1:1/sdk',
   });
-  await run.says(/Watching [1-9]\d* machines in 15 containers/);
+  await run.says(/Watching [1-9]\d* machines in 5 containers/);
   await switchboard.powerVm(`${FOLDER}/one`, false);
   await run.says(
     /TIME +VM +MOREF +PATH +CHANGE\n.* one +vm-\d+ +summary\.runtime\.powerState +poweredOn → poweredOff\n/,
@@ -277,8 +283,8 @@ test('status shows the watches of an operator by its metrics, and says what to d
   let answer = `# HELP x\n${metrics}\n`;
   const remark = 'vc1 backoff (the server answers InvalidLogin), 3 to hand over, 0 without an object';
   const server = createServer((request, response) => {
-    const verbose = `[+]vms ok: ${remark}\nreadyz check passed\n`;
-    response.end(request.url === '/readyz/vms?verbose' ? verbose : answer);
+    const verbose = `[+]watch-vms ok: ${remark}\nreadyz check passed\n`;
+    response.end(request.url === '/readyz/watch-vms?verbose' ? verbose : answer);
   });
   context.after(() => server.closeAllConnections());
   context.after(() => server.close());
@@ -310,5 +316,65 @@ test('status shows the watches of an operator by its metrics, and says what to d
     await using gone = watch(['status', '--operator', wrong]);
     assert.equal(await gone.ended(), code);
     assert.match(gone.stderr(), says);
+  }
+});
+
+test('TRUTH-3 status of a real service says why it is in backoff, which container is refused, and that it is disabled', async () => {
+  const authority = createAuthority('synthetic');
+  await using server = await startSyntheticVCenter({ identity: authority.issueServer(['127.0.0.1']) });
+  const folder = server.inventory.container('Folder', 'group-v1');
+  const hidden = server.inventory.container('Folder', 'group-v2');
+  server.forbidden.add(hidden.value);
+  await using kube = createClient(await loadKubeconfig({ kubeconfig: sandbox.kubeconfig }));
+  let password = 'wrong';
+  for (const enabled of [true, false]) {
+    const metrics = kubeMetrics();
+    await using ways = links({
+      connect: (_, credentials) =>
+        connectVCenter({ url: server.url, credentials, tls: { ca: authority.certificate }, env: {} }),
+      credentials: () => ({ user: server.credentials.user, password }),
+    });
+    const service = new WatchService({
+      ...{ name: 'vms', links: ways, enabled, clock: systemClock, metrics: watchMetrics(metrics.registry) },
+      log: { info: () => undefined, warn: () => undefined },
+      lookup: () => ({ named: () => undefined, byUniqueId: () => [] }),
+      deliver: () => undefined,
+    });
+    for (const ref of [folder, hidden]) void service.add('vc1', ref, 'zone');
+    await using operator = await runOperator({
+      ...{ client: kube, caches: {}, controllers: [], services: [service], metrics, log: pino({ level: 'silent' }) },
+      ...{ http: { port: 0, host: '127.0.0.1' }, ready: { [service.name]: service.check } },
+      signal: new AbortController().signal,
+    });
+    const status = async (): Promise<string> => {
+      await using run = watch(['status', '--operator', `http://127.0.0.1:${operator.port}`]);
+      assert.equal(await run.ended(), 0, run.stderr());
+      return `${run.stdout()}${run.stderr()}`;
+    };
+    const stands = async (name: string): Promise<void> => {
+      const late = AbortSignal.timeout(DEADLINE_MS);
+      while (service.reports()[0]?.state.name !== name) {
+        assert.ok(!late.aborted, `it is not ${name}: ${JSON.stringify(service.reports())}`);
+        await new Promise<void>((resolve) => setImmediate(resolve));
+      }
+    };
+    if (enabled) {
+      await stands('backoff');
+      assert.match(
+        await status(),
+        /vms +vc1 +backoff [\s\S]*\nvms: vc1 backoff \(.* refused .* with this password once, last at /,
+      );
+      password = server.credentials.password;
+      ways.refresh();
+      await stands('live');
+      assert.match(
+        await status(),
+        /vms +vc1 +live +0 +1\/2 [\s\S]*\nvms: vc1 live, without Folder:group-v2 \(.*NoPermission.*\), 0 to hand over/,
+      );
+    } else
+      assert.match(
+        await status(),
+        /watches nothing: ASYNC_SIGNAL_DISABLED or ASYNC_SIGNAL_ENABLED .* turns the watch off\.\nnext: kubectl -n drydock set env /,
+      );
   }
 });

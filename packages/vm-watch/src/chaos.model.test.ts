@@ -92,12 +92,18 @@ async function play(seed: number, hasty = false): Promise<string> {
         wanted.add(folder);
         void watcher.supervisor.add(feed.container(folder), 'zone');
       }
-    } else if (roll < 0.85) watcher.supervisor.resync();
-    else clock.advance(Math.floor(random() * 20_000));
+    } else if (roll < 0.83) watcher.supervisor.resync();
+    else if (roll < 0.86) {
+      // From here on the user may not see a folder, or may again.
+      const folder = pick(folders);
+      if (!feed.forbidden.delete(folder)) feed.forbidden.add(folder);
+      feed.endSession();
+    } else clock.advance(Math.floor(random() * 20_000));
     await settle(Math.floor(random() * 8));
   }
   // Late objects appear; all containers are watched; the world calms down.
   calm = true;
+  feed.forbidden.clear();
   for (const vm of live) {
     if (objects.has(`ns/${vm}`)) continue;
     objects.set(`ns/${vm}`, { namespace: 'ns', name: vm, uniqueId: vm, deleting: false });
@@ -120,7 +126,7 @@ async function play(seed: number, hasty = false): Promise<string> {
   return missed.length === 0 ? '' : `lost changes of ${missed.join()}`;
 }
 
-test(`no change is lost over histories of changes, broken connections, lost sessions, moved and dropped containers, refused deliveries`, async () => {
+test(`no change is lost over histories of changes, broken connections, lost sessions, moved, dropped and forbidden containers, refused deliveries`, async () => {
   for (const seed of seeds(100, 100_000, 'histories'))
     await withSeed(seed, FILE, async () => assert.equal(await play(seed), ''));
 });

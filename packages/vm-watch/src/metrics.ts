@@ -1,3 +1,4 @@
+import type { MoRef } from '@drydock/vsphere';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { WatchState, WatchStateName } from './watch/state.ts';
 
@@ -11,7 +12,12 @@ export interface WatchReport {
   readonly dirty: number;
   /** Machines that belong to nobody. */
   readonly unresolved: number;
-  readonly containers: { readonly wanted: number; readonly watched: number };
+  readonly containers: {
+    readonly wanted: number;
+    readonly watched: number;
+    /** Those that the server does not let be watched now, and why. */
+    readonly refused: readonly { readonly ref: MoRef; readonly why: string }[];
+  };
   /** Age in seconds of the oldest change that was not handed over. */
   readonly lag: number;
 }

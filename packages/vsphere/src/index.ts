@@ -27,7 +27,7 @@ export type { VimFault } from './soap/faults.ts';
 export { escapeName, unescapeName } from './soap/names.ts';
 export { refKey } from './soap/soap.ts';
 export type { Decode } from './updates/decode-value.ts';
-export type { PropertyWatch, UpdateFeed, WatchSpec } from './updates/feed.ts';
+export type { PropertyWatch, RefusedContainer, UpdateFeed, WatchSpec } from './updates/feed.ts';
 export type { ItemRanges } from './updates/item-ranges.ts';
 export { eachChild, TextRange } from './updates/markup.ts';
 export { type ScannedAnswer, UpdateScanner, type UpdateSink } from './updates/scanner.ts';

@@ -66,6 +66,7 @@ export async function startTemplateCli(): Promise<TemplateCli> {
     DRYDOCK_MARK_KEY: `k1:${'0123456789abcdef'.repeat(4)}`,
     GOVC_CLUSTER: 'DC0_C0',
     GOVC_NETWORK: 'VM Network',
+    HOME: files,
     XDG_CONFIG_HOME: join(files, 'config'),
     // Type stripping is most of a short run.
     NODE_COMPILE_CACHE: join(files, 'compile-cache'),

@@ -62,6 +62,7 @@ export function knownValues(feed: UpdateFeed): KnownValues {
         const watch = await feed.watch(spec, options);
         return {
           unknownPaths: watch.unknownPaths,
+          refused: watch.refused,
           next: (version, sink, how) => watch.next(version, looking(sink), how),
           add: (container, how) => watch.add(container, how),
           remove: (container, how) => watch.remove(container, how),

@@ -50,15 +50,15 @@ export function addWatchStatus(group: Command): void {
         throw new UsageError(`unknown output format ${output}: use one of table, wide, json`);
       if (!/^https?:$/.test(URL.parse(operator)?.protocol ?? ''))
         throw new UsageError(`${operator} is no address; an example is http://127.0.0.1:8081`);
-      const samples = samplesOf(await read(operator, '/metrics'));
-      if (!samples.some(({ name }) => name.startsWith('drydock_')))
+      const metrics = await read(operator, '/metrics');
+      const samples = samplesOf(metrics);
+      // One that watches nothing may have no value to show.
+      if (!/^(?:# \w+ )?drydock_/m.test(metrics))
         throw new Error(`what answers at ${operator} is no drydock operator\nnext: ${FORWARD}`);
       const lines = watchLines(samples);
       if (output === 'json') process.stdout.write(`${JSON.stringify(lines, undefined, 2)}\n`);
       else if (lines.length === 0) {
-        console.error(
-          'This operator watches nothing: it does not lead, or it runs without the role watch.\nnext: kubectl get lease -A | grep drydock',
-        );
+        console.error(await nothing(operator));
       } else process.stdout.write(table(COLUMNS, lines, { wide: output === 'wide' }));
       if (output !== 'json') for (const text of await troubles(operator, lines)) console.error(text);
       process.exitCode = exitCode.done;
@@ -95,15 +95,37 @@ export function watchLines(samples: readonly Sample[]): readonly WatchLine[] {
     .toSorted((a, b) => a.watch.localeCompare(b.watch) || a.vcenter.localeCompare(b.vcenter));
 }
 
-/** Why a watch is not live, in the words of the operator. */
+/** Why an operator watches nothing, as its checks say. */
+async function nothing(operator: string): Promise<string> {
+  const ready = await read(operator, '/readyz?verbose').catch(() => '');
+  const checks = [...ready.matchAll(/^\[[+-]\]watch-\w+ (?:ok|failed)(?:: (.*))?$/gm)];
+  const remark = checks.map(([, text]) => text).find((text) => text !== undefined);
+  if (remark === 'disabled')
+    return 'This operator watches nothing: ASYNC_SIGNAL_DISABLED or ASYNC_SIGNAL_ENABLED in its environment turns the watch off.\nnext: kubectl -n drydock set env deploy/drydock ASYNC_SIGNAL_DISABLED- ASYNC_SIGNAL_ENABLED-';
+  if (remark !== undefined)
+    return `This operator watches nothing: ${oneLine(remark)}\nnext: kubectl apply -f api/optional`;
+  const why =
+    checks.length > 0 || ready === ''
+      ? 'it does not lead, or no container is wanted'
+      : 'it runs without the role watch';
+  return `This operator watches nothing: ${why}.\nnext: kubectl get lease -A | grep drydock`;
+}
+
+/** Why a watch is not live, or not whole, in the words of the operator. */
 async function troubles(operator: string, lines: readonly WatchLine[]): Promise<readonly string[]> {
-  const troubled = new Set(lines.filter(({ state }) => !QUIET.has(state)).map(({ watch }) => watch));
+  const partly = ({ containers: { watched, wanted } }: WatchLine): boolean => watched < wanted;
+  const troubled = new Set(lines.filter((line) => !QUIET.has(line.state) || partly(line)).map(({ watch }) => watch));
   const remarks = Array.from(troubled, async (watch) => {
-    const text = await read(operator, `/readyz/${watch}?verbose`).catch(() => '');
+    const text = await read(operator, `/readyz/watch-${watch}?verbose`).catch(() => '');
     const remark = /^\[\+\]\S+ ok: (.*)$/m.exec(text)?.[1];
-    return remark === undefined ? [] : [`${watch}: ${remark.replaceAll(/\p{Cc}+/gu, ' ')}`];
+    return remark === undefined ? [] : [`${watch}: ${oneLine(remark)}`];
   });
   return (await Promise.all(remarks)).flat();
+}
+
+/** What a vCenter says must not forge a line. */
+function oneLine(text: string): string {
+  return text.replaceAll(/\p{Cc}+/gu, ' ');
 }
 
 async function read(operator: string, path: string): Promise<string> {

@@ -1,5 +1,5 @@
 import { createWatcher, type WatchState } from '@drydock/vm-watch';
-import { systemClock } from '@drydock/vsphere';
+import { type MoRef, refKey, systemClock } from '@drydock/vsphere';
 import type { Command } from 'commander';
 import { exitCode } from '../exit.ts';
 import { type CommonFlags, connectionFlags, several } from '../template/flags.ts';
@@ -9,7 +9,11 @@ import { verb } from '../template/run.ts';
 import { findContainers } from './containers.ts';
 import { knownValues, smallText } from './known-values.ts';
 import { type MachineFlags, machineFlags, machineNames } from './machine-names.ts';
+import { presence } from './presence.ts';
 import { createPrinter } from './printer.ts';
+
+/** On whose behalf containers are watched. */
+const ME = 'drydock watch';
 
 interface WatchFlags extends CommonFlags, MachineFlags {
   readonly container?: readonly string[];
@@ -40,12 +44,14 @@ Exit codes: 1 failed, 2 usage, 3 a container does not exist, 4 another vCenter t
       const session = await run.session();
       const { vcenter } = session;
       const containers = await findContainers(vcenter, flags.container ?? [], { signal });
+      const watched = new Map(containers.map(({ ref, text }) => [refKey(ref), text]));
       const known = knownValues(vcenter.updates);
       await using machines = await machineNames(flags, vcenter.updates, { signal });
       await machines?.learn(containers.map(({ ref }) => ref));
       const printer = createPrinter(out, known, machines);
       const { print } = printer;
-      const tell = teller(out, containers.length);
+      const tell = teller(out);
+      const there = presence((ref) => print({ what: 'came', ref }));
       const replaced = new AbortController();
       const watcher = await createWatcher({
         feed: known.feed,
@@ -53,7 +59,7 @@ Exit codes: 1 failed, 2 usage, 3 a container does not exist, 4 another vCenter t
         log: {
           info: () => undefined,
           warn: (fields, message) => {
-            const text = warning(fields, message);
+            const text = warning(fields, message, (ref) => watched.get(ref) ?? ref);
             if (text !== undefined) out.warn(text);
           },
         },
@@ -62,26 +68,41 @@ Exit codes: 1 failed, 2 usage, 3 a container does not exist, 4 another vCenter t
           named: () => undefined,
           byUniqueId: (uniqueId) => [{ namespace: '', name: uniqueId, uniqueId, deleting: false }],
         },
-        deliver: ({ ref, kind, paths }) => {
-          if (kind === 'left') print({ what: 'left', ref });
-          else if (paths.size === 0 && !present.has(ref.value)) print({ what: 'came', ref });
-          if (kind === 'left') {
-            present.delete(ref.value);
-            known.forget(ref);
-          } else present.add(ref.value);
+        deliver: ({ ref, kind }) => {
+          if (kind !== 'left') return there.seen(ref);
+          print({ what: 'left', ref });
+          there.left(ref);
+          known.forget(ref);
         },
         onResolved: (ref, resolution) => {
-          if (resolution.kind === 'drop' && resolution.reason === 'baseline') present.add(ref.value);
+          if (resolution.kind === 'drop' && resolution.reason === 'baseline') there.known(ref);
         },
         onChange: (ref, path, value) => {
+          // Its coming may be carried here only after this.
+          there.seen(ref);
           const old = known.value(ref, path);
           print({ what: 'changed', ref, path, old, new: value === undefined ? null : smallText(value) });
         },
         onReplaced: () => replaced.abort(),
-        onState: (state) => tell(state, watcher.ledger.size),
+        onState: (state) => {
+          if (state.name === 'live') there.begin(watcher.ledger.refs());
+          tell(state, watcher.ledger.size, watcher.supervisor.containers.filter(({ watched: is }) => is).length);
+        },
+        onGone: (ref) => void seek(ref).catch(() => undefined),
       });
-      const present = new Set<string>();
-      for (const { ref } of containers) void watcher.supervisor.add(ref, 'drydock watch');
+      /** Another one may be under the path of one that is gone. */
+      const seek = async (gone: MoRef): Promise<void> => {
+        const lost = watched.get(refKey(gone));
+        if (lost === undefined || !lost.startsWith('/')) return;
+        for (const { ref, text } of await findContainers(vcenter, [lost], { signal })) {
+          if (refKey(ref) === refKey(gone)) continue;
+          watched.delete(refKey(gone));
+          watched.set(refKey(ref), text);
+          void watcher.supervisor.remove(gone, ME);
+          void watcher.supervisor.add(ref, ME);
+        }
+      };
+      for (const { ref } of containers) void watcher.supervisor.add(ref, ME);
       using _awake = awake();
       await watcher.run(AbortSignal.any([signal, readerOfStdout(), replaced.signal]));
       await printer.settled();
@@ -124,11 +145,11 @@ function awake(): Disposable {
 }
 
 /** Tells who looks on how the watch stands; each trouble once until it is live again. */
-function teller(out: Output, containers: number): (state: WatchState, machines: number) => void {
+function teller(out: Output): (state: WatchState, machines: number, containers: number) => void {
   const told = new Set<string>();
-  return (state, machines) => {
+  return (state, machines, containers) => {
     const { name, reason, until } = state;
-    out.event('state', { state: name, ...(reason === undefined ? {} : { reason }), machines });
+    out.event('state', { state: name, ...(reason === undefined ? {} : { reason }), machines, containers });
     // A refusal is told each time: the next attempt is later and later.
     const again = name !== 'backoff' && told.has(name);
     told.add(name);
@@ -166,13 +187,13 @@ function count(of: number, what: string): string {
 }
 
 /** What the watch logs, as far as its state does not say it. */
-function warning(fields: object, message: string): string | undefined {
+function warning(fields: object, message: string, nameOf: (ref: string) => string): string | undefined {
   const { container, err, remedy } = fields as {
     readonly container?: string;
     readonly err?: unknown;
     readonly remedy?: string;
   };
   if (remedy !== undefined) return undefined;
-  const about = container === undefined ? '' : ` (${container})`;
+  const about = container === undefined ? '' : ` (${nameOf(container)})`;
   return `${message}${about}${err instanceof Error ? ` ${err.message}` : ''}`;
 }

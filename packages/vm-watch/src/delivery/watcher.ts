@@ -23,6 +23,8 @@ export interface WatcherOptions extends Pick<CourierOptions, 'lookup' | 'deliver
   readonly onState?: (state: WatchState) => void;
   /** See `SupervisorOptions.onReplaced`. */
   readonly onReplaced?: () => void;
+  /** See `SupervisorOptions.onGone`. */
+  readonly onGone?: (container: MoRef) => void;
   /** A property that the server does not give; each occurrence. */
   readonly onUnreadable?: (path: string) => void;
   readonly onChange?: (ref: MoRef, path: string, value: XmlElement | undefined) => void;
@@ -84,6 +86,7 @@ export async function createWatcher(options: WatcherOptions): Promise<Watcher> {
     ...(options.maxWaitSeconds === undefined ? {} : { maxWaitSeconds: options.maxWaitSeconds }),
     ...(options.selfCheckMs === undefined ? {} : { selfCheckMs: options.selfCheckMs }),
     ...(options.onState === undefined ? {} : { onState: options.onState }),
+    ...(options.onGone === undefined ? {} : { onGone: options.onGone }),
     onReplaced: () => {
       courier.clear();
       options.onReplaced?.();

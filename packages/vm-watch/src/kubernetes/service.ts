@@ -1,5 +1,5 @@
 import type { HealthCheck, Service } from '@drydock/kube';
-import type { MoRef } from '@drydock/vsphere';
+import { type MoRef, refKey } from '@drydock/vsphere';
 import type { Claim } from '../delivery/courier.ts';
 import type { Lookup, Signal } from '../delivery/resolve.ts';
 import { createWatcher, type Watcher, type WatcherOptions } from '../delivery/watcher.ts';
@@ -32,6 +32,8 @@ export interface WatchServiceOptions
   readonly onState?: (server: string, state: WatchState) => void;
   /** Another vCenter answers under the name: references to the former one mean nothing, and nothing that it has was looked at. */
   readonly onReplaced?: (server: string) => void;
+  /** A container is not there (any more), told at each attempt: whoever knows it by its path may find another one there. */
+  readonly onGone?: (server: string, container: MoRef) => void;
 }
 
 /** Where something is watched. */
@@ -127,6 +129,9 @@ export class WatchService implements Service {
       containers: {
         wanted: supervisor.containers.length,
         watched: supervisor.containers.filter(({ watched }) => watched).length,
+        refused: supervisor.containers.flatMap(({ ref, refused }) =>
+          refused === undefined ? [] : [{ ref, why: refused }],
+        ),
       },
       lag: idle ? 0 : (now - since) / 1000,
     }));
@@ -136,9 +141,12 @@ export class WatchService implements Service {
   readonly check: HealthCheck = () => {
     if (!this.enabled) return { remark: 'disabled' };
     const remark = this.reports()
-      .map(({ vcenter, state, dirty, unresolved }) => {
+      .map(({ vcenter, state, dirty, unresolved, containers: { refused } }) => {
         const why = state.reason === undefined ? '' : ` (${state.reason})`;
-        return `${vcenter} ${state.name}${why}, ${dirty} to hand over, ${unresolved} without an object`;
+        const [first] = refused;
+        const more = refused.length > 1 ? `, and ${refused.length - 1} more` : '';
+        const without = first === undefined ? '' : `, without ${refKey(first.ref)} (${first.why})${more}`;
+        return `${vcenter} ${state.name}${why}${without}, ${dirty} to hand over, ${unresolved} without an object`;
       })
       .join('; ');
     return remark === '' ? undefined : { remark };
@@ -173,7 +181,7 @@ export class WatchService implements Service {
   }
 
   async #make(server: string): Promise<OneWatch> {
-    const { name, links, lookup, deliver, onState, onBaseline, onReplaced, ...more } = this.#options;
+    const { name, links, lookup, deliver, onState, onBaseline, onReplaced, onGone, ...more } = this.#options;
     const { enabled: _, after: __, metrics: ___, ...rest } = more;
     const { clock } = rest;
     const settled = (): void => {
@@ -206,6 +214,7 @@ export class WatchService implements Service {
         this.#metrics.replaced(name, server);
         onReplaced?.(server);
       },
+      onGone: (container) => onGone?.(server, container),
       onUnreadable: (path) => this.#metrics.unreadable(name, server, path),
     });
     const one: OneWatch = { server, watcher, since: clock.now(), idle: true };

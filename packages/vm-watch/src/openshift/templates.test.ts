@@ -3,9 +3,10 @@ import { test } from 'node:test';
 import { Machine, MachineSet } from '@drydock/api';
 import { createCache, run } from '@drydock/kube';
 import { memoryCluster, until } from '@drydock/kube/testing';
-import { systemClock } from '@drydock/vsphere';
+import { type Clock, systemClock } from '@drydock/vsphere';
 import { pino } from 'pino';
 import { type EstateVCenter, estate } from '../testing/estate.ts';
+import { fastClock } from '../testing/synthetic-rig.ts';
 import { links } from '../watch/links.ts';
 import { MACHINE_UUID_INDEX, machineOf, machineUuids } from './machines.ts';
 import { templatePlace } from './template-places.ts';
@@ -33,9 +34,9 @@ interface Rig extends AsyncDisposable {
   readonly next: (what: string) => Promise<string>;
 }
 
-async function rig(): Promise<Rig> {
+async function rig(clock: Clock = systemClock): Promise<Rig> {
   await using made = new AsyncDisposableStack();
-  const vcenters = estate(systemClock);
+  const vcenters = estate(clock);
   const vc1 = vcenters.vcenter('vc1');
   vc1.paths.set('/dc/vm/c', { type: 'Folder', value: 'f1' });
   vc1.feed.folders.add('f1');
@@ -46,7 +47,7 @@ async function rig(): Promise<Rig> {
   const machineSets = createCache({ client, resource: MachineSet });
   const ways = made.use(links({ connect: vcenters.connect, credentials: () => ({ user: 'u', password: 'p' }) }));
   const log = pino({ level: 'silent' });
-  const watch = templateWatch({ machineSets, links: ways, clock: systemClock, log });
+  const watch = templateWatch({ machineSets, links: ways, clock, log });
   const told: TemplateChange[] = [];
   const probes: string[] = [];
   watch.subscribe((change) => {
@@ -189,4 +190,16 @@ test('another vCenter under the same address: the folder is found by its path ag
   assert.deepEqual(world.told, [], 'what the two call by one reference is not compared');
   vc1.feed.create('f7', 'vm-2', { name: 'one', 'config.template': 'true' });
   assert.equal(await world.next('the template'), 'created vc1 one');
+});
+
+test('SAFE-6 a folder that is removed and made again under the same path is watched again', async () => {
+  await using world = await rig(fastClock(500));
+  const { vc1 } = world;
+  vc1.create('f1', 't1', undefined, { 'config.template': 'true' });
+  world.put('a', set('t1'));
+  await until('the folder is watched', () => world.watched().join() === 'api/a f1' && vc1.feed.open === 1);
+  vc1.feed.folders.delete('f1');
+  vc1.paths.set('/dc/vm/c', { type: 'Folder', value: 'f5' });
+  vc1.feed.folders.add('f5');
+  await until('the new one is watched', () => world.watched().join() === 'api/a f5');
 });

@@ -113,6 +113,13 @@ export function templateWatch(options: TemplateWatchOptions): TemplateWatch {
     ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
     ...(options.maxWaitSeconds === undefined ? {} : { maxWaitSeconds: options.maxWaitSeconds }),
     ...(options.random === undefined ? {} : { random: options.random }),
+    // Another one may be under the path, or come there.
+    onGone: (server, container) => {
+      for (const set of machineSets.all()) {
+        const holds = service.holdings(keyText(keyOf(set))).some((held) => isSame(held, { server, ref: container }));
+        if (holds) made.enqueue(keyOf(set));
+      }
+    },
     // Folders are found by path once more, and whoever listens looks at all templates.
     onReplaced: (server) => {
       known.delete(server);
@@ -162,7 +169,7 @@ export function templateWatch(options: TemplateWatchOptions): TemplateWatch {
         if (!pending) await learn(holding);
       }
       for (const { server, ref } of service.holdings(id)) {
-        if (found.some((one) => one.server === server && one.ref.value === ref.value)) continue;
+        if (found.some((one) => isSame(one, { server, ref }))) continue;
         // Nobody may look from now on: whoever watches it again reads it again.
         learnt.delete(learntId({ server, ref }));
         void service.remove(server, ref, id);
@@ -195,6 +202,10 @@ export function templateWatch(options: TemplateWatchOptions): TemplateWatch {
       return { [Symbol.dispose]: () => void listeners.delete(on) };
     },
   };
+}
+
+function isSame(a: Holding, b: Holding): boolean {
+  return a.server === b.server && a.ref.value === b.ref.value;
 }
 
 function learntId({ server, ref }: Holding): string {

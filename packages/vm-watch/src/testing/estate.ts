@@ -106,6 +106,7 @@ export function estate(clock: Clock, logins: LoginBudget = { attempt: (_server, 
           const watch = await one.feed.watch(spec, options);
           return {
             unknownPaths: watch.unknownPaths,
+            refused: watch.refused,
             next: (version, sink, how) => call(() => watch.next(version, sink, how)),
             add: (container, how) => call(() => watch.add(container, how)),
             remove: (container, how) => call(() => watch.remove(container, how)),

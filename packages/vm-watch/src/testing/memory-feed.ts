@@ -4,6 +4,7 @@ import {
   type Decode,
   type MoRef,
   type PropertyWatch,
+  type RefusedContainer,
   type ScannedAnswer,
   type UpdateFeed,
   type UpdateSink,
@@ -28,6 +29,8 @@ export interface MemoryFeed extends UpdateFeed {
   describe(vm: string): string;
   /** Containers that exist; machines are put into any. What is in `f1/in` is in `f1` as well. */
   readonly folders: Set<string>;
+  /** Containers that the user may not see; what is in them is not seen either. */
+  readonly forbidden: Set<string>;
   endSession(): void;
   /** Another vCenter stands under the address, without folders and machines. */
   replace(): void;
@@ -91,7 +94,7 @@ export function memoryFeed(clock: Clock): MemoryFeed {
   const inside = (containers: Iterable<string>): readonly string[] => {
     const wanted = [...containers];
     const isInside = ({ container }: Vm): boolean =>
-      wanted.some((one) => container === one || container.startsWith(`${one}/`));
+      !feed.forbidden.has(container) && wanted.some((one) => container === one || container.startsWith(`${one}/`));
     return [...vms].filter(([, vm]) => isInside(vm)).map(([vm]) => vm);
   };
 
@@ -102,6 +105,7 @@ export function memoryFeed(clock: Clock): MemoryFeed {
     let issued = 0;
     let disposed = false;
     const take = ({ value }: MoRef): void => {
+      if (feed.forbidden.has(value)) throw simulatedFault('NoPermission', 'CreateContainerView', value);
       if (!folders.has(value)) throw simulatedFault('ManagedObjectNotFound', 'CreateContainerView', value);
       containers.add(value);
     };
@@ -176,10 +180,19 @@ export function memoryFeed(clock: Clock): MemoryFeed {
       }
       return sent === 0 ? undefined : issue({ at: now, seen, rest: [] }, false);
     };
-    for (const container of spec.containers) take(container);
+    const refused: RefusedContainer[] = [];
+    for (const ref of spec.containers) {
+      try {
+        take(ref);
+      } catch (error) {
+        if (!(error instanceof VimError)) throw error;
+        refused.push({ ref, error });
+      }
+    }
     open += 1;
     return {
       unknownPaths: [],
+      refused,
       next: (version, sink, options = {}) =>
         run(
           'next',
@@ -235,6 +248,7 @@ export function memoryFeed(clock: Clock): MemoryFeed {
     onCall: undefined,
     server: 'vcenter.example',
     folders,
+    forbidden: new Set(),
     container: (name) => ({ type: 'Folder', value: name }),
     instanceUuid: async () => `memory-${instance}`,
     watch: async (spec, options) => {
@@ -257,7 +271,10 @@ export function memoryFeed(clock: Clock): MemoryFeed {
     existing: (refs, options) =>
       run(
         'existing',
-        () => refs.filter(({ type, value }) => (type === 'VirtualMachine' ? vms.has(value) : folders.has(value))),
+        () =>
+          refs.filter(({ type, value }) =>
+            type === 'VirtualMachine' ? vms.has(value) : folders.has(value) && !feed.forbidden.has(value),
+          ),
         options,
       ),
     survey: (containers, path, options) =>

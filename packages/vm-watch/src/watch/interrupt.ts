@@ -17,6 +17,11 @@ export class Interrupt {
     return this.#signal;
   }
 
+  /** The outer signal ended. */
+  get ended(): boolean {
+    return this.#outer.aborted;
+  }
+
   get interrupted(): boolean {
     return this.#own.signal.aborted;
   }

@@ -142,9 +142,9 @@ export class Ledger {
 
   /**
    * The pass is complete: what was not seen in it left meanwhile. What was delivered shortly before `now` is delivered again: whoever looked at it may have seen
-   * something that the watch never saw, and that is over.
+   * something that the watch never saw, and that is over. `obscured`: not all that is watched may be seen, so what was not seen need not have left.
    */
-  endPass(now: number): void {
+  endPass(now: number, obscured = false): void {
     this.#passing = false;
     if (this.#everPassed) {
       this.#forgetDeliveries(now);
@@ -154,8 +154,10 @@ export class Ledger {
       }
     }
     this.#everPassed = true;
-    for (const machine of this.#machines.values()) {
-      if (machine.present && machine.epoch !== this.#epoch) this.#leave(machine);
+    if (!obscured) {
+      for (const machine of this.#machines.values()) {
+        if (machine.present && machine.epoch !== this.#epoch) this.#leave(machine);
+      }
     }
     this.#expectedOut.clear();
   }

@@ -150,6 +150,7 @@ export class Link {
     };
     return {
       unknownPaths: watch.unknownPaths,
+      refused: watch.refused,
       next: (version, sink, call) =>
         guarded('WaitForUpdatesEx', async () => {
           const answer = await watch.next(version, sink, call);

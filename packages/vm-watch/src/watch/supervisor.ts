@@ -1,11 +1,19 @@
-import type { Clock, MoRef, PropertyWatch, UpdateFeed } from '@drydock/vsphere';
-import { isVimError, refKey } from '@drydock/vsphere';
+import {
+  type Clock,
+  isVimError,
+  type MoRef,
+  type PropertyWatch,
+  refKey,
+  type UpdateFeed,
+  VimError,
+} from '@drydock/vsphere';
+import { applied, type Container, type ContainerReport, Containers, isOfContainer, refused } from './containers.ts';
 import { Failures } from './failures.ts';
 import { Interrupt } from './interrupt.ts';
 import type { Ledger } from './ledger.ts';
+import { readWatch } from './reading.ts';
 import { selfCheck } from './self-check.ts';
-import { whileWaiting } from './small-heap.ts';
-import { delayBefore, remedyFor, type WatchState, type WatchStateName } from './state.ts';
+import { remedyFor, type WatchState, type WatchStateName } from './state.ts';
 import type { WatchLog } from './watch-log.ts';
 
 /** What a {@link Supervisor} needs. */
@@ -17,32 +25,21 @@ export interface SupervisorOptions {
   readonly log: WatchLog;
   /** In [0, 1); for the jitter of repetitions. */
   readonly random?: () => number;
-  /** How long the server may hold a wait; at most half the idle limit of its sessions. Default 300. */
+  /** How long the server may hold a wait; at most half the idle limit of its sessions. Default 60. */
   readonly maxWaitSeconds?: number;
   /** How often the machines that the server has are compared with those that are known. Default 15 minutes; 0 never. */
   readonly selfCheckMs?: number;
   readonly onState?: (state: WatchState) => void;
   /** Another vCenter answers under the address: what is remembered of the former one anywhere is void. Called before anything is read from the new one. */
   readonly onReplaced?: () => void;
-}
-
-interface Container {
-  readonly ref: MoRef;
-  /** Who wants it. */
-  readonly ids: Set<string>;
-  /** It is in the list of the open watch. */
-  applied: boolean;
-  everApplied: boolean;
-  /** That it cannot be watched was said. */
-  told: boolean;
+  /** A container is not there (any more), told at each attempt: who knows it by its path may find another one there. */
+  readonly onGone?: (container: MoRef) => void;
 }
 
 /** How long `add` waits before it says `pending`. */
 const PATIENCE_MS = 5_000;
-/** Containers that the server did not take are tried again this often. */
+/** How often it is looked for containers that are to be tried again, and for such as are gone. */
 const RETRY_MS = 30_000;
-/** The same bytes would be as unreadable the next time. */
-const MAX_UNREADABLE = 3;
 
 /**
  * Keeps a watch on the machines of one vCenter, whatever happens to connections, sessions and the server. What is to be watched is kept here and outlives every watch; what
@@ -50,7 +47,7 @@ const MAX_UNREADABLE = 3;
  */
 export class Supervisor {
   readonly #options: SupervisorOptions;
-  readonly #containers = new Map<string, Container>();
+  readonly #containers = new Containers();
   /** Dropped while no watch was open, or in vain: their machines will be missed in the next pass, which is no news. */
   readonly #dropped: MoRef[] = [];
   #state: WatchState;
@@ -75,8 +72,8 @@ export class Supervisor {
   }
 
   /** Containers that somebody wants, and whether they are watched at this moment. */
-  get containers(): readonly { readonly ref: MoRef; readonly ids: readonly string[]; readonly watched: boolean }[] {
-    return [...this.#containers.values()].map(({ ref, ids, applied }) => ({ ref, ids: [...ids], watched: applied }));
+  get containers(): readonly ContainerReport[] {
+    return this.#containers.reports;
   }
 
   /**
@@ -84,14 +81,8 @@ export class Supervisor {
    * not exist): it is wanted all the same, and watched as soon as that is possible. Never fails.
    */
   async add(ref: MoRef, id: string): Promise<'applied' | 'pending'> {
-    const key = refKey(ref);
-    let container = this.#containers.get(key);
-    if (container === undefined) {
-      container = { ref, ids: new Set(), applied: false, everApplied: false, told: false };
-      this.#containers.set(key, container);
-      this.#wakeUp();
-    }
-    container.ids.add(id);
+    const { container, fresh } = this.#containers.want(ref, id);
+    if (fresh) this.#wakeUp();
     if (container.applied) return 'applied';
     const late = new AbortController();
     let patient = true;
@@ -113,9 +104,8 @@ export class Supervisor {
 
   /** `id` no longer wants the container; it is watched as long as somebody does. Unknown ids and containers are none of an error. */
   async remove(ref: MoRef, id: string): Promise<void> {
-    const container = this.#containers.get(refKey(ref));
-    if (container === undefined || !container.ids.delete(id) || container.ids.size > 0) return;
-    this.#containers.delete(refKey(ref));
+    const container = this.#containers.release(ref, id);
+    if (container === undefined) return;
     if (this.#watch === undefined) {
       if (container.everApplied) this.#dropped.push(ref);
       return;
@@ -171,34 +161,52 @@ export class Supervisor {
   async #watchOnce(signal: AbortSignal, onLive: () => void): Promise<void> {
     const { feed, ledger, paths, maxWaitSeconds } = this.#options;
     this.#enter('connecting');
-    const wanted = [...this.#containers.values()];
-    const refs = wanted.map(({ ref }) => ref);
-    const found = new Set((await feed.existing(refs, { signal })).map(refKey));
-    const there = wanted.filter(({ ref }) => found.has(refKey(ref)));
-    for (const container of there) {
-      if (!container.everApplied && ledger.passed)
-        ledger.expectIn((await feed.survey([container.ref], 'name', { signal })).keys());
+    const wanted = [...this.#containers];
+    const asked: Container[] = [];
+    for (const container of wanted) {
+      try {
+        if (!container.everApplied && ledger.passed)
+          ledger.expectIn((await feed.survey([container.ref], 'name', { signal })).keys());
+        asked.push(container);
+      } catch (error) {
+        if (!isOfContainer(error)) throw error;
+        this.#refuse(container, error);
+      }
     }
-    const spec = { paths, containers: there.map(({ ref }) => ref) };
+    const spec = { paths, containers: asked.map(({ ref }) => ref) };
     await using watch = await feed.watch(spec, { signal, ...(maxWaitSeconds === undefined ? {} : { maxWaitSeconds }) });
     await this.#recognize(signal);
     this.#watch = watch;
-    for (const container of there) {
-      container.applied = true;
-      container.everApplied = true;
+    const refusals = new Map(watch.refused.map(({ ref, error }) => [refKey(ref), error]));
+    const there: Container[] = [];
+    for (const container of asked) {
+      const error = refusals.get(refKey(container.ref));
+      if (error !== undefined) this.#refuse(container, error);
+      else {
+        applied(container);
+        there.push(container);
+      }
     }
     this.#tellAdders();
     try {
       // Wanted or dropped while it was opened.
-      for (const container of this.#containers.values()) if (!wanted.includes(container)) void this.#apply(container);
+      for (const container of this.#containers) if (!wanted.includes(container)) void this.#apply(container);
       for (const { ref } of there) {
-        if (!this.#containers.has(refKey(ref))) await this.#change((open) => open.remove(ref).catch(() => undefined));
+        if (!this.#containers.has(ref)) await this.#change((open) => open.remove(ref).catch(() => undefined));
       }
-      await this.#read(watch, signal, onLive);
+      const wait = new Interrupt(signal);
+      this.#wait = wait;
+      await readWatch(watch, wait, {
+        ...{ ledger, onLive, random: this.#random },
+        endPass: () => this.#endPass(signal),
+        enter: (name, error) => this.#enter(name, error),
+        // Other credentials, or another address, end this one, too.
+        sleep: (ms) => this.#sleep(ms, signal),
+      });
     } finally {
       this.#watch = undefined;
       this.#wait = undefined;
-      for (const container of this.#containers.values()) container.applied = false;
+      this.#containers.closed();
     }
   }
 
@@ -215,61 +223,8 @@ export class Supervisor {
     );
     ledger.clear();
     this.#dropped.length = 0;
-    for (const container of this.#containers.values()) container.everApplied = false;
+    this.#containers.forget();
     onReplaced?.();
-  }
-
-  async #read(watch: PropertyWatch, signal: AbortSignal, onLive: () => void): Promise<void> {
-    const { ledger } = this.#options;
-    const sink = ledger.sink();
-    let version = '';
-    let truncated = false;
-    let passing = false;
-    let hiccups = 0;
-    let unreadable = 0;
-    const restart = (): void => {
-      version = '';
-      truncated = false;
-      passing = true;
-      ledger.beginPass();
-    };
-    restart();
-    this.#enter('syncing');
-    const wait = new Interrupt(signal);
-    this.#wait = wait;
-    for (;;) {
-      try {
-        const asked = watch.next(version, sink, wait);
-        whileWaiting();
-        const answer = await asked;
-        hiccups = 0;
-        unreadable = 0;
-        version = answer.version ?? version;
-        truncated = answer.version !== undefined && answer.truncated;
-        if (passing && !truncated) {
-          passing = false;
-          await this.#endPass(signal);
-          onLive();
-        }
-        this.#enter(passing ? 'syncing' : 'live');
-      } catch (error) {
-        if (signal.aborted) throw error;
-        if (wait.interrupted) {
-          wait.renew();
-          restart();
-          this.#enter('syncing');
-          continue;
-        }
-        if (isVimError(error) && error.kind === 'protocol' && !error.retriable) unreadable += 1;
-        if (remedyFor(error) !== 'resume' || unreadable >= MAX_UNREADABLE) throw error;
-        hiccups += 1;
-        this.#enter('resuming', error);
-        // Other credentials, or another address, end this one, too.
-        await this.#sleep(delayBefore('resume', hiccups, this.#random), signal);
-        // A version in the middle of a page sequence cannot be asked for again.
-        if (truncated || (passing && version === '')) restart();
-      }
-    }
   }
 
   async #endPass(signal: AbortSignal): Promise<void> {
@@ -284,26 +239,24 @@ export class Supervisor {
         this.#note(error, undefined, 'The machines of dropped containers could not be listed.');
       }
     }
-    ledger.endPass(clock.now());
+    ledger.endPass(clock.now(), this.#containers.obscured);
   }
 
   /** Puts a container into the open watch. */
   #apply(container: Container): Promise<void> {
     return this.#change(async (watch) => {
       const { feed, ledger } = this.#options;
-      if (container.applied || this.#containers.get(refKey(container.ref)) !== container) return;
+      if (container.applied || !this.#containers.wants(container)) return;
       try {
         // What it has at this moment is found; what comes into it later is news.
         ledger.expectIn((await feed.survey([container.ref], 'name')).keys());
         await watch.add(container.ref);
         if (this.#watch !== watch) return;
-        container.applied = true;
-        container.everApplied = true;
-        container.told = false;
+        // Which of its machines are still there only a full pass tells.
+        if (applied(container)) this.resync();
       } catch (error) {
-        // A folder that is gone for good would be said to be so for ever.
-        if (!container.told) this.#note(error, container.ref, 'A container cannot be watched now; it is tried again.');
-        container.told = true;
+        if (isOfContainer(error)) this.#refuse(container, error);
+        else this.#note(error, container.ref, 'A container cannot be watched now; it is tried again.');
       }
     });
   }
@@ -313,7 +266,7 @@ export class Supervisor {
     return this.#change(async (watch) => {
       const { feed, ledger } = this.#options;
       try {
-        const others = [...this.#containers.values()].filter(isApplied).map((one) => one.ref);
+        const others = this.#containers.applied;
         const [inside, kept] = [await feed.survey([ref], 'name'), await feed.survey(others, 'name')];
         // What is in another container as well stays, and nobody would say of it that it entered.
         ledger.expectOut([...inside.keys()].filter((machine) => !kept.has(machine)));
@@ -343,11 +296,13 @@ export class Supervisor {
       try {
         await clock.sleep(RETRY_MS, { background: true, signal });
         if (this.#watch === undefined) continue;
-        for (const container of this.#containers.values()) if (!container.applied) await this.#apply(container);
+        await this.#missing(signal);
+        for (const container of this.#containers.due(clock.now())) await this.#apply(container);
         if (this.#state.name !== 'live') continue;
-        for (const ref of this.#dropped.splice(0)) if (!this.#containers.has(refKey(ref))) await this.#drop(ref);
-        const watched = [...this.#containers.values()].filter(isApplied).map(({ ref }) => ref);
-        const found = await differs(watched, signal);
+        for (const ref of this.#dropped.splice(0)) if (!this.#containers.has(ref)) await this.#drop(ref);
+        // Of machines that may not be seen the inventory says nothing.
+        if (this.#containers.obscured) continue;
+        const found = await differs(this.#containers.applied, signal);
         if (found === '') continue;
         log.warn(
           { server: feed.server, difference: found },
@@ -358,6 +313,34 @@ export class Supervisor {
         if (!signal.aborted) this.#note(error, undefined, 'The watch could not be compared with the inventory.');
       }
     }
+  }
+
+  /** No server says that a container is gone while it is watched: it has no machines any more, that is all. */
+  async #missing(signal: AbortSignal): Promise<void> {
+    const { feed } = this.#options;
+    const watched = [...this.#containers].filter(isApplied);
+    if (watched.length === 0) return;
+    const found = new Set((await feed.existing(this.#containers.applied, { signal })).map(refKey));
+    for (const container of watched) {
+      if (!found.has(refKey(container.ref)))
+        await this.#change(async (watch) => {
+          if (!container.applied || !this.#containers.wants(container)) return;
+          await watch.remove(container.ref);
+          this.#refuse(container, gone(container.ref));
+        });
+    }
+  }
+
+  /** It is tried again by itself, and nothing else waits for it. */
+  #refuse(container: Container, error: VimError): void {
+    const { clock, onGone } = this.#options;
+    if (refused(container, error, clock.now()))
+      this.#note(
+        error,
+        container.ref,
+        'A container cannot be watched now; it is tried again, and the others are watched.',
+      );
+    if (error.code === 'VIM_GONE') onGone?.(container.ref);
   }
 
   /** Until the time is over, somebody wakes us, or the signal ends. */
@@ -397,4 +380,9 @@ export class Supervisor {
 
 function isApplied(container: Container): boolean {
   return container.applied;
+}
+
+function gone(ref: MoRef): VimError {
+  const message = `${refKey(ref)} is not there any more, or this user may not see it`;
+  return new VimError({ kind: 'protocol', code: 'VIM_GONE', op: 'watch', message });
 }

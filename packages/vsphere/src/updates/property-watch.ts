@@ -1,4 +1,4 @@
-import { VimError } from '../errors.ts';
+import { isVimError, VimError } from '../errors.ts';
 import { refText } from '../foreign-text.ts';
 import type { SessionCaller } from '../session/caller.ts';
 import { requireService } from '../session/service-content.ts';
@@ -6,11 +6,11 @@ import { data, type FieldValue, methodBody } from '../soap/schema.ts';
 import { refKey, repeatedEnvelope } from '../soap/soap.ts';
 import type { CallOptions, MoRef } from '../vcenter.ts';
 import { child, elements, referenceOf, type XmlElement } from '../xml/xml.ts';
-import type { PropertyWatch, WatchSpec } from './feed.ts';
+import type { PropertyWatch, RefusedContainer, WatchSpec } from './feed.ts';
 import { type ScannedAnswer, UpdateScanner, type UpdateSink } from './scanner.ts';
 
-/** Servers hold a wait for half an hour if asked to; a session must not idle away meanwhile, whose limit is 30 minutes by default. */
-const MAX_WAIT_SECONDS = 300;
+/** Of a connection that is gone without a word nobody hears before the wait is over: an empty answer a minute is what that costs. */
+const MAX_WAIT_SECONDS = 60;
 /** The first page of a large inventory takes a server minutes to compute. */
 const COMPUTE_MS = 120_000;
 /** Servers send no more in one page, whatever is asked. */
@@ -40,10 +40,18 @@ export async function openWatch(
   made.defer(async () => {
     await Promise.all(Array.from(views.values(), (view) => tidy('DestroyView', view)));
   });
-  for (const container of spec.containers) {
-    if (!views.has(refKey(container)))
-      views.set(refKey(container), await createView(caller, viewManager, container, call));
+  const refused: RefusedContainer[] = [];
+  for (const ref of spec.containers) {
+    if (views.has(refKey(ref))) continue;
+    try {
+      views.set(refKey(ref), await createView(caller, viewManager, ref, call));
+    } catch (error) {
+      if (!isVimError(error) || error.kind !== 'fault' || error.code === 'VIM_NOT_AUTHENTICATED') throw error;
+      refused.push({ ref, error });
+    }
   }
+  const passing = views.size > 0 ? undefined : refused.find(({ error }) => error.retriable);
+  if (passing !== undefined) throw passing.error;
   const list = await create(caller, 'CreateListView', viewManager, { obj: [...views.values()] }, call);
   made.defer(() => tidy('DestroyView', list));
   const collector = await create(caller, 'CreatePropertyCollector', content.propertyCollector, {}, call);
@@ -57,6 +65,7 @@ export async function openWatch(
     collector,
     views,
     unknownPaths,
+    refused,
     maxWaitSeconds: options.maxWaitSeconds ?? MAX_WAIT_SECONDS,
     made: made.move(),
   });
@@ -71,12 +80,14 @@ interface Parts {
   /** Container → its view. */
   readonly views: Map<string, MoRef>;
   readonly unknownPaths: readonly string[];
+  readonly refused: readonly RefusedContainer[];
   readonly maxWaitSeconds: number;
   readonly made: AsyncDisposableStack;
 }
 
 class ListWatch implements PropertyWatch {
   readonly unknownPaths: readonly string[];
+  readonly refused: readonly RefusedContainer[];
   readonly #parts: Parts;
   readonly #envelope: (opId: string, version: string) => string;
   /** The one of the last answer, which has its room and takes another. */
@@ -93,6 +104,7 @@ class ListWatch implements PropertyWatch {
   constructor(parts: Parts) {
     this.#parts = parts;
     this.unknownPaths = parts.unknownPaths;
+    this.refused = parts.refused;
     const options = data('WaitOptions', { maxWaitSeconds: parts.maxWaitSeconds, maxObjectUpdates: PAGE });
     this.#envelope = repeatedEnvelope('WaitForUpdatesEx', parts.collector, (version) =>
       methodBody('WaitForUpdatesEx', { version, options }),
@@ -119,12 +131,18 @@ class ListWatch implements PropertyWatch {
     }
   }
 
-  add(container: MoRef, options: CallOptions = {}): Promise<void> {
+  async add(container: MoRef, options: CallOptions = {}): Promise<void> {
     const { caller, viewManager, list, views, generation } = this.#parts;
-    return this.#change(async () => {
-      if (views.has(refKey(container))) return;
-      const view = await createView(caller, viewManager, container, options);
+    if (views.has(refKey(container))) return;
+    // Outside of the change: nobody's wait is interrupted for a container that is refused.
+    const view = await createView(caller, viewManager, container, options);
+    await this.#change(async () => {
       try {
+        if (this.#parts.made.disposed) throw ended(caller.server);
+        if (views.has(refKey(container))) {
+          await discard(caller, generation, 'DestroyView', view);
+          return;
+        }
         const answer = await caller.call(
           'ModifyListView',
           list,
@@ -226,6 +244,11 @@ class ListWatch implements PropertyWatch {
     const { caller, collector, generation } = this.#parts;
     await discard(caller, generation, 'CancelWaitForUpdates', collector);
   }
+}
+
+function ended(server: string): VimError {
+  const message = `the watch on ${server} has ended`;
+  return new VimError({ kind: 'protocol', code: 'VIM_NOT_AUTHENTICATED', op: 'ModifyListView', message, sent: false });
 }
 
 async function create(

@@ -1,7 +1,8 @@
+import { isVimError } from '../errors.ts';
 import { viewed } from '../inventory/estate.ts';
 import type { SessionCaller } from '../session/caller.ts';
 import type { ObjectContent } from '../soap/call.ts';
-import type { MoRef } from '../vcenter.ts';
+import type { CallOptions, MoRef } from '../vcenter.ts';
 import { textOf } from '../xml/xml.ts';
 import type { UpdateFeed } from './feed.ts';
 import { openWatch } from './property-watch.ts';
@@ -11,12 +12,23 @@ const READERS = 4;
 
 /** The changes of a vCenter, in the session of `caller`. */
 export function sessionFeed(caller: SessionCaller): UpdateFeed {
+  /** One that this user may not see fails the question for all: then each is asked for by itself. */
+  const seen = async (refs: readonly MoRef[], type: string, options?: CallOptions): Promise<readonly MoRef[]> => {
+    try {
+      // Every managed entity has a name.
+      return (await caller.retrieve(refs, type, ['name'], options)).map(({ ref }) => ref);
+    } catch (error) {
+      if (!isVimError(error, 'VIM_NO_PERMISSION')) throw error;
+      if (refs.length === 1) return [];
+      const half = refs.length >> 1;
+      return [...(await seen(refs.slice(0, half), type, options)), ...(await seen(refs.slice(half), type, options))];
+    }
+  };
   const existing: UpdateFeed['existing'] = async (refs, options) => {
     const found: MoRef[] = [];
     for (const type of new Set(refs.map((ref) => ref.type))) {
       const wanted = refs.filter((ref) => ref.type === type);
-      // Every managed entity has a name.
-      found.push(...(await caller.retrieve(wanted, type, ['name'], options)).map(({ ref }) => ref));
+      found.push(...(await seen(wanted, type, options)));
     }
     return found;
   };

@@ -2,7 +2,7 @@ import type { MoRef } from '../../vcenter.ts';
 import { child, childText, elements, referenceOf, textOf, type XmlElement } from '../../xml/xml.ts';
 import { escapeText } from '../../xml/xml-characters.ts';
 import { Refusal } from './refusal.ts';
-import { continueRetrieve, type Readable, retrieve } from './retrieve.ts';
+import { continueRetrieve, type Readable, retrieve, visible } from './retrieve.ts';
 import { found, type SyntheticSession } from './session.ts';
 
 /** What a call does in its session; answers what stands in the response element. */
@@ -17,8 +17,9 @@ const returned = (type: string, id: string): string => `<returnval type="${type}
 export const METHODS: Readonly<Record<string, Method>> = {
   CurrentTime: () => `<returnval>${new Date().toISOString()}</returnval>`,
 
-  CreateContainerView(session, body, { inventory, losesViews }) {
+  CreateContainerView(session, body, { inventory, losesViews, forbidden }) {
     const container = found(referenceOf(child(body, 'container')), undefined);
+    visible(forbidden, container);
     if (!inventory.has(container)) found(undefined, container);
     const id = session.id();
     if (!losesViews()) session.views.set(id, container);

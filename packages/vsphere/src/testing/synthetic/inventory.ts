@@ -61,6 +61,11 @@ export class SyntheticInventory {
     return { type, value };
   }
 
+  /** A container without machines is no more. */
+  dropContainer(ref: MoRef): void {
+    this.#containers.delete(refKey(ref));
+  }
+
   /** Adds machines of one profile; resolves to their moref values, in order. They appear one after another, as if just made. */
   add(count: number, places: MoRef | readonly MoRef[], profile: Profile = SMALL): readonly string[] {
     const into = this.#placesOf(places);

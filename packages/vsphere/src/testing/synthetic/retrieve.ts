@@ -15,11 +15,20 @@ export interface Readable {
   readonly unknownPaths: ReadonlySet<string>;
   /** A machine that goes just before it is read by itself. */
   readonly vanishing: Set<string>;
+  /** Moref values of containers that the user may not see. */
+  readonly forbidden: ReadonlySet<string>;
   /** New views are forgotten at once. */
   readonly losesViews: () => boolean;
 }
 
 const PAGE = 100;
+
+/** Throws what a server says of a container that the user may not see. */
+export function visible(forbidden: ReadonlySet<string>, { type, value }: MoRef): void {
+  if (!forbidden.has(value)) return;
+  const fields = `<object type="${type}">${escapeText(value)}</object><privilegeId>System.View</privilegeId>`;
+  throw new Refusal('NoPermission', fields);
+}
 
 /** Answers RetrievePropertiesEx: objects by themselves, and the machines of a container view. Without a session nothing is found, and says why. */
 export function retrieve(of: Readable, session: SyntheticSession | undefined, body: XmlElement): string {
@@ -36,6 +45,7 @@ export function retrieve(of: Readable, session: SyntheticSession | undefined, bo
       for (const machine of of.inventory.within(new Set([refKey(container)])))
         objects.push(readMachine(of, machine, paths));
     } else {
+      visible(of.forbidden, ref);
       const read = readOne(of, ref, paths);
       if (read !== undefined) objects.push(read);
       else if (lenient)

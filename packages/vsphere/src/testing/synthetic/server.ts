@@ -46,6 +46,8 @@ export interface SyntheticVCenter extends AsyncDisposable {
   readonly denied: Map<string, string>;
   /** Paths that this API version does not have. */
   readonly unknownPaths: Set<string>;
+  /** Moref values of containers that the user may not see. */
+  readonly forbidden: Set<string>;
   /** The server answers for new views, and then does not know them. */
   losesViews: boolean;
   /** Machines that are destroyed by the next retrieval that names them. */
@@ -84,6 +86,7 @@ export async function startSyntheticVCenter(options: SyntheticOptions = {}): Pro
     denied: new Map<string, string>(),
     unknownPaths: new Set<string>(),
     vanishing: new Set<string>(),
+    forbidden: new Set<string>(),
     losesViews: () => vcenter.losesViews,
   };
   let logins = 0;
@@ -223,6 +226,7 @@ export async function startSyntheticVCenter(options: SyntheticOptions = {}): Pro
     inventory,
     denied: readable.denied,
     unknownPaths: readable.unknownPaths,
+    forbidden: readable.forbidden,
     vanishing: readable.vanishing,
     losesViews: false,
     instanceUuid: options.instanceUuid ?? 'synthetic-1',
