@@ -86,6 +86,50 @@ test('a cached object spares the GET, and a stale one costs one round', async ()
   assert.equal(world.now().status?.count, 3);
 });
 
+test('SAFE-4 a status that a stale cache agrees with is written all the same: wanted 0, cache 0, live 1', async () => {
+  const set = (count: number) => () => ({ count });
+  const world = server();
+  const writer = statusWriter({ client: world.client, resource: CONFIG_MAP, clock });
+  const stale = { ...world.now(), status: { count: 0 } };
+  await writer.write(KEY, set(1), { current: stale });
+  assert.equal((await writer.write(KEY, set(0), { current: stale })).written, true);
+  assert.equal(world.now().status?.count, 0);
+  // By conflict, not by a write of its own, it knows that the cache lags behind: then agreement proves nothing either.
+  const rival = server();
+  const other = statusWriter({ client: rival.client, resource: CONFIG_MAP, clock });
+  const current = { ...rival.now(), status: { count: 0 } };
+  await statusWriter({ client: rival.client, resource: CONFIG_MAP, clock }).write(KEY, set(2));
+  assert.equal((await other.write(KEY, set(2), { current })).written, false);
+  assert.equal((await other.write(KEY, set(0), { current })).written, true);
+  // Once the cache has caught up it is believed again, and spares the calls.
+  rival.calls.length = 0;
+  assert.equal((await other.write(KEY, set(0), { current: rival.now() })).written, false);
+  assert.deepEqual(rival.calls, []);
+});
+
+test('SAFE-4 a write whose answer was lost counts as one that may have been stored', async () => {
+  const world = server();
+  const { replaceStatus } = world.client;
+  let lost = true;
+  const client: typeof world.client = {
+    ...world.client,
+    replaceStatus: async (...sent) => {
+      const stored = await replaceStatus(...sent);
+      if (lost) throw new ApiError({ code: 'Connection', action: 'write', said: 'reset' });
+      return stored;
+    },
+  };
+  const writer = statusWriter({ client, resource: CONFIG_MAP, clock });
+  const current = world.now();
+  await assert.rejects(
+    writer.write(KEY, () => ({ count: 5 }), { current }),
+    { code: 'Connection' },
+  );
+  lost = false;
+  assert.equal((await writer.write(KEY, () => ({ count: 1 }), { current })).written, true);
+  assert.equal(world.now().status?.count, 1);
+});
+
 test('another object of the same name is not written, and a busy object is given up', async () => {
   const other = server([(now) => ({ ...now, metadata: { ...now.metadata, uid: 'other' } })]);
   await assert.rejects(statusWriter({ client: other.client, resource: CONFIG_MAP, clock }).write(KEY, add), {

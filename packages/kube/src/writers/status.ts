@@ -1,3 +1,4 @@
+import { compareVersions } from '../cache/versions.ts';
 import type { CallOptions, Client, FieldOwner } from '../client/client.ts';
 import { actionText } from '../client/path.ts';
 import { type Clock, systemClock } from '../clock.ts';
@@ -41,7 +42,7 @@ export interface StatusWriterOptions<T extends WithStatus> {
 
 /** How one status is written. */
 export interface WriteOptions<T extends WithStatus> extends CallOptions {
-  /** Spares the first GET, as from a cache. May be stale: a conflict then costs one round more. */
+  /** Spares the first GET, as from a cache. May be stale: a conflict, or a last write that it does not have yet, then costs one round more. */
   readonly current?: T | undefined;
 }
 
@@ -58,7 +59,8 @@ export interface StatusWriter<T extends WithStatus> {
   /**
    * Computes the status from the current object and writes it whole. On a conflict the object is read again and
    * `compute` asked again, never the old answer sent again, so `compute` must derive everything from its argument and from what
-   * it observed. Undefined leaves the status alone. Rejects with `ApiError`: NotFound if the object is gone, Conflict if
+   * it observed. Undefined leaves the status alone. A status that a cached object already has is taken for written only if that object is no older than
+   * what was written or seen here last; else the live one is looked at. Rejects with `ApiError`: NotFound if the object is gone, Conflict if
    * it was replaced by another of the same name or keeps changing, Invalid if the schema rejects the status.
    */
   write(key: Key, compute: (current: T) => StatusOf<T> | undefined, options?: WriteOptions<T>): Promise<WriteResult<T>>;
@@ -67,10 +69,33 @@ export interface StatusWriter<T extends WithStatus> {
 /** Conflicts in a row before the writer gives up, and lets the queue's back-off take over. */
 const ATTEMPTS = 8;
 
+/** Of so many objects the last write is remembered. */
+const REMEMBERED = 10_000;
+
 /** The one status writer: whole-status PUT guarded by resourceVersion. */
 export function statusWriter<T extends WithStatus>(options: StatusWriterOptions<T>): StatusWriter<T> {
   const { client, resource, recall, project, refused, written, failed, apply } = options;
   const { clock = systemClock, random = Math.random } = options;
+
+  /** By uid, what a cached object must have come to before it says anything: the newest version that was seen here, or beyond that on which a write was based whose answer was lost. */
+  const seen = new Map<string, { readonly version: string | undefined; readonly beyond: boolean }>();
+
+  function remember({ metadata: { uid, resourceVersion: version } }: T, beyond: boolean): void {
+    if (uid === undefined) return;
+    seen.delete(uid);
+    seen.set(uid, { version, beyond });
+    const [oldest] = seen.keys();
+    if (seen.size > REMEMBERED && oldest !== undefined) seen.delete(oldest);
+  }
+
+  function isUpToDate({ metadata: { uid = '', resourceVersion } }: T): boolean {
+    const last = seen.get(uid);
+    if (last === undefined) return true;
+    const order = compareVersions(resourceVersion, last.version);
+    const upToDate = order !== undefined && (last.beyond ? order > 0 : order >= 0);
+    if (upToDate) seen.delete(uid);
+    return upToDate;
+  }
 
   async function send(current: T, status: StatusOf<T>, call: CallOptions): Promise<T> {
     if (apply !== undefined) {
@@ -99,21 +124,41 @@ export function statusWriter<T extends WithStatus>(options: StatusWriterOptions<
 
   return {
     async write(key, compute, { current: given, ...call } = {}) {
+      let isLive = given === undefined;
       let current = given ?? (await client.get(resource, key, call));
       const { uid } = current.metadata;
+      const look = async (): Promise<void> => {
+        current = await client.get(resource, key, call);
+        isLive = true;
+        remember(current, false);
+        if (current.metadata.uid === uid) return;
+        throw new ApiError({
+          code: 'Conflict',
+          action: actionText('write status of', resource, key),
+          said: 'the object was deleted and another one of the same name was created',
+        });
+      };
       for (let attempt = 1; ; attempt++) {
         const computed = compute(recall === undefined ? current : await recall(current));
-        if (computed === undefined) return { written: false, object: current };
-        const status = project === undefined ? computed : await project(computed, current);
-        if (jsonEqual(current.status, status)) {
-          await written?.(status, current);
+        const status = computed === undefined || project === undefined ? computed : await project(computed, current);
+        if (status === undefined || jsonEqual(current.status, status)) {
+          // A cache that lags behind our own last write agrees with what was there before it.
+          if (!isLive && !isUpToDate(current)) {
+            await look();
+            attempt--;
+            continue;
+          }
+          if (status !== undefined) await written?.(status, current);
           return { written: false, object: current };
         }
         try {
           const object = await send(current, status, call);
+          remember(object, false);
           await written?.(status, object);
           return { written: true, object };
         } catch (error) {
+          // Not a refusal: it may have been stored all the same.
+          if (!(error instanceof ApiError && error.status >= 400 && error.status < 500)) remember(current, true);
           if (error instanceof ApiError && isInvalid(error)) {
             const next = refused?.(error.details.causes ?? [], current, status) ?? false;
             if (next === 'told') return { written: false, object: current };
@@ -126,14 +171,7 @@ export function statusWriter<T extends WithStatus>(options: StatusWriterOptions<
           const pause = 10 * 2 ** attempt * (0.5 + random());
           await clock.sleep(pause, call.signal === undefined ? {} : { signal: call.signal });
         }
-        current = await client.get(resource, key, call);
-        if (current.metadata.uid !== uid) {
-          throw new ApiError({
-            code: 'Conflict',
-            action: actionText('write status of', resource, key),
-            said: 'the object was deleted and another one of the same name was created',
-          });
-        }
+        await look();
       }
     },
   };
