@@ -403,6 +403,44 @@ test('drydock node cert-sync: keeps the directory, and ends when its kubeconfig 
   }
 });
 
+/** What a process holds of its own (MiB): not the pages of Node's executable, which all its processes share. */
+async function ownMiB(pid: number | undefined): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
+}
+
+test("TRUTH-8 drydock node: what stays on a node, cert syncer and monitor, holds no more than upstream's 50 Mi of its own", {
+  skip: process.platform === 'linux' ? false : 'it is read from /proc',
+}, async (t) => {
+  await using n = await node();
+  await mirror(8);
+  const names = Array.from({ length: 15 }, (_, index) => `cert-${index}`);
+  const data = { 'tls.crt': Buffer.alloc(2_000, 1).toString('base64') };
+  for (const name of names) await client.create(Secret, { metadata: { name, namespace: 'pods' }, data });
+  const dirs = [`--destination-dir=${n.root}/certs`, '--namespace=pods'];
+  const syncer = drydock('cert-syncer', `--kubeconfig=${sandbox.kubeconfig}`, ...dirs, `--secrets=${names.join()}`);
+  const watch = monitor(n.root, sandbox.kubeconfig);
+  try {
+    await until('a pass', () => syncer.said.stdout.includes('secrets/cert-14'));
+    await until('the outcome', () => watch.said.stdout.includes('"ready"'));
+    for (const [name, { child }] of Object.entries({ syncer, monitor: watch })) {
+      let own = Infinity;
+      await until(
+        `a ${name} of 50 MiB`,
+        () => own <= 50,
+        async () => {
+          own = await ownMiB(child.pid);
+        },
+      );
+      t.diagnostic(`${name}: ${own.toFixed(1)} MiB`);
+    }
+  } finally {
+    syncer.child.kill('SIGTERM');
+    watch.child.kill('SIGTERM');
+  }
+  await Promise.all([syncer.done, watch.done]);
+});
+
 test('DU-W16 drydock node install: SIGTERM ends it while it waits for its place', async () => {
   await using n = await node();
   const labels = { app: 'installer' };

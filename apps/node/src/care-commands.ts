@@ -1,6 +1,7 @@
 import { doctor, recoverNode, type WayBack, waysBack } from '@drydock/static-pods';
 import type { Command } from 'commander';
 import { exitCode, UsageError } from './exit.ts';
+import { addDisk, type DiskFlags, diskOf } from './flags.ts';
 
 interface Flags {
   readonly resourceDir?: string;
@@ -8,7 +9,7 @@ interface Flags {
   readonly certDir?: string;
 }
 
-interface RecoverFlags extends Flags {
+interface RecoverFlags extends Flags, DiskFlags {
   readonly staticPodName?: string;
   readonly podManifestsLockFile?: string;
 }
@@ -50,7 +51,7 @@ export function addCare(program: Command, signal: AbortSignal): void {
         for (const way of await waysBack({ ...spec, resourceDir }, { signal })) console.error(textOfWay(way));
       if (findings.length > 0) process.exitCode = exitCode.blocked;
     });
-  directories(program.command('recover'))
+  addDisk(directories(program.command('recover')), 'files')
     .description('clean up what crashes left of one static pod')
     .option('--static-pod-name <name>', 'such as kube-apiserver-pod')
     .option('--pod-manifests-lock-file <file>', 'shared with installer and startup monitor')
@@ -58,7 +59,10 @@ export function addCare(program: Command, signal: AbortSignal): void {
       const { staticPodName, podManifestsLockFile } = flags;
       if (staticPodName === undefined) throw new UsageError('--static-pod-name is required');
       const lock = podManifestsLockFile === undefined ? {} : { lockFile: podManifestsLockFile };
-      for (const path of await recoverNode({ ...specOf(flags), staticPod: staticPodName, ...lock }, { signal }))
+      for (const path of await recoverNode(
+        { ...specOf(flags), staticPod: staticPodName, ...lock },
+        { ...diskOf(flags), signal },
+      ))
         console.log(path);
     });
 }

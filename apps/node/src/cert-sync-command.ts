@@ -1,20 +1,27 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CertSyncSpec, runCertSync, validateCertSync } from '@drydock/static-pods';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { connect, notices } from './cluster.ts';
-import { duration, list } from './flags.ts';
+import { UsageError } from './exit.ts';
+import { addDisk, type DiskFlags, diskOf, duration, list } from './flags.ts';
+import { giveBack } from './memory.ts';
 
-interface Flags {
+interface Flags extends DiskFlags, Lists {
   readonly kubeconfig?: string;
   readonly namespace: string;
   readonly destinationDir: string;
   readonly tlsServerNameOverride?: string;
+  readonly lists?: string;
+  readonly resyncDuration: number;
+}
+
+/** The objects to keep, by name. */
+interface Lists {
   readonly secrets: readonly string[];
   readonly configmaps: readonly string[];
   readonly optionalSecrets: readonly string[];
   readonly optionalConfigmaps: readonly string[];
-  readonly resyncDuration: number;
 }
 
 /** Time (ms) between two looks at the kubeconfig. */
@@ -27,10 +34,11 @@ const NAMES: Readonly<Record<string, string>> = {
   'optional-configmaps': 'the same, where they may be absent',
 };
 
-/** Adds `cert-sync`; what library-go compiles in, the lists of objects, are flags here. */
+/** Adds `cert-sync`; what library-go compiles in, the lists of objects, are told by flags, the environment or a file. */
 export function addCertSync(program: Command, signal: AbortSignal): void {
   const command = program
     .command('cert-sync')
+    .alias('cert-syncer')
     .description('keep a directory of certificates as the cluster has them, until ended')
     .option('--kubeconfig <file>', 'kubeconfig (default: in-cluster); the program ends when it changes')
     .option(
@@ -41,9 +49,22 @@ export function addCertSync(program: Command, signal: AbortSignal): void {
     .option('--destination-dir <dir>', 'holds secrets/<name> and configmaps/<name>; required', '')
     .option('--tls-server-name-override <name>', "name in the server's certificate")
     .option('--resync-duration <duration>', 'time between two passes where nothing changes', duration, 600_000);
-  for (const flag of Object.keys(NAMES)) command.option(`--${flag} <names>`, NAMES[flag] ?? '', list, []);
+  for (const flag of Object.keys(NAMES))
+    command.addOption(
+      new Option(`--${flag} <names>`, NAMES[flag] ?? '')
+        .env(`CERT_SYNC_${flag.toUpperCase().replaceAll('-', '_')}`)
+        .argParser(list)
+        .default([]),
+    );
+  command.addOption(
+    new Option('--lists <file>', 'JSON with those of the four lists that neither flag nor environment gives').env(
+      'CERT_SYNC_LISTS',
+    ),
+  );
+  addDisk(command, 'directories');
   command.addHelpText('after', '\nLists may be repeated or hold commas. POD_NAME finds whom events are about.');
   command.action(async (flags: Flags) => {
+    const lists = await listsOf(flags);
     const sources = (names: readonly string[], optional: readonly string[]) => [
       ...names.map((name) => ({ name })),
       ...optional.map((name) => ({ name, optional: true })),
@@ -51,8 +72,8 @@ export function addCertSync(program: Command, signal: AbortSignal): void {
     const spec: CertSyncSpec = {
       namespace: flags.namespace,
       dir: flags.destinationDir,
-      secrets: sources(flags.secrets, flags.optionalSecrets),
-      configmaps: sources(flags.configmaps, flags.optionalConfigmaps),
+      secrets: sources(lists.secrets, lists.optionalSecrets),
+      configmaps: sources(lists.configmaps, lists.optionalConfigmaps),
     };
     validateCertSync(spec);
     const end = new AbortController();
@@ -67,16 +88,58 @@ export function addCertSync(program: Command, signal: AbortSignal): void {
       await runCertSync(spec, {
         client,
         signal: both,
+        ...diskOf(flags),
         resyncMs: flags.resyncDuration,
         notify: events.notify,
         log: (line) => console.error(line),
-        onPass: (result) => console.log(JSON.stringify(result)),
+        onPass: (result) => {
+          console.log(JSON.stringify(result));
+          giveBack();
+        },
       });
     } finally {
       end.abort();
       await watching;
     }
   });
+}
+
+const KEYS = ['secrets', 'configmaps', 'optionalSecrets', 'optionalConfigmaps'] as const;
+
+/** Each list as a flag or the environment gives it, or else the file. */
+async function listsOf(flags: Flags): Promise<Lists> {
+  const { lists: path, secrets, configmaps, optionalSecrets, optionalConfigmaps } = flags;
+  const told: Lists = { secrets, configmaps, optionalSecrets, optionalConfigmaps };
+  if (path === undefined || path === '') return told;
+  const filed = listsIn(path, await readFile(path, 'utf8').catch((error: unknown) => refuse(path, textOf(error))));
+  return Object.fromEntries(
+    KEYS.map((key) => [key, told[key].length > 0 ? told[key] : (filed[key] ?? [])]),
+  ) as unknown as Lists;
+}
+
+function listsIn(path: string, text: string): Partial<Lists> {
+  let found: unknown;
+  try {
+    found = JSON.parse(text);
+  } catch (error) {
+    refuse(path, textOf(error));
+  }
+  if (typeof found !== 'object' || found === null || Array.isArray(found)) refuse(path, 'it is no object');
+  for (const [key, names] of Object.entries(found)) {
+    if (!KEYS.some((known) => known === key)) refuse(path, `${JSON.stringify(key)} is none of the lists`);
+    if (!Array.isArray(names) || !names.every((name) => typeof name === 'string'))
+      refuse(path, `${JSON.stringify(key)} is no list of names`);
+  }
+  return found;
+}
+
+function refuse(path: string, said: string): never {
+  const wanted = '{"secrets": ["serving"], "configmaps": [], "optionalSecrets": [], "optionalConfigmaps": []}';
+  throw new UsageError(`--lists ${JSON.stringify(path)}: ${said}. Expected JSON such as ${wanted}`);
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Ends where the kubeconfig's content changes: the next process, which kubelet starts, takes up the new one. */

@@ -1,9 +1,9 @@
 import { type InstallSpec, install, validateInstall } from '@drydock/static-pods';
 import type { Command } from 'commander';
 import { connect, notices } from './cluster.ts';
-import { duration, list } from './flags.ts';
+import { addDisk, type DiskFlags, diskOf, duration, list } from './flags.ts';
 
-interface Flags {
+interface Flags extends DiskFlags {
   readonly kubeconfig?: string;
   readonly revision: string;
   readonly namespace: string;
@@ -29,6 +29,7 @@ interface Flags {
 export function addInstall(program: Command, signal: AbortSignal): void {
   const command = program
     .command('install')
+    .alias('installer')
     .description('install one revision of a static pod, whole, and let kubelet have it')
     .option('--kubeconfig <file>', 'kubeconfig (default: in-cluster)')
     .option('--revision <number>', 'revision to install; required', '')
@@ -36,7 +37,11 @@ export function addInstall(program: Command, signal: AbortSignal): void {
     .option('--pod <prefix>', 'ConfigMap with the pod, without its number; required', '')
     .option('--resource-dir <dir>', 'holds the revisions; required', '')
     .option('--pod-manifest-dir <dir>', 'read by kubelet; required', '')
-    .option('--cert-dir <dir>', 'holds the certificates that all revisions share', '')
+    .option(
+      '--cert-dir <dir>',
+      'holds the certificates that all revisions share; without it their lists are ignored',
+      '',
+    )
     .option('--timeout-duration <duration>', 'time for the work', duration, 120_000)
     .option('--pod-manifests-lock-file <file>', 'shared with a startup monitor', '')
     .option('--settle-duration <duration>', 'pause after other installers ended', duration, 30_000)
@@ -52,6 +57,7 @@ export function addInstall(program: Command, signal: AbortSignal): void {
       [`optional-cert-${kind}`, 'the same, where they may be absent'],
     ] as const)
       command.option(`--${flag} <names>`, text, list, []);
+  addDisk(command, 'directories');
   command.addHelpText(
     'after',
     '\nLists may be repeated or hold commas. NODE_NAME is this node; POD_NAME finds whom events are about.',
@@ -67,6 +73,7 @@ export function addInstall(program: Command, signal: AbortSignal): void {
     const result = await install(spec, {
       client,
       signal,
+      ...diskOf(flags),
       notify: events.notify,
       log: (line) => console.error(line),
       installers: flags.alone === true ? false : { settleMs: flags.settleDuration },

@@ -1,9 +1,9 @@
 import { processSignals } from '@drydock/kube';
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { addCare } from './care-commands.ts';
 import { addCertSync } from './cert-sync-command.ts';
 import { report } from './exit.ts';
-import { optionText } from './flags.ts';
+import { addLogFlags, optionText } from './flags.ts';
 import { addInstall } from './install-command.ts';
 import { addMonitor } from './monitor-command.ts';
 import { addPrune } from './prune-command.ts';
@@ -20,9 +20,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   addCertSync(program, signals.signal);
   addPrune(program, signals.signal);
   addMonitor(program, signals.signal);
-  // Operators put it first on the command lines that they write.
-  for (const command of program.commands)
-    command.addOption(new Option('-v, --v <level>', "how much library-go's command logs").hideHelp());
+  for (const command of program.commands) addLogFlags(command);
   addCare(program, signals.signal);
   for (const command of program.commands)
     command

@@ -3,10 +3,11 @@ import { type KubeClient, type KubeObject, type Resource, statusWriter } from '@
 import { askServer, type MonitorSpec, monitorStartup, validateMonitor } from '@drydock/static-pods';
 import { type Command, InvalidArgumentError } from 'commander';
 import { connect } from './cluster.ts';
-import { duration, integer } from './flags.ts';
+import { addDisk, type DiskFlags, diskOf, duration, integer } from './flags.ts';
+import { giveBack } from './memory.ts';
 import { rotatingLog } from './rotating-log.ts';
 
-interface Flags {
+interface Flags extends DiskFlags {
   readonly kubeconfig?: string;
   readonly revision: number;
   readonly fallbackTimeoutDuration: number;
@@ -38,7 +39,7 @@ interface Operator extends KubeObject {
 
 /** Adds `startup-monitor`; the flags are library-go's, and the question whether the pod is ready is the one that kube-apiserver's operator asks. */
 export function addMonitor(program: Command, signal: AbortSignal): void {
-  program
+  const command = program
     .command('startup-monitor')
     .description('watch a new revision start, and fall back where it does not')
     .option('--kubeconfig <file>', 'kubeconfig of the server on this node')
@@ -60,38 +61,40 @@ export function addMonitor(program: Command, signal: AbortSignal): void {
       '--operator <kind>',
       "whose status is told, as plural.version.group/name; OpenShift's own for its static pods",
       operatorKind,
-    )
-    .action(async (flags: Flags) => {
-      const { revision, targetName: target, nodeName, installerLockFile, readyzInterval } = flags;
-      const namespace = flags.namespace === '' ? undefined : flags.namespace;
-      const operator = flags.operator ?? operatorOf(target);
-      const spec: MonitorSpec = {
-        revision,
+    );
+  addDisk(command, 'files').action(async (flags: Flags) => {
+    const { revision, targetName: target, nodeName, installerLockFile, readyzInterval } = flags;
+    const namespace = flags.namespace === '' ? undefined : flags.namespace;
+    const operator = flags.operator ?? operatorOf(target);
+    const spec: MonitorSpec = {
+      revision,
+      nodeName,
+      target,
+      resourceDir: flags.resourceDir,
+      manifestDir: flags.manifestsDir,
+      timeoutMs: flags.fallbackTimeoutDuration,
+      ...(installerLockFile === '' ? {} : { lockFile: installerLockFile }),
+    };
+    validateMonitor(spec);
+    const log = logTo(flags.logFilePath);
+    await using client = await connect(flags);
+    const outcome = await monitorStartup(spec, {
+      signal,
+      ...diskOf(flags),
+      ready: askServer({
+        client,
         nodeName,
-        target,
-        resourceDir: flags.resourceDir,
-        manifestDir: flags.manifestsDir,
-        timeoutMs: flags.fallbackTimeoutDuration,
-        ...(installerLockFile === '' ? {} : { lockFile: installerLockFile }),
-      };
-      validateMonitor(spec);
-      const log = logTo(flags.logFilePath);
-      await using client = await connect(flags);
-      const outcome = await monitorStartup(spec, {
-        signal,
-        ready: askServer({
-          client,
-          nodeName,
-          intervalMs: readyzInterval,
-          ...(namespace !== undefined && { namespace }),
-        }),
-        ...(operator && { acknowledge: () => acknowledge(client, operator, nodeName, revision) }),
-        log,
-      });
-      console.log(JSON.stringify({ outcome }));
-      // Kubelet ends this process; were it to end itself, it would be started again before kubelet sees that the manifest is gone.
-      await untilEnded(signal);
+        intervalMs: readyzInterval,
+        ...(namespace !== undefined && { namespace }),
+      }),
+      ...(operator && { acknowledge: () => acknowledge(client, operator, nodeName, revision) }),
+      log,
     });
+    console.log(JSON.stringify({ outcome }));
+    giveBack();
+    // Kubelet ends this process; were it to end itself, it would be started again before kubelet sees that the manifest is gone.
+    await untilEnded(signal);
+  });
 }
 
 /** Waits for the signal without work; the timer only keeps the process alive. */

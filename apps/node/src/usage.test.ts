@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -103,5 +103,74 @@ test('drydock node: compiled code is kept for the next start, in a folder of the
     assert.deepEqual(await readdir(folder), []);
   } finally {
     await rm(home, { recursive: true });
+  }
+});
+
+test("TRUTH-8 drydock node: library-go's names of the commands, and the flags that operators put in front of everything", async () => {
+  const cases: readonly (readonly [readonly string[], RegExp])[] = [
+    [['installer', '-v=2', '--logtostderr', '--vmodule=a=1,b=2', '--revision=7'], /NODE_NAME is required/],
+    [['cert-syncer', '--logtostderr=true', '--stderrthreshold=2', '--destination-dir=/d'], /--namespace or env var/],
+    [['startup-monitor', '--alsologtostderr', '--log_dir=/var/log', '--revision=7'], /--resource-dir is required/],
+    [['prune', '--exchange=auto'], /unknown option '--exchange=auto'/],
+    [['install', '--exchange=maybe'], /Allowed choices are require, auto/],
+    [['cert-sync', '--stall-duration=0'], /expected a duration between 1ms and 500h/],
+  ];
+  for (const [args, wanted] of cases) {
+    const { code, said } = await run(args);
+    assert.equal(code, 2, said);
+    assert.match(said, wanted);
+  }
+});
+
+test("TRUTH-8 drydock node cert-sync: the lists come from flags, the pod's environment or a file, in this order", async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'lists-'));
+  try {
+    const file = join(dir, 'lists.json');
+    const lists = async (content: string, flags: readonly string[], env: Readonly<Record<string, string>> = {}) => {
+      await writeFile(file, content);
+      const more = { CERT_SYNC_LISTS: file, POD_NAMESPACE: 'n', ...env };
+      return run(['cert-sync', '--destination-dir=/d', ...flags], more);
+    };
+    // A name that no object can have shows where the list came from.
+    const cases: readonly (readonly [string, readonly string[], Readonly<Record<string, string>>, RegExp])[] = [
+      ['{"secrets": ["From_File"]}', [], {}, /"From_File" is no name/],
+      ['{"secrets": ["From_File"]}', [], { CERT_SYNC_SECRETS: 'a,From_Env' }, /"From_Env" is no name/],
+      ['{}', ['--secrets=From_Flag'], { CERT_SYNC_SECRETS: 'From_Env' }, /"From_Flag" is no name/],
+      ['{}', [], { CERT_SYNC_OPTIONAL_CONFIGMAPS: 'From_Env' }, /"From_Env" is no name/],
+      ['{', [], {}, /--lists ".*lists.json": .*JSON.*Expected JSON such as/],
+      ['{"secret": []}', [], {}, /"secret" is none of the lists/],
+      ['{"secrets": [1]}', [], {}, /"secrets" is no list of names/],
+      ['[]', [], {}, /it is no object/],
+      ['{}', ['--lists=/nowhere/lists'], {}, /--lists "\/nowhere\/lists": ENOENT/],
+    ];
+    for (const [content, flags, env, wanted] of cases) {
+      const { code, said } = await lists(content, flags, env);
+      assert.equal(code, 2, said);
+      assert.match(said, wanted);
+    }
+  } finally {
+    await rm(dir, { recursive: true });
+  }
+});
+
+test('SAFE-11 drydock node: where others could give the place of the folder with compiled code to another one, none is kept', async () => {
+  const open = await mkdtemp(join(tmpdir(), 'open-'));
+  try {
+    const home = join(open, 'a', 'home');
+    await mkdir(home, { recursive: true });
+    await symlink(home, join(open, 'link'));
+    const kept = async (at: string): Promise<boolean> => {
+      await rm(join(home, '.cache'), { recursive: true, force: true });
+      await run(['doctor', `--resource-dir=${home}`], { HOME: at });
+      return (await readdir(home)).includes('.cache');
+    };
+    for (const at of [home, join(open, 'link')]) {
+      assert.equal(await kept(at), true, at);
+      await chmod(join(open, 'a'), 0o777);
+      assert.equal(await kept(at), false, at);
+      await chmod(join(open, 'a'), 0o755);
+    }
+  } finally {
+    await rm(open, { recursive: true });
   }
 });

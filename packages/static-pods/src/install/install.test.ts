@@ -382,3 +382,28 @@ test('SAFE-11 a link in the certificate directory, or in a revision, is not foll
     assert.deepEqual(await treeAt(elsewhere), {});
   }
 });
+
+test('TRUTH-9 certificate lists without a directory for them are ignored, as library-go does', async () => {
+  await using dir = await scratch();
+  const { certDir: _, ...spec } = smallSpec(7, dir.path);
+  const cluster = smallCluster(7);
+  cluster.put(Secret, { namespace: NAMESPACE, name: 'tls' }, undefined);
+  const { changed } = await install(spec, environment(cluster));
+  assert.deepEqual(changed.slice(0, 1), ['commit-revision']);
+  assert.ok(!changed.includes('sync-certs'));
+});
+
+test('TRUTH-8 the policy for file systems without exchange reaches the disk, for the installer and its certificates', async () => {
+  await using dir = await scratch();
+  const exchange = () => Promise.reject(Object.assign(new Error('EINVAL'), { code: 'EINVAL' }));
+  const ops = { ...nodeOps, exchange };
+  await install(smallSpec(7, dir.path), { ...environment(smallCluster(7)), ops });
+  const cluster = smallCluster(7);
+  putSecret(cluster, 'tls', { 'tls.crt': 'new', 'tls.key': 'new' });
+  await assert.rejects(install(smallSpec(7, dir.path), { ...environment(cluster), ops }), {
+    code: 'EXCHANGE_UNAVAILABLE',
+  });
+  const { changed } = await install(smallSpec(7, dir.path), { ...environment(cluster), ops, exchange: 'auto' });
+  assert.deepEqual(changed, ['sync-certs']);
+  assert.equal(await readFile(join(dir.path, 'certs/secrets/tls/tls.key'), 'utf8'), 'new');
+});

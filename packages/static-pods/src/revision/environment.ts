@@ -1,4 +1,4 @@
-import { type DurableOptions, during, type FsOps, nodeOps, tapOps } from '@drydock/durable';
+import { type DurableOptions, during, type ExchangePolicy, type FsOps, nodeOps, tapOps } from '@drydock/durable';
 import type { Clock } from '@drydock/kube';
 
 /** Something to tell the cluster as an Event. */
@@ -11,6 +11,8 @@ export interface Notice {
 
 /** What every part of this package acts through. */
 export interface Environment extends DurableOptions {
+  /** What to do where directories cannot be exchanged; default `require`. */
+  readonly exchange?: ExchangePolicy;
   readonly clock?: Clock;
   /** Makes an Event; never waits, never fails. */
   readonly notify?: (notice: Notice) => void;

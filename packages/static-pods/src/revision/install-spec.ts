@@ -10,7 +10,7 @@ export interface InstallSpec {
   readonly pod: string;
   /** Revisioned objects, without their `-<revision>`. */
   readonly sources: SourceNames;
-  /** Objects that all revisions share, below `certDir`. */
+  /** Objects that all revisions share, below `certDir`; without that they are ignored, as library-go's installer does. */
   readonly certs?: SourceNames;
   readonly certDir?: string;
   readonly resourceDir: string;
@@ -37,8 +37,6 @@ export function validateInstall(spec: InstallSpec): void {
   checkObjectName('--namespace', spec.namespace);
   checkObjectName('--pod', spec.pod);
   checkSources('', spec.sources);
-  if (spec.certDir === undefined && Object.values(spec.certs ?? {}).some((names) => names.length > 0))
-    throw usage('--cert-dir is required where certificates are listed');
   checkSources('cert-', spec.certs ?? {});
 }
 
