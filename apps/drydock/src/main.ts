@@ -48,6 +48,11 @@ export const VERBS: readonly Verb[] = [
     about: 'install static pods and their certificates on this node, and look after them',
     load: async () => (await import('./node.ts')).addNode,
   },
+  {
+    name: 'uninstall',
+    about: 'take off what Drydock has put into the cluster, and say what stays',
+    load: async () => (await import('./uninstall/command.ts')).addUninstall,
+  },
   { name: 'operator', about: 'run the controllers', load: async () => (await import('./operator.ts')).addOperator },
   {
     name: 'demo',

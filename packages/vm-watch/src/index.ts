@@ -13,6 +13,7 @@ export { vmOperator, vmOperatorRefusal } from './kubernetes/coexistence.ts';
 export { credentialsOf, LOGIN_NOW_ANNOTATION, passwordVersion } from './kubernetes/credentials.ts';
 export { kindsServed, missingKinds } from './kubernetes/kinds.ts';
 export { type Holding, WatchService } from './kubernetes/service.ts';
+export { ZONE_FINALIZER } from './kubernetes/zone.ts';
 export { type WatchMetrics, type WatchReport, watchMetrics } from './metrics.ts';
 export { MACHINE_UUID_INDEX, machineOf, machineUuids } from './openshift/machines.ts';
 export { type TemplateChange, type TemplateWatch, templateWatch } from './openshift/templates.ts';

@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  BootImage,
+  type BootImageStatus,
+  bootImageName,
+  ConfigMap,
+  CustomResourceDefinition,
+  Deployment,
+  Lease,
+  MachineSet,
+  Namespace,
+  Secret,
+  Zone,
+} from '@drydock/api';
+import { createClient, isNotFound, type KubeClient, loadKubeconfig } from '@drydock/kube';
+import { connectSwitchboard, type Switchboard, startSandbox, type VCenterSandbox } from '@drydock/sandbox';
+import { accountNamespace, apply, inNamespace, kindOf, manifestsOf } from './support/rbac-manifests.ts';
+import {
+  clusterTag,
+  createCluster,
+  installerTemplate,
+  machineApi,
+  machineSet,
+  oldRelease,
+  place,
+  serverName,
+} from './support/voyage-cluster.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const folder = '/DC0/vm/harbour';
+const leases = 'openshift-machine-config-operator';
+const machines = 'machines';
+const zone = { namespace: machines, name: 'zone-a' };
+const markKey = { namespace: accountNamespace, name: 'drydock-mark-key' };
+
+let sandbox: VCenterSandbox;
+let client: KubeClient;
+let switchboard: Switchboard;
+
+before(async () => {
+  const crds = ['openshift', resolve(root, 'api/crds'), resolve(root, 'api/optional')];
+  sandbox = await startSandbox({ vcenter: true, crds });
+  client = createClient(await loadKubeconfig({ kubeconfig: sandbox.kubeconfig }));
+  switchboard = connectSwitchboard(sandbox.vcenter.switchboard);
+  await switchboard.createTag(clusterTag);
+  await switchboard.createFolder(folder);
+  const at = { folder, cluster: place.computeCluster };
+  await switchboard.createVm({ ...at, name: installerTemplate, productVersion: oldRelease, template: true });
+  const { user, password } = sandbox.vcenter;
+  const image = { release: oldRelease, location: 'https://mirror.invalid/rhcos.ova', sha256: '0'.repeat(64) };
+  await createCluster(client, { user, password }, image);
+  await client.create(MachineSet, machineSet({ name: 'worker', folder }));
+  await client.create(Namespace, { metadata: { name: machines } });
+  await client.create(Zone, {
+    metadata: zone,
+    spec: { managedVMs: { folderMoID: (await switchboard.createFolder(`${folder}/zone-a`)).moref } },
+  } as Zone);
+  await install();
+  await client.create(Secret, { metadata: markKey, data: {} });
+});
+
+after(async () => {
+  await client?.[Symbol.asyncDispose]();
+  await sandbox?.[Symbol.asyncDispose]();
+});
+
+/** As docs/install.md says; there is nobody here who would make pods of the Deployment. */
+async function install(): Promise<void> {
+  await apply(client, manifestsOf('../operator'));
+  await apply(client, inNamespace(manifestsOf('machines'), machines));
+}
+
+const trusted = (): readonly string[] => [
+  ...['--vcenter-url', `${serverName}=${sandbox.vcenter.url}`, '--vcenter-ca', sandbox.vcenter.ca],
+];
+
+function started(...args: readonly string[]): ChildProcess {
+  return spawn(process.execPath, [resolve(root, 'apps/drydock/bin/drydock.js'), ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, KUBECONFIG: sandbox.kubeconfig, HOME: sandbox.directory },
+  });
+}
+
+async function drydock(...args: readonly string[]) {
+  const child = started(...args);
+  const { stdout, stderr } = child;
+  assert.ok(stdout !== null && stderr !== null);
+  const [out, errors, [code]] = await Promise.all([text(stdout), text(stderr), once(child, 'exit')]);
+  return { out, errors, code: code as number };
+}
+
+/** The operator with both roles, once it serves; `stop` waits until it is gone. */
+async function operate(): Promise<{ readonly stop: (signal: NodeJS.Signals) => Promise<void> }> {
+  const args = ['--port', '0', '--cache-dir', resolve(sandbox.directory, 'images'), ...trusted()];
+  const child = started('operator', '--roles', 'boot-images,watch', ...args);
+  const exited = once(child, 'exit');
+  assert.ok(child.stderr !== null);
+  child.stdout?.resume();
+  const lines = createInterface({ input: child.stderr });
+  await new Promise<void>((found, failed) => {
+    lines.on('line', (line) => {
+      if (line.includes('"port":')) found();
+    });
+    exited.then(() => failed(new Error('the operator ended before it served')), failed);
+  });
+  return {
+    stop: async (signal) => {
+      child.kill(signal);
+      await exited;
+    },
+  };
+}
+
+async function eventually<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
+  const until = performance.now() + 30_000;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    if (performance.now() > until) assert.fail(`${what} did not come about within 30 s`);
+    await sleep(50);
+  }
+}
+
+const current = (): Promise<BootImageStatus> =>
+  eventually('the current boot image', async () => {
+    const key = { namespace: machineApi, name: bootImageName('ms', 'worker') };
+    const found = await client.get(BootImage, key).catch(() => undefined);
+    return found?.status?.phase === 'Current' ? found.status : undefined;
+  });
+const guarded = (): Promise<true> =>
+  eventually('the finalizer of the zone', async () =>
+    (await client.get(Zone, zone)).metadata.finalizers === undefined ? undefined : true,
+  );
+
+/** Everything in the cluster that bears our name. */
+async function ours(): Promise<readonly string[]> {
+  const kinds = new Set([...manifestsOf('../operator'), ...manifestsOf('machines')].map(kindOf));
+  const found: string[] = [];
+  for (const kind of kinds)
+    for await (const { metadata } of client.list(kind))
+      if (metadata.name.startsWith('drydock')) found.push(`${kind.kind} ${metadata.namespace ?? ''}/${metadata.name}`);
+  for (const kind of [Lease, ConfigMap])
+    for await (const { metadata } of client.list(kind as typeof Lease, { namespace: leases }))
+      if (metadata.name.startsWith('drydock')) found.push(`${kind.kind} ${metadata.name}`);
+  for await (const crd of client.list(CustomResourceDefinition))
+    if (crd.metadata.name.endsWith('.drydock.dev')) found.push(crd.metadata.name);
+  return found.sort();
+}
+
+test('TRUTH-5 an upgrade: the next operator takes over at once, nothing is made again, and no status begins anew', async () => {
+  const first = await operate();
+  const before = await current();
+  await guarded();
+  await first.stop('SIGTERM');
+  const began = performance.now();
+  const second = await operate();
+  await eventually('the next leader', async () => {
+    const lease = await client.get(Lease, { namespace: leases, name: 'drydock-boot-images' });
+    return lease.spec?.holderIdentity === '' ? undefined : true;
+  });
+  assert.ok(performance.now() - began < 14_000, 'it did not wait until a Lease ran out');
+  const { since, template } = await current();
+  assert.deepEqual([since, template], [before.since, before.template]);
+  const refused = await drydock('uninstall', '--yes', '--dry-run', ...trusted());
+  assert.equal(refused.code, 0);
+  assert.ok((await ours()).length > 20, 'a dry run takes nothing off');
+  await client.delete(Deployment, { namespace: accountNamespace, name: 'drydock' });
+  const led = await drydock('uninstall', '--yes', ...trusted());
+  assert.equal(led.code, 3, led.out);
+  assert.match(led.errors, /leads the role boot-images since .* Stop that "drydock operator" first\./);
+  assert.ok((await ours()).length > 20);
+  await second.stop('SIGKILL');
+});
+
+test('TRUTH-5 uninstall takes off what is ours, says what stays, and nothing hangs', async () => {
+  // The watch was killed: nobody lets go of the zone.
+  await client.delete(Zone, zone);
+  assert.notEqual((await client.get(Zone, zone)).metadata.deletionTimestamp, undefined, 'kubectl delete zone hangs');
+  const asked = await drydock('uninstall', ...trusted());
+  assert.ok(asked.code === 5 || asked.code === 3, asked.out);
+  const { code, out, errors } = await eventually('the end of the Lease of the dead', async () => {
+    const ended = await drydock('uninstall', '--yes', ...trusted());
+    return ended.code === 3 ? undefined : ended;
+  });
+  assert.equal(code, 0, errors);
+  assert.match(out, /finalizer of Zone machines\/zone-a is taken off\n/);
+  assert.match(out, /What stays:\n/);
+  assert.match(out, /Secret drydock\/drydock-mark-key: it proves which templates are Drydock's/);
+  assert.match(out, /Nothing of Drydock is left in the cluster, but for what stays\.\n$/);
+  await assert.rejects(client.get(Zone, zone), isNotFound);
+  await client.get(Secret, markKey);
+  const definition = { name: `${BootImage.plural}.${BootImage.group}` };
+  await eventually('the end of the definition', async () =>
+    client.get(CustomResourceDefinition, definition).then(
+      () => undefined,
+      () => true,
+    ),
+  );
+  assert.deepEqual(await ours(), ['Namespace /drydock']);
+  assert.equal((await client.get(MachineSet, { namespace: machineApi, name: 'worker' })).metadata.name, 'worker');
+  const names = (await switchboard.templates()).map(({ name }) => name);
+  assert.deepEqual(names, [installerTemplate], 'what is in vCenter stays');
+  const again = await drydock('uninstall', '--yes', ...trusted());
+  assert.equal(again.code, 0);
+  assert.match(again.out, /^There is nothing of Drydock in this cluster\.\n/);
+});
