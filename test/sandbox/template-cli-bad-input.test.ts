@@ -77,14 +77,14 @@ test('a privilege that is missing is named before a byte is sent', async () => {
   await refused(
     swap('standing'),
     3,
-    /the user lacks VirtualMachine\.Config\.Rename on \/DC0\/vm\/templates/,
+    /the user \S+@vsphere\.local lacks VirtualMachine\.Config\.Rename on \/DC0\/vm\/templates/,
     /^drydock template doctor$/,
   );
   assert.equal((await cli.switchboard.uploads()).count, 0);
   const doctor = expectExit(await cli.run(['doctor']), 3);
   assert.match(
     doctor.stdout,
-    /FAIL +privileges +on \S+templates the user lacks (VirtualMachine\.Config\.Rename)\n +next: govc role\.update -a ROLE \1\n/,
+    /FAIL +privileges +on \S+templates the user \S+@vsphere\.local lacks (VirtualMachine\.Config\.Rename)\n +next: govc role\.update -a ROLE \1\n/,
   );
 });
 

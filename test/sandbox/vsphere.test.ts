@@ -107,6 +107,24 @@ test('a machine is renamed, given attributes, marked and destroyed, each twice w
   assert.equal(await vcenter.vm(machine.ref), undefined);
 });
 
+test('TRUTH-6 a missing privilege is told with the user, the privilege and the inventory path', async () => {
+  const switchboard = connectSwitchboard(sandbox.vcenter.switchboard);
+  const ref = await makeMachine('lacking');
+  const { user } = sandbox.vcenter;
+  const refused = async (id: string, call: () => Promise<unknown>): Promise<void> => {
+    await assert.rejects(call, (error) => {
+      assert.ok(isVimError(error, 'VIM_NO_PERMISSION'));
+      assert.match(error.message, new RegExp(`the user ${user} lacks the privilege ${id} on /DC0/vm/(.*/)?lacking\\. `));
+      assert.deepEqual([error.denied?.user, error.denied?.privilege], [user, id]);
+      return true;
+    });
+  };
+  await switchboard.denyPrivileges(['VirtualMachine.Config.Rename']);
+  await refused('VirtualMachine.Config.Rename', () => vcenter.rename(ref, 'other'));
+  await switchboard.denyPrivileges([]);
+  await vcenter.destroy(ref);
+});
+
 test('a short task ends sooner than a fixed poll would see it, and costs few calls', async () => {
   const switchboard = connectSwitchboard(sandbox.vcenter.switchboard);
   const ref = await makeMachine('short-task');

@@ -20,11 +20,12 @@ export function failure(code: TemplateErrorCode, doing: string, object: string, 
 /** As {@link failure} for what only reads: a client error already says that vCenter could not be asked, and why; only a missing privilege is named. */
 export function readFailure(doing: string, object: string, error: unknown): unknown {
   if (!isVimError(error, 'VIM_NO_PERMISSION')) return error;
-  const privilege = error.fault?.field('privilegeId');
-  const what = privilege === undefined || privilege === '' ? 'a privilege' : `the privilege ${privilege}`;
+  const { user, privilege = error.fault?.field('privilegeId') ?? '', path } = error.denied ?? {};
+  const who = user === undefined ? 'the user' : `the user ${user}`;
+  const what = privilege === '' ? 'a privilege' : `the privilege ${privilege}`;
   const on = error.fault?.reference('object');
-  const where = on === undefined ? object : `${on.type}:${on.value} (${object})`;
-  const message = `failed to ${doing}: the user lacks ${what} on ${where}`;
+  const where = path ?? (on === undefined ? object : `${on.type}:${on.value} (${object})`);
+  const message = `failed to ${doing}: ${who} lacks ${what} on ${where}`;
   return new TemplateError({ code: 'PRIVILEGE_MISSING', message, cause: error });
 }
 

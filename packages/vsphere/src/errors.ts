@@ -50,7 +50,17 @@ export interface VimErrorInit {
   readonly sent?: boolean;
   /** Milliseconds from now before which nothing is tried again. */
   readonly retryAfterMs?: number;
+  readonly denied?: Denial;
   readonly cause?: unknown;
+}
+
+/** Who was refused what, in the words of people. */
+export interface Denial {
+  readonly user: string;
+  /** `VirtualMachine.Config.Rename`; '' where the server does not say. */
+  readonly privilege: string;
+  /** Inventory path; the reference of an object that the user may not even see. */
+  readonly path: string;
 }
 
 /** The one error of this package. The text never contains a password, a cookie, a request body or the ticket of a transfer URL. */
@@ -70,6 +80,8 @@ export class VimError extends Error {
   readonly sent: boolean;
   /** Milliseconds, from when it was made, before which nothing is tried again; absent where nobody says so. */
   readonly retryAfterMs?: number;
+  /** With VIM_NO_PERMISSION, where it could be found out. */
+  readonly denied?: Denial;
 
   constructor(init: VimErrorInit) {
     const where = init.opId === undefined || init.opId === '' ? init.op : `${init.op} (${init.opId})`;
@@ -87,6 +99,7 @@ export class VimError extends Error {
     if (init.fault !== undefined) this.fault = init.fault;
     if (init.status !== undefined) this.status = init.status;
     if (init.retryAfterMs !== undefined) this.retryAfterMs = init.retryAfterMs;
+    if (init.denied !== undefined) this.denied = init.denied;
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { stringify } from 'yaml';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
-import { UsageError } from '../exit.ts';
+import { exitCode, UsageError } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { LEASE_NAMESPACE } from '../status-notes.ts';
 import { type VCenterFlags, vcenterFlags } from '../vcenter-flags.ts';
@@ -14,6 +14,7 @@ interface DoctorFlags extends ClusterFlags, VCenterFlags {
   readonly roles: string;
   readonly leaseNamespace: string;
   readonly output: string;
+  readonly privileges?: boolean;
 }
 
 /** Adds `drydock doctor`: one look at everything that the operator needs. It only reads. */
@@ -23,6 +24,7 @@ export function addDoctor(program: Command): void {
     .description('look at everything that the operator needs: rights, definitions, who acts, vCenters, machine sets')
     .option('--roles <list>', `comma-separated: ${ROLES.join(', ')}`, 'boot-images')
     .option('--lease-namespace <name>', 'namespace of the Leases of the operator', LEASE_NAMESPACE)
+    .option('--privileges', 'print what the user in vCenter needs, and how a role with it is made; asks nobody')
     .option('-o, --output <format>', FORMATS.join('|'), 'text')
     .addHelpText(
       'after',
@@ -43,6 +45,11 @@ async function doctor(flags: DoctorFlags, signal: AbortSignal): Promise<number> 
   for (const role of roles)
     if (!ROLES.some((known) => known === role))
       throw new UsageError(`unknown role ${role}: there are ${ROLES.join(', ')}`);
+  if (flags.privileges === true) {
+    const { privilegesText } = await import('../template/privileges.ts');
+    process.stdout.write(privilegesText());
+    return exitCode.done;
+  }
   const { examine } = await import('./examination.ts');
   await using client = await connect(flags);
   const diagnosis = diagnosisOf(await examine(client, { flags, roles, leaseNamespace: flags.leaseNamespace, signal }));

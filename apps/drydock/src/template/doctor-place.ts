@@ -4,7 +4,7 @@ import { bytesText } from './amounts.ts';
 import type { CheckLine } from './check-line.ts';
 import { withFlag } from './next-command.ts';
 import { chosenBy, inside, type Locator, listed, locator } from './placement.ts';
-import { privilegesFor } from './privileges.ts';
+import { MANAGE_FIELDS, privilegesFor } from './privileges.ts';
 import { TemplateProblem } from './problem.ts';
 import type { PlaceSettings } from './settings.ts';
 
@@ -100,12 +100,13 @@ export async function privilegeLines(
     asked += wanted.length;
     const missing = await vcenter.missingPrivileges(item.ref, wanted, { signal });
     if (missing.length === 0) continue;
-    const detail = `on ${item.path} the user lacks ${missing.join(', ')}`;
+    const { user } = await vcenter.sessions({ signal });
+    const detail = `on ${item.path} the user ${user} lacks ${missing.join(', ')}`;
     lines.push({ name: 'privileges', state: 'FAIL', detail, next: `govc role.update -a ROLE ${missing.join(' ')}` });
   }
   const { datacenter } = items;
   if (datacenter !== undefined) {
-    const [missing] = await vcenter.missingPrivileges(datacenter.ref, ['Global.ManageCustomFields'], { signal });
+    const [missing] = await vcenter.missingPrivileges(datacenter.ref, [MANAGE_FIELDS], { signal });
     if (missing !== undefined) {
       const detail = `${missing} is not granted; it is needed once, to define the attribute "drydock" for adopted and retired templates`;
       lines.push({ name: 'privileges', state: 'warn', detail, next: 'govc fields.add -type VirtualMachine drydock' });

@@ -1,26 +1,71 @@
 import { type Placement, TemplateError } from '@drydock/templates';
 import type { CallOptions, VCenter } from '@drydock/vsphere';
+import { table } from '../table.ts';
 
 type Part = 'folder' | 'resourcePool' | 'datastore' | 'network';
 
-const FOLDER = [
-  'VirtualMachine.Inventory.Create',
-  'VirtualMachine.Inventory.Delete',
-  'VirtualMachine.Config.Rename',
-  'VirtualMachine.Config.AdvancedConfig',
-  'VirtualMachine.Config.Settings',
-  'VirtualMachine.Provisioning.MarkAsTemplate',
-  'Global.SetCustomField',
-] as const;
+/** One privilege of the user in vCenter. */
+interface Privilege {
+  readonly on: Part | 'vCenter';
+  readonly id: string;
+  readonly why: string;
+  /** Only where templates get a tag. */
+  readonly tagged?: true;
+}
+
+/** Whoever defines the attributes by hand (`govc fields.add`) does without. */
+export const MANAGE_FIELDS = 'Global.ManageCustomFields';
+
+/** All that publishing, retiring and collecting need, and for what. The watch needs to see what it watches (System.View, System.Read, which every role has), and nothing else. */
+const PRIVILEGES: readonly Privilege[] = [
+  { on: 'folder', id: 'VirtualMachine.Inventory.Create', why: 'the import of an image' },
+  {
+    on: 'folder',
+    id: 'VirtualMachine.Inventory.Delete',
+    why: 'templates that nobody needs, imports that were cut off',
+  },
+  { on: 'folder', id: 'VirtualMachine.Config.Rename', why: 'the two renames of a swap' },
+  { on: 'folder', id: 'VirtualMachine.Config.AdvancedConfig', why: 'the mark by which templates are known' },
+  { on: 'folder', id: 'VirtualMachine.Config.Settings', why: 'the note that an image was verified' },
+  { on: 'folder', id: 'VirtualMachine.Provisioning.MarkAsTemplate', why: 'an import becomes a template' },
+  { on: 'folder', id: 'Global.SetCustomField', why: 'marks of adopted and retired templates' },
+  { on: 'folder', id: 'InventoryService.Tagging.AttachTag', why: 'the tag of the cluster', tagged: true },
+  { on: 'resourcePool', id: 'VApp.Import', why: 'the import of an image' },
+  { on: 'resourcePool', id: 'Resource.AssignVMToPool', why: 'the import of an image' },
+  { on: 'datastore', id: 'Datastore.AllocateSpace', why: 'the disks of an image' },
+  { on: 'network', id: 'Network.Assign', why: 'the network of an image' },
+  { on: 'vCenter', id: MANAGE_FIELDS, why: 'once, to define the attributes for adopted and retired templates' },
+];
 
 /** What publishing, retiring and collecting need, and on what. */
 export function privilegesFor(tagged: boolean): readonly (readonly [part: Part, ids: readonly string[]])[] {
-  return [
-    ['folder', tagged ? [...FOLDER, 'InventoryService.Tagging.AttachTag'] : FOLDER],
-    ['resourcePool', ['VApp.Import', 'Resource.AssignVMToPool']],
-    ['datastore', ['Datastore.AllocateSpace']],
-    ['network', ['Network.Assign']],
-  ];
+  const parts: readonly Part[] = ['folder', 'resourcePool', 'datastore', 'network'];
+  return parts.map((part) => {
+    const here = PRIVILEGES.filter((one) => one.on === part && (tagged || one.tagged !== true));
+    return [part, here.map(({ id }) => id)];
+  });
+}
+
+/** The list for people, and how a role with all of it is made and given to a user. */
+export function privilegesText(): string {
+  const rows = table(
+    [
+      { header: 'ON', cell: ({ on }: Privilege) => on },
+      { header: 'PRIVILEGE', cell: ({ id }) => id },
+      { header: 'FOR', cell: ({ why }) => why },
+    ],
+    PRIVILEGES,
+  );
+  const ids = (here: readonly Privilege[]): string => [...new Set(here.map(({ id }) => id))].join(' ');
+  const role = PRIVILEGES.filter(({ on }) => on !== 'vCenter');
+  return `${rows}
+govc role.create drydock ${ids(role)}
+govc permissions.set -principal USER -role drydock -propagate=true FOLDER
+govc permissions.set -principal USER -role drydock -propagate=false RESOURCE_POOL
+govc permissions.set -principal USER -role drydock -propagate=false DATASTORE
+govc permissions.set -principal USER -role drydock -propagate=false NETWORK
+govc permissions.set -principal USER -role ReadOnly -propagate=false CLUSTER
+`;
 }
 
 /**
@@ -43,5 +88,6 @@ export async function checkPrivileges(
     if (missing.length > 0) lacking.push(`${missing.join(', ')} on ${paths[part]}`);
   }
   if (lacking.length === 0) return;
-  throw new TemplateError({ code: 'PRIVILEGE_MISSING', message: `the user lacks ${lacking.join(', and ')}` });
+  const { user } = await vcenter.sessions(options);
+  throw new TemplateError({ code: 'PRIVILEGE_MISSING', message: `the user ${user} lacks ${lacking.join(', and ')}` });
 }

@@ -7,6 +7,7 @@ import { methodBody } from '../soap/schema.ts';
 import { envelope, readResponse, refKey } from '../soap/soap.ts';
 import type { CallOptions, MoRef } from '../vcenter.ts';
 import type { XmlElement, XmlNode } from '../xml/xml.ts';
+import { withPlace } from './denial.ts';
 import { type LoginBudget, loginBudget } from './login-budget.ts';
 import { type Retrieval, retrieveAll, theseObjects } from './retrieve.ts';
 import { readServiceContent, soapActionOf } from './service-content.ts';
@@ -91,8 +92,11 @@ export function createCaller(options: CallerOptions): SessionCaller {
     return { element: readResponse(answer.document, method, self, exchange.opId), setCookie: answer.setCookie };
   };
 
+  /** Who is logged in, or was tried last. */
+  let user = '';
   const login: Caller['login'] = async (show) => {
     const who = await credentials();
+    ({ user } = who);
     return logins.attempt(server, who, () => {
       // It may have waited for another one.
       session.closing.throwIfAborted();
@@ -166,7 +170,7 @@ export function createCaller(options: CallerOptions): SessionCaller {
       if (refused !== undefined) readResponse(refused.document, method, self, exchange.opId);
     });
   };
-  const call = async (
+  const once = async (
     method: string,
     self: MoRef,
     body: readonly XmlNode[],
@@ -181,6 +185,26 @@ export function createCaller(options: CallerOptions): SessionCaller {
       return attempt(await session.ensure(how.signal), method, self, body, how);
     }
   };
+
+  const call: typeof once = async (method, self, body, how) => {
+    try {
+      return await once(method, self, body, how);
+    } catch (error) {
+      throw await denied(error, how?.signal);
+    }
+  };
+  /** The look for the object must not begin another one. */
+  const denied = (error: unknown, signal: AbortSignal | undefined): Promise<unknown> =>
+    withPlace(
+      error,
+      user,
+      async (refs, type, paths, how) => {
+        const { content } = await session.ensure(how?.signal);
+        const what = { type, paths, from: theseObjects(refs) };
+        return retrieveAll(once, content.propertyCollector, what, server, how, (object) => object);
+      },
+      signal,
+    );
 
   const retrieveEach: SessionCaller['retrieveEach'] = async (what, read, how) => {
     for (let again = false; ; again = true) {
@@ -237,7 +261,13 @@ export function createCaller(options: CallerOptions): SessionCaller {
     retrieve,
     retrieveFrom,
     retrieveEach,
-    waitForTask: (task, how) => tasks.wait(task, how),
+    waitForTask: async (task, how) => {
+      try {
+        return await tasks.wait(task, how);
+      } catch (error) {
+        throw await denied(error, how?.signal);
+      }
+    },
     httpsAgentFor: (hostPort, sha1) => transport.agentFor(hostPort, sha1),
   };
 }
