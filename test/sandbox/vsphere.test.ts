@@ -114,7 +114,10 @@ test('TRUTH-6 a missing privilege is told with the user, the privilege and the i
   const refused = async (id: string, call: () => Promise<unknown>): Promise<void> => {
     await assert.rejects(call, (error) => {
       assert.ok(isVimError(error, 'VIM_NO_PERMISSION'));
-      assert.match(error.message, new RegExp(`the user ${user} lacks the privilege ${id} on /DC0/vm/(.*/)?lacking\\. `));
+      assert.match(
+        error.message,
+        new RegExp(`the user ${user} lacks the privilege ${id} on /DC0/vm/(.*/)?lacking\\. `),
+      );
       assert.deepEqual([error.denied?.user, error.denied?.privilege], [user, id]);
       return true;
     });
