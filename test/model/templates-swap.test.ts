@@ -17,7 +17,7 @@ import {
 
 const soaking_MS = 3_600_000;
 /** A clean pass after any history changes the folder at most this often: nothing loops. */
-const MAX_CHANGES = 16;
+const MAX_CHANGES = 20;
 
 const publish = (world: World, holder: string) => publishAs(world, holder, wishFor('9.6'));
 

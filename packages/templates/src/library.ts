@@ -7,6 +7,8 @@ import type { Placement, TemplateWish } from './wish.ts';
  * What a machine of the folder is to us. `current`: the template under its stable name, or any published by pointer. `staged`: finished, not published.
  * `unfinished`: an import that did not end. `retired`: kept as a way back. `adopted`: made by hand, brought under management. `foreign`: another
  * owner's. `unproven`: it bears the owner's mark, and nothing proves it. `unmarked`: a template without a mark that counts. `leftover`: named as another tool names what it leaves half-done.
+ * `converted`: it was a template, and somebody made a machine of it. `tampered`: it is another one than was published. `unreadable`: a template whose configuration nobody can read.
+ * The last three are kept and not used.
  */
 export type TemplateRole =
   | 'current'
@@ -17,7 +19,10 @@ export type TemplateRole =
   | 'foreign'
   | 'unproven'
   | 'unmarked'
-  | 'leftover';
+  | 'leftover'
+  | 'converted'
+  | 'tampered'
+  | 'unreadable';
 
 /** One line of a listing. */
 export interface ListedTemplate {
@@ -36,7 +41,7 @@ export interface ListedTemplate {
   readonly isTemplate: boolean;
   /** RFC 3339. */
   readonly createdAt?: string;
-  /** Why a mark does not count. */
+  /** Why a mark does not count, or why it is not used. */
   readonly reason?: string;
   /** What proves that it is the owner's; only of the owner's own. */
   readonly proof?: Proof;

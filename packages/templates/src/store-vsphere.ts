@@ -1,5 +1,7 @@
 import type { VCenter } from '@drydock/vsphere';
-import type { Ports } from './act/import.ts';
+import { type Fence, fenced } from './act/fenced.ts';
+import type { Pacemaker } from './act/heartbeat.ts';
+import { type Ports, portsOn } from './act/ports.ts';
 import { proveAnew } from './act/prove.ts';
 import { createSlots } from './act/slots.ts';
 import { type Clock, wallClock } from './clock.ts';
@@ -39,6 +41,13 @@ export interface TemplateStoreOptions {
   readonly clock?: Clock;
   /** Imports at a time on one vCenter, whatever the number of failure domains; default 4. */
   readonly importsPerVCenter?: number;
+  /**
+   * Asked right before each call that changes a machine, after everything that takes time; throws where this process may not act any more. An operator gives its
+   * Lease's; a process without rivals none.
+   */
+  readonly fence?: Fence;
+  /** When an importer says that it lives; default every minute. */
+  readonly pacemaker?: Pacemaker;
   /** Default: a cache in `cacheDir`. */
   readonly ovas?: OvaSource;
   /**
@@ -71,12 +80,14 @@ export function templateStore(options: TemplateStoreOptions): TemplateStore {
     imported,
     ...(cluster === undefined ? {} : { cluster }),
   });
-  const portsAt = async (server: string): Promise<Ports> => ({
-    vcenter: await options.vcenters(server),
-    witnesses: await witnessesNow(),
-    ...{ ovas, clock, running, imported, slots },
-  });
-  const vcenterAt = options.vcenters;
+  const uploaded: Ports['uploaded'] = new Map();
+  const { fence, pacemaker } = options;
+  const portsAt = async (server: string): Promise<Ports> => {
+    const vcenter = await options.vcenters(server);
+    const shared = { ovas, clock, running, imported, uploaded, slots, witnesses: await witnessesNow() };
+    return portsOn({ vcenter, fence, ...shared, ...(pacemaker === undefined ? {} : { pacemaker }) });
+  };
+  const vcenterAt = async (server: string): Promise<VCenter> => fenced(await options.vcenters(server), fence);
 
   /** Another machine set may wish for the same template with other tags: it comes after, and finds the work done. */
   const inTurn = async (
@@ -144,11 +155,11 @@ export function templateStore(options: TemplateStoreOptions): TemplateStore {
     },
 
     collect: async (placement, cluster, collect) => {
-      const vcenter = await vcenterAt(placement.server);
+      const { vcenter } = await portsAt(placement.server);
       const call = bound(collect.signal);
       const scope = await resolveScope(vcenter, placement, call);
       const witnesses = await witnessesNow();
-      const how = { ...collect, owner: cluster, witnesses, holder: NOBODY, running, ...call };
+      const how = { ...collect, owner: cluster, witnesses, holder: NOBODY, running, uploaded, ...call };
       if (collect.dryRun !== true) {
         for (const name of await proveAnew(vcenter, scope, how, call))
           options.log?.info({ server: placement.server, template: name }, 'template proven by the current key');

@@ -36,6 +36,8 @@ export type TemplateState =
       readonly version: string | undefined;
       readonly isTemplate: boolean;
       readonly ours: boolean;
+      /** Why it is not used any more although it was ours, as a clause: somebody made a machine of it, or changed it. */
+      readonly estranged?: string;
     };
 
 /** What a publication left. */
@@ -108,7 +110,7 @@ export interface PlanOptions extends StoreOptions {
  * A reference is a bare name, an inventory path, or an instance UUID.
  */
 export interface TemplateStore extends AsyncDisposable {
-  /** Looks the reference up in the placement's folder. Nothing elsewhere is ever found. */
+  /** Looks the reference up in the placement's folder. Nothing elsewhere is ever found. What is there and cannot be read is a retriable `TEMPLATE_UNREADABLE`. */
   inspect(placement: Placement, reference: string, options?: StoreOptions): Promise<TemplateState>;
   /**
    * Observe, decide, act until the wish is met; safe to call again after any crash and from two processes.

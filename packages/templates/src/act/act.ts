@@ -1,12 +1,17 @@
 import type { CallOptions, MoRef, VmSummary } from '@drydock/vsphere';
-import type { Act, Step } from '../decide/machine.ts';
+import { mayDestroy } from '../decide/authority.ts';
+import { estranged, linkedReason, whyKept } from '../decide/claim.ts';
+import type { Act, Machine, Step } from '../decide/machine.ts';
+import { fingerprintOf, hasRun, sameDisks } from '../fingerprint.ts';
 import { type Said, writeStatement } from '../mark/statement.ts';
-import { NO_WITNESSES } from '../mark/witness.ts';
-import { readMark, VERIFIED_KEY } from '../mark.ts';
-import { linkedMachines } from '../observe/links.ts';
-import type { Scope } from '../observe/observe.ts';
+import { readMark } from '../mark.ts';
+import { linkedMachines, NO_LINKS } from '../observe/links.ts';
+import { machineOf, type Scope } from '../observe/observe.ts';
+import { readRecord, writeRecord } from '../record.ts';
 import type { TemplateWish } from '../wish.ts';
-import { type ImportOptions, importTemplate, type Ports } from './import.ts';
+import { finishImport, type ImportOptions, importTemplate, witnessesOf } from './import.ts';
+import { expectFree } from './obstacle.ts';
+import type { Ports } from './ports.ts';
 import { swapNames } from './rename-pair.ts';
 
 /** What acting needs besides the step. */
@@ -33,9 +38,16 @@ export async function act(context: ActContext, step: Act, call: CallOptions): Pr
       await importTemplate(ports, context.wish, { ...importing, folder, attempt: step.attempt, ...call });
       return {};
     }
+    case 'finish':
+      context.importing.onProgress?.({ step: 'Publishing' });
+      await finishImport(context.ports, context.folder, step.ref, stableNameOf(context), call);
+      return {};
     case 'markAsTemplate':
       context.importing.onProgress?.({ step: 'Publishing' });
-      await vcenter.markAsTemplate(step.ref, call);
+      await makeTemplate(context, step, call);
+      return {};
+    case 'record':
+      await recordTemplate(context, step, call);
       return {};
     case 'attachTags':
       await vcenter.tags.attach(step.ref, step.tagIds, call);
@@ -45,6 +57,8 @@ export async function act(context: ActContext, step: Act, call: CallOptions): Pr
       return {};
     case 'retire': {
       const { instanceUuid, publishes, by, release } = step;
+      // What nobody has recorded yet was not made by us, or by one that died.
+      await recordTemplate(context, step, call);
       const at = (await vcenter.currentTime(call)).toISOString();
       const { owner } = context;
       await say(context, step, instanceUuid, { owner, role: 'retired', at, by, publishes, release }, call);
@@ -52,11 +66,13 @@ export async function act(context: ActContext, step: Act, call: CallOptions): Pr
     }
     case 'rename': {
       const vm = await vcenter.vm(step.ref, call);
-      if (vm?.name === step.name) await vcenter.rename(step.ref, step.to, call);
+      if (vm?.name !== step.name || !vm.isTemplate) return {};
+      await expectFree(vcenter, step, 'Rename_Task', call);
+      await vcenter.rename(step.ref, step.to, call);
       return {};
     }
     case 'swap':
-      return swapNames(vcenter, context.folder, step, call);
+      return swapNames(context.ports, context.folder, step, call);
     case 'destroy':
       await destroyStale(context, step, call);
       return {};
@@ -65,15 +81,57 @@ export async function act(context: ActContext, step: Act, call: CallOptions): Pr
 
 /** Attributes may be set on templates at any time, so the machine is only asked whether it still is the one that was meant. */
 async function say(
-  { ports: { vcenter, witnesses = NO_WITNESSES } }: ActContext,
+  { ports }: ActContext,
   { ref, name }: { readonly ref: MoRef; readonly name: string },
   instanceUuid: string,
   said: Said,
   call: CallOptions,
 ): Promise<void> {
+  const { vcenter } = ports;
   const vm = await vcenter.vm(ref, call);
   if (vm?.name === name && vm.isTemplate && (vm.instanceUuid ?? '') === instanceUuid)
-    await writeStatement(vcenter, vm, said, witnesses.keys, call);
+    await writeStatement(vcenter, vm, said, witnessesOf(ports).keys, call);
+}
+
+/** Before and after: who finds a machine that was about to become one cannot tell whether it ever was. */
+async function makeTemplate(
+  context: ActContext,
+  { ref, name }: { readonly ref: MoRef; readonly name: string },
+  call: CallOptions,
+): Promise<void> {
+  const { vcenter } = context.ports;
+  const before = await vcenter.vm(ref, call);
+  if (before?.name !== name) return;
+  if (before.isTemplate || estranged(machineNow(before, context)) !== undefined) return;
+  await writeRecord(vcenter, before, 'marking', call);
+  await vcenter.markAsTemplate(ref, call);
+  const after = await vcenter.vm(ref, call);
+  if (after === undefined) return;
+  // vCenter may settle something of its own accord. Somebody may also have made a machine of it again at once, even run it: it was a template all the same, and the one of before.
+  const settled = after.isTemplate && hasRun(after) === hasRun(before) && sameDisks(before, after);
+  await writeRecord(vcenter, after, 'template', call, fingerprintOf(settled ? after : before));
+}
+
+/** Records what a template consists of, unless that is recorded, or is not what it was. */
+async function recordTemplate(
+  context: ActContext,
+  { ref, name }: { readonly ref: MoRef; readonly name: string },
+  call: CallOptions,
+): Promise<void> {
+  const { vcenter } = context.ports;
+  const vm = await vcenter.vm(ref, call);
+  if (vm?.name !== name || !vm.isTemplate || readRecord(vm)?.state === 'template') return;
+  if (estranged(machineNow(vm, context)) === undefined) await writeRecord(vcenter, vm, 'template', call);
+}
+
+/** A machine as it is now. Who imports does not matter to what is done to it. */
+function machineNow(vm: VmSummary, { folder, owner, ports }: ActContext): Machine {
+  const nobody = { holder: '', holderIsLive: () => undefined, running: new Set<string>() };
+  return machineOf(vm, folder, { ...nobody, owner, witnesses: witnessesOf(ports) });
+}
+
+function stableNameOf({ wish }: ActContext): string | undefined {
+  return wish?.publication?.kind === 'swap' ? wish.publication.name : undefined;
 }
 
 async function destroyStale(
@@ -82,25 +140,20 @@ async function destroyStale(
   call: CallOptions,
 ): Promise<void> {
   const { vcenter } = context.ports;
+  await expectFree(vcenter, step, 'Destroy_Task', call);
   const vm = await vcenter.vm(step.ref, call);
   if (vm === undefined || vm.name !== step.name) return;
   const still = step.marked ? isStillUnfinished(vm, context, step) : await isStillLeftover(vm, context, call);
   if (still) await vcenter.destroy(step.ref, call);
 }
 
-/** Since the observation it may have been finished, or the reference may mean something else. */
-function isStillUnfinished(
-  vm: VmSummary,
-  { folder, owner, ports: { witnesses = NO_WITNESSES } }: ActContext,
-  step: Extract<Step, { kind: 'destroy' }>,
-): boolean {
-  const reading = readMark(vm, folder, { owner, witnesses });
-  const unchanged =
-    reading.kind === 'ours' &&
-    reading.proof !== 'none' &&
-    reading.mark.instanceUuid === step.instanceUuid &&
-    !vm.isTemplate;
-  return unchanged && (step.finished || !vm.extraConfig.has(VERIFIED_KEY));
+/** Since the observation it may have been finished, or become another thing, or the reference may mean something else. */
+function isStillUnfinished(vm: VmSummary, context: ActContext, step: Extract<Step, { kind: 'destroy' }>): boolean {
+  const machine = machineNow(vm, context);
+  const { mark } = machine;
+  if (mark === undefined || mark.instanceUuid !== step.instanceUuid || machine.busy) return false;
+  const kept = whyKept({ ...machine, mark });
+  return kept === undefined && mayDestroy(machine).may && (step.finished || !machine.verified);
 }
 
 async function isStillLeftover(
@@ -109,7 +162,8 @@ async function isStillLeftover(
   call: CallOptions,
 ): Promise<boolean> {
   if (readMark(vm, folder).kind !== 'none' || vm.parent?.value !== folder.value) return false;
-  if (vm.activeTasks.length > 0 || !(vm.isTemplate || vm.powerState === 'poweredOff')) return false;
-  const linked = await linkedMachines(ports.vcenter, datacenter, [vm], call);
-  return linked.get(vm)?.length === 0;
+  if (vm.unreadable !== undefined || vm.activeTasks.length > 0) return false;
+  if (!vm.isTemplate && (vm.powerState !== 'poweredOff' || hasRun(vm))) return false;
+  const links = await linkedMachines(ports.vcenter, datacenter, [vm], call);
+  return linkedReason(links.get(vm) ?? NO_LINKS) === undefined;
 }

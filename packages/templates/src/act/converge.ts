@@ -2,7 +2,7 @@ import type { CallOptions } from '@drydock/vsphere';
 import { decide } from '../decide/decide.ts';
 import type { Act, Observed, Step, Wanted } from '../decide/machine.ts';
 import { worldOf } from '../decide/world.ts';
-import { TemplateError, type TemplateErrorCode } from '../errors.ts';
+import { isTemplateError, TemplateError, type TemplateErrorCode } from '../errors.ts';
 import { failure, readFailure } from '../failure.ts';
 import { type Liveness, observe } from '../observe/observe.ts';
 import { type ActContext, act, type Effect } from './act.ts';
@@ -20,6 +20,8 @@ export interface Convergence {
 /** More steps than any history needs; beyond it two writers undo each other's work. */
 const MAX_STEPS = 30;
 const POLL_MS = 2000;
+/** Imports that may end with their session and are begun anew at once. */
+const MAX_LOST = 2;
 
 /**
  * Observe, decide, act, until the wish is met. A step that fails is looked at before it is reported: where the folder shows that it took effect (the answer
@@ -34,6 +36,7 @@ export async function converge(
   let failed: { readonly step: Act; readonly error: unknown } | undefined;
   let effect: Effect = {};
   let first = true;
+  let lost = 0;
 
   for (let count = 0; count < MAX_STEPS; ) {
     call.signal?.throwIfAborted();
@@ -51,7 +54,10 @@ export async function converge(
     if (failed !== undefined && same(failed.step, step)) throw asTemplateError(failed.step, failed.error);
     failed = undefined;
     if (step.kind === 'done') return { ...step, ...effect };
-    if (step.kind === 'blocked') throw new TemplateError({ code: step.code, message: step.reason });
+    if (step.kind === 'blocked') {
+      const { code, reason: message, retriable = false } = step;
+      throw new TemplateError({ code, message, retriable });
+    }
     if (step.kind === 'wait') {
       // Counted, not read from the clock, which may be set back.
       if (patience <= 0) throw new TemplateError({ code: step.code, message: step.reason, retriable: true });
@@ -65,7 +71,9 @@ export async function converge(
     } catch (error) {
       // A pair that was undone, or half undone, is not tried again in this pass.
       if (step.kind === 'swap') throw asTemplateError(step, error);
-      failed = { step, error };
+      // Another session, another lease: there is nothing to wait for.
+      if (isTemplateError(error, 'LEASE_LOST') && lost < MAX_LOST) lost += 1;
+      else failed = { step, error };
     }
   }
   throw new TemplateError({
@@ -92,7 +100,9 @@ function same(a: Step, b: Step): boolean {
 
 const FAILURES: Readonly<Record<Act['kind'], readonly [TemplateErrorCode, string]>> = {
   import: ['IMPORT_FAILED', 'import the template'],
+  finish: ['IMPORT_FAILED', 'call the import finished'],
   markAsTemplate: ['IMPORT_FAILED', 'mark the machine as template'],
+  record: ['VCENTER_FAILED', 'record what the template consists of'],
   attachTags: ['TAG_FAILED', 'attach tag: unable to attach tag'],
   intend: ['VCENTER_FAILED', 'note what the template replaces'],
   retire: ['VCENTER_FAILED', 'mark the template as retired'],

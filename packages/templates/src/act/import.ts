@@ -11,10 +11,9 @@ import {
   type SentFile,
   type VCenter,
 } from '@drydock/vsphere';
-import type { Clock } from '../clock.ts';
-import { TemplateError } from '../errors.ts';
+import { clauseOf, TemplateError } from '../errors.ts';
+import { fingerprintOf } from '../fingerprint.ts';
 import type { OpenOva } from '../image/ova.ts';
-import type { OvaSource } from '../image/ova-source.ts';
 import { byteMeter } from '../image/progress.ts';
 import { checkSums } from '../image/sums.ts';
 import { NO_WITNESSES, type Witnesses } from '../mark/witness.ts';
@@ -22,24 +21,12 @@ import { MARK_KEYS, type Mark, markConfig, type Replaced, VERIFIED_KEY } from '.
 import type { Attempt } from '../names.ts';
 import { findTemplate } from '../observe/find.ts';
 import { type Place, resolvePlace } from '../observe/place.ts';
+import { CONTENT_KEY, HEARTBEAT_KEY } from '../record.ts';
 import type { TemplateOperation, TemplateProgress } from '../store.ts';
 import type { TemplateWish } from '../wish.ts';
-import type { Slots } from './slots.ts';
-
-/** What the steps of a publication act on. */
-export interface Ports {
-  readonly vcenter: VCenter;
-  readonly ovas: OvaSource;
-  readonly clock: Clock;
-  /** Instance UUIDs of imports under way in this process; shared by all publications of a store. */
-  readonly running: Set<string>;
-  /** Instance UUIDs of all that this process imported: it may destroy them. */
-  readonly imported?: Set<string>;
-  /** What proves marks now. Default: nothing. */
-  readonly witnesses?: Witnesses;
-  /** Bounds imports at a time, by server; absent: no bound. */
-  readonly slots?: Slots;
-}
+import { heartbeat } from './heartbeat.ts';
+import { patiently } from './patience.ts';
+import type { Ports } from './ports.ts';
 
 /** What proves marks to whoever acts by these ports. */
 export function witnessesOf({ witnesses, imported }: Pick<Ports, 'witnesses' | 'imported'>): Witnesses {
@@ -111,30 +98,69 @@ export async function importTemplate(ports: Ports, wish: TemplateWish, options: 
       networks: new Map([[descriptor.networks[0] ?? '', place.network]]),
       diskProvisioning,
       instanceUuid,
-      extraConfig: markConfig(mark, ports.witnesses ?? NO_WITNESSES),
+      extraConfig: new Map([...markConfig(mark, ports.witnesses ?? NO_WITNESSES), [HEARTBEAT_KEY, 'PT1M']]),
     };
     let vm: MoRef | undefined;
     try {
       await using lease = await startImport(ports, request, place.hosts, options);
       vm = lease.vm;
-      await fill(ports, lease, ova, instanceUuid, total, options);
-      const replaces = publishes === undefined ? undefined : await replacedBy(vcenter, options.folder, publishes, call);
-      const extraConfig = new Map([[VERIFIED_KEY, digest]]);
-      if (replaces !== undefined) extraConfig.set(MARK_KEYS.replaces, JSON.stringify(replaces));
-      // One change: verified implies that secure boot is settled, and a template could not be reconfigured any more (VS-W101).
-      await vcenter.reconfigure(
-        vm,
-        descriptor.secureBoot === true ? { extraConfig, secureBoot: false } : { extraConfig },
-        call,
-      );
+      await using living = heartbeat(vcenter, vm, instanceUuid, ports.pacemaker);
+      const signal = AbortSignal.any([living.failed, ...(options.signal === undefined ? [] : [options.signal])]);
+      await fill(ports, lease, ova, instanceUuid, total, { ...options, signal }).catch((error: unknown) => {
+        throw living.failed.aborted ? living.failed.reason : error;
+      });
     } catch (error) {
       await tidy(ports, options.folder, instanceUuid, vm);
       // An abort that failed too would hide what went wrong.
-      throw error instanceof SuppressedError ? error.suppressed : error;
+      throw lostLease(options.attempt.name, error instanceof SuppressedError ? error.suppressed : error);
     }
+    const verified = { extraConfig: new Map([[VERIFIED_KEY, digest]]) };
+    ports.uploaded.set(instanceUuid, descriptor.secureBoot === true ? { ...verified, secureBoot: false } : verified);
+    await finishImport(ports, options.folder, vm, publishes, call);
   } finally {
     ports.running.delete(instanceUuid);
   }
+}
+
+/**
+ * Calls an import that was uploaded whole finished. One change: verified implies that secure boot is settled, and a template could not be reconfigured any more (VS-W101). What vCenter
+ * makes of it is looked at, because what it consists of now is what it must consist of later. Whatever fails, the upload stays: the next pass of this process goes on here.
+ */
+export async function finishImport(
+  ports: Ports,
+  folder: MoRef,
+  vm: MoRef,
+  publishes: string | undefined,
+  call: CallOptions,
+): Promise<void> {
+  const { vcenter, clock, uploaded } = ports;
+  const seen = await vcenter.vm(vm, call);
+  const change = seen?.instanceUuid === undefined ? undefined : uploaded.get(seen.instanceUuid.toLowerCase());
+  if (seen?.instanceUuid === undefined || change === undefined) return;
+  const replaces = publishes === undefined ? undefined : await replacedBy(vcenter, folder, publishes, call);
+  const extraConfig = new Map(change.extraConfig);
+  if (replaces !== undefined) extraConfig.set(MARK_KEYS.replaces, JSON.stringify(replaces));
+  const settled = { ...seen, secureBoot: change.secureBoot ?? seen.secureBoot ?? false };
+  const content = fingerprintOf(settled);
+  extraConfig.set(CONTENT_KEY, content);
+  await patiently(clock, call, () => vcenter.reconfigure(vm, { ...change, extraConfig }, call));
+  uploaded.delete(seen.instanceUuid.toLowerCase());
+  const made = await vcenter.vm(vm, call);
+  if (made === undefined || made.unreadable !== undefined || made.isTemplate || fingerprintOf(made) === content) return;
+  // A server that settles more than it was told; nobody else could have touched it yet.
+  const again = { extraConfig: new Map([[CONTENT_KEY, fingerprintOf(made)]]) };
+  await patiently(clock, call, () => vcenter.reconfigure(vm, again, call));
+}
+
+/** A lease that ended with its session, or that nobody renewed: nothing is wrong but that. */
+function lostLease(name: string, error: unknown): unknown {
+  const lost =
+    isVimError(error, 'VIM_GONE') ||
+    isVimError(error, 'VIM_LEASE_FAILED') ||
+    isVimError(error, 'VIM_NOT_AUTHENTICATED');
+  if (!lost) return error;
+  const message = `the import of ${name} ended with the session or lease that it belonged to: ${clauseOf(error)}`;
+  return new TemplateError({ code: 'LEASE_LOST', message, retriable: true, cause: error });
 }
 
 /** Bytes that stay free on the datastore unless the wish says otherwise: machines that run there grow. */

@@ -2,6 +2,8 @@ import { type CallOptions, isVimError, type MoRef, type VCenter, type VmSummary 
 import type { Step } from '../decide/machine.ts';
 import { clauseOf, TemplateError } from '../errors.ts';
 import { failure } from '../failure.ts';
+import { expectFree } from './obstacle.ts';
+import type { Ports } from './ports.ts';
 
 /** How long each half of the pair, and taking it back, may last: the name is absent meanwhile. */
 const HALF_MS = 20_000;
@@ -13,11 +15,13 @@ const HALF_MS = 20_000;
  * is done.
  */
 export async function swapNames(
-  vcenter: VCenter,
+  { vcenter, unfenced }: Pick<Ports, 'vcenter' | 'unfenced'>,
   folder: MoRef,
   step: Extract<Step, { kind: 'swap' }>,
   call: CallOptions,
 ): Promise<{ readonly absentMs?: number }> {
+  await expectFree(vcenter, step.old, 'Rename_Task', call);
+  await expectFree(vcenter, step, 'Rename_Task', call);
   // A look also proves that the session lives.
   const [old, fresh, bearer] = await Promise.all([
     vcenter.vm(step.old.ref, call),
@@ -30,9 +34,10 @@ export async function swapNames(
   const from = performance.now();
   await putAway(vcenter, step);
   try {
-    await vcenter.rename(step.ref, step.publishes, bounded());
+    // Whoever leads now would do the same: the name is absent until it is done.
+    await unfenced.rename(step.ref, step.publishes, bounded());
   } catch (error) {
-    if ((await nameOf(vcenter, step.ref)) !== step.publishes) return takeBack(vcenter, step, error);
+    if ((await nameOf(vcenter, step.ref)) !== step.publishes) return takeBack(unfenced, step, error);
   }
   return { absentMs: Math.round((performance.now() - from) * 10) / 10 };
 }

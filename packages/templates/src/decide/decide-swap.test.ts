@@ -2,14 +2,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Mark } from '../mark.ts';
-import { retiredName, upstreamNames } from '../names.ts';
+import { retiredName, uniqueName, upstreamNames } from '../names.ts';
 import { decide } from './decide.ts';
 import { foresee } from './foresee.ts';
 import type { Machine, Observed, Wanted } from './machine.ts';
 
 const NOW = 10_000_000_000;
 const NAME = 'stable';
-const attempts = [0, 1].map((round) => ({ name: `stable-9.6-${round}`, operation: `op-${round}` }));
+const attempts = [0, 1].map((round) => ({
+  name: uniqueName(NAME, '9.6', 'd', `op-${round}`),
+  operation: `op-${round}`,
+}));
+const STAGED = attempts[0]?.name ?? '';
 const wanted: Wanted = {
   owner: 'us',
   content: { kind: 'image', digest: 'd', attempts },
@@ -49,15 +53,25 @@ const machine: fc.Arbitrary<Machine> = fc
     tagged: fc.boolean(),
     role: fc.constantFrom('retired' as const, 'staged' as const, 'adopted' as const, undefined),
     linked: fc.constantFrom([], ['worker']),
+    past: fc.constantFrom('never' as const, 'never' as const, 'marking' as const, 'template' as const),
+    recorded: fc.boolean(),
+    ran: fc.constantFrom(false, false, true),
+    tampered: fc.constantFrom(undefined, undefined, 'it was powered on'),
+    unreadable: fc.constantFrom(undefined, undefined, undefined, 'its configuration is unset'),
   })
-  .map(({ id, mark: given, kind, createdAt, tagged, role, verified, ...rest }) => ({
+  .map(({ id, mark: given, kind, createdAt, tagged, role, verified, tampered, unreadable, ...rest }) => ({
     ...rest,
+    uploaded: false,
+    beats: false,
+    unseen: [],
+    ...(tampered === undefined ? {} : { tampered }),
+    ...(unreadable === undefined ? {} : { unreadable }),
     ref: { type: 'VirtualMachine', value: `vm-${id}` },
     instanceUuid: uuidOf(id),
     name: {
       name: NAME,
       retired: retiredName(NAME, uuidOf(id)),
-      staged: `stable-9.6-${id % 2}`,
+      staged: attempts[id % 2]?.name ?? '',
       temp,
       old,
       other: `vm ${id}`,
@@ -93,14 +107,15 @@ const ready: fc.Arbitrary<Observed> = fc
         ...fresh,
         ref: { type: 'VirtualMachine', value: 'vm-101' },
         instanceUuid: 'uuid-101',
-        name: 'stable-9.6-0',
+        name: STAGED,
         verified: true,
         born: true,
         proof: 'keyed',
+        recorded: true,
         mark: { ...own, instanceUuid: 'uuid-101', replaces },
       },
     ];
-    const names = new Set([NAME, 'stable-9.6-0', ...(taken ? [] : [retiredName(NAME, 'uuid-100')])]);
+    const names = new Set([NAME, STAGED, ...(taken ? [] : [retiredName(NAME, 'uuid-100')])]);
     return { now: NOW, machines: [...pair, ...machines.filter(({ name }) => !names.has(name))] };
   });
 
@@ -116,12 +131,15 @@ test('nothing foreign is ever renamed, marked or destroyed; nothing that runs, i
         if (victim === undefined) continue;
         assert.notEqual(victim.mark?.owner, 'them');
         const derived = [temp, old, NAME, retiredName(NAME, victim.instanceUuid)].includes(victim.name);
+        assert.equal(victim.unreadable, undefined, 'OWN-12: what cannot be read is left alone');
         assert.ok(victim.mark !== undefined || derived, `${victim.name} is nobody's`);
         if (step.kind === 'swap') assert.ok(victim.isTemplate && !victim.busy);
         if (step.kind === 'destroy') {
           assert.ok(!victim.busy && victim.linked.length * Number(!step.marked) === 0);
           assert.ok(victim.isTemplate || victim.poweredOff || step.marked);
           assert.ok(!(step.marked && victim.isTemplate), 'a template of ours is only taken by collection');
+          assert.ok(victim.unreadable === undefined, 'OWN-12: what cannot be read stays');
+          if (!victim.isTemplate) assert.ok(victim.past === 'never' && !victim.ran && !victim.verified, 'OWN-1');
         }
       }
     }),
@@ -141,7 +159,7 @@ test('a swap is only decided when the new one is complete, knows what it replace
       assert.deepEqual(fresh.mark?.replaces?.ref, step.old.ref.value);
       assert.ok(!seen.machines.some(({ name }) => name === step.retired));
     }),
-    { numRuns: 10_000 },
+    { numRuns: 20_000 },
   );
   assert.ok(swaps > 10, `only ${swaps} swaps were met`);
 });
@@ -155,6 +173,7 @@ test('from any folder, steps that go well end within twelve, with a template und
         if (step.kind === 'done') {
           const current = world.machines.find(({ name }) => name === NAME);
           assert.ok(current?.isTemplate === true && current.verified && current.mark?.digest === 'd');
+          assert.equal(current.tampered, undefined, 'OWN-2: what was changed is not published');
           return;
         }
         if (step.kind === 'blocked' || step.kind === 'wait') {
@@ -174,7 +193,8 @@ test('while the name is absent and something whole could bear it, the next step 
     fc.property(observed, (seen) => {
       if (seen.machines.some(({ name }) => name === NAME)) return;
       const whole = seen.machines.find(
-        ({ name, isTemplate, mark: of }) => name === old && isTemplate && of === undefined,
+        ({ name, isTemplate, mark: of, past, ran, unreadable }) =>
+          name === old && isTemplate && of === undefined && past === 'never' && !ran && unreadable === undefined,
       );
       if (whole === undefined) return;
       assert.equal(decide(seen, wanted).kind, 'rename');

@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { uniqueName } from '../names.ts';
 import { decide } from './decide.ts';
-import type { Candidate, Observed, Wanted } from './machine.ts';
+import type { Candidate, Machine, Observed, Wanted } from './machine.ts';
 
 const NOW = 1_000_000_000;
-const attempts = [0, 1, 2].map((round) => ({ name: `t-${round}`, operation: `op-${round}` }));
+const attempts = [0, 1, 2].map((round) => ({
+  name: uniqueName('t', '9.6', 'd', `op-${round}`),
+  operation: `op-${round}`,
+}));
+/** In use as what it is: a template that nobody touched, or on its way to be one. */
+const sound = (one: Machine): boolean => one.tampered === undefined && (one.isTemplate || one.past !== 'template');
 const wanted: Wanted = { owner: 'us', content: { kind: 'image', digest: 'd', attempts }, tagIds: ['urn:1'] };
 
 const candidate: fc.Arbitrary<Candidate> = fc
@@ -18,19 +24,27 @@ const candidate: fc.Arbitrary<Candidate> = fc
     busy: fc.boolean(),
     uploader: fc.constantFrom('here', 'live', 'gone', 'unknown'),
     tagged: fc.boolean(),
+    past: fc.constantFrom('never', 'never', 'marking', 'template'),
+    recorded: fc.boolean(),
+    tampered: fc.constantFrom(undefined, undefined, 'it was powered on'),
+    ran: fc.constantFrom(false, false, true),
+    linked: fc.constantFrom<readonly string[]>([], [], ['worker']),
+    unseen: fc.constantFrom<readonly string[]>([], [], ['lost']),
+    chained: fc.constantFrom(false, false, true),
   })
-  .map(({ id, round, createdAt, tagged, ...rest }) => ({
+  .map(({ id, round, createdAt, tagged, tampered, ...rest }) => ({
     ...rest,
+    ...(tampered === undefined ? {} : { tampered }),
     ref: { type: 'VirtualMachine', value: `vm-${id}` },
-    name: `t-${round}`,
+    name: attempts[round]?.name ?? '',
     instanceUuid: `uuid-${id}`,
     poweredOff: true,
-    chained: false,
-    linked: [],
     born: true,
     proof: 'keyed' as const,
     renew: false,
     pointers: [],
+    uploaded: false,
+    beats: false,
     mark: {
       owner: 'us',
       operation: `op-${round}`,
@@ -47,7 +61,7 @@ const observed: fc.Arbitrary<Observed & { readonly machines: readonly Candidate[
   .uniqueArray(candidate, { maxLength: 5, selector: ({ ref }) => ref.value })
   .map((machines) => ({ now: NOW, machines }));
 
-test('a template is never destroyed, nothing alive or busy is destroyed, and a verified one only when a template is in place', () => {
+test('OWN-1 a template is never destroyed, nor what was one, is finished, ran, has snapshots, carries the disks of others, is alive or busy', () => {
   fc.assert(
     fc.property(observed, (seen) => {
       const step = decide(seen, wanted);
@@ -55,21 +69,22 @@ test('a template is never destroyed, nothing alive or busy is destroyed, and a v
       const victim = seen.machines.find(({ ref }) => ref === step.ref);
       assert.ok(victim !== undefined && !victim.isTemplate && !victim.busy);
       assert.ok(victim.uploader === 'gone' || victim.uploader === 'unknown');
-      if (victim.verified) assert.ok(seen.machines.some((other) => other.isTemplate && other.verified));
+      assert.ok(!victim.verified && victim.past === 'never');
+      assert.ok(!victim.ran && !victim.chained && victim.linked.length === 0 && victim.unseen.length === 0);
     }),
     { numRuns: 2000 },
   );
 });
 
-test('only a verified machine becomes a template; no import starts while one is there or may become one', () => {
+test('OWN-2 only a verified machine that nobody touched becomes or is the template; no import starts while one is there', () => {
   fc.assert(
     fc.property(observed, (seen) => {
       const step = decide(seen, wanted);
-      const verified = seen.machines.filter((one) => one.verified);
+      const verified = seen.machines.filter((one) => one.verified && sound(one));
       if (step.kind === 'markAsTemplate' || step.kind === 'done')
         assert.ok(verified.some(({ ref }) => ref === step.ref));
       if (step.kind === 'markAsTemplate') assert.ok(!verified.some(({ isTemplate }) => isTemplate));
-      if (step.kind === 'import') assert.ok(!seen.machines.some((one) => one.verified || !one.isTemplate));
+      if (step.kind === 'import') assert.ok(verified.length === 0);
       if (step.kind === 'import') assert.ok(!seen.machines.some(({ name }) => name === step.attempt.name));
     }),
     { numRuns: 2000 },
@@ -91,6 +106,12 @@ test('all names taken by others: blocked, with a reason', () => {
     ref: { type: 'VirtualMachine', value: `vm-${index}` },
     name,
     instanceUuid: '',
+    past: 'never' as const,
+    recorded: false,
+    ran: false,
+    uploaded: false,
+    beats: false,
+    unseen: [],
     isTemplate: true,
     poweredOff: true,
     busy: false,
@@ -105,5 +126,9 @@ test('all names taken by others: blocked, with a reason', () => {
     pointers: [],
   }));
   const step = decide({ now: NOW, machines }, wanted);
-  assert.deepEqual(step, { kind: 'blocked', code: 'NAME_TAKEN', reason: 'all 3 names from t-0 on are taken' });
+  assert.deepEqual(step, {
+    kind: 'blocked',
+    code: 'NAME_TAKEN',
+    reason: `all 3 names from ${attempts[0]?.name} on are taken`,
+  });
 });

@@ -15,8 +15,12 @@ export function foresee(observed: Observed, step: Act, wanted: Wanted, given: Fo
   switch (step.kind) {
     case 'import':
       return { ...observed, machines: [...observed.machines, imported(observed, step, wanted, given)] };
+    case 'finish':
+      return change(step.ref.value, (machine) => ({ ...machine, uploaded: false, verified: true }));
     case 'markAsTemplate':
-      return change(step.ref.value, (machine) => ({ ...machine, isTemplate: true }));
+      return change(step.ref.value, (machine) => ({ ...machine, isTemplate: true, past: 'template', recorded: true }));
+    case 'record':
+      return change(step.ref.value, (machine) => ({ ...machine, past: 'template', recorded: true }));
     case 'attachTags':
       return change(step.ref.value, (machine) => ({ ...machine, tags: [...machine.tags, ...step.tagIds] }));
     case 'intend':
@@ -43,7 +47,14 @@ export function foresee(observed: Observed, step: Act, wanted: Wanted, given: Fo
         release,
         role: 'retired',
       } as const;
-      return change(step.ref.value, (machine) => ({ ...machine, mark: retired, born, verified: true }));
+      return change(step.ref.value, (machine) => ({
+        ...machine,
+        mark: retired,
+        born,
+        verified: true,
+        past: 'template',
+        recorded: true,
+      }));
     }
     case 'destroy':
       return { ...observed, machines: observed.machines.filter(({ ref }) => ref.value !== step.ref.value) };
@@ -80,12 +91,18 @@ function imported(
         : { replaces: { ref: current.ref.value, instanceUuid: current.instanceUuid, name: swap.name } }),
     },
     verified: true,
+    past: 'never',
+    recorded: false,
+    ran: false,
     uploader: 'here',
+    uploaded: false,
+    beats: true,
     tags: [],
     linked: [],
     born: true,
     proof: 'here',
     renew: false,
     pointers: [],
+    unseen: [],
   };
 }

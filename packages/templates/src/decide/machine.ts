@@ -40,11 +40,28 @@ export interface Machine {
   readonly invalid?: string;
   /** Every byte was acknowledged and secure boot is settled; or it was adopted or retired as a template. */
   readonly verified: boolean;
+  /** What it has been: `marking` is about to be made a template, or was for a moment. */
+  readonly past: 'never' | 'marking' | 'template';
+  /** What it consists of is recorded as that of a template. */
+  readonly recorded: boolean;
+  /** What makes it another one than was published, as a clause. */
+  readonly tampered?: string;
+  /** It bears what only a running machine leaves. */
+  readonly ran: boolean;
+  /** Why its configuration cannot be read, as a clause: then hardly anything is known of it. */
+  readonly unreadable?: string;
   readonly uploader: Uploader;
+  /** This process has uploaded it whole and could not yet say so. */
+  readonly uploaded: boolean;
+  /** Its importer says from time to time that it lives; when it last did, in ms since 1970. */
+  readonly beats: boolean;
+  readonly lastBeat?: number;
   /** Ids; read only for those that may be what is wanted. */
   readonly tags: readonly string[];
-  /** Machines whose disks lie on its disks; read only for what another tool left. */
+  /** Machines whose disks lie on its disks, or are among them; read only for what would be removed. */
   readonly linked: readonly string[];
+  /** Machines of which that cannot be told, because their disks cannot be read. */
+  readonly unseen: readonly string[];
 }
 
 /** A machine with our mark. */
@@ -80,7 +97,11 @@ interface On {
 export type Step =
   | (On & { readonly kind: 'done'; readonly retired?: string })
   | { readonly kind: 'import'; readonly attempt: Attempt }
+  /** Says of an upload that is whole that it is. */
+  | (On & { readonly kind: 'finish'; readonly instanceUuid: string })
   | (On & { readonly kind: 'markAsTemplate' })
+  /** Records what a template consists of. */
+  | (On & { readonly kind: 'record' })
   | (On & { readonly kind: 'attachTags'; readonly tagIds: readonly string[] })
   | (On & { readonly kind: 'intend'; readonly mark: Mark; readonly replaces: Replaced })
   | (On & { readonly kind: 'swap'; readonly publishes: string; readonly old: On; readonly retired: string })
@@ -94,6 +115,8 @@ export type Step =
       readonly mark?: Mark;
       /** It was imported with its mark: its proof is there, and only what became of it is said. */
       readonly born: boolean;
+      /** See {@link Machine.recorded}. */
+      readonly recorded: boolean;
     })
   | (On & {
       readonly kind: 'destroy';
@@ -104,7 +127,13 @@ export type Step =
       readonly reason: string;
     })
   | { readonly kind: 'wait'; readonly name: string; readonly code: TemplateErrorCode; readonly reason: string }
-  | { readonly kind: 'blocked'; readonly code: TemplateErrorCode; readonly reason: string };
+  | {
+      readonly kind: 'blocked';
+      readonly code: TemplateErrorCode;
+      readonly reason: string;
+      /** It may pass although nobody here changes anything. */
+      readonly retriable?: boolean;
+    };
 
 /** A step that changes something. */
 export type Act = Exclude<Step, { kind: 'done' | 'wait' | 'blocked' }>;

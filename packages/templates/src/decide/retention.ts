@@ -1,7 +1,7 @@
 import { baseOf, retiredName } from '../names.ts';
 import { mayDestroy } from './authority.ts';
+import { estranged, linkedReason, maySweep, whyKept } from './claim.ts';
 import type { Candidate, Machine } from './machine.ts';
-import { surelyDead } from './staging.ts';
 import { identityOf } from './swap.ts';
 
 /** A template that was made or retired this recently may be about to be referenced, or be the source of a clone that is about to start (VS-T5). */
@@ -15,8 +15,9 @@ export interface Retained {
   readonly candidate: Candidate;
   /** Who uses it; 'unknown' keeps; undefined: nobody. */
   readonly usedBy: string | undefined;
-  /** Machines whose disks lie on this one's disks. */
+  /** See `Machine`. */
   readonly linked: readonly string[];
+  readonly unseen: readonly string[];
 }
 
 /** What becomes of one, and why. */
@@ -69,6 +70,7 @@ export function lineOf({ mark, name }: Candidate): string {
 /** A way back: published by pointer, or put away by a swap. */
 function isSpare(candidate: Candidate): boolean {
   const { isTemplate, verified, mark } = candidate;
+  if (estranged(candidate) !== undefined) return false;
   return isTemplate && verified && (mark.publishes === undefined || isPutAway(candidate));
 }
 
@@ -99,13 +101,16 @@ function verdict(
   if (item.usedBy === 'unknown') return stays('it is unknown whether something uses it');
   if (item.usedBy !== undefined) return stays(`used by ${item.usedBy}`);
   if (candidate.pointers.length > 0) return stays(`${candidate.pointers.join(', ')} points at it`);
+  const foreign = estranged(candidate);
+  if (foreign !== undefined) return stays(foreign);
   if (mark.role === 'adopted') return stays('it was made by hand');
   if (candidate.isTemplate && mark.publishes === candidate.name) return stays('it is published under its stable name');
-  if (item.linked.length > 0) return stays(`its disks carry those of ${item.linked.join(', ')}`);
+  const links = linkedReason(item);
+  if (links !== undefined) return stays(links);
   if (!candidate.verified) {
     if (candidate.isTemplate) return stays('it was made a template by somebody else before it was verified');
-    const dead = surelyDead(candidate, policy.now);
-    return dead.dead ? { candidate, remove: true, reason: `unfinished import: ${dead.reason}` } : stays(dead.reason);
+    const { sweep, reason } = maySweep({ ...candidate, linked: item.linked, unseen: item.unseen }, policy.now);
+    return sweep ? { candidate, remove: true, reason: `unfinished import: ${reason}` } : stays(reason);
   }
   if (candidate.busy) return stays('a task runs on it');
   if (candidate.chained) return stays('it has snapshots');
@@ -116,6 +121,8 @@ function verdict(
   if (candidate.isTemplate && mark.publishes !== undefined && !isPutAway(candidate))
     return unpublished(candidate, policy);
   if (!candidate.isTemplate) {
+    const kept = whyKept(candidate);
+    if (kept !== undefined) return stays(kept);
     const twin = all.find((other) => other.candidate.isTemplate && other.candidate.mark.digest === mark.digest);
     if (twin !== undefined) return { candidate, remove: true, reason: `${twin.candidate.name} has the same content` };
     if (candidate.createdAt + ADOPTION_MS > policy.now) return stays('a finished import waits to be adopted');
@@ -138,7 +145,7 @@ function unpublished(candidate: Candidate, { now }: RetentionPolicy): Verdict {
 function hasSuccessor({ mark }: Candidate, { machines }: RetentionPolicy): boolean {
   if (mark.publishes === undefined) return true;
   return machines.some((other) => {
-    const ours = other.mark?.owner === mark.owner && other.verified;
+    const ours = other.mark?.owner === mark.owner && other.verified && estranged(other) === undefined;
     return other.name === mark.publishes && other.isTemplate && ours;
   });
 }

@@ -1,8 +1,6 @@
-import { mayDestroy, mayPointAt } from './authority.ts';
-import type { Candidate, Observed, Step, Wanted } from './machine.ts';
-
-/** vCenter's default time-out of an import lease. An upload without keep-alive is over after it. */
-const LEASE_TIMEOUT_MS = 300_000;
+import { mayPointAt } from './authority.ts';
+import { estranged, linkedReason, maySweep, surelyDead, whyKept } from './claim.ts';
+import type { Candidate, Machine, Observed, Step, Wanted } from './machine.ts';
 
 /** Machines with this owner's mark that are, or may become, what is wanted, as far as that may be believed. */
 export function candidatesOf({ machines }: Observed, { owner, content }: Wanted): readonly Candidate[] {
@@ -14,10 +12,10 @@ export function candidatesOf({ machines }: Observed, { owner, content }: Wanted)
   });
 }
 
-/** The finished one that is wanted. */
+/** The finished one that is wanted. What somebody made a machine of, or another machine, is none. */
 export function bestOf(observed: Observed, wanted: Wanted): Candidate | undefined {
   return candidatesOf(observed, wanted)
-    .filter(({ verified }) => verified)
+    .filter((candidate) => candidate.verified && estranged(candidate) === undefined)
     .toSorted(byPrecedence(wanted))[0];
 }
 
@@ -40,17 +38,29 @@ export function stage(observed: Observed, wanted: Wanted): Step {
     const reason = `the generation ${content.instanceUuid} is not in the folder, or is no template of this owner`;
     return { kind: 'blocked', code: 'NOTHING_TO_REVERT', reason };
   }
-  const halves = candidatesOf(observed, wanted).filter(({ isTemplate }) => !isTemplate);
+  const halves = candidatesOf(observed, wanted).filter(({ isTemplate, verified }) => !isTemplate && !verified);
   for (const half of halves) {
-    const dead = surelyDead(half, observed.now);
-    if (dead.dead && mayDestroy(half).may) return destroy(half, dead.reason);
+    const { ref, name, instanceUuid } = half;
+    if (half.uploaded && !half.busy && estranged(half) === undefined)
+      return { kind: 'finish', ref, name, instanceUuid };
+    if (half.uploaded) continue;
+    const { sweep, reason } = maySweep(half, observed.now);
+    if (sweep) return destroy(half, reason);
   }
-  // A dead one that nothing proves stays where it is, and the next name serves.
-  const alive = halves.find((half) => !surelyDead(half, observed.now).dead);
+  // What nobody may remove only takes up its name.
+  const alive = halves.find(
+    (half) =>
+      half.uploaded ||
+      (whyKept(half) === undefined && linkedReason(half) === undefined && !surelyDead(half, observed.now).dead),
+  );
   if (alive !== undefined) {
     const { reason } = surelyDead(alive, observed.now);
     return { kind: 'wait', name: alive.name, code: 'UPLOAD_IN_PROGRESS', reason };
   }
+  const hidden = observed.machines.find(
+    ({ name, unreadable }) => unreadable !== undefined && content.attempts.some((attempt) => attempt.name === name),
+  );
+  if (hidden !== undefined) return hiddenStep(hidden);
   const attempt = content.attempts.find(({ name }) => !observed.machines.some((machine) => machine.name === name));
   if (attempt === undefined) {
     const { attempts } = content;
@@ -64,42 +74,24 @@ export function stage(observed: Observed, wanted: Wanted): Step {
 export function complete(best: Candidate, wanted: Wanted): Step | undefined {
   const { ref, name } = best;
   if (!best.isTemplate) return { kind: 'markAsTemplate', ref, name };
+  if (!best.recorded && best.instanceUuid !== '') return { kind: 'record', ref, name };
   const missing = wanted.tagIds.filter((id) => !best.tags.includes(id));
   return missing.length === 0 ? undefined : { kind: 'attachTags', ref, name, tagIds: missing };
 }
 
-/** Removes unfinished imports now that `best` is in place. A template may be referenced already: only collection, which knows the references, may take it. */
+/** Removes unfinished imports now that `best` is in place. What is finished or a template may be used already: only collection, which knows the references, may take it. */
 export function sweep(observed: Observed, among: readonly Candidate[], best: Candidate): Step | undefined {
   for (const other of among) {
-    if (other === best || other.isTemplate) continue;
-    if (surelyDead(other, observed.now).dead && mayDestroy(other).may)
-      return destroy(other, `${best.name} is in place`);
+    if (other === best || other.verified) continue;
+    if (maySweep(other, observed.now).sweep) return destroy(other, `${best.name} is in place`);
   }
   return undefined;
 }
 
-/** Whether nobody can be uploading to it any more; otherwise why it must stay. */
-export function surelyDead(candidate: Candidate, now: number): { readonly dead: boolean; readonly reason: string } {
-  if (candidate.busy) return { dead: false, reason: `a task runs on ${candidate.name}` };
-  switch (candidate.uploader) {
-    case 'here':
-      return { dead: false, reason: `${candidate.name} is being imported by this process` };
-    case 'live':
-      return { dead: false, reason: `${candidate.name} is being imported by ${candidate.mark.holder}` };
-    case 'gone':
-      return { dead: true, reason: `its importer ${candidate.mark.holder} no longer leads` };
-    case 'unknown': {
-      if (candidate.createdAt === undefined) return { dead: false, reason: `the age of ${candidate.name} is unknown` };
-      return isOld(candidate.createdAt, now)
-        ? { dead: true, reason: 'its upload ended: it is older than twice the time-out of an import' }
-        : { dead: false, reason: `${candidate.name} may still be being imported by ${candidate.mark.holder}` };
-    }
-  }
-}
-
-/** Older than any import that could still be under way. */
-export function isOld(createdAt: number, now: number): boolean {
-  return createdAt + 2 * LEASE_TIMEOUT_MS < now;
+/** What stands there may be what is wanted: nothing is imported in its place. */
+export function hiddenStep({ name, ref, unreadable: why = '' }: Machine): Step {
+  const reason = `${name} (${ref.value}) may be what is wanted, but ${why}`;
+  return { kind: 'blocked', code: 'TEMPLATE_UNREADABLE', reason, retriable: true };
 }
 
 function destroy(candidate: Candidate, reason: string): Step {

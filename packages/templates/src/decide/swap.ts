@@ -1,8 +1,9 @@
 import type { Replaced } from '../mark.ts';
 import { retiredName, upstreamNames } from '../names.ts';
 import { mayPointAt } from './authority.ts';
+import { estranged, linkedReason, MUTE_MS } from './claim.ts';
 import type { Candidate, Machine, Observed, Step, Wanted } from './machine.ts';
-import { bestOf, complete, isOld, stage, sweep } from './staging.ts';
+import { bestOf, complete, hiddenStep, stage, sweep } from './staging.ts';
 
 type Swap = NonNullable<Wanted['swap']>;
 
@@ -41,7 +42,8 @@ function recover(observed: Observed, wanted: Wanted, swap: Swap, best: Candidate
     const { ref, name } = best;
     return { kind: 'rename', ref, name, to: swap.name, reason: 'it is finished, and nothing bears the name' };
   }
-  const old = displaced(observed, wanted, swap)[0] ?? leftBehind(observed, swap);
+  const putAway = displaced(observed, wanted, swap);
+  const old = putAway.find((machine) => estranged(machine) === undefined) ?? leftBehind(observed, swap);
   if (old === undefined) return missing ?? stage(observed, wanted);
   const { ref, name } = old;
   return { kind: 'rename', ref, name, to: swap.name, reason: 'it bore the name before, and nothing does now' };
@@ -69,6 +71,7 @@ function displaced(observed: Observed, wanted: Wanted, swap: Swap): readonly Mac
 /** It bears the retired name of exactly this machine; it is whole, as far as that is known, and nobody else's. */
 function isPutAway(machine: Machine, { owner }: Wanted, { name }: Swap): boolean {
   const { mark, isTemplate, verified } = machine;
+  if (machine.unreadable !== undefined) return false;
   const ours = mark === undefined || (mark.owner === owner && verified);
   return isTemplate && ours && machine.name === retiredName(name, identityOf(machine));
 }
@@ -83,7 +86,7 @@ function notedBy({ machines }: Observed, { owner }: Wanted, { name }: Swap): rea
 /** What upstream's swap moved away from exactly this name (BI-V137, BI-V149). */
 function leftBehind({ machines }: Observed, { name }: Swap): Machine | undefined {
   const { old } = upstreamNames(name);
-  return machines.find((machine) => machine.name === old && machine.isTemplate && isUnmarked(machine));
+  return machines.find((machine) => machine.name === old && machine.isTemplate && !machine.ran && isUnmarked(machine));
 }
 
 /** Why what bears the name may not be put away. */
@@ -94,8 +97,12 @@ function refuse(current: Machine, { owner }: Wanted, { name, unmarked }: Swap): 
     code,
     reason: `${name} (${current.ref.value}) ${reason}`,
   });
+  if (current.unreadable !== undefined) return hiddenStep(current);
   if (!current.isTemplate && !current.poweredOff) return blocked('POWERED_ON', 'is a machine that is not powered off');
-  if (!current.isTemplate) return blocked('NOT_A_TEMPLATE', 'is a machine, not a template');
+  if (!current.isTemplate) {
+    const was = current.past === 'template' ? ': it was a template, and somebody made a machine of it' : '';
+    return blocked('NOT_A_TEMPLATE', `is a machine, not a template${was}`);
+  }
   if (mark !== undefined && mark.owner !== owner) return blocked('FOREIGN_OWNER', `belongs to ${mark.owner}`);
   if (mark === undefined && unmarked === 'refuse') {
     const why =
@@ -141,11 +148,12 @@ function settle(observed: Observed, wanted: Wanted, swap: Swap, best: Candidate)
     (machine) => machine.mark?.role !== 'retired' || (machine === replaced && machine.mark.by !== best.instanceUuid),
   );
   if (unmarked !== undefined) {
-    const { ref, name, instanceUuid, mark, version = '' } = unmarked;
+    const { ref, name, instanceUuid, mark, version = '', recorded } = unmarked;
     const by = best.instanceUuid;
     const release = mark?.release ?? version;
     const { born } = unmarked;
-    const retire = { kind: 'retire', ref, name, instanceUuid, publishes: swap.name, by, release, born } as const;
+    const on = { ref, name, instanceUuid, publishes: swap.name, by, release } as const;
+    const retire = { kind: 'retire', ...on, born, recorded } as const;
     return mark === undefined ? retire : { ...retire, mark };
   }
   const halves = observed.machines.filter(
@@ -165,15 +173,18 @@ function settle(observed: Observed, wanted: Wanted, swap: Swap, best: Candidate)
 /** Removes what upstream's swap left for exactly this name, once the name is known good (BI-V146, BI-V151). */
 function clear({ machines, now }: Observed, { name }: Swap): Step | undefined {
   const { temp, old } = upstreamNames(name);
+  // What was put away has been a template: a machine under that name is somebody's.
+  const isOld = (machine: Machine): boolean => machine.name === old && machine.isTemplate;
   const stale = machines.find(
     (machine) =>
-      (machine.name === temp || machine.name === old) &&
-      (machine.isTemplate || machine.poweredOff) &&
+      (machine.name === temp ? machine.isTemplate || (machine.poweredOff && !machine.ran) : isOld(machine)) &&
       isUnmarked(machine) &&
       !machine.busy &&
-      machine.linked.length === 0 &&
+      !machine.chained &&
+      linkedReason(machine) === undefined &&
       machine.createdAt !== undefined &&
-      isOld(machine.createdAt, now),
+      // Its maker says nothing while it uploads.
+      machine.createdAt + MUTE_MS < now,
   );
   if (stale === undefined) return undefined;
   const reason = `another tool left it, and ${name} is in place`;
@@ -181,8 +192,8 @@ function clear({ machines, now }: Observed, { name }: Swap): Step | undefined {
   return { kind: 'destroy', ref, name: stale.name, instanceUuid, marked: false, finished: false, reason };
 }
 
-function isUnmarked({ mark, invalid }: Machine): boolean {
-  return mark === undefined && invalid === undefined;
+function isUnmarked({ mark, invalid, unreadable: why, past }: Machine): boolean {
+  return mark === undefined && invalid === undefined && why === undefined && past === 'never';
 }
 
 /** Whether a note is about this machine. */

@@ -25,18 +25,22 @@ export function worldOf(observed: Observed, wanted: Wanted): string {
 
 /** SHA-256 of machines, whatever their order. */
 export function digestOf(machines: readonly Machine[]): string {
-  const rows = machines.map(({ ref, name, instanceUuid, isTemplate, poweredOff, mark, verified, chained, tags }) =>
-    JSON.stringify([
-      ref.value,
-      name,
-      instanceUuid,
-      isTemplate,
-      poweredOff,
-      mark ?? null,
-      verified,
-      chained,
-      tags.toSorted(),
-    ]),
+  const rows = machines.map(
+    ({ ref, name, instanceUuid, isTemplate, poweredOff, mark, verified, chained, tags, ...more }) =>
+      JSON.stringify([
+        ref.value,
+        name,
+        instanceUuid,
+        isTemplate,
+        poweredOff,
+        mark ?? null,
+        verified,
+        chained,
+        tags.toSorted(),
+        more.past,
+        more.tampered ?? null,
+        more.unreadable ?? null,
+      ]),
   );
   return createHash('sha256').update(JSON.stringify(rows.toSorted())).digest('hex');
 }

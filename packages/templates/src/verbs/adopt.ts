@@ -1,5 +1,6 @@
 import type { VmSummary } from '@drydock/vsphere';
-import { type Ports, witnessesOf } from '../act/import.ts';
+import { witnessesOf } from '../act/import.ts';
+import type { Ports } from '../act/ports.ts';
 import { digestOf } from '../decide/world.ts';
 import { TemplateError } from '../errors.ts';
 import { failure } from '../failure.ts';
@@ -7,7 +8,8 @@ import type { AdoptRequest, ListedTemplate } from '../library.ts';
 import { renewProof, type Said, writeStatement } from '../mark/statement.ts';
 import { isBorn, type Mark, type MarkReading, readMark, VERIFIED_KEY } from '../mark.ts';
 import { requireTemplate } from '../observe/find.ts';
-import { machineOf, type Scope } from '../observe/observe.ts';
+import { machineOf, type Scope, tamperingOf } from '../observe/observe.ts';
+import { readRecord, writeRecord } from '../record.ts';
 import type { PlannedOptions } from '../store.ts';
 import { listed } from './list.ts';
 
@@ -18,6 +20,8 @@ export interface Adoption {
   readonly said: Said | undefined;
   /** An import of the owner's that nothing proves, which a person says is ours: its proof is written. */
   readonly prove: Mark | undefined;
+  /** What it consists of is recorded as it is now: who adopts it says that this is what it should be. */
+  readonly record: boolean;
   readonly world: string;
 }
 
@@ -30,7 +34,7 @@ export async function adoptTemplate(
 ): Promise<ListedTemplate> {
   const { vcenter } = ports;
   const call = options.signal === undefined ? {} : { signal: options.signal };
-  const { vm, said, prove, world } = await prepareAdoption(ports, scope, request, options);
+  const { vm, said, prove, record, world } = await prepareAdoption(ports, scope, request, options);
   if (options.expectWorld !== undefined && options.expectWorld !== world) {
     const message = `${vm.name} has changed since the plan to adopt it was made`;
     throw new TemplateError({ code: 'WORLD_MOVED', message });
@@ -42,6 +46,7 @@ export async function adoptTemplate(
       throw failure('VCENTER_FAILED', 'mark the template', vm.name, error);
     });
   }
+  if (record) await writeRecord(vcenter, vm, 'template', call);
   const seen = await vcenter.vm(vm.ref, call);
   const line = seen === undefined ? undefined : listed(seen, scope.folder, request.owner, witnesses);
   if (line?.owner === request.owner) return line;
@@ -70,22 +75,23 @@ export async function prepareAdoption(
     throw refuse('POWERED_ON', 'is a machine that is not powered off');
   if (!vm.isTemplate) throw refuse('NOT_A_TEMPLATE', 'is a machine, not a template');
   const reading = readMark(vm, folder, reader);
+  const record = readRecord(vm)?.state !== 'template' || tamperingOf(vm, reading) !== undefined;
   if (reading.kind === 'ours' && reading.mark.owner !== owner)
     throw refuse('FOREIGN_OWNER', `belongs to ${reading.mark.owner}`);
   if (reading.kind === 'ours' && reading.verified) {
     // Adopted before there was a key: now there is one.
     const bare = !reading.born && reading.proof === 'none' && witnesses.keys.current !== undefined;
-    if (!bare) return { vm, said: undefined, prove: undefined, world };
+    if (!bare) return { vm, said: undefined, prove: undefined, record, world };
   }
   if (isBorn(vm)) {
     const { mark } = reading as Extract<MarkReading, { kind: 'invalid' }>;
     const whole = mark.digest !== '' && vm.extraConfig.get(VERIFIED_KEY) === mark.digest;
     if (!whole) throw refuse('NOT_OURS', 'is an unfinished import that somebody made a template');
     if (mark.owner !== owner) throw refuse('FOREIGN_OWNER', `belongs to ${mark.owner}`);
-    return { vm, said: undefined, prove: mark, world };
+    return { vm, said: undefined, prove: mark, record, world };
   }
   return {
-    ...{ vm, world, prove: undefined },
+    ...{ vm, world, record, prove: undefined },
     said: { owner, role: 'adopted', publishes: vm.name, release: request.release },
   };
 }

@@ -3,6 +3,8 @@ import { test } from 'node:test';
 import { virtualClock } from '@drydock/model';
 import { type MemoryInventory, memoryInventory } from '@drydock/vsphere/testing';
 import { markConfig, VERIFIED_KEY } from '../mark.ts';
+import { uniqueName } from '../names.ts';
+import { HEARTBEAT_KEY } from '../record.ts';
 import { templateStore } from '../store-vsphere.ts';
 import { TEST_KEYS } from '../testing/keys.ts';
 import { memoryOva, testPlacement } from '../testing/wishes.ts';
@@ -17,6 +19,8 @@ interface Given {
   readonly verified?: boolean;
   readonly ageMs?: number;
   readonly digest?: string;
+  /** Its importer says from time to time that it lives. */
+  readonly beats?: boolean;
 }
 
 /** `aheadMs`: by how much our clock is ahead of vCenter's. */
@@ -25,14 +29,31 @@ function rig(given: readonly Given[], aheadMs = 0) {
   const inventory = memoryInventory({ now: clock.now });
   for (const [
     index,
-    { name, owner = 'us', template = true, verified = true, ageMs = 2 * DAY, digest = `${index}`.repeat(8) },
+    {
+      name,
+      owner = 'us',
+      template = true,
+      verified = true,
+      ageMs = 2 * DAY,
+      digest = `${index}`.repeat(8),
+      beats = true,
+    },
   ] of given.entries()) {
     const instanceUuid = `42000000-0000-4000-8000-${index.toString().padStart(12, '0')}`;
     const born = { owner, operation: `op${index}`, digest, release: '9.6', holder: 'h', instanceUuid };
     const mark = markConfig(born, { keys: TEST_KEYS });
     const extraConfig = { ...Object.fromEntries(mark), ...(verified ? { [VERIFIED_KEY]: digest } : {}) };
     const createDate = new Date(clock.now() - ageMs).toISOString();
-    inventory.add(inventory.at(FOLDER), { name, template, instanceUuid, extraConfig, createDate });
+    if (beats) Object.assign(extraConfig, { [HEARTBEAT_KEY]: 'PT1M' });
+    // What is no template bears the name of its attempt still.
+    const attempt = uniqueName(name, '9.6', digest, `op${index}`);
+    inventory.add(inventory.at(FOLDER), {
+      name: template ? name : attempt,
+      template,
+      instanceUuid,
+      extraConfig,
+      createDate,
+    });
   }
   const store = templateStore({
     vcenters: async () => inventory.client(),
@@ -58,7 +79,7 @@ function rig(given: readonly Given[], aheadMs = 0) {
 }
 
 function left({ inventory }: { inventory: MemoryInventory }): readonly string[] {
-  return inventory.snapshot().machines.map(({ name }) => name);
+  return inventory.snapshot().machines.map(({ name }) => name.replace(/-9\.6-[0-9a-f]{8}$/, ''));
 }
 
 test('what nobody uses goes; what is used, unknown, foreign, new or unmarked stays, each with its reason', async () => {

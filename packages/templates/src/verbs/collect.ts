@@ -1,10 +1,11 @@
-import type { CallOptions, VCenter, VmSummary } from '@drydock/vsphere';
+import type { CallOptions, MachineDisks, VCenter, VmSummary } from '@drydock/vsphere';
+import { expectFree } from '../act/obstacle.ts';
 import type { Candidate, Machine } from '../decide/machine.ts';
 import { GRACE_MS, type Retained, retain, type Verdict } from '../decide/retention.ts';
 import { digestOf } from '../decide/world.ts';
-import { reasonOf, TemplateError } from '../errors.ts';
+import { isTemplateError, reasonOf, TemplateError } from '../errors.ts';
 import { failure, readFailure } from '../failure.ts';
-import { linkedMachines } from '../observe/links.ts';
+import { linkedTo, NO_LINKS } from '../observe/links.ts';
 import { type Liveness, machineOf, type Scope } from '../observe/observe.ts';
 import type { CollectedTemplate } from '../store.ts';
 
@@ -27,14 +28,18 @@ export interface Collection {
   readonly world: string;
 }
 
-/** Removes what nobody needs, after a second look at each; says of every machine that bears a mark why it stays or went. */
+/**
+ * Removes what nobody needs; says of every machine that bears a mark why it stays or went. The disks of all machines are read once, which takes long; what may have changed meanwhile
+ * is read again for each that is to go, right before it goes: machines that are new since, then the folder with its tasks, then the references.
+ */
 export async function collectTemplates(
   vcenter: VCenter,
   scope: Scope,
   owner: string,
   options: CollectionOptions,
 ): Promise<readonly CollectedTemplate[]> {
-  const { verdicts, machines, world } = await judge(vcenter, scope, owner, options);
+  const disks = diskReader(vcenter, scope, options);
+  const { verdicts, machines, world } = await judge(vcenter, scope, owner, options, disks);
   if (options.expectWorld !== undefined && options.expectWorld !== world) {
     const message = `what the plan to collect templates of ${owner} was made for has changed since`;
     throw new TemplateError({ code: 'WORLD_MOVED', message });
@@ -44,18 +49,46 @@ export async function collectTemplates(
     const { candidate, reason } = verdict;
     const certain = !verdict.remove || options.dryRun === true;
     if (certain) collected.push({ name: candidate.name, removed: verdict.remove, reason });
-    else collected.push(await remove(vcenter, scope, owner, verdict, options));
+    else collected.push(await remove(vcenter, scope, owner, verdict, options, disks));
   }
   return collected;
 }
 
-/** Looks once and judges. Only for what would go are the disks of all machines read: that is the dearest question. */
+/** The disks of the datacenter's machines. */
+export interface DiskReader {
+  /** All, read once. */
+  all(): Promise<readonly MachineDisks[]>;
+  /** Adds those of machines that have appeared since the last look. */
+  refresh(): Promise<void>;
+}
+
+/** See {@link DiskReader}. */
+export function diskReader(vcenter: VCenter, { datacenter }: Scope, { signal }: CallOptions): DiskReader {
+  const call = signal === undefined ? {} : { signal };
+  let known: readonly MachineDisks[] | undefined;
+  const all = async (): Promise<readonly MachineDisks[]> => {
+    known ??= await vcenter.disksOn(datacenter, call);
+    return known;
+  };
+  return {
+    all,
+    refresh: async () => {
+      const before = await all();
+      // What could not be read then is read again, too: it may have become readable, and linked.
+      const except = new Set(before.filter(({ unreadable }) => unreadable === undefined).map(({ ref }) => ref.value));
+      const fresh = await vcenter.disksOn(datacenter, { ...call, except });
+      known = [...before.filter(({ ref }) => except.has(ref.value)), ...fresh];
+    },
+  };
+}
+
+/** Looks once at the folder and judges. Only where something would go are the disks of all machines asked for. */
 export async function judge(
   vcenter: VCenter,
   scope: Scope,
   owner: string,
   options: CollectionOptions,
-  only?: string,
+  disks: DiskReader = diskReader(vcenter, scope, options),
 ): Promise<Collection> {
   const call = options.signal === undefined ? {} : { signal: options.signal };
   const [now, children] = await look(vcenter, scope, call).catch((error: unknown) => {
@@ -65,26 +98,16 @@ export async function judge(
   const mine = machines.filter((machine): machine is Candidate => machine.mark?.owner === owner);
   const policy = { now, keep: options.keep ?? KEEP, graceMs: options.graceMs ?? GRACE_MS, machines };
   const retained = mine.map(
-    (candidate): Retained => ({
-      candidate,
-      usedBy: options.referenced(candidate.name),
-      linked: [],
-    }),
+    (candidate): Retained => ({ candidate, usedBy: options.referenced(candidate.name), ...NO_LINKS }),
   );
-  const doomed = new Set(
-    retain(retained, policy)
-      .filter(({ remove, candidate }) => remove && (only ?? candidate.instanceUuid) === candidate.instanceUuid)
-      .map(({ candidate }) => candidate),
-  );
-  const bases = new Map<Candidate, VmSummary>();
-  for (const [index, machine] of machines.entries()) {
-    const vm = children[index];
-    if (vm !== undefined && doomed.has(machine as Candidate)) bases.set(machine as Candidate, vm);
-  }
-  const linked = await linkedMachines(vcenter, scope.datacenter, [...bases.values()], call);
+  const verdicts = retain(retained, policy);
+  const doomed = new Set(verdicts.filter(({ remove }) => remove).map(({ candidate }) => candidate));
+  if (doomed.size === 0) return { verdicts, machines, world: digestOf(mine) };
+  const all = await disks.all();
+  const bases = new Map(machines.map((machine, index) => [machine, children[index]]));
   const judged = retained.map((item): Retained => {
-    const base = bases.get(item.candidate);
-    return base === undefined ? item : { ...item, linked: linked.get(base) ?? [] };
+    const base = doomed.has(item.candidate) ? bases.get(item.candidate) : undefined;
+    return base === undefined ? item : { ...item, ...linkedTo(base, all) };
   });
   return { verdicts: retain(judged, policy), machines, world: digestOf(mine) };
 }
@@ -99,34 +122,43 @@ async function look(
   return [time.getTime(), await vcenter.children(folder, call)];
 }
 
-/** Machines with a mark that is not this owner's to act on: never touched, but named. */
+/** Machines with a mark that is not this owner's to act on, and those that nobody can read: never touched, but named. */
 function* bystanders(machines: readonly Machine[], owner: string): Generator<CollectedTemplate> {
-  for (const { name, mark, invalid } of machines) {
-    if (invalid !== undefined) yield { name, removed: false, reason: invalid };
-    if (mark !== undefined && mark.owner !== owner)
+  for (const { name, mark, invalid, unreadable, past } of machines) {
+    if (unreadable !== undefined) yield { name, removed: false, reason: unreadable };
+    else if (invalid !== undefined) {
+      const was = past === 'template' ? ', and was a template: it is theirs who made a machine of it' : '';
+      yield { name, removed: false, reason: `${invalid}${was}` };
+    }
+    if (unreadable === undefined && mark !== undefined && mark.owner !== owner)
       yield { name, removed: false, reason: `it belongs to cluster ${mark.owner}` };
   }
 }
 
-/** Between the verdict and now a clone may have started, or somebody may have come to refer to it: judged again on fresh facts. */
+/** Between the verdict and now a clone may have started, or somebody may have come to refer to it: judged again on fresh facts, the references last. */
 async function remove(
   vcenter: VCenter,
   scope: Scope,
   owner: string,
   verdict: Verdict,
   options: CollectionOptions,
+  disks: DiskReader,
 ): Promise<CollectedTemplate> {
-  const { name, instanceUuid } = verdict.candidate;
+  const { ref, name, instanceUuid } = verdict.candidate;
   try {
-    const again = await judge(vcenter, scope, owner, options, instanceUuid);
+    const call = options.signal === undefined ? {} : { signal: options.signal };
+    await expectFree(vcenter, { ref, name }, 'Destroy_Task', call);
+    await disks.refresh();
+    const again = await judge(vcenter, scope, owner, options, disks);
     const now = again.verdicts.find(({ candidate }) => candidate.instanceUuid === instanceUuid);
     if (now === undefined) return { name, removed: false, reason: 'somebody else removed it' };
     if (!now.remove) return { name, removed: false, reason: now.reason };
-    const call = options.signal === undefined ? {} : { signal: options.signal };
     await vcenter.destroy(now.candidate.ref, call);
     return { name, removed: true, reason: now.reason };
   } catch (error) {
     options.signal?.throwIfAborted();
+    // Whoever leads now decides.
+    if (isTemplateError(error, 'NOT_LEADING')) throw error;
     // In use by what nobody could see: it stays, and the next pass tries again.
     const said = failure('VCENTER_FAILED', 'remove the template', name, error);
     return { name, removed: false, reason: `it could not be removed: ${reasonOf(said)}` };

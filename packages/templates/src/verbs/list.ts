@@ -1,10 +1,13 @@
 import type { CallOptions, MoRef, VCenter, VmSummary } from '@drydock/vsphere';
+import { estranged } from '../decide/claim.ts';
+import type { Machine } from '../decide/machine.ts';
 import { readFailure } from '../failure.ts';
 import type { ListedTemplate, TemplateRole } from '../library.ts';
 import { pointerTexts, readPointers } from '../mark/pointers.ts';
 import type { Witnesses } from '../mark/witness.ts';
 import { keyIdsOf, type Mark, type MarkReading, readMark } from '../mark.ts';
 import { retiredName } from '../names.ts';
+import { machineOf } from '../observe/observe.ts';
 
 /** How upstream's swap names what it has not finished with. */
 const LEFTOVER = /^mco-(?:tmp|old)-[0-9a-f]{8}$/;
@@ -31,8 +34,11 @@ export function listed(vm: VmSummary, folder: MoRef, owner: string, witnesses: W
   const reading = readMark(vm, folder, { owner, witnesses });
   const pointers = pointerTexts(readPointers(vm));
   const mark = reading.kind === 'ours' ? reading.mark : undefined;
-  const role = roleOf(vm, reading, owner);
+  const nobody = { owner, witnesses, holder: '', holderIsLive: () => undefined, running: new Set<string>() };
+  const machine = machineOf(vm, folder, nobody);
+  const role = estrangedRole(machine) ?? roleOf(vm, reading, owner);
   if (role === undefined) return undefined;
+  const why = estranged(machine) ?? (reading.kind === 'invalid' ? reading.reason : undefined);
   return {
     name: vm.name,
     instanceUuid: vm.instanceUuid ?? '',
@@ -45,10 +51,17 @@ export function listed(vm: VmSummary, folder: MoRef, owner: string, witnesses: W
     ...(mark?.publishes === undefined ? {} : { stableName: mark.publishes }),
     isTemplate: vm.isTemplate,
     ...(vm.createDate === undefined ? {} : { createdAt: vm.createDate }),
-    ...(reading.kind === 'invalid' ? { reason: reading.reason } : {}),
+    ...(why === undefined ? {} : { reason: why }),
     ...(reading.kind === 'ours' && mark?.owner === owner ? { proof: reading.proof, keyIds: keyIdsOf(vm) } : {}),
     ...(pointers.length === 0 ? {} : { pointers }),
   };
+}
+
+/** What somebody made another thing of, or what nobody can read. A clone's record does not count. */
+function estrangedRole({ unreadable, isTemplate, past, tampered }: Machine): TemplateRole | undefined {
+  if (unreadable !== undefined) return isTemplate ? 'unreadable' : undefined;
+  if (!isTemplate && past === 'template') return 'converted';
+  return tampered === undefined ? undefined : 'tampered';
 }
 
 /** What a machine is to `owner`; undefined for one that has nothing to do with templates. */

@@ -1,10 +1,19 @@
 import type { MoRef } from '@drydock/vsphere';
 import type { Act } from '../decide/machine.ts';
 import type { PlannedStep } from '../library.ts';
+import { MARK_ATTRIBUTE, PROOF } from '../mark.ts';
+import { RECORD_ATTRIBUTE } from '../record.ts';
 
 /** A step as a plan prints it: the calls that it makes, in order, and a sentence. `keyed`: there is a key to prove by. */
 export function planned(step: Act, keyed: boolean): PlannedStep {
   return { step: step.kind, calls: callsOf(step, keyed), text: textOf(step) };
+}
+
+/** The custom attribute that a planned call sets; undefined for any other call. */
+export function attributeOf(call: string): string | undefined {
+  if (!call.startsWith('SetField ')) return undefined;
+  if (call.endsWith(' proof')) return PROOF;
+  return / (?:marking|template)$/.test(call) ? RECORD_ATTRIBUTE : MARK_ATTRIBUTE;
 }
 
 /** A call on a machine: `Rename_Task vm-12 "a" -> "b"`. What does not exist yet goes by its name alone. */
@@ -37,8 +46,16 @@ function callsOf(step: Act, keyed: boolean): readonly string[] {
         `ReconfigVM_Task ${object}`,
       ];
     }
+    case 'finish':
+      return [callOn('ReconfigVM_Task', step)];
     case 'markAsTemplate':
-      return [callOn('MarkAsTemplate', step)];
+      return [
+        callOn('SetField', step, 'marking'),
+        callOn('MarkAsTemplate', step),
+        callOn('SetField', step, 'template'),
+      ];
+    case 'record':
+      return [callOn('SetField', step, 'template')];
     case 'attachTags':
       return step.tagIds.map((id) => callOn('AttachTag', step, id));
     case 'intend':
@@ -50,8 +67,10 @@ function callsOf(step: Act, keyed: boolean): readonly string[] {
       ];
     case 'rename':
       return [callOn('Rename_Task', step, `-> "${step.to}"`)];
-    case 'retire':
-      return sayCalls(step, 'retired', keyed && !step.born);
+    case 'retire': {
+      const said = sayCalls(step, 'retired', keyed && !step.born);
+      return step.recorded ? said : [callOn('SetField', step, 'template'), ...said];
+    }
     case 'destroy':
       return [callOn('Destroy_Task', step)];
   }
@@ -61,8 +80,12 @@ function textOf(step: Act): string {
   switch (step.kind) {
     case 'import':
       return `Import the image as ${step.attempt.name}; what is in use stays as it is.`;
+    case 'finish':
+      return `Call ${step.name} finished: it was uploaded whole.`;
     case 'markAsTemplate':
-      return `Make ${step.name} a template.`;
+      return `Make ${step.name} a template, and record what it consists of.`;
+    case 'record':
+      return `Record what ${step.name} consists of, so that a change of it shows.`;
     case 'attachTags':
       return `Attach ${step.tagIds.length === 1 ? 'a tag' : `${step.tagIds.length} tags`} to ${step.name}.`;
     case 'intend':

@@ -38,6 +38,10 @@ const METHODS: Readonly<Record<string, string>> = {
 /** Finer steps of calls above. */
 const FINER = new Set(['lease.upload.half', 'logout']);
 
+/** The word of an attribute's value that plans print: a role, or the state of a record. */
+const said = (value: string): string =>
+  value.startsWith('{') ? ((JSON.parse(value) as { role?: string }).role ?? '') : (value.split(' ')[1] ?? '');
+
 /** Records what is really called, as a plan would write it, without morefs. */
 function recorder({ inventory }: TestRig): readonly string[] {
   const calls: string[] = [];
@@ -48,7 +52,7 @@ function recorder({ inventory }: TestRig): readonly string[] {
     const rest: Readonly<Record<string, string>> = {
       rename: ` -> "${String(second)}"`,
       'tags.attach': ` ${String(second)}`,
-      setCustomValue: ` ${second === 'drydock.proof' ? 'proof' : ((JSON.parse(typeof third === 'string' ? third : '{}') as { role?: string }).role ?? '')}`,
+      setCustomValue: ` ${second === 'drydock.proof' ? 'proof' : said(String(third))}`,
     };
     calls.push(`${METHODS[method] ?? method} "${name}"${rest[method] ?? ''}`);
   };

@@ -1,18 +1,18 @@
 import type { CallOptions } from '@drydock/vsphere';
-import { type Ports, witnessesOf } from '../act/import.ts';
+import { witnessesOf } from '../act/import.ts';
+import type { Ports } from '../act/ports.ts';
 import { decide } from '../decide/decide.ts';
 import { type Foresight, foresee } from '../decide/foresee.ts';
 import type { Observed, Wanted } from '../decide/machine.ts';
 import { worldOf } from '../decide/world.ts';
 import { TemplateError } from '../errors.ts';
 import type { Plan, PlannedStep, PlanRequest } from '../library.ts';
-import { MARK_ATTRIBUTE, PROOF } from '../mark.ts';
 import { observe, type Scope } from '../observe/observe.ts';
 import { folderPath, resolvePlace, resolveScope, resolveTags } from '../observe/place.ts';
 import type { PlanOptions } from '../store.ts';
 import { prepareAdoption } from './adopt.ts';
 import { judge } from './collect.ts';
-import { callOn, planned, sayCalls } from './plan-text.ts';
+import { attributeOf, callOn, planned, sayCalls } from './plan-text.ts';
 import { checkBearer, checkName, wantedOf } from './publication.ts';
 import { livenessOf, resolveRevert, revertWanted } from './revert.ts';
 
@@ -35,7 +35,8 @@ export async function planFor(ports: Ports, request: PlanRequest, options: PlanO
       const liveness = {
         owner: wish.cluster,
         witnesses: witnessesOf(ports),
-        ...{ holder: wish.holder, holderIsLive: options.holderIsLive, running: ports.running },
+        ...{ holder: wish.holder, holderIsLive: options.holderIsLive },
+        ...{ running: ports.running, uploaded: ports.uploaded },
       };
       const observed = await observe(ports.vcenter, scope, wanted, liveness, call);
       const given = { release: wish.image.release, holder: wish.holder };
@@ -54,11 +55,15 @@ export async function planFor(ports: Ports, request: PlanRequest, options: PlanO
       return { ...base, kind: 'revert', wish, target, steps: complete, world: worldOf(observed, wanted) };
     }
     case 'adopt': {
-      const { vm, said, prove, world } = await prepareAdoption(ports, scope, request.wish, call);
+      const { vm, said, prove, record, world } = await prepareAdoption(ports, scope, request.wish, call);
       const text = `Mark ${vm.name} as adopted; it stays a template all the time.`;
-      const calls = prove === undefined ? sayCalls(vm, 'adopted', keyed) : [callOn('SetField', vm, 'proof')];
+      const calls = [
+        ...(prove === undefined ? [] : [callOn('SetField', vm, 'proof')]),
+        ...(said === undefined ? [] : sayCalls(vm, 'adopted', keyed)),
+        ...(record ? [callOn('SetField', vm, 'template')] : []),
+      ];
       const step: PlannedStep = { step: 'adopt', calls, text };
-      const steps = said === undefined && prove === undefined ? [] : await withDefinition(ports, [step], call);
+      const steps = calls.length === 0 ? [] : await withDefinition(ports, [step], call);
       return { ...base, ...request, target: vm.name, steps, world };
     }
     case 'gc':
@@ -91,27 +96,20 @@ function run(
   throw new TypeError(`a plan has more than ${MAX_STEPS} steps: ${steps.map(({ step }) => step).join(', ')}`);
 }
 
-/** The first value of an attribute in the life of a vCenter defines the attribute. */
+/** The first value of an attribute in the life of a vCenter defines it. */
 async function withDefinition(
   { vcenter }: Ports,
   steps: readonly PlannedStep[],
   call: CallOptions,
 ): Promise<readonly PlannedStep[]> {
-  const defined = new Set<string>();
-  const complete: PlannedStep[] = [];
-  for (const step of steps) {
-    const calls: string[] = [];
-    for (const one of step.calls) {
-      const attribute = one.endsWith(' proof') ? PROOF : MARK_ATTRIBUTE;
-      if (one.startsWith('SetField ') && !defined.has(attribute)) {
-        defined.add(attribute);
-        if (!(await vcenter.definesAttribute(attribute, call))) calls.push(`AddCustomFieldDef "${attribute}"`);
-      }
-      calls.push(one);
-    }
-    complete.push({ ...step, calls });
-  }
-  return complete;
+  const unknown = new Set<string>();
+  for (const name of new Set(steps.flatMap(({ calls }) => calls.map(attributeOf))))
+    if (name !== undefined && !(await vcenter.definesAttribute(name, call))) unknown.add(name);
+  const defined = (one: string): readonly string[] => {
+    const name = attributeOf(one);
+    return name !== undefined && unknown.delete(name) ? [`AddCustomFieldDef "${name}"`, one] : [one];
+  };
+  return steps.map((step) => ({ ...step, calls: step.calls.flatMap(defined) }));
 }
 
 async function gcSteps(

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { explore, scheduler, virtualClock } from '@drydock/model';
 import { type MemoryInventory, MUTATING_CALLS, memoryInventory, simulatedLoss } from '@drydock/vsphere/testing';
+import { portsOn } from '../act/ports.ts';
 import { isTemplateError } from '../errors.ts';
 import type { Witnesses } from '../mark/witness.ts';
 import { MARK_KEYS } from '../mark.ts';
@@ -43,7 +44,7 @@ function world(options: { readonly abortLeavesVm?: boolean } = {}): World {
 /** One process: its own session and identity; earlier identities no longer lead. */
 async function publishAs({ inventory, clock }: World, holder: string): Promise<string> {
   await using client = inventory.client();
-  const ports = { vcenter: client, ovas: memoryOva(), clock, running: new Set<string>(), witnesses };
+  const ports = portsOn({ vcenter: client, ovas: memoryOva(), clock, running: new Set<string>(), witnesses });
   const published = await publishTemplate(ports, testWish({ holder }), { holderIsLive: (other) => other === holder });
   return published.name;
 }
@@ -118,7 +119,7 @@ test('two publishers racing leave one template and both return it, whatever the 
     made.inventory.onCall = (method, phase) => (method === 'logout' || phase === 'after' ? undefined : turns.turn());
     const publish = (holder: string) => async () => {
       const client = made.inventory.client();
-      const ports = { vcenter: client, ovas: memoryOva(), clock, running: new Set<string>(), witnesses };
+      const ports = portsOn({ vcenter: client, ovas: memoryOva(), clock, running: new Set<string>(), witnesses });
       return publishTemplate(ports, testWish({ holder }), { holderIsLive: () => true });
     };
     const [a, b] = await turns.run([publish('a'), publish('b')]);
@@ -137,7 +138,7 @@ test('a leader that lost its lease goes on next to the new one: one template is 
     made.inventory.onCall = (method, phase) => (method === 'logout' || phase === 'after' ? undefined : turns.turn());
     const publish = (holder: string) => async () => {
       const client = made.inventory.client();
-      const ports = { vcenter: client, ovas: memoryOva(), clock, running: new Set<string>(), witnesses };
+      const ports = portsOn({ vcenter: client, ovas: memoryOva(), clock, running: new Set<string>(), witnesses });
       return publishTemplate(ports, testWish({ holder }), { holderIsLive: (other) => other === 'new' });
     };
     const [, fresh] = await turns.run([publish('old'), publish('new')]);
@@ -153,17 +154,17 @@ test('another live holder that never finishes: retriable, nothing touched', asyn
   made.inventory.onCall = (method, phase, _args, { client }) => {
     if (method === 'lease.complete' && phase === 'before') client.kill();
   };
-  const ports = { vcenter: dead, ovas: memoryOva(), clock: made.clock, running: new Set<string>(), witnesses };
+  const ports = portsOn({ vcenter: dead, ovas: memoryOva(), clock: made.clock, running: new Set<string>(), witnesses });
   await assert.rejects(publishTemplate(ports, testWish({ holder: 'a' }), { holderIsLive: () => true }));
   made.inventory.onCall = undefined;
   const before = made.inventory.snapshot().machines.length;
-  const again = {
+  const again = portsOn({
     vcenter: made.inventory.client(),
     ovas: memoryOva(),
     clock: made.clock,
     running: new Set<string>(),
     witnesses,
-  };
+  });
   const wish = testWish({ holder: 'b' });
   await assert.rejects(
     publishTemplate(again, wish, { holderIsLive: () => true }),
@@ -216,7 +217,7 @@ test('a worker cloned from the template, extraConfig copied, survives collection
   assert.equal(collected.filter(({ removed }) => removed).length, 1, 'the template that nobody uses goes');
 });
 
-test('negative control: without the check of the instance UUID the worker is destroyed', async () => {
+test('negative control: without the check of the instance UUID the worker counts as ours, and only what it consists of keeps it', async () => {
   const made = await withClone();
   const client = made.inventory.client();
   // As if every mark repeated the UUID of its bearer.
@@ -225,7 +226,7 @@ test('negative control: without the check of the instance UUID the worker is des
     children: async (folder: Parameters<typeof client.children>[0]) =>
       (await client.children(folder)).map((vm) => {
         const instanceUuid = vm.extraConfig.get(MARK_KEYS.instanceUuid);
-        return instanceUuid === undefined ? vm : { ...vm, instanceUuid };
+        return instanceUuid === undefined ? vm : { ...vm, instanceUuid, customValues: new Map<string, string>() };
       }),
   };
   const options = {
@@ -236,8 +237,8 @@ test('negative control: without the check of the instance UUID the worker is des
     ...{ owner: 'cluster-uid', witnesses },
     keep: 0,
   };
-  await collectTemplates(blind, scopeOf(made), 'cluster-uid', options);
-  assert.ok(!made.inventory.snapshot().machines.some(({ name }) => name === 'worker-1'));
+  const collected = await collectTemplates(blind, scopeOf(made), 'cluster-uid', options);
+  assert.match(collected.find(({ name }) => name === 'worker-1')?.reason ?? '', /its disks were exchanged/);
 });
 
 test('negative control: a publisher that takes an unverified machine for finished is caught by the observer', async () => {
@@ -262,7 +263,13 @@ test('negative control: a publisher that takes an unverified machine for finishe
                 : { ...vm, extraConfig: new Map([...vm.extraConfig, ['drydock.verified', digest]]) };
             }),
         };
-        const ports = { vcenter: hasty, ovas: memoryOva(), clock: made.clock, running: new Set<string>(), witnesses };
+        const ports = portsOn({
+          vcenter: hasty,
+          ovas: memoryOva(),
+          clock: made.clock,
+          running: new Set<string>(),
+          witnesses,
+        });
         await publishTemplate(ports, testWish({ holder: `holder-${made.runs}` }), { holderIsLive: () => false });
       },
       check: (made) => checkEnd(made, 2),

@@ -1,6 +1,7 @@
 import type { ActContext } from '../act/act.ts';
 import { converge } from '../act/converge.ts';
-import { type Ports, witnessesOf } from '../act/import.ts';
+import { witnessesOf } from '../act/import.ts';
+import type { Ports } from '../act/ports.ts';
 import type { Wanted } from '../decide/machine.ts';
 import { TemplateError } from '../errors.ts';
 import { attemptsOf, NAME_LIMIT } from '../names.ts';
@@ -23,7 +24,8 @@ export async function publishTemplate(
   const liveness: Liveness = {
     owner: wish.cluster,
     witnesses: witnessesOf(ports),
-    ...{ holder: wish.holder, holderIsLive: options.holderIsLive, running: ports.running },
+    ...{ holder: wish.holder, holderIsLive: options.holderIsLive },
+    ...{ running: ports.running, uploaded: ports.uploaded },
   };
   let uploads = 0;
   const context: ActContext = {

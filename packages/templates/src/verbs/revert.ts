@@ -1,6 +1,7 @@
 import type { CallOptions } from '@drydock/vsphere';
 import { converge } from '../act/converge.ts';
-import { type Ports, witnessesOf } from '../act/import.ts';
+import { witnessesOf } from '../act/import.ts';
+import type { Ports } from '../act/ports.ts';
 import { mayPointAt } from '../decide/authority.ts';
 import type { Candidate, Machine, Wanted } from '../decide/machine.ts';
 import { identityOf, means } from '../decide/swap.ts';

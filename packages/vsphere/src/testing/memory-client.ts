@@ -129,7 +129,12 @@ export function memoryCalls(server: MemoryServer, id: string, run: CallRunner, d
       run('customField.read', [name], () => state().customFields.includes(name), options),
     setCustomValue: async (vm, name, value, options) => {
       let key = state().customFields.indexOf(name);
-      if (key < 0) key = await run('customField.define', [name], () => state().customFields.push(name) - 1, options);
+      const define = (): number => {
+        // Somebody else may have been faster: a name is defined once.
+        const known = state().customFields.indexOf(name);
+        return known < 0 ? state().customFields.push(name) - 1 : known;
+      };
+      if (key < 0) key = await run('customField.define', [name], define, options);
       const set = (): void => {
         const kept = value.slice(0, ATTRIBUTE_CHARACTERS);
         if (kept !== value && server.longAttributes !== 'truncated')
