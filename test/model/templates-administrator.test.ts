@@ -104,7 +104,8 @@ async function exploreDeed(work: Work, deed: Deed, victim: Victim, depth: 1 | 2)
       world.inventory.onCall = (method, phase, _args, { client, mutates }) => {
         // Before a call is after the one before it.
         if (method === 'logout' || phase === 'before') return;
-        if (!mutates && world.runs > 1) return;
+        // What is decided comes of these looks; the others are tried in a soak.
+        if (!mutates && !(soaking || (world.runs === 1 && (method === 'children' || method === 'vm')))) return;
         looks += Number(method === 'children');
         // Nothing on the server guards a destroy: between the last look and the call it takes what is there.
         if (work.what.startsWith('a collection') && method === 'children' && looks > 1) return;
@@ -148,6 +149,6 @@ for (const work of WORKS) {
     for (const deed of DEEDS)
       for (const victim of ['current', 'retired'] as const)
         scenarios += await exploreDeed(work, deed, victim, soaking ? 2 : 1);
-    assert.ok(scenarios > 100, `only ${scenarios} scenarios`);
+    assert.ok(scenarios > 40, `only ${scenarios} scenarios`);
   });
 }

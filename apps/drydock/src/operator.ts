@@ -195,6 +195,7 @@ function bootImages(
     templateStore({
       ...{ vcenters: servers.of, cacheDir: flags.cacheDir, cacheBytes: flags.cacheSize * 2 ** 30, log },
       markKeys: markKeys(client, options.keySecret, log),
+      fence: () => leader.assertHeld(),
       cluster: {
         recorded: (operation, instanceUuid) => role.records.recorded(operation, instanceUuid),
         refers: (name) => role.records.refers(name),

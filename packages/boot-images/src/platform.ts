@@ -28,6 +28,8 @@ export interface ImageFacts {
   readonly template?: TemplateFacts;
   /** The newest release below the current one that is in the place of the set, without `release` where there is none; absent where nobody has looked. */
   readonly back?: { readonly release?: string };
+  /** Why what is there is not used although it has the release that is asked for, as a clause. */
+  readonly because?: string;
 }
 
 /** A template as people see it. */
@@ -42,12 +44,13 @@ export interface TemplateFacts {
 
 /** The facts among whatever else `of` says. */
 export function factsOf(of: ImageFacts): ImageFacts {
-  const { current, target, template, back } = of;
+  const { current, target, template, back, because } = of;
   return {
     ...(back === undefined ? {} : { back }),
     ...(current === undefined ? {} : { current }),
     ...(target === undefined ? {} : { target }),
     ...(template === undefined ? {} : { template }),
+    ...(because === undefined ? {} : { because }),
   };
 }
 

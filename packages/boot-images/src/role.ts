@@ -15,7 +15,7 @@ import {
   on,
   type ReconcileOutcome,
 } from '@drydock/kube';
-import type { ClusterRecords } from '@drydock/templates';
+import type { ClusterRecords, HolderIsLive } from '@drydock/templates';
 import { type BootImageCaches, createCaches, worldOf } from './caches.ts';
 import { ownArchitecture } from './decide/architecture.ts';
 import { upstreamRefusal } from './decide/coexistence.ts';
@@ -104,6 +104,11 @@ export function bootImagesRole(options: BootImagesRoleOptions): BootImagesRole {
   };
 }
 
+/** Whoever contests the Lease is known by it. Of any other importer, as of a command on somebody's machine, it says nothing: there only silence tells. */
+function holderIsLive(leader: Pick<Leader, 'holderIsLive'>): HolderIsLive {
+  return (holder) => (holder.startsWith('cli/') ? undefined : leader.holderIsLive(holder));
+}
+
 function recordsOf(caches: BootImageCaches): ClusterRecords {
   return clusterRecords(
     () => caches.bootImages.all(),
@@ -145,7 +150,7 @@ function controllerHalf(options: BootImagesRoleOptions, parts: Parts): readonly 
   const vsphere = vspherePlatform({
     store: options.store,
     holder: options.leader.identity,
-    holderIsLive: (holder) => options.leader.holderIsLive(holder),
+    holderIsLive: holderIsLive(options.leader),
     ...(options.downgrade === undefined ? {} : { downgrade: options.downgrade }),
     ...(options.publication === undefined ? {} : { publication: options.publication }),
     ...(options.retain === undefined ? {} : { retain: options.retain }),

@@ -78,6 +78,13 @@ export function templatesLine(templates: readonly ListedTemplate[], folder: stri
     counts.set(role, (counts.get(role) ?? 0) + 1);
   }
   const said = [...counts].map(([role, count]) => `${count} ${role}`).join(', ');
+  // Nobody but a person may say what becomes of these.
+  const theirs = templates.filter(({ role }) => role === 'converted' || role === 'tampered' || role === 'unreadable');
+  if (theirs.length > 0) {
+    const named = theirs.map(({ name, reason }) => `${name}: ${reason ?? 'it is not used'}`).join('; ');
+    const detail = `${said} in ${folder}; ${named}`;
+    return { name: 'templates', state: 'warn', detail, next: 'drydock template list -o wide' };
+  }
   const half = (counts.get('unfinished') ?? 0) + (counts.get('leftover') ?? 0);
   return {
     name: 'templates',

@@ -55,13 +55,22 @@ function references({ world }: PassPorts, pointed: Map<string, string>): (name: 
     // Seen in the cache, or gone with its set.
     if (set === undefined || spec.includes(JSON.stringify(image))) pointed.delete(name);
   }
-  const lookup = referenceIndex({
-    machineSets: world.machineSets(),
-    machines: world.machines(),
-    controlPlaneMachineSets: world.controlPlaneMachineSets(),
-    infrastructure: world.infrastructure(),
-  });
+  const index = (): ReturnType<typeof referenceIndex> =>
+    referenceIndex({
+      machineSets: world.machineSets(),
+      machines: world.machines(),
+      controlPlaneMachineSets: world.controlPlaneMachineSets(),
+      infrastructure: world.infrastructure(),
+    });
+  // One index answers for as long as nothing else can run: what is asked right before a removal is answered from what is known by then.
+  let lookup: ReturnType<typeof referenceIndex> | undefined;
   return (name) => {
+    if (lookup === undefined) {
+      lookup = index();
+      queueMicrotask(() => {
+        lookup = undefined;
+      });
+    }
     const set = [...pointed].find(([, image]) => image === name)?.[0];
     return set === undefined ? lookup(name) : `machineset ${set}`;
   };

@@ -113,7 +113,7 @@ async function publish(
   ports.event(
     set,
     'Planned',
-    `machineset ${set.metadata.name}: ${plan.current ?? 'no image'} → ${plan.target ?? plan.hotLoopValue}`,
+    `machineset ${set.metadata.name}: ${plan.current ?? 'no image'} → ${plan.target ?? plan.hotLoopValue}${plan.because === undefined ? '' : ` (${plan.because})`}`,
   );
   // Most publications only find what another set's made: what is over at once is not worth a status write.
   let announced: Promise<void> | undefined;

@@ -153,6 +153,10 @@ function cell(outcome: SetOutcome): string {
   }
 }
 
+function why({ because }: { readonly because?: string }): string {
+  return because === undefined ? '' : `, because ${because}`;
+}
+
 function words(
   outcome: SetOutcome,
   set: string,
@@ -165,7 +169,7 @@ function words(
     case 'step':
       return {
         reason: outcome.phase,
-        message: `${set} moves from ${current ?? 'no image'} to ${target ?? 'a new image'}`,
+        message: `${set} moves from ${current ?? 'no image'} to ${target ?? 'a new image'}${why(outcome)}`,
       };
     default: {
       const { reason, message, nextStep } = outcome;

@@ -1,5 +1,5 @@
 import type { VSphereFailureDomain } from '@drydock/api';
-import type { Placement, TemplateStore, TemplateWish } from '@drydock/templates';
+import type { HolderIsLive, Placement, TemplateStore, TemplateWish } from '@drydock/templates';
 import { skip } from '../decide/decide.ts';
 import { BootImageError, errorText } from '../errors.ts';
 import type { BootImageMetrics } from '../metrics.ts';
@@ -23,7 +23,7 @@ export interface VSphereOptions {
   /** Identity under which this process leads. */
   readonly holder: string;
   /** Whether a holder recorded in a mark still leads. */
-  readonly holderIsLive: (holder: string) => boolean;
+  readonly holderIsLive: HolderIsLive;
   /** Default 'keep': a template newer than the stream is left alone. */
   readonly downgrade?: DowngradePolicy;
   /** Default 'pointer'. 'swap' keeps the installer's names, for those who depend on them: the new template takes the name over. */
@@ -306,6 +306,7 @@ function imageFacts(existing: Present | undefined, site: Site, target: string): 
       name: existing.name,
       ...(release === undefined ? {} : { release }),
     },
+    ...(existing.estranged === undefined ? {} : { because: `template ${existing.name}: ${existing.estranged}` }),
   };
 }
 

@@ -32,13 +32,25 @@ test('where the reference leads nowhere, a computed template that is there is po
   assert.deepEqual(['9.8.20260802-0', '9.9.20260901-0', '9.6.20260512-0'].map(at), ['point', 'point', 'publish']);
 });
 
-test('our template that somebody turned into a machine is published again, which adopts it; a stranger is left alone', () => {
+test('OWN-1 OWN-2 in place of our template that somebody made a machine of, or that ran, a new one is made; a stranger is left alone', () => {
   const at = (ours: boolean): string => {
     const referenced = { kind: 'present', name: 't', version: '9.8.20260802-0', isTemplate: false, ours } as const;
     const facts = { set: 's', reference: 't', referenced, computed: { kind: 'absent' }, computedName: 'c' } as const;
     return resolveTemplate({ ...facts, release: '9.8.20260802-0', downgrade: 'keep' }).kind;
   };
   assert.deepEqual([true, false].map(at), ['publish', 'current']);
+  const version = '9.8.20260802-0';
+  const ran = {
+    kind: 'present',
+    ...{ name: 't', version, isTemplate: true, ours: true },
+    estranged: 'it was powered on since it was published',
+  } as const;
+  const facts = { set: 's', reference: 't', computedName: 'c', release: version, downgrade: 'keep' } as const;
+  assert.equal(resolveTemplate({ ...facts, referenced: ran, computed: { kind: 'absent' } }).kind, 'publish');
+  // Nor is it pointed at under the installer's name.
+  const old = { ...ran, name: 'o', version: '9.6.20260512-0' } as const;
+  assert.equal(resolveTemplate({ ...facts, referenced: old, computed: ran }).kind, 'publish');
+  assert.equal(resolveTemplate({ ...facts, referenced: { kind: 'absent' }, computed: ran }).kind, 'publish');
 });
 
 test('installer names of all ages are recognised', () => {

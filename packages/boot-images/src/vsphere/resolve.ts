@@ -40,15 +40,21 @@ export function resolveTemplate(facts: TemplateFacts): TemplateStep {
   if (referenced.kind === 'present') {
     const step = compare(referenced, facts);
     if (step !== 'older') return step;
-    return computed.kind === 'present' && computed.version === release
+    return computed.kind === 'present' && computed.version === release && isWhole(computed)
       ? { kind: 'point', to: computed, existing: referenced }
       : { kind: 'publish', existing: referenced, replaces: referenced };
   }
   if (computed.kind === 'absent') return { kind: 'publish', existing: undefined, replaces: undefined };
+  if (!isWhole(computed)) return { kind: 'publish', existing: undefined, replaces: computed };
   // The reference leads nowhere: one that is there is better, also where it is newer than the stream.
   return compare(computed, facts) === 'older'
     ? { kind: 'publish', existing: undefined, replaces: computed }
     : { kind: 'point', to: computed, existing: undefined };
+}
+
+/** A template that is what was published, as far as anybody knows. */
+function isWhole({ isTemplate, estranged }: Present): boolean {
+  return isTemplate && estranged === undefined;
 }
 
 function compare(template: Present, facts: TemplateFacts): TemplateStep | 'older' {
@@ -62,12 +68,11 @@ function compare(template: Present, facts: TemplateFacts): TemplateStep | 'older
       },
     );
   }
-  // Where somebody turned our template into a machine, its publication makes a template of it again.
-  const demoted = template.ours && !template.isTemplate;
+  // What was ours and is somebody's now, or is another one than was published, is kept where it is, and a new one is made.
   if (template.version === facts.release)
-    return demoted
-      ? { kind: 'publish', existing: template, replaces: template }
-      : { kind: 'current', existing: template };
+    return isWhole(template) || (!template.ours && template.estranged === undefined)
+      ? { kind: 'current', existing: template }
+      : { kind: 'publish', existing: template, replaces: template };
   const order = compareReleases(template.version, facts.release);
   if (order !== undefined && order > 0 && facts.downgrade === 'keep') {
     return {

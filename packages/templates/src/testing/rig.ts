@@ -31,7 +31,9 @@ export function testRig(
   clock: Clock,
   options: MemoryOptions = {},
   ova: MemoryOvaSpec = {},
-  proofs: Pick<TemplateStoreOptions, 'markKeys' | 'cluster'> = { markKeys: async () => TEST_KEYS },
+  proofs: Pick<TemplateStoreOptions, 'markKeys' | 'cluster' | 'fence' | 'pacemaker'> = {
+    markKeys: async () => TEST_KEYS,
+  },
 ): TestRig {
   const inventory = memoryInventory({ now: () => clock.now(), ...options });
   const logins: string[] = [];
