@@ -1,13 +1,13 @@
 import { BootImage } from '@drydock/api';
 import { type Client, isNotFound } from '@drydock/kube';
 import type { Command } from 'commander';
-import { stringify } from 'yaml';
 import { type ClusterFlags, clusterFlags, connect } from './connect.ts';
 import { exitCode, UsageError } from './exit.ts';
 import { untilInterrupted } from './interruption.ts';
 import { type Leadership, leadershipOf, leadershipText } from './leadership.ts';
 import { LEASE_NAMESPACE, type StatusNotes, statusNotes } from './status-notes.ts';
 import { age, type Column, oneLine, table } from './table.ts';
+import { yamlText } from './yaml.ts';
 
 const formats = ['table', 'wide', 'name', 'json', 'yaml'] as const;
 type Format = (typeof formats)[number];
@@ -52,7 +52,7 @@ export function printStatus(
     case 'json':
       return `${JSON.stringify(listOf(images, options), undefined, 2)}\n`;
     case 'yaml':
-      return stringify(listOf(images, options));
+      return yamlText(listOf(images, options));
     case 'name':
       return images.map((image) => `bootimage.drydock.dev/${image.metadata.name}\n`).join('');
     case 'table':

@@ -63,7 +63,7 @@ const base64 = (pem: string): string => Buffer.from(pem).toString('base64');
 /** A kubeconfig with everything embedded, so that the file can be moved. */
 export function kubeconfigText(as: Credentials, user: string): string {
   const name = 'drydock-sandbox';
-  return stringify({
+  const config = {
     apiVersion: 'v1',
     kind: 'Config',
     clusters: [{ name, cluster: { server: as.url, 'certificate-authority-data': base64(as.ca) } }],
@@ -75,5 +75,7 @@ export function kubeconfigText(as: Credentials, user: string): string {
     ],
     contexts: [{ name, context: { cluster: name, user } }],
     'current-context': name,
-  });
+  };
+  // Read by YAML 1.1: a user may be called `on`.
+  return stringify(config, { compat: 'yaml-1.1' });
 }

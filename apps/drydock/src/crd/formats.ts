@@ -1,5 +1,5 @@
-import { stringify } from 'yaml';
 import { UsageError } from '../exit.ts';
+import { yamlText } from '../yaml.ts';
 
 const FORMATS = ['table', 'wide', 'json', 'yaml'] as const;
 /** How a verdict is printed. */
@@ -15,7 +15,7 @@ export function formatOf(name: string): CrdFormat {
 /** Prints a value for machines, or a text for people. */
 export function print(format: CrdFormat, value: unknown, text: () => string): void {
   if (format === 'json') process.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
-  else if (format === 'yaml') process.stdout.write(stringify(value, { aliasDuplicateObjects: false }));
+  else if (format === 'yaml') process.stdout.write(yamlText(value));
   else process.stdout.write(text());
 }
 

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import { stringify } from 'yaml';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
 import { exitCode, UsageError } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { LEASE_NAMESPACE } from '../status-notes.ts';
 import { type VCenterFlags, vcenterFlags } from '../vcenter-flags.ts';
+import { yamlText } from '../yaml.ts';
 import { codeOf, diagnosisOf, diagnosisText } from './finding.ts';
 
 const FORMATS = ['text', 'json', 'yaml'] as const;
@@ -54,7 +54,7 @@ async function doctor(flags: DoctorFlags, signal: AbortSignal): Promise<number> 
   await using client = await connect(flags);
   const diagnosis = diagnosisOf(await examine(client, { flags, roles, leaseNamespace: flags.leaseNamespace, signal }));
   if (format === 'json') process.stdout.write(`${JSON.stringify(diagnosis, undefined, 2)}\n`);
-  else if (format === 'yaml') process.stdout.write(stringify(diagnosis, { aliasDuplicateObjects: false }));
+  else if (format === 'yaml') process.stdout.write(yamlText(diagnosis));
   else process.stdout.write(diagnosisText(diagnosis));
   return codeOf(diagnosis);
 }

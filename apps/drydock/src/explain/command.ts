@@ -1,13 +1,13 @@
 import type { MachineSet } from '@drydock/api';
 import type { World } from '@drydock/boot-images';
 import type { Command } from 'commander';
-import { stringify } from 'yaml';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
 import { exitCode, UsageError } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { leadershipOf } from '../leadership.ts';
 import { LEASE_NAMESPACE } from '../status-notes.ts';
 import { type VCenterFlags, vcenterFlags } from '../vcenter-flags.ts';
+import { yamlText } from '../yaml.ts';
 import { type Explained, isStuck } from './explained.ts';
 import { explainedText } from './text.ts';
 
@@ -61,7 +61,7 @@ async function explain(names: readonly string[], flags: ExplainFlags, signal: Ab
   for (const set of sets) explained.push(await images.explain(set));
   if (format === 'text') process.stdout.write(explainedText(explained, leader, Date.now()));
   if (format === 'json') process.stdout.write(`${JSON.stringify(explained, undefined, 2)}\n`);
-  if (format === 'yaml') process.stdout.write(stringify(explained, { aliasDuplicateObjects: false }));
+  if (format === 'yaml') process.stdout.write(yamlText(explained));
   if (explained.length === 0) console.error(`There are no machine sets in ${machineApiNamespace}.`);
   return codeOf(explained);
 }
