@@ -1,5 +1,6 @@
-export { type Bridge, bridge } from './bridge/bridge.ts';
-export type { Unbridged } from './bridge/bridge-node.ts';
+export { type Bridge, bridge, carriedOver } from './bridge/bridge.ts';
+export type { BridgeNote, Unbridged } from './bridge/bridge-node.ts';
+export type { Stores } from './bridge/storage-version.ts';
 export { type Advice, type AuthoringRule, authoring } from './diff/authoring.ts';
 export { type Diff, diff, split } from './diff/diff.ts';
 export {

@@ -1,49 +1,89 @@
-import { bridge } from '@drydock/crd';
+import { type Bridge, bridge, type Crd, carriedOver, type Stores, type Unbridged } from '@drydock/crd';
 import type { Command } from 'commander';
-import { stringify } from 'yaml';
 import { type ClusterFlags, clusterFlags } from '../connect.ts';
 import { exitCode, UsageError } from '../exit.ts';
-import { readSource } from './sources.ts';
+import { yamlText } from '../yaml.ts';
+import { count } from './formats.ts';
+import { readSource, type Source } from './sources.ts';
+
+interface BridgeFlags extends ClusterFlags {
+  readonly featureSet: string;
+  readonly output: string;
+  readonly store?: string;
+}
+
+/** What comes of two releases. */
+interface Bridges {
+  readonly crds: readonly Crd[];
+  /** What the person has to know, a line each. */
+  readonly stops: readonly string[];
+  readonly doubts: readonly string[];
+  readonly notes: readonly string[];
+}
 
 /** Adds `crd bridge`: definitions under which two neighbouring releases can both write. It only reads and prints. */
 export function addBridge(group: Command): void {
   clusterFlags(group.command('bridge').description('print definitions that accept what either release writes'))
-    .argument('<old>', 'file, folder, cluster: or cluster:CONTEXT; its defaults hold')
-    .argument('<new>', 'likewise; stored as it stores')
+    .argument('<old>', 'file, folder, cluster: or cluster:CONTEXT; its defaults hold, and it is stored as it stores')
+    .argument('<new>', 'likewise')
     .option('--feature-set <name>', 'which of several definitions of one name', 'Default')
+    .option('--store <release>', 'older|newer: keep the way to this one open, where no stored version keeps both')
     .option('-o, --output <format>', 'yaml|json', 'yaml')
-    .action(
-      async (
-        old: string,
-        now: string,
-        flags: ClusterFlags & { readonly featureSet: string; readonly output: string },
-      ) => {
-        if (flags.output !== 'yaml' && flags.output !== 'json')
-          throw new UsageError(`unknown output format ${flags.output}: use one of yaml, json`);
-        const [a, b] = await Promise.all([readSource(old, flags), readSource(now, flags)]);
-        const manifests: unknown[] = [];
-        const stops: string[] = [];
-        const problems = [...a.problems, ...b.problems];
-        for (const crd of b.crds) {
-          const before = a.crds.find(({ name }) => name === crd.name);
-          if (before === undefined) continue;
-          const { crd: between, unbridged } = bridge(before, crd);
-          if (between !== undefined) manifests.push(between.manifest);
-          for (const { rule, path, why } of unbridged)
-            stops.push(`${crd.name} cannot be bridged (${rule}${path === '' ? '' : ` ${path}`}): ${why}`);
-        }
-        if (flags.output === 'json')
-          process.stdout.write(
-            `${JSON.stringify({ apiVersion: 'v1', kind: 'List', items: manifests }, undefined, 2)}\n`,
-          );
-        else
-          process.stdout.write(
-            manifests.map((manifest) => `---\n${stringify(manifest, { aliasDuplicateObjects: false })}`).join(''),
-          );
-        for (const stop of [...problems.map(({ why }) => why), ...stops]) console.error(`drydock: ${stop}`);
-        // What could not be read has no bridge, and nobody knows whether it needs one.
-        process.exitCode =
-          stops.length > 0 ? exitCode.blocked : problems.length > 0 ? exitCode.undecided : exitCode.done;
-      },
+    .action(async (old: string, now: string, flags: BridgeFlags) => {
+      if (flags.output !== 'yaml' && flags.output !== 'json')
+        throw new UsageError(`unknown output format ${flags.output}: use one of yaml, json`);
+      const { store } = flags;
+      if (store !== undefined && store !== 'older' && store !== 'newer')
+        throw new UsageError(`unknown release ${store} in --store: use one of older, newer`);
+      const [a, b] = await Promise.all([readSource(old, flags), readSource(now, flags)]);
+      const { crds, doubts, notes, stops } = bridges(a, b, store);
+      const manifests = crds.map(({ manifest }) => manifest);
+      if (flags.output === 'json')
+        process.stdout.write(`${JSON.stringify({ apiVersion: 'v1', kind: 'List', items: manifests }, undefined, 2)}\n`);
+      else process.stdout.write(manifests.map((manifest) => `---\n${yamlText(manifest)}`).join(''));
+      const problems = [...a.problems, ...b.problems].map(({ why }) => why);
+      for (const line of [...notes, ...problems, ...doubts, ...stops]) console.error(`drydock: ${line}`);
+      // What could not be read has no bridge, and nobody knows whether it needs one.
+      const undecided = problems.length + doubts.length > 0;
+      process.exitCode = stops.length > 0 ? exitCode.blocked : undecided ? exitCode.undecided : exitCode.done;
+    });
+}
+
+function bridges(old: Source, now: Source, stores: Stores | undefined): Bridges {
+  // What is there and cannot be read is not absent.
+  const unread = new Set([...old.problems, ...now.problems].map(({ crd }) => crd));
+  const names = new Set([...now.crds, ...old.crds].map(({ name }) => name));
+  const crds: Crd[] = [];
+  const [stops, doubts, notes]: [string[], string[], string[]] = [[], [], []];
+  const carried: string[] = [];
+  for (const name of names) {
+    if (unread.has(name)) continue;
+    const [a, b] = [old, now].map((source) => source.crds.find((crd) => crd.name === name));
+    if (a === undefined || b === undefined) {
+      const only = a ?? b;
+      if (only === undefined) continue;
+      crds.push(carriedOver(only));
+      carried.push(`${name} (${a === undefined ? 'newer' : 'older'})`);
+      continue;
+    }
+    const between = bridge(a, b, stores === undefined ? {} : { stores });
+    if (between.crd !== undefined) crds.push(between.crd);
+    tell(name, between, stops, doubts, notes);
+  }
+  if (carried.length > 0)
+    notes.push(
+      `${count(carried.length, 'definition')} of one release alone, printed as they are: ${carried.join(', ')}`,
     );
+  return { crds, stops, doubts, notes };
+}
+
+function tell(name: string, between: Bridge, stops: string[], doubts: string[], notes: string[]): void {
+  const of = ({ path, rule, version, why }: Unbridged): string =>
+    `(${rule}${path === '' ? '' : ` ${path}`}): ${version === '' ? '' : `${version}: `}${why}`;
+  for (const one of between.unbridged) stops.push(`${name} cannot be bridged ${of(one)}`);
+  for (const one of between.crd === undefined ? [] : between.doubts) doubts.push(`${name} cannot be proved ${of(one)}`);
+  for (const { path, version, what } of between.notes) {
+    const place = [version, path].filter((part) => part !== '').join(' ');
+    notes.push(`${name}${place === '' ? '' : ` (${place})`}: ${what}`);
+  }
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { clusterVersionManifest } from '@drydock/crd/testing';
 import { parseAllDocuments, stringify } from 'yaml';
+import { yamlText } from '../yaml.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'drydock-crd-'));
 after(() => rmSync(scratch, { recursive: true, force: true }));
@@ -44,7 +45,7 @@ function folder(name: string, files: Readonly<Record<string, object | string>>):
   const path = join(scratch, name);
   mkdirSync(path, { recursive: true });
   for (const [file, content] of Object.entries(files))
-    writeFileSync(join(path, file), typeof content === 'string' ? content : stringify(content));
+    writeFileSync(join(path, file), typeof content === 'string' ? content : yamlText(content));
   return path;
 }
 
@@ -204,6 +205,43 @@ test('bridge prints definitions that a server takes, and says what cannot be bri
   const stopped = drydock('bridge', number, now);
   assert.deepEqual([stopped.status, stopped.stdout], [3, '']);
   assert.match(stopped.stderr, /things\.example\.com cannot be bridged \(N11 status\.extra\)/);
+});
+
+test('TRUTH-11 TRUTH-12 bridge: every definition of either release is printed or named, and check agrees that what is printed is clean', () => {
+  const renamed = (of: object, from: string, to: string): object =>
+    JSON.parse(JSON.stringify(of).replaceAll(`"${from}"`, `"${to}"`)) as object;
+  const [a, b] = [
+    folder('bridge-old', {
+      'a.yaml': definition(['A']),
+      'moved.yaml': definition(['A'], {}, 'moved'),
+      'gone.yaml': definition(['A'], {}, 'gone'),
+    }),
+    folder('bridge-new', {
+      'a.yaml': definition(['B'], { extra: { type: 'string', enum: ['on', '1_000'] } }),
+      'moved.yaml': renamed(definition(['A'], {}, 'moved'), 'v1', 'v2'),
+      'come.yaml': definition(['A'], {}, 'come'),
+    }),
+  ];
+  const one = drydock('bridge', a, b);
+  assert.equal(one.status, 3);
+  assert.match(
+    one.stderr,
+    /moved\.example\.com cannot be bridged \(N25\): none of v1 is in the newer release, which has v2/,
+  );
+  assert.match(one.stderr, /2 definitions of one release alone, printed as they are: .*come\.example\.com \(newer\)/);
+  const named = (text: string): readonly string[] =>
+    [...text.matchAll(/^ {2}name: (\w+)\.example\.com$/gm)].map(([, name = '']) => name).toSorted();
+  assert.deepEqual(named(one.stdout), ['come', 'gone', 'things']);
+  assert.match(one.stdout, /- "on"\n\s+- "1_000"/);
+  for (const store of ['older', 'newer']) {
+    const { status, stdout } = drydock('bridge', a, b, '--store', store);
+    assert.equal(status, 0);
+    assert.deepEqual(named(stdout), ['come', 'gone', 'moved', 'things']);
+    const between = folder(`between-${store}`, { 'bridge.yaml': stdout });
+    assert.equal(drydock('check', a, between, '--direction', 'upgrade').status, 0);
+    assert.equal(drydock('check', between, b, '--direction', 'rollback').status, 0);
+  }
+  assert.equal(drydock('bridge', a, b, '--store', 'both').status, 2);
 });
 
 test('usage: what is not there, a format and a direction that do not exist', () => {

@@ -1,8 +1,12 @@
 import { canonicalRule } from '../diff/diff-rules.ts';
+import { isLegal } from '../diff/neutral.ts';
 import type { RuleId } from '../diff/step.ts';
 import { equal, type Json, own } from '../schema/json.ts';
 import { type Path, schemaPathText } from '../schema/path.ts';
-import type { Schema } from '../schema/schema.ts';
+import type { CelRule, Schema } from '../schema/schema.ts';
+import { ERAS } from '../validate/eras.ts';
+import { readsAlike, typeOf } from './reads-alike.ts';
+import { reachesOf } from './rule-room.ts';
 
 /** What no schema can bridge, and why. */
 export interface Unbridged {
@@ -13,10 +17,21 @@ export interface Unbridged {
   readonly why: string;
 }
 
+/** What a bridge is looser in than a reader might expect. */
+export interface BridgeNote {
+  readonly version: string;
+  readonly path: string;
+  /** A clause. */
+  readonly what: string;
+}
+
 /** A merge in progress: gathers what it cannot do. */
 export interface Merge {
   readonly version: string;
   readonly unbridged: Unbridged[];
+  readonly notes: BridgeNote[];
+  /** The schemas are of versions of different names, between which nothing converts: whoever reads one of them meets what was written through the other, whatever its type. */
+  readonly across: boolean;
 }
 
 const PRESERVE = 'x-kubernetes-preserve-unknown-fields';
@@ -27,40 +42,52 @@ const INT_OR_STRING = 'x-kubernetes-int-or-string';
 
 type Mutable = { -readonly [K in keyof Schema]: Schema[K] };
 
-/** A schema that takes everything that `old` or `now` takes, and prunes nothing that either of them knows. Where both have a default, `old`'s holds. */
+/**
+ * A schema that takes everything that `old` or `now` takes, and prunes nothing that either of them knows. Where both have a default, `old`'s holds; one that only `now` has, where it is legal in both.
+ */
 export function bridgeNode(old: Schema, now: Schema, path: Path, merge: Merge): Schema {
   if (old === now || equal(old as Json, now as Json)) return now;
   const next: Mutable = { ...annotationsOf(now) };
-  if (!mergeType(old, now, next)) {
-    merge.unbridged.push({
-      rule: 'N11',
-      version: merge.version,
-      path: schemaPathText(path),
-      why: `type ${old.type ?? 'any'} and type ${now.type ?? 'any'} have no common schema`,
-    });
-    return now;
-  }
   if (old.nullable === true || now.nullable === true) next.nullable = true;
-  const filled = old.default ?? now.default;
+  const filled = defaultOf(old, now);
   if (filled !== undefined) next.default = filled;
+  if (!mergeType(old, now, next)) {
+    const types = `type ${old.type ?? 'any'} and type ${now.type ?? 'any'}`;
+    if (!merge.across) {
+      merge.unbridged.push({ rule: 'N11', ...placeOf(path, merge), why: `${types} have no common schema` });
+      return now;
+    }
+    merge.notes.push({ ...placeOf(path, merge), what: `${types}: takes anything` });
+    delete next.default;
+    next[PRESERVE] = true;
+  }
+  if (typeOf(next) === 'any') return next;
   mergeBounds(old, now, next);
-  if (old.enum !== undefined && now.enum !== undefined)
-    next.enum = [...now.enum, ...old.enum.filter((value) => !now.enum?.some((other) => equal(value, other)))];
   const required = (old.required ?? []).filter((name) => now.required?.includes(name));
   if (required.length > 0) next.required = required;
   mergeFields(old, now, next, path, merge);
   mergeLists(old, now, next, path, merge);
   if (old['x-kubernetes-map-type'] === now['x-kubernetes-map-type'] && now['x-kubernetes-map-type'] !== undefined)
     next['x-kubernetes-map-type'] = now['x-kubernetes-map-type'];
-  // What is read back may differ by a default or by its type; a rule of one side must not see that of the other.
-  if (readsAlike(old, now)) mergeRules(old, now, next);
-  else {
-    delete next.maxProperties;
-    delete next.enum;
-    if (old.enum !== undefined && now.enum !== undefined && next.type !== 'object' && next.type !== 'array')
-      next.enum = [...now.enum, ...old.enum.filter((value) => !now.enum?.some((other) => equal(value, other)))];
-  }
+  // What is read back may differ by a default or by its type; what one side says of the whole must not see that of the other.
+  const alike = readsAlike(old, now);
+  if (!alike) delete next.maxProperties;
+  if (old.enum !== undefined && now.enum !== undefined && (alike || (next.type !== 'object' && next.type !== 'array')))
+    next.enum = [...now.enum, ...old.enum.filter((value) => !now.enum?.some((other) => equal(value, other)))];
+  if (alike) mergeJunctors(old, now, next);
+  mergeRules(old, now, next, path, merge);
   return next;
+}
+
+/** The older default. One that is written back is stored, and must not be what the other release refuses. */
+function defaultOf(old: Schema, now: Schema): Json | undefined {
+  const both = (value: Json | undefined): boolean =>
+    value !== undefined && [old, now].every((schema) => isLegal(value, schema, ERAS.E2.minor));
+  return [old.default, now.default].find(both) ?? old.default;
+}
+
+function placeOf(path: Path, { version }: Merge): { readonly version: string; readonly path: string } {
+  return { version, path: schemaPathText(path) };
 }
 
 /** What says something about a field and decides nothing. */
@@ -82,14 +109,6 @@ function mergeType(old: Schema, now: Schema, next: Mutable): boolean {
   else if ([...both].every((one) => [INT_OR_STRING, 'integer', 'string'].includes(one))) next[INT_OR_STRING] = true;
   else return false;
   return true;
-}
-
-function typeOf(schema: Schema): string {
-  return schema[INT_OR_STRING] === true
-    ? INT_OR_STRING
-    : schema.type === undefined || schema.type === ''
-      ? 'any'
-      : schema.type;
 }
 
 const MOST = ['maxLength', 'maxItems', 'maxProperties'] as const;
@@ -124,7 +143,11 @@ function mergeFields(old: Schema, now: Schema, next: Mutable, path: Path, merge:
   if (keeps(old) || keeps(now)) next[PRESERVE] = true;
   const embedded = 'x-kubernetes-embedded-resource';
   if (old[embedded] === true && now[embedded] === true) next[embedded] = true;
-  else if (old[embedded] === true || now[embedded] === true) next[PRESERVE] = true;
+  else if (old[embedded] === true || now[embedded] === true) {
+    // Only an embedded resource keeps metadata that its schema does not know.
+    next[PRESERVE] = true;
+    return;
+  }
   if (hasTyped(old) && hasTyped(now)) {
     next.additionalProperties = bridgeNode(additionalOf(old), additionalOf(now), [...path, '*'], merge);
     return;
@@ -164,36 +187,53 @@ function mergeLists(old: Schema, now: Schema, next: Mutable, path: Path, merge: 
   else if (old.items !== undefined || now.items !== undefined) next.items = { [PRESERVE]: true };
   const [a, b] = [old[LIST_TYPE], now[LIST_TYPE]];
   if (a === undefined && b === undefined) return;
-  const same = a === b && equal(old[LIST_KEYS] ?? [], now[LIST_KEYS] ?? []);
+  const keys = now[LIST_KEYS] ?? [];
+  const same = a === b && equal(old[LIST_KEYS] ?? [], keys) && keys.every((key) => isKey(key, next.items));
   // The weaker of two types: a list of type atomic takes what either takes.
   next[LIST_TYPE] = same ? (a ?? 'atomic') : 'atomic';
   if (same && now[LIST_KEYS] !== undefined) next[LIST_KEYS] = now[LIST_KEYS];
 }
 
+/** Whether a server takes a field as the key of a list: a scalar that every item has. */
+function isKey(name: string, items: Schema | undefined): boolean {
+  const key = own(items?.properties, name);
+  return (
+    key !== undefined &&
+    ['boolean', 'integer', 'number', 'string'].includes(typeOf(key)) &&
+    (key.default !== undefined || items?.required?.includes(name) === true)
+  );
+}
+
 const JUNCTORS = ['allOf', 'anyOf', 'oneOf', 'not'] as const;
 
-function mergeRules(old: Schema, now: Schema, next: Mutable): void {
-  const known = new Set((old[RULES] ?? []).map(canonicalRule));
-  const rules = (now[RULES] ?? []).filter((rule) => known.has(canonicalRule(rule)));
-  if (rules.length > 0) next[RULES] = rules;
+function mergeJunctors(old: Schema, now: Schema, next: Mutable): void {
   for (const keyword of JUNCTORS)
     if (now[keyword] !== undefined && equal(old[keyword] as Json | undefined, now[keyword] as Json | undefined))
       Object.assign(next, { [keyword]: now[keyword] });
 }
 
-/** Whether an object that one of the two knows reads the same through both: same types, same defaults. */
-function readsAlike(a: Schema, b: Schema): boolean {
-  if (a === b) return true;
-  if (typeOf(a) !== typeOf(b) || !equal(a.default, b.default) || (a.nullable === true) !== (b.nullable === true))
-    return false;
-  if (a[LIST_TYPE] !== b[LIST_TYPE] || a[PRESERVE] !== b[PRESERVE] || hasTyped(a) !== hasTyped(b)) return false;
-  for (const name of Object.keys({ ...a.properties, ...b.properties })) {
-    const [x, y] = [own(a.properties, name), own(b.properties, name)];
-    if (x === undefined || y === undefined) {
-      if ((x ?? y)?.default !== undefined) return false;
-    } else if (!readsAlike(x, y)) return false;
-  }
-  if ((a.items === undefined) !== (b.items === undefined)) return false;
-  if (a.items !== undefined && b.items !== undefined && !readsAlike(a.items, b.items)) return false;
-  return !hasTyped(a) || readsAlike(additionalOf(a), additionalOf(b));
+/** The rules that both have, as far as what they look at reads the same through both. */
+function mergeRules(old: Schema, now: Schema, next: Mutable, path: Path, merge: Merge): void {
+  const known = new Map((old[RULES] ?? []).map((rule) => [canonicalRule(rule), rule]));
+  const rules = (now[RULES] ?? []).flatMap((rule): readonly CelRule[] => {
+    const before = known.get(canonicalRule(rule));
+    if (before === undefined) return [];
+    if (!reachesOf(rule).every((reach) => readsAlike(old, now, reach))) {
+      merge.notes.push({
+        ...placeOf(path, merge),
+        what: `${shortRule(rule)}: left out, what it looks at is not the same in both`,
+      });
+      return [];
+    }
+    if (before.messageExpression === rule.messageExpression) return [rule];
+    const { messageExpression: _expression, ...rest } = rule;
+    return [rest];
+  });
+  if (rules.length > 0) next[RULES] = rules;
+}
+
+/** A rule in a message. */
+export function shortRule({ message, rule }: CelRule): string {
+  const text = (message ?? rule).trim().replaceAll(/\s+/g, ' ');
+  return `rule ${text.length > 100 ? `${text.slice(0, 99)}…` : text}`;
 }

@@ -2,6 +2,32 @@ import type { JsonObject } from '../schema/json.ts';
 import { readCrd } from '../schema/read-crd.ts';
 import type { Crd, Schema } from '../schema/schema.ts';
 
+/** A version of {@link crdOfVersions}. */
+export interface VersionOf {
+  readonly name: string;
+  readonly schema: Schema;
+  readonly served?: boolean;
+  readonly storage?: boolean;
+}
+
+/** A definition of several versions, the first of them stored unless another one is. */
+export function crdOfVersions(versions: readonly VersionOf[], conversion: 'None' | 'Webhook' = 'None'): Crd {
+  const stored = versions.find(({ storage }) => storage === true) ?? versions[0];
+  const { manifest } = crdOf({ type: 'object' });
+  const spec = {
+    ...(manifest['spec'] as JsonObject),
+    conversion: { strategy: conversion },
+    versions: versions.map(({ name, schema, served = true }) => ({
+      name,
+      served,
+      storage: name === stored?.name,
+      subresources: { status: {} },
+      schema: { openAPIV3Schema: schema as unknown as JsonObject },
+    })),
+  };
+  return readCrd({ ...manifest, spec }, 'test');
+}
+
 /** A definition of one version with this schema, and with a status subresource. */
 export function crdOf(schema: Schema, { plural = 'things' }: { readonly plural?: string } = {}): Crd {
   return readCrd(
