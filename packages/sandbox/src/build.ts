@@ -3,7 +3,7 @@ import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, renameSync,
 import { join } from 'node:path';
 import { lockBuild } from './build-lock.ts';
 import { copyCrds, crdsReady } from './crd-copy.ts';
-import { CRD_SETS, type CrdSet } from './crd-sets.ts';
+import { CRD_SETS, type CrdSet, findCrdSet } from './crd-sets.ts';
 import { SandboxError } from './errors.ts';
 import { checkGo, goBuild } from './go-tool.ts';
 import { cacheDirectory, GO_DIRECTORY } from './paths.ts';
@@ -81,7 +81,7 @@ async function buildServer(server: GoServer, log: Log, signal: AbortSignal | und
 
 function chosenSets(names: readonly string[] | undefined): readonly CrdSet[] {
   return (names ?? CRD_SETS.map(({ name }) => name)).map((name) => {
-    const found = CRD_SETS.find((set) => set.name === name);
+    const found = findCrdSet(name);
     if (found !== undefined) return found;
     const known = CRD_SETS.map((set) => set.name).join(', ');
     throw new SandboxError('BadInput', `There is no CRD set "${name}"; use one of ${known}, or a path.`);

@@ -1,6 +1,6 @@
-import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, globSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { CRD_SETS, type CrdSet } from './crd-sets.ts';
+import { CRD_SETS, type CrdSet, findCrdSet } from './crd-sets.ts';
 import { SandboxError } from './errors.ts';
 import { goModDownload } from './go-tool.ts';
 import { cacheDirectory, GO_DIRECTORY } from './paths.ts';
@@ -36,7 +36,7 @@ export function crdDirectory(set: CrdSet): string {
 
 /** The folder with the CRDs of a set that `build` has copied, such as `openshift-4.17`. */
 export function crdFolder(name: string): string {
-  const set = CRD_SETS.find((one) => one.name === name);
+  const set = findCrdSet(name);
   if (set !== undefined && crdsReady(set)) return crdDirectory(set);
   const why = set === undefined ? 'there is no such set' : 'they are not there yet: build them first';
   throw new SandboxError('BadInput', `The CRDs ${name} cannot be read: ${why}.`);
@@ -47,9 +47,15 @@ export function crdFolders(): readonly string[] {
   return CRD_SETS.filter(crdsReady).map(crdDirectory);
 }
 
+function isGlob(file: string): boolean {
+  return file.includes('*');
+}
+
 /** Whether all files of the set are there. */
 export function crdsReady(set: CrdSet): boolean {
   const directory = crdDirectory(set);
+  // The folder appears as a whole; what a glob stands for is not known before it does.
+  if (set.files.some(isGlob)) return existsSync(directory) && readdirSync(directory).length > 0;
   return set.files.every((file) => existsSync(join(directory, basename(file))));
 }
 
@@ -70,7 +76,8 @@ export async function copyCrds(set: CrdSet, log: (line: string) => void, signal?
   const unfinished = `${target}.unfinished.${process.pid}`;
   try {
     mkdirSync(unfinished, { recursive: true });
-    for (const file of set.files) copyFileSync(join(directory, file), join(unfinished, basename(file)));
+    const files = set.files.flatMap((file) => (isGlob(file) ? globSync(file, { cwd: directory }) : [file]));
+    for (const file of files) copyFileSync(join(directory, file), join(unfinished, basename(file)));
     rmSync(target, { recursive: true, force: true });
     renameSync(unfinished, target);
   } finally {

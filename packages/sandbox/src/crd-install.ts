@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseAllDocuments } from 'yaml';
 import type { Api, ApiAnswer } from './api.ts';
 import { crdDirectory } from './crd-copy.ts';
-import { CRD_SETS, OPENSHIFT } from './crd-sets.ts';
+import { CRD_SETS, findCrdSet, OPENSHIFT } from './crd-sets.ts';
 import { aborted, SandboxError } from './errors.ts';
 
 const COLLECTION = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
@@ -39,12 +39,12 @@ interface CrdList {
 /** The set's name for `openshift` and for a set; undefined for a path. */
 export function crdSetName(source: string): string | undefined {
   if (source === 'openshift') return OPENSHIFT;
-  return CRD_SETS.find(({ name }) => name === source)?.name;
+  return findCrdSet(source)?.name;
 }
 
 function filesOf(source: string): readonly string[] {
   const name = crdSetName(source);
-  const set = CRD_SETS.find((candidate) => candidate.name === name);
+  const set = name === undefined ? undefined : findCrdSet(name);
   const path = set === undefined ? source : crdDirectory(set);
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined) {

@@ -1,10 +1,12 @@
+import { HISTORY_SETS } from './crd-histories.ts';
+
 /** Which CRDs are taken out of a Go module. */
 export interface CrdSet {
   /** Also the name of the folder they are copied to, and what `startSandbox({ crds })` calls them. */
   readonly name: string;
   /** Folder in `go/` whose go.mod pins the version and whose go.sum pins the content. */
   readonly pin: string;
-  /** Files in the module, relative to its root. */
+  /** Files in the module, relative to its root; they may be globs. */
   readonly files: readonly string[];
 }
 
@@ -31,7 +33,7 @@ const generated = (pools: string): readonly string[] => [
   ...manifests('operator/v1', [`${MCO}machineconfigurations-CustomNoUpgrade`]),
 ];
 
-/** Every set that the build copies. Where each version keeps its manifests differs by release. */
+/** Every set that a build copies unless it is told which. Where each version keeps its manifests differs by release. */
 export const CRD_SETS: readonly CrdSet[] = [
   { name: 'openshift-4.21', pin: 'crds-4.21', files: generated('machineconfigpools') },
   { name: 'openshift-4.17', pin: 'crds-4.17', files: generated('machineconfigpools-Default') },
@@ -59,3 +61,8 @@ export const CRD_SETS: readonly CrdSet[] = [
 
 /** What `crds: ['openshift']` means: the newest release. */
 export const OPENSHIFT = 'openshift-4.21';
+
+/** A set by its name, of those that a build copies and of those that are fetched when they are named. */
+export function findCrdSet(name: string): CrdSet | undefined {
+  return [...CRD_SETS, ...HISTORY_SETS].find((set) => set.name === name);
+}

@@ -63,7 +63,7 @@ export interface Outcome {
 }
 
 /** A resource whose schema is one of {@link resourceSchemas}. */
-function generatedCrd(index: string, schema: Schema): Crd {
+export function generatedCrd(index: string, schema: Schema): Crd {
   const names = {
     plural: `things${index}`,
     singular: `thing${index}`,

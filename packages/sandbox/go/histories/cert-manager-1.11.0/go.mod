@@ -1,0 +1,6 @@
+module drydock.dev/sandbox/histories/cert-manager-1.11.0
+
+go 1.24.0
+
+// Only a pin: the CRDs of this version are copied out of the module, no code is built.
+require github.com/cert-manager/cert-manager v1.11.0

@@ -1,0 +1,6 @@
+module drydock.dev/sandbox/histories/kueue-0.6.0
+
+go 1.24.0
+
+// Only a pin: the CRDs of this version are copied out of the module, no code is built.
+require sigs.k8s.io/kueue v0.6.0

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import {
+  bridge,
+  type Crd,
+  type Json,
+  type JsonObject,
+  readCrd,
+  readManifests,
+  type Schema,
+  type Unbridged,
+} from '@drydock/crd';
+import { firstSeed, soaking } from '@drydock/model';
+import { build, CRD_HISTORIES, crdFolder, type Sandbox, startSandbox } from '@drydock/sandbox';
+import * as fc from 'fast-check';
+import { resourceSchemas } from './support/crd-arbitrary.ts';
+import { anything, Crossings, removeCrd, taken } from './support/crd-bridge.ts';
+import { generatedCrd } from './support/crd-differential.ts';
+import { changed } from './support/crd-loosened.ts';
+import { diceOf } from './support/crd-samples.ts';
+import { type CrdServer, connectCrdServer } from './support/crd-server.ts';
+
+// Real projects over two releases. Each of their definitions is bridged, put over either release, written by both, and taken off again in both directions.
+
+/** What costs little: few definitions, of which some cannot be bridged, and one whose storage version moves. */
+const SHARE = ['karpenter-0.37.0 karpenter-1.8.0', 'gateway-api-standard-1.0.0 gateway-api-standard-1.4.0'];
+const ONLY = process.env['DRYDOCK_HISTORY'];
+
+/** Neighbours, and the first with the last. */
+const PAIRS = CRD_HISTORIES.flatMap(({ sets }) => {
+  const neighbours = sets.slice(1).map((set, at) => [sets[at] ?? '', set] as const);
+  return sets.length > 2 ? [...neighbours, [sets[0] ?? '', sets.at(-1) ?? ''] as const] : neighbours;
+});
+
+/** The definitions of a set, without labels that only a chart fills in. */
+function definitions(set: string): readonly Crd[] {
+  return globSync(join(crdFolder(set), '*.yaml'))
+    .toSorted()
+    .flatMap((file) => readManifests(readFileSync(file, 'utf8'), file))
+    .map((manifest) => {
+      const { labels: _labels, ...metadata } = manifest['metadata'] as JsonObject;
+      return readCrd({ ...manifest, metadata } as Json, set);
+    });
+}
+
+/** Why a set cannot be had, or undefined. */
+async function absence(sets: readonly string[]): Promise<string | undefined> {
+  try {
+    await build({ servers: [], crds: sets, log: () => undefined });
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : 'unknown';
+  }
+}
+
+async function eachOf<T>(items: readonly T[], lanes: number, work: (item: T) => Promise<void>): Promise<void> {
+  const queue = items.values();
+  await Promise.all(
+    Array.from({ length: lanes }, async () => {
+      for (const item of queue) await work(item);
+    }),
+  );
+}
+
+suite('TRUTH-11 TRUTH-12 a bridge on a real server', () => {
+  let sandbox: Sandbox;
+  let server: CrdServer;
+  before(async () => {
+    sandbox = await startSandbox();
+    server = connectCrdServer(sandbox);
+  });
+  after(async () => {
+    await server?.[Symbol.asyncDispose]();
+    await sandbox?.[Symbol.asyncDispose]();
+  });
+
+  /** Whatever is stored, one of the two is refused afterwards, or shows less than it stored. */
+  const hasNoStorage = async (old: Crd, now: Crd): Promise<void> => {
+    for (const storage of new Set([...old.versions, ...now.versions].map(({ name }) => name))) {
+      await server.install(old);
+      await server.install(anything(old, now, storage));
+      const answers = [await taken(server, old), await taken(server, now)];
+      await removeCrd(server, old.name);
+      const refused = answers.find(({ status }) => status === 422);
+      assert.match(refused?.message ?? '', /storedVersions/, `${old.name} could be stored as ${storage}`);
+    }
+  };
+
+  const cross = async (old: Crd, now: Crd, seeds: number, say: (line: string) => void): Promise<void> => {
+    const { crd, unbridged } = bridge(old, now);
+    const isStorage = ({ rule }: Unbridged): boolean => rule === 'N25' || rule === 'N26';
+    if (crd !== undefined) {
+      const crossing = await (await Crossings.of(server, old, now, seeds)).cross();
+      say(JSON.stringify(crossing));
+      return;
+    }
+    say(`${now.name} cannot be bridged: ${unbridged.map(({ path, rule }) => `${rule} ${path}`.trim()).join(', ')}`);
+    if (!unbridged.every(isStorage)) return;
+    if (unbridged.some(({ rule }) => rule === 'N25')) await hasNoStorage(old, now);
+    const crossings = await Crossings.of(server, old, now, seeds);
+    for (const stores of ['older', 'newer'] as const)
+      say(`--store ${stores} ${JSON.stringify(await crossings.cross(stores))}`);
+  };
+
+  test('TRUTH-12 a server that takes two definitions takes what is between them', async (t) => {
+    const count = { both: 0, between: 0, rules: 0, left: 0 };
+    const schemas = fc.sample(resourceSchemas, { seed: firstSeed(), numRuns: soaking ? 3000 : 250 });
+    await eachOf([...schemas.entries()], 4, async ([index, schema]) => {
+      const dice = diceOf(firstSeed() + index);
+      const of = (one: Schema): Crd => generatedCrd(`b${index}`, one);
+      const [old, now] = [of(changed(schema, dice, 4)), of(changed(schema, dice, 4))];
+      const answers = [await taken(server, old), await taken(server, now)];
+      if (answers.some(({ status }) => status >= 300)) return;
+      count.both += 1;
+      const { crd, notes } = bridge(old, now);
+      if (crd === undefined) return;
+      count.between += 1;
+      count.left += notes.filter(({ what }) => what.includes('no server would take')).length;
+      count.rules += JSON.stringify(crd.manifest).split('x-kubernetes-validations').length - 1;
+      const { message, status } = await taken(server, crd);
+      assert.ok(status < 300, `${message}\n${JSON.stringify({ old: old.manifest, now: now.manifest })}`);
+    });
+    t.diagnostic(JSON.stringify(count));
+    assert.ok(
+      count.between > 50 && count.rules > 30 && count.left > 1,
+      `too few to prove anything: ${JSON.stringify(count)}`,
+    );
+  });
+
+  test('TRUTH-12 the server is strict: with all rules that both have it refuses one', async () => {
+    const text = (maxLength?: number): Schema => ({
+      type: 'string',
+      ...(maxLength === undefined ? {} : { maxLength }),
+      'x-kubernetes-validations': [{ rule: "self.matches('^x+$')" }],
+    });
+    const half = (items: Schema, maxItems?: number): Schema => ({
+      type: 'object',
+      properties: {
+        spec: {
+          type: 'object',
+          properties: { list: { type: 'array', items, ...(maxItems === undefined ? {} : { maxItems }) } },
+        },
+      },
+    });
+    const of = (schema: Schema): Crd => generatedCrd('strict', schema);
+    const [old, now] = [of(half(text(), 4)), of(half(text(9)))];
+    for (const one of [old, now]) assert.ok((await taken(server, one)).status < 300);
+    assert.match((await taken(server, of(half(text())))).message, /estimated rule cost/);
+    const { crd, notes } = bridge(old, now);
+    assert.ok(crd !== undefined && (await taken(server, crd)).status < 300);
+    assert.deepEqual(
+      notes.map(({ path }) => path),
+      ['spec.list[]'],
+    );
+  });
+
+  for (const [from, to] of PAIRS) {
+    const name = `${from} ${to}`;
+    const wanted = ONLY === undefined ? soaking || SHARE.includes(name) : name.includes(ONLY);
+    test(`TRUTH-11 ${from} and ${to}`, { skip: wanted ? false : 'only in a soak', timeout: 3_600_000 }, async (t) => {
+      const absent = await absence([from, to]);
+      if (absent !== undefined) return t.skip(`the definitions of ${name} are not here: ${absent}`);
+      const [older, newer] = [definitions(from), definitions(to)];
+      const pairs = newer.flatMap((now) => {
+        const old = older.find((crd) => crd.name === now.name);
+        return old === undefined ? [] : [{ old, now }];
+      });
+      assert.ok(pairs.length > 0);
+      const wrong: string[] = [];
+      await eachOf(pairs, 6, async ({ now, old }) => {
+        try {
+          await cross(old, now, soaking || ONLY !== undefined ? 5 : 2, (line) => t.diagnostic(line));
+        } catch (error) {
+          wrong.push(error instanceof Error ? error.message : String(error));
+          await removeCrd(server, now.name);
+        }
+      });
+      assert.deepEqual(wrong, []);
+    });
+  }
+});
