@@ -106,7 +106,7 @@ suite('TRUTH-11 TRUTH-12 a bridge on a real server', () => {
 
   test('TRUTH-12 a server that takes two definitions takes what is between them', async (t) => {
     const count = { both: 0, between: 0, rules: 0, left: 0 };
-    const schemas = fc.sample(resourceSchemas, { seed: firstSeed(), numRuns: soaking ? 3000 : 250 });
+    const schemas = fc.sample(resourceSchemas, { seed: firstSeed(), numRuns: soaking ? 3000 : 200 });
     await eachOf([...schemas.entries()], 4, async ([index, schema]) => {
       const dice = diceOf(firstSeed() + index);
       const of = (one: Schema): Crd => generatedCrd(`b${index}`, one);

@@ -1,4 +1,4 @@
-import { own } from '../schema/json.ts';
+import { own, showJson } from '../schema/json.ts';
 import type { Schema } from '../schema/schema.ts';
 import type { Reach } from '../validate/cel-reach.ts';
 import { escapeName } from '../validate/cel-value.ts';
@@ -68,7 +68,7 @@ function mostLetters({ enum: values, format = '', maxLength }: Schema): number {
   if (SHORT.has(format)) return 32;
   if (maxLength !== undefined) return 4 * maxLength;
   if (values === undefined || values.length === 0) return MOST_BYTES - 2;
-  return 4 * Math.max(...values.map((value) => String(value).length));
+  return Math.max(...values.map((value) => Buffer.byteLength(showJson(value)) - 2));
 }
 
 const least = new WeakMap<Schema, number>();
