@@ -85,13 +85,13 @@ test('TRUTH-11 where a release would lose what it finds stored, that is said wit
 });
 
 test('TRUTH-11 versions that a webhook converts keep their schemas, and what it does is for a person to say', () => {
-  const old = crdOfVersions([{ name: 'v1', schema: spec({ a: text }) }], 'Webhook');
+  const old = crdOfVersions([{ name: 'v1', schema: spec({ a: text }) }], { conversion: 'Webhook' });
   const now = crdOfVersions(
     [
       { name: 'v2', schema: spec({ b: text }) },
       { name: 'v1', schema: spec({ a: text }) },
     ],
-    'Webhook',
+    { conversion: 'Webhook' },
   );
   const { crd, doubts, unbridged } = bridge(old, now);
   assert.deepEqual(unbridged, []);

@@ -11,9 +11,15 @@ export interface VersionOf {
 }
 
 /** A definition of several versions, the first of them stored unless another one is. */
-export function crdOfVersions(versions: readonly VersionOf[], conversion: 'None' | 'Webhook' = 'None'): Crd {
+export function crdOfVersions(
+  versions: readonly VersionOf[],
+  {
+    conversion = 'None',
+    plural = 'things',
+  }: { readonly conversion?: 'None' | 'Webhook'; readonly plural?: string } = {},
+): Crd {
   const stored = versions.find(({ storage }) => storage === true) ?? versions[0];
-  const { manifest } = crdOf({ type: 'object' });
+  const { manifest } = crdOf({ type: 'object' }, { plural });
   const spec = {
     ...(manifest['spec'] as JsonObject),
     conversion: { strategy: conversion },
@@ -38,7 +44,7 @@ export function crdOf(schema: Schema, { plural = 'things' }: { readonly plural?:
       spec: {
         group: 'example.com',
         scope: 'Namespaced',
-        names: { kind: 'Thing', plural },
+        names: { kind: kindOf(plural), plural },
         versions: [
           {
             name: 'v1',
@@ -52,4 +58,9 @@ export function crdOf(schema: Schema, { plural = 'things' }: { readonly plural?:
     },
     'test',
   );
+}
+
+/** `things` are of kind Thing: two kinds of one name are not served. */
+function kindOf(plural: string): string {
+  return `${plural.charAt(0).toUpperCase()}${plural.slice(1)}`.replace(/s$/, '');
 }

@@ -6,5 +6,6 @@ export {
   RELEASES,
   type Release,
 } from './cluster-version.ts';
+export { crdOfVersions, type VersionOf } from './crd-of.ts';
 export { type MemoryStore, memoryStore } from './memory-store.ts';
 export { narrowed } from './narrowed.ts';
