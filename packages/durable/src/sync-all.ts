@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import { DurableError, type DurableErrorCode, during, type Stage, type Visible } from './errors.ts';
+import { isStagingName } from './names.ts';
 import type { OpenFile } from './ops.ts';
 import type { Session } from './session.ts';
 import { directoryMark, settleDirectory } from './settled.ts';
@@ -84,9 +85,14 @@ async function syncOne(run: Session, job: SyncJob, file: OpenFile): Promise<void
   const isFile = job.stage === 'fsync-file';
   if (await run.volatile(isFile ? dirname(job.path) : job.path)) return;
   // Before the sync: what changes meanwhile may not be in it.
-  const mark = isFile ? undefined : await directoryMark(run.base, job.path);
+  const mark = isFile || isStaged(job.path) ? undefined : await directoryMark(run.base, job.path);
   await run.ops.fsync(file);
   if (mark !== undefined) await settleDirectory(run, job.path, mark);
+}
+
+/** What is in the making changes its name: nothing is remembered under this one. */
+function isStaged(path: string): boolean {
+  return path.split('/').some(isStagingName);
 }
 
 /** Runs the action on each item, `limit` at a time. After a failure none is started, and those under way are waited for. */
