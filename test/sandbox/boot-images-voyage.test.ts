@@ -335,6 +335,7 @@ suite('a connection that breaks at a change of vCenter, before or after it acted
     ['the upload', 'upload'],
     ['HttpNfcLeaseComplete', 'HttpNfcLeaseComplete'],
     ['ReconfigVM_Task', 'ReconfigVM_Task'],
+    ['the record', 'SetField'],
     ['MarkAsTemplate', 'MarkAsTemplate'],
     ['attaching the tag', 'POST /rest/com/vmware/cis/tagging/tag-association/id:*'],
   ];

@@ -7,14 +7,17 @@ let first: string;
 let second: string;
 before(async () => {
   cli = await startTemplateCli();
+  yes = expectExit(await cli.run(['gc', '--help']), 0).stdout.includes('--yes') ? ['--yes'] : [];
   [first, second] = await Promise.all([cli.ova('9.6.1', { seed: 1 }), cli.ova('9.6.2', { seed: 2 })]);
 });
 after(() => cli?.[Symbol.asyncDispose]());
 
 const publish = async (ova: string, ...flags: readonly string[]): Promise<string> =>
   expectExit(await cli.run(['publish', ova, ...flags]), 0).stdout.trim();
+/** Answers where it asks. */
+let yes: readonly string[];
 const gc = async (): Promise<string> =>
-  expectExit(await cli.run(['gc', '--grace', '0', '--keep', '0', '--yes']), 0).stdout;
+  expectExit(await cli.run(['gc', '--grace', '0', '--keep', '0', ...yes]), 0).stdout;
 const listed = async (): Promise<string> => expectExit(await cli.run(['list', '-o', 'wide']), 0).stdout;
 
 test("OWN-1 the installer's template, retired by a swap and converted by an administrator, is there after every verb, and named", async () => {

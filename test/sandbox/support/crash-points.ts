@@ -10,6 +10,7 @@ export const vcenterPoints: readonly CrashPoint[] = [
   { what: 'upload', vcenter: 'upload' },
   { what: 'HttpNfcLeaseComplete', vcenter: 'HttpNfcLeaseComplete' },
   { what: 'ReconfigVM_Task', vcenter: 'ReconfigVM_Task' },
+  { what: 'SetField', vcenter: 'SetField' },
   { what: 'MarkAsTemplate', vcenter: 'MarkAsTemplate' },
   { what: attach, vcenter: attach },
 ];
