@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { expectExit, folder, startTemplateCli, type TemplateCli } from './support/template-cli.ts';
@@ -69,7 +69,9 @@ test('by pointer: publish prints the new name and points the file to it; the one
     /next: drydock template revert rhcos --pointer FILE\n$/,
   );
 
-  const kept = expectExit(await cli.run(['gc', '--grace', '0', '--keep', '0', ...known]), 0).stdout;
+  expectExit(await cli.run(['gc', '--grace', '0', '--keep', '0', ...known]), 5);
+  assert.deepEqual(await cli.names(), [one, two], 'nobody said yes');
+  const kept = expectExit(await cli.run(['gc', '--grace', '0', '--keep', '0', '--yes', ...known]), 0).stdout;
   assert.match(kept, new RegExp(`${two} +removed +nothing uses it\n${one} +stays +used by the pointer`));
   assert.deepEqual(await cli.names(), [one]);
 });
@@ -144,7 +146,7 @@ test('apply makes the calls that plan printed, in their order, and none when the
   await cli.switchboard.resetCalls();
   const moved = expectExit(await cli.run(['apply', file]), 4);
   assert.deepEqual([await changes(), await cli.names()], [[], before]);
-  assert.match(moved.stderr, /next: drydock template plan publish .* --name planned --swap --tag golden --out /);
+  assert.match(moved.stderr, /next: drydock template plan publish OVA --name NAME --out .*plan\.json\n$/);
   assert.match(expectExit(await cli.run(['plan', 'publish', second, ...flags]), 0).stdout, /nothing to change/);
 
   await cli.switchboard.resetCalls();
@@ -159,6 +161,131 @@ test('apply makes the calls that plan printed, in their order, and none when the
   const planned = await plannedCalls(file);
   assert.deepEqual(await changes(), planned);
   assert.equal((await cli.names()).length, names.length - planned.length);
+});
+
+test('OWN-9 an edited plan does nothing: what it says and what it wishes for must be the same, and no command comes from it', async () => {
+  const file = join(cli.files, 'edited.json');
+  const flags = ['--name', 'planned', '--swap', '--tag', 'golden', '--release', '7.7', '--out', file];
+  expectExit(await cli.run(['plan', 'publish', second, ...flags]), 6);
+  const plan = JSON.parse(await readFile(file, 'utf8')) as {
+    readonly command?: string;
+    readonly plan: { readonly steps: readonly object[]; readonly wish: { readonly image: object } };
+  };
+  assert.deepEqual([plan.command, Object.keys(plan.plan.wish.image)], [undefined, ['release', 'sha256']]);
+  assert.ok(!JSON.stringify(plan).includes(cli.files), 'no path of this machine');
+  const { image } = plan.plan.wish;
+  for (const change of [
+    { plan: { ...plan.plan, steps: [] } },
+    { plan: { ...plan.plan, steps: plan.plan.steps.slice(1) } },
+    { plan: { ...plan.plan, wish: { ...plan.plan.wish, image: { ...image, release: '6.6' } } } },
+    { plan: { ...plan.plan, target: 'another' } },
+    { plan: { ...plan.plan, world: '0'.repeat(64) } },
+  ]) {
+    await writeFile(file, JSON.stringify({ ...plan, command: 'rm -rf /', ...change }));
+    await cli.switchboard.resetCalls();
+    const before = await cli.names();
+    const refused = expectExit(await cli.run(['apply', file]), 4);
+    assert.deepEqual([await changes(), await cli.names()], [[], before]);
+    assert.ok(!refused.stderr.includes('rm -rf') && !refused.stderr.includes('Nothing to do'));
+  }
+});
+
+test('OWN-9 the image of a plan is found by its digest: beside the plan, where somebody says, or it is asked for', async () => {
+  const elsewhere = join(cli.files, 'elsewhere');
+  await mkdir(elsewhere, { recursive: true });
+  const file = join(elsewhere, 'swap.plan');
+  const image = join(elsewhere, 'moved.ova');
+  await copyFile(second, image);
+  expectExit(await cli.run(['plan', 'publish', image, '--name', 'by-digest', '--release', '5.5', '--out', file]), 6);
+  await rename(image, `${image}.away`);
+  const missing = expectExit(await cli.run(['apply', file]), 2);
+  assert.match(
+    missing.stderr,
+    /needs the image with sha256 [0-9a-f]{64} \(moved\.ova\).*\nnext: drydock template apply .*swap\.plan --image OVA\n$/,
+  );
+  expectExit(await cli.run(['apply', file, '--image', first]), 3);
+  expectExit(await cli.run(['apply', file, '--image', `${image}.away`]), 0);
+  expectExit(
+    await cli.run(['plan', 'publish', `${image}.away`, '--name', 'by-digest', '--release', '4.4', '--out', file]),
+    6,
+  );
+  expectExit(await cli.run(['apply', file]), 0);
+});
+
+test('OWN-4 gc keeps what consumers point at, whoever runs it: by the record on the template, not by a file that may be missing', async () => {
+  const file = join(cli.files, 'held.json');
+  const flags = ['--name', 'held', '--pointer', file];
+  const one = expectExit(await cli.run(['publish', first, ...flags]), 0).stdout.trim();
+  const two = expectExit(await cli.run(['publish', second, ...flags]), 0).stdout.trim();
+  expectExit(await cli.run(['revert', 'held', '--yes', '--pointer', file]), 0);
+  // A publication that knows nothing of the file, and another pipeline with a pointer of its own.
+  expectExit(await cli.run(['publish', first, '--name', 'held', '--release', '3.3']), 0);
+  const other = ['--pointer', join(cli.files, 'other.json'), '--consumer', 'pipeline b'];
+  const theirs = expectExit(
+    await cli.run(['publish', second, '--name', 'held', '--release', '2.2', ...other]),
+    0,
+  ).stdout.trim();
+  const gc = ['gc', '--grace', '0', '--keep', '0', '--yes'];
+  const missing = expectExit(await cli.run([...gc, '--pointer', join(cli.files, 'no-such.json')]), 3);
+  assert.match(missing.stderr, /no-such\.json is not there or names no template/);
+  const { stdout } = expectExit(await cli.run(gc), 0);
+  assert.match(stdout, new RegExp(`${one} +stays +.*held\\.json on .* \\(since .*\\) points at it`));
+  assert.match(stdout, new RegExp(`${theirs} +stays +pipeline b \\(since`));
+  const names = await cli.names();
+  assert.ok(names.includes(one) && names.includes(theirs) && !names.includes(two));
+  assert.match(
+    expectExit(await cli.run([...gc, '--forget', 'pipeline b']), 0).stdout,
+    new RegExp(`${theirs} +removed`),
+  );
+});
+
+test("OWN-4 in a cluster's folder nothing goes unless the cluster is asked", async () => {
+  const owner = ['--owner', '5b1a6b52-6f4e-4a38-9a54-2b1d0f0f9c11'];
+  const name = expectExit(await cli.run(['publish', first, '--name', 'of-a-cluster', ...owner]), 0).stdout.trim();
+  const { stdout } = expectExit(await cli.run(['gc', '--grace', '0', '--keep', '0', '--yes', ...owner]), 0);
+  assert.match(stdout, new RegExp(`${name} +stays +it is unknown whether something uses it`));
+});
+
+test('OWN-3 without a key: nothing goes that another run imported, what was made by hand is not gone back to, and doctor says so', async () => {
+  const keyless = { DRYDOCK_MARK_KEY: '' };
+  const name = expectExit(await cli.run(['publish', first, '--name', 'plain'], keyless), 0).stdout.trim();
+  assert.equal(expectExit(await cli.run(['publish', first, '--name', 'plain'], keyless), 0).stdout.trim(), name);
+  const { stdout } = expectExit(await cli.run(['gc', '--grace', '0', '--keep', '0', '--yes'], keyless), 0);
+  assert.match(stdout, new RegExp(`${name} +stays +nothing proves that .* is ours: give the key`));
+  assert.match(
+    expectExit(await cli.run(['doctor'], keyless), 0).stdout,
+    /warn +mark key +none: .*\n +next: .*openssl rand/,
+  );
+  assert.match(expectExit(await cli.run(['list', '-o', 'wide']), 0).stdout, new RegExp(`${name} +unproven`));
+  const bad = expectExit(await cli.run(['list'], { DRYDOCK_MARK_KEY: 'k1:too-short-to-be-a-key' }), 2);
+  assert.ok(/has 21 bytes, and 32 are needed/.test(bad.stderr) && !bad.stderr.includes('too-short'), bad.stderr);
+});
+
+test('OWN-3 a forged attribute on the simulator: a stranger with our public mark is never the release, and never goes', async () => {
+  const name = expectExit(await cli.run(['publish', first, '--name', 'forged']), 0).stdout.trim();
+  const { extraConfig, instanceUuid } = await cli.vm(name);
+  for (const template of [true, false]) {
+    const stranger = `stranger-${template}`;
+    await cli.switchboard.createVm({ name: stranger, folder, template, productVersion: '9.6.1' });
+    const { instanceUuid: own } = await cli.vm(stranger);
+    const claim = {
+      id: own,
+      owner: extraConfig['drydock.owner'],
+      role: 'retired',
+      operation: extraConfig['drydock.operation'],
+    };
+    await cli.switchboard.setCustomValue(`${folder}/${stranger}`, 'drydock', JSON.stringify(claim));
+    await cli.switchboard.setCustomValue(
+      `${folder}/${stranger}`,
+      'drydock.proof',
+      JSON.stringify(extraConfig['drydock.proof']),
+    );
+  }
+  const again = expectExit(await cli.run(['publish', first, '--name', 'forged']), 0).stdout.trim();
+  assert.deepEqual([again, (await cli.vm(again)).instanceUuid], [name, instanceUuid]);
+  expectExit(await cli.run(['gc', '--grace', '0', '--keep', '0', '--yes']), 0);
+  const left = await cli.names();
+  assert.ok(left.includes('stranger-true') && left.includes('stranger-false'));
 });
 
 test('doctor looks at everything and changes nothing', async () => {

@@ -14,7 +14,7 @@ export {
 export { type BootImageMetrics, bootImageMetrics } from './metrics.ts';
 export type { LeafEdit } from './observe/provider-spec.ts';
 export { clusterRecords } from './observe/records.ts';
-export type { ReferenceSources } from './observe/references.ts';
+export { referenceIndex } from './observe/references.ts';
 export type { DiskArtifact, Stream } from './observe/stream.ts';
 export { compareReleases, type DowngradePolicy } from './observe/version.ts';
 export type { World } from './observe/world.ts';

@@ -20,6 +20,7 @@ export type {
   VerificationCheck,
 } from './library.ts';
 export { keysOfSecret, keysOfText, type MarkKeys, NO_KEYS, type ReadKeys } from './mark/keys.ts';
+export { POINTERS } from './mark/pointers.ts';
 export type { ClusterRecords, Proof } from './mark/witness.ts';
 export { type Mark, type Replaced, VERIFIED_KEY } from './mark.ts';
 export { NAME_LIMIT, retiredName, upstreamNames } from './names.ts';

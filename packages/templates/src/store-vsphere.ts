@@ -160,7 +160,8 @@ export function templateStore(options: TemplateStoreOptions): TemplateStore {
       const scope = await resolveScope(vcenter, placement, call);
       const witnesses = await witnessesNow();
       const how = { ...collect, owner: cluster, witnesses, holder: NOBODY, running, uploaded, ...call };
-      if (collect.dryRun !== true) {
+      // A plan names its calls, and these are not among them.
+      if (collect.dryRun !== true && collect.expectWorld === undefined) {
         for (const name of await proveAnew(vcenter, scope, how, call))
           options.log?.info({ server: placement.server, template: name }, 'template proven by the current key');
       }

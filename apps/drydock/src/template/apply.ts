@@ -1,85 +1,154 @@
-import { fileURLToPath } from 'node:url';
+import { type Plan, type PlanRequest, TemplateError, type TemplateImage } from '@drydock/templates';
 import type { Command } from 'commander';
 import { exitCode } from '../exit.ts';
 import type { CommonFlags } from './flags.ts';
-import { tellCollected } from './gc.ts';
+import { references, tellCollected } from './gc.ts';
 import { planText } from './plan.ts';
 import { type PlanFile, readPlan } from './plan-file.ts';
-import { openPointer } from './pointer.ts';
+import { plannedImage } from './planned-image.ts';
+import { openPointer, type PointerFile } from './pointer.ts';
 import { type ExitCode, TemplateProblem } from './problem.ts';
 import { publish } from './publish.ts';
 import { tellReverted } from './revert.ts';
 import { type Run, verb } from './run.ts';
 import type { TemplateSession } from './session.ts';
-import { openSource, type Source } from './source.ts';
+import type { Source } from './source.ts';
+
+interface ApplyFlags extends CommonFlags {
+  /** Where the image of the plan is. */
+  readonly image?: string;
+}
 
 /** Adds `drydock template apply`. */
 export function addApply(group: Command): void {
   const command = group
     .command('apply')
-    .description('do what a plan says, or nothing where the world moved since (exit code 4)')
-    .argument('<plan>', 'file that "plan --out" kept');
-  verb<CommonFlags>(command, async (run) => {
+    .description('do what a plan says, or nothing where something else would be done by now (exit code 4)')
+    .argument('<plan>', 'file that "plan --out" kept')
+    .option('--image <ova>', 'where the image of the plan is (default: beside the plan, or in the cache)');
+  verb<ApplyFlags>(command, async (run) => {
     const [path = ''] = run.args;
     const file = await readPlan(path);
     const { plan } = file;
-    run.about({
-      subject: plan.target,
-      replan: file.command,
-      ...(plan.kind === 'publish' ? { source: plan.wish.image.location } : {}),
-    });
+    // Of the file nothing but the kind of plan: what a person is told to run is never a stranger's text.
+    const replan = run.command('plan', plan.kind, ...SUBJECTS[plan.kind], '--out', path);
+    run.about({ replan });
     // All that could be wrong here is found before anything is done there.
     const pointer =
       file.pointer === undefined ? undefined : await openPointer(file.pointer.file, file.pointer.variable);
     const settings = await run.settings();
-    const source = plan.kind === 'publish' ? await sourceOf(run, plan.wish.image, settings.cacheDir) : undefined;
+    const source = await sourceOf(run, file, path, settings.cacheDir);
     const session = await run.session(source === undefined ? {} : { ovas: source.ovas });
     if (session.vcenter.server !== plan.server) {
       throw new TemplateProblem({
         code: 'PLAN_OF_ANOTHER',
         message: `the plan was made for ${plan.server}, and this is ${session.vcenter.server}`,
-        next: file.command,
+        next: replan,
       });
     }
-    for (const step of plan.steps) run.out.event('step', step);
-    run.out.note(planText(plan, file.pointer?.file).trimEnd());
-    return perform(run, session, file, pointer);
+    const referenced = plan.kind === 'gc' ? await keptBy(file, run) : undefined;
+    const again = await session.store.plan(requestOf(file, source, session.holder.identity), {
+      signal: run.signal,
+      holderIsLive: session.holder.isLive,
+      ...(referenced === undefined ? {} : { referenced }),
+    });
+    const difference = differenceOf(plan, again);
+    if (difference !== undefined) throw new TemplateError({ code: 'WORLD_MOVED', message: difference });
+    for (const step of again.steps) run.out.event('step', step);
+    run.out.note(planText(again, file.pointer?.file).trimEnd());
+    return perform(run, session, again, { pointer, consumer: file.pointer?.consumer, referenced });
   });
 }
 
+/** What stands for the arguments of each kind of plan. */
+const SUBJECTS: Readonly<Record<Plan['kind'], readonly string[]>> = {
+  publish: ['OVA', '--name', 'NAME'],
+  revert: ['NAME'],
+  adopt: ['TEMPLATE'],
+  gc: [],
+};
+
+/** Only for a plan that uploads: what is there already needs no image. */
 async function sourceOf(
-  run: Run<CommonFlags>,
-  image: { readonly location: string; readonly sha256: string; readonly release: string },
+  run: Run<ApplyFlags>,
+  file: PlanFile,
+  path: string,
   cacheDir: string,
-): Promise<Source> {
-  const { out, signal } = run;
-  const { location, sha256, release } = image;
-  const argument = location.startsWith('file:') ? fileURLToPath(location) : location;
-  return openSource(argument, { sha256, release, cacheDir, out, signal });
+): Promise<Source | undefined> {
+  const { plan } = file;
+  const { out, signal, flags } = run;
+  if (plan.kind !== 'publish' || !plan.steps.some(({ step }) => step === 'import')) return undefined;
+  const next = run.command('apply', path, '--image', 'OVA');
+  return plannedImage(file, plan.wish.image, { path, image: flags.image, cacheDir, out, signal, next });
+}
+
+function requestOf({ plan }: PlanFile, source: Source | undefined, holder: string): PlanRequest {
+  if (plan.kind !== 'publish') return { kind: plan.kind, wish: { ...plan.wish, holder } } as PlanRequest;
+  const image: TemplateImage = { ...plan.wish.image, location: source?.image.location ?? '' };
+  return { kind: 'publish', wish: { ...plan.wish, image, holder } };
+}
+
+/** What the same pointers keep now. */
+async function keptBy(
+  { keeps = [], plan }: PlanFile,
+  { signal }: Run<ApplyFlags>,
+): Promise<(name: string) => string | undefined> {
+  const owner = plan.kind === 'gc' ? plan.wish.owner : '';
+  const all = await Promise.all(
+    keeps.map(({ file, variable }) => references({ pointer: [file], pointerVariable: variable }, owner, signal)),
+  );
+  const unpointed = await references({ pointerVariable: 'template' }, owner, signal);
+  return (name) => [...all, unpointed].map((user) => user(name)).find((user) => user !== undefined);
+}
+
+/** Why a plan is not what would be done now; undefined: it is, call by call, and in the same world. */
+function differenceOf(plan: Plan, now: Plan): string | undefined {
+  const at = Array.from({ length: Math.max(plan.steps.length, now.steps.length) }).findIndex(
+    (_, index) => callsAt(plan, index) !== callsAt(now, index),
+  );
+  if (at >= 0) {
+    const [said, would] = [plan, now].map(({ steps }) => steps[at]?.calls.join(', ') ?? 'nothing more');
+    return `the plan is not what would be done by now: its step ${at + 1} says ${said}, and it would be ${would}`;
+  }
+  if (plan.target !== now.target || plan.folder !== now.folder)
+    return `the plan is about ${plan.target} in ${plan.folder}, and what it wishes for is ${now.target} in ${now.folder}`;
+  return plan.world === now.world ? undefined : `what the plan for ${now.target} was made for has changed since`;
+}
+
+function callsAt({ steps }: Plan, at: number): string {
+  const step = steps[at];
+  return JSON.stringify(step === undefined ? undefined : [step.step, step.text, step.calls]);
 }
 
 async function perform(
   run: Run<CommonFlags>,
   session: TemplateSession,
-  { plan }: PlanFile,
-  pointer: Awaited<ReturnType<typeof openPointer>> | undefined,
+  plan: Plan,
+  {
+    pointer,
+    consumer,
+    referenced = () => 'unknown',
+  }: {
+    readonly pointer: PointerFile | undefined;
+    readonly consumer: string | undefined;
+    readonly referenced: ((name: string) => string | undefined) | undefined;
+  },
 ): Promise<ExitCode> {
   const { out, signal } = run;
   const { store, holder } = session;
   const expectWorld = plan.world;
-  const by = { holder: holder.identity };
   switch (plan.kind) {
     case 'publish':
-      await publish(run, session, { ...plan.wish, ...by }, { pointer, expectWorld });
+      await publish(run, session, plan.wish, { pointer, consumer, expectWorld });
       break;
     case 'revert': {
       const from = performance.now();
-      const reverted = await store.revert({ ...plan.wish, ...by }, { signal, expectWorld });
+      const reverted = await store.revert(plan.wish, { signal, expectWorld });
       tellReverted(run, reverted, performance.now() - from);
       break;
     }
     case 'adopt': {
-      const adopted = await store.adopt({ ...plan.wish, ...by }, { signal, expectWorld });
+      const adopted = await store.adopt(plan.wish, { signal, expectWorld });
       out.event('adopted', { ...adopted, ref: adopted.ref.value });
       out.note(`Adopted ${adopted.name}`);
       out.data(`${adopted.name}\n`);
@@ -88,11 +157,7 @@ async function perform(
     case 'gc': {
       const { placement, owner, keep, graceMs } = plan.wish;
       const collected = await store.collect(placement, owner, {
-        signal,
-        expectWorld,
-        // What the pointers said then is part of the plan: a template that the plan keeps stays.
-        referenced: (name) => (goes(plan.steps, name) ? undefined : 'the plan, which keeps it'),
-        holderIsLive: holder.isLive,
+        ...{ signal, expectWorld, referenced, holderIsLive: holder.isLive },
         ...(keep === undefined ? {} : { keep }),
         ...(graceMs === undefined ? {} : { graceMs }),
       });
@@ -101,9 +166,4 @@ async function perform(
     }
   }
   return exitCode.done;
-}
-
-/** Whether a plan removes a name: its calls quote it. */
-function goes(steps: PlanFile['plan']['steps'], name: string): boolean {
-  return steps.some(({ calls }) => calls.some((call) => call.includes(`"${name}"`)));
 }

@@ -1,18 +1,31 @@
-import type { CollectedTemplate, CollectOptions } from '@drydock/templates';
+import { referenceIndex, worldNow } from '@drydock/boot-images';
+import type { CollectedTemplate, CollectOptions, Placement } from '@drydock/templates';
 import type { Command } from 'commander';
+import { connect } from '../connect.ts';
 import { exitCode } from '../exit.ts';
 import { type Column, table } from '../table.ts';
 import { type CommonFlags, several, whole } from './flags.ts';
-import { openPointer } from './pointer.ts';
-import { verb } from './run.ts';
+import { readNamed } from './pointer.ts';
+import { TemplateProblem } from './problem.ts';
+import { confirm } from './question.ts';
+import { type Run, verb } from './run.ts';
+import type { TemplateSession } from './session.ts';
 
-/** Flags of a collection. */
+/** Flags that say what a collection keeps. */
 export interface GcFlags extends CommonFlags {
-  readonly dryRun?: boolean;
   readonly keep?: number;
   readonly grace?: number;
   readonly pointer?: readonly string[];
   readonly pointerVariable: string;
+  readonly kubeconfig?: string;
+  readonly kubeContext?: string;
+}
+
+/** Flags of the verb itself. */
+interface CollectionFlags extends GcFlags {
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+  readonly forget?: readonly string[];
 }
 
 /** Adds the flags that say what a collection keeps. */
@@ -20,18 +33,50 @@ export function gcFlags(command: Command): Command {
   return command
     .option('--keep <count>', 'generations of each name that stay although nobody uses them (default: 2)', whole)
     .option('--grace <minutes>', 'time for which a new or retired template stays in any case (default: 10)', whole)
-    .option('--pointer <file>', 'a template that this file names stays; may be given several times', several)
-    .option('--pointer-variable <name>', 'variable in tfvars files', 'template');
+    .option('--pointer <file>', 'a template that this file names stays as well; may be given several times', several)
+    .option('--pointer-variable <name>', 'variable in tfvars files', 'template')
+    .option('--kubeconfig <file>', 'for templates of a cluster: asks the cluster of this file what it uses')
+    .option('--kube-context <name>', 'the same, by context of the kubeconfig');
 }
 
-/** Who refers to what, by the pointer files. */
-export async function references(flags: GcFlags): Promise<(name: string) => string | undefined> {
+/** Who refers to a name; 'unknown' is that nobody can tell. */
+type References = (name: string) => string | undefined;
+
+/** Who refers to what: by the pointer files, and by the cluster where it owns the templates. A pointer file that names nothing is refused. */
+export async function references(flags: GcFlags, owner: string, signal: AbortSignal): Promise<References> {
   const users = new Map<string, string>();
-  for (const path of flags.pointer ?? []) {
-    const template = await (await openPointer(path, flags.pointerVariable)).read();
-    if (template !== undefined) users.set(template, `the pointer ${path}`);
+  for (const path of flags.pointer ?? [])
+    users.set(await readNamed(path, flags.pointerVariable), `the pointer ${path}`);
+  const cluster = await clusterReferences(flags, owner, signal);
+  return (name) => users.get(name) ?? cluster(name);
+}
+
+/** Owners that are clusters are named by their UID. */
+const CLUSTER_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** What a cluster uses, only the cluster knows: unless it is asked, everything of its own stays. */
+async function clusterReferences(flags: GcFlags, owner: string, signal: AbortSignal): Promise<References> {
+  const { kubeconfig, kubeContext: context } = flags;
+  if (kubeconfig === undefined && context === undefined)
+    return CLUSTER_ID.test(owner) ? () => 'unknown' : () => undefined;
+  await using client = await connect({
+    ...(kubeconfig === undefined ? {} : { kubeconfig }),
+    ...(context === undefined ? {} : { context }),
+  });
+  const world = await worldNow(client, { signal });
+  const id = world.clusterVersion()?.spec?.clusterID;
+  if (id !== owner) {
+    throw new TemplateProblem({
+      code: 'CLUSTER_IS_ANOTHER',
+      message: `the cluster that was asked is ${id ?? 'none that has an ID'}, and the templates belong to ${owner}`,
+      exit: exitCode.blocked,
+      next: "kubectl get clusterversion version -o jsonpath='{.spec.clusterID}'",
+    });
   }
-  return (name) => users.get(name);
+  return referenceIndex({
+    ...{ machineSets: world.machineSets(), machines: world.machines() },
+    ...{ controlPlaneMachineSets: world.controlPlaneMachineSets(), infrastructure: world.infrastructure() },
+  });
 }
 
 /** What of the flags the store takes. */
@@ -58,28 +103,62 @@ export function addGc(group: Command): void {
   const command = group
     .command('gc')
     .description('remove old templates that nobody needs, and say why each other one stays')
-    .option('--dry-run', 'only say what would go');
-  verb<GcFlags>(gcFlags(command), async (run) => {
+    .option('--dry-run', 'only say what would go')
+    .option('--forget <pointer>', 'a recorded pointer that is gone: it keeps nothing any more', several)
+    .option('-y, --yes', 'do not ask');
+  verb<CollectionFlags>(gcFlags(command), async (run) => {
     const { flags, out, signal } = run;
-    const referenced = await references(flags);
+    const settings = await run.settings();
+    const referenced = await references(flags, settings.owner, signal);
     const session = await run.session();
     const placement = await run.place(session, 'folder');
-    const dryRun = flags.dryRun === true;
-    const collected = await session.store.collect(placement, session.settings.owner, {
-      signal,
-      referenced,
-      holderIsLive: session.holder.isLive,
-      dryRun,
-      ...gcLimits(flags),
+    for (const what of flags.forget ?? []) {
+      const freed = await session.store.release(placement, what, { signal });
+      out.note(`${what} points at ${freed.length === 0 ? 'nothing here' : `${freed.join(', ')} no longer`}`);
+    }
+    const seen = await collect(session, placement, { signal, referenced, dryRun: true, ...gcLimits(flags) });
+    const doomed = new Set(seen.filter(({ removed }) => removed).map(({ name }) => name));
+    if (flags.dryRun === true || doomed.size === 0) {
+      tellCollected(out, seen, flags.dryRun === true, placement.folder);
+      return exitCode.done;
+    }
+    if (!(await agreed(run, seen, doomed.size))) return exitCode.undecided;
+    // What was not among those that were asked about stays, for the reason that was told.
+    const collected = await collect(session, placement, {
+      ...{ signal, ...gcLimits(flags) },
+      referenced: (name) => (doomed.has(name) ? referenced(name) : 'unknown'),
     });
-    tellCollected(out, collected, dryRun, placement.folder);
+    const told = new Map(seen.map((one) => [one.name, one]));
+    tellCollected(
+      out,
+      collected.map((one) => (doomed.has(one.name) ? one : (told.get(one.name) ?? one))),
+      false,
+      placement.folder,
+    );
     return exitCode.done;
   });
 }
 
+function collect(
+  { store, settings, holder }: TemplateSession,
+  placement: Placement,
+  options: Omit<CollectOptions, 'holderIsLive'>,
+): Promise<readonly CollectedTemplate[]> {
+  return store.collect(placement, settings.owner, { ...options, holderIsLive: holder.isLive });
+}
+
+async function agreed(run: Run<CollectionFlags>, seen: readonly CollectedTemplate[], count: number): Promise<boolean> {
+  const { flags, out, again, signal } = run;
+  if (flags.yes !== true) out.note(collectedText(seen, true).trimEnd());
+  const question = `Remove ${count === 1 ? 'this template' : `these ${count} templates`}?`;
+  const yes = await confirm(question, { yes: flags.yes === true, again, signal });
+  if (!yes) out.note('Nothing was done');
+  return yes;
+}
+
 /** Says what a collection did. */
 export function tellCollected(
-  out: Parameters<Parameters<typeof verb>[1]>[0]['out'],
+  out: Run<CommonFlags>['out'],
   collected: readonly CollectedTemplate[],
   dryRun: boolean,
   folder: string,

@@ -10,6 +10,8 @@ import { type Run, verb } from './run.ts';
 export interface PointerFlags extends CommonFlags {
   readonly pointer?: string;
   readonly pointerVariable: string;
+  /** How the pointer is called on the templates that it names. */
+  readonly consumer?: string;
 }
 
 /** Adds the flags that name a pointer file. */

@@ -1,18 +1,22 @@
 import { readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { replaceFileDurable } from '@drydock/durable';
 import type { Plan } from '@drydock/templates';
 import { z } from 'zod';
 import { exitCode } from '../exit.ts';
-import { quoted } from './next-command.ts';
+import { quoted, withoutSecret } from './next-command.ts';
 import { TemplateProblem } from './problem.ts';
 
-/** A plan as it is kept in a file. */
+/** A plan as it is kept in a file. Its image goes by its digest: wherever the file is applied, that is found or given. */
 export interface PlanFile {
-  readonly drydockPlan: 1;
-  /** The command that makes it anew. */
-  readonly command: string;
-  /** A pointer file to replace after a publication. */
-  readonly pointer?: { readonly file: string; readonly variable: string };
+  readonly drydockPlan: 2;
+  /** A pointer file to replace after a publication, and how it is called on the template. */
+  readonly pointer?: { readonly file: string; readonly variable: string; readonly consumer?: string };
+  /** Pointer files whose templates a collection keeps. */
+  readonly keeps?: readonly { readonly file: string; readonly variable: string }[];
+  /** Name of the image's file, or its address: where to look for it first. */
+  readonly source?: string;
   readonly plan: Plan;
 }
 
@@ -22,9 +26,10 @@ const owned = z.looseObject({ placement, owner: text });
 
 /** As much of a plan as an edit by hand could break; what it means is the store's. */
 const schema = z.object({
-  drydockPlan: z.literal(1),
-  command: text,
-  pointer: z.object({ file: text, variable: text }).optional(),
+  drydockPlan: z.literal(2),
+  pointer: z.object({ file: text, variable: text, consumer: text.optional() }).optional(),
+  keeps: z.array(z.object({ file: text, variable: text })).optional(),
+  source: text.optional(),
   plan: z.intersection(
     z.looseObject({
       version: z.literal(1),
@@ -41,7 +46,7 @@ const schema = z.object({
           placement,
           cluster: text,
           base: text,
-          image: z.object({ release: text, location: text, sha256: text }),
+          image: z.object({ release: text, sha256: z.string().regex(/^[0-9a-f]{64}$/) }),
         }),
       }),
       z.looseObject({ kind: z.literal('revert'), wish: z.looseObject({ ...owned.shape, name: text }) }),
@@ -51,12 +56,24 @@ const schema = z.object({
   ),
 });
 
-/** Keeps a plan. Only its owner can read it: the address of an image may have a signature in it. */
+/** Keeps a plan. Only its owner can read it: it says which vCenter is to be changed, and how. */
 export async function writePlan(path: string, file: PlanFile): Promise<void> {
-  await replaceFileDurable(path, `${JSON.stringify(file, undefined, 2)}\n`, { mode: 0o600 });
+  const { plan } = file;
+  const kept = plan.kind === 'publish' ? { ...plan, wish: { ...plan.wish, image: byDigest(plan.wish.image) } } : plan;
+  await replaceFileDurable(path, `${JSON.stringify({ ...file, plan: kept }, undefined, 2)}\n`, { mode: 0o600 });
 }
 
-/** Reads a plan that {@link writePlan} kept. */
+function byDigest({ release, sha256 }: { readonly release: string; readonly sha256: string }): object {
+  return { release, sha256 };
+}
+
+/** How a plan calls an image: the name of its file without the folder, or its address without what may be secret. */
+export function sourceName(argument: string): string {
+  if (/^https?:/i.test(argument)) return withoutSecret(argument);
+  return basename(argument.startsWith('file:') ? fileURLToPath(argument) : argument);
+}
+
+/** Reads a plan that {@link writePlan} kept. The location of its image is empty. */
 export async function readPlan(path: string): Promise<PlanFile> {
   const content = await readFile(path, 'utf8').catch((cause: Error) => {
     throw unusable(path, cause.message, cause);

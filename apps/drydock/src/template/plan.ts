@@ -6,8 +6,8 @@ import { type AdoptFlags, adoptFlags } from './adopt.ts';
 import type { CommonFlags } from './flags.ts';
 import { type GcFlags, gcFlags, gcLimits, references } from './gc.ts';
 import { byPointer } from './history.ts';
-import { type PlanFile, writePlan } from './plan-file.ts';
-import { openPointer } from './pointer.ts';
+import { type PlanFile, sourceName, writePlan } from './plan-file.ts';
+import { openPointer, pointerRecord } from './pointer.ts';
 import { type ExitCode, TemplateProblem } from './problem.ts';
 import { generationOf, type RevertFlags, revertFlags, stepsText } from './revert.ts';
 import { type Run, verb } from './run.ts';
@@ -66,8 +66,11 @@ function planPublish(command: Command): void {
     const pointer: PendingPointer | undefined =
       file === undefined
         ? undefined
-        : { file: resolve(file.path), variable: flags.pointerVariable, now: await file.read() };
-    return show(run, session, { kind: 'publish', wish }, { pointer });
+        : {
+            ...{ file: resolve(file.path), variable: flags.pointerVariable, now: await file.read() },
+            consumer: await pointerRecord(file.path, flags.consumer),
+          };
+    return show(run, session, { kind: 'publish', wish }, { pointer, source: sourceName(argument) });
   });
 }
 
@@ -94,11 +97,23 @@ function planRevert(command: Command): void {
 
 function planGc(command: Command): void {
   verb<GcFlags & OutFlags>(command, async (run) => {
-    const referenced = await references(run.flags);
+    const { flags, signal } = run;
+    const settings = await run.settings();
+    const asksCluster = flags.kubeconfig !== undefined || flags.kubeContext !== undefined;
+    if (asksCluster && flags.out !== undefined) {
+      throw new TemplateProblem({
+        code: 'PLAN_OF_A_MOMENT',
+        message:
+          'what a cluster uses now is no plan for later: run gc itself, which asks the cluster again and then you',
+        next: run.command('gc', '--dry-run'),
+      });
+    }
+    const referenced = await references(flags, settings.owner, signal);
     const session = await run.session();
     const placement = await run.place(session, 'folder');
     const wish = { placement, owner: session.settings.owner, ...gcLimits(run.flags) };
-    return show(run, session, { kind: 'gc', wish }, { referenced });
+    const keeps = (flags.pointer ?? []).map((file) => ({ file: resolve(file), variable: flags.pointerVariable }));
+    return show(run, session, { kind: 'gc', wish }, { referenced, keeps });
   });
 }
 
@@ -122,6 +137,7 @@ function planAdopt(command: Command): void {
 
 /** A pointer file that a publication replaces afterwards, and what it says now. */
 interface PendingPointer extends NonNullable<PlanFile['pointer']> {
+  readonly consumer: string;
   readonly now: string | undefined;
 }
 
@@ -129,7 +145,12 @@ async function show(
   run: Run<CommonFlags & OutFlags>,
   session: TemplateSession,
   request: PlanRequest,
-  extra: { readonly referenced?: (name: string) => string | undefined; readonly pointer?: PendingPointer | undefined },
+  extra: {
+    readonly referenced?: (name: string) => string | undefined;
+    readonly pointer?: PendingPointer | undefined;
+    readonly keeps?: PlanFile['keeps'];
+    readonly source?: string;
+  },
 ): Promise<ExitCode> {
   const { flags, out: output, signal } = run;
   const { referenced, pointer } = extra;
@@ -154,8 +175,16 @@ async function show(
     output.note('Not kept: with --out FILE, "apply FILE" does exactly this');
     return exitCode.pending;
   }
-  const kept = pointer === undefined ? {} : { pointer: { file: pointer.file, variable: pointer.variable } };
-  await writePlan(flags.out, { drydockPlan: 1, command: run.again, ...kept, plan });
+  const { keeps, source } = extra;
+  await writePlan(flags.out, {
+    drydockPlan: 2,
+    ...(pointer === undefined
+      ? {}
+      : { pointer: { file: pointer.file, variable: pointer.variable, consumer: pointer.consumer } }),
+    ...(keeps === undefined || keeps.length === 0 ? {} : { keeps }),
+    ...(source === undefined ? {} : { source }),
+    plan,
+  });
   output.note(`Kept in ${flags.out}\nnext: ${run.command('apply', flags.out)}`);
   return exitCode.pending;
 }

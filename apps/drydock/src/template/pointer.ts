@@ -1,4 +1,5 @@
 import { readFile, realpath, stat } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { replaceFileDurable } from '@drydock/durable';
 import { exitCode } from '../exit.ts';
@@ -62,6 +63,30 @@ export async function openPointer(path: string, variable: string): Promise<Point
       return true;
     },
   };
+}
+
+/**
+ * Reads a pointer file that must name a template: one that is missing or empty would protect nothing, and look as if it did.
+ */
+export async function readNamed(path: string, variable: string): Promise<string> {
+  const template = await (await openPointer(path, variable)).read();
+  if (template !== undefined) return template;
+  throw new TemplateProblem({
+    code: 'POINTER_MISSING',
+    message: `the pointer file ${path} is not there or names no template, so it would keep nothing`,
+    exit: exitCode.blocked,
+    next: `ls -l ${quoted(path)}`,
+  });
+}
+
+/** How a pointer file is called on the templates that it names: as its consumer, or as a file of this host. */
+export async function pointerRecord(
+  path: string,
+  consumer: string | undefined,
+  host: string = hostname(),
+): Promise<string> {
+  if (consumer !== undefined) return consumer;
+  return `${await realpath(path).catch(() => resolve(path))} on ${host}`;
 }
 
 type PointerFormat = 'json' | 'tfvars' | 'tfvars.json';

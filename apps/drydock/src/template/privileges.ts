@@ -1,4 +1,4 @@
-import { type Placement, TemplateError } from '@drydock/templates';
+import { type Placement, POINTERS, TemplateError } from '@drydock/templates';
 import type { CallOptions, VCenter } from '@drydock/vsphere';
 import { table } from '../table.ts';
 
@@ -90,4 +90,16 @@ export async function checkPrivileges(
   if (lacking.length === 0) return;
   const { user } = await vcenter.sessions(options);
   throw new TemplateError({ code: 'PRIVILEGE_MISSING', message: `the user ${user} lacks ${lacking.join(', and ')}` });
+}
+
+/** Refuses to begin where it could not be recorded on the template who points at it: the attribute is defined once in the life of a vCenter. */
+export async function checkRecord(vcenter: VCenter, placement: Placement, options: CallOptions): Promise<void> {
+  if (await vcenter.definesAttribute(POINTERS, options)) return;
+  const { datacenter } = placement;
+  const path = datacenter.startsWith('/') ? datacenter : `/${datacenter}`;
+  const ref = await vcenter.findByPath(path, options);
+  const missing = ref === undefined ? [] : await vcenter.missingPrivileges(ref, ['Global.ManageCustomFields'], options);
+  if (missing.length === 0) return;
+  const message = `the user lacks ${missing.join(', ')} on ${path}, which is needed once, to define the attribute "${POINTERS}"`;
+  throw new TemplateError({ code: 'PRIVILEGE_MISSING', message });
 }

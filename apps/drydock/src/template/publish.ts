@@ -4,8 +4,8 @@ import type { Command } from 'commander';
 import { exitCode } from '../exit.ts';
 import { bytesText, durationText } from './amounts.ts';
 import type { Output } from './output.ts';
-import { openPointer, type PointerFile } from './pointer.ts';
-import { checkPrivileges } from './privileges.ts';
+import { openPointer, type PointerFile, pointerRecord } from './pointer.ts';
+import { checkPrivileges, checkRecord } from './privileges.ts';
 import { type Run, verb } from './run.ts';
 import type { TemplateSession } from './session.ts';
 import { openSource } from './source.ts';
@@ -37,7 +37,7 @@ export function addPublish(group: Command): void {
     out.note(
       `Release ${source.image.release} (sha256 ${source.image.sha256.slice(0, 12)}…${size}) to ${placement.folder} on ${placement.server}`,
     );
-    await publish(run, session, wishOf(flags, session, placement, source), { pointer });
+    await publish(run, session, wishOf(flags, session, placement, source), { pointer, consumer: flags.consumer });
     return exitCode.done;
   });
 }
@@ -47,10 +47,15 @@ export async function publish(
   run: Pick<Run<PublishFlags>, 'out' | 'signal' | 'command'>,
   session: TemplateSession,
   wish: TemplateWish,
-  options: { readonly pointer?: PointerFile | undefined; readonly expectWorld?: string },
+  options: {
+    readonly pointer?: PointerFile | undefined;
+    readonly consumer?: string | undefined;
+    readonly expectWorld?: string;
+  },
 ): Promise<void> {
   const { out, signal } = run;
   await checkPrivileges(session.vcenter, wish.placement, wish.tagName !== undefined, { signal });
+  if (options.pointer !== undefined) await checkRecord(session.vcenter, wish.placement, { signal });
   const meter = uploadMeter();
   const published = await session.store.publish(wish, {
     signal,
@@ -72,7 +77,11 @@ export async function publish(
   tell(out, run, wish, published, meter.text());
   if (options.pointer !== undefined) {
     const pointer = { template: published.name, release: published.release, sha256, server, path };
+    const what = await pointerRecord(options.pointer.path, options.consumer);
+    // First the record: a template that is pointed at and does not say so could be collected.
+    await session.store.hold(wish.placement, published.name, what, { signal });
     const changed = await options.pointer.point(pointer);
+    await session.store.release(wish.placement, what, { except: published.name, signal });
     out.event('pointer', { file: options.pointer.path, template: published.name, changed });
     out.note(
       `${changed ? 'Pointed' : 'Unchanged:'} ${options.pointer.path}${changed ? ` to ${published.name}` : ` points to ${published.name}`}`,

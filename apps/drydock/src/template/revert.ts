@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { exitCode } from '../exit.ts';
 import { durationText } from './amounts.ts';
 import { byPointer, type PointerFlags, pointerFlags } from './history.ts';
-import { openPointer, type PointerFile } from './pointer.ts';
+import { openPointer, type PointerFile, pointerRecord } from './pointer.ts';
 import { type ExitCode, TemplateProblem } from './problem.ts';
 import { confirm } from './question.ts';
 import { type Run, verb } from './run.ts';
@@ -18,10 +18,9 @@ export interface RevertFlags extends PointerFlags {
 /** Adds the flags that say where to go back to. */
 export function revertFlags(command: Command): Command {
   return pointerFlags(
-    command.option(
-      '--to <generation>',
-      'name or instance UUID, also its beginning (default: the one before the current)',
-    ),
+    command
+      .option('--consumer <name>', 'how the pointer is called on the template (default: the file and this host)')
+      .option('--to <generation>', 'name or instance UUID, also its beginning (default: the one before the current)'),
   );
 }
 
@@ -151,6 +150,8 @@ async function revertPointer(run: Run<RevertFlags>, name: string, pointer: Point
     `${pointer.path} goes back from ${now ?? 'nothing'} to ${target.name} (release ${target.release ?? 'unknown'})`,
   );
   if (!(await agreed(run))) return exitCode.undecided;
+  const what = await pointerRecord(pointer.path, flags.consumer);
+  await session.store.hold(placement, target.name, what, { signal });
   await pointer.point({
     template: target.name,
     server: placement.server,
@@ -158,6 +159,7 @@ async function revertPointer(run: Run<RevertFlags>, name: string, pointer: Point
     ...(target.release === undefined ? {} : { release: target.release }),
     ...(target.digest === undefined ? {} : { sha256: target.digest }),
   });
+  await session.store.release(placement, what, { except: target.name, signal });
   const ms = performance.now() - from;
   out.event('reverted', { name: target.name, file: pointer.path, changed: true, ms: Math.round(ms) });
   out.note(`Pointed ${pointer.path} to ${target.name}, nothing uploaded`);

@@ -37,7 +37,8 @@ export interface SourceOptions {
   readonly signal: AbortSignal;
 }
 
-const CACHE_BYTES = 8 * 2 ** 30;
+/** What the image cache of the command may hold. */
+export const CACHE_BYTES: number = 8 * 2 ** 30;
 const SUM_MS = 30_000;
 const SILENT_MS = 1000;
 const TELL_MS = 250;

@@ -12,6 +12,7 @@ export interface PublishFlags extends CommonFlags {
   readonly retireUnmarked?: boolean;
   readonly pointer?: string;
   readonly pointerVariable: string;
+  readonly consumer?: string;
   readonly release?: string;
   readonly sha256?: string;
   readonly disk?: string;
@@ -24,6 +25,7 @@ export function publishFlags(command: Command): Command {
     .requiredOption('--name <name>', 'stable name with --swap, else what the new names begin with')
     .option('--pointer <file>', 'replace this .json, .tfvars or .tfvars.json file with the new name')
     .option('--pointer-variable <name>', 'variable in a tfvars file', 'template')
+    .option('--consumer <name>', 'how the pointer is called on the template (default: the file and this host)')
     .option('--swap', 'keep the stable name: rename the old template away and the new one in')
     .option('--retire-unmarked', 'with --swap: also put away a template that nobody marked')
     .option('--release <text>', "release of the image (default: the OVA's product version)")
