@@ -11,7 +11,7 @@ import {
   Lease,
   MachineConfiguration,
   MachineSet,
-  Namespace,
+  Secret,
 } from '@drydock/api';
 import { upstreamController } from '@drydock/boot-images';
 import { createClient, type KubeClient, loadKubeconfig, statusWriter } from '@drydock/kube';
@@ -174,8 +174,32 @@ test('what is wrong fails with its next step: a privilege, a tag, a right, a def
   assert.equal((await drydock('explain', 'worker', '--as', 'jane', ...trusted())).code, 1);
 });
 
+test('OWN-3 doctor says when the mark key is missing, has no usable key, or an old one is still needed, with the command that mends it', async () => {
+  const at = { namespace: 'drydock', name: 'drydock-mark-key' };
+  const line = async () => (await doctor(...trusted())).states.get('operator: mark key');
+  const { data = {} } = await client.get(Secret, at);
+  const old = data['k1'] ?? '';
+  assert.match((await line())?.detail ?? '', /^k1 proves what is ours$/);
+  await client.mergePatch(Secret, at, {
+    data: { current: 'azI=', k2: Buffer.from('n'.repeat(64)).toString('base64') },
+  });
+  assert.match((await line())?.detail ?? '', /^k2 proves what is ours; k1 is still accepted$/);
+  await client.mergePatch(Secret, at, { data: { current: null, k1: null, k2: 'c2hvcnQ=' } });
+  const unusable = await line();
+  assert.deepEqual(
+    [unusable?.state, /the key k2 has 5 bytes, and 32 are needed/.test(unusable?.detail ?? '')],
+    ['FAIL', true],
+  );
+  assert.match(unusable?.next ?? '', /^kubectl patch secret drydock-mark-key -n drydock /);
+  await client.delete(Secret, at);
+  const missing = await line();
+  assert.equal(missing?.state, 'warn');
+  assert.match(missing?.next ?? '', /^kubectl create secret generic drydock-mark-key -n drydock /);
+  await client.create(Secret, { metadata: at, data: { current: 'azE=', k1: old } });
+  assert.equal((await line())?.state, 'ok');
+});
+
 test('with the rights of the operator, and no others, everything can be looked at', async () => {
-  await client.create(Namespace, { metadata: { name: accountNamespace } });
   await apply(client, manifestsOf('boot-images'));
   const as = ['--as', `system:serviceaccount:${accountNamespace}:drydock-boot-images`];
   const { code, states } = await doctor(...as, ...trusted());

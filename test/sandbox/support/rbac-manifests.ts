@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { KubeClient, KubeObject, PolicyRule, Resource } from '@drydock/kube';
+import { isAlreadyExists, type KubeClient, type KubeObject, type PolicyRule, type Resource } from '@drydock/kube';
 import { parse, parseAllDocuments } from 'yaml';
 import type { ApiCall } from './audit-log.ts';
 
@@ -79,7 +79,14 @@ export async function apply(client: Pick<KubeClient, 'raw'>, manifests: readonly
     const api = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
     const within = namespace === undefined ? '' : `/namespaces/${namespace}`;
     const path = `${api}${within}/${plural}?fieldValidation=Strict`;
-    await client.raw({ method: 'POST', path, body: manifest });
+    try {
+      await client.raw({ method: 'POST', path, body: manifest });
+    } catch (error) {
+      // Whoever made the Secret of the mark key made the namespace first: what the manifest says of it is added.
+      if (manifest.kind !== 'Namespace' || !isAlreadyExists(error)) throw error;
+      const live = `${api}/${plural}/${manifest.metadata.name}?fieldValidation=Strict`;
+      await client.raw({ method: 'PATCH', path: live, body: manifest, contentType: 'application/merge-patch+json' });
+    }
   }
 }
 

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
 import { exitCode, UsageError } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
+import { type MarkKeyFlags, markKeyFlags } from '../mark-keys.ts';
 import { LEASE_NAMESPACE } from '../status-notes.ts';
 import { type VCenterFlags, vcenterFlags } from '../vcenter-flags.ts';
 import { yamlText } from '../yaml.ts';
@@ -10,7 +11,7 @@ import { codeOf, diagnosisOf, diagnosisText } from './finding.ts';
 const FORMATS = ['text', 'json', 'yaml'] as const;
 const ROLES = ['boot-images', 'watch'] as const;
 
-interface DoctorFlags extends ClusterFlags, VCenterFlags {
+interface DoctorFlags extends ClusterFlags, VCenterFlags, MarkKeyFlags {
   readonly roles: string;
   readonly leaseNamespace: string;
   readonly output: string;
@@ -32,7 +33,7 @@ export function addDoctor(program: Command): void {
 It changes nothing, neither in the cluster nor in a vCenter. To ask for the operator's own rights: --as system:serviceaccount:drydock:drydock-boot-images.
 Exit codes: 0 nothing stands in the way, 1 failed, 2 usage, 3 something does, 5 something could not be looked at, 130 and 143 interrupted.`,
     );
-  vcenterFlags(clusterFlags(command)).action((flags: DoctorFlags) =>
+  markKeyFlags(vcenterFlags(clusterFlags(command))).action((flags: DoctorFlags) =>
     untilInterrupted((signal) => doctor(flags, signal), 'nothing was changed'),
   );
 }

@@ -1,17 +1,20 @@
 import { machineApiNamespace, placementsOf } from '@drydock/boot-images';
 import type { KubeClient } from '@drydock/kube';
+import type { ReadKeys } from '@drydock/templates';
 import { type ClusterImages, clusterImages } from '../cluster-images.ts';
+import { type MarkKeyFlags, markKeySecret } from '../mark-keys.ts';
 import type { VCenterFlags } from '../vcenter-flags.ts';
 import { definitionLine, openshiftLines, serverLine, shadowLine, watchLine } from './cluster.ts';
 import { type Finding, type Line, lookedAt } from './finding.ts';
 import { setLine } from './machine-sets.ts';
+import { lookAtMarkKeys } from './mark-key.ts';
 import { leaseLine, ledgerLines, statusLines } from './operator.ts';
 import { rightsLine } from './rights.ts';
 import { vcenterFindings } from './vcenter.ts';
 
 /** What {@link examine} looks at. */
 export interface Examined {
-  readonly flags: VCenterFlags;
+  readonly flags: VCenterFlags & MarkKeyFlags;
   /** Of the operator. */
   readonly roles: ReadonlySet<string>;
   readonly leaseNamespace: string;
@@ -33,7 +36,10 @@ export async function examine(
   const warn = (detail: string): void => {
     findings.push({ area: 'cluster', name: 'vcenters', state: 'warn', detail });
   };
-  await using images = await clusterImages({ client, flags, leaseNamespace, warn, signal });
+  await using images = await clusterImages({
+    ...{ client, flags, leaseNamespace, warn, signal },
+    markKeySecret: flags.markKeySecret,
+  });
   const { world } = images;
   const owned = { roles, namespace: leaseNamespace };
   await look('cluster', 'openshift', async () => openshiftLines(world));
@@ -45,9 +51,17 @@ export async function examine(
     await look('operator', role, () => leaseLine(client, { role, namespace: leaseNamespace }, signal));
   await look('operator', 'statuses', () => statusLines(client, owned, signal));
   await look('operator', 'ledgers', () => ledgerLines(client, owned, signal));
+  let markKeys: ReadKeys | undefined;
+  if (roles.has('boot-images')) {
+    await look('operator', 'mark key', async () => {
+      const looked = await lookAtMarkKeys(client, markKeySecret(flags.markKeySecret), signal);
+      markKeys = looked.read;
+      return looked.line;
+    });
+  }
   await look('machine sets', 'machine sets', () => setLines(images));
   await look('vcenters', 'vcenters', async () => {
-    findings.push(...(await onVCenters(images, signal)));
+    findings.push(...(await onVCenters(images, markKeys, signal)));
     return [];
   });
   return findings;
@@ -60,7 +74,11 @@ async function setLines({ world, explain }: ClusterImages): Promise<readonly Lin
   return [{ name: 'machine sets', state: 'skip', detail: `there are none in ${machineApiNamespace}` }];
 }
 
-async function onVCenters({ vcenters, store, world }: ClusterImages, signal: AbortSignal): Promise<readonly Finding[]> {
+async function onVCenters(
+  { vcenters, store, world }: ClusterImages,
+  markKeys: ReadKeys | undefined,
+  signal: AbortSignal,
+): Promise<readonly Finding[]> {
   const infrastructure = world.infrastructure();
   if (infrastructure === undefined) return [];
   const servers = (infrastructure.spec?.platformSpec?.vsphere?.vcenters ?? []).map(({ server }) => server);
@@ -71,7 +89,7 @@ async function onVCenters({ vcenters, store, world }: ClusterImages, signal: Abo
   const found = servers.map((server) =>
     vcenterFindings(
       {
-        ...{ server, store, owner, tag },
+        ...{ server, store, owner, tag, markKeys },
         connect: () => vcenters.of(server),
         placements: placements.filter((placement) => placement.server === server),
       },

@@ -1,4 +1,4 @@
-import type { Placement, TemplateStore } from '@drydock/templates';
+import type { Placement, ReadKeys, TemplateStore } from '@drydock/templates';
 import { isVimError, type VCenter } from '@drydock/vsphere';
 import { LOGIN_NOW } from '../login-notes.ts';
 import {
@@ -12,6 +12,7 @@ import {
 import { clockLine, sessionLine, tagLine, templatesLine } from '../template/doctor-server.ts';
 import { SMALL_DESCRIPTOR } from '../template/small-descriptor.ts';
 import { type Finding, type Line, lookedAt } from './finding.ts';
+import { olderKeysLine } from './mark-key.ts';
 
 /** What is looked at on one vCenter. */
 export interface VCenterSubject {
@@ -25,6 +26,8 @@ export interface VCenterSubject {
   readonly tag: string | undefined;
   /** Owner in the marks of its templates. */
   readonly owner: string;
+  /** Keys of their marks, as far as they could be read. */
+  readonly markKeys: ReadKeys | undefined;
 }
 
 const WHERE =
@@ -71,7 +74,7 @@ export async function vcenterFindings(subject: VCenterSubject, signal: AbortSign
 async function placeFindings(
   vcenter: VCenter,
   placement: Placement,
-  { server, store, owner, tag }: VCenterSubject,
+  { server, store, owner, tag, markKeys }: VCenterSubject,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
   const { datacenter, folder, computeCluster, resourcePool, datastore, networks, failureDomain } = placement;
@@ -98,8 +101,10 @@ async function placeFindings(
   await look('space', () => spaceLine(vcenter, place, IMAGE, `govc datastore.info ${datastore}`, signal));
   await look('dry import', () => dryImportLine(vcenter, place, IMAGE, signal));
   await look('templates', async () => {
-    const { next: _, ...line } = templatesLine(await store.list(placement, owner, { signal }), folder);
-    return line;
+    const templates = await store.list(placement, owner, { signal });
+    const { next: _, ...line } = templatesLine(templates, folder);
+    const older = olderKeysLine(templates, markKeys);
+    return older === undefined ? line : [line, older];
   });
   return findings;
 }

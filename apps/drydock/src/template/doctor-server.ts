@@ -79,7 +79,7 @@ export function templatesLine(templates: readonly ListedTemplate[], folder: stri
   }
   const said = [...counts].map(([role, count]) => `${count} ${role}`).join(', ');
   // Nobody but a person may say what becomes of these.
-  const theirs = templates.filter(({ role }) => role === 'converted' || role === 'tampered' || role === 'unreadable');
+  const theirs = templates.filter(({ role }) => ['converted', 'tampered', 'unreadable', 'unproven'].includes(role));
   if (theirs.length > 0) {
     const named = theirs.map(({ name, reason }) => `${name}: ${reason ?? 'it is not used'}`).join('; ');
     const detail = `${said} in ${folder}; ${named}`;
