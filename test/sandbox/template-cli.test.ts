@@ -246,48 +246,6 @@ test("OWN-4 in a cluster's folder nothing goes unless the cluster is asked", asy
   assert.match(stdout, new RegExp(`${name} +stays +it is unknown whether something uses it`));
 });
 
-test('OWN-3 without a key: nothing goes that another run imported, what was made by hand is not gone back to, and doctor says so', async () => {
-  const keyless = { DRYDOCK_MARK_KEY: '' };
-  const name = expectExit(await cli.run(['publish', first, '--name', 'plain'], keyless), 0).stdout.trim();
-  assert.equal(expectExit(await cli.run(['publish', first, '--name', 'plain'], keyless), 0).stdout.trim(), name);
-  const { stdout } = expectExit(await cli.run(['gc', '--grace', '0', '--keep', '0', '--yes'], keyless), 0);
-  assert.match(stdout, new RegExp(`${name} +stays +nothing proves that .* is ours: give the key`));
-  assert.match(
-    expectExit(await cli.run(['doctor'], keyless), 0).stdout,
-    /warn +mark key +none: .*\n +next: .*openssl rand/,
-  );
-  assert.match(expectExit(await cli.run(['list', '-o', 'wide']), 0).stdout, new RegExp(`${name} +unproven`));
-  const bad = expectExit(await cli.run(['list'], { DRYDOCK_MARK_KEY: 'k1:too-short-to-be-a-key' }), 2);
-  assert.ok(/has 21 bytes, and 32 are needed/.test(bad.stderr) && !bad.stderr.includes('too-short'), bad.stderr);
-});
-
-test('OWN-3 a forged attribute on the simulator: a stranger with our public mark is never the release, and never goes', async () => {
-  const name = expectExit(await cli.run(['publish', first, '--name', 'forged']), 0).stdout.trim();
-  const { extraConfig, instanceUuid } = await cli.vm(name);
-  for (const template of [true, false]) {
-    const stranger = `stranger-${template}`;
-    await cli.switchboard.createVm({ name: stranger, folder, template, productVersion: '9.6.1' });
-    const { instanceUuid: own } = await cli.vm(stranger);
-    const claim = {
-      id: own,
-      owner: extraConfig['drydock.owner'],
-      role: 'retired',
-      operation: extraConfig['drydock.operation'],
-    };
-    await cli.switchboard.setCustomValue(`${folder}/${stranger}`, 'drydock', JSON.stringify(claim));
-    await cli.switchboard.setCustomValue(
-      `${folder}/${stranger}`,
-      'drydock.proof',
-      JSON.stringify(extraConfig['drydock.proof']),
-    );
-  }
-  const again = expectExit(await cli.run(['publish', first, '--name', 'forged']), 0).stdout.trim();
-  assert.deepEqual([again, (await cli.vm(again)).instanceUuid], [name, instanceUuid]);
-  expectExit(await cli.run(['gc', '--grace', '0', '--keep', '0', '--yes']), 0);
-  const left = await cli.names();
-  assert.ok(left.includes('stranger-true') && left.includes('stranger-false'));
-});
-
 test('doctor looks at everything and changes nothing', async () => {
   await cli.switchboard.resetCalls();
   const well = expectExit(await cli.run(['doctor', first, '--tag', 'golden']), 0).stdout;
@@ -345,4 +303,46 @@ test('the config file is read, and json is a stream of events', async () => {
   const listed = expectExit(await cli.run(['list', '--owner', 'pipeline-7', '-o', 'json']), 0).events;
   assert.ok(listed.some(({ name, owner }) => name === result?.['name'] && owner === 'pipeline-7'));
   assert.match(expectExit(await cli.run(['list']), 0).stdout, new RegExp(`${String(result?.['name'])} +foreign `));
+});
+
+test('OWN-3 without a key: nothing goes that another run imported, what was made by hand is not gone back to, and doctor says so', async () => {
+  const keyless = { DRYDOCK_MARK_KEY: '' };
+  const name = expectExit(await cli.run(['publish', first, '--name', 'plain'], keyless), 0).stdout.trim();
+  assert.equal(expectExit(await cli.run(['publish', first, '--name', 'plain'], keyless), 0).stdout.trim(), name);
+  const { stdout } = expectExit(await cli.run(['gc', '--grace', '0', '--keep', '0', '--yes'], keyless), 0);
+  assert.match(stdout, new RegExp(`${name} +stays +nothing proves that .* is ours: give the key`));
+  assert.match(
+    expectExit(await cli.run(['doctor'], keyless), 0).stdout,
+    /warn +mark key +none: .*\n +next: .*openssl rand/,
+  );
+  assert.match(expectExit(await cli.run(['list', '-o', 'wide']), 0).stdout, new RegExp(`${name} +unproven`));
+  const bad = expectExit(await cli.run(['list'], { DRYDOCK_MARK_KEY: 'k1:too-short-to-be-a-key' }), 2);
+  assert.ok(/has 21 bytes, and 32 are needed/.test(bad.stderr) && !bad.stderr.includes('too-short'), bad.stderr);
+});
+
+test('OWN-3 a forged attribute on the simulator: a stranger with our public mark is never the release, and never goes', async () => {
+  const name = expectExit(await cli.run(['publish', first, '--name', 'forged']), 0).stdout.trim();
+  const { extraConfig, instanceUuid } = await cli.vm(name);
+  for (const template of [true, false]) {
+    const stranger = `stranger-${template}`;
+    await cli.switchboard.createVm({ name: stranger, folder, template, productVersion: '9.6.1' });
+    const { instanceUuid: own } = await cli.vm(stranger);
+    const claim = {
+      id: own,
+      owner: extraConfig['drydock.owner'],
+      role: 'retired',
+      operation: extraConfig['drydock.operation'],
+    };
+    await cli.switchboard.setCustomValue(`${folder}/${stranger}`, 'drydock', JSON.stringify(claim));
+    await cli.switchboard.setCustomValue(
+      `${folder}/${stranger}`,
+      'drydock.proof',
+      JSON.stringify(extraConfig['drydock.proof']),
+    );
+  }
+  const again = expectExit(await cli.run(['publish', first, '--name', 'forged']), 0).stdout.trim();
+  assert.deepEqual([again, (await cli.vm(again)).instanceUuid], [name, instanceUuid]);
+  expectExit(await cli.run(['gc', '--grace', '0', '--keep', '0', '--yes']), 0);
+  const left = await cli.names();
+  assert.ok(left.includes('stranger-true') && left.includes('stranger-false'));
 });
