@@ -71,9 +71,7 @@ function bridges(old: Source, now: Source, stores: Stores | undefined): Bridges 
     tell(name, between, stops, doubts, notes);
   }
   if (carried.length > 0)
-    notes.push(
-      `${count(carried.length, 'definition')} of one release alone, printed as they are: ${carried.join(', ')}`,
-    );
+    notes.push(`${count(carried.length, 'definition')} of one release alone, carried over: ${carried.join(', ')}`);
   return { crds, stops, doubts, notes };
 }
 

@@ -163,10 +163,22 @@ function mergeFields(old: Schema, now: Schema, next: Mutable, path: Path, merge:
   const names = Object.keys({ ...now.properties, ...old.properties });
   const properties = names.flatMap((name): readonly (readonly [string, Schema])[] => {
     const [a, b] = [own(old.properties, name), own(now.properties, name)];
+    if (name === 'metadata' && (path.length === 0 || next[embedded] === true))
+      return [[name, bridgeMetadata(a, b, [...path, name], merge)]];
     if (a !== undefined && b !== undefined) return [[name, bridgeNode(a, b, [...path, name], merge)]];
     return keeps(a === undefined ? old : now) ? [] : [[name, (a ?? b) as Schema]];
   });
   if (names.length > 0) next.properties = Object.fromEntries(properties);
+}
+
+/** Every resource has all of its metadata, also where a schema does not name it: what one release alone says of a name would be refused for the other's objects. */
+function bridgeMetadata(old: Schema | undefined, now: Schema | undefined, path: Path, merge: Merge): Schema {
+  const names = Object.keys(old?.properties ?? {}).filter((name) => own(now?.properties, name) !== undefined);
+  const properties = names.flatMap((name): readonly (readonly [string, Schema])[] => {
+    const [a, b] = [own(old?.properties, name), own(now?.properties, name)];
+    return a === undefined || b === undefined ? [] : [[name, bridgeNode(a, b, [...path, name], merge)]];
+  });
+  return { type: 'object', ...(properties.length === 0 ? {} : { properties: Object.fromEntries(properties) }) };
 }
 
 function hasTyped(schema: Schema): boolean {

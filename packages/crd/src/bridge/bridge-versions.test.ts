@@ -187,6 +187,28 @@ test('TRUTH-11 what is legal in any version of either release is legal in every 
   assert.ok(seen > 100 && elsewhere > 30, `${seen} objects, ${elsewhere} of them in one version alone: too few`);
 });
 
+test('TRUTH-11 what one release alone says of a name is not asked of the objects of the other', () => {
+  const named = (maxLength?: number): Crd => {
+    const name: Schema = { type: 'string', ...(maxLength === undefined ? {} : { maxLength }) };
+    const metadata: Schema = { type: 'object', ...(maxLength === undefined ? {} : { properties: { name } }) };
+    return crdOf({ type: 'object', properties: { metadata, spec: text } });
+  };
+  const of = (old: Crd, now: Crd): unknown => bridge(old, now).crd?.versions[0]?.schema?.properties?.['metadata'];
+  assert.deepEqual(of(named(), named(9)), { type: 'object' });
+  assert.deepEqual(of(named(9), named()), { type: 'object' });
+  assert.deepEqual(of(named(5), named(9)), { type: 'object', properties: { name: { type: 'string', maxLength: 9 } } });
+});
+
+test('TRUTH-12 explanations are left out where a server would not store them all', () => {
+  const described = (name: string): Schema =>
+    ({ ...spec({ [name]: text }), description: 'x'.repeat(300_000) }) as Schema;
+  const all = ['v1', 'v2', 'v3', 'v4', 'v5'].map((name) => ({ name, schema: described('a') }));
+  const [old, now] = [crdOfVersions(all), crdOfVersions(all.map((one) => ({ ...one, schema: described('b') })))];
+  const { crd } = bridge(old, now);
+  assert.ok(JSON.stringify(crd?.manifest).length < 1 << 20);
+  assert.deepEqual(fields(crd)['v3'], ['a', 'b']);
+});
+
 test('TRUTH-12 a definition of one release alone is carried over as a server takes it', () => {
   const { manifest } = crdOf(spec({ a: text }));
   const metadata = {

@@ -7,7 +7,7 @@ import { ANYTHING } from './lost-places.ts';
 import { objections } from './proof.ts';
 import { withRoom } from './rule-room.ts';
 import { finds, type Stores, storageVersion, storedBy } from './storage-version.ts';
-import { bridgeVersion, rawVersion } from './version.ts';
+import { bridgeVersion, rawVersion, withinSize } from './version.ts';
 
 /** A definition under which both neighbours can write. */
 export interface Bridge {
@@ -85,7 +85,10 @@ export function bridge(old: Crd, now: Crd, { stores }: { readonly stores?: Store
   });
   const { status: _status, ...manifest } = now.manifest;
   const spec = manifest['spec'] as JsonObject;
-  const crd = readCrd({ ...manifest, metadata: metadataOf(now), spec: { ...spec, versions } }, 'bridge');
+  const crd = readCrd(
+    { ...manifest, metadata: metadataOf(now), spec: { ...spec, versions: withinSize(versions) } },
+    'bridge',
+  );
   const { doubts, stops } = objections(old, now, crd, storage === open ? undefined : stores);
   if (stops.length > 0) return { crd: undefined, unbridged: stops, doubts, notes: [] };
   return { crd, unbridged: [], doubts, notes: [...notes, ...migrations(old, now, storage.name)] };

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../schema/json.ts';
+import { type Json, type JsonObject, jsonText } from '../schema/json.ts';
 import type { Crd, CrdVersion, Schema } from '../schema/schema.ts';
 
 /** A server takes no more (apiextensions.k8s.io/v1, SelectableField). */
@@ -24,6 +24,32 @@ export function bridgeVersion(
       ? {}
       : { selectableFields: selectable.map((jsonPath) => ({ jsonPath })) }),
     schema: { openAPIV3Schema: schema as unknown as JsonObject },
+  };
+}
+
+/** More than this is near what a server stores of one definition (1.5 MiB of JSON). */
+const MOST_BYTES = 1 << 20;
+
+const EXPLAINS: ReadonlySet<string> = new Set(['description', 'example', 'externalDocs', 'title']);
+
+/** Versions without what only explains, where together they are more than a server stores. */
+export function withinSize(versions: readonly JsonObject[]): readonly JsonObject[] {
+  if (Buffer.byteLength(jsonText(versions)) <= MOST_BYTES) return versions;
+  return versions.map((version) => {
+    const schema = fieldsOf(version, 'schema')['openAPIV3Schema'] as unknown as Schema;
+    return { ...version, schema: { openAPIV3Schema: lean(schema) as unknown as JsonObject } };
+  });
+}
+
+function lean(schema: Schema): Schema {
+  const { additionalProperties: additional, items, properties } = schema;
+  return {
+    ...Object.fromEntries(Object.entries(schema).filter(([keyword]) => !EXPLAINS.has(keyword))),
+    ...(items === undefined ? {} : { items: lean(items) }),
+    ...(typeof additional === 'object' ? { additionalProperties: lean(additional) } : {}),
+    ...(properties === undefined
+      ? {}
+      : { properties: Object.fromEntries(Object.entries(properties).map(([name, of]) => [name, lean(of)])) }),
   };
 }
 

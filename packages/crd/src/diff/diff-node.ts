@@ -144,7 +144,8 @@ function diffChildren(a: Schema, b: Schema, place: Place): readonly Step[] {
     steps.push(stepAt(place, { rule: 'N13', effect: 'undecided', keyword, what }));
   }
   for (const name of Object.keys({ ...a.properties, ...b.properties }).toSorted()) {
-    const [before, after] = [childOf(a, name), childOf(b, name)];
+    const always = ofEveryResource(place, name);
+    const [before, after] = [childOf(a, name) ?? always, childOf(b, name) ?? always];
     const inner = below(place, a, name);
     const at = place.keys?.has(name) === true ? { ...inner, key: true } : inner;
     if (before !== undefined && after !== undefined) steps.push(...diffNode(before, after, at));
@@ -156,6 +157,16 @@ function diffChildren(a: Schema, b: Schema, place: Place): readonly Step[] {
   steps.push(...diffAdditional(a, b, place));
   return steps;
 }
+
+/** What every resource has, whether its schema names it or not; undefined elsewhere. */
+function ofEveryResource({ path }: Place, name: string): Schema | undefined {
+  if (path.length === 0 && name === 'metadata') return { type: 'object' };
+  const isText = path.length === 0 ? ['apiVersion', 'kind'] : path.length === 1 && path[0] === 'metadata' ? NAMES : [];
+  return isText.includes(name) ? { type: 'string' } : undefined;
+}
+
+/** Nothing else of the metadata may a schema speak of. */
+const NAMES: readonly string[] = ['name', 'generateName'];
 
 function keepsUnknown(schema: Schema): boolean {
   return schema['x-kubernetes-preserve-unknown-fields'] === true;

@@ -262,3 +262,15 @@ test('two rules that differ in their quotes alone are one', () => {
   assert.deepEqual(change(rule("self != ''"), rule('self  != ""')), []);
   assert.equal(change(rule("self != 'a'"), rule('self != "b"')).length, 2);
 });
+
+test('metadata is there in every resource: a schema that says less of a name takes nothing away', () => {
+  const of = (metadata?: Schema): Crd =>
+    crdOf({ type: 'object', properties: metadata === undefined ? {} : { metadata } });
+  const bounded = of({ type: 'object', properties: { name: { type: 'string', maxLength: 9 } } });
+  const effects = (a: Crd, b: Crd): readonly string[] =>
+    diff(a, b).steps.map(({ effect, path, rule }) => `${effect} ${rule} ${path}`);
+  for (const plain of [of(), of({ type: 'object' })]) {
+    assert.deepEqual(effects(bounded, plain), ['widens N6 metadata.name']);
+    assert.deepEqual(effects(plain, bounded), ['narrows N6 metadata.name']);
+  }
+});
