@@ -83,6 +83,18 @@ test('VS-W21 where extraConfig is not watched the machine itself is asked for it
   assert.ok(!rig.server.inventory.machines.has(second), 'it vanished in the read');
 });
 
+test('TRUTH-9 where a server refuses keys in paths the name is read from the whole list, and keys are not tried again', async () => {
+  await using rig = await liveRig(2, { watcher: { paths: ['name', POWER], gatherMs: 0 } });
+  const [first = '', second = ''] = rig.moids;
+  rig.server.faults.add('RetrievePropertiesEx', { act: 'fault', fault: 'InvalidProperty', fields: '<name>k</name>' });
+  for (const moid of [first, second]) {
+    rig.power(moid, true);
+    await rig.settled();
+  }
+  assert.deepEqual(rig.signals, [`${nameOf(first)} changed ${POWER}`, `${nameOf(second)} changed ${POWER}`]);
+  assert.equal(rig.server.faults.left, 0);
+});
+
 test('VS-W7 VS-W8 a snapshot, another, one less, none at all: one signal each', async () => {
   await using rig = await liveRig(1, {
     watcher: { paths: ['name', 'config.extraConfig', 'snapshot', 'rootSnapshot'] },

@@ -110,3 +110,23 @@ test('a machine that left is told once, although nobody can say for a while whet
   await rig.settled();
   assert.equal(rig.told.at(-1), 'vm-2 changed');
 });
+
+test('TRUTH-9 many changes of one machine within 50 ms of the first make two signals, the first at once; no other machine waits', async () => {
+  await using rig = await live('vm-1', 'vm-2');
+  for (let n = 0; n < 20; n += 1) {
+    rig.feed.set('vm-1', 'name', `v${n}`);
+    await rig.settled();
+    if (n === 0) assert.deepEqual(rig.told, ['vm-1 changed'], 'nobody waits for the first one');
+    rig.clock.advance(2);
+  }
+  rig.feed.set('vm-2', 'name', 'b');
+  await rig.settled();
+  assert.deepEqual(rig.told, ['vm-1 changed', 'vm-2 changed']);
+  assert.equal(rig.watcher.courier.pending, 1);
+  rig.clock.advance(10);
+  await rig.settled();
+  assert.deepEqual(rig.told, ['vm-1 changed', 'vm-2 changed', 'vm-1 changed']);
+  rig.clock.advance(60_000);
+  await rig.settled();
+  assert.equal(rig.told.length, 3);
+});

@@ -24,6 +24,8 @@ export interface CourierOptions {
   readonly onResolved?: (ref: MoRef, resolution: Resolution) => void;
   /** How often machines that belong to nobody are looked at again. Default 5 minutes. */
   readonly recheckMs?: number;
+  /** What changes on a machine so soon (ms) after a signal of it waits that long, for one signal more. Default 50; 0: nothing waits. */
+  readonly gatherMs?: number;
 }
 
 /** What an object says of its machine. */
@@ -37,6 +39,7 @@ export interface Claim {
 
 const BATCH = 64;
 const RECHECK_MS = 5 * 60_000;
+const GATHER_MS = 50;
 
 /**
  * Carries what is dirty in a ledger to whoever reconciles it. It pulls: however slow the receiver is, nothing waits for it but the dirty machines, of which there is never more than
@@ -52,6 +55,8 @@ export class Courier {
   readonly #refusals = new Map<string, number>();
   /** Machines that are not to be taken yet. */
   readonly #resting = new Set<string>();
+  /** When machines of which a signal was just handed on may be taken again, the soonest first. */
+  readonly #gathering = new Map<string, number>();
   /** Machines that left, and perhaps for good. */
   readonly #left = new Map<string, MoRef>();
   #asking = false;
@@ -75,7 +80,8 @@ export class Courier {
 
   /** Another vCenter is watched from now on: nothing is known of its machines. */
   clear(): void {
-    for (const known of [this.#unresolved, this.#copies, this.#refusals, this.#resting, this.#left]) known.clear();
+    for (const known of [this.#unresolved, this.#copies, this.#refusals, this.#resting, this.#left, this.#gathering])
+      known.clear();
   }
 
   /** Something is dirty. */
@@ -99,10 +105,10 @@ export class Courier {
     const upkeep = this.#upkeep(signal);
     signal.addEventListener('abort', () => this.wake(), { once: true });
     while (!signal.aborted) {
-      const batch = ledger.take(BATCH, this.#resting);
+      this.#gathered();
+      const batch = ledger.take(BATCH, this.#waits);
       if (batch.length === 0) {
-        await this.#wake.promise;
-        this.#wake = Promise.withResolvers<void>();
+        await this.#somethingToDo();
         continue;
       }
       this.#carried = batch.length;
@@ -144,6 +150,7 @@ export class Courier {
       case 'signal':
         await unlessAborted(deliver(resolution.signal), signal);
         ledger.delivered(dirty, this.#options.clock.now());
+        this.#gather(ref.value);
         break;
       case 'unresolved':
         this.#unresolved.set(ref.value, dirty);
@@ -164,6 +171,36 @@ export class Courier {
     }
     if (dirty.kind === 'left') this.#left.set(ref.value, ref);
     return resolution;
+  }
+
+  readonly #waits = { has: (machine: string) => this.#resting.has(machine) || this.#gathering.has(machine) };
+
+  /** A machine that is powered on changes in ten answers, and one look at the end shows all of them. */
+  #gather(machine: string): void {
+    const { clock, gatherMs = GATHER_MS } = this.#options;
+    if (gatherMs > 0) this.#gathering.set(machine, clock.now() + gatherMs);
+  }
+
+  #gathered(): void {
+    const now = this.#options.clock.now();
+    for (const [machine, until] of this.#gathering) {
+      if (until > now) return;
+      this.#gathering.delete(machine);
+    }
+  }
+
+  /** Until somebody wakes us, or what was gathered is due. */
+  async #somethingToDo(): Promise<void> {
+    const { ledger, clock } = this.#options;
+    const [due] = this.#gathering.values();
+    if (due === undefined || ledger.dirty === 0) await this.#wake.promise;
+    else {
+      const early = new AbortController();
+      const later = clock.sleep(Math.max(0, due - clock.now()), { background: true, signal: early.signal });
+      await Promise.race([this.#wake.promise, later.catch(() => undefined)]);
+      early.abort();
+    }
+    this.#wake = Promise.withResolvers<void>();
   }
 
   async #rest(machine: string, signal: AbortSignal): Promise<void> {

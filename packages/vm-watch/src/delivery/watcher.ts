@@ -1,15 +1,17 @@
-import { type Clock, childText, type MoRef, type UpdateFeed, type XmlElement } from '@drydock/vsphere';
+import type { Clock, MoRef, UpdateFeed, XmlElement } from '@drydock/vsphere';
+import { carriedName } from '../watch/carried-name.ts';
 import { xxHash64 } from '../watch/hash.ts';
 import { IGNORED_KEYS } from '../watch/ignored-keys.ts';
 import { Ledger } from '../watch/ledger.ts';
 import type { WatchState } from '../watch/state.ts';
 import { Supervisor } from '../watch/supervisor.ts';
 import type { WatchLog } from '../watch/watch-log.ts';
-import { EXTRA_CONFIG, NAMESPACED_NAME, WATCHED_PATHS } from '../watch/watched-paths.ts';
+import { EXTRA_CONFIG, WATCHED_PATHS } from '../watch/watched-paths.ts';
 import { Courier, type CourierOptions } from './courier.ts';
 
 /** What a {@link Watcher} needs. */
-export interface WatcherOptions extends Pick<CourierOptions, 'lookup' | 'deliver' | 'onResolved' | 'recheckMs'> {
+export interface WatcherOptions
+  extends Pick<CourierOptions, 'lookup' | 'deliver' | 'onResolved' | 'recheckMs' | 'gatherMs'> {
   readonly feed: UpdateFeed;
   readonly clock: Clock;
   readonly log: WatchLog;
@@ -29,8 +31,6 @@ export interface WatcherOptions extends Pick<CourierOptions, 'lookup' | 'deliver
   readonly onUnreadable?: (path: string) => void;
   readonly onChange?: (ref: MoRef, path: string, value: XmlElement | undefined) => void;
 }
-
-const NAME_PATH = `config.extraConfig["${NAMESPACED_NAME}"]`;
 
 /** The watch on one vCenter: what was seen, what keeps seeing, and what carries it on. */
 export interface Watcher {
@@ -69,12 +69,13 @@ export async function createWatcher(options: WatcherOptions): Promise<Watcher> {
     deliver: options.deliver,
     existing: (refs, signal) => feed.existing(refs, { signal }),
     // What the ledger sees of extraConfig holds the name; without it the machine has to be asked.
-    ...(paths.includes(EXTRA_CONFIG) ? {} : { readName: async (ref) => nameOf(await feed.property(ref, NAME_PATH)) }),
+    ...(paths.includes(EXTRA_CONFIG) ? {} : { readName: carriedName(feed) }),
     clock,
     log,
     ...random,
     ...(options.onResolved === undefined ? {} : { onResolved: options.onResolved }),
     ...(options.recheckMs === undefined ? {} : { recheckMs: options.recheckMs }),
+    ...(options.gatherMs === undefined ? {} : { gatherMs: options.gatherMs }),
   });
   const supervisor = new Supervisor({
     feed,
@@ -100,9 +101,4 @@ export async function createWatcher(options: WatcherOptions): Promise<Watcher> {
       await Promise.all([supervisor.run(signal), courier.run(signal)]);
     },
   };
-}
-
-/** Of an OptionValue. */
-function nameOf(option: XmlElement | undefined): string | undefined {
-  return option === undefined ? undefined : childText(option, 'value');
 }

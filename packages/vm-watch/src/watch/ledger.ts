@@ -184,7 +184,7 @@ export class Ledger {
   }
 
   /** Takes up to `limit` dirty machines, the longest waiting first, `resting` ones left out. What cannot be delivered is given back by {@link Ledger.putBack}. */
-  take(limit: number, resting?: ReadonlySet<string>): readonly DirtyMachine[] {
+  take(limit: number, resting?: Pick<ReadonlySet<string>, 'has'>): readonly DirtyMachine[] {
     const taken: DirtyMachine[] = [];
     for (const [value, { kind, paths }] of this.#dirty) {
       if (taken.length >= limit) break;

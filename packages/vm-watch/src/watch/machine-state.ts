@@ -1,5 +1,5 @@
 import { type CallOptions, child, childText, type MoRef, referenceOf, textOf, type UpdateFeed } from '@drydock/vsphere';
-import { NAMESPACED_NAME } from './watched-paths.ts';
+import { carriedName } from './carried-name.ts';
 
 /** What the mirror shows of a machine; '' where vCenter says nothing. */
 export interface MachineState {
@@ -30,6 +30,7 @@ const HOST_AGE_MS = 10 * 60_000;
 
 /** A reader that remembers hosts for ten minutes. */
 export function machineReader(feed: UpdateFeed, now: () => number): MachineReader {
+  const nameOf = carriedName(feed);
   const hosts = new Map<string, { readonly name: string; readonly cluster: string; readonly at: number }>();
   const hostOf = async (
     ref: MoRef,
@@ -65,8 +66,7 @@ export function machineReader(feed: UpdateFeed, now: () => number): MachineReade
       };
     },
     async carries(ref, call) {
-      const option = await feed.property(ref, `config.extraConfig["${NAMESPACED_NAME}"]`, call);
-      return childText(option, 'value') ?? '';
+      return (await nameOf(ref, call)) ?? '';
     },
   };
 }
