@@ -7,6 +7,7 @@ import { type Benchmark, compared, median } from '../measure.ts';
 import { buildPeer } from '../peer.ts';
 import { startOurWorker, type Worker } from '../worker.ts';
 import type { Changed, ServerJob, Target, WatchResult } from './job.ts';
+import { operatorMemory } from './operator.ts';
 import { paced } from './paced.ts';
 import { type Bench, FLEET, QUIET_MS, type Side, startPrompt, type Watcher } from './sides.ts';
 
@@ -49,12 +50,21 @@ export const benchmark: Benchmark = {
 };
 
 const CASES: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
+  operator,
   sync: initialSync,
   paced,
   flat: flatOut,
   noise,
   resets,
 };
+
+/** What runs in a cluster: the whole operator with both roles, as the Deployment starts it. */
+async function operator(bench: Bench): Promise<void> {
+  const { peak, steady } = await operatorMemory(await bench.serve(LARGE), LARGE);
+  const figure = { bench: 'watch', case: `operator, ${LARGE}`, unit: 'MiB', lowerIsBetter: true } as const;
+  bench.report({ ...figure, metric: 'peak RSS', ours: peak });
+  bench.report({ ...figure, metric: 'steady RSS', ours: steady, goal: 120 });
+}
 
 /** Watches all machines in a new process; resolves when each was read, and was asked for where nobody knew it. */
 async function synced(
