@@ -36,7 +36,8 @@ const NEXT = {
   OVA_INVALID: 'Check the file: it must be an OVA with one descriptor, and its disks must follow the manifest.',
   OVA_UNSUPPORTED: 'Use an image with exactly one network adapter and a known disk provisioning.',
   IMPORT_FAILED: 'Look at the cause; what was half-made is removed, and the import is tried again.',
-  CACHE_FAILED: 'Check that the cache directory is writable and has room.',
+  CACHE_FAILED:
+    'Check that the cache directory is writable and has room, and that the image is no larger than the cache.',
   ATTRIBUTE_CUT:
     'Let custom attributes of machines hold 255 characters, or look whether something else writes this one.',
   NOT_OURS: 'Give the key that made its mark, or adopt it, if it is what it should be.',

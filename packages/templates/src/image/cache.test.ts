@@ -28,7 +28,7 @@ interface Rig extends AsyncDisposable {
 const whole: Answer = (_request, response, body) =>
   void response.writeHead(200, { 'content-length': body.length, etag: '"e"' }).end(body);
 
-async function rig(bytes = 1 << 30): Promise<Rig> {
+async function rig(bytes = 1 << 30, freeBytes?: () => Promise<number>): Promise<Rig> {
   const dir = await mkdtemp(join(tmpdir(), 'cache-'));
   const bodies = new Map<string, Buffer>();
   const agent = new Agent();
@@ -41,7 +41,12 @@ async function rig(bytes = 1 << 30): Promise<Rig> {
   const made: Rig = {
     agent,
     dir: join(dir, 'cache'),
-    cache: ovaCache({ dir: join(dir, 'cache'), bytes, dispatcher: agent }),
+    cache: ovaCache({
+      dir: join(dir, 'cache'),
+      bytes,
+      dispatcher: agent,
+      ...(freeBytes === undefined ? {} : { freeBytes }),
+    }),
     requests: [],
     answer: whole,
     image: async (seed = 1) => {
@@ -216,4 +221,105 @@ test('a user and password in the address are sent to that host, and not to anoth
   });
   await percent.body.dump();
   assert.equal(made.requests.at(-1)?.authorization, `Basic ${Buffer.from('a@b:100%').toString('base64')}`);
+});
+
+/** Sends until nobody listens any more; counts the bytes. */
+function endless(sent: { bytes: number }): Answer {
+  return (_request, response) => {
+    const piece = Buffer.alloc(256 << 10);
+    const more = (): void => {
+      while (!response.destroyed) {
+        sent.bytes += piece.length;
+        if (!response.write(piece)) {
+          response.once('drain', more);
+          return;
+        }
+      }
+    };
+    response.writeHead(200);
+    more();
+  };
+}
+
+const refused = (code: string, text: RegExp) => (error: unknown) =>
+  isTemplateError(error) && error.code === code && text.test(error.text);
+
+test('SAFE-2 an image server that never ends is left when the image is larger than the cache, and leaves no file', async () => {
+  await using made = await rig(3 << 20);
+  const image = await made.image();
+  const sent = { bytes: 0 };
+  made.answer = endless(sent);
+  await assert.rejects(
+    use(made.cache, image),
+    refused('CACHE_FAILED', /at least \d+ bytes, but the cache may hold 3145728/),
+  );
+  assert.deepEqual(await readdir(made.dir), []);
+  assert.ok(sent.bytes < 40 << 20, `${sent.bytes} bytes were sent`);
+  assert.equal(made.requests.length, 1, 'it is not tried again at once');
+});
+
+test('SAFE-2 an image that is announced larger than the cache is refused before its first byte', async () => {
+  await using made = await rig(100_000);
+  const image = await made.image();
+  await assert.rejects(
+    use(made.cache, image),
+    refused('CACHE_FAILED', /has \d{6} bytes, but the cache may hold 100000/),
+  );
+  assert.deepEqual(await readdir(made.dir), []);
+});
+
+test('SAFE-2 a disk that runs full ends the download before it is full, whether the length was announced or not', async () => {
+  let free = 200 << 20;
+  await using made = await rig(1 << 30, async () => {
+    free -= 60 << 20;
+    return free;
+  });
+  const image = await made.image();
+  const sent = { bytes: 0 };
+  made.answer = endless(sent);
+  await assert.rejects(
+    use(made.cache, image),
+    refused('CACHE_FAILED', /bytes free, but 0 are needed and 67108864 must stay free/),
+  );
+  assert.deepEqual(await readdir(made.dir), []);
+  made.answer = whole;
+  await assert.rejects(use(made.cache, image), refused('CACHE_FAILED', /bytes free, but \d{6} are needed/));
+  free = 500 << 20;
+  await use(made.cache, image);
+});
+
+test('SAFE-2 older images go before the next one comes, not after it', async () => {
+  const bytes = 700_000;
+  await using made = await rig(bytes);
+  const [first, second, third] = [await made.image(1), await made.image(2), await made.image(3)];
+  await use(made.cache, first);
+  await use(made.cache, second);
+  let there: readonly string[] = [];
+  made.answer = (_request, response, body) => {
+    response.writeHead(200, { 'content-length': body.length });
+    response.write(body.subarray(0, 1000));
+    const gone = async (): Promise<void> => {
+      for (const deadline = Date.now() + 5_000; Date.now() < deadline; ) {
+        there = await readdir(made.dir);
+        if (!there.includes(`${first.sha256}.ova`)) break;
+      }
+      response.end(body.subarray(1000));
+    };
+    void gone();
+  };
+  await use(made.cache, third);
+  assert.ok(there.includes(`${second.sha256}.ova`) && !there.includes(`${first.sha256}.ova`), there.join(' '));
+});
+
+test('SAFE-2 a server that gives a byte for each connection is given up', async () => {
+  await using made = await rig();
+  const image = await made.image();
+  made.answer = (request, response, body) => {
+    const from = Number(/bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? 0);
+    const status = from === 0 ? 200 : 206;
+    response.writeHead(status, { 'content-length': body.length - from, etag: '"e"' });
+    response.write(body.subarray(from, from + 1), () => response.destroy());
+  };
+  await assert.rejects(use(made.cache, image), refused('DOWNLOAD_FAILED', /failed to download/));
+  assert.equal(made.requests.length, 50);
 });

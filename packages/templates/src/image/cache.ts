@@ -14,13 +14,16 @@ import { withoutSecrets } from './location.ts';
 import { openOva } from './ova.ts';
 import type { OvaSource } from './ova-source.ts';
 import { byteMeter } from './progress.ts';
+import { roomIn } from './room.ts';
 
 /** Options of {@link ovaCache}. */
 export interface CacheOptions {
   /** Directory of its own; made when absent. */
   readonly dir: string;
-  /** Images beyond this many bytes go, the least recently used first; the one in use always stays. */
+  /** Images beyond this many bytes go, the least recently used first, before the next one comes; one that alone has more is refused. */
   readonly bytes: number;
+  /** Bytes that are free on the disk of a directory; default: what the system says. */
+  readonly freeBytes?: (dir: string) => Promise<number>;
   readonly clock?: Clock;
   /** Default: the environment's proxies. */
   readonly dispatcher?: Dispatcher;
@@ -58,10 +61,18 @@ export function ovaCache(options: CacheOptions): OvaSource {
     verified.set(path, `${await fingerprint(path)} ${sha256}`);
   };
 
+  const used = (name: string): boolean => inUse.has(join(options.dir, name));
+
   const download = async (image: TemplateImage, path: string, report: Report, signal?: AbortSignal): Promise<void> => {
     await mkdir(options.dir, { recursive: true });
     await sweep(options.dir, clock.now());
     let meter: ((bytes: number) => void) | undefined;
+    const room = roomIn({
+      dir: options.dir,
+      limit: options.bytes,
+      evict: (limit) => evict(options.dir, limit, used),
+      ...(options.freeBytes === undefined ? {} : { freeBytes: options.freeBytes }),
+    });
     try {
       await replaceFileDurable(path, async (file) => {
         const { sha256 } = await fetchInto(image.location, file, {
@@ -69,6 +80,7 @@ export function ovaCache(options: CacheOptions): OvaSource {
             meter ??= byteMeter('Downloading', total, clock, report);
             meter(bytes);
           },
+          room,
           ...(options.dispatcher === undefined ? {} : { dispatcher: options.dispatcher }),
           ...(signal === undefined ? {} : { signal }),
         });
@@ -80,7 +92,7 @@ export function ovaCache(options: CacheOptions): OvaSource {
       throw new TemplateError({ code: 'CACHE_FAILED', message, retriable: true, cause: error });
     }
     verified.set(path, `${await fingerprint(path)} ${image.sha256}`);
-    await evict(options.dir, options.bytes, (name) => inUse.has(join(options.dir, name)));
+    await evict(options.dir, options.bytes, used);
   };
 
   /** The first caller's signal ends the shared download; the others then start their own. */

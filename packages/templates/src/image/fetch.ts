@@ -3,11 +3,14 @@ import type { FileSink } from '@drydock/durable';
 import { type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import { reasonOf, TemplateError } from '../errors.ts';
 import { requestLocation, withoutSecrets } from './location.ts';
+import type { Room } from './room.ts';
 
 /** Options of a fetch. */
 export interface FetchOptions {
   /** Called with the bytes so far and, where the server says it, the total. */
   readonly onBytes?: (bytes: number, total: number | undefined) => void;
+  /** What the download may take; what it throws ends the download. */
+  readonly room?: Room;
   /** Whole download; default one hour. */
   readonly deadlineMs?: number;
   /** Without a byte for this long the connection counts as dead; default one minute. */
@@ -19,8 +22,9 @@ export interface FetchOptions {
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
-/** Broken connections in a row without a new byte. */
+/** Broken connections in a row without a new byte, and altogether: a server may give one byte to each. */
 const MAX_STALLS = 3;
+const MAX_ATTEMPTS = 50;
 
 /**
  * Streams what is behind `location` into `file` and computes its SHA-256 on the way. A connection that breaks is resumed with `Range`, guarded by the
@@ -37,6 +41,7 @@ export async function fetchInto(
   const dispatcher = options.dispatcher ?? own ?? new EnvHttpProxyAgent();
   const state = { hash: createHash('sha256'), size: 0, etag: undefined as string | undefined };
   let stalls = 0;
+  let attempts = 0;
   try {
     for (;;) {
       const from = state.size;
@@ -47,7 +52,8 @@ export async function fetchInto(
         options.signal?.throwIfAborted();
         if (error instanceof TemplateError) throw error;
         stalls = state.size > from ? 0 : stalls + 1;
-        if (deadline.aborted || stalls >= MAX_STALLS)
+        attempts += 1;
+        if (deadline.aborted || stalls >= MAX_STALLS || attempts >= MAX_ATTEMPTS)
           throw failed(location, deadline.aborted ? 'it took too long' : reasonOf(error), error, true);
       }
     }
@@ -88,8 +94,14 @@ async function attempt(
     state.etag = typeof etag === 'string' && !etag.startsWith('W/') ? etag : undefined;
     const announced = Number(response.headers['content-length'] ?? Number.NaN);
     const total = Number.isSafeInteger(announced) ? state.size + announced : undefined;
+    // Meanwhile the first piece comes: of a connection that breaks now, what nobody has taken is lost.
+    const ready = total === undefined || resumed ? undefined : options.room?.announced(total);
+    ready?.catch(() => undefined);
     for await (const chunk of response.body) {
       const bytes: Buffer = chunk;
+      await ready;
+      const looking = options.room?.received(state.size + bytes.length);
+      if (looking !== undefined) await looking;
       state.hash.update(bytes);
       await writeAll(file, bytes, state.size, location);
       state.size += bytes.length;
