@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BootImage, type BootImageStatus, bootImageName, ConfigMap, MachineSet, Secret } from '@drydock/api';
+import { BootImage, type BootImageStatus, bootImageName, ConfigMap, Event, MachineSet, Secret } from '@drydock/api';
 import { goldenName, goldenNamespace } from '@drydock/boot-images';
 import { createClient, type KubeClient, loadKubeconfig } from '@drydock/kube';
 import { connectSwitchboard, type Switchboard, startSandbox, type VCenterSandbox } from '@drydock/sandbox';
@@ -78,7 +78,7 @@ async function drydock(...args: readonly string[]): Promise<string> {
 /** `drydock operator` as a process; disposal ends it with SIGTERM and waits. */
 async function startOperator(
   ...more: readonly string[]
-): Promise<AsyncDisposable & { readonly scrape: (path?: string) => Promise<string> }> {
+): Promise<AsyncDisposable & { readonly scrape: (path?: string) => Promise<string>; readonly log: readonly string[] }> {
   const child = spawn(
     process.execPath,
     [
@@ -92,6 +92,8 @@ async function startOperator(
   );
   const exited = once(child, 'exit');
   const lines = createInterface({ input: child.stderr });
+  const log: string[] = [];
+  lines.on('line', (line) => log.push(line));
   const port = await new Promise<number>((found, failed) => {
     lines.on('line', (line) => {
       const { port: said } = JSON.parse(line) as { readonly port?: number };
@@ -100,6 +102,7 @@ async function startOperator(
     exited.then(() => failed(new Error('the operator ended before it served metrics')), failed);
   });
   return {
+    log,
     scrape: async (path = '/metrics') => (await fetch(`http://127.0.0.1:${port}${path}`)).text(),
     [Symbol.asyncDispose]: async () => {
       child.kill('SIGTERM');
@@ -180,6 +183,38 @@ test('TRUTH-1 what is said of sets is so when the operator is gone: who leads, t
   assert.equal(moved.leader.state, 'vacant');
   assert.deepEqual([moved.items[0].status?.current, moved.items[0].status?.phase], ['own-image', 'Pending']);
   await client.patch(MachineSet, set, [{ op: 'replace', path, value: installerTemplate }]);
+});
+
+test('SAFE-8 no key of a session is in logs, statuses, events, metrics or the open pages of health, whatever goes wrong with a watch', async () => {
+  await switchboard.resetCalls();
+  const fault = { name: 'SystemError', fields: { reason: 'the test says so' } };
+  const broken = await switchboard.rule({ on: 'WaitForUpdatesEx', do: 'fault', fault, times: 2 });
+  const unmade = await switchboard.rule({ on: 'CreateFilter', do: 'fault', fault, times: 1 });
+  const readings: string[] = [];
+  {
+    await using operator = await startOperator('--roles', 'boot-images,watch');
+    await unmade.taken(1, { timeoutMs: 25_000 });
+    readings.push(await operator.scrape('/readyz?verbose'));
+    await broken.taken(2, { timeoutMs: 25_000 });
+    readings.push(await operator.scrape('/readyz?verbose'), await operator.scrape('/livez?verbose'));
+    await switchboard.killSessions();
+    const deadline = performance.now() + 25_000;
+    while (!operator.log.some((line) => line.includes('NotAuthenticated')) && performance.now() < deadline)
+      await sleep(50);
+    readings.push(await operator.scrape('/readyz?verbose'), await operator.scrape(), ...operator.log);
+  }
+  for await (const object of client.list(BootImage)) readings.push(JSON.stringify(object));
+  for await (const object of client.list(Event)) readings.push(JSON.stringify(object));
+  const keys = new Set(
+    (await switchboard.callLog()).flatMap(({ session }) => (session === undefined ? [] : [session])),
+  );
+  assert.ok(keys.size >= 2, `${keys.size} sessions were seen`);
+  assert.ok(
+    readings.some((text) => text.includes('PropertyCollector: the server answers SystemError')),
+    'what went wrong is said, with the type of the object',
+  );
+  for (const text of readings) for (const key of keys) assert.ok(!text.includes(key), text);
+  await switchboard.clearRules();
 });
 
 test('SAFE-5 a wrong password is shown twice by both roles, however often they start and whoever looks; status and doctor say so, and a word of a person tries it once more', async () => {

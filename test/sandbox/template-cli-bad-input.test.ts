@@ -88,6 +88,37 @@ test('a privilege that is missing is named before a byte is sent', async () => {
   );
 });
 
+test('SAFE-8 no output has the key of a session, whichever call of an import fails', async () => {
+  const said: string[] = [];
+  await cli.switchboard.resetCalls();
+  const system = { name: 'SystemError', fields: { reason: 'the test says so' } };
+  for (const on of [
+    'HttpNfcLeaseGetManifest',
+    'HttpNfcLeaseComplete',
+    'HttpNfcLeaseAbort',
+    'RetrievePropertiesEx',
+    'ImportVApp',
+    'upload',
+  ])
+    for (const action of [{ do: 'fault', fault: system }, { do: 'drop-before' }] as const) {
+      if (on === 'upload' && action.do === 'fault') continue;
+      await cli.switchboard.clearRules();
+      await cli.switchboard.rule({ on, ...action });
+      const { stdout, stderr } = await cli.run(swap('leaky'), { DRYDOCK_DEBUG: '1' });
+      said.push(`${stdout}${stderr}`);
+    }
+  await cli.switchboard.clearRules();
+  const keys = new Set(
+    (await cli.switchboard.callLog()).flatMap(({ session }) => (session === undefined ? [] : [session])),
+  );
+  assert.ok(keys.size >= 10, `${keys.size} sessions were seen`);
+  assert.ok(
+    said.some((text) => text.includes('HttpNfcLease')),
+    'the lease is named by its type',
+  );
+  for (const text of said) for (const key of keys) assert.ok(!text.includes(key), text);
+});
+
 test('a full datastore is named, and collection is offered', async () => {
   const fault = { name: 'NoDiskSpace', fields: { datastore: 'LocalDS_0' } };
   await cli.switchboard.rule({ on: 'ImportVApp', do: 'fault', fault });

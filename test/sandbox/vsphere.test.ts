@@ -3,8 +3,18 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import { connectSwitchboard, startSandbox, type VCenterSandbox } from '@drydock/sandbox';
-import { connectVCenter, escapeName, isVimError, type MoRef, type VCenter } from '@drydock/vsphere';
+import {
+  checkManifest,
+  connectVCenter,
+  escapeName,
+  isVimError,
+  type MoRef,
+  type SentFile,
+  type VCenter,
+} from '@drydock/vsphere';
 import { ovfText } from '@drydock/vsphere/testing';
+import { makeRequest } from './support/import-request.ts';
+import { rawVCenter } from './support/raw-vcenter.ts';
 
 let sandbox: VCenterSandbox;
 let vcenter: VCenter;
@@ -143,4 +153,83 @@ test('a short task ends sooner than a fixed poll would see it, and costs few cal
     assert.ok(total <= 12, `${total} calls for a task of 40 ms`);
   }
   assert.ok(fastest <= 90, `${fastest.toFixed(0)} ms for a task of 40 ms`);
+});
+
+test('OWN-10 an import is judged by its checksums, whatever else the manifest of its lease says', async () => {
+  const board = connectSwitchboard(sandbox.vcenter.switchboard);
+  for (const uploadManifest of ['downloads', 'uploads', 'empty'] as const) {
+    await board.setOptions({ uploadManifest });
+    const { source, ...request } = await makeRequest(vcenter, `own-10-${uploadManifest}`);
+    await using lease = await vcenter.startImport(request);
+    const sent: SentFile[] = [];
+    for (const file of lease.files) sent.push({ file, ...(await lease.upload(file, source)) });
+    const manifest = await lease.manifest();
+    assert.equal(manifest.length, uploadManifest === 'empty' ? 0 : 1);
+    checkManifest(sent, manifest);
+    await lease.complete();
+  }
+  await board.setOptions({ uploadManifest: 'downloads' });
+});
+
+test('OWN-14 networks of hosts have the port groups of distributed switches', async () => {
+  const board = connectSwitchboard(sandbox.vcenter.switchboard);
+  const cluster = (await vcenter.findByPath('/DC0/host/DC0_C0')) ?? assert.fail('no cluster');
+  const group = (await vcenter.findByPath('/DC0/network/DC0_DVPG0')) ?? assert.fail('no port group');
+  const reached = async () =>
+    (await vcenter.hosts(cluster)).map(({ networks }) => networks?.some(({ value }) => value === group.value));
+  assert.equal(group.type, 'DistributedVirtualPortgroup');
+  assert.deepEqual(await reached(), [true, true]);
+  await board.changeHost('DC0_C0_H0', { networks: ['VM Network'] });
+  assert.deepEqual(await reached(), [false, true]);
+  await board.changeHost('DC0_C0_H0', { networks: ['VM Network', 'DC0_DVPG0'] });
+});
+
+test('OWN-15 a datastore in a datastore cluster is found by its path alone', async () => {
+  const board = connectSwitchboard(sandbox.vcenter.switchboard);
+  await board.createDatastore({ name: 'in-pod', cluster: '/DC0/host/DC0_C0' });
+  await board.createPod({ name: 'pod', datacenter: 'DC0', datastores: ['in-pod'] });
+  assert.equal((await vcenter.findByPath('/DC0/datastore/pod'))?.type, 'StoragePod');
+  assert.equal((await vcenter.findByPath('/DC0/datastore/pod/in-pod'))?.type, 'Datastore');
+  assert.equal(await vcenter.findByPath('/DC0/datastore/in-pod'), undefined);
+  const paths = (await vcenter.places()).filter(({ kind }) => kind === 'datastore').map(({ path }) => path);
+  assert.ok(paths.includes('/DC0/datastore/pod/in-pod'), paths.join(' '));
+});
+
+test('OWN-19 what programs beside Drydock need: the name of a clone, guest data, a hardware version, a port', async () => {
+  const board = connectSwitchboard(sandbox.vcenter.switchboard);
+  assert.ok(Number(new URL(sandbox.vcenter.url).port) < 32_768);
+  await board.setOptions({ guestData: true });
+  const source = await board.createVm({ name: 'source', folder: '/DC0/vm', template: true });
+  const holding = await board.rule({ on: 'CloneVM_Task', do: 'task', hold: true, work: 'last' });
+  await using raw = await rawVCenter(sandbox);
+  const pool = await vcenter.findByPath('/DC0/host/DC0_C0/Resources');
+  const cloneTask = async (name: string): Promise<string> => {
+    const spec = `<spec><location><pool type="ResourcePool">${pool?.value}</pool></location><template>false</template><powerOn>false</powerOn></spec>`;
+    const fields = `<folder type="Folder">${folder.value}</folder><name>${name}</name>${spec}`;
+    const answer = await raw.call('CloneVM_Task', 'VirtualMachine', source.moref, fields);
+    return /<returnval[^>]*>([^<]*)</.exec(answer)?.[1] ?? '';
+  };
+  const running = await cloneTask('clone');
+  assert.deepEqual((await board.vms()).find(({ moref }) => moref === source.moref)?.tasks, ['VirtualMachine.clone']);
+  await holding.release();
+  await board.clearRules();
+  const done = await cloneTask('clone-2');
+  for (const task of [running, done])
+    assert.match(await raw.property('Task', task, 'info.descriptionId'), />VirtualMachine\.clone</);
+  const { source: disk, ...request } = await makeRequest(vcenter, 'on');
+  await using lease = await vcenter.startImport(request);
+  for (const file of lease.files) await lease.upload(file, disk);
+  await lease.complete();
+  const moref = lease.vm.value;
+  assert.match(await raw.property('VirtualMachine', source.moref, 'config.version'), />vmx-19</);
+  await board.powerVm(moref, true);
+  assert.match(await raw.property('VirtualMachine', moref, 'guest.toolsRunningStatus'), />guestToolsRunning</);
+  assert.match(await raw.property('VirtualMachine', moref, 'guest.hostName'), />on</);
+  assert.match(
+    await raw.property('VirtualMachine', moref, 'guest.net'),
+    /<macAddress>[0-9a-f:]{17}<.*<ipAddress>10\.|<ipAddress>10\..*<macAddress>[0-9a-f:]{17}</,
+  );
+  await board.powerVm(moref, false);
+  assert.match(await raw.property('VirtualMachine', moref, 'guest.toolsRunningStatus'), />guestToolsNotRunning</);
+  await board.setOptions({ guestData: false });
 });

@@ -51,7 +51,7 @@ test('while a clone runs, its template is busy and cannot be destroyed; a task m
   const destroy = method('Destroy_Task', THIS('VirtualMachine', moref));
   {
     await using cloning = await board.startTask('/DC0/vm/source');
-    assert.deepEqual((await board.vms())[0]?.tasks, ['VirtualMachine.cloneVM']);
+    assert.deepEqual((await board.vms())[0]?.tasks, ['VirtualMachine.clone']);
     const refused = await client.call(destroy);
     assert.deepEqual([fault(refused), value(refused, 'task')], ['TaskInProgress', cloning.id]);
   }

@@ -128,6 +128,10 @@ export interface Options {
   readonly duplicateNames: boolean;
   /** A VM that was powered on keeps what running VMs write into their extraConfig. */
   readonly bootTraces: boolean;
+  /** A VM that is on tells its name and addresses, as VMware Tools do. Off at the start: each power-on has one more update. */
+  readonly guestData: boolean;
+  /** What the manifest of an import's lease says of what was uploaded: its sizes, those of a download (at the start), or nothing. */
+  readonly uploadManifest: 'uploads' | 'downloads' | 'empty';
 }
 
 /** An object by type and moref value. */
@@ -163,7 +167,7 @@ export interface VmView {
   readonly disks: readonly DiskView[];
   /** Names of its snapshots. */
   readonly snapshots: readonly string[];
-  /** What is queued or running on it, by descriptionId: `VirtualMachine.cloneVM`. */
+  /** What is queued or running on it, by descriptionId: `VirtualMachine.clone`. */
   readonly tasks: readonly string[];
 }
 
@@ -325,4 +329,14 @@ export interface HostChange {
   readonly maintenance?: boolean;
   readonly connectionState?: 'connected' | 'disconnected' | 'notResponding';
   readonly powerState?: 'poweredOn' | 'poweredOff' | 'standBy';
+  /** Names or paths of all networks that it reaches. */
+  readonly networks?: readonly string[];
+}
+
+/** A datastore cluster (StoragePod). */
+export interface NewPod {
+  readonly name: string;
+  readonly datacenter: string;
+  /** Datastores that are moved into it, by name, path or moref value. */
+  readonly datastores?: readonly string[];
 }

@@ -12,6 +12,7 @@ import type {
   NameGap,
   NewClone,
   NewDatastore,
+  NewPod,
   NewTag,
   NewVm,
   ObjectView,
@@ -136,6 +137,7 @@ export interface Switchboard {
   /** By inventory path, moref value or plain name, as `changeHost`. */
   changeDatastore(datastore: string, change: DatastoreChange, options?: SwitchboardCall): Promise<void>;
   changeHost(host: string, change: HostChange, options?: SwitchboardCall): Promise<void>;
+  createPod(pod: NewPod, options?: SwitchboardCall): Promise<Ref>;
 }
 
 type Method = Dispatcher.HttpMethod;
@@ -251,5 +253,6 @@ export function connectSwitchboard(url: string): Switchboard {
     startTask: async (vm, method, call) => running(await send<Ref>('POST', '/tasks', { vm, method }, call)),
     changeDatastore: (datastore, change, call) => act('POST', '/datastores/edit', { datastore, ...change }, call),
     changeHost: (host, change, call) => act('POST', '/hosts', { host, ...change }, call),
+    createPod: (pod, call) => send<Ref>('POST', '/pods', pod, call),
   };
 }

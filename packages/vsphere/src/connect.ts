@@ -92,7 +92,7 @@ export function connectVCenter(options: ConnectOptions): VCenterConnection {
     definesAttribute: (name, how) => fields.defines(name, how),
     setCustomValue: (ref, name, value, how) => fields.set(ref, name, value, how),
     tags,
-    updates: sessionFeed(caller),
+    updates: sessionFeed(caller.inLane('watch')),
     async [Symbol.asyncDispose]() {
       await Promise.allSettled([tags[Symbol.asyncDispose](), caller.session.close()]);
       transport.close();

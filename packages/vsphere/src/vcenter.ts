@@ -64,7 +64,8 @@ export interface HostSummary {
   readonly powerState: string;
   readonly inMaintenanceMode: boolean;
   readonly datastores: readonly MoRef[];
-  readonly networks: readonly MoRef[];
+  /** Of every kind; absent where the user may not read them. */
+  readonly networks?: readonly MoRef[];
 }
 
 /** What a server says of itself; known without a login. */

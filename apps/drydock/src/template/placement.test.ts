@@ -116,3 +116,14 @@ test('a privilege that would be missed after the upload is missed before it, by 
     /the user \S+ lacks VirtualMachine\.Config\.Rename on \/DC0\/vm\/ocp/,
   );
 });
+
+test('OWN-18 the privilege to add disks, which an import needs on the folder, is asked for as well', async () => {
+  const inventory = memoryInventory();
+  const vcenter = inventory.client();
+  const placement = await resolve(vcenter, { folder: 'ocp' });
+  inventory.state.deniedPrivileges.add('VirtualMachine.Config.AddNewDisk');
+  await assert.rejects(
+    checkPrivileges(vcenter, placement, true, {}),
+    /the user lacks VirtualMachine\.Config\.AddNewDisk on \/DC0\/vm\/ocp/,
+  );
+});

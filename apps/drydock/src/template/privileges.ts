@@ -24,6 +24,7 @@ const PRIVILEGES: readonly Privilege[] = [
     id: 'VirtualMachine.Inventory.Delete',
     why: 'templates that nobody needs, imports that were cut off',
   },
+  { on: 'folder', id: 'VirtualMachine.Config.AddNewDisk', why: 'the disks of an image' },
   { on: 'folder', id: 'VirtualMachine.Config.Rename', why: 'the two renames of a swap' },
   { on: 'folder', id: 'VirtualMachine.Config.AdvancedConfig', why: 'the mark by which templates are known' },
   { on: 'folder', id: 'VirtualMachine.Config.Settings', why: 'the note that an image was verified' },

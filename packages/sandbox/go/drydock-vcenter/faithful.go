@@ -26,9 +26,15 @@ type options struct {
 	DuplicateNames bool `json:"duplicateNames"`
 	// BootTraces leaves in a VM's extraConfig what a running VM writes there.
 	BootTraces bool `json:"bootTraces"`
+	// GuestData lets a machine that is on tell its addresses, as VMware Tools do. Off: it is one more update of each power-on.
+	GuestData bool `json:"guestData"`
+	// UploadManifest is what the manifest of an import's lease says, which the API describes for downloads.
+	UploadManifest string `json:"uploadManifest"`
 }
 
-func defaultOptions() options { return options{true, true, true, true, true, true} }
+func defaultOptions() options {
+	return options{true, true, true, true, true, true, false, manifestOfDownloads}
+}
 
 func (vc *vcenter) chosen() options {
 	vc.mu.Lock()
@@ -71,6 +77,11 @@ func (vc *vcenter) after(r *http.Request, c *call, was prior, out *httptest.Resp
 	case "PowerOnVM_Task":
 		if info, ok := vc.taskOf(out); ok && info.State == types.TaskInfoStateSuccess {
 			vc.leaveTraces(c.this())
+			vc.tellGuest(c.this(), true)
+		}
+	case "PowerOffVM_Task":
+		if info, ok := vc.taskOf(out); ok && info.State == types.TaskInfoStateSuccess {
+			vc.tellGuest(c.this(), false)
 		}
 	case "Rename_Task":
 		vc.afterRename(c, set, was.named, out)
@@ -79,7 +90,12 @@ func (vc *vcenter) after(r *http.Request, c *call, was prior, out *httptest.Resp
 			vc.logName(was.named, "", c.session.ID, info)
 		}
 	case "CloneVM_Task":
+		vc.nameClone(out)
 		vc.afterClone(c, set, out)
+	case "FindByInventoryPath":
+		vc.findInPods(c, out)
+	case "HttpNfcLeaseGetManifest":
+		changeManifest(set.UploadManifest, out)
 	case "HttpNfcLeaseAbort":
 		if was.aborted != nil {
 			_ = vc.destroy(*was.aborted)

@@ -19,7 +19,7 @@ var required = map[string][]string{
 	"CreateSnapshot_Task":  {"VirtualMachine.State.CreateSnapshot"},
 	"CreateVM_Task":        {"VirtualMachine.Inventory.Create", "Datastore.AllocateSpace"},
 	"Destroy_Task":         {"VirtualMachine.Inventory.Delete"},
-	"ImportVApp":           {"VApp.Import", "VirtualMachine.Inventory.Create", "Resource.AssignVMToPool", "Datastore.AllocateSpace", "Network.Assign"},
+	"ImportVApp":           {"VApp.Import", "VirtualMachine.Inventory.Create", "VirtualMachine.Config.AddNewDisk", "Resource.AssignVMToPool", "Datastore.AllocateSpace", "Network.Assign"},
 	"MarkAsTemplate":       {"VirtualMachine.Provisioning.MarkAsTemplate"},
 	"MarkAsVirtualMachine": {"VirtualMachine.Provisioning.MarkAsVM"},
 	"MoveIntoFolder_Task":  {"VirtualMachine.Inventory.Move"},

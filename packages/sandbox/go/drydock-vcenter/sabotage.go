@@ -21,13 +21,18 @@ func (vc *vcenter) power(ref types.ManagedObjectReference, on bool) error {
 			return err
 		}
 		vc.leaveTraces(ref)
+		vc.tellGuest(ref, true)
 		return nil
 	}
 	reply, err := methods.PowerOffVM_Task(context.Background(), vc.client, &types.PowerOffVM_Task{This: ref})
 	if err != nil {
 		return err
 	}
-	return vc.ended(reply.Returnval)
+	if err := vc.ended(reply.Returnval); err != nil {
+		return err
+	}
+	vc.tellGuest(ref, false)
+	return nil
 }
 
 // bootTraces are entries of extraConfig that a running VM makes for itself, and that stay when it is off again.
@@ -253,7 +258,7 @@ func (vc *vcenter) maintenance(host types.ManagedObjectReference, on bool) error
 }
 
 // hostState sets what a host reports of itself; the simulator has no call for it.
-func (vc *vcenter) hostState(ref types.ManagedObjectReference, connection, power string) {
+func (vc *vcenter) hostState(ref types.ManagedObjectReference, connection, power string, networks *[]string) {
 	host, ok := vc.registry().Get(ref).(*simulator.HostSystem)
 	if !ok {
 		return
@@ -269,5 +274,26 @@ func (vc *vcenter) hostState(ref types.ManagedObjectReference, connection, power
 		changes = append(changes, types.PropertyChange{Name: "runtime.powerState", Val: state},
 			types.PropertyChange{Name: "summary.runtime.powerState", Val: state})
 	}
+	if networks != nil {
+		reached := []types.ManagedObjectReference{}
+		for _, where := range *networks {
+			if network, err := vc.network(where); err == nil {
+				reached = append(reached, network)
+			}
+		}
+		changes = append(changes, types.PropertyChange{Name: "network", Val: reached})
+	}
 	vc.registry().AtomicUpdate(vc.context(), host, changes)
+}
+
+// network takes a network of any kind by path or name.
+func (vc *vcenter) network(where string) (types.ManagedObjectReference, error) {
+	for _, kind := range []string{"Network", "DistributedVirtualPortgroup", "OpaqueNetwork"} {
+		for _, object := range vc.objects(kind) {
+			if object.Name == where || object.Path == where {
+				return types.ManagedObjectReference{Type: object.Type, Value: object.Moref}, nil
+			}
+		}
+	}
+	return types.ManagedObjectReference{}, fmt.Errorf("no network %s", where)
 }

@@ -85,6 +85,8 @@ type hostChange struct {
 	Maintenance     *bool  `json:"maintenance"`
 	ConnectionState string `json:"connectionState"`
 	PowerState      string `json:"powerState"`
+	// Networks that it reaches, by name or path.
+	Networks *[]string `json:"networks"`
 }
 
 func (vc *vcenter) setupRoutes() map[string]route {
@@ -96,6 +98,7 @@ func (vc *vcenter) setupRoutes() map[string]route {
 			return vc.createDatastore(n.Name, n.Cluster, n.Hosts)
 		}),
 		"POST /datastores/edit": made(vc.changeDatastore),
+		"POST /pods":            made(vc.createPod),
 		"POST /hosts":           made(vc.changeHost),
 		"POST /tags": func(r *http.Request) (any, error) {
 			n, err := decode[newTag](r)
@@ -155,7 +158,7 @@ func (vc *vcenter) changeHost(change hostChange) (types.ManagedObjectReference, 
 	if err != nil {
 		return ref, err
 	}
-	vc.hostState(ref, change.ConnectionState, change.PowerState)
+	vc.hostState(ref, change.ConnectionState, change.PowerState, change.Networks)
 	if change.Maintenance != nil {
 		err = vc.maintenance(ref, *change.Maintenance)
 	}

@@ -23,7 +23,7 @@ func (vc *vcenter) newTask(method string, entity types.ManagedObjectReference) *
 	task.Self = types.ManagedObjectReference{Type: "Task", Value: fmt.Sprintf("task-rule-%d", taskCounter.Add(1))}
 	task.Info = types.TaskInfo{
 		Key: task.Self.Value, Task: task.Self, Name: method, Entity: &entity, EntityName: entity.Value,
-		DescriptionId: entity.Type + "." + strings.ToLower(name[:1]) + name[1:],
+		DescriptionId: descriptionID(entity.Type, name),
 		State:         types.TaskInfoStateRunning, QueueTime: time.Now(), StartTime: types.NewTime(time.Now()),
 		Reason: &types.TaskReasonUser{UserName: vc.user},
 	}
@@ -34,6 +34,26 @@ func (vc *vcenter) newTask(method string, entity types.ManagedObjectReference) *
 		put()
 	}
 	return task
+}
+
+// cloneDescription is what vCenter calls a clone; the simulator says VirtualMachine.cloneVm, and consumers wait for this one.
+const cloneDescription = "VirtualMachine.clone"
+
+func descriptionID(kind, method string) string {
+	if method == "CloneVM" {
+		return cloneDescription
+	}
+	return kind + "." + strings.ToLower(method[:1]) + method[1:]
+}
+
+// nameClone corrects the task of the simulator's own clone before its caller hears of it. Written under the lock and not as an update: one on a
+// task that has ended can stall under the collectors of others.
+func (vc *vcenter) nameClone(out *httptest.ResponseRecorder) {
+	value, kind := elementText(out.Body.Bytes(), "returnval")
+	task, ok := vc.registry().Get(types.ManagedObjectReference{Type: kind, Value: value}).(*simulator.Task)
+	if ok {
+		vc.registry().WithLock(vc.context(), task, func() { task.Info.DescriptionId = cloneDescription })
+	}
 }
 
 // taskInfo copies the task's state under its lock.

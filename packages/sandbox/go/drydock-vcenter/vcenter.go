@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/simulator/esx"
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -51,6 +52,7 @@ type vcenter struct {
 }
 
 func startVCenter(f flags, tlsConfig *tls.Config) (*vcenter, error) {
+	esx.HardwareVersion = hardwareVersion
 	model := simulator.VPX()
 	model.Datacenter, model.Cluster, model.ClusterHost = f.datacenters, f.clusters, f.hosts
 	model.Host, model.Machine, model.Datastore, model.Autostart = 0, f.vms, f.datastores, f.autostart
@@ -66,7 +68,12 @@ func startVCenter(f flags, tlsConfig *tls.Config) (*vcenter, error) {
 	service := model.Service
 	service.TLS = tlsConfig
 	service.RegisterEndpoints = true
-	service.Listen = &url.URL{Host: f.listen, User: url.UserPassword(f.user, f.password)}
+	listen, err := lowPort(f.listen)
+	if err != nil {
+		model.Remove()
+		return nil, err
+	}
+	service.Listen = &url.URL{Host: listen, User: url.UserPassword(f.user, f.password)}
 	model.Map().SessionManager().ValidLogin = vc.validLogin
 	vc.server = service.NewServer()
 	vc.inner = vc.server.Config.Handler

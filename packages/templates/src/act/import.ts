@@ -53,6 +53,14 @@ const HOST_FAULTS = [
   'HostCommunication',
   'InvalidHostState',
   'HostConfigFault',
+  // Its networks: not there, or the switch of a port group does not serve it.
+  'CannotAccessNetwork',
+  'CannotUseNetwork',
+  'DestinationSwitchFull',
+  'DVPortNotSupported',
+  'DvsApplyOperationFault',
+  'DvsFault',
+  'DvsOperationBulkFault',
 ] as const;
 
 /**

@@ -138,21 +138,66 @@ export function hostFault(
   if (host.powerState !== 'poweredOn') return `is ${host.powerState}`;
   if (host.inMaintenanceMode) return 'is in maintenance mode';
   if (datastore !== undefined && !has(host.datastores, datastore)) return 'does not mount the datastore';
-  // Only standard port groups belong to hosts.
-  if (network?.type === 'Network' && !has(host.networks, network)) return 'does not have the network';
+  // HostSystem.network has port groups of distributed switches and opaque networks as well, but not everybody may read it.
+  if (network !== undefined && host.networks !== undefined && !has(host.networks, network))
+    return 'does not have the network';
   return undefined;
 }
 
 async function find(
   vcenter: VCenter,
   path: string,
-  what: string,
+  what: What,
   code: TemplateErrorCode,
   options: CallOptions,
 ): Promise<MoRef> {
   const ref = await vcenter.findByPath(path, options).catch((error: unknown) => {
     throw readFailure(`find ${what}`, path, error);
   });
-  if (ref !== undefined) return ref;
-  throw new TemplateError({ code, message: `failed to find ${what}: ${path} does not exist on ${vcenter.server}` });
+  if (ref === undefined) {
+    const where = await elsewhere(vcenter, path, what, options);
+    throw new TemplateError({
+      code,
+      message: `failed to find ${what}: ${path} does not exist on ${vcenter.server}${where}`,
+    });
+  }
+  if (TYPES[what].includes(ref.type)) return ref;
+  const mistake = MISTAKES.get(ref.type) ?? `a ${ref.type}`;
+  throw new TemplateError({ code, message: `failed to find ${what}: ${path} on ${vcenter.server} is ${mistake}` });
+}
+
+type What = 'folder' | 'datacenter' | 'compute cluster' | 'resource pool' | 'network' | 'datastore';
+
+const TYPES: Readonly<Record<What, readonly string[]>> = {
+  folder: ['Folder'],
+  datacenter: ['Datacenter'],
+  'compute cluster': ['ClusterComputeResource', 'ComputeResource'],
+  'resource pool': ['ResourcePool', 'VirtualApp'],
+  network: ['Network', 'DistributedVirtualPortgroup', 'OpaqueNetwork'],
+  datastore: ['Datastore'],
+};
+
+/** What people take for something else. */
+const MISTAKES: ReadonlyMap<string, string> = new Map([
+  ['StoragePod', 'a datastore cluster: name one of its datastores, such as <datastore cluster>/<datastore>'],
+  ['DistributedVirtualSwitch', 'a distributed switch: name one of its port groups'],
+  ['VmwareDistributedVirtualSwitch', 'a distributed switch: name one of its port groups'],
+  ['HostSystem', 'a host: name the cluster that it belongs to'],
+  ['Folder', 'a folder: name what is in it'],
+]);
+
+const KIND_OF = { datastore: 'datastore', network: 'network' } as const;
+
+/** Datastores and networks are found by a name alone only directly below the datacenter; in folders and datastore clusters they need their path. */
+async function elsewhere(vcenter: VCenter, path: string, what: What, options: CallOptions): Promise<string> {
+  if (what !== 'datastore' && what !== 'network') return '';
+  const [, datacenter = ''] = path.split('/');
+  const leaf = path.slice(path.lastIndexOf('/') + 1);
+  const places = await vcenter.places(options).catch(() => []);
+  const same = places.filter(
+    (place) =>
+      place.kind === KIND_OF[what] && place.path.startsWith(`/${datacenter}/`) && place.path.endsWith(`/${leaf}`),
+  );
+  if (same.length === 0) return '';
+  return `, but ${same.map((place) => place.path).join(' and ')} ${same.length === 1 ? 'does' : 'do'}: give the path`;
 }

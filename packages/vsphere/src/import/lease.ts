@@ -108,7 +108,7 @@ function leaseOf(
       return readManifest(answer);
     },
     async complete(how) {
-      await caller.call('HttpNfcLeaseComplete', lease, [], { ...how, timeoutMs: COMPLETE_MS });
+      await caller.call('HttpNfcLeaseComplete', lease, [], { ...how, timeoutMs: COMPLETE_MS, lane: 'long' });
       over = true;
       await renewal.stop();
     },
@@ -168,7 +168,7 @@ function readInfo(caller: Caller, name: string, info: XmlElement, items: readonl
  */
 async function abortLease(caller: Caller, lease: MoRef, vm: MoRef | undefined): Promise<void> {
   try {
-    await caller.call('HttpNfcLeaseAbort', lease, [], { timeoutMs: ABORT_MS, idempotent: true });
+    await caller.call('HttpNfcLeaseAbort', lease, [], { timeoutMs: ABORT_MS, idempotent: true, lane: 'session' });
     if (vm !== undefined) await destroyLeftover(caller, vm);
   } catch (error) {
     const fault = isVimError(error) ? error.fault : undefined;

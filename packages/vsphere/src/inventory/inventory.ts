@@ -78,15 +78,18 @@ export async function hosts(
     { type: 'HostSystem', paths, from: referredBy(computeResource, 'host') },
     options,
   );
-  return found.map((host) => ({
-    ref: host.ref,
-    name: unescapeName(read(host, 'name', label) ?? ''),
-    connectionState: read(host, 'runtime.connectionState', label) ?? 'unknown',
-    powerState: read(host, 'runtime.powerState', label) ?? 'unknown',
-    inMaintenanceMode: read(host, 'runtime.inMaintenanceMode', flag) ?? false,
-    datastores: read(host, 'datastore', arrayOf(ref)) ?? [],
-    networks: read(host, 'network', arrayOf(ref)) ?? [],
-  }));
+  return found.map((host) => {
+    const unread = host.missing.some(({ path }) => path === 'network');
+    return {
+      ref: host.ref,
+      name: unescapeName(read(host, 'name', label) ?? ''),
+      connectionState: read(host, 'runtime.connectionState', label) ?? 'unknown',
+      powerState: read(host, 'runtime.powerState', label) ?? 'unknown',
+      inMaintenanceMode: read(host, 'runtime.inMaintenanceMode', flag) ?? false,
+      datastores: read(host, 'datastore', arrayOf(ref)) ?? [],
+      ...(unread ? {} : { networks: read(host, 'network', arrayOf(ref)) ?? [] }),
+    };
+  });
 }
 
 /** See `VCenter.datastore`. */

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { isVimError } from '../errors.ts';
+import { manualClock } from '../testing/manual-clock.ts';
 import { plainAgent } from '../testing/plain-agent.ts';
 import { scriptedCaller } from '../testing/scripted-caller.ts';
 import { createTags } from './tags.ts';
@@ -19,6 +20,7 @@ async function restServer(
   generation: 'api' | 'rest',
   answers: Readonly<Record<string, unknown>>,
   faults: string[] = [],
+  clock = manualClock(),
 ) {
   const asked: Asked[] = [];
   const login = generation === 'api' ? 'POST /api/session' : 'POST /rest/com/vmware/cis/session';
@@ -47,7 +49,7 @@ async function restServer(
   const { port } = server.address() as AddressInfo;
   return {
     asked,
-    tags: createTags(scriptedCaller({ agent: plainAgent(port) })),
+    tags: createTags(scriptedCaller({ agent: plainAgent(port), clock })),
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
       server.close();
@@ -125,4 +127,40 @@ test('a busy server is worth another try', async () => {
   await using server = await restServer('api', servers.api, ['POST /api/session 503']);
   await assert.rejects(server.tags.named('infra'), (error) => isVimError(error, 'VIM_HTTP_STATUS') && error.retriable);
   assert.equal((await server.tags.named('infra')).length, 1);
+});
+
+test('OWN-16 a tag is read once, and again only when its name is the one that is looked for; new, renamed and deleted tags are seen', async () => {
+  const many = Array.from({ length: 300 }, (_, index) => `t:${index}`);
+  const answers: Record<string, unknown> = {
+    ...servers.api,
+    'GET /api/cis/tagging/tag': many,
+    ...Object.fromEntries(
+      many.map((id) => [`GET /api/cis/tagging/tag/${id}`, { name: `n ${id}`, category_id: 'c:1' }]),
+    ),
+  };
+  const clock = manualClock();
+  await using server = await restServer('api', answers, [], clock);
+  const { tags, asked } = server;
+  const reads = (): number => asked.filter(({ line }) => line.startsWith('GET /api/cis/tagging/tag/')).length;
+  const named = async (name: string) => (await tags.named(name)).map(({ id }) => id);
+
+  assert.deepEqual(await named('n t:7'), ['t:7']);
+  assert.equal(reads(), 300);
+  for (let pass = 0; pass < 5; pass += 1) assert.deepEqual(await named('n t:7'), ['t:7']);
+  assert.equal(reads(), 305, 'a pass reads the tag that it is about, and no other');
+
+  answers['GET /api/cis/tagging/tag'] = [...many, 't:new'];
+  answers['GET /api/cis/tagging/tag/t:new'] = { name: 'n t:7', category_id: 'c:1' };
+  assert.deepEqual(await named('n t:7'), ['t:7', 't:new']);
+  answers['GET /api/cis/tagging/tag/t:7'] = { name: 'renamed', category_id: 'c:1' };
+  assert.deepEqual(await named('n t:7'), ['t:new'], 'a name is not believed for longer than a pass');
+  answers['GET /api/cis/tagging/tag'] = many;
+  assert.deepEqual(await named('n t:7'), []);
+
+  answers['GET /api/cis/tagging/tag/t:8'] = { name: 'n t:7', category_id: 'c:1' };
+  const before = reads();
+  assert.deepEqual(await named('n t:7'), []);
+  assert.equal(reads(), before, 'a name that is not there costs no reading of all');
+  await clock.advance(10 * 60_000);
+  assert.deepEqual(await named('n t:7'), ['t:8'], 'a tag that was renamed to it is found in the end');
 });

@@ -1,5 +1,5 @@
 import { isVimError, VimError } from '../errors.ts';
-import { refText } from '../foreign-text.ts';
+import { cut, foreignText, refText } from '../foreign-text.ts';
 import type { Caller } from '../soap/call.ts';
 import type { CallOptions, MoRef, VCenter } from '../vcenter.ts';
 import { createRest, type Rest, type RestGeneration } from './rest.ts';
@@ -12,12 +12,17 @@ interface Tag {
 
 /** Requests at a time: a vCenter answers a tag in a few milliseconds and has some hundreds. */
 const AT_ONCE = 8;
+/** More than that are read by nobody, one by one. */
+const MAX_TAGS = 20_000;
+/** A tag that was renamed to the name that is looked for keeps its id: only reading all anew finds it. */
+const ANEW_MS = 10 * 60_000;
 
 /** Tags by REST, whose session opens with the first call and ends with disposal. */
 export function createTags(caller: Caller): VCenter['tags'] & AsyncDisposable {
   const rest = createRest(caller);
+  const known = new KnownTags(rest, caller);
   return {
-    named: (name, options = {}) => tagsNamed(rest, name, options),
+    named: (name, options = {}) => known.named(name, options),
     attached: (vm, options = {}) => attachedTags(rest, vm, options),
     async attach(vm, tagIds, options = {}) {
       // One by one: the batch call reports a partial failure with status 200 and in prose.
@@ -27,21 +32,57 @@ export function createTags(caller: Caller): VCenter['tags'] & AsyncDisposable {
   };
 }
 
-/** The server does not look tags up by name (VS §3.4): all are listed and compared. */
-async function tagsNamed(
-  rest: Rest,
-  name: string,
-  options: CallOptions,
-): Promise<readonly { readonly id: string; readonly category: string }[]> {
-  const ids = strings('tag', await rest.call({ ...options, method: 'GET', path: () => '/cis/tagging/tag' }));
-  const found: Tag[] = [];
-  for (let at = 0; at < ids.length; at += AT_ONCE) {
-    const tags = await Promise.all(ids.slice(at, at + AT_ONCE).map((id) => readTag(rest, id, options)));
-    for (const tag of tags) if (tag?.name === name) found.push(tag);
+/**
+ * Tags by name. The server offers no look-up by name: it lists ids, and tells one tag at a time. So the ids are listed each time, which shows what is new and
+ * what is gone; a tag is read once, and again where its name is the one that is looked for.
+ */
+class KnownTags {
+  readonly #rest: Rest;
+  readonly #caller: Caller;
+  readonly #names = new Map<string, string>();
+  #readAll = Number.NEGATIVE_INFINITY;
+
+  constructor(rest: Rest, caller: Caller) {
+    this.#rest = rest;
+    this.#caller = caller;
   }
-  return Promise.all(
-    found.map(async (tag) => ({ id: tag.id, category: await categoryName(rest, tag.categoryId, options) })),
-  );
+
+  async named(
+    name: string,
+    options: CallOptions,
+  ): Promise<readonly { readonly id: string; readonly category: string }[]> {
+    const rest = this.#rest;
+    const ids = strings('tag', await rest.call({ ...options, method: 'GET', path: () => '/cis/tagging/tag' }));
+    if (ids.length > MAX_TAGS)
+      throw unusable('tag', `has ${ids.length} tags, where ${MAX_TAGS} are the most that are looked through`);
+    const there = new Set(ids);
+    for (const id of this.#names.keys()) if (!there.has(id)) this.#names.delete(id);
+    const now = this.#caller.clock.now();
+    if (this.#names.size === 0) this.#readAll = now;
+    const unsure = ids.filter((id) => !this.#names.has(id) || this.#names.get(id) === name);
+    let found = await this.#read(unsure, name, options);
+    if (found.length === 0 && now - this.#readAll >= ANEW_MS) {
+      found = await this.#read(ids, name, options);
+      this.#readAll = now;
+    }
+    return Promise.all(
+      found.map(async (tag) => ({ id: tag.id, category: await categoryName(rest, tag.categoryId, options) })),
+    );
+  }
+
+  /** Reads tags; those that bear the name. */
+  async #read(ids: readonly string[], name: string, options: CallOptions): Promise<readonly Tag[]> {
+    const found: Tag[] = [];
+    for (let at = 0; at < ids.length; at += AT_ONCE) {
+      const tags = await Promise.all(ids.slice(at, at + AT_ONCE).map((id) => readTag(this.#rest, id, options)));
+      for (const tag of tags) {
+        if (tag === undefined) continue;
+        this.#names.set(tag.id, cut(tag.name));
+        if (tag.name === name) found.push(tag);
+      }
+    }
+    return found;
+  }
 }
 
 /** undefined for a tag that was deleted since it was listed. */
@@ -83,7 +124,7 @@ async function attachTag(rest: Rest, vm: MoRef, id: string, options: CallOptions
       kind: 'http',
       code: 'VIM_NOT_FOUND',
       op: cause.op,
-      message: `the tag ${id} or the object ${refText(vm)} does not exist`,
+      message: `the tag ${foreignText(id)} or the object ${refText(vm)} does not exist`,
       cause,
     });
   }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { VimError } from '../errors.ts';
 import { refText } from '../foreign-text.ts';
-import type { Caller, Credentials, MethodOptions, ObjectContent, VimLog } from '../soap/call.ts';
+import type { Caller, Credentials, Lane, MethodOptions, ObjectContent, VimLog } from '../soap/call.ts';
 import type { Clock } from '../soap/clock.ts';
 import { methodBody } from '../soap/schema.ts';
 import { envelope, readResponse, refKey } from '../soap/soap.ts';
@@ -22,6 +22,8 @@ export interface SessionCaller extends Caller {
   /** The same, of which only what `read` makes of each object is kept: a whole inventory is hundreds of megabytes. */
   retrieveEach<T>(what: Retrieval, read: (content: ObjectContent) => T, options?: CallOptions): Promise<readonly T[]>;
   readonly session: Session;
+  /** The same session by other connections. */
+  inLane(lane: Lane): SessionCaller;
   /**
    * A call whose answer is read as it arrives, for polls that last minutes. `body` writes the envelope. Never repeated, and made only in the session of `generation`: what it is
    * made on ended with that session.
@@ -77,6 +79,7 @@ export function createCaller(options: CallerOptions): SessionCaller {
       },
       timeoutMs: how.timeoutMs ?? CONTROL_MS,
       idempotent: how.idempotent === true,
+      lane: how.lane ?? 'templates',
       ...(how.budget === undefined ? {} : { budget: how.budget }),
       ...(how.signal === undefined ? {} : { signal: how.signal }),
     };
@@ -109,6 +112,7 @@ export function createCaller(options: CallerOptions): SessionCaller {
       const { element } = await post('RetrieveServiceContent', SERVICE_INSTANCE, [], {
         soapAction,
         idempotent: true,
+        lane: 'session',
         signal,
       });
       return { content: readServiceContent(element, server), soapAction };
@@ -116,15 +120,15 @@ export function createCaller(options: CallerOptions): SessionCaller {
     login: ({ content, soapAction }) =>
       login(async (who) => {
         const body = methodBody('Login', { userName: who.user, password: who.password, locale: 'en_US' });
-        const { setCookie } = await post('Login', content.sessionManager, body, { soapAction });
+        const { setCookie } = await post('Login', content.sessionManager, body, { soapAction, lane: 'session' });
         log.info({ server, user: who.user }, 'Logged in to vCenter.');
         return sessionCookie(setCookie, server);
       }),
     async probe(live, signal) {
-      await post('CurrentTime', SERVICE_INSTANCE, [], { ...live, idempotent: true, signal });
+      await post('CurrentTime', SERVICE_INSTANCE, [], { ...live, idempotent: true, lane: 'session', signal });
     },
     async logout(live, signal) {
-      await post('Logout', live.content.sessionManager, [], { ...live, signal, timeoutMs: 5_000 });
+      await post('Logout', live.content.sessionManager, [], { ...live, signal, lane: 'session', timeoutMs: 5_000 });
     },
   };
   const session = new Session({ port, clock, log, server });
@@ -170,106 +174,111 @@ export function createCaller(options: CallerOptions): SessionCaller {
       if (refused !== undefined) readResponse(refused.document, method, self, exchange.opId);
     });
   };
-  const once = async (
-    method: string,
-    self: MoRef,
-    body: readonly XmlNode[],
-    how?: MethodOptions,
-  ): Promise<XmlElement> => {
-    const live = await session.ensure(how?.signal);
-    try {
-      return await attempt(live, method, self, body, how);
-    } catch (error) {
-      if (how?.idempotent !== true || !worthRepeating(error)) throw error;
-      log.info({ server, method, err: error }, 'The call is made once more.');
-      return attempt(await session.ensure(how.signal), method, self, body, how);
-    }
-  };
-
-  const call: typeof once = async (method, self, body, how) => {
-    try {
-      return await once(method, self, body, how);
-    } catch (error) {
-      throw await denied(error, how?.signal);
-    }
-  };
-  /** The look for the object must not begin another one. */
-  const denied = (error: unknown, signal: AbortSignal | undefined): Promise<unknown> =>
-    withPlace(
-      error,
-      user,
-      async (refs, type, paths, how) => {
-        const { content } = await session.ensure(how?.signal);
-        const what = { type, paths, from: theseObjects(refs) };
-        return retrieveAll(once, content.propertyCollector, what, server, how, (object) => object);
-      },
-      signal,
-    );
-
-  const retrieveEach: SessionCaller['retrieveEach'] = async (what, read, how) => {
-    for (let again = false; ; again = true) {
-      const { generation, content } = await session.ensure(how?.signal);
-      let dead = false;
-      const found = await retrieveAll(call, content.propertyCollector, what, server, how, (object) => {
-        // Without a session this method does not fault; it finds nothing and says why.
-        dead ||= object.missing.some(({ fault }) => fault?.is('NotAuthenticated') === true);
-        return read(object);
-      });
-      if (!dead) return found;
-      session.invalidate(generation);
-      if (again)
-        throw new VimError({
-          kind: 'fault',
-          code: 'VIM_NOT_AUTHENTICATED',
-          op: 'RetrievePropertiesEx',
-          message: `${server} ends every session at once`,
-          retriable: true,
-        });
-    }
-  };
-  const retrieveFrom: SessionCaller['retrieveFrom'] = (what, how) => retrieveEach(what, (content) => content, how);
-  const retrieve: Caller['retrieve'] = async (refs, type, paths, how) => {
-    let left = refs;
-    while (left.length > 0) {
+  const surface = (lane: Lane): SessionCaller => {
+    const once = async (
+      method: string,
+      self: MoRef,
+      body: readonly XmlNode[],
+      how?: MethodOptions,
+    ): Promise<XmlElement> => {
+      const live = await session.ensure(how?.signal);
+      const inThis: MethodOptions = { lane, ...how };
       try {
-        return await retrieveFrom({ type, paths, from: theseObjects(left) }, how);
+        return await attempt(live, method, self, body, inThis);
       } catch (error) {
-        // Some servers fail the whole call for one object that is gone.
-        const gone =
-          error instanceof VimError && error.fault?.is('ManagedObjectNotFound') === true
-            ? error.fault.reference('obj')
-            : undefined;
-        const rest = gone === undefined ? left : left.filter((ref) => refKey(ref) !== refKey(gone));
-        if (rest.length === left.length) throw error;
-        left = rest;
+        if (how?.idempotent !== true || !worthRepeating(error)) throw error;
+        log.info({ server, method, err: error }, 'The call is made once more.');
+        return attempt(await session.ensure(how.signal), method, self, body, inThis);
       }
-    }
-    return [];
-  };
-  const tasks = new TaskWaiter({ retrieve, clock, server, closing: session.closing });
+    };
 
-  return {
-    server,
-    baseUrl,
-    login,
-    clock,
-    log,
-    session,
-    call,
-    stream,
-    content: (how) => session.content(how?.signal),
-    retrieve,
-    retrieveFrom,
-    retrieveEach,
-    waitForTask: async (task, how) => {
+    const call: typeof once = async (method, self, body, how) => {
       try {
-        return await tasks.wait(task, how);
+        return await once(method, self, body, how);
       } catch (error) {
         throw await denied(error, how?.signal);
       }
-    },
-    httpsAgentFor: (hostPort, sha1) => transport.agentFor(hostPort, sha1),
+    };
+    /** The look for the object must not begin another one. */
+    const denied = (error: unknown, signal: AbortSignal | undefined): Promise<unknown> =>
+      withPlace(
+        error,
+        user,
+        async (refs, type, paths, how) => {
+          const { content } = await session.ensure(how?.signal);
+          const what = { type, paths, from: theseObjects(refs) };
+          return retrieveAll(once, content.propertyCollector, what, server, how, (object) => object);
+        },
+        signal,
+      );
+
+    const retrieveEach: SessionCaller['retrieveEach'] = async (what, read, how) => {
+      for (let again = false; ; again = true) {
+        const { generation, content } = await session.ensure(how?.signal);
+        let dead = false;
+        const found = await retrieveAll(call, content.propertyCollector, what, server, how, (object) => {
+          // Without a session this method does not fault; it finds nothing and says why.
+          dead ||= object.missing.some(({ fault }) => fault?.is('NotAuthenticated') === true);
+          return read(object);
+        });
+        if (!dead) return found;
+        session.invalidate(generation);
+        if (again)
+          throw new VimError({
+            kind: 'fault',
+            code: 'VIM_NOT_AUTHENTICATED',
+            op: 'RetrievePropertiesEx',
+            message: `${server} ends every session at once`,
+            retriable: true,
+          });
+      }
+    };
+    const retrieveFrom: SessionCaller['retrieveFrom'] = (what, how) => retrieveEach(what, (content) => content, how);
+    const retrieve: Caller['retrieve'] = async (refs, type, paths, how) => {
+      let left = refs;
+      while (left.length > 0) {
+        try {
+          return await retrieveFrom({ type, paths, from: theseObjects(left) }, how);
+        } catch (error) {
+          // Some servers fail the whole call for one object that is gone.
+          const gone =
+            error instanceof VimError && error.fault?.is('ManagedObjectNotFound') === true
+              ? error.fault.reference('obj')
+              : undefined;
+          const rest = gone === undefined ? left : left.filter((ref) => refKey(ref) !== refKey(gone));
+          if (rest.length === left.length) throw error;
+          left = rest;
+        }
+      }
+      return [];
+    };
+    const tasks = new TaskWaiter({ retrieve, clock, server, closing: session.closing });
+
+    return {
+      server,
+      baseUrl,
+      login,
+      clock,
+      log,
+      session,
+      inLane: surface,
+      call,
+      stream,
+      content: (how) => session.content(how?.signal),
+      retrieve,
+      retrieveFrom,
+      retrieveEach,
+      waitForTask: async (task, how) => {
+        try {
+          return await tasks.wait(task, how);
+        } catch (error) {
+          throw await denied(error, how?.signal);
+        }
+      },
+      httpsAgentFor: (hostPort, sha1) => transport.agentFor(hostPort, sha1),
+    };
   };
+  return surface('templates');
 }
 
 /** What belonged to an earlier session ended with it. */

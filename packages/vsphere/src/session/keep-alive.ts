@@ -38,6 +38,7 @@ export function keepAlive(caller: Caller, lease: MoRef, leaseTimeout: number, pe
         await caller.call('HttpNfcLeaseProgress', lease, body, {
           signal: stopping.signal,
           timeoutMs: Math.max(period * 5, 1_000),
+          lane: 'session',
         });
         failures = 0;
       } catch (cause) {

@@ -80,6 +80,7 @@ export async function soapActionOf(transport: Transport, baseUrl: URL, signal: A
       path: `${baseUrl.pathname}/vimServiceVersions.xml`,
       timeoutMs: VERSIONS_MS,
       idempotent: true,
+      lane: 'session',
       signal,
     }));
   } catch (error) {

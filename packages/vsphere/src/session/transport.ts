@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { type Agent, request as httpsRequest } from 'node:https';
 import { VimError } from '../errors.ts';
 import type { Budget } from '../soap/budget.ts';
+import type { Lane } from '../soap/call.ts';
 import { gate } from '../soap/gate.ts';
 import type { XmlElement } from '../xml/xml.ts';
 import { XmlSyntaxError } from '../xml/xml-characters.ts';
@@ -20,6 +21,7 @@ export interface Exchange {
   readonly timeoutMs: number;
   /** Decides whether a truncated answer is worth another try. */
   readonly idempotent: boolean;
+  readonly lane: Lane;
   /** What the answers of a whole conversation may cost, beside the limits of each. */
   readonly budget?: Budget;
   readonly signal?: AbortSignal;
@@ -61,8 +63,8 @@ export interface TransportOptions {
   readonly limits?: TreeLimits;
 }
 
-/** Control calls share few connections: more than that only makes a vCenter slower. */
-const CONTROL_SOCKETS = 4;
+/** Calls at a time by lane. A lane's connections are its own, so that none waits for another. */
+const LANES: Readonly<Record<Lane, number>> = { templates: 4, session: 2, watch: 4, long: Number.POSITIVE_INFINITY };
 /** Disks of one import go one after another; REST calls and a second import find room. */
 const TRANSFER_SOCKETS = 8;
 
@@ -70,9 +72,17 @@ const TRANSFER_SOCKETS = 8;
 export function createTransport(options: TransportOptions): Transport {
   const { baseUrl, trust, proxy } = options;
   const own = hostPortOf(baseUrl);
-  const control = trustedAgent(trust, { maxSockets: CONTROL_SOCKETS, ...(proxy === undefined ? {} : { proxy }) });
-  // The agent's own limit does not count connections that are still in their handshake.
-  const atOnce = gate(CONTROL_SOCKETS);
+  const lane = (maxSockets: number): { readonly agent: Agent; readonly atOnce: ReturnType<typeof gate> } => ({
+    agent: trustedAgent(trust, { maxSockets, ...(proxy === undefined ? {} : { proxy }) }),
+    // The agent's own limit does not count connections that are still in their handshake.
+    atOnce: gate(maxSockets),
+  });
+  const lanes = {
+    templates: lane(LANES.templates),
+    session: lane(LANES.session),
+    watch: lane(LANES.watch),
+    long: lane(LANES.long),
+  };
   const polls = trustedAgent(trust, {
     maxSockets: Number.POSITIVE_INFINITY,
     ...(proxy === undefined ? {} : { proxy }),
@@ -92,11 +102,13 @@ export function createTransport(options: TransportOptions): Transport {
     };
   };
   return {
-    exchange: (exchange) =>
-      atOnce(exchange.op, exchange.signal, async () => {
-        const { body, ...rest } = await run(exchange, baseUrl, control, () => tree(exchange.budget));
+    exchange: (exchange) => {
+      const { agent, atOnce } = lanes[exchange.lane];
+      return atOnce(exchange.op, exchange.signal, async () => {
+        const { body, ...rest } = await run(exchange, baseUrl, agent, () => tree(exchange.budget));
         return { ...rest, document: body };
-      }),
+      });
+    },
     stream: async (exchange, reader) => {
       const { body, ...rest } = await run<XmlElement | undefined>(exchange, baseUrl, polls, (status) =>
         status === 200 ? nothingFrom(reader) : tree(),
@@ -119,7 +131,7 @@ export function createTransport(options: TransportOptions): Transport {
       return agent;
     },
     close() {
-      control.destroy();
+      for (const { agent } of Object.values(lanes)) agent.destroy();
       polls.destroy();
       for (const agent of agents.values()) agent.destroy();
       agents.clear();

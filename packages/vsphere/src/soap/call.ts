@@ -5,12 +5,21 @@ import type { Budget } from './budget.ts';
 import type { Clock } from './clock.ts';
 import type { VimFault } from './faults.ts';
 
+/**
+ * Who shares connections. `templates`: reading and changing templates, at most four calls at a time, because more only make a vCenter slower. `session`: what
+ * keeps sessions and leases alive, which must not wait behind anything. `watch`: what opens and closes watches. `long`: calls that the server holds for
+ * minutes.
+ */
+export type Lane = 'templates' | 'session' | 'watch' | 'long';
+
 /** Options of a low-level call. */
 export interface MethodOptions extends CallOptions {
   /** Deadline of this call; 60 s unless said. */
   readonly timeoutMs?: number;
   /** Making the call twice does what making it once does: it may be sent again after a lost answer or a dead session. */
   readonly idempotent?: boolean;
+  /** The caller's own unless said. */
+  readonly lane?: Lane;
   /** Shared by the calls of one conversation. */
   readonly budget?: Budget;
 }

@@ -8,8 +8,10 @@ const KINDS: Readonly<Record<string, NamedPlace['kind']>> = {
   ClusterComputeResource: 'cluster',
   Datacenter: 'datacenter',
   Datastore: 'datastore',
+  DistributedVirtualPortgroup: 'network',
   Folder: 'folder',
   Network: 'network',
+  OpaqueNetwork: 'network',
   ResourcePool: 'resourcePool',
 };
 

@@ -13,6 +13,17 @@ export interface MemoryHost {
   readonly networks?: readonly string[];
 }
 
+/** Kinds of networks; all are in `HostSystem.network`. */
+export type MemoryNetworkType = 'Network' | 'DistributedVirtualPortgroup' | 'OpaqueNetwork';
+const NETWORK_TYPES: readonly string[] = ['Network', 'DistributedVirtualPortgroup', 'OpaqueNetwork'];
+
+/** References to the networks of these names, whatever their kind. */
+export function networksNamed(state: InventoryState, names: readonly string[]): MoRef[] {
+  return [...state.places.values()]
+    .filter(({ ref, name }) => NETWORK_TYPES.includes(ref.type) && names.includes(name))
+    .map(({ ref }) => ref);
+}
+
 /** What the in-memory vCenter starts with. Paths are inventory paths; every default makes a complete small vCenter. */
 export interface MemoryOptions {
   readonly server?: string;
@@ -27,8 +38,10 @@ export interface MemoryOptions {
     readonly freeSpace?: number;
     readonly accessible?: boolean;
   }[];
-  /** Default `/DC0/network/VM Network`. */
-  readonly networks?: readonly string[];
+  /** Default `/DC0/network/VM Network`. A path alone is a standard port group. */
+  readonly networks?: readonly (string | { readonly path: string; readonly type: MemoryNetworkType })[];
+  /** Datastore clusters (StoragePod), made before the datastores that lie in them. Default none. */
+  readonly datastoreClusters?: readonly string[];
   /** Default: one tag `infra` of category `openshift-infra`. */
   readonly tags?: readonly { readonly name: string; readonly category: string; readonly id?: string }[];
   /** Milliseconds since the epoch; used for createDate. Default: a clock that stands at 2026-01-01. */
@@ -226,15 +239,18 @@ export function initialState(options: MemoryOptions): InventoryState {
     next: 0,
   };
   for (const folder of options.folders ?? ['/DC0/vm/ocp']) makePath(state, folder, 'Folder');
+  for (const pod of options.datastoreClusters ?? []) makePath(state, pod, 'StoragePod');
   for (const datastore of options.datastores ?? [{ path: '/DC0/datastore/DS0' }]) {
     const { freeSpace = 2 ** 40, accessible = true } = datastore;
     state.datastores.set(makePath(state, datastore.path, 'Datastore'), { freeSpace, accessible });
   }
   const networks = options.networks ?? ['/DC0/network/VM Network'];
-  for (const network of networks) makePath(state, network, 'Network');
+  for (const network of networks)
+    if (typeof network === 'string') makePath(state, network, 'Network');
+    else makePath(state, network.path, network.type);
   const clusters = options.clusters ?? [{ path: '/DC0/host/C0', hosts: [{ name: 'host-a' }, { name: 'host-b' }] }];
-  const namesOf = (type: string): string[] =>
-    [...state.places.values()].filter((place) => place.ref.type === type).map((place) => place.name);
+  const namesOf = (...types: readonly string[]): string[] =>
+    [...state.places.values()].filter((place) => types.includes(place.ref.type)).map((place) => place.name);
   for (const cluster of clusters) {
     makePath(state, cluster.path, 'ClusterComputeResource');
     makePath(state, `${cluster.path}/Resources`, 'ResourcePool');
@@ -244,7 +260,7 @@ export function initialState(options: MemoryOptions): InventoryState {
         powerState: host.powerState ?? 'poweredOn',
         inMaintenanceMode: host.inMaintenanceMode ?? false,
         datastores: host.datastores ?? namesOf('Datastore'),
-        networks: host.networks ?? namesOf('Network'),
+        networks: host.networks ?? namesOf(...NETWORK_TYPES),
       });
     }
   }

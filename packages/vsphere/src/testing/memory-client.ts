@@ -6,7 +6,7 @@ import { estateReads } from './estate.ts';
 import { simulatedFault } from './fault.ts';
 import type { CallRunner } from './hooks.ts';
 import { importMachine } from './imports.ts';
-import { childOf, type InventoryState, type Place, resolvePath } from './inventory.ts';
+import { childOf, type InventoryState, networksNamed, type Place, resolvePath } from './inventory.ts';
 import {
   checkEnabled,
   checkName,
@@ -51,7 +51,7 @@ function hostsOf(state: InventoryState, compute: MoRef): HostSummary[] {
       powerState: host.powerState,
       inMaintenanceMode: host.inMaintenanceMode,
       datastores: named('Datastore', host.datastores),
-      networks: named('Network', host.networks),
+      networks: networksNamed(state, host.networks),
     });
   }
   return hosts;
