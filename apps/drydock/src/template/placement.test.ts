@@ -124,6 +124,6 @@ test('OWN-18 the privilege to add disks, which an import needs on the folder, is
   inventory.state.deniedPrivileges.add('VirtualMachine.Config.AddNewDisk');
   await assert.rejects(
     checkPrivileges(vcenter, placement, true, {}),
-    /the user lacks VirtualMachine\.Config\.AddNewDisk on \/DC0\/vm\/ocp/,
+    /the user memory lacks VirtualMachine\.Config\.AddNewDisk on \/DC0\/vm\/ocp/,
   );
 });
