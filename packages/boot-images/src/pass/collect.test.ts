@@ -29,6 +29,22 @@ test('what nobody needs is collected only after a quiet time, and a fresh pointe
   assert.ok(c.store.templates.has(published));
 });
 
+test('OWN-5 a reference that comes while a platform looks at its machines counts: each answer is of the moment', async () => {
+  const c = fakeCluster({ templates: { stale: { version: oldRelease, ours: true } } });
+  await c.pass();
+  c.clock += 61_000;
+  const answers: (string | undefined)[] = [];
+  c.store.collect = async (_place, _cluster, { referenced }) => {
+    answers.push(referenced('stale'));
+    await Promise.resolve();
+    c.machines.push({ metadata: { name: 'm' }, spec: { providerSpec: { value: { template: 'stale' } } } });
+    answers.push(referenced('stale'));
+    return [];
+  };
+  await c.timer();
+  assert.deepEqual(answers, [undefined, 'machine m']);
+});
+
 test('the image of a set that is gone is not kept for it', async () => {
   const c = fakeCluster({ sets: [machineSet('wk-a'), machineSet('wk-b', { template: 'elsewhere' })] });
   await c.pass();

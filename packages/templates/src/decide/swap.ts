@@ -1,7 +1,7 @@
 import type { Replaced } from '../mark.ts';
 import { retiredName, upstreamNames } from '../names.ts';
 import { mayPointAt } from './authority.ts';
-import { estranged, linkedReason, MUTE_MS } from './claim.ts';
+import { estranged, linkedReason, MUTE_MS, SILENCE_MS } from './claim.ts';
 import type { Candidate, Machine, Observed, Step, Wanted } from './machine.ts';
 import { bestOf, complete, hiddenStep, stage, sweep } from './staging.ts';
 
@@ -183,8 +183,8 @@ function clear({ machines, now }: Observed, { name }: Swap): Step | undefined {
       !machine.chained &&
       linkedReason(machine) === undefined &&
       machine.createdAt !== undefined &&
-      // Its maker says nothing while it uploads.
-      machine.createdAt + MUTE_MS < now,
+      // Its maker says nothing while it uploads; a template is uploaded.
+      machine.createdAt + (machine.isTemplate ? SILENCE_MS : MUTE_MS) < now,
   );
   if (stale === undefined) return undefined;
   const reason = `another tool left it, and ${name} is in place`;
