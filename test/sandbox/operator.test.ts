@@ -128,6 +128,9 @@ test('a password that is put right, and a folder that appears, are taken up with
   const refused = await status('the refusal', ({ reason }) => reason === 'VimLoginRefused');
   assert.equal(refused.phase, 'Blocked');
   assert.match(refused.nextStep ?? refused.message ?? '', /Check the user name, the password/);
+  // SAFE-17: it is told whose login it was.
+  const whose = `refused ${sandbox.vcenter.user} with the password of Secret kube-system/vsphere-creds`;
+  assert.ok(refused.message?.includes(whose) === true, refused.message ?? '');
 
   const fixed = performance.now();
   await client.mergePatch(Secret, credentials, {

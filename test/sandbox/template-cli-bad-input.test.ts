@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
+import { type Failure, NEXT_COMMANDS } from '../../apps/drydock/src/template/next-command.ts';
 import {
   type Environment,
   expectExit,
@@ -264,4 +266,64 @@ test('a server that is not trusted, a wrong password and nobody there are told a
     json.events.map(({ event, code, exitCode }) => [event, code, exitCode]),
     [['error', 'VIM_LOGIN_REFUSED', 1]],
   );
+});
+
+test('SAFE-17 a flag that no server takes is refused before anything is sent, and the next step is the command that works', async () => {
+  const publish = ['publish', ova, '--name', 'step', '--disk', 'foo'];
+  const disk = await refused(
+    publish,
+    2,
+    /--disk foo is no way to provision disks: there are thin, thick/,
+    / --disk thin$/,
+  );
+  expectExit(await cli.run(wordsOf(nextCommand(disk)).slice(2)), 0);
+  const name = await refused(['publish', ova, '--name', 'a/b'], 2, /the name a\/b has one of \//, / --name a-b$/);
+  expectExit(await cli.run(wordsOf(nextCommand(name)).slice(2)), 0);
+  const long = await refused(['publish', ova, '--name', 'x'.repeat(81)], 2, /81 characters/, / --name x{40}$/);
+  expectExit(await cli.run(wordsOf(nextCommand(long)).slice(2)), 0);
+});
+
+/** Words of a command line as a shell has them. */
+function wordsOf(command: string): readonly string[] {
+  return [...command.matchAll(/'((?:[^']|'\\'')*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
+}
+
+/** What is called, of what is not installed here: subcommands of govc as its own help names them. */
+const GOVC =
+  /^govc (about\.cert|vm\.info|snapshot\.tree|tags\.ls|tags\.create|host\.info|datastore\.info|session\.ls) ?/;
+
+test('SAFE-17 the next step of every error is a command that runs', async () => {
+  const password = join(cli.files, 'next-password');
+  await writeFile(password, cli.env['GOVC_PASSWORD'] ?? '', { mode: 0o600 });
+  const context: Failure = {
+    program: 'drydock template',
+    flags: '',
+    again: `drydock template publish ${ova} --name again`,
+    replan: `drydock template plan publish ${ova} --name again --out ${join(cli.files, 'next-plan')}`,
+    url: `https://${new URL(cli.env['GOVC_URL'] ?? '').host}/sdk`,
+    username: cli.env['GOVC_USERNAME'] ?? '',
+    subject: 'standing',
+    path: `${folder}/standing`,
+    source: ova,
+    cacheDir: cli.files,
+    tag: 'golden',
+  };
+  const ran = new Map<string, string>();
+  for (const [code, next] of Object.entries(NEXT_COMMANDS)) {
+    const command = next(context).replaceAll(' USER ', ` ${context.username} `).replaceAll(' FILE', ` ${password}`);
+    if (GOVC.test(command) || ran.has(command)) continue;
+    const [program = '', group, ...words] = wordsOf(command);
+    if (program === 'drydock') {
+      assert.equal(group, 'template', command);
+      const { code: exit, stderr } = await cli.run(words);
+      assert.notEqual(exit, 2, `${code}: ${command}\n${stderr}`);
+    } else {
+      const failed = await new Promise<Error | null>((resolve) => {
+        execFile('bash', ['-c', `set -o pipefail; ${command}`], { env: { PATH: process.env['PATH'] } }, resolve);
+      });
+      assert.equal(failed, null, `${code}: ${command}`);
+    }
+    ran.set(command, code);
+  }
+  assert.ok(ran.size >= 10, `only ${ran.size} commands were run`);
 });

@@ -310,7 +310,7 @@ test('status shows the watches of an operator by its metrics, and says what to d
   server.closeAllConnections();
   await once(server, 'close');
   for (const [wrong, code, says] of [
-    [operator, 1, /cannot be read: .*\nnext: kubectl port-forward/],
+    [operator, 1, /cannot be read: .*\nnext: kubectl -n drydock port-forward/],
     ['localhost:8081', 2, /is no address; an example is http:/],
   ] as const) {
     await using gone = watch(['status', '--operator', wrong]);

@@ -8,6 +8,7 @@ export type BootImageErrorCode =
   | 'HotLoop'
   | 'InfrastructureUnreadable'
   | 'MachineConfigurationUnreadable'
+  | 'NotATemplate'
   | 'NotReady'
   | 'PatchFailed'
   | 'ProviderSpecInvalid'

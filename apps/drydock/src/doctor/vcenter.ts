@@ -1,3 +1,4 @@
+import { credentialsKey } from '@drydock/boot-images';
 import type { Placement, ReadKeys, TemplateStore } from '@drydock/templates';
 import { isVimError, type VCenter } from '@drydock/vsphere';
 import { LOGIN_NOW } from '../login-notes.ts';
@@ -56,18 +57,28 @@ export async function vcenterFindings(subject: VCenterSubject, signal: AbortSign
   } catch (error) {
     signal.throwIfAborted();
     const detail = error instanceof Error ? error.message : String(error);
-    const next = isVimError(error, 'VIM_LOGIN_WITHHELD')
-      ? LOGIN_NOW
-      : 'give --vcenter-ca or --vcenter-url where the operator has them';
-    return [
-      {
-        area,
-        name: 'login',
-        state: 'FAIL',
-        detail,
-        next,
-      },
-    ];
+    return [{ area, name: 'login', state: 'FAIL', detail, ...nextOf(error, server) }];
+  }
+}
+
+/** What helps against it; nothing where the sentence itself says so. */
+function nextOf(error: unknown, server: string): { readonly next?: string } {
+  if (!isVimError(error)) return {};
+  switch (error.code) {
+    case 'VIM_LOGIN_WITHHELD':
+      return { next: LOGIN_NOW };
+    case 'VIM_LOGIN_REFUSED': {
+      const { namespace, name } = credentialsKey;
+      const keys = ['username', 'password'].map((part) => `"${server}.${part}":"…"`).join(',');
+      return { next: `kubectl -n ${namespace} patch secret ${name} -p '{"stringData":{${keys}}}'` };
+    }
+    case 'VIM_TLS_UNTRUSTED':
+      return { next: 'drydock doctor --vcenter-ca FILE, as the operator has it' };
+    case 'VIM_UNREACHABLE':
+    case 'VIM_TIMEOUT':
+      return { next: `drydock doctor --vcenter-url ${server}=https://ADDRESS/sdk, where the operator has that` };
+    default:
+      return {};
   }
 }
 

@@ -32,7 +32,7 @@ test('every code of the templates and vsphere packages has a command to run next
   for (const [code, next] of codes) {
     assert.match(
       next(context),
-      /^(drydock template (doctor|list|verify|gc|adopt|history|publish|plan)|govc|tar|curl|sha256sum|df) /,
+      /^(drydock template (doctor|list|verify|gc|adopt|history|publish|plan)|govc|tar|curl|sha256sum|df|ls) /,
       code,
     );
   }

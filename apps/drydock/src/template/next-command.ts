@@ -56,8 +56,9 @@ export const NEXT_COMMANDS: Readonly<Record<TemplateErrorCode | VimErrorCode, Ne
   TAG_FAILED: again,
   TEMPLATE_NOT_FOUND: list,
   NAME_TAKEN: list,
-  NAME_TOO_LONG: ({ program, flags, source, subject }) =>
-    `${program} publish ${source} --name ${subject.replaceAll("'", '').slice(0, 40)}${flags}`,
+  // The subject is a word for a shell already.
+  NAME_TOO_LONG: ({ again: command, subject }) =>
+    withFlag(command, '--name', subject.replaceAll("'", '').slice(0, 40) || 'NAME'),
   NOT_A_TEMPLATE: machine,
   POWERED_ON: machine,
   HAS_SNAPSHOTS: ({ path }) => `govc snapshot.tree -vm ${path}`,
@@ -73,7 +74,7 @@ export const NEXT_COMMANDS: Readonly<Record<TemplateErrorCode | VimErrorCode, Ne
   SWAP_FAILED: verify,
   NOTHING_TO_REVERT: ({ program, flags, subject }) => `${program} history ${subject}${flags}`,
   WORLD_MOVED: ({ replan }) => replan,
-  DOWNLOAD_FAILED: ({ source }) => `curl -fsSLI ${source}`,
+  DOWNLOAD_FAILED: ({ source }) => (isWeb(source) ? `curl -fsSLI ${source}` : `ls -l ${source}`),
   DIGEST_MISMATCH: digest,
   OVA_INVALID: ({ source }) => `tar -tvf ${source}`,
   OVA_UNSUPPORTED: descriptor,

@@ -1,6 +1,7 @@
 import { NAME_LIMIT, type Placement, TemplateError, type TemplateWish } from '@drydock/templates';
 import type { Command } from 'commander';
 import { type CommonFlags, whole } from './flags.ts';
+import { withFlag } from './next-command.ts';
 import { TemplateProblem } from './problem.ts';
 import type { TemplateSession } from './session.ts';
 import type { Source } from './source.ts';
@@ -19,6 +20,9 @@ export interface PublishFlags extends CommonFlags {
   readonly reserve?: number;
 }
 
+/** What `--disk` takes: the words of the server. */
+const DISKS = ['thin', 'thick', 'eagerZeroedThick'] as const;
+
 /** Adds the flags of a publication. */
 export function publishFlags(command: Command): Command {
   return command
@@ -30,16 +34,30 @@ export function publishFlags(command: Command): Command {
     .option('--retire-unmarked', 'with --swap: also put away a template that nobody marked')
     .option('--release <text>', "release of the image (default: the OVA's product version)")
     .option('--sha256 <hex>', 'digest of the OVA (default for an address: what <address>.sha256 says)')
-    .option('--disk <kind>', 'thin|thick|eagerZeroedThick (default: as the replaced template)')
+    .option('--disk <kind>', `${DISKS.join('|')} (default: as the replaced template)`)
     .option('--reserve <GiB>', 'space that must stay free on the datastore (default: 1)', whole);
 }
 
 /** Refuses flags that contradict each other, before anything is read. */
-export function checkFlags({ name, swap, retireUnmarked, pointer }: PublishFlags): void {
+export function checkFlags({ name, swap, retireUnmarked, pointer, disk }: PublishFlags): void {
   if (name === '' || name.length > NAME_LIMIT) {
     throw new TemplateError({
       code: 'NAME_TOO_LONG',
       message: `the name has ${name.length} characters, and vCenter takes 1 to ${NAME_LIMIT}`,
+    });
+  }
+  if (disk !== undefined && !DISKS.some((known) => known === disk)) {
+    throw new TemplateProblem({
+      code: 'DISK_UNKNOWN',
+      message: `--disk ${disk} is no way to provision disks: there are ${DISKS.join(', ')}`,
+      next: ({ again }) => withFlag(again, '--disk', 'thin'),
+    });
+  }
+  if (swap !== true && /[%/\\]/.test(name)) {
+    throw new TemplateProblem({
+      code: 'NAME_INVALID',
+      message: `the name ${name} has one of / \\ %, which vCenter keeps in another form, so that nobody finds a template by it`,
+      next: ({ again }) => withFlag(again, '--name', name.replaceAll(/[%/\\]+/g, '-')),
     });
   }
   if (swap === true && pointer !== undefined) {

@@ -34,7 +34,7 @@ const COLUMNS: readonly Column<WatchLine>[] = [
 ];
 
 const DEADLINE_MS = 10_000;
-const FORWARD = 'kubectl port-forward deploy/drydock 8081:8081';
+const FORWARD = 'kubectl -n drydock port-forward deploy/drydock 8081:8081';
 /** States that need no word. */
 const QUIET: ReadonlySet<string> = new Set(['idle', 'live', 'stopped']);
 

@@ -67,3 +67,13 @@ test('installer names of all ages are recognised', () => {
     [true, true, true, false, false],
   );
 });
+
+test('TRUTH-2 a machine under the name is called a machine, a template without a version a template', () => {
+  const at = (isTemplate: boolean) => {
+    const referenced = { kind: 'present', name: 't', version: undefined, isTemplate, ours: false } as const;
+    const facts = { set: 's', reference: 't', referenced, computed: { kind: 'absent' }, computedName: 'c' } as const;
+    return () => resolveTemplate({ ...facts, release: '9.8.20260802-0', downgrade: 'keep' });
+  };
+  assert.throws(at(false), { code: 'NotATemplate', message: 't is a machine, not a template: t', retriable: false });
+  assert.throws(at(true), { code: 'TemplateVersionUnknown' });
+});

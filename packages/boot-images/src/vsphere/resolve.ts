@@ -33,7 +33,7 @@ export type TemplateStep =
 /**
  * Steps A and B of boot-images.md §4.3 and the decision of §4.4, in pointer mode: an outdated template, a person's own one included
  * (BI-V136), is never rebuilt under its name; the set is pointed at the computed one where that is current, else a new one is
- * published. Throws `TemplateVersionUnknown`.
+ * published. Throws `TemplateVersionUnknown` and `NotATemplate`.
  */
 export function resolveTemplate(facts: TemplateFacts): TemplateStep {
   const { referenced, computed, release } = facts;
@@ -58,6 +58,12 @@ function isWhole({ isTemplate, estranged }: Present): boolean {
 }
 
 function compare(template: Present, facts: TemplateFacts): TemplateStep | 'older' {
+  if ((template.version === undefined || template.version === '') && !template.isTemplate) {
+    throw new BootImageError('NotATemplate', `${template.name} is a machine, not a template: ${facts.reference}`, {
+      retriable: false,
+      nextStep: `point machineset ${facts.set} at a template, for example ${facts.computedName}, or give the machine another name`,
+    });
+  }
   if (template.version === undefined || template.version === '') {
     throw new BootImageError(
       'TemplateVersionUnknown',
@@ -81,7 +87,7 @@ function compare(template: Present, facts: TemplateFacts): TemplateStep | 'older
         'NewerThanStream',
         `newer than ${facts.release}`,
         `template ${template.name} has release ${template.version}, newer than ${facts.release} of the stream`,
-        { nextStep: 'allow downgrades (--downgrade=replace) to follow the stream down' },
+        { nextStep: 'to follow the stream down: drydock operator --downgrade replace' },
       ),
       existing: template,
     };
