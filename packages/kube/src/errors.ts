@@ -1,3 +1,5 @@
+import { boundedStatus } from './foreign-status.ts';
+
 /** What went wrong, stable across API server versions. Compare this, never a message. */
 export type ApiErrorCode =
   | 'NotFound'
@@ -99,7 +101,7 @@ const NEXT: Readonly<Record<ApiErrorCode, string>> = {
   BrokenStream: 'Resume the watch from the last good version.',
   BadAnswer:
     'Check that the address is that of a Kubernetes API server, not of a proxy, a console or a login page before it.',
-  AnswerTooLarge: 'Narrow the request with a selector, or raise maxBody and maxLine of the client.',
+  AnswerTooLarge: 'Narrow the request with a selector, or raise maxBody, maxLine or maxListed of the client.',
   Credentials: 'Check the user entry of the kubeconfig.',
   Kubeconfig: 'Correct the kubeconfig or choose another one with --kubeconfig or KUBECONFIG.',
 };
@@ -156,8 +158,9 @@ export interface StatusContext {
 const UNKNOWN_KIND =
   'If the server does not serve this kind at all: check group and version, or install its CustomResourceDefinition.';
 
-/** Turns a Status (of an answer, or of an ERROR event) into an `ApiError`. `http` is used where the Status has no code. */
-export function errorOfStatus(status: Status, http: number, context: StatusContext): ApiError {
+/** Turns a Status (of an answer, or of an ERROR event) into an `ApiError`, its texts cut. `http` is used where the Status has no code. */
+export function errorOfStatus(given: Status, http: number, context: StatusContext): ApiError {
+  const status = boundedStatus(given);
   const details = status.details ?? {};
   const code = status.code ?? http;
   const asked = details.retryAfterSeconds;

@@ -36,7 +36,7 @@ test('what is wrong with a config file is said in words, without its content', (
     ['folder: [a]', /folder must be a text/],
     ['folder: ""', /folder is empty/],
     ['- a', /it is not a list of "key: value" lines/],
-    ['a: b: hunter2', /it is no YAML \(line 1\)/],
+    ['a: b: hunter2', /it is no YAML \(bad indentation of a mapping entry in line 1\)/],
   ];
   for (const [text, said] of cases) {
     assert.throws(

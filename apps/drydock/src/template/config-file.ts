@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { parse, YAMLParseError } from 'yaml';
+import { readYamlDocument, YamlFlaw } from '@drydock/api/yaml';
 import { z } from 'zod';
 import { TemplateProblem } from './problem.ts';
 import type { Layer, TrustSettings } from './settings.ts';
@@ -77,11 +77,10 @@ export function readConfig(content: string, path: string): Layer {
 function checked(content: string, path: string): z.infer<typeof schema> {
   let given: unknown;
   try {
-    given = parse(content, { maxAliasCount: 0 }) ?? {};
-  } catch (cause) {
-    // The parser's message quotes the line, which may hold a secret.
-    const line = cause instanceof YAMLParseError ? cause.linePos?.[0].line : undefined;
-    throw invalid(path, `it is no YAML${line === undefined ? '' : ` (line ${line})`}`);
+    given = readYamlDocument(content, { maxAliases: 0 }) ?? {};
+  } catch (error) {
+    if (!(error instanceof YamlFlaw)) throw error;
+    throw invalid(path, `it is no YAML (${error.message})`);
   }
   if (typeof given === 'object' && given !== null && 'password' in given) {
     throw invalid(path, 'it has a password; put that into a file of its own and name it with passwordFile');

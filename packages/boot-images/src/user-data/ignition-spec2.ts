@@ -62,7 +62,8 @@ function translateStorage(storage: Json): Json {
   const directories = nodes('directories');
   const links = nodes('links');
   const paths = [...files.keys(), ...[...directories, ...links].map((node) => String(node['path']))];
-  const twice = paths.find((path, i) => paths.indexOf(path) !== i);
+  const seen = new Set<string>();
+  const twice = paths.find((path) => seen.size === seen.add(path).size);
   if (twice !== undefined) throw new Error(`path ${twice} is declared as two kinds of node`);
   return {
     ...(files.size === 0 ? {} : { files: [...files.values()] }),
@@ -72,39 +73,33 @@ function translateStorage(storage: Json): Json {
 }
 
 function translateUnits(units: readonly Json[]): Json {
-  const byName = new Map<string, Json>();
+  const byName = new Map<string, { readonly fields: Record<string, unknown>; readonly dropins: Map<string, Json> }>();
   for (const { enable, ...unit } of units) {
     const name = String(unit['name']);
-    const old = byName.get(name) ?? {};
-    const dropins = new Map(
-      [...list(old['dropins']), ...list(unit['dropins'])].map((dropin): [string, Json] => [
-        String(dropin['name']),
-        dropin,
-      ]),
-    );
-    byName.set(name, {
-      ...old,
-      ...(enable === true ? { enabled: true } : {}),
-      ...unit,
-      ...(dropins.size === 0 ? {} : { dropins: [...dropins.values()] }),
-    });
+    const known = byName.get(name) ?? { fields: {}, dropins: new Map<string, Json>() };
+    byName.set(name, known);
+    Object.assign(known.fields, enable === true ? { enabled: true } : {}, unit);
+    for (const dropin of list(unit['dropins'])) known.dropins.set(String(dropin['name']), dropin);
   }
-  return byName.size === 0 ? {} : { units: [...byName.values()] };
+  const merged = [...byName.values()].map(({ fields, dropins }) =>
+    dropins.size === 0 ? fields : { ...fields, dropins: [...dropins.values()] },
+  );
+  return merged.length === 0 ? {} : { units: merged };
 }
 
 function translateUsers(passwd: Json): Json {
   const users = list(passwd['users']);
   if (users.length === 0) return {};
-  const keys: unknown[] = [];
-  let core: Json = {};
+  const keys = new Set<unknown>();
+  const core: Record<string, unknown> = {};
   for (const { create, sshAuthorizedKeys, ...user } of users) {
     if (user['name'] !== 'core') throw new Error(`user ${String(user['name'])}: only core is supported`);
     if (create !== undefined && create !== null)
       throw new Error('passwd.users.create is deprecated and cannot be expressed');
-    core = { ...core, ...user };
-    if (Array.isArray(sshAuthorizedKeys)) keys.push(...(sshAuthorizedKeys as readonly unknown[]));
+    Object.assign(core, user);
+    if (Array.isArray(sshAuthorizedKeys)) for (const key of sshAuthorizedKeys as readonly unknown[]) keys.add(key);
   }
-  return { users: [{ ...core, ...(keys.length === 0 ? {} : { sshAuthorizedKeys: [...new Set(keys)] }) }] };
+  return { users: [{ ...core, ...(keys.size === 0 ? {} : { sshAuthorizedKeys: [...keys] }) }] };
 }
 
 function part(key: string, value: unknown): Json {

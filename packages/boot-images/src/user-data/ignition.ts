@@ -1,3 +1,4 @@
+import { readJson } from '@drydock/api';
 import { BootImageError, errorText } from '../errors.ts';
 import { type Json, translateSpec2 } from './ignition-spec2.ts';
 
@@ -17,7 +18,7 @@ const convertible: ReadonlySet<string> = new Set(['2.0.0', '2.1.0', '2.2.0']);
 export function convertStub(text: string, secret: string): StubResult {
   let stub: unknown;
   try {
-    stub = JSON.parse(text);
+    stub = readJson(text);
   } catch (error) {
     // The stray `t` is upstream's typing error in the format verb; its own tests match on it.
     throw invalid(`failed to unmarshal decoded user-data to json (secret ${secret}): ${whereOf(error)}t`, secret);

@@ -11,7 +11,7 @@ test('an install-config that is no YAML is told by its line, and not a word of i
     (error: Error) => {
       assert.match(
         error.message,
-        /^failed to determine disk .* t: failed to unmarshal install-config: .*\(line \d+\)$/,
+        /^failed to determine disk .* t: failed to unmarshal install-config: .*in line \d+\)$/,
       );
       assert.ok(!error.message.includes('hunter2') && error.cause === undefined);
       return true;

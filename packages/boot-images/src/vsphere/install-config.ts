@@ -1,5 +1,5 @@
 import type { ConfigMap } from '@drydock/api';
-import { parse, YAMLParseError } from 'yaml';
+import { readYamlDocument, YamlFlaw } from '@drydock/api/yaml';
 import { BootImageError } from '../errors.ts';
 
 /** Where the installer leaves its configuration. */
@@ -26,11 +26,10 @@ export function diskTypeFor(template: string, configMap: ConfigMap | undefined):
   if (text === undefined) throw fail('install-config key not found in cluster-config-v1 configmap');
   let config: unknown;
   try {
-    config = parse(text, { maxAliasCount: 100 });
+    config = readYamlDocument(text);
   } catch (error) {
-    // The parser's message quotes the line, which may hold a password.
-    const line = error instanceof YAMLParseError ? error.linePos?.[0].line : undefined;
-    throw fail(`failed to unmarshal install-config: it is no YAML${line === undefined ? '' : ` (line ${line})`}`);
+    if (!(error instanceof YamlFlaw)) throw error;
+    throw fail(`failed to unmarshal install-config: it is no YAML (${error.message})`);
   }
   const type = member(member(member(config, 'platform'), 'vsphere'), 'diskType');
   return typeof type === 'string' ? type : '';

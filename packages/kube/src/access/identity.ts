@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { ApiError } from '../errors.ts';
 import type { Credential } from './credentials.ts';
+import { serverText } from './server-text.ts';
 
 /** The trust and the client certificate of a cluster's connections, parsed once. Throws Kubeconfig or Credentials for what OpenSSL refuses. */
 export function secureContextOf(server: string, ca: string | undefined, credential: Credential): SecureContext {
@@ -13,7 +14,7 @@ export function secureContextOf(server: string, ca: string | undefined, credenti
     } catch (cause) {
       throw new ApiError({
         code: 'Kubeconfig',
-        action: `connect to ${server}`,
+        action: `connect to ${serverText(server)}`,
         said: 'the certificate authority is not a PEM certificate',
         cause,
       });
@@ -28,7 +29,7 @@ export function secureContextOf(server: string, ca: string | undefined, credenti
   } catch (cause) {
     throw new ApiError({
       code: 'Credentials',
-      action: `connect to ${server}`,
+      action: `connect to ${serverText(server)}`,
       said: 'the client certificate and its key cannot be used: they are not PEM, or do not belong together',
       cause,
     });

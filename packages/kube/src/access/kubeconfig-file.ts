@@ -102,14 +102,13 @@ async function readKubeconfig(path: string, required: boolean): Promise<Record<s
     throw kubeconfigError(`read kubeconfig ${path}`, 'the file could not be read', cause);
   }
   // Only here: inside a cluster there is no such file, and the parser is the largest part of this package.
-  const { parse } = await import('yaml');
+  const { readYamlDocument, YamlFlaw } = await import('@drydock/api/yaml');
   let parsed: unknown;
   try {
-    // No warnings: they quote the line as well.
-    parsed = parse(content, { logLevel: 'error' });
-  } catch {
-    // The parser's message quotes the line, which may be a secret.
-    throw kubeconfigError(`read kubeconfig ${path}`, 'the file is not valid YAML');
+    parsed = readYamlDocument(content);
+  } catch (error) {
+    if (!(error instanceof YamlFlaw)) throw error;
+    throw kubeconfigError(`read kubeconfig ${path}`, `the file is not valid YAML: ${error.message}`);
   }
   if (parsed === null || parsed === undefined) return undefined;
   if (typeof parsed !== 'object' || Array.isArray(parsed)) {

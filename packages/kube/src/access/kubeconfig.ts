@@ -108,7 +108,7 @@ export async function loadKubeconfig(options: LoadOptions = {}): Promise<Cluster
 function checkServer(server: string, action: string): void {
   const protocol = URL.parse(server)?.protocol;
   if (protocol !== 'https:' && protocol !== 'http:') {
-    throw kubeconfigError(action, `server ${server} is not an http or https URL`);
+    throw kubeconfigError(action, 'the address of its server is not an http or https URL');
   }
 }
 

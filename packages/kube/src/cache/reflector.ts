@@ -3,6 +3,7 @@ import { actionText } from '../client/path.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { ApiError, isExpired } from '../errors.ts';
 import type { KubeObject, Resource } from '../resource.ts';
+import { MAX_LISTED } from '../transport/body.ts';
 import { pacer } from './reflector-pace.ts';
 import { compareVersions } from './versions.ts';
 import { type HealthKeeper, healthKeeper } from './watch-health.ts';
@@ -177,7 +178,7 @@ class Reflector<T extends KubeObject> {
           else if (this.#collect(event, initial)) initial = undefined;
         }
         if (initial === undefined) this.#pace.wentWell();
-        else if (this.#clock.now() - started > LIST_DEADLINE) throw this.#endless();
+        else if (this.#clock.now() - started > LIST_DEADLINE || initial.size > MAX_LISTED) throw this.#endless();
       }
     } catch (error) {
       const quiet = dog.barked && open && events === 0 && initial === undefined;
@@ -239,7 +240,10 @@ class Reflector<T extends KubeObject> {
 
   #endless(): ApiError {
     this.#streams = false;
-    return this.#unusable('BrokenStream', `the streamed list did not end within ${LIST_DEADLINE / 1000} s`);
+    return this.#unusable(
+      'BrokenStream',
+      `the streamed list did not end within ${LIST_DEADLINE / 1000} s and ${MAX_LISTED} objects`,
+    );
   }
 
   #unusable(code: 'Expired' | 'BrokenStream', said: string): ApiError {

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import type { Clock } from '../clock.ts';
 import { ApiError, isExpired } from '../errors.ts';
 import { type KubeObject, keyOf, keyText, type Resource } from '../resource.ts';
+import { MAX_LISTED } from '../transport/body.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { CallOptions, KubeClient, ListPage, Observer, Selector, WatchEvent, WatchFrom } from './client.ts';
 import { settledItem, unreadable } from './decode.ts';
@@ -11,6 +12,9 @@ import { readWatch } from './watch.ts';
 
 /** Objects per page: keeps each JSON.parse below about 10 ms. */
 const PAGE = 500;
+
+/** An empty page with a continue token is legal; so many in a row are a server that never ends. */
+const MOST_EMPTY = 100;
 
 /** How often `list` starts again after an expired continue token. */
 const RESTARTS = 3;
@@ -33,6 +37,7 @@ export interface ListingSource {
   readonly origin: string;
   readonly clock?: Clock | undefined;
   readonly maxLine?: number | undefined;
+  readonly maxListed?: number | undefined;
 }
 
 /** The reading half of a client: lists by pages, and watches. */
@@ -41,6 +46,7 @@ export function listing({
   origin,
   clock,
   maxLine,
+  maxListed = MAX_LISTED,
 }: ListingSource): Observer & Pick<KubeClient, 'list' | 'watch'> {
   async function page<T extends KubeObject>(
     resource: Resource<T>,
@@ -79,6 +85,8 @@ export function listing({
   ): AsyncGenerator<ListPage<T>, void> {
     let token: string | undefined;
     let limit = PAGE;
+    let listed = 0;
+    let empty = 0;
     for (;;) {
       let list: Awaited<ReturnType<typeof page<T>>>;
       try {
@@ -95,6 +103,17 @@ export function listing({
         throw new ApiError({ code: 'BadAnswer', action: actionText('list', resource), said, status: 200 });
       }
       token = next;
+      const here = list.items?.length ?? 0;
+      listed += here;
+      empty = here === 0 ? empty + 1 : 0;
+      if (listed > maxListed) {
+        const said = `the list has more than ${maxListed} objects`;
+        throw new ApiError({ code: 'AnswerTooLarge', action: actionText('list', resource), said, status: 200 });
+      }
+      if (token && empty === MOST_EMPTY) {
+        const said = `${empty} pages in a row were empty, so the list would never end`;
+        throw new ApiError({ code: 'BadAnswer', action: actionText('list', resource), said, status: 200 });
+      }
       const remaining = list.metadata?.remainingItemCount;
       yield {
         items: list.items ?? [],

@@ -1,5 +1,4 @@
 import type { ClusterConfig } from '../access/kubeconfig.ts';
-import type { Clock } from '../clock.ts';
 import { ApiError } from '../errors.ts';
 import { APPLY_PATCH, JSON_PATCH, MERGE_PATCH } from '../patch-types.ts';
 import { type Key, type KubeObject, keyOf, type Resource } from '../resource.ts';
@@ -21,7 +20,7 @@ export function createClient(config: ClusterConfig, options: TransportOptions = 
 export function clientOver(
   transport: Transport,
   origin: string,
-  { clock, maxLine }: { readonly clock?: Clock; readonly maxLine?: number } = {},
+  { clock, maxLine, maxListed }: Pick<TransportOptions, 'clock' | 'maxLine' | 'maxListed'> = {},
 ): KubeClient {
   async function one<T extends KubeObject>(resource: Resource<T>, request: WireRequest): Promise<T> {
     const body = await transport.call(request);
@@ -87,7 +86,7 @@ export function clientOver(
   }
 
   return {
-    ...listing({ transport, origin, clock, maxLine }),
+    ...listing({ transport, origin, clock, maxLine, maxListed }),
     get: async (resource, key, call) =>
       one(resource, {
         method: 'GET',

@@ -7,9 +7,12 @@ export interface AnswerBounds {
   readonly maxBody?: number;
   /** One event of a watch. Default 16 MiB, ten times what etcd stores by default. */
   readonly maxLine?: number;
+  /** Objects of one list, over all its pages. Default 1,000,000, ten times what a large cluster has of any kind. */
+  readonly maxListed?: number;
 }
 
 export const MAX_BODY: number = 64 * 2 ** 20;
+export const MAX_LISTED: number = 1_000_000;
 export const MAX_LINE: number = 16 * 2 ** 20;
 
 /** The error for an answer beyond its bound. */

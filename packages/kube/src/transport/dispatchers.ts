@@ -2,6 +2,7 @@ import { Agent, type Dispatcher, Pool, ProxyAgent } from 'undici';
 import type { Credential } from '../access/credentials.ts';
 import { secureContextOf } from '../access/identity.ts';
 import type { ClusterConfig } from '../access/kubeconfig.ts';
+import { serverText } from '../access/server-text.ts';
 import { ApiError } from '../errors.ts';
 import { proxyFromEnv } from './proxy.ts';
 
@@ -46,10 +47,11 @@ export function createDispatchers(
   };
   const connect = { ...tls, timeout: CONNECT_DEADLINE, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_DELAY };
   const proxy = proxyOf(config, env);
-  if (proxy !== undefined && !URL.canParse(proxy)) {
+  if (proxy !== undefined && !isProxy(proxy)) {
     // Not quoted: it may hold a password.
-    const said = 'the proxy that HTTPS_PROXY or HTTP_PROXY names is not a URL';
-    throw new ApiError({ code: 'Kubeconfig', action: `connect to ${config.server}`, said });
+    const named = config.proxyUrl === undefined ? 'the proxy that HTTPS_PROXY or HTTP_PROXY names' : 'proxy-url';
+    const said = `${named} is not an http, https or socks5 URL`;
+    throw new ApiError({ code: 'Kubeconfig', action: `connect to ${serverText(config.server)}`, said });
   }
   const build = (options: Agent.Options): Dispatcher =>
     proxy === undefined
@@ -89,6 +91,21 @@ export function createDispatchers(
       await Promise.all([...all].map((dispatcher) => dispatcher.destroy()));
     },
   };
+}
+
+/** The schemes of proxies. */
+export const PROXY_PROTOCOLS: ReadonlySet<string> = new Set(['http:', 'https:', 'socks5:']);
+
+/** Whether it can be dialled: also its user and password must be decodable, because what fails on them names them. */
+function isProxy(address: string): boolean {
+  const url = URL.parse(address);
+  if (url === null || !PROXY_PROTOCOLS.has(url.protocol)) return false;
+  try {
+    decodeURIComponent(url.username + url.password);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** The proxy between here and the server: the kubeconfig's, else the environment's. */

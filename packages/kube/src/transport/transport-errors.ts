@@ -1,24 +1,44 @@
 import { ApiError, type ApiErrorCode, type Status } from '../errors.ts';
 
-/** Codes that Node and undici give to failures of the TLS handshake. */
+/**
+ * Codes that Node and undici give to failures of the TLS handshake: those of OpenSSL's verification (X509_V_ERR_*) that Node knows by name, and UNSPECIFIED
+ * for those that it does not, such as a key that is too weak.
+ */
 const TLS_CODES: ReadonlySet<string> = new Set([
+  'CERT_CHAIN_TOO_LONG',
   'CERT_HAS_EXPIRED',
   'CERT_NOT_YET_VALID',
+  'CERT_REJECTED',
   'CERT_REVOKED',
   'CERT_SIGNATURE_FAILURE',
   'CERT_UNTRUSTED',
-  'CERT_REJECTED',
+  'CRL_HAS_EXPIRED',
+  'CRL_NOT_YET_VALID',
+  'CRL_SIGNATURE_FAILURE',
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'EPROTO',
+  'ERROR_IN_CERT_NOT_AFTER_FIELD',
+  'ERROR_IN_CERT_NOT_BEFORE_FIELD',
+  'ERROR_IN_CRL_LAST_UPDATE_FIELD',
+  'ERROR_IN_CRL_NEXT_UPDATE_FIELD',
+  'HOSTNAME_MISMATCH',
   'INVALID_CA',
+  'INVALID_PURPOSE',
+  'PATH_LENGTH_EXCEEDED',
   'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_DECODE_ISSUER_PUBLIC_KEY',
+  'UNABLE_TO_DECRYPT_CERT_SIGNATURE',
+  'UNABLE_TO_DECRYPT_CRL_SIGNATURE',
+  'UNABLE_TO_GET_CRL',
   'UNABLE_TO_GET_ISSUER_CERT',
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
   'UND_ERR_PRX_TLS',
+  'UNSPECIFIED',
 ]);
 
 const TIMEOUT_CODES: ReadonlySet<string> = new Set([
+  'ERR_TLS_HANDSHAKE_TIMEOUT',
   'ETIMEDOUT',
   'UND_ERR_BODY_TIMEOUT',
   'UND_ERR_CONNECT_TIMEOUT',

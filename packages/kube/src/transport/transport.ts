@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import type { Credential } from '../access/credentials.ts';
 import { flawOf } from '../access/expiry.ts';
 import type { ClusterConfig, Impersonation } from '../access/kubeconfig.ts';
+import { serverText } from '../access/server-text.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { ApiError, errorOfStatus } from '../errors.ts';
 import { JSON_PATCH } from '../patch-types.ts';
@@ -85,7 +86,7 @@ export function createTransport(config: ClusterConfig, options: TransportOptions
     ...impersonationHeaders(config.impersonate),
   };
   let open: { readonly dispatchers: Dispatchers; readonly credential: Credential } | undefined;
-  if (config.insecureSkipTlsVerify === true) warnInsecure(config.server, options.warn);
+  if (config.insecureSkipTlsVerify === true) warnInsecure(serverText(config.server), options.warn);
 
   const retired = new Set<Dispatchers>();
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { readYamlDocument, YamlFlaw } from '@drydock/api/yaml';
 import type { KubeObject, ObjectMeta, Resource } from '@drydock/kube';
-import { parse } from 'yaml';
 import { StaticPodError } from '../errors.ts';
 
 /** v1 Pod, as far as this package reads it; everything else is kept as it is. */
@@ -35,16 +35,12 @@ export type PodMutation = (pod: Pod) => Pod;
  * Reads a pod from YAML or JSON, by YAML 1.1's rules as Kubernetes does (`0644` is octal, `yes` is true). `where` is for messages. Fails with `BAD_CONTENT`.
  */
 export function decodePod(bytes: Uint8Array, where: string): Pod {
-  const bad = (said: string, cause?: unknown): StaticPodError => new StaticPodError('BAD_CONTENT', where, said, cause);
+  const bad = (said: string): StaticPodError => new StaticPodError('BAD_CONTENT', where, said);
   let pod: unknown;
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    pod = parse(text, { version: '1.1', customTags: (tags) => tags.filter((tag) => !isTime(tag)) });
+    pod = readYamlDocument(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (error) {
-    throw bad(
-      `it does not parse: ${error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)}`,
-      error,
-    );
+    throw bad(`it does not parse: ${error instanceof YamlFlaw ? error.message : 'it is not UTF-8'}`);
   }
   if (!isRecord(pod)) throw bad('it is empty or no object, expected a pod');
   if (pod['kind'] !== undefined && pod['kind'] !== 'Pod')
@@ -97,10 +93,4 @@ export function revisionOfPod(pod: Pod, where: string): number {
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** Dates, and numbers to the base of 60: to Kubernetes `2001-01-01` and the ports `22:22` are text. */
-function isTime(tag: unknown): boolean {
-  if (!isRecord(tag)) return tag === 'timestamp' || tag === 'intTime' || tag === 'floatTime';
-  return tag['format'] === 'TIME' || tag['tag'] === 'tag:yaml.org,2002:timestamp';
 }
