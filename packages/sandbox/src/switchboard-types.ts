@@ -126,6 +126,8 @@ export interface Options {
   readonly destroyOnAbort: boolean;
   /** A rename onto a taken name fails with DuplicateName, onto its own name succeeds. */
   readonly duplicateNames: boolean;
+  /** What becomes of the value of a custom attribute with more than 255 characters. Default `refuse`. */
+  readonly longCustomValues: 'refuse' | 'truncate' | 'keep';
   /** A VM that was powered on keeps what running VMs write into their extraConfig. */
   readonly bootTraces: boolean;
   /** A VM that is on tells its name and addresses, as VMware Tools do. Off at the start: each power-on has one more update. */

@@ -30,10 +30,13 @@ type options struct {
 	GuestData bool `json:"guestData"`
 	// UploadManifest is what the manifest of an import's lease says, which the API describes for downloads.
 	UploadManifest string `json:"uploadManifest"`
+	// LongCustomValues says what becomes of the value of a custom attribute with more than 255 characters: refuse, truncate
+	// or keep.
+	LongCustomValues string `json:"longCustomValues"`
 }
 
 func defaultOptions() options {
-	return options{true, true, true, true, true, true, false, manifestOfDownloads}
+	return options{true, true, true, true, true, true, false, manifestOfDownloads, "refuse"}
 }
 
 func (vc *vcenter) chosen() options {

@@ -28,6 +28,8 @@ func (vc *vcenter) refusal(c *call) *fault {
 		}
 	case "Destroy_Task":
 		return vc.refuseBusy(c.this())
+	case "SetField":
+		return vc.limitCustomValue(c)
 	}
 	switch request := decodeCallOf(c).(type) {
 	case *types.CreateImportSpec:

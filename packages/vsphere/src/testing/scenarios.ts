@@ -206,6 +206,16 @@ export const VCENTER_SCENARIOS: readonly VCenterScenario[] = [
     },
   },
   {
+    name: 'OWN-11 the value of a custom attribute has at most 255 characters: one more is refused, and what was there stays',
+    async run(vcenter, places) {
+      const { vm } = await imported(vcenter, places);
+      const whole = 'x'.repeat(255);
+      await vcenter.setCustomValue(vm, 'drydock.test', whole);
+      await assert.rejects(vcenter.setCustomValue(vm, 'drydock.test', `${whole}x`), withFault('InvalidArgument'));
+      assert.equal((await vcenter.vm(vm))?.customValues.get('drydock.test'), whole);
+    },
+  },
+  {
     name: 'VS-W84 renames by literal name and refuses a name that is taken',
     async run(vcenter, places) {
       const first = await imported(vcenter, places);
