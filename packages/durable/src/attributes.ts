@@ -1,6 +1,8 @@
-import { Buffer } from 'node:buffer';
+import { basename, dirname } from 'node:path';
 import { loadLibc, type SyncCall } from './libc.ts';
 import { syscallNumbers } from './linux.ts';
+import { isStagingName } from './names.ts';
+import type { OpenFile } from './ops.ts';
 import { rawPath } from './raw-names.ts';
 
 /** The calls that read and set extended attributes, and with them ACLs. */
@@ -23,11 +25,12 @@ const BY_POLICY = /^(security|trusted)\./;
 let loaded: Promise<AttributeCalls | undefined> | undefined;
 
 /** Gives an open file or directory the ACL and extended attributes of what is at `from`; of a link, its own. Does nothing where the machine lacks the calls. */
-export async function copyAttributes(from: string, fd: number): Promise<void> {
+export async function copyAttributes(from: string, file: OpenFile): Promise<void> {
   loaded ??= load();
   const calls = await loaded;
   if (calls === undefined) return;
-  const [wanted, present] = [calls.list(from), calls.list(fd)];
+  const { fd } = file;
+  const [wanted, present] = [calls.list(from), atBirth(file, () => calls.list(fd))];
   for (const name of present) if (ACLS.has(name) && !wanted.includes(name)) calls.remove(fd, name);
   for (const name of wanted) {
     if (NOT_KEPT.test(name)) continue;
@@ -39,6 +42,16 @@ export async function copyAttributes(from: string, fd: number): Promise<void> {
       if (!BY_POLICY.test(name)) throw error;
     }
   }
+}
+
+let born: { readonly dir: string; readonly names: readonly string[] } | undefined;
+
+/** What a new file has by itself: the same for all that are made in one directory of ours, which nobody else changes, so it is asked once there. */
+function atBirth({ path }: OpenFile, ask: () => readonly string[]): readonly string[] {
+  const dir = dirname(path);
+  if (!isStagingName(basename(dir))) return ask();
+  if (born?.dir !== dir) born = { dir, names: ask() };
+  return born.names;
 }
 
 async function load(): Promise<AttributeCalls | undefined> {
@@ -71,7 +84,7 @@ function attributeCalls(
           ? byFd.list([numbers.flistxattr, of, room, room.length])
           : byPath.list([numbers.llistxattr, pathOf(of), room, room.length]),
       );
-      return names === undefined ? [] : names.toString('utf8').split('\0').slice(0, -1);
+      return names === undefined || names.length === 0 ? [] : names.toString('utf8').split('\0').slice(0, -1);
     },
     get: (of, name) =>
       grown('getxattr', (room) =>
@@ -91,12 +104,17 @@ function attributeCalls(
 /** The largest value that Linux has. */
 const MOST = 65_536;
 
+/** Enough for nearly all; used by one call at a time, as each returns before the next one begins. */
+const SMALL = Buffer.alloc(1_024);
+const NOTHING = Buffer.alloc(0);
+
 /** The answer of a call that fills a buffer; undefined where the file system has no attributes. */
 function grown(name: string, call: (room: Buffer) => ReturnType<SyncCall>): Buffer | undefined {
-  for (const size of [256, MOST]) {
-    const room = Buffer.alloc(size);
+  for (const size of [SMALL.length, MOST]) {
+    const room = size === MOST ? Buffer.alloc(MOST) : SMALL;
     const answer = call(room);
-    if (answer.result >= 0) return room.subarray(0, answer.result);
+    if (answer.result === 0) return NOTHING;
+    if (answer.result > 0) return Buffer.from(room.subarray(0, answer.result));
     if (answer.code === 'EOPNOTSUPP' || answer.code === 'ENOTSUP' || answer.code === 'ENOSYS') return undefined;
     if (answer.code !== 'ERANGE' || size === MOST) check(name, answer);
   }

@@ -48,11 +48,12 @@ const posixOps: FsOps = {
       ? fs.writeSync(fd, bytes, 0, bytes.length, position)
       : (await write(fd, bytes, 0, bytes.length, position)).bytesWritten,
   chmod: async ({ fd }, mode) => fs.fchmodSync(fd, mode),
-  adopt: async ({ fd }, from) => {
+  adopt: async (file, from) => {
+    const { fd } = file;
     const [old, own] = [fs.lstatSync(rawPath(from), { throwIfNoEntry: false }), fs.fstatSync(fd)];
     if (old === undefined || kindOf(old) !== kindOf(own)) return;
     keepOwner(fd, old, own);
-    await copyAttributes(from, fd);
+    await copyAttributes(from, file);
   },
   writeback: ({ fd }) => native.writeback(fd),
   fsync: async ({ fd }) => {

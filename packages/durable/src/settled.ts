@@ -40,7 +40,10 @@ export function treeMark(path: string, { dirs, files }: Tree): Mark {
 }
 
 /** Whether this process made or found the object at `path` durable (or its absence), and it is the same since, with the same content. */
-export async function isSettled({ base }: Session, path: string, mark: Mark): Promise<boolean> {
+export async function isSettled(run: Session, path: string, mark: Mark): Promise<boolean> {
+  // In memory nothing is ever durable, and nothing is to be synced.
+  if (await run.volatile(dirname(path))) return true;
+  const { base } = run;
   const told = known.get(base)?.get(path);
   return told !== undefined && told === (await mark(base).catch(() => undefined));
 }
@@ -50,6 +53,7 @@ export async function isSettled({ base }: Session, path: string, mark: Mark): Pr
  * success, and only then says that it is down.
  */
 export async function settle(run: Session, path: string, mark: Mark): Promise<void> {
+  if (await run.volatile(dirname(path))) return;
   const where = { code: 'DIRECTORY_SYNC_FAILED', stage: 'fsync-parent', path, visible: 'new' } as const;
   const seen = await during(where, () => mark(run.ops));
   remember(run.base, path, seen);
