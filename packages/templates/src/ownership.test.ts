@@ -93,6 +93,24 @@ test('OWN-2 a template that was booted in between is tampered: never published a
   assert.equal(await roleOf(made, name), 'current');
 });
 
+test('OWN-2 a generation that was booted since is no way back: history says why, and revert takes the one before it', async () => {
+  const made = rig();
+  for (const release of ['9.2', '9.4', '9.6']) {
+    await made.swap('stable', image(release));
+    made.clock.advance(DAY);
+  }
+  const [, last] = await made.store.history(placement, OWNER, 'stable');
+  const one = named(made, last?.name ?? '');
+  made.inventory.convert(refOf(one), 'machine');
+  made.inventory.power(refOf(one), 'poweredOn');
+  made.inventory.power(refOf(one), 'poweredOff');
+  made.inventory.convert(refOf(one), 'template');
+  const seen = (await made.store.history(placement, OWNER, 'stable')).find(({ name }) => name === one.name);
+  assert.match(`${seen?.revertible} ${seen?.reason}`, /^false it was powered on since/);
+  const back = await made.store.revert({ placement, owner: OWNER, name: 'stable', holder: 'h' });
+  assert.equal(back.release, '9.2');
+});
+
 for (const [what, change] of [
   ['a disk is exchanged', (made, one) => Object.assign(made.disks[0] ?? {}, { uuid: `${one}-other` })],
   ['a disk grows', (made) => Object.assign(made.disks[0] ?? {}, { capacityKB: 99_999_999 })],

@@ -1,5 +1,6 @@
 import type { CallOptions, MoRef, VCenter } from '@drydock/vsphere';
 import { mayPointAt } from '../decide/authority.ts';
+import { estranged } from '../decide/claim.ts';
 import type { Candidate } from '../decide/machine.ts';
 import { lineOf } from '../decide/retention.ts';
 import { identityOf } from '../decide/swap.ts';
@@ -47,7 +48,7 @@ function generation(machine: Candidate, stableName: string): Generation {
     ...(createdAt === undefined ? {} : { createdAt: new Date(createdAt).toISOString() }),
     ...(retiredAt === undefined ? {} : { retiredAt }),
     instanceUuid: machine.instanceUuid,
-    revertible: !current && !busy && mayPointAt(machine).may,
+    revertible: !current && !busy && mayPointAt(machine).may && estranged(machine) === undefined,
     reason: reasonFor(machine, stableName),
   };
 }
@@ -55,6 +56,8 @@ function generation(machine: Candidate, stableName: string): Generation {
 function reasonFor(machine: Candidate, stableName: string): string {
   const { name, busy, mark } = machine;
   if (name === stableName) return 'it bears the name now';
+  const foreign = estranged(machine);
+  if (foreign !== undefined) return foreign;
   if (busy) return 'a task runs on it';
   const permission = mayPointAt(machine);
   if (!permission.may) return permission.reason;

@@ -3,6 +3,7 @@ import { converge } from '../act/converge.ts';
 import { witnessesOf } from '../act/import.ts';
 import type { Ports } from '../act/ports.ts';
 import { mayPointAt } from '../decide/authority.ts';
+import { estranged } from '../decide/claim.ts';
 import type { Candidate, Machine, Wanted } from '../decide/machine.ts';
 import { identityOf, means } from '../decide/swap.ts';
 import { TemplateError } from '../errors.ts';
@@ -62,10 +63,12 @@ export async function resolveRevert(
     throw readFailure('read the history of', name, error);
   });
   const machines = children.map((vm) => machineOf(vm, folder, livenessOf(ports, request)));
-  const generations = machines.filter(
+  const ours = machines.filter(
     (machine): machine is Candidate =>
       machine.mark?.owner === owner && machine.mark.publishes === name && machine.verified && machine.isTemplate,
   );
+  // What was changed since is no way back.
+  const generations = ours.filter((machine) => machine.name === name || estranged(machine) === undefined);
   const target =
     to === undefined ? defaultTarget(machines, generations, name) : generations.find((one) => one.instanceUuid === to);
   const permission = target === undefined ? undefined : mayPointAt(target);
