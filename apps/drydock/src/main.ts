@@ -63,10 +63,11 @@ export const VERBS: readonly Verb[] = [
 
 /** Runs the command line: data on stdout, everything else on stderr, exit codes by the one table. */
 export async function main(argv: readonly string[]): Promise<void> {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(exitCode.done);
-    throw error;
-  });
+  // A reader that goes away (`… | head`) ends no verb: it goes on to its end, and its exit code says what came of it.
+  for (const stream of [process.stdout, process.stderr])
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+    });
   const plugin = basename(argv[1] ?? '').startsWith('kubectl-');
   const program = new Command(plugin ? 'kubectl drydock' : 'drydock')
     .description('Keeps the machine layer of Kubernetes clusters current and crash-safe.')

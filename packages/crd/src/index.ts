@@ -12,11 +12,12 @@ export {
 } from './diff/finding.ts';
 export { createReport, type FindingGroup, type Report, type ReportBuilder } from './diff/report.ts';
 export type { Effect, Half, RuleId, Step } from './diff/step.ts';
+export { type WayVerdict, type Weight, wayOf, weightOf } from './diff/verdict.ts';
 export { CrdError, type CrdErrorCode } from './errors.ts';
 export { ADMISSION_KINDS, type Asked, askedAbout, mayAsk, preflightAdmission } from './preflight/admission.ts';
 export type { LabelsOf } from './preflight/admission-filter.ts';
 export { judgeKind, type KindJudge, preflight, undecidedKind } from './preflight/preflight.ts';
-export type { PreflightOptions } from './preflight/preflight-object.ts';
+export type { Backend, PreflightOptions } from './preflight/preflight-object.ts';
 export { preflightWebhooks } from './preflight/webhooks.ts';
 export {
   createLedger,

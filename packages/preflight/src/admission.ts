@@ -1,5 +1,6 @@
 import { ADMISSION_KINDS, type JsonObject, type LabelsOf } from '@drydock/crd';
 import { ApiError, type CallOptions, type Client, type KubeObject, type Resource } from '@drydock/kube';
+import { serviceIn } from './conversion-backend.ts';
 
 /** Who is asked about writes in a cluster, and whose writes cannot work. */
 export interface ClusterAdmission {
@@ -16,14 +17,6 @@ export interface ClusterAdmission {
 }
 
 const GROUP = 'admissionregistration.k8s.io';
-const SERVICE: Resource<KubeObject> = {
-  group: '',
-  version: 'v1',
-  kind: 'Service',
-  plural: 'services',
-  scope: 'Namespaced',
-};
-
 const NAMESPACE: Resource<KubeObject> = {
   group: '',
   version: 'v1',
@@ -95,14 +88,7 @@ async function lacksBackend(
   const { webhooks = [] } = configuration as { webhooks?: readonly Hook[] };
   for (const { clientConfig: { service } = {}, failurePolicy = 'Fail' } of webhooks) {
     if (failurePolicy !== 'Fail' || service === undefined) continue;
-    try {
-      await client.get(SERVICE, { namespace: service.namespace ?? '', name: service.name ?? '' }, options);
-    } catch (error) {
-      options.signal?.throwIfAborted();
-      if (!(error instanceof ApiError)) throw error;
-      // Where Services may not be read, it is taken to be there.
-      if (error.code === 'NotFound') return true;
-    }
+    if ((await serviceIn(client, service, options)) === 'absent') return true;
   }
   return false;
 }

@@ -36,7 +36,7 @@ const ORDER: readonly Effect[] = ['narrows', 'undecided', 'shifts', 'widens'];
 
 /** What stands between two sets of definitions, for people. `wide` shows what is harmless as well. */
 export function printCheck(check: Check, wide: boolean): string {
-  const parts = check.ways.map((way) => printWay(way, check.compared, wide));
+  const parts = check.ways.map((way) => printWay(way, check, wide));
   if (check.problems.length > 0) parts.push(`NOT JUDGED\n${check.problems.map((problem) => `${problem}\n`).join('')}`);
   if (wide && check.advice.length > 0) {
     const rows: readonly Column<Check['advice'][number]>[] = [
@@ -50,23 +50,25 @@ export function printCheck(check: Check, wide: boolean): string {
   return parts.join('\n');
 }
 
-function printWay(way: Way, compared: number, wide: boolean): string {
+function printWay(way: Way, check: Check, wide: boolean): string {
   const all = way.crds.flatMap(({ crd, steps }) => rowsOf(crd, steps));
   const rows = (wide ? all : merged(all)).toSorted((a, b) => b.weight - a.weight);
   const shown = wide ? rows : rows.filter(({ effect }) => effect !== 'widens');
   const [from, to] = [basename(way.from), basename(way.to)];
   const title = `${way.direction.toUpperCase()}: ${from === to ? way.from : from} → ${from === to ? way.to : to}`;
-  return `${title}\n${sentence(way, compared)}\n${shown.length === 0 ? '' : `\n${table(columns(wide), shown)}`}`;
+  return `${title}\n${sentence(way, check)}\n${shown.length === 0 ? '' : `\n${table(columns(wide), shown)}`}`;
 }
 
-function sentence({ direction, crds, verdict, to }: Way, compared: number): string {
+function sentence({ direction, crds, verdict, to }: Way, { compared, problems }: Check): string {
   const going = direction === 'upgrade' ? 'go forward' : 'go back';
   const of = `${count(compared, 'definition')} compared`;
   if (verdict === 'clean') return `You can ${going}: nothing that is legal now is refused or lost (${of}).`;
+  const unread = problems.length === 0 ? '' : `; ${count(problems.length, 'thing')} could not be read, see NOT JUDGED`;
   const effect = verdict === 'blocked' ? 'narrows' : 'undecided';
   const concerned = crds.filter(({ steps }) => steps.some((step) => step.effect === effect));
   const places = concerned.reduce((sum, { steps }) => sum + steps.filter((step) => step.effect === effect).length, 0);
-  const where = `${count(places, 'place')} in ${count(concerned.length, 'definition')} (${of})`;
+  const where = `${count(places, 'place')} in ${count(concerned.length, 'definition')} (${of}${unread})`;
+  if (verdict === 'undecided' && places === 0) return `Whether you can ${going} is undecided (${of}${unread}).`;
   if (verdict === 'undecided')
     return `Whether you can ${going} is undecided: ${where}. A person, or the server, must compare them.`;
   const next = to.startsWith('cluster:')

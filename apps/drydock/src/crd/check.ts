@@ -33,10 +33,8 @@ export function addCheck(group: Command): void {
     });
 }
 
-function exitOf({ ways, problems }: Check): number {
-  if (ways.some(({ verdict }) => verdict === 'blocked')) return exitCode.blocked;
-  // What could not be read is not clean.
-  return problems.length > 0 || ways.some(({ verdict }) => verdict === 'undecided')
-    ? exitCode.undecided
-    : exitCode.done;
+function exitOf({ ways }: Check): number {
+  const verdicts = new Set(ways.map(({ verdict }) => verdict));
+  if (verdicts.has('blocked')) return exitCode.blocked;
+  return verdicts.has('undecided') ? exitCode.undecided : exitCode.done;
 }

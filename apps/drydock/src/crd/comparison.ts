@@ -1,4 +1,4 @@
-import { type Advice, authoring, type Crd, diff, type Step } from '@drydock/crd';
+import { type Advice, authoring, type Crd, diff, type Step, type WayVerdict, wayOf, weightOf } from '@drydock/crd';
 import type { Source } from './sources.ts';
 
 /** Which ways are compared. */
@@ -9,7 +9,8 @@ export interface Way {
   readonly direction: 'upgrade' | 'rollback';
   readonly from: string;
   readonly to: string;
-  readonly verdict: 'clean' | 'blocked' | 'undecided';
+  /** What could not be read counts: nobody knows what it would have said. */
+  readonly verdict: WayVerdict;
   /** Definitions with differences, in the order of their names. */
   readonly crds: readonly { readonly crd: string; readonly steps: readonly Step[] }[];
 }
@@ -20,24 +21,26 @@ export interface Check {
   /** What the author of the newer definitions should reconsider. */
   readonly advice: readonly (Advice & { readonly crd: string })[];
   readonly problems: readonly string[];
-  /** Definitions compared. */
+  /** Pairs of definitions that were compared: of one name, and both read. */
   readonly compared: number;
 }
 
 /** Compares two sets; `advises`: with advice to authors. */
 export function compare(old: Source, now: Source, direction: (typeof DIRECTIONS)[number], advises: boolean): Check {
   const ways: Way[] = [];
-  if (direction !== 'rollback') ways.push(wayOf('upgrade', old, now));
-  if (direction !== 'upgrade') ways.push(wayOf('rollback', now, old));
+  if (direction !== 'rollback') ways.push(wayBetween('upgrade', old, now));
+  if (direction !== 'upgrade') ways.push(wayBetween('rollback', now, old));
   const advice = (advises ? old.crds : []).flatMap((crd) => {
     const next = now.crds.find(({ name }) => name === crd.name);
     return next === undefined ? [] : authoring(crd, next).map((one) => ({ ...one, crd: crd.name }));
   });
-  const names = new Set([...old.crds, ...now.crds].map(({ name }) => name));
-  return { ways, advice, problems: [...old.problems, ...now.problems].map(({ why }) => why), compared: names.size };
+  const all = [...old.problems, ...now.problems];
+  const unread = new Set(all.map(({ crd }) => crd));
+  const pairs = old.crds.filter(({ name }) => !unread.has(name) && now.crds.some((crd) => crd.name === name));
+  return { ways, advice, problems: all.map(({ why }) => why), compared: pairs.length };
 }
 
-function wayOf(direction: Way['direction'], from: Source, to: Source): Way {
+function wayBetween(direction: Way['direction'], from: Source, to: Source): Way {
   const before = new Map(from.crds.map((crd): readonly [string, Crd] => [crd.name, crd]));
   const after = new Map(to.crds.map((crd): readonly [string, Crd] => [crd.name, crd]));
   // What is there and cannot be read is not absent.
@@ -47,7 +50,7 @@ function wayOf(direction: Way['direction'], from: Source, to: Source): Way {
     const { steps } = diff(before.get(crd), after.get(crd));
     return steps.length === 0 ? [] : [{ crd, steps }];
   });
-  const effects = new Set(crds.flatMap(({ steps }) => steps.map(({ effect }) => effect)));
-  const verdict = effects.has('narrows') ? 'blocked' : effects.has('undecided') ? 'undecided' : 'clean';
+  const doubts = [...from.problems, ...to.problems].map(() => 'doubt' as const);
+  const verdict = wayOf([...crds.flatMap(({ steps }) => steps.map(weightOf)), ...doubts]);
   return { direction, from: from.name, to: to.name, verdict, crds };
 }

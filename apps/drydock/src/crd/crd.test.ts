@@ -144,6 +144,63 @@ test('bad input is told for its file, the rest is compared, and the exit code is
   );
 });
 
+test('TRUTH-15 what could not be read decides the verdict, and only pairs count as compared', () => {
+  const unreadable: Readonly<Record<string, string | Uint8Array>> = {
+    'helm.yaml': '{{- if .Values.crds }}\nkind: CustomResourceDefinition\n{{- end }}\n',
+    'label.yaml': 'kind: CustomResourceDefinition\nmetadata:\n  name: {{ .Release.Name }}\n',
+    'bomb.yaml': `a: &a [x,x,x,x,x,x,x,x,x]\n${'bcdefgh'
+      .split('')
+      .map((name, at) => `${name}: &${name} [${Array(9).fill(`*${'abcdefg'[at]}`).join()}]`)
+      .join('\n')}`,
+    'bytes.yaml': Uint8Array.from({ length: 4096 }, (_, at) => (at * 197 + 131) % 256),
+    'text.yaml': 'hello world',
+  };
+  for (const [name, content] of Object.entries(unreadable)) {
+    const path = folder(`unread-${name}`, { 'a.yaml': definition(['A']), 'only.yaml': definition(['A'], {}, 'only') });
+    writeFileSync(join(path, name), content);
+    const { status, stdout } = drydock('check', old, path);
+    assert.equal(status, 5, name);
+    assert.doesNotMatch(stdout, /You can go/, name);
+    assert.match(
+      stdout,
+      /Whether you can go back is undecided \(1 definition compared; 1 thing could not be read, see NOT JUDGED\)/,
+      name,
+    );
+    const { compared, ways } = JSON.parse(drydock('check', old, path, '-o', 'json').stdout) as {
+      compared: number;
+      ways: { verdict: string }[];
+    };
+    assert.deepEqual([compared, ways.map(({ verdict }) => verdict)], [1, ['undecided', 'undecided']], name);
+  }
+});
+
+test('TRUTH-15 a reader that goes away does not change the exit code', () => {
+  const bin = new URL('../../bin/drydock.js', import.meta.url).pathname;
+  const many = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`f${at}`, { type: 'string' }]));
+  const wide = folder('epipe', { 'a.yaml': definition(['A', 'B'], many) });
+  // Closed before anything is said.
+  const run = (to: string): string =>
+    spawnSync(
+      'bash',
+      [
+        '-c',
+        '{ "$@" 2>/dev/null; echo $? >&3; } 3>&2 | exec 0<&-',
+        'bash',
+        process.execPath,
+        bin,
+        'crd',
+        'check',
+        to,
+        old,
+        '-o',
+        'json',
+      ],
+      { encoding: 'utf8' },
+    ).stderr.trim();
+  assert.equal(run(wide), '3');
+  assert.equal(run(old), '0');
+});
+
 test('one definition of a list that cannot be judged leaves the others of it alone, and is not absent', () => {
   const bad = { ...definition(['A'], { broken: { $ref: '#/x' } }, 'others') };
   const list = { apiVersion: 'v1', kind: 'List', items: [bad, definition(['A', 'B'], {}, 'things')] };

@@ -10,7 +10,16 @@ import {
   type ServerEra,
   undecidedKind,
 } from '@drydock/crd';
-import { clusterAdmission, clusterCrds, eraOf, probe, probeRequests, scan, serverMinor } from '@drydock/preflight';
+import {
+  clusterAdmission,
+  clusterCrds,
+  conversionBackends,
+  eraOf,
+  probe,
+  probeRequests,
+  scan,
+  serverMinor,
+} from '@drydock/preflight';
 import { type ClusterFlags, connect } from '../connect.ts';
 import { exitCode, UsageError } from '../exit.ts';
 import { count, formatOf, print } from './formats.ts';
@@ -55,7 +64,9 @@ export async function runPreflight(flags: PreflightFlags, signal: AbortSignal): 
   cluster.catch(() => undefined);
   const target = await readSource(flags.to, flags, signal);
   const [server, { crds, unreadable }, admission] = await cluster;
-  const options = { ...eras(server), ...(flags.showValues === true ? { showValues: true } : {}) };
+  const backends = await conversionBackends(client, target.crds, { brought: target.services, signal });
+  const told = { ...eras(server), ...(flags.showValues === true ? { showValues: true } : {}) };
+  const options = { ...told, backends };
   const report = createReport();
   const findings: Finding[] = [];
   const add = (more: readonly Finding[]): void => {
@@ -113,7 +124,7 @@ export async function runPreflight(flags: PreflightFlags, signal: AbortSignal): 
     console.error(`drydock: --ack ${ack} accepts nothing that was found`);
   const value = {
     to: target.name,
-    ...options,
+    ...told,
     objects,
     definitions: crds.length,
     notes: admission.notes,

@@ -250,3 +250,52 @@ test('definitions that the target does not have are told in one line, and each w
   const wide = await preflight(world, '--to', to, '-o', 'wide');
   assert.equal(wide.stdout.match(/^ORPHAN +N32/gm)?.length, 2);
 });
+
+test('SAFE-18 what is stored and would be read through a conversion webhook is no clean way, and no way at all where nobody answers', async () => {
+  const service = { namespace: 'console', name: 'webhook' };
+  const versioned = (stored: string): object => {
+    const base = definition('things', undefined) as { spec: { versions: readonly object[] } };
+    const versions = ['v1', 'v1alpha1'].map((name) => ({ ...base.spec.versions[0], name, storage: name === stored }));
+    const conversion = {
+      strategy: 'Webhook',
+      webhook: { conversionReviewVersions: ['v1'], clientConfig: { service: { ...service, path: '/convert' } } },
+    };
+    return { ...base, spec: { ...base.spec, versions, conversion }, status: { storedVersions: [stored] } };
+  };
+  const stored = server({ things: [thing('a', 'Ready')] }, [versioned('v1')]);
+  const to = target(versioned('v1alpha1'));
+  /** Without a Service, with one that nobody is behind, and with one that answers. */
+  const withService =
+    (slices: readonly object[] | undefined): Answer =>
+    (request, response, ...rest) => {
+      if (request.path === '/api/v1/namespaces/console/services/webhook' && slices !== undefined)
+        return sendJson(response, { metadata: { name: 'webhook', namespace: 'console' }, spec: {} });
+      if (request.path.includes('/services/'))
+        return sendStatus(response, 404, { reason: 'NotFound', message: 'services "webhook" not found' });
+      if (request.path.endsWith('/endpointslices'))
+        return sendJson(response, { metadata: { resourceVersion: '1' }, items: slices ?? [] });
+      return stored(request, response, ...rest);
+    };
+  const slice = (ready: boolean): object => ({
+    metadata: { name: 'webhook-1', namespace: 'console' },
+    endpoints: [{ addresses: ['10.0.0.1'], conditions: { ready } }],
+  });
+  const absent = await preflight(withService(undefined), '--to', to);
+  assert.equal(absent.status, 3, absent.stdout);
+  assert.match(absent.stdout, /^You cannot go to /);
+  assert.match(absent.stdout, /CONVERT +N27 +things\.example .*; its Service console\/webhook is not there/);
+  for (const slices of [[], [slice(false)]]) {
+    const silent = await preflight(withService(slices), '--to', to);
+    assert.equal(silent.status, 3, silent.stdout);
+    assert.match(silent.stdout, /its Service console\/webhook has no endpoint that is ready/);
+  }
+  const there = await preflight(withService([slice(true)]), '--to', to);
+  assert.equal(there.status, 5, there.stdout);
+  assert.match(there.stdout, /^Whether you can go to .* is undecided/);
+  assert.match(there.stdout, /UNDECIDED +N27 +things\.example/);
+  assert.doesNotMatch(there.stdout, /server-probe/, 'a probe converts nothing');
+  const brought = target(versioned('v1alpha1'), { apiVersion: 'v1', kind: 'Service', metadata: service });
+  assert.equal((await preflight(withService(undefined), '--to', brought)).status, 5, 'it comes with the release');
+  const same = await preflight(withService(undefined), '--to', target(versioned('v1')));
+  assert.equal(same.status, 0, 'nothing changes');
+});

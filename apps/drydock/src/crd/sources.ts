@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { globSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ADMISSION_KINDS, type Crd, CrdError, type JsonObject, readCrd, readManifests } from '@drydock/crd';
@@ -11,6 +12,8 @@ export interface Source {
   readonly crds: readonly Crd[];
   /** Configurations of webhooks, and policies; undefined where only definitions are there, which says nothing about them. */
   readonly admission?: readonly JsonObject[];
+  /** `NAMESPACE/NAME` of Services that come with the definitions. */
+  readonly services: ReadonlySet<string>;
   /** What could not be judged. The rest is. */
   readonly problems: readonly Problem[];
 }
@@ -43,7 +46,7 @@ export async function readSource(
     const { crds, unreadable } = await clusterCrds(client, call);
     const { configurations, notes } = await clusterAdmission(client, call);
     const admission = notes.length === 0 ? { admission: configurations } : {};
-    return { name, crds, ...admission, problems: unreadable };
+    return { name, crds, ...admission, services: new Set(), problems: unreadable };
   }
   const stat = statSync(name, { throwIfNoEntry: false });
   if (stat === undefined)
@@ -73,7 +76,13 @@ export async function readSource(
   // A folder with workloads or webhooks is a release: what it does not have, it does not bring.
   const isRelease = of([...ADMISSION_KINDS, ...WORKLOADS]).length > 0;
   const admission = isRelease ? { admission: of(ADMISSION_KINDS) } : {};
-  return { name, crds: [...crds.values()], ...admission, problems };
+  const services = new Set(of(['Service']).map(placeOf));
+  return { name, crds: [...crds.values()], ...admission, services, problems };
+}
+
+function placeOf(object: JsonObject): string {
+  const { name, namespace } = (object['metadata'] ?? {}) as { readonly name?: string; readonly namespace?: string };
+  return `${namespace ?? ''}/${name ?? ''}`;
 }
 
 /** undefined where the input is at fault: that is told, and the rest goes on. */
@@ -90,7 +99,10 @@ function attempt<T>(read: () => T, problems: Problem[], crd?: string): T | undef
 function readTexts(files: readonly string[], problems: Problem[]): readonly Text[] {
   return files.flatMap((file): readonly Text[] => {
     try {
-      return [{ file, text: readFileSync(file, 'utf8') }];
+      const bytes = readFileSync(file);
+      if (isUtf8(bytes)) return [{ file, text: bytes.toString() }];
+      problems.push({ why: `${file} cannot be read: it is no text in UTF-8` });
+      return [];
     } catch (error) {
       problems.push({ why: `${file} cannot be read: ${error instanceof Error ? error.message : ''}` });
       return [];

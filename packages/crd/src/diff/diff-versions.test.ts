@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { preflight } from '../preflight/preflight.ts';
+import type { Backend } from '../preflight/preflight-object.ts';
 import type { Json } from '../schema/json.ts';
 import { readCrd } from '../schema/read-crd.ts';
 import type { Crd, Schema } from '../schema/schema.ts';
 import { ERAS } from '../validate/eras.ts';
 import { diff } from './diff.ts';
+import { wayOf, weightOf } from './verdict.ts';
 
 interface Version {
   readonly name: string;
@@ -96,6 +98,38 @@ test('N27: with a webhook nobody but it knows what becomes of a version that goe
     'N24 narrows v1beta1',
     'N27 undecided v1beta1 → v1',
   ]);
+});
+
+test('SAFE-18 N26, N27: what is stored and would be read through a webhook is undecided, and blocks where nobody answers', () => {
+  const both: readonly Version[] = [
+    { name: 'v1', spec: { a: text } },
+    { name: 'v1alpha1', spec: { b: text } },
+  ];
+  const storing = (name: string, conversion: string): Crd =>
+    crd(
+      both.map((version) => ({ ...version, stored: version.name === name })),
+      { conversion, kept: [name] },
+    );
+  const eras = { now: ERAS.E2, target: ERAS.E2 };
+  const found = (now: Crd, target: Crd, backend?: Backend): readonly string[] =>
+    preflight([object('v1', { a: 'x' })], [now], [target], {
+      ...eras,
+      ...(backend === undefined ? {} : { backends: new Map([[now.name, backend]]) }),
+    }).map(({ blocking, class: kind, rule }) => `${kind} ${rule} ${blocking}`);
+  const [now, target] = [storing('v1', 'Webhook'), storing('v1alpha1', 'Webhook')];
+  assert.deepEqual(found(now, target), ['UNDECIDED N27 false']);
+  assert.deepEqual(found(now, target, { answers: true }), ['UNDECIDED N27 false']);
+  assert.deepEqual(found(now, target, { answers: false, why: 'gone' }), ['CONVERT N27 true']);
+  assert.deepEqual(found(storing('v1', 'None'), storing('v1', 'Webhook')), ['CONVERT N27 true']);
+  assert.deepEqual(found(storing('v1', 'None'), storing('v1', 'Webhook'), { answers: true }), ['UNDECIDED N27 false']);
+  assert.deepEqual(found(storing('v1', 'Webhook'), storing('v1', 'None')), ['UNDECIDED N27 false']);
+  assert.deepEqual(found(now, now, { answers: false, why: 'gone' }), [], 'what does not change needs no verdict');
+  // The comparison of the definitions alone is never more certain than the one that saw the objects.
+  for (const [a, b] of [
+    [now, target],
+    [storing('v1', 'Webhook'), storing('v1', 'None')],
+  ] as const)
+    assert.equal(wayOf(diff(a, b).steps.map(weightOf)), 'undecided');
 });
 
 test('a version that is added, or served again, takes nothing from anybody', () => {

@@ -1,4 +1,5 @@
 import { FINDING_CLASSES, type Finding } from './finding.ts';
+import { type WayVerdict, wayOf } from './verdict.ts';
 
 /** Findings that say the same of several objects. */
 export interface FindingGroup extends Omit<Finding, 'object' | 'path' | 'sample' | 'resourceVersion'> {
@@ -17,8 +18,7 @@ export interface FindingGroup extends Omit<Finding, 'object' | 'path' | 'sample'
 
 /** The answer of a preflight. */
 export interface Report {
-  /** `blocked`: something stops the way; `undecided`: nothing does, but something is unknown. */
-  readonly verdict: 'clean' | 'blocked' | 'undecided';
+  readonly verdict: WayVerdict;
   /** Worst first. */
   readonly groups: readonly FindingGroup[];
 }
@@ -82,11 +82,9 @@ export function createReport(): ReportBuilder {
         }),
       );
       const open = all.filter(({ acknowledged }) => !acknowledged);
-      const verdict = open.some(({ blocking }) => blocking)
-        ? 'blocked'
-        : open.some((group) => group.class === 'UNDECIDED')
-          ? 'undecided'
-          : 'clean';
+      const verdict = wayOf(
+        open.map((group) => (group.blocking ? 'stops' : group.class === 'UNDECIDED' ? 'doubt' : 'none')),
+      );
       return { verdict, groups: all.toSorted(byWeight) };
     },
   };

@@ -3,14 +3,14 @@ import { CLASS_MEANINGS, type Finding, type FindingClass } from '../diff/finding
 import type { RuleId, Step } from '../diff/step.ts';
 import type { Crd } from '../schema/schema.ts';
 import { traitsOf } from '../schema/traits.ts';
-import type { PreflightOptions } from './preflight-object.ts';
+import type { Backend, PreflightOptions } from './preflight-object.ts';
 
 /** Classes of steps that concern the definition, whatever its objects are. */
 const CLASSES: Readonly<Partial<Record<RuleId, FindingClass>>> = {
   N23: 'CRD_REJECTED',
   N24: 'CONVERT',
   N25: 'CRD_REJECTED',
-  N27: 'WEBHOOK',
+  N27: 'CONVERT',
   N29: 'BLOCK_STATUS',
   N30: 'BLOCK_STATUS',
   N31: 'CRD_REJECTED',
@@ -27,6 +27,13 @@ export function preflightCrd(
   return [...stepFindings(steps, now, target, options), ...optionalFindings(now, target, options)];
 }
 
+/** What to do about conversions: no probe settles them, because a probe converts nothing. */
+const TRY_WEBHOOK =
+  'Try it where nothing is lost: read and write one object of each stored version under the target definition. Or accept it with --ack.';
+const BRING_WEBHOOK =
+  'Bring the webhook with its Service first, or write every object in the version that the target stores while this release still converts.';
+const ASK = 'Ask who wrote the definition, or accept it with --ack.';
+
 function stepFindings(
   steps: readonly Step[],
   now: Crd,
@@ -34,10 +41,18 @@ function stepFindings(
   options: PreflightOptions,
 ): readonly Finding[] {
   return steps.flatMap((step): readonly Finding[] => {
-    const kind = CLASSES[step.rule];
+    const known = CLASSES[step.rule];
+    const backend = step.rule === 'N27' ? backendOf(now, target, options) : undefined;
+    // What nobody can tell of a definition no look at an object tells.
+    const isDoubt =
+      (step.effect === 'undecided' &&
+        (step.half === 'definition' || step.rule === 'N35') &&
+        backend?.answers !== false) ||
+      (step.rule === 'N27' && backend?.answers === true);
+    const kind = isDoubt ? 'UNDECIDED' : known;
     if (kind === undefined || (step.effect === 'widens' && step.rule !== 'N32')) return [];
     // Not all that a client asks for needs a server that cannot answer: stored bytes do.
-    const blocking = !(kind === 'ORPHAN' || step.rule === 'N24' || step.rule === 'N30' || step.effect === 'undecided');
+    const blocking = !(isDoubt || kind === 'ORPHAN' || step.rule === 'N24' || step.rule === 'N30');
     return [
       {
         class: kind,
@@ -51,12 +66,18 @@ function stepFindings(
         blocking,
         eraNow: options.now.era,
         eraTarget: options.target.era,
-        what: whatOf(step, now, target),
+        what: backend?.answers === false ? `${step.what}; ${backend.why}` : whatOf(step, now, target),
         sample: '',
-        remedy: CLASS_MEANINGS[kind].remedy,
+        remedy:
+          step.rule === 'N27' ? (isDoubt ? TRY_WEBHOOK : BRING_WEBHOOK) : isDoubt ? ASK : CLASS_MEANINGS[kind].remedy,
       },
     ];
   });
+}
+
+/** Who answers to the webhook that converts under the target; undefined: there is none, or nobody knows. */
+function backendOf(now: Crd, target: Crd | undefined, { backends }: PreflightOptions): Backend | undefined {
+  return target?.conversion === 'Webhook' ? backends?.get(now.name) : undefined;
 }
 
 /** A server of era E0 refuses to take, and may refuse to go on with, definitions whose rules have optional old values. */

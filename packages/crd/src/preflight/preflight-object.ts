@@ -18,7 +18,12 @@ export interface PreflightOptions {
   readonly target: ServerEra;
   /** Put values into findings. They can be secrets. */
   readonly showValues?: boolean;
+  /** Who answers to the conversion webhooks of the target, by definition; what is not in it is not known. */
+  readonly backends?: ReadonlyMap<string, Backend>;
 }
+
+/** Who is behind a webhook. `why` is a clause: why nobody answers. */
+export type Backend = { readonly answers: true } | { readonly answers: false; readonly why: string };
 
 /** The two versions that an object lives under. */
 export interface Sides {

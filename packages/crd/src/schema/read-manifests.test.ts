@@ -78,3 +78,36 @@ test('plain words and numbers are read as kubectl reads them, with aliases and w
   assert.deepEqual(readManifests(`a: ${list}\n`, 'x'), [{ a: read }]);
   assert.deepEqual(readManifests(`a: &x ${list}\nb: *x\n`, 'x'), [{ a: read, b: read }]);
 });
+
+test('TRUTH-15 a document that is no object, or that a template has yet to fill in, is told', () => {
+  const unread = [
+    'hello world',
+    '- a\n- b',
+    '{{ include "all" . }}',
+    'metadata:\n  name: {{ .Release.Name }}',
+    '"\u0001"',
+  ];
+  for (const text of unread) assert.throws(() => readManifests(text, 'x.yaml'), /^CrdError: x\.yaml .*/, text);
+  for (const text of ['', '# nothing\n', '---\n---\n', 'null'])
+    assert.deepEqual(readManifests(text, 'x.yaml'), [], text);
+});
+
+test('TRUTH-15 the limit of size is one for a document, not for all that are in one text', () => {
+  const megabyte = 'x'.repeat(1 << 20);
+  const document = (name: string): string => `kind: Thing\nname: ${name}\ntext: ${megabyte}\n`;
+  const bundle = Array.from({ length: 12 }, (_, at) => document(`n${at}`)).join('---\n');
+  assert.equal(readManifests(bundle, 'bundle').length, 12);
+  const item = (name: string): object => ({ kind: 'Thing', name, text: megabyte });
+  const list = { apiVersion: 'v1', kind: 'List', items: Array.from({ length: 12 }, (_, at) => item(`n${at}`)) };
+  assert.equal(readManifests(JSON.stringify(list), 'list').length, 12);
+  const large = { ...item('large'), text: megabyte.repeat(9) };
+  assert.throws(() => readManifests(JSON.stringify(large), 'large'), /large has a document of more than 8388608 bytes/);
+  assert.throws(
+    () => readManifests(JSON.stringify({ ...list, items: [large] }), 'list'),
+    /list has a document of more/,
+  );
+  assert.throws(
+    () => readManifests(`${document('a')}---\n${JSON.stringify(large)}`, 'both'),
+    /both has a document of more/,
+  );
+});
