@@ -303,6 +303,7 @@ export function infrastructure(
               datastore: '/dc1/datastore/ds1',
               resourcePool: '/dc1/host/c/Resources',
               networks: ['n1'],
+              template: '/dc1/vm/c1-abcde/c1-abcde-rhcos-fd1',
             },
           },
         ],

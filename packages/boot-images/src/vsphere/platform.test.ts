@@ -52,6 +52,26 @@ test('BI-V134 an absent template with a current computed one is only pointed the
   assert.deepEqual(c.counted, ['absent']);
 });
 
+test('OWN-3 a template that somebody puts under the computed name is not pointed at: nothing in the cluster names it', async () => {
+  for (const template of ['other', 'outdated']) {
+    const c = fakeCluster({
+      templates: { [computed]: { version: newRelease }, outdated: { version: oldRelease } },
+      sets: [machineSet('wk-a', { template })],
+    });
+    c.client.put(
+      Infrastructure,
+      infrastructure((spec) => {
+        for (const { topology } of spec.platformSpec?.vsphere?.failureDomains ?? [])
+          Object.assign(topology, { template: '' });
+        return spec;
+      }),
+    );
+    await c.pass();
+    assert.notEqual(c.template('wk-a'), computed);
+    assert.equal(c.store.wishes.length, 1, 'one of our own is made beside it');
+  }
+});
+
 test('BI-V133 swap mode: the new template takes the name over, the set is not touched, and the gap is reported', async () => {
   const c = fakeCluster({ publication: 'swap' });
   await c.pass();

@@ -117,6 +117,7 @@ export function vspherePlatform(options: VSphereOptions): Platform {
       referenced,
       computed,
       computedName: name,
+      computedNamed: namedByDomains(input.infrastructure).has(name),
       release,
       downgrade: options.downgrade ?? 'keep',
     });
@@ -251,6 +252,12 @@ export function vspherePlatform(options: VSphereOptions): Platform {
       if (failures.length > 1) throw new AggregateError(failures, failures.map(errorText).join('; '));
     },
   };
+}
+
+/** Names of the templates that the failure domains of Infrastructure name. */
+function namedByDomains({ spec }: PlatformInput['infrastructure']): ReadonlySet<string> {
+  const domains = spec?.platformSpec?.vsphere?.failureDomains ?? [];
+  return new Set(domains.flatMap(({ topology: { template = '' } }) => (template === '' ? [] : [leafName(template)])));
 }
 
 /** The name that is taken over: the installer's that the set refers to, else the computed one. Those are managed, marked or not. */

@@ -11,6 +11,7 @@ test('BI-V153 a newer template is kept by default, and replaced by policy', () =
     referenced: state,
     computed: { kind: 'absent' },
     computedName: 'c',
+    computedNamed: true,
     release: '418.94.202511191518-0',
   } as const;
   assert.equal(resolveTemplate({ ...facts, downgrade: 'keep' }).kind, 'skip');
@@ -23,6 +24,7 @@ test('where the reference leads nowhere, a computed template that is there is po
     reference: 'gone',
     referenced: { kind: 'absent' },
     computedName: 'c',
+    computedNamed: true,
     release: '9.8.20260802-0',
     downgrade: 'keep',
   } as const;
@@ -35,7 +37,14 @@ test('where the reference leads nowhere, a computed template that is there is po
 test('OWN-1 OWN-2 in place of our template that somebody made a machine of, or that ran, a new one is made; a stranger is left alone', () => {
   const at = (ours: boolean): string => {
     const referenced = { kind: 'present', name: 't', version: '9.8.20260802-0', isTemplate: false, ours } as const;
-    const facts = { set: 's', reference: 't', referenced, computed: { kind: 'absent' }, computedName: 'c' } as const;
+    const facts = {
+      set: 's',
+      reference: 't',
+      referenced,
+      computed: { kind: 'absent' },
+      computedName: 'c',
+      computedNamed: true,
+    } as const;
     return resolveTemplate({ ...facts, release: '9.8.20260802-0', downgrade: 'keep' }).kind;
   };
   assert.deepEqual([true, false].map(at), ['publish', 'current']);
@@ -45,7 +54,14 @@ test('OWN-1 OWN-2 in place of our template that somebody made a machine of, or t
     ...{ name: 't', version, isTemplate: true, ours: true },
     estranged: 'it was powered on since it was published',
   } as const;
-  const facts = { set: 's', reference: 't', computedName: 'c', release: version, downgrade: 'keep' } as const;
+  const facts = {
+    set: 's',
+    reference: 't',
+    computedName: 'c',
+    computedNamed: true,
+    release: version,
+    downgrade: 'keep',
+  } as const;
   assert.equal(resolveTemplate({ ...facts, referenced: ran, computed: { kind: 'absent' } }).kind, 'publish');
   // Nor is it pointed at under the installer's name.
   const old = { ...ran, name: 'o', version: '9.6.20260512-0' } as const;
@@ -71,7 +87,14 @@ test('installer names of all ages are recognised', () => {
 test('TRUTH-2 a machine under the name is called a machine, a template without a version a template', () => {
   const at = (isTemplate: boolean) => {
     const referenced = { kind: 'present', name: 't', version: undefined, isTemplate, ours: false } as const;
-    const facts = { set: 's', reference: 't', referenced, computed: { kind: 'absent' }, computedName: 'c' } as const;
+    const facts = {
+      set: 's',
+      reference: 't',
+      referenced,
+      computed: { kind: 'absent' },
+      computedName: 'c',
+      computedNamed: true,
+    } as const;
     return () => resolveTemplate({ ...facts, release: '9.8.20260802-0', downgrade: 'keep' });
   };
   assert.throws(at(false), { code: 'NotATemplate', message: 't is a machine, not a template: t', retriable: false });

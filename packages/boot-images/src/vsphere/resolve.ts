@@ -16,6 +16,11 @@ export interface TemplateFacts {
   /** What stands under the installer's name there; looked up only where the reference is absent or a person's own template. */
   readonly computed: TemplateState;
   readonly computedName: string;
+  /**
+   * Something in the cluster names the computed template: a failure domain of Infrastructure. A name and a version alone anybody who may create a
+   * template can give, so one that is neither ours nor named is never pointed at.
+   */
+  readonly computedNamed: boolean;
   readonly release: string;
   readonly downgrade: DowngradePolicy;
 }
@@ -40,16 +45,20 @@ export function resolveTemplate(facts: TemplateFacts): TemplateStep {
   if (referenced.kind === 'present') {
     const step = compare(referenced, facts);
     if (step !== 'older') return step;
-    return computed.kind === 'present' && computed.version === release && isWhole(computed)
+    return computed.kind === 'present' && computed.version === release && mayTake(computed, facts)
       ? { kind: 'point', to: computed, existing: referenced }
       : { kind: 'publish', existing: referenced, replaces: referenced };
   }
   if (computed.kind === 'absent') return { kind: 'publish', existing: undefined, replaces: undefined };
-  if (!isWhole(computed)) return { kind: 'publish', existing: undefined, replaces: computed };
+  if (!mayTake(computed, facts)) return { kind: 'publish', existing: undefined, replaces: computed };
   // The reference leads nowhere: one that is there is better, also where it is newer than the stream.
   return compare(computed, facts) === 'older'
     ? { kind: 'publish', existing: undefined, replaces: computed }
     : { kind: 'point', to: computed, existing: undefined };
+}
+
+function mayTake(computed: Present, { computedNamed }: TemplateFacts): boolean {
+  return isWhole(computed) && (computed.ours || computedNamed);
 }
 
 /** A template that is what was published, as far as anybody knows. */
