@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { bootImageMetrics, bootImagesRole, credentialsKey, type ImageStore } from '@drydock/boot-images';
@@ -39,6 +40,7 @@ interface OperatorFlags extends ClusterFlags, VCenterFlags, WatchFlags, MarkKeyF
   readonly leaseNamespace: string;
   readonly identity?: string;
   readonly port: number;
+  readonly bindAddress: string;
   readonly cacheDir: string;
   readonly cacheSize: number;
   readonly imageMirror?: readonly string[];
@@ -55,6 +57,12 @@ export function addOperator(program: Command): void {
     .option('--lease-namespace <name>', 'namespace of the leader election Lease', LEASE_NAMESPACE)
     .option('--identity <name>', 'identity of this process in the Lease (default: host name and a random part)')
     .option('--port <number>', 'port of /healthz, /readyz and /metrics; 0 takes a free one', portNumber, 8081)
+    .option(
+      '--bind-address <ip>',
+      'address of that port; * for all of this machine, as a pod needs it',
+      address,
+      '127.0.0.1',
+    )
     .option('--cache-dir <folder>', 'where downloaded images are kept', join(homedir(), '.cache', 'drydock', 'images'))
     .option('--cache-size <GiB>', 'most that the image cache may hold', integer, 8)
     .option('--image-mirror <from=to...>', 'read images whose address begins with from at to, http(s) or file')
@@ -143,7 +151,7 @@ async function operate(flags: OperatorFlags): Promise<void> {
   const running: Operator[] = [];
   const start = async (part: Pick<RunOptions, 'caches' | 'controllers' | 'services' | 'ready' | 'leader'>) => {
     // One server for all that runs here: what the first part does not know of is told by its checks.
-    const served = running.length === 0 ? { http: { port: flags.port } } : {};
+    const served = running.length === 0 ? { http: { port: flags.port, host: flags.bindAddress } } : {};
     const ready = { ...part.ready, statuses: channel.check };
     running.push(closing.use(await run({ client, ...part, ready, ...served, metrics, log, signal: signals.signal })));
   };
@@ -241,6 +249,11 @@ function portNumber(text: string): number {
   const value = integer(text);
   if (value > 65_535) throw new InvalidArgumentError('a port is expected, at most 65535.');
   return value;
+}
+
+function address(text: string): string {
+  if (text !== '*' && isIP(text) === 0) throw new InvalidArgumentError('an IP address or * is expected.');
+  return text;
 }
 
 function integer(text: string): number {

@@ -35,6 +35,7 @@ const KINDS: readonly Resource<Manifest>[] = [
   of('Namespace', 'namespaces', '', 'Cluster'),
   of('ConfigMap', 'configmaps', '', 'Namespaced'),
   of('Deployment', 'deployments', 'apps', 'Namespaced'),
+  of('NetworkPolicy', 'networkpolicies', 'networking.k8s.io', 'Namespaced'),
   of('ServiceAccount', 'serviceaccounts', '', 'Namespaced'),
   of('Role', 'roles', RBAC, 'Namespaced'),
   of('RoleBinding', 'rolebindings', RBAC, 'Namespaced'),

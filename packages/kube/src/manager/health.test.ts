@@ -37,3 +37,19 @@ test('a port that is taken is an error, not a hang', async () => {
   await using server = await serveHealth({ port: 0, host: '127.0.0.1' });
   await assert.rejects(serveHealth({ port: server.port, host: '127.0.0.1' }), { code: 'EADDRINUSE' });
 });
+
+test('SAFE-12 metrics and health are for this machine alone, unless all of its addresses are asked for', async () => {
+  const answered = async (host: string | undefined): Promise<readonly boolean[]> => {
+    await using server = await serveHealth({ port: 0, ...(host === undefined ? {} : { host }) });
+    const of = async (address: string): Promise<boolean> =>
+      request(`http://${address}:${server.port}/healthz`, { reset: true }).then(
+        ({ statusCode }) => statusCode === 200,
+        () => false,
+      );
+    // Another address of this machine, which whoever listens on all of them answers.
+    return await Promise.all(['127.0.0.1', '127.0.0.2'].map(of));
+  };
+  assert.deepEqual(await answered(undefined), [true, false]);
+  assert.deepEqual(await answered('*'), [true, true]);
+  assert.deepEqual(await answered('127.0.0.2'), [false, true]);
+});

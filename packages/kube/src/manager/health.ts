@@ -12,7 +12,7 @@ export type HealthCheck = () => string | { readonly remark: string } | undefined
 export interface HealthOptions {
   /** 0 chooses a free port. */
   readonly port: number;
-  /** All interfaces when absent, as probes come from outside. */
+  /** An address of this machine, or `*` for all of them, which the probes of a kubelet need. Only this machine is answered when absent. */
   readonly host?: string;
   /** /healthz and /livez: whether the process must be restarted. */
   readonly live?: Readonly<Record<string, HealthCheck>>;
@@ -70,7 +70,8 @@ export async function serveHealth(options: HealthOptions): Promise<HealthServer>
 
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once('error', reject);
-  server.listen(options.port, options.host, () => resolve());
+  const { host = '127.0.0.1' } = options;
+  server.listen(options.port, host === '*' ? undefined : host, () => resolve());
   await promise;
   return {
     port: (server.address() as AddressInfo).port,
