@@ -60,9 +60,10 @@ function fitted(
     value: gone,
     why,
   });
-  if (keyword === 'maxLength' && typeof value === 'string' && of.maxLength !== undefined && !isCore(owner, object)) {
-    const text = shortened(value, of.maxLength);
-    if (isLegal(text, of, minor))
+  const mayBeCut = !isCore(owner, object) || isTextOfCondition(owner);
+  if (keyword === 'maxLength' && typeof value === 'string' && of.maxLength !== undefined && mayBeCut) {
+    const text = shortened(value, of.maxLength).find((short) => isLegal(short, of, minor));
+    if (text !== undefined)
       return step(object, withValue(object, owner, text), lost(value, `longer than ${of.maxLength}`));
   }
   if (keyword === 'maxItems' && isList(value) && of.maxItems !== undefined) {
@@ -90,6 +91,12 @@ function fitted(
     });
   }
   return undefined;
+}
+
+/** What a condition says in words: most of it is better than no status. What it is about, and whether it holds, is never cut. */
+function isTextOfCondition(path: Path): boolean {
+  const [list, index, field] = path.slice(-3);
+  return list === 'conditions' && typeof index === 'number' && (field === 'message' || field === 'reason');
 }
 
 /** Takes the node out, or the nearest thing around it that nobody requires. */
@@ -123,13 +130,15 @@ function step(before: JsonObject, after: Json, ...lost: readonly Quarantined[]):
   return isObject(after) && after !== before ? { object: after, lost } : undefined;
 }
 
-/** By code points, at the end of a word where one is near, with an ellipsis. */
-function shortened(text: string, most: number): string {
-  if (most < 2) return headOf(text, most);
+/** By code points: at the end of a word where one is near, with an ellipsis; or, for texts that may have none, as many letters as fit, and those up to the last that may end a name. */
+function shortened(text: string, most: number): readonly string[] {
+  const plain = headOf(text, most);
+  const named = plain.replace(/[^A-Za-z0-9]+$/, '');
+  if (most < 2) return [plain, named];
   const head = headOf(text, most - 1);
   const space = head.lastIndexOf(' ');
   const cut = space > 0 && lengthOf(head.slice(space)) < 20 ? head.slice(0, space) : head;
-  return `${cut}…`;
+  return [`${cut}…`, plain, named];
 }
 
 /** Items that stay: what must, the newest that completed, the first of all, then the newest. Lists like a history have the newest first. */

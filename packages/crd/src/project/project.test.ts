@@ -1,21 +1,34 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { isList, type Json, type JsonObject } from '../schema/json.ts';
+import { isList, isObject, type Json, type JsonObject } from '../schema/json.ts';
 import { pathText } from '../schema/path.ts';
-import type { CrdVersion } from '../schema/schema.ts';
+import type { CrdVersion, Schema } from '../schema/schema.ts';
 import { schemaHash } from '../schema/schema-hash.ts';
 import { clusterVersionCrd, clusterVersionObject, RELEASES } from '../testing/cluster-version.ts';
+import { crdOf } from '../testing/crd-of.ts';
 import { narrowed } from '../testing/narrowed.ts';
 import { ERAS, judge } from '../validate/eras.ts';
 import { prune } from '../validate/prune.ts';
 import { entriesFor, type LedgerEntry, union } from './ledger-record.ts';
+import { losses } from './losses.ts';
 import { CORE_FIELDS, project } from './project.ts';
+import { recall } from './recall.ts';
 import { nextWrite, START, type WriteAnswer } from './status-machine.ts';
 
 const narrowings = fc.tuple(fc.constantFrom(...RELEASES), fc.array(fc.nat(), { minLength: 40, maxLength: 40 }));
 
-test('RB-R81: over random narrowings the core is never touched', () => {
+/** Conditions without what they say in words, which alone may be shortened. */
+function statesOf(conditions: Json | undefined): Json | undefined {
+  if (!isList(conditions)) return conditions;
+  return conditions.map((one) => {
+    if (!isObject(one)) return one;
+    const { message: _message, reason: _reason, ...rest } = one;
+    return rest;
+  });
+}
+
+test('RB-R81: over random narrowings the core is never touched, but for messages and reasons of conditions that are too long', () => {
   fc.assert(
     fc.property(narrowings, ([release, dice]) => {
       const object = clusterVersionObject(release);
@@ -26,7 +39,8 @@ test('RB-R81: over random narrowings the core is never touched', () => {
       const known = (prune(object, live.schema).value as JsonObject)['status'] as JsonObject | undefined;
       const first = (of: JsonObject | undefined): Json | undefined =>
         isList(of?.['history']) ? of['history'][0] : undefined;
-      for (const field of ['conditions', 'observedGeneration', 'desired', 'versionHash'])
+      assert.deepEqual(statesOf(status['conditions']), statesOf(known?.['conditions']), 'conditions');
+      for (const field of ['observedGeneration', 'desired', 'versionHash'])
         assert.deepEqual(status[field], known?.[field], field);
       assert.deepEqual(first(status), first(known), 'history[0]');
     }),
@@ -87,3 +101,52 @@ for (const era of ['E0', 'E1', 'E2'] as const)
     );
     assert.ok(written > 30 && blocked > 10, `${written} written, ${blocked} blocked: the narrowings are one-sided`);
   });
+
+test('TRUTH-4 messages and reasons of conditions are shortened by code points to what the live schema takes, types and states never', () => {
+  const text = (most: number, more: Schema = {}): Schema => ({ type: 'string', maxLength: most, ...more });
+  const live = (properties: Readonly<Record<string, Schema>>): CrdVersion =>
+    crdOf({
+      type: 'object',
+      properties: {
+        status: {
+          type: 'object',
+          properties: {
+            conditions: {
+              type: 'array',
+              'x-kubernetes-list-type': 'map',
+              'x-kubernetes-list-map-keys': ['type'],
+              items: { type: 'object', required: Object.keys(properties), properties },
+            },
+            phase: { type: 'string' },
+          },
+        },
+      },
+    }).versions[0] as CrdVersion;
+  const condition = {
+    type: 'Available',
+    status: 'False',
+    reason: 'Import_Failed',
+    message: `${'🙂'.repeat(30)} and more`,
+  };
+  const intent = { conditions: [condition], phase: 'on' };
+  const camel = { pattern: '^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$' };
+  const narrow = live({ type: text(20), status: text(20), reason: text(7, camel), message: text(10) });
+  const { quarantined, status, stuck } = project(intent, { metadata: { name: 'a' } }, { live: narrow });
+  assert.deepEqual(stuck, []);
+  assert.deepEqual(status, {
+    conditions: [{ ...condition, reason: 'Import_', message: `${'🙂'.repeat(9)}…` }],
+    phase: 'on',
+  });
+  assert.deepEqual(
+    quarantined.map(({ path, value }) => `${path} ${JSON.stringify(value)}`).toSorted(),
+    [`status.conditions[].message "${condition.message}"`, `status.conditions[].reason "${condition.reason}"`],
+    'what was cut is kept',
+  );
+  assert.deepEqual(recall(status, losses(intent, status), narrow.schema), intent, 'and returns');
+  // The name of a condition, and whether it holds, mean something else when they are shorter.
+  for (const field of ['type', 'status']) {
+    const short = live({ type: text(20), status: text(20), reason: text(20), message: text(99), [field]: text(3) });
+    const whole = project(intent, { metadata: { name: 'a' } }, { live: short });
+    assert.deepEqual([whole.status, whole.stuck.length], [intent, 1], field);
+  }
+});

@@ -9,7 +9,7 @@ import { prune } from '../validate/prune.ts';
 import { type Degraded, degrade, type Ladder } from './degrade.ts';
 import { placeText, type Quarantined } from './quarantine.ts';
 
-/** What must never be touched: without it nobody knows the state of things. Paths below `status`. */
+/** What must never be touched: without it nobody knows the state of things. Paths below `status`. Only what a condition says in words, its message and its reason, is shortened where it is too long. */
 export const CORE_FIELDS: readonly string[] = [
   'conditions',
   'observedGeneration',
