@@ -6,6 +6,8 @@ import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import type { JsonObject } from '@drydock/crd';
 import { capabilitiesOf, clusterVersionCrd, clusterVersionObject } from '@drydock/crd/testing';
+import { createClient, loadKubeconfig } from '@drydock/kube';
+import { clusterEra } from '@drydock/preflight';
 import { API_SERVER_ERAS, type ApiServerEra, startSandbox } from '@drydock/sandbox';
 import { ERAS_HERE, SKIPS_E1, skips } from './support/crd-eras.ts';
 import { connectCrdServer } from './support/crd-server.ts';
@@ -24,6 +26,7 @@ test('one object in one etcd, judged by the API servers of all eras in turn, the
   if (SKIPS_E1 !== false) t.diagnostic(`without E1: ${SKIPS_E1}`);
   await using sandbox = await startSandbox();
   await using server = connectCrdServer(sandbox);
+  await using client = createClient(await loadKubeconfig({ kubeconfig: sandbox.kubeconfig }));
   const made = clusterVersionObject(14);
   const trap = await setTrap(server, clusterVersionCrd(14), clusterVersionCrd(13), made);
   let written = 0;
@@ -32,6 +35,8 @@ test('one object in one etcd, judged by the API servers of all eras in turn, the
     await sandbox.switchEra(era);
     assert.equal(sandbox.era, era);
     assert.notEqual(sandbox.apiserver.pid, pid);
+    const said = await clusterEra(client);
+    assert.deepEqual([said.server.era, said.notes], [era, []], 'TRUTH-16 what a server says of its gate');
     const status = (await trap.get())['status'] as JsonObject;
     assert.deepEqual(status['capabilities'], {
       enabledCapabilities: capabilitiesOf(14),

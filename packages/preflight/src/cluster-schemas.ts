@@ -1,5 +1,12 @@
 import { type Crd, CrdError, readCrd, type ServerEra } from '@drydock/crd';
-import type { CallOptions, Client, KubeClient, KubeObject, Resource } from '@drydock/kube';
+import {
+  ApiError,
+  type CallOptions,
+  type Client,
+  type KubeClient,
+  type KubeObject,
+  type Resource,
+} from '@drydock/kube';
 
 /** apiextensions.k8s.io/v1. */
 export const CRD: Resource<KubeObject> = {
@@ -32,11 +39,18 @@ export async function clusterCrds(client: Pick<Client, 'list'>, options: CallOpt
   return { crds: crds.toSorted((a, b) => (a.name < b.name ? -1 : 1)), unreadable };
 }
 
+/** A server, and how much of it is known. */
+export interface ClusterEra {
+  readonly server: ServerEra;
+  /** What was taken from its version alone, as sentences. */
+  readonly notes: readonly string[];
+}
+
 /**
- * What a cluster's server is, as far as it says so. Ratcheting (KEP-4008) is taken as its version has it by default: from 1.30 on the main endpoint, from 1.33 on both. A gate that was turned off does not
- * show in `/version`; an emulated version does.
+ * What a cluster's server is, as far as it says so. Whether ratcheting (KEP-4008) is on it says in its metrics: the gate was there from 1.28, on by default from 1.30 and always on from 1.33, unless an older version is emulated. With it the
+ * main endpoint ratchets, and from 1.33 of the binary on the status, too. Who may not read the metrics gets what the version has by default, and a note.
  */
-export async function serverMinor(client: Pick<KubeClient, 'raw'>, options: CallOptions = {}): Promise<ServerEra> {
+export async function clusterEra(client: Pick<KubeClient, 'raw'>, options: CallOptions = {}): Promise<ClusterEra> {
   const said = (await client.raw({ path: '/version' }, options)) as {
     readonly minor?: string;
     readonly emulationMinor?: string;
@@ -44,7 +58,31 @@ export async function serverMinor(client: Pick<KubeClient, 'raw'>, options: Call
   const binary = Number.parseInt(said.minor ?? '', 10);
   const emulated = Number.parseInt(said.emulationMinor ?? '', 10);
   const minor = Number.isNaN(emulated) ? binary : emulated;
-  return eraOf(Number.isNaN(minor) ? 29 : minor);
+  const known = eraOf(Number.isNaN(minor) ? 29 : minor);
+  // There it cannot be turned off, and before it nobody has it.
+  if (known.minor >= 33 || known.minor < 28) return { server: known, notes: [] };
+  const gate = await ratchets(client, options);
+  if (typeof gate === 'string') {
+    const note = `Whether the server ratchets (the gate ${GATE}) is taken from its version: ${gate}. Where it was changed, say --era-now.`;
+    return { server: known, notes: [note] };
+  }
+  return { server: { era: gate ? (binary >= 33 ? 'E2' : 'E1') : 'E0', minor: known.minor }, notes: [] };
+}
+
+const GATE = 'CRDValidationRatcheting';
+
+/** What the metrics say of the gate, or why they say nothing. */
+async function ratchets(client: Pick<KubeClient, 'raw'>, options: CallOptions): Promise<boolean | string> {
+  try {
+    const metrics = await client.raw({ path: '/metrics' }, options);
+    const [, value] =
+      new RegExp(`^kubernetes_feature_enabled\\{name="${GATE}"[^}]*\\} ([01])$`, 'm').exec(String(metrics)) ?? [];
+    return value === undefined ? 'its metrics do not name it' : value === '1';
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    if (!(error instanceof ApiError)) throw error;
+    return `its metrics cannot be read (${error.code})`;
+  }
 }
 
 /** The era that Kubernetes 1.`minor` has by default. */

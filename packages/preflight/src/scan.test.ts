@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createReport, ERAS, type Finding, readCrd } from '@drydock/crd';
 import { ApiError, createClient, type KubeObject, type ListPage } from '@drydock/kube';
 import { memoryCluster, misbehavingServer } from '@drydock/kube/testing';
-import { clusterCrds, eraOf, serverMinor } from './cluster-schemas.ts';
+import { clusterCrds, clusterEra, eraOf } from './cluster-schemas.ts';
 import { type ScanOptions, type ScanProgress, scan } from './scan.ts';
 
 function manifest(plural: string, phases: readonly string[] | undefined): unknown {
@@ -270,10 +270,34 @@ test('a definition that cannot be judged is named, and the others are read', asy
   );
 });
 
-test('the era of a server follows from its version, and an emulated version counts', async () => {
-  const says = (version: unknown) => serverMinor({ raw: () => Promise.resolve(version) });
-  assert.deepEqual(await says({ minor: '34' }), { era: 'E2', minor: 34 });
-  assert.deepEqual(await says({ minor: '34+', emulationMinor: '32' }), { era: 'E1', minor: 32 });
+test('TRUTH-16 the era of a server is what it says of its gate; its version alone counts where it says nothing', async () => {
+  const asked: string[] = [];
+  const says = (version: unknown, metrics?: string) =>
+    clusterEra({
+      raw: ({ path }) => {
+        asked.push(path);
+        if (path === '/version') return Promise.resolve(version);
+        if (metrics === undefined)
+          return Promise.reject(new ApiError({ code: 'Forbidden', action: 'GET /metrics', said: 'no' }));
+        return Promise.resolve(metrics);
+      },
+    });
+  const gate = (value: 0 | 1): string =>
+    `# TYPE kubernetes_feature_enabled gauge\nkubernetes_feature_enabled{name="CRDValidationRatcheting",stage="BETA"} ${value}\nother 1\n`;
+  const era = async (...args: Parameters<typeof says>) => {
+    const { notes, server } = await says(...args);
+    return [server.era, server.minor, notes.length];
+  };
+  assert.deepEqual(await era({ minor: '34' }), ['E2', 34, 0]);
+  assert.deepEqual(asked, ['/version'], 'where the gate is locked nobody asks for it');
+  assert.deepEqual(await era({ minor: '32' }, gate(0)), ['E0', 32, 0]);
+  assert.deepEqual(await era({ minor: '32' }, gate(1)), ['E1', 32, 0]);
+  assert.deepEqual(await era({ minor: '29' }, gate(1)), ['E1', 29, 0]);
+  assert.deepEqual(await era({ minor: '34+', emulationMinor: '32' }, gate(0)), ['E0', 32, 0]);
+  assert.deepEqual(await era({ minor: '34+', emulationMinor: '32' }, gate(1)), ['E2', 32, 0]);
+  assert.deepEqual(await era({ minor: '34+', emulationMinor: '32' }), ['E1', 32, 1]);
+  assert.match((await says({ minor: '31' })).notes.join(), /cannot be read \(Forbidden\).*--era-now/);
+  assert.deepEqual(await era({ minor: '31' }, 'nothing of it'), ['E1', 31, 1]);
   assert.deepEqual([eraOf(29).era, eraOf(30).era, eraOf(33).era], ['E0', 'E1', 'E2']);
 });
 

@@ -13,12 +13,12 @@ import {
 import {
   clusterAdmission,
   clusterCrds,
+  clusterEra,
   conversionBackends,
   eraOf,
   probe,
   probeRequests,
   scan,
-  serverMinor,
 } from '@drydock/preflight';
 import { type ClusterFlags, connect } from '../connect.ts';
 import { exitCode, UsageError } from '../exit.ts';
@@ -57,13 +57,13 @@ export async function runPreflight(flags: PreflightFlags, signal: AbortSignal): 
   await using client = await connect(flags, { maxBody: LARGEST_PAGE });
   // The server works on its answers while the files are read.
   const cluster = Promise.all([
-    serverMinor(client, { signal }),
+    clusterEra(client, { signal }),
     clusterCrds(client, { signal }),
     clusterAdmission(client, { signal }),
   ]);
   cluster.catch(() => undefined);
   const target = await readSource(flags.to, flags, signal);
-  const [server, { crds, unreadable }, admission] = await cluster;
+  const [{ notes, server }, { crds, unreadable }, admission] = await cluster;
   const backends = await conversionBackends(client, target.crds, { brought: target.services, signal });
   const told = { ...eras(server), ...(flags.showValues === true ? { showValues: true } : {}) };
   const options = { ...told, backends };
@@ -127,7 +127,7 @@ export async function runPreflight(flags: PreflightFlags, signal: AbortSignal): 
     ...told,
     objects,
     definitions: crds.length,
-    notes: admission.notes,
+    notes: [...(flags.eraNow === undefined ? notes : []), ...admission.notes],
     ...answer,
     findings,
   };

@@ -72,19 +72,34 @@ test('N25: what status.storedVersions still names must stay, whichever version i
   assert.deepEqual(steps(mixed, target), ['N24 narrows v1alpha1', 'N25 narrows']);
 });
 
-test('N26: where another version is stored than now, what that one does not know is lost, and nothing else narrows', () => {
+test('TRUTH-16 N26: where another version is stored than now, what that one does not know is lost, and who writes through it is judged by it', () => {
   const [v1, v2] = [
     { name: 'v1', spec: { a: { ...text, enum: ['x'] } } },
     { name: 'v2', spec: { a: text, b: text } },
   ];
   const now = crd([v1, { ...v2, stored: true }]);
   const before = crd([{ ...v1, stored: true }, v2]);
-  assert.deepEqual(steps(now, before), ['N12 narrows v2 → v1 spec.b', 'N26 shifts']);
+  assert.deepEqual(steps(now, before), ['N5 narrows v2 → v1 spec.a', 'N12 narrows v2 → v1 spec.b', 'N26 shifts']);
   assert.deepEqual(steps(before, now), ['N26 shifts'], 'nothing is lost on the way to the one that knows more');
   const found = preflight([object('v2', { a: 'y', b: 'z' })], [now], [before], { now: ERAS.E2, target: ERAS.E2 });
   assert.deepEqual(
     found.filter(({ object: name }) => name !== '').map(({ class: kind, path, rule }) => `${kind} ${rule} ${path}`),
-    ['PRUNE N26 spec.b'],
+    ['PRUNE N26 spec.b', 'LATENT N5 spec.a'],
+  );
+  const strict = preflight([object('v2', { a: 'y' })], [now], [before], { now: ERAS.E2, target: ERAS.E0 });
+  assert.deepEqual(
+    strict
+      .filter(({ object: name }) => name !== '')
+      .map((one) => `${one.class} ${one.version} ${one.path} ${one.blocking}`),
+    ['BLOCK_SPEC v1 spec.a true'],
+    'a write through the version that is stored then is refused',
+  );
+  const unserved = crd([{ ...v1, stored: true, served: false }, v2]);
+  const through = preflight([object('v2', { a: 'y' })], [now], [unserved], { now: ERAS.E2, target: ERAS.E0 });
+  assert.deepEqual(
+    through.filter(({ object: name }) => name !== ''),
+    [],
+    'nobody can write through what is not served',
   );
 });
 
@@ -130,6 +145,32 @@ test('SAFE-18 N26, N27: what is stored and would be read through a webhook is un
     [storing('v1', 'Webhook'), storing('v1', 'None')],
   ] as const)
     assert.equal(wayOf(diff(a, b).steps.map(weightOf)), 'undecided');
+});
+
+test('TRUTH-16 a version that is neither served nor stored is not compared, and named where objects may still be stored in it', () => {
+  const dead = (spec: Readonly<Record<string, Schema>>): Version => ({ name: 'v1alpha3', served: false, spec });
+  const live: Version = { name: 'v1', stored: true, spec: { a: text } };
+  const now = (kept: readonly string[]): Crd => crd([live, dead({ a: text, b: text })], { kept });
+  const [changed, gone] = [crd([live, dead({ a: { ...text, enum: ['x'] } })]), crd([live])];
+  const told = (a: Crd, b: Crd): readonly string[] =>
+    diff(a, b).steps.map(({ effect, rule, what }) => `${rule} ${effect} ${what}`);
+  for (const target of [changed, gone]) {
+    assert.match(
+      told(now([]), target).join('\n'),
+      /^N25 shifts v1alpha3 is neither served nor stored, and was not compared: .*storedVersions lists v1alpha3$/,
+    );
+    assert.deepEqual(told(now(['v1']), target), [], 'a cluster says that nothing is left in it');
+  }
+  assert.match(told(now(['v1', 'v1alpha3']), gone).join(), /^N25 narrows v1alpha3 is stored and absent: [^,]*$/);
+  assert.deepEqual(told(now([]), now([])), []);
+  const eras = { now: ERAS.E2, target: ERAS.E2 };
+  assert.deepEqual(preflight([], [now([])], [gone], eras), [], 'it keeps nobody from going');
+  const served: Version = { ...dead({ a: text }), served: true };
+  assert.deepEqual(
+    steps(crd([live, served]), changed).includes('N5 narrows v1alpha3 spec.a'),
+    true,
+    'negative control',
+  );
 });
 
 test('a version that is added, or served again, takes nothing from anybody', () => {

@@ -1,3 +1,4 @@
+import { equal, type Json } from '../schema/json.ts';
 import type { Crd, CrdVersion, Schema } from '../schema/schema.ts';
 import { diffNode } from './diff-node.ts';
 import type { Effect, RuleId, Step } from './step.ts';
@@ -28,9 +29,10 @@ export function diff(a: Crd | undefined, b: Crd | undefined): Diff {
   const steps = [...diffDefinition(a, b)];
   for (const version of a.versions) {
     const after = b.versions.find(({ name }) => name === version.name);
-    if (after !== undefined) steps.push(...diffVersion(version, after, a, b));
+    if (!isLive(version)) steps.push(...diffDead(version, after, a));
+    else if (after !== undefined) steps.push(...diffVersion(version, after, a, b));
   }
-  steps.push(...diffAcross(a, b));
+  steps.push(...diffAcross(a, b, steps));
   return { crd, steps: steps.toSorted((x, y) => ORDER.indexOf(x.effect) - ORDER.indexOf(y.effect)) };
 }
 
@@ -85,18 +87,36 @@ function diffStorage(a: Crd, b: Crd): readonly Step[] {
   return [definition('N26', 'shifts', 'storage', `storage ${storage(a)} → ${storage(b)}`)];
 }
 
-/** What is pruned, whoever writes. */
-const LOSSES: readonly RuleId[] = ['N12', 'N13', 'N14'];
+/** A version that is neither served nor stored nobody reads or writes. */
+function isLive({ served, storage }: CrdVersion): boolean {
+  return served || storage;
+}
+
+/** Its schema is compared with none. It matters only where objects are left that were stored in it: `storedVersions` tells, and a file mostly has none. */
+function diffDead(version: CrdVersion, after: CrdVersion | undefined, { storedVersions }: Crd): readonly Step[] {
+  const { name, schema } = version;
+  const mayBeStored = storedVersions.length === 0 || storedVersions.includes(name);
+  // One that is stored and goes is told as that.
+  const isTold = after === undefined && storedVersions.includes(name);
+  if (!mayBeStored || isTold || (after !== undefined && equal(schema as Json, after.schema as Json))) return [];
+  const why = `${name} is neither served nor stored, and was not compared`;
+  const what =
+    after === undefined
+      ? `${why}: a server refuses the definition while status.storedVersions lists ${name}`
+      : `${why}: it counts only while status.storedVersions lists ${name}`;
+  return [definition('N25', 'shifts', 'versions', what, name)];
+}
 
 /**
- * Between versions of different names. Without a webhook all versions are one, but for their name: objects of a version that goes are read in the version that is stored then, and what is stored in another version than now is pruned by
- * the schema of that one.
+ * Between versions of different names. Without a webhook all versions are one, but for their name: objects of a version that goes are read in the version that is stored then. Where another version is stored than now, what is
+ * stored is pruned by the schema of that one, and whoever writes through it is judged by it. What `told` says of that version already is not said again.
  */
-function diffAcross(a: Crd, b: Crd): readonly Step[] {
+function diffAcross(a: Crd, b: Crd, told: readonly Step[]): readonly Step[] {
   const stored = (of: Crd): CrdVersion | undefined => of.versions.find((one) => one.storage);
   const [from, to] = [stored(a), stored(b)];
-  const gone = a.versions.filter(({ name }) => !b.versions.some((one) => one.name === name));
+  const gone = a.versions.filter((version) => isLive(version) && !b.versions.some(({ name }) => name === version.name));
   const moved = from !== undefined && to !== undefined && from.name !== to.name && !gone.includes(from) ? [from] : [];
+  const known = new Set(told.filter(({ version }) => version === to?.name).map(textOf));
   return [...gone, ...moved].flatMap((version): readonly Step[] => {
     const name = `${version.name} → ${to?.name}`;
     if (to === undefined) return [];
@@ -106,9 +126,15 @@ function diffAcross(a: Crd, b: Crd): readonly Step[] {
     }
     const steps = diffNode(keptBy(version.schema, a), keptBy(to.schema, b), { version: name, path: [] });
     if (gone.includes(version)) return steps;
-    // Clients of either version go on as before; what is lost is lost to both.
-    return steps.filter(({ effect, rule }) => effect === 'narrows' && LOSSES.includes(rule));
+    // Whoever goes on with the version of now finds it as it was.
+    return steps.filter(
+      (step) => (step.effect === 'narrows' || step.effect === 'undecided') && !known.has(textOf(step)),
+    );
   });
+}
+
+function textOf({ effect, path, rule, what }: Step): string {
+  return [effect, rule, path, what].join('\n');
 }
 
 /** What everything is legal for: a version without a schema. */

@@ -49,18 +49,37 @@ export function preflightObject(object: JsonObject, sides: Sides, options: Prefl
   for (const { path, value } of target.schema === undefined ? [] : cut.pruned)
     findings.push(make('PRUNE', pruneRule(value), path, ['spec', 'status'], true, 'no field of the target', { value }));
   if (target.schema === undefined) return findings;
-  // What the stored version does not know is gone as soon as somebody writes, whatever the version that he writes in knows.
-  const stored = sides.storage?.schema === undefined ? [] : prune(cut.value, sides.storage.schema).pruned;
-  for (const { path, value } of stored)
-    findings.push(
-      make('PRUNE', 'N26', path, ['spec', 'status'], true, `no field of ${sides.storage?.name}, which is stored`, {
-        value,
-      }),
-    );
   for (const shift of defaultShifts(object, now.schema ?? {}, schema))
     findings.push(make('DEFAULT_SHIFT', shift.rule, shift.path, [], false, shift.what, valued(shift.value)));
   findings.push(...verdicts(read, sides, options, make));
+  if (sides.storage?.schema !== undefined)
+    findings.push(...throughStorage(object, read, sides, sides.storage, findings, options));
   return findings;
+}
+
+/** What becomes of the object in the version that is stored then, where it is read in another one. */
+function throughStorage(
+  object: JsonObject,
+  read: JsonObject,
+  sides: Sides,
+  storage: CrdVersion,
+  told: readonly Finding[],
+  options: PreflightOptions,
+): readonly Finding[] {
+  const { schema = {} } = storage;
+  const cut = prune(read, schema);
+  const make = findingFor(object, { ...sides, target: storage }, options);
+  // What the stored version does not know is gone as soon as somebody writes, whatever the version that he writes in knows.
+  const why = `no field of ${storage.name}, which is stored`;
+  const lost = cut.pruned.map(({ path, value }) =>
+    make('PRUNE', 'N26', path, ['spec', 'status'], true, why, { value }),
+  );
+  const stored = applyDefaults(cut.value, schema);
+  if (!isObject(stored) || !storage.served) return lost;
+  // Whoever writes through it is judged by it.
+  const known = new Set(told.map((finding) => `${finding.class} ${finding.path} ${finding.what}`));
+  const judged = verdicts(stored, { ...sides, target: storage }, options, make);
+  return [...lost, ...judged.filter((finding) => !known.has(`${finding.class} ${finding.path} ${finding.what}`))];
 }
 
 type Make = (
