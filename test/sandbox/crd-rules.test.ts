@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import type { Crd, Json, JsonObject } from '@drydock/crd';
+import { type Crd, ERAS, type Json, type JsonObject, judge } from '@drydock/crd';
 import { API_SERVER_ERAS, type Sandbox, startSandbox } from '@drydock/sandbox';
 import { skips } from './support/crd-eras.ts';
 import { type CrdServer, connectCrdServer, headOf, pathOf } from './support/crd-server.ts';
@@ -27,7 +27,7 @@ const list = (items: JsonObject, more: JsonObject = {}): JsonObject => ({ type: 
 let sandbox: Sandbox;
 let server: CrdServer;
 
-const PLURALS = 'keyeds requireds rooteds specs pruneds typeds sets fixeds switcheds'.split(' ');
+const PLURALS = 'keyeds requireds rooteds specs pruneds typeds sets fixeds switcheds presents'.split(' ');
 
 before(async () => {
   sandbox = await startSandbox();
@@ -55,6 +55,48 @@ for (const era of API_SERVER_ERAS) {
 
     before(async () => {
       if (sandbox.era !== era) await sandbox.switchEra(era);
+    });
+
+    test(`TRUTH-14 on ${era}: has() of an item, a key and a call is what the server says it is`, async () => {
+      const asked: readonly (readonly [string, Json])[] = [
+        ['has(self.list[0].a)', { list: [{ a: 'x' }] }],
+        ['has(self.list[0].a)', { list: [{ b: 'x' }] }],
+        ['has(self.list[0].a)', { list: [] }],
+        ["has(self.keys['k.)'].a)", { keys: { 'k.)': { a: 'x' } } }],
+        ["has(self.keys['none'].a)", { keys: { 'k.)': { a: 'x' } } }],
+        ['has(self.list.filter(one, has(one.a))[0].b)', { list: [{ b: 'y' }, { a: 'x', b: 'y' }] }],
+        ['has(self.list.filter(one, has(one.a))[0].b)', { list: [{ b: 'y' }, { a: 'x' }] }],
+        ["size(self.list) != 1 || !has(self.list[0].a) || self.list[0].a == 'x'", { list: [{ a: 'y' }] }],
+        ["size(self.list) != 1 || !has(self.list[0].a) || self.list[0].a == 'x'", { list: [] }],
+      ];
+      const entry = object({ a: text, b: text });
+      const node = (rule: string): JsonObject =>
+        object(
+          {
+            list: list(entry, { maxItems: 5 }),
+            keys: { type: 'object', maxProperties: 5, additionalProperties: entry },
+          },
+          rules(rule),
+        );
+      const spec = object(Object.fromEntries(asked.map(([rule], at) => [`r${at}`, node(rule)])));
+      const crd = crdOf('presents', halves(spec, object({})));
+      const value = Object.fromEntries(asked.map(([, one], at) => [`r${at}`, one]));
+      await setTrap(server, crd, undefined, {});
+      const { causes } = judge(
+        {
+          endpoint: 'create',
+          next: { ...headOf(crd, 'another'), spec: value },
+          schema: crd.versions[0]?.schema ?? {},
+          hasStatus: true,
+        },
+        ERAS[era],
+      );
+      const ours = causes.map(({ path, reason }) => `${path.join('.')} ${reason}`).toSorted();
+      assert.deepEqual(causesOf(await create(crd, { spec: value })), ours);
+      assert.deepEqual(
+        ours.map((cause) => cause.split(' ', 1)[0]),
+        ['spec.r1', 'spec.r2', 'spec.r4', 'spec.r6', 'spec.r7'],
+      );
     });
 
     test(`RB-R47 on ${era}: in a list of type map each item is overlooked for itself, in any order`, async () => {

@@ -10,6 +10,7 @@ import type { Cause, Doubt } from '../validate/cause.ts';
 import { applyDefaults } from '../validate/defaults.ts';
 import { type Era, judge, type ServerEra } from '../validate/eras.ts';
 import { prune } from '../validate/prune.ts';
+import { isSettled } from './settled.ts';
 
 /** How objects are judged. */
 export interface PreflightOptions {
@@ -169,7 +170,8 @@ function verdicts(read: JsonObject, { now, target }: Sides, options: PreflightOp
     if (rule === 'N11' || rule === 'N19') findings.push(make('BLOCK_SSA', rule, cause.path, ['apply'], false, what));
   }
   for (const doubt of new Map([...main.doubts, ...onStatus.doubts, ...strict.doubts]).values())
-    findings.push(make('UNDECIDED', undecidedRule(doubt), doubt.path, ['spec', 'status'], false, doubt.why));
+    if (!isSettled(doubt, now.schema, schema))
+      findings.push(make('UNDECIDED', undecidedRule(doubt), doubt.path, ['spec', 'status'], false, doubt.why));
   return findings;
 }
 

@@ -301,3 +301,57 @@ test('RB-R71: a webhook that fails closed and that the target lacks blocks, with
   );
   assert.match(found[0]?.remedy ?? '', /before the workload/);
 });
+
+test('TRUTH-14 has() may select from an item, a key and a call; what it is asked of is not cut away', () => {
+  const spec: Schema = {
+    type: 'object',
+    properties: {
+      list: { type: 'array', items: { type: 'object', properties: { a: { type: 'string' }, b: { type: 'string' } } } },
+      keys: { type: 'object', additionalProperties: { type: 'object', properties: { a: { type: 'string' } } } },
+      one: { type: 'object', properties: { a: { type: 'string' } } },
+    },
+  };
+  const found = (rule: string, value: Json): readonly string[] => {
+    const [now, target] = [{}, { 'x-kubernetes-validations': [{ rule }] }].map((more) =>
+      crdOf({ type: 'object', properties: { spec: { ...spec, ...more } } }),
+    ) as [Crd, Crd];
+    const object = { apiVersion: 'example.com/v1', kind: 'Thing', metadata: { name: 'a' }, spec: value };
+    return preflight([object], [now], [target], { now: ERAS.E2, target: ERAS.E0 }).map((one) => one.class);
+  };
+  const held: readonly (readonly [string, Json])[] = [
+    ['has(self.list[0].a)', { list: [{ a: 'x' }] }],
+    ['!has(self.list[0].a)', { list: [{ b: 'x' }] }],
+    ["has(self.keys['k.)'].a)", { keys: { 'k.)': { a: 'x' } } }],
+    ['has(self.list.filter(one, has(one.a))[0].b)', { list: [{ a: 'x', b: 'y' }] }],
+    ["size(self.list) != 1 || !has(self.list[0].a) || self.list[0].a == 'x'", { list: [{ a: 'x' }] }],
+    ['has(self.one.a) && has(self.one)', { one: { a: 'x' } }],
+  ];
+  for (const [rule, value] of held) {
+    assert.deepEqual(found(rule, value), [], rule);
+    assert.deepEqual(found(`!(${rule})`, value), ['BLOCK_SPEC'], rule);
+  }
+  assert.deepEqual(found('has(self.list[3].a)', { list: [] }), ['BLOCK_SPEC'], 'an item that is not there is an error');
+});
+
+test('TRUTH-14 what cannot be evaluated here is not asked where neither the rule nor what it looks at changes', () => {
+  const rule = { rule: "quantity(self.size).isLessThan(quantity('3Gi'))" };
+  const crd = (size: Schema, ...rules: readonly { readonly rule: string }[]): Crd =>
+    crdOf({
+      type: 'object',
+      properties: {
+        spec: { type: 'object', properties: { size }, 'x-kubernetes-validations': rules },
+        status: { type: 'object', properties: { phase: { type: 'string' } } },
+      },
+    });
+  const text: Schema = { type: 'string' };
+  const object = { apiVersion: 'example.com/v1', kind: 'Thing', metadata: { name: 'a' }, spec: { size: '2Gi' } };
+  const found = (now: Crd, target: Crd): readonly string[] =>
+    preflight([object], [now], [target], { now: ERAS.E2, target: ERAS.E0 }).map((one) => one.class);
+  const ruled = crd(text, rule);
+  assert.deepEqual(found(ruled, crd(text, rule)), [], 'its own definition');
+  assert.deepEqual(found(ruled, crd(text, { rule: rule.rule.replaceAll("'", '"') })), [], 'in other quotes');
+  assert.deepEqual(found(ruled, crd(text, rule, { rule: 'has(self.size)' })), [], 'beside a new one');
+  assert.deepEqual(found(crd(text), ruled), ['UNDECIDED'], 'a new rule');
+  assert.deepEqual(found(ruled, crd(text, { rule: rule.rule.replace('3', '1') })), ['UNDECIDED'], 'another rule');
+  assert.deepEqual(found(ruled, crd({ ...text, default: '9Gi' }, rule)), ['UNDECIDED'], 'another subtree');
+});

@@ -31,6 +31,8 @@ export interface Doubt {
   readonly keyword: string;
   /** Why it cannot be decided, as a clause. */
   readonly why: string;
+  /** Text of the rule that it is about. */
+  readonly rule?: string;
 }
 
 /** Everything that a check says. */

@@ -7,8 +7,8 @@ import { escapeName } from './cel-value.ts';
 export type Reach = true | ReadonlyMap<string, Reach>;
 
 const QUOTED = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/g;
-/** `self` with the fields that follow; what is called is no field. In `has` the last one need only be there. */
-const CHAIN = /(\bhas\s*\(\s*)?(?<![\w.])(?:self|oldSelf)\b((?:\s*\.\s*\w+\b(?!\s*\())*)/g;
+/** `self` with the fields that follow; what is called is no field. In `has` the last one need only be there, unless something of it is selected. */
+const CHAIN = /(\bhas\s*\(\s*(?=\w+(?:\s*\.\s*\w+)*\s*\)))?(?<![\w.])(?:self|oldSelf)\b((?:\s*\.\s*\w+\b(?!\s*\())*)/g;
 
 /** What a rule can see. Every place that names the value is followed as far as it names fields. */
 export function reachOf(rule: string): Reach {

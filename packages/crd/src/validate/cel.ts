@@ -3,6 +3,7 @@ import { Environment, EvaluationError, type ParseResult } from '@marcbachmann/ce
 import { type Json, jsonText } from '../schema/json.ts';
 import type { CelRule, Schema } from '../schema/schema.ts';
 import { traitsOf } from '../schema/traits.ts';
+import { withPresence } from './cel-presence.ts';
 import { type Reach, reachesLists, reachOf, within } from './cel-reach.ts';
 import { type Order, valueForRules } from './cel-value.ts';
 import { isRequestUri } from './formats.ts';
@@ -97,7 +98,7 @@ function wordsOf(code: string): string {
 
 function parse(rule: string): ParseResult | Error {
   try {
-    return environment().parse(withRe2(rule));
+    return environment().parse(withRe2(withPresence(rule)));
   } catch (error) {
     return error instanceof Error ? error : new Error('unreadable', { cause: error });
   }

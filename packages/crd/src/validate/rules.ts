@@ -36,7 +36,8 @@ export function checkRules(
     const broken = answer.kind !== 'holds' && answer.broken === true;
     if (answer.kind === 'holds' || (spared && !compares && !broken)) continue;
     if (answer.kind === 'unknown') {
-      context.doubts.push({ path, keyword: 'x-kubernetes-validations', why: `the rule ${rule.rule} ${answer.why}` });
+      const why = `the rule ${rule.rule} ${answer.why}`;
+      context.doubts.push({ path, keyword: 'x-kubernetes-validations', why, rule: rule.rule });
       continue;
     }
     // Where a rule says something else for its failure, it says it of a false one.
