@@ -63,6 +63,12 @@ const LIST_SILENCE = 10_000;
 const LIST_DEADLINE = 60_000;
 
 /**
+ * Most that one list may weigh (bytes of JSON), by pages or streamed, since all of it is in memory before any is used: 10,000 objects of 13 KB, twice what
+ * virtual machines have. A server that has more for ever is left long before that costs the memory of a process.
+ */
+const LIST_WEIGHT = 128 * 2 ** 20;
+
+/**
  * Keeps a sink equal to a collection until the signal ends; never rejects.
  *
  * ```
@@ -136,8 +142,11 @@ class Reflector<T extends KubeObject> {
     using dog = this.#watchdog('list', () => SILENCE);
     const items: T[] = [];
     let listed = '';
+    let weight = 0;
     for await (const page of client.pages(resource, where, { signal: dog.signal })) {
       dog.heard();
+      weight += page.weight ?? 0;
+      if (weight > LIST_WEIGHT) throw this.#heavy();
       for (const item of page.items) items.push(item);
       listed = page.resourceVersion;
     }
@@ -155,6 +164,7 @@ class Reflector<T extends KubeObject> {
     const silence = SILENCE * (1 + this.#random() / 3);
     using dog = this.#watchdog('watch', () => (initial === undefined ? silence : LIST_SILENCE));
     const started = this.#clock.now();
+    let weight = 0;
     let events = 0;
     let open = false;
     const opened = (): void => {
@@ -166,6 +176,9 @@ class Reflector<T extends KubeObject> {
       resourceVersion: this.#version ?? '',
       timeoutSeconds,
       ...(initial === undefined ? {} : { initialEvents: true }),
+      received: (bytes: number): void => {
+        weight += bytes;
+      },
       opened,
     };
     try {
@@ -178,7 +191,8 @@ class Reflector<T extends KubeObject> {
           else if (this.#collect(event, initial)) initial = undefined;
         }
         if (initial === undefined) this.#pace.wentWell();
-        else if (this.#clock.now() - started > LIST_DEADLINE || initial.size > MAX_LISTED) throw this.#endless();
+        else if (this.#clock.now() - started > LIST_DEADLINE || initial.size > MAX_LISTED || weight > LIST_WEIGHT)
+          throw this.#endless();
       }
     } catch (error) {
       const quiet = dog.barked && open && events === 0 && initial === undefined;
@@ -242,8 +256,13 @@ class Reflector<T extends KubeObject> {
     this.#streams = false;
     return this.#unusable(
       'BrokenStream',
-      `the streamed list did not end within ${LIST_DEADLINE / 1000} s and ${MAX_LISTED} objects`,
+      `the streamed list did not end within ${LIST_DEADLINE / 1000} s, ${MAX_LISTED} objects and ${LIST_WEIGHT / 2 ** 20} MiB`,
     );
+  }
+
+  #heavy(): ApiError {
+    const said = `the pages of the list are larger than ${LIST_WEIGHT / 2 ** 20} MiB together`;
+    return new ApiError({ code: 'AnswerTooLarge', action: actionText('list', this.#options.resource), said });
   }
 
   #unusable(code: 'Expired' | 'BrokenStream', said: string): ApiError {

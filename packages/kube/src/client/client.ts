@@ -92,6 +92,8 @@ export interface ListPage<T extends KubeObject> {
   /** The collection's version: watch from here after the last page. */
   readonly resourceVersion: string;
   readonly remaining?: number;
+  /** What the server sent for it, in UTF-16 units of JSON; absent where there was no text. */
+  readonly weight?: number;
 }
 
 /** Where a watch starts and how long (s) the server keeps it open. */
@@ -106,6 +108,8 @@ export interface WatchFrom {
   readonly initialEvents?: boolean;
   /** Called once the server has accepted the watch. */
   readonly opened?: () => void;
+  /** Called with the bytes that came, before what is in them. */
+  readonly received?: (bytes: number) => void;
 }
 
 /** One event of a watch. A bookmark carries nothing but how far the server has come. */

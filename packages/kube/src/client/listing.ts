@@ -53,7 +53,7 @@ export function listing({
     query: Readonly<Record<string, string | undefined>>,
     where: Selector | undefined,
     call: CallOptions | undefined,
-  ): Promise<RawList<T> & { readonly resourceVersion: string }> {
+  ): Promise<RawList<T> & { readonly resourceVersion: string; readonly weight: number }> {
     const action = actionText('list', resource);
     // Never with a resourceVersion: the server ignores `limit` for 0, and forbids it beside a continue token.
     const path = collectionPath(resource, where?.namespace) + queryText({ ...query, ...selectorParams(where) });
@@ -75,7 +75,7 @@ export function listing({
       });
     }
     for (const item of list.items ?? []) settledItem(item, resource, action);
-    return { ...list, resourceVersion };
+    return { ...list, resourceVersion, weight: body.length };
   }
 
   async function* pages<T extends KubeObject>(
@@ -118,6 +118,7 @@ export function listing({
       yield {
         items: list.items ?? [],
         resourceVersion: list.resourceVersion,
+        weight: list.weight,
         ...(remaining === undefined ? {} : { remaining }),
       };
       if (!token) return;
@@ -172,7 +173,8 @@ export function listing({
       return stream;
     };
     const deadline = from.timeoutSeconds * 1000 + WATCH_GRACE;
-    return readWatch({ open, resource, action, origin, deadline, signal, clock, maxLine });
+    const { received } = from;
+    return readWatch({ open, resource, action, origin, deadline, signal, clock, maxLine, received });
   }
 
   async function* watch<T extends KubeObject>(

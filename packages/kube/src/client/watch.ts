@@ -106,6 +106,7 @@ export interface ReadWatch<T extends KubeObject> {
   readonly signal: AbortSignal | undefined;
   readonly clock?: Clock | undefined;
   readonly maxLine?: number | undefined;
+  readonly received?: ((bytes: number) => void) | undefined;
 }
 
 /** Opens a watch and yields its events, those that came together in one list. Leaving the loop closes the connection. */
@@ -125,8 +126,10 @@ export async function* readWatch<T extends KubeObject>(
       const events: WatchEvent<T>[] = [];
       let failure: { readonly error: unknown } | undefined;
       try {
-        for (const chunk of chunks)
+        for (const chunk of chunks) {
+          watch.received?.(chunk.length);
           for (const line of framer.push(chunk)) events.push(decodeEvent(line, resource, action));
+        }
       } catch (error) {
         failure = { error };
       }
