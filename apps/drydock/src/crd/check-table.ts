@@ -9,6 +9,7 @@ interface Row {
   readonly effect: Effect;
   readonly rule: RuleId;
   readonly crd: string;
+  readonly versions: readonly string[];
   readonly paths: readonly string[];
   readonly what: string;
   readonly weight: number;
@@ -21,12 +22,20 @@ const EFFECTS: Readonly<Record<Effect, string>> = {
   widens: 'allows',
 };
 
-const columns = (wide: boolean): readonly Column<Row>[] => [
+const COLUMNS: readonly Column<Row>[] = [
   { header: 'EFFECT', cell: (row) => effectText(row) },
   { header: 'RULE', cell: (row) => row.rule },
   { header: 'DEFINITION', cell: (row) => row.crd },
-  { header: 'PLACE', cell: (row) => placesText(row.paths, wide) },
+  { header: 'VERSION', cell: (row) => row.versions.join(', ') },
+  { header: 'PLACE', cell: (row) => placesText(row.paths) },
   { header: 'WHAT', cell: (row) => row.what },
+];
+
+/** With all of each place, and last, because places are as long as they are. */
+const WIDE: readonly Column<Row>[] = [
+  ...COLUMNS.filter(({ header }) => header !== 'PLACE' && header !== 'WHAT'),
+  { header: 'WHAT', cell: (row) => row.what },
+  { header: 'PLACE', cell: (row) => row.paths.join(', ') },
 ];
 
 /** Rules that no server lets alone, those that concern the status, the rest. */
@@ -52,11 +61,11 @@ export function printCheck(check: Check, wide: boolean): string {
 
 function printWay(way: Way, check: Check, wide: boolean): string {
   const all = way.crds.flatMap(({ crd, steps }) => rowsOf(crd, steps));
-  const rows = (wide ? all : merged(all)).toSorted((a, b) => b.weight - a.weight);
+  const rows = (wide ? all.flatMap(eachPlace) : merged(all)).toSorted((a, b) => b.weight - a.weight);
   const shown = wide ? rows : rows.filter(({ effect }) => effect !== 'widens');
   const [from, to] = [basename(way.from), basename(way.to)];
   const title = `${way.direction.toUpperCase()}: ${from === to ? way.from : from} → ${from === to ? way.to : to}`;
-  return `${title}\n${sentence(way, check)}\n${shown.length === 0 ? '' : `\n${table(columns(wide), shown)}`}`;
+  return `${title}\n${sentence(way, check)}\n${shown.length === 0 ? '' : `\n${table(wide ? WIDE : COLUMNS, shown)}`}`;
 }
 
 function sentence({ direction, crds, verdict, to }: Way, { compared, problems }: Check): string {
@@ -78,19 +87,18 @@ function sentence({ direction, crds, verdict, to }: Way, { compared, problems }:
 }
 
 function rowsOf(crd: string, steps: readonly Step[]): readonly Row[] {
-  const groups = Map.groupBy(
-    steps,
-    ({ effect, rule, half, what, version }) => `${effect} ${rule} ${half} ${version} ${what}`,
-  );
+  const groups = Map.groupBy(steps, ({ effect, rule, half, what }) => `${effect} ${rule} ${half} ${what}`);
   return [...groups.values()].map((group): Row => {
     const [first] = group as [Step];
-    const paths = group.map(({ path, keyword }) => (path === '' ? keyword : path));
+    const paths = [...new Set(group.map(({ path, keyword }) => (path === '' ? keyword : path)))];
+    const versions = [...new Set(group.map(({ version }) => version))].filter((version) => version !== '');
     return {
       effect: first.effect,
       rule: first.rule,
       crd: shortName(crd),
+      versions,
       paths,
-      what: first.version.includes(' → ') ? `${first.what} (${first.version})` : first.what,
+      what: first.what,
       weight: weightOf(first),
     };
   });
@@ -107,10 +115,14 @@ function effectText({ effect, rule }: Row): string {
   return effect === 'narrows' && LOSSES.includes(rule) ? 'loses' : EFFECTS[effect];
 }
 
-function placesText(paths: readonly string[], all: boolean): string {
+function placesText(paths: readonly string[]): string {
   const [first = '', ...rest] = paths;
-  if (all) return paths.join(', ');
   return rest.length === 0 ? shortPath(first) : `${shortPath(first)} and ${rest.length} more`;
+}
+
+/** A line for each place: many in one make all lines as long as the longest. */
+function eachPlace(row: Row): readonly Row[] {
+  return row.paths.map((path) => ({ ...row, paths: [path] }));
 }
 
 /** Both ends of a long path: where it begins, and what is meant. */
@@ -136,7 +148,9 @@ export function shortName(crd: string): string {
 
 /** Rows that say the same of several definitions, as one. */
 function merged(rows: readonly Row[]): readonly Row[] {
-  const groups = Map.groupBy(rows, ({ effect, rule, paths, what }) => [effect, rule, ...paths, what].join('\n'));
+  const groups = Map.groupBy(rows, ({ effect, rule, paths, versions, what }) =>
+    [effect, rule, versions.join(), ...paths, what].join('\n'),
+  );
   return [...groups.values()].map((group): Row => {
     const [first, ...more] = group as [Row, ...Row[]];
     return more.length === 0 ? first : { ...first, crd: `${first.crd} and ${more.length} more` };

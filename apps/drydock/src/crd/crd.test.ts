@@ -71,7 +71,7 @@ test('RB-R31: check says in one sentence that one can go forward, and what stops
   );
   assert.match(
     stdout,
-    /refuses +N1 +things\.example +status\.phase +enum loses "B"\nloses +N12 +things\.example +status\.extra/,
+    /refuses +N1 +things\.example +v1 +status\.phase +enum loses "B"\nloses +N12 +things\.example +v1 +status\.extra/,
   );
   assert.equal(drydock('check', old, now, '--direction', 'upgrade').status, 0);
   assert.equal(drydock('check', old, old).status, 0);
@@ -106,8 +106,31 @@ test('what is said of several definitions is said once, and of each of them with
   const many = (values: readonly string[]): Readonly<Record<string, object>> =>
     Object.fromEntries(['things', 'others', 'more'].map((name) => [`${name}.yaml`, definition(values, {}, name)]));
   const [a, b] = [folder('many-a', many(['A', 'B'])), folder('many-b', many(['A']))];
-  assert.match(drydock('check', a, b).stdout, /refuses +N1 +more\.example and 2 more +status\.phase +enum loses "B"/);
+  assert.match(
+    drydock('check', a, b).stdout,
+    /refuses +N1 +more\.example and 2 more +v1 +status\.phase +enum loses "B"/,
+  );
   assert.equal(drydock('check', a, b, '-o', 'wide').stdout.match(/refuses +N1 .* enum loses "B"/g)?.length, 3);
+});
+
+test('TRUTH-17 the table names versions, and with -o wide each line is one place and readable', () => {
+  const fields = (values: readonly string[]): Record<string, unknown> =>
+    Object.fromEntries(
+      Array.from({ length: 40 }, (_, at) => [`aFieldWithALongName${at}`, { type: 'string', enum: values }]),
+    );
+  const two = (values: readonly string[]): object => {
+    const base = definition(['A'], fields(values)) as { spec: { versions: readonly object[] } };
+    const versions = [...base.spec.versions, { ...base.spec.versions[0], name: 'v2', storage: false }];
+    return { ...base, spec: { ...base.spec, versions } };
+  };
+  const [a, b] = [folder('wide-a', { 'a.yaml': two(['A', 'B']) }), folder('wide-b', { 'a.yaml': two(['A']) })];
+  const short = drydock('check', a, b, '--direction', 'upgrade').stdout;
+  assert.match(short, /^EFFECT +RULE +DEFINITION +VERSION +PLACE +WHAT$/m);
+  assert.match(short, /refuses +N1 +things\.example +v1, v2 +status\.aFieldWithALongName0 and 39 more +enum loses "B"/);
+  const wide = drydock('check', a, b, '--direction', 'upgrade', '-o', 'wide').stdout;
+  const rows = wide.split('\n').filter((line) => line.startsWith('refuses'));
+  assert.equal(rows.length, 40);
+  assert.ok(rows.every((line) => line.length < 160 && line.includes('v1, v2')));
 });
 
 test('check for machines: the same answer as JSON and as YAML, and nothing else on stdout', () => {

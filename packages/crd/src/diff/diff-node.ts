@@ -5,6 +5,7 @@ import { validate } from '../validate/validate.ts';
 import { diffRules } from './diff-rules.ts';
 import { diffUnknown } from './diff-unknown.ts';
 import { diffValues } from './diff-values.ts';
+import { difference } from './difference.ts';
 import { below, type Effect, type Place, type RuleId, type Step, shown, stepAt } from './step.ts';
 
 /** All differences between two schemas of one node and of what is below it. */
@@ -72,7 +73,7 @@ function diffRequired(a: Schema, b: Schema, place: Place): readonly Step[] {
 function diffDefault(a: Schema, b: Schema, place: Place): readonly Step[] {
   const steps: Step[] = [];
   if (a.default !== b.default && !equal(a.default, b.default)) {
-    const what = `default ${shown(a.default)} → ${shown(b.default)}`;
+    const what = `default ${difference(a.default, b.default)}`;
     const rule: RuleId = b.default === undefined ? 'N21' : 'N22';
     steps.push(stepAt(place, { rule, effect: 'shifts', keyword: 'default', what }));
   }

@@ -1,5 +1,6 @@
 import type { CelRule, Schema } from '../schema/schema.ts';
 import { isTransition } from '../schema/traits.ts';
+import { excerpts } from './difference.ts';
 import { type Effect, type Place, type RuleId, type Step, stepAt } from './step.ts';
 
 /** Differences in the rules of a node (N15 to N18, N36). Two rules are the same where they differ in white space and in the kind of quotes alone. */
@@ -18,8 +19,22 @@ export function diffRules(a: Schema, b: Schema, place: Place): readonly Step[] {
       }),
     );
   };
-  for (const [text, rule] of after) if (!before.has(text)) add(rule, 'narrows');
-  for (const [text, rule] of before) if (!after.has(text)) add(rule, 'widens');
+  const added = [...after].flatMap(([text, rule]) => (before.has(text) ? [] : [rule]));
+  const removed = [...before].flatMap(([text, rule]) => (after.has(text) ? [] : [rule]));
+  for (const rule of added) {
+    const old = removed.find(({ message }) => message !== undefined && message === rule.message);
+    if (old === undefined) {
+      add(rule, 'narrows');
+      continue;
+    }
+    // What says the same when it fails is one rule, written otherwise: which of the two takes more nobody tells here.
+    removed.splice(removed.indexOf(old), 1);
+    const [was, is] = excerpts(canonicalRule(old), canonicalRule(rule));
+    const keyword = 'x-kubernetes-validations';
+    const what = `rule changes: ${cut(rule.message ?? '')}: ${was} → ${is}`;
+    steps.push(stepAt(place, { rule: ruleClass(rule, place, 'narrows'), effect: 'narrows', keyword, what }));
+  }
+  for (const rule of removed) add(rule, 'widens');
   return steps;
 }
 

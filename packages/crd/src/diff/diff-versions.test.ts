@@ -206,3 +206,30 @@ test('N35: a rule with an optional old value keeps a definition from servers of 
     'it stays behind, and nobody knows how it is served',
   );
 });
+
+test('TRUTH-17 of a rule and of a default is shown what changed, once', () => {
+  const made = (rule: string, value: Json): Crd =>
+    crd([
+      {
+        name: 'v1',
+        stored: true,
+        spec: {
+          a: {
+            type: 'object',
+            properties: { deep: { type: 'object', properties: { x: text, y: text } } },
+            default: value,
+            'x-kubernetes-validations': [{ rule, message: 'a must be small' }],
+          },
+        },
+      },
+    ]);
+  const long = `has(self.deep) && ${'size(self.deep.x) < 100 && '.repeat(8)}`;
+  const filler = 'f'.repeat(90);
+  const now = made(`${long}size(self.deep.y) < 20`, { deep: { x: filler, y: 'old' } });
+  const next = made(`${long}size(self.deep.y) < 10`, { deep: { x: filler, y: 'new' } });
+  const whats = diff(now, next).steps.map(({ effect, what }) => `${effect} ${what}`);
+  assert.equal(whats.length, 2, whats.join('\n'));
+  assert.match(whats[0] ?? '', /^narrows rule changes: a must be small: ….*size\(self\.deep\.y\) < 20 → ….*< 10$/);
+  assert.equal(whats[1], 'shifts default .deep.y "old" → "new"');
+  assert.ok(whats.every((what) => what.length < 200));
+});
