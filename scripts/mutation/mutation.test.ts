@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -18,7 +18,8 @@ test('adults', () => { assert.ok(adult(30)); assert.ok(!adult(3)); });
 `;
 const checkout = join(scratch, 'checkout');
 const workspace = join(checkout, 'packages/age');
-for (const dir of ['src', 'test']) mkdirSync(join(workspace, dir), { recursive: true });
+for (const dir of ['src', 'test', 'dist', '../../node_modules/wise/dist'])
+  mkdirSync(join(workspace, dir), { recursive: true });
 writeFileSync(join(workspace, 'src/age.ts'), SOURCE);
 writeFileSync(join(workspace, 'test/age.test.ts'), TEST);
 
@@ -45,6 +46,8 @@ test('OWN-21 a mutation that a test notices is red, one that none notices is gre
   assert.equal(await verdict('>= 48'), false, 'noticed');
   assert.equal(await verdict('> 18'), true, 'no test looks at the limit itself');
   assert.equal(readFileSync(join(workspace, 'src/age.ts'), 'utf8'), SOURCE);
+  assert.ok(existsSync(join(copy.root, 'node_modules/wise/dist')), 'dependencies are whole');
+  assert.ok(!existsSync(join(copy.root, 'packages/age/dist')), 'what is built here is not copied');
 });
 
 test('OWN-21 the lists of all packages apply to their sources', () => {

@@ -24,12 +24,14 @@ export interface WorkspaceCopy extends Disposable {
   test(files: readonly string[], timeoutMs: number, signal?: AbortSignal): Promise<boolean>;
 }
 
-const LEFT_OUT = new Set(['.git', '.cache', 'dist']);
+/** What is built or fetched anew; of a dependency everything is needed. */
+const LEFT_OUT: ReadonlySet<string> = new Set(['.git', '.cache', 'dist']);
+const DEPENDENCIES = 'node_modules';
 
 /** Copies the checkout by hard links where the file system has them, which takes a second and no space. */
 export function copyWorkspace(root: string, sandboxCache: string): WorkspaceCopy {
   const copy = mkdtempSync(join(tmpdir(), 'drydock-mutants-'));
-  copyTree(root, copy);
+  copyTree(root, copy, LEFT_OUT);
   return {
     root: copy,
     write: (path, text) => {
@@ -43,15 +45,15 @@ export function copyWorkspace(root: string, sandboxCache: string): WorkspaceCopy
   };
 }
 
-function copyTree(from: string, to: string): void {
+function copyTree(from: string, to: string, leftOut: ReadonlySet<string>): void {
   for (const name of readdirSync(from)) {
-    if (LEFT_OUT.has(name)) continue;
+    if (leftOut.has(name)) continue;
     const [source, target] = [join(from, name), join(to, name)];
     const stat = lstatSync(source);
     if (stat.isSymbolicLink()) symlinkSync(readlinkSync(source), target);
     else if (stat.isDirectory()) {
       mkdirSync(target);
-      copyTree(source, target);
+      copyTree(source, target, name === DEPENDENCIES ? new Set() : leftOut);
     } else link(source, target);
   }
 }

@@ -140,6 +140,9 @@ test('SAFE-14 ACLs and extended attributes are kept, and one that a new file inh
   assert.equal(xattr.get(dir.at('t'), 'system.posix_acl_default'), undefined);
   assert.equal(xattr.get(dir.at('bare'), ACL), undefined);
   assert.equal(await described(dir.at('bare')), '640 0:1');
+  // An ACL brings a mode of its own; what the caller says holds.
+  await replaceFileDurable(dir.at('f'), 'secret', { mode: 0o600 });
+  assert.equal(await described(dir.at('f')), '600 0:1');
 });
 
 test('SAFE-14 an owner that cannot be kept is an error, and the old content stays', async () => {

@@ -240,6 +240,13 @@ test('syncDirs: one round of syncs for all, each parent once; a swap that fails 
   });
   const now = await Promise.all(['x', 'y', 'z'].map((name) => readFile(dir.at(`${name}/a`), 'utf8')));
   assert.deepEqual(now, ['3', '2', '2']);
+  // Nothing of the batch is on the disk for sure yet: what was replaced may be the only durable copy.
+  const { leftovers } = await inspect(dir.path);
+  assert.deepEqual(
+    leftovers.map(({ target }) => target),
+    [dir.at('x')],
+  );
+  assert.equal(await readFile(`${leftovers[0]?.path}/a`, 'utf8'), '2');
   await recover(dir.path);
   assert.deepEqual((await readdir(dir.path)).sort(), ['x', 'y', 'z']);
   assert.deepEqual((await syncDirs([])).directories, []);

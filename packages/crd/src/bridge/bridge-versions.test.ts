@@ -43,6 +43,17 @@ test('TRUTH-11 a version that both have is stored, and every version keeps what 
   assert.match(notes[0]?.what ?? '', /before the older release is put: write every object once, .* take v1 out of/);
 });
 
+test('OWN-21 of two versions that serve both releases alike the one that the older release stores is stored: its way back needs no migration', () => {
+  const same = spec({ a: text });
+  const [v1beta1, v1] = [
+    { name: 'v1beta1', schema: same },
+    { name: 'v1', schema: same },
+  ];
+  const { crd, notes } = bridge(crdOfVersions([v1beta1, v1]), crdOfVersions([v1, v1beta1]));
+  assert.equal(stored(crd), 'v1beta1');
+  assert.deepEqual(notes, []);
+});
+
 test('TRUTH-11 where no version is in both, that is said, and one way at a time can be kept open', () => {
   const old = crdOfVersions([{ name: 'v1beta1', schema: spec({ kubelet: text }) }]);
   const now = crdOfVersions([{ name: 'v1', schema: spec({ ref: text }) }]);

@@ -111,6 +111,12 @@ test('a transition rule refuses the healing of what it protects', () => {
     assert.deepEqual(refused({ endpoint: 'status', next }, era, schema), ['status.desired FieldValueInvalid'], era);
 });
 
+test('OWN-21 a status that is sent with the object, not to its own endpoint, is not looked at', () => {
+  const legal = { ...STORED, status: { desired: 'x' } };
+  const { causes } = judge({ endpoint: 'main', next: STORED, stored: legal, schema: OLD, hasStatus: true }, ERAS.E0);
+  assert.deepEqual(causes, []);
+});
+
 test('a creation drops the status and is strict about everything else', () => {
   assert.deepEqual(judge({ endpoint: 'create', next: STORED, schema: OLD, hasStatus: true }, ERAS.E2).causes, []);
   const without = judge({ endpoint: 'create', next: STORED, schema: OLD, hasStatus: false }, ERAS.E2).causes;

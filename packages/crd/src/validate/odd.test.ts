@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Json } from '../schema/json.ts';
+import { pathText } from '../schema/path.ts';
 import type { Schema } from '../schema/schema.ts';
 import { ERAS, judge } from './eras.ts';
 import { hasFormat } from './formats.ts';
+import { prune } from './prune.ts';
 
 // What servers say of values where it is not what one thinks; each line was asked of one, and the differential test asks again.
 
@@ -41,6 +43,53 @@ test('a fraction that is hardly one is an integer, and loses its fraction before
   all({ type: 'integer' }, { yes: [1, 1.000_000_000_001], no: [1.000_001, 1e19] });
   all({ type: 'number', enum: [1, 2.5] }, { yes: [1, 1.5, 2.5], no: [2, 0.5] });
   all({ 'x-kubernetes-int-or-string': true, enum: [1, '2'] }, { yes: [1, '2', 50], no: [2, '1', 49] });
+});
+
+test('OWN-21 what is as long, as short or as many as a bound says is taken', () => {
+  all({ type: 'string', maxLength: 3, minLength: 2 }, { yes: ['ab', 'abc'], no: ['a', 'abcd'] });
+  const items: Schema = { type: 'array', items: { type: 'integer' }, maxItems: 3, minItems: 2 };
+  all(items, {
+    yes: [
+      [1, 2],
+      [1, 2, 3],
+    ],
+    no: [[1], [1, 2, 3, 4]],
+  });
+  const some: Schema = {
+    type: 'object',
+    additionalProperties: { type: 'integer' },
+    maxProperties: 2,
+    minProperties: 1,
+  };
+  all(some, { yes: [{ a: 1 }, { a: 1, b: 1 }], no: [{}, { a: 1, b: 1, c: 1 }] });
+});
+
+test('OWN-21 a list that lost an item is no longer what it was, though each item that is left is', () => {
+  const item: Schema = { type: 'object', properties: { k: { type: 'string' } } };
+  const map: Schema = {
+    type: 'array',
+    items: item,
+    minItems: 2,
+    'x-kubernetes-list-type': 'map',
+    'x-kubernetes-list-map-keys': ['k'],
+  };
+  assert.equal(verdict(map, [{ k: 'a' }], [{ k: 'a' }]), 'yes', 'what was too short may stay');
+  assert.equal(verdict(map, [{ k: 'a' }], [{ k: 'a' }, { k: 'b' }]), 'no');
+});
+
+test('OWN-21 metadata belongs to a resource, and is pruned where a field of that name is none', () => {
+  const { pruned, value } = prune(
+    { metadata: { name: 'a' }, spec: { metadata: 1, kind: 'x', f: 1 } },
+    {
+      type: 'object',
+      properties: { spec: { type: 'object', properties: { f: { type: 'integer' } } } },
+    },
+  );
+  assert.deepEqual(value, { metadata: { name: 'a' }, spec: { f: 1 } });
+  assert.deepEqual(
+    pruned.map(({ path }) => pathText(path)),
+    ['spec.metadata', 'spec.kind'],
+  );
 });
 
 test('texts of a format are times and bytes for a rule', () => {

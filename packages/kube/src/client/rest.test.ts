@@ -120,6 +120,32 @@ test('429 with Retry-After is repeated for every verb, 503 only for reads, and t
   await assert.rejects(held, /^Error: enough$/);
 });
 
+test('OWN-21 a connection that breaks under a request: a read is sent once more, a write never', async () => {
+  let breaking = 'nothing';
+  await using server = await misbehavingServer((request, response) => {
+    if (request.method !== breaking) return sendJson(response, MAP);
+    breaking = 'nothing';
+    response.socket?.destroy();
+  });
+  await using client = createClient(server.config);
+  const calls = {
+    GET: () => client.get(CONFIG_MAP, KEY),
+    POST: () => client.create(CONFIG_MAP, MAP),
+    PUT: () => client.replace(CONFIG_MAP, MAP),
+    PATCH: () => client.mergePatch(CONFIG_MAP, KEY, {}),
+    DELETE: () => client.delete(CONFIG_MAP, KEY),
+  };
+  for (const [method, call] of Object.entries(calls)) {
+    // On a connection that has served before, as it mostly is.
+    await client.get(CONFIG_MAP, KEY);
+    const before = server.requests.length;
+    breaking = method;
+    if (method === 'GET') await call();
+    else assert.equal((await failureOf(call())).code, 'Connection', method);
+    assert.equal(server.requests.length - before, method === 'GET' ? 2 : 1, method);
+  }
+});
+
 test('list pages without a resourceVersion, and starts again three times when the continue token expires', async () => {
   let expirations = 2;
   await using server = await misbehavingServer((request, response) => {

@@ -186,6 +186,28 @@ test('outcomes: after, error with back-off, terminal, panic; each counted under 
   assert.equal(await count(rig.metrics, 'workqueue_retries_total', of), runs('fails') + runs('buggy') + runs('asked'));
 });
 
+test('OWN-21 success ends the back-off: the next failure is tried again after the first delay', async () => {
+  const feed = new Feed(['a']);
+  let fails = true;
+  const { seen, reconcile } = recorder({
+    a: () => (fails ? Promise.reject(new Error('no')) : Promise.resolve(undefined)),
+  });
+  const rig = start(controller({ name: 'c', for: feed, reconcile, backOff: { first: 100, longest: 100_000 } }));
+  for (const delay of [0, 100, 200]) await rig.clock.advance(delay);
+  assert.equal(seen.length, 3);
+  fails = false;
+  await rig.clock.advance(400);
+  assert.equal(seen.length, 4, 'it went well');
+  fails = true;
+  feed.set(object('a', { generation: 2 }));
+  await rig.clock.advance(0);
+  assert.equal(seen.length, 5, 'it failed again');
+  await rig.clock.advance(100);
+  assert.equal(seen.length, 6);
+  rig.stop.abort();
+  await rig.done;
+});
+
 test('a reconcile beyond its time limit is ended by its signal and counted', async () => {
   const reconcile: Reconcile = (_, { signal }) =>
     new Promise((__, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));

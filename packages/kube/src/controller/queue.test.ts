@@ -137,7 +137,9 @@ test('property: the highest priority goes first, the longest waiting of them bef
   );
 });
 
-test('take ends with its signal and with the queue, and a wake-up is never lost to an ended taker', async () => {
+test('take ends with its signal and with the queue, and a wake-up is never lost to an ended taker', {
+  timeout: 20_000,
+}, async () => {
   const queue = queueOf();
   const stop = new AbortController();
   const first = queue.take(stop.signal);
@@ -145,6 +147,10 @@ test('take ends with its signal and with the queue, and a wake-up is never lost 
   queue.add('a');
   stop.abort();
   assert.deepEqual([await first, await second], [undefined, 'a']);
+  const end = new AbortController();
+  const ended = [queue.take(end.signal), queue.take(end.signal)];
+  end.abort();
+  assert.deepEqual(await Promise.all(ended), [undefined, undefined]);
   const third = queue.take(never);
   queue[Symbol.dispose]();
   assert.equal(await third, undefined);

@@ -143,12 +143,8 @@ class Queue<K> implements WorkQueue<K> {
 
   async take(signal: AbortSignal): Promise<K | undefined> {
     for (;;) {
-      if (this.#end.signal.aborted) return undefined;
-      if (signal.aborted) {
-        // This taker may have been the one that was woken for a ready key: pass the news on.
-        if (this.depth > 0) this.#wakeOne();
-        return undefined;
-      }
+      // Whoever was woken for a ready key may have ended since: the end of its signal woke all others, too.
+      if (this.#end.signal.aborted || signal.aborted) return undefined;
       const next = this.#next();
       if (next !== undefined) return next;
       await this.#change(signal);

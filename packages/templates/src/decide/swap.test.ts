@@ -197,6 +197,23 @@ test('VS-W94 swap mode: neither rename can be undone: both causes are in the err
   assert.deepEqual(versions(made), { [COMPUTED]: '9.6', [`${COMPUTED}-retired-*`]: '9.4' });
 });
 
+test('OWN-21 swap mode: the published template was deleted: what we put away has the name again before anything is imported', async () => {
+  const made = rig();
+  const image = (release: string) => ({ image: { ...testWish().image, release, sha256: release.padEnd(64, '0') } });
+  for (const release of ['9.2', '9.4']) await made.swap(COMPUTED, image(release));
+  const current = made.inventory.at(`${FOLDER}/${COMPUTED}`);
+  const [retired] = made.in(FOLDER).filter(({ ref }) => !ref.endsWith(`:${current.value}`));
+  made.inventory.remove(current);
+  let whileImporting: string | undefined;
+  made.inventory.onCall = (method, phase) => {
+    if (method === 'startImport' && phase === 'before')
+      whileImporting = made.in(FOLDER).find(({ name }) => name === COMPUTED)?.ref;
+  };
+  await made.swap(COMPUTED, image('9.6'));
+  assert.ok(retired !== undefined);
+  assert.equal(whileImporting, retired.ref);
+});
+
 test('a caller that gives up between the renames does not leave the name absent', async () => {
   const made = rig();
   installed(made);

@@ -4,7 +4,7 @@ import { virtualClock } from '@drydock/model';
 import fc from 'fast-check';
 import { fails, testRig } from '../testing/rig.ts';
 import { testPlacement } from '../testing/wishes.ts';
-import { ATTRIBUTE_LIMIT, attributeParts, readAttribute } from './attribute.ts';
+import { ATTRIBUTE_LIMIT, attributeParts, readAttribute, writeAttribute } from './attribute.ts';
 
 const FOLDER = '/DC0/vm/ocp';
 const OWNER = 'f6c1e3f0-9a52-4c5e-8d52-2a3c0e6f1b77';
@@ -66,6 +66,25 @@ for (const longAttributes of ['refused', 'truncated'] as const) {
       for (const value of Object.values(customValues)) assert.ok(value.length <= 255, `${value.length}: ${value}`);
   });
 }
+
+test('OWN-21 while a longer value is written, readers see the one before or the new one, never half of it', async () => {
+  const made = testRig(virtualClock({ auto: true }));
+  const vm = { ref: made.inventory.add(made.inventory.at(FOLDER), { name: 'stable', template: true }), name: 'stable' };
+  const client = made.inventory.client();
+  await writeAttribute(client, vm, 'a', 'short', {});
+  const long = 'x'.repeat(600);
+  const seen: unknown[] = [];
+  made.inventory.onCall = async (method, phase) => {
+    if (method !== 'setCustomValue' || phase !== 'after') return;
+    const { customFields, machines } = made.inventory.state;
+    const [machine] = machines.values();
+    const values = new Map([...(machine?.customValues ?? [])].map(([key, value]) => [customFields[key] ?? '', value]));
+    const reading = readAttribute(values, 'a');
+    seen.push(reading.kind === 'value' ? reading.value : reading.kind);
+  };
+  await writeAttribute(client, vm, 'a', long, {});
+  assert.deepEqual(seen, ['short', 'short', long]);
+});
 
 test('OWN-11 a vCenter that keeps less than was written is told, with what to do, and nothing is renamed', async () => {
   const made = testRig(virtualClock({ auto: true }));

@@ -139,11 +139,11 @@ test('VS-W99 the base of a linked clone stays', async () => {
 
 test('VS-W99 a clone that starts between verdict and destroy keeps the template', async () => {
   const made = rig([{ name: 'old' }]);
-  let looks = 0;
+  // What collection asks once it has judged, before it judges again.
   made.inventory.onCall = (method, phase) => {
-    if (method !== 'children' || phase !== 'before') return;
-    looks += 1;
-    if (looks === 2) made.inventory.startTask(made.inventory.at(`${FOLDER}/old`), 'VirtualMachine.clone');
+    if (method !== 'obstacle' || phase !== 'after') return;
+    made.inventory.onCall = undefined;
+    made.inventory.startTask(made.inventory.at(`${FOLDER}/old`), 'VirtualMachine.clone');
   };
   assert.deepEqual(
     (await made.collect()).map(({ reason }) => reason),

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { virtualClock } from '@drydock/model';
+import { fails, testRig } from '../testing/rig.ts';
+import { testWish } from '../testing/wishes.ts';
+
+const FOLDER = '/DC0/vm/ocp';
+const ELSEWHERE = '/DC0/vm/other';
+
+/** A folder with half an import, whose importer is dead. */
+async function rig() {
+  const made = testRig(virtualClock({ auto: true }), { folders: [FOLDER, ELSEWHERE] });
+  made.inventory.onCall = (method, phase, _args, { client }) => {
+    if (method === 'lease.upload' && phase === 'after') client.kill();
+  };
+  await assert.rejects(made.publish({ holder: 'dead' }));
+  const [half] = made.in(FOLDER);
+  assert.ok(half !== undefined);
+  /** Between the look at the folder and the removal. */
+  const between = (happens: () => void): void => {
+    made.inventory.onCall = (method, phase) => {
+      if (method !== 'obstacle' || phase !== 'after') return;
+      made.inventory.onCall = undefined;
+      happens();
+    };
+  };
+  return { ...made, half, between, next: () => made.store.publish(testWish(), { holderIsLive: () => false }) };
+}
+
+test('OWN-21 what a dead importer left is not removed while a task runs on it that began after the look', async () => {
+  const { between, half, inventory, next, ...made } = await rig();
+  between(() => inventory.startTask(inventory.at(`${FOLDER}/${half.name}`), 'VirtualMachine.relocate'));
+  await fails(next(), 'UPLOAD_IN_PROGRESS', `a task runs on ${half.name}`);
+  assert.equal(inventory.counters.byMethod.get('destroy') ?? 0, 0, 'no refused task in the history of vCenter');
+  assert.deepEqual(
+    made.in(FOLDER).map(({ ref }) => ref),
+    [half.ref],
+  );
+});
+
+test('OWN-21 what a dead importer left is not removed from another folder to which somebody moved it after the look', async () => {
+  const { between, half, inventory, next, ...made } = await rig();
+  between(() => {
+    const machine = inventory.state.machines.get(half.ref) ?? assert.fail();
+    const { type, value } = inventory.at(ELSEWHERE);
+    inventory.state.machines.set(half.ref, { ...machine, folder: `${type}:${value}` });
+  });
+  assert.equal((await next()).uploads, 1);
+  assert.deepEqual(
+    made.in(ELSEWHERE).map(({ ref }) => ref),
+    [half.ref],
+  );
+});
