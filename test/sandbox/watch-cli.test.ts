@@ -369,7 +369,7 @@ test('TRUTH-3 status of a real service says why it is in backoff, which containe
       await stands('live');
       assert.match(
         await status(),
-        /vms +vc1 +live +0 +1\/2 [\s\S]*\nvms: vc1 live, without Folder:group-v2 \(.*NoPermission.*\), 0 to hand over/,
+        /vms +vc1 +live +0 +1\/2 [\s\S]*\nvms: vc1 live, without Folder:group-v2 \(the user .* lacks the privilege System\.View on .*\), 0 to hand over/,
       );
     } else
       assert.match(
