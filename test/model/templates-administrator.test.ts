@@ -4,7 +4,7 @@ import { explore, soaking } from '@drydock/model';
 import { isTemplateError, type TemplateErrorCode } from '@drydock/templates';
 import { type MachineSnapshot, simulatedLoss } from '@drydock/vsphere/testing';
 import { type Administrator, administrator, DEEDS, type Deed } from './templates-actors/administrator.ts';
-import { bearersOf, FOLDER, NAME, processOf, publishAs, type World, wishFor, worldWith } from './templates-world.ts';
+import { bearersOf, FOLDER, NAME, prepared, processOf, publishAs, type World, wishFor, worldWith } from './templates-world.ts';
 
 const { placement } = wishFor('9.6');
 const OWNER = 'cluster-uid';
@@ -26,21 +26,21 @@ interface Work {
 const REFUSALS: readonly TemplateErrorCode[] = ['NOT_A_TEMPLATE', 'POWERED_ON', 'NAME_TAKEN', 'RENAME_FAILED'];
 
 /** 9.6 bears the name, 9.4 is retired. */
-async function swapped(): Promise<World> {
+const swapped = prepared(async () => {
   const world = await worldWith('ours');
   await publishAs(world, 'second-pass', wishFor('9.6'));
   world.clock.advance(3_600_000);
   return world;
-}
+});
 
 /** Published by pointer: two releases. */
-async function pointed(): Promise<World> {
+const pointed = prepared(async () => {
   const world = await worldWith('unmarked');
   for (const version of ['9.4', '9.6'])
     await publishAs(world, `p-${version}`, wishFor(version, { publication: { kind: 'pointer' } }), version);
   world.clock.advance(3_600_000);
   return world;
-}
+});
 
 const byPointer = (version: string) => async (world: World, holder: string) =>
   (await publishAs(world, holder, wishFor(version, { publication: { kind: 'pointer' } }), version)).name;
@@ -149,6 +149,6 @@ for (const work of WORKS) {
     for (const deed of DEEDS)
       for (const victim of ['current', 'retired'] as const)
         scenarios += await exploreDeed(work, deed, victim, soaking ? 2 : 1);
-    assert.ok(scenarios > 40, `only ${scenarios} scenarios`);
+    assert.ok(scenarios >= 24, `only ${scenarios} scenarios`);
   });
 }

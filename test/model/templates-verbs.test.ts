@@ -7,6 +7,7 @@ import {
   exploreWork,
   FOLDER,
   NAME,
+  prepared,
   processOf,
   publishAs,
   type World,
@@ -18,13 +19,12 @@ const { placement } = wishFor('9.6');
 const OWNER = 'cluster-uid';
 
 /** 9.6 bears the name, 9.4 is retired. */
-async function published(): Promise<World> {
+const published = prepared(async () => {
   const world = await worldWith('ours');
   await publishAs(world, 'second-pass', wishFor('9.6'));
-  world.inventory.counters.uploads = 0;
   world.clock.advance(3_600_000);
   return world;
-}
+});
 
 const ours = ({ inventory, foreign }: World) =>
   inventory.snapshot().machines.filter(({ ref, folder }) => folder === FOLDER && !foreign.has(ref));

@@ -6,6 +6,7 @@ import {
   type InventorySnapshot,
   type MachineSnapshot,
   type MemoryInventory,
+  type MemoryOptions,
   memoryInventory,
   simulatedLoss,
 } from '@drydock/vsphere/testing';
@@ -28,6 +29,8 @@ export interface World {
   readonly foreign: Map<string, string>;
   /** Calls that changed something in the last pass, in order. */
   readonly changes: string[];
+  /** How its vCenter behaves. */
+  readonly behaviour: Pick<MemoryOptions, 'abortLeavesVm'>;
 }
 
 /** How the name stands at the start. */
@@ -65,11 +68,39 @@ export async function publishAs(
   return await store.publish({ ...wish, holder }, { holderIsLive: (other) => other === holder });
 }
 
+/** What a setup makes, which is made once: each call gives a copy, so that a history costs what happens in it. */
+export function prepared(setup: () => Promise<World>): () => Promise<World> {
+  let made: Promise<World> | undefined;
+  return async () => {
+    made ??= setup();
+    const { inventory, clock, foreign, behaviour } = await made;
+    const world = emptyWorld(virtualClock({ auto: true, start: clock.now() }), behaviour, inventory);
+    for (const [ref, one] of foreign) world.foreign.set(ref, one);
+    world.inventory.subscribe((snapshot) => watch(world, snapshot));
+    return world;
+  };
+}
+
+function emptyWorld(clock: World['clock'], behaviour: World['behaviour'], like?: MemoryInventory): World {
+  const from = like === undefined ? {} : { from: like.state };
+  const inventory = memoryInventory({ now: clock.now, folders: [FOLDER, ELSEWHERE], ...behaviour, ...from });
+  return { inventory, clock, behaviour, seen: [], runs: 0, foreign: new Map(), changes: [] };
+}
+
+const worlds = new Map<string, () => Promise<World>>();
+
 /** The folder as several clusters share it. */
-export async function worldWith(start: Start, options: { readonly abortLeavesVm?: boolean } = {}): Promise<World> {
+export function worldWith(start: Start, behaviour: World['behaviour'] = {}): Promise<World> {
+  const key = JSON.stringify([start, behaviour]);
+  const known = worlds.get(key) ?? prepared(() => makeWorld(start, behaviour));
+  worlds.set(key, known);
+  return known();
+}
+
+async function makeWorld(start: Start, behaviour: World['behaviour']): Promise<World> {
   const clock = virtualClock({ auto: true });
-  const inventory = memoryInventory({ now: clock.now, folders: [FOLDER, ELSEWHERE], ...options });
-  const world: World = { inventory, clock, seen: [], runs: 0, foreign: new Map(), changes: [] };
+  const world = emptyWorld(clock, behaviour);
+  const { inventory } = world;
   const folder = inventory.at(FOLDER);
   const old = { template: true, productVersion: '9.4' };
   if (start === 'ours') await publishAs(world, 'first', wishFor('9.4'), '9.4');
@@ -97,8 +128,6 @@ export async function worldWith(start: Start, options: { readonly abortLeavesVm?
   const ours = new Set([NAME, leftover('old'), leftover('tmp')]);
   for (const machine of inventory.snapshot().machines)
     if (machine.folder !== FOLDER || !ours.has(machine.name)) world.foreign.set(machine.ref, JSON.stringify(machine));
-  inventory.counters.uploads = 0;
-  inventory.subscribe((snapshot) => watch(world, snapshot));
   clock.advance(3_600_000);
   return world;
 }
@@ -123,9 +152,11 @@ function watch(world: World, snapshot: InventorySnapshot): void {
 }
 
 export function checkForeign(world: World, { machines }: InventorySnapshot): void {
-  const now = new Map(machines.map((machine) => [machine.ref, JSON.stringify(machine)]));
-  for (const [ref, before] of world.foreign)
-    if (now.get(ref) !== before) world.seen.push(`foreign ${ref} changed from ${before} to ${now.get(ref)}`);
+  const now = new Map(machines.map((machine) => [machine.ref, machine]));
+  for (const [ref, before] of world.foreign) {
+    const after = JSON.stringify(now.get(ref));
+    if (after !== before) world.seen.push(`foreign ${ref} changed from ${before} to ${after}`);
+  }
 }
 
 export function bearersOf({ machines }: InventorySnapshot): readonly MachineSnapshot[] {

@@ -2,12 +2,13 @@ import type { CallOptions, MoRef, VmSummary } from '@drydock/vsphere';
 import { mayDestroy } from '../decide/authority.ts';
 import { estranged, linkedReason, whyKept } from '../decide/claim.ts';
 import type { Act, Machine, Step } from '../decide/machine.ts';
+import { TemplateError } from '../errors.ts';
 import { fingerprintOf, hasRun, sameDisks } from '../fingerprint.ts';
 import { type Said, writeStatement } from '../mark/statement.ts';
 import { readMark } from '../mark.ts';
 import { linkedMachines, NO_LINKS } from '../observe/links.ts';
 import { machineOf, type Scope } from '../observe/observe.ts';
-import { readRecord, writeRecord } from '../record.ts';
+import { RECORD_ATTRIBUTE, readRecord, writeRecord } from '../record.ts';
 import type { TemplateWish } from '../wish.ts';
 import { finishImport, type ImportOptions, importTemplate, witnessesOf } from './import.ts';
 import { expectFree } from './obstacle.ts';
@@ -46,9 +47,13 @@ export async function act(context: ActContext, step: Act, call: CallOptions): Pr
       context.importing.onProgress?.({ step: 'Publishing' });
       await makeTemplate(context, step, call);
       return {};
-    case 'record':
+    case 'record': {
       await recordTemplate(context, step, call);
-      return {};
+      const vm = await vcenter.vm(step.ref, call);
+      if (vm?.name !== step.name || !vm.isTemplate || readRecord(vm)?.state === 'template') return {};
+      const message = `failed to record what ${step.name} consists of: vCenter did not keep the attribute ${RECORD_ATTRIBUTE}`;
+      throw new TemplateError({ code: 'ATTRIBUTE_CUT', message });
+    }
     case 'attachTags':
       await vcenter.tags.attach(step.ref, step.tagIds, call);
       return {};

@@ -54,6 +54,8 @@ export interface MemoryOptions {
   readonly reportsVersion?: boolean;
   /** `none`: the manifest of a lease says nothing of what was uploaded, as the API allows, which describes it for downloads. Default `received`. */
   readonly manifest?: 'received' | 'none';
+  /** State of another in-memory vCenter, of which this one starts with a copy instead of what the options above say is there. */
+  readonly from?: InventoryState;
   /** What becomes of the value of a custom attribute with more than 255 characters; both happen. Default `refused`. */
   readonly longAttributes?: 'refused' | 'truncated';
 }
@@ -225,6 +227,7 @@ function makePath(state: InventoryState, path: string, type: string): string {
 
 /** The state that a new in-memory vCenter starts with. */
 export function initialState(options: MemoryOptions): InventoryState {
+  if (options.from !== undefined) return structuredClone(options.from);
   const state: InventoryState = {
     server: options.server ?? 'vcenter.example',
     instanceUuid: options.instanceUuid ?? '00000000-0000-4000-8000-0000000000c0',
