@@ -4,7 +4,17 @@ import { explore, soaking } from '@drydock/model';
 import { isTemplateError, type TemplateErrorCode } from '@drydock/templates';
 import { type MachineSnapshot, simulatedLoss } from '@drydock/vsphere/testing';
 import { type Administrator, administrator, DEEDS, type Deed } from './templates-actors/administrator.ts';
-import { bearersOf, FOLDER, NAME, prepared, processOf, publishAs, type World, wishFor, worldWith } from './templates-world.ts';
+import {
+  bearersOf,
+  FOLDER,
+  NAME,
+  prepared,
+  processOf,
+  publishAs,
+  type World,
+  wishFor,
+  worldWith,
+} from './templates-world.ts';
 
 const { placement } = wishFor('9.6');
 const OWNER = 'cluster-uid';

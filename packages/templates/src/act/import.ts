@@ -12,7 +12,7 @@ import {
   type VCenter,
 } from '@drydock/vsphere';
 import { clauseOf, TemplateError } from '../errors.ts';
-import { fingerprintOf } from '../fingerprint.ts';
+import { fingerprintOf, hasRun } from '../fingerprint.ts';
 import type { OpenOva } from '../image/ova.ts';
 import { byteMeter } from '../image/progress.ts';
 import { checkSums } from '../image/sums.ts';
@@ -145,6 +145,11 @@ export async function finishImport(
   const seen = await vcenter.vm(vm, call);
   const change = seen?.instanceUuid === undefined ? undefined : uploaded.get(seen.instanceUuid.toLowerCase());
   if (seen?.instanceUuid === undefined || change === undefined) return;
+  if (seen.powerState !== 'poweredOff' || hasRun(seen)) {
+    uploaded.delete(seen.instanceUuid.toLowerCase());
+    const message = `${seen.name} (${vm.value}) was powered on before its import was finished: it is kept and not used`;
+    throw new TemplateError({ code: 'IMPORT_FAILED', message, retriable: true });
+  }
   const replaces = publishes === undefined ? undefined : await replacedBy(vcenter, folder, publishes, call);
   const extraConfig = new Map(change.extraConfig);
   if (replaces !== undefined) extraConfig.set(MARK_KEYS.replaces, JSON.stringify(replaces));
@@ -155,7 +160,9 @@ export async function finishImport(
   uploaded.delete(seen.instanceUuid.toLowerCase());
   const made = await vcenter.vm(vm, call);
   if (made === undefined || made.unreadable !== undefined || made.isTemplate || fingerprintOf(made) === content) return;
-  // A server that settles more than it was told; nobody else could have touched it yet.
+  // What ran already is another one, and stays so.
+  if (hasRun(made)) return;
+  // A server that settles more than it was told.
   const again = { extraConfig: new Map([[CONTENT_KEY, fingerprintOf(made)]]) };
   await patiently(clock, call, () => vcenter.reconfigure(vm, again, call));
 }

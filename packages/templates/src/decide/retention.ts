@@ -1,5 +1,5 @@
 import { baseOf, retiredName } from '../names.ts';
-import { mayDestroy } from './authority.ts';
+import { mayDestroy, mayPointAt } from './authority.ts';
 import { estranged, linkedReason, maySweep, whyKept } from './claim.ts';
 import type { Candidate, Machine } from './machine.ts';
 import { identityOf } from './swap.ts';
@@ -123,12 +123,18 @@ function verdict(
   if (!candidate.isTemplate) {
     const kept = whyKept(candidate);
     if (kept !== undefined) return stays(kept);
-    const twin = all.find((other) => other.candidate.isTemplate && other.candidate.mark.digest === mark.digest);
+    const twin = all.find((other) => isTwin(other.candidate, candidate));
     if (twin !== undefined) return { candidate, remove: true, reason: `${twin.candidate.name} has the same content` };
     if (candidate.createdAt + ADOPTION_MS > policy.now) return stays('a finished import waits to be adopted');
     return { candidate, remove: true, reason: 'a finished import that nobody adopted' };
   }
   return { candidate, remove: true, reason: 'nothing uses it' };
+}
+
+/** A template with the same content that may be used. */
+function isTwin(twin: Candidate, { mark }: Candidate): boolean {
+  const same = twin.isTemplate && twin.mark.digest === mark.digest;
+  return same && mayPointAt(twin).may && estranged(twin) === undefined;
 }
 
 /** A template that was to be swapped in and never was, or one that somebody renamed. */
