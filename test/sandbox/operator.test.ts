@@ -1,12 +1,23 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BootImage, type BootImageStatus, bootImageName, ConfigMap, Event, MachineSet, Secret } from '@drydock/api';
+import {
+  BootImage,
+  type BootImageStatus,
+  bootImageName,
+  ConfigMap,
+  Event,
+  Lease,
+  MachineConfiguration,
+  MachineSet,
+  Secret,
+} from '@drydock/api';
 import { goldenName, goldenNamespace } from '@drydock/boot-images';
 import { createClient, type KubeClient, loadKubeconfig } from '@drydock/kube';
 import { connectSwitchboard, type Switchboard, startSandbox, type VCenterSandbox } from '@drydock/sandbox';
@@ -57,9 +68,13 @@ const trusted = (): readonly string[] => [
 async function ran(
   ...args: readonly string[]
 ): Promise<{ readonly code: number; readonly out: string; readonly errors: string }> {
+  return ranIn({}, ...args);
+}
+
+async function ranIn(env: NodeJS.ProcessEnv, ...args: readonly string[]): ReturnType<typeof ran> {
   const child = spawn(process.execPath, [resolve(root, 'apps/drydock/bin/drydock.js'), ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, KUBECONFIG: sandbox.kubeconfig, HOME: sandbox.directory },
+    env: { ...process.env, KUBECONFIG: sandbox.kubeconfig, HOME: sandbox.directory, ...env },
   });
   const [out, errors, [code]] = await Promise.all([
     text(child.stdout),
@@ -76,7 +91,12 @@ async function drydock(...args: readonly string[]): Promise<string> {
 }
 
 /** `drydock operator` as a process; disposal ends it with SIGTERM and waits. */
-async function startOperator(
+async function startOperator(...more: readonly string[]) {
+  return startOperatorIn(process.env, ...more);
+}
+
+async function startOperatorIn(
+  env: NodeJS.ProcessEnv,
   ...more: readonly string[]
 ): Promise<AsyncDisposable & { readonly scrape: (path?: string) => Promise<string>; readonly log: readonly string[] }> {
   const child = spawn(
@@ -88,7 +108,7 @@ async function startOperator(
       ...trusted(),
       ...more,
     ],
-    { stdio: ['ignore', 'ignore', 'pipe'] },
+    { stdio: ['ignore', 'ignore', 'pipe'], env },
   );
   const exited = once(child, 'exit');
   const lines = createInterface({ input: child.stderr });
@@ -218,6 +238,111 @@ test('SAFE-8 no key of a session is in logs, statuses, events, metrics or the op
   );
   for (const text of readings) for (const key of keys) assert.ok(!text.includes(key), text);
   await switchboard.clearRules();
+});
+
+/** Secrets in every place that can hold one, each under its own word, and what a run is given of them. */
+async function plant() {
+  const word = (of: string): string => `planted${of}${'0123456789abcdef'.repeat(2)}`;
+  const secrets = {
+    image: word('image'),
+    signature: word('signature'),
+    mirror: word('mirror'),
+    proxy: word('proxy'),
+    markKey: word('key'),
+    pullSecret: word('pull'),
+    userData: word('userdata'),
+    token: word('token'),
+    vcenter: sandbox.vcenter.password,
+  };
+  const location = `https://user:${secrets.image}@mirror.invalid/rhcos.ova?sig=${secrets.signature}`;
+  const data = golden({ release: '9.8.20260803-0', location, sha256: '2'.repeat(64) });
+  await client.mergePatch(ConfigMap, { namespace: goldenNamespace, name: goldenName }, { data });
+  await client.mergePatch(
+    ConfigMap,
+    { namespace: 'kube-system', name: 'cluster-config-v1' },
+    // Not YAML, in the line that has the secret.
+    { data: { 'install-config': `platform: {}\npullSecret: {"auth": "${secrets.pullSecret}"\n` } },
+  );
+  const userData = `{"ignition":{"version":"3.2.0"},"note":"${secrets.userData}" broken`;
+  const of = { namespace: machineApi, name: 'worker-user-data' };
+  const { data: before = {} } = await client.get(Secret, of);
+  await client.mergePatch(Secret, of, { data: { userData: base64(userData) } });
+  const mend = () => client.mergePatch(Secret, of, { data: before });
+  const marks = { namespace: 'drydock', name: 'drydock-mark-key' };
+  await client.mergePatch(Secret, marks, { data: { current: base64('planted'), planted: base64(secrets.markKey) } });
+  const given = await readFile(sandbox.kubeconfig, 'utf8');
+  const clientKey = /client-key-data: (\S+)/.exec(given)?.[1] ?? assert.fail('no client key');
+  const env = {
+    DRYDOCK_DEBUG: '1',
+    DRYDOCK_IMAGE_MIRRORS: `https://user:${secrets.image}@mirror.invalid/=https://user:${secrets.mirror}@mirror.invalid:1/`,
+    HTTPS_PROXY: `http://user:${secrets.proxy}@127.0.0.1:1`,
+    NO_PROXY: '127.0.0.1,localhost',
+  };
+  const plain = Buffer.from(clientKey, 'base64').toString().split('\n')[2] ?? assert.fail('no key');
+  const words = [...Object.values(secrets).flatMap((secret) => [secret, base64(secret)]), clientKey, plain];
+  return { words, env, mend };
+}
+
+test('SAFE-9 a full run with secrets planted everywhere writes none of them, and no key of a session, anywhere', async () => {
+  const { words, env, mend } = await plant();
+  await switchboard.resetCalls();
+  const readings: string[] = [];
+  {
+    await using operator = await startOperatorIn(
+      { ...process.env, ...env },
+      '--roles',
+      'boot-images,watch',
+      '--log-level',
+      'debug',
+    );
+    await status('the user-data that cannot be read', ({ reason }) => reason === 'StubInvalid');
+    await mend();
+    await status(
+      'the failed download',
+      ({ message }) => message?.includes('failed to download https://mirror.invalid:1/rhcos.ova') === true,
+    );
+    const looks = [
+      ['status', '-o', 'yaml'],
+      ['status', '-o', 'wide'],
+      ['doctor', ...trusted()],
+      ['explain', ...trusted()],
+    ];
+    for (const look of looks) {
+      const { out, errors } = await ranIn(env, ...look);
+      readings.push(out, errors);
+    }
+    for (const path of ['/metrics', '/readyz?verbose', '/livez?verbose']) readings.push(await operator.scrape(path));
+    readings.push(...operator.log);
+  }
+  const bad = { ...env, HTTPS_PROXY: `http://user:${words[6]}@proxy:port` };
+  for (const arguments_ of [
+    ['operator', '--image-mirror', `https://a/=https://user:${words[4]}@b/`],
+    ['operator', '--vcenter-url', `vc=user:${words[4]}@vc`],
+    ['template', 'publish', `https://user:${words[0]}@mirror.invalid:port/a.ova`, '--name', 'x'],
+    ['template', 'publish', `https://user:${words[0]}@mirror.invalid/a.ova?sig=${words[2]}`, '--name', 'x'],
+    ['template', 'list', '--url', `user:${words[0]}@vc`],
+    ['doctor', '--vcenter-insecure'],
+  ]) {
+    const { out, errors } = await ranIn(bad, ...arguments_);
+    assert.ok(errors.length + out.length > 0);
+    readings.push(out, errors);
+  }
+  for await (const object of client.list(BootImage)) readings.push(JSON.stringify(object));
+  for await (const object of client.list(Event)) readings.push(JSON.stringify(object));
+  for await (const object of client.list(Lease)) readings.push(JSON.stringify(object));
+  for await (const object of client.list(MachineConfiguration)) readings.push(JSON.stringify(object.status));
+  for await (const object of client.list(ConfigMap))
+    if (object.metadata.name.startsWith('drydock-')) readings.push(JSON.stringify(object));
+  readings.push(...(await readdir(sandbox.directory, { recursive: true })).map(String));
+  const keys = (await switchboard.callLog()).flatMap(({ session }) => (session === undefined ? [] : [session]));
+  assert.ok(keys.length > 0 && words.length >= 18 && readings.length > 40, `${readings.length} readings`);
+  assert.ok(
+    readings.some((text) => text.includes('failed to download https://mirror.invalid:1/rhcos.ova')),
+    'what went wrong is said, with the place that was asked',
+  );
+  for (const text of readings)
+    for (const secret of new Set([...words, ...keys]))
+      assert.ok(!text.includes(secret), `${secret}: ${text.slice(0, 2000)}`);
 });
 
 test('SAFE-5 a wrong password is shown twice by both roles, however often they start and whoever looks; status and doctor say so, and a word of a person tries it once more', async () => {

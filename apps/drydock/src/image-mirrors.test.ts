@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { UsageError } from './exit.ts';
-import { imageMirrors } from './image-mirrors.ts';
+import { imageMirrors, mirrorPairs } from './image-mirrors.ts';
 
 test('the longest beginning that matches is replaced; what matches none stays', () => {
   const locate = imageMirrors([
@@ -28,4 +31,34 @@ test('what is no pair of addresses is refused without repeating it: a password m
       (error) => error instanceof UsageError && !error.message.includes('hunter2'),
       pair,
     );
+});
+
+test('SAFE-9 a password of a mirror comes from a file or the environment, and is refused as an argument without being repeated', async () => {
+  const pair = 'https://rhcos.example/=https://user:hunter2@mirror.example/';
+  const folder = mkdtempSync(join(tmpdir(), 'mirrors-'));
+  try {
+    const file = join(folder, 'mirrors');
+    writeFileSync(file, `# of ours\n${pair}\n\n`);
+    const other = 'https://other.example/=https://mirror.example/other@2/';
+    const env = { DRYDOCK_IMAGE_MIRRORS: 'https://third.example/=https://u:p@mirror.example/third/' };
+    const locate = imageMirrors(await mirrorPairs({ arguments: [other], file, env }));
+    assert.equal(locate('https://rhcos.example/a.ova'), 'https://user:hunter2@mirror.example/a.ova');
+    assert.equal(locate('https://other.example/a.ova'), 'https://mirror.example/other@2/a.ova');
+    assert.equal(locate('https://third.example/a.ova'), 'https://u:p@mirror.example/third/a.ova');
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+  for (const given of [pair, 'https://a/=https://user:p/hunter2@b/', 'https://a/=https://hunter2@b/'])
+    await assert.rejects(
+      mirrorPairs({ arguments: [given], env: {} }),
+      (error) =>
+        error instanceof UsageError &&
+        /--image-mirrors-file FILE/.test(error.message) &&
+        !error.message.includes('hunter2'),
+      given,
+    );
+  await assert.rejects(
+    mirrorPairs({ file: '/nonexistent', env: {} }),
+    /--image-mirrors-file \/nonexistent cannot be read/,
+  );
 });

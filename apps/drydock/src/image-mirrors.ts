@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { UsageError } from './exit.ts';
 
 /**
@@ -19,4 +20,37 @@ export function imageMirrors(pairs: readonly string[]): (location: string) => st
     const mirror = longestFirst.find(({ from }) => location.startsWith(from));
     return mirror === undefined ? location : `${mirror.to}${location.slice(mirror.from.length)}`;
   };
+}
+
+/** Where mirrors are named: in arguments, which every user of the machine can read; in a file; in `DRYDOCK_IMAGE_MIRRORS`. */
+export interface MirrorSources {
+  readonly arguments?: readonly string[] | undefined;
+  readonly file?: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** The pairs of all sources, one a line in file and environment. A user and password belong into one of these two. Fails with `UsageError`. */
+export async function mirrorPairs(sources: MirrorSources): Promise<readonly string[]> {
+  const { arguments: given = [], file, env } = sources;
+  if (given.some((pair) => /=[a-z]+:\/\/.*@/is.test(pair) && hasUser(pair)))
+    throw new UsageError(
+      'an --image-mirror has a user or password, which every user of this machine could read: write the pair into a file, and give --image-mirrors-file FILE, or set DRYDOCK_IMAGE_MIRRORS',
+    );
+  const written = file === undefined ? '' : await textOf(file);
+  const lines = [written, env['DRYDOCK_IMAGE_MIRRORS'] ?? ''].flatMap((text) => text.split('\n'));
+  return [...given, ...lines.map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('#'))];
+}
+
+/** What cannot be read counts as one that has: it is refused anyway, without being repeated. */
+function hasUser(pair: string): boolean {
+  const url = URL.parse(pair.slice(pair.search(/=[a-z]+:\/\//i) + 1));
+  return url === null || url.username !== '' || url.password !== '';
+}
+
+async function textOf(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (cause) {
+    throw new UsageError(`--image-mirrors-file ${file} cannot be read: ${(cause as Error).message}`, { cause });
+  }
 }

@@ -1,3 +1,5 @@
+import { sayError } from './terminal.ts';
+
 /** Runs a verb until it ends or somebody interrupts it, and sets the exit code. `left`: what an interruption in order leaves, as a clause; what fails meanwhile is told in its place. */
 export async function untilInterrupted(
   run: (signal: AbortSignal) => Promise<number>,
@@ -12,7 +14,7 @@ export async function untilInterrupted(
   } catch (error) {
     if (!signal.aborted) throw error;
     const isMore = error instanceof Error && error.name !== 'AbortError';
-    console.error(`drydock: interrupted; ${isMore ? error.message : left}.`);
+    sayError(`drydock: interrupted; ${isMore ? error.message : left}.`);
     process.exitCode = (signal.reason as Error).message === 'SIGTERM' ? 143 : 130;
   }
 }

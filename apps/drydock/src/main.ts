@@ -1,6 +1,8 @@
 import { basename } from 'node:path';
+import { debugText } from '@drydock/api/text';
 import { Command, CommanderError } from 'commander';
 import { exitCode, UsageError } from './exit.ts';
+import { sayError } from './terminal.ts';
 import { VERSION } from './version.ts';
 
 /** A command, which is loaded only when somebody names it: all of them together take most of a second. */
@@ -96,12 +98,8 @@ function helpOf(argv: readonly string[]): string[] {
 
 function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode.done : exitCode.usage;
-  if (error instanceof UsageError) {
-    console.error(`drydock: ${error.message}`);
-    return exitCode.usage;
-  }
-  console.error(`drydock: ${error instanceof Error ? error.message : String(error)}`);
-  if (process.env['DRYDOCK_DEBUG'] !== undefined && error instanceof Error)
-    console.error(error.stack, error.cause ?? '');
+  sayError(`drydock: ${error instanceof Error ? error.message : String(error)}`);
+  if (error instanceof UsageError) return exitCode.usage;
+  if (process.env['DRYDOCK_DEBUG'] !== undefined) sayError(debugText(error));
   return exitCode.failed;
 }

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { loggedError } from '@drydock/api/text';
 import { bootImageMetrics, bootImagesRole, credentialsKey, type ImageStore } from '@drydock/boot-images';
 import {
   eventRecorder,
@@ -22,7 +23,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { type Logger, pino } from 'pino';
 import { type ClusterFlags, clusterFlags, connect } from './connect.ts';
 import { exitCode, UsageError } from './exit.ts';
-import { imageMirrors } from './image-mirrors.ts';
+import { imageMirrors, mirrorPairs } from './image-mirrors.ts';
 import { clusterLogins } from './login-notes.ts';
 import { type MarkKeyFlags, markKeyFlags, markKeySecret, markKeys } from './mark-keys.ts';
 import { type StatusKeepers, statusKeeping } from './status-keeping.ts';
@@ -44,6 +45,7 @@ interface OperatorFlags extends ClusterFlags, VCenterFlags, WatchFlags, MarkKeyF
   readonly cacheDir: string;
   readonly cacheSize: number;
   readonly imageMirror?: readonly string[];
+  readonly imageMirrorsFile?: string;
   readonly keep: number;
   readonly downgrade: string;
   readonly templates: string;
@@ -66,6 +68,10 @@ export function addOperator(program: Command): void {
     .option('--cache-dir <folder>', 'where downloaded images are kept', join(homedir(), '.cache', 'drydock', 'images'))
     .option('--cache-size <GiB>', 'most that the image cache may hold', integer, 8)
     .option('--image-mirror <from=to...>', 'read images whose address begins with from at to, http(s) or file')
+    .option(
+      '--image-mirrors-file <file>',
+      'the same, one a line, also with user:password (or set DRYDOCK_IMAGE_MIRRORS)',
+    )
     .option('--keep <count>', 'templates of each failure domain that stay as a way back', integer, 2)
     .option('--vcenter <server...>', 'vCenters whose machines are watched (default: those of Infrastructure)')
     .option('--vcenter-secret <namespace/name>', 'Secret with credentials for the watch', 'kube-system/vsphere-creds')
@@ -97,11 +103,17 @@ async function operate(flags: OperatorFlags): Promise<void> {
   }
   if (!logLevels.some((known) => known === flags.logLevel))
     throw new UsageError(`unknown log level ${flags.logLevel}: use one of ${logLevels.join(', ')}`);
-  const locate = imageMirrors(flags.imageMirror ?? []);
+  const locate = imageMirrors(
+    await mirrorPairs({ arguments: flags.imageMirror, file: flags.imageMirrorsFile, env: process.env }),
+  );
   const keySecret = markKeySecret(flags.markKeySecret);
   using signals = processSignals();
   const log = pino(
-    { level: flags.logLevel, base: { app: 'drydock' }, timestamp: pino.stdTimeFunctions.isoTime },
+    {
+      ...{ level: flags.logLevel, base: { app: 'drydock' }, timestamp: pino.stdTimeFunctions.isoTime },
+      // Not with all of an error's properties: what it was thrown for may be among them.
+      serializers: { err: loggedError },
+    },
     pino.destination({ fd: 2, sync: true }),
   );
   const metrics = kubeMetrics();

@@ -1,4 +1,5 @@
 import { BootImage } from '@drydock/api';
+import { jsonText, oneLine } from '@drydock/api/text';
 import { type Client, isNotFound } from '@drydock/kube';
 import type { Command } from 'commander';
 import { type ClusterFlags, clusterFlags, connect } from './connect.ts';
@@ -6,7 +7,8 @@ import { exitCode, UsageError } from './exit.ts';
 import { untilInterrupted } from './interruption.ts';
 import { type Leadership, leadershipOf, leadershipText } from './leadership.ts';
 import { LEASE_NAMESPACE, type StatusNotes, statusNotes } from './status-notes.ts';
-import { age, type Column, oneLine, table } from './table.ts';
+import { age, type Column, table } from './table.ts';
+import { say, sayError, tell } from './terminal.ts';
 import { yamlText } from './yaml.ts';
 
 const formats = ['table', 'wide', 'name', 'json', 'yaml'] as const;
@@ -50,11 +52,11 @@ export function printStatus(
 ): string {
   switch (format) {
     case 'json':
-      return `${JSON.stringify(listOf(images, options), undefined, 2)}\n`;
+      return `${jsonText(listOf(images, options), 2)}\n`;
     case 'yaml':
       return yamlText(listOf(images, options));
     case 'name':
-      return images.map((image) => `bootimage.drydock.dev/${image.metadata.name}\n`).join('');
+      return images.map((image) => `bootimage.drydock.dev/${oneLine(image.metadata.name)}\n`).join('');
     case 'table':
     case 'wide':
       return table(columns(options.now, options.notes), images, { wide: format === 'wide', headers: options.headers });
@@ -87,7 +89,7 @@ function writesText({ metadata }: BootImage, { noted }: StatusNotes, now: number
 export function notesText({ noted, more, asOf }: StatusNotes, now: number): string {
   const lines = noted.map(({ definition, object, state, since, why }) => {
     const what = state === 'blocked' ? 'is not written' : 'is not written whole';
-    return `The status of ${definition} ${object} ${what} since ${age(since, now)}: ${why}\n`;
+    return `${oneLine(`The status of ${definition} ${object} ${what} since ${age(since, now)}: ${why}`)}\n`;
   });
   if (more > 0) lines.push(`And ${more} more.\n`);
   // Its holder renews a Lease every two seconds.
@@ -108,7 +110,7 @@ export function stuckText(images: readonly BootImage[]): string {
 
 /** The first line: who keeps these images current, and since when. */
 export function leaderText(leader: Leadership, now: number): string {
-  const said = leadershipText(leader, 'boot images', now);
+  const said = oneLine(leadershipText(leader, 'boot images', now));
   const next = leader.state === 'vacant' || leader.state === 'never' ? '. Start one: drydock operator' : '';
   // Not the name of a holder.
   return `${said.replace(/^(?:nobody|who) /, (word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`)}${next}\n`;
@@ -152,15 +154,14 @@ async function status(flags: StatusFlags, signal: AbortSignal): Promise<number> 
   const all = await standings({ world, images: said, led, now, architecture: ownArchitecture() });
   const images = all.images.filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace);
   const people = format === 'table' || format === 'wide';
-  if (people && flags.headers) process.stdout.write(leaderText(leader, now.getTime()));
-  else if (leader.state !== 'led') process.stderr.write(leaderText(leader, now.getTime()));
-  for (const what of all.unread)
-    process.stderr.write(`What could not be read is as the operator said it last: ${oneLine(what)}\n`);
-  process.stderr.write(loginsText(logins));
-  if (notes !== undefined) process.stderr.write(notesText(notes, now.getTime()));
-  if (images.length === 0 && people) console.error('There are no machine sets, and no boot images.');
-  else process.stdout.write(printStatus(images, format, { headers: flags.headers, now: now.getTime(), notes, leader }));
-  if (format === 'table') process.stderr.write(stuckText(images));
+  if (people && flags.headers) say(leaderText(leader, now.getTime()));
+  else if (leader.state !== 'led') tell(leaderText(leader, now.getTime()));
+  for (const what of all.unread) tell(`What could not be read is as the operator said it last: ${oneLine(what)}\n`);
+  tell(loginsText(logins));
+  if (notes !== undefined) tell(notesText(notes, now.getTime()));
+  if (images.length === 0 && people) sayError('There are no machine sets, and no boot images.');
+  else say(printStatus(images, format, { headers: flags.headers, now: now.getTime(), notes, leader }));
+  if (format === 'table') tell(stuckText(images));
   return flags.check === true ? checkCode(images, leader) : exitCode.done;
 }
 

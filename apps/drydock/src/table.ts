@@ -1,3 +1,5 @@
+import { oneLine } from '@drydock/api/text';
+
 /** One column: its upper-case header and how a row's cell is made. `wide` columns appear only with `-o wide`. */
 export interface Column<T> {
   readonly header: string;
@@ -24,11 +26,6 @@ export function table<T>(
     )
     .map((line) => `${line}\n`)
     .join('');
-}
-
-/** Text from elsewhere on one line: it must not move the cursor or forge a row. */
-export function oneLine(text: string): string {
-  return text.replace(/\p{Cc}+/gu, ' ').trim();
 }
 
 /** `12s`, `5m`, `3h`, `5d`: the age of a time stamp (RFC 3339) as kubectl writes it; '' where there is none. */

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Secret } from '@drydock/api';
+import { wordWithoutSecrets } from '@drydock/api/text';
 import { credentialsKey } from '@drydock/boot-images';
 import { passwordVersion } from '@drydock/vm-watch';
 import {
@@ -141,7 +142,9 @@ export async function connector(
       const at = pair.indexOf('=');
       const url = URL.parse(pair.slice(at + 1));
       if (at < 1 || !/^https?:$/.test(url?.protocol ?? ''))
-        throw new UsageError(`--vcenter-url ${pair}: expected <server>=<url>, as vc1=https://10.0.0.1/sdk`);
+        throw new UsageError(
+          `--vcenter-url ${wordWithoutSecrets(pair)}: expected <server>=<url>, as vc1=https://10.0.0.1/sdk`,
+        );
       return [pair.slice(0, at), pair.slice(at + 1)] as const;
     }),
   );

@@ -1,3 +1,4 @@
+import { escapedText } from '@drydock/api/text';
 import { Document, type Scalar, visit } from 'yaml';
 
 /**
@@ -9,7 +10,9 @@ export function yamlText(value: unknown): string {
     Scalar: (_key, scalar: Scalar) => {
       // A type of its own in YAML 1.1, of which the library knows nothing.
       if (scalar.value === '=') scalar.type = 'QUOTE_DOUBLE';
+      // Only there it can be escaped.
+      if (typeof scalar.value === 'string' && escapedText(scalar.value) !== scalar.value) scalar.type = 'QUOTE_DOUBLE';
     },
   });
-  return document.toString();
+  return escapedText(document.toString());
 }

@@ -1,3 +1,4 @@
+import { debugText, oneLine, printable } from '@drydock/api/text';
 import { DurableError } from '@drydock/durable';
 import { ApiError } from '@drydock/kube';
 import { StaticPodError } from '@drydock/static-pods';
@@ -16,9 +17,8 @@ export function report(error: unknown, ended: string | undefined): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode.done : exitCode.usage;
   if (ended === 'SIGINT') return 130;
   if (ended === 'SIGTERM') return 143;
-  console.error(`drydock node: ${error instanceof Error ? error.message : String(error)}`);
-  if (process.env['DRYDOCK_DEBUG'] !== undefined && error instanceof Error)
-    console.error(error.stack, error.cause ?? '');
+  console.error(`drydock node: ${oneLine(error instanceof Error ? error.message : String(error))}`);
+  if (process.env['DRYDOCK_DEBUG'] !== undefined) console.error(printable(debugText(error)));
   if (error instanceof UsageError) return exitCode.usage;
   if (error instanceof StaticPodError) return codeOf(error);
   if (error instanceof DurableError && error.code === 'INVALID') return exitCode.usage;

@@ -44,3 +44,8 @@ test('VS-T2 two clusters, folders or images never share a name; tags and the hol
   assert.equal(first(testWish({ tagIds: ['x'], holder: 'y', tagName: 'z' })), own);
   assert.equal(new Set(attemptsOf(testWish()).map(({ name }) => name)).size, 8);
 });
+
+test('SAFE-11 a release that an OVA names makes no name with line ends or controls of a terminal', () => {
+  const name = uniqueName('rhcos', '9.6\n\u001b]0;owned\u0007\u202e', 'a'.repeat(64), '1');
+  assert.match(name, /^rhcos-9\.6 \]0;owned-[0-9a-f]{8}$/);
+});

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { oneLine } from '@drydock/api/text';
 import { cleanInventoryPath } from './paths.ts';
 import type { TemplateWish } from './wish.ts';
 
@@ -49,7 +50,8 @@ function operationOf(wish: TemplateWish, round: number): string {
 /** `<base>-<release>-<8 hex of digest and operation>`, at most 80 characters: the base is cut, and the release where that is not enough. */
 export function uniqueName(base: string, release: string, digest: string, operation: string): string {
   const suffix = hex(`${digest}:${operation}`).slice(0, 8);
-  const shortRelease = release.slice(0, NAME_LIMIT - suffix.length - 3);
+  // An OVA says what its release is called.
+  const shortRelease = oneLine(release).slice(0, NAME_LIMIT - suffix.length - 3);
   const tail = `-${shortRelease}-${suffix}`;
   return `${trimEnd(base.slice(0, NAME_LIMIT - tail.length))}${tail}`;
 }

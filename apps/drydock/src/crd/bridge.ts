@@ -1,7 +1,9 @@
+import { jsonText } from '@drydock/api/text';
 import { type Bridge, bridge, type Crd, carriedOver, type Stores, type Unbridged } from '@drydock/crd';
 import type { Command } from 'commander';
 import { type ClusterFlags, clusterFlags } from '../connect.ts';
 import { exitCode, UsageError } from '../exit.ts';
+import { say, sayError } from '../terminal.ts';
 import { yamlText } from '../yaml.ts';
 import { count } from './formats.ts';
 import { readSource, type Source } from './sources.ts';
@@ -38,11 +40,10 @@ export function addBridge(group: Command): void {
       const [a, b] = await Promise.all([readSource(old, flags), readSource(now, flags)]);
       const { crds, doubts, notes, stops } = bridges(a, b, store);
       const manifests = crds.map(({ manifest }) => manifest);
-      if (flags.output === 'json')
-        process.stdout.write(`${JSON.stringify({ apiVersion: 'v1', kind: 'List', items: manifests }, undefined, 2)}\n`);
-      else process.stdout.write(manifests.map((manifest) => `---\n${yamlText(manifest)}`).join(''));
+      if (flags.output === 'json') say(`${jsonText({ apiVersion: 'v1', kind: 'List', items: manifests }, 2)}\n`);
+      else say(manifests.map((manifest) => `---\n${yamlText(manifest)}`).join(''));
       const problems = [...a.problems, ...b.problems].map(({ why }) => why);
-      for (const line of [...notes, ...problems, ...doubts, ...stops]) console.error(`drydock: ${line}`);
+      for (const line of [...notes, ...problems, ...doubts, ...stops]) sayError(`drydock: ${line}`);
       // What could not be read has no bridge, and nobody knows whether it needs one.
       const undecided = problems.length + doubts.length > 0;
       process.exitCode = stops.length > 0 ? exitCode.blocked : undecided ? exitCode.undecided : exitCode.done;

@@ -1,6 +1,8 @@
 import { basename } from 'node:path';
+import { oneLine } from '@drydock/api/text';
 import type { Effect, RuleId, Step } from '@drydock/crd';
 import { type Column, table } from '../table.ts';
+import { quoted } from '../template/next-command.ts';
 import type { Check, Way } from './comparison.ts';
 import { count } from './formats.ts';
 
@@ -46,7 +48,8 @@ const ORDER: readonly Effect[] = ['narrows', 'undecided', 'shifts', 'widens'];
 /** What stands between two sets of definitions, for people. `wide` shows what is harmless as well. */
 export function printCheck(check: Check, wide: boolean): string {
   const parts = check.ways.map((way) => printWay(way, check, wide));
-  if (check.problems.length > 0) parts.push(`NOT JUDGED\n${check.problems.map((problem) => `${problem}\n`).join('')}`);
+  if (check.problems.length > 0)
+    parts.push(`NOT JUDGED\n${check.problems.map((problem) => `${oneLine(problem)}\n`).join('')}`);
   if (wide && check.advice.length > 0) {
     const rows: readonly Column<Check['advice'][number]>[] = [
       { header: 'RULE', cell: (one) => one.rule },
@@ -65,7 +68,8 @@ function printWay(way: Way, check: Check, wide: boolean): string {
   const shown = wide ? rows : rows.filter(({ effect }) => effect !== 'widens');
   const [from, to] = [basename(way.from), basename(way.to)];
   const title = `${way.direction.toUpperCase()}: ${from === to ? way.from : from} → ${from === to ? way.to : to}`;
-  return `${title}\n${sentence(way, check)}\n${shown.length === 0 ? '' : `\n${table(wide ? WIDE : COLUMNS, shown)}`}`;
+  const rest = shown.length === 0 ? '' : `\n${table(wide ? WIDE : COLUMNS, shown)}`;
+  return `${oneLine(title)}\n${oneLine(sentence(way, check))}\n${rest}`;
 }
 
 function sentence({ direction, crds, verdict, to }: Way, { compared, problems }: Check): string {
@@ -82,7 +86,7 @@ function sentence({ direction, crds, verdict, to }: Way, { compared, problems }:
     return `Whether you can ${going} is undecided: ${where}. A person, or the server, must compare them.`;
   const next = to.startsWith('cluster:')
     ? ''
-    : ` To see which stored objects are concerned: drydock crd preflight --to ${to}`;
+    : ` To see which stored objects are concerned: drydock crd preflight --to ${quoted(to)}`;
   return `What stops you if an object uses it: ${where}.${next}`;
 }
 

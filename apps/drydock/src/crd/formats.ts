@@ -1,4 +1,6 @@
+import { jsonText } from '@drydock/api/text';
 import { UsageError } from '../exit.ts';
+import { say } from '../terminal.ts';
 import { yamlText } from '../yaml.ts';
 
 const FORMATS = ['table', 'wide', 'json', 'yaml'] as const;
@@ -14,9 +16,9 @@ export function formatOf(name: string): CrdFormat {
 
 /** Prints a value for machines, or a text for people. */
 export function print(format: CrdFormat, value: unknown, text: () => string): void {
-  if (format === 'json') process.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
-  else if (format === 'yaml') process.stdout.write(yamlText(value));
-  else process.stdout.write(text());
+  if (format === 'json') say(`${jsonText(value, 2)}\n`);
+  else if (format === 'yaml') say(yamlText(value));
+  else say(text());
 }
 
 /** `1 place`, `2 places`. */

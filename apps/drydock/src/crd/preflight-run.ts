@@ -22,6 +22,7 @@ import {
 } from '@drydock/preflight';
 import { type ClusterFlags, connect } from '../connect.ts';
 import { exitCode, UsageError } from '../exit.ts';
+import { sayError } from '../terminal.ts';
 import { count, formatOf, print } from './formats.ts';
 import { type PreflightAnswer, printPreflight } from './preflight-table.ts';
 import { progressLine } from './progress-line.ts';
@@ -116,12 +117,11 @@ export async function runPreflight(flags: PreflightFlags, signal: AbortSignal): 
     for await (const more of probe(client, requests, { ...options, run, signal })) add(more);
   } else {
     if (requests.length > 0)
-      console.error('drydock: nothing was probed: a probe installs definitions for its time, and needs a yes or --yes');
+      sayError('drydock: nothing was probed: a probe installs definitions for its time, and needs a yes or --yes');
     add(doubts);
   }
   const answer = report.build(flags.ack ?? []);
-  for (const ack of idle(flags.ack ?? [], answer))
-    console.error(`drydock: --ack ${ack} accepts nothing that was found`);
+  for (const ack of idle(flags.ack ?? [], answer)) sayError(`drydock: --ack ${ack} accepts nothing that was found`);
   const value = {
     to: target.name,
     ...told,

@@ -1,3 +1,4 @@
+import { oneLine } from '@drydock/api/text';
 import { CLASS_MEANINGS, type FindingGroup, type PreflightOptions, type Report } from '@drydock/crd';
 import { type Column, table } from '../table.ts';
 import { shortName } from './check-table.ts';
@@ -38,7 +39,7 @@ const columns: readonly Column<Row>[] = [
 export function printPreflight(answer: PreflightAnswer, wide: boolean): string {
   const open = answer.groups.filter(({ acknowledged }) => !acknowledged);
   const seen = `${count(answer.objects, 'object')} of ${count(answer.definitions, 'definition')} were judged for a server of era ${answer.target.era}`;
-  const notes = answer.notes.map((note) => `${note}\n`).join('');
+  const notes = answer.notes.map((note) => `${oneLine(note)}\n`).join('');
   const head = `${verdictText(answer, open)}\n${seen} (now ${answer.now.era}).\n${notes}`;
   if (answer.groups.length === 0) return head;
   const classes = [...new Set(open.map((group) => group.class))];

@@ -1,3 +1,4 @@
+import { oneLine } from '@drydock/api/text';
 import type { ScanProgress } from '@drydock/preflight';
 
 /** One line on a terminal, redrawn; silence elsewhere. */
@@ -12,7 +13,7 @@ export function progressLine(sink: NodeJS.WriteStream = process.stderr): {
       if (sink.isTTY !== true || (drawn > 0 && now - drawn < 100)) return;
       drawn = now;
       const line = `${kind} of ${kinds} kinds, ${objects} objects  ${crd}`;
-      sink.write(`\r${line.slice(0, (sink.columns || 80) - 1)}\u001b[K`);
+      sink.write(`\r${oneLine(line).slice(0, (sink.columns || 80) - 1)}\u001b[K`);
     },
     end: () => {
       if (drawn > 0) sink.write('\r\u001b[K');

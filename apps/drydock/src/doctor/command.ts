@@ -1,9 +1,11 @@
+import { jsonText } from '@drydock/api/text';
 import type { Command } from 'commander';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
 import { exitCode, UsageError } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { type MarkKeyFlags, markKeyFlags } from '../mark-keys.ts';
 import { LEASE_NAMESPACE } from '../status-notes.ts';
+import { say } from '../terminal.ts';
 import { type VCenterFlags, vcenterFlags } from '../vcenter-flags.ts';
 import { yamlText } from '../yaml.ts';
 import { codeOf, diagnosisOf, diagnosisText } from './finding.ts';
@@ -48,14 +50,14 @@ async function doctor(flags: DoctorFlags, signal: AbortSignal): Promise<number> 
       throw new UsageError(`unknown role ${role}: there are ${ROLES.join(', ')}`);
   if (flags.privileges === true) {
     const { privilegesText } = await import('../template/privileges.ts');
-    process.stdout.write(privilegesText());
+    say(privilegesText());
     return exitCode.done;
   }
   const { examine } = await import('./examination.ts');
   await using client = await connect(flags);
   const diagnosis = diagnosisOf(await examine(client, { flags, roles, leaseNamespace: flags.leaseNamespace, signal }));
-  if (format === 'json') process.stdout.write(`${JSON.stringify(diagnosis, undefined, 2)}\n`);
-  else if (format === 'yaml') process.stdout.write(yamlText(diagnosis));
-  else process.stdout.write(diagnosisText(diagnosis));
+  if (format === 'json') say(`${jsonText(diagnosis, 2)}\n`);
+  else if (format === 'yaml') say(yamlText(diagnosis));
+  else say(diagnosisText(diagnosis));
   return codeOf(diagnosis);
 }

@@ -1,5 +1,5 @@
+import { oneLine } from '@drydock/api/text';
 import { exitCode } from '../exit.ts';
-import { oneLine } from '../table.ts';
 import { type CheckLine, checkText } from '../template/check-line.ts';
 
 /** What one look found. */

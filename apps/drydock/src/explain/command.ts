@@ -1,4 +1,5 @@
 import type { MachineSet } from '@drydock/api';
+import { jsonText } from '@drydock/api/text';
 import type { World } from '@drydock/boot-images';
 import type { Command } from 'commander';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
@@ -6,6 +7,7 @@ import { exitCode, UsageError } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { leadershipOf } from '../leadership.ts';
 import { LEASE_NAMESPACE } from '../status-notes.ts';
+import { say, sayError } from '../terminal.ts';
 import { type VCenterFlags, vcenterFlags } from '../vcenter-flags.ts';
 import { yamlText } from '../yaml.ts';
 import { type Explained, isStuck } from './explained.ts';
@@ -53,16 +55,16 @@ async function explain(names: readonly string[], flags: ExplainFlags, signal: Ab
   // With the client of vCenters, which the checks above do without.
   const { clusterImages } = await import('../cluster-images.ts');
   await using client = await connect(flags);
-  const warn = (message: string): void => console.error(`warning: ${message}`);
+  const warn = (message: string): void => sayError(`warning: ${message}`);
   await using images = await clusterImages({ client, flags, downgrade, warn, signal });
   const sets = chosen(images.world, names);
   const leader = await leadershipOf(client, { role: 'boot-images', namespace: flags.leaseNamespace }, { signal });
   const explained: Explained[] = [];
   for (const set of sets) explained.push(await images.explain(set));
-  if (format === 'text') process.stdout.write(explainedText(explained, leader, Date.now()));
-  if (format === 'json') process.stdout.write(`${JSON.stringify(explained, undefined, 2)}\n`);
-  if (format === 'yaml') process.stdout.write(yamlText(explained));
-  if (explained.length === 0) console.error(`There are no machine sets in ${machineApiNamespace}.`);
+  if (format === 'text') say(explainedText(explained, leader, Date.now()));
+  if (format === 'json') say(`${jsonText(explained, 2)}\n`);
+  if (format === 'yaml') say(yamlText(explained));
+  if (explained.length === 0) sayError(`There are no machine sets in ${machineApiNamespace}.`);
   return codeOf(explained);
 }
 

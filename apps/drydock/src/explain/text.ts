@@ -1,8 +1,9 @@
 import { styleText } from 'node:util';
 import type { BootImageStatus } from '@drydock/api';
+import { oneLine } from '@drydock/api/text';
 import type { ExplainedAnswer, ExplainedQuestion, Explanation } from '@drydock/boot-images';
 import { type Leadership, leadershipText } from '../leadership.ts';
-import { age, oneLine } from '../table.ts';
+import { age } from '../table.ts';
 import { type Explained, isStuck } from './explained.ts';
 
 const MARKS = { yes: ['yes', 'green'], no: ['NO', 'red'], unknown: ['?', 'yellow'] } as const;
@@ -51,7 +52,7 @@ function paragraph(title: string, answers: readonly ExplainedAnswer[]): string {
     const [word, colour] = MARKS[answer];
     return line(word, question, text, colour);
   });
-  return `${title}\n${lines.join('')}`;
+  return `${oneLine(title)}\n${lines.join('')}`;
 }
 
 function line(

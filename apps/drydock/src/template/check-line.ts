@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { oneLine } from '@drydock/api/text';
 
 /** One line of a list of checks. */
 export interface CheckLine {
@@ -17,9 +18,9 @@ export function checkText(lines: readonly CheckLine[]): string {
   return lines
     .map(({ name, state, detail, next }) => {
       const mark = styleText(COLOURS[state], state.padEnd(4), { stream: process.stdout });
-      const text = detail.replaceAll(/\p{Cc}+/gu, ' ');
-      const advice = next === undefined ? '' : `${' '.repeat(width + 8)}next: ${next}\n`;
-      return `${mark}  ${name.padEnd(width)}  ${text}\n${advice}`;
+      const text = oneLine(detail);
+      const advice = next === undefined ? '' : `${' '.repeat(width + 8)}next: ${oneLine(next)}\n`;
+      return `${mark}  ${oneLine(name).padEnd(width)}  ${text}\n${advice}`;
     })
     .join('');
 }

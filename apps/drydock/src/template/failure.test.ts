@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { wordWithoutSecrets } from '@drydock/api/text';
 import { DurableError } from '@drydock/durable';
 import { TemplateError, type TemplateErrorCode } from '@drydock/templates';
 import { VimError, type VimErrorCode } from '@drydock/vsphere';
 import { judge } from './failure.ts';
-import { type Failure, NEXT_COMMANDS, quoted, withFlag, withoutSecret } from './next-command.ts';
+import { type Failure, NEXT_COMMANDS, quoted, withFlag } from './next-command.ts';
 import { TemplateProblem } from './problem.ts';
 
 const context: Failure = {
@@ -106,9 +107,9 @@ test('words are quoted for a shell, and secrets in addresses are left out', () =
     '/DC0/vm/a',
     'x@y',
   ]);
-  assert.equal(withoutSecret('https://u:hunter2@h/x.ova?sig=hunter2'), 'https://***@h/x.ova?***');
-  assert.equal(withoutSecret('me:hunter2@vc'), '***@vc');
-  assert.equal(withoutSecret('/DC0/vm/rhcos'), '/DC0/vm/rhcos');
+  assert.equal(wordWithoutSecrets('https://u:hunter2@h/x.ova?sig=hunter2'), 'https://***@h/x.ova?***');
+  assert.equal(wordWithoutSecrets('me:hunter2@vc'), '***@vc');
+  assert.equal(wordWithoutSecrets('/DC0/vm/rhcos'), '/DC0/vm/rhcos');
   assert.equal(withFlag("d list --folder 'a b' -o wide", '--folder', '/DC0/vm'), 'd list -o wide --folder /DC0/vm');
   assert.equal(withFlag('d list', '--folder', 'c d'), "d list --folder 'c d'");
 });

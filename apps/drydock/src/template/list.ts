@@ -1,3 +1,4 @@
+import { oneLine } from '@drydock/api/text';
 import type { ListedTemplate } from '@drydock/templates';
 import type { Command } from 'commander';
 import { exitCode } from '../exit.ts';
@@ -49,7 +50,7 @@ export function addList(group: Command): void {
     if (templates.length === 0) {
       out.note(`No templates in ${placement.folder}.\nnext: ${run.command('publish', 'OVA', '--name', 'NAME')}`);
     } else if (out.format === 'name') {
-      out.data(templates.map(({ name }) => `${name}\n`).join(''));
+      out.data(templates.map(({ name }) => `${oneLine(name)}\n`).join(''));
     } else {
       out.data(listText(templates, { wide: out.format === 'wide', now: Date.now() }));
     }

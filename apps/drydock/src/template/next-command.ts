@@ -113,14 +113,6 @@ function isWeb(source: string): boolean {
   return /^'?https?:/i.test(source);
 }
 
-/**
- * A word without what may be secret: the user and the query of an address (signed addresses have their signature there). The command must then be
- * completed by hand, which is better than a secret in a log.
- */
-export function withoutSecret(word: string): string {
-  return word.replace(/(^|:\/\/)[^/@\s]*:[^/@\s]*@/, '$1***@').replace(/^(https?:\/\/[^?\s]+)\?.*$/is, '$1?***');
-}
-
 /** A command with a flag that takes the place of the same flag, where it has it. */
 export function withFlag(command: string, flag: string, value: string): string {
   return `${command.replace(new RegExp(` ${flag}[= ](?:'[^']*'|\\S+)`), '')} ${flag} ${quoted(value)}`;

@@ -1,3 +1,4 @@
+import { jsonText, printable } from '@drydock/api/text';
 import type { TemplateProgress } from '@drydock/templates';
 import { TemplateProblem } from './problem.ts';
 import { type ProgressLine, progressLine } from './progress-line.ts';
@@ -38,7 +39,7 @@ export function createOutput(
   const json = format === 'json';
   const line: ProgressLine | undefined = json ? undefined : progressLine(stderr, now);
   const event = (name: string, fields: object): void => {
-    if (json) stdout.write(`${JSON.stringify({ at: new Date(now()).toISOString(), event: name, ...fields })}\n`);
+    if (json) stdout.write(`${jsonText({ at: new Date(now()).toISOString(), event: name, ...fields })}\n`);
   };
   const talk = (text: string): void => {
     line?.settle();
@@ -55,7 +56,7 @@ export function createOutput(
     },
     data: (text) => {
       line?.settle();
-      if (!json) stdout.write(text);
+      if (!json) stdout.write(printable(text));
     },
     event,
     progress: (progress) => {
@@ -75,9 +76,4 @@ export function formatOf(text: string | undefined): Format {
     code: 'FORMAT_UNKNOWN',
     message: `unknown output format ${text}: use one of ${FORMATS.join(', ')}`,
   });
-}
-
-/** Names from vCenter must not move the cursor; line ends of our own stay. */
-function printable(text: string): string {
-  return text.replaceAll(/[^\P{Cc}\n]+/gu, ' ');
 }

@@ -1,11 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { wordWithoutSecrets } from '@drydock/api/text';
 import { replaceFileDurable } from '@drydock/durable';
 import type { Plan } from '@drydock/templates';
 import { z } from 'zod';
 import { exitCode } from '../exit.ts';
-import { quoted, withoutSecret } from './next-command.ts';
+import { quoted } from './next-command.ts';
 import { TemplateProblem } from './problem.ts';
 
 /** A plan as it is kept in a file. Its image goes by its digest: wherever the file is applied, that is found or given. */
@@ -69,7 +70,7 @@ function byDigest({ release, sha256 }: { readonly release: string; readonly sha2
 
 /** How a plan calls an image: the name of its file without the folder, or its address without what may be secret. */
 export function sourceName(argument: string): string {
-  if (/^https?:/i.test(argument)) return withoutSecret(argument);
+  if (/^https?:/i.test(argument)) return wordWithoutSecrets(argument);
   return basename(argument.startsWith('file:') ? fileURLToPath(argument) : argument);
 }
 

@@ -3,7 +3,7 @@ import { chmod, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, writeFi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { openPointer } from './pointer.ts';
+import { openPointer, parsePointer, renderPointer } from './pointer.ts';
 import { TemplateProblem } from './problem.ts';
 
 let folder: string;
@@ -84,4 +84,11 @@ test('an unknown format, a folder that does not exist and a bad variable are usa
   await assert.rejects(openPointer(join(folder, 'x.yaml'), 'template'), usage);
   await assert.rejects(openPointer(join(folder, 'none', 'x.json'), 'template'), usage);
   await assert.rejects(openPointer(join(folder, 'x.tfvars'), 'a b'), usage);
+});
+
+test('SAFE-11 a name with line ends and controls of a terminal is one line of a .tfvars, and reads back', () => {
+  const template = 'rhcos"\nevil = "$\u007bx}\u001b]0;x\u0007\u202e\u{e0041}';
+  const text = renderPointer('tfvars', { template }, 'template');
+  assert.match(text, /^template = "[^\p{Cc}\p{Cf}]*"\n$/u);
+  assert.equal(parsePointer('tfvars', text, 'template', 'x.tfvars'), template);
 });

@@ -174,11 +174,23 @@ function unusable(path: string, cause: unknown): TemplateProblem {
   });
 }
 
-/** Quoted strings of HCL: backslash and quote are escaped, and the starts of templates doubled. */
+/** Quoted strings of HCL: backslash and quote are escaped, what an editor or a terminal would obey is written as its number, and the starts of templates are doubled. */
 function escapeHcl(text: string): string {
-  return text.replaceAll(/["\\]/g, String.raw`\$&`).replaceAll(/[$%]\{/g, (start) => `${start[0] ?? ''}${start}`);
+  return text
+    .replaceAll(/["\\]/g, String.raw`\$&`)
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (one) => {
+      const code = one.codePointAt(0) ?? 0;
+      return code > 0xffff ? `\\U${code.toString(16).padStart(8, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`;
+    })
+    .replaceAll(/[$%]\{/g, (start) => `${start[0] ?? ''}${start}`);
 }
 
 function unescapeHcl(text: string): string {
-  return text.replaceAll(/([$%])\1\{/g, '$1{').replaceAll(/\\(["\\])/g, '$1');
+  return text
+    .replaceAll(/([$%])\1\{/g, '$1{')
+    .replaceAll(
+      /\\(?:(["\\])|u([0-9a-f]{4})|U([0-9a-f]{8}))/g,
+      (_found, plain?: string, short?: string, long?: string) =>
+        plain ?? String.fromCodePoint(Number.parseInt(short ?? long ?? '', 16)),
+    );
 }

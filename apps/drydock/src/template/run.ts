@@ -1,13 +1,15 @@
+import { debugText, oneLine, wordWithoutSecrets } from '@drydock/api/text';
 import { processSignals } from '@drydock/kube';
 import type { OvaSource, Placement } from '@drydock/templates';
 import { escapeName } from '@drydock/vsphere';
 import type { Command } from 'commander';
 import { exitCode } from '../exit.ts';
+import { sayError } from '../terminal.ts';
 import { configLayer, defaultConfigFile } from './config-file.ts';
 import { judge } from './failure.ts';
 import { type CommonFlags, flagLayer } from './flags.ts';
 import { environmentLayer } from './govc-environment.ts';
-import { type Failure, quoted, withoutSecret } from './next-command.ts';
+import { type Failure, quoted } from './next-command.ts';
 import { createOutput, formatOf, type Output } from './output.ts';
 import type { Need } from './placement.ts';
 import type { ExitCode } from './problem.ts';
@@ -57,9 +59,10 @@ async function runVerb<F extends CommonFlags>(
     program,
     ...(groupOf(command)?.name() === 'template' ? {} : { help: pathOf(command) }),
     flags: placeFlags(command),
-    again: [program.split(' template')[0], ...process.argv.slice(2).map((word) => quoted(withoutSecret(word)))].join(
-      ' ',
-    ),
+    again: [
+      program.split(' template')[0],
+      ...process.argv.slice(2).map((word) => quoted(wordWithoutSecrets(word))),
+    ].join(' '),
     replan: '',
     url: 'https://VCENTER/sdk',
     username: 'USER',
@@ -105,7 +108,7 @@ async function runVerb<F extends CommonFlags>(
           known = {
             ...known,
             subject: quoted(subject),
-            ...(source === undefined ? {} : { source: quoted(withoutSecret(source)) }),
+            ...(source === undefined ? {} : { source: quoted(wordWithoutSecrets(source)) }),
             ...(replan === undefined ? {} : { replan }),
           };
         },
@@ -137,9 +140,8 @@ async function runVerb<F extends CommonFlags>(
       throw error;
     }
     out.event('error', { ...verdict, exit: undefined, exitCode: verdict.exit });
-    out.note(`drydock: ${verdict.message}\nnext: ${verdict.next}`);
-    if (process.env['DRYDOCK_DEBUG'] !== undefined && error instanceof Error)
-      console.error(error.stack, error.cause ?? '');
+    out.note(`drydock: ${verdict.message.replaceAll(/\n(?! )/g, '\n  ')}\nnext: ${oneLine(verdict.next)}`);
+    if (process.env['DRYDOCK_DEBUG'] !== undefined) sayError(debugText(error));
     return verdict.exit;
   }
 }

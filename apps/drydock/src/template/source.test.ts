@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { isTemplateError } from '@drydock/templates';
 import { writeTestOva } from '@drydock/templates/testing';
+import { MockAgent } from 'undici';
 import { createOutput } from './output.ts';
 import { TemplateProblem } from './problem.ts';
-import { digestIn, openSource, type Source } from './source.ts';
+import { digestIn, openSource, type Source, type SourceOptions } from './source.ts';
 
 let folder: string;
 let ova: string;
@@ -21,7 +20,10 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true }));
 
-function open(argument: string, change: { readonly sha256?: string; readonly release?: string } = {}): Promise<Source> {
+function open(
+  argument: string,
+  change: Pick<SourceOptions, 'sha256' | 'release' | 'dispatcher'> = {},
+): Promise<Source> {
   const sink = { write: () => undefined };
   return openSource(argument, {
     cacheDir: join(folder, 'cache'),
@@ -57,40 +59,47 @@ test('what is no OVA, another one, or not there is told before anybody logs in',
   await assert.rejects(open(ova, { sha256: 'abc' }), /is no SHA-256/);
 });
 
-test('an address takes its digest from <address>.sha256 and its release from the image', async () => {
-  await writeFile(join(folder, 'a.ova.sha256'), `${'0'.repeat(64)}  b.ova\n${sha256}  a.ova\n`);
-  const server = createServer((request, response) => {
-    const name = basename(new URL(request.url ?? '/', 'http://x').pathname);
-    if (request.url?.startsWith('/latest/') === true) {
-      response.writeHead(302, { location: `/${name}` }).end();
-      return;
-    }
-    readFile(join(folder, name)).then(
-      (content) => response.end(content),
-      () => response.writeHead(404).end(),
+test('SAFE-10 an address takes its digest from <address>.sha256 over TLS alone, and its release from the image', async () => {
+  const content = await readFile(ova);
+  const sums = `${'0'.repeat(64)}  b.ova\n${sha256}  a.ova\n`;
+  const agent = new MockAgent();
+  agent.disableNetConnect();
+  const secure = agent.get('https://mirror.example');
+  const plain = agent.get('http://mirror.example');
+  const answer = (pool: typeof secure, path: string, status: number, body: string | Buffer, location?: string): void =>
+    void pool
+      .intercept({ path })
+      .reply(status, body, location === undefined ? {} : { headers: { location } })
+      .persist();
+  answer(secure, '/a.ova?sig=1', 200, content);
+  answer(secure, '/a.ova', 200, content);
+  answer(plain, '/a.ova', 200, content);
+  answer(secure, '/a.ova.sha256?sig=1', 200, sums);
+  answer(secure, '/a.ova.sha256', 200, sums);
+  answer(plain, '/a.ova.sha256', 200, sums);
+  // As releases are published: the address leads on, and so does that of the digest.
+  answer(secure, '/latest/a.ova', 302, '', '/a.ova');
+  answer(secure, '/latest/a.ova.sha256', 302, '', '/a.ova.sha256');
+  answer(secure, '/down/a.ova.sha256', 302, '', 'http://mirror.example/a.ova.sha256');
+  answer(plain, '/up/a.ova.sha256', 302, '', 'https://mirror.example/a.ova.sha256');
+  answer(secure, '/absent.ova.sha256?sig=hunter2', 404, '');
+  const { image } = await open('https://mirror.example/a.ova?sig=1', { dispatcher: agent });
+  assert.deepEqual(image, { location: 'https://mirror.example/a.ova?sig=1', sha256, release: '9.6.1' });
+  assert.equal((await open('https://mirror.example/latest/a.ova', { dispatcher: agent })).image.sha256, sha256);
+  const refused = (address: string, said: RegExp): Promise<void> =>
+    assert.rejects(
+      open(address, { dispatcher: agent }),
+      (error: Error) => said.test(error.message) && !error.message.includes('hunter2'),
+      address,
     );
-  });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  try {
-    assert.deepEqual((await open(`${base}/a.ova?sig=1`)).image, {
-      location: `${base}/a.ova?sig=1`,
-      sha256,
-      release: '9.6.1',
-    });
-    // As releases are published: the address leads on, and so does that of the digest.
-    assert.equal((await open(`${base}/latest/a.ova`)).image.sha256, sha256);
-    await assert.rejects(
-      open(`${base}/absent.ova?sig=hunter2`),
-      (error: Error) =>
-        /absent\.ova\.sha256 answers 404; give --sha256/.test(error.message) && !error.message.includes('hunter2'),
-    );
-  } finally {
-    server.close();
-    server.closeAllConnections();
-  }
+  await refused('https://mirror.example/absent.ova?sig=hunter2', /absent\.ova\.sha256 answers 404; give --sha256/);
+  const overPlain = /http:\/\/mirror\.example\/(?:up\/)?a\.ova\.sha256 is read over plain HTTP.*; give --sha256 HEX/;
+  await refused('http://user:hunter2@mirror.example/a.ova', overPlain);
+  await refused('https://mirror.example/down/a.ova', overPlain);
+  await refused('http://mirror.example/up/a.ova', overPlain);
+  await refused('https://user:hunter2@mirror.example:port/a.ova', /the address of the OVA cannot be read/);
+  // A digest that somebody gave says what the image is, however it comes.
+  assert.equal((await open('http://mirror.example/a.ova', { dispatcher: agent, sha256 })).image.release, '9.6.1');
 });
 
 test('digests are read in the forms in which they are published', () => {

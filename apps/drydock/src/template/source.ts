@@ -4,6 +4,7 @@ import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import {
+  environmentProxies,
   isTemplateError,
   type OpenOva,
   type OvaSource,
@@ -14,7 +15,8 @@ import {
   type TemplateImage,
 } from '@drydock/templates';
 import { readOvf } from '@drydock/vsphere';
-import { EnvHttpProxyAgent } from 'undici';
+import type { Dispatcher } from 'undici';
+import { quoted } from './next-command.ts';
 import type { Output } from './output.ts';
 import { TemplateProblem } from './problem.ts';
 
@@ -35,6 +37,8 @@ export interface SourceOptions {
   readonly cacheDir: string;
   readonly out: Output;
   readonly signal: AbortSignal;
+  /** Default: the environment's proxies. */
+  readonly dispatcher?: Dispatcher;
 }
 
 /** What the image cache of the command may hold. */
@@ -47,13 +51,16 @@ const SUM_BYTES = 64 * 1024;
 
 /**
  * Takes an OVA by path, `file:` address or `http(s)` address. The digest of a file is computed; that of an address is given or stands in
- * `<address>.sha256`, as sha256sum writes it. The release is given, else the product version of the descriptor, else the first digits of the digest.
+ * `<address>.sha256`, as sha256sum writes it, which counts only if it came over TLS. The release is given, else the product version of the descriptor, else the first digits of the digest.
  */
 export async function openSource(argument: string, options: SourceOptions): Promise<Source> {
   const expected = options.sha256 === undefined ? undefined : checkedDigest(options.sha256, '--sha256');
-  const cache = ovaCache({ dir: options.cacheDir, bytes: CACHE_BYTES });
+  const cache = ovaCache({
+    ...{ dir: options.cacheDir, bytes: CACHE_BYTES },
+    ...(options.dispatcher === undefined ? {} : { dispatcher: options.dispatcher }),
+  });
   if (/^https?:\/\//i.test(argument)) {
-    const sha256 = expected ?? (await publishedDigest(argument, options.signal));
+    const sha256 = expected ?? (await publishedDigest(argument, options));
     const image = { location: argument, sha256, release: options.release ?? '' };
     if (image.release !== '') return { image, ovas: cache };
     const release = await releaseIn(cache, image, options);
@@ -101,14 +108,14 @@ async function sizeOf(path: string, argument: string): Promise<number> {
     throw new TemplateProblem({
       code: 'OVA_UNREADABLE',
       message: `the OVA ${argument} cannot be read: ${why}`,
-      next: `ls -l ${argument}`,
+      next: `ls -l ${quoted(argument)}`,
       cause,
     });
   }
   throw new TemplateProblem({
     code: 'OVA_UNREADABLE',
     message: `the OVA ${argument} is not a file`,
-    next: `ls -l ${argument}`,
+    next: `ls -l ${quoted(argument)}`,
   });
 }
 
@@ -151,22 +158,33 @@ async function versionOf(ova: OpenOva): Promise<string | undefined> {
   }
 }
 
-async function publishedDigest(address: string, signal: AbortSignal): Promise<string> {
-  const url = new URL(address);
+async function publishedDigest(
+  address: string,
+  { signal, dispatcher }: Pick<SourceOptions, 'signal' | 'dispatcher'>,
+): Promise<string> {
+  const url = URL.parse(address);
+  if (url === null)
+    throw new TemplateProblem({
+      code: 'ADDRESS_INVALID',
+      message:
+        'the address of the OVA cannot be read; in a user and password "/", "?", "#" and "@" must be percent-encoded',
+    });
+  const { pathname } = url;
   url.pathname += '.sha256';
   url.hash = '';
   const shown = `${url.protocol}//${url.host}${url.pathname}`;
   const missing = (why: string, cause?: unknown): TemplateProblem =>
     new TemplateProblem({
       code: 'DIGEST_UNKNOWN',
-      message: `the digest of ${url.host}${new URL(address).pathname} is not known: ${shown} ${why}; give --sha256 HEX`,
-      next: `curl -fsSL ${shown}`,
+      message: `the digest of ${url.host}${pathname} is not known: ${shown} ${why}; give --sha256 HEX`,
+      next: `curl -fsSL ${quoted(shown)}`,
       cause,
     });
-  const agent = new EnvHttpProxyAgent();
+  const own = dispatcher === undefined ? environmentProxies() : undefined;
   try {
     const response = await requestLocation(url, {
-      dispatcher: agent,
+      dispatcher: dispatcher ?? own ?? environmentProxies(),
+      trusted: true,
       signal: AbortSignal.any([signal, AbortSignal.timeout(SUM_MS)]),
     });
     if (response.statusCode !== 200) {
@@ -178,16 +196,24 @@ async function publishedDigest(address: string, signal: AbortSignal): Promise<st
       text += chunk as string;
       if (text.length > SUM_BYTES) throw missing('is too long');
     }
-    return (
-      digestIn(text, decodeURIComponent(new URL(address).pathname.split('/').at(-1) ?? '')) ??
-      fail(missing('has no SHA-256'))
-    );
+    return digestIn(text, nameIn(pathname)) ?? fail(missing('has no SHA-256'));
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof TemplateProblem || isTemplateError(error)) throw error;
+    if (error instanceof TemplateProblem) throw error;
+    if (isTemplateError(error)) throw missing(`does not tell it: ${error.text}`, error);
     throw missing(`cannot be read (${error instanceof Error ? error.message : String(error)})`, error);
   } finally {
-    await agent.destroy();
+    await own?.destroy();
+  }
+}
+
+/** The last part of a path, as a file is called. A `%` that encodes nothing stands for itself. */
+function nameIn(pathname: string): string {
+  const name = pathname.split('/').at(-1) ?? '';
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
   }
 }
 

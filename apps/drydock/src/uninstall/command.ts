@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { oneLine } from '@drydock/api/text';
 import type { KubeClient } from '@drydock/kube';
 import type { Command } from 'commander';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
@@ -7,7 +8,7 @@ import { exitCode } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { leadershipText } from '../leadership.ts';
 import { LEASE_NAMESPACE } from '../status-notes.ts';
-import { oneLine } from '../table.ts';
+import { say, sayError } from '../terminal.ts';
 import { type VCenterFlags, vcenterFlags } from '../vcenter-flags.ts';
 import { type Installation, installationIn } from './installation.ts';
 import { removalText, remove, type Stage, stagesOf } from './removal.ts';
@@ -53,16 +54,16 @@ async function uninstall(flags: UninstallFlags, signal: AbortSignal): Promise<nu
   await using client = await connect(flags);
   const look = (): Promise<Installation> => installationIn(client, { leaseNamespace, signal });
   const installation = await look();
-  const warn = (message: string): void => console.error(`warning: ${message}`);
+  const warn = (message: string): void => sayError(`warning: ${message}`);
   await using images = await clusterImages({ client, flags, leaseNamespace, warn, signal });
   const stays = await leftoversOf(installation, images, signal);
   const stages = stagesOf(installation);
-  process.stdout.write(`${planText(stages)}What stays:\n${stays.map((line) => `  - ${oneLine(line)}.\n`).join('')}`);
+  say(`${planText(stages)}What stays:\n${stays.map((line) => `  - ${oneLine(line)}.\n`).join('')}`);
   const led = installation.deployments.length === 0 && refused(installation);
   if (stages.length === 0 || flags.dryRun === true) return exitCode.done;
   if (led) return exitCode.blocked;
   if (!(await agreed('Take it off?', { yes: flags.yes === true, signal }))) {
-    console.error('drydock: nothing was changed: that needs a yes. Without a terminal: drydock uninstall --yes');
+    sayError('drydock: nothing was changed: that needs a yes. Without a terminal: drydock uninstall --yes');
     return exitCode.undecided;
   }
   return await takeOff(client, look, signal);
@@ -89,7 +90,7 @@ async function takeOff(
   const left = stagesOf(now).flatMap(({ removals }) => removals.map(removalText));
   if (left.length > 0)
     throw new Error(`what comes again or does not go: ${left.join(', ')}. Run it once more: drydock uninstall`);
-  console.log('Nothing of Drydock is left in the cluster, but for what stays.');
+  say('Nothing of Drydock is left in the cluster, but for what stays.\n');
   return exitCode.done;
 }
 
@@ -101,7 +102,7 @@ async function carryOut(
   for (const { removals } of stages)
     for (const removal of removals) {
       await remove(client, removal, signal);
-      console.log(`${removalText(removal)} is taken off`);
+      say(`${removalText(removal)} is taken off\n`);
     }
 }
 
@@ -130,7 +131,7 @@ function refused({ leaders }: Installation): boolean {
   const held = leaders.filter(({ leadership }) => leadership.state === 'led');
   for (const { role, leadership } of held) {
     const who = leadershipText(leadership, `the role ${role}`, Date.now());
-    console.error(`drydock: ${who}, and would make again what is taken off. Stop that "drydock operator" first.`);
+    sayError(`drydock: ${who}, and would make again what is taken off. Stop that "drydock operator" first.`);
   }
   return held.length > 0;
 }

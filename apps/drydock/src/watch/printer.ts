@@ -1,3 +1,4 @@
+import { oneLine } from '@drydock/api/text';
 import { type MoRef, unescapeName } from '@drydock/vsphere';
 import type { Output } from '../template/output.ts';
 import type { KnownValues, SmallValue } from './known-values.ts';
@@ -86,9 +87,4 @@ function values(old: SmallValue, now: SmallValue): string {
 
 function shown(value: string | null): string {
   return value === null ? '(unset)' : value === '' ? '""' : value;
-}
-
-/** Names and values from vCenter must not move the cursor or forge a line. */
-function oneLine(text: string): string {
-  return text.replaceAll(/\p{Cc}+/gu, ' ');
 }

@@ -1,6 +1,8 @@
+import { jsonText, oneLine, wordWithoutSecrets } from '@drydock/api/text';
 import type { Command } from 'commander';
 import { exitCode, UsageError } from '../exit.ts';
 import { type Column, table } from '../table.ts';
+import { say, sayError } from '../terminal.ts';
 import { type Sample, samplesOf } from './samples.ts';
 
 /** How one watch of an operator stands. */
@@ -49,18 +51,18 @@ export function addWatchStatus(group: Command): void {
       if (!['table', 'wide', 'json'].includes(output))
         throw new UsageError(`unknown output format ${output}: use one of table, wide, json`);
       if (!/^https?:$/.test(URL.parse(operator)?.protocol ?? ''))
-        throw new UsageError(`${operator} is no address; an example is http://127.0.0.1:8081`);
+        throw new UsageError(`${wordWithoutSecrets(operator)} is no address; an example is http://127.0.0.1:8081`);
       const metrics = await read(operator, '/metrics');
       const samples = samplesOf(metrics);
       // One that watches nothing may have no value to show.
       if (!/^(?:# \w+ )?drydock_/m.test(metrics))
         throw new Error(`what answers at ${operator} is no drydock operator\nnext: ${FORWARD}`);
       const lines = watchLines(samples);
-      if (output === 'json') process.stdout.write(`${JSON.stringify(lines, undefined, 2)}\n`);
+      if (output === 'json') say(`${jsonText(lines, 2)}\n`);
       else if (lines.length === 0) {
-        console.error(await nothing(operator));
-      } else process.stdout.write(table(COLUMNS, lines, { wide: output === 'wide' }));
-      if (output !== 'json') for (const text of await troubles(operator, lines)) console.error(text);
+        sayError(await nothing(operator));
+      } else say(table(COLUMNS, lines, { wide: output === 'wide' }));
+      if (output !== 'json') for (const text of await troubles(operator, lines)) sayError(text);
       process.exitCode = exitCode.done;
     });
 }
@@ -121,11 +123,6 @@ async function troubles(operator: string, lines: readonly WatchLine[]): Promise<
     return remark === undefined ? [] : [`${watch}: ${oneLine(remark)}`];
   });
   return (await Promise.all(remarks)).flat();
-}
-
-/** What a vCenter says must not forge a line. */
-function oneLine(text: string): string {
-  return text.replaceAll(/\p{Cc}+/gu, ' ');
 }
 
 async function read(operator: string, path: string): Promise<string> {

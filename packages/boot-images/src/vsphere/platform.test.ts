@@ -9,6 +9,7 @@ import {
   newRelease,
   oldRelease,
   published,
+  stream,
 } from '../testing/fake-cluster.ts';
 
 test('BI-V127 a workspace in no failure domain is skipped with upstream text', async () => {
@@ -250,6 +251,17 @@ test('missing credentials are named with the key', async () => {
   c.client.objects.delete('secrets kube-system/vsphere-creds');
   await c.pass();
   assert.match(c.condition('Degraded')?.message ?? '', /failed to fetch vsphere-creds Secret during machineset sync: /);
+});
+
+test('SAFE-10 the ConfigMap of a cluster names addresses, and no file of the operator', async () => {
+  for (const location of ['file:///etc/passwd', 'FILE:///dev/zero', 'https:/x', 'user:hunter2@mirror/a.ova']) {
+    const c = fakeCluster({ stream: stream.replace('https://example/rhcos.ova', location), locate: (given) => given });
+    await c.pass();
+    assert.deepEqual(c.store.wishes, [], location);
+    const said = c.condition('Degraded')?.message ?? '';
+    assert.match(said, /artifact 'vmware' is at .*, which is no address of http:\/\/ or https:\/\//, location);
+    assert.doesNotMatch(said, /hunter2/);
+  }
 });
 
 test('an image is read from its mirror, and stays the same image', async () => {

@@ -1,4 +1,5 @@
 import type { VSphereFailureDomain } from '@drydock/api';
+import { addressText } from '@drydock/api/text';
 import type { HolderIsLive, Placement, TemplateStore, TemplateWish } from '@drydock/templates';
 import { skip } from '../decide/decide.ts';
 import { BootImageError, errorText } from '../errors.ts';
@@ -285,6 +286,17 @@ function artifactOf(input: PlatformInput): { readonly release: string; readonly 
       retriable: false,
       nextStep,
     });
+  }
+  // Whoever may write the ConfigMap says which file of the internet is read, and none of the operator's own.
+  if (!/^https?:\/\//i.test(disk.location)) {
+    throw new BootImageError(
+      'StreamInvalid',
+      `${prefix}: artifact 'vmware' is at ${addressText(disk.location)}, which is no address of http:// or https://`,
+      {
+        retriable: false,
+        nextStep: 'use a stream whose images have addresses; files are read where --image-mirror says so',
+      },
+    );
   }
   return { release, disk };
 }

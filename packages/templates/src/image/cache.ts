@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { mkdir, open, readdir, rm, stat, utimes } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { addressText } from '@drydock/api/text';
 import { isStagingName, replaceFileDurable } from '@drydock/durable';
 import type { Dispatcher } from 'undici';
 import { type Clock, wallClock } from '../clock.ts';
@@ -9,8 +10,7 @@ import { reasonOf, TemplateError } from '../errors.ts';
 import type { TemplateProgress } from '../store.ts';
 import type { TemplateImage } from '../wish.ts';
 import { fetchInto } from './fetch.ts';
-import { fileRange } from './file-range.ts';
-import { withoutSecrets } from './location.ts';
+import { fileRange, openFile } from './file-range.ts';
 import { openOva } from './ova.ts';
 import type { OvaSource } from './ova-source.ts';
 import { byteMeter } from './progress.ts';
@@ -88,7 +88,7 @@ export function ovaCache(options: CacheOptions): OvaSource {
       });
     } catch (error) {
       if (error instanceof TemplateError || signal?.aborted === true) throw error;
-      const message = `failed to store ${withoutSecrets(image.location)} in the cache: ${reasonOf(error)}`;
+      const message = `failed to store ${addressText(image.location)} in the cache: ${reasonOf(error)}`;
       throw new TemplateError({ code: 'CACHE_FAILED', message, retriable: true, cause: error });
     }
     verified.set(path, `${await fingerprint(path)} ${image.sha256}`);
@@ -124,14 +124,9 @@ export function ovaCache(options: CacheOptions): OvaSource {
 
   const provide = async (image: TemplateImage, report: Report, signal?: AbortSignal): Promise<string> => {
     if (image.location.startsWith('file:')) {
-      const path = fileURLToPath(image.location);
+      const path = pathOf(image);
       if (await isGood(path, image.sha256, report, signal)) return path;
-      if ((await fingerprint(path)) === undefined) {
-        throw new TemplateError({
-          code: 'DOWNLOAD_FAILED',
-          message: `failed to download ${image.location}: there is no such file`,
-        });
-      }
+      if ((await fingerprint(path)) === undefined) throw unread(image, 'there is no such file');
       throw mismatch(image, await digestOf(path, signal));
     }
     const path = join(options.dir, `${image.sha256}.ova`);
@@ -167,8 +162,23 @@ export function ovaCache(options: CacheOptions): OvaSource {
   };
 }
 
+function pathOf(image: TemplateImage): string {
+  try {
+    return fileURLToPath(image.location);
+  } catch (error) {
+    throw unread(image, reasonOf(error));
+  }
+}
+
+function unread(image: TemplateImage, why: string): TemplateError {
+  return new TemplateError({
+    code: 'DOWNLOAD_FAILED',
+    message: `failed to download ${addressText(image.location)}: ${why}`,
+  });
+}
+
 function mismatch(image: TemplateImage, actual: string): TemplateError {
-  const message = `${withoutSecrets(image.location)} has sha256 ${actual}, but ${image.sha256} was expected`;
+  const message = `${addressText(image.location)} has sha256 ${actual}, but ${image.sha256} was expected`;
   return new TemplateError({ code: 'DIGEST_MISMATCH', message });
 }
 
@@ -184,7 +194,7 @@ async function fingerprint(path: string): Promise<string | undefined> {
 
 async function digestOf(path: string, signal?: AbortSignal): Promise<string> {
   const hash = createHash('sha256');
-  const file = await open(path, 'r');
+  const file = await openFile(path);
   try {
     const { size } = await file.stat();
     for await (const chunk of fileRange(file, 0, size)) {

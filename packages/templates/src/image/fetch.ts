@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
+import { addressText } from '@drydock/api/text';
 import type { FileSink } from '@drydock/durable';
-import { type Dispatcher, EnvHttpProxyAgent } from 'undici';
+import type { Dispatcher } from 'undici';
 import { reasonOf, TemplateError } from '../errors.ts';
-import { requestLocation, withoutSecrets } from './location.ts';
+import { environmentProxies, requestLocation } from './location.ts';
 import type { Room } from './room.ts';
 
 /** Options of a fetch. */
@@ -37,8 +38,8 @@ export async function fetchInto(
 ): Promise<{ readonly sha256: string; readonly size: number }> {
   const deadline = AbortSignal.timeout(options.deadlineMs ?? HOUR_MS);
   const signal = options.signal === undefined ? deadline : AbortSignal.any([options.signal, deadline]);
-  const own = options.dispatcher === undefined ? new EnvHttpProxyAgent() : undefined;
-  const dispatcher = options.dispatcher ?? own ?? new EnvHttpProxyAgent();
+  const own = options.dispatcher === undefined ? environmentProxies() : undefined;
+  const dispatcher = options.dispatcher ?? own ?? environmentProxies();
   const state = { hash: createHash('sha256'), size: 0, etag: undefined as string | undefined };
   let stalls = 0;
   let attempts = 0;
@@ -126,7 +127,7 @@ async function writeAll(file: FileSink, bytes: Buffer, position: number, locatio
   } catch (cause) {
     throw new TemplateError({
       code: 'CACHE_FAILED',
-      message: `failed to store ${withoutSecrets(location)}: ${reasonOf(cause)}`,
+      message: `failed to store ${addressText(location)}: ${reasonOf(cause)}`,
       retriable: true,
       cause,
     });
@@ -134,6 +135,6 @@ async function writeAll(file: FileSink, bytes: Buffer, position: number, locatio
 }
 
 function failed(location: string, why: string, cause: unknown, retriable: boolean): TemplateError {
-  const message = `failed to download ${withoutSecrets(location)}: ${why}`;
+  const message = `failed to download ${addressText(location)}: ${why}`;
   return new TemplateError({ code: 'DOWNLOAD_FAILED', message, retriable, ...(cause === undefined ? {} : { cause }) });
 }

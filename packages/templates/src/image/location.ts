@@ -1,4 +1,6 @@
-import { type Dispatcher, interceptors, request } from 'undici';
+import { addressText } from '@drydock/api/text';
+import { type Dispatcher, EnvHttpProxyAgent, interceptors, request } from 'undici';
+import { TemplateError } from '../errors.ts';
 
 /** Options of {@link requestLocation}: those of undici's `request`. */
 export interface LocationOptions {
@@ -9,27 +11,54 @@ export interface LocationOptions {
   readonly headersTimeout?: number;
   /** ms without a byte. */
   readonly bodyTimeout?: number;
+  /** Whether what was read over plain HTTP, first or after a redirection, counts for nothing: a digest, which anybody on the way could put in place of another. */
+  readonly trusted?: boolean;
 }
 
-/** Asks for what is behind an address, over at most five redirections. A user and password in it are sent as a header (RFC 7617), to that host only. */
-export function requestLocation(location: string | URL, options: LocationOptions): Promise<Dispatcher.ResponseData> {
-  const { dispatcher, headers = {}, ...rest } = options;
-  const url = new URL(location);
+/**
+ * Asks for what is behind an address, over at most five redirections. A user and password in it are sent as a header (RFC 7617), to that host only. Fails
+ * with `DOWNLOAD_FAILED` for what is no address, and where `trusted` is wanted and cannot be had.
+ */
+export async function requestLocation(
+  location: string | URL,
+  options: LocationOptions,
+): Promise<Dispatcher.ResponseData> {
+  const { dispatcher, headers = {}, trusted = false, ...rest } = options;
+  const url = URL.parse(String(location));
+  // The parser's own error has the whole text in it.
+  if (url?.protocol !== 'https:' && url?.protocol !== 'http:')
+    throw new TemplateError({
+      code: 'DOWNLOAD_FAILED',
+      message: `failed to download ${addressText(String(location))}: it is no address of http:// or https://`,
+    });
+  if (trusted) checkTls([url], url);
   const { username, password } = url;
   url.username = '';
   url.password = '';
   const pair = Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64');
-  return request(url, {
+  const response = await request(url, {
     ...rest,
     headers: username === '' && password === '' ? headers : { ...headers, authorization: `Basic ${pair}` },
     dispatcher: dispatcher.compose(interceptors.redirect({ maxRedirections: 5 })),
   });
+  if (!trusted) return response;
+  try {
+    checkTls((response.context as { readonly history?: readonly URL[] } | undefined)?.history ?? [], url);
+  } catch (error) {
+    await response.body.dump();
+    throw error;
+  }
+  return response;
 }
 
-/** A location for a message: user, password and query may be secrets. */
-export function withoutSecrets(location: string): string {
-  const url = URL.canParse(location) ? new URL(location) : undefined;
-  return url === undefined ? location : `${url.protocol}//${url.host}${url.pathname}`;
+function checkTls(visited: readonly URL[], asked: URL): void {
+  const plain = visited.find(({ protocol }) => protocol !== 'https:');
+  if (plain === undefined) return;
+  const from = plain.href === asked.href ? '' : ` (${addressText(asked.href)} leads there)`;
+  throw new TemplateError({
+    code: 'DOWNLOAD_FAILED',
+    message: `${addressText(plain.href)} is read over plain HTTP, where anybody on the way could change it${from}`,
+  });
 }
 
 /** A `%` that encodes nothing stands for itself. */
@@ -38,5 +67,16 @@ function decoded(text: string): string {
     return decodeURIComponent(text);
   } catch {
     return text;
+  }
+}
+
+/** The proxies of the environment (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`). Fails with `DOWNLOAD_FAILED` where they are no addresses. */
+export function environmentProxies(): EnvHttpProxyAgent {
+  try {
+    return new EnvHttpProxyAgent();
+  } catch {
+    // Neither quoted nor kept as the cause: a password may be in it.
+    const message = 'failed to download: the proxy that HTTPS_PROXY or HTTP_PROXY names is no http:// or https:// URL';
+    throw new TemplateError({ code: 'DOWNLOAD_FAILED', message });
   }
 }

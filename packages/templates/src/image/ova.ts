@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { type FileHandle, open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { foreignText, type UploadSource } from '@drydock/vsphere';
 import { TemplateError } from '../errors.ts';
-import { fileRange } from './file-range.ts';
+import { fileRange, openFile } from './file-range.ts';
 import { indexTar, type TarMember } from './tar.ts';
 
 /** A sum that the manifest of an OVA names. */
@@ -28,7 +28,7 @@ const MAX_MANIFEST = 256 * 1024;
 
 /** Opens an OVA, indexes it and checks the descriptor against the manifest. Fails with `OVA_INVALID`. */
 export async function openOva(path: string): Promise<OpenOva> {
-  const file = await open(path, 'r');
+  const file = await openFile(path);
   try {
     const { size } = await file.stat();
     if (await isGzip(file, 0)) throw invalid('it is compressed with gzip; decompress it first');

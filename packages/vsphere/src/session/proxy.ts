@@ -1,5 +1,6 @@
 import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
+import { VimError } from '../errors.ts';
 
 /** Chooses the proxy of a host:port from HTTPS_PROXY and NO_PROXY (lower case wins, as in curl). */
 export function proxyFromEnvironment(
@@ -11,7 +12,16 @@ export function proxyFromEnvironment(
     .map((entry) => entry.trim().toLowerCase())
     .filter((entry) => entry !== '');
   if (configured === '') return () => undefined;
-  const proxy = new URL(configured.includes('://') ? configured : `http://${configured}`);
+  // Not quoted, and without the parser's error, which has all of it: a password may be in it.
+  const proxy = URL.parse(configured.includes('://') ? configured : `http://${configured}`);
+  if (proxy?.protocol !== 'http:' && proxy?.protocol !== 'https:')
+    throw new VimError({
+      kind: 'protocol',
+      code: 'VIM_REFUSED',
+      op: 'connect',
+      message: 'the proxy that HTTPS_PROXY names is not an http:// or https:// URL',
+      sent: false,
+    });
   return (hostPort) => (isExempt(hostPort.toLowerCase(), exempt) ? undefined : proxy);
 }
 
@@ -30,7 +40,7 @@ export function openTunnel(proxy: URL, host: string, port: number, timeoutMs: nu
   const target = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
   const headers: Record<string, string> = { host: target };
   if (proxy.username !== '') {
-    const pair = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
+    const pair = `${decoded(proxy.username)}:${decoded(proxy.password)}`;
     headers['proxy-authorization'] = `Basic ${Buffer.from(pair).toString('base64')}`;
   }
   const secure = proxy.protocol === 'https:';
@@ -61,4 +71,13 @@ export function openTunnel(proxy: URL, host: string, port: number, timeoutMs: nu
     request.once('error', reject);
     request.end();
   });
+}
+
+/** A `%` that encodes nothing stands for itself. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

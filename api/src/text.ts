@@ -1,0 +1,113 @@
+/** Controls of a terminal, line ends, and what nobody sees but what changes what is seen: marks of direction, joiners, tags. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
+/** The same, but for the line ends and the colours of our own. */
+const UNPRINTABLE_IN_LINES = new RegExp(
+  `(${String.fromCharCode(27)}\\[(?:0|2|22|3[0-9])m|\\n)|[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]`,
+  'gu',
+);
+
+/** Text from elsewhere on one line: it moves no cursor, forges no row, and turns nothing around. Linear. */
+export function oneLine(text: string): string {
+  return text.replaceAll(UNPRINTABLE, ' ').trim();
+}
+
+/** What a program prints of its own, with texts from elsewhere in it: lines and colours stay, everything else that a terminal would obey goes. Linear. */
+export function printable(text: string): string {
+  return text.replaceAll(UNPRINTABLE_IN_LINES, (_found, own: string | undefined) => own ?? ' ');
+}
+
+/** JSON, or a text in double quotes of YAML, without a character that a terminal would obey: escaped, so that it still says the same. */
+export function escapedText(text: string): string {
+  return text.replaceAll(/[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu, (found) =>
+    found
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
+  );
+}
+
+/** A value as JSON for a terminal as well as for a program. */
+export function jsonText(value: unknown, indent?: number): string {
+  return escapedText(JSON.stringify(value, undefined, indent));
+}
+
+/**
+ * An address for a message: user, password and query may be secrets. What cannot be read as an address is not shown at all, because nobody knows where in it a
+ * password ends.
+ */
+export function addressText(address: string): string {
+  const url = URL.parse(address);
+  return url === null ? 'an address that cannot be read' : `${url.protocol}//${url.host}${url.pathname}`;
+}
+
+const SCHEME = /\b[a-z][a-z0-9+.-]{0,30}:\/\//gi;
+
+/**
+ * A text with addresses in it, without what may be secret: `***` in place of users and of queries (signed addresses have their signature there). An address ends
+ * at a blank.
+ */
+export function withoutSecrets(text: string): string {
+  return text.replaceAll(/\S+/g, (word) => addressesIn(word));
+}
+
+/** The same for one word, as of a command line, which may be any text: too much is taken away rather than too little. */
+export function wordWithoutSecrets(word: string): string {
+  const [first = word.length] = [...word.matchAll(SCHEME)].map(({ index }) => index);
+  const before = word.slice(0, first);
+  // `user:password@host` without a scheme, as govc takes it.
+  const [at, colon, slash] = [before.lastIndexOf('@'), before.indexOf(':'), before.search(/[\s/]/)];
+  const named = colon >= 0 && colon < at && (slash < 0 || slash > colon);
+  return `${named ? `***${before.slice(at)}` : before}${addressesIn(word.slice(first))}`;
+}
+
+function addressesIn(word: string): string {
+  const starts = [...word.matchAll(SCHEME)].map(({ index }) => index);
+  const parts = starts.map((start, at) => withoutSecret(word.slice(start, starts[at + 1] ?? word.length)));
+  return [word.slice(0, starts[0] ?? word.length), ...parts].join('');
+}
+
+function withoutSecret(address: string): string {
+  const start = address.indexOf('://') + 3;
+  const rest = address.slice(start);
+  const at = rest.lastIndexOf('@');
+  const path = rest.search(/[/?#]/);
+  // An @ in the path of an address that nobody's name stands in front of.
+  const plain = at >= 0 && path >= 0 && path < at && !rest.slice(0, path).includes(':');
+  const shown = at < 0 || plain ? rest : `***${rest.slice(at)}`;
+  return `${address.slice(0, start)}${shown.replace(/\?[^'"]*/, '?***')}`;
+}
+
+/** All of an error for whoever debugs: it and its causes with their traces, but none of their properties, which may hold headers, addresses and texts of files. */
+export function debugText(error: unknown): string {
+  const said: string[] = [];
+  for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth += 1) {
+    const { code } = at as { readonly code?: unknown };
+    said.push(
+      `${depth === 0 ? '' : 'caused by '}${at.stack ?? at.message}${typeof code === 'string' ? ` (${code})` : ''}`,
+    );
+  }
+  return said.map(withoutSecretsInLines).join('\n');
+}
+
+/** An error for a log: its name, code and message with those of its causes, and its trace. None of its other properties, and no address with a secret. */
+export function loggedError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const { code } = error as { readonly code?: unknown };
+  const said: string[] = [];
+  for (let at: unknown = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth += 1)
+    said.push(at.message);
+  return {
+    type: error.name,
+    ...(typeof code === 'string' ? { code } : {}),
+    message: withoutSecrets(said.join(': ')),
+    stack: debugText(error),
+  };
+}
+
+function withoutSecretsInLines(text: string): string {
+  // Own frames are addresses, too: `file:///…/main.ts:12:3`.
+  return text
+    .split('\n')
+    .map((line) => (/^\s+at /.test(line) ? line : withoutSecrets(line)))
+    .join('\n');
+}

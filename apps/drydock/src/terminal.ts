@@ -1,0 +1,19 @@
+import { printable } from '@drydock/api/text';
+
+/**
+ * Where every command says what it has to say: whatever a name, a message or a note of somebody else holds, nothing but lines and the colours of our own reaches
+ * a terminal. Texts for one line or one cell are put on one line before (`oneLine`), so that none forges a line either.
+ */
+export function say(text: string): void {
+  process.stdout.write(printable(text));
+}
+
+/** Talk beside the data: on stderr. */
+export function tell(text: string): void {
+  process.stderr.write(printable(text));
+}
+
+/** A line of it. */
+export function sayError(text: string): void {
+  tell(`${text}\n`);
+}
