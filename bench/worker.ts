@@ -55,9 +55,14 @@ export function startWorker<Job, Result>(
  * Starts a worker of ours from its TypeScript source. The code that strips the types takes 35 MB that a built package never needs: a first
  * start leaves its result in Node's compile cache, from which the second runs.
  */
-export async function startOurWorker<Job, Result>(source: string): Promise<Worker<Job, Result>> {
+export async function startOurWorker<Job, Result>(
+  source: string,
+  args: readonly string[] = [],
+): Promise<Worker<Job, Result>> {
   const start = (): Worker<Job, Result> =>
-    startWorker(process.execPath, [source], { NODE_COMPILE_CACHE: join(import.meta.dirname, '.cache', 'compiled') });
+    startWorker(process.execPath, [source, ...args], {
+      NODE_COMPILE_CACHE: join(import.meta.dirname, '.cache', 'compiled'),
+    });
   await start()[Symbol.asyncDispose]();
   return start();
 }

@@ -17,6 +17,8 @@ export interface ImportJob {
   readonly cluster: string;
   readonly datastore: string;
   readonly network: string;
+  /** Of the peer: whether it hashes while it sends, and not before that or in the same thread. */
+  readonly beside: boolean;
 }
 
 /** What a worker answers: a line of JSON. */

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { templateStore } from '@drydock/templates';
+import { TEST_KEYS } from '@drydock/templates/testing';
 import { connectVCenter } from '@drydock/vsphere';
 import { answerJobs, cpuSeconds, memoryMB } from '../answer.ts';
 import type { ImportJob, ImportResult } from './job.ts';
@@ -21,6 +22,7 @@ async function publish(job: ImportJob): Promise<ImportResult> {
   await using store = templateStore({
     vcenters: async () => vcenter,
     cacheDir: join(tmpdir(), 'drydock-bench-unused'),
+    markKeys: async () => TEST_KEYS,
   });
   const published = await store.publish(
     {

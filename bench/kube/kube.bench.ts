@@ -3,6 +3,7 @@ import { get } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type Benchmark, compared, type Figure, median, percentile } from '../measure.ts';
+import { buildPeer } from '../peer.ts';
 import { startOurWorker, startWorker, type Worker } from '../worker.ts';
 import type { BenchKind, KubeJob, KubeResult, Target } from './job.ts';
 import type { ServerJob } from './server.ts';
@@ -19,6 +20,8 @@ const MACHINE_SETS: BenchKind = {
 const WATCHED: Readonly<Record<Side, BenchKind>> = {
   ours: { ...MACHINE_SETS, plural: 'ours', count: 2_000 },
   peer: { ...MACHINE_SETS, plural: 'peers', count: 2_000 },
+  tuned: { ...MACHINE_SETS, plural: 'tuneds', count: 2_000 },
+  clientGo: { ...MACHINE_SETS, plural: 'clientgos', count: 2_000 },
 };
 const KINDS: readonly BenchKind[] = Array.from({ length: 20 }, (_, index) => ({
   group: 'bench.drydock.dev',
@@ -35,8 +38,14 @@ const GET_ROUNDS = 7;
 const IMPORTS = 9;
 const IDLE_SECONDS = 15;
 
-type Side = 'ours' | 'peer';
-const SIDES: readonly Side[] = ['ours', 'peer'];
+/** client-node as it comes; with one dispatcher and without field owners; client-go without field owners. */
+type Peer = 'peer' | 'tuned' | 'clientGo';
+type Side = 'ours' | Peer;
+const PEERS: readonly Peer[] = ['peer', 'tuned', 'clientGo'];
+const SIDES: readonly Side[] = ['ours', ...PEERS];
+/** The goals against client-node hold for it however it is tuned; against client-go: to be no worse. */
+type Goals = Readonly<Record<Peer, number>>;
+type Cases = Readonly<Record<Peer, string>>;
 
 type Job = DistributiveOmit<KubeJob, keyof Target>;
 /** A process that knows its server. */
@@ -47,11 +56,12 @@ type Start = (side: Side) => Promise<Client>;
 type Runner = (side: Side, job: Job) => Promise<KubeResult>;
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 
-/** Our Kubernetes client against `@kubernetes/client-node`, each job in a process of its own, on a fake server over TLS. */
+/** Our Kubernetes client against `@kubernetes/client-node` and client-go, each job in a process of its own, on a fake server over TLS. */
 export const benchmark: Benchmark = {
   name: 'kube',
-  about: `our Kubernetes client against @kubernetes/client-node on a fake server over TLS; medians`,
+  about: 'our Kubernetes client against @kubernetes/client-node and client-go on a fake server over TLS; medians',
   async run(report, signal) {
+    const clientGo = await buildPeer('kube', signal);
     await using server: Worker<ServerJob, Target> = startWorker(process.execPath, [
       join(import.meta.dirname, 'server.ts'),
     ]);
@@ -60,7 +70,13 @@ export const benchmark: Benchmark = {
       signal,
     );
     const start: Start = async (side) => {
-      const worker: Worker<KubeJob, KubeResult> = await startOurWorker(join(import.meta.dirname, `${side}.ts`));
+      const worker: Worker<KubeJob, KubeResult> =
+        side === 'clientGo'
+          ? startWorker(clientGo)
+          : await startOurWorker(
+              join(import.meta.dirname, side === 'ours' ? 'ours.ts' : 'peer.ts'),
+              side === 'tuned' ? ['--tuned'] : [],
+            );
       return {
         run: (job) => worker.run({ ...target, ...job }, signal),
         [Symbol.asyncDispose]: () => worker[Symbol.asyncDispose](),
@@ -87,11 +103,11 @@ export const benchmark: Benchmark = {
 
 async function gets(once: Runner, target: Target, report: (figure: Figure) => void): Promise<void> {
   const job = { do: 'gets', count: 1000, atOnce: 10 } as const;
-  const speeds = { ours: [] as number[], peer: [] as number[] };
-  const cpu = { ours: [] as number[], peer: [] as number[] };
-  const opened = { ours: [] as number[], peer: [] as number[] };
+  const speeds = perSide<number>();
+  const cpu = perSide<number>();
+  const opened = perSide<number>();
   for (let round = 0; round < GET_ROUNDS; round++) {
-    for (const side of ['ours', 'peer'] as const) {
+    for (const side of SIDES) {
       const before = await connections(target);
       const { perSecond = Number.NaN, cpuSeconds = Number.NaN } = await once(side, job);
       speeds[side].push(perSecond);
@@ -100,73 +116,71 @@ async function gets(once: Runner, target: Target, report: (figure: Figure) => vo
       opened[side].push((await connections(target)) - before - 1);
     }
   }
-  const common = { bench: 'kube', case: '1,000 small GETs' } as const;
-  report(
-    compared({
-      ...common,
-      ...{ metric: 'requests', unit: '/s', ours: median(speeds.ours), peer: median(speeds.peer) },
-      ...{ goal: 15, lowerIsBetter: false },
-    }),
-  );
-  report(
-    compared({
-      ...common,
-      ...{ metric: 'CPU', unit: 's', ours: median(cpu.ours), peer: median(cpu.peer), lowerIsBetter: true },
-    }),
-  );
-  const most = { ours: Math.max(...opened.ours), peer: Math.max(...opened.peer) };
-  report({ ...common, metric: 'connections', unit: '', ...most, goal: 8, lowerIsBetter: true });
+  const cases: Cases = { peer: '1,000 small GETs', tuned: 'GETs, one dispatcher', clientGo: 'GETs, client-go' };
+  const goals: Goals = { peer: 15, tuned: 15, clientGo: 1 };
+  for (const peer of PEERS) {
+    const common = { bench: 'kube', case: cases[peer], lowerIsBetter: true } as const;
+    const both = (of: (side: Side) => number) => ({ ours: of('ours'), peer: of(peer) });
+    const requests = both((side) => median(speeds[side]));
+    report(
+      compared({ ...common, metric: 'requests', unit: '/s', ...requests, goal: goals[peer], lowerIsBetter: false }),
+    );
+    report(compared({ ...common, metric: 'CPU', unit: 's', ...both((side) => median(cpu[side])) }));
+    const most = both((side) => Math.max(...opened[side]));
+    report({ ...common, metric: 'connections', unit: '', ...most, goal: 8 });
+  }
+}
+
+function perSide<T>(): Readonly<Record<Side, T[]>> {
+  return { ours: [], peer: [], tuned: [], clientGo: [] };
 }
 
 async function lists(once: Runner, kind: BenchKind, goal: number, report: (figure: Figure) => void): Promise<void> {
-  const { ours, peer } = await rounds(once, { do: 'list', kind });
-  const common = { bench: 'kube', case: `10,000 ${kind.kind}s`, lowerIsBetter: true } as const;
-  const of = (side: readonly KubeResult[], metric: 'heapMB' | 'cpuSeconds'): number =>
-    median(side.map((result) => result[metric] ?? Number.NaN));
-  report(
-    compared({ ...common, metric: 'heap kept', unit: 'MB', ours: of(ours, 'heapMB'), peer: of(peer, 'heapMB'), goal }),
-  );
-  report(compared({ ...common, metric: 'CPU', unit: 's', ours: of(ours, 'cpuSeconds'), peer: of(peer, 'cpuSeconds') }));
+  const results = perSide<KubeResult>();
+  for (let round = 0; round < ROUNDS; round++)
+    for (const side of SIDES) results[side].push(await once(side, { do: 'list', kind }));
+  const plural = `${kind.kind}s`;
+  const cases: Cases = { peer: `10,000 ${plural}`, tuned: `${plural}, no owners`, clientGo: `${plural}, client-go` };
+  const goals: Goals = { peer: goal, tuned: goal, clientGo: 1 };
+  const of = (side: Side, metric: 'heapMB' | 'cpuSeconds'): number =>
+    median(results[side].map((result) => result[metric] ?? Number.NaN));
+  for (const peer of PEERS) {
+    const common = { bench: 'kube', case: cases[peer], lowerIsBetter: true } as const;
+    const both = (metric: 'heapMB' | 'cpuSeconds') => ({ ours: of('ours', metric), peer: of(peer, metric) });
+    report(compared({ ...common, metric: 'heap kept', unit: 'MB', ...both('heapMB'), goal: goals[peer] }));
+    report(compared({ ...common, metric: 'CPU', unit: 's', ...both('cpuSeconds') }));
+  }
 }
 
-/** Both follow one kind each all the time and take turns at being told of 1,000 updates: so what a machine does besides strikes both. */
+/** All follow one kind each all the time and take turns at being told of 1,000 updates: so what a machine does besides strikes each of them. */
 async function updates(start: Start, report: (figure: Figure) => void): Promise<void> {
-  await using ours = await start('ours');
-  await using peer = await start('peer');
-  const sides = { ours, peer };
-  const results = { ours: [] as KubeResult[], peer: [] as KubeResult[] };
+  await using stack = new AsyncDisposableStack();
+  const clients = new Map<Side, Client>();
+  for (const side of SIDES) clients.set(side, stack.use(await start(side)));
+  const results = perSide<KubeResult>();
+  const run = async (side: Side, job: Job): Promise<KubeResult> => (await clients.get(side)?.run(job)) ?? {};
   for (const side of SIDES) {
-    await sides[side].run({ do: 'follow', kind: WATCHED[side] });
+    await run(side, { do: 'follow', kind: WATCHED[side] });
     // What is compiled on the way is not measured.
-    await sides[side].run({ do: 'updates', kind: WATCHED[side], count: 4 * UPDATES });
+    await run(side, { do: 'updates', kind: WATCHED[side], count: 4 * UPDATES });
   }
   for (let round = 0; round < UPDATE_ROUNDS; round++) {
     for (const side of round % 2 === 0 ? SIDES : SIDES.toReversed())
-      results[side].push(await sides[side].run({ do: 'updates', kind: WATCHED[side], count: UPDATES }));
+      results[side].push(await run(side, { do: 'updates', kind: WATCHED[side], count: UPDATES }));
   }
-  const common = { bench: 'kube', case: '1,000 updates', lowerIsBetter: true } as const;
+  const cases: Cases = { peer: '1,000 updates', tuned: 'updates, no owners', clientGo: 'updates, client-go' };
   const p99 = (side: Side): number => median(results[side].map(({ latencyMs = [] }) => percentile(latencyMs, 0.99)));
   // Not the median: a collection of garbage is dear, and not in every round.
   const cpu = (side: Side): number => mean(results[side].map(({ cpuSeconds = Number.NaN }) => cpuSeconds));
-  report(compared({ ...common, metric: 'p99', unit: 'ms', ours: p99('ours'), peer: p99('peer') }));
-  report(compared({ ...common, metric: 'CPU', unit: 's', ours: cpu('ours'), peer: cpu('peer'), goal: 1 }));
+  for (const peer of PEERS) {
+    const common = { bench: 'kube', case: cases[peer], lowerIsBetter: true } as const;
+    report(compared({ ...common, metric: 'p99', unit: 'ms', ours: p99('ours'), peer: p99(peer) }));
+    report(compared({ ...common, metric: 'CPU', unit: 's', ours: cpu('ours'), peer: cpu(peer), goal: 1 }));
+  }
 }
 
 function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
-}
-
-async function rounds(
-  once: Runner,
-  job: Parameters<Runner>[1],
-): Promise<{ readonly ours: readonly KubeResult[]; readonly peer: readonly KubeResult[] }> {
-  const ours: KubeResult[] = [];
-  const peer: KubeResult[] = [];
-  for (let round = 0; round < ROUNDS; round++) {
-    ours.push(await once('ours', job));
-    peer.push(await once('peer', job));
-  }
-  return { ours, peer };
 }
 
 /** From nothing to a client, in a fresh process with Node's compile cache warm. Ours is imported from its source. */

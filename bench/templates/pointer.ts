@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { replaceFileDurable } from '@drydock/durable';
 import { type OvaSource, templateStore, VERIFIED_KEY } from '@drydock/templates';
-import { memoryOva } from '@drydock/templates/testing';
+import { memoryOva, TEST_KEYS } from '@drydock/templates/testing';
 import type { MoRef, VCenter } from '@drydock/vsphere';
 import type { Figure } from '../measure.ts';
 import { connect, type Rig, startRig, wishFor } from './rig.ts';
@@ -93,7 +93,9 @@ async function replaceByPointer(rig: Rig, file: string, signal: AbortSignal): Pr
   const ovas: OvaSource = {
     open: (image, options) => memoryOva({ version: image.release, disk }).open(image, options),
   };
-  await using store = templateStore({ vcenters: async () => vcenter, cacheDir: rig.scratch, ovas });
+  // Collection destroys only what a key proves.
+  const markKeys = async () => TEST_KEYS;
+  await using store = templateStore({ vcenters: async () => vcenter, cacheDir: rig.scratch, ovas, markKeys });
   for (let release = 1; release <= REPLACEMENTS; release++) {
     signal.throwIfAborted();
     const sha256 = createHash('sha256').update(`image ${release}`).digest('hex');

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type OvaSource, type TemplateStore, type TemplateWish, templateStore } from '@drydock/templates';
-import { memoryOva } from '@drydock/templates/testing';
+import { memoryOva, TEST_KEYS } from '@drydock/templates/testing';
+import type { VCenter } from '@drydock/vsphere';
 import { compared, type Figure, median, percentile } from '../measure.ts';
 import { buildPeer } from '../peer.ts';
 import { startWorker, type Worker } from '../worker.ts';
@@ -44,7 +45,7 @@ export async function swap(report: (figure: Figure) => void, signal: AbortSignal
   await using rig = await startRig({ clusters: 1, hosts: 1, vms: 0 }, signal);
   await using peer: Worker<RenameJob, unknown> = startWorker(binary);
   await using vcenter = connect(rig.endpoint);
-  await using store = templateStore({ vcenters: async () => vcenter, cacheDir: rig.scratch, ovas: images });
+  await using store = storeOn(rig, vcenter);
   const wish = await twoGenerations(rig, store, vcenter.server, signal);
   await twoTemplates(rig, signal);
   const { url, user, password, ca } = rig.endpoint;
@@ -93,7 +94,7 @@ async function measureRevert(
   const started = performance.now();
   {
     await using vcenter = connect(rig.endpoint);
-    await using store = templateStore({ vcenters: async () => vcenter, cacheDir: rig.scratch, ovas: images });
+    await using store = storeOn(rig, vcenter);
     await revert(store, wish, signal);
   }
   const seconds = (performance.now() - started) / 1000;
@@ -101,6 +102,16 @@ async function measureRevert(
   const common = { bench: 'templates', case: `revert, renames ${REVERT_RENAME_MS} ms`, lowerIsBetter: true } as const;
   report({ ...common, metric: 'wall', unit: 's', ours: seconds, goal: 10 });
   report({ ...common, metric: 'uploaded', unit: 'B', ours: bytes, goal: 0 });
+}
+
+/** As an installation has it: what it goes back to is proven by its key. */
+function storeOn({ scratch }: Rig, vcenter: VCenter): TemplateStore {
+  return templateStore({
+    vcenters: async () => vcenter,
+    cacheDir: scratch,
+    ovas: images,
+    markKeys: async () => TEST_KEYS,
+  });
 }
 
 /** Each release has an image of its own, whatever is in it. */

@@ -28,6 +28,7 @@ type job struct {
 	Cluster    string `json:"cluster"`
 	Datastore  string `json:"datastore"`
 	Network    string `json:"network"`
+	Beside     bool   `json:"beside"`
 }
 
 type result struct {

@@ -47,14 +47,20 @@ func publish(j *job) error {
 		return err
 	}
 	defer func() { _ = sessions.Logout(ctx) }()
-	if err := checkOVA(j); err != nil {
-		return err
+	checked := make(chan error, 1)
+	if j.Beside {
+		go func() { checked <- checkOVA(j) }()
+	} else {
+		if err := checkOVA(j); err != nil {
+			return err
+		}
+		checked <- nil
 	}
 	imp, err := newImporter(ctx, client, j)
 	if err != nil {
 		return err
 	}
-	vm, err := importOVA(ctx, imp, j)
+	vm, err := importOVA(ctx, imp, j, checked)
 	if err != nil {
 		return err
 	}
@@ -103,7 +109,7 @@ func newImporter(ctx context.Context, client *vim25.Client, j *job) (*hashingImp
 	if err != nil {
 		return nil, err
 	}
-	archive := &hashingArchive{TapeArchive: importer.TapeArchive{Path: j.OVA}, sent: map[string]*sent{}}
+	archive := &hashingArchive{TapeArchive: importer.TapeArchive{Path: j.OVA}, sent: map[string]digested{}, beside: j.Beside}
 	return &hashingImporter{archive: archive, Importer: importer.Importer{
 		Log:    func(text string) (int, error) { return len(text), nil },
 		Client: client, Finder: finder, Datacenter: datacenter, Datastore: datastore,
@@ -116,8 +122,8 @@ type hashingImporter struct {
 	archive *hashingArchive
 }
 
-// importOVA is Importer.Import with our check between the last byte and Complete.
-func importOVA(ctx context.Context, imp *hashingImporter, j *job) (*object.VirtualMachine, error) {
+// importOVA is Importer.Import with our checks between the last byte and Complete: of what was sent, and of the OVA where that went on beside.
+func importOVA(ctx context.Context, imp *hashingImporter, j *job, checked <-chan error) (*object.VirtualMachine, error) {
 	if err := imp.ReadManifest("*.ovf"); err != nil {
 		return nil, err
 	}
@@ -136,7 +142,11 @@ func importOVA(ctx context.Context, imp *hashingImporter, j *job) (*object.Virtu
 			return nil, err
 		}
 	}
-	if err := compare(ctx, imp, info, lease); err != nil {
+	err = <-checked
+	if err == nil {
+		err = compare(ctx, imp, info, lease)
+	}
+	if err != nil {
 		_ = lease.Abort(ctx, nil)
 		return nil, err
 	}
@@ -161,13 +171,14 @@ func compare(ctx context.Context, imp *hashingImporter, info *nfc.LeaseInfo, lea
 	}
 	for _, item := range info.Items {
 		s := imp.archive.sent[item.Path]
-		sha1sum, sha256sum := hex.EncodeToString(s.sha1.Sum(nil)), hex.EncodeToString(s.sha256.Sum(nil))
+		sha1sum, sha256sum := s.digests()
 		if want := imp.Manifest[item.Path]; want == nil || !matches(want, sha1sum, sha256sum) {
 			return fmt.Errorf("%s: what was sent is not what the manifest says", item.Path)
 		}
 		found := false
 		for _, entry := range stored {
-			found = found || entry.Size == s.size && entry.Sha1 == sha1sum
+			// Not the size: the API describes it for downloads.
+			found = found || entry.Sha1 == sha1sum
 		}
 		if !found {
 			return fmt.Errorf("%s: the server has not stored what was sent", item.Path)
@@ -195,19 +206,30 @@ func tag(ctx context.Context, client *vim25.Client, user *url.Userinfo, vm *obje
 // hashingArchive computes the digests of what the importer reads.
 type hashingArchive struct {
 	importer.TapeArchive
-	sent map[string]*sent
+	sent   map[string]digested
+	beside bool
+}
+
+// digested is a file of the archive that knows what was read of it, once all was.
+type digested interface {
+	io.ReadCloser
+	digests() (sha1sum, sha256sum string)
 }
 
 type sent struct {
 	io.ReadCloser
 	sha1, sha256 hash.Hash
-	size         int64
 }
 
 func (a *hashingArchive) Open(name string) (io.ReadCloser, int64, error) {
 	f, size, err := a.TapeArchive.Open(name)
 	if err != nil {
 		return nil, 0, err
+	}
+	if a.beside {
+		s := readBeside(f)
+		a.sent[name] = s
+		return s, size, nil
 	}
 	s := &sent{ReadCloser: f, sha1: sha1.New(), sha256: sha256.New()}
 	a.sent[name] = s
@@ -216,8 +238,11 @@ func (a *hashingArchive) Open(name string) (io.ReadCloser, int64, error) {
 
 func (s *sent) Read(p []byte) (int, error) {
 	n, err := s.ReadCloser.Read(p)
-	s.size += int64(n)
 	_, _ = s.sha1.Write(p[:n])
 	_, _ = s.sha256.Write(p[:n])
 	return n, err
+}
+
+func (s *sent) digests() (string, string) {
+	return hex.EncodeToString(s.sha1.Sum(nil)), hex.EncodeToString(s.sha256.Sum(nil))
 }
