@@ -8,6 +8,12 @@ const checks: readonly (readonly [name: string, command: string, args: readonly 
   ['type-aware lint', 'oxlint', ['--type-aware', '--deny-warnings', '.']],
   ['dead code', 'knip', ['--no-progress']],
   ['import boundaries', process.execPath, ['--test', '--test-reporter=dot', 'test/boundaries/boundaries.test.ts']],
+  // Both name sources, which change under them.
+  [
+    'mutations and soak',
+    process.execPath,
+    ['--test', '--test-reporter=dot', 'scripts/mutation/mutation.test.ts', 'scripts/test-files.test.ts'],
+  ],
 ];
 
 const failed: string[] = [];
