@@ -29,6 +29,7 @@ export const SOAK_PARTS: readonly SoakPart[] = [
   {
     name: 'readers of foreign bytes',
     files: [
+      'api/src/json.test.ts',
       'packages/vsphere/src/xml/{growth,xml-tokenizer}.test.ts',
       'packages/vsphere/src/{updates/scanner,import/ovf}.test.ts',
       'packages/templates/src/image/tar.test.ts',
