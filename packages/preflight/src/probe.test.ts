@@ -29,21 +29,21 @@ function definition(openAPIV3Schema: object): Crd {
   return readCrd({ metadata: { name: 'things.example.com' }, spec } as never, 'test');
 }
 
-/** A rule that nobody but a server can evaluate, and an enum that anybody can. */
-const target = definition({
-  type: 'object',
-  properties: {
-    spec: {
-      type: 'object',
-      properties: {
-        phase: { type: 'string', enum: ['a'] },
-        size: { type: 'string', 'x-kubernetes-validations': [{ rule: 'no.such.function(self)' }] },
+const withSize = (size: object): Crd =>
+  definition({
+    type: 'object',
+    properties: {
+      spec: {
+        type: 'object',
+        properties: { phase: { type: 'string', enum: ['a'] }, size: { type: 'string', ...size } },
       },
     },
-  },
-});
+  } as never);
+/** A rule that nobody but a server can evaluate, which is not asked today, and an enum that anybody can. */
+const target = withSize({ 'x-kubernetes-validations': [{ rule: 'no.such.function(self)' }] });
+const today = withSize({});
 const options = { now: ERAS.E2, target: ERAS.E1, run: 'r1' };
-const requests: readonly ProbeRequest[] = [{ crd: target, target, objects: new Set(['n/x']) }];
+const requests: readonly ProbeRequest[] = [{ crd: today, target, objects: new Set(['n/x']) }];
 
 function thing(name: string, phase = 'a'): KubeObject {
   const metadata = { name, namespace: 'n', uid: name, resourceVersion: '7' };

@@ -86,7 +86,7 @@ test('a proxy of the environment that is no URL is named, without its password',
   const config = { server: 'https://api.example', context: '', namespace: '', credentials: fixedCredentials({}) };
   await using client = createClient(config, { env: { HTTPS_PROXY: 'http://me:hunter2@proxy:port' } });
   await assert.rejects(client.get(CONFIG_MAP, KEY), (error: Error & { code?: string }) => {
-    assert.match(error.message, /HTTPS_PROXY or HTTP_PROXY names is not a URL/);
+    assert.match(error.message, /HTTPS_PROXY or HTTP_PROXY names is not an http, https or socks5 URL/);
     assert.equal(inspect(error, { depth: 9 }).includes('hunter2'), false);
     return error.code === 'Kubeconfig';
   });
