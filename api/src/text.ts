@@ -37,7 +37,9 @@ export function jsonText(value: unknown, indent?: number): string {
  */
 export function addressText(address: string): string {
   const url = URL.parse(address);
-  return url === null ? 'an address that cannot be read' : `${url.protocol}//${url.host}${url.pathname}`;
+  // `user:password@host` is read as a scheme and a path.
+  if (url === null || (url.host === '' && url.protocol !== 'file:')) return 'an address that cannot be read';
+  return `${url.protocol}//${url.host}${url.pathname}`;
 }
 
 const SCHEME = /\b[a-z][a-z0-9+.-]{0,30}:\/\//gi;
