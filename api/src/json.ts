@@ -14,10 +14,8 @@ const LONGEST = 32;
 const SUSPECT = /[:[,]\s*-?\d{16}/;
 const INTEGER = /^-?(?:0|[1-9]\d*)$/;
 
-/** Stands for an integer, and in names for a backslash and for a quote after one, until they are put back; nobody else knows them. */
+/** Stands for an integer, and with a number for a name, until they are put back; nobody else knows it. */
 const MARK = randomBytes(6).toString('base64');
-const SLASH = `${MARK}b`;
-const QUOTED = `${MARK}q`;
 /** Written with escapes, these could be the index of a list; such names go before all others, whenever they come. */
 const INDEX = /^(?:\d|\\u003\d)*$/;
 
@@ -38,7 +36,7 @@ export function readJson(text: string, integer?: LargeInteger): unknown {
   if (!withIntegers && !hasEscapedName(text)) return JSON.parse(text);
   const { marked, names, integers } = mark(text, withIntegers);
   const value: unknown = JSON.parse(marked);
-  return names || integers ? restored(value, names, integer) : value;
+  return names.size > 0 || integers ? restored(value, names, integer) : value;
 }
 
 /** Whether `LONG` digits stand in a row somewhere: then one of them stands at a multiple of `LONG`. The expression alone costs a tenth of an event. */
@@ -89,12 +87,22 @@ function isBeforeColon(text: string, from: number): boolean {
 function mark(
   text: string,
   withIntegers: boolean,
-): { readonly marked: string; readonly names: boolean; readonly integers: boolean } {
-  let names = false;
+): { readonly marked: string; readonly names: ReadonlyMap<string, string>; readonly integers: boolean } {
+  const names = new Map<string, string>();
   let integers = false;
   let marked = '';
   let kept = 0;
   let slash = text.indexOf('\\');
+  /** What stands for a name: short, however long that is. */
+  const places = new Map<string, string>();
+  const placeOf = (name: string): string => {
+    const known = places.get(name);
+    if (known !== undefined) return known;
+    const place = `${MARK}n${places.size}`;
+    places.set(name, place);
+    names.set(place, decoded(name));
+    return place;
+  };
   const put = (from: number, to: number, what: string): void => {
     marked += text.slice(kept, from) + what;
     kept = to;
@@ -106,8 +114,7 @@ function mark(
       if (slash >= 0 && slash < at) slash = text.indexOf('\\', at);
       if (slash >= 0 && slash < end && isBeforeColon(text, end + 1)) {
         const name = text.slice(at + 1, end);
-        names = true;
-        put(at + 1, end, INDEX.test(name) ? decoded(name) : name.replaceAll('\\', SLASH).replaceAll('"', QUOTED));
+        put(at + 1, end, INDEX.test(name) ? decoded(name) : placeOf(name));
       }
       at = end;
     } else if (withIntegers && (code === MINUS || isDigit(code))) {
@@ -134,8 +141,7 @@ function isOfNumber(code: number): boolean {
 }
 
 /** Puts names and integers where their marks are. By a list of what is left to do, because recursion would cost stack. */
-function restored(root: unknown, withNames: boolean, integer: LargeInteger | undefined): unknown {
-  const names = withNames ? new Map<string, string>() : undefined;
+function restored(root: unknown, names: ReadonlyMap<string, string>, integer: LargeInteger | undefined): unknown {
   const top = [root];
   const left: (unknown[] | Record<string, unknown>)[] = [top];
   for (let holder = left.pop(); holder !== undefined; holder = left.pop()) {
@@ -149,7 +155,7 @@ function restored(root: unknown, withNames: boolean, integer: LargeInteger | und
         if (value.startsWith(MARK)) fields[key] = integer?.(value.slice(MARK.length), holder, `${key}`);
       } else if (typeof value === 'object' && value !== null) {
         const inner = value as Record<string, unknown>;
-        const whole = names === undefined || Array.isArray(inner) ? inner : named(inner, names);
+        const whole = names.size === 0 || Array.isArray(inner) ? inner : named(inner, names);
         if (whole !== value) fields[key] = whole;
         left.push(whole);
       }
@@ -158,17 +164,13 @@ function restored(root: unknown, withNames: boolean, integer: LargeInteger | und
   return top[0];
 }
 
-/** The object with its names; `known` are those that were read before. */
-function named(fields: Record<string, unknown>, known: Map<string, string>): Record<string, unknown> {
+/** The object with its names. */
+function named(fields: Record<string, unknown>, names: ReadonlyMap<string, string>): Record<string, unknown> {
   const keys = Object.keys(fields);
-  if (!keys.some((key) => key.includes(SLASH))) return fields;
+  if (!keys.some((key) => names.has(key))) return fields;
   const whole: Record<string, unknown> = {};
   for (const key of keys) {
-    let name = key;
-    if (key.includes(SLASH)) {
-      name = known.get(key) ?? decoded(key.replaceAll(SLASH, '\\').replaceAll(QUOTED, '"'));
-      known.set(key, name);
-    }
+    const name = names.get(key) ?? key;
     // Any other name can be assigned; this one would change what the object is.
     if (name === '__proto__')
       Object.defineProperty(whole, name, { value: fields[key], enumerable: true, configurable: true, writable: true });
