@@ -199,7 +199,9 @@ test('SAFE-1 on mutated documents the events are those of saxes, or both reject'
         if (
           text.includes('<!D') ||
           /version\s*=\s*["']1\.(?!0["'])/.test(text) ||
-          /encoding\s*=\s*(["'])(?!utf-8\1)/i.test(text)
+          /encoding\s*=\s*(["'])(?!utf-8\1)/i.test(text) ||
+          // White space, or the end, follows the target of an instruction (XML 1.0, production 16); saxes takes a question mark, too.
+          /<\?[^\s?>]+\?(?!>)/.test(text)
         )
           return;
         const expected = oracle(text);
