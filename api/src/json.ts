@@ -93,13 +93,9 @@ function mark(
   let marked = '';
   let kept = 0;
   let slash = text.indexOf('\\');
-  /** What stands for a name: short, however long that is. */
-  const places = new Map<string, string>();
+  /** What stands for a name: short, however long that is, and another one each time, so that of two that say the same the later one counts. */
   const placeOf = (name: string): string => {
-    const known = places.get(name);
-    if (known !== undefined) return known;
-    const place = `${MARK}n${places.size}`;
-    places.set(name, place);
+    const place = `${MARK}n${names.size}`;
     names.set(place, decoded(name));
     return place;
   };

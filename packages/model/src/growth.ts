@@ -38,8 +38,8 @@ export class GrowthError extends Error {
 
 /** Sizes that are tried: the limit, and so many halvings of it. */
 const HALVINGS = 8;
-/** Below this (ms) a cost is noise, whatever it grows like. */
-const NOISE = 3;
+/** Below this (ms) a cost is noise, whatever it grows like: one collection of garbage costs as much. */
+const NOISE = 15;
 /**
  * Eight times the size may cost so many times as much (linear: 8, quadratic: 64), and twice the size so many times (2, 4). Between them is room for what
  * memory costs: the collector copies what outlives its first round, which small inputs do not.
