@@ -3,10 +3,15 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import {
+  applyDefaults,
   bridge,
   type Crd,
+  ERAS,
   type Json,
   type JsonObject,
+  judge,
+  preflight,
+  prune,
   readCrd,
   readManifests,
   type Schema,
@@ -20,7 +25,7 @@ import { resourceSchemas } from './support/crd-arbitrary.ts';
 import { anything, Crossings, removeCrd, taken } from './support/crd-bridge.ts';
 import { generatedCrd } from './support/crd-differential.ts';
 import { changed } from './support/crd-loosened.ts';
-import { diceOf } from './support/crd-samples.ts';
+import { diceOf, resourceOf } from './support/crd-samples.ts';
 import { type CrdServer, connectCrdServer } from './support/crd-server.ts';
 
 // Real projects over two releases. Each of their definitions is bridged, put over either release, written by both, and taken off again in both directions.
@@ -194,6 +199,39 @@ suite('TRUTH-11 TRUTH-12 a bridge on a real server', { concurrency: LANES }, () 
       const crossings = await Crossings.of(server, of(older), of(newer), 3, careless);
       await assert.rejects(crossings.cross(), found);
     });
+
+  test('TRUTH-14 of objects of gateway-api, such as HTTPRoutes, nothing is undecided under their own definitions', async (t) => {
+    const set = 'gateway-api-standard-1.4.0';
+    const absent = await absence([set]);
+    if (absent !== undefined) return t.skip(`the definitions of ${set} are not here: ${absent}`);
+    const crds = definitions(set);
+    assert.ok(crds.some(({ kind }) => kind === 'HTTPRoute'));
+    await eachOf(crds, 6, async (crd) => {
+      await server.install(crd);
+      const said = new Set<string>();
+      for (const [index, { name, schema = {}, status }] of crd.versions.filter(({ served }) => served).entries())
+        for (let seed = 1; seed <= (soaking ? 300 : 11); seed += 1) {
+          const of = { apiVersion: `${crd.group}/${name}`, kind: crd.kind, metadata: { name: `own-${index}-${seed}` } };
+          const next: JsonObject = { ...resourceOf(schema, seed, seed % 11), ...of };
+          const where = crd.scope === 'Cluster' ? '' : '/namespaces/default';
+          const path = `/apis/${of.apiVersion}${where}/${crd.plural}?dryRun=All`;
+          const answer = await server.call({ method: 'POST', path, body: next });
+          const read = applyDefaults(prune(next, schema).value, schema) as JsonObject;
+          const { causes, doubts } = judge({ endpoint: 'create', next: read, schema, hasStatus: status }, ERAS.E2);
+          assert.deepEqual(doubts, [], `${crd.kind} ${JSON.stringify(next)}`);
+          const refused = causes.map(({ path: at, reason }) => `${at.join('.')} ${reason}`).toSorted();
+          assert.equal(refused.length > 0, answer.status === 422, `${answer.message} ${refused.join()}`);
+          said.add(`${answer.status}`);
+          const findings = preflight([next], [crd], [crd], { now: ERAS.E2, target: ERAS.E2 });
+          assert.deepEqual(
+            findings.filter((finding) => finding.class === 'UNDECIDED'),
+            [],
+          );
+        }
+      t.diagnostic(`${crd.kind}: ${[...said].toSorted().join(' and ')}`);
+      await removeCrd(server, crd.name);
+    });
+  });
 
   for (const [from, to] of PAIRS) {
     const name = `${from} ${to}`;

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, suite, test } from 'node:test';
 import { type Crd, ERAS, type Json, type JsonObject, judge } from '@drydock/crd';
-import { API_SERVER_ERAS, type Sandbox, startSandbox } from '@drydock/sandbox';
+import { API_SERVER_ERAS, type ApiServerEra, type Sandbox, startSandbox } from '@drydock/sandbox';
+import { CEL_CASES, type CelCases } from './support/cel-cases.ts';
 import { skips } from './support/crd-eras.ts';
-import { type CrdServer, connectCrdServer, headOf, pathOf } from './support/crd-server.ts';
+import { type CrdServer, connectCrdServer, headOf, PROBE, pathOf } from './support/crd-server.ts';
 import { causesOf, crdOf, label, setTrap } from './support/crd-trap.ts';
 
 // What servers of each era do with single kinds of narrowing, on compact definitions of our own: where the answer is not what one would think, it is written down in packages/crd/README.md.
@@ -27,7 +29,8 @@ const list = (items: JsonObject, more: JsonObject = {}): JsonObject => ({ type: 
 let sandbox: Sandbox;
 let server: CrdServer;
 
-const PLURALS = 'keyeds requireds rooteds specs pruneds typeds sets fixeds switcheds presents'.split(' ');
+const PLURALS =
+  'keyeds requireds rooteds specs pruneds typeds sets fixeds switcheds presents functions optionals'.split(' ');
 
 before(async () => {
   sandbox = await startSandbox();
@@ -47,6 +50,79 @@ function narrowing(plural: string, wide: JsonObject, narrow: JsonObject): readon
 function create(crd: Crd, fields: JsonObject): ReturnType<CrdServer['call']> {
   const body = { ...headOf(crd, 'another'), ...fields };
   return server.call({ method: 'POST', path: `${pathOf(crd)}?dryRun=All`, body });
+}
+
+/** For each value and rule what is said of it: that it is false, or that it cannot be evaluated. */
+async function saidBy(cases: CelCases, era: ApiServerEra): Promise<{ readonly theirs: Said; readonly ours: Said }> {
+  const crdWith = (asked: readonly string[]): Crd => {
+    const node = (rule: string): JsonObject => object({ value: { ...cases.schema } }, rules(withValue(rule)));
+    return crdOf(
+      'functions',
+      halves(object(Object.fromEntries(asked.map((rule, at) => [`r${at}`, node(rule)]))), object({})),
+    );
+  };
+  const crd = crdWith(cases.rules);
+  if (cases.since <= NEWEST) await server.install(crd);
+  else {
+    const simple = cases.rules.map((_rule, at) => `size(self) != ${at + 9_000}`);
+    await server.install(crdWith(simple));
+    await store(crd, new Map(simple.map((rule, at) => [withValue(rule), withValue(cases.rules[at] ?? '')])));
+  }
+  const theirs: Said = {};
+  const ours: Said = {};
+  for (const value of cases.values) {
+    const fields = { spec: Object.fromEntries(cases.rules.map((_rule, at) => [`r${at}`, { value }])) };
+    const answer = await create(crd, fields);
+    for (const { field, message } of answer.causes)
+      theirs[nameOf(cases, field, value)] = message.includes('failed rule') ? 'false' : 'broken';
+    const { causes, doubts } = judge(
+      {
+        endpoint: 'create',
+        next: { ...headOf(crd, 'another'), ...fields },
+        schema: crd.versions[0]?.schema ?? {},
+        hasStatus: true,
+      },
+      ERAS[era],
+    );
+    for (const { path, message } of causes)
+      ours[nameOf(cases, path.join('.'), value)] = message.startsWith('failed rule') ? 'false' : 'broken';
+    for (const { path } of doubts) ours[nameOf(cases, path.join('.'), value)] = 'undecided';
+  }
+  return { theirs, ours };
+}
+
+/** The minor version up to which a server of 1.34 takes functions in new rules. It knows more, and evaluates them in definitions that a newer server has stored. */
+const NEWEST = 33;
+
+/** Puts other rules in the place of those that are stored, behind the server's back, and waits until it judges by them. */
+async function store(crd: Crd, instead: ReadonlyMap<string, string>): Promise<void> {
+  const flags = readFileSync(`/proc/${sandbox.etcd.pid}/cmdline`, 'utf8').split('\0');
+  const [url = ''] = flags.flatMap((flag) => /^--advertise-client-urls=(.*)$/.exec(flag)?.[1] ?? []);
+  const call = async (verb: string, body: JsonObject): Promise<{ readonly kvs?: readonly { value: string }[] }> => {
+    const answer = await fetch(`${url}/v3/kv/${verb}`, { method: 'POST', body: JSON.stringify(body) });
+    return answer.json() as Promise<{ readonly kvs?: readonly { value: string }[] }>;
+  };
+  const key = btoa(`/registry/apiextensions.k8s.io/customresourcedefinitions/${crd.name}`);
+  const { kvs = [] } = await call('range', { key });
+  const before = Buffer.from(kvs[0]?.value ?? '', 'base64').toString();
+  const tag = /"(tag-\d+)"/.exec(before)?.[1] ?? '';
+  let after = before.replaceAll(tag, `${tag}-stored`);
+  for (const [old, by] of instead)
+    after = after.replace(JSON.stringify(old), JSON.stringify(by).replaceAll('$', '$$$$'));
+  await call('put', { key, value: Buffer.from(after).toString('base64') });
+  const deadline = performance.now() + 60_000;
+  while (!JSON.stringify((await create(crd, { [PROBE]: 'none' })).causes).includes(`${tag}-stored`))
+    assert.ok(performance.now() < deadline, 'the stored definition is read');
+}
+type Said = Record<string, string>;
+
+/** A rule of a value, as one of what holds it. */
+function withValue(rule: string): string {
+  return rule.replaceAll(/(?<![\w.])self\b/g, 'self.value');
+}
+
+function nameOf({ rules: all }: CelCases, field: string, value: Json): string {
+  return `${all[Number(/r(\d+)/.exec(field)?.[1])]} on ${JSON.stringify(value)}`;
 }
 
 for (const era of API_SERVER_ERAS) {
@@ -97,6 +173,73 @@ for (const era of API_SERVER_ERAS) {
         ours.map((cause) => cause.split(' ', 1)[0]),
         ['spec.r1', 'spec.r2', 'spec.r4', 'spec.r6', 'spec.r7'],
       );
+    });
+
+    test(`TRUTH-14 on ${era}: macros and functions of Kubernetes say of a value what the server says`, async (t) => {
+      const mostOf = e2 ? 35 : 31;
+      let asked = 0;
+      for (const cases of CEL_CASES.filter(({ since }) => since <= mostOf)) {
+        const { theirs, ours } = await saidBy(cases, era);
+        assert.deepEqual(ours, theirs);
+        asked += cases.rules.length * cases.values.length;
+        const broken = Object.values(theirs).filter((said) => said === 'broken').length;
+        assert.ok(Object.keys(theirs).length > 0, 'some rules are false');
+        t.diagnostic(
+          `${cases.rules.length * cases.values.length} answers, ${Object.keys(theirs).length} no, ${broken} broken`,
+        );
+      }
+      assert.ok(asked > 1000, `${asked} answers`);
+    });
+
+    test(`TRUTH-14 on ${era}: a rule with an optional old value is asked on every write`, {
+      skip: era === 'E0',
+    }, async () => {
+      const asked = [
+        '!oldSelf.hasValue() || self == oldSelf.value()',
+        'oldSelf.hasValue()',
+        "oldSelf.orValue('a') == self",
+        'oldSelf.optMap(old, size(old)).orValue(1) == size(self)',
+        'oldSelf.value() == self',
+        'oldSelf == optional.of(self) || oldSelf == optional.none()',
+      ];
+      const short = { ...text, maxLength: 5 };
+      const fields = Object.fromEntries(asked.map((_rule, at) => [`r${at}`, short]));
+      const ruled = Object.fromEntries(
+        asked.map((rule, at) => [
+          `r${at}`,
+          { ...short, 'x-kubernetes-validations': [{ rule, optionalOldSelf: true }] },
+        ]),
+      );
+      const [wide, narrow] = narrowing(
+        'optionals',
+        halves(object({ ...fields, other: text }), object({})),
+        halves(object({ ...ruled, other: text }), object({})),
+      );
+      const all = (value: string): JsonObject => Object.fromEntries(asked.map((_rule, at) => [`r${at}`, value]));
+      const trap = await setTrap(server, wide, narrow, { spec: all('a') });
+      const schema = narrow.versions[0]?.schema ?? {};
+      const judged = (endpoint: 'create' | 'main', next: JsonObject, stored?: JsonObject): readonly string[] => {
+        const { causes, doubts } = judge(
+          { endpoint, next, schema, hasStatus: true, ...(stored && { stored }) },
+          ERAS[era],
+        );
+        return [
+          ...causes.map(({ path, reason }) => `${path.join('.')} ${reason}`),
+          ...doubts.map(({ path }) => `${path.join('.')} undecided`),
+        ].toSorted();
+      };
+      const head = headOf(narrow, 'another');
+      const answers: (readonly string[])[] = [];
+      for (const value of ['a', 'ab', 'x']) {
+        const theirs = causesOf(await create(narrow, { spec: all(value) }));
+        assert.deepEqual(judged('create', { ...head, spec: all(value) }), theirs, `created with ${value}`);
+        const stored = await trap.get();
+        const next = { ...stored, spec: { ...all(value), other: value } };
+        const updated = causesOf(await trap.put({ spec: next.spec }));
+        assert.deepEqual(judged('main', next, stored), updated, `updated to ${value}`);
+        answers.push(theirs, updated);
+      }
+      assert.ok(new Set(answers.map(String)).size >= 4, 'the answers differ');
     });
 
     test(`RB-R47 on ${era}: in a list of type map each item is overlooked for itself, in any order`, async () => {

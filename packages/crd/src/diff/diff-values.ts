@@ -1,6 +1,6 @@
 import { equal, type Json } from '../schema/json.ts';
 import type { Schema } from '../schema/schema.ts';
-import { FORMATS_SINCE, isChecked } from '../validate/formats.ts';
+import { FORMATS_SINCE, isChecked } from '../text/formats.ts';
 import { type Effect, enumRule, type Place, type RuleId, type Step, shown, stepAt } from './step.ts';
 
 /** Differences in what a node's own value may be: enum, bounds, pattern, format (N1 to N8). */

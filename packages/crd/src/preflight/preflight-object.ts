@@ -10,6 +10,7 @@ import type { Cause, Doubt } from '../validate/cause.ts';
 import { applyDefaults } from '../validate/defaults.ts';
 import { type Era, judge, type ServerEra } from '../validate/eras.ts';
 import { prune } from '../validate/prune.ts';
+import { specRemedy } from './remedy.ts';
 import { isSettled } from './settled.ts';
 
 /** How objects are judged. */
@@ -52,7 +53,7 @@ export function preflightObject(object: JsonObject, sides: Sides, options: Prefl
   if (target.schema === undefined) return findings;
   for (const shift of defaultShifts(object, now.schema ?? {}, schema))
     findings.push(make('DEFAULT_SHIFT', shift.rule, shift.path, [], false, shift.what, valued(shift.value)));
-  findings.push(...verdicts(read, sides, options, make));
+  findings.push(...verdicts(object, read, sides, options, make));
   if (sides.storage?.schema !== undefined)
     findings.push(...throughStorage(object, read, sides, sides.storage, findings, options));
   return findings;
@@ -79,7 +80,7 @@ function throughStorage(
   if (!isObject(stored) || !storage.served) return lost;
   // Whoever writes through it is judged by it.
   const known = new Set(told.map((finding) => `${finding.class} ${finding.path} ${finding.what}`));
-  const judged = verdicts(stored, { ...sides, target: storage }, options, make);
+  const judged = verdicts(object, stored, { ...sides, target: storage }, options, make);
   return [...lost, ...judged.filter((finding) => !known.has(`${finding.class} ${finding.path} ${finding.what}`))];
 }
 
@@ -132,7 +133,13 @@ function pruneRule(value: Json): RuleId {
 }
 
 /** Asks for each way of writing what the target's server will say to a writer that leaves alone what is there, and what it would say to one that does not. */
-function verdicts(read: JsonObject, { now, target }: Sides, options: PreflightOptions, make: Make): readonly Finding[] {
+function verdicts(
+  object: JsonObject,
+  read: JsonObject,
+  { crd, now, target }: Sides,
+  options: PreflightOptions,
+  make: Make,
+): readonly Finding[] {
   const schema = target.schema ?? {};
   const hasStatus = target.status;
   const server = options.target;
@@ -161,7 +168,13 @@ function verdicts(read: JsonObject, { now, target }: Sides, options: PreflightOp
     const all: readonly Endpoint[] =
       endpoints.length > 0 ? endpoints : inStatus && hasStatus ? ['status'] : ['spec', 'create'];
     const what = causeText(cause, schema);
-    const remedy = inStatus && endpoints.includes('status') ? scalarRemedy(cause, schema) : undefined;
+    const remedy = inStatus
+      ? endpoints.includes('status')
+        ? scalarRemedy(cause, schema)
+        : undefined
+      : kind === 'BLOCK_SPEC'
+        ? specRemedy(object, crd, cause, now.schema, schema)
+        : undefined;
     findings.push(
       make(kind, rule, cause.path, kind === 'BLOCK_CREATE' ? ['create'] : all, blocking, what, {
         ...(remedy === undefined ? {} : { remedy }),

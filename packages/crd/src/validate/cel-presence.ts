@@ -1,5 +1,5 @@
-/** Quoted text of a rule. */
-const QUOTED = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/g;
+import { masked } from '../cel/names.ts';
+
 const HAS = /(?<![\w.])has\s*\(/g;
 /** What the library takes: names alone. */
 const CHAIN = /^\s*\w+(?:\s*\.\s*\??\s*\w+)*\s*$/;
@@ -10,15 +10,15 @@ const SELECTION = /^([\s\S]*)\.\s*(\w+)\s*$/;
  * chains of names.
  */
 export function withPresence(rule: string): string {
-  const masked = rule.replaceAll(QUOTED, (text) => `"${'x'.repeat(text.length - 2)}"`);
+  const text = masked(rule);
   let made = '';
   let done = 0;
-  for (const { 0: head, index } of masked.matchAll(HAS)) {
+  for (const { 0: head, index } of text.matchAll(HAS)) {
     const start = index + head.length;
-    const end = closing(masked, start);
+    const end = closing(text, start);
     // One that lies in the argument of another is written there.
-    if (index < done || end === undefined || CHAIN.test(masked.slice(start, end))) continue;
-    const [, holder, field] = SELECTION.exec(masked.slice(start, end)) ?? [];
+    if (index < done || end === undefined || CHAIN.test(text.slice(start, end))) continue;
+    const [, holder, field] = SELECTION.exec(text.slice(start, end)) ?? [];
     if (holder === undefined || field === undefined) continue;
     const value = withPresence(rule.slice(start, start + holder.length));
     made += `${rule.slice(done, index)}cel.bind(held_, ${value}, has(held_.${field}))`;

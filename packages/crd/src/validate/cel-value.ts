@@ -1,8 +1,8 @@
 import { Duration } from '@marcbachmann/cel-js/evaluator';
 import { isList, isNumber, isObject, type Json, own } from '../schema/json.ts';
 import type { Schema } from '../schema/schema.ts';
+import { durationOf, momentOf } from '../text/times.ts';
 import { canonical } from './list-types.ts';
-import { durationOf, momentOf } from './times.ts';
 
 /**
  * How lists of type set and map are shown to a rule: a server compares them without regard to the order of their items, the library does not. Sorted both ways, with null unlike itself in one of them, they give two answers

@@ -1,10 +1,10 @@
 import { equal, isList, isNumber, isObject, type Json, lengthOf, own, showJson } from '../schema/json.ts';
 import type { Path } from '../schema/path.ts';
 import type { Schema } from '../schema/schema.ts';
+import { FORMATS_SINCE, hasFormat, isChecked } from '../text/formats.ts';
+import { matches } from '../text/pattern.ts';
 import { BOUNDS, EXCLUSIVE, isBeyond, isMultiple, isWhole } from './bounds.ts';
 import type { Cause, CauseReason, Doubt } from './cause.ts';
-import { FORMATS_SINCE, hasFormat, isChecked } from './formats.ts';
-import { matches } from './pattern.ts';
 import { itemsByKey, unchanged } from './unchanged.ts';
 
 /** What a validation needs besides value and schema. */

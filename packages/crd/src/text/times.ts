@@ -27,7 +27,8 @@ export function durationOf(text: string): bigint | undefined {
   return goDuration(text) ?? looseDuration(text);
 }
 
-function goDuration(text: string): bigint | undefined {
+/** time.ParseDuration of Go. */
+export function goDuration(text: string): bigint | undefined {
   if (/^[+-]?0$/.test(text)) return 0n;
   if (!/^[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/.test(text)) return undefined;
   let sum = 0n;

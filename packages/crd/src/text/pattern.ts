@@ -14,6 +14,20 @@ export function find(pattern: string, text: string): string | undefined {
   return matcher.find() ? (matcher.group() ?? '') : '';
 }
 
+/** All matches in a text one after the other, at most so many of them (below zero: all); undefined as in {@link matches}. */
+export function findAll(pattern: string, text: string, most: number): readonly string[] | undefined {
+  const matcher = compile(pattern)?.matcher(text);
+  if (matcher === undefined) return undefined;
+  const all: string[] = [];
+  let end = -1;
+  while ((most < 0 || all.length < most) && matcher.find()) {
+    // Go leaves out an empty match right behind another.
+    if (!(matcher.start() === matcher.end() && matcher.start() === end)) all.push(matcher.group() ?? '');
+    end = matcher.end();
+  }
+  return all;
+}
+
 function compile(pattern: string): RE2JS | undefined {
   let expression = compiled.get(pattern);
   if (expression === undefined && !compiled.has(pattern)) {

@@ -102,5 +102,7 @@ export function isRequestUri(text: string): boolean | undefined {
   const path = scheme !== '' && rest.startsWith('//') ? rest.slice(2).replace(/^[^/]*/, '') : rest;
   if (/%(?![0-9a-fA-F]{2})/.test(path)) return false;
   const authority = path === rest ? '' : rest.slice(2, rest.length - path.length);
+  const [, address] = /^\[([\da-fA-F:.]+)\](?::\d*)?$/.exec(authority) ?? [];
+  if (address !== undefined) return isIPv6(address) || undefined;
   return /^(?:[A-Za-z0-9._~!$&'()*+,;=:-]+@)?[\p{L}A-Za-z0-9._~-]*(?::\d*)?$/u.test(authority) || undefined;
 }
