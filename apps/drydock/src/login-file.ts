@@ -24,7 +24,7 @@ export const LOGIN_FILE: string = join(homedir(), '.cache', 'drydock', 'logins.j
 /** Two commands that log in at one moment wait for each other no longer than this (ms). */
 const PATIENCE = 5_000;
 
-/** Notes in a file that only this user may read. It is made with the first refusal. */
+/** Notes in a file that only this user may read. It is made with the first login. */
 export function loginFile(path: string = LOGIN_FILE): LoginFile {
   const fresh = randomBytes(16).toString('base64');
   const read = async (): Promise<Kept> => {

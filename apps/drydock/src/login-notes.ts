@@ -3,7 +3,7 @@ import { ConfigMap } from '@drydock/api';
 import { credentialsKey } from '@drydock/boot-images';
 import { type Client, type ConfigMapStore, configMapStore, isForbidden, isNotFound } from '@drydock/kube';
 import { LOGIN_NOW_ANNOTATION } from '@drydock/vm-watch';
-import { type LoginNote, type LoginNotes, lateText, readLoginNotes } from '@drydock/vsphere';
+import { isTold, type LoginNote, type LoginNotes, lateText, readLoginNotes } from '@drydock/vsphere';
 import { LEASE_NAMESPACE } from './status-notes.ts';
 
 /** ConfigMap beside the Leases of the operator, in which its roles and processes tell each other which logins were refused. */
@@ -44,7 +44,7 @@ export async function refusedLogins(
   try {
     const { data = {} } = await client.get(ConfigMap, { namespace, name: LOGINS });
     const notes = Object.values(data).flatMap((text) => readLoginNotes(text));
-    return notes.filter(({ last }) => Date.now() - Date.parse(last) < FORGOTTEN_MS);
+    return notes.filter((note) => isTold(note) && Date.now() - Date.parse(note.last) < FORGOTTEN_MS);
   } catch (error) {
     if (isNotFound(error) || isForbidden(error)) return [];
     throw error;

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { type Agent, request as httpsRequest } from 'node:https';
 import { isVimError, VimError, type VimErrorCode } from '../errors.ts';
+import { LOGIN_MS } from '../session/login-notes.ts';
 import { connectionError, hostPortOf } from '../session/transport.ts';
 import type { Caller, Credentials } from '../soap/call.ts';
 import { untilAborted } from '../soap/signals.ts';
@@ -53,7 +54,10 @@ export function createRest(caller: Caller): Rest {
     for (const generation of ['api', 'rest'] as const) {
       const op = `POST ${SESSION[generation]}`;
       const headers = { authorization, ...(generation === 'rest' ? { 'vmware-use-header-authn': 'true' } : {}) };
-      const answer = await exchange(op, { method: 'POST', path: SESSION[generation], headers, signal: closing.signal });
+      const path = SESSION[generation];
+      // At most two of them.
+      const timeoutMs = LOGIN_MS / 2;
+      const answer = await exchange(op, { method: 'POST', path, headers, timeoutMs, signal: closing.signal });
       // An older server does not know the newer address.
       if (answer.status === 404 && generation === 'api') continue;
       if (answer.status === 401) throw statusError(op, caller.server, answer, 'VIM_LOGIN_REFUSED');

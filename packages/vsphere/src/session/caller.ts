@@ -9,6 +9,7 @@ import type { CallOptions, MoRef } from '../vcenter.ts';
 import type { XmlElement, XmlNode } from '../xml/xml.ts';
 import { withPlace } from './denial.ts';
 import { type LoginBudget, loginBudget } from './login-budget.ts';
+import { LOGIN_MS } from './login-notes.ts';
 import { type Retrieval, retrieveAll, theseObjects } from './retrieve.ts';
 import { readServiceContent, soapActionOf } from './service-content.ts';
 import { isDead, type LiveSession, Session, type SessionPort } from './session.ts';
@@ -100,11 +101,12 @@ export function createCaller(options: CallerOptions): SessionCaller {
   const login: Caller['login'] = async (show) => {
     const who = await credentials();
     ({ user } = who);
-    return logins.attempt(server, who, () => {
+    const begin = (): ReturnType<typeof show> => {
       // It may have waited for another one.
       session.closing.throwIfAborted();
       return show(who);
-    });
+    };
+    return logins.attempt(server, who, begin, { signal: session.closing });
   };
   const port: SessionPort = {
     async discover(signal) {
@@ -120,7 +122,8 @@ export function createCaller(options: CallerOptions): SessionCaller {
     login: ({ content, soapAction }) =>
       login(async (who) => {
         const body = methodBody('Login', { userName: who.user, password: who.password, locale: 'en_US' });
-        const { setCookie } = await post('Login', content.sessionManager, body, { soapAction, lane: 'session' });
+        const how = { soapAction, lane: 'session', timeoutMs: LOGIN_MS } as const;
+        const { setCookie } = await post('Login', content.sessionManager, body, how);
         log.info({ server, user: who.user }, 'Logged in to vCenter.');
         return sessionCookie(setCookie, server);
       }),
