@@ -11,6 +11,25 @@ export function oneLine(text: string): string {
   return text.replaceAll(UNPRINTABLE, ' ').trim();
 }
 
+/** What no name can have, and no XML can carry: controls, line ends, halves of characters. */
+const UNNAMEABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\ufffe\uffff]/u;
+
+/** What stands against a text as a name, or as a path of names, in another system, as a clause; undefined where nothing does. `most`: so many UTF-16 units at most. */
+export function nameFault(text: string, most: number): string | undefined {
+  if (text.length > most) return `has ${text.length} characters, of which at most ${most} can be a name`;
+  const at = text.search(UNNAMEABLE);
+  if (at < 0) return undefined;
+  const code = (text.codePointAt(at) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+  return `has a character that no name can have (U+${code}, the ${at + 1}. of it)`;
+}
+
+/** The beginning of a text that may be of any length, with how long it was. */
+export function shortText(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const end = most - (/[\ud800-\udbff]/.test(text[most - 1] ?? '') ? 1 : 0);
+  return `${text.slice(0, end)}… (${text.length} characters)`;
+}
+
 /** What a program prints of its own, with texts from elsewhere in it: lines and colours stay, everything else that a terminal would obey goes. Linear. */
 export function printable(text: string): string {
   return text.replaceAll(UNPRINTABLE_IN_LINES, (_found, own: string | undefined) => own ?? ' ');

@@ -8,6 +8,7 @@ export type BootImageErrorCode =
   | 'HotLoop'
   | 'InfrastructureUnreadable'
   | 'MachineConfigurationUnreadable'
+  | 'NameUnusable'
   | 'NotATemplate'
   | 'NotReady'
   | 'PatchFailed'

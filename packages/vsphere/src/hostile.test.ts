@@ -158,3 +158,19 @@ test('SAFE-8 references of objects of a session are their type; others keep thei
   assert.equal(foreignText(`the object HttpNfcLease:${lease} is gone`), 'the object HttpNfcLease:session[…] is gone');
   assert.equal(foreignText(`https://h/nfc/session%5B${KEY}%5D52/disk`), 'https://h/nfc/session[…]');
 });
+
+test('SAFE-11 a path with a character that no XML can carry is refused in words, and nothing is sent for it', async () => {
+  await using r = await rig();
+  await r.vcenter.about();
+  const before = r.server.calls.length;
+  await assert.rejects(
+    r.vcenter.findByPath('/DC0/vm/a\u0001b'),
+    (error: unknown) =>
+      error instanceof VimError &&
+      error.code === 'VIM_INVALID_NAME' &&
+      !error.retriable &&
+      !error.sent &&
+      /character that XML does not allow/.test(error.message),
+  );
+  assert.ok(!r.server.calls.slice(before).some(({ method }) => method === 'FindByInventoryPath'));
+});

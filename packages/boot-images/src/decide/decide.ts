@@ -1,6 +1,6 @@
 import type { ClusterVersion, Infrastructure, MachineSet } from '@drydock/api';
 import { BootImageError, errorText } from '../errors.ts';
-import { type JsonObject, providerSpecOf } from '../observe/provider-spec.ts';
+import { type JsonObject, providerSpecOf, unusableName } from '../observe/provider-spec.ts';
 import type { Stream } from '../observe/stream.ts';
 import { architectureOf } from './architecture.ts';
 
@@ -131,6 +131,13 @@ export function decideSet(facts: SetFacts): SetDecision {
   }
   try {
     const spec = providerSpecOf(set.spec?.template?.spec?.providerSpec?.value);
+    const unusable = unusableName(spec);
+    // Nothing of it is sent, shown or logged.
+    if (unusable !== undefined)
+      return failed('NameUnusable', `providerSpec.value.${unusable}`, {
+        retriable: false,
+        nextStep: `correct spec.template.spec.providerSpec.value of machineset ${name}`,
+      });
     if (facts.stream instanceof BootImageError) throw facts.stream;
     return {
       kind: 'platform',

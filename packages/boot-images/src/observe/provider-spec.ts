@@ -1,3 +1,4 @@
+import { nameFault } from '@drydock/api/text';
 import type { JsonPatchOp } from '@drydock/kube';
 import { BootImageError } from '../errors.ts';
 
@@ -29,6 +30,35 @@ export function providerSpecOf(value: unknown): JsonObject {
     });
   }
   return value as JsonObject;
+}
+
+/** Longest path of names that is taken; a vCenter's names have 80 characters each. */
+const LONGEST_PATH = 2048;
+/** Longest name of a Secret (RFC 1123 subdomain). */
+const LONGEST_SECRET = 253;
+
+/** Why a text of a provider spec that names something elsewhere cannot name it, as a clause that says which text; undefined where each can. */
+export function unusableName(spec: JsonObject): string | undefined {
+  const { template, workspace, tagIDs, userDataSecret } = spec;
+  const texts: (readonly [string, unknown, number])[] = [['template', template, LONGEST_PATH]];
+  for (const [key, value] of Object.entries(record(workspace)))
+    if (WORKSPACE.has(key)) texts.push([`workspace.${key}`, value, LONGEST_PATH]);
+  for (const [at, value] of (Array.isArray(tagIDs) ? tagIDs : []).entries())
+    texts.push([`tagIDs[${at}]`, value, LONGEST_PATH]);
+  texts.push(['userDataSecret.name', record(userDataSecret)['name'], LONGEST_SECRET]);
+  for (const [field, value, most] of texts) {
+    const fault = typeof value === 'string' ? nameFault(value, most) : undefined;
+    if (fault !== undefined) return `${field} ${fault}`;
+  }
+  return undefined;
+}
+
+const WORKSPACE: ReadonlySet<string> = new Set([
+  ...['server', 'datacenter', 'datastore', 'resourcePool', 'folder', 'vmGroup'],
+]);
+
+function record(value: unknown): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
 }
 
 /**

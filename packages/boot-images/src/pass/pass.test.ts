@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fakeCluster, machineSet, newRelease, oldRelease, published } from '../testing/fake-cluster.ts';
+import { fakeCluster, machineSet, newRelease, oldRelease, published, workspace } from '../testing/fake-cluster.ts';
 import { runPass } from './pass.ts';
 
 const patches = (writes: readonly string[]): readonly string[] => writes.filter((w) => w.startsWith('patch '));
@@ -90,4 +90,34 @@ test('a template that somebody destroys in vCenter is made again within the hour
   assert.deepEqual([c.store.uploads, c.store.templates.has(published)], [2, true]);
   assert.equal(c.template('wk-a'), published);
   assert.equal(c.client.writes.length, writes, 'the set names it already');
+});
+
+test('SAFE-11 a name that no server can have, or of megabytes, is refused at the object: nothing is asked or sent for it, its status is short, every other set goes on', async () => {
+  const long = 'x'.repeat(1_300_000);
+  const sets = [
+    machineSet('wk-a'),
+    machineSet('wk-folder', { workspace: { ...workspace, folder: '/DC0/vm/a\u0001b' } }),
+    machineSet('wk-template', { template: 'half \ud800' }),
+    machineSet('wk-secret', { userDataSecret: { name: long } }),
+    machineSet('wk-long', { template: long }),
+  ];
+  const c = fakeCluster({ sets });
+  await c.pass();
+  assert.equal(c.template('wk-a'), published);
+  assert.deepEqual(patches(c.client.writes), ['patch machinesets openshift-machine-api/wk-a']);
+  const said = ['wk-folder', 'wk-template', 'wk-secret', 'wk-long'].map((name) => c.last(name));
+  assert.deepEqual(
+    said.map((outcome) => (outcome?.kind === 'failed' ? [outcome.blocked, outcome.reason, outcome.message] : outcome)),
+    [
+      [true, 'workspace.folder has a character that no name can have (U+0001, the 10. of it)'],
+      [true, 'template has a character that no name can have (U+D800, the 6. of it)'],
+      [true, 'userDataSecret.name has 1300000 characters, of which at most 253 can be a name'],
+      [true, 'template has 1300000 characters, of which at most 2048 can be a name'],
+    ].map(([blocked, why], at) => [
+      blocked,
+      'NameUnusable',
+      `failed to reconcile machineset ${sets[at + 1]?.metadata.name}, err: providerSpec.value.${why}`,
+    ]),
+  );
+  assert.ok((c.condition('Degraded')?.message ?? '').length < 4096);
 });

@@ -1,4 +1,5 @@
 import type { BootImagePhase, BootImageStatus, BootImageStatusCondition } from '@drydock/api';
+import { shortText } from '@drydock/api/text';
 import type { TemplateOperation, TemplateProgress } from '@drydock/templates';
 import type { Skip } from '../decide/decide.ts';
 import type { ImageFacts } from '../platform.ts';
@@ -57,6 +58,10 @@ export interface SetFacts {
   readonly target: string | undefined;
 }
 
+/** Longest texts and names in a status (UTF-16 units): the objects that they come from may have megabytes. */
+const LONGEST = 4096;
+const LONGEST_NAME = 512;
+
 /**
  * The status of one BootImage. `since` moves only with the phase. The announced operation stays until its outcome was observed. What was found out about a template is said for as long as the
  * set points at that template, and no longer; the way back stays until another one is known, or none.
@@ -68,7 +73,8 @@ export function bootImageStatus(
 ): BootImageStatus {
   const now = rfc3339(subject.now);
   const phase = phaseOf(outcome);
-  const { reference } = subject.facts;
+  const reference =
+    subject.facts.reference === undefined ? undefined : shortText(subject.facts.reference, LONGEST_NAME);
   const known = reference !== undefined && previous?.template?.name === reference ? previous : undefined;
   const found = outcome.current ?? outcome.template?.name;
   // A step is decided with a look: what was not found then is not there.
@@ -80,7 +86,9 @@ export function bootImageStatus(
   const operation = operationOf(previous, outcome, now);
   const progress = outcome.kind === 'step' ? outcome.progress : undefined;
   const eta = progress === undefined ? undefined : etaSeconds(progress);
-  const { reason, message, nextStep } = words(outcome, subject.set, current, target);
+  const { reason, ...said } = words(outcome, subject.set, current, target);
+  const message = shortText(said.message, LONGEST);
+  const nextStep = said.nextStep === undefined ? undefined : shortText(said.nextStep, LONGEST);
   return {
     ...(subject.generation === undefined ? {} : { observedGeneration: subject.generation }),
     platform: subject.platform,

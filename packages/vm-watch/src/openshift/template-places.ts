@@ -1,4 +1,5 @@
 import type { MachineSet } from '@drydock/api';
+import { nameFault } from '@drydock/api/text';
 
 /** Where a machine set's template is looked for. */
 export interface TemplatePlace {
@@ -9,7 +10,10 @@ export interface TemplatePlace {
   readonly name: string;
 }
 
-/** Reads `providerSpec.value.workspace` and `template`; undefined where the set is not on vSphere. */
+/** Longest path that a vCenter is asked for. */
+const LONGEST_PATH = 2048;
+
+/** Reads `providerSpec.value.workspace` and `template`; undefined where the set is not on vSphere, or names what no vCenter can have: its BootImage says so. */
 export function templatePlace(set: MachineSet): TemplatePlace | undefined {
   const value = set.spec?.template?.spec?.providerSpec?.value ?? {};
   const workspace = record(value['workspace']);
@@ -20,6 +24,8 @@ export function templatePlace(set: MachineSet): TemplatePlace | undefined {
     value['template'],
   ].map((field) => (typeof field === 'string' ? field : ''));
   if (!server || !datacenter) return undefined;
+  if ([server, datacenter, folder ?? '', template ?? ''].some((name) => nameFault(name, LONGEST_PATH) !== undefined))
+    return undefined;
   const root = `/${datacenter.replace(/^\/+/, '')}/vm`;
   const absolute = (path: string): string => (path.startsWith('/') ? path : path === '' ? root : `${root}/${path}`);
   const reference = template ?? '';

@@ -144,6 +144,13 @@ test('the place of a template is read from the providerSpec', () => {
   assert.equal(place(set('t', { server: 7 })), undefined);
 });
 
+test('SAFE-11 a set that names what no vCenter can have is no place: nobody is asked for it', () => {
+  const place = (of: Partial<MachineSet>): unknown => templatePlace({ metadata: { name: 'a' }, ...of });
+  assert.equal(place(set('t', { folder: '/dc/vm/a\u0001b' })), undefined);
+  assert.equal(place(set('t\ud800')), undefined);
+  assert.equal(place(set('x'.repeat(1_300_000))), undefined);
+});
+
 test('an OpenShift Machine is found by the UUID of its virtual machine', async () => {
   const machine = (name: string, providerID: string | undefined, instanceId?: string): Machine => ({
     metadata: { namespace: 'api', name },

@@ -7,6 +7,7 @@ import { methodBody } from '../soap/schema.ts';
 import { envelope, readResponse, refKey } from '../soap/soap.ts';
 import type { CallOptions, MoRef } from '../vcenter.ts';
 import type { XmlElement, XmlNode } from '../xml/xml.ts';
+import { XmlSyntaxError } from '../xml/xml-characters.ts';
 import { withPlace } from './denial.ts';
 import { type LoginBudget, loginBudget } from './login-budget.ts';
 import { LOGIN_MS } from './login-notes.ts';
@@ -67,12 +68,13 @@ export function createCaller(options: CallerOptions): SessionCaller {
     how: How,
   ): Exchange & { readonly opId: string } => {
     const opId = `${run}-${++count}`;
+    const op = `${method} on ${refText(self)}`;
     return {
-      op: `${method} on ${refText(self)}`,
+      op,
       opId,
       method: 'POST',
       path: baseUrl.pathname,
-      body: body(opId),
+      body: textOf(op, opId, body),
       headers: {
         'content-type': 'text/xml; charset="utf-8"',
         soapaction: how.soapAction,
@@ -311,4 +313,15 @@ function sessionCookie(setCookie: readonly string[], server: string): string {
 function worthRepeating(error: unknown): boolean {
   if (!(error instanceof VimError)) return false;
   return isDead(error) || ((error.kind === 'transport' || error.kind === 'protocol') && error.retriable);
+}
+
+/** What is sent. A name, or whatever else came from a person, may have a character that no XML can carry. */
+function textOf(op: string, opId: string, body: (opId: string) => string): string {
+  try {
+    return body(opId);
+  } catch (cause) {
+    if (!(cause instanceof XmlSyntaxError)) throw cause;
+    const message = `${cause.message}: a name or a value for the server is none`;
+    throw new VimError({ kind: 'protocol', code: 'VIM_INVALID_NAME', op, opId, message, sent: false, cause });
+  }
 }
