@@ -6,6 +6,8 @@ export { type CacheOptions, ovaCache } from './image/cache.ts';
 export { environmentProxies, type LocationOptions, requestLocation } from './image/location.ts';
 export { type ManifestSum, type OpenOva, openOva } from './image/ova.ts';
 export type { OvaSource } from './image/ova-source.ts';
+export { type ManifestCheck, manifestCheck } from './image/sums.ts';
+export type { TarMember } from './image/tar.ts';
 export type {
   AdoptRequest,
   GcRequest,

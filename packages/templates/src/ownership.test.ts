@@ -310,7 +310,7 @@ test('OWN-8 a task that holds the last change back is waited for; where it lasts
   }
 });
 
-test('OWN-8 a session that ends in mid-upload is no failure: the import begins anew at once', async () => {
+test('OWN-8 TRUTH-2 a session that ends in mid-upload is no failure: the import begins anew at once, and that is said', async () => {
   const made = rig();
   let ended = false;
   made.inventory.onCall = (method, phase) => {
@@ -320,8 +320,16 @@ test('OWN-8 a session that ends in mid-upload is no failure: the import begins a
       obj: { type: 'HttpNfcLease', value: 'session[1]' },
     });
   };
-  const published = await made.publish(image('9.6'));
+  const notes: (string | undefined)[] = [];
+  const published = await made.store.publish(testWish(image('9.6')), {
+    holderIsLive: () => true,
+    onProgress: ({ note }) => notes.push(note),
+  });
   assert.deepEqual([published.uploads, made.in(FOLDER).length], [2, 1]);
+  assert.deepEqual(
+    notes.filter((note) => note !== undefined),
+    ['the session ended; the upload starts again'],
+  );
 });
 
 test('OWN-12 what nobody can read may be what is wanted: nothing is imported in its place, nothing is touched, and it is named', async () => {

@@ -16,6 +16,8 @@ export interface TemplateProgress {
   readonly total?: number;
   /** Bytes per second over the last seconds. */
   readonly rate?: number;
+  /** What happened, as a clause for a person: that it begins anew, and why. */
+  readonly note?: string;
 }
 
 /** The operation that is about to start: written to BootImage's status before the import starts. */

@@ -45,8 +45,9 @@ export function printPreflight(answer: PreflightAnswer, wide: boolean): string {
   const classes = [...new Set(open.map((group) => group.class))];
   const meanings = classes.map((kind) => {
     // What to do depends on the finding, here and there.
-    const remedies = new Set(open.filter((group) => group.class === kind).map(({ remedy }) => remedy));
-    return `${kind}: ${CLASS_MEANINGS[kind].means}. ${[...remedies].join(' ')}\n`;
+    const remedies = [...new Set(open.filter((group) => group.class === kind).map(({ remedy }) => remedy))];
+    const between = remedies.length === 1 ? ' ' : '\n  ';
+    return `${[`${kind}: ${CLASS_MEANINGS[kind].means}.`, ...remedies].join(between)}\n`;
   });
   return `${head}\n${table(columns, rowsOf(answer.groups, wide), { wide })}\n${meanings.join('')}`;
 }

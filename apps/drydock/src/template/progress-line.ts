@@ -42,8 +42,8 @@ export function progressLine(sink: Sink, now: () => number): ProgressLine {
 
 /** `Uploading   [############------------]  50%  600 MiB of 1.2 GiB  98 MiB/s  ETA 6.0 s`. */
 export function barText(progress: TemplateProgress): string {
-  const { step, bytes, total } = progress;
-  if (bytes === undefined) return step;
+  const { step, bytes, note, total } = progress;
+  if (bytes === undefined) return wordsOf(step, note);
   const full = total === undefined || total === 0 ? undefined : Math.min(1, bytes / total);
   const filled = Math.floor((full ?? 0) * BAR);
   const bar = full === undefined ? '' : `[${'#'.repeat(filled)}${'-'.repeat(BAR - filled)}] `;
@@ -52,7 +52,13 @@ export function barText(progress: TemplateProgress): string {
 
 /** `Uploading    50%  600 MiB of 1.2 GiB  98 MiB/s  ETA 6.0 s`. */
 export function plainText(progress: TemplateProgress): string {
-  return progress.bytes === undefined ? progress.step : `${progress.step.padEnd(LABEL)} ${amounts(progress)}`;
+  return progress.bytes === undefined
+    ? wordsOf(progress.step, progress.note)
+    : `${progress.step.padEnd(LABEL)} ${amounts(progress)}`;
+}
+
+function wordsOf(step: string, note: string | undefined): string {
+  return note === undefined ? step : `${step}: ${note}`;
 }
 
 function amounts({ bytes = 0, total, rate }: TemplateProgress): string {

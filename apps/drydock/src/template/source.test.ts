@@ -59,6 +59,22 @@ test('what is no OVA, another one, or not there is told before anybody logs in',
   await assert.rejects(open(ova, { sha256: 'abc' }), /is no SHA-256/);
 });
 
+test('TRUTH-2 a manifest that says something else than the file has is told before anybody logs in, with the member and both sums', async () => {
+  for (const manifest of ['sha1', 'none', 'sha256'] as const) {
+    const good = join(folder, `${manifest}.ova`);
+    await writeTestOva(good, { version: '9.6.1', diskBytes: 3 << 20, manifest });
+    assert.equal((await open(good)).image.release, '9.6.1');
+  }
+  const wrong = join(folder, 'wrong.ova');
+  await writeTestOva(wrong, { version: '9.6.1', diskBytes: 3 << 20, manifest: 'wrong' });
+  await assert.rejects(
+    open(wrong),
+    (error) =>
+      isTemplateError(error, 'DIGEST_MISMATCH') &&
+      /^disk\.vmdk: the manifest of the OVA says sha256 [0-9a-f]{64}, but it has [0-9a-f]{64}$/.test(error.text),
+  );
+});
+
 test('SAFE-10 an address takes its digest from <address>.sha256 over TLS alone, and its release from the image', async () => {
   const content = await readFile(ova);
   const sums = `${'0'.repeat(64)}  b.ova\n${sha256}  a.ova\n`;

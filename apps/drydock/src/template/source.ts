@@ -6,6 +6,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import {
   environmentProxies,
   isTemplateError,
+  type ManifestCheck,
+  manifestCheck,
   type OpenOva,
   type OvaSource,
   openOva,
@@ -78,15 +80,19 @@ async function openFile(
   const path = argument.startsWith('file:') ? fileURLToPath(argument) : resolve(argument);
   const size = await sizeOf(path, argument);
   // Before a minute of hashing: whether it is an OVA at all.
-  const version = await versionOf(await openOva(path));
+  const opened = await openOva(path);
+  const check = manifestCheck(opened);
+  const version = await versionOf(opened);
   const before = await fingerprint(path);
-  const sha256 = await digestOf(path, size, options);
+  const sha256 = await digestOf(path, size, check, options);
   if (expected !== undefined && expected !== sha256) {
     throw new TemplateError({
       code: 'DIGEST_MISMATCH',
       message: `${argument} has sha256 ${sha256}, but ${expected} was expected`,
     });
   }
+  // It was read as a whole: what would be seen after an upload is seen now.
+  check.verify();
   const location = pathToFileURL(path).href;
   return {
     size,
@@ -119,13 +125,19 @@ async function sizeOf(path: string, argument: string): Promise<number> {
   });
 }
 
-async function digestOf(path: string, total: number, { out, signal }: SourceOptions): Promise<string> {
+async function digestOf(
+  path: string,
+  total: number,
+  check: ManifestCheck,
+  { out, signal }: SourceOptions,
+): Promise<string> {
   const hash = createHash('sha256');
   let bytes = 0;
   const started = performance.now();
   let told = started;
   for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20, signal })) {
     hash.update(chunk as Buffer);
+    check.update(chunk as Buffer);
     bytes += (chunk as Buffer).length;
     const now = performance.now();
     // Only a file that takes its time is worth a word.

@@ -109,6 +109,7 @@ async function publish(
 ): Promise<Awaited<ReturnType<typeof plan.publication.run>>> {
   let operation: TemplateOperation | undefined;
   let last: TemplateProgress['step'] | undefined;
+  let note: string | undefined;
   const time = stopwatch(ports);
   ports.event(
     set,
@@ -131,6 +132,7 @@ async function publish(
     kind: 'step',
     phase: progress.step === 'Verifying' ? 'Downloading' : progress.step,
     progress,
+    ...(note === undefined ? {} : { note }),
     ...(operation === undefined ? {} : { operation }),
     ...before,
   });
@@ -146,6 +148,8 @@ async function publish(
       if (progress.step === 'Uploading') ports.uploading();
       if (progress.step !== last) storyOf(set, last, progress.step, operation, ports);
       last = progress.step;
+      // It holds for what comes after it, too.
+      note = progress.note ?? note;
       written.push(step(progress));
     },
     ...(signal === undefined ? {} : { signal }),

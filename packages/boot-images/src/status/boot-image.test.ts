@@ -70,6 +70,22 @@ test('TRUTH-1 what was found out about a template is said while the set points a
   assert.deepEqual([other.current, other.template, other.target], ['own-image', undefined, 'S']);
 });
 
+test('TRUTH-2 an upload whose session ended is still Publishing, and says that it starts again', () => {
+  const note = 'the session ended; the upload starts again';
+  const step: SetOutcome = {
+    kind: 'step',
+    phase: 'Publishing',
+    progress: { step: 'Publishing', note },
+    note,
+    current: 'Q',
+    target: 'R',
+  };
+  const status = bootImageStatus(undefined, step, subject(0));
+  assert.deepEqual([status.phase, status.message], ['Publishing', `ms/wk-a moves from Q to R: ${note}`]);
+  const blocked = status.conditions?.find(({ type }) => type === 'Blocked');
+  assert.equal(blocked?.status, 'False');
+});
+
 test('one BootImage per set, owned by it; an unchanged status is not written again', async () => {
   const client = fakeClient();
   const set: MachineSet = machineSet('wk-a', {}, { uid: 'set-uid' });

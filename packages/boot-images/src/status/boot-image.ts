@@ -35,6 +35,8 @@ export type SetOutcome = ImageFacts &
         readonly kind: 'step';
         readonly phase: 'Downloading' | 'Uploading' | 'Publishing' | 'Switching';
         readonly progress?: TemplateProgress;
+        /** What happened on the way, as a clause. */
+        readonly note?: string;
         readonly operation?: TemplateOperation;
       }
   );
@@ -177,7 +179,7 @@ function words(
     case 'step':
       return {
         reason: outcome.phase,
-        message: `${set} moves from ${current ?? 'no image'} to ${target ?? 'a new image'}${why(outcome)}`,
+        message: `${set} moves from ${current ?? 'no image'} to ${target ?? 'a new image'}${why(outcome)}${outcome.note === undefined ? '' : `: ${outcome.note}`}`,
       };
     default: {
       const { reason, message, nextStep } = outcome;

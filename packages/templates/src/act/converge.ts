@@ -72,8 +72,10 @@ export async function converge(
       // A pair that was undone, or half undone, is not tried again in this pass.
       if (step.kind === 'swap') throw asTemplateError(step, error);
       // Another session, another lease: there is nothing to wait for.
-      if (isTemplateError(error, 'LEASE_LOST') && lost < MAX_LOST) lost += 1;
-      else failed = { step, error };
+      if (isTemplateError(error, 'LEASE_LOST') && lost < MAX_LOST) {
+        lost += 1;
+        context.importing.onProgress?.({ step: 'Publishing', note: 'the session ended; the upload starts again' });
+      } else failed = { step, error };
     }
   }
   throw new TemplateError({

@@ -18,6 +18,8 @@ export interface OpenOva extends AsyncDisposable {
   readonly descriptor: string;
   /** By member name; empty where the OVA has no `.mf`. */
   readonly manifest: ReadonlyMap<string, ManifestSum>;
+  /** Where each member lies in the file. */
+  readonly members: readonly TarMember[];
   /** Streams a member straight from the archive, in chunks of 256 KiB; undefined: there is no such member. */
   source(path: string): UploadSource | undefined;
 }
@@ -61,6 +63,7 @@ export async function openOva(path: string): Promise<OpenOva> {
     return {
       descriptor: content.toString('utf8'),
       manifest,
+      members,
       source: (name) => {
         const member = byName.get(name);
         if (member === undefined) return undefined;

@@ -66,6 +66,7 @@ export function memoryOva(spec: MemoryOvaSpec = {}): OvaSource {
     open: async () => ({
       descriptor,
       manifest: readManifest(sums.join('')),
+      members: [],
       source: (path) => {
         const disk = disks.find(({ file }) => file === path);
         return disk === undefined
