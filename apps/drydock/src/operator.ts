@@ -176,8 +176,10 @@ async function operate(flags: OperatorFlags): Promise<void> {
     );
   if (watch !== undefined)
     await start({ ...watch.vms, services: [...watch.vms.services, mirrored.sweeper], leader: leaderOf('watch') });
-  // The end of one is the end of all: the others are stopped by the disposal.
+  // The end of one is the end of all, and one that did not end well is told, whichever it is.
   await Promise.race(running.map(({ finished }) => finished));
+  await Promise.all(running.map((one) => one[Symbol.asyncDispose]()));
+  await Promise.all(running.map(({ finished }) => finished));
   process.exitCode = exitCode.done;
 }
 

@@ -203,7 +203,7 @@ function controllerHalf(options: BootImagesRoleOptions, parts: Parts): readonly 
     when: woken.when,
     watches: [...woken.watches, ...templates, changes(() => [key])],
     backOff: { first: 500, longest: 60_000 },
-    reconcile: async (which, { signal }) => {
+    reconcile: async (which, { signal, stopping }) => {
       if (which.name !== machineConfigurationName) return undefined;
       const cause = causes.take();
       state.looked.clear();
@@ -211,7 +211,7 @@ function controllerHalf(options: BootImagesRoleOptions, parts: Parts): readonly 
         // Reads the ledger once, so that the pass decides by everything that is meant.
         const mc = caches.machineConfigurations.get(key);
         if (mc !== undefined) await projections.machineConfigurations.recall(mc);
-        const outcome = await runPass(ports, state, cause, { signal });
+        const outcome = await runPass(ports, state, cause, { signal, stopping, news: causes.news() });
         return sooner(outcome, againIn(projections.machineConfigurations));
       } catch (error) {
         const sets = ports.world.machineSets().map((set) => set.metadata.name);

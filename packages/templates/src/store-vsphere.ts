@@ -59,13 +59,18 @@ export interface TemplateStoreOptions {
   readonly cluster?: ClusterRecords;
 }
 
+/** A publication that was given up during its download may be asked for again, by a decision that comes to the same. */
+const LINGER_MS = 60_000;
+
 /** Collection imports nothing: no mark names it as its holder. */
 const NOBODY = '';
 
 /** Templates on real vCenters. Publications of one wish in one process are one publication (BI-V157), and one stable name is swapped by one at a time. */
 export function templateStore(options: TemplateStoreOptions): TemplateStore {
   const clock = options.clock ?? wallClock;
-  const ovas = options.ovas ?? ovaCache({ dir: options.cacheDir, bytes: options.cacheBytes ?? 5 * 1024 ** 3, clock });
+  const { cacheDir: dir, cacheBytes: bytes = 5 * 1024 ** 3 } = options;
+  const cache = ovaCache({ dir, bytes, clock, lingerMs: LINGER_MS });
+  const ovas = options.ovas ?? cache;
   const running = new Set<string>();
   const imported = new Set<string>();
   const slots = createSlots(options.importsPerVCenter ?? 4);
@@ -197,7 +202,7 @@ export function templateStore(options: TemplateStoreOptions): TemplateStore {
 
     [Symbol.asyncDispose]: async () => {
       closing.abort();
-      await Promise.allSettled(underway.values());
+      await Promise.allSettled([...underway.values(), cache[Symbol.asyncDispose]()]);
     },
   };
 }

@@ -45,6 +45,16 @@ export interface PassPorts extends PassSettings {
   readonly architecture: string;
 }
 
+/** When a pass ends early. */
+export interface PassSignals {
+  /** Nothing may be written any more. */
+  readonly signal?: AbortSignal;
+  /** The process is to stop: what is only read, and images that are only being downloaded, are left. */
+  readonly stopping?: AbortSignal;
+  /** Something changed: sets whose images are only being downloaded are left to the next pass, which comes at once and decides by what is so now. */
+  readonly news?: AbortSignal;
+}
+
 /** What one process remembers between passes; losing it costs nothing but a repeated look. */
 export interface PassState {
   readonly hotLoop: HotLoop;
@@ -56,6 +66,8 @@ export interface PassState {
   /** Who changed the image of a set besides us; undefined until it was asked. */
   readonly foreign: Map<string, string | undefined>;
   readonly waysBack: WaysBack;
+  /** See `UpdatePorts.left`. */
+  readonly left: Map<string, string>;
   counters: Counters;
   /** Why nothing may be changed, as it was last logged. */
   refusal: string | undefined;
@@ -72,6 +84,7 @@ export function createPassState(now: Date): PassState {
     looked: new Set(),
     foreign: new Map(),
     waysBack: createWaysBack(),
+    left: new Map(),
     refusal: undefined,
     counters: zeroCounters,
     waitingSince: undefined,

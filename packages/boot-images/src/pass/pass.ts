@@ -15,7 +15,7 @@ import type { PassCause } from '../wakes/causes.ts';
 import { collectImages } from './collect.ts';
 import { failureOf } from './failure.ts';
 import { besideUpstream, duringUpgrade, notSelected } from './left-alone.ts';
-import type { PassPorts, PassState } from './pass-state.ts';
+import type { PassPorts, PassSignals, PassState } from './pass-state.ts';
 import { eachOf } from './pool.ts';
 import { questionAbout } from './question.ts';
 import { updateSet } from './update.ts';
@@ -47,9 +47,9 @@ export async function runPass(
   ports: PassPorts,
   state: PassState,
   cause: PassCause,
-  options: { readonly signal?: AbortSignal } = {},
+  options: PassSignals = {},
 ): Promise<PassOutcome> {
-  const pass = new Pass(ports, state, cause, options.signal);
+  const pass = new Pass(ports, state, cause, options);
   const outcome = await passOver(ports, state, pass);
   pass.end();
   return outcome;
@@ -89,6 +89,7 @@ async function passOver(ports: PassPorts, state: PassState, pass: Pass): Promise
   const names = new Set(enrolled.map((set) => set.metadata.name));
   state.retries.keep(names);
   state.waysBack.keep(names);
+  for (const name of state.left.keys()) if (!names.has(name)) state.left.delete(name);
 
   const version = world.clusterVersion();
   if (version !== undefined && !clusterStable(version)) {
@@ -111,14 +112,18 @@ class Pass {
   readonly #state: PassState;
   readonly #cause: PassCause;
   readonly #signal: AbortSignal | undefined;
+  readonly #signals: PassSignals;
+  /** A set was left to the next pass. */
+  #left = false;
   /** Why the outcome of a set could not be told. */
   readonly #untold: unknown[] = [];
 
-  constructor(ports: PassPorts, state: PassState, cause: PassCause, signal: AbortSignal | undefined) {
+  constructor(ports: PassPorts, state: PassState, cause: PassCause, signals: PassSignals) {
     this.#ports = ports;
     this.#state = state;
     this.#cause = cause;
-    this.#signal = signal;
+    this.#signal = signals.signal;
+    this.#signals = signals;
   }
 
   /** Reports an error of the whole pass; counters stay what they were. */
@@ -162,13 +167,15 @@ class Pass {
     }
     const items: Item[] = sets.map((set) => ({ set, counted: 'pending' }));
     const switched = await this.#all(items, stream);
-    await this.finish(items);
+    this.#signals.stopping?.throwIfAborted();
+    await this.finish(items, this.#left);
+    if (this.#left) return { after: 1 };
     const asked = items.flatMap((item) => (item.input === undefined ? [] : [item.input]));
     const news = new Set<string>();
     const found = (set: string, releases: readonly string[]): void => {
       if (this.#state.waysBack.found(set, releases)) news.add(set);
     };
-    const collect = await collectImages(asked, switched, this.#ports, this.#state, found, this.#signal);
+    const collect = await collectImages(asked, switched, this.#ports, this.#state, found, this.#call.signal);
     for (const { set, outcome } of items)
       if (outcome !== undefined && news.has(set.metadata.name)) await this.#tell(set, outcome);
     const retry = this.#state.retries.nextIn(this.#now);
@@ -204,8 +211,11 @@ class Pass {
     return this.#ports.concurrency ?? 4;
   }
 
+  /** For calls that only read. */
   get #call(): { readonly signal?: AbortSignal } {
-    return this.#signal === undefined ? {} : { signal: this.#signal };
+    const { signal, stopping } = this.#signals;
+    const both = [signal, stopping].filter((one) => one !== undefined);
+    return both.length === 0 ? {} : { signal: AbortSignal.any(both) };
   }
 
   get #now(): number {
@@ -227,16 +237,22 @@ class Pass {
       groups.set(key, [...(groups.get(key) ?? []), { item, plan }]);
     });
     let switched = false;
-    await eachOf([...groups.values()], this.#limit, async (group) => {
+    const work = async (group: NonNullable<ReturnType<typeof groups.get>>): Promise<void> => {
       for (const { item, plan } of group) {
         const done = await this.#guard(item, async () => {
-          const outcome = await updateSet(item.set, plan, this.#updatePorts(item, items, stream), this.#signal);
-          await this.#settle(item, outcome);
-          return outcome.kind === 'current';
+          const outcome = await updateSet(item.set, plan, this.#updatePorts(item, items, stream), this.#signals);
+          if (outcome !== undefined) await this.#settle(item, outcome);
+          return outcome?.kind ?? 'left';
         });
-        switched ||= done === true;
+        switched ||= done === 'current';
+        if (done !== 'left') continue;
+        this.#left = true;
+        return;
       }
-    });
+    };
+    // Images that take their time must hold up neither sets that need none nor each other; the store has its own limit of imports.
+    const [publications, switches] = partition([...groups.values()], ([first]) => first?.plan.kind === 'publish');
+    await Promise.all([eachOf(switches, this.#limit, work), eachOf(publications, publications.length, work)]);
     return switched;
   }
 
@@ -290,6 +306,7 @@ class Pass {
       return await work();
     } catch (error) {
       this.#signal?.throwIfAborted();
+      this.#signals.stopping?.throwIfAborted();
       await this.#fail(item, error);
       return undefined;
     }
@@ -329,8 +346,9 @@ class Pass {
 
   #updatePorts(item: Item, items: readonly Item[], stream: Stream | BootImageError): Parameters<typeof updateSet>[2] {
     const { client, report, event, warn, now, step, progressMs = 1000 } = this.#ports;
-    const { hotLoop, pointed, foreign } = this.#state;
+    const { hotLoop, pointed, foreign, left } = this.#state;
     return {
+      left,
       client,
       hotLoop,
       report,

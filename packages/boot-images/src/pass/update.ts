@@ -3,10 +3,11 @@ import type { Client } from '@drydock/kube';
 import type { TemplateOperation, TemplateProgress } from '@drydock/templates';
 import { BootImageError, errorText } from '../errors.ts';
 import { type LeafEdit, leafPatch, machineSetSpecPath } from '../observe/provider-spec.ts';
-import { factsOf, type ImageFacts, type PlatformPlan, type PointedImage } from '../platform.ts';
+import { factsOf, type ImageFacts, type PlatformPlan, type PointedImage, type PublishedImage } from '../platform.ts';
 import type { SetOutcome } from '../status/boot-image.ts';
 import { checkUserData, upgradeUserData, userDataSecret } from '../user-data/user-data.ts';
 import { type HotLoop, hotLoopError } from './hot-loop.ts';
+import type { PassSignals } from './pass-state.ts';
 import { throttle } from './throttle.ts';
 
 /** Reasons of the Events that tell the story of an update, in its order (users.md §4.3), and `Failed`. */
@@ -34,6 +35,8 @@ export interface UpdatePorts {
   readonly pointed: (set: string, image: string) => void;
   /** The outcome for a set that must be left alone meanwhile, asked right before it is changed: an image may have taken long. */
   readonly overtaken: (set: MachineSet) => SetOutcome | undefined;
+  /** What was planned for the sets that were left while their images were downloaded. */
+  readonly left: Map<string, string>;
   /** The field manager that reverted a set, where it is known. */
   readonly revertedBy: (set: string) => string | undefined;
   /** A step ended well. */
@@ -47,14 +50,15 @@ type Acting = Extract<PlatformPlan, { readonly kind: 'switch' | 'publish' }>;
 
 /**
  * Carries out a plan for one set: everything that can be refused is checked first (hot loop, stub), then the image is made, then
- * the stub converted, then the one guarded patch. Resolves to what became of the set. The hot loop stands before the platform is touched (BI-W30).
+ * the stub converted, then the one guarded patch. Resolves to what became of the set, undefined where it is left to the next pass. The hot loop stands before the platform is touched (BI-W30).
  */
 export async function updateSet(
   set: MachineSet,
   plan: Acting,
   ports: UpdatePorts,
-  signal: AbortSignal | undefined,
-): Promise<SetOutcome> {
+  signals: PassSignals,
+): Promise<SetOutcome | undefined> {
+  const { signal } = signals;
   const { name } = set.metadata;
   if (ports.hotLoop.exhausted(name, plan.hotLoopValue)) throw hotLoopError(name, ports.revertedBy(name));
   const secret = userDataSecret(set);
@@ -62,7 +66,9 @@ export async function updateSet(
   if (secret !== undefined) await checkUserData(ports.client, { secret, now: ports.now(), ...call });
 
   const before = factsOf(plan);
-  const image: PointedImage = plan.kind === 'publish' ? await publish(set, plan, before, ports, signal) : plan.image;
+  const image: PointedImage | undefined =
+    plan.kind === 'publish' ? await publish(set, plan, before, ports, signals) : plan.image;
+  if (image === undefined) return undefined;
   // Before anything else can fail: collection must count the reference even if this process never hears of the switch.
   for (const edit of image.edits) ports.pointed(name, edit.to);
   signal?.throwIfAborted();
@@ -105,17 +111,16 @@ async function publish(
   plan: Extract<PlatformPlan, { readonly kind: 'publish' }>,
   before: ImageFacts,
   ports: UpdatePorts,
-  signal: AbortSignal | undefined,
-): Promise<Awaited<ReturnType<typeof plan.publication.run>>> {
+  signals: PassSignals,
+): Promise<PublishedImage | undefined> {
   let operation: TemplateOperation | undefined;
   let last: TemplateProgress['step'] | undefined;
   let note: string | undefined;
   const time = stopwatch(ports);
-  ports.event(
-    set,
-    'Planned',
-    `machineset ${set.metadata.name}: ${plan.current ?? 'no image'} → ${plan.target ?? plan.hotLoopValue}${plan.because === undefined ? '' : ` (${plan.because})`}`,
-  );
+  const story = `machineset ${set.metadata.name}: ${plan.current ?? 'no image'} → ${plan.target ?? plan.hotLoopValue}${plan.because === undefined ? '' : ` (${plan.because})`}`;
+  // It goes on where it was left.
+  if (ports.left.get(set.metadata.name) !== story) ports.event(set, 'Planned', story);
+  ports.left.delete(set.metadata.name);
   // Most publications only find what another set's made: what is over at once is not worth a status write.
   let announced: Promise<void> | undefined;
   const lasts = (): Promise<void> => {
@@ -136,8 +141,11 @@ async function publish(
     ...(operation === undefined ? {} : { operation }),
     ...before,
   });
-  const published = await plan.publication.run({
+  const leave = new AbortController();
+  using _ = whenNews(signals, () => operation === undefined && last === 'Downloading', leave);
+  const run = plan.publication.run({
     announce: async (started) => {
+      leave.signal.throwIfAborted();
       operation = started;
       await lasts();
       await ports.report(set, { kind: 'step', phase: 'Uploading', operation, ...before });
@@ -152,13 +160,40 @@ async function publish(
       note = progress.note ?? note;
       written.push(step(progress));
     },
-    ...(signal === undefined ? {} : { signal }),
+    signal: signals.signal === undefined ? leave.signal : AbortSignal.any([signals.signal, leave.signal]),
   });
+  const published = await run.catch((error: unknown) => {
+    signals.signal?.throwIfAborted();
+    if (!leave.signal.aborted) throw error;
+    ports.left.set(set.metadata.name, story);
+    return undefined;
+  });
+  if (published === undefined) return undefined;
   time(undefined);
   await announced;
   const how = published.adopted ? 'found complete' : 'imported';
   ports.event(set, 'Imported', `template ${published.template.name} ${how}${idOf(operation)}`);
   return published;
+}
+
+/** An image is downloaded for at least so long (ms) before its set is left to the next pass. */
+const AT_LEAST_MS = 1_000;
+
+/** Ends `leave` when the process is to stop, or a while after something changed, as soon as `may`. */
+function whenNews({ stopping, news }: PassSignals, may: () => boolean, leave: AbortController): Disposable {
+  const began = performance.now();
+  const look = (): void => {
+    const old = performance.now() - began >= AT_LEAST_MS;
+    if ((stopping?.aborted === true || (news?.aborted === true && old)) && may()) leave.abort();
+  };
+  stopping?.addEventListener('abort', look, { once: true });
+  const timer = setInterval(look, AT_LEAST_MS / 4).unref();
+  return {
+    [Symbol.dispose]: () => {
+      clearInterval(timer);
+      stopping?.removeEventListener('abort', look);
+    },
+  };
 }
 
 function storyOf(

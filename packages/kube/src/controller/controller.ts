@@ -14,6 +14,8 @@ import type { Rate } from './token-bucket.ts';
 export interface ReconcileContext {
   /** Ends when the reconcile's time limit is over, when leadership is lost, and when a stop has lasted too long. */
   readonly signal: AbortSignal;
+  /** Ends when the process is to stop: what lasts and can be left without harm is left then, instead of using up the time that a stop may take. */
+  readonly stopping: AbortSignal;
   /** Carries the controller's name, the object and an id of this run. */
   readonly log: Logger;
   /** Wall-clock time, for what is written into objects. */
@@ -225,10 +227,11 @@ class Worker<T extends KubeObject> {
         ? AbortSignal.any([limit.signal, abort])
         : (limit?.signal ?? abort ?? NEVER);
     try {
-      const outcome = await this.#spec.reconcile(key, new Context(signal, log, this.#clock));
+      const outcome = await this.#spec.reconcile(key, new Context(signal, this.#environment.signal, log, this.#clock));
       return outcome === undefined ? { kind: 'success' } : { kind: 'after', after: outcome.after };
     } catch (error) {
-      if (abort?.aborted === true) return { kind: 'stopped' };
+      // What failed while it was told to stop is done by whoever comes next.
+      if (abort?.aborted === true || this.#environment.signal.aborted) return { kind: 'stopped' };
       if (limit?.signal.aborted === true) return { kind: 'timeout', error };
       if (error instanceof Terminal) return { kind: 'terminal', error };
       return { kind: isPanic(error) ? 'panic' : 'error', error };
@@ -254,11 +257,13 @@ class Worker<T extends KubeObject> {
 
 class Context implements ReconcileContext {
   readonly signal: AbortSignal;
+  readonly stopping: AbortSignal;
   readonly #log: () => Logger;
   readonly #clock: Clock;
 
-  constructor(signal: AbortSignal, log: () => Logger, clock: Clock) {
+  constructor(signal: AbortSignal, stopping: AbortSignal, log: () => Logger, clock: Clock) {
     this.signal = signal;
+    this.stopping = stopping;
     this.#log = log;
     this.#clock = clock;
   }

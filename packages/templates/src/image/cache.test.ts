@@ -202,6 +202,47 @@ test('an abort ends the download at once and leaves no file', async () => {
   assert.deepEqual(await readdir(made.dir), []);
 });
 
+test('SAFE-2 a download that one gives up goes on for another, and for a while for whoever asks again; then it ends, and leaves no file', async () => {
+  await using made = await rig();
+  const image = await made.image();
+  const began = Promise.withResolvers<void>();
+  const go = Promise.withResolvers<void>();
+  made.answer = (_request, response, body) => {
+    response.writeHead(200, { 'content-length': body.length, etag: '"e"' });
+    response.write(body.subarray(0, 1000), () => began.resolve());
+    void go.promise.then(() => response.end(body.subarray(1000)));
+  };
+  await using patient = ovaCache({ dir: made.dir, bytes: 1 << 30, dispatcher: made.agent, lingerMs: 60_000 });
+  const abort = new AbortController();
+  const first = patient.open(image, { signal: abort.signal });
+  await began.promise;
+  abort.abort();
+  await assert.rejects(first, { name: 'AbortError' });
+  const again = patient.open(image, {});
+  go.resolve();
+  await (await again)[Symbol.asyncDispose]();
+  assert.equal(made.requests.length, 1);
+
+  await using hasty = await rig();
+  const other = await hasty.image();
+  const started = Promise.withResolvers<void>();
+  const ended = Promise.withResolvers<void>();
+  hasty.answer = (_request, response) => {
+    response.writeHead(200, {});
+    response.write('x', () => started.resolve());
+    response.on('close', ended.resolve);
+  };
+  const short = ovaCache({ dir: hasty.dir, bytes: 1 << 30, dispatcher: hasty.agent, lingerMs: 10 });
+  const gone = new AbortController();
+  const asked = short.open(other, { signal: gone.signal });
+  await started.promise;
+  gone.abort();
+  await assert.rejects(asked, { name: 'AbortError' });
+  await ended.promise;
+  await short[Symbol.asyncDispose]();
+  assert.deepEqual(await readdir(hasty.dir), []);
+});
+
 test('a user and password in the address are sent to that host, and not to another one to which it leads', async () => {
   await using made = await rig();
   await using other = await rig();

@@ -27,6 +27,16 @@ export interface CacheOptions {
   readonly clock?: Clock;
   /** Default: the environment's proxies. */
   readonly dispatcher?: Dispatcher;
+  /** For how long (ms) a download that nobody waits for any more goes on: whoever gave it up may ask again. Default 0. */
+  readonly lingerMs?: number;
+}
+
+/** A download, and who waits for it. */
+interface Download {
+  readonly done: Promise<void>;
+  readonly end: AbortController;
+  readonly listeners: Map<object, Report>;
+  linger: NodeJS.Timeout | undefined;
 }
 
 type Report = ((progress: TemplateProgress) => void) | undefined;
@@ -36,11 +46,13 @@ const ABANDONED_MS = 6 * 3_600_000;
 
 /**
  * A directory of images by digest (`<sha256>.ova`). What is there is hashed before its first use in this process and whenever the file changed;
- * downloads of one digest are shared; a wrong digest leaves no file. `file:` locations are verified and read in place.
+ * downloads of one digest are shared, and end soon after the last one who waits for them gave up; a wrong digest leaves no file. `file:` locations are verified and
+ * read in place. Disposal ends what is under way.
  */
-export function ovaCache(options: CacheOptions): OvaSource {
+export function ovaCache(options: CacheOptions): OvaSource & AsyncDisposable {
   const clock = options.clock ?? wallClock;
-  const downloads = new Map<string, { readonly done: Promise<void>; readonly listeners: Set<Report> }>();
+  const downloads = new Map<string, Download>();
+  const closing = new AbortController();
   const inUse = new Map<string, number>();
   /** Path → what stat said when the digest was right. */
   const verified = new Map<string, string>();
@@ -95,30 +107,48 @@ export function ovaCache(options: CacheOptions): OvaSource {
     await evict(options.dir, options.bytes, used);
   };
 
-  /** The first caller's signal ends the shared download; the others then start their own. */
-  const shared = async (image: TemplateImage, path: string, report: Report, signal?: AbortSignal): Promise<void> => {
-    for (;;) {
-      const running = downloads.get(path);
-      if (running === undefined) break;
-      running.listeners.add(report);
-      try {
-        await running.done;
-        return;
-      } catch (error) {
-        signal?.throwIfAborted();
-        if (error instanceof TemplateError) throw error;
-      }
-    }
-    const listeners = new Set<Report>([report]);
+  const begin = (image: TemplateImage, path: string): Download => {
+    const listeners: Download['listeners'] = new Map();
     const tell: Report = (progress) => {
-      for (const listener of listeners) listener?.(progress);
+      for (const listener of listeners.values()) listener?.(progress);
     };
-    const done = download(image, path, tell, signal);
-    downloads.set(path, { done, listeners });
+    const end = new AbortController();
+    const signal = AbortSignal.any([end.signal, closing.signal]);
+    const done = download(image, path, tell, signal).finally(() => {
+      clearTimeout(begun.linger);
+      if (downloads.get(path) === begun) downloads.delete(path);
+    });
+    done.catch(() => undefined);
+    const begun: Download = { done, end, listeners, linger: undefined };
+    downloads.set(path, begun);
+    return begun;
+  };
+
+  /** Nobody waits for it. */
+  const giveUp = async (path: string, running: Download): Promise<void> => {
+    const stop = (): void => {
+      if (downloads.get(path) === running) downloads.delete(path);
+      running.end.abort();
+    };
+    if (options.lingerMs !== undefined && options.lingerMs > 0 && !closing.signal.aborted) {
+      running.linger = setTimeout(stop, options.lingerMs).unref();
+      return;
+    }
+    stop();
+    await running.done.catch(() => undefined);
+  };
+
+  const shared = async (image: TemplateImage, path: string, report: Report, signal?: AbortSignal): Promise<void> => {
+    signal?.throwIfAborted();
+    const running = downloads.get(path) ?? begin(image, path);
+    clearTimeout(running.linger);
+    const place = {};
+    running.listeners.set(place, report);
     try {
-      await done;
+      await untilAborted(running.done, signal);
     } finally {
-      downloads.delete(path);
+      running.listeners.delete(place);
+      if (running.listeners.size === 0 && downloads.get(path) === running) await giveUp(path, running);
     }
   };
 
@@ -159,7 +189,24 @@ export function ovaCache(options: CacheOptions): OvaSource {
         throw error;
       }
     },
+    [Symbol.asyncDispose]: async () => {
+      closing.abort();
+      await Promise.allSettled([...downloads.values()].map(({ done }) => done));
+    },
   };
+}
+
+/** The signal ends the waiting, not the work. */
+async function untilAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  if (signal === undefined) return work;
+  const given = Promise.withResolvers<never>();
+  const stop = (): void => given.reject(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    await Promise.race([work, given.promise]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
 }
 
 function pathOf(image: TemplateImage): string {

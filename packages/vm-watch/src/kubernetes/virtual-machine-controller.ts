@@ -83,11 +83,11 @@ export function virtualMachineMirror(options: MirrorOptions): Mirror {
     watches: [prioritized(vms, enqueue)],
     concurrency: options.concurrency ?? 8,
     backOff: { first: 100, longest: 60_000 },
-    reconcile: async (key, { signal, log, now }) => {
+    reconcile: async (key, { signal, stopping, log, now }) => {
       try {
-        return await reconcileVirtualMachine(options, writer, key, { signal, now, wait, own });
+        return await reconcileVirtualMachine(options, writer, key, { signal, stopping, now, wait, own });
       } catch (error) {
-        if (signal.aborted || !isVimError(error)) throw error;
+        if (stopping.aborted || !isVimError(error)) throw error;
         // Not a failure of this object, and not one line of log for each.
         log.debug({ err: error }, 'the vCenter cannot be read now');
         const vm = vms.get(key);
@@ -115,11 +115,14 @@ async function reconcileVirtualMachine(
   key: Key,
   {
     signal,
+    stopping,
     now,
     wait,
     own,
   }: {
     readonly signal: AbortSignal;
+    /** For what is only read. */
+    readonly stopping: AbortSignal;
     readonly now: () => Date;
     readonly wait: (server: string, key: Key) => void;
     readonly own: OwnWrites<VirtualMachine>;
@@ -139,7 +142,7 @@ async function reconcileVirtualMachine(
     wait(server, key);
     return { after: all === 'soon' || all === 'first' ? SOON_MS : WAIT_MS };
   }
-  const finding = await findMachine(options, vm, server, signal);
+  const finding = await findMachine(options, vm, server, stopping);
   // Upstream may have come while the vCenter was asked.
   if (refusal() !== undefined) return undefined;
   try {

@@ -192,7 +192,8 @@ export function templateWatch(options: TemplateWatchOptions): TemplateWatch {
       JSON.stringify(old && templatePlace(old)) !== JSON.stringify(now && templatePlace(now)) || now === undefined,
     concurrency: 4,
     backOff: { first: 200, longest: 60_000 },
-    reconcile,
+    // It only reads, and whoever stops does not wait for a vCenter.
+    reconcile: (key, { stopping }) => unlessEnded(stopping, reconcile(key)),
   });
   return {
     service,
@@ -202,6 +203,18 @@ export function templateWatch(options: TemplateWatchOptions): TemplateWatch {
       return { [Symbol.dispose]: () => void listeners.delete(on) };
     },
   };
+}
+
+/** What `work` resolves to, undefined where the signal ends first: it goes on behind the back of whoever waited. */
+async function unlessEnded(signal: AbortSignal, work: Promise<ReconcileOutcome>): Promise<ReconcileOutcome> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const stop = (): void => resolve(undefined);
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
 }
 
 function isSame(a: Holding, b: Holding): boolean {
