@@ -1,7 +1,6 @@
-import { basename, dirname } from 'node:path';
+import { oncePerDirectory } from './birth.ts';
 import { loadLibc, type SyncCall } from './libc.ts';
 import { syscallNumbers } from './linux.ts';
-import { isStagingName } from './names.ts';
 import type { OpenFile } from './ops.ts';
 import { rawPath } from './raw-names.ts';
 
@@ -22,6 +21,8 @@ const NOT_KEPT = /^(security\.(ima|evm)|trusted\.overlay\..*)$/;
 /** Whose attributes a process may not be allowed to set: then those stay that the policy gave to the new one. */
 const BY_POLICY = /^(security|trusted)\./;
 
+const namesAtBirth = oncePerDirectory<readonly string[]>();
+
 let loaded: Promise<AttributeCalls | undefined> | undefined;
 
 /** Gives an open file or directory the ACL and extended attributes of what is at `from`; of a link, its own. Does nothing where the machine lacks the calls. */
@@ -30,7 +31,7 @@ export async function copyAttributes(from: string, file: OpenFile): Promise<void
   const calls = await loaded;
   if (calls === undefined) return;
   const { fd } = file;
-  const [wanted, present] = [calls.list(from), atBirth(file, () => calls.list(fd))];
+  const [wanted, present] = [calls.list(from), namesAtBirth(file, () => calls.list(fd))];
   for (const name of present) if (ACLS.has(name) && !wanted.includes(name)) calls.remove(fd, name);
   for (const name of wanted) {
     if (NOT_KEPT.test(name)) continue;
@@ -44,16 +45,6 @@ export async function copyAttributes(from: string, file: OpenFile): Promise<void
   }
 }
 
-let born: { readonly dir: string; readonly names: readonly string[] } | undefined;
-
-/** What a new file has by itself: the same for all that are made in one directory of ours, which nobody else changes, so it is asked once there. */
-function atBirth({ path }: OpenFile, ask: () => readonly string[]): readonly string[] {
-  const dir = dirname(path);
-  if (!isStagingName(basename(dir))) return ask();
-  if (born?.dir !== dir) born = { dir, names: ask() };
-  return born.names;
-}
-
 async function load(): Promise<AttributeCalls | undefined> {
   const numbers = syscallNumbers(process.platform, process.arch);
   if (numbers === undefined) return undefined;
@@ -65,33 +56,29 @@ function attributeCalls(
   bind: (types: readonly string[]) => SyncCall,
   numbers: NonNullable<ReturnType<typeof syscallNumbers>>,
 ): AttributeCalls {
-  // The first argument is a descriptor or a path; a path may hold bytes that are no text.
-  const byFd = {
-    list: bind(['long', 'int', 'void *', 'size_t']),
-    get: bind(['long', 'int', 'str', 'void *', 'size_t']),
+  const reading = (what: 'int' | 'str' | 'void *', listing: number, getting: number) => {
+    const [list, get] = [bind(['long', what, 'void *', 'size_t']), bind(['long', what, 'str', 'void *', 'size_t'])];
+    return {
+      list: (at: Place, room: Buffer) => list([listing, at, room, room.length]),
+      get: (at: Place, name: string, room: Buffer) => get([getting, at, name, room, room.length]),
+    };
   };
-  const byPath = {
-    list: bind(['long', 'void *', 'void *', 'size_t']),
-    get: bind(['long', 'void *', 'str', 'void *', 'size_t']),
-  };
+  const byFd = reading('int', numbers.flistxattr, numbers.fgetxattr);
+  const byText = reading('str', numbers.llistxattr, numbers.lgetxattr);
+  const byBytes = reading('void *', numbers.llistxattr, numbers.lgetxattr);
+  const by = (at: Place) => (typeof at === 'number' ? byFd : typeof at === 'string' ? byText : byBytes);
   const setting = bind(['long', 'int', 'str', 'void *', 'size_t', 'int']);
   const removing = bind(['long', 'int', 'str']);
-  const pathOf = (path: string): Buffer => Buffer.concat([Buffer.from(rawPath(path)), Buffer.of(0)]);
   return {
     list: (of) => {
-      const names = grown('listxattr', (room) =>
-        typeof of === 'number'
-          ? byFd.list([numbers.flistxattr, of, room, room.length])
-          : byPath.list([numbers.llistxattr, pathOf(of), room, room.length]),
-      );
-      return names === undefined || names.length === 0 ? [] : names.toString('utf8').split('\0').slice(0, -1);
+      const at = placeOf(of);
+      const names = grown('listxattr', (room) => by(at).list(at, room)) ?? NOTHING;
+      return names.length === 0 ? [] : names.toString('utf8').split('\0').slice(0, -1);
     },
-    get: (of, name) =>
-      grown('getxattr', (room) =>
-        typeof of === 'number'
-          ? byFd.get([numbers.fgetxattr, of, name, room, room.length])
-          : byPath.get([numbers.lgetxattr, pathOf(of), name, room, room.length]),
-      ) ?? Buffer.alloc(0),
+    get: (of, name) => {
+      const at = placeOf(of);
+      return grown('getxattr', (room) => by(at).get(at, name, room)) ?? NOTHING;
+    },
     set: (fd, name, value) => {
       check(`fsetxattr ${name}`, setting([numbers.fsetxattr, fd, name, value, value.length, 0]));
     },
@@ -99,6 +86,14 @@ function attributeCalls(
       check(`fremovexattr ${name}`, removing([numbers.fremovexattr, fd, name]));
     },
   };
+}
+
+/** A descriptor, a path, or a path with bytes that are no text. */
+type Place = number | string | Uint8Array;
+
+function placeOf(of: string | number): Place {
+  const at = typeof of === 'number' ? of : rawPath(of);
+  return Buffer.isBuffer(at) ? Buffer.concat([at, Buffer.of(0)]) : at;
 }
 
 /** The largest value that Linux has. */

@@ -15,6 +15,8 @@ export type OpenHow =
 export interface OpenFile {
   readonly path: string;
   readonly fd: number;
+  /** Absent where nobody needs to know. */
+  readonly how?: OpenHow;
 }
 
 /** The kind of a directory entry. */

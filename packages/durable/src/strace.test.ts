@@ -100,6 +100,31 @@ test('strace: 10 files staged elsewhere cost 10 + 3 fsyncs', { skip }, async () 
   assert.equal(calls(trace, 'syncfs') + calls(trace, 'fdatasync') + calls(trace, 'sync'), 0);
 });
 
+test('strace: what is kept of a file that is replaced costs one look at it and one list of its attributes', {
+  skip,
+}, async () => {
+  const looks = ['statx', 'newfstatat', 'fstat', 'lstat'];
+  const names = ['llistxattr', 'flistxattr', 'lgetxattr', 'fchown', 'fchmod', 'openat', ...looks];
+  const counted = async (count: number): Promise<ReadonlyMap<string, number>> => {
+    await using world = await installed(count);
+    const only = `trace=${names.map((name) => `?${name}`).join()}`;
+    const { said, trace } = await traced(['-y', '-s', '200', '-e', only], world.target, count);
+    assert.equal(JSON.parse(said).atomic, true, said);
+    const there = trace
+      .split('\n')
+      .filter((line) => line.includes(world.root))
+      .join('\n');
+    return new Map(names.map((name) => [name, calls(there, name)]));
+  };
+  const [few, many] = [await counted(10), await counted(30)];
+  const each = (...of: string[]): number =>
+    of.reduce((sum, name) => sum + ((many.get(name) ?? 0) - (few.get(name) ?? 0)) / 20, 0);
+  assert.deepEqual([each('llistxattr'), each('flistxattr', 'lgetxattr', 'fchown')], [1, 0]);
+  assert.deepEqual([each('fchmod'), each('openat')], [1, 1]);
+  // The others tell its mode, that its sync was one, and what it is like from then on.
+  assert.equal(each(...looks), 4);
+});
+
 for (const errno of ['EINVAL', 'ENOSYS', 'EPERM']) {
   test(`strace: renameat2 answers ${errno}: refused where exchange is required, two renames where it is not`, {
     skip,
