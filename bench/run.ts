@@ -33,12 +33,21 @@ for (const [signal, code] of [
 for (const name of positionals.length > 0 ? positionals : found.keys()) {
   const { benchmark } = (await import(found.get(name) ?? '')) as { benchmark: Benchmark };
   if (!values.json) console.log(`${benchmark.name}: ${benchmark.about}`);
+  const missed: Figure[] = [];
+  const report = (figure: Figure): void => {
+    console.log(values.json ? JSON.stringify(figure) : line(figure));
+    if (meetsGoal(figure) === false) missed.push(figure);
+  };
   try {
-    await benchmark.run((figure) => console.log(values.json ? JSON.stringify(figure) : line(figure)), stop.signal);
+    await benchmark.run(report, stop.signal);
   } catch (error) {
-    if (!stop.signal.aborted) throw error;
-    break;
+    if (stop.signal.aborted) break;
+    // The others are measured all the same.
+    console.error(`bench: ${benchmark.name} did not reach its end:`, error);
+    process.exitCode = 1;
   }
+  if (missed.length > 0 && !values.json)
+    console.log(`  goals missed ✖: ${missed.map((figure) => `${figure.case} ${figure.metric}`).join('; ')}`);
 }
 
 function line(figure: Figure): string {
