@@ -61,7 +61,8 @@ export interface BootImageStatus {
   readonly phase?: string;
   /**
    * One cell of a table: share, rate and remaining time while bytes move (41% 0.9GB/s 38s), the reason in words when
-   * the phase is Skipped, Blocked or Failed, else a dash.
+   * the phase is Skipped, Blocked or Failed, what is wrong with the image where it is Current and not verified, else a
+   * dash.
    */
   readonly progress?: string;
   /** The numbers behind progress, while bytes move. */
@@ -83,7 +84,12 @@ export interface BootImageStatus {
   readonly operation?: BootImageStatusOperation;
   /** The template that the set's new machines are cloned from, on platforms that have templates. */
   readonly template?: BootImageStatusTemplate;
-  /** Conditions by type, for example Ready, UpToDate, Progressing and Blocked. */
+  /**
+   * Conditions by type: UpToDate, Progressing, Blocked, and on clouds Verified. Verified is True where machines are
+   * known to start from the image, False where they are known not to, and Unknown where nobody could look, with what
+   * is missing in the message. It speaks of the target while the set is being moved to it or waits for it, else of the
+   * current image.
+   */
   readonly conditions?: readonly BootImageStatusCondition[];
 }
 

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { BootImage, MachineConfiguration, VirtualMachine } from '@drydock/api';
 import { machineApiNamespace } from '@drydock/boot-images';
-import type { PolicyRule } from '@drydock/kube';
+import { type Key, keyText, type PolicyRule } from '@drydock/kube';
 import { parseAllDocuments } from 'yaml';
 import { statusKeepingRules } from '../../apps/drydock/src/status-keeping.ts';
+import { projectedRoots } from '../../packages/boot-images/src/cloud/credentials.ts';
+import { credentialSecrets, ownCredentials } from '../../packages/boot-images/src/observe/credential-secrets.ts';
 import { accountNamespace, kindOf, type Manifest, manifestsOf } from './support/rbac-manifests.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -166,6 +168,84 @@ test('kubectl reads the kustomizations as the tests here do', { skip: kubectl ? 
     assert.deepEqual(byName(read), byName(manifestsOf(name)));
   }
 });
+
+const clouds = globSync('*/credentials-request.yaml', { cwd: join(root, 'deploy/clouds') }).map(dirname);
+
+test('on each cloud the operator asks for rights to read alone, and reads the Secrets that it watches, by their names', () => {
+  assert.ok(clouds.length > 0);
+  const files = globSync('deploy/clouds/**/*.yaml', { cwd: root }).map((file) =>
+    readFileSync(join(root, file), 'utf8'),
+  );
+  const all = files.flatMap((text) => parseAllDocuments(text).map((document) => document.toJS() as Manifest));
+  const watched = new Set(['GCP', 'AWS', 'Azure'].flatMap(credentialSecrets).map(keyText));
+  for (const { metadata, rules = [] } of rolesOf(all)) {
+    for (const rule of rules) {
+      assert.deepEqual(offences(rule, metadata.namespace), [], metadata.name);
+      assert.deepEqual([rule.resources, rule.verbs], [['secrets'], ['list', 'watch']]);
+      for (const name of rule.resourceNames ?? []) assert.ok(watched.has(`${metadata.namespace}/${name}`), name);
+    }
+    const bound = all.filter(({ kind, roleRef }) => kind === 'RoleBinding' && roleRef?.name === metadata.name);
+    assert.deepEqual(
+      bound.flatMap(({ subjects = [] }) => subjects.map(({ name, namespace }) => `${namespace}/${name}`)),
+      ['drydock/drydock', 'drydock/drydock-boot-images'],
+    );
+  }
+  const requests = all.filter(({ kind }) => kind === 'CredentialsRequest') as unknown as readonly (Manifest & {
+    readonly spec: { readonly secretRef: Key; readonly cloudTokenPath: string; readonly providerSpec: object };
+  })[];
+  assert.equal(requests.length, clouds.length);
+  for (const { spec } of requests) {
+    assert.deepEqual(spec.secretRef, ownCredentials);
+    assert.ok(projectedRoots.some((path) => spec.cloudTokenPath.startsWith(`${path}/`)));
+    const asked =
+      JSON.stringify(spec.providerSpec).match(/"[a-z.]+\.[a-z]+\.[a-z]+"|"[a-z0-9]+:\w+"|"Microsoft[^"]+"/gi) ?? [];
+    assert.ok(asked.length > 0);
+    for (const right of asked) assert.match(right, /\.get"$|:Describe\w+"$|\/read"$|cloudcredential\.openshift\.io/);
+  }
+});
+
+test('the components of clouds fit the installation', { skip: kubectl ? false : 'there is no kubectl' }, () => {
+  const folder = mkdtempSync(join(root, 'deploy/.kustomize-'));
+  try {
+    for (const cloud of clouds) {
+      const text = `apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [../operator]\ncomponents: [../clouds/${cloud}]\n`;
+      writeFileSync(join(folder, 'kustomization.yaml'), text);
+      const made = execFileSync('kubectl', ['kustomize', folder], { encoding: 'utf8' });
+      const all = parseAllDocuments(made).map((document) => document.toJS() as Manifest);
+      const request = all.find(({ kind }) => kind === 'CredentialsRequest') as unknown as {
+        readonly spec: { readonly cloudTokenPath: string };
+      };
+      // Where the Secret says that the token is, the kubelet puts it.
+      const pod = (all.find(({ kind }) => kind === 'Deployment') as unknown as { readonly spec: PodTemplate }).spec
+        .template.spec;
+      const mount = pod.containers[0]?.volumeMounts.find(({ name }) => name === 'cloud-token');
+      const volume = pod.volumes.find(({ name }) => name === 'cloud-token');
+      const [source] = volume?.projected?.sources ?? [];
+      assert.equal(`${mount?.mountPath}/${source?.serviceAccountToken.path}`, request.spec.cloudTokenPath);
+      assert.notEqual(source?.serviceAccountToken.audience ?? '', '');
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+interface PodTemplate {
+  readonly template: {
+    readonly spec: {
+      readonly containers: readonly {
+        readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
+      }[];
+      readonly volumes: readonly {
+        readonly name: string;
+        readonly projected?: {
+          readonly sources: readonly {
+            readonly serviceAccountToken: { readonly path: string; readonly audience: string };
+          }[];
+        };
+      }[];
+    };
+  };
+}
 
 function idOf(one: Manifest): string {
   return `${kindOf(one).plural} ${one.metadata.namespace}/${one.metadata.name}`;

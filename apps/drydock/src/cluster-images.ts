@@ -2,12 +2,15 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { BootImage, type MachineSet } from '@drydock/api';
 import {
+  cloudPlatforms,
   clusterRecords,
   credentialsKey,
   type DowngradePolicy,
   explainSet,
+  lazyPlatforms,
   machineApiNamespace,
   ownArchitecture,
+  platformOf,
   vspherePlatform,
   type World,
   worldNow,
@@ -82,10 +85,12 @@ export async function clusterImages(options: ClusterImagesOptions): Promise<Clus
     holderIsLive: () => true,
     ...(downgrade === undefined ? {} : { downgrade }),
   });
+  const platforms = opening.use(lazyPlatforms({ [vsphere.type]: () => vsphere, ...cloudPlatforms({}) }));
+  await platforms.load(platformOf(world));
   const ports = {
     client,
     world,
-    platforms: new Map([[vsphere.type, vsphere]]),
+    platforms,
     architecture: ownArchitecture(),
     now: () => new Date(),
   };

@@ -10,12 +10,20 @@ import {
   MachineSet,
   Secret,
 } from '@drydock/api';
-import { type Cache, createCache, type KubeObject, type Observer, type Resource, type Selector } from '@drydock/kube';
+import {
+  type Cache,
+  createCache,
+  isForbidden,
+  type KubeObject,
+  type Observer,
+  type Resource,
+  type Selector,
+} from '@drydock/kube';
 import { upstreamController } from './decide/coexistence.ts';
 import type { World } from './observe/world.ts';
 import { machineApiNamespace } from './user-data/user-data.ts';
 import { installConfigKey } from './vsphere/install-config.ts';
-import { credentialsKey } from './vsphere/platform.ts';
+import { type CredentialsWatch, watchCredentials } from './wakes/credentials-watch.ts';
 import { goldenName, goldenNamespace, machineConfigurationName } from './wakes/triggers.ts';
 import { type UserDataWatch, watchUserData } from './wakes/user-data-watch.ts';
 
@@ -31,7 +39,7 @@ export interface BootImageCaches {
   readonly upstream: Cache<Deployment>;
   readonly installConfig: Cache<ConfigMap>;
   readonly userData: UserDataWatch;
-  readonly credentials: Cache<Secret>;
+  readonly credentials: CredentialsWatch;
   readonly bootImages: Cache<BootImage>;
 }
 
@@ -51,18 +59,29 @@ export function createCaches(client: Observer, log: CacheLog): BootImageCaches {
   const named = (namespace: string, name: string): Selector => ({ namespace, fields: `metadata.name=${name}` });
   const sets = { namespace: machineApiNamespace };
   const machineSets = cache(MachineSet, sets);
+  const infrastructures = cache(Infrastructure, {});
   return {
     machineSets,
     machines: cache(Machine, sets),
     controlPlaneMachineSets: cache(ControlPlaneMachineSet, sets),
     machineConfigurations: cache(MachineConfiguration, {}),
     clusterVersions: cache(ClusterVersion, {}),
-    infrastructures: cache(Infrastructure, {}),
+    infrastructures,
     upstream: cache(Deployment, named(upstreamController.namespace, upstreamController.name)),
     golden: cache(ConfigMap, named(goldenNamespace, goldenName)),
     installConfig: cache(ConfigMap, named(installConfigKey.namespace, installConfigKey.name)),
     userData: watchUserData(machineSets, (name) => cache(Secret, named(machineApiNamespace, name), withoutData)),
-    credentials: cache(Secret, named(credentialsKey.namespace, credentialsKey.name)),
+    credentials: watchCredentials(infrastructures, (key, failed) => {
+      let told = false;
+      const onError = (error: unknown): void => {
+        failed(error);
+        // One that may not be read is a choice of whoever installed, and lasts.
+        if (isForbidden(error) && told) return;
+        told = isForbidden(error);
+        log.warn({ err: error }, 'a watch failed and is tried again');
+      };
+      return createCache({ client, resource: Secret, where: named(key.namespace, key.name), onError });
+    }),
     bootImages: cache(BootImage, sets),
   };
 }

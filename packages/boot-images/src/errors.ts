@@ -1,11 +1,19 @@
+import type { ImageFacts } from './platform.ts';
+
 /** What went wrong; stable, for callers that branch and for `BootImage.status.reason`. */
 export type BootImageErrorCode =
   | 'ArchitectureInvalid'
+  | 'CloudAnswerInvalid'
+  | 'CloudUnavailable'
   | 'ClusterVersionUnreadable'
   | 'ConfigMapUnreadable'
   | 'CredentialsMissing'
   | 'DiskTypeUnknown'
   | 'HotLoop'
+  | 'ImageIncompatible'
+  | 'ImageNotPublished'
+  | 'ImageNotReady'
+  | 'ImageWithdrawn'
   | 'InfrastructureUnreadable'
   | 'MachineConfigurationUnreadable'
   | 'NameUnusable'
@@ -29,6 +37,8 @@ export interface BootImageErrorOptions {
   readonly retriable?: boolean;
   /** What a person does next; shown in `BootImage.status.nextStep`, not part of the message that conditions carry. */
   readonly nextStep?: string;
+  /** What was found out about the image all the same. */
+  readonly facts?: ImageFacts;
 }
 
 /**
@@ -40,12 +50,14 @@ export class BootImageError extends Error {
   readonly code: BootImageErrorCode;
   readonly retriable: boolean;
   readonly nextStep: string | undefined;
+  readonly facts: ImageFacts | undefined;
 
   constructor(code: BootImageErrorCode, message: string, options: BootImageErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.retriable = options.retriable ?? true;
     this.nextStep = options.nextStep;
+    this.facts = options.facts;
   }
 }
 

@@ -3,7 +3,7 @@ import { ApiError, type Client, isNotFound } from '@drydock/kube';
 import { upstreamController, upstreamRefusal } from './decide/coexistence.ts';
 import { clusterStable, readiness } from './decide/gates.ts';
 import { BootImageError, errorText } from './errors.ts';
-import type { LeafEdit } from './observe/provider-spec.ts';
+import { type LeafEdit, leafText } from './observe/provider-spec.ts';
 import { streamOf } from './observe/stream.ts';
 import { failureOf } from './pass/failure.ts';
 import { besideUpstream, duringUpgrade, notSelected } from './pass/left-alone.ts';
@@ -189,8 +189,10 @@ async function stubFound(
 
 function imageText(plan: Exclude<PlatformPlan, { readonly kind: 'skip' }>): string {
   const at = plan.template === undefined ? '' : `${plan.template.name} on ${plan.template.server}, `;
-  const from = plan.current === undefined ? 'no image that is known' : `${at}release ${plan.current}`;
-  return `new machines start from ${from}; the release asks for ${plan.target ?? 'nothing else'}`;
+  const release = plan.template === undefined ? plan.current : `${at}release ${plan.current}`;
+  const from = plan.current === undefined ? 'no image that is known' : release;
+  const seen = plan.verified === undefined ? '' : `; ${plan.verified.message}`;
+  return `new machines start from ${from}; the release asks for ${plan.target ?? 'nothing else'}${seen}`;
 }
 
 /** Where every answer was yes. */
@@ -198,8 +200,10 @@ function stepOf(plan: PlatformPlan | undefined): Conclusion {
   switch (plan?.kind) {
     case 'switch': {
       const { edits } = plan.image;
-      const to = edits.map((edit) => edit.to).join(', ');
-      return { step: 'switch', why: `${to} is there: the set is pointed at it by one guarded patch`, edits };
+      const to = [...new Set(edits.map((edit) => leafText(edit.to)))].join(', ');
+      const there =
+        plan.verified?.status === 'Unknown' ? 'could not be verified, which its BootImage says' : 'is there';
+      return { step: 'switch', why: `${to} ${there}: the set is pointed at it by one guarded patch`, edits };
     }
     case 'publish': {
       const what = `an image of ${plan.target ?? plan.hotLoopValue} is made beside the old one`;
@@ -217,8 +221,13 @@ function unreadable(error: unknown): boolean {
   return [error, cause].some((one) => (one instanceof ApiError ? !isNotFound(one) : UNREACHED.has(codeOf(one))));
 }
 
-/** Codes of vCenters that do not answer: the operator may be closer to them, and be told other authorities. */
-const UNREACHED: ReadonlySet<string> = new Set(['VIM_UNREACHABLE', 'VIM_TLS_UNTRUSTED', 'VIM_TIMEOUT']);
+/** Codes of vCenters and clouds that do not answer: the operator may be closer to them, and be told other authorities. */
+const UNREACHED: ReadonlySet<string> = new Set([
+  'CloudUnavailable',
+  'VIM_UNREACHABLE',
+  'VIM_TLS_UNTRUSTED',
+  'VIM_TIMEOUT',
+]);
 
 function codeOf(error: unknown): string {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;

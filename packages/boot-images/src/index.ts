@@ -1,4 +1,5 @@
 export type { BootImageCaches } from './caches.ts';
+export { cloudPlatforms, isServed } from './cloud-platforms.ts';
 export { ownArchitecture } from './decide/architecture.ts';
 export { upstreamController, upstreamRefusal } from './decide/coexistence.ts';
 export type { Skip } from './decide/decide.ts';
@@ -17,7 +18,7 @@ export { clusterRecords } from './observe/records.ts';
 export { referenceIndex } from './observe/references.ts';
 export type { DiskArtifact, Stream } from './observe/stream.ts';
 export { compareReleases, type DowngradePolicy } from './observe/version.ts';
-export type { World } from './observe/world.ts';
+export { platformOf, type World } from './observe/world.ts';
 export type {
   CollectedImage,
   ImageFacts,
@@ -28,7 +29,9 @@ export type {
   Publication,
   PublicationHooks,
   PublishedImage,
+  Verified,
 } from './platform.ts';
+export { type LazyPlatforms, lazyPlatforms, type Platforms } from './platforms.ts';
 export { type BootImagesRole, type BootImagesRoleOptions, bootImagesRole } from './role.ts';
 export { type Standings, type StandingsInput, standings } from './standing.ts';
 export { degradedType, progressingType } from './status/conditions.ts';

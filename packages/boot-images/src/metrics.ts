@@ -19,6 +19,8 @@ export interface BootImageMetrics {
   readonly uploaded: (vcenter: string, bytes: number) => void;
   /** A call on a vCenter ended; `code` is `OK` or the code of its error. */
   readonly vcenterCall: (method: string, code: string) => void;
+  /** A call on the API of a cloud ended; `code` is the HTTP status, or the code of its error. */
+  readonly cloudCall: (host: string, code: string) => void;
   /** SOAP sessions that this process has at a vCenter. */
   readonly vcenterSessions: (vcenter: string, count: number) => void;
 }
@@ -85,6 +87,12 @@ export function bootImageMetrics(registry: Registry = new Registry()): BootImage
     labelNames: ['method', 'code'],
     registers,
   });
+  const cloudCalls = new Counter({
+    name: 'drydock_cloud_calls_total',
+    help: 'Calls on the APIs of clouds by host and result.',
+    labelNames: ['host', 'code'],
+    registers,
+  });
   const sessions = new Gauge({
     name: 'drydock_vcenter_sessions',
     help: 'SOAP sessions of this process.',
@@ -102,6 +110,7 @@ export function bootImageMetrics(registry: Registry = new Registry()): BootImage
     statusRejected: () => rejected.inc(),
     uploaded: (vcenter, count) => bytes.inc({ vcenter }, count),
     vcenterCall: (method, code) => calls.inc({ method, code }),
+    cloudCall: (host, code) => cloudCalls.inc({ host, code }),
     vcenterSessions: (vcenter, count) => sessions.set({ vcenter }, count),
   };
 }

@@ -19,6 +19,16 @@ export interface PlatformInput {
   readonly installConfig: ConfigMap | undefined;
 }
 
+/** Whether the image that new machines start from is known to start where the set makes them. */
+export interface Verified {
+  /** `Unknown`: nobody could look. */
+  readonly status: 'True' | 'False' | 'Unknown';
+  /** One CamelCase word. */
+  readonly reason: string;
+  /** A sentence that names the image. */
+  readonly message: string;
+}
+
 /** The image as people name it, before and after. */
 export interface ImageFacts {
   /** Release, or image name where no release is known, that new machines start from now. */
@@ -30,6 +40,8 @@ export interface ImageFacts {
   readonly back?: { readonly release?: string };
   /** Why what is there is not used although it has the release that is asked for, as a clause. */
   readonly because?: string;
+  /** Of the target where the set is to be switched, else of the current image; absent where nobody has looked. */
+  readonly verified?: Verified;
 }
 
 /** A template as people see it. */
@@ -44,13 +56,14 @@ export interface TemplateFacts {
 
 /** The facts among whatever else `of` says. */
 export function factsOf(of: ImageFacts): ImageFacts {
-  const { current, target, template, back, because } = of;
+  const { current, target, template, back, because, verified } = of;
   return {
     ...(back === undefined ? {} : { back }),
     ...(current === undefined ? {} : { current }),
     ...(target === undefined ? {} : { target }),
     ...(template === undefined ? {} : { template }),
     ...(because === undefined ? {} : { because }),
+    ...(verified === undefined ? {} : { verified }),
   };
 }
 
@@ -81,6 +94,8 @@ export interface PublicationHooks {
 export interface PointedImage {
   /** None where the set names the image already, because it took over a name. */
   readonly edits: readonly LeafEdit[];
+  /** What `Platform.imageOf` says once the edits are made; absent where there are none. */
+  readonly reference?: string;
   /** Where the platform makes its own. */
   readonly template?: TemplateFacts & { readonly release: string };
 }
@@ -99,20 +114,24 @@ export interface CollectedImage {
 }
 
 /**
- * One cloud or hypervisor. vSphere makes its images; GCP, AWS and Azure find theirs in the stream or by a query, and need only
- * `plan` with `switch`. `plan` reads and never writes. It throws for what must be reported as an error.
+ * One cloud or hypervisor. vSphere makes its images; clouds find theirs in the stream or by a query, and need only
+ * `plan` with `switch`. `plan` reads and never writes. It throws for what must be reported as an error. Disposal ends its conversations.
  */
-export interface Platform {
+export interface Platform extends Partial<AsyncDisposable> {
   /** `Infrastructure.status.platformStatus.type`. */
   readonly type: string;
   /** Lower-case name for `BootImage.status.platform`. */
   readonly name: string;
-  /** Where the image stands below `providerSpec.value`. */
+  /** Below `providerSpec.value`, what field managers own when they own the image: its leaf, or the list in which it is. */
   readonly imageLeaf: readonly string[];
-  /** The image's name in what stands there, as `ImageFacts.template` has it. */
+  /** What new machines start from, as a spec refers to it; undefined where it refers to nothing. */
+  readonly imageOf: (spec: JsonObject) => string | undefined;
+  /** The image's name in such a reference, as `ImageFacts` has it. */
   readonly nameOf: (reference: string) => string;
   /** What the stream asks for, by the input alone; undefined where it has nothing for this platform. */
   readonly target: (input: PlatformInput) => string | undefined;
+  /** Told of all sets that are about to be planned, so that what has to be asked about them can be asked together. */
+  readonly foresee?: (inputs: readonly PlatformInput[]) => void;
   readonly plan: (input: PlatformInput, options?: { readonly signal?: AbortSignal }) => Promise<PlatformPlan>;
   /**
    * Removes what nothing needs any more, near the image of the given sets. `referenced` gives who needs a name, undefined

@@ -17,16 +17,19 @@ import {
 } from '@drydock/kube';
 import type { ClusterRecords, HolderIsLive } from '@drydock/templates';
 import { type BootImageCaches, createCaches, worldOf } from './caches.ts';
+import type { CloudHttpsOptions } from './cloud/https.ts';
+import { cloudPlatforms } from './cloud-platforms.ts';
 import { ownArchitecture } from './decide/architecture.ts';
 import { upstreamRefusal } from './decide/coexistence.ts';
 import { type BootImageMetrics, bootImageMetrics } from './metrics.ts';
 import { clusterRecords } from './observe/records.ts';
 import type { DowngradePolicy } from './observe/version.ts';
+import { platformOf } from './observe/world.ts';
 import { createOperatorHalf } from './operator.ts';
 import { runPass } from './pass/pass.ts';
 import { createPassState, type PassSettings } from './pass/pass-state.ts';
 import { createPassPorts } from './pass/ports.ts';
-import type { Platform } from './platform.ts';
+import { type LazyPlatforms, lazyPlatforms } from './platforms.ts';
 import { type Definitions, type KeepStatuses, watchDefinitions } from './status/definitions.ts';
 import { type ImageStore, type TemplatePublication, vspherePlatform } from './vsphere/platform.ts';
 import { createCauses } from './wakes/causes.ts';
@@ -58,8 +61,8 @@ export interface BootImagesRoleOptions extends PassSettings {
   /** Feature gates; both default to true, as in the default feature set. */
   readonly cpmsGate?: boolean;
   readonly skewGate?: boolean;
-  /** Further platforms. */
-  readonly platforms?: readonly Platform[];
+  /** How the conversations with clouds are held. */
+  readonly clouds?: CloudHttpsOptions;
   /** Keeps what the live schemas cannot hold, and tells what cannot be written. Default: logged alone. */
   readonly statuses?: KeepStatuses;
   /** Tells when somebody else touched a template; without it that shows at the next pass. */
@@ -80,6 +83,7 @@ interface Parts {
   readonly metrics: BootImageMetrics;
   readonly now: () => Date;
   readonly definitions: Definitions;
+  readonly platforms: LazyPlatforms;
 }
 
 const key: Key = { name: machineConfigurationName };
@@ -90,18 +94,41 @@ export function bootImagesRole(options: BootImagesRoleOptions): BootImagesRole {
   const caches = createCaches(client, log);
   const recorder = eventRecorder({ client, controller: 'drydock.dev/boot-images', log });
   const definitions = watchDefinitions(client, log, options.statuses);
-  const parts: Parts = { caches, events: recorder, metrics, now, definitions };
+  const platforms = servedPlatforms(options, metrics);
+  const parts: Parts = { caches, events: recorder, metrics, now, definitions, platforms };
   forgetDeleted(parts);
   metrics.images(() => caches.bootImages.all());
   const events: ManagedCache = {
     synced: Promise.resolve(),
     [Symbol.asyncDispose]: () => recorder[Symbol.asyncDispose](),
   };
+  const conversations: ManagedCache = {
+    synced: Promise.resolve(),
+    [Symbol.asyncDispose]: () => platforms[Symbol.asyncDispose](),
+  };
   return {
-    caches: { events, definitions: definitions.watches, ...caches },
+    caches: { events, conversations, definitions: definitions.watches, ...caches },
     controllers: [operatorHalf(options, parts), ...controllerHalf(options, parts)],
     records: recordsOf(caches),
   };
+}
+
+/** What a cluster may be on; of each, nothing is loaded before a cluster is. */
+function servedPlatforms(options: BootImagesRoleOptions, metrics: BootImageMetrics): LazyPlatforms {
+  const { store, leader, log, downgrade, publication, retain, locate } = options;
+  return lazyPlatforms({
+    VSphere: () =>
+      vspherePlatform({
+        ...{ store, holder: leader.identity, holderIsLive: holderIsLive(leader) },
+        ...(downgrade === undefined ? {} : { downgrade }),
+        ...(publication === undefined ? {} : { publication }),
+        ...(retain === undefined ? {} : { retain }),
+        ...(locate === undefined ? {} : { locate }),
+        warn: (message) => log.warn({}, message),
+        metrics,
+      }),
+    ...cloudPlatforms({ ...options.clouds, onCall: metrics.cloudCall }),
+  });
 }
 
 /** Whoever contests the Lease is known by it. Of any other importer, as of a command on somebody's machine, it says nothing: there only silence tells. */
@@ -145,25 +172,13 @@ function operatorHalf(options: BootImagesRoleOptions, { caches, now, definitions
 }
 
 function controllerHalf(options: BootImagesRoleOptions, parts: Parts): readonly Controller[] {
-  const { caches, metrics } = parts;
+  const { caches, platforms } = parts;
   const { log } = options;
-  const vsphere = vspherePlatform({
-    store: options.store,
-    holder: options.leader.identity,
-    holderIsLive: holderIsLive(options.leader),
-    ...(options.downgrade === undefined ? {} : { downgrade: options.downgrade }),
-    ...(options.publication === undefined ? {} : { publication: options.publication }),
-    ...(options.retain === undefined ? {} : { retain: options.retain }),
-    ...(options.locate === undefined ? {} : { locate: options.locate }),
-    warn: (message) => log.warn({}, message),
-    metrics,
-  });
-  const platforms = new Map([vsphere, ...(options.platforms ?? [])].map((platform) => [platform.type, platform]));
   const state = createPassState(parts.now());
   const { client, architecture = ownArchitecture(), concurrency, progressMs, collectAfterMs } = options;
   const settings = { concurrency, progressMs, collectAfterMs };
   const { projections, changes } = parts.definitions;
-  const ports = createPassPorts({ client, ...parts, projections, platforms, log, architecture, settings });
+  const ports = createPassPorts({ client, ...parts, projections, log, architecture, settings });
   const causes = createCauses();
 
   function onMachineSet(change: ObjectChange<MachineSet>): void {
@@ -173,7 +188,7 @@ function controllerHalf(options: BootImagesRoleOptions, parts: Parts): readonly 
       state.foreign.delete(name);
     }
     const platform = platforms.get(ports.world.infrastructure()?.status?.platformStatus?.type ?? '');
-    const image = platform === undefined ? undefined : changedImage(change, platform.imageLeaf);
+    const image = platform === undefined ? undefined : changedImage(change, platform);
     // Who it was is asked by the pass that this change wakes.
     if (image !== undefined && image !== state.pointed.get(name)) state.foreign.set(name, undefined);
   }
@@ -208,6 +223,7 @@ function controllerHalf(options: BootImagesRoleOptions, parts: Parts): readonly 
       const cause = causes.take();
       state.looked.clear();
       try {
+        await platforms.load(platformOf(ports.world));
         // Reads the ledger once, so that the pass decides by everything that is meant.
         const mc = caches.machineConfigurations.get(key);
         if (mc !== undefined) await projections.machineConfigurations.recall(mc);

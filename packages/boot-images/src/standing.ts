@@ -1,10 +1,12 @@
 import { BootImage, type BootImageStatus, type MachineSet } from '@drydock/api';
 import { ApiError, apiVersionOf } from '@drydock/kube';
+import { cloudPlatforms } from './cloud-platforms.ts';
 import { type Look, lookAtSet } from './explain.ts';
-import type { World } from './observe/world.ts';
+import { platformOf, type World } from './observe/world.ts';
 import { setFacts } from './pass/set-facts.ts';
 import { newestBelow } from './pass/ways-back.ts';
 import { factsOf, type ImageFacts } from './platform.ts';
+import { lazyPlatforms } from './platforms.ts';
 import { bootImageStatus, type SetOutcome } from './status/boot-image.ts';
 import { imageOf } from './status/boot-image-store.ts';
 import { vspherePlatform } from './vsphere/platform.ts';
@@ -45,7 +47,9 @@ export async function standings(input: StandingsInput): Promise<Standings> {
     holderIsLive: () => true,
     credentials: 'unread',
   });
-  const ports = { world, platforms: new Map([[vsphere.type, vsphere]]), architecture, now: () => now };
+  await using platforms = lazyPlatforms({ [vsphere.type]: () => vsphere, ...cloudPlatforms('unasked') });
+  await platforms.load(platformOf(world));
+  const ports = { world, platforms, architecture, now: () => now };
   const unread = new Set<string>();
   const said = new Map(images.map((image) => [keyOf(image), image]));
   const stand: BootImage[] = [];

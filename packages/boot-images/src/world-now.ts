@@ -15,14 +15,15 @@ import {
   isNotFound,
   type Key,
   type KubeObject,
+  keyText,
   type Resource,
   type Selector,
 } from '@drydock/kube';
 import { upstreamController } from './decide/coexistence.ts';
-import type { World } from './observe/world.ts';
+import { credentialSecrets } from './observe/credential-secrets.ts';
+import { platformOf, type World } from './observe/world.ts';
 import { machineApiNamespace } from './user-data/user-data.ts';
 import { installConfigKey } from './vsphere/install-config.ts';
-import { credentialsKey } from './vsphere/platform.ts';
 import { goldenName, goldenNamespace, machineConfigurationName } from './wakes/triggers.ts';
 
 /**
@@ -48,29 +49,24 @@ export async function worldNow(
     return () => all()?.[0];
   };
   const sets = { namespace: machineApiNamespace };
-  const [
-    configuration,
-    version,
-    infrastructure,
-    golden,
-    installConfig,
-    upstream,
-    credentials,
-    machineSets,
-    machines,
-    planes,
-  ] = await Promise.all([
-    one(MachineConfiguration, { name: machineConfigurationName }),
-    one(ClusterVersion, { name: 'version' }),
-    one(Infrastructure, { name: 'cluster' }),
-    one(ConfigMap, { namespace: goldenNamespace, name: goldenName }),
-    one(ConfigMap, installConfigKey),
-    one(Deployment, upstreamController),
-    options.credentials === 'unread' ? () => undefined : one(Secret, credentialsKey),
-    list(MachineSet, sets),
-    list(Machine, sets),
-    list(ControlPlaneMachineSet, sets),
-  ]);
+  const [configuration, version, infrastructure, golden, installConfig, upstream, machineSets, machines, planes] =
+    await Promise.all([
+      one(MachineConfiguration, { name: machineConfigurationName }),
+      one(ClusterVersion, { name: 'version' }),
+      one(Infrastructure, { name: 'cluster' }),
+      one(ConfigMap, { namespace: goldenNamespace, name: goldenName }),
+      one(ConfigMap, installConfigKey),
+      one(Deployment, upstreamController),
+      list(MachineSet, sets),
+      list(Machine, sets),
+      list(ControlPlaneMachineSet, sets),
+    ]);
+  // Those of the cluster's platform and no others; they are named by it.
+  const platform = platformOf({ infrastructure });
+  const keys = options.credentials === 'unread' ? [] : credentialSecrets(platform);
+  const credentials = new Map(
+    await Promise.all(keys.map(async (key) => [keyText(key), await one(Secret, key)] as const)),
+  );
   return {
     machineConfiguration: configuration,
     clusterVersion: version,
@@ -83,8 +79,7 @@ export async function worldNow(
       machineSets()?.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name),
     machines,
     controlPlaneMachineSets: planes,
-    secret: (namespace, name) =>
-      namespace === credentialsKey.namespace && name === credentialsKey.name ? credentials() : undefined,
+    secret: (namespace, name) => credentials.get(keyText({ namespace, name }))?.(),
   };
 }
 

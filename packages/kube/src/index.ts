@@ -86,6 +86,8 @@ export {
   type Resource,
 } from './resource.ts';
 export type { AnswerBounds } from './transport/body.ts';
+export { isProxy } from './transport/dispatchers.ts';
+export { proxyFromEnv } from './transport/proxy.ts';
 export type { RequestMetric, TransportOptions } from './transport/transport.ts';
 export {
   type ConfigMapStore,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BootImage, CustomResourceDefinition, Deployment } from '@drydock/api';
-import { upstreamRefusal, type World } from '@drydock/boot-images';
+import { isServed, upstreamRefusal, type World } from '@drydock/boot-images';
 import { diff, type Json, readCrd, readCrds } from '@drydock/crd';
 import { type Client, isForbidden, type KubeClient } from '@drydock/kube';
 import { leftShadows } from '@drydock/preflight';
@@ -53,7 +53,7 @@ export function openshiftLines(world: World): readonly Line[] {
   }
   const [newest] = version.status?.history ?? [];
   const moving = newest?.state === 'Completed' ? '' : ', an upgrade is under way: boot images wait for it';
-  const served = platform === 'VSphere';
+  const served = isServed(world);
   const refusal = upstreamRefusal(world.upstream());
   return [
     {

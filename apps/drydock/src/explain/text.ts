@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import type { BootImageStatus } from '@drydock/api';
 import { oneLine } from '@drydock/api/text';
-import type { ExplainedAnswer, ExplainedQuestion, Explanation } from '@drydock/boot-images';
+import type { ExplainedAnswer, ExplainedQuestion, Explanation, LeafEdit } from '@drydock/boot-images';
 import { type Leadership, leadershipText } from '../leadership.ts';
 import { age } from '../table.ts';
 import { type Explained, isStuck } from './explained.ts';
@@ -41,10 +41,16 @@ function setText(explained: Explained, leader: Leadership, now: number): string 
   return [
     paragraph(`${set}: ${STEPS[step]}${tried}`, own),
     line('→', 'so', why),
-    ...edits.map(({ path, from, to }) => line('', '', `${path.join('.')}: ${from ?? '(absent)'} → ${to}`)),
+    ...edits.map(({ path, from, to }) =>
+      line('', '', `${path.join('.')}: ${from === undefined ? '(absent)' : valueText(from)} → ${valueText(to)}`),
+    ),
     ...(nextStep === undefined ? [] : [line('', 'next', nextStep)]),
     line('', 'operator', operatorText(operator, leader, now)),
   ].join('');
+}
+
+function valueText(value: LeafEdit['to']): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 function paragraph(title: string, answers: readonly ExplainedAnswer[]): string {

@@ -70,6 +70,8 @@ const OTHERS: readonly Resource<KubeObject>[] = [
   kind('Service', 'services', '', 'Namespaced'),
   kind('NetworkPolicy', 'networkpolicies', 'networking.k8s.io', 'Namespaced'),
   kind('PodDisruptionBudget', 'poddisruptionbudgets', 'policy', 'Namespaced'),
+  // The Secret that was made for it goes with it.
+  kind('CredentialsRequest', 'credentialsrequests', 'cloudcredential.openshift.io', 'Namespaced'),
   ConfigMap as Resource<KubeObject>,
 ];
 

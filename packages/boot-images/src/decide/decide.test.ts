@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ClusterVersion, Infrastructure } from '@drydock/api';
+import type { Platform } from '../platform.ts';
 import { computed, fakeCluster, infrastructure, machineSet, published } from '../testing/fake-cluster.ts';
 
 const zero =
@@ -94,4 +95,14 @@ test('BI-V49 a platform that is not served is out of scope', async () => {
   await c.pass();
   assert.equal(c.condition('Degraded')?.status, 'False');
   assert.equal(c.last('wk-a')?.kind, 'skip');
+});
+
+test('BI-V118 Azure Stack Hub is out of scope, whoever serves Azure', async () => {
+  const c = fakeCluster({ platform: { type: 'Azure' } as Platform });
+  const azure = { type: 'Azure', azure: { cloudName: 'AzureStackCloud' } };
+  c.client.put(Infrastructure, { ...infrastructure(), status: { platformStatus: azure } });
+  await c.pass();
+  const outcome = c.last('wk-a');
+  assert.deepEqual([outcome?.kind, outcome?.kind === 'skip' && outcome.brief], ['skip', 'Azure Stack Hub']);
+  assert.equal(c.condition('Degraded')?.status, 'False');
 });

@@ -3,6 +3,7 @@ import { BootImageError, errorText } from '../errors.ts';
 import { type JsonObject, providerSpecOf, unusableName } from '../observe/provider-spec.ts';
 import type { Stream } from '../observe/stream.ts';
 import { architectureOf } from './architecture.ts';
+import { stackHub } from './reflect.ts';
 
 /** Why a set is left alone. `counted` sets appear as skipped in the conditions; the others are out of scope (§2.3). */
 export interface Skip {
@@ -40,7 +41,7 @@ export interface SetFacts {
   /** RPM name of the architecture of single-architecture clusters. */
   readonly fallbackArchitecture: string;
   /** Platform types that are served. */
-  readonly platforms: ReadonlySet<string>;
+  readonly platforms: Pick<ReadonlySet<string>, 'has'>;
 }
 
 /** Why a set is left alone by what it says of itself (rows 1 to 3 of boot-images.md §2.3); undefined where it does not. */
@@ -120,7 +121,10 @@ export function decideSet(facts: SetFacts): SetDecision {
       'failed to fetch infra object during machineset sync: infrastructures.config.openshift.io "cluster" not found',
     );
   }
-  const platform = facts.infrastructure.status?.platformStatus?.type ?? '';
+  const { type: platform = '', azure } = facts.infrastructure.status?.platformStatus ?? {};
+  if (azure?.cloudName === stackHub) {
+    return skip(false, 'PlatformUnsupported', 'Azure Stack Hub', 'boot images on Azure Stack Hub are not managed');
+  }
   if (!facts.platforms.has(platform)) {
     return skip(
       false,
@@ -171,7 +175,11 @@ export function wrapped(set: string, cause: unknown): BootImageError {
     // Codes of other packages pass through: they are what a person looks up.
     (typeof known.code === 'string' ? camelCase(known.code) : 'Unexpected') as BootImageError['code'],
     `failed to reconcile machineset ${set}, err: ${text}`,
-    { cause, retriable: known.retriable !== false, ...(nextStep === undefined ? {} : { nextStep }) },
+    {
+      ...{ cause, retriable: known.retriable !== false },
+      ...(nextStep === undefined ? {} : { nextStep }),
+      ...(cause instanceof BootImageError && cause.facts !== undefined ? { facts: cause.facts } : {}),
+    },
   );
 }
 

@@ -24,9 +24,12 @@ export interface Reflection {
 const machineSetPlatforms: ReadonlySet<string> = new Set(['GCP', 'AWS', 'Azure', 'VSphere']);
 const cpmsPlatforms: ReadonlySet<string> = new Set(['GCP', 'AWS', 'Azure']);
 
+/** The cloud of Azure in which nothing is managed (§3.1). */
+export const stackHub = 'AzureStackCloud';
+
 /** True where boot images of MachineSets are managed; on all of these the default is All (§3.1). */
 export function platformSupported(platform: string | undefined, azureCloud?: string): boolean {
-  return machineSetPlatforms.has(platform ?? '') && azureCloud !== 'AzureStackCloud';
+  return machineSetPlatforms.has(platform ?? '') && azureCloud !== stackHub;
 }
 
 /** The operator half as a function: spec and the platform's default give the effective managers (boot-images.md §7.2). */

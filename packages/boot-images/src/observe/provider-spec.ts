@@ -5,11 +5,21 @@ import { BootImageError } from '../errors.ts';
 /** A JSON object as the API server sent it. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
+/** What stands in a leaf: a text, or an object that is exchanged as a whole. */
+export type LeafValue = string | JsonObject;
+
 /** One change of one leaf below `providerSpec.value`; `from` undefined means that the leaf is absent today. */
 export interface LeafEdit {
   readonly path: readonly (string | number)[];
-  readonly from: string | undefined;
-  readonly to: string;
+  readonly from: LeafValue | undefined;
+  readonly to: LeafValue;
+  /** What else must still be so: what makes the leaf the right one, where its path has an index. */
+  readonly beside?: readonly { readonly path: readonly (string | number)[]; readonly value: unknown }[];
+}
+
+/** A leaf for people. */
+export function leafText(value: LeafValue): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** Where `providerSpec.value` stands in a MachineSet. */
@@ -68,13 +78,13 @@ function record(value: unknown): JsonObject {
 export function leafPatch(base: readonly string[], edits: readonly LeafEdit[]): readonly JsonPatchOp[] {
   return edits.flatMap((edit): readonly JsonPatchOp[] => {
     const path = pointer([...base, ...edit.path]);
+    const beside = (edit.beside ?? []).map(
+      (one) => ({ op: 'test', path: pointer([...base, ...one.path]), value: one.value }) as const,
+    );
     return edit.from === undefined
       ? // RFC 6902: `test` of null fails on a value and on an absent key alike in evanphx's implementation, so absence cannot be tested; `add` it is.
-        [{ op: 'add', path, value: edit.to }]
-      : [
-          { op: 'test', path, value: edit.from },
-          { op: 'replace', path, value: edit.to },
-        ];
+        [...beside, { op: 'add', path, value: edit.to }]
+      : [...beside, { op: 'test', path, value: edit.from }, { op: 'replace', path, value: edit.to }];
   });
 }
 

@@ -16,6 +16,8 @@ export interface Stream {
   readonly release: (architecture: string, platform: string) => string | undefined;
   /** `architectures[arch].artifacts[platform].formats[format].disk`, or undefined when absent. */
   readonly disk: (architecture: string, platform: string, format: string) => DiskArtifact | undefined;
+  /** The object at a path below `architectures[arch]`, such as `images`, `gcp`; undefined where there is none. */
+  readonly object: (architecture: string, ...path: readonly string[]) => Readonly<Record<string, unknown>> | undefined;
 }
 
 /** A stream text above this is refused: etcd stores no object larger than about 1.5 MiB. */
@@ -51,6 +53,11 @@ export function parseStream(text: string | undefined): Stream {
     child(child(child(architectures, architecture), 'artifacts'), platform);
   return {
     name: typeof root['stream'] === 'string' ? root['stream'] : '',
+    object: (architecture, ...path) => {
+      let at: unknown = architectures;
+      for (const key of [architecture, ...path]) at = isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
+      return isObject(at) ? at : undefined;
+    },
     release: (architecture, platform) => nonEmpty(artifact(architecture, platform)['release']),
     disk: (architecture, platform, format) => {
       const disk = child(child(child(artifact(architecture, platform), 'formats'), format), 'disk');
@@ -73,10 +80,12 @@ function child(value: Readonly<Record<string, unknown>>, key: string): Readonly<
   return isObject(found) ? found : {};
 }
 
-function nonEmpty(value: unknown): string | undefined {
+/** A text that says something. */
+export function nonEmpty(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+/** Whether a value of JSON is an object. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

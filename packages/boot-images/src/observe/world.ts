@@ -27,3 +27,12 @@ export interface World {
   readonly controlPlaneMachineSets: () => readonly ControlPlaneMachineSet[] | undefined;
   readonly secret: (namespace: string, name: string) => Secret | undefined;
 }
+
+/** `Infrastructure.status.platformStatus.type`, as far as it is known: what cannot be read is told where it is decided upon. */
+export function platformOf({ infrastructure }: Pick<World, 'infrastructure'>): string | undefined {
+  try {
+    return infrastructure()?.status?.platformStatus?.type;
+  } catch {
+    return undefined;
+  }
+}

@@ -45,6 +45,7 @@ export function failureOf(set: string, thrown: unknown, uploaded: boolean): SetF
     kind: 'failed',
     text,
     outcome: {
+      ...error.facts,
       kind: 'failed',
       blocked: !retriable,
       reason: code,

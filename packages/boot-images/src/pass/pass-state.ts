@@ -2,6 +2,7 @@ import type { MachineSet } from '@drydock/api';
 import type { Client } from '@drydock/kube';
 import type { World } from '../observe/world.ts';
 import type { Platform } from '../platform.ts';
+import type { Platforms } from '../platforms.ts';
 import type { SetOutcome } from '../status/boot-image.ts';
 import type { ConditionLike } from '../status/conditions.ts';
 import { type Counters, zeroCounters } from '../status/counters.ts';
@@ -25,7 +26,7 @@ export interface PassPorts extends PassSettings {
   readonly world: World;
   readonly client: Client;
   /** By `Infrastructure.status.platformStatus.type`. */
-  readonly platforms: ReadonlyMap<string, Platform>;
+  readonly platforms: Platforms;
   /** Puts these conditions into MachineConfiguration's status. */
   readonly writeConditions: (conditions: readonly ConditionLike[]) => Promise<void>;
   /** Writes the BootImage of a set. */

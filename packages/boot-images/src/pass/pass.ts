@@ -17,7 +17,7 @@ import { failureOf } from './failure.ts';
 import { besideUpstream, duringUpgrade, notSelected } from './left-alone.ts';
 import type { PassPorts, PassSignals, PassState } from './pass-state.ts';
 import { eachOf } from './pool.ts';
-import { questionAbout } from './question.ts';
+import { foresee, questionAbout } from './question.ts';
 import { updateSet } from './update.ts';
 
 /** When to look again at the latest, in ms; undefined: when something changes. */
@@ -25,6 +25,8 @@ export type PassOutcome = { readonly after: number } | undefined;
 
 /** Nothing that is watched tells of what happens in vCenter, nor that a template has become old enough to be collected. */
 const LOOK_AGAIN_MS = 3_600_000;
+/** A right that is granted, or an image that is published again, tells nobody. */
+const DOUBTED_MS = 300_000;
 
 type Acting = Extract<PlatformPlan, { readonly kind: 'switch' | 'publish' }>;
 
@@ -178,8 +180,10 @@ class Pass {
     const collect = await collectImages(asked, switched, this.#ports, this.#state, found, this.#call.signal);
     for (const { set, outcome } of items)
       if (outcome !== undefined && news.has(set.metadata.name)) await this.#tell(set, outcome);
+    const doubted = items.some(({ outcome }) => (outcome?.verified?.status ?? 'True') !== 'True');
     const retry = this.#state.retries.nextIn(this.#now);
-    return { after: Math.min(retry ?? LOOK_AGAIN_MS, collect ?? LOOK_AGAIN_MS, LOOK_AGAIN_MS) };
+    const again = doubted ? DOUBTED_MS : LOOK_AGAIN_MS;
+    return { after: Math.min(retry ?? again, collect ?? again, again) };
   }
 
   /** Writes both conditions from what the items say now. */
@@ -229,6 +233,11 @@ class Pass {
 
   /** Plans every set, then acts: publications of one image one after the other. Resolves to whether a set was switched. */
   async #all(items: readonly Item[], stream: Stream | BootImageError): Promise<boolean> {
+    foresee(
+      items.map(({ set }) => set),
+      stream,
+      this.#ports,
+    );
     const groups = new Map<string, { readonly item: Item; readonly plan: Acting }[]>();
     await eachOf(items, this.#limit, async (item) => {
       const plan = await this.#guard(item, () => this.#plan(item, stream));

@@ -11,7 +11,7 @@ import {
 import { type BootImageCaches, worldOf } from '../caches.ts';
 import type { BootImageMetrics } from '../metrics.ts';
 import type { World } from '../observe/world.ts';
-import type { Platform } from '../platform.ts';
+import type { Platforms } from '../platforms.ts';
 import { type BootImages, createBootImages } from '../status/boot-image-store.ts';
 import { type ConditionLike, defaultConditions, upsertConditions } from '../status/conditions.ts';
 import { hooksOf, type Projections } from '../status/definitions.ts';
@@ -25,7 +25,7 @@ import type { StoryReason } from './update.ts';
 export interface PassPortsOptions {
   readonly client: Client & Pick<KubeClient, 'raw'>;
   readonly caches: BootImageCaches;
-  readonly platforms: ReadonlyMap<string, Platform>;
+  readonly platforms: Platforms;
   readonly events: Pick<EventRecorder, 'record'>;
   readonly metrics: BootImageMetrics;
   readonly log: EventRecorderOptions['log'];

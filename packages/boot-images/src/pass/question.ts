@@ -1,6 +1,6 @@
 import type { MachineSet } from '@drydock/api';
 import { decideSet, type Skip } from '../decide/decide.ts';
-import type { BootImageError } from '../errors.ts';
+import { BootImageError } from '../errors.ts';
 import type { Stream } from '../observe/stream.ts';
 import type { Platform, PlatformInput } from '../platform.ts';
 import type { PassPorts } from './pass-state.ts';
@@ -24,12 +24,13 @@ export function questionAbout(
     infrastructure: world.infrastructure(),
     stream,
     fallbackArchitecture: architecture,
-    platforms: new Set(platforms.keys()),
+    platforms,
   });
   if (decision.kind === 'error') throw decision.error;
   if (decision.kind === 'skip') return decision;
   const platform = platforms.get(decision.platform);
-  if (platform === undefined) throw new TypeError(`no platform ${decision.platform}`);
+  if (platform === undefined)
+    throw new BootImageError('NotReady', `what is known of platform ${decision.platform} is not loaded yet`);
   const { infrastructure } = decision;
   return {
     kind: 'question',
@@ -45,4 +46,24 @@ export function questionAbout(
       installConfig: world.installConfig(),
     },
   };
+}
+
+/** Lets the platform know of all sets that it is about to be asked about. What is wrong with one is told when it is asked about by itself. */
+export function foresee(
+  sets: readonly MachineSet[],
+  stream: Stream | BootImageError,
+  ports: Pick<PassPorts, 'world' | 'platforms' | 'architecture'>,
+): void {
+  const platform = ports.platforms.get(ports.world.infrastructure()?.status?.platformStatus?.type ?? '');
+  if (platform?.foresee === undefined) return;
+  const inputs: PlatformInput[] = [];
+  for (const set of sets) {
+    try {
+      const asked = questionAbout(set, stream, ports);
+      if (asked.kind === 'question') inputs.push(asked.input);
+    } catch (error) {
+      if (!(error instanceof BootImageError)) throw error;
+    }
+  }
+  platform.foresee(inputs);
 }

@@ -1,6 +1,7 @@
 import type { MachineSet } from '@drydock/api';
 import { streamOf } from '../observe/stream.ts';
 import type { SetFacts } from '../status/boot-image.ts';
+import { imageOfSet } from '../wakes/foreign-writes.ts';
 import type { PassPorts } from './pass-state.ts';
 import { questionAbout } from './question.ts';
 
@@ -15,13 +16,8 @@ function referenceOf(
   { world, platforms }: Pick<PassPorts, 'world' | 'platforms'>,
 ): string | undefined {
   const platform = platforms.get(known(() => world.infrastructure()?.status?.platformStatus?.type) ?? '');
-  let at: unknown = set.spec?.template?.spec?.providerSpec?.value;
-  if (platform === undefined) return undefined;
-  for (const part of platform.imageLeaf) {
-    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, part)) return undefined;
-    at = (at as Readonly<Record<string, unknown>>)[part];
-  }
-  return typeof at === 'string' && at !== '' ? platform.nameOf(at) : undefined;
+  const reference = platform === undefined ? undefined : imageOfSet(set, platform);
+  return reference === undefined ? undefined : platform?.nameOf(reference);
 }
 
 function targetOf(set: MachineSet, ports: Pick<PassPorts, 'world' | 'platforms' | 'architecture'>): string | undefined {

@@ -2,7 +2,7 @@ import { MachineSet } from '@drydock/api';
 import type { Client } from '@drydock/kube';
 import type { TemplateOperation, TemplateProgress } from '@drydock/templates';
 import { BootImageError, errorText } from '../errors.ts';
-import { type LeafEdit, leafPatch, machineSetSpecPath } from '../observe/provider-spec.ts';
+import { type LeafEdit, leafPatch, leafText, machineSetSpecPath } from '../observe/provider-spec.ts';
 import { factsOf, type ImageFacts, type PlatformPlan, type PointedImage, type PublishedImage } from '../platform.ts';
 import type { SetOutcome } from '../status/boot-image.ts';
 import { checkUserData, upgradeUserData, userDataSecret } from '../user-data/user-data.ts';
@@ -70,7 +70,7 @@ export async function updateSet(
     plan.kind === 'publish' ? await publish(set, plan, before, ports, signals) : plan.image;
   if (image === undefined) return undefined;
   // Before anything else can fail: collection must count the reference even if this process never hears of the switch.
-  for (const edit of image.edits) ports.pointed(name, edit.to);
+  if (image.reference !== undefined) ports.pointed(name, image.reference);
   signal?.throwIfAborted();
   const overtaken = ports.overtaken(set);
   if (overtaken !== undefined) return overtaken;
@@ -92,6 +92,7 @@ export async function updateSet(
     ...(plan.target === undefined ? {} : { target: plan.target }),
     ...(image.template === undefined ? {} : { template: image.template }),
     ...(plan.current === undefined ? {} : { switchedFrom: plan.current }),
+    ...(plan.verified === undefined ? {} : { verified: plan.verified }),
   };
 }
 
@@ -102,8 +103,8 @@ function switched(plan: Acting, { edits, template }: PointedImage): string {
     const absent = absentMilliseconds === undefined ? '' : `; the name was absent for ${absentMilliseconds} ms`;
     return `${name}: ${plan.current ?? 'no image'} → ${release}${absent}`;
   }
-  const from = plan.template?.name ?? edits.map((edit) => edit.from ?? '').join(', ');
-  return `${from || 'no image'} → ${edits.map((edit) => edit.to).join(', ')}`;
+  const from = plan.template?.name ?? edits.map((edit) => leafText(edit.from ?? '')).join(', ');
+  return `${from || 'no image'} → ${edits.map((edit) => leafText(edit.to)).join(', ')}`;
 }
 
 async function publish(

@@ -2,7 +2,7 @@ import type { BootImagePhase, BootImageStatus, BootImageStatusCondition } from '
 import { shortText } from '@drydock/api/text';
 import type { TemplateOperation, TemplateProgress } from '@drydock/templates';
 import type { Skip } from '../decide/decide.ts';
-import type { ImageFacts } from '../platform.ts';
+import type { ImageFacts, Verified } from '../platform.ts';
 import { rfc3339 } from './conditions.ts';
 import { etaSeconds, progressText } from './progress-text.ts';
 
@@ -88,6 +88,7 @@ export function bootImageStatus(
   const operation = operationOf(previous, outcome, now);
   const progress = outcome.kind === 'step' ? outcome.progress : undefined;
   const eta = progress === undefined ? undefined : etaSeconds(progress);
+  const verified = verifiedOf(previous, outcome, { current, target }, now);
   const { reason, ...said } = words(outcome, subject.set, current, target);
   const message = shortText(said.message, LONGEST);
   const nextStep = said.nextStep === undefined ? undefined : shortText(said.nextStep, LONGEST);
@@ -116,7 +117,7 @@ export function bootImageStatus(
     ...(nextStep === undefined ? {} : { nextStep }),
     ...(operation === undefined ? {} : { operation }),
     ...(template === undefined ? {} : { template }),
-    conditions: conditionsOf(previous, phase, reason, message, now),
+    conditions: [...conditionsOf(previous, phase, reason, message, now), ...(verified === undefined ? [] : [verified])],
   };
 }
 
@@ -148,10 +149,16 @@ function phaseOf(outcome: SetOutcome): BootImagePhase {
   }
 }
 
+const verdicts: Readonly<Record<Verified['status'], string>> = {
+  True: '-',
+  False: 'its image is no longer good',
+  Unknown: 'unverified',
+};
+
 function cell(outcome: SetOutcome): string {
   switch (outcome.kind) {
     case 'current':
-      return '-';
+      return outcome.verified === undefined ? '-' : verdicts[outcome.verified.status];
     case 'skip':
       return `skipped: ${outcome.brief}`;
     case 'waiting':
@@ -175,7 +182,10 @@ function words(
 ): { readonly reason: string; readonly message: string; readonly nextStep?: string } {
   switch (outcome.kind) {
     case 'current':
-      return { reason: 'UpToDate', message: `new machines of ${set} start from ${current ?? 'the target image'}` };
+      return {
+        reason: 'UpToDate',
+        message: `new machines of ${set} start from ${current ?? 'the target image'}${doubt(outcome)}`,
+      };
     case 'step':
       return {
         reason: outcome.phase,
@@ -183,9 +193,16 @@ function words(
       };
     default: {
       const { reason, message, nextStep } = outcome;
-      return { reason, message, ...(nextStep === undefined ? {} : { nextStep }) };
+      // A failure says it itself, where it is one of the image.
+      const more = outcome.kind === 'failed' ? '' : doubt(outcome);
+      return { reason, message: `${message}${more}`, ...(nextStep === undefined ? {} : { nextStep }) };
     }
   }
+}
+
+/** What else there is to say of an image that can be seen, and is not simply good. */
+function doubt({ verified }: ImageFacts): string {
+  return verified === undefined || verified.reason === 'Verified' ? '' : `; ${verified.message}`;
 }
 
 function operationOf(
@@ -198,6 +215,20 @@ function operationOf(
   if (announced === undefined) return previous?.operation;
   const same = previous?.operation?.id === announced.id;
   return { ...announced, startedAt: (same ? previous?.operation?.startedAt : undefined) ?? now };
+}
+
+/** What was found out last stays said as long as the set moves from the same image to the same target. */
+function verifiedOf(
+  previous: BootImageStatus | undefined,
+  { verified }: ImageFacts,
+  { current, target }: Readonly<Record<'current' | 'target', string | undefined>>,
+  now: string,
+): BootImageStatusCondition | undefined {
+  const old = previous?.conditions?.find(({ type }) => type === 'Verified');
+  if (verified === undefined) return previous?.current === current && previous?.target === target ? old : undefined;
+  const since = old?.status === verified.status ? old.lastTransitionTime : undefined;
+  const message = shortText(verified.message, LONGEST);
+  return { type: 'Verified', ...verified, message, lastTransitionTime: since ?? now };
 }
 
 function conditionsOf(

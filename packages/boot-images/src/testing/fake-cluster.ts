@@ -12,6 +12,7 @@ import {
 import { upstreamController } from '../decide/coexistence.ts';
 import { type PassOutcome, runPass } from '../pass/pass.ts';
 import { createPassState, type PassPorts, type PassState } from '../pass/pass-state.ts';
+import type { Platform } from '../platform.ts';
 import type { SetOutcome } from '../status/boot-image.ts';
 import { type ConditionLike, upsertConditions } from '../status/conditions.ts';
 import type { Workspace } from '../vsphere/failure-domain.ts';
@@ -88,6 +89,10 @@ export interface FakeClusterOptions {
   readonly userData?: string;
   readonly collectAfterMs?: number;
   readonly locate?: (location: string) => string;
+  /** In place of vSphere. */
+  readonly platform?: Platform;
+  /** Type and what else there is of it; default vSphere with one failure domain. */
+  readonly infrastructure?: Infrastructure;
 }
 
 /** A machine set of the fake failure domain. */
@@ -163,7 +168,7 @@ export function fakeCluster(options: FakeClusterOptions = {}): FakeCluster {
     spec: { clusterID: 'cluster-uid' },
     status: { history: [{ state: 'Completed', version: '4.22.0' }] },
   });
-  client.put(Infrastructure, infrastructure());
+  client.put(Infrastructure, options.infrastructure ?? infrastructure());
   client.put(ConfigMap, {
     metadata: { namespace: 'openshift-machine-config-operator', name: 'coreos-bootimages' },
     data: { stream: options.stream ?? stream },
@@ -192,7 +197,7 @@ export function fakeCluster(options: FakeClusterOptions = {}): FakeCluster {
   const asked: string[] = [];
   const steps: string[] = [];
   const warnings: string[] = [];
-  const platform = vspherePlatform({
+  const vsphere = vspherePlatform({
     store,
     ...(options.publication === undefined ? {} : { publication: options.publication }),
     ...(options.locate === undefined ? {} : { locate: options.locate }),
@@ -204,6 +209,7 @@ export function fakeCluster(options: FakeClusterOptions = {}): FakeCluster {
       uploaded: (vcenter, bytes) => void counted.push(`${vcenter} ${bytes}`),
     },
   });
+  const platform = options.platform ?? vsphere;
   const ports: PassPorts = {
     world: {
       machineConfiguration: () => client.peek(MachineConfiguration, { name: 'cluster' }),

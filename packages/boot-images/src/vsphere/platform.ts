@@ -195,7 +195,9 @@ export function vspherePlatform(options: VSphereOptions): Platform {
         if (absentMs !== undefined) options.metrics?.templateSwapped(absentMs / 1000);
         return {
           // The reference may be a path; under a name that was taken over it leads to the new template.
-          edits: leafName(reference) === name ? [] : [edit(input, reference, name)],
+          ...(leafName(reference) === name
+            ? { edits: [] }
+            : { edits: [edit(input, reference, name)], reference: name }),
           template: {
             server,
             name,
@@ -214,6 +216,7 @@ export function vspherePlatform(options: VSphereOptions): Platform {
     type: 'VSphere',
     name: 'vsphere',
     imageLeaf: templateLeaf,
+    imageOf: (spec) => text(spec['template']) || undefined,
     nameOf: leafName,
     target: ({ stream, architecture }) => stream.release(architecture, 'vmware'),
     plan,
@@ -331,7 +334,7 @@ function imageFacts(existing: Present | undefined, site: Site, target: string): 
 
 function pointed(input: PlatformInput, site: Site, from: string, to: Present): PointedImage {
   const template = { server: site.placement.server, name: to.name, release: to.version ?? '' };
-  return { edits: [edit(input, from, to.name)], template };
+  return { edits: [edit(input, from, to.name)], reference: to.name, template };
 }
 
 function edit(input: PlatformInput, from: string, to: string): LeafEdit {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { JsonObject } from '../observe/provider-spec.ts';
 import { fakeClient } from '../testing/fake-client.ts';
 import { computed, fakeCluster, machineSet, published } from '../testing/fake-cluster.ts';
 import { changedImage, imageWriter } from './foreign-writes.ts';
@@ -37,7 +38,7 @@ test('the writer of an image is the manager that owns the leaf, the latest of se
 
 test('only a change of the image of a set that was there before counts', () => {
   const at = (template: string): ReturnType<typeof machineSet> => machineSet('wk-a', { template });
-  const leaf = ['template'];
+  const leaf = { imageOf: ({ template }: JsonObject) => (typeof template === 'string' ? template : undefined) };
   assert.equal(changedImage({ old: at('a'), now: at('b') }, leaf), 'b');
   assert.equal(changedImage({ old: at('a'), now: machineSet('wk-a', { template: 'a', numCPUs: 4 }) }, leaf), undefined);
   assert.equal(changedImage({ now: at('a') }, leaf), undefined);

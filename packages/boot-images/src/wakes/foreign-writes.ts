@@ -1,6 +1,8 @@
 import type { MachineSet } from '@drydock/api';
 import type { KubeClient } from '@drydock/kube';
 import { machineSetSpecPath } from '../observe/provider-spec.ts';
+import { isObject } from '../observe/stream.ts';
+import type { Platform } from '../platform.ts';
 import type { ObjectChange } from './triggers.ts';
 
 /** One entry of `metadata.managedFields`: who wrote which fields, and when (Kubernetes API conventions, field management). */
@@ -10,12 +12,20 @@ interface ManagedFields {
   readonly fieldsV1?: unknown;
 }
 
+/** What a set's new machines start from, as it refers to it; undefined where it refers to nothing. */
+export function imageOfSet(set: MachineSet, { imageOf }: Pick<Platform, 'imageOf'>): string | undefined {
+  const spec: unknown = set.spec?.template?.spec?.providerSpec?.value;
+  return isObject(spec) ? imageOf(spec) : undefined;
+}
+
 /** The image of a set as it is now, where a change of the set changed it. */
-export function changedImage({ old, now }: ObjectChange<MachineSet>, leaf: readonly string[]): unknown {
+export function changedImage(
+  { old, now }: ObjectChange<MachineSet>,
+  platform: Pick<Platform, 'imageOf'>,
+): string | undefined {
   if (old === undefined || now === undefined) return undefined;
-  const path = [...machineSetSpecPath, ...leaf];
-  const image = at(now, path);
-  return image === at(old, path) ? undefined : image;
+  const image = imageOfSet(now, platform);
+  return image === imageOfSet(old, platform) ? undefined : image;
 }
 
 /**

@@ -2,6 +2,7 @@ import type { MachineConfiguration, MachineSet, Secret } from '@drydock/api';
 import { type Key, type KubeObject, on, type Predicate, type Source, type Watched } from '@drydock/kube';
 import type { BootImageCaches } from '../caches.ts';
 import { stubFailures, userDataSecret } from '../user-data/user-data.ts';
+import { credentialsKey } from '../vsphere/platform.ts';
 import type { Causes, Touched } from './causes.ts';
 import {
   clusterVersionTrigger,
@@ -20,6 +21,12 @@ type Trigger<T> = (change: ObjectChange<T>) => string | undefined;
 export interface Wakes {
   readonly when: Predicate<MachineConfiguration>;
   readonly watches: readonly Source[];
+}
+
+/** Upstream's platform has the Secret in its name; the clouds' are told alike. */
+function credentialsEvent({ old, now }: ObjectChange<Secret>): string {
+  const { name } = (now ?? old)?.metadata ?? {};
+  return name === credentialsKey.name ? 'VSphereCredentialsSecret' : 'CloudCredentialsSecret';
 }
 
 /** Turns changes of all that a pass reads into its causes. `onMachineSet` sees every change of a set before it counts. */
@@ -80,7 +87,7 @@ export function wakes(
         () => options.key,
         (change) => (!change.initial || usersOf(change, ofTheStub).size > 0) && userData(change),
       ),
-      watch(caches.credentials, input('VSphereCredentialsSecret')),
+      watch(caches.credentials, (change) => input(credentialsEvent(change))(change)),
       watch(caches.upstream, upstreamTrigger),
       // These wake nothing: they only have to be known before anything is collected.
       ...[caches.machines, caches.controlPlaneMachineSets, caches.bootImages].map(({ synced }) => ({

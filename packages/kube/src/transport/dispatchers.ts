@@ -97,7 +97,7 @@ export function createDispatchers(
 export const PROXY_PROTOCOLS: ReadonlySet<string> = new Set(['http:', 'https:', 'socks5:']);
 
 /** Whether it can be dialled: also its user and password must be decodable, because what fails on them names them. */
-function isProxy(address: string): boolean {
+export function isProxy(address: string): boolean {
   const url = URL.parse(address);
   if (url === null || !PROXY_PROTOCOLS.has(url.protocol)) return false;
   try {

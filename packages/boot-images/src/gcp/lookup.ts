@@ -1,0 +1,140 @@
+import { oneLine } from '@drydock/api/text';
+import { type Clock, systemClock } from '@drydock/kube';
+import type { Availability } from '../cloud/availability.ts';
+import { type Lookup, lookup, type Place } from '../cloud/lookup.ts';
+import type { JsonObject } from '../observe/provider-spec.ts';
+import { isObject } from '../observe/stream.ts';
+import type { PlatformInput } from '../platform.ts';
+import type { ComputeClient, ComputeImage, ImageAnswer } from './client.ts';
+import { type GcpCredentials, gcpCredentials } from './credentials.ts';
+import { type ImageName, imagePath, parseImage } from './image-name.ts';
+
+/** Looks whether the machines of a set can start from an image. */
+export interface ImageLook {
+  readonly look: (
+    input: PlatformInput,
+    image: ImageName,
+    options: { readonly signal?: AbortSignal | undefined },
+  ) => Promise<Availability>;
+}
+
+interface Account extends Place {
+  readonly credentials: GcpCredentials;
+}
+
+/** An image that is there stays there for a while; everything else may be put right at any moment, and a set that waits for it has pauses of its own. */
+const KEPT_MS = { found: 600_000, absent: 3_000, unverified: 60_000 } as const;
+
+/** Images are the same in all regions, so a place is an account alone. */
+export function computeLook(client: ComputeClient, clock: Clock = systemClock): ImageLook {
+  const images: Lookup<Account, ImageAnswer> = lookup({
+    clock,
+    // Each name is a call of its own.
+    batch: 1,
+    keepMs: (answer) =>
+      answer.kind === 'found' && answer.image.status !== 'READY' ? KEPT_MS.absent : KEPT_MS[answer.kind],
+    ask: async ({ credentials }, ids, signal) => {
+      const answers = new Map<string, ImageAnswer>();
+      for (const id of ids) {
+        const name = parseImage(id, '');
+        if (name !== undefined) answers.set(id, await client.image(credentials, name, signal));
+      }
+      return answers;
+    },
+  });
+  return {
+    look: async (input, image, { signal }) => {
+      const found = gcpCredentials(input);
+      if (found.kind === 'none') return { kind: 'unverified', missing: found.missing, message: found.message };
+      const { credentials } = found;
+      const answer = await images.of({ key: credentials.version, credentials }, imagePath(image), { signal });
+      return availabilityOf(answer, image, needsOf(input));
+    },
+  };
+}
+
+/** What the machines of a set ask of an image. */
+export interface Needs {
+  /** RPM name. */
+  readonly architecture: string;
+  /** Features of `guestOsFeatures`, each with what asks for it. */
+  readonly features: ReadonlyMap<string, string>;
+}
+
+const ARCHITECTURES: Readonly<Record<string, string>> = { x86_64: 'X86_64', aarch64: 'ARM64' };
+/** Values of `confidentialCompute` of machine-api's GCPMachineProviderSpec, and the feature that Compute Engine asks for. */
+const CONFIDENTIAL: Readonly<Record<string, string>> = {
+  Enabled: 'SEV_CAPABLE',
+  AMDEncryptedVirtualization: 'SEV_CAPABLE',
+  AMDEncryptedVirtualizationNestedPaging: 'SEV_SNP_CAPABLE',
+  IntelTrustedDomainExtensions: 'TDX_CAPABLE',
+};
+/** Members of `shieldedInstanceConfig`. */
+const SHIELDS = ['secureBoot', 'virtualizedTrustedPlatformModule', 'integrityMonitoring'] as const;
+
+/** What a spec asks of its image. */
+export function needsOf({ spec, architecture }: Pick<PlatformInput, 'spec' | 'architecture'>): Needs {
+  const features = new Map<string, string>();
+  const shielded: JsonObject = isObject(spec['shieldedInstanceConfig']) ? spec['shieldedInstanceConfig'] : {};
+  const shield = SHIELDS.find((one) => shielded[one] === 'Enabled');
+  if (shield !== undefined) features.set('UEFI_COMPATIBLE', `shieldedInstanceConfig.${shield}`);
+  const { confidentialCompute } = spec;
+  const confidential = typeof confidentialCompute === 'string' ? confidentialCompute : '';
+  const feature = Object.hasOwn(CONFIDENTIAL, confidential) ? CONFIDENTIAL[confidential] : undefined;
+  if (feature !== undefined) features.set(feature, `confidentialCompute: ${confidential}`);
+  return { architecture, features };
+}
+
+/** Judges an answer by what the machines need. Pure. */
+export function availabilityOf(answer: ImageAnswer, asked: ImageName, needs: Needs): Availability {
+  const path = imagePath(asked);
+  const wait = 'wait until it is published, or opt the set out; it is looked at again by itself';
+  switch (answer.kind) {
+    case 'unverified':
+      return answer;
+    case 'absent':
+      return {
+        ...{ kind: 'unusable', reason: 'ImageNotPublished', nextStep: wait },
+        message: `there is no image ${path} in Compute Engine, or none that these credentials may see`,
+      };
+    case 'found':
+      return judged(answer.image, path, needs, wait);
+  }
+}
+
+function judged(image: ComputeImage, path: string, needs: Needs, wait: string): Availability {
+  if (image.status !== 'READY') {
+    const going = image.status === 'FAILED' || image.status === 'DELETING';
+    return {
+      ...{ kind: 'unusable', reason: going ? 'ImageWithdrawn' : 'ImageNotReady', nextStep: wait },
+      message: `image ${path} is ${oneLine(image.status).slice(0, 40)}, and no machine starts from it`,
+    };
+  }
+  const instead = image.replacement === undefined ? '' : `; its owner names ${oneLine(image.replacement)} instead`;
+  if (image.deprecation === 'OBSOLETE' || image.deprecation === 'DELETED') {
+    return {
+      ...{ kind: 'unusable', reason: 'ImageWithdrawn' },
+      message: `image ${path} was withdrawn (${image.deprecation}), and no machine starts from it${instead}`,
+      nextStep: 'use a release whose image is published, or opt the set out',
+    };
+  }
+  const architecture = Object.hasOwn(ARCHITECTURES, needs.architecture) ? ARCHITECTURES[needs.architecture] : undefined;
+  if (image.architecture !== undefined && architecture !== undefined && image.architecture !== architecture) {
+    return {
+      ...{ kind: 'unusable', reason: 'ImageIncompatible' },
+      message: `image ${path} is for ${oneLine(image.architecture).slice(0, 40)}, the machines are ${architecture}`,
+      nextStep: 'correct the architecture in the annotation of the set, or the stream',
+    };
+  }
+  for (const [feature, why] of needs.features) {
+    if (image.features.has(feature)) continue;
+    return {
+      ...{ kind: 'unusable', reason: 'ImageIncompatible' },
+      message: `image ${path} is not ${feature}, which ${why} of the set asks for`,
+      nextStep: `take ${why} out of the set, or use a release whose image is ${feature}`,
+    };
+  }
+  if (image.deprecation !== 'DEPRECATED') return { kind: 'available' };
+  const until = image.until === undefined ? '' : ` and will be withdrawn on ${oneLine(image.until).slice(0, 40)}`;
+  return { kind: 'available', note: `is deprecated${until}${instead}` };
+}

@@ -1,0 +1,93 @@
+import { systemClock } from '@drydock/kube';
+import { type Availability, verifiedCurrent, verifiedTarget } from '../cloud/availability.ts';
+import { type CloudHttpsOptions, cloudHttps } from '../cloud/https.ts';
+import type { JsonObject } from '../observe/provider-spec.ts';
+import type { ImageFacts, Platform, PlatformInput, PlatformPlan } from '../platform.ts';
+import { computeClient } from './client.ts';
+import { type ImageName, imagePath, parseImage, shortName } from './image-name.ts';
+import { computeLook, type ImageLook } from './lookup.ts';
+import { bootDisks, gcpDecision, streamImage } from './target.ts';
+import { gcpTokens } from './tokens.ts';
+
+/** Machine sets on Google Cloud; `unasked`: see `cloudPlatforms`. */
+export function gcpPlatform(how: CloudHttpsOptions | 'unasked'): Platform {
+  if (how === 'unasked') return platformWith(undefined);
+  const https = cloudHttps(how);
+  const { clock = systemClock } = how;
+  const client = computeClient({ https, tokens: gcpTokens({ https, clock }) });
+  return {
+    ...platformWith(computeLook(client, clock)),
+    [Symbol.asyncDispose]: () => https[Symbol.asyncDispose](),
+  };
+}
+
+/** The platform with a way to look at images, or none. */
+export function platformWith(looking: ImageLook | undefined): Platform {
+  async function plan(input: PlatformInput, { signal }: { readonly signal?: AbortSignal } = {}): Promise<PlatformPlan> {
+    const decision = gcpDecision(input);
+    const facts = factsFor(input);
+    const look = (image: ImageName): Promise<Availability> =>
+      looking?.look(input, image, { signal }) ?? Promise.reject(new TypeError('nobody is asked'));
+    if (decision.kind === 'target' && decision.edits.length > 0) {
+      const { target, edits } = decision;
+      const reference = imagePath(target);
+      const verified = looking === undefined ? undefined : verifiedTarget(reference, await look(target), facts);
+      const image = { edits, reference };
+      return {
+        kind: 'switch',
+        image,
+        hotLoopValue: reference,
+        ...facts,
+        ...(verified === undefined ? {} : { verified }),
+      };
+    }
+    const current = currentOf(input);
+    const verified =
+      looking === undefined || current === undefined
+        ? undefined
+        : await verifiedCurrent(imagePath(current), () => look(current), signal);
+    const told = { ...facts, ...(verified === undefined ? {} : { verified }) };
+    return decision.kind === 'skip' ? { ...decision, ...told } : { kind: 'current', ...told };
+  }
+
+  return {
+    type: 'GCP',
+    name: 'gcp',
+    imageLeaf: ['disks'],
+    imageOf,
+    nameOf: shortName,
+    target: targetOf,
+    plan,
+  };
+}
+
+/** All boot disks of one machine have one image as a rule. */
+function imageOf(spec: JsonObject): string | undefined {
+  try {
+    const images = new Set(bootDisks(spec).map(({ image }) => image));
+    images.delete('');
+    return images.size === 0 ? undefined : [...images].join(', ');
+  } catch {
+    // What is wrong with the spec is told when it is decided upon.
+    return undefined;
+  }
+}
+
+/** The one image of a set; undefined where there are several, or where it is in no form that Compute Engine knows. */
+function currentOf({ spec }: PlatformInput): ImageName | undefined {
+  const { projectID } = spec;
+  return parseImage(imageOf(spec) ?? '', typeof projectID === 'string' ? projectID : '');
+}
+
+function targetOf(input: PlatformInput): string | undefined {
+  const target = streamImage(input);
+  return typeof target === 'string' ? undefined : target.name;
+}
+
+function factsFor(input: PlatformInput): ImageFacts {
+  const [reference, target] = [imageOf(input.spec), targetOf(input)];
+  return {
+    ...(target === undefined ? {} : { target }),
+    ...(reference === undefined ? {} : { current: shortName(reference) }),
+  };
+}

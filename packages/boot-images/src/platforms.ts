@@ -1,0 +1,33 @@
+import type { Platform } from './platform.ts';
+
+/** The platforms that are served, by `Infrastructure.status.platformStatus.type`; a map of them is such a thing. */
+export interface Platforms {
+  readonly has: (type: string) => boolean;
+  /** Undefined also for one that is served and not loaded. */
+  readonly get: (type: string) => Platform | undefined;
+}
+
+/** Platforms of which nothing is loaded before it is needed. Disposal ends the conversations of those that were. */
+export interface LazyPlatforms extends Platforms, AsyncDisposable {
+  /** Loads one, where it is served. The others stay what they are: a name. */
+  readonly load: (type: string | undefined) => Promise<void>;
+}
+
+/** How each platform is made, the first time that a cluster is on it. */
+export type PlatformMakers = Readonly<Record<string, () => Platform | Promise<Platform>>>;
+
+/** Loads nothing yet. */
+export function lazyPlatforms(makers: PlatformMakers): LazyPlatforms {
+  const made = new Map<string, Platform>();
+  return {
+    has: (type) => Object.hasOwn(makers, type),
+    get: (type) => made.get(type),
+    load: async (type = '') => {
+      const make = Object.hasOwn(makers, type) ? makers[type] : undefined;
+      if (make !== undefined && !made.has(type)) made.set(type, await make());
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const platform of made.values()) await platform[Symbol.asyncDispose]?.();
+    },
+  };
+}
