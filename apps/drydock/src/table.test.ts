@@ -31,3 +31,31 @@ test('ages are written as kubectl does', () => {
     ['59s', '5m', '4h', '5d', '', ''],
   );
 });
+
+test('TRUTH-17 what is wider than the terminal stands on lines of its own below, and is broken at spaces alone', () => {
+  const columns = ['EFFECT', 'DEFINITION', 'PLACE', 'WHAT'].map((header, index) => ({
+    header,
+    cell: (row: readonly string[]) => row[index] ?? '',
+  }));
+  const rows = [
+    ['refuses', 'clusters.cluster', `spec.${'long'.repeat(12)}`, 'now requires host, port'],
+    ['loses', 'machines.cluster', 'spec.a', `field is removed: ${'word '.repeat(20)}`.trim()],
+  ];
+  assert.equal(table(columns, rows).split('\n').length, 4);
+  for (const width of [80, 120, 200]) {
+    const lines = table(columns, rows, { width }).trimEnd().split('\n');
+    assert.ok(
+      lines.every((line) => line.length <= width),
+      `${width}: ${lines.join('\n')}`,
+    );
+    assert.match(
+      lines.join(' ').replaceAll(/\s+/g, ' '),
+      /refuses clusters\.cluster spec\.(?:long){12} now requires host, port/,
+    );
+  }
+  assert.deepEqual(table(columns, rows.slice(0, 1), { width: 80 }).split('\n').slice(0, 3), [
+    'EFFECT    DEFINITION',
+    '    PLACE   WHAT',
+    'refuses   clusters.cluster',
+  ]);
+});

@@ -45,9 +45,9 @@ const ALWAYS: readonly RuleId[] = ['N31', 'N25', 'N23', 'N10', 'N16', 'N36'];
 const LOSSES: readonly RuleId[] = ['N12', 'N13', 'N14'];
 const ORDER: readonly Effect[] = ['narrows', 'undecided', 'shifts', 'widens'];
 
-/** What stands between two sets of definitions, for people. `wide` shows what is harmless as well. */
-export function printCheck(check: Check, wide: boolean): string {
-  const parts = check.ways.map((way) => printWay(way, check, wide));
+/** What stands between two sets of definitions, for people. `wide` shows what is harmless as well; `width`: columns of the terminal. */
+export function printCheck(check: Check, wide: boolean, width?: number): string {
+  const parts = check.ways.map((way) => printWay(way, check, wide, width));
   if (check.problems.length > 0)
     parts.push(`NOT JUDGED\n${check.problems.map((problem) => `${oneLine(problem)}\n`).join('')}`);
   if (wide && check.advice.length > 0) {
@@ -57,18 +57,18 @@ export function printCheck(check: Check, wide: boolean): string {
       { header: 'PLACE', cell: (one) => one.path },
       { header: 'ADVICE TO ITS AUTHOR', cell: (one) => one.advice },
     ];
-    parts.push(table(rows, check.advice));
+    parts.push(table(rows, check.advice, { width }));
   }
   return parts.join('\n');
 }
 
-function printWay(way: Way, check: Check, wide: boolean): string {
+function printWay(way: Way, check: Check, wide: boolean, width: number | undefined): string {
   const all = way.crds.flatMap(({ crd, steps }) => rowsOf(crd, steps));
   const rows = (wide ? all.flatMap(eachPlace) : merged(all)).toSorted((a, b) => b.weight - a.weight);
   const shown = wide ? rows : rows.filter(({ effect }) => effect !== 'widens');
   const [from, to] = [basename(way.from), basename(way.to)];
   const title = `${way.direction.toUpperCase()}: ${from === to ? way.from : from} → ${from === to ? way.to : to}`;
-  const rest = shown.length === 0 ? '' : `\n${table(wide ? WIDE : COLUMNS, shown)}`;
+  const rest = shown.length === 0 ? '' : `\n${table(wide ? WIDE : COLUMNS, shown, { width })}`;
   return `${oneLine(title)}\n${oneLine(sentence(way, check))}\n${rest}`;
 }
 

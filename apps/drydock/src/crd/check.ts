@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { type ClusterFlags, clusterFlags } from '../connect.ts';
 import { exitCode, UsageError } from '../exit.ts';
+import { terminalWidth } from '../table.ts';
 import { printCheck } from './check-table.ts';
 import { type Check, compare, DIRECTIONS } from './comparison.ts';
 import { formatOf, print } from './formats.ts';
@@ -28,7 +29,7 @@ export function addCheck(group: Command): void {
       const [a, b] = await Promise.all([readSource(old, flags), readSource(now, flags)]);
       // The short table has no advice, which takes as long as all the rest.
       const check = compare(a, b, direction, format !== 'table');
-      print(format, check, () => printCheck(check, format === 'wide'));
+      print(format, check, () => printCheck(check, format === 'wide', terminalWidth()));
       process.exitCode = exitOf(check);
     });
 }

@@ -22,6 +22,7 @@ import {
 } from '@drydock/preflight';
 import { type ClusterFlags, connect } from '../connect.ts';
 import { exitCode, UsageError } from '../exit.ts';
+import { terminalWidth } from '../table.ts';
 import { sayError } from '../terminal.ts';
 import { count, formatOf, print } from './formats.ts';
 import { type PreflightAnswer, printPreflight } from './preflight-table.ts';
@@ -131,7 +132,7 @@ export async function runPreflight(flags: PreflightFlags, signal: AbortSignal): 
     ...answer,
     findings,
   };
-  print(format, value, () => printPreflight(value, format === 'wide'));
+  print(format, value, () => printPreflight(value, format === 'wide', terminalWidth()));
   return { clean: exitCode.done, blocked: exitCode.blocked, undecided: exitCode.undecided }[answer.verdict];
 }
 

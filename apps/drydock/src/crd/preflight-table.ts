@@ -36,7 +36,7 @@ const columns: readonly Column<Row>[] = [
 ];
 
 /** Verdicts about a cluster, for people. */
-export function printPreflight(answer: PreflightAnswer, wide: boolean): string {
+export function printPreflight(answer: PreflightAnswer, wide: boolean, width?: number): string {
   const open = answer.groups.filter(({ acknowledged }) => !acknowledged);
   const seen = `${count(answer.objects, 'object')} of ${count(answer.definitions, 'definition')} were judged for a server of era ${answer.target.era}`;
   const notes = answer.notes.map((note) => `${oneLine(note)}\n`).join('');
@@ -49,7 +49,7 @@ export function printPreflight(answer: PreflightAnswer, wide: boolean): string {
     const between = remedies.length === 1 ? ' ' : '\n  ';
     return `${[`${kind}: ${CLASS_MEANINGS[kind].means}.`, ...remedies].join(between)}\n`;
   });
-  return `${head}\n${table(columns, rowsOf(answer.groups, wide), { wide })}\n${meanings.join('')}`;
+  return `${head}\n${table(columns, rowsOf(answer.groups, wide), { wide, width })}\n${meanings.join('')}`;
 }
 
 /** What is said of several definitions as such, and of none of their objects, is said once; with `-o wide` of each. */
