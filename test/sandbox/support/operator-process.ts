@@ -5,6 +5,7 @@ import { recordProcess } from '@drydock/sandbox';
 
 /** A program as a process of its own. Disposal ends it with SIGTERM and waits. */
 export interface Process extends AsyncDisposable {
+  readonly pid: number;
   /** Rejects with the end of its log when it ends by itself; never resolves. */
   readonly died: Promise<never>;
   /** SIGKILL: no clean-up of any kind. Resolves when it is gone. */
@@ -21,12 +22,14 @@ export interface ProcessFiles {
   readonly log: string;
   /** Folder for compiled modules, which a process fills when it ends in good order: later starts take half of the time. */
   readonly compiled: string;
+  /** Besides the environment of this process. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Runs a module. */
 export function startProcess(module: string, args: readonly string[], files: ProcessFiles): Process {
   const log = openSync(files.log, 'a');
-  const env = { ...process.env, NODE_COMPILE_CACHE: files.compiled };
+  const env = { ...process.env, NODE_COMPILE_CACHE: files.compiled, ...files.env };
   const child = spawn(process.execPath, [module, ...args], { stdio: ['ignore', log, log], env });
   closeSync(log);
   if (child.pid !== undefined) recordProcess(files.sandbox, 'process-under-test', child.pid);
@@ -45,6 +48,7 @@ export function startProcess(module: string, args: readonly string[], files: Pro
     await exited;
   };
   return {
+    pid: child.pid ?? 0,
     died,
     crash: () => stop('SIGKILL'),
     ended: exited,

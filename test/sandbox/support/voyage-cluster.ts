@@ -60,29 +60,26 @@ export interface SetSpec {
 /** Base64 as Secrets have it. */
 export const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** Creates the objects of a small cluster on vSphere, without machine sets. */
-export async function createCluster(
-  client: Client,
-  login: { readonly user: string; readonly password: string },
-  image: Image,
-): Promise<void> {
-  for (const name of [machineApi, goldenNamespace]) await client.create(Namespace, { metadata: { name } });
-  await client.create(Infrastructure, {
-    metadata: { name: 'cluster' },
-    spec: {
-      platformSpec: {
-        type: 'VSphere',
-        vsphere: {
-          vcenters: [{ server: serverName, datacenters: [place.datacenter] }],
-          failureDomains: [{ name: 'fd1', region: 'r', zone: 'z', server: serverName, topology: place }],
-        },
-      },
-    },
-  } as Infrastructure);
+/** What a cluster is on, and what its release names. */
+export interface ClusterSpec {
+  /** Of Infrastructure. */
+  readonly platformSpec: Readonly<Record<string, unknown>> & { readonly type: string };
+  /** Besides its type. */
+  readonly platformStatus?: Readonly<Record<string, unknown>>;
+  /** Data of the golden ConfigMap. */
+  readonly golden: Readonly<Record<string, string>>;
+}
+
+/** Creates the objects of a small cluster on any platform, without credentials and machine sets. */
+export async function createPlatform(client: Client, spec: ClusterSpec): Promise<void> {
+  for (const name of [machineApi, goldenNamespace, 'drydock']) await client.create(Namespace, { metadata: { name } });
+  const { platformSpec, platformStatus } = spec;
+  const { type } = platformSpec;
+  await client.create(Infrastructure, { metadata: { name: 'cluster' }, spec: { platformSpec } } as Infrastructure);
   const infrastructure = {
     infrastructureName,
-    platform: 'VSphere',
-    platformStatus: { type: 'VSphere', vsphere: {} },
+    platform: type,
+    platformStatus: { type, ...platformStatus },
     controlPlaneTopology: 'HighlyAvailable',
     infrastructureTopology: 'HighlyAvailable',
     etcdDiscoveryDomain: '',
@@ -108,11 +105,32 @@ export async function createCluster(
     metadata: { name: 'cluster' },
     spec: { managementState: 'Managed' },
   } as MachineConfiguration);
+  await client.create(Secret, userData('worker-user-data', '3.4.0'));
+  await client.create(Secret, userData('worker-user-data-2019', '2.2.0'));
+  await client.create(ConfigMap, { metadata: { namespace: goldenNamespace, name: goldenName }, data: spec.golden });
+}
+
+/** Creates the objects of a small cluster on vSphere, without machine sets. */
+export async function createCluster(
+  client: Client,
+  login: { readonly user: string; readonly password: string },
+  image: Image,
+): Promise<void> {
+  await createPlatform(client, {
+    platformSpec: {
+      type: 'VSphere',
+      vsphere: {
+        vcenters: [{ server: serverName, datacenters: [place.datacenter] }],
+        failureDomains: [{ name: 'fd1', region: 'r', zone: 'z', server: serverName, topology: place }],
+      },
+    },
+    platformStatus: { vsphere: {} },
+    golden: golden(image),
+  });
   await client.create(Secret, {
     metadata: credentials,
     data: { [`${serverName}.username`]: base64(login.user), [`${serverName}.password`]: base64(login.password) },
   });
-  await client.create(Namespace, { metadata: { name: 'drydock' } });
   await client.create(Secret, {
     metadata: { namespace: 'drydock', name: 'drydock-mark-key' },
     data: { current: base64('k1'), k1: base64(randomBytes(32).toString('hex')) },
@@ -121,9 +139,6 @@ export async function createCluster(
     metadata: { namespace: 'kube-system', name: 'cluster-config-v1' },
     data: { 'install-config': 'platform:\n  vsphere:\n    diskType: thin\n' },
   });
-  await client.create(Secret, userData('worker-user-data', '3.4.0'));
-  await client.create(Secret, userData('worker-user-data-2019', '2.2.0'));
-  await client.create(ConfigMap, { metadata: { namespace: goldenNamespace, name: goldenName }, data: golden(image) });
 }
 
 /** The data of the golden ConfigMap whose stream has one image. */

@@ -1,4 +1,4 @@
-import { machineApiNamespace, placementsOf } from '@drydock/boot-images';
+import { machineApiNamespace, placementsOf, platformOf } from '@drydock/boot-images';
 import type { KubeClient } from '@drydock/kube';
 import type { ReadKeys } from '@drydock/templates';
 import { type ClusterImages, clusterImages } from '../cluster-images.ts';
@@ -52,7 +52,8 @@ export async function examine(
   await look('operator', 'statuses', () => statusLines(client, owned, signal));
   await look('operator', 'ledgers', () => ledgerLines(client, owned, signal));
   let markKeys: ReadKeys | undefined;
-  if (roles.has('boot-images')) {
+  // Marks are of templates, which clouds have none of.
+  if (roles.has('boot-images') && (platformOf(world) ?? 'VSphere') === 'VSphere') {
     await look('operator', 'mark key', async () => {
       const looked = await lookAtMarkKeys(client, markKeySecret(flags.markKeySecret), signal);
       markKeys = looked.read;

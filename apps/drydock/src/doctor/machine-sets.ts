@@ -10,7 +10,7 @@ const STATES: Readonly<Record<Explanation['step'], Line['state']>> = {
 
 /** What the operator would do about a set, or failed to do. Beside an upstream controller it is that one's to see to. */
 export function setLine(explained: Explained): Line {
-  const { set, step, why, nextStep, answers, current, target, operator } = explained;
+  const { set, step, why, nextStep, answers, current, target, operator, verified } = explained;
   const beside = answers.some(({ question, answer }) => question === 'upstream' && answer === 'no');
   if (beside) {
     const detail = `left to upstream; new machines start from ${current ?? 'an image that is not known'}, the release asks for ${target ?? 'none that is known'}`;
@@ -21,10 +21,13 @@ export function setLine(explained: Explained): Line {
     const { phase = '', message = '', nextStep: next } = operator ?? {};
     return { name: set, state: 'FAIL', detail: `${phase}: ${message}`, ...(next === undefined ? {} : { next }) };
   }
+  // The next machine may not start, also where nothing has to be done about the set.
+  const doubted = verified !== undefined && verified.status !== 'True' && STATES[step] === 'ok';
+  const what = acting ? `${current ?? 'no image'} → ${target ?? 'another'}: ${why}` : why;
   return {
     name: set,
-    state: STATES[step],
-    detail: acting ? `${current ?? 'no image'} → ${target ?? 'another'}: ${why}` : why,
+    state: doubted ? 'warn' : STATES[step],
+    detail: doubted ? `${what}; ${verified.message}` : what,
     ...(nextStep === undefined || step === 'skip' ? {} : { next: nextStep }),
     ...(step === 'unknown' ? ({ undecided: true } as const) : {}),
   };

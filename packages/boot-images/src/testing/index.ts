@@ -1,3 +1,4 @@
+export * from './cloud-crash.ts';
 export * from './clouds/cloud-server.ts';
 export * from './clouds/compute.ts';
 export * from './fake-client.ts';

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { type FakeCompute, googleError, publish, rhcosCloud, startCompute } from '@drydock/boot-images/testing';
+import { type CloudVoyage, startCloudVoyage, verifiedIn } from './support/cloud-voyage.ts';
+import { machineApi } from './support/voyage-cluster.ts';
+
+const image = (release: number): string => `rhcos-9-8-2026080${release}-0-gcp-x86-64`;
+const custom = 'projects/my-proj/global/images/custom';
+
+/** The golden ConfigMap of a release. */
+function golden(release: number): Readonly<Record<string, string>> {
+  const images = { gcp: { release: `9.8.2026080${release}-0`, project: 'rhcos-cloud', name: image(release) } };
+  const architectures = { x86_64: { artifacts: {}, images } };
+  return { releaseVersion: '4.21.0', stream: JSON.stringify({ stream: 'rhcos-voyage', architectures }) };
+}
+
+/** A machine set as the installer makes it, with a data disk and a field that nobody knows. */
+function machineSet(name: string, boot: string) {
+  const labels = { 'machine.openshift.io/cluster-api-machineset': name };
+  const disk = { autoDelete: true, labels: null, sizeGb: 128, type: 'pd-ssd' };
+  const value = {
+    ...{ apiVersion: 'machine.openshift.io/v1beta1', kind: 'GCPMachineProviderSpec', projectID: 'own-project' },
+    ...{ region: 'us-central1', zone: 'us-central1-a', machineType: 'n2-standard-4', foo: { bar: 1 } },
+    shieldedInstanceConfig: { secureBoot: 'Enabled' },
+    disks: [
+      { ...disk, boot: true, image: boot },
+      { ...disk, boot: false, image: rhcosCloud('data') },
+    ],
+    userDataSecret: { name: 'worker-user-data' },
+  };
+  const annotations = { 'capacity.cluster-autoscaler.kubernetes.io/labels': 'kubernetes.io/arch=amd64' };
+  return {
+    metadata: { namespace: machineApi, name, annotations },
+    spec: {
+      ...{ replicas: 1, selector: { matchLabels: labels } },
+      template: { metadata: { labels }, spec: { providerSpec: { value } } },
+    },
+  };
+}
+
+let compute: FakeCompute;
+let voyage: CloudVoyage;
+
+before(async () => {
+  compute = await startCompute();
+  for (const release of [1, 2]) publish(compute, image(release));
+  voyage = await startCloudVoyage({
+    platformSpec: { type: 'GCP' },
+    platformStatus: { gcp: { projectID: 'own-project', region: 'us-central1' } },
+    ...{ golden: golden(2), cloud: compute, credentials: { 'service_account.json': compute.keyFile } },
+  });
+  await voyage.createSet(machineSet('wk-a', rhcosCloud(image(1))));
+  await voyage.createSet(machineSet('wk-custom', custom));
+});
+after(async () => {
+  await voyage?.[Symbol.asyncDispose]();
+  await compute?.[Symbol.asyncDispose]();
+});
+
+/** The image of the boot disk. */
+async function bootImage(set: string): Promise<unknown> {
+  const { disks } = await voyage.spec(set);
+  return (disks as readonly { readonly image: unknown }[])[0]?.image;
+}
+
+const at =
+  (release: number) =>
+  ({ phase, current }: { readonly phase?: string; readonly current?: string }) =>
+    phase === 'Current' && current === image(release);
+
+test('BI-V77 BI-V84 the operator moves a set to the image of the release, which it has looked at; nothing else in the set changes', async () => {
+  const status = await voyage.status('wk-a', 'current', at(2));
+  assert.match(verifiedIn(status), /^True Verified: image projects\/rhcos-cloud\/global\/images\/rhcos-9-8-20260802-0/);
+  assert.deepEqual([status.platform, status.target, status.revertTo], ['gcp', image(2), image(1)]);
+  const { value } = machineSet('wk-a', rhcosCloud(image(2))).spec.template.spec.providerSpec;
+  assert.deepEqual(await voyage.spec('wk-a'), value);
+  assert.ok(compute.asked.includes(`rhcos-cloud/${image(2)}`));
+});
+
+test('BI-V79 a set with an image of somebody’s own is skipped with the reason and what to do', async () => {
+  const { reason, message, nextStep } = await voyage.status('wk-custom', 'skipped', ({ phase }) => phase === 'Skipped');
+  assert.equal(reason, 'CustomImage');
+  assert.match(message ?? '', /boot disk 0 has image projects\/my-proj\/global\/images\/custom/);
+  assert.match(nextStep ?? '', /set disks\[0\]\.image to projects\/rhcos-cloud/);
+  assert.equal(await bootImage('wk-custom'), custom);
+});
+
+test('a target that is not published blocks the set, unpatched; it moves by itself once it is', async () => {
+  await voyage.release(golden(3));
+  const status = await voyage.status('wk-a', 'blocked', ({ phase }) => phase === 'Blocked');
+  assert.match(verifiedIn(status), /^False ImageNotPublished: there is no image /);
+  assert.deepEqual([status.reason, status.current, status.target], ['ImageNotPublished', image(2), image(3)]);
+  await voyage.degraded('True', `there is no image ${rhcosCloud(image(3))} in Compute Engine`);
+  assert.equal(await bootImage('wk-a'), rhcosCloud(image(2)));
+  publish(compute, image(3));
+  await voyage.status('wk-a', 'moved', at(3));
+  await voyage.degraded('False');
+});
+
+test('BI-V68 [N] a cloud that answers 503 degrades, is asked again, and heals without an event', async () => {
+  publish(compute, image(4));
+  compute.fault = ({ host }) => (host.startsWith('compute.') ? googleError(503, 'Backend', 'backendError') : undefined);
+  await voyage.release(golden(4));
+  await voyage.degraded('True', 'ask again later');
+  assert.equal(await bootImage('wk-a'), rhcosCloud(image(3)));
+  compute.fault = undefined;
+  await voyage.status('wk-a', 'moved', at(4));
+  await voyage.degraded('False');
+});
+
+test('without the right to look the set is patched, and its BootImage names the right', async () => {
+  compute.denied.add('rhcos-cloud');
+  await voyage.release(golden(5));
+  const status = await voyage.status('wk-a', 'moved', at(5));
+  assert.match(
+    verifiedIn(status),
+    /^Unknown Unverified: .*missing: permission compute\.images\.get on project rhcos-cloud$/,
+  );
+  assert.equal(status.progress, 'unverified');
+  await voyage.degraded('False');
+});
+
+test('status, explain and doctor speak of the cloud', async () => {
+  const status = await voyage.drydock('status');
+  assert.match(status.out, new RegExp(`ms-wk-a +gcp +ms/wk-a +${image(5)} +${image(5)} +Current +unverified `));
+  const explained = await voyage.drydock('explain', 'wk-a', 'wk-custom');
+  assert.match(explained.out, /x86_64 machines on GCP/);
+  assert.match(explained.out, /missing: permission compute\.images\.get on project rhcos-cloud/);
+  assert.match(explained.out, /boot disk 0 has image projects\/my-proj/);
+  assert.equal(explained.code, 0, explained.out);
+  const doctor = await voyage.drydock('doctor', '--roles', 'boot-images');
+  assert.match(doctor.out, /ok +openshift +4\.21\.0 on GCP/);
+  assert.match(doctor.out, /warn +ms\/wk-a +new machines start .*; nobody could look .*missing: permission compute/);
+  assert.doesNotMatch(doctor.out, /vcenter|mark key/i);
+});
+
+test('no credential is in the log, and what may not be read is told once', (t) => {
+  const log = voyage.log();
+  assert.doesNotMatch(log, /PRIVATE KEY|ya29|subject\.token/);
+  const told = log.split('\n').filter((line) => line.includes('gcp-cloud-credentials'));
+  assert.equal(told.length, 1, told.join('\n'));
+  const [, kB] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${voyage.pid}/status`, 'utf8')) ?? [];
+  t.diagnostic(`${kB} kB resident`);
+});
