@@ -30,6 +30,19 @@ export function shortText(text: string, most: number): string {
   return `${text.slice(0, end)}… (${text.length} characters)`;
 }
 
+/** So many characters of one text from elsewhere stand in a message. */
+const MOST_SHOWN = 200;
+
+/** A name or a word from elsewhere as it may stand in a message: on one line, and no longer than what a person reads. */
+export function shownText(text: string): string {
+  return oneLine(shortText(text, MOST_SHOWN));
+}
+
+/** A value that should be one word, such as a kind, in a message. What is none is not shown: it may be a line that lost its end, with anything in it. */
+export function wordText(value: unknown): string {
+  return typeof value === 'string' && /^\w{1,60}$/.test(value) ? value : '(no word)';
+}
+
 /** What a program prints of its own, with texts from elsewhere in it: lines and colours stay, everything else that a terminal would obey goes. Linear. */
 export function printable(text: string): string {
   return text.replaceAll(UNPRINTABLE_IN_LINES, (_found, own: string | undefined) => own ?? ' ');

@@ -50,8 +50,8 @@ export function readYaml(text: string, { maxBytes = MAX_BYTES, maxAliases = MAX_
     if (!(error instanceof YAMLException)) throw error;
     if (error.reason.includes('maxDepth')) throw new YamlFlaw(`it is nested more than ${MAX_DEPTH} levels deep`, true);
     const line = error.mark === undefined ? '' : ` in line ${error.mark.line + 1}`;
-    // What follows a quote or a tag is a word of the text.
-    throw new YamlFlaw(`${/^[^"'`<!(]*/.exec(error.reason)?.[0].trim()}${line}`);
+    // What follows a quote, a tag or a colon is a word of the text.
+    throw new YamlFlaw(`${/^[^"'`<!(:]*/.exec(error.reason)?.[0].trim()}${line}`);
   }
 }
 

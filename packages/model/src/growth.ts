@@ -46,9 +46,10 @@ const NOISE = 15;
  */
 const EIGHTFOLD = 26;
 const TWOFOLD = 2.7;
-/** Runs of one size: at least so many, and so many more while the costs are too high, since another process may have disturbed them. */
-const RUNS = 3;
-const MORE_RUNS = 5;
+/** Runs of a size, by how often it is halved: those that the whole is compared with more often, because what disturbs them would hide a growth. They are cheap. */
+const RUNS: Readonly<Record<number, number>> = { 3: 3, 1: 2 };
+/** So many more while the costs are too high, since another process may have disturbed them. */
+const MORE_RUNS = 7;
 
 /**
  * Feeds a reader growing input, up to its limit, and throws `GrowthError` where its cost grows faster than the input (n, 2n, 4n, 8n, where 8n is the limit), or
@@ -67,12 +68,18 @@ export async function assertLinear<I>(growth: Growth<I>): Promise<readonly Cost[
   };
   const costs: Cost[] = [];
   // One size after another, so that a reader that is far too slow is not given the largest.
-  for (const size of sizes.slice(0, -1)) {
-    costs.push(...(await leastOf(growth, [size], 1, tooLong)));
-    if (await isTooLong(costs)) throw new GrowthError(name, `holds the event loop for more than ${stretch} ms`, costs);
+  for (const [at, size] of sizes.entries()) {
+    let cost = [unmeasured(size)];
+    const runs = RUNS[HALVINGS - at] ?? 1;
+    for (let run = 0; run < runs || (run < MORE_RUNS && at < HALVINGS && tooLong(cost)); run += 1)
+      cost = await again(growth, cost);
+    costs.push(...cost);
+    if (at < HALVINGS && (await isTooLong(costs)))
+      throw new GrowthError(name, `holds the event loop for more than ${stretch} ms`, costs);
   }
-  const last = await leastOf(growth, sizes.slice(-4), RUNS, (so) => tooLong(so) || isSteep(so));
-  costs.splice(-3, 3, ...last);
+  let last = costs.splice(-4);
+  for (let run = 0; run < MORE_RUNS && (tooLong(last) || isSteep(last)); run += 1) last = await again(growth, last);
+  costs.push(...last);
   if (await isTooLong(last)) throw new GrowthError(name, `holds the event loop for more than ${stretch} ms`, costs);
   if (isSteep(last)) throw new GrowthError(name, 'costs grow faster than the input', costs);
   return costs;
@@ -90,8 +97,9 @@ async function slowness(): Promise<number> {
     read: (text) => JSON.parse(text),
     limit: 1,
   };
-  const [cost] = await leastOf(growth, [1], 2 * RUNS, () => false);
-  return Math.max(1, (cost?.total ?? 0) / ORDINARY);
+  let costs = [unmeasured(1)];
+  for (let run = 0; run < 6; run += 1) costs = await again(growth, costs);
+  return Math.max(1, (costs[0]?.total ?? 0) / ORDINARY);
 }
 
 function isSteep(costs: readonly Cost[]): boolean {
@@ -100,24 +108,18 @@ function isSteep(costs: readonly Cost[]): boolean {
   return whole.total > EIGHTFOLD * eighth.total && whole.total > TWOFOLD * half.total;
 }
 
-/** The least that each size costs, in turns, so that a slow moment of the machine does not meet one size alone. */
-async function leastOf<I>(
-  { input, read }: Growth<I>,
-  sizes: readonly number[],
-  runs: number,
-  suspicious: (costs: readonly Cost[]) => boolean,
-): Promise<readonly Cost[]> {
-  const none = Number.POSITIVE_INFINITY;
-  let least: readonly Cost[] = sizes.map((size) => ({ size, total: none, stretch: none }));
-  for (let run = 0; run < runs || (run < runs + MORE_RUNS && suspicious(least)); run += 1) {
-    const next: Cost[] = [];
-    for (const { size, total, stretch } of least) {
-      const cost = await measure(input(size), read);
-      next.push({ size, total: Math.min(total, cost.total), stretch: Math.min(stretch, cost.stretch) });
-    }
-    least = next;
+function unmeasured(size: number): Cost {
+  return { size, total: Number.POSITIVE_INFINITY, stretch: Number.POSITIVE_INFINITY };
+}
+
+/** What is known, after one more run of each size: in turns, so that a slow moment of the machine does not meet one size alone. */
+async function again<I>({ input, read }: Growth<I>, known: readonly Cost[]): Promise<Cost[]> {
+  const next: Cost[] = [];
+  for (const { size, total, stretch } of known) {
+    const cost = await measure(input(size), read);
+    next.push({ size, total: Math.min(total, cost.total), stretch: Math.min(stretch, cost.stretch) });
   }
-  return least;
+  return next;
 }
 
 async function measure<I>(input: I, read: (input: I) => unknown): Promise<Omit<Cost, 'size'>> {

@@ -6,6 +6,7 @@ import { diff, type Json, readCrd, readCrds } from '@drydock/crd';
 import { type Client, isForbidden, type KubeClient } from '@drydock/kube';
 import { leftShadows } from '@drydock/preflight';
 import { missingKinds, vmOperator, vmOperatorRefusal } from '@drydock/vm-watch';
+import { shell } from '../template/next-command.ts';
 import type { Line } from './finding.ts';
 
 const OURS = join(import.meta.dirname, '../../../../api/crds/drydock.dev_bootimages.yaml');
@@ -76,7 +77,7 @@ export async function definitionLine(client: Pick<Client, 'list'>, signal: Abort
   if (live === undefined) return { name, state: 'FAIL', detail: `${crdName} is not installed`, next };
   const established = live.status?.conditions?.some((one) => one.type === 'Established' && one.status === 'True');
   if (established !== true)
-    return { name, state: 'FAIL', detail: `${crdName} is not served`, next: `kubectl describe crd ${crdName}` };
+    return { name, state: 'FAIL', detail: `${crdName} is not served`, next: shell`kubectl describe crd ${crdName}` };
   const [ours] = readCrds(readFileSync(OURS, 'utf8'), OURS);
   const { steps } = diff(ours, readCrd(live as unknown as Json, 'the cluster'));
   const less = steps.filter(({ effect }) => effect !== 'widens');

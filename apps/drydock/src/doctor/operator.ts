@@ -5,6 +5,7 @@ import { leadershipOf, leadershipText } from '../leadership.ts';
 import { statusKeepingRules } from '../status-keeping.ts';
 import { statusNotes } from '../status-notes.ts';
 import { age } from '../table.ts';
+import { shell } from '../template/next-command.ts';
 import type { Line } from './finding.ts';
 
 /** Whether a role is led, and by whom. */
@@ -18,7 +19,7 @@ export async function leaseLine(
   if (leadership.state === 'unread') throw new Error(leadership.why);
   const detail = leadershipText(leadership, 'it', Date.now());
   if (leadership.state === 'led') return { name: where.role, state: 'ok', detail };
-  return { name: where.role, state: 'warn', detail, next: `drydock operator --roles ${where.role}` };
+  return { name: where.role, state: 'warn', detail, next: shell`drydock operator --roles ${where.role}` };
 }
 
 /** What the operator cannot write into statuses, or not whole. */
@@ -38,7 +39,7 @@ export async function statusLines(
           name: 'statuses',
           state: 'FAIL',
           detail: `${definition} ${object} is not written since ${ago}: ${why}`,
-          next: `kubectl get crd ${definition} -o yaml`,
+          next: shell`kubectl get crd ${definition} -o yaml`,
         }
       : {
           name: 'statuses',
@@ -72,7 +73,7 @@ export async function ledgerLines(
       name: 'ledgers',
       state: 'FAIL',
       detail,
-      next: `kubectl get configmap -n ${namespace} ${ledger} -o yaml`,
+      next: shell`kubectl get configmap -n ${namespace} ${ledger} -o yaml`,
     });
   }
   if (lines.length > 0) return lines;

@@ -11,6 +11,7 @@ import {
   spaceLine,
 } from '../template/doctor-place.ts';
 import { clockLine, sessionLine, tagLine, templatesLine } from '../template/doctor-server.ts';
+import { shell } from '../template/next-command.ts';
 import { SMALL_DESCRIPTOR } from '../template/small-descriptor.ts';
 import { type Finding, type Line, lookedAt } from './finding.ts';
 import { olderKeysLine } from './mark-key.ts';
@@ -70,13 +71,15 @@ function nextOf(error: unknown, server: string): { readonly next?: string } {
     case 'VIM_LOGIN_REFUSED': {
       const { namespace, name } = credentialsKey;
       const keys = ['username', 'password'].map((part) => `"${server}.${part}":"…"`).join(',');
-      return { next: `kubectl -n ${namespace} patch secret ${name} -p '{"stringData":{${keys}}}'` };
+      return { next: shell`kubectl -n ${namespace} patch secret ${name} -p ${`{"stringData":{${keys}}}`}` };
     }
     case 'VIM_TLS_UNTRUSTED':
       return { next: 'drydock doctor --vcenter-ca FILE, as the operator has it' };
     case 'VIM_UNREACHABLE':
     case 'VIM_TIMEOUT':
-      return { next: `drydock doctor --vcenter-url ${server}=https://ADDRESS/sdk, where the operator has that` };
+      return {
+        next: shell`drydock doctor --vcenter-url ${`${server}=https://ADDRESS/sdk`}, where the operator has that`,
+      };
     default:
       return {};
   }

@@ -1,10 +1,15 @@
-import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { shownText, wordText } from '@drydock/api/text';
 import { readYamlDocument, YamlFlaw } from '@drydock/api/yaml';
 import { z } from 'zod';
+import { readSmallFile } from '../small-file.ts';
+import { shell } from './next-command.ts';
 import { TemplateProblem } from './problem.ts';
 import type { Layer, TrustSettings } from './settings.ts';
+
+/** Its keys take a few hundred. */
+const MAX_BYTES = 64 * 1024;
 
 const text = z.string().min(1);
 
@@ -40,13 +45,13 @@ export async function configLayer(named: string | undefined, fallback: string): 
   const path = named ?? fallback;
   let content: string;
   try {
-    content = await readFile(path, 'utf8');
+    content = await readSmallFile(path, MAX_BYTES);
   } catch (cause) {
     if (named === undefined && (cause as NodeJS.ErrnoException).code === 'ENOENT') return { origin: 'config file' };
     throw new TemplateProblem({
       code: 'CONFIG_UNREADABLE',
       message: `the config file ${path} cannot be read: ${(cause as Error).message}`,
-      next: `ls -l ${path}`,
+      next: shell`ls -l ${path}`,
       cause,
     });
   }
@@ -99,7 +104,7 @@ function sayIssue(issue: z.core.$ZodIssue): string {
   const where = issue.path.join('.');
   switch (issue.code) {
     case 'unrecognized_keys':
-      return `it has the unknown ${issue.keys.length === 1 ? 'key' : 'keys'} ${issue.keys.join(', ')}; there are ${Object.keys(schema.shape).join(', ')}`;
+      return `it has the unknown ${issue.keys.length === 1 ? 'key' : 'keys'} ${shownText(issue.keys.map(wordText).join(', '))}; there are ${Object.keys(schema.shape).join(', ')}`;
     case 'invalid_type':
       return where === ''
         ? 'it is not a list of "key: value" lines'
@@ -113,6 +118,6 @@ function invalid(path: string, why: string): TemplateProblem {
   return new TemplateProblem({
     code: 'CONFIG_INVALID',
     message: `the config file ${path} cannot be used: ${why}`,
-    next: `\${EDITOR:-vi} ${path}`,
+    next: shell`\${EDITOR:-vi} ${path}`,
   });
 }

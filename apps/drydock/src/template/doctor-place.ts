@@ -2,7 +2,7 @@ import { hostFault } from '@drydock/templates';
 import { type NamedPlace, readOvf, type VCenter } from '@drydock/vsphere';
 import { bytesText } from './amounts.ts';
 import type { CheckLine } from './check-line.ts';
-import { withFlag } from './next-command.ts';
+import { shell, withFlag } from './next-command.ts';
 import { chosenBy, inside, type Locator, listed, locator } from './placement.ts';
 import { MANAGE_FIELDS, privilegesFor } from './privileges.ts';
 import { TemplateProblem } from './problem.ts';
@@ -102,7 +102,7 @@ export async function privilegeLines(
     if (missing.length === 0) continue;
     const { user } = await vcenter.sessions({ signal });
     const detail = `on ${item.path} the user ${user} lacks ${missing.join(', ')}`;
-    lines.push({ name: 'privileges', state: 'FAIL', detail, next: `govc role.update -a ROLE ${missing.join(' ')}` });
+    lines.push({ name: 'privileges', state: 'FAIL', detail, next: ['govc role.update -a ROLE', ...missing].join(' ') });
   }
   const { datacenter } = items;
   if (datacenter !== undefined) {
@@ -135,7 +135,7 @@ export async function hostsLine(vcenter: VCenter, { items }: FoundPlace, signal:
     name: 'hosts',
     state: 'FAIL',
     detail: `none of ${hosts.length} can take an import${rest}`,
-    next: `govc host.info ${cluster.path}/*`,
+    next: shell`govc host.info ${`${cluster.path}/*`}`,
   };
 }
 
@@ -161,7 +161,7 @@ export async function spaceLine(
       name: 'space',
       state: 'FAIL',
       detail: `${datastore.path} is not accessible`,
-      next: `govc datastore.info ${datastore.path}`,
+      next: shell`govc datastore.info ${datastore.path}`,
     };
   const needed = bytes === undefined ? undefined : bytes + RESERVE;
   if (needed !== undefined && freeSpace < needed) {

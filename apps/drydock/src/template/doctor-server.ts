@@ -4,7 +4,7 @@ import { durationText } from './amounts.ts';
 import type { CheckLine } from './check-line.ts';
 import { textOf } from './failure.ts';
 import { roleText } from './list.ts';
-import { quoted } from './next-command.ts';
+import { shell } from './next-command.ts';
 import type { Settings } from './settings.ts';
 
 /** Beyond this, ages of imports and of sessions are misjudged. */
@@ -66,7 +66,7 @@ export async function tagLine(vcenter: VCenter, tag: string, signal: AbortSignal
     name: 'tag',
     state: 'FAIL',
     detail: named.length === 0 ? `there is no tag ${tag}` : `${tag} exists in several categories: ${where}`,
-    next: named.length === 0 ? `govc tags.create -c CATEGORY ${quoted(tag)}` : `govc tags.ls | grep ${quoted(tag)}`,
+    next: named.length === 0 ? shell`govc tags.create -c CATEGORY ${tag}` : shell`govc tags.ls | grep ${tag}`,
   };
 }
 

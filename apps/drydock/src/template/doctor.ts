@@ -16,6 +16,7 @@ import {
 import { clockLine, loginLine, sessionLine, tagLine, templatesLine } from './doctor-server.ts';
 import type { CommonFlags } from './flags.ts';
 import { markKeyLine } from './mark-key.ts';
+import { shell } from './next-command.ts';
 import { type Run, verb } from './run.ts';
 import type { TemplateSession } from './session.ts';
 import type { Settings } from './settings.ts';
@@ -145,7 +146,7 @@ async function tlsLine(run: Run<CommonFlags>, settings: Settings): Promise<Check
     run.signal.throwIfAborted();
     const why = error instanceof Error ? error.message : String(error);
     const detail = `${url.host} cannot be reached (${why})`;
-    return { name: 'tls', state: 'FAIL', detail, next: `curl -kSs ${settings.url}/vimServiceVersions.xml` };
+    return { name: 'tls', state: 'FAIL', detail, next: shell`curl -kSs ${`${settings.url}/vimServiceVersions.xml`}` };
   }
 }
 

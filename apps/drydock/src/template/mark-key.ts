@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { keysOfText, type MarkKeys, NO_KEYS } from '@drydock/templates';
 import type { CheckLine } from './check-line.ts';
+import { shell } from './next-command.ts';
 import { TemplateProblem } from './problem.ts';
 import type { Settings } from './settings.ts';
 
@@ -39,7 +40,7 @@ async function read(file: string): Promise<string> {
     throw new TemplateProblem({
       code: 'FILE_UNREADABLE',
       message: `the mark key file ${file} cannot be read: ${cause.message}`,
-      next: `ls -l ${file}`,
+      next: shell`ls -l ${file}`,
       cause,
     });
   });

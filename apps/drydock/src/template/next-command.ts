@@ -118,6 +118,11 @@ export function withFlag(command: string, flag: string, value: string): string {
   return `${command.replace(new RegExp(` ${flag}[= ](?:'[^']*'|\\S+)`), '')} ${flag} ${quoted(value)}`;
 }
 
+/** A command for a shell, of which each value that is put in is one word, whatever it says. */
+export function shell(parts: TemplateStringsArray, ...words: readonly string[]): string {
+  return parts.map((part, at) => (at === 0 ? part : `${quoted(words[at - 1] ?? '')}${part}`)).join('');
+}
+
 /** A word for a shell: as it is where that is safe, else in single quotes. */
 export function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;

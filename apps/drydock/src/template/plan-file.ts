@@ -1,12 +1,13 @@
-import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { wordWithoutSecrets } from '@drydock/api/text';
+import { readJson } from '@drydock/api';
+import { shownText, wordWithoutSecrets } from '@drydock/api/text';
 import { replaceFileDurable } from '@drydock/durable';
 import type { Plan } from '@drydock/templates';
 import { z } from 'zod';
 import { exitCode } from '../exit.ts';
-import { quoted } from './next-command.ts';
+import { readSmallFile } from '../small-file.ts';
+import { shell } from './next-command.ts';
 import { TemplateProblem } from './problem.ts';
 
 /** A plan as it is kept in a file. Its image goes by its digest: wherever the file is applied, that is found or given. */
@@ -20,6 +21,9 @@ export interface PlanFile {
   readonly source?: string;
   readonly plan: Plan;
 }
+
+/** A step has a few hundred bytes, and each template of a folder has one at most. */
+export const MAX_PLAN: number = 4 << 20;
 
 const text = z.string();
 const placement = z.looseObject({ server: text, datacenter: text, folder: text });
@@ -76,19 +80,27 @@ export function sourceName(argument: string): string {
 
 /** Reads a plan that {@link writePlan} kept. The location of its image is empty. */
 export async function readPlan(path: string): Promise<PlanFile> {
-  const content = await readFile(path, 'utf8').catch((cause: Error) => {
+  const content = await readSmallFile(path, MAX_PLAN).catch((cause: Error) => {
     throw unusable(path, cause.message, cause);
   });
+  return parsePlan(content, path);
+}
+
+/** The text of a plan; `path` is for messages. */
+export function parsePlan(content: string, path: string): PlanFile {
   let given: unknown;
   try {
-    given = JSON.parse(content);
-  } catch (cause) {
-    throw unusable(path, 'it is no JSON', cause);
+    given = readJson(content);
+  } catch {
+    throw unusable(path, 'it is no JSON');
   }
   const checked = schema.safeParse(given);
   if (checked.success) return given as PlanFile;
   const [issue] = checked.error.issues;
-  throw unusable(path, `it is no plan of this version (${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''})`);
+  throw unusable(
+    path,
+    `it is no plan of this version (${shownText(issue?.path.join('.') ?? '')}: ${shownText(issue?.message ?? '')})`,
+  );
 }
 
 function unusable(path: string, why: string, cause?: unknown): TemplateProblem {
@@ -96,7 +108,7 @@ function unusable(path: string, why: string, cause?: unknown): TemplateProblem {
     code: 'PLAN_UNUSABLE',
     message: `the plan ${path} cannot be used: ${why}`,
     exit: exitCode.usage,
-    next: `ls -l ${quoted(path)}`,
+    next: shell`ls -l ${path}`,
     cause,
   });
 }

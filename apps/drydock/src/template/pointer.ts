@@ -1,9 +1,11 @@
-import { readFile, realpath, stat } from 'node:fs/promises';
+import { realpath, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, resolve } from 'node:path';
+import { shownText } from '@drydock/api/text';
 import { replaceFileDurable } from '@drydock/durable';
 import { exitCode } from '../exit.ts';
-import { quoted } from './next-command.ts';
+import { readSmallFile } from '../small-file.ts';
+import { shell } from './next-command.ts';
 import { TemplateProblem } from './problem.ts';
 
 /** What a pointer says: the template that is the current one. */
@@ -26,6 +28,9 @@ export interface PointerFile {
   /** Replaces it atomically and durably; false where it says so already. */
   point(pointer: Pointer): Promise<boolean>;
 }
+
+/** A name, a digest and a path. */
+const MAX_BYTES = 64 * 1024;
 
 const KEYS = ['template', 'release', 'sha256', 'server', 'path'] as const;
 
@@ -75,7 +80,7 @@ export async function readNamed(path: string, variable: string): Promise<string>
     code: 'POINTER_MISSING',
     message: `the pointer file ${path} is not there or names no template, so it would keep nothing`,
     exit: exitCode.blocked,
-    next: `ls -l ${quoted(path)}`,
+    next: shell`ls -l ${path}`,
   });
 }
 
@@ -120,7 +125,8 @@ export function parsePointer(format: PointerFormat, content: string, variable: s
   if (format === 'tfvars') {
     const lines = content.split('\n').filter((line) => line.trim() !== '');
     const [, name, value] = /^\s*([\w-]+)\s*=\s*"((?:[^"\\]|\\.)*)"\s*$/.exec(lines[0] ?? '') ?? [];
-    if (lines.length === 1 && name === variable && value !== undefined) return unescapeHcl(value);
+    const said = value === undefined ? undefined : unescapeHcl(value);
+    if (lines.length === 1 && name === variable && said !== undefined) return said;
     throw foreign(path, `it should have one line, ${variable} = "…"`);
   }
   const wanted = format === 'json' ? 'template' : variable;
@@ -134,7 +140,7 @@ export function parsePointer(format: PointerFormat, content: string, variable: s
   const name = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[wanted] : undefined;
   if (typeof name !== 'string') throw foreign(path, `it has no text "${wanted}"`);
   const other = Object.keys(value as object).find((key) => !allowed.includes(key));
-  if (other !== undefined) throw foreign(path, `it also has "${other}"`);
+  if (other !== undefined) throw foreign(path, `it also has "${shownText(other)}"`);
   return name;
 }
 
@@ -143,13 +149,13 @@ function foreign(path: string, why: string): TemplateProblem {
     code: 'POINTER_FOREIGN',
     message: `${path} exists and is no pointer file: ${why}. It would be replaced as a whole, so give a file of its own`,
     exit: exitCode.blocked,
-    next: `cat ${quoted(path)}`,
+    next: shell`cat ${path}`,
   });
 }
 
 async function contentOf(path: string): Promise<string | undefined> {
   try {
-    return await readFile(path, 'utf8');
+    return await readSmallFile(path, MAX_BYTES);
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw unusable(path, cause);
@@ -169,7 +175,7 @@ function unusable(path: string, cause: unknown): TemplateProblem {
   return new TemplateProblem({
     code: 'POINTER_UNUSABLE',
     message,
-    next: `ls -ld ${quoted(dirname(resolve(path)))}`,
+    next: shell`ls -ld ${dirname(resolve(path))}`,
     cause,
   });
 }
@@ -185,7 +191,10 @@ function escapeHcl(text: string): string {
     .replaceAll(/[$%]\{/g, (start) => `${start[0] ?? ''}${start}`);
 }
 
-function unescapeHcl(text: string): string {
+/** Undefined: it names a character that there is not. */
+function unescapeHcl(text: string): string | undefined {
+  if ([...text.matchAll(/\\U([0-9a-f]{8})/g)].some(([, code = '']) => Number.parseInt(code, 16) > 0x10ffff))
+    return undefined;
   return text
     .replaceAll(/([$%])\1\{/g, '$1{')
     .replaceAll(

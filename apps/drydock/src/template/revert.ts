@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { exitCode } from '../exit.ts';
 import { durationText } from './amounts.ts';
 import { byPointer, type PointerFlags, pointerFlags } from './history.ts';
+import { shell } from './next-command.ts';
 import { openPointer, type PointerFile, pointerRecord } from './pointer.ts';
 import { type ExitCode, TemplateProblem } from './problem.ts';
 import { confirm } from './question.ts';
@@ -56,7 +57,7 @@ export function generationOf(
     code: 'GENERATION_UNKNOWN',
     message: `${name} has ${found.length === 0 ? 'no' : 'more than one'} generation ${to}`,
     exit: exitCode.blocked,
-    next: `drydock template history ${name} -o wide`,
+    next: shell`drydock template history ${name} -o wide`,
   });
 }
 
@@ -183,7 +184,7 @@ export function before(
     code: 'NOTHING_TO_REVERT',
     message: `${name} cannot go back: ${why}`,
     exit: exitCode.blocked,
-    next: `drydock template history ${name} --pointer ${file}`,
+    next: shell`drydock template history ${name} --pointer ${file}`,
   });
 }
 

@@ -4,6 +4,7 @@ import { connectVCenter, loginBudget, type VCenterConnection, type VimLog } from
 import { loginFile } from '../login-file.ts';
 import { type Holder, processHolder } from './holder.ts';
 import { markKeysOf } from './mark-key.ts';
+import { shell } from './next-command.ts';
 import type { Output } from './output.ts';
 import { type Need, resolvePlacement } from './placement.ts';
 import { TemplateProblem } from './problem.ts';
@@ -91,7 +92,7 @@ async function passwordOf({ password }: Settings): Promise<string> {
     throw new TemplateProblem({
       code: 'FILE_UNREADABLE',
       message: `the password file ${password.file} cannot be read: ${(cause as Error).message}`,
-      next: `ls -l ${password.file}`,
+      next: shell`ls -l ${password.file}`,
       cause,
     });
   }

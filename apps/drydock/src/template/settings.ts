@@ -1,6 +1,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { readAddress } from './address.ts';
+import { shell } from './next-command.ts';
 import { TemplateProblem } from './problem.ts';
 
 /** Where a setting came from, as a person calls it. */
@@ -93,7 +94,7 @@ export function settle(layers: readonly Layer[]): Settings {
     throw new TemplateProblem({
       code: 'NO_CREDENTIALS',
       message: `there is no ${missing} for ${address.url}: ${how}`,
-      next: `drydock template doctor --url ${address.url} --username USER --password-file FILE`,
+      next: shell`drydock template doctor --url ${address.url} --username USER --password-file FILE`,
     });
   }
   const trusting = layers.find((layer) => layer.trust !== undefined && saysAnything(layer.trust));

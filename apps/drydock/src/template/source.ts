@@ -18,7 +18,7 @@ import {
 } from '@drydock/templates';
 import { readOvf } from '@drydock/vsphere';
 import type { Dispatcher } from 'undici';
-import { quoted } from './next-command.ts';
+import { shell } from './next-command.ts';
 import type { Output } from './output.ts';
 import { TemplateProblem } from './problem.ts';
 
@@ -114,14 +114,14 @@ async function sizeOf(path: string, argument: string): Promise<number> {
     throw new TemplateProblem({
       code: 'OVA_UNREADABLE',
       message: `the OVA ${argument} cannot be read: ${why}`,
-      next: `ls -l ${quoted(argument)}`,
+      next: shell`ls -l ${argument}`,
       cause,
     });
   }
   throw new TemplateProblem({
     code: 'OVA_UNREADABLE',
     message: `the OVA ${argument} is not a file`,
-    next: `ls -l ${quoted(argument)}`,
+    next: shell`ls -l ${argument}`,
   });
 }
 
@@ -189,7 +189,7 @@ async function publishedDigest(
     new TemplateProblem({
       code: 'DIGEST_UNKNOWN',
       message: `the digest of ${url.host}${pathname} is not known: ${shown} ${why}; give --sha256 HEX`,
-      next: `curl -fsSL ${quoted(shown)}`,
+      next: shell`curl -fsSL ${shown}`,
       cause,
     });
   const own = dispatcher === undefined ? environmentProxies() : undefined;

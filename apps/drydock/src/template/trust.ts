@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { TlsTrust } from '@drydock/vsphere';
+import { shell } from './next-command.ts';
 import { TemplateProblem } from './problem.ts';
 import type { TrustSettings } from './settings.ts';
 
@@ -56,11 +57,11 @@ async function readPem(file: string): Promise<string> {
   throw new TemplateProblem({
     code: 'CA_INVALID',
     message: `${file} holds no PEM certificate`,
-    next: `openssl x509 -in ${file} -noout -subject`,
+    next: shell`openssl x509 -in ${file} -noout -subject`,
   });
 }
 
 function unreadable(file: string, cause: unknown): TemplateProblem {
   const message = `${file} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`;
-  return new TemplateProblem({ code: 'FILE_UNREADABLE', message, next: `ls -l ${file}`, cause });
+  return new TemplateProblem({ code: 'FILE_UNREADABLE', message, next: shell`ls -l ${file}`, cause });
 }

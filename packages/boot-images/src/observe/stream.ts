@@ -1,4 +1,5 @@
-import type { ConfigMap } from '@drydock/api';
+import { type ConfigMap, readJson } from '@drydock/api';
+import { shownText } from '@drydock/api/text';
 import { BootImageError, errorText } from '../errors.ts';
 
 /** The one artifact that a platform boots from. */
@@ -43,9 +44,9 @@ export function parseStream(text: string | undefined): Stream {
   if (source.length > maxStreamBytes) throw invalid(`${source.length} bytes, at most ${maxStreamBytes} expected`);
   let root: unknown;
   try {
-    root = JSON.parse(source);
+    root = readJson(source);
   } catch (error) {
-    throw invalid(errorText(error), error);
+    throw invalid(shownText(errorText(error)), error);
   }
   if (!isObject(root)) throw invalid('an object was expected');
   const architectures = child(root, 'architectures');

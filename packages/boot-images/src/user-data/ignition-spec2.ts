@@ -1,3 +1,5 @@
+import { shownText } from '@drydock/api/text';
+
 /** A JSON object of an Ignition config. */
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -46,7 +48,7 @@ function translateStorage(storage: Json): Json {
     const { filesystem, append, overwrite, contents, path, ...rest } = file;
     if (typeof path !== 'string') throw new Error('a file without path');
     if (filesystem !== undefined && filesystem !== 'root')
-      throw new Error(`file ${path} lies outside the root filesystem`);
+      throw new Error(`file ${shownText(path)} lies outside the root filesystem`);
     files.delete(path);
     files.set(path, {
       path,
@@ -64,7 +66,7 @@ function translateStorage(storage: Json): Json {
   const paths = [...files.keys(), ...[...directories, ...links].map((node) => String(node['path']))];
   const seen = new Set<string>();
   const twice = paths.find((path) => seen.size === seen.add(path).size);
-  if (twice !== undefined) throw new Error(`path ${twice} is declared as two kinds of node`);
+  if (twice !== undefined) throw new Error(`path ${shownText(twice)} is declared as two kinds of node`);
   return {
     ...(files.size === 0 ? {} : { files: [...files.values()] }),
     ...(directories.length === 0 ? {} : { directories }),
@@ -92,8 +94,8 @@ function translateUsers(passwd: Json): Json {
   if (users.length === 0) return {};
   const keys = new Set<unknown>();
   const core: Record<string, unknown> = {};
-  for (const { create, sshAuthorizedKeys, ...user } of users) {
-    if (user['name'] !== 'core') throw new Error(`user ${String(user['name'])}: only core is supported`);
+  for (const [at, { create, sshAuthorizedKeys, ...user }] of users.entries()) {
+    if (user['name'] !== 'core') throw new Error(`passwd.users[${at}] has another name: only core is supported`);
     if (create !== undefined && create !== null)
       throw new Error('passwd.users.create is deprecated and cannot be expressed');
     Object.assign(core, user);

@@ -62,11 +62,23 @@ export function recordText(record: LedgerRecord): string {
 export function readRecord(text: string): LedgerRecord {
   try {
     const record = parseJson(text);
-    if (isRecord(record)) return record as unknown as LedgerRecord;
+    if (isShallow(record) && isRecord(record)) return record as unknown as LedgerRecord;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
   return { object: '', base: '', entries: [], unreadable: text };
+}
+
+/** No status of a real definition has 30 levels; a record of thousands could be read and not be written again. */
+const MAX_DEPTH = 500;
+
+function isShallow(record: Json): boolean {
+  let level: readonly Json[] = [record];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > MAX_DEPTH) return false;
+    level = level.flatMap((value) => (isList(value) ? value : isObject(value) ? Object.values(value) : []));
+  }
+  return true;
 }
 
 function isRecord(value: Json): boolean {

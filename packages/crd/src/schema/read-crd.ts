@@ -1,3 +1,4 @@
+import { oneLine, shownText } from '@drydock/api/text';
 import { CrdError } from '../errors.ts';
 import { isList, isObject, type Json, type JsonObject } from './json.ts';
 import { readManifests } from './read-manifests.ts';
@@ -17,7 +18,7 @@ export function readCrds(text: string, source: string): readonly Crd[] {
 export function readCrd(object: Json, source: string): Crd {
   const metadata = objectAt(object, 'metadata');
   const name = textAt(metadata, 'name') ?? '';
-  const where = `${source}: CustomResourceDefinition ${name}`;
+  const where = `${source}: CustomResourceDefinition ${shownText(name)}`;
   const spec = objectAt(object, 'spec');
   const names = objectAt(spec, 'names');
   const group = textAt(spec, 'group');
@@ -47,7 +48,9 @@ function readVersion(version: Json, where: string): CrdVersion {
     throw new CrdError('NOT_A_CRD', `${where} has a version without a name`);
   const written = objectAt(objectAt(version, 'schema'), 'openAPIV3Schema');
   const schema =
-    written === undefined ? undefined : structural(written, `${where}, version ${name}`, 'openAPIV3Schema', 0);
+    written === undefined
+      ? undefined
+      : structural(written, `${where}, version ${shownText(name)}`, 'openAPIV3Schema', 0);
   const subresources = objectAt(version, 'subresources');
   return {
     name,
@@ -69,8 +72,8 @@ const LISTS = ['allOf', 'anyOf', 'oneOf'] as const;
 /** The schema, after a look at the rules of structural schemas that everything else here relies on. A keyword that is null is none, as for the server. */
 function structural(schema: JsonObject, where: string, path: string, depth: number): JsonObject {
   if (depth > MAX_DEPTH)
-    throw new CrdError('TOO_LARGE', `${where}: the schema is deeper than ${MAX_DEPTH} levels at ${path}`);
-  const bad = (what: string): CrdError => new CrdError('NOT_STRUCTURAL', `${where}: ${path} ${what}`);
+    throw new CrdError('TOO_LARGE', `${where}: the schema is deeper than ${MAX_DEPTH} levels at ${placeText(path)}`);
+  const bad = (what: string): CrdError => new CrdError('NOT_STRUCTURAL', `${where}: ${placeText(path)} ${what}`);
   const changed: { [key: string]: Json | undefined } = {};
   for (const [key, value] of Object.entries(schema)) if (value === null) changed[key] = undefined;
   const at = (key: string): Json | undefined => schema[key] ?? undefined;
@@ -88,7 +91,7 @@ function structural(schema: JsonObject, where: string, path: string, depth: numb
   if (properties !== undefined) {
     const entries = Object.entries(properties).map(([name, of]): [string, JsonObject] => [
       name,
-      child(of, `properties.${name}`, `a property ${name}`),
+      child(of, `properties.${name}`, `a property ${shownText(name)}`),
     ]);
     if (entries.some(([name, of]) => of !== properties[name])) changed['properties'] = Object.fromEntries(entries);
   }
@@ -108,6 +111,11 @@ function structural(schema: JsonObject, where: string, path: string, depth: numb
   if (Object.keys(changed).length === 0) return schema;
   const all = { ...schema, ...changed };
   return Object.fromEntries(Object.entries(all).filter((entry): entry is [string, Json] => entry[1] !== undefined));
+}
+
+/** A path in a message: its end, which says most. */
+function placeText(path: string): string {
+  return path.length > 300 ? `…${oneLine(path.slice(-300)).toWellFormed()}` : oneLine(path);
 }
 
 function objectAt(of: Json | undefined, key: string): JsonObject | undefined {

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { shownText, wordText } from '@drydock/api/text';
 import { ApiError } from '../errors.ts';
 import { SHAPES, shaped } from './kubeconfig-shape.ts';
 
@@ -116,7 +117,7 @@ async function readKubeconfig(path: string, required: boolean): Promise<Record<s
   }
   const file = parsed as Record<string, unknown>;
   if (file['kind'] !== undefined && file['kind'] !== 'Config') {
-    throw kubeconfigError(`read kubeconfig ${path}`, `its kind is ${JSON.stringify(file['kind'])}, not Config`);
+    throw kubeconfigError(`read kubeconfig ${path}`, `its kind is ${wordText(file['kind'])}, not Config`);
   }
   return file;
 }
@@ -134,8 +135,11 @@ function entries<E>(
   for (const item of raw as Record<string, unknown>[]) {
     const name = item?.['name'];
     if (typeof name !== 'string') throw kubeconfigError(`read kubeconfig ${path}`, `an entry of ${list} has no name`);
-    if (found.has(name)) throw kubeconfigError(`read kubeconfig ${path}`, `${list} names ${name} twice`);
-    found.set(name, shaped(item[field] ?? {}, SHAPES[list], `read kubeconfig ${path}`, `${list} ${name}`) as E);
+    if (found.has(name)) throw kubeconfigError(`read kubeconfig ${path}`, `${list} names ${shownText(name)} twice`);
+    found.set(
+      name,
+      shaped(item[field] ?? {}, SHAPES[list], `read kubeconfig ${path}`, `${list} ${shownText(name)}`) as E,
+    );
   }
   return found;
 }

@@ -1,3 +1,4 @@
+import { shownText } from '@drydock/api/text';
 import { ApiError } from '../errors.ts';
 
 /** What a field may hold: a list is of one shape, a mapping of fields; `*` stands for any field. Fields that are not named may hold anything. */
@@ -47,7 +48,7 @@ export const SHAPES: Readonly<Record<'clusters' | 'users' | 'contexts', Shape>> 
  */
 export function shaped(value: unknown, shape: Shape, action: string, where: string, path = ''): unknown {
   const refuse = (said: string): never => {
-    const what = [where, path === '' && where !== '' ? 'it' : path].filter((part) => part !== '').join(': ');
+    const what = [where, path === '' && where !== '' ? 'it' : shownText(path)].filter((part) => part !== '').join(': ');
     throw new ApiError({ code: 'Kubeconfig', action, said: `${what} is not ${said}` });
   };
   if (shape === 'text')

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { shownText } from '@drydock/api/text';
 import type { Credentials, Now } from './credentials.ts';
 import { fileCredentials } from './file-credentials.ts';
 import { type ClusterEntry, kubeconfigError, mergeKubeconfigs, type UserEntry } from './kubeconfig-file.ts';
@@ -75,14 +76,15 @@ export async function loadKubeconfig(options: LoadOptions = {}): Promise<Cluster
   const contextName = options.context ?? merged.currentContext;
   const context = merged.contexts.get(contextName);
   if (contextName !== '' && context === undefined)
-    throw kubeconfigError(action, `context ${contextName} does not exist`);
+    throw kubeconfigError(action, `context ${shownText(contextName)} does not exist`);
   const clusterName = options.cluster ?? context?.cluster ?? '';
   const cluster = merged.clusters.get(clusterName);
   if (clusterName !== '' && cluster === undefined)
-    throw kubeconfigError(action, `cluster ${clusterName} does not exist`);
+    throw kubeconfigError(action, `cluster ${shownText(clusterName)} does not exist`);
   const userName = options.user ?? context?.user ?? '';
   const user = merged.users.get(userName);
-  if (userName !== '' && user === undefined) throw kubeconfigError(action, `user ${userName} does not exist`);
+  if (userName !== '' && user === undefined)
+    throw kubeconfigError(action, `user ${shownText(userName)} does not exist`);
 
   const server = options.server ?? cluster?.server;
   if (!server) {
@@ -95,7 +97,7 @@ export async function loadKubeconfig(options: LoadOptions = {}): Promise<Cluster
     namespace: options.namespace || context?.namespace || 'default',
     ...(await trust(cluster ?? {}, options, action)),
     credentials: userCredentials(user ?? {}, cluster ?? {}, {
-      action: `use kubeconfig user ${userName}`,
+      action: `use kubeconfig user ${shownText(userName)}`,
       token: options.token,
       caFile: authorityFile(cluster ?? {}, options),
       now: options.now,
@@ -178,9 +180,9 @@ async function pem(data: string | undefined, file: string | undefined, action: s
   try {
     content = await readFile(file, 'utf8');
   } catch (cause) {
-    throw kubeconfigError(action, `certificate authority ${file} could not be read`, cause);
+    throw kubeconfigError(action, `certificate authority ${shownText(file)} could not be read`, cause);
   }
-  return certificate(content, `certificate authority ${file}`, action);
+  return certificate(content, `certificate authority ${shownText(file)}`, action);
 }
 
 /** Node passes over a bundle without any certificate, and then trusts nobody: better to say so here. */

@@ -1,3 +1,4 @@
+import { shownText } from '@drydock/api/text';
 import { ApiError } from '../errors.ts';
 import { type Credential, type Credentials, fixedCredentials, isHeaderText, type Now } from './credentials.ts';
 import { type ExecConfig, execCredentials } from './exec-credentials.ts';
@@ -102,12 +103,12 @@ function execConfig(
   const { apiVersion = '', command = '', interactiveMode } = exec;
   if (command === '') refuse('exec has no command');
   if (apiVersion !== 'client.authentication.k8s.io/v1' && apiVersion !== 'client.authentication.k8s.io/v1beta1') {
-    refuse(`exec has apiVersion ${apiVersion}; client.authentication.k8s.io/v1 and v1beta1 are served`);
+    refuse(`exec has apiVersion ${shownText(apiVersion)}; client.authentication.k8s.io/v1 and v1beta1 are served`);
   }
   const mode =
     interactiveMode ?? (apiVersion.endsWith('/v1beta1') ? 'IfAvailable' : refuse('exec of v1 needs interactiveMode'));
   if (mode !== 'Never' && mode !== 'IfAvailable' && mode !== 'Always')
-    return refuse(`exec has interactiveMode ${mode}`);
+    return refuse(`exec has interactiveMode ${shownText(mode)}`);
   return {
     apiVersion,
     command,

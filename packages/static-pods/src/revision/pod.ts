@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { wordText } from '@drydock/api/text';
 import { readYamlDocument, YamlFlaw } from '@drydock/api/yaml';
 import type { KubeObject, ObjectMeta, Resource } from '@drydock/kube';
 import { StaticPodError } from '../errors.ts';
@@ -35,7 +36,7 @@ export type PodMutation = (pod: Pod) => Pod;
  * Reads a pod from YAML or JSON, by YAML 1.1's rules as Kubernetes does (`0644` is octal, `yes` is true). `where` is for messages. Fails with `BAD_CONTENT`.
  */
 export function decodePod(bytes: Uint8Array, where: string): Pod {
-  const bad = (said: string): StaticPodError => new StaticPodError('BAD_CONTENT', where, said);
+  const bad = (why: string): StaticPodError => new StaticPodError('BAD_CONTENT', where, why);
   let pod: unknown;
   try {
     pod = readYamlDocument(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
@@ -44,7 +45,7 @@ export function decodePod(bytes: Uint8Array, where: string): Pod {
   }
   if (!isRecord(pod)) throw bad('it is empty or no object, expected a pod');
   if (pod['kind'] !== undefined && pod['kind'] !== 'Pod')
-    throw bad(`its kind is ${JSON.stringify(pod['kind'])}, expected Pod`);
+    throw bad(`its kind is ${wordText(pod['kind'])}, expected Pod`);
   const { metadata, spec } = pod;
   if (!isRecord(metadata) || typeof metadata['name'] !== 'string' || metadata['name'] === '')
     throw bad('it has no metadata.name');
@@ -83,11 +84,11 @@ export function withoutUid(pod: Pod): Pod {
 
 /** The revision that a pod's label `revision` names. Fails with `BAD_CONTENT` where there is none or it is no number. */
 export function revisionOfPod(pod: Pod, where: string): number {
-  const label = pod.metadata.labels?.['revision'];
+  const label: unknown = pod.metadata.labels?.['revision'];
   if (label === undefined) throw new StaticPodError('BAD_CONTENT', where, 'it has no label revision');
-  const revision = /^\d{1,9}$/.test(label) ? Number(label) : Number.NaN;
+  const revision = typeof label === 'string' && /^\d{1,9}$/.test(label) ? Number(label) : Number.NaN;
   if (Number.isNaN(revision))
-    throw new StaticPodError('BAD_CONTENT', where, `its label revision is ${JSON.stringify(label)}, expected a number`);
+    throw new StaticPodError('BAD_CONTENT', where, `its label revision is ${wordText(label)}, expected a number`);
   return revision;
 }
 

@@ -90,7 +90,7 @@ function memberName(name: string): string {
   const parts = name.split('/');
   if (name.startsWith('/') || parts.includes('..'))
     throw invalid(`its member ${foreignText(name)} is named outside of the archive`);
-  return parts.filter((part) => part !== '.').join('/');
+  return parts.filter((part) => part !== '.' && part !== '').join('/');
 }
 
 /** pax records: `<length> <key>=<value>\n`, the length counting itself, and nothing behind the last one. */

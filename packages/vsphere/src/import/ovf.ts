@@ -1,4 +1,5 @@
 import { VimError } from '../errors.ts';
+import { foreignText } from '../foreign-text.ts';
 import { child, childText, descend, elements, type XmlElement } from '../xml/xml.ts';
 import { XmlSyntaxError } from '../xml/xml-characters.ts';
 import { parseXml, TREE_LIMITS, type TreeLimits } from '../xml/xml-tree.ts';
@@ -42,7 +43,7 @@ const LIMITS: TreeLimits = { ...TREE_LIMITS, total: 4 << 20, nodes: 50_000 };
 export function readOvf(text: string): OvfDescriptor {
   const envelope = parse(text);
   const system = child(envelope, 'VirtualSystem');
-  if (envelope.name !== 'Envelope') throw refused(`the root element is ${envelope.name}, not Envelope`);
+  if (envelope.name !== 'Envelope') throw refused(`the root element is ${foreignText(envelope.name)}, not Envelope`);
   if (system === undefined) throw refused('there is no single VirtualSystem');
   const files = elements(child(envelope, 'References'), 'File').map(readFile);
   const fileOf = new Map(files.map((file) => [file.id, file]));
@@ -81,8 +82,9 @@ function readFile(at: XmlElement): OvfFile {
   const id = local(at, 'id');
   const href = local(at, 'href');
   if (id === undefined || href === undefined) throw refused('a File has no id or no href');
-  if (local(at, 'chunkSize') !== undefined) throw refused(`the file ${href} comes in chunks, which is not supported`);
-  const size = integer(local(at, 'size'), `the size of the file ${href}`);
+  if (local(at, 'chunkSize') !== undefined)
+    throw refused(`the file ${foreignText(href)} comes in chunks, which is not supported`);
+  const size = integer(local(at, 'size'), `the size of the file ${foreignText(href)}`);
   return { id, href, ...(size === undefined ? {} : { size }) };
 }
 
@@ -91,8 +93,8 @@ function readDisk(at: XmlElement, fileOf: ReadonlyMap<string, OvfFile>): OvfDisk
   const wanted = local(at, 'fileRef');
   const file = wanted === undefined ? undefined : fileOf.get(wanted);
   if (wanted !== undefined && file === undefined)
-    throw refused(`the disk ${id} refers to the file ${wanted}, which is not listed`);
-  const units = integer(local(at, 'capacity'), `the capacity of the disk ${id}`);
+    throw refused(`the disk ${foreignText(id)} refers to the file ${foreignText(wanted)}, which is not listed`);
+  const units = integer(local(at, 'capacity'), `the capacity of the disk ${foreignText(id)}`);
   const capacity = units === undefined ? undefined : units * unitBytes(local(at, 'capacityAllocationUnits') ?? 'byte');
   return {
     id,
@@ -104,7 +106,7 @@ function readDisk(at: XmlElement, fileOf: ReadonlyMap<string, OvfFile>): OvfDisk
 /** Programmatic units of DSP0004, as far as descriptors use them: `byte`, `byte * 2^30`. */
 function unitBytes(units: string): number {
   const power = /^byte(?:\s*\*\s*2\s*\^\s*(\d{1,2}))?$/.exec(units.trim());
-  if (power === null) throw refused(`the unit "${units}" of a disk's capacity is not known`);
+  if (power === null) throw refused(`the unit "${foreignText(units)}" of a disk's capacity is not known`);
   return 2 ** Number(power[1] ?? 0);
 }
 
@@ -123,7 +125,8 @@ function local(at: XmlElement, name: string): string | undefined {
 function integer(text: string | undefined, what: string): number | undefined {
   if (text === undefined) return undefined;
   const value = Number(text);
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) throw refused(`${what} is "${text}", not a number of bytes`);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value))
+    throw refused(`${what} is "${foreignText(text)}", not a number of bytes`);
   return value;
 }
 

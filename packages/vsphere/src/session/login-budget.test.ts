@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Credentials } from '../soap/call.ts';
 import { simulatedFault } from '../testing/fault.ts';
 import { type LoginBudgetOptions, loginBudget } from './login-budget.ts';
-import { isTold, LOGIN_MS, type LoginNote, type LoginNotes, lateText } from './login-notes.ts';
+import { isTold, LOGIN_MS, type LoginNote, type LoginNotes, lateText, readLoginNotes } from './login-notes.ts';
 
 const MINUTE = 60_000;
 const secret = (password: string, id: string, asked?: string): Credentials => ({
@@ -172,4 +172,10 @@ test('SAFE-5 what cannot be shared is counted by the process itself', async () =
   vc.right = 'wrong';
   vc.now += 31 * MINUTE;
   assert.equal(await login(secret('wrong', '1')), 'in');
+});
+
+test('SAFE-5 a note that somebody has made count backwards is none', () => {
+  const note = { server: 's', user: 'u', origin: 'o', versions: [], refusals: -5, last: '2026-01-01T00:00:00Z' };
+  assert.deepEqual(readLoginNotes(JSON.stringify([note])), []);
+  assert.equal(readLoginNotes(JSON.stringify([{ ...note, refusals: 2 }])).length, 1);
 });

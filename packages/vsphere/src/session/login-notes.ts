@@ -122,7 +122,8 @@ function isNote(value: unknown): value is LoginNote {
   const { server, user, origin, versions, refusals, last, underway } = value as Readonly<Record<string, unknown>>;
   return (
     [server, user, origin, last].every((text) => typeof text === 'string') &&
-    Number.isInteger(refusals) &&
+    Number.isSafeInteger(refusals) &&
+    Number(refusals) >= 0 &&
     Number.isFinite(Date.parse(String(last))) &&
     Array.isArray(versions) &&
     versions.every((version) => typeof version === 'string') &&

@@ -1,57 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { assertLinear } from '@drydock/model';
-import { loadKubeconfig } from './access/kubeconfig.ts';
 import { createClient } from './client/rest.ts';
 import { errorOfStatus, type Status } from './errors.ts';
 import { failureOf } from './testing/failure.ts';
 import { CONFIG_MAP, misbehavingServer, sendJson, sendStatus } from './testing/server.ts';
-import { htmlTitle, statusOfBody } from './transport/transport-errors.ts';
-import { readStatusNote, STATUS_NOTE } from './writers/status-channel.ts';
-
-/** Pieces, each with its number, until there are so many characters. */
-function pieces(size: number, piece: (number: string) => string, joint = ','): string {
-  const all: string[] = [];
-  for (let length = 0; length < size; length += all.at(-1)?.length ?? 0) all.push(piece(all.length.toString(36)));
-  return all.join(joint);
-}
-
-test('SAFE-1 what an API server says of a failure, a kubeconfig and a note on a Lease cost what they weigh', async () => {
-  const limit = 2 ** 20;
-  const read = (body: string): unknown => [errorOfStatus(statusOfBody(body), 500, { action: 'get' }), htmlTitle(body)];
-  for (const [name, input] of Object.entries({
-    causes: (size: number) => `{"kind":"Status","details":{"causes":[${pieces(size, (n) => `{"field":"${n}"}`)}]}}`,
-    'a long message': (size: number) => `{"kind":"Status","message":"${'\\n'.repeat(size / 2)}"}`,
-    'a page': (size: number) => '<title>'.repeat(size / 7),
-    nesting: (size: number) => `{"kind":"Status","details":${'['.repeat(size)}`,
-  }))
-    await assertLinear({ name, input, limit, read });
-  const note = (text: string): unknown => readStatusNote({ [STATUS_NOTE]: text });
-  const noted = (size: number): string => `{"named":[${pieces(size, (n) => `{"object":"${n}"}`)}]}`;
-  await assertLinear({ name: 'a note', input: noted, limit: 2 ** 18, read: note });
-
-  const folder = await mkdtemp(join(tmpdir(), 'drydock-growth-'));
-  const kubeconfig = join(folder, 'config');
-  const fields = (n: string): string =>
-    `{name: c${n}, cluster: {server: "https://x"}, context: {cluster: c}, user: {}}`;
-  try {
-    for (const list of ['clusters', 'users', 'contexts'])
-      await assertLinear({
-        name: `kubeconfig ${list}`,
-        input: (size) => `${list}:\n- ${pieces(size, fields, '\n- ')}\n`,
-        limit: 2 ** 19,
-        read: async (text) => {
-          await writeFile(kubeconfig, text);
-          return loadKubeconfig({ kubeconfig, env: {} });
-        },
-      });
-  } finally {
-    await rm(folder, { recursive: true });
-  }
-});
 
 test('SAFE-2 a text of 3 MB that a server calls a message is cut where it enters, as answer and as event', async () => {
   const long = 'very '.repeat(600_000);

@@ -1,0 +1,34 @@
+import type { Format, Hostile } from './format.ts';
+import { crdGrowth, crds, ledger } from './kinds/crd.ts';
+import { ignition, ignitionGrowth, installConfig, stream } from './kinds/ignition.ts';
+import { events, json, jsonGrowth } from './kinds/json.ts';
+import { failedAnswer, kubeconfig, kubeGrowth, statusNote } from './kinds/kubeconfig.ts';
+import { loginNotes, markGrowth, marks } from './kinds/mark.ts';
+import { configs, planGrowth, plans, pointers } from './kinds/plan.ts';
+import { podGrowth, pods } from './kinds/pod.ts';
+import { manifest, pax, tar, tarGrowth } from './kinds/tar.ts';
+import { descriptors, xml, xmlGrowth } from './kinds/xml.ts';
+import { yaml, yamlGrowth } from './kinds/yaml.ts';
+
+/** Every reader of bytes that somebody else wrote. */
+export const FORMATS: readonly Format[] = [
+  ...[json, events, yaml, xml, descriptors, tar, pax, manifest],
+  ...[stream, ignition, installConfig, kubeconfig, failedAnswer, statusNote],
+  ...[crds, ledger, pods, plans, configs, pointers, marks, loginNotes],
+] as readonly Format[];
+
+/** What costs a careless reader more than it weighs. */
+export const HOSTILE: readonly Hostile[] = [
+  ...[
+    jsonGrowth,
+    yamlGrowth,
+    xmlGrowth,
+    tarGrowth,
+    ignitionGrowth,
+    kubeGrowth,
+    crdGrowth,
+    podGrowth,
+    planGrowth,
+    markGrowth,
+  ].flat(),
+];
