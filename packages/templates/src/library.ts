@@ -6,8 +6,8 @@ import type { Placement, TemplateWish } from './wish.ts';
 /**
  * What a machine of the folder is to us. `current`: the template under its stable name, or any published by pointer. `staged`: finished, not published.
  * `unfinished`: an import that did not end. `retired`: kept as a way back. `adopted`: made by hand, brought under management. `foreign`: another
- * owner's. `unproven`: it bears the owner's mark, and nothing proves it. `unmarked`: a template without a mark that counts. `leftover`: named as another tool names what it leaves half-done.
- * `converted`: it was a template, and somebody made a machine of it. `tampered`: it is another one than was published. `unreadable`: a template whose configuration nobody can read.
+ * owner's, or a machine that claims to have been a template of ours. `unproven`: it bears the owner's mark, and nothing proves it. `unmarked`: a template without a mark that counts. `leftover`: named as another tool names what it leaves half-done.
+ * `converted`: it was a template of ours, and somebody made a machine of it. `tampered`: it is another one than was published. `unreadable`: a template whose configuration nobody can read.
  * The last three are kept and not used.
  */
 export type TemplateRole =

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { get } from 'node:https';
 import { test } from 'node:test';
 import { createAuthority } from '@drydock/sandbox';
 import { connectVCenter } from './connect.ts';
@@ -79,6 +82,25 @@ test('VS-W79 with a pin every connection is checked by its certificate: no sessi
   assert.ok(server.handshakes > before, 'no second connection was made');
   // Four for calls, one that keeps the session.
   assert.ok(server.handshakes <= 5, `${server.handshakes} connections`);
+});
+
+test("OWN-21 the pin of a vCenter says nothing about its hosts: one that the CA knows is spoken to, one that shows the vCenter's own certificate is not", async () => {
+  await using vcenter = await startSoapServer(identity);
+  await using host = await startSoapServer(authority.issueServer(['127.0.0.1']));
+  await using double = await startSoapServer(identity);
+  const ask = async (trust: { ca?: string; sha256Pin: string }, { url }: SoapServer): Promise<number | undefined> => {
+    const transport = createTransport({ baseUrl: new URL(vcenter.url), trust });
+    try {
+      const agent = transport.agentFor(new URL(url).host);
+      const answered = once(get(url, { agent }), 'response') as Promise<[IncomingMessage]>;
+      return (await answered)[0].resume().statusCode;
+    } finally {
+      transport.close();
+    }
+  };
+  assert.equal(await ask({ ca, sha256Pin: pin }, host), 200);
+  await assert.rejects(ask({ sha256Pin: pin }, double), { code: /SELF_SIGNED|UNABLE_TO/ });
+  assert.equal(await ask({ sha256Pin: pin }, vcenter), 200);
 });
 
 test('VS-W79 a pin that is no SHA-256 fingerprint, or an address that is not https, is refused at once', () => {

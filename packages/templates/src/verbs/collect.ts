@@ -127,7 +127,7 @@ function* bystanders(machines: readonly Machine[], owner: string): Generator<Col
   for (const { name, mark, invalid, unreadable, past } of machines) {
     if (unreadable !== undefined) yield { name, removed: false, reason: unreadable };
     else if (invalid !== undefined) {
-      const was = past === 'template' ? ', and was a template: it is theirs who made a machine of it' : '';
+      const was = past === 'template' ? ', and is said to have been a template: it is theirs who has it' : '';
       yield { name, removed: false, reason: `${invalid}${was}` };
     }
     if (unreadable === undefined && mark !== undefined && mark.owner !== owner)

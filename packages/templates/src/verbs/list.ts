@@ -5,7 +5,7 @@ import { readFailure } from '../failure.ts';
 import type { ListedTemplate, TemplateRole } from '../library.ts';
 import { pointerTexts, readPointers } from '../mark/pointers.ts';
 import type { Witnesses } from '../mark/witness.ts';
-import { keyIdsOf, type Mark, type MarkReading, readMark } from '../mark.ts';
+import { isBorn, keyIdsOf, type Mark, type MarkReading, type Reader, readMark } from '../mark.ts';
 import { retiredName } from '../names.ts';
 import { machineOf } from '../observe/observe.ts';
 
@@ -36,9 +36,9 @@ export function listed(vm: VmSummary, folder: MoRef, owner: string, witnesses: W
   const mark = reading.kind === 'ours' ? reading.mark : undefined;
   const nobody = { owner, witnesses, holder: '', holderIsLive: () => undefined, running: new Set<string>() };
   const machine = machineOf(vm, folder, nobody);
-  const role = estrangedRole(machine) ?? roleOf(vm, reading, owner);
+  const role = estrangedRole(machine, vm, folder, { owner, witnesses }) ?? roleOf(vm, reading, owner);
   if (role === undefined) return undefined;
-  const why = estranged(machine) ?? (reading.kind === 'invalid' ? reading.reason : undefined);
+  const why = reasonOf(role, machine, reading);
   return {
     name: vm.name,
     instanceUuid: vm.instanceUuid ?? '',
@@ -58,10 +58,31 @@ export function listed(vm: VmSummary, folder: MoRef, owner: string, witnesses: W
 }
 
 /** What somebody made another thing of, or what nobody can read. A clone's record does not count. */
-function estrangedRole({ unreadable, isTemplate, past, tampered }: Machine): TemplateRole | undefined {
+function estrangedRole(
+  { unreadable, isTemplate, past, tampered }: Machine,
+  vm: VmSummary,
+  folder: MoRef,
+  reader: Reader,
+): TemplateRole | undefined {
   if (unreadable !== undefined) return isTemplate ? 'unreadable' : undefined;
-  if (!isTemplate && past === 'template') return 'converted';
+  if (!isTemplate && past === 'template') return convertedRole(vm, folder, reader);
   return tampered === undefined ? undefined : 'tampered';
+}
+
+/** Who may set attributes can write that a machine was a template. It was one of ours where its mark counts, or would if it were off. */
+function convertedRole(vm: VmSummary, folder: MoRef, reader: Reader): TemplateRole {
+  const reading = readMark({ ...vm, powerState: 'poweredOff' }, folder, reader);
+  if (reading.kind === 'ours') return reading.mark.owner === reader.owner ? 'converted' : 'foreign';
+  return reading.kind === 'invalid' && reading.unproven === true && isBorn(vm) ? 'unproven' : 'foreign';
+}
+
+/** Why a machine is not used, or its mark does not count. */
+function reasonOf(role: TemplateRole, machine: Machine, reading: MarkReading): string | undefined {
+  if (role === 'foreign' && reading.kind !== 'ours')
+    return 'what it bears says that it was a template of ours, and nothing proves it: it is left alone as the machine of somebody else';
+  const doubt = reading.kind === 'invalid' ? reading.reason : undefined;
+  if (role === 'unproven' || role === 'foreign') return doubt;
+  return estranged(machine) ?? doubt;
 }
 
 /** What a machine is to `owner`; undefined for one that has nothing to do with templates. */

@@ -144,11 +144,11 @@ for (const [what, real] of [
   ['less', 900],
   ['more', 1_100],
 ] as const) {
-  test(`a source that gives ${what} than it announced fails`, async () => {
+  test(`OWN-21 a source that gives ${what} than it announced fails, and is not waited for`, async () => {
     await using esx = await host(accept);
     const source = { ...pieces(randomBytes(real), 100), size: 1_000 };
     await assert.rejects(
-      esx.upload({ source }),
+      esx.upload({ source, signal: AbortSignal.timeout(5_000) }),
       (error) => isVimError(error, 'VIM_UPLOAD_FAILED') && error.message.includes('1000'),
     );
   });

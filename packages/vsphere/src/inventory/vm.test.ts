@@ -69,6 +69,30 @@ test('a rename whose answer was lost is decided by the name that the machine bea
   assert.equal(server.calls.filter(({ method }) => method === 'Rename_Task').length, 2, 'it was never sent twice');
 });
 
+test('OWN-21 a rename whose answer was lost is judged when nothing runs on the machine any more, not while it is being renamed', async () => {
+  await using server = await startSoapServer(identity);
+  await using vcenter = client(server);
+  server.on('Rename_Task', { act: 'reset' });
+  let looks = 0;
+  const property = (name: string, value: string): string =>
+    `<propSet><name>${name}</name><val>${value}</val></propSet>`;
+  server.on('RetrievePropertiesEx', ({ body }) => {
+    const ended = looks > 1;
+    if (body.includes('>task-7<')) {
+      const state = ended ? 'success' : 'running';
+      const info = `${property('info.state', state)}${property('info', `<state>success</state>`)}`;
+      return `<returnval><objects><obj type="Task">task-7</obj>${info}</objects></returnval>`;
+    }
+    looks += 1;
+    const task =
+      '<propSet><name>recentTask</name><val><ManagedObjectReference type="Task">task-7</ManagedObjectReference></val></propSet>';
+    const name = property('name', looks > 1 ? 'new' : 'old');
+    return `<returnval><objects><obj type="VirtualMachine">vm-1</obj>${name}${property('config.template', 'true')}${task}</objects></returnval>`;
+  });
+  await vcenter.rename(VM, 'new');
+  assert.equal(looks, 2, 'it looked again after the task');
+});
+
 test('a task that vanished while it was waited for is decided by a look', async () => {
   await using server = await startSoapServer(identity);
   await using vcenter = client(server);

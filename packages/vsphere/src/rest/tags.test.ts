@@ -164,3 +164,14 @@ test('OWN-16 a tag is read once, and again only when its name is the one that is
   await clock.advance(10 * 60_000);
   assert.deepEqual(await named('n t:7'), ['t:8'], 'a tag that was renamed to it is found in the end');
 });
+
+test('OWN-21 a tag that is deleted after it was listed is not found, and hides no other one of its name', async () => {
+  const faults = [`GET ${REST}/tag/id:t:1 404`];
+  const answers: Record<string, unknown> = {
+    ...servers.rest,
+    [`GET ${REST}/tag/id:t:3`]: TAG,
+  };
+  await using server = await restServer('rest', answers, faults);
+  assert.deepEqual(await server.tags.named('infra'), [{ id: 't:3', category: 'openshift-infra' }]);
+  assert.deepEqual(faults, []);
+});

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { virtualClock } from '@drydock/model';
+import type { MoRef } from '@drydock/vsphere';
+import { MARK_ATTRIBUTE, PROOF } from '../mark.ts';
+import { RECORD_ATTRIBUTE } from '../record.ts';
+import { TEST_KEYS } from '../testing/keys.ts';
+import { type TestRig, testRig } from '../testing/rig.ts';
+import { testPlacement } from '../testing/wishes.ts';
+
+const FOLDER = '/DC0/vm/ocp';
+const UUID = 'aaaaaaaa-0000-4000-8000-000000000001';
+const AT = '2026-01-01T00:00:00.000Z';
+
+/** A published template, and a stranger's machine that is off. */
+async function rig() {
+  const made = testRig(virtualClock({ auto: true }), {}, {}, { markKeys: async () => TEST_KEYS });
+  const { name } = await made.publish();
+  const { inventory } = made;
+  const template = inventory.at(`${FOLDER}/${name}`);
+  const stranger = inventory.add(inventory.at(FOLDER), { name: 'stranger', instanceUuid: UUID });
+  return { ...made, template, stranger };
+}
+
+async function say({ inventory }: TestRig, ref: MoRef, values: Readonly<Record<string, string>>): Promise<void> {
+  const client = inventory.client();
+  for (const [attribute, value] of Object.entries(values)) await client.setCustomValue(ref, attribute, value);
+}
+
+async function listed({ store }: TestRig, ref: MoRef) {
+  const all = await store.list(testPlacement(), 'cluster-uid');
+  const one = all.find((other) => other.ref.value === ref.value);
+  return [one?.role, one?.reason];
+}
+
+const WAS_FORGED =
+  'what it bears says that it was a template of ours, and nothing proves it: it is left alone as the machine of somebody else';
+
+for (const [what, values] of [
+  ['role', { [MARK_ATTRIBUTE]: JSON.stringify({ id: UUID, owner: 'cluster-uid', role: 'staged', at: AT, name: 'x' }) }],
+  ['record', { [RECORD_ATTRIBUTE]: `${UUID} template ${AT} x.y z` }],
+  [
+    'role, record and the code of another machine',
+    {
+      [MARK_ATTRIBUTE]: JSON.stringify({ id: UUID, owner: 'cluster-uid', role: 'retired', at: AT, name: 'x' }),
+      [RECORD_ATTRIBUTE]: `${UUID} template ${AT} x.y z`,
+      [PROOF]: JSON.stringify(`test:${'A'.repeat(43)}`),
+    },
+  ],
+] as const) {
+  test(`OWN-3 a stranger's machine that is off or on, with a ${what} that somebody forged, is listed as foreign, not as a template of ours that was converted`, async () => {
+    const made = await rig();
+    await say(made, made.stranger, values);
+    assert.deepEqual(await listed(made, made.stranger), ['foreign', WAS_FORGED]);
+    made.inventory.power(made.stranger, 'poweredOn');
+    assert.deepEqual(await listed(made, made.stranger), ['foreign', WAS_FORGED]);
+  });
+}
+
+test('OWN-3 a template of ours that somebody made a machine of is listed as converted, whether it is off or on', async () => {
+  const made = await rig();
+  made.inventory.convert(made.template, 'machine');
+  const [role, reason = ''] = await listed(made, made.template);
+  assert.equal(role, 'converted');
+  assert.match(reason, /^it was a template and somebody made a machine of it/);
+  made.inventory.power(made.template, 'poweredOn');
+  assert.equal((await listed(made, made.template))[0], 'converted');
+});
+
+test("OWN-3 another cluster's template that was converted is foreign", async () => {
+  const made = await rig();
+  made.inventory.convert(made.template, 'machine');
+  const all = await made.store.list(testPlacement(), 'another-cluster');
+  assert.deepEqual(
+    all.map(({ role, owner }) => [role, owner]),
+    [['foreign', 'cluster-uid']],
+  );
+});
