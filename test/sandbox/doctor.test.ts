@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import {
   BootImage,
+  ClusterVersion,
   CustomResourceDefinition,
   Deployment,
   Lease,
+  Machine,
   MachineConfiguration,
   MachineSet,
   Secret,
@@ -16,6 +19,7 @@ import {
 import { upstreamController } from '@drydock/boot-images';
 import { createClient, type KubeClient, loadKubeconfig, statusWriter } from '@drydock/kube';
 import { connectSwitchboard, type Switchboard, startSandbox, type VCenterSandbox } from '@drydock/sandbox';
+import { writeTestOva } from '@drydock/templates/testing';
 import { accountNamespace, apply, manifestsOf } from './support/rbac-manifests.ts';
 import {
   clusterTag,
@@ -61,10 +65,12 @@ interface Ended {
   readonly errors: string;
 }
 
-async function drydock(...args: readonly string[]): Promise<Ended> {
+const drydock = (...args: readonly string[]): Promise<Ended> => drydockWith({}, ...args);
+
+async function drydockWith(env: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<Ended> {
   const child = spawn(process.execPath, [resolve(root, 'apps/drydock/bin/drydock.js'), ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, KUBECONFIG: sandbox.kubeconfig, HOME: sandbox.directory },
+    env: { ...process.env, KUBECONFIG: sandbox.kubeconfig, HOME: sandbox.directory, ...env },
   });
   const [out, errors, [code]] = await Promise.all([
     text(child.stdout),
@@ -234,4 +240,57 @@ test('SAFE-17 beside upstream the sets are its own, and that is no trouble; a se
   const dead = await drydock('doctor', '--server', 'https://127.0.0.1:1');
   assert.equal(dead.code, 3);
   assert.match(dead.out, /^cluster\nFAIL {2}api server {2}.*did not answer.*\n\n1 check failed\.\n$/);
+});
+
+test("OWN-4 gc of a cluster's templates keeps all of them until the cluster is asked; then what a machine set or a machine names stays, the rest goes", async () => {
+  const owner = (await client.get(ClusterVersion, { name: 'version' })).spec?.clusterID ?? assert.fail();
+  const { url, user, password, ca } = sandbox.vcenter;
+  const where = ['--folder', folder, '--cluster', 'DC0_C0', '--network', 'VM Network', '--owner', owner];
+  const env = {
+    ...{ GOVC_URL: url, GOVC_USERNAME: user, GOVC_PASSWORD: password, GOVC_TLS_CA_CERTS: ca },
+    DRYDOCK_MARK_KEY: `k1:${'0123456789abcdef'.repeat(4)}`,
+  };
+  const template = (verb: string, ...args: readonly string[]) => drydockWith(env, 'template', verb, ...where, ...args);
+  const names: string[] = [];
+  for (const seed of [1, 2, 3]) {
+    const ova = resolve(sandbox.directory, `base-${seed}.ova`);
+    await writeTestOva(ova, { version: `9.6.${seed}`, diskBytes: 1 << 20, seed });
+    const { code, out, errors } = await template('publish', ova, '--name', 'base');
+    assert.equal(code, 0, errors);
+    names.push(out.trim());
+  }
+  const [bySet = '', byMachine = '', free = ''] = names;
+  const there = async () =>
+    (await switchboard.templates()).map(({ name }) => name).filter((name) => names.includes(name));
+  const value = (name: string) => ({ spec: { providerSpec: { value: { template: name } } } });
+  const worker = { namespace: 'openshift-machine-api', name: 'worker' };
+  await client.mergePatch(MachineSet, worker, { spec: { template: value(bySet) } });
+  const { spec } = await client.get(MachineSet, worker);
+  const { providerSpec } = spec?.template?.spec ?? {};
+  const machine = { ...providerSpec?.value, template: byMachine };
+  await client.create(Machine, {
+    metadata: { namespace: worker.namespace, name: 'worker-1' },
+    spec: { providerSpec: { value: machine } },
+  });
+
+  const gc = (...args: readonly string[]) => template('gc', '--yes', '--grace', '0', '--keep', '0', ...args);
+  const blind = await gc();
+  assert.equal(blind.code, 0, blind.errors);
+  for (const name of names)
+    assert.match(blind.out, new RegExp(`^${name} +stays +it is unknown whether something uses it`, 'm'));
+  const unreachable = resolve(sandbox.directory, 'unreachable.kubeconfig');
+  const config = await readFile(sandbox.kubeconfig, 'utf8');
+  await writeFile(unreachable, config.replaceAll(/https:\/\/[^\s"]+/g, 'https://127.0.0.1:1'), { mode: 0o600 });
+  assert.notEqual((await gc('--kubeconfig', unreachable)).code, 0);
+  const another = await gc('--kubeconfig', sandbox.kubeconfig, '--owner', owner.replace(/^./, 'f'));
+  assert.equal(another.code, 3, another.errors);
+  assert.match(another.errors, new RegExp(`the cluster that was asked is ${owner}, and the templates belong to f`));
+  assert.deepEqual(await there(), names, 'whoever cannot be asked protects everything');
+
+  const asked = await gc('--kubeconfig', sandbox.kubeconfig);
+  assert.equal(asked.code, 0, asked.errors);
+  assert.match(asked.out, new RegExp(`^${bySet} +stays +used by machineset worker`, 'm'));
+  assert.match(asked.out, new RegExp(`^${byMachine} +stays +used by machine worker-1`, 'm'));
+  assert.match(asked.out, new RegExp(`^${free} +removed +nothing uses it`, 'm'));
+  assert.deepEqual(await there(), [bySet, byMachine]);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fault, method, start, THIS } from './testing/simulator.ts';
+import { fault, method, start, THIS, value } from './testing/simulator.ts';
 
 test('topology, tags, attributes, privileges and sabotage', async () => {
   await using sim = await start();
@@ -97,4 +97,38 @@ test('an administrator converts, boots and hides a machine: traces stay, disable
     ),
   );
   assert.deepEqual(read.text.match(/<name>[^<]+/g), ['<name>summary.config.instanceUuid']);
+});
+
+test('OWN-11 the value of a custom attribute with more than 255 characters is refused, cut off at the 255th, or kept, as longCustomValues says', async () => {
+  await using sim = await start();
+  const { board } = sim;
+  const client = sim.client();
+  await client.login();
+  const { moref } = await board.createVm({ name: 'v', folder: '/DC0/vm' });
+  const manager = THIS('CustomFieldsManager');
+  const key = value(await client.call(method('AddCustomFieldDef', `${manager}<name>note</name>`)), 'key');
+  const set = async (text: string): Promise<string | undefined> => {
+    const entity = `<entity type="VirtualMachine">${moref}</entity>`;
+    const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+    return fault(
+      await client.call(method('SetField', `${manager}${entity}<key>${key}</key><value>${escaped}</value>`)),
+    );
+  };
+  const kept = async (): Promise<string | undefined> => (await board.vms())[0]?.customValues['note'];
+  // Characters, not bytes: each of these is three bytes, or an entity.
+  const most = '⚓&<'.repeat(85);
+  assert.equal(await set(most), undefined);
+  assert.equal(await kept(), most);
+  assert.equal(await set(`${most}x`), 'InvalidArgument');
+  assert.equal(await kept(), most, 'what is refused changes nothing');
+
+  await board.setOptions({ longCustomValues: 'truncate' });
+  assert.equal(await set(`>${most}`), undefined);
+  assert.equal(await kept(), `>${most}`.slice(0, 255));
+  assert.equal(await set('</value> short'), undefined);
+  assert.equal(await kept(), '</value> short');
+
+  await board.setOptions({ longCustomValues: 'keep' });
+  assert.equal(await set(`${most}${most}`), undefined);
+  assert.equal(await kept(), most + most);
 });
