@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { explore, soaking } from '@drydock/model';
+import { explore, soaking, threadTests } from '@drydock/model';
 import { isTemplateError, type TemplateErrorCode } from '@drydock/templates';
 import { type MachineSnapshot, simulatedLoss } from '@drydock/vsphere/testing';
 import { type Administrator, administrator, DEEDS, type Deed } from './templates-actors/administrator.ts';
@@ -15,6 +14,8 @@ import {
   wishFor,
   worldWith,
 } from './templates-world.ts';
+
+const test = threadTests(import.meta.url);
 
 const { placement } = wishFor('9.6');
 const OWNER = 'cluster-uid';
@@ -152,9 +153,7 @@ async function exploreDeed(work: Work, deed: Deed, victim: Victim, depth: 1 | 2)
 }
 
 for (const work of WORKS) {
-  test(`OWN-1 OWN-2 ${work.what}: an administrator who converts, boots, converts back, at every call, and then a crash there`, {
-    timeout: 3_600_000,
-  }, async () => {
+  test(`OWN-1 OWN-2 ${work.what}: an administrator who converts, boots, converts back, at every call, and then a crash there`, async () => {
     let scenarios = 0;
     for (const deed of DEEDS)
       for (const victim of ['current', 'retired'] as const)

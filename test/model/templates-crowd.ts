@@ -2,18 +2,23 @@ import { type Coverage, explore } from '@drydock/model';
 import { NO_KEYS, type TemplateStore, templateStore } from '@drydock/templates';
 import { memoryOva, TEST_KEYS } from '@drydock/templates/testing';
 import type { MoRef } from '@drydock/vsphere';
-import { type MachineSnapshot, type MemoryClient, simulatedFault, simulatedLoss } from '@drydock/vsphere/testing';
+import { type MemoryClient, simulatedFault, simulatedLoss } from '@drydock/vsphere/testing';
 import { administrator } from './templates-actors/administrator.ts';
 import { cloneLinked, cloneMarked } from './templates-actors/cloner.ts';
-import { forge, type PublicData } from './templates-actors/forger.ts';
+import { beat } from './templates-actors/uploader.ts';
 import { type Ledger, ledgerOf, shapeOf } from './templates-ledger.ts';
-import { FOLDER, prepared, publishAs, type World, wishFor, worldWith } from './templates-world.ts';
+import { copyWorld, isDistinct, stateOf, type World } from './templates-world.ts';
 
 const HOUR = 3_600_000;
-const POINTER = { publication: { kind: 'pointer' } } as const;
 
 /** A folder in which everybody has left something, and what is known of it. */
-export type Crowd = World & { readonly ledger: Ledger; late: (() => Promise<unknown>) | undefined };
+export type Crowd = World & { readonly ledger: Ledger; late: Late | undefined };
+
+/** A call whose process has died, and that has not taken effect yet. */
+interface Late {
+  readonly method: string;
+  readonly args: readonly unknown[];
+}
 
 /** What a pass does; `holder` is its process. Resolves to what it published. */
 export type Work = (pass: Pass) => Promise<string | undefined>;
@@ -52,63 +57,14 @@ export interface CrowdExploration {
   readonly depth?: 1 | 2;
   /** Whether something may happen at a call of the pass with the number `run`, from 1, which has read all disks so many times by now. */
   readonly at?: (call: Call) => boolean;
+  /** Whether an event may come after so many others. */
+  readonly only?: (event: Event, earlier: number) => boolean;
   readonly keyless?: boolean;
+  /** Adds to what is known of the folder at the beginning. */
+  readonly begin?: (world: World, ledger: Ledger) => void;
+  /** How long after a pass the next one begins; default: at the next full hour. */
+  readonly pauseMs?: number;
   readonly check?: (world: Crowd) => void;
-}
-
-/** Machines that are off and templates that nobody may touch: converted, booted, cloned, forged, and ours. */
-export const crowd: () => Promise<World> = prepared(() => makeCrowd(true));
-/** As it is for a process without a key, which believes marks of birth. */
-export const keylessCrowd: () => Promise<World> = prepared(() => makeCrowd(false));
-
-async function makeCrowd(keyed: boolean): Promise<World> {
-  const world = await worldWith('ours');
-  const stays = (one: MachineSnapshot | undefined): void => {
-    if (one !== undefined) world.foreign.set(one.ref, JSON.stringify(one));
-  };
-  const named = (find: (one: MachineSnapshot) => boolean): MachineSnapshot | undefined =>
-    world.inventory.snapshot().machines.findLast((one) => one.folder === FOLDER && find(one));
-  const again = (one: MachineSnapshot | undefined): void => stays(named(({ ref }) => ref === one?.ref));
-  const pointed = (version: string) => publishAs(world, `p-${version}`, wishFor(version, POINTER), version);
-  await publishAs(world, 'before', wishFor('9.5'), '9.5');
-  const retired = named(({ name }) => name.includes('-retired-') && !name.endsWith('-00000000'));
-  // Converted; and booted and converted back, once with the content that is wanted next.
-  const first = await pointed('9.1');
-  for (const [victim, deed] of [
-    [retired, 'converts'],
-    [named(({ name }) => name === first.name), 'converts'],
-  ] as const)
-    if (victim !== undefined) administrator(world.inventory, deed).act(victim);
-  again(retired);
-  again(named(({ name }) => name === first.name));
-  const next = await pointed('9.6');
-  const booted = named(({ name }) => name === next.name);
-  if (booted !== undefined) administrator(world.inventory, 'boots and converts back').act(booted);
-  again(booted);
-  // What an older release left under a pointer, free to be collected; and its clones.
-  const { name } = await pointed('9.3');
-  for (const source of [named((one) => one.name === name), named(({ productVersion }) => productVersion === '9.5')])
-    if (source !== undefined) for (const template of [true, false]) cloneMarked(world, source, template);
-  await forge(world, await publicData(world), keyed);
-  world.clock.advance(HOUR);
-  return world;
-}
-
-/** What the next swap's import will bear; anybody who has seen one release can tell. */
-async function publicData(world: World): Promise<PublicData> {
-  const twin = await prepared(async () => world)();
-  let data: PublicData | undefined;
-  twin.inventory.onCall = (method, phase, args) => {
-    if (method === 'startImport' && phase === 'after') data = args[0] as PublicData;
-  };
-  await publishAs(twin, 'twin', wishFor('9.6'));
-  twin.inventory.onCall = undefined;
-  const bearer = world.inventory.snapshot().machines.find(({ productVersion }) => productVersion === '9.5');
-  if (data === undefined) throw new TypeError('the next release was not imported');
-  return {
-    name: data.name,
-    extraConfig: new Map([...data.extraConfig, ['drydock.proof', bearer?.extraConfig['drydock.proof'] ?? '']]),
-  };
 }
 
 /** Everything that happens, at every call, with the invariants of `Ledger` at the end of every pass that lived. */
@@ -118,9 +74,27 @@ export async function exploreCrowd(exploration: CrowdExploration): Promise<Cover
   const coverage = await explore<Crowd, Event>({
     setup: async () => {
       const world = await exploration.setup();
-      world.inventory.subscribe((snapshot) => states.add(shapeOf(snapshot, world)));
-      return { ...world, ledger: ledgerOf(world), late: undefined };
+      watched(world, states);
+      const ledger = ledgerOf(world);
+      exploration.begin?.(world, ledger);
+      return { ...world, ledger, late: undefined };
     },
+    worlds: {
+      copy: (from) => {
+        const world = copyWorld(from);
+        watched(world, states);
+        return { ...world, ledger: ledgerOf(world, from.ledger), late: from.late };
+      },
+      state: crowdState,
+      holds: ({ seen }) => {
+        if (seen.length > 0) throw new Error(seen.join('\n'));
+      },
+    },
+    // The fence stands before the call that defines an attribute on the way, and nothing can stand within it.
+    tries: (event, place, earlier) =>
+      !(event === 'unlead' && place.endsWith(' customField.define')) &&
+      exploration.only?.(event, earlier) !== false &&
+      (!FAULTS.includes(event) || isDistinct(event, place, earlier)),
     run: async (world, tripwire) => {
       world.runs += 1;
       const run = world.runs;
@@ -132,6 +106,7 @@ export async function exploreCrowd(exploration: CrowdExploration): Promise<Cover
       let disksRead = 0;
       world.inventory.onCall = async (method, phase, args, context) => {
         if (ghosting || method === 'logout' || context.client.id !== client.id) return;
+        beat(world.inventory, world.ledger, world.clock.now());
         watch.note(method, phase, args);
         if (phase === 'before' && sessionDied) throw simulatedFault('NotAuthenticated', method, 'session');
         // Reading takes long.
@@ -143,11 +118,11 @@ export async function exploreCrowd(exploration: CrowdExploration): Promise<Cover
         watch.fault();
         if (event === 'late' && world.late !== undefined) {
           ghosting = true;
-          await world.late().catch(() => undefined);
+          await ghost(world, world.late)?.().catch(() => undefined);
           ghosting = false;
           world.late = undefined;
         } else if (event === 'late') {
-          if (phase === 'before') world.late = ghost(world, method, args);
+          if (phase === 'before') world.late = { method, args };
           killed = true;
           client.kill();
           throw simulatedLoss(method);
@@ -171,6 +146,9 @@ export async function exploreCrowd(exploration: CrowdExploration): Promise<Cover
       } finally {
         world.inventory.onCall = undefined;
         if (!killed) watch.end({ name, sessionDied });
+        // What comes next begins at a full hour, so that it does not matter which of several readings was the last.
+        if (exploration.pauseMs === undefined) world.clock.advance(HOUR - (world.clock.now() % HOUR));
+        else world.clock.advance(exploration.pauseMs);
       }
     },
     check: (world) => {
@@ -183,8 +161,24 @@ export async function exploreCrowd(exploration: CrowdExploration): Promise<Cover
   return { ...coverage, states: states.size };
 }
 
+/** Counts the states of a world. */
+function watched(world: World, states: Set<string>): void {
+  world.inventory.subscribe((snapshot) => states.add(shapeOf(snapshot, world)));
+}
+
+/** See `Worlds.state`: what the ledger knows besides what the server holds. */
+function crowdState(world: Crowd): string {
+  const { ledger, late } = world;
+  const { taken, uploading, silent, last } = ledger;
+  const pending =
+    late === undefined ? '' : JSON.stringify(late, (_, value) => (value instanceof Map ? [...value] : value));
+  return [stateOf(world, pending), [...taken].join(), [...uploading].join(), [...silent].join(), last].join('\n');
+}
+
+export const FAULTS: readonly Event[] = ['kill', 'lose', 'refuse', 'logout', 'unlead'];
+
 /** What the server does with a call whose process has died meanwhile. */
-function ghost({ inventory }: World, method: string, args: readonly unknown[]): (() => Promise<unknown>) | undefined {
+function ghost({ inventory }: World, { method, args }: Late): (() => Promise<unknown>) | undefined {
   const client = inventory.client();
   const [ref, ...rest] = args as [MoRef, never, never];
   if (method === 'tags.attach') return () => client.tags.attach(ref, [rest[0]]);

@@ -7,12 +7,24 @@ const TOUCHING = new Set(['rename', 'destroy', 'reconfigure', 'markAsTemplate', 
 /** Those that a fence stands before. */
 const FENCED = new Set(['rename', 'destroy', 'reconfigure', 'markAsTemplate', 'setCustomValue']);
 
+/** As docs/templates.md states it. */
+const SILENCE_MS = 600_000;
+
 /** What is true of the machines of the folder, and what processes of ours may not do; what they did all the same stands in `World.seen`. */
 export interface Ledger {
   /** Refs of what we imported, and of what a swap may put away. */
   readonly ours: Set<string>;
   /** Refs of ours that somebody took, booted or made a machine of. */
   readonly taken: Set<string>;
+  /** Refs of what somebody of whom nothing is known uploads at this moment. */
+  readonly uploading: Set<string>;
+  /** The same of an importer that has died: when it said last that it lives, in ms since 1970. */
+  readonly silent: Map<string, number>;
+  /** What bore the name last. */
+  readonly last: string | undefined;
+  /** Refs by the number of the call, over all passes, in which they were taken; and how many calls there were. */
+  readonly takenAt: Map<string, number>;
+  readonly calls: number;
   /** Begins a pass of one process; later passes have another one. */
   begin(client: MemoryClient, version: string): PassWatch;
   /** Somebody takes a machine at this moment. */
@@ -32,20 +44,22 @@ export interface PassWatch {
   end(outcome: { readonly name?: string | undefined; readonly sessionDied: boolean }): void;
 }
 
-/** See {@link Ledger}: what is in the folder now and is not foreign is ours. */
-export function ledgerOf(world: World): Ledger {
-  const { inventory, foreign, seen } = world;
+/** See {@link Ledger}: what is in the folder now and is not foreign is ours; or the copy of another ledger, for a copy of its world. */
+export function ledgerOf(world: World, from?: Ledger): Ledger {
+  const { inventory, clock, foreign, seen } = world;
   const mine = (machine: MachineSnapshot): boolean => machine.folder === FOLDER && !foreign.has(machine.ref);
   const ours = new Set(
-    inventory
-      .snapshot()
-      .machines.filter(mine)
-      .map(({ ref }) => ref),
+    from?.ours ??
+      inventory
+        .snapshot()
+        .machines.filter(mine)
+        .map(({ ref }) => ref),
   );
-  const taken = new Set<string>();
-  /** Number of the call, over all passes, in which it was taken. */
-  const takenAt = new Map<string, number>();
-  let calls = 0;
+  const taken = new Set(from?.taken);
+  const takenAt = new Map(from?.takenAt);
+  const uploading = new Set(from?.uploading);
+  const silent = new Map(from?.silent);
+  let calls = from?.calls ?? 0;
   /** How many were taken in this pass: each has to be made anew. */
   let lost = 0;
   let last: string | undefined;
@@ -55,7 +69,7 @@ export function ledgerOf(world: World): Ledger {
     else if (last !== undefined && !snapshot.machines.some(({ ref }) => ref === last))
       seen.push('what bore the name last is gone, and nothing bears it');
   });
-  last = bearersOf(inventory.snapshot())[0]?.ref;
+  last = from === undefined ? bearersOf(inventory.snapshot())[0]?.ref : from.last;
 
   const usable = (version: string): boolean =>
     inventory
@@ -71,6 +85,15 @@ export function ledgerOf(world: World): Ledger {
   return {
     ours,
     taken,
+    takenAt,
+    uploading,
+    silent,
+    get last() {
+      return last;
+    },
+    get calls() {
+      return calls;
+    },
     take: (ref) => {
       taken.add(ref);
       takenAt.set(ref, calls);
@@ -88,6 +111,10 @@ export function ledgerOf(world: World): Ledger {
       const judge = (method: string, ref: string): void => {
         const name = inventory.state.machines.get(ref)?.name ?? ref;
         if (!ours.has(ref)) seen.push(`${method} of ${name}, which nothing proves to be ours`);
+        if (uploading.has(ref)) seen.push(`${method} of ${name}, which somebody uploads`);
+        const said = silent.get(ref);
+        if (said !== undefined && clock.now() - said <= SILENCE_MS)
+          seen.push(`${method} of ${name}, whose importer has been silent for ${(clock.now() - said) / 1000} s`);
         const since = takenAt.get(ref);
         const late = since === undefined || since === calls - 1;
         if (method === 'destroy' && !late) seen.push(`destroy of ${name}, which somebody has taken`);

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { soaking } from '@drydock/model';
+import { soaking, threadTests } from '@drydock/model';
 import {
   bearersOf,
   exploreWork,
@@ -15,7 +14,8 @@ import {
   worldWith,
 } from './templates-world.ts';
 
-const soaking_MS = 3_600_000;
+const test = threadTests(import.meta.url);
+
 /** A clean pass after any history changes the folder at most this often: nothing loops. */
 const MAX_CHANGES = 20;
 
@@ -56,13 +56,8 @@ for (const start of STARTS) {
 }
 
 for (const start of (soaking ? STARTS : ['unmarked', 'ours']) as readonly Start[]) {
-  test(`VS-W93 swap mode, ${start}: crashes and lost answers in pairs${soaking ? ' at every call' : ' at every change'}`, {
-    timeout: soaking_MS,
-  }, async () => {
-    const coverage = await exploreWork(() => worldWith(start), publish, checkEnd(start), {
-      mutatingOnly: !soaking,
-      depth: 2,
-    });
+  test(`VS-W93 swap mode, ${start}: crashes and lost answers in pairs at every call`, async () => {
+    const coverage = await exploreWork(() => worldWith(start), publish, checkEnd(start), { depth: 2 });
     assert.ok(!coverage.complete || coverage.scenarios > 800, `only ${coverage.scenarios} scenarios`);
   });
 }
@@ -71,7 +66,7 @@ if (soaking) {
   for (const start of STARTS) {
     // Both kinds of fault where there is something to lose, else only deaths: a day has 24 hours.
     const kinds = start === 'ours' ? (['kill', 'lose'] as const) : (['kill'] as const);
-    test(`VS-W93 swap mode, ${start}: in triples at every change`, { timeout: soaking_MS }, async () => {
+    test(`VS-W93 swap mode, ${start}: in triples at every change`, async () => {
       const coverage = await exploreWork(() => worldWith(start), publish, checkEnd(start), {
         mutatingOnly: true,
         kinds,

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { soaking } from '@drydock/model';
+import { threadTests } from '@drydock/model';
 import { type RevertRequest, retiredName } from '@drydock/templates';
 import {
   bearersOf,
@@ -14,6 +13,8 @@ import {
   wishFor,
   worldWith,
 } from './templates-world.ts';
+
+const test = threadTests(import.meta.url);
 
 const { placement } = wishFor('9.6');
 const OWNER = 'cluster-uid';
@@ -29,9 +30,7 @@ const published = prepared(async () => {
 const ours = ({ inventory, foreign }: World) =>
   inventory.snapshot().machines.filter(({ ref, folder }) => folder === FOLDER && !foreign.has(ref));
 
-test('VS-W93 revert: a crash or a lost answer at every call, in pairs at every change; the same command finishes it, nothing is uploaded', {
-  timeout: 3_600_000,
-}, async () => {
+test('VS-W93 revert: a crash or a lost answer at every call, alone and in pairs; the same command finishes it, nothing is uploaded', async () => {
   const request = (world: World): RevertRequest => ({ placement, owner: OWNER, name: NAME, holder: `h-${world.runs}` });
   const revert = async (world: World): Promise<void> => {
     await using store = processOf(world);
@@ -59,12 +58,10 @@ test('VS-W93 revert: a crash or a lost answer at every call, in pairs at every c
   };
   const once = await exploreWork(published, revert, check);
   assert.ok(!once.complete || once.scenarios > 80, `only ${once.scenarios}`);
-  await exploreWork(published, revert, check, { mutatingOnly: !soaking, depth: 2 });
+  await exploreWork(published, revert, check, { depth: 2 });
 });
 
-test('VS-W93 revert to a named generation: whatever fails, that generation is in place in the end', {
-  timeout: 3_600_000,
-}, async () => {
+test('VS-W93 revert to a named generation: whatever fails, that generation is in place in the end', async () => {
   const revert = async (world: World): Promise<void> => {
     await using store = processOf(world);
     const target = ours(world).find(({ productVersion }) => productVersion === '9.4');
@@ -83,7 +80,7 @@ test('VS-W93 revert to a named generation: whatever fails, that generation is in
     );
     assert.equal(world.inventory.counters.uploads, 0);
   };
-  await exploreWork(published, revert, check, { mutatingOnly: !soaking, depth: 2 });
+  await exploreWork(published, revert, check, { depth: 2 });
 });
 
 test('VS-W93 a crash in the window of a revert: the same command without a generation finishes what was begun', async () => {
@@ -118,7 +115,7 @@ test('BI-W5 collection: a crash or a lost answer at every call never takes what 
       [NAME],
     );
   const coverage = await exploreWork(setup, collect, check, { depth: 2 });
-  assert.ok(!coverage.complete || coverage.scenarios > 100, `only ${coverage.scenarios}`);
+  assert.ok(!coverage.complete || coverage.scenarios > 40, `only ${coverage.scenarios}`);
 });
 
 test('adoption: a crash or a lost answer at every call, the template stays one all the time', async () => {
@@ -132,9 +129,7 @@ test('adoption: a crash or a lost answer at every call, the template stays one a
   await exploreWork(() => worldWith('unmarked'), adopt, check, { depth: 2 });
 });
 
-test('VS-W93 pointer mode: in the same world, crashes and lost answers in pairs; what bears the stable name never changes', {
-  timeout: 3_600_000,
-}, async () => {
+test('VS-W93 pointer mode: in the same world, crashes and lost answers in pairs; what bears the stable name never changes', async () => {
   const wish = wishFor('9.6', { publication: { kind: 'pointer' } });
   const publish = (world: World, holder: string) => publishAs(world, holder, wish);
   const check = (world: World, faults: number): void => {
@@ -147,6 +142,6 @@ test('VS-W93 pointer mode: in the same world, crashes and lost answers in pairs;
     assert.ok(world.inventory.counters.uploads <= 1 + faults);
     assert.equal(ours(world).length, 2);
   };
-  const coverage = await exploreWork(() => worldWith('unmarked'), publish, check, { mutatingOnly: !soaking, depth: 2 });
-  assert.ok(!coverage.complete || coverage.scenarios > 500, `only ${coverage.scenarios}`);
+  const coverage = await exploreWork(() => worldWith('unmarked'), publish, check, { depth: 2 });
+  assert.ok(!coverage.complete || coverage.scenarios > 800, `only ${coverage.scenarios}`);
 });

@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import { type Coverage, type Exploration, explore, virtualClock } from '@drydock/model';
 import { type PublishedTemplate, type TemplateStore, type TemplateWish, templateStore } from '@drydock/templates';
 import { memoryOva, TEST_KEYS, testWish } from '@drydock/templates/testing';
+import { refKey } from '@drydock/vsphere';
 import {
   type InventorySnapshot,
   type MachineSnapshot,
   type MemoryInventory,
   type MemoryOptions,
+  MUTATING_CALLS,
   memoryInventory,
   simulatedLoss,
 } from '@drydock/vsphere/testing';
@@ -73,13 +75,49 @@ export function prepared(setup: () => Promise<World>): () => Promise<World> {
   let made: Promise<World> | undefined;
   return async () => {
     made ??= setup();
-    const { inventory, clock, foreign, behaviour } = await made;
-    const world = emptyWorld(virtualClock({ auto: true, start: clock.now() }), behaviour, inventory);
-    for (const [ref, one] of foreign) world.foreign.set(ref, one);
-    world.inventory.subscribe((snapshot) => watch(world, snapshot));
+    const world = copyWorld(await made);
+    Object.assign(world.inventory.counters, { calls: 0, uploads: 0, bytes: 0, byMethod: new Map() });
+    world.seen.length = 0;
+    world.runs = 0;
     return world;
   };
 }
+
+/** A world that goes on by itself from where this one is. */
+export function copyWorld(from: World): World {
+  const { inventory, clock, seen, runs, foreign, behaviour } = from;
+  const world = emptyWorld(virtualClock({ auto: true, start: clock.now() }), behaviour, inventory);
+  for (const [ref, one] of foreign) world.foreign.set(ref, one);
+  world.seen.push(...seen);
+  world.runs = runs;
+  const { counters } = inventory;
+  Object.assign(world.inventory.counters, { ...counters, byMethod: new Map(counters.byMethod) });
+  world.inventory.subscribe((snapshot) => watch(world, snapshot));
+  return world;
+}
+
+/**
+ * Everything that a later pass depends on, as text: what the server holds, and what time it is. Random identities, and the codes and names that are made of them, are
+ * replaced by where they stand, processes by one: they are equal or not, and nothing else is done with them.
+ */
+export function stateOf({ inventory, clock, foreign }: World, more = ''): string {
+  const { machines, leases } = inventory.state;
+  const ours = [...machines.values()].filter(({ ref }) => !foreign.has(refKey(ref)));
+  const text = JSON.stringify([ours, [...leases.values()], [...foreign.keys()], more], (_, value: unknown) =>
+    value instanceof Map || value instanceof Set ? [...value] : value,
+  );
+  const identities = new Map<string, string>();
+  for (const { instanceUuid } of ours) identities.set(instanceUuid, `#${identities.size}`);
+  const plain = text
+    .replaceAll(UUID, (uuid) => identities.get(uuid) ?? uuid)
+    .replaceAll(/-retired-[0-9a-f]{8}/g, '-retired-*')
+    .replaceAll(/holder-\d+/g, 'holder-*')
+    .replaceAll(/test:[\w-]{43}/g, 'code')
+    .replaceAll(/session-\d+/g, 'session-*');
+  return `${clock.now()} ${plain}`;
+}
+
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
 function emptyWorld(clock: World['clock'], behaviour: World['behaviour'], like?: MemoryInventory): World {
   const from = like === undefined ? {} : { from: like.state };
@@ -167,6 +205,20 @@ function whatIs({ isTemplate, complete }: MachineSnapshot): string {
   return isTemplate ? `complete: ${complete}` : 'no template';
 }
 
+/**
+ * Where a second fault does something of its own. A process that dies or loses its lead anywhere between two changes leaves the same as one that does so right after the first of them, or
+ * right before the second; a lost answer to a question is lost, whether or not it was asked; a session that ends after a call has ended before the next one; and a refusal comes before the act.
+ */
+export function isDistinct(fault: string, place: string, earlier: number): boolean {
+  if (earlier === 0) return true;
+  const [phase, method = ''] = place.split(' ');
+  const changes = MUTATING_CALLS.has(method);
+  if (fault === 'kill') return phase === 'after' && changes;
+  if (fault === 'lose') return phase === 'after' || changes;
+  if (fault === 'unlead') return phase === 'before' && changes;
+  return phase === 'before';
+}
+
 /** Where and how processes are made to fail. */
 export interface Faults {
   /** Only calls that change something; reads as well otherwise. */
@@ -207,6 +259,12 @@ export function exploreWork(
     },
     faults: faults.kinds ?? ['kill', 'lose'],
     depth: faults.depth ?? 1,
+    tries: isDistinct,
+    worlds: {
+      copy: copyWorld,
+      state: (world) => `${world.inventory.counters.uploads} ${stateOf(world)}`,
+      holds: ({ seen }) => assert.deepEqual(seen, [], 'a concurrent observer saw it'),
+    },
   };
   return explore(exploration);
 }

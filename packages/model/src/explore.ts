@@ -26,13 +26,32 @@ export interface Exploration<W, F extends string> {
   readonly faults: readonly F[];
   /** Faults per history: 1 alone, 2 in pairs as well, 3 in triples as well. Default 1. */
   readonly depth?: 1 | 2 | 3;
+  /** Leaves out a fault that does the same at another place, which is tried; `earlier` is how many faults came before it. Default: every fault everywhere. */
+  readonly tries?: (fault: F, place: string, earlier: number) => boolean;
+  /** How worlds are compared and copied. Without it each history is played from its beginning, and none is taken for another. */
+  readonly worlds?: Worlds<W>;
+}
+
+/** What makes histories cheap whose beginnings, or whose ends, are the same. */
+export interface Worlds<W> {
+  /** A world that goes on by itself from where this one is. */
+  readonly copy: (world: W) => W | Promise<W>;
+  /**
+   * Everything that a later run, and the check after it, depend on. Of several histories with as many faults, or fewer, that leave the same, one goes on: the others would do the same.
+   */
+  readonly state: (world: W) => string;
+  /** What must hold after every run, also of a history that does not go on. */
+  readonly holds?: (world: W) => void;
 }
 
 /** What an exploration covered. A check that explored nothing proves nothing: assert on it. */
 export interface Coverage {
   /** Places of a run without faults, in order. */
   readonly places: readonly string[];
+  /** Histories, those included that ended as another one. */
   readonly scenarios: number;
+  /** Histories that left a world as another one had: what comes after it was played once. */
+  readonly merged: number;
   /** False where a soak's time was over before everything was tried. */
   readonly complete: boolean;
 }
@@ -58,31 +77,58 @@ export class ExplorationError extends Error {
  *  setup ─▶ run ✗ at place i ─▶ run ─▶ check                 for every i and fault
  *  setup ─▶ run ✗ at place i ─▶ run ✗ at j ─▶ run ─▶ check   for every pair
  * ```
+ * Shorter histories come first, so that longer ones are compared with all of them.
  */
 export async function explore<W, F extends string>(exploration: Exploration<W, F>): Promise<Coverage> {
-  const clean = await play(exploration, []);
-  let scenarios = 1;
-  let complete = true;
+  const { depth = 1, worlds } = exploration;
   const outOfTime = timeLimit();
-  const deepen = async (plans: readonly Plan<F>[], places: number): Promise<void> => {
-    if (plans.length === (exploration.depth ?? 1)) return;
-    for (const fault of exploration.faults) {
-      for (let index = 0; index < places; index += 1) {
-        // Single faults are always tried: without them the deeper ones say little.
-        if (plans.length > 0 && outOfTime()) {
-          complete = false;
-          return;
+  const met = new Set<string>();
+  let [scenarios, merged, complete] = [0, 0, true];
+  let clean: readonly string[] | undefined;
+  const root: History<W, F> = { plans: [], happened: [] };
+  let level: readonly History<W, F>[] = [root];
+  if (worlds !== undefined) {
+    const world = await exploration.setup();
+    met.add(worlds.state(world));
+    level = [{ ...root, world }];
+  }
+  /** Plays the clean run after a history; returns the places at which the next fault may be. */
+  const finish = async (history: History<W, F>): Promise<readonly string[]> => {
+    scenarios += 1;
+    const places = await play(exploration, history);
+    clean ??= places;
+    return places;
+  };
+  for (let faults = 0; faults < depth; faults += 1) {
+    const next: History<W, F>[] = [];
+    for (const history of level) {
+      const places = await finish(history);
+      for (const fault of exploration.faults) {
+        for (const [index, place] of places.entries()) {
+          // Single faults are always tried: without them the deeper ones say little.
+          if (faults > 0 && outOfTime()) {
+            complete = false;
+            break;
+          }
+          if (exploration.tries?.(fault, place, faults) === false) continue;
+          const struck = await strike(exploration, history, { fault, index });
+          const state = struck.world === undefined ? undefined : worlds?.state(struck.world);
+          if (state !== undefined && met.has(state)) {
+            scenarios += 1;
+            merged += 1;
+            continue;
+          }
+          if (state !== undefined) met.add(state);
+          // Kept only as long as something can come of it.
+          if (faults + 1 === depth) await finish(struck);
+          else next.push(struck);
         }
-        const history = [...plans, { fault, index }];
-        const played = await play(exploration, history);
-        scenarios += 1;
-        await deepen(history, played.places.length);
       }
     }
-  };
-  await deepen([], clean.places.length);
+    level = next;
+  }
   tally({ what: 'histories', did: scenarios, ...(complete ? { of: scenarios } : {}) });
-  return { places: clean.places, scenarios, complete };
+  return { places: clean ?? [], scenarios, merged, complete };
 }
 
 interface Plan<F extends string> {
@@ -90,32 +136,69 @@ interface Plan<F extends string> {
   readonly index: number;
 }
 
-/** Plays one history; returns the places of its last run. */
+/** Faults that happened, or are to happen where there is no world yet; and the world that they left. */
+interface History<W, F extends string> {
+  readonly plans: readonly Plan<F>[];
+  readonly happened: Scenario<F>['faults'];
+  readonly world?: W;
+}
+
+/** A history with one fault more. */
+async function strike<W, F extends string>(
+  exploration: Exploration<W, F>,
+  history: History<W, F>,
+  plan: Plan<F>,
+): Promise<History<W, F>> {
+  const plans = [...history.plans, plan];
+  const { worlds } = exploration;
+  if (worlds === undefined) return { plans, happened: [] };
+  const happened = [...history.happened];
+  try {
+    const world = history.world === undefined ? await exploration.setup() : await worlds.copy(history.world);
+    await fail(exploration, world, plan, happened);
+    worlds.holds?.(world);
+    return { plans, happened, world };
+  } catch (error) {
+    throw new ExplorationError({ faults: happened }, error);
+  }
+}
+
+/** One run with a fault. */
+async function fail<W, F extends string>(
+  { run }: Exploration<W, F>,
+  world: W,
+  plan: Plan<F>,
+  happened: Scenario<F>['faults'][number][],
+): Promise<void> {
+  const number = happened.length;
+  const places: string[] = [];
+  const error = await outcome(
+    run(
+      world,
+      wire(places, plan, (place) => happened.push({ run: number, ...plan, place })),
+    ),
+  );
+  if (happened.length <= number)
+    throw new Error(`run ${number} had only ${places.length} places: it is not deterministic`, { cause: error });
+}
+
+/** Plays the clean run after a history, from its beginning where its world was not kept; returns the places of the run. */
 async function play<W, F extends string>(
   exploration: Exploration<W, F>,
-  plans: readonly Plan<F>[],
-): Promise<{ readonly places: readonly string[] }> {
-  const happened: Scenario<F>['faults'][number][] = [];
-  const scenario: Scenario<F> = { faults: happened };
-  const world = await exploration.setup();
+  history: History<W, F>,
+): Promise<readonly string[]> {
+  const { run, setup, check, worlds } = exploration;
+  const happened = [...history.happened];
   try {
-    for (const [run, plan] of plans.entries()) {
-      const places: string[] = [];
-      const error = await outcome(
-        exploration.run(
-          world,
-          wire(places, plan, (place) => happened.push({ run, ...plan, place })),
-        ),
-      );
-      if (happened.length <= run)
-        throw new Error(`run ${run} had only ${places.length} places: it is not deterministic`, { cause: error });
-    }
+    const kept = history.world;
+    const world = kept === undefined || worlds === undefined ? await setup() : await worlds.copy(kept);
+    if (kept === undefined) for (const plan of history.plans) await fail(exploration, world, plan, happened);
     const places: string[] = [];
-    await exploration.run(world, wire(places));
-    await exploration.check(world, scenario);
-    return { places };
+    await run(world, wire(places));
+    await check(world, { faults: happened });
+    return places;
   } catch (error) {
-    throw new ExplorationError(scenario, error);
+    throw new ExplorationError({ faults: happened }, error);
   }
 }
 

@@ -87,7 +87,8 @@ export function memoryInventory(options: MemoryOptions = {}): MemoryInventory {
       counters.bytes += bytes;
     },
   };
-  let clients = 0;
+  // What another one's clients have open is nobody's here.
+  let clients = Math.max(0, ...[...state.leases.values()].map(({ client: id }) => Number(id.replace('session-', ''))));
 
   const changed = (): void => {
     if (listeners.size === 0) return;

@@ -1,0 +1,138 @@
+import { templateStore } from '@drydock/templates';
+import { memoryOva, TEST_KEYS } from '@drydock/templates/testing';
+import type { MachineSnapshot } from '@drydock/vsphere/testing';
+import { administrator } from './templates-actors/administrator.ts';
+import { cloneMarked } from './templates-actors/cloner.ts';
+import { forge, type PublicData } from './templates-actors/forger.ts';
+import { copyWorld, FOLDER, prepared, publishAs, type World, wishFor, worldWith } from './templates-world.ts';
+
+const HOUR = 3_600_000;
+const MINUTE = 60_000;
+const POINTER = { publication: { kind: 'pointer' } } as const;
+/** Bears the name while {@link handmade} is adopted, and is no template of ours before. */
+export const HANDMADE = 'made by hand';
+
+/** Machines that are off and templates that nobody may touch: converted, booted, cloned, forged, and ours. */
+export const crowd: () => Promise<World> = prepared(() => makeCrowd(true));
+/** As it is for a process without a key, which believes marks of birth. */
+export const keylessCrowd: () => Promise<World> = prepared(() => makeCrowd(false));
+
+/** 9.6 bears the name among them, and 9.5 is the way back. */
+export const wayBack: () => Promise<World> = prepared(async () => {
+  const world = await crowd();
+  await publishAs(world, 'again', wishFor('9.6'));
+  world.clock.advance(HOUR);
+  return world;
+});
+
+/** Among them is a template that somebody made by hand, and that is to be adopted. */
+export const handmade: () => Promise<World> = prepared(async () => {
+  const world = await crowd();
+  const old = { template: true, productVersion: '9.2', createDate: '2025-01-01T00:00:00Z' };
+  world.inventory.add(world.inventory.at(FOLDER), { ...old, name: HANDMADE });
+  return world;
+});
+
+/** Names of the two imports of {@link uploads}. */
+export interface Uploads extends World {
+  /** Ref of what a living process of whom nothing is known uploads; of what a dead one did, and when that said last that it lives. */
+  readonly living: string;
+  readonly dead: string;
+  readonly silentSince: number;
+}
+
+/** Somebody of whom nothing is known uploads 9.7; another one died nine minutes ago while it uploaded 9.6. */
+export async function uploads(): Promise<Uploads> {
+  const world = await halfMade();
+  const half = (version: string): MachineSnapshot => {
+    const found = world.inventory
+      .snapshot()
+      .machines.find(({ extraConfig, complete }) => !complete && extraConfig['drydock.release'] === version);
+    if (found === undefined) throw new TypeError(`nobody uploads ${version}`);
+    return found;
+  };
+  const dead = half('9.6').ref;
+  const { createDate = '' } = world.inventory.state.machines.get(dead) ?? {};
+  return { ...world, living: half('9.7').ref, dead, silentSince: Date.parse(createDate) };
+}
+
+const halfMade = prepared(async () => {
+  const world = await worldWith('ours');
+  for (const version of ['9.7', '9.6']) await dieUploading(world, `elsewhere-${version}`, version);
+  world.clock.advance(9 * MINUTE);
+  return world;
+});
+
+/** A process of whom nobody here knows anything is killed in the middle of an upload. */
+async function dieUploading(world: World, holder: string, version: string): Promise<void> {
+  const { inventory, clock } = world;
+  const client = inventory.client();
+  inventory.onCall = (method, phase, _args, context) => {
+    if (method === 'lease.upload.half' && phase === 'after') context.client.kill();
+  };
+  const store = templateStore({
+    vcenters: async () => client,
+    cacheDir: '/nonexistent',
+    clock,
+    ovas: memoryOva({ version }),
+    markKeys: async () => TEST_KEYS,
+  });
+  const published = store.publish({ ...wishFor(version), holder }, { holderIsLive: () => undefined });
+  await published.then(
+    () => {
+      throw new TypeError(`${holder} was not killed`);
+    },
+    () => undefined,
+  );
+  inventory.onCall = undefined;
+}
+
+async function makeCrowd(keyed: boolean): Promise<World> {
+  const world = await worldWith('ours');
+  const stays = (one: MachineSnapshot | undefined): void => {
+    if (one !== undefined) world.foreign.set(one.ref, JSON.stringify(one));
+  };
+  const named = (find: (one: MachineSnapshot) => boolean): MachineSnapshot | undefined =>
+    world.inventory.snapshot().machines.findLast((one) => one.folder === FOLDER && find(one));
+  const again = (one: MachineSnapshot | undefined): void => stays(named(({ ref }) => ref === one?.ref));
+  const pointed = (version: string) => publishAs(world, `p-${version}`, wishFor(version, POINTER), version);
+  await publishAs(world, 'before', wishFor('9.5'), '9.5');
+  const retired = named(({ name }) => name.includes('-retired-') && !name.endsWith('-00000000'));
+  // Converted; and booted and converted back, once with the content that is wanted next.
+  const first = await pointed('9.1');
+  for (const [victim, deed] of [
+    [retired, 'converts'],
+    [named(({ name }) => name === first.name), 'converts'],
+  ] as const)
+    if (victim !== undefined) administrator(world.inventory, deed).act(victim);
+  again(retired);
+  again(named(({ name }) => name === first.name));
+  const next = await pointed('9.6');
+  const booted = named(({ name }) => name === next.name);
+  if (booted !== undefined) administrator(world.inventory, 'boots and converts back').act(booted);
+  again(booted);
+  // What an older release left under a pointer, free to be collected; and its clones.
+  const { name } = await pointed('9.3');
+  for (const source of [named((one) => one.name === name), named(({ productVersion }) => productVersion === '9.5')])
+    if (source !== undefined) for (const template of [true, false]) cloneMarked(world, source, template);
+  await forge(world, await publicData(world), keyed);
+  world.clock.advance(HOUR);
+  return world;
+}
+
+/** What the next swap's import will bear; anybody who has seen one release can tell. */
+async function publicData(world: World): Promise<PublicData> {
+  const twin = copyWorld(world);
+  let data: PublicData | undefined;
+  twin.inventory.onCall = (method, phase, args) => {
+    if (method === 'startImport' && phase === 'after') data = args[0] as PublicData;
+  };
+  await publishAs(twin, 'twin', wishFor('9.6'));
+  twin.inventory.onCall = undefined;
+  const bearer = world.inventory.snapshot().machines.find(({ productVersion }) => productVersion === '9.5');
+  if (data === undefined) throw new TypeError('the next release was not imported');
+  return {
+    name: data.name,
+    extraConfig: new Map([...data.extraConfig, ['drydock.proof', bearer?.extraConfig['drydock.proof'] ?? '']]),
+  };
+}
