@@ -30,16 +30,19 @@ export function threadTests(file: string): ThreadTest {
 /** In the thread: keeps the bodies, and plays those that it is told to. */
 function serve(): ThreadTest {
   const bodies = new Map<string, Parameters<ThreadTest>[1]>();
-  parentPort?.on('message', async (title: string) => {
+  const play = async (title: string): Promise<Answer> => {
     const said: string[] = [];
     try {
       const body = bodies.get(title);
       if (body === undefined) throw new TypeError(`the thread has no test "${title}"`);
       await body({ diagnostic: (text) => void said.push(text) });
-      parentPort?.postMessage({ said } satisfies Answer);
+      return { said };
     } catch (error) {
-      parentPort?.postMessage({ said, error } satisfies Answer);
+      return { said, error };
     }
+  };
+  parentPort?.on('message', (title: string) => {
+    void play(title).then((answer) => parentPort?.postMessage(answer));
   });
   return (title, body) => {
     if (bodies.has(title)) throw new TypeError(`two tests are named "${title}"`);
