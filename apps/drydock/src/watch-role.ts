@@ -1,5 +1,5 @@
 import { Infrastructure, MachineSet, Secret } from '@drydock/api';
-import { machineApiNamespace } from '@drydock/boot-images';
+import { lightMachineSet, machineApiNamespace } from '@drydock/boot-images';
 import {
   type Controller,
   createCache,
@@ -125,7 +125,7 @@ export async function watchParts(options: WatchPartsOptions): Promise<WatchParts
     refused: (server) => metrics.refused(server),
     templates: () => {
       const where = { namespace: machineApiNamespace };
-      const machineSets = createCache({ client, resource: MachineSet, where, onError });
+      const machineSets = createCache({ client, resource: MachineSet, where, onError, transform: lightMachineSet });
       const { controller, service, subscribe } = templateWatch({ ...common, machineSets });
       return {
         caches: { templateMachineSets: machineSets },

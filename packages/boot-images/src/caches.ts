@@ -20,6 +20,7 @@ import {
   type Selector,
 } from '@drydock/kube';
 import { upstreamController } from './decide/coexistence.ts';
+import { lightMachine, lightMachineSet } from './observe/light.ts';
 import type { World } from './observe/world.ts';
 import { machineApiNamespace } from './user-data/user-data.ts';
 import { installConfigKey } from './vsphere/install-config.ts';
@@ -58,11 +59,11 @@ export function createCaches(client: Observer, log: CacheLog): BootImageCaches {
   ): Cache<T> => createCache({ client, resource, where, onError, ...(transform === undefined ? {} : { transform }) });
   const named = (namespace: string, name: string): Selector => ({ namespace, fields: `metadata.name=${name}` });
   const sets = { namespace: machineApiNamespace };
-  const machineSets = cache(MachineSet, sets);
+  const machineSets = cache(MachineSet, sets, lightMachineSet);
   const infrastructures = cache(Infrastructure, {});
   return {
     machineSets,
-    machines: cache(Machine, sets),
+    machines: cache(Machine, sets, lightMachine),
     controlPlaneMachineSets: cache(ControlPlaneMachineSet, sets),
     machineConfigurations: cache(MachineConfiguration, {}),
     clusterVersions: cache(ClusterVersion, {}),

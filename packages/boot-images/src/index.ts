@@ -13,6 +13,7 @@ export {
   explainSet,
 } from './explain.ts';
 export { type BootImageMetrics, bootImageMetrics } from './metrics.ts';
+export { lightMachineSet } from './observe/light.ts';
 export type { LeafEdit } from './observe/provider-spec.ts';
 export { clusterRecords } from './observe/records.ts';
 export { referenceIndex } from './observe/references.ts';

@@ -138,7 +138,7 @@ export function decideSet(facts: SetFacts): SetDecision {
     const unusable = unusableName(spec);
     // Nothing of it is sent, shown or logged.
     if (unusable !== undefined)
-      return failed('NameUnusable', `providerSpec.value.${unusable}`, {
+      return failed('NameUnusable', unusable, {
         retriable: false,
         nextStep: `correct spec.template.spec.providerSpec.value of machineset ${name}`,
       });

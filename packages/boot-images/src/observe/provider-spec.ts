@@ -1,6 +1,7 @@
 import { nameFault } from '@drydock/api/text';
 import type { JsonPatchOp } from '@drydock/kube';
 import { BootImageError } from '../errors.ts';
+import { LARGEST_PART, TOO_LARGE } from './light.ts';
 
 /** A JSON object as the API server sent it. */
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -47,8 +48,9 @@ const LONGEST_PATH = 2048;
 /** Longest name of a Secret (RFC 1123 subdomain). */
 const LONGEST_SECRET = 253;
 
-/** Why a text of a provider spec that names something elsewhere cannot name it, as a clause that says which text; undefined where each can. */
+/** Why a provider spec is too large, or a text of it that names something elsewhere cannot name it, as a clause that says which text; undefined where all is well. */
 export function unusableName(spec: JsonObject): string | undefined {
+  if (TOO_LARGE in spec) return `providerSpec.value, or what else the spec has, weighs more than ${LARGEST_PART} bytes`;
   const { template, workspace, tagIDs, userDataSecret } = spec;
   const texts: (readonly [string, unknown, number])[] = [['template', template, LONGEST_PATH]];
   for (const [key, value] of Object.entries(record(workspace)))
@@ -58,7 +60,7 @@ export function unusableName(spec: JsonObject): string | undefined {
   texts.push(['userDataSecret.name', record(userDataSecret)['name'], LONGEST_SECRET]);
   for (const [field, value, most] of texts) {
     const fault = typeof value === 'string' ? nameFault(value, most) : undefined;
-    if (fault !== undefined) return `${field} ${fault}`;
+    if (fault !== undefined) return `providerSpec.value.${field} ${fault}`;
   }
   return undefined;
 }

@@ -113,13 +113,14 @@ export function createCache<T extends KubeObject>(options: CacheOptions<T>): Cac
   }
 
   const sink: ReflectorSink<T> = {
+    prepare: transform,
     replace(items) {
       const listed = new Set<string>();
       const share = stringSharer();
       for (const item of items) {
         share(item);
         listed.add(keyText(keyOf(item)));
-        set(transform(item));
+        set(item);
       }
       for (const [id, old] of objects) if (!listed.has(id)) remove(id, old, old, true);
       initial = false;

@@ -11,7 +11,9 @@ import { watchdog } from './watchdog.ts';
 
 /** Where a reflector puts what it learns. All calls are synchronous and must not throw. */
 export interface ReflectorSink<T extends KubeObject> {
-  /** The complete collection; everything else is gone. */
+  /** What is kept of an object, asked for each as it arrives: a collection is gathered as a whole before any of it is used. Default: all of it. */
+  prepare?(object: T): T;
+  /** The complete collection, prepared; everything else is gone. */
   replace(items: readonly T[]): void;
   change(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void;
   /**
@@ -67,6 +69,9 @@ const LIST_DEADLINE = 60_000;
  * virtual machines have. A server that has more for ever is left long before that costs the memory of a process.
  */
 const LIST_WEIGHT = 128 * 2 ** 20;
+
+/** What an object takes in memory however short it is (bytes). */
+const OBJECT_WEIGHT = 512;
 
 /**
  * Keeps a sink equal to a collection until the signal ends; never rejects.
@@ -147,7 +152,8 @@ class Reflector<T extends KubeObject> {
       dog.heard();
       weight += page.weight ?? 0;
       if (weight > LIST_WEIGHT) throw this.#heavy();
-      for (const item of page.items) items.push(item);
+      weight += OBJECT_WEIGHT * page.items.length;
+      for (const item of page.items) items.push(sink.prepare?.(item) ?? item);
       listed = page.resourceVersion;
     }
     signal.throwIfAborted();
@@ -186,6 +192,7 @@ class Reflector<T extends KubeObject> {
         if (signal.aborted) return true;
         opened();
         events += batch.length;
+        weight += OBJECT_WEIGHT * batch.length;
         for (const event of batch) {
           if (initial === undefined) this.#take(event);
           else if (this.#collect(event, initial)) initial = undefined;
@@ -220,7 +227,7 @@ class Reflector<T extends KubeObject> {
       const { namespace, name } = event.object.metadata;
       const id = `${namespace ?? ''}/${name}`;
       if (event.type === 'DELETED') items.delete(id);
-      else items.set(id, event.object);
+      else items.set(id, this.#options.sink.prepare?.(event.object) ?? event.object);
       return false;
     }
     if (event.initialEventsEnd !== true) return false;
