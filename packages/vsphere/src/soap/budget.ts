@@ -13,7 +13,7 @@ export interface BudgetLimits {
  * A server that goes on answering one question for ever is stopped here: each answer is bounded by itself, but not their number. The largest vCenter
  * there may be has 45,000 machines.
  */
-export const CONVERSATION: BudgetLimits = { calls: 5_000, bytes: 512 << 20, nodes: 8_000_000, objects: 250_000 };
+export const CONVERSATION: BudgetLimits = { calls: 5_000, bytes: 512 << 20, nodes: 8_000_000, objects: 100_000 };
 
 /** One conversation's budget. */
 export class Budget {
