@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
+import { MachineSet } from '@drydock/api';
 import { type FakeCompute, googleError, publish, rhcosCloud, startCompute } from '@drydock/boot-images/testing';
 import { type CloudVoyage, startCloudVoyage, verifiedIn } from './support/cloud-voyage.ts';
+import { eventually } from './support/voyage.ts';
 import { machineApi } from './support/voyage-cluster.ts';
 
 const image = (release: number): string => `rhcos-9-8-2026080${release}-0-gcp-x86-64`;
@@ -76,6 +78,16 @@ test('BI-V77 BI-V84 the operator moves a set to the image of the release, which 
   const { value } = machineSet('wk-a', rhcosCloud(image(2))).spec.template.spec.providerSpec;
   assert.deepEqual(await voyage.spec('wk-a'), value);
   assert.ok(compute.asked.includes(`rhcos-cloud/${image(2)}`));
+});
+
+test('who takes the image back is named, by the list of disks that it owns then', async () => {
+  const path = '/spec/template/spec/providerSpec/value/disks/0/image';
+  const key = { namespace: machineApi, name: 'wk-a' };
+  await voyage.as('argocd-controller', (client) =>
+    client.patch(MachineSet, key, [{ op: 'replace', path, value: rhcosCloud(image(1)) }]),
+  );
+  await voyage.logged(/"manager":"argocd-controller".*somebody else changed the image/);
+  await eventually('back again', async () => (await bootImage('wk-a')) === rhcosCloud(image(2)) || undefined);
 });
 
 test('BI-V79 a set with an image of somebody’s own is skipped with the reason and what to do', async () => {

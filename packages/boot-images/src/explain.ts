@@ -72,7 +72,8 @@ export async function explainSet(
   options: { readonly signal?: AbortSignal } = {},
 ): Promise<Explanation> {
   const { answers, plan, ...found } = await lookAtSet(set, ports, options);
-  const facts = plan === undefined ? {} : factsOf(plan);
+  // Of an image that is known not to start more is known than that.
+  const facts = factsOf(plan ?? found.outcome ?? {});
   return { set: `ms/${set.metadata.name}`, answers, ...facts, ...conclusionOf(found, plan) };
 }
 

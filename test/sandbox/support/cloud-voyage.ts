@@ -36,6 +36,10 @@ export interface CloudVoyage extends AsyncDisposable {
   /** All that the operator has logged. */
   readonly log: () => string;
   readonly pid: number;
+  /** Waits until a line of the log is so. */
+  readonly logged: (line: RegExp) => Promise<void>;
+  /** Does something as another program. */
+  readonly as: <T>(userAgent: string, work: (client: KubeClient) => Promise<T>) => Promise<T>;
   readonly createSet: (set: MachineSet) => Promise<void>;
   /** `spec.template.spec.providerSpec.value`. */
   readonly spec: (set: string) => Promise<Readonly<Record<string, unknown>>>;
@@ -82,10 +86,16 @@ export async function startCloudVoyage(spec: CloudVoyageSpec): Promise<CloudVoya
   const env = { HTTPS_PROXY: spec.cloud.proxy, NODE_EXTRA_CA_CERTS: ca };
   const operator = starting.use(await startOperator(sandbox, client, files, env));
   const resources = starting.move();
+  const log = (): string => readFileSync(join(files, 'log'), 'utf8');
   const key = (name: string) => ({ namespace: machineApi, name });
   return {
     client,
-    log: () => readFileSync(join(files, 'log'), 'utf8'),
+    log,
+    logged: async (line) => void (await eventually(String(line), async () => line.test(log()) || undefined)),
+    as: async (userAgent, work) => {
+      await using other = createClient(await loadKubeconfig({ kubeconfig: sandbox.kubeconfig }), { userAgent });
+      return await work(other);
+    },
     pid: operator.pid,
     createSet: async (set) => void (await client.create(MachineSet, set)),
     spec: async (set) => (await client.get(MachineSet, key(set))).spec?.template?.spec?.providerSpec?.value ?? {},

@@ -78,7 +78,7 @@ function keyOf({ where, version }: CredentialSource, file: File): GcpCredentials
   const tokenUrl = nonEmpty(file['token_uri']) ?? 'https://oauth2.googleapis.com/token';
   if (email === undefined || privateKey === undefined)
     return `${FILE} of Secret ${where} lacks ${email === undefined ? 'client_email' : 'private_key'}`;
-  if (!isGoogle(tokenUrl, file)) return `${FILE} of Secret ${where}: token_uri is no address of Google`;
+  if (!isGoogle(tokenUrl)) return `${FILE} of Secret ${where}: token_uri is no address of Google`;
   try {
     const key = createPrivateKey(privateKey);
     if (key.asymmetricKeyType !== 'rsa') return `${FILE} of Secret ${where}: private_key is no RSA key`;
@@ -97,7 +97,7 @@ function federatedOf({ where, version }: CredentialSource, file: File): GcpCrede
   const tokenFile = nonEmpty(source['file']);
   if (audience === undefined || tokenFile === undefined)
     return `${FILE} of Secret ${where} lacks ${audience === undefined ? 'audience' : 'credential_source.file'}`;
-  if (!isGoogle(tokenUrl, file) || (impersonationUrl !== undefined && !isGoogle(impersonationUrl, file)))
+  if (!isGoogle(tokenUrl) || (impersonationUrl !== undefined && !isGoogle(impersonationUrl)))
     return `${FILE} of Secret ${where}: token_url or service_account_impersonation_url is no address of Google`;
   return {
     ...{ kind: 'federated', where, version, audience, tokenUrl, impersonationUrl, file: tokenFile },
@@ -106,9 +106,8 @@ function federatedOf({ where, version }: CredentialSource, file: File): GcpCrede
   };
 }
 
-/** A Secret says where a proof of who we are goes: nowhere but to Google, or to the universe (sovereign cloud) that it names. */
-function isGoogle(address: string, file: File): boolean {
-  const universe = nonEmpty(file['universe_domain']) ?? 'googleapis.com';
+/** A Secret says where a proof of who we are goes: nowhere but to Google. */
+function isGoogle(address: string): boolean {
   const url = URL.parse(address);
-  return url?.protocol === 'https:' && url.username === '' && url.hostname.endsWith(`.${universe}`);
+  return url?.protocol === 'https:' && url.username === '' && url.hostname.endsWith('.googleapis.com');
 }

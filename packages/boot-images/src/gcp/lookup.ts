@@ -31,8 +31,7 @@ export function computeLook(client: ComputeClient, clock: Clock = systemClock): 
     clock,
     // Each name is a call of its own.
     batch: 1,
-    keepMs: (answer) =>
-      answer.kind === 'found' && answer.image.status !== 'READY' ? KEPT_MS.absent : KEPT_MS[answer.kind],
+    keepMs: (answer) => KEPT_MS[answer.kind === 'found' && !isGood(answer.image) ? 'absent' : answer.kind],
     ask: async ({ credentials }, ids, signal) => {
       const answers = new Map<string, ImageAnswer>();
       for (const id of ids) {
@@ -53,6 +52,11 @@ export function computeLook(client: ComputeClient, clock: Clock = systemClock): 
   };
 }
 
+/** Whether machines start from it, if it is of their kind. */
+function isGood({ status, deprecation = '' }: ComputeImage): boolean {
+  return status === 'READY' && !WITHDRAWN.has(deprecation);
+}
+
 /** What the machines of a set ask of an image. */
 export interface Needs {
   /** RPM name. */
@@ -61,6 +65,8 @@ export interface Needs {
   readonly features: ReadonlyMap<string, string>;
 }
 
+/** States of `deprecated` in which no machine starts. */
+const WITHDRAWN: ReadonlySet<string> = new Set(['OBSOLETE', 'DELETED']);
 const ARCHITECTURES: Readonly<Record<string, string>> = { x86_64: 'X86_64', aarch64: 'ARM64' };
 /** Values of `confidentialCompute` of machine-api's GCPMachineProviderSpec, and the feature that Compute Engine asks for. */
 const CONFIDENTIAL: Readonly<Record<string, string>> = {
@@ -111,7 +117,7 @@ function judged(image: ComputeImage, path: string, needs: Needs, wait: string): 
     };
   }
   const instead = image.replacement === undefined ? '' : `; its owner names ${oneLine(image.replacement)} instead`;
-  if (image.deprecation === 'OBSOLETE' || image.deprecation === 'DELETED') {
+  if (!isGood(image)) {
     return {
       ...{ kind: 'unusable', reason: 'ImageWithdrawn' },
       message: `image ${path} was withdrawn (${image.deprecation}), and no machine starts from it${instead}`,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
-import { type BootImageStatus, MachineSet, Secret } from '@drydock/api';
+import { type BootImageStatus, Deployment, MachineSet, Secret } from '@drydock/api';
+import { upstreamController } from '../decide/coexistence.ts';
 import { explainSet } from '../explain.ts';
 import { setFacts } from '../pass/set-facts.ts';
 import type { Platform } from '../platform.ts';
@@ -227,6 +228,22 @@ test('BI-V68 [N] a cloud’s 503 degrades, is tried again with growing pauses, a
   assert.deepEqual([c.condition('Degraded')?.status, images(c)], ['False', [wanted]]);
 });
 
+test('sets with one image cost one question, also of a fleet; a cloud that never answers holds nobody for long', async () => {
+  const names = Array.from({ length: 200 }, (_, n) => `wk-${n}`);
+  const fleet = cluster({ sets: names.map((name) => gcpSet(name)) });
+  const before = compute.asked.length;
+  await fleet.pass();
+  assert.equal(compute.asked.length - before, 1);
+  assert.deepEqual([...new Set(names.flatMap((name) => images(fleet, name)))], [wanted]);
+  const waiting = cluster({ sets: names.map((name) => gcpSet(name)) });
+  compute.fault = () => 'hang';
+  const calls = compute.calls.length;
+  await waiting.pass();
+  // The place is silent: nobody after the first waits for it again at once.
+  assert.equal(compute.calls.length - calls, 1);
+  assert.match(waiting.condition('Degraded')?.message ?? '', /^200 Degraded MAPI MachineSets/);
+});
+
 test('a withdrawn current image is named where nothing is to be done; a deprecated one with its end', async () => {
   const c = cluster({ sets: [gcpSet('wk-a', [wanted])] });
   publish(compute, gcpImage, { deprecated: { state: 'OBSOLETE' } });
@@ -256,6 +273,23 @@ test('what was seen is said as long as the set has that image and that target, a
   c.edit.set('wk-a', () => gcpSet('wk-a', [old]));
   const moved = next(c, 'wk-a', failed, { kind: 'failed', blocked: false, reason: 'Unexpected', message: 'no' });
   assert.equal(verified(moved), undefined);
+});
+
+test('beside upstream nothing is written, and that the image of the release is not there is said all the same', async () => {
+  const c = cluster();
+  c.client.put(Deployment, { metadata: upstreamController } as Deployment);
+  compute.images.delete(`rhcos-cloud/${gcpImage}`);
+  await c.pass();
+  assert.deepEqual(c.client.writes, []);
+  const status = statusOf(c);
+  assert.deepEqual([status.reason, status.current, status.target], ['LeftToUpstream', oldGcpImage, gcpImage]);
+  assert.match(verified(status) ?? '', /^False ImageNotPublished/);
+  const [set] = c.ports.world.machineSets();
+  const said = await explainSet(set ?? assert.fail('no set'), {
+    ...c.ports,
+    world: { ...c.ports.world, upstream: () => undefined },
+  });
+  assert.deepEqual([said.step, said.target, said.verified?.status], ['blocked', gcpImage, 'False']);
 });
 
 test('somebody who takes the image back three times is refused the fourth time', async () => {

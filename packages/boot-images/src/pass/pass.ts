@@ -4,7 +4,7 @@ import { upstreamRefusal } from '../decide/coexistence.ts';
 import { skip } from '../decide/decide.ts';
 import { clusterStable, readiness } from '../decide/gates.ts';
 import { type Selection, selectionOf } from '../decide/selection.ts';
-import { type BootImageError, errorText } from '../errors.ts';
+import { BootImageError, errorText } from '../errors.ts';
 import { type Stream, streamOf } from '../observe/stream.ts';
 import type { World } from '../observe/world.ts';
 import { factsOf, type ImageFacts, type Platform, type PlatformInput, type PlatformPlan } from '../platform.ts';
@@ -137,13 +137,16 @@ class Pass {
   /** Says of every set what it boots from and that this process leaves it alone. Nothing but BootImages is written. */
   async refuse(refusal: string): Promise<void> {
     const stream = streamOf(this.#ports.world.golden());
-    await eachOf(this.#ports.world.machineSets(), this.#limit, async (set) => {
+    const sets = this.#ports.world.machineSets();
+    if (stream !== undefined) foresee(sets, stream, this.#ports);
+    await eachOf(sets, this.#limit, async (set) => {
       let facts: ImageFacts = {};
       try {
         if (stream !== undefined) facts = factsOf(await this.#ask({ set, counted: 'pending' }, stream));
-      } catch {
+      } catch (error) {
         // Only what could be read is told; why the rest could not is upstream's to say.
         this.#signal?.throwIfAborted();
+        if (error instanceof BootImageError) facts = error.facts ?? {};
       }
       await this.#tell(set, besideUpstream(refusal, facts));
     });
