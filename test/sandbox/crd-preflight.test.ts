@@ -291,7 +291,7 @@ suite('preflight of a real cluster', () => {
     assert.equal(dead.status, 3);
     assert.match(
       dead.stdout,
-      /WEBHOOK +N28 .* ValidatingWebhookConfiguration headless +fails closed, and its Service is not there/,
+      /WEBHOOK +N28 .* ValidatingWebhookConfiguration headless +fails closed, and its Service default\/nobody is not there/,
     );
     for (const name of ['closed', 'open', 'elsewhere', 'headless'])
       await server.call({ method: 'DELETE', path: `${RULES}/validatingwebhookconfigurations/${name}` });

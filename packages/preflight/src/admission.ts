@@ -1,6 +1,6 @@
 import { ADMISSION_KINDS, type JsonObject, type LabelsOf } from '@drydock/crd';
 import { ApiError, type CallOptions, type Client, type KubeObject, type Resource } from '@drydock/kube';
-import { serviceIn } from './conversion-backend.ts';
+import { backendOf, type ServiceReference } from './conversion-backend.ts';
 
 /** Who is asked about writes in a cluster, and whose writes cannot work. */
 export interface ClusterAdmission {
@@ -8,8 +8,8 @@ export interface ClusterAdmission {
   readonly configurations: readonly JsonObject[];
   /** Bindings of policies. */
   readonly bindings: readonly JsonObject[];
-  /** `KIND NAME` of configurations with a webhook that fails closed and whose Service is not there. */
-  readonly headless: readonly string[];
+  /** `KIND NAME` of configurations with a webhook that fails closed and behind which nobody answers, with the reason: no Service, or no ready endpoint. */
+  readonly headless: ReadonlyMap<string, string>;
   /** Labels of namespaces, by which webhooks are narrowed; unknown where none is, or where they may not be read. */
   readonly labelsOf: LabelsOf;
   /** What could not be read, as sentences: a preflight does without. */
@@ -53,10 +53,11 @@ export async function clusterAdmission(
   const namespaces: JsonObject[] = [];
   if (configurations.length > 0 && isNarrowed([...configurations, ...bindings]))
     await read('Namespace', namespaces, NAMESPACE);
-  const headless: string[] = [];
+  const headless = new Map<string, string>();
   for (const configuration of configurations) {
     const { kind, metadata } = configuration as { kind: string; metadata: { name: string } };
-    if (await lacksBackend(client, configuration, options)) headless.push(`${kind} ${metadata.name}`);
+    const why = await lacksBackend(client, configuration, options);
+    if (why !== undefined) headless.set(`${kind} ${metadata.name}`, why);
   }
   const notes =
     unread.length === 0
@@ -77,18 +78,19 @@ function isNarrowed(configurations: readonly JsonObject[]): boolean {
 
 interface Hook {
   readonly failurePolicy?: string;
-  readonly clientConfig?: { readonly service?: { readonly namespace?: string; readonly name?: string } };
+  readonly clientConfig?: { readonly service?: ServiceReference };
 }
 
 async function lacksBackend(
-  client: Pick<Client, 'get'>,
+  client: Pick<Client, 'list' | 'get'>,
   configuration: JsonObject,
   options: CallOptions,
-): Promise<boolean> {
+): Promise<string | undefined> {
   const { webhooks = [] } = configuration as { webhooks?: readonly Hook[] };
   for (const { clientConfig: { service } = {}, failurePolicy = 'Fail' } of webhooks) {
     if (failurePolicy !== 'Fail' || service === undefined) continue;
-    if ((await serviceIn(client, service, options)) === 'absent') return true;
+    const backend = await backendOf(client, service, options);
+    if (backend?.answers === false) return backend.why;
   }
-  return false;
+  return undefined;
 }

@@ -28,7 +28,7 @@ const SLICE: Resource<EndpointSlice> = {
 };
 
 /** Whether a Service is there; unknown where Services may not be read. `external`: whoever answers is not in this cluster. */
-export async function serviceIn(
+async function serviceIn(
   client: Pick<Client, 'get'>,
   { name = '', namespace = '' }: ServiceReference,
   options: CallOptions,
@@ -60,19 +60,20 @@ export async function conversionBackends(
     if (service === undefined) continue;
     const place = `${service.namespace ?? ''}/${service.name ?? ''}`;
     if (brought.has(place)) continue;
-    if (!asked.has(place)) asked.set(place, await backendOf(client, service, place, options));
+    if (!asked.has(place)) asked.set(place, await backendOf(client, service, options));
     const backend = asked.get(place);
     if (backend !== undefined) backends.set(crd.name, backend);
   }
   return backends;
 }
 
-async function backendOf(
+/** Whether anybody answers behind a Service, and if not, why; undefined for what lies outside the cluster or may not be read. */
+export async function backendOf(
   client: Pick<Client, 'get' | 'list'>,
   service: ServiceReference,
-  place: string,
   options: CallOptions,
 ): Promise<Backend | undefined> {
+  const place = `${service.namespace ?? ''}/${service.name ?? ''}`;
   const found = await serviceIn(client, service, options);
   if (found === 'absent') return { answers: false, why: `its Service ${place} is not there` };
   if (found !== 'there') return undefined;

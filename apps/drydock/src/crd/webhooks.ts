@@ -40,17 +40,21 @@ export function headlessWebhooks(
 ): readonly Finding[] {
   const concerned = configurations.filter(
     (configuration) =>
-      headless.includes(whoIs(configuration)) &&
+      headless.has(whoIs(configuration)) &&
       !lost.includes(configuration) &&
       crds.some((crd) => askedAbout(configuration, crd, bindings) !== undefined),
   );
-  return preflightWebhooks(concerned, [], options).map((finding) => ({
-    ...finding,
-    class: 'WEBHOOK',
-    blocking: true,
-    what: 'fails closed, and its Service is not there: what it is asked about is refused',
-    remedy: 'Delete the webhook configuration, or bring its Service back.',
-  }));
+  return concerned.flatMap((configuration) =>
+    preflightWebhooks([configuration], [], options).map(
+      (finding): Finding => ({
+        ...finding,
+        class: 'WEBHOOK',
+        blocking: true,
+        what: `fails closed, and ${headless.get(whoIs(configuration)) ?? ''}: what it is asked about is refused`,
+        remedy: 'Delete the webhook configuration, or bring back who answers.',
+      }),
+    ),
+  );
 }
 
 /** Whoever else is asked about writes of a kind. */
