@@ -102,3 +102,54 @@ export const ClusterVersion: Resource<ClusterVersion> = {
   plural: 'clusterversions',
   scope: 'Cluster',
 };
+
+/** config.openshift.io/v1 ClusterOperator: the verdict of one operator, which the release manager obeys. */
+export interface ClusterOperator {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: ObjectMeta;
+  readonly spec?: Readonly<Record<string, never>>;
+  readonly status?: {
+    readonly conditions?: readonly Condition[];
+    readonly versions?: readonly { readonly name: string; readonly version: string }[];
+    readonly relatedObjects?: readonly {
+      readonly group: string;
+      readonly resource: string;
+      readonly namespace?: string;
+      readonly name: string;
+    }[];
+  };
+}
+
+/** The kind ClusterOperator. */
+export const ClusterOperator: Resource<ClusterOperator> = {
+  group: 'config.openshift.io',
+  version: 'v1',
+  kind: 'ClusterOperator',
+  plural: 'clusteroperators',
+  scope: 'Cluster',
+};
+
+/** config.openshift.io/v1 FeatureGate; one, named `cluster`. */
+export interface FeatureGate {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: ObjectMeta;
+  readonly status?: {
+    /** One entry for each version in the history of the cluster. */
+    readonly featureGates?: readonly {
+      readonly version?: string;
+      readonly enabled?: readonly { readonly name: string }[];
+      readonly disabled?: readonly { readonly name: string }[];
+    }[];
+  };
+}
+
+/** The kind FeatureGate. */
+export const FeatureGate: Resource<FeatureGate> = {
+  group: 'config.openshift.io',
+  version: 'v1',
+  kind: 'FeatureGate',
+  plural: 'featuregates',
+  scope: 'Cluster',
+};

@@ -165,3 +165,58 @@ export const MachineConfiguration: Resource<MachineConfiguration> = {
   plural: 'machineconfigurations',
   scope: 'Cluster',
 };
+
+/** machineconfiguration.openshift.io/v1 MachineConfigPool, as far as it tells what its nodes run. */
+export interface MachineConfigPool {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: ObjectMeta;
+  readonly spec?: { readonly configuration?: { readonly name?: string } };
+  readonly status?: {
+    readonly configuration?: { readonly name?: string };
+    readonly updatedMachineCount?: number;
+    readonly conditions?: readonly Condition[];
+  };
+}
+
+/** The kind MachineConfigPool. */
+export const MachineConfigPool: Resource<MachineConfigPool> = {
+  group: 'machineconfiguration.openshift.io',
+  version: 'v1',
+  kind: 'MachineConfigPool',
+  plural: 'machineconfigpools',
+  scope: 'Cluster',
+};
+
+/** machineconfiguration.openshift.io/v1 MachineConfig, by its annotations alone. */
+export interface MachineConfig {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: ObjectMeta;
+}
+
+/** The kind MachineConfig. */
+export const MachineConfig: Resource<MachineConfig> = {
+  group: 'machineconfiguration.openshift.io',
+  version: 'v1',
+  kind: 'MachineConfig',
+  plural: 'machineconfigs',
+  scope: 'Cluster',
+};
+
+/** metal3.io/v1alpha1 Provisioning of a bare-metal cluster; one, named `provisioning-configuration`. */
+export interface Provisioning {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: ObjectMeta;
+  readonly spec?: { readonly provisioningOSDownloadURL?: string };
+}
+
+/** The kind Provisioning. */
+export const Provisioning: Resource<Provisioning> = {
+  group: 'metal3.io',
+  version: 'v1alpha1',
+  kind: 'Provisioning',
+  plural: 'provisionings',
+  scope: 'Cluster',
+};

@@ -13,7 +13,7 @@ import { credentialSecrets, ownCredentials } from '../../packages/boot-images/sr
 import { accountNamespace, kindOf, type Manifest, manifestsOf } from './support/rbac-manifests.ts';
 
 const root = resolve(import.meta.dirname, '../..');
-const kustomizations = ['.', 'machines'];
+const kustomizations = ['.', 'machines', 'stand-in'];
 const manifests = kustomizations.flatMap(manifestsOf);
 
 const VERBS: ReadonlySet<string> = new Set(['get', 'list', 'watch', 'create', 'patch', 'update']);
@@ -21,6 +21,8 @@ const VERBS: ReadonlySet<string> = new Set(['get', 'list', 'watch', 'create', 'p
 const WRITTEN: ReadonlySet<string> = new Set([
   'machineconfigurations.operator.openshift.io',
   'machineconfigurations/status.operator.openshift.io',
+  'clusteroperators.config.openshift.io',
+  'clusteroperators/status.config.openshift.io',
   'machinesets.machine.openshift.io',
   'bootimages.drydock.dev',
   'bootimages/status.drydock.dev',
@@ -38,12 +40,15 @@ const NAMED: ReadonlySet<string> = new Set([
   'leases',
   'deployments',
   'customresourcedefinitions',
+  'clusteroperators',
 ]);
 
 /** What a rule must never hold. */
 function offences(rule: PolicyRule, namespace: string | undefined): readonly string[] {
   const { apiGroups, resources, verbs, resourceNames = [], ...more } = rule;
-  const wrong = verbs.filter((verb) => !VERBS.has(verb)).map((verb) => `verb ${verb}`);
+  // A verdict that nobody renews would stop upgrades for ever: it goes, by its name.
+  const own = resources.join() === 'clusteroperators' && resourceNames.join() === 'drydock';
+  const wrong = verbs.filter((verb) => !VERBS.has(verb) && !(own && verb === 'delete')).map((verb) => `verb ${verb}`);
   const writes = verbs.some((verb) => !['get', 'list', 'watch'].includes(verb));
   if (Object.keys(more).length > 0) wrong.push(`fields ${Object.keys(more).join()}`);
   if (resourceNames.some((name) => name.includes('*'))) wrong.push('a name with a star');
@@ -119,7 +124,8 @@ test('each role is bound, and only to ServiceAccounts of ours', () => {
     );
     // The role's own ServiceAccount, and the one for both.
     const names = to.flatMap(({ subjects: bound = [] }) => bound.map(({ name }) => name));
-    assert.deepEqual(names.sort(), ['drydock', metadata.name].sort(), `${kind} ${metadata.namespace}/${metadata.name}`);
+    const own = metadata.name === 'drydock-stand-in' ? 'drydock-boot-images' : metadata.name;
+    assert.deepEqual(names.sort(), ['drydock', own].sort(), `${kind} ${metadata.namespace}/${metadata.name}`);
   }
 });
 

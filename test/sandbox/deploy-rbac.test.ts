@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { bootImageName, MachineSet, Secret, VirtualMachine, Zone } from '@drydock/api';
-import { goldenNamespace } from '@drydock/boot-images';
+import {
+  bootImageName,
+  ClusterOperator,
+  Deployment,
+  MachineConfiguration,
+  MachineSet,
+  Secret,
+  VirtualMachine,
+  Zone,
+} from '@drydock/api';
+import { goldenNamespace, upstreamController } from '@drydock/boot-images';
 import { ledgerName } from '@drydock/crd';
 import type { ApiCall } from './support/audit-log.ts';
 import { superfluous, uncovered, unusedParts } from './support/rbac-coverage.ts';
@@ -31,6 +40,15 @@ const set = 'wk-a';
 const vm = { namespace: machinesNamespace, name: 'vm' };
 const zoneFolder = '/DC0/vm/zone';
 
+const verdict = { name: 'drydock' };
+const ownLabels = { 'app.kubernetes.io/managed-by': 'drydock' };
+const podLabels = { app: 'machine-config-controller' };
+const idle = {
+  replicas: 0,
+  selector: { matchLabels: podLabels },
+  template: { metadata: { labels: podLabels }, spec: { containers: [{ name: 'c', image: 'example.test/c' }] } },
+};
+
 let rbac: RbacVoyage;
 
 before(async () => {
@@ -50,6 +68,23 @@ async function power(): Promise<void> {
 const callsOf = (account: string): readonly ApiCall[] =>
   rbac.audit.calls().filter(({ user }) => user === userOf(account));
 const refused = (account: string): readonly ApiCall[] => callsOf(account).filter(({ code }) => code === 403);
+
+/** What a person says of the record of the oldest image. */
+async function skew(bootImageSkewEnforcement: object | null): Promise<void> {
+  const patch = { spec: { bootImageSkewEnforcement } };
+  await rbac.voyage.client.mergePatch(MachineConfiguration, { name: 'cluster' }, patch as object);
+}
+
+async function upgradeable(): Promise<string> {
+  const { status } = await rbac.voyage.client.get(ClusterOperator, verdict);
+  const found = status?.conditions?.find(({ type }) => type === 'Upgradeable');
+  return `${found?.status} ${found?.reason}`;
+}
+
+async function hasVerdict(): Promise<boolean> {
+  const found = await Array.fromAsync(rbac.voyage.client.list(ClusterOperator));
+  return found.some(({ metadata }) => metadata.name === verdict.name);
+}
 
 /** Waits until the object shows the power that the machine has. */
 async function mirrored(): Promise<void> {
@@ -98,9 +133,23 @@ test('two processes, each with the rights of its role alone, do all that they ca
   const { client, switchboard } = voyage;
   await voyage.createSet({ name: set, folder: await voyage.folder('harbour') });
   await using operators = new AsyncDisposableStack();
-  operators.use(await rbac.operator('boot-images', 'drydock-boot-images'));
+  // The verdict of a role that nobody leads.
+  await client.create(ClusterOperator, { metadata: { ...verdict, labels: ownLabels }, spec: {} });
   operators.use(await rbac.operator('watch', 'drydock-watch'));
+  await eventually('nobody is held up', async () => !(await hasVerdict()) || undefined);
+  operators.use(await rbac.operator('boot-images', 'drydock-boot-images'));
+  await eventually('a verdict', async () => (await hasVerdict()) || undefined);
   await voyage.current(set, oldRelease);
+  // BI-V203: what a person says of the images stops upgrades, until nobody keeps the record.
+  const manual = { mode: 'OCPVersion', ocpVersion: '4.10.0' };
+  await skew({ mode: 'Manual', manual });
+  await eventually(
+    'upgrades stop',
+    async () => (await upgradeable()) === 'False ClusterBootImageSkewError' || undefined,
+  );
+  await skew({ mode: 'None', manual: null });
+  await eventually('upgrades go on', async () => (await upgradeable()) === 'True AsExpected' || undefined);
+  await skew(null);
 
   // A whole update, with a stub that is converted and a BootImage that somebody deletes.
   await voyage.forget(set);
@@ -147,6 +196,10 @@ test('two processes, each with the rights of its role alone, do all that they ca
     }),
   );
   await wrongPasswords();
+  // Somebody else manages boot images from now on.
+  await client.create(Deployment, { metadata: upstreamController, spec: idle } as Deployment);
+  await eventually('the verdict is taken off', async () => !(await hasVerdict()) || undefined);
+  await client.delete(Deployment, upstreamController);
   await operators.disposeAsync();
   assert.deepEqual(roles.flatMap(refused), []);
 });

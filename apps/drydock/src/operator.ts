@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { loggedError } from '@drydock/api/text';
-import { bootImageMetrics, bootImagesRole, credentialsKey, type ImageStore } from '@drydock/boot-images';
+import { bootImageMetrics, bootImagesRole, credentialsKey, type ImageStore, type Stamp } from '@drydock/boot-images';
 import {
   eventRecorder,
   type KubeClient,
@@ -26,6 +26,7 @@ import { exitCode, UsageError } from './exit.ts';
 import { imageMirrors, mirrorPairs } from './image-mirrors.ts';
 import { clusterLogins } from './login-notes.ts';
 import { type MarkKeyFlags, markKeyFlags, markKeySecret, markKeys } from './mark-keys.ts';
+import { orphanedVerdict } from './orphaned-verdict.ts';
 import { type StatusKeepers, statusKeeping } from './status-keeping.ts';
 import { LEASE_NAMESPACE } from './status-notes.ts';
 import { type VCenterFlags, vcenterFlags } from './vcenter-flags.ts';
@@ -49,6 +50,8 @@ interface OperatorFlags extends ClusterFlags, VCenterFlags, WatchFlags, MarkKeyF
   readonly keep: number;
   readonly downgrade: string;
   readonly templates: string;
+  readonly clusterOperator: string;
+  readonly stamp?: Stamp;
   readonly logLevel: string;
 }
 
@@ -82,6 +85,17 @@ export function addOperator(program: Command): void {
       '--templates <way>',
       'pointer|swap: point sets at new templates, or let these take over the names',
       'pointer',
+    )
+    .option(
+      '--cluster-operator <name>',
+      'ClusterOperator in which boot images say whether a minor upgrade may go on; "" for none',
+      clusterOperatorName,
+      'drydock',
+    )
+    .option(
+      '--stamp <release=hash>',
+      'stamp this release into the golden ConfigMap once its control plane runs it',
+      stampOf,
     )
     .option('--log-level <level>', logLevels.join('|'), 'info')
     .action(operate);
@@ -174,8 +188,15 @@ async function operate(flags: OperatorFlags): Promise<void> {
         statuses: keeping('boot-images'),
       }),
     );
-  if (watch !== undefined)
-    await start({ ...watch.vms, services: [...watch.vms.services, mirrored.sweeper], leader: leaderOf('watch') });
+  if (watch !== undefined) {
+    const { clusterOperator: name, leaseNamespace } = flags;
+    const orphaned =
+      wanted.has('boot-images') || name === ''
+        ? []
+        : [orphanedVerdict({ client, name, leaseNamespace, log, clock: systemClock })];
+    const services = [...watch.vms.services, mirrored.sweeper, ...orphaned];
+    await start({ ...watch.vms, services, leader: leaderOf('watch') });
+  }
   // The end of one is the end of all, and one that did not end well is told, whichever it is.
   await Promise.race(running.map(({ finished }) => finished));
   await Promise.all(running.map((one) => one[Symbol.asyncDispose]()));
@@ -238,6 +259,8 @@ function bootImages(
     locate,
     metrics: counted,
     statuses: statuses.of,
+    ...(flags.clusterOperator === '' ? {} : { clusterOperator: { name: flags.clusterOperator, version: VERSION } }),
+    ...(flags.stamp === undefined ? {} : { stamp: flags.stamp }),
     ...(templates === undefined ? {} : { templates }),
   });
   return {
@@ -257,6 +280,19 @@ function storeDuring(store: TemplateStore, servers: VCenters): ImageStore {
     list: (placement, ...rest) => servers.during(placement.server, () => store.list(placement, ...rest)),
     collect: (placement, ...rest) => servers.during(placement.server, () => store.collect(placement, ...rest)),
   };
+}
+
+function clusterOperatorName(text: string): string {
+  if (text === 'machine-config') throw new InvalidArgumentError('that one is written by machine-config-operator.');
+  if (!/^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?$/.test(text)) throw new InvalidArgumentError('a DNS label is expected.');
+  return text;
+}
+
+function stampOf(text: string): Stamp {
+  const [, release, hash] = /^([^=]{1,128})=([^=]{1,128})$/.exec(text) ?? [];
+  if (release === undefined || hash === undefined)
+    throw new InvalidArgumentError('a release and a hash are expected, as 4.21.0=0123abc.');
+  return { release, hash };
 }
 
 function portNumber(text: string): number {

@@ -34,9 +34,11 @@ export type {
 } from './platform.ts';
 export { type LazyPlatforms, lazyPlatforms, type Platforms } from './platforms.ts';
 export { type BootImagesRole, type BootImagesRoleOptions, bootImagesRole } from './role.ts';
+export type { Stamp } from './skew/stamp.ts';
 export { type Standings, type StandingsInput, standings } from './standing.ts';
 export { degradedType, progressingType } from './status/conditions.ts';
 export { machineApiNamespace } from './user-data/user-data.ts';
+export { createVerdict, type Verdict, type VerdictOptions } from './verdict/cluster-operator.ts';
 export { credentialsKey, type ImageStore, type VSphereOptions, vspherePlatform } from './vsphere/platform.ts';
 export { placementsOf } from './vsphere/site.ts';
 export type { TemplateChange, TemplateSignal } from './wakes/template-signal.ts';

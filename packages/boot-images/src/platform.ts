@@ -42,6 +42,8 @@ export interface ImageFacts {
   readonly because?: string;
   /** Of the target where the set is to be switched, else of the current image; absent where nobody has looked. */
   readonly verified?: Verified;
+  /** RHCOS version of an image whose release is not the cluster's own, as those of a marketplace: it counts for the record of the oldest image in use. */
+  readonly marketplaceVersion?: string;
 }
 
 /** A template as people see it. */
@@ -56,7 +58,7 @@ export interface TemplateFacts {
 
 /** The facts among whatever else `of` says. */
 export function factsOf(of: ImageFacts): ImageFacts {
-  const { current, target, template, back, because, verified } = of;
+  const { current, target, template, back, because, verified, marketplaceVersion } = of;
   return {
     ...(back === undefined ? {} : { back }),
     ...(current === undefined ? {} : { current }),
@@ -64,6 +66,7 @@ export function factsOf(of: ImageFacts): ImageFacts {
     ...(template === undefined ? {} : { template }),
     ...(because === undefined ? {} : { because }),
     ...(verified === undefined ? {} : { verified }),
+    ...(marketplaceVersion === undefined ? {} : { marketplaceVersion }),
   };
 }
 

@@ -22,6 +22,7 @@ import { cloudPlatforms } from './cloud-platforms.ts';
 import { ownArchitecture } from './decide/architecture.ts';
 import { upstreamRefusal } from './decide/coexistence.ts';
 import { type BootImageMetrics, bootImageMetrics } from './metrics.ts';
+import type { Gates } from './observe/feature-gates.ts';
 import { clusterRecords } from './observe/records.ts';
 import type { DowngradePolicy } from './observe/version.ts';
 import { platformOf } from './observe/world.ts';
@@ -30,7 +31,9 @@ import { runPass } from './pass/pass.ts';
 import { createPassState, type PassSettings } from './pass/pass-state.ts';
 import { createPassPorts } from './pass/ports.ts';
 import { type LazyPlatforms, lazyPlatforms } from './platforms.ts';
+import type { Stamp } from './skew/stamp.ts';
 import { type Definitions, type KeepStatuses, watchDefinitions } from './status/definitions.ts';
+import { createVerdict } from './verdict/cluster-operator.ts';
 import { type ImageStore, type TemplatePublication, vspherePlatform } from './vsphere/platform.ts';
 import { createCauses } from './wakes/causes.ts';
 import { changedImage } from './wakes/foreign-writes.ts';
@@ -58,9 +61,12 @@ export interface BootImagesRoleOptions extends PassSettings {
   readonly retain?: number;
   /** See `VSphereOptions.locate`. */
   readonly locate?: (location: string) => string;
-  /** Feature gates; both default to true, as in the default feature set. */
-  readonly cpmsGate?: boolean;
-  readonly skewGate?: boolean;
+  /** Feature gates that are not read from FeatureGate `cluster`. */
+  readonly gates?: Partial<Gates>;
+  /** The ClusterOperator in which the release manager is told whether a minor upgrade may go on; without it nobody is told. `version` is this program's. */
+  readonly clusterOperator?: { readonly name: string; readonly version: string };
+  /** Release and hash that are stamped into the golden ConfigMap; default: nothing is. */
+  readonly stamp?: Stamp;
   /** How the conversations with clouds are held. */
   readonly clouds?: CloudHttpsOptions;
   /** Keeps what the live schemas cannot hold, and tells what cannot be written. Default: logged alone. */
@@ -87,6 +93,9 @@ interface Parts {
 }
 
 const key: Key = { name: machineConfigurationName };
+
+/** Nothing that is watched tells of feature gates, of the pool of the control plane, or of our ClusterOperator. */
+const LOOK_AGAIN_MS = 600_000;
 
 /** Wires the two halves of boot image management: watches, controllers, writers. Watches start at once, controllers with `run`. */
 export function bootImagesRole(options: BootImagesRoleOptions): BootImagesRole {
@@ -151,22 +160,28 @@ function recordsOf(caches: BootImageCaches): ClusterRecords {
 
 function operatorHalf(options: BootImagesRoleOptions, { caches, now, definitions }: Parts): Controller {
   const projector = definitions.projections.machineConfigurations;
+  const { client, gates, stamp, log } = options;
+  const warn = (message: string): void => log.warn({}, message);
   const reflectOnce = createOperatorHalf({
-    client: options.client,
-    world: worldOf(caches),
-    cpmsGate: options.cpmsGate ?? true,
-    now,
-    projector,
+    ...{ client, world: worldOf(caches), now, projector },
+    verdict: createVerdict({ client, own: options.clusterOperator, now, warn }),
+    ...(gates === undefined ? {} : { gates }),
+    ...(stamp === undefined
+      ? {}
+      : { stamp: { own: stamp, warn: (message, error) => log.warn({ err: error }, message) } }),
   });
   return controller<MachineConfiguration>({
     name: 'boot-images-reflect',
     for: caches.machineConfigurations,
-    watches: [on(caches.infrastructures, () => key), on(caches.upstream, () => key), definitions.changes(() => [key])],
+    watches: [
+      ...[on(caches.infrastructures, () => key), on(caches.upstream, () => key), definitions.changes(() => [key])],
+      ...[on(caches.clusterVersions, () => key), on(caches.golden, () => key)],
+    ],
     backOff: { first: 200, longest: 60_000 },
     reconcile: async (which, { signal }) => {
       if (which.name !== machineConfigurationName) return undefined;
       await reflectOnce(signal);
-      return againIn(projector);
+      return sooner({ after: LOOK_AGAIN_MS }, againIn(projector));
     },
   });
 }
@@ -195,7 +210,7 @@ function controllerHalf(options: BootImagesRoleOptions, parts: Parts): readonly 
 
   const woken = wakes(caches, causes, {
     key,
-    skewGate: options.skewGate ?? true,
+    skewGate: options.gates?.skew ?? true,
     onMachineSet,
     failureOf: (set) => state.retries.get(set, 0)?.code,
   });

@@ -1,4 +1,13 @@
-import { BootImage, ConfigMap, CustomResourceDefinition, Deployment, Lease, Secret, Zone } from '@drydock/api';
+import {
+  BootImage,
+  ClusterOperator,
+  ConfigMap,
+  CustomResourceDefinition,
+  Deployment,
+  Lease,
+  Secret,
+  Zone,
+} from '@drydock/api';
 import { type Client, isForbidden, isNotFound, type Key, type KubeObject, keyText, type Resource } from '@drydock/kube';
 import { vmOperator, ZONE_FINALIZER } from '@drydock/vm-watch';
 import { type Leadership, leadershipOf } from '../leadership.ts';
@@ -26,6 +35,8 @@ export interface Installation {
   readonly zones: readonly GuardedZone[];
   /** Whose Zones they are instead of ours. */
   readonly zonesOf: string | undefined;
+  /** What the release manager is told; it would stop upgrades for ever. */
+  readonly verdicts: readonly OwnObject[];
   readonly bootImages: readonly OwnObject[];
   readonly definitions: readonly OwnObject[];
   /** Leases, ledgers, notes on logins. */
@@ -102,28 +113,31 @@ export async function installationIn(
     role,
     leadership: await leadershipOf(client, { role, namespace: leaseNamespace }, { signal }),
   });
-  const [deployments, leaders, bootImages, definitions, leases, notes, rights, others, markKeys] = await Promise.all([
-    labelled(Deployment as Resource<KubeObject>),
-    Promise.all(ROLES.map(leader)),
-    list(BootImage),
-    list(CustomResourceDefinition, { labels: PART_OF }),
-    list(Lease, { namespace: leaseNamespace }),
-    list(ConfigMap, { namespace: leaseNamespace, labels: MANAGED_BY }),
-    each(RIGHTS),
-    each(OTHERS),
-    list(Secret, { namespace: MARK_KEY.namespace, fields: `metadata.name=${MARK_KEY.name}` }).catch(
-      (error: unknown) => {
-        // It is kept all the same.
-        if (isForbidden(error)) return [];
-        throw error;
-      },
-    ),
-  ]);
+  const [deployments, leaders, verdicts, bootImages, definitions, leases, notes, rights, others, markKeys] =
+    await Promise.all([
+      labelled(Deployment as Resource<KubeObject>),
+      Promise.all(ROLES.map(leader)),
+      list(ClusterOperator, { labels: MANAGED_BY }),
+      list(BootImage),
+      list(CustomResourceDefinition, { labels: PART_OF }),
+      list(Lease, { namespace: leaseNamespace }),
+      list(ConfigMap, { namespace: leaseNamespace, labels: MANAGED_BY }),
+      each(RIGHTS),
+      each(OTHERS),
+      list(Secret, { namespace: MARK_KEY.namespace, fields: `metadata.name=${MARK_KEY.name}` }).catch(
+        (error: unknown) => {
+          // It is kept all the same.
+          if (isForbidden(error)) return [];
+          throw error;
+        },
+      ),
+    ]);
   const ours = definitions.filter(({ metadata }) => metadata.name === `${BootImage.plural}.${BootImage.group}`);
   return {
     deployments,
     leaders,
     ...(await zonesIn(list)),
+    verdicts: verdicts.map((verdict) => own(ClusterOperator as Resource<KubeObject>, verdict)),
     bootImages: bootImages.map((image) => own(BootImage as Resource<KubeObject>, image)),
     definitions: ours.map((crd) => own(CustomResourceDefinition as Resource<KubeObject>, crd)),
     records: [

@@ -84,8 +84,9 @@ test('the operator half writes nothing beside it, and the same cluster without i
         machineConfiguration: () => client.peek(MachineConfiguration, { name: 'cluster' }),
         infrastructure: () => client.peek(Infrastructure, { name: 'cluster' }),
         upstream: () => upstream,
+        ...{ clusterVersion: () => undefined, golden: () => undefined },
       },
-      cpmsGate: true,
+      verdict: { write: async () => {}, remove: async () => {} },
       now: () => new Date(0),
     });
     await run();

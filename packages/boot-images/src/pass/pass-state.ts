@@ -3,6 +3,7 @@ import type { Client } from '@drydock/kube';
 import type { World } from '../observe/world.ts';
 import type { Platform } from '../platform.ts';
 import type { Platforms } from '../platforms.ts';
+import type { PassResult } from '../skew/record.ts';
 import type { SetOutcome } from '../status/boot-image.ts';
 import type { ConditionLike } from '../status/conditions.ts';
 import { type Counters, zeroCounters } from '../status/counters.ts';
@@ -27,8 +28,8 @@ export interface PassPorts extends PassSettings {
   readonly client: Client;
   /** By `Infrastructure.status.platformStatus.type`. */
   readonly platforms: Platforms;
-  /** Puts these conditions into MachineConfiguration's status. */
-  readonly writeConditions: (conditions: readonly ConditionLike[]) => Promise<void>;
+  /** Puts these conditions into MachineConfiguration's status, and with a pass that ended what it says of the oldest image in use. */
+  readonly writeConditions: (conditions: readonly ConditionLike[], ended?: PassResult) => Promise<void>;
   /** Writes the BootImage of a set. */
   readonly report: (set: MachineSet, outcome: SetOutcome) => Promise<void>;
   readonly event: (set: MachineSet, reason: StoryReason, note: string) => void;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ClusterVersion, ConfigMap, MachineConfiguration, MachineSet } from '@drydock/api';
 import { fakeCluster, machineSet, newRelease, oldRelease, published, workspace } from '../testing/fake-cluster.ts';
 import { runPass } from './pass.ts';
 
@@ -120,4 +121,32 @@ test('SAFE-11 a name that no server can have, or of megabytes, is refused at the
     ]),
   );
   assert.ok((c.condition('Degraded')?.message ?? '').length < 4096);
+});
+
+test('BI-V69 BI-V74 a pass that ends well records the release, and the installed one where a set was left out', async () => {
+  const cluster = fakeCluster({ sets: [machineSet('wk-a')] });
+  const automatic = { mode: 'Automatic', automatic: { ocpVersion: '4.0.0' } } as const;
+  cluster.edit.mc((mc) => ({ ...mc, status: { ...mc.status, bootImageSkewEnforcementStatus: automatic } }));
+  const golden = { namespace: 'openshift-machine-config-operator', name: 'coreos-bootimages' };
+  const data = cluster.client.peek(ConfigMap, golden)?.data;
+  cluster.client.put(ConfigMap, { metadata: golden, data: { ...data, releaseVersion: '4.22.1' } });
+  const record = (): unknown =>
+    cluster.client.peek(MachineConfiguration, { name: 'cluster' })?.status?.bootImageSkewEnforcementStatus?.automatic;
+  await cluster.pass();
+  assert.equal(cluster.last('wk-a')?.kind, 'current');
+  assert.deepEqual(record(), { ocpVersion: '4.22.1' });
+
+  cluster.client.put(ClusterVersion, {
+    metadata: { name: 'version' },
+    status: {
+      history: [
+        { state: 'Completed', version: '4.22.1' },
+        { state: 'Completed', version: '4.18.3' },
+      ],
+    },
+  });
+  const owner = { apiVersion: 'v1', kind: 'Owner', name: 'o', uid: 'u' };
+  cluster.client.put(MachineSet, machineSet('wk-owned', {}, { ownerReferences: [owner] }));
+  await cluster.pass();
+  assert.deepEqual(record(), { ocpVersion: '4.18.3' });
 });

@@ -8,6 +8,7 @@ import { BootImageError, errorText } from '../errors.ts';
 import { type Stream, streamOf } from '../observe/stream.ts';
 import type { World } from '../observe/world.ts';
 import { factsOf, type ImageFacts, type Platform, type PlatformInput, type PlatformPlan } from '../platform.ts';
+import type { PassResult } from '../skew/record.ts';
 import type { SetOutcome } from '../status/boot-image.ts';
 import { type ConditionLike, degraded, degradedType, progressing } from '../status/conditions.ts';
 import { type CountedOutcome, type Counter, countOutcomes, zeroCounter, zeroCounters } from '../status/counters.ts';
@@ -196,7 +197,13 @@ class Pass {
     const errors = items.flatMap((item) => (item.error === undefined ? [] : [item.error]));
     const summary = { counters: this.#state.counters, errors, reason: this.#cause.reason };
     // In between, a failure of an earlier pass may be among what is pending, so Degraded waits for the end.
-    await this.#write(between ? [progressing(summary)] : [progressing(summary), degraded(summary)]);
+    if (between) return this.#write([progressing(summary)]);
+    const { world } = this.#ports;
+    await this.#write([progressing(summary), degraded(summary)], {
+      ...{ errors: errors.length, skipped: counter.skipped, clusterVersion: world.clusterVersion() },
+      releaseVersion: world.golden()?.data?.['releaseVersion'],
+      marketplaceVersions: items.flatMap(({ outcome }) => outcome?.marketplaceVersion ?? []),
+    });
   }
 
   /** To be called last. The pass counts as failed, and is repeated, where something could not be told. */
@@ -229,9 +236,10 @@ class Pass {
     return this.#ports.now().getTime();
   }
 
-  async #write(conditions: readonly ConditionLike[]): Promise<void> {
+  async #write(conditions: readonly ConditionLike[], ended?: PassResult): Promise<void> {
     // It may have come since the pass began: from then on the conditions are its own.
-    if (upstreamRefusal(this.#ports.world.upstream()) === undefined) await this.#ports.writeConditions(conditions);
+    if (upstreamRefusal(this.#ports.world.upstream()) === undefined)
+      await this.#ports.writeConditions(conditions, ended);
   }
 
   /** Plans every set, then acts: publications of one image one after the other. Resolves to whether a set was switched. */

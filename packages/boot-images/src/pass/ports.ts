@@ -12,6 +12,7 @@ import { type BootImageCaches, worldOf } from '../caches.ts';
 import type { BootImageMetrics } from '../metrics.ts';
 import type { World } from '../observe/world.ts';
 import type { Platforms } from '../platforms.ts';
+import { type PassResult, recorded } from '../skew/record.ts';
 import { type BootImages, createBootImages } from '../status/boot-image-store.ts';
 import { type ConditionLike, defaultConditions, upsertConditions } from '../status/conditions.ts';
 import { hooksOf, type Projections } from '../status/definitions.ts';
@@ -75,23 +76,29 @@ export function createPassPorts(options: PassPortsOptions): PassPorts & Pick<Boo
       throw error;
     }
   };
-  const conditionsOf = (
-    live: MachineConfiguration,
+  const statusOf = (
+    { status }: MachineConfiguration,
     wanted: readonly ConditionLike[],
+    ended: PassResult | undefined,
   ): MachineConfiguration['status'] => {
-    const conditions = upsertConditions(live.status?.conditions ?? defaultConditions(now()), wanted, now());
-    return conditions === live.status?.conditions
-      ? undefined
-      : { ...live.status, conditions: conditions as readonly Condition[] };
+    const conditions = upsertConditions(status?.conditions ?? defaultConditions(now()), wanted, now());
+    const before = status?.bootImageSkewEnforcementStatus;
+    const record = ended === undefined ? before : recorded(before, ended);
+    if (conditions === status?.conditions && record === before) return undefined;
+    return {
+      ...status,
+      conditions: conditions as readonly Condition[],
+      ...(record === undefined ? {} : { bootImageSkewEnforcementStatus: record }),
+    };
   };
   return {
     world,
     client,
     platforms,
-    writeConditions: async (wanted) => {
+    writeConditions: async (wanted, ended) => {
       const current = caches.machineConfigurations.get(key);
       try {
-        await counted(writer.write(key, (live) => conditionsOf(live, wanted), { current }));
+        await counted(writer.write(key, (live) => statusOf(live, wanted, ended), { current }));
       } catch (error) {
         // It was deleted meanwhile: there is nothing left to write to.
         if (!isNotFound(error)) throw error;

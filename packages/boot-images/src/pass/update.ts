@@ -93,6 +93,7 @@ export async function updateSet(
     ...(image.template === undefined ? {} : { template: image.template }),
     ...(plan.current === undefined ? {} : { switchedFrom: plan.current }),
     ...(plan.verified === undefined ? {} : { verified: plan.verified }),
+    ...(plan.marketplaceVersion === undefined ? {} : { marketplaceVersion: plan.marketplaceVersion }),
   };
 }
 

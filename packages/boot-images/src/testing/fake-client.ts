@@ -2,14 +2,19 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import {
   BootImage,
+  ClusterOperator,
   ClusterVersion,
   ConfigMap,
   ControlPlaneMachineSet,
   Deployment,
+  FeatureGate,
   Infrastructure,
   Machine,
+  MachineConfig,
+  MachineConfigPool,
   MachineConfiguration,
   MachineSet,
+  Provisioning,
   Secret,
 } from '@drydock/api';
 import { type Client, type Key, type KubeClient, type KubeObject, keyOf, keyText, type Resource } from '@drydock/kube';
@@ -38,12 +43,17 @@ export interface FakeClient extends Client, Pick<KubeClient, 'raw'> {
 
 /** OpenShift's kinds; their schemas are not ours to repeat here, the sandbox has them. */
 const OPEN: readonly Resource<KubeObject>[] = [
+  ClusterOperator,
   ClusterVersion,
   ControlPlaneMachineSet,
+  FeatureGate,
   Infrastructure,
   Machine,
+  MachineConfig,
+  MachineConfigPool,
   MachineConfiguration,
   MachineSet,
+  Provisioning,
 ];
 const KINDS: readonly Resource<KubeObject>[] = [...OPEN, BootImage, ConfigMap, Deployment, Secret];
 const NAMESPACES = ['openshift-machine-api', 'openshift-machine-config-operator'];

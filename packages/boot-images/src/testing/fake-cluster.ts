@@ -13,6 +13,7 @@ import { upstreamController } from '../decide/coexistence.ts';
 import { type PassOutcome, runPass } from '../pass/pass.ts';
 import { createPassState, type PassPorts, type PassState } from '../pass/pass-state.ts';
 import type { Platform } from '../platform.ts';
+import { recorded } from '../skew/record.ts';
 import type { SetOutcome } from '../status/boot-image.ts';
 import { type ConditionLike, upsertConditions } from '../status/conditions.ts';
 import type { Workspace } from '../vsphere/failure-domain.ts';
@@ -228,12 +229,15 @@ export function fakeCluster(options: FakeClusterOptions = {}): FakeCluster {
     },
     client,
     platforms: new Map([[platform.type, platform]]),
-    writeConditions: async (wanted) => {
+    writeConditions: async (wanted, ended) => {
       conditionWrites.push(wanted);
       const mc = client.peek(MachineConfiguration, { name: 'cluster' });
       if (mc === undefined) return;
       const conditions = upsertConditions(mc.status?.conditions, wanted, now());
-      client.put(MachineConfiguration, { ...mc, status: { ...mc.status, conditions: conditions as [] } });
+      const record = mc.status?.bootImageSkewEnforcementStatus;
+      const after = ended === undefined ? record : recorded(record, ended);
+      const skew = after === undefined ? {} : { bootImageSkewEnforcementStatus: after };
+      client.put(MachineConfiguration, { ...mc, status: { ...mc.status, conditions: conditions as [], ...skew } });
     },
     report: async (set, outcome) => {
       const { name } = set.metadata;
