@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
@@ -21,6 +22,7 @@ import {
 } from '@drydock/api';
 import { createClient, isNotFound, type KubeClient, loadKubeconfig } from '@drydock/kube';
 import { connectSwitchboard, type Switchboard, startSandbox, type VCenterSandbox } from '@drydock/sandbox';
+import { parse, stringify } from 'yaml';
 import { accountNamespace, apply, inNamespace, kindOf, manifestsOf } from './support/rbac-manifests.ts';
 import {
   clusterTag,
@@ -45,8 +47,8 @@ let client: KubeClient;
 let switchboard: Switchboard;
 
 before(async () => {
-  const crds = ['openshift', resolve(root, 'api/crds'), resolve(root, 'api/optional')];
-  sandbox = await startSandbox({ vcenter: true, crds });
+  sandbox = await startSandbox({ vcenter: true, crds: ['openshift', resolve(root, 'api/optional')] });
+  await sandbox.installCrds([await earlierDefinition()]);
   client = createClient(await loadKubeconfig({ kubeconfig: sandbox.kubeconfig }));
   switchboard = connectSwitchboard(sandbox.vcenter.switchboard);
   await switchboard.createTag(clusterTag);
@@ -69,6 +71,26 @@ after(async () => {
   await client?.[Symbol.asyncDispose]();
   await sandbox?.[Symbol.asyncDispose]();
 });
+
+/** The definition of an earlier release, which lacks two fields of the status. */
+async function earlierDefinition(): Promise<string> {
+  const definition = parse(await readFile(resolve(root, 'api/crds/drydock.dev_bootimages.yaml'), 'utf8')) as {
+    readonly spec: { readonly versions: readonly { readonly schema: { readonly openAPIV3Schema: Node } }[] };
+  };
+  for (const { schema } of definition.spec.versions) {
+    const template = schema.openAPIV3Schema.properties?.['status']?.properties?.['template']?.properties;
+    assert.ok(template?.['release'] !== undefined && template['retired'] !== undefined);
+    delete template['release'];
+    delete template['retired'];
+  }
+  const folder = resolve(sandbox.directory, 'earlier');
+  await mkdir(folder);
+  await writeFile(resolve(folder, 'bootimages.yaml'), stringify(definition));
+  return folder;
+}
+interface Node {
+  readonly properties?: Record<string, Node>;
+}
 
 /** As docs/install.md says; there is nobody here who would make pods of the Deployment. */
 async function install(): Promise<void> {
@@ -122,11 +144,11 @@ async function operate(): Promise<{ readonly stop: (signal: NodeJS.Signals) => P
 }
 
 async function eventually<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
-  const until = performance.now() + 30_000;
+  const until = performance.now() + 60_000;
   for (;;) {
     const found = await look();
     if (found !== undefined) return found;
-    if (performance.now() > until) assert.fail(`${what} did not come about within 30 s`);
+    if (performance.now() > until) assert.fail(`${what} did not come about within 60 s`);
     await sleep(50);
   }
 }
@@ -161,7 +183,9 @@ test('TRUTH-5 an upgrade: the next operator takes over at once, nothing is made 
   const first = await operate();
   const before = await current();
   await guarded();
+  assert.deepEqual([before.template?.name, before.template?.release], [installerTemplate, undefined]);
   await first.stop('SIGTERM');
+  await sandbox.installCrds([resolve(root, 'api/crds')]);
   const began = performance.now();
   const second = await operate();
   await eventually('the next leader', async () => {
@@ -169,8 +193,11 @@ test('TRUTH-5 an upgrade: the next operator takes over at once, nothing is made 
     return lease.spec?.holderIdentity === '' ? undefined : true;
   });
   assert.ok(performance.now() - began < 14_000, 'it did not wait until a Lease ran out');
-  const { since, template } = await current();
-  assert.deepEqual([since, template], [before.since, before.template]);
+  const { since, template } = await eventually('what the earlier definition did not know', async () => {
+    const now = await current();
+    return now.template?.release === undefined ? undefined : now;
+  });
+  assert.deepEqual([since, template?.name, template?.release], [before.since, before.template?.name, oldRelease]);
   const refused = await drydock('uninstall', '--yes', '--dry-run', ...trusted());
   assert.equal(refused.code, 0);
   assert.ok((await ours()).length > 20, 'a dry run takes nothing off');
@@ -188,10 +215,12 @@ test('TRUTH-5 uninstall takes off what is ours, says what stays, and nothing han
   assert.notEqual((await client.get(Zone, zone)).metadata.deletionTimestamp, undefined, 'kubectl delete zone hangs');
   const asked = await drydock('uninstall', ...trusted());
   assert.ok(asked.code === 5 || asked.code === 3, asked.out);
-  const { code, out, errors } = await eventually('the end of the Lease of the dead', async () => {
-    const ended = await drydock('uninstall', '--yes', ...trusted());
-    return ended.code === 3 ? undefined : ended;
+  await eventually('the end of the Leases of the dead', async () => {
+    for await (const { spec } of client.list(Lease, { namespace: leases }))
+      if (Date.parse(spec?.renewTime ?? '') + 1000 * (spec?.leaseDurationSeconds ?? 0) > Date.now()) return undefined;
+    return true;
   });
+  const { code, out, errors } = await drydock('uninstall', '--yes', ...trusted());
   assert.equal(code, 0, errors);
   assert.match(out, /finalizer of Zone machines\/zone-a is taken off\n/);
   assert.match(out, /What stays:\n/);
@@ -213,4 +242,24 @@ test('TRUTH-5 uninstall takes off what is ours, says what stays, and nothing han
   const again = await drydock('uninstall', '--yes', ...trusted());
   assert.equal(again.code, 0);
   assert.match(again.out, /^There is nothing of Drydock in this cluster\.\n/);
+});
+
+test('TRUTH-5 what was uninstalled can be installed again, and goes on with the templates that stayed', async () => {
+  await sandbox.installCrds([resolve(root, 'api/crds')]);
+  await install();
+  await client.create(Zone, {
+    metadata: zone,
+    spec: { managedVMs: { folderMoID: (await switchboard.createFolder(`${folder}/zone-b`)).moref } },
+  } as Zone);
+  const operator = await operate();
+  const { template } = await current();
+  assert.deepEqual([template?.name, template?.release], [installerTemplate, oldRelease]);
+  await guarded();
+  const names = (await switchboard.templates()).map(({ name }) => name);
+  assert.deepEqual(names, [installerTemplate], 'nothing is made anew');
+  await operator.stop('SIGTERM');
+  await client.delete(Deployment, { namespace: accountNamespace, name: 'drydock' });
+  const { code, errors } = await drydock('uninstall', '--yes', ...trusted());
+  assert.equal(code, 0, errors);
+  assert.deepEqual(await ours(), ['Namespace /drydock']);
 });

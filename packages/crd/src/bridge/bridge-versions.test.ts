@@ -235,3 +235,24 @@ test('TRUTH-12 a definition of one release alone is carried over as a server tak
   assert.equal(carried['status'], undefined);
   assert.deepEqual(carried['spec'], manifest['spec']);
 });
+
+test('TRUTH-16 a default that a release does not take is named: without ratcheting a server refuses what it was filled into', () => {
+  const of = (value: string, ...more: readonly string[]): Crd =>
+    crdOfVersions([
+      {
+        name: 'v1',
+        schema: {
+          type: 'object',
+          properties: {
+            spec: { type: 'object', properties: { a: { type: 'string', enum: [value, ...more], default: value } } },
+          },
+        },
+      },
+    ]);
+  const named = (old: Crd, now: Crd): readonly string[] =>
+    bridge(old, now)
+      .notes.filter(({ what }) => what.startsWith('its default'))
+      .map(({ path, what, version }) => `${version} ${path} ${/the (\w+) release/.exec(what)?.[1]}`);
+  assert.deepEqual(named(of('x'), of('y')), ['v1 spec.a newer']);
+  assert.deepEqual(named(of('x'), of('y', 'x')), []);
+});

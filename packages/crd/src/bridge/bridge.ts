@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '../schema/json.ts';
 import { readCrd } from '../schema/read-crd.ts';
 import type { Crd, CrdVersion, Schema } from '../schema/schema.ts';
 import { type BridgeNote, bridgeNode, type Merge, shortRule, type Unbridged } from './bridge-node.ts';
+import { foreignDefaults } from './foreign-defaults.ts';
 import { ANYTHING } from './lost-places.ts';
 import { objections } from './proof.ts';
 import { withRoom } from './rule-room.ts';
@@ -91,7 +92,8 @@ export function bridge(old: Crd, now: Crd, { stores }: { readonly stores?: Store
   );
   const { doubts, stops } = objections(old, now, crd, storage === open ? undefined : stores);
   if (stops.length > 0) return { crd: undefined, unbridged: stops, doubts, notes: [] };
-  return { crd, unbridged: [], doubts, notes: [...notes, ...migrations(old, now, storage.name)] };
+  const foreign = [...foreignDefaults(crd, old, 'older'), ...foreignDefaults(crd, now, 'newer')];
+  return { crd, unbridged: [], doubts, notes: [...notes, ...foreign, ...migrations(old, now, storage.name)] };
 }
 
 /** A definition that only one release has, as a server takes it. */
