@@ -141,6 +141,13 @@ test('status, explain and doctor speak of the cloud', async () => {
   assert.match(explained.out, /missing: permission compute\.images\.get on project rhcos-cloud/);
   assert.match(explained.out, /boot disk 0 has image projects\/my-proj/);
   assert.equal(explained.code, 0, explained.out);
+  const own = '--as=system:serviceaccount:drydock:drydock-boot-images';
+  const asOperator = await voyage.drydock('explain', 'wk-a', own);
+  assert.match(
+    asOperator.out,
+    /missing: permission compute\.images\.get on project rhcos-cloud/,
+    'with its rights alone',
+  );
   const doctor = await voyage.drydock('doctor', '--roles', 'boot-images');
   assert.match(doctor.out, /ok +openshift +4\.21\.0 on GCP/);
   assert.match(doctor.out, /warn +ms\/wk-a +new machines start .*; nobody could look .*missing: permission compute/);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { cloudPlatforms } from './cloud-platforms.ts';
 import type { Platform } from './platform.ts';
@@ -29,4 +30,29 @@ test('each cloud has the type by which it is found, and a name in lower case', a
     const platform = await make();
     assert.deepEqual([platform.type, platform.name], [type, type.toLowerCase()]);
   }
+});
+
+/** The modules of rooms of clouds that a process has loaded after it was asked for a platform. */
+function loadedFor(type: string): readonly string[] {
+  const script = `
+    import { registerHooks } from 'node:module';
+    const loaded = [];
+    registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context); } });
+    const { cloudPlatforms, lazyPlatforms } = await import(${JSON.stringify(import.meta.resolve('./index.ts'))});
+    await using platforms = lazyPlatforms(cloudPlatforms({}));
+    await platforms.load(${JSON.stringify(type)});
+    console.log(JSON.stringify(loaded.flatMap((url) => /boot-images\\/src\\/((?:cloud|gcp|aws|azure)\\/.*)/.exec(url)?.[1] ?? [])));`;
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
+  assert.notEqual(stdout, '', stderr);
+  return JSON.parse(stdout) as readonly string[];
+}
+
+test('nothing of a cloud is loaded where the cluster is elsewhere', () => {
+  assert.deepEqual(loadedFor('VSphere'), []);
+  const loaded = loadedFor('GCP');
+  assert.ok(loaded.includes('gcp/platform.ts') && loaded.includes('cloud/https.ts'), loaded.join());
+  assert.deepEqual(
+    loaded.filter((file) => /^(?:aws|azure)/.test(file)),
+    [],
+  );
 });

@@ -12,6 +12,7 @@ import {
 import {
   type CallOptions,
   type Client,
+  isForbidden,
   isNotFound,
   type Key,
   type KubeObject,
@@ -65,7 +66,7 @@ export async function worldNow(
   const platform = platformOf({ infrastructure });
   const keys = options.credentials === 'unread' ? [] : credentialSecrets(platform);
   const credentials = new Map(
-    await Promise.all(keys.map(async (key) => [keyText(key), await one(Secret, key)] as const)),
+    await Promise.all(keys.map(async (key) => [keyText(key), optional(key, await one(Secret, key))] as const)),
   );
   return {
     machineConfiguration: configuration,
@@ -80,6 +81,19 @@ export async function worldNow(
     machines,
     controlPlaneMachineSets: planes,
     secret: (namespace, name) => credentials.get(keyText({ namespace, name }))?.(),
+  };
+}
+
+/** As the operator has it: machine-api's Secrets on clouds are of use where they may be read, and nothing is missing where not. */
+function optional<T>(key: Required<Key>, read: () => T | undefined): () => T | undefined {
+  if (key.namespace !== machineApiNamespace) return read;
+  return () => {
+    try {
+      return read();
+    } catch (error) {
+      if (isForbidden(error)) return undefined;
+      throw error;
+    }
   };
 }
 

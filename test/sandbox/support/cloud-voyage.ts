@@ -84,7 +84,7 @@ export async function startCloudVoyage(spec: CloudVoyageSpec): Promise<CloudVoya
   const ca = join(files, 'ca.pem');
   writeFileSync(ca, spec.cloud.ca);
   const env = { HTTPS_PROXY: spec.cloud.proxy, NODE_EXTRA_CA_CERTS: ca };
-  const operator = starting.use(await startOperator(sandbox, client, files, env));
+  const operator = starting.use(await startOperator(sandbox, client, files, { ...env, ...containerEnv() }));
   const resources = starting.move();
   const log = (): string => readFileSync(join(files, 'log'), 'utf8');
   const key = (name: string) => ({ namespace: machineApi, name });
@@ -132,6 +132,21 @@ export async function startCloudVoyage(spec: CloudVoyageSpec): Promise<CloudVoya
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+}
+
+/** What the container of `deploy` has in its environment, but for its own authorities. */
+function containerEnv(): Readonly<Record<string, string>> {
+  const { spec } = manifestsOf('../operator').find(({ kind }) => kind === 'Deployment') as unknown as {
+    readonly spec: { readonly template: { readonly spec: { readonly containers: readonly Container[] } } };
+  };
+  const env = spec.template.spec.containers[0]?.env ?? [];
+  return Object.fromEntries(
+    env.filter(({ name }) => name !== 'NODE_EXTRA_CA_CERTS').map(({ name, value }) => [name, value]),
+  );
+}
+
+interface Container {
+  readonly env: readonly { readonly name: string; readonly value: string }[];
 }
 
 async function startOperator(

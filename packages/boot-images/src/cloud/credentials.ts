@@ -17,15 +17,15 @@ export interface CredentialSource {
   readonly text: (key: string) => string | undefined;
 }
 
-/** The Secrets that are there for a platform, ours first. */
-export function credentialSources(
+/** The Secrets that are there for a platform, ours first. One after the first that counts is not asked for, because it need not be readable. */
+export function* credentialSources(
   { secret }: Pick<PlatformInput, 'secret'>,
   platform: string,
-): readonly CredentialSource[] {
-  return credentialSecrets(platform).flatMap((key) => {
+): Generator<CredentialSource, void> {
+  for (const key of credentialSecrets(platform)) {
     const found = secret(key.namespace, key.name);
-    return found === undefined ? [] : [sourceOf(found, keyText(key), key === ownCredentials)];
-  });
+    if (found !== undefined) yield sourceOf(found, keyText(key), key === ownCredentials);
+  }
 }
 
 /** What a person is told where no Secret has credentials: the names of those that could. */

@@ -47,10 +47,10 @@ const COMPUTE_HOST = 'compute.googleapis.com';
 const AUDIENCE = '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/pool/providers/provider';
 const EMAIL = 'drydock@own-project.iam.gserviceaccount.com';
 const IMPERSONATE = `/v1/projects/-/serviceAccounts/${EMAIL}:generateAccessToken`;
-const pair = generateKeyPairSync('rsa', { modulusLength: 2048 });
 
 /** Starts it without an image. */
 export async function startCompute(): Promise<FakeCompute> {
+  const pair = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const images = new Map<string, FakeComputeImage>();
   const asked: string[] = [];
   const denied = new Set<string>();
