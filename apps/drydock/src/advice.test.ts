@@ -4,6 +4,7 @@ import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import { Command } from 'commander';
 import { VERBS } from './main.ts';
+import { configLayer } from './template/config-file.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
@@ -133,5 +134,15 @@ test('SAFE-17 a next step that is put together has each word through the one pla
   assert.deepEqual(
     loose.filter((line) => !/\$\{(?:options\.again|CREATE|program\} doctor\$\{flags)\}/.test(line)),
     [],
+  );
+});
+
+test('SAFE-9 a path in a next step is one word for a shell, whatever is in it', async () => {
+  const next = (path: string): Promise<unknown> =>
+    configLayer(path, path).catch((error: { readonly next?: unknown }) => error.next);
+  assert.equal(await next('/absent/plain.yaml'), 'ls -l /absent/plain.yaml');
+  assert.equal(
+    await next("/absent/a b; rm -rf '$HOME'.yaml"),
+    String.raw`ls -l '/absent/a b; rm -rf '\''$HOME'\''.yaml'`,
   );
 });
