@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { virtualClock } from '@drydock/model';
+import { upstreamNames } from '../names.ts';
 import { fails, testRig } from '../testing/rig.ts';
 import { testWish } from '../testing/wishes.ts';
 
@@ -50,4 +51,46 @@ test('OWN-21 what a dead importer left is not removed from another folder to whi
     made.in(ELSEWHERE).map(({ ref }) => ref),
     [half.ref],
   );
+});
+
+test('OWN-20 what a dead importer left is not removed where somebody has run it since the look', async () => {
+  const { between, half, inventory, next, ...made } = await rig();
+  between(() => {
+    const ref = inventory.at(`${FOLDER}/${half.name}`);
+    inventory.power(ref, 'poweredOn');
+    inventory.power(ref, 'poweredOff');
+  });
+  await next();
+  assert.ok(made.in(FOLDER).some(({ ref }) => ref === half.ref));
+  assert.equal(inventory.counters.byMethod.get('destroy') ?? 0, 0);
+});
+
+test('OWN-20 what was called finished since the look is not removed: it is published', async () => {
+  const { between, half, inventory, next, ...made } = await rig();
+  between(() => {
+    const machine = inventory.state.machines.get(half.ref) ?? assert.fail();
+    machine.extraConfig.set('drydock.verified', machine.extraConfig.get('drydock.digest') ?? '');
+  });
+  assert.equal((await next()).uploads, 0);
+  assert.deepEqual(
+    made.in(FOLDER).map(({ ref, isTemplate }) => [ref, isTemplate]),
+    [[half.ref, true]],
+  );
+});
+
+test('OWN-20 what another tool left is not removed where somebody has cloned it since the look', async () => {
+  const made = testRig(virtualClock({ auto: true }), { folders: [FOLDER, ELSEWHERE] });
+  const { inventory } = made;
+  await made.swap('stable');
+  const { old } = upstreamNames('stable');
+  const createDate = '2025-01-01T00:00:00Z';
+  const left = inventory.add(inventory.at(FOLDER), { name: old, template: true, createDate });
+  inventory.onCall = (method, phase) => {
+    if (method !== 'obstacle' || phase !== 'after') return;
+    inventory.onCall = undefined;
+    inventory.clone(left, { name: 'worker', folder: inventory.at(ELSEWHERE), linked: true, powerOn: true });
+  };
+  await made.swap('stable');
+  assert.deepEqual(inventory.snapshot().broken, [], 'the disk of the clone lost its parent');
+  assert.ok(made.in(FOLDER).some(({ name }) => name === old));
 });

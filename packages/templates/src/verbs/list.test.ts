@@ -76,3 +76,20 @@ test("OWN-3 another cluster's template that was converted is foreign", async () 
     [['foreign', 'cluster-uid']],
   );
 });
+
+test('OWN-20 a clone of our template, in its folder and with its mark, code and attributes, is not ours: it is not listed as such, not removed, not published', async () => {
+  const made = await rig();
+  const { inventory, store } = made;
+  const clones = [true, false].map((template) =>
+    inventory.clone(made.template, { name: `clone-${template}`, template, copyCustomValues: true }),
+  );
+  const copied = 'its mark was copied from another machine';
+  assert.deepEqual(await listed(made, clones[0] as MoRef), ['unmarked', copied]);
+  inventory.remove(made.template);
+  assert.match((await made.publish()).name, /^(?!clone-)/);
+  const referenced = () => undefined;
+  const options = { referenced, holderIsLive: () => false, keep: 0, graceMs: 0 };
+  for (const one of await store.collect(testPlacement(), 'cluster-uid', options))
+    assert.ok(!one.name.startsWith('clone-') || (!one.removed && one.reason === copied), JSON.stringify(one));
+  assert.ok(made.in(FOLDER).filter((one) => one.name.startsWith('clone-')).length === 2);
+});
