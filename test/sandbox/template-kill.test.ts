@@ -6,9 +6,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { firstSeed, generator, repetitions } from '@drydock/model';
 import type { VmView } from '@drydock/sandbox';
 import { connectVCenter, type MoRef, type VCenter } from '@drydock/vsphere';
+import { rawVCenter } from './support/raw-vcenter.ts';
 import { expectExit, folder, startTemplateCli, type TemplateCli } from './support/template-cli.ts';
+import { neighbour } from './support/template-neighbour.ts';
 
-const KILLS = repetitions(20, 10_000, 'kills');
+// The first with nobody beside them, so that nothing but the kills may show; the others beside somebody who does what he likes.
+const KILLS = repetitions(6, 10_000, 'kills');
+const AMONG = repetitions(20, 10_000, 'kills beside a neighbour');
 const FIRST = firstSeed();
 const NAME = 'rhcos';
 /** Longer than a publication takes after it has begun, so that some runs are killed when all is done. */
@@ -120,4 +124,76 @@ test(`VS-W93 BI-W1 a rename swap killed at ${KILLS} seeded instants: the next ru
   }
   // A handful of kills says nothing of their mix.
   if (KILLS >= 20) assert.ok(interrupted > KILLS / 4, `only ${interrupted} runs were killed before their end`);
+});
+
+test(`OWN-20 a rename swap killed at ${AMONG} seeded instants beside somebody who converts and boots templates and forges marks: what is his is never touched, the next run converges or names what he did to the name`, async () => {
+  const { switchboard, env } = cli;
+  const login = { url: env['GOVC_URL'] ?? '', user: env['GOVC_USERNAME'] ?? '', password: env['GOVC_PASSWORD'] ?? '' };
+  await using raw = await rawVCenter({ vcenter: { ...login, ca: env['GOVC_TLS_CA_CERTS'] ?? '' } });
+  const { moref: pool } = await switchboard.find('/DC0/host/DC0_C0/Resources');
+  const him = neighbour({ switchboard, vcenter, raw, folder, pool, random: generator(FIRST) });
+  expectExit(await cli.start(['publish', await cli.ova('9.5.0', { seed: 1 }), ...SWAP]).ended, 0);
+  await him.settle(await cli.vm(NAME));
+
+  const counts = { interrupted: 0, named: 0, booted: 0 };
+  for (let seed = FIRST; seed < FIRST + AMONG; seed += 1) {
+    const where = `seed ${seed}`;
+    const random = generator(seed);
+    let version = `9.7.${seed}`;
+    let ova = await cli.ova(version, { seed: seed + 1 });
+    await switchboard.resetUploads();
+    const watching = reader();
+    const roaming = him.roam();
+    if (await killed(ova, random() * WITHIN_MS)) counts.interrupted += 1;
+    if (random() < 0.25) await killed(ova, random() * WITHIN_MS);
+    // Also while nobody of ours runs.
+    if (random() < 0.5) await him.take();
+    if (seed % 10 === 3) await him.take(NAME, 'converts');
+    if (seed % 10 === 6) await him.take(NAME, 'boots and converts back');
+    await roaming.stop();
+    // The simulator, unlike a vCenter, has one directory for all machines of a name: what he took cannot be imported again.
+    if ((await switchboard.vms()).some((vm) => vm.productVersion === version && him.taken.has(vm.moref))) {
+      version = `${version}.1`;
+      ova = await cli.ova(version, { seed: seed + 1 });
+    }
+    let ran = await cli.start(['publish', ova, ...SWAP]).ended;
+    const bearer = (await switchboard.vms({ folder })).find(({ name }) => name === NAME);
+    if (ran.code !== 0) {
+      // He made a machine of what bears the name: that is for a person to say, and it is said by name.
+      assert.ok(
+        bearer !== undefined && !bearer.isTemplate && him.taken.has(bearer.moref),
+        `${where}: ${ran.stdout}${ran.stderr}`,
+      );
+      assert.match(`${ran.stdout}${ran.stderr}`, new RegExp(`${NAME} \\(${bearer.moref}\\) is a machine`), where);
+      counts.named += 1;
+      await him.clear(bearer.moref);
+      ran = expectExit(await cli.start(['publish', ova, ...SWAP]).ended, 0);
+    }
+    await watching.stop();
+    const wrong = watching.seen.wrong.filter((line) => !him.taken.has(/vm-\d+/.exec(line)?.[0] ?? ''));
+    assert.deepEqual(wrong, [], where);
+    assert.deepEqual(await him.complaints(), [], where);
+    const current = await cli.vm(NAME);
+    assert.deepEqual([current.isTemplate, current.productVersion], [true, version], where);
+    assert.ok(!him.booted.has(current.moref), `${where}: what ran bears the name`);
+    const leases = new Set((await switchboard.uploads()).uploads.map(({ lease }) => lease));
+    const spoilt = (await switchboard.vms()).filter(
+      (vm) => vm.productVersion.startsWith(`9.7.${seed}`) && him.taken.has(vm.moref),
+    );
+    assert.ok(leases.size <= 3 + spoilt.length, `${where}: ${leases.size} uploads, ${spoilt.length} taken`);
+    counts.booted = him.booted.size;
+    if (seed % 5 === 0) {
+      expectExit(await cli.start(['gc', '--yes', '--keep', '0', '--grace', '0']).ended, 0);
+      assert.deepEqual(await him.complaints(), [], `${where}, after a collection`);
+      await him.tidy();
+    }
+  }
+  if (AMONG >= 20) {
+    assert.ok(counts.interrupted > AMONG / 4, `only ${counts.interrupted} runs were killed before their end`);
+    assert.ok(counts.booted > 0 && counts.named > 0, JSON.stringify(counts));
+  }
+  // Negative control: somebody who believes what is forged, and tidies up, is noticed.
+  await switchboard.renameVm(`${folder}/stranger-true`, 'taken for ours');
+  await switchboard.destroyVm(`${folder}/clone-false`);
+  assert.equal((await him.complaints()).length, 2);
 });

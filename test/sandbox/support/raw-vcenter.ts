@@ -16,8 +16,11 @@ export interface RawVCenter extends AsyncDisposable {
   sessions(): Promise<readonly string[]>;
 }
 
+/** Where the simulator is, and as whom; `ca` is a file. */
+type VCenterLogin = Pick<VCenterSandbox['vcenter'], 'url' | 'user' | 'password' | 'ca'>;
+
 /** Logs in to the simulator. */
-export async function rawVCenter({ vcenter }: VCenterSandbox): Promise<RawVCenter> {
+export async function rawVCenter({ vcenter }: { readonly vcenter: VCenterLogin }): Promise<RawVCenter> {
   const dispatcher = new Agent({ connect: { ca: await readFile(vcenter.ca, 'utf8') } });
   let cookie = '';
   const call: RawVCenter['call'] = async (method, type, value, fields = '') => {
