@@ -26,6 +26,7 @@ export const SOAK_PARTS: readonly SoakPart[] = [
     files: ['packages/crd/src/**/*.model.test.ts', 'test/sandbox/crd-!(writer*).test.ts'],
     weight: 5,
   },
+  { name: 'hostile neighbours', files: ['test/sandbox/hostile-neighbour.test.ts'], weight: 2 },
   { name: 'logins: a wrong password', files: ['packages/vsphere/src/session/*.model.test.ts'], weight: 1 },
   {
     name: 'readers of foreign bytes',
