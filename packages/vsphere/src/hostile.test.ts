@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { createAuthority } from '@drydock/sandbox';
 import { connectVCenter, type VCenterConnection } from './connect.ts';
@@ -173,4 +175,26 @@ test('SAFE-11 a path with a character that no XML can carry is refused in words,
       /character that XML does not allow/.test(error.message),
   );
   assert.ok(!r.server.calls.slice(before).some(({ method }) => method === 'FindByInventoryPath'));
+});
+
+test('SAFE-3 a server that takes connections and says nothing holds nobody up who is done with it', async () => {
+  const taken = Promise.withResolvers<Socket>();
+  const server = createServer((socket) => taken.resolve(socket));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const vcenter = connectVCenter({
+    ...{ url: `https://127.0.0.1:${port}/sdk`, env: {} },
+    credentials: async () => ({ user: 'u', password: 'p' }),
+  });
+  const asked = assert.rejects(vcenter.about());
+  const socket = await taken.promise;
+  const closed = once(
+    socket.resume().on('error', () => undefined),
+    'close',
+  );
+  const began = performance.now();
+  await vcenter[Symbol.asyncDispose]();
+  await Promise.all([asked, closed]);
+  assert.ok(performance.now() - began < 5_000, `${performance.now() - began} ms`);
+  server.close();
 });

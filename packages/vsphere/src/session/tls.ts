@@ -64,6 +64,8 @@ function normalized(fingerprint: string): string {
 class TrustedAgent extends Agent {
   readonly #trust: TlsTrust | Sha1Pin;
   readonly #proxy: ((hostPort: string) => URL | undefined) | undefined;
+  /** Connections that nobody has yet: no agent of Node's knows them. */
+  readonly #handshakes = new Set<TLSSocket>();
 
   constructor(
     trust: TlsTrust | Sha1Pin,
@@ -97,6 +99,11 @@ class TrustedAgent extends Agent {
     void this.#handOut(host, port, done);
   }
 
+  override destroy(): void {
+    super.destroy();
+    for (const socket of this.#handshakes) socket.destroy();
+  }
+
   async #handOut(host: string, port: number, done?: (error: Error | null, stream?: Duplex) => void): Promise<void> {
     let socket: TLSSocket;
     try {
@@ -120,8 +127,10 @@ class TrustedAgent extends Agent {
       // The pin check below replaces the chain check; it comes before the socket is handed out.
       rejectUnauthorized: !pinned && !('insecure' in this.#trust && this.#trust.insecure === true),
     });
+    this.#handshakes.add(socket);
     return new Promise((resolve, reject) => {
       const fail = (error: Error): void => {
+        this.#handshakes.delete(socket);
         socket.destroy();
         reject(error);
       };
@@ -138,6 +147,7 @@ class TrustedAgent extends Agent {
       });
       socket.once('secureConnect', () => {
         clearTimeout(late);
+        this.#handshakes.delete(socket);
         if (!pinMatches(this.#trust, socket)) fail(new PinMismatch());
         else {
           socket.removeAllListeners('error').removeAllListeners('close');
