@@ -100,7 +100,7 @@ async function givenBy(
 }
 
 const skip = noPods();
-test('its container, with nobody as user and nothing to write to but its cache, answers its probes and makes a whole update', {
+test('SAFE-7 its container, with nobody as user and nothing to write to but its cache, answers its probes, makes a whole update, and then takes 120 MiB at the most', {
   skip: skip ?? false,
 }, async (t) => {
   const { sandbox, client } = voyage;
@@ -148,6 +148,11 @@ test('its container, with nobody as user and nothing to write to but its cache, 
   const limit = Number.parseInt(container.resources.limits.memory, 10) * 1024;
   assert.match(container.resources.limits.memory, /^\d+Mi$/);
   assert.ok(most * 2 < limit, `${most} kB at the most, where the limit is ${limit} kB`);
+  const steady = await eventually('120 MiB', async () => {
+    const now = kilobytes(running, 'VmRSS');
+    return now <= 120 * 1024 ? now : undefined;
+  });
+  t.diagnostic(`${steady} kB when it rests`);
   assert.doesNotMatch(running.log(), /"level":(50|60)|EROFS|EACCES/);
 });
 

@@ -11,6 +11,7 @@ import {
   BootImage,
   type BootImageStatus,
   bootImageName,
+  ClusterOperator,
   ConfigMap,
   CustomResourceDefinition,
   Deployment,
@@ -222,7 +223,9 @@ test('TRUTH-5 uninstall takes off what is ours, says what stays, and nothing han
   });
   const { code, out, errors } = await drydock('uninstall', '--yes', ...trusted());
   assert.equal(code, 0, errors);
+  assert.match(out, /ClusterOperator drydock is taken off\n/);
   assert.match(out, /finalizer of Zone machines\/zone-a is taken off\n/);
+  assert.deepEqual(await Array.fromAsync(client.list(ClusterOperator)), []);
   assert.match(out, /What stays:\n/);
   assert.match(out, /Secret drydock\/drydock-mark-key: it proves which templates are Drydock's/);
   assert.match(out, /Nothing of Drydock is left in the cluster, but for what stays\.\n$/);
