@@ -236,7 +236,7 @@ test('SAFE-17 beside upstream the sets are its own, and that is no trouble; a se
 
   const missing = await drydock('explain', 'nobody', ...trusted());
   assert.equal(missing.code, 2);
-  assert.match(missing.errors, /there is no machine set nobody; there are owned, worker\n/);
+  assert.match(missing.errors, /there is no machine set nobody; there are ms\/owned, ms\/worker\n/);
   const dead = await drydock('doctor', '--server', 'https://127.0.0.1:1');
   assert.equal(dead.code, 3);
   assert.match(dead.out, /^cluster\nFAIL {2}api server {2}.*did not answer.*\n\n1 check failed\.\n$/);

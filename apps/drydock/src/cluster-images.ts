@@ -1,12 +1,13 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { BootImage, type MachineSet } from '@drydock/api';
+import { BootImage } from '@drydock/api';
 import {
   cloudPlatforms,
   clusterRecords,
   credentialsKey,
   type DowngradePolicy,
   explainSet,
+  type KeptSet,
   lazyPlatforms,
   machineApiNamespace,
   ownArchitecture,
@@ -33,7 +34,7 @@ export interface ClusterImages extends AsyncDisposable {
   readonly vcenters: VCenters;
   readonly store: Pick<TemplateStore, 'inspect' | 'list'>;
   /** What the operator would do about a set, and what it said of it last. */
-  readonly explain: (set: MachineSet) => Promise<Explained>;
+  readonly explain: (set: KeptSet) => Promise<Explained>;
 }
 
 /** Options of {@link clusterImages}. */

@@ -100,6 +100,7 @@ export function worldOf(caches: BootImageCaches): World {
     machineSets: () => [...caches.machineSets.all()].toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1)),
     machines: () => [...caches.machines.all()],
     controlPlaneMachineSets: () => [...caches.controlPlaneMachineSets.all()],
+    controlPlanesGated: () => false,
     secret: (namespace, name) => caches.credentials.get({ namespace, name }),
   };
 }

@@ -1,15 +1,15 @@
-import type { MachineSet } from '@drydock/api';
 import { ApiError, type Client, isNotFound } from '@drydock/kube';
 import { upstreamController, upstreamRefusal } from './decide/coexistence.ts';
 import { clusterStable, readiness } from './decide/gates.ts';
 import { BootImageError, errorText } from './errors.ts';
+import { idOf, type KeptSet, setText } from './observe/kept-set.ts';
 import { type LeafEdit, leafText } from './observe/provider-spec.ts';
 import { streamOf } from './observe/stream.ts';
 import { failureOf } from './pass/failure.ts';
 import { besideUpstream, duringUpgrade, notSelected } from './pass/left-alone.ts';
-import { selectionNow } from './pass/pass.ts';
 import type { PassPorts } from './pass/pass-state.ts';
-import { type Question, questionAbout } from './pass/question.ts';
+import { planOf, type Question, questionAbout } from './pass/question.ts';
+import { selectionNow } from './pass/selection-now.ts';
 import { factsOf, type ImageFacts, type PlatformPlan } from './platform.ts';
 import type { SetOutcome } from './status/boot-image.ts';
 import { checkUserData, userDataSecret } from './user-data/user-data.ts';
@@ -67,23 +67,22 @@ export interface Look {
  * know what the set boots from. What only the operator's memory knows, that somebody else reverted the set again and again, is in its BootImage alone. Rejects with the signal's reason.
  */
 export async function explainSet(
-  set: MachineSet,
+  set: KeptSet,
   ports: ExplainPorts,
   options: { readonly signal?: AbortSignal } = {},
 ): Promise<Explanation> {
   const { answers, plan, ...found } = await lookAtSet(set, ports, options);
   // Of an image that is known not to start more is known than that.
   const facts = factsOf(plan ?? found.outcome ?? {});
-  return { set: `ms/${set.metadata.name}`, answers, ...facts, ...conclusionOf(found, plan) };
+  return { set: idOf(set), answers, ...facts, ...conclusionOf(found, plan) };
 }
 
 /** See {@link explainSet}. Without a client nothing is asked about user-data. */
 export async function lookAtSet(
-  set: MachineSet,
+  set: KeptSet,
   ports: Omit<ExplainPorts, 'client'> & Partial<Pick<ExplainPorts, 'client'>>,
   options: { readonly signal?: AbortSignal } = {},
 ): Promise<Look> {
-  const { name } = set.metadata;
   const answers: ExplainedAnswer[] = [];
   let first: Pick<Look, 'outcome' | 'unknown'> | undefined;
   const ask = async (question: ExplainedQuestion, look: () => Found | Promise<Found>): Promise<void> => {
@@ -97,7 +96,7 @@ export async function lookAtSet(
       const text = errorText(error);
       const unread = unreadable(error);
       answers.push({ question, answer: unread ? 'unknown' : 'no', text });
-      first ??= unread ? { unknown: text } : { outcome: failureOf(name, error, false).outcome };
+      first ??= unread ? { unknown: text } : { outcome: failureOf(set, error, false).outcome };
     }
   };
 
@@ -105,8 +104,8 @@ export async function lookAtSet(
   await ask('upstream', () => upstreamFound(world.upstream()));
   await ask('reflected', () => reflectedFound(ports));
   await ask('selected', () => {
-    const { includes, reason } = selectionNow(world);
-    return includes(set.metadata.labels) ? `machineset ${name} is managed` : no(reason, notSelected(set, reason));
+    const why = selectionNow(world)(set);
+    return why === undefined ? `${setText(set)} is managed` : no(why, notSelected(set, why, world.infrastructure()));
   });
   await ask('stable', () => stableFound(world.clusterVersion()));
   await ask('release', () => releaseFound(ports));
@@ -117,13 +116,13 @@ export async function lookAtSet(
     const asked = questionAbout(set, stream ?? noStream(), ports);
     if (asked.kind === 'skip') return no(asked.message, asked);
     question = asked;
-    return `machineset ${name}: ${asked.input.architecture} machines on ${asked.platform.type}, owned by nobody`;
+    return `${setText(set)}: ${asked.input.architecture} machines on ${asked.platform.type}, owned by nobody`;
   });
   let plan: PlatformPlan | undefined;
   if (question !== undefined) {
-    const { platform, input } = question;
+    const asked = question;
     await ask('image', async () => {
-      plan = await platform.plan(input, options);
+      plan = await planOf(asked, world, options);
       return plan.kind === 'skip' ? no(plan.message, plan) : imageText(plan);
     });
   }
@@ -178,7 +177,7 @@ function noStream(): BootImageError {
 }
 
 async function stubFound(
-  set: MachineSet,
+  set: KeptSet,
   { client, now }: Pick<ExplainPorts, 'client' | 'now'>,
   call: { readonly signal?: AbortSignal },
 ): Promise<Found> {

@@ -13,6 +13,7 @@ export {
   explainSet,
 } from './explain.ts';
 export { type BootImageMetrics, bootImageMetrics } from './metrics.ts';
+export { idOf, type KeptSet, keptSets } from './observe/kept-set.ts';
 export { lightMachineSet } from './observe/light.ts';
 export type { LeafEdit } from './observe/provider-spec.ts';
 export { clusterRecords } from './observe/records.ts';
@@ -36,6 +37,7 @@ export { type LazyPlatforms, lazyPlatforms, type Platforms } from './platforms.t
 export { type BootImagesRole, type BootImagesRoleOptions, bootImagesRole } from './role.ts';
 export type { Stamp } from './skew/stamp.ts';
 export { type Standings, type StandingsInput, standings } from './standing.ts';
+export { imageOf as bootImageOf } from './status/boot-image-store.ts';
 export { degradedType, progressingType } from './status/conditions.ts';
 export { machineApiNamespace } from './user-data/user-data.ts';
 export { createVerdict, type Verdict, type VerdictOptions } from './verdict/cluster-operator.ts';

@@ -1,12 +1,14 @@
-import type { ConfigMap, Infrastructure, MachineSet, Secret } from '@drydock/api';
+import type { ConfigMap, Infrastructure, Secret } from '@drydock/api';
 import type { TemplateOperation, TemplateProgress } from '@drydock/templates';
 import type { Skip } from './decide/decide.ts';
+import type { KeptSet } from './observe/kept-set.ts';
 import type { JsonObject, LeafEdit } from './observe/provider-spec.ts';
 import type { Stream } from './observe/stream.ts';
 
 /** Everything that a platform reads to decide about one set. */
 export interface PlatformInput {
-  readonly set: MachineSet;
+  /** In texts it is `setText`. */
+  readonly set: KeptSet;
   readonly spec: JsonObject;
   readonly architecture: string;
   readonly stream: Stream;

@@ -1,4 +1,4 @@
-import { type BootImage, type MachineConfiguration, MachineSet } from '@drydock/api';
+import type { BootImage, MachineConfiguration } from '@drydock/api';
 import type { Projector } from '@drydock/crd';
 import {
   type Controller,
@@ -22,7 +22,8 @@ import { cloudPlatforms } from './cloud-platforms.ts';
 import { ownArchitecture } from './decide/architecture.ts';
 import { upstreamRefusal } from './decide/coexistence.ts';
 import { type BootImageMetrics, bootImageMetrics } from './metrics.ts';
-import type { Gates } from './observe/feature-gates.ts';
+import { type Gates, gatesNow } from './observe/feature-gates.ts';
+import { idOf, type KeptSet, keptSets, kindOf } from './observe/kept-set.ts';
 import { clusterRecords } from './observe/records.ts';
 import type { DowngradePolicy } from './observe/version.ts';
 import { platformOf } from './observe/world.ts';
@@ -193,25 +194,29 @@ function controllerHalf(options: BootImagesRoleOptions, parts: Parts): readonly 
   const { client, architecture = ownArchitecture(), concurrency, progressMs, collectAfterMs } = options;
   const settings = { concurrency, progressMs, collectAfterMs };
   const { projections, changes } = parts.definitions;
-  const ports = createPassPorts({ client, ...parts, projections, log, architecture, settings });
+  let gates: Gates = { cpms: true, skew: true, ...options.gates };
+  const ports = createPassPorts({ client, ...parts, projections, log, architecture, settings, gates: () => gates });
   const causes = createCauses();
 
-  function onMachineSet(change: ObjectChange<MachineSet>): void {
-    const { name } = (change.now ?? change.old)?.metadata ?? { name: '' };
+  function onSet(change: ObjectChange<KeptSet>): void {
+    const set = change.now ?? change.old;
+    if (set === undefined) return;
+    const id = idOf(set);
     if (change.now === undefined) {
-      state.hotLoop.forget(name);
-      state.foreign.delete(name);
+      state.hotLoop.forget(id);
+      state.foreign.delete(id);
     }
     const platform = platforms.get(ports.world.infrastructure()?.status?.platformStatus?.type ?? '');
     const image = platform === undefined ? undefined : changedImage(change, platform);
     // Who it was is asked by the pass that this change wakes.
-    if (image !== undefined && image !== state.pointed.get(name)) state.foreign.set(name, undefined);
+    if (image !== undefined && image !== state.pointed.get(id)) state.foreign.set(id, undefined);
   }
 
   const woken = wakes(caches, causes, {
     key,
     skewGate: options.gates?.skew ?? true,
-    onMachineSet,
+    controlPlanesGated: () => ports.world.controlPlanesGated(),
+    onSet,
     failureOf: (set) => state.retries.get(set, 0)?.code,
   });
   const templates = (options.templates === undefined ? [] : [options.templates]).map((signal) =>
@@ -220,9 +225,10 @@ function controllerHalf(options: BootImagesRoleOptions, parts: Parts): readonly 
       causes,
       machineSets: () => caches.machineSets.all(),
       onSet: (set, note) => {
-        log.info({ set: set.metadata.name }, note);
+        log.info({ set: idOf(set) }, note);
         const event = { type: 'Warning', reason: 'TemplateChanged', action: 'WatchTemplate', note } as const;
-        if (upstreamRefusal(ports.world.upstream()) === undefined) parts.events.record(MachineSet, set, event);
+        if (upstreamRefusal(ports.world.upstream()) === undefined)
+          parts.events.record(kindOf(set).resource, set, event);
       },
     }),
   );
@@ -239,13 +245,17 @@ function controllerHalf(options: BootImagesRoleOptions, parts: Parts): readonly 
       state.looked.clear();
       try {
         await platforms.load(platformOf(ports.world));
+        const release = ports.world.clusterVersion()?.status?.desired?.version;
+        // Nobody else has to know it where there is no control plane that could be managed.
+        if ([...caches.controlPlaneMachineSets.all()].length > 0)
+          gates = { ...(await gatesNow(client, release, { signal })), ...options.gates };
         // Reads the ledger once, so that the pass decides by everything that is meant.
         const mc = caches.machineConfigurations.get(key);
         if (mc !== undefined) await projections.machineConfigurations.recall(mc);
         const outcome = await runPass(ports, state, cause, { signal, stopping, news: causes.news() });
         return sooner(outcome, againIn(projections.machineConfigurations));
       } catch (error) {
-        const sets = ports.world.machineSets().map((set) => set.metadata.name);
+        const sets = keptSets(ports.world).map(idOf);
         causes.putBack(cause, state.looked, sets);
         throw error;
       }

@@ -1,7 +1,8 @@
-import { BootImage, type BootImageStatus, type MachineSet } from '@drydock/api';
+import { BootImage, type BootImageStatus } from '@drydock/api';
 import { ApiError, apiVersionOf } from '@drydock/kube';
 import { cloudPlatforms } from './cloud-platforms.ts';
 import { type Look, lookAtSet } from './explain.ts';
+import { controlPlanes, idOf, type KeptSet, keptSets, setText } from './observe/kept-set.ts';
 import { platformOf, type World } from './observe/world.ts';
 import { setFacts } from './pass/set-facts.ts';
 import { newestBelow } from './pass/ways-back.ts';
@@ -53,13 +54,20 @@ export async function standings(input: StandingsInput): Promise<Standings> {
   const unread = new Set<string>();
   const said = new Map(images.map((image) => [keyOf(image), image]));
   const stand: BootImage[] = [];
-  let sets: readonly MachineSet[];
-  try {
-    sets = world.machineSets();
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    return { images: images.map(withKind), unread: [error.message] };
-  }
+  const sets: KeptSet[] = [];
+  // Whoever may not list the one kind is told of the other.
+  const unlisted = (read: () => readonly KeptSet[]): boolean => {
+    try {
+      sets.push(...read());
+      return false;
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      unread.add(error.message);
+      return true;
+    }
+  };
+  if (unlisted(world.machineSets)) return { images: images.map(withKind), unread: [...unread] };
+  const noPlanes = unlisted(() => keptSets({ ...world, machineSets: () => [] }));
   for (const set of sets) {
     const own = imageOf(set);
     const image = said.get(keyOf(own)) ?? own;
@@ -70,7 +78,10 @@ export async function standings(input: StandingsInput): Promise<Standings> {
     const status = missing === undefined ? standing(set, image.status, look, input, ports) : image.status;
     stand.push({ ...image, ...(status === undefined ? {} : { status: withWayBack(set, status, input) }) });
   }
-  for (const image of said.values()) stand.push(goneOf(image));
+  for (const image of said.values()) {
+    const untold = noPlanes && image.spec?.machineSet?.kind === controlPlanes.resource.kind;
+    stand.push(untold ? image : goneOf(image));
+  }
   const byName = (a: BootImage, b: BootImage): number => a.metadata.name.localeCompare(b.metadata.name);
   return { images: stand.map(withKind).toSorted(byName), unread: [...unread] };
 }
@@ -78,7 +89,7 @@ export async function standings(input: StandingsInput): Promise<Standings> {
 type Ports = Parameters<typeof setFacts>[1];
 
 function standing(
-  set: MachineSet,
+  set: KeptSet,
   said: BootImageStatus | undefined,
   look: Look,
   { led, now }: StandingsInput,
@@ -86,7 +97,7 @@ function standing(
 ): BootImageStatus {
   const facts = setFacts(set, ports);
   const subject = {
-    set: `ms/${set.metadata.name}`,
+    set: idOf(set),
     platform: said?.platform ?? (ports.world.infrastructure()?.status?.platformStatus?.type ?? 'unknown').toLowerCase(),
     generation: said?.observedGeneration,
     now,
@@ -98,7 +109,7 @@ function standing(
   const same = said !== undefined && spoken.includes(facts.reference) && said.target === facts.target;
   if (decided === undefined && same && holds(said.phase, led)) return said;
   const seen = look.plan === undefined ? {} : factsOf(look.plan);
-  const outcome = decided ?? look.outcome ?? next(look, seen, led, set.metadata.name);
+  const outcome = decided ?? look.outcome ?? next(look, seen, led, set);
   const status = bootImageStatus(said, outcome.kind === 'waiting' ? outcome : { ...seen, ...outcome }, subject);
   if (status.phase === said?.phase) return status;
   // When it came to be so nobody saw.
@@ -113,9 +124,9 @@ function holds(phase: string | undefined, led: boolean): boolean {
 }
 
 /** Where nothing stands in the way: there already, not begun, or nothing that API objects tell. */
-function next({ plan, unknown }: Look, seen: ImageFacts, led: boolean, name: string): SetOutcome {
+function next({ plan, unknown }: Look, seen: ImageFacts, led: boolean, set: KeptSet): SetOutcome {
   if (plan?.kind === 'current') return { kind: 'current', ...seen };
-  const what = unknown ?? `machineset ${name} is to move to ${seen.target ?? 'the release'}`;
+  const what = unknown ?? `${setText(set)} is to move to ${seen.target ?? 'the release'}`;
   const waiting = led
     ? { reason: 'NotBegun', brief: 'not looked at yet', message: what }
     : { reason: 'NobodyLeads', brief: 'nobody leads', message: `${what}; nobody leads`, nextStep: 'drydock operator' };
@@ -123,7 +134,7 @@ function next({ plan, unknown }: Look, seen: ImageFacts, led: boolean, name: str
 }
 
 /** The newest older release that the API objects know to be where this set makes its machines. */
-function withWayBack(set: MachineSet, status: BootImageStatus, { world, images }: StandingsInput): BootImageStatus {
+function withWayBack(set: KeptSet, status: BootImageStatus, { world, images }: StandingsInput): BootImageStatus {
   const place = placeOf(set);
   const releases = [status.revertTo];
   for (const other of world.machineSets()) {
@@ -137,9 +148,9 @@ function withWayBack(set: MachineSet, status: BootImageStatus, { world, images }
   return release === undefined ? rest : { ...rest, revertTo: release };
 }
 
-function placeOf(set: MachineSet): string {
+function placeOf(set: KeptSet): string {
   const workspace: unknown = set.spec?.template?.spec?.providerSpec?.value?.['workspace'];
-  return JSON.stringify(workspace ?? set.metadata.name);
+  return JSON.stringify(workspace ?? idOf(set));
 }
 
 function goneOf(image: BootImage): BootImage {

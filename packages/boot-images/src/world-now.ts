@@ -22,6 +22,7 @@ import {
 } from '@drydock/kube';
 import { upstreamController } from './decide/coexistence.ts';
 import { credentialSecrets } from './observe/credential-secrets.ts';
+import { gatesNow } from './observe/feature-gates.ts';
 import { platformOf, type World } from './observe/world.ts';
 import { machineApiNamespace } from './user-data/user-data.ts';
 import { installConfigKey } from './vsphere/install-config.ts';
@@ -32,7 +33,7 @@ import { goldenName, goldenNamespace, machineConfigurationName } from './wakes/t
  * that a right that is missing is told where it matters and nowhere else. With `credentials: 'unread'` no Secret is asked for, and none is there.
  */
 export async function worldNow(
-  client: Pick<Client, 'list'>,
+  client: Pick<Client, 'get' | 'list'>,
   options: CallOptions & { readonly credentials?: 'unread' } = {},
 ): Promise<World> {
   const call = options.signal === undefined ? {} : { signal: options.signal };
@@ -62,6 +63,13 @@ export async function worldNow(
       list(Machine, sets),
       list(ControlPlaneMachineSet, sets),
     ]);
+  const gates = await found(
+    gatesNow(
+      client,
+      known(() => version()?.status?.desired?.version),
+      call,
+    ),
+  );
   // Those of the cluster's platform and no others; they are named by it.
   const platform = platformOf({ infrastructure });
   const keys = options.credentials === 'unread' ? [] : credentialSecrets(platform);
@@ -80,6 +88,7 @@ export async function worldNow(
       machineSets()?.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name),
     machines,
     controlPlaneMachineSets: planes,
+    controlPlanesGated: () => gates()?.cpms === false,
     secret: (namespace, name) => credentials.get(keyText({ namespace, name }))?.(),
   };
 }
@@ -95,6 +104,15 @@ function optional<T>(key: Required<Key>, read: () => T | undefined): () => T | u
       throw error;
     }
   };
+}
+
+/** What cannot be read is told where it is decided upon. */
+function known<T>(read: () => T | undefined): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
 }
 
 async function found<T>(reading: Promise<T>): Promise<() => T | undefined> {

@@ -1,4 +1,4 @@
-import { machineApiNamespace, placementsOf, platformOf } from '@drydock/boot-images';
+import { keptSets, machineApiNamespace, placementsOf, platformOf } from '@drydock/boot-images';
 import type { KubeClient } from '@drydock/kube';
 import type { ReadKeys } from '@drydock/templates';
 import { type ClusterImages, clusterImages } from '../cluster-images.ts';
@@ -70,7 +70,7 @@ export async function examine(
 
 async function setLines({ world, explain }: ClusterImages): Promise<readonly Line[]> {
   const lines: Line[] = [];
-  for (const set of world.machineSets()) lines.push(setLine(await explain(set)));
+  for (const set of keptSets(world)) lines.push(setLine(await explain(set)));
   if (lines.length > 0) return lines;
   return [{ name: 'machine sets', state: 'skip', detail: `there are none in ${machineApiNamespace}` }];
 }

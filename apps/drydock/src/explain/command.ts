@@ -1,6 +1,5 @@
-import type { MachineSet } from '@drydock/api';
 import { jsonText } from '@drydock/api/text';
-import type { World } from '@drydock/boot-images';
+import type { KeptSet } from '@drydock/boot-images';
 import type { Command } from 'commander';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
 import { exitCode, UsageError } from '../exit.ts';
@@ -26,7 +25,7 @@ export function addExplain(program: Command): void {
   const command = program
     .command('explain')
     .description('say why a machine set boots from what it boots from, and what comes next')
-    .argument('[machineset...]', 'names, also as ms/NAME (default: all)')
+    .argument('[machineset...]', 'names, also as ms/NAME or cpms/NAME (default: all)')
     .option('-o, --output <format>', FORMATS.join('|'), 'text')
     .option('--lease-namespace <name>', 'namespace of the Leases of the operator', LEASE_NAMESPACE)
     .option('--downgrade <policy>', 'keep|replace, as the operator is told', 'keep')
@@ -48,7 +47,7 @@ async function explain(names: readonly string[], flags: ExplainFlags, signal: Ab
   const { downgrade } = flags;
   if (downgrade !== 'keep' && downgrade !== 'replace')
     throw new UsageError(`unknown downgrade policy ${downgrade}: use keep or replace`);
-  const { machineApiNamespace } = await import('@drydock/boot-images');
+  const { idOf, keptSets, machineApiNamespace } = await import('@drydock/boot-images');
   const { namespace = machineApiNamespace } = flags;
   if (namespace !== machineApiNamespace)
     throw new UsageError(`--namespace ${namespace}: boot images are managed in ${machineApiNamespace} alone`);
@@ -57,7 +56,7 @@ async function explain(names: readonly string[], flags: ExplainFlags, signal: Ab
   await using client = await connect(flags);
   const warn = (message: string): void => sayError(`warning: ${message}`);
   await using images = await clusterImages({ client, flags, downgrade, warn, signal });
-  const sets = chosen(images.world, names);
+  const sets = chosen(keptSets(images.world), names, idOf);
   const leader = await leadershipOf(client, { role: 'boot-images', namespace: flags.leaseNamespace }, { signal });
   const explained: Explained[] = [];
   for (const set of sets) explained.push(await images.explain(set));
@@ -68,16 +67,21 @@ async function explain(names: readonly string[], flags: ExplainFlags, signal: Ab
   return codeOf(explained);
 }
 
-/** The sets that are meant, in the order in which they are named. */
-function chosen(world: World, names: readonly string[]): readonly MachineSet[] {
-  const sets = world.machineSets();
+/** The sets that are meant, in the order in which they are named. A name without a kind is a machine set's, where there is one. */
+function chosen(
+  sets: readonly KeptSet[],
+  names: readonly string[],
+  idOf: (set: KeptSet) => string,
+): readonly KeptSet[] {
   if (names.length === 0) return sets;
   return names.map((given) => {
-    const name = given.replace(/^(ms|machinesets?)(\.[a-z.]+)?\//i, '');
-    const set = sets.find(({ metadata }) => metadata.name === name);
+    const id = given
+      .replace(/^machinesets?(\.[a-z.]+)?\//i, 'ms/')
+      .replace(/^controlplanemachinesets?(\.[a-z.]+)?\//i, 'cpms/');
+    const set = sets.find((one) => idOf(one) === id || one.metadata.name === id);
     if (set !== undefined) return set;
-    const there = sets.map(({ metadata }) => metadata.name).join(', ');
-    throw new UsageError(`there is no machine set ${name}; there ${there === '' ? 'are none' : `are ${there}`}`);
+    const there = sets.map(idOf).join(', ');
+    throw new UsageError(`there is no machine set ${given}; there ${there === '' ? 'are none' : `are ${there}`}`);
   });
 }
 

@@ -1,5 +1,5 @@
-import { BootImage, type BootImageStatus, bootImageName, type MachineSet } from '@drydock/api';
-import type { Explanation } from '@drydock/boot-images';
+import { BootImage, type BootImageStatus } from '@drydock/api';
+import { bootImageOf, type Explanation, type KeptSet } from '@drydock/boot-images';
 import { type Client, isNotFound } from '@drydock/kube';
 
 /** An explanation, and what the operator said of the set last. */
@@ -18,10 +18,11 @@ export function isStuck({ step, target, operator }: Explained): boolean {
 /** What the operator says of a set. Whoever may not read it is told that, and the rest. */
 export async function saidOf(
   client: Pick<Client, 'list'>,
-  { metadata: { namespace = '', name } }: MachineSet,
+  set: KeptSet,
   signal: AbortSignal,
 ): Promise<BootImageStatus | undefined> {
-  const fields = `metadata.name=${bootImageName('ms', name)}`;
+  const { namespace = '', name } = bootImageOf(set).metadata;
+  const fields = `metadata.name=${name}`;
   try {
     const [found] = await Array.fromAsync(client.list(BootImage, { namespace, fields }, { signal }));
     return found?.status;

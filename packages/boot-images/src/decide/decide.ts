@@ -1,9 +1,11 @@
-import type { ClusterVersion, Infrastructure, MachineSet } from '@drydock/api';
+import type { ClusterVersion, Infrastructure } from '@drydock/api';
 import { BootImageError, errorText } from '../errors.ts';
+import { controlPlanes, type KeptSet, kindOf, machineSets, setText } from '../observe/kept-set.ts';
 import { type JsonObject, providerSpecOf, unusableName } from '../observe/provider-spec.ts';
 import type { Stream } from '../observe/stream.ts';
 import { architectureOf } from './architecture.ts';
-import { stackHub } from './reflect.ts';
+import { controlPlanesSupported, stackHub } from './reflect.ts';
+import { askedToLeave } from './request.ts';
 
 /** Why a set is left alone. `counted` sets appear as skipped in the conditions; the others are out of scope (§2.3). */
 export interface Skip {
@@ -33,7 +35,7 @@ export type SetDecision =
 
 /** Everything that the decision is made from. Absent objects are undefined. */
 export interface SetFacts {
-  readonly set: MachineSet;
+  readonly set: KeptSet;
   readonly clusterVersion: ClusterVersion | undefined;
   readonly infrastructure: Infrastructure | undefined;
   /** The parsed stream, or why it could not be parsed. */
@@ -45,43 +47,34 @@ export interface SetFacts {
 }
 
 /** Why a set is left alone by what it says of itself (rows 1 to 3 of boot-images.md §2.3); undefined where it does not. */
-export function exemptionOf(set: MachineSet): Skip | undefined {
-  const { name } = set.metadata;
+export function exemptionOf(set: KeptSet): Skip | undefined {
+  const text = setText(set);
+  // Control planes have no counter for what is skipped: upstream's conditions are compared by text.
+  const counted = kindOf(set) === machineSets;
+  const request = askedToLeave(set);
+  if (request !== undefined) return skip(counted, 'OptedOut', ...request);
   const owner = set.metadata.ownerReferences?.[0];
   if (owner !== undefined) {
-    return skip(
-      true,
-      'Owned',
-      `owned by ${owner.kind}/${owner.name}`,
-      `machineset ${name} is managed by ${owner.kind} ${owner.name}`,
-      {
-        nextStep: `let ${owner.kind} ${owner.name} set the image of machineset ${name}`,
-      },
-    );
+    const who = `${owner.kind} ${owner.name}`;
+    return skip(counted, 'Owned', `owned by ${owner.kind}/${owner.name}`, `${text} is managed by ${who}`, {
+      nextStep: `let ${who} set the image of ${text}`,
+    });
   }
   if (set.metadata.deletionTimestamp !== undefined) {
-    return skip(false, 'Deleting', 'being deleted', `machineset ${name} is being deleted`);
+    return skip(false, 'Deleting', 'being deleted', `${text} is being deleted`);
   }
   const authority = (set.spec as JsonObject | undefined)?.['authoritativeAPI'];
   if (typeof authority === 'string' && authority !== '' && authority !== 'MachineAPI') {
-    return skip(
-      true,
-      'OtherAuthority',
-      `authority is ${authority}`,
-      `machineset ${name} follows ${authority}; writes to it are refused`,
-    );
+    const why = `${text} follows ${authority}; writes to it are refused`;
+    return skip(counted, 'OtherAuthority', `authority is ${authority}`, why);
   }
   const osStream = set.metadata.labels?.['machineconfiguration.openshift.io/osstream'];
   if (osStream !== undefined && osStream !== 'rhel-9') {
-    return skip(
-      false,
-      'OtherStream',
-      `stream ${osStream}`,
-      `machineset ${name} uses OS stream ${osStream}; only rhel-9 is served`,
-    );
+    const why = `${text} uses OS stream ${osStream}; only rhel-9 is served`;
+    return skip(false, 'OtherStream', `stream ${osStream}`, why);
   }
   if (set.spec?.template?.metadata?.labels?.['machine.openshift.io/os-id'] === 'Windows') {
-    return skip(false, 'Windows', 'Windows machines', `machineset ${name} makes Windows machines`);
+    return skip(false, 'Windows', 'Windows machines', `${text} makes Windows machines`);
   }
   return undefined;
 }
@@ -90,37 +83,46 @@ export function exemptionOf(set: MachineSet): Skip | undefined {
 export function decideSet(facts: SetFacts): SetDecision {
   const { set } = facts;
   const { name } = set.metadata;
+  const kind = kindOf(set);
+  const text = setText(set);
   const exemption = exemptionOf(set);
   if (exemption !== undefined) return exemption;
   if (facts.clusterVersion === undefined) {
     return failed(
       'ClusterVersionUnreadable',
-      'failed to fetch clusterversion during machineset sync: clusterversions.config.openshift.io "version" not found',
+      `failed to fetch clusterversion during ${kind.inTexts} sync: clusterversions.config.openshift.io "version" not found`,
     );
   }
   const architecture = architectureOf({
     name,
-    annotations: set.metadata.annotations,
-    clusterArchitecture: facts.clusterVersion.status?.desired?.architecture,
+    // All machines of a control plane are of one architecture, that of the machine on which the operator is to run.
+    ...(kind === controlPlanes
+      ? { clusterArchitecture: undefined }
+      : {
+          annotations: set.metadata.annotations,
+          clusterArchitecture: facts.clusterVersion.status?.desired?.architecture,
+        }),
     fallback: facts.fallbackArchitecture,
   });
   if (architecture.kind === 'unknown') {
     return skip(true, 'ArchitectureUnknown', 'architecture unknown', architecture.message, {
-      nextStep: `annotate machineset ${name}: capacity.cluster-autoscaler.kubernetes.io/labels=kubernetes.io/arch=amd64`,
+      nextStep: `annotate ${text}: capacity.cluster-autoscaler.kubernetes.io/labels=kubernetes.io/arch=amd64`,
     });
   }
   if (architecture.kind === 'invalid') {
     return failed('ArchitectureInvalid', `failed to fetch arch during machineset sync: ${architecture.message}`, {
       retriable: false,
-      nextStep: `correct annotation capacity.cluster-autoscaler.kubernetes.io/labels of machineset ${name}`,
+      nextStep: `correct annotation capacity.cluster-autoscaler.kubernetes.io/labels of ${text}`,
     });
   }
   if (facts.infrastructure === undefined) {
     return failed(
       'InfrastructureUnreadable',
-      'failed to fetch infra object during machineset sync: infrastructures.config.openshift.io "cluster" not found',
+      `failed to fetch infra object during ${kind.inTexts} sync: infrastructures.config.openshift.io "cluster" not found`,
     );
   }
+  const never = neverKept(set, facts.infrastructure);
+  if (never !== undefined) return never;
   const { type: platform = '', azure } = facts.infrastructure.status?.platformStatus ?? {};
   if (azure?.cloudName === stackHub) {
     return skip(false, 'PlatformUnsupported', 'Azure Stack Hub', 'boot images on Azure Stack Hub are not managed');
@@ -140,7 +142,7 @@ export function decideSet(facts: SetFacts): SetDecision {
     if (unusable !== undefined)
       return failed('NameUnusable', unusable, {
         retriable: false,
-        nextStep: `correct spec.template.spec.providerSpec.value of machineset ${name}`,
+        nextStep: `correct ${kind.specPath.join('.')} of ${text}`,
       });
     if (facts.stream instanceof BootImageError) throw facts.stream;
     return {
@@ -157,11 +159,22 @@ export function decideSet(facts: SetFacts): SetDecision {
   }
 }
 
+/** Why a set of the control plane is never kept on the platform of the cluster; undefined where it may be. */
+export function neverKept(set: KeptSet, infrastructure: Infrastructure | undefined): Skip | undefined {
+  const { type } = infrastructure?.status?.platformStatus ?? {};
+  if (kindOf(set) !== controlPlanes || type === undefined || controlPlanesSupported(type)) return undefined;
+  const why =
+    type === 'VSphere'
+      ? 'on vSphere its templates are those of the failure domains in infrastructure/cluster, which are not changed'
+      : `boot images of control planes on ${type} are not managed`;
+  return skip(false, 'PlatformUnsupported', `control plane on ${type}`, `${setText(set)}: ${why}`);
+}
+
 /**
  * An error of a platform's part, in the words of §2.3 row 10. Code, next step and retriability stay those of the cause; errors of
  * the template store carry their sentence (`text`) and the next step (`next`) apart.
  */
-export function wrapped(set: string, cause: unknown): BootImageError {
+export function wrapped(set: KeptSet, cause: unknown): BootImageError {
   const known = (typeof cause === 'object' && cause !== null ? cause : {}) as {
     readonly code?: unknown;
     readonly retriable?: unknown;
@@ -174,7 +187,7 @@ export function wrapped(set: string, cause: unknown): BootImageError {
   return new BootImageError(
     // Codes of other packages pass through: they are what a person looks up.
     (typeof known.code === 'string' ? camelCase(known.code) : 'Unexpected') as BootImageError['code'],
-    `failed to reconcile machineset ${set}, err: ${text}`,
+    `failed to reconcile ${kindOf(set).inTexts} ${set.metadata.name}, err: ${text}`,
     {
       ...{ cause, retriable: known.retriable !== false },
       ...(nextStep === undefined ? {} : { nextStep }),

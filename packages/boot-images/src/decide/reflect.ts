@@ -32,6 +32,11 @@ export function platformSupported(platform: string | undefined, azureCloud?: str
   return machineSetPlatforms.has(platform ?? '') && azureCloud !== stackHub;
 }
 
+/** True where the control plane's boot images can be managed; nowhere by default. */
+export function controlPlanesSupported(platform: string | undefined): boolean {
+  return cpmsPlatforms.has(platform ?? '');
+}
+
 /** The operator half as a function: spec and the platform's default give the effective managers (boot-images.md §7.2). */
 export function reflect(input: ReflectInput): Reflection {
   const { spec, status, platform } = input;
@@ -42,7 +47,7 @@ export function reflect(input: ReflectInput): Reflection {
   const before = find(status, 'machinesets');
   const optIn = asked === undefined && (status === undefined || before?.selection.mode === 'None');
   let managers = merged(status ?? [], asked ?? manager('machinesets', 'All'));
-  if (input.cpmsGate && cpmsPlatforms.has(platform ?? '')) {
+  if (input.cpmsGate && controlPlanesSupported(platform)) {
     managers = merged(managers, find(spec, 'controlplanemachinesets') ?? manager('controlplanemachinesets', 'None'));
   }
   return { managers, optIn };

@@ -12,11 +12,11 @@ const patches = (writes: readonly string[]): readonly string[] => writes.filter(
 
 test('BI-V21 with no manager nothing is enrolled and the hot loop memory is cleared', async () => {
   const c = fakeCluster({ managers: [] });
-  for (let i = 0; i < 3; i++) c.state.hotLoop.record('wk-a', newRelease);
+  for (let i = 0; i < 3; i++) c.state.hotLoop.record('ms/wk-a', newRelease);
   await c.pass();
   assert.equal(c.condition('Progressing')?.message, `Reconciled 0 of 0 MAPI MachineSets | Reconciled ${zero}`);
   assert.equal(c.condition('Progressing')?.status, 'False');
-  assert.equal(c.state.hotLoop.exhausted('wk-a', newRelease), false);
+  assert.equal(c.state.hotLoop.exhausted('ms/wk-a', newRelease), false);
   assert.equal(c.template('wk-a'), computed);
 });
 

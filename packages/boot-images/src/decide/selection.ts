@@ -1,5 +1,6 @@
 import type { LabelSelector, MachineManager } from '@drydock/api';
 import { BootImageError, errorText } from '../errors.ts';
+import type { SetKind } from '../observe/kept-set.ts';
 
 /** Which sets the effective manager covers; `reason` says for a set that is left out why it is. */
 export interface Selection {
@@ -15,10 +16,7 @@ export const machineApiGroup = 'machine.openshift.io';
  * Only status is ever read here: spec becomes effective when the operator half has reflected it.
  * Throws `SelectorInvalid` for a selector that the API server would refuse.
  */
-export function selectionOf(
-  managers: readonly MachineManager[] | undefined,
-  resource: 'machinesets' | 'controlplanemachinesets',
-): Selection {
+export function selectionOf(managers: readonly MachineManager[] | undefined, resource: SetKind['manager']): Selection {
   const manager = managers?.find((m) => m.apiGroup === machineApiGroup && m.resource === resource);
   if (manager === undefined) {
     return { includes: () => false, reason: `no machine manager is configured for ${resource}` };

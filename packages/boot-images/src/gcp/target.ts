@@ -1,6 +1,7 @@
 import { nameFault } from '@drydock/api/text';
 import { type Skip, skip } from '../decide/decide.ts';
 import { BootImageError } from '../errors.ts';
+import { setText } from '../observe/kept-set.ts';
 import type { JsonObject, LeafEdit } from '../observe/provider-spec.ts';
 import { isObject, nonEmpty } from '../observe/stream.ts';
 import type { PlatformInput } from '../platform.ts';
@@ -28,12 +29,11 @@ const released = 'projects/rhcos-cloud/global/images/';
  * has no image for the architecture, and `ProviderSpecInvalid` for a spec that machine-api could not read either.
  */
 export function gcpDecision(input: Pick<PlatformInput, 'set' | 'spec' | 'architecture' | 'stream'>): GcpDecision {
-  const { name } = input.set.metadata;
+  const text = setText(input.set);
   const disks = bootDisks(input.spec);
   const target = streamImage(input);
   const to = typeof target === 'string' ? '' : imagePath(target);
-  if (disks.length === 0)
-    return skip(false, 'NoBootDisk', 'no boot disk', `machineset ${name} has no disk with boot: true`);
+  if (disks.length === 0) return skip(false, 'NoBootDisk', 'no boot disk', `${text} has no disk with boot: true`);
   const own = disks.find(({ image }) => image === '' || (image !== to && !image.startsWith(released)));
   if (own !== undefined) {
     const what = own.image === '' ? 'names no image' : `has image ${own.image}`;
@@ -41,7 +41,7 @@ export function gcpDecision(input: Pick<PlatformInput, 'set' | 'spec' | 'archite
       true,
       'CustomImage',
       own.image === '' ? 'no image named' : 'custom image',
-      `machineset ${name}: boot disk ${own.index} ${what}, which is not one of ${released.slice(0, -1)}`,
+      `${text}: boot disk ${own.index} ${what}, which is not one of ${released.slice(0, -1)}`,
       to === '' ? {} : { nextStep: `to have it kept current, set disks[${own.index}].image to ${to}` },
     );
   }

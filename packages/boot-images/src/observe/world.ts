@@ -24,6 +24,8 @@ export interface World {
   readonly machineSets: () => readonly MachineSet[];
   readonly machineSet: (key: Key) => MachineSet | undefined;
   readonly machines: () => readonly Machine[] | undefined;
+  /** Feature gate ManagedBootImagesCPMS is off: sets of the control plane are not to be managed. */
+  readonly controlPlanesGated: () => boolean;
   readonly controlPlaneMachineSets: () => readonly ControlPlaneMachineSet[] | undefined;
   readonly secret: (namespace: string, name: string) => Secret | undefined;
 }

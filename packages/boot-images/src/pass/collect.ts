@@ -1,3 +1,4 @@
+import { idOf, setText } from '../observe/kept-set.ts';
 import { referenceIndex } from '../observe/references.ts';
 import type { Platform, PlatformInput } from '../platform.ts';
 import type { PassPorts, PassState } from './pass-state.ts';
@@ -33,7 +34,14 @@ export async function collectImages(
     const first = inputs[0];
     if (platform.collect === undefined || first === undefined) continue;
     try {
-      const collected = platform.collect(inputs, { referenced, found, ...(signal === undefined ? {} : { signal }) });
+      const seen = (name: string, releases: readonly string[]): void => {
+        for (const { set } of inputs) if (set.metadata.name === name) found(idOf(set), releases);
+      };
+      const collected = platform.collect(inputs, {
+        referenced,
+        found: seen,
+        ...(signal === undefined ? {} : { signal }),
+      });
       for await (const { name, removed, reason } of collected) {
         if (removed) ports.event(first.set, 'GarbageCollected', `${name}: ${reason}`);
       }
@@ -48,12 +56,12 @@ export async function collectImages(
 }
 
 function references({ world }: PassPorts, pointed: Map<string, string>): (name: string) => string | undefined {
-  const sets = new Map(world.machineSets().map((set) => [set.metadata.name, set]));
-  for (const [name, image] of pointed) {
-    const set = sets.get(name);
+  const sets = new Map(world.machineSets().map((set) => [idOf(set), set]));
+  for (const [id, image] of pointed) {
+    const set = sets.get(id);
     const spec = JSON.stringify(set?.spec?.template?.spec?.providerSpec?.value ?? '');
     // Seen in the cache, or gone with its set.
-    if (set === undefined || spec.includes(JSON.stringify(image))) pointed.delete(name);
+    if (set === undefined || spec.includes(JSON.stringify(image))) pointed.delete(id);
   }
   const index = (): ReturnType<typeof referenceIndex> =>
     referenceIndex({
@@ -71,7 +79,8 @@ function references({ world }: PassPorts, pointed: Map<string, string>): (name: 
         lookup = undefined;
       });
     }
-    const set = [...pointed].find(([, image]) => image === name)?.[0];
-    return set === undefined ? lookup(name) : `machineset ${set}`;
+    const [id] = [...pointed].find(([, image]) => image === name) ?? [];
+    const set = id === undefined ? undefined : sets.get(id);
+    return set === undefined ? lookup(name) : setText(set);
   };
 }

@@ -1,5 +1,6 @@
 import { wrapped } from '../decide/decide.ts';
 import { BootImageError } from '../errors.ts';
+import { type KeptSet, kindOf } from '../observe/kept-set.ts';
 import type { SetOutcome } from '../status/boot-image.ts';
 import type { Failure } from './retries.ts';
 
@@ -29,7 +30,7 @@ const ofTheImage: ReadonlySet<string> = new Set(['DigestMismatch', 'OvaInvalid',
 const kept: ReadonlySet<string> = new Set(['TagFailed', 'TagNotFound']);
 
 /** Tells what was thrown for a set. `uploaded`: bytes of its image went to the platform before. */
-export function failureOf(set: string, thrown: unknown, uploaded: boolean): SetFailure {
+export function failureOf(set: KeptSet, thrown: unknown, uploaded: boolean): SetFailure {
   const error = thrown instanceof BootImageError && unframed.has(thrown.code) ? thrown : wrapped(set, thrown);
   const { code, message, nextStep, retriable } = error;
   if (code === uploadInProgress) {
@@ -40,7 +41,7 @@ export function failureOf(set: string, thrown: unknown, uploaded: boolean): SetF
     };
   }
   const costly = ofTheImage.has(code) || (uploaded && !kept.has(code));
-  const text = `error syncing MAPI MachineSet ${set}: ${message}`;
+  const text = `error syncing ${kindOf(set).item} ${set.metadata.name}: ${message}`;
   return {
     kind: 'failed',
     text,

@@ -81,7 +81,7 @@ test('BI-V64 a new release goes through after a refusal, and is counted from one
 
 test('a hot loop names who reverts the image, where the server tells', async () => {
   const c = await fought();
-  c.state.foreign.set('wk-a', 'argocd-controller');
+  c.state.foreign.set('ms/wk-a', 'argocd-controller');
   await c.pass();
   const outcome = c.last('wk-a');
   assert.ok(outcome?.kind === 'failed');

@@ -1,5 +1,6 @@
-import type { MachineSet } from '@drydock/api';
-import { type Skip, skip } from '../decide/decide.ts';
+import type { Infrastructure } from '@drydock/api';
+import { neverKept, type Skip, skip } from '../decide/decide.ts';
+import { type KeptSet, setText } from '../observe/kept-set.ts';
 import type { ImageFacts } from '../platform.ts';
 import type { SetOutcome } from '../status/boot-image.ts';
 
@@ -9,14 +10,16 @@ export function besideUpstream(refusal: string, facts: ImageFacts): Skip & Image
   return { ...skip(false, 'LeftToUpstream', 'left to upstream', message), ...facts };
 }
 
-/** The outcome for a set that the effective manager does not cover, and why it does not. */
-export function notSelected(set: MachineSet, why: string): SetOutcome {
+/** The outcome for a set that the effective manager does not cover, and why it does not; one that none could cover is told as that. */
+export function notSelected(set: KeptSet, why: string, infrastructure?: Infrastructure): SetOutcome {
+  const never = neverKept(set, infrastructure);
+  if (never !== undefined) return never;
   return {
     kind: 'skip',
     counted: false,
     reason: 'NotSelected',
     brief: 'not selected',
-    message: `machineset ${set.metadata.name}: ${why}`,
+    message: `${setText(set)}: ${why}`,
     nextStep: 'select it in spec.managedBootImages of machineconfiguration/cluster',
   };
 }

@@ -1,5 +1,5 @@
-import type { MachineSet } from '@drydock/api';
 import type { Client } from '@drydock/kube';
+import type { KeptSet } from '../observe/kept-set.ts';
 import type { World } from '../observe/world.ts';
 import type { Platform } from '../platform.ts';
 import type { Platforms } from '../platforms.ts';
@@ -31,12 +31,12 @@ export interface PassPorts extends PassSettings {
   /** Puts these conditions into MachineConfiguration's status, and with a pass that ended what it says of the oldest image in use. */
   readonly writeConditions: (conditions: readonly ConditionLike[], ended?: PassResult) => Promise<void>;
   /** Writes the BootImage of a set. */
-  readonly report: (set: MachineSet, outcome: SetOutcome) => Promise<void>;
-  readonly event: (set: MachineSet, reason: StoryReason, note: string) => void;
+  readonly report: (set: KeptSet, outcome: SetOutcome) => Promise<void>;
+  readonly event: (set: KeptSet, reason: StoryReason, note: string) => void;
   readonly warn: (message: string, error?: unknown) => void;
   /** Tells who else changed the image of a set, and counts it. */
   readonly foreignWriter: (
-    set: MachineSet,
+    set: KeptSet,
     platform: Platform,
     options: { readonly signal?: AbortSignal },
   ) => Promise<string>;
@@ -57,7 +57,7 @@ export interface PassSignals {
   readonly news?: AbortSignal;
 }
 
-/** What one process remembers between passes; losing it costs nothing but a repeated look. */
+/** What one process remembers between passes, by `idOf` the sets; losing it costs nothing but a repeated look. */
 export interface PassState {
   readonly hotLoop: HotLoop;
   readonly retries: Retries;

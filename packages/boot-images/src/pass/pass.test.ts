@@ -75,7 +75,7 @@ test('an outcome that cannot be told stops neither the other sets nor the condit
   assert.deepEqual(['wk-a', 'wk-b', 'wk-c'].map(c.template), [published, published, published]);
   assert.equal(c.last('wk-c')?.kind, 'current');
   assert.match(c.condition('Progressing')?.message ?? '', /^Reconciled 3 of 3 MAPI MachineSets/);
-  assert.deepEqual([...c.state.looked].toSorted(), ['wk-a', 'wk-b', 'wk-c']);
+  assert.deepEqual([...c.state.looked].toSorted(), ['ms/wk-a', 'ms/wk-b', 'ms/wk-c']);
 });
 
 test('a template that somebody destroys in vCenter is made again within the hour, without an event', async () => {

@@ -1,4 +1,4 @@
-import { type Condition, MachineConfiguration, MachineSet } from '@drydock/api';
+import { type Condition, MachineConfiguration } from '@drydock/api';
 import {
   type Client,
   type EventRecorder,
@@ -10,6 +10,8 @@ import {
 } from '@drydock/kube';
 import { type BootImageCaches, worldOf } from '../caches.ts';
 import type { BootImageMetrics } from '../metrics.ts';
+import type { Gates } from '../observe/feature-gates.ts';
+import { idOf, kindOf, setNow } from '../observe/kept-set.ts';
 import type { World } from '../observe/world.ts';
 import type { Platforms } from '../platforms.ts';
 import { type PassResult, recorded } from '../skew/record.ts';
@@ -32,6 +34,8 @@ export interface PassPortsOptions {
   readonly log: EventRecorderOptions['log'];
   readonly now: () => Date;
   readonly architecture: string;
+  /** As they were read last. */
+  readonly gates: () => Gates;
   readonly settings: PassSettings;
   /** Without them, statuses are written as they are meant. */
   readonly projections?: Projections;
@@ -41,10 +45,11 @@ const key = { name: machineConfigurationName } as const;
 
 /** The real ports of a pass: caches to read from, the API server to write to. */
 export function createPassPorts(options: PassPortsOptions): PassPorts & Pick<BootImages, 'repeat'> {
-  const { client, caches, platforms, events, metrics, log, now, architecture, settings, projections } = options;
+  const { client, caches, platforms, events, metrics, log, now, architecture, settings, projections, gates } = options;
   const raw = worldOf(caches);
   const world: World = {
     ...raw,
+    controlPlanesGated: () => !gates().cpms,
     // What an older definition cannot hold is still meant: a set does not leave the selection because its kind left an enum.
     machineConfiguration: () => {
       const found = raw.machineConfiguration();
@@ -60,9 +65,9 @@ export function createPassPorts(options: PassPortsOptions): PassPorts & Pick<Boo
     client,
     ...(projections === undefined ? {} : { projector: projections.bootImages }),
     cached: (which) => caches.bootImages.get(which),
-    exists: ({ metadata: { namespace, name, uid } }) => {
-      const now = caches.machineSets.get({ name, ...(namespace === undefined ? {} : { namespace }) })?.metadata;
-      return now !== undefined && now.uid === uid && now.deletionTimestamp === undefined;
+    exists: (set) => {
+      const now = setNow(world, set)?.metadata;
+      return now !== undefined && now.uid === set.metadata.uid && now.deletionTimestamp === undefined;
     },
     platform: () => (world.infrastructure()?.status?.platformStatus?.type ?? 'unknown').toLowerCase(),
     now,
@@ -107,8 +112,8 @@ export function createPassPorts(options: PassPortsOptions): PassPorts & Pick<Boo
     report: (set, outcome) => counted(images.report(set, outcome)),
     repeat: images.repeat,
     event: (set, reason, text) => {
-      log.info({ set: set.metadata.name, reason }, text);
-      events.record(MachineSet, set, {
+      log.info({ set: idOf(set), reason }, text);
+      events.record(kindOf(set).resource, set, {
         type: reason === 'Failed' ? 'Warning' : 'Normal',
         reason,
         action: actionOf(reason),
@@ -119,12 +124,12 @@ export function createPassPorts(options: PassPortsOptions): PassPorts & Pick<Boo
     foreignWriter: async (set, platform, call) => {
       const asked = imageWriter(client, set, platform.imageLeaf, call).catch((error: unknown) => {
         call.signal?.throwIfAborted();
-        log.warn({ set: set.metadata.name, err: error }, 'who changed this machine set could not be read');
+        log.warn({ set: idOf(set), err: error }, 'who changed this machine set could not be read');
         return undefined;
       });
       const manager = (await asked) ?? 'unknown';
       metrics.foreignWrite(manager);
-      log.warn({ set: set.metadata.name, manager }, 'somebody else changed the image of this machine set');
+      log.warn({ set: idOf(set), manager }, 'somebody else changed the image of this machine set');
       return manager;
     },
     step: metrics.step,

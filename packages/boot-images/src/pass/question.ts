@@ -1,8 +1,10 @@
-import type { MachineSet } from '@drydock/api';
+import { permitted } from '../decide/control-plane.ts';
 import { decideSet, type Skip } from '../decide/decide.ts';
 import { BootImageError } from '../errors.ts';
+import type { KeptSet } from '../observe/kept-set.ts';
 import type { Stream } from '../observe/stream.ts';
-import type { Platform, PlatformInput } from '../platform.ts';
+import type { World } from '../observe/world.ts';
+import type { Platform, PlatformInput, PlatformPlan } from '../platform.ts';
 import type { PassPorts } from './pass-state.ts';
 
 /** What the platform of a set is asked. */
@@ -14,7 +16,7 @@ export interface Question {
 
 /** Decides what can be decided about a set without its platform: why it is left alone, or what the platform is asked. Throws `BootImageError` for what must be reported. */
 export function questionAbout(
-  set: MachineSet,
+  set: KeptSet,
   stream: Stream | BootImageError,
   { world, platforms, architecture }: Pick<PassPorts, 'world' | 'platforms' | 'architecture'>,
 ): Skip | Question {
@@ -48,9 +50,18 @@ export function questionAbout(
   };
 }
 
+/** What the platform plans for a set, as far as it may be carried out. */
+export async function planOf(
+  { platform, input }: Question,
+  { clusterVersion }: Pick<World, 'clusterVersion'>,
+  call: { readonly signal?: AbortSignal } = {},
+): Promise<PlatformPlan> {
+  return permitted(input.set, await platform.plan(input, call), clusterVersion());
+}
+
 /** Lets the platform know of all sets that it is about to be asked about. What is wrong with one is told when it is asked about by itself. */
 export function foresee(
-  sets: readonly MachineSet[],
+  sets: readonly KeptSet[],
   stream: Stream | BootImageError,
   ports: Pick<PassPorts, 'world' | 'platforms' | 'architecture'>,
 ): void {

@@ -77,10 +77,10 @@ test('an event about a failed set is acted upon at once; one about another set c
   await c.pass();
   const uploads = c.store.uploads;
   c.store.failUpload = undefined;
-  await c.pass({ reason: 'MAPIMachineSetUpdated', touched: new Set(['wk-c']) });
+  await c.pass({ reason: 'MAPIMachineSetUpdated', touched: new Set(['ms/wk-c']) });
   assert.deepEqual([c.store.uploads, c.template('wk-a')], [uploads, computed]);
   assert.equal(c.condition('Degraded')?.status, 'True');
-  await c.pass({ reason: 'MAPIMachineSetUpdated', touched: new Set(['wk-a']) });
+  await c.pass({ reason: 'MAPIMachineSetUpdated', touched: new Set(['ms/wk-a']) });
   assert.deepEqual([c.template('wk-a'), c.template('wk-b')], [published, 'elsewhere']);
   await c.pass({ reason: 'InfrastructureUpdated', touched: 'all' });
   assert.equal(c.template('wk-b'), published);

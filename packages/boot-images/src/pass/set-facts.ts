@@ -1,4 +1,4 @@
-import type { MachineSet } from '@drydock/api';
+import type { KeptSet } from '../observe/kept-set.ts';
 import { streamOf } from '../observe/stream.ts';
 import type { SetFacts } from '../status/boot-image.ts';
 import { imageOfSet } from '../wakes/foreign-writes.ts';
@@ -6,21 +6,18 @@ import type { PassPorts } from './pass-state.ts';
 import { questionAbout } from './question.ts';
 
 /** What the API objects alone say of a set's image: nothing is asked that could fail for long, and nothing is remembered. */
-export function setFacts(set: MachineSet, ports: Pick<PassPorts, 'world' | 'platforms' | 'architecture'>): SetFacts {
+export function setFacts(set: KeptSet, ports: Pick<PassPorts, 'world' | 'platforms' | 'architecture'>): SetFacts {
   return { reference: referenceOf(set, ports), target: targetOf(set, ports) };
 }
 
 /** Without its folder, as templates are told by their names. */
-function referenceOf(
-  set: MachineSet,
-  { world, platforms }: Pick<PassPorts, 'world' | 'platforms'>,
-): string | undefined {
+function referenceOf(set: KeptSet, { world, platforms }: Pick<PassPorts, 'world' | 'platforms'>): string | undefined {
   const platform = platforms.get(known(() => world.infrastructure()?.status?.platformStatus?.type) ?? '');
   const reference = platform === undefined ? undefined : imageOfSet(set, platform);
   return reference === undefined ? undefined : platform?.nameOf(reference);
 }
 
-function targetOf(set: MachineSet, ports: Pick<PassPorts, 'world' | 'platforms' | 'architecture'>): string | undefined {
+function targetOf(set: KeptSet, ports: Pick<PassPorts, 'world' | 'platforms' | 'architecture'>): string | undefined {
   return known(() => {
     const stream = streamOf(ports.world.golden());
     if (stream === undefined) return undefined;

@@ -1,12 +1,13 @@
-import { MachineSet } from '@drydock/api';
-import type { Client } from '@drydock/kube';
+import { type Client, keyOf } from '@drydock/kube';
 import type { TemplateOperation, TemplateProgress } from '@drydock/templates';
 import { BootImageError, errorText } from '../errors.ts';
-import { type LeafEdit, leafPatch, leafText, machineSetSpecPath } from '../observe/provider-spec.ts';
+import { idOf, type KeptSet, kindOf, setText } from '../observe/kept-set.ts';
+import { type LeafEdit, leafPatch, leafText } from '../observe/provider-spec.ts';
 import { factsOf, type ImageFacts, type PlatformPlan, type PointedImage, type PublishedImage } from '../platform.ts';
 import type { SetOutcome } from '../status/boot-image.ts';
 import { checkUserData, upgradeUserData, userDataSecret } from '../user-data/user-data.ts';
 import { type HotLoop, hotLoopError } from './hot-loop.ts';
+import type { Acting } from './item.ts';
 import type { PassSignals } from './pass-state.ts';
 import { throttle } from './throttle.ts';
 
@@ -25,20 +26,20 @@ export type StoryReason =
 export interface UpdatePorts {
   readonly client: Client;
   readonly hotLoop: HotLoop;
-  readonly report: (set: MachineSet, outcome: SetOutcome) => Promise<void>;
-  readonly event: (set: MachineSet, reason: StoryReason, note: string) => void;
+  readonly report: (set: KeptSet, outcome: SetOutcome) => Promise<void>;
+  readonly event: (set: KeptSet, reason: StoryReason, note: string) => void;
   /** Called and awaited before a step that lasts. */
   readonly announceStep: () => Promise<void>;
   /** Called when bytes of the image begin to go to the platform. */
   readonly uploading: () => void;
   /** Called with the template or image that a set points at from now on. */
-  readonly pointed: (set: string, image: string) => void;
+  readonly pointed: (set: KeptSet, image: string) => void;
   /** The outcome for a set that must be left alone meanwhile, asked right before it is changed: an image may have taken long. */
-  readonly overtaken: (set: MachineSet) => SetOutcome | undefined;
+  readonly overtaken: (set: KeptSet) => SetOutcome | undefined;
   /** What was planned for the sets that were left while their images were downloaded. */
   readonly left: Map<string, string>;
   /** The field manager that reverted a set, where it is known. */
-  readonly revertedBy: (set: string) => string | undefined;
+  readonly revertedBy: (set: KeptSet) => string | undefined;
   /** A step ended well. */
   readonly step: (step: string, seconds: number) => void;
   readonly warn: (message: string, error?: unknown) => void;
@@ -46,21 +47,19 @@ export interface UpdatePorts {
   readonly progressMs: number;
 }
 
-type Acting = Extract<PlatformPlan, { readonly kind: 'switch' | 'publish' }>;
-
 /**
  * Carries out a plan for one set: everything that can be refused is checked first (hot loop, stub), then the image is made, then
  * the stub converted, then the one guarded patch. Resolves to what became of the set, undefined where it is left to the next pass. The hot loop stands before the platform is touched (BI-W30).
  */
 export async function updateSet(
-  set: MachineSet,
+  set: KeptSet,
   plan: Acting,
   ports: UpdatePorts,
   signals: PassSignals,
 ): Promise<SetOutcome | undefined> {
   const { signal } = signals;
-  const { name } = set.metadata;
-  if (ports.hotLoop.exhausted(name, plan.hotLoopValue)) throw hotLoopError(name, ports.revertedBy(name));
+  const id = idOf(set);
+  if (ports.hotLoop.exhausted(id, plan.hotLoopValue)) throw hotLoopError(set, ports.revertedBy(set));
   const secret = userDataSecret(set);
   const call = signal === undefined ? {} : { signal };
   if (secret !== undefined) await checkUserData(ports.client, { secret, now: ports.now(), ...call });
@@ -70,7 +69,7 @@ export async function updateSet(
     plan.kind === 'publish' ? await publish(set, plan, before, ports, signals) : plan.image;
   if (image === undefined) return undefined;
   // Before anything else can fail: collection must count the reference even if this process never hears of the switch.
-  if (image.reference !== undefined) ports.pointed(name, image.reference);
+  if (image.reference !== undefined) ports.pointed(set, image.reference);
   signal?.throwIfAborted();
   const overtaken = ports.overtaken(set);
   if (overtaken !== undefined) return overtaken;
@@ -80,9 +79,9 @@ export async function updateSet(
   if (secret !== undefined) await upgradeUserData(ports.client, { secret, now: ports.now(), ...call });
   if (image.edits.length > 0) await patch(set, image.edits, ports, call);
   time(undefined);
-  ports.hotLoop.record(name, plan.hotLoopValue);
+  ports.hotLoop.record(id, plan.hotLoopValue);
 
-  ports.event(set, 'Switched', `machineset ${name}: ${switched(plan, image)}`);
+  ports.event(set, 'Switched', `${setText(set)}: ${switched(plan, image)}`);
   const kept = image.template?.retired ?? plan.template?.name;
   if (plan.kind === 'publish' && kept !== undefined)
     ports.event(set, 'Retained', `template ${kept} stays until nothing needs it`);
@@ -109,7 +108,7 @@ function switched(plan: Acting, { edits, template }: PointedImage): string {
 }
 
 async function publish(
-  set: MachineSet,
+  set: KeptSet,
   plan: Extract<PlatformPlan, { readonly kind: 'publish' }>,
   before: ImageFacts,
   ports: UpdatePorts,
@@ -119,10 +118,10 @@ async function publish(
   let last: TemplateProgress['step'] | undefined;
   let note: string | undefined;
   const time = stopwatch(ports);
-  const story = `machineset ${set.metadata.name}: ${plan.current ?? 'no image'} → ${plan.target ?? plan.hotLoopValue}${plan.because === undefined ? '' : ` (${plan.because})`}`;
+  const story = `${setText(set)}: ${plan.current ?? 'no image'} → ${plan.target ?? plan.hotLoopValue}${plan.because === undefined ? '' : ` (${plan.because})`}`;
   // It goes on where it was left.
-  if (ports.left.get(set.metadata.name) !== story) ports.event(set, 'Planned', story);
-  ports.left.delete(set.metadata.name);
+  if (ports.left.get(idOf(set)) !== story) ports.event(set, 'Planned', story);
+  ports.left.delete(idOf(set));
   // Most publications only find what another set's made: what is over at once is not worth a status write.
   let announced: Promise<void> | undefined;
   const lasts = (): Promise<void> => {
@@ -167,14 +166,14 @@ async function publish(
   const published = await run.catch((error: unknown) => {
     signals.signal?.throwIfAborted();
     if (!leave.signal.aborted) throw error;
-    ports.left.set(set.metadata.name, story);
+    ports.left.set(idOf(set), story);
     return undefined;
   });
   if (published === undefined) return undefined;
   time(undefined);
   await announced;
   const how = published.adopted ? 'found complete' : 'imported';
-  ports.event(set, 'Imported', `template ${published.template.name} ${how}${idOf(operation)}`);
+  ports.event(set, 'Imported', `template ${published.template.name} ${how}${operationText(operation)}`);
   return published;
 }
 
@@ -199,7 +198,7 @@ function whenNews({ stopping, news }: PassSignals, may: () => boolean, leave: Ab
 }
 
 function storyOf(
-  set: MachineSet,
+  set: KeptSet,
   last: TemplateProgress['step'] | undefined,
   next: TemplateProgress['step'],
   operation: TemplateOperation | undefined,
@@ -207,23 +206,23 @@ function storyOf(
 ): void {
   const moved = next === 'Uploading' || next === 'Publishing';
   if ((last === 'Downloading' || last === 'Verifying') && moved) {
-    ports.event(set, 'DownloadVerified', `the image has the expected digest${idOf(operation)}`);
+    ports.event(set, 'DownloadVerified', `the image has the expected digest${operationText(operation)}`);
   }
-  if (next === 'Uploading') ports.event(set, 'UploadStarted', `template ${operation?.name ?? ''}${idOf(operation)}`);
+  if (next === 'Uploading')
+    ports.event(set, 'UploadStarted', `template ${operation?.name ?? ''}${operationText(operation)}`);
 }
 
 async function patch(
-  set: MachineSet,
+  set: KeptSet,
   edits: readonly LeafEdit[],
   ports: UpdatePorts,
   call: { readonly signal?: AbortSignal },
 ): Promise<void> {
-  const { name, namespace } = set.metadata;
+  const { resource, specPath, inTexts } = kindOf(set);
   try {
-    const key = namespace === undefined ? { name } : { namespace, name };
-    await ports.client.patch(MachineSet, key, leafPatch(machineSetSpecPath, edits), call);
+    await ports.client.patch(resource, keyOf(set), leafPatch(specPath, edits), call);
   } catch (error) {
-    throw new BootImageError('PatchFailed', `unable to patch new machineset: ${errorText(error)}`, {
+    throw new BootImageError('PatchFailed', `unable to patch new ${inTexts}: ${errorText(error)}`, {
       cause: error,
       nextStep: 'it is decided again from what the set says now',
     });
@@ -241,6 +240,6 @@ function stopwatch({ now, step: done }: Pick<UpdatePorts, 'now' | 'step'>): (ste
   };
 }
 
-function idOf(operation: TemplateOperation | undefined): string {
+function operationText(operation: TemplateOperation | undefined): string {
   return operation === undefined ? '' : ` (operation ${operation.id})`;
 }

@@ -1,12 +1,13 @@
-import { BootImage, type BootImageStatus, bootImageName, MachineSet } from '@drydock/api';
+import { BootImage, type BootImageStatus, bootImageName } from '@drydock/api';
 import type { Projector } from '@drydock/crd';
 import { apiVersionOf, type Client, isAlreadyExists, isNotFound, keyOf, statusWriter } from '@drydock/kube';
+import { idOf, type KeptSet, kindOf } from '../observe/kept-set.ts';
 import { bootImageStatus, type SetFacts, type SetOutcome } from './boot-image.ts';
 import { hooksOf } from './definitions.ts';
 
 /** Writes the BootImage of each set; see {@link createBootImages}. */
 export interface BootImages {
-  readonly report: (set: MachineSet, outcome: SetOutcome) => Promise<void>;
+  readonly report: (set: KeptSet, outcome: SetOutcome) => Promise<void>;
   /**
    * Writes once more what was reported last of the set of this BootImage: it may be taken now, or whole, or somebody deleted the BootImage. Nothing where
    * nothing was reported, or where the set is gone.
@@ -20,12 +21,12 @@ export interface BootImagesOptions {
   /** The cached object, if any. */
   readonly cached: (key: { readonly namespace?: string; readonly name: string }) => BootImage | undefined;
   /** Whether the very set is there, and is to stay. */
-  readonly exists: (set: MachineSet) => boolean;
+  readonly exists: (set: KeptSet) => boolean;
   /** Lower-case platform name of the cluster. */
   readonly platform: () => string;
   readonly now: () => Date;
   /** What the API objects say of a set's image now. */
-  readonly facts: (set: MachineSet) => SetFacts;
+  readonly facts: (set: KeptSet) => SetFacts;
   /** Cuts a status to the live schema. */
   readonly projector?: Projector;
 }
@@ -38,9 +39,9 @@ export function createBootImages(options: BootImagesOptions): BootImages {
   const { client } = options;
   const writer = statusWriter<BootImage>({ client, resource: BootImage, ...hooksOf(options.projector) });
   const seen = new Map<string, BootImage>();
-  const reported = new Map<string, { readonly set: MachineSet; readonly outcome: SetOutcome }>();
+  const reported = new Map<string, { readonly set: KeptSet; readonly outcome: SetOutcome }>();
 
-  async function write(set: MachineSet, again: boolean): Promise<void> {
+  async function write(set: KeptSet, again: boolean): Promise<void> {
     const key = keyOf(imageOf(set));
     const current = newer(seen.get(key.name), options.cached(key)) ?? (await ensure(set));
     // A repetition must not overtake a later report.
@@ -48,7 +49,7 @@ export function createBootImages(options: BootImagesOptions): BootImages {
       const outcome = reported.get(key.name)?.outcome;
       if (outcome === undefined) return undefined;
       return bootImageStatus(live.status, outcome, {
-        set: `ms/${set.metadata.name}`,
+        set: idOf(set),
         platform: options.platform(),
         generation: live.metadata.generation,
         now: options.now(),
@@ -67,7 +68,7 @@ export function createBootImages(options: BootImagesOptions): BootImages {
     }
   }
 
-  async function ensure(set: MachineSet): Promise<BootImage> {
+  async function ensure(set: KeptSet): Promise<BootImage> {
     const wanted = imageOf(set);
     try {
       return await client.create(BootImage, wanted);
@@ -94,25 +95,26 @@ export function createBootImages(options: BootImagesOptions): BootImages {
 }
 
 /** The object as it is created. */
-export function imageOf(set: MachineSet): BootImage {
+export function imageOf(set: KeptSet): BootImage {
   const { name, namespace, uid } = set.metadata;
-  const apiVersion = apiVersionOf(MachineSet);
+  const { short, resource } = kindOf(set);
+  const { group: apiGroup, kind } = resource;
   return {
     apiVersion: apiVersionOf(BootImage),
     kind: BootImage.kind,
     metadata: {
-      name: bootImageName('ms', name),
+      name: bootImageName(short, name),
       ...(namespace === undefined ? {} : { namespace }),
       labels: { 'app.kubernetes.io/managed-by': 'drydock' },
       ...(uid === undefined
         ? {}
         : {
             ownerReferences: [
-              { apiVersion, kind: MachineSet.kind, name, uid, controller: true, blockOwnerDeletion: false },
+              { apiVersion: apiVersionOf(resource), kind, name, uid, controller: true, blockOwnerDeletion: false },
             ],
           }),
     },
-    spec: { machineSet: { apiGroup: MachineSet.group, kind: MachineSet.kind, name } },
+    spec: { machineSet: { apiGroup, kind, name } },
   };
 }
 

@@ -1,6 +1,7 @@
 import {
   ClusterVersion,
   ConfigMap,
+  type ControlPlaneMachineSet,
   Deployment,
   Infrastructure,
   type Machine,
@@ -67,6 +68,8 @@ export interface FakeCluster {
   readonly ports: PassPorts;
   readonly machines: Machine[];
   clock: number;
+  /** Feature gate ManagedBootImagesCPMS is off. */
+  gated: boolean;
   /** Unless told otherwise, an event that concerns every set. */
   readonly pass: (cause?: Partial<PassCause>) => Promise<PassOutcome>;
   /** A pass that only a timer woke. */
@@ -148,11 +151,15 @@ export const stream: string = JSON.stringify({
   },
 });
 
-/** The manager list with one entry for machine sets. */
-export function managed(mode: string, selector?: object): readonly MachineManager[] {
+/** The manager list with one entry, by default for machine sets. */
+export function managed(
+  mode: string,
+  selector?: object,
+  resource: MachineManager['resource'] = 'machinesets',
+): readonly MachineManager[] {
   const partial =
     mode === 'Partial' ? { partial: selector === undefined ? {} : { machineResourceSelector: selector } } : {};
-  return [{ resource: 'machinesets', apiGroup: 'machine.openshift.io', selection: { mode, ...partial } }];
+  return [{ resource, apiGroup: 'machine.openshift.io', selection: { mode, ...partial } }];
 }
 
 /** Puts a cluster together. Unless told otherwise: set wk-a on the old release, everything managed, nothing in flight. */
@@ -224,7 +231,11 @@ export function fakeCluster(options: FakeClusterOptions = {}): FakeCluster {
         [...client.objects].filter(([id]) => id.startsWith('machinesets ')).map(([, set]) => set as MachineSet),
       machineSet: (key) => client.peek(MachineSet, key),
       machines: () => machines,
-      controlPlaneMachineSets: () => [],
+      controlPlaneMachineSets: () =>
+        [...client.objects]
+          .filter(([id]) => id.startsWith('controlplanemachinesets '))
+          .map(([, set]) => set as ControlPlaneMachineSet),
+      controlPlanesGated: () => cluster.gated,
       secret: (namespace, name) => client.peek(Secret, { namespace, name }),
     },
     client,
@@ -270,6 +281,7 @@ export function fakeCluster(options: FakeClusterOptions = {}): FakeCluster {
     ports,
     machines,
     clock: Date.UTC(2026, 7, 2),
+    gated: false,
     pass: (cause = {}) => runPass(ports, cluster.state, { reason: 'Test', touched: 'all', ...cause }),
     timer: () => cluster.pass({ touched: new Set() }),
     condition: (type) =>

@@ -3,5 +3,6 @@ export * from './clouds/cloud-server.ts';
 export * from './clouds/compute.ts';
 export * from './fake-client.ts';
 export * from './fake-cluster.ts';
+export * from './fake-control-plane.ts';
 export * from './fake-gcp.ts';
 export * from './fake-store.ts';

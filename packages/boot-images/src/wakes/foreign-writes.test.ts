@@ -49,10 +49,10 @@ test('who changed an image is asked once, when the set is planned', async () => 
   const c = fakeCluster();
   await c.pass();
   c.edit.set('wk-a', () => machineSet('wk-a', { template: computed }));
-  c.state.foreign.set('wk-a', undefined);
+  c.state.foreign.set('ms/wk-a', undefined);
   await c.pass();
   await c.pass();
   assert.deepEqual(c.asked, ['wk-a']);
-  assert.equal(c.state.foreign.get('wk-a'), 'somebody');
+  assert.equal(c.state.foreign.get('ms/wk-a'), 'somebody');
   assert.equal(c.template('wk-a'), published);
 });

@@ -1,6 +1,5 @@
-import type { MachineSet } from '@drydock/api';
 import type { KubeClient } from '@drydock/kube';
-import { machineSetSpecPath } from '../observe/provider-spec.ts';
+import { type KeptSet, kindOf } from '../observe/kept-set.ts';
 import { isObject } from '../observe/stream.ts';
 import type { Platform } from '../platform.ts';
 import type { ObjectChange } from './triggers.ts';
@@ -13,14 +12,14 @@ interface ManagedFields {
 }
 
 /** What a set's new machines start from, as it refers to it; undefined where it refers to nothing. */
-export function imageOfSet(set: MachineSet, { imageOf }: Pick<Platform, 'imageOf'>): string | undefined {
+export function imageOfSet(set: KeptSet, { imageOf }: Pick<Platform, 'imageOf'>): string | undefined {
   const spec: unknown = set.spec?.template?.spec?.providerSpec?.value;
   return isObject(spec) ? imageOf(spec) : undefined;
 }
 
 /** The image of a set as it is now, where a change of the set changed it. */
 export function changedImage(
-  { old, now }: ObjectChange<MachineSet>,
+  { old, now }: ObjectChange<KeptSet>,
   platform: Pick<Platform, 'imageOf'>,
 ): string | undefined {
   if (old === undefined || now === undefined) return undefined;
@@ -34,15 +33,16 @@ export function changedImage(
  */
 export async function imageWriter(
   client: Pick<KubeClient, 'raw'>,
-  set: MachineSet,
+  set: KeptSet,
   leaf: readonly string[],
   options: { readonly signal?: AbortSignal } = {},
 ): Promise<string | undefined> {
   const { namespace = '', name } = set.metadata;
-  const path = `/apis/machine.openshift.io/v1beta1/namespaces/${namespace}/machinesets/${name}`;
+  const { resource, specPath } = kindOf(set);
+  const path = `/apis/${resource.group}/${resource.version}/namespaces/${namespace}/${resource.plural}/${name}`;
   const managed = at(await client.raw({ path }, options), ['metadata', 'managedFields']);
   const entries: readonly ManagedFields[] = Array.isArray(managed) ? managed : [];
-  const owned = [...machineSetSpecPath, ...leaf].map((part) => `f:${part}`);
+  const owned = [...specPath, ...leaf].map((part) => `f:${part}`);
   const owners = entries.filter(({ fieldsV1 }) => at(fieldsV1, owned) !== undefined);
   return owners.toSorted((a, b) => (a.time ?? '').localeCompare(b.time ?? '')).at(-1)?.manager;
 }

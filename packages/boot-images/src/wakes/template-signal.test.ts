@@ -40,7 +40,7 @@ function caused(change: TemplateChange): {
 
 test('a change of a template touches the sets that refer to it on that vCenter, and wakes one pass', () => {
   assert.deepEqual(caused({ kind: 'destroyed', server: 'vc1', name: 't1' }), {
-    touched: new Set(['wk-a', 'wk-b']),
+    touched: new Set(['ms/wk-a', 'ms/wk-b']),
     told: ['wk-a: template t1 was destroyed on vc1', 'wk-b: template t1 was destroyed on vc1'],
     woken: 1,
   });
@@ -67,6 +67,6 @@ test('a template that vanished is made again by the pass that its signal wakes',
   await cluster.pass();
   assert.equal(cluster.template('wk-a'), computed);
   cluster.store.templates.delete(computed);
-  await cluster.pass({ touched: new Set(['wk-a']) });
+  await cluster.pass({ touched: new Set(['ms/wk-a']) });
   assert.equal(cluster.template('wk-a'), published);
 });

@@ -1,5 +1,6 @@
 import type { MachineSet } from '@drydock/api';
 import type { Key, Source } from '@drydock/kube';
+import { idOf } from '../observe/kept-set.ts';
 import type { Causes } from './causes.ts';
 
 /** What somebody else did to a template, or may have done. */
@@ -44,7 +45,7 @@ export function templateSource(signal: TemplateSignal, options: TemplateSourceOp
         }
         const touched = [...machineSets()].filter((set) => refersTo(set, change));
         for (const set of touched) onSet(set, noteOf(change));
-        causes.note('TemplateChanged', new Set(touched.map(({ metadata }) => metadata.name)));
+        causes.note('TemplateChanged', new Set(touched.map(idOf)));
         enqueue(key, false);
       }),
   };

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ClusterVersion, ConfigMap, Deployment, MachineConfiguration, MachineSet, ObjectMeta } from '@drydock/api';
+import type { ClusterVersion, ConfigMap, Deployment, MachineConfiguration, ObjectMeta } from '@drydock/api';
 import { clusterStable } from '../decide/gates.ts';
+import type { KeptSet } from '../observe/kept-set.ts';
 
 /** One change of one object; both absent never happens. */
 export interface ObjectChange<T> {
@@ -16,13 +17,20 @@ export const goldenNamespace = 'openshift-machine-config-operator';
 export const machineConfigurationName = 'cluster';
 
 /** Event name of a MachineSet change, or undefined when it concerns nothing of ours (§1.4). */
-export function machineSetTrigger({ old, now }: ObjectChange<MachineSet>): string | undefined {
+export function machineSetTrigger({ old, now }: ObjectChange<KeptSet>): string | undefined {
   if (old === undefined) return 'MAPIMachineSetAdded';
   if (now === undefined) return 'MAPIMachineSetDeleted';
   return isDeepStrictEqual(relevant(old), relevant(now)) ? undefined : 'MAPIMachineSetUpdated';
 }
 
-function relevant(set: MachineSet): readonly unknown[] {
+/** The same of the control plane's. */
+export function controlPlaneTrigger({ old, now }: ObjectChange<KeptSet>): string | undefined {
+  if (old === undefined) return 'ControlPlaneMachineSetAdded';
+  if (now === undefined) return 'ControlPlaneMachineSetDeleted';
+  return isDeepStrictEqual(relevant(old), relevant(now)) ? undefined : 'ControlPlaneMachineSetUpdated';
+}
+
+function relevant(set: KeptSet): readonly unknown[] {
   const { labels, annotations, ownerReferences } = set.metadata;
   return [set.spec?.template?.spec?.providerSpec, labels, annotations, ownerReferences];
 }

@@ -1,12 +1,14 @@
-import type { MachineConfiguration, MachineSet, Secret } from '@drydock/api';
+import type { MachineConfiguration, Secret } from '@drydock/api';
 import { type Key, type KubeObject, on, type Predicate, type Source, type Watched } from '@drydock/kube';
 import type { BootImageCaches } from '../caches.ts';
+import { controlPlaneView, idOf, type KeptSet } from '../observe/kept-set.ts';
 import { stubFailures, userDataSecret } from '../user-data/user-data.ts';
 import { credentialsKey } from '../vsphere/platform.ts';
 import type { Causes, Touched } from './causes.ts';
 import {
   clusterVersionTrigger,
   configurationReadyTrigger,
+  controlPlaneTrigger,
   goldenTrigger,
   inputTrigger,
   machineConfigurationTrigger,
@@ -29,7 +31,7 @@ function credentialsEvent({ old, now }: ObjectChange<Secret>): string {
   return name === credentialsKey.name ? 'VSphereCredentialsSecret' : 'CloudCredentialsSecret';
 }
 
-/** Turns changes of all that a pass reads into its causes. `onMachineSet` sees every change of a set before it counts. */
+/** Turns changes of all that a pass reads into its causes. `onSet` sees every change of a set before it counts. */
 export function wakes(
   caches: BootImageCaches,
   causes: Causes,
@@ -37,7 +39,9 @@ export function wakes(
     readonly key: Key;
     /** Feature gate BootImageSkewEnforcement. */
     readonly skewGate: boolean;
-    readonly onMachineSet: (change: ObjectChange<MachineSet>) => void;
+    /** Feature gate ManagedBootImagesCPMS is off. */
+    readonly controlPlanesGated: () => boolean;
+    readonly onSet: (change: ObjectChange<KeptSet>) => void;
     /** The code of what a set failed with, as long as it does. */
     readonly failureOf: (set: string) => string | undefined;
   },
@@ -55,10 +59,17 @@ export function wakes(
     (prefix: string): Trigger<KubeObject> =>
     (change) =>
       inputTrigger(prefix, change);
-  const machineSet: Trigger<MachineSet> = (change) => {
-    options.onMachineSet(change);
-    return machineSetTrigger(change);
+  const set =
+    (trigger: Trigger<KeptSet>): Trigger<KeptSet> =>
+    (change) => {
+      options.onSet(change);
+      return trigger(change);
+    };
+  const changedSet = ({ old, now }: ObjectChange<KeptSet>): Touched => {
+    const changed = now ?? old;
+    return new Set(changed === undefined ? [] : [idOf(changed)]);
   };
+  const plane = note(set(controlPlaneTrigger), changedSet);
   const named = ({ old, now }: ObjectChange<KubeObject>): string => (now ?? old)?.metadata.name ?? '';
   // A CA that is rotated is no reason to upload an image once more that could not be imported.
   const usersOf = (
@@ -66,7 +77,7 @@ export function wakes(
     failed: (code: string | undefined) => boolean,
   ): ReadonlySet<string> => {
     const users = [...caches.machineSets.all()].filter((set) => userDataSecret(set) === named(change));
-    return new Set(users.map((set) => set.metadata.name).filter((name) => failed(options.failureOf(name))));
+    return new Set(users.map(idOf).filter((id) => failed(options.failureOf(id))));
   };
   const ofTheStub = (code: string | undefined): boolean => code !== undefined && stubFailures.has(code);
   const userData = note<Secret>(input('UserDataSecret'), (change) =>
@@ -76,7 +87,14 @@ export function wakes(
   return {
     when: note((change) => machineConfigurationTrigger(change, options) ?? configurationReadyTrigger(change)),
     watches: [
-      watch(caches.machineSets, machineSet, (change) => new Set([named(change)])),
+      watch(caches.machineSets, set(machineSetTrigger), changedSet),
+      on(
+        caches.controlPlaneMachineSets,
+        () => options.key,
+        ({ old, now }) =>
+          !options.controlPlanesGated() &&
+          plane({ old: old && controlPlaneView(old), now: now && controlPlaneView(now) }),
+      ),
       watch(caches.golden, goldenTrigger),
       watch(caches.clusterVersions, clusterVersionTrigger),
       watch(caches.infrastructures, input('Infrastructure')),
@@ -90,7 +108,7 @@ export function wakes(
       watch(caches.credentials, (change) => input(credentialsEvent(change))(change)),
       watch(caches.upstream, upstreamTrigger),
       // These wake nothing: they only have to be known before anything is collected.
-      ...[caches.machines, caches.controlPlaneMachineSets, caches.bootImages].map(({ synced }) => ({
+      ...[caches.machines, caches.bootImages].map(({ synced }) => ({
         synced,
         start: () => ({ [Symbol.dispose]: () => undefined }),
       })),

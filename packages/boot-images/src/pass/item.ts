@@ -1,0 +1,24 @@
+import type { BootImageError } from '../errors.ts';
+import type { KeptSet } from '../observe/kept-set.ts';
+import type { Stream } from '../observe/stream.ts';
+import type { Platform, PlatformInput, PlatformPlan } from '../platform.ts';
+import type { SetOutcome } from '../status/boot-image.ts';
+import type { CountedOutcome } from '../status/counters.ts';
+
+/** One set in one pass. */
+export interface Item {
+  readonly set: KeptSet;
+  counted: CountedOutcome;
+  error?: string;
+  /** What became of it, unless it failed. */
+  outcome?: SetOutcome;
+  /** Bytes of its image went to the platform in this pass. */
+  uploaded?: boolean;
+  input?: { readonly platform: Platform; readonly input: PlatformInput };
+}
+
+/** A plan by which something is to be done. */
+export type Acting = Extract<PlatformPlan, { readonly kind: 'switch' | 'publish' }>;
+
+/** The stream of the release, or why it has none that can be read. */
+export type ReleaseStream = Stream | BootImageError;

@@ -1,0 +1,193 @@
+import { idOf } from '../observe/kept-set.ts';
+import type { PlatformPlan } from '../platform.ts';
+import type { SetOutcome } from '../status/boot-image.ts';
+import type { PassCause } from '../wakes/causes.ts';
+import { failureOf } from './failure.ts';
+import type { Acting, Item, ReleaseStream } from './item.ts';
+import { overtaken } from './overtaken.ts';
+import type { PassPorts, PassSignals, PassState } from './pass-state.ts';
+import { eachOf } from './pool.ts';
+import { foresee, planOf, questionAbout } from './question.ts';
+import { updateSet } from './update.ts';
+
+/** What the work of a pass is done with. */
+export interface WorkOptions {
+  readonly ports: PassPorts;
+  readonly state: PassState;
+  readonly cause: PassCause;
+  readonly signals: PassSignals;
+  /** Tells what became of a set. */
+  readonly tell: (item: Item['set'], outcome: SetOutcome) => Promise<void>;
+  /** Called and awaited before a step that lasts. */
+  readonly announce: (items: readonly Item[]) => Promise<void>;
+}
+
+/** What became of the work. */
+export interface WorkDone {
+  readonly switched: boolean;
+  /** A set was left to the next pass. */
+  readonly left: boolean;
+}
+
+/** The work of one pass on its sets: each is planned, then what has to be done is done. A failure is its set's alone. */
+export class Work {
+  readonly #options: WorkOptions;
+
+  constructor(options: WorkOptions) {
+    this.#options = options;
+  }
+
+  /** Plans every set, then acts: publications of one image one after the other. */
+  async all(items: readonly Item[], stream: ReleaseStream): Promise<WorkDone> {
+    const { ports } = this.#options;
+    foresee(
+      items.map(({ set }) => set),
+      stream,
+      ports,
+    );
+    const groups = new Map<string, { readonly item: Item; readonly plan: Acting }[]>();
+    const limit = ports.concurrency ?? 4;
+    await eachOf(items, limit, async (item) => {
+      const plan = await this.#guard(item, () => this.#plan(item, stream));
+      if (plan === undefined) return;
+      const key = plan.kind === 'publish' ? plan.publication.key : `switch ${idOf(item.set)}`;
+      groups.set(key, [...(groups.get(key) ?? []), { item, plan }]);
+    });
+    let [switched, left] = [false, false];
+    const work = async (group: NonNullable<ReturnType<typeof groups.get>>): Promise<void> => {
+      for (const { item, plan } of group) {
+        const done = await this.#guard(item, async () => {
+          const outcome = await updateSet(
+            item.set,
+            plan,
+            this.#updatePorts(item, items, stream),
+            this.#options.signals,
+          );
+          if (outcome !== undefined) await this.#settle(item, outcome);
+          return outcome?.kind ?? 'left';
+        });
+        switched ||= done === 'current';
+        if (done !== 'left') continue;
+        left = true;
+        return;
+      }
+    };
+    // Images that take their time must hold up neither sets that need none nor each other; the store has its own limit of imports.
+    const { publications = [], switches = [] } = Object.groupBy(groups.values(), ([first]) =>
+      first?.plan.kind === 'publish' ? 'publications' : 'switches',
+    );
+    await Promise.all([eachOf(switches, limit, work), eachOf(publications, publications.length, work)]);
+    return { switched, left };
+  }
+
+  /** Reads and decides; writes nothing. */
+  async ask(item: Item, stream: ReleaseStream): Promise<PlatformPlan> {
+    const { ports } = this.#options;
+    const asked = questionAbout(item.set, stream, ports);
+    if (asked.kind === 'skip') return asked;
+    item.input = asked;
+    return planOf(asked, ports.world, this.call);
+  }
+
+  /** For calls that only read. */
+  get call(): { readonly signal?: AbortSignal } {
+    const { signal, stopping } = this.#options.signals;
+    const both = [signal, stopping].filter((one) => one !== undefined);
+    return both.length === 0 ? {} : { signal: AbortSignal.any(both) };
+  }
+
+  get #now(): number {
+    return this.#options.ports.now().getTime();
+  }
+
+  /** The plan, where something has to be done; everything else is settled here. */
+  async #plan(item: Item, stream: ReleaseStream): Promise<Acting | undefined> {
+    const { state, cause } = this.#options;
+    const id = idOf(item.set);
+    const failure = state.retries.get(id, this.#now);
+    const touched = cause.touched === 'all' || cause.touched.has(id);
+    if (failure !== undefined && !failure.due && !touched) {
+      if (failure.text === undefined) return undefined;
+      item.counted = 'error';
+      item.error = failure.text;
+      return undefined;
+    }
+    state.looked.add(id);
+    const plan = await this.ask(item, stream);
+    await this.#askWho(item);
+    if (plan.kind === 'switch' || plan.kind === 'publish') return plan;
+    await this.#settle(item, plan);
+    return undefined;
+  }
+
+  /** The hot loop's next step and the metrics name who else changed the image. */
+  async #askWho({ set, input }: Item): Promise<void> {
+    const { state, ports } = this.#options;
+    const id = idOf(set);
+    if (input === undefined || !state.foreign.has(id) || state.foreign.get(id) !== undefined) return;
+    state.foreign.set(id, await ports.foreignWriter(set, input.platform, this.call));
+  }
+
+  async #settle(item: Item, outcome: SetOutcome): Promise<void> {
+    const { state, tell } = this.#options;
+    const id = idOf(item.set);
+    item.counted = outcome.kind === 'skip' && outcome.counted ? 'skipped' : 'reconciled';
+    item.outcome = outcome;
+    if (outcome.kind === 'current' && outcome.switchedFrom !== undefined) state.waysBack.switched(id);
+    state.retries.clear(id);
+    await tell(item.set, outcome);
+  }
+
+  /** Runs one item's work; what it throws becomes the item's failure. */
+  async #guard<R>(item: Item, work: () => Promise<R>): Promise<R | undefined> {
+    const { signal, stopping } = this.#options.signals;
+    try {
+      return await work();
+    } catch (error) {
+      signal?.throwIfAborted();
+      stopping?.throwIfAborted();
+      await this.#fail(item, error);
+      return undefined;
+    }
+  }
+
+  async #fail(item: Item, thrown: unknown): Promise<void> {
+    const { ports, tell, state } = this.#options;
+    const { retries } = state;
+    const id = idOf(item.set);
+    const told = failureOf(item.set, thrown, item.uploaded === true);
+    const before = retries.get(id, 0);
+    // The wait for another process is as long as a lease takes to expire, so its pauses do not grow.
+    if (told.kind === 'waiting') retries.clear(id);
+    retries.fail(id, told.failure, this.#now);
+    if (told.kind === 'failed') {
+      item.counted = 'error';
+      item.error = told.text;
+      if (before?.text !== told.text) ports.event(item.set, 'Failed', told.text);
+    }
+    await tell(item.set, told.outcome);
+  }
+
+  #updatePorts(item: Item, items: readonly Item[], stream: ReleaseStream): Parameters<typeof updateSet>[2] {
+    const { client, report, event, warn, now, step, progressMs = 1000 } = this.#options.ports;
+    const { hotLoop, pointed, foreign, left } = this.#options.state;
+    return {
+      left,
+      client,
+      hotLoop,
+      report,
+      event,
+      warn,
+      now,
+      step,
+      progressMs,
+      announceStep: () => this.#options.announce(items),
+      uploading: () => {
+        item.uploaded = true;
+      },
+      pointed: (set, image) => void pointed.set(idOf(set), image),
+      overtaken: (set) => overtaken(set, stream, this.#options.ports),
+      revertedBy: (set) => foreign.get(idOf(set)),
+    };
+  }
+}
