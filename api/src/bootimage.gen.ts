@@ -85,6 +85,12 @@ export interface BootImageStatus {
   /** The template that the set's new machines are cloned from, on platforms that have templates. */
   readonly template?: BootImageStatusTemplate;
   /**
+   * Moves to one target in a row, counted because somebody else may take the image back each time. The fourth is
+   * refused, and counted. It starts anew with another target, when the set is left alone, and when somebody else moves
+   * it to the target.
+   */
+  readonly attempts?: BootImageStatusAttempts;
+  /**
    * Conditions by type: UpToDate, Progressing, Blocked, and on clouds Verified. Verified is True where machines are
    * known to start from the image, False where they are known not to, and Unknown where nobody could look, with what
    * is missing in the message. It speaks of the target while the set is being moved to it or waits for it, else of the
@@ -134,6 +140,20 @@ export interface BootImageStatusTemplate {
   readonly retired?: string;
   /** How long that swap left the name without a template, as the controller saw it. */
   readonly absentMilliseconds?: number;
+}
+
+/**
+ * Moves to one target in a row, counted because somebody else may take the image back each time. The fourth is
+ * refused, and counted. It starts anew with another target, when the set is left alone, and when somebody else moves
+ * it to the target.
+ */
+export interface BootImageStatusAttempts {
+  /** What the set was moved to. */
+  readonly target?: string;
+  /** How often in a row; more than 3 where a move was refused. */
+  readonly count?: number;
+  /** The field manager that took the image back, where it is known. */
+  readonly by?: string;
 }
 
 export interface BootImageStatusCondition {

@@ -44,9 +44,14 @@ export interface ImageFacts {
   readonly because?: string;
   /** Of the target where the set is to be switched, else of the current image; absent where nobody has looked. */
   readonly verified?: Verified;
+  /** What a pass counts of its moves; {@link noAttempts} where nothing is, absent where no pass says so. */
+  readonly attempts?: { readonly target: string; readonly count: number; readonly by?: string };
   /** RHCOS version of an image whose release is not the cluster's own, as those of a marketplace: it counts for the record of the oldest image in use. */
   readonly marketplaceVersion?: string;
 }
+
+/** Nothing is counted of a set. */
+export const noAttempts: NonNullable<ImageFacts['attempts']> = { target: '', count: 0 };
 
 /** A template as people see it. */
 export interface TemplateFacts {

@@ -33,6 +33,7 @@ import { createPassState, type PassSettings } from './pass/pass-state.ts';
 import { createPassPorts } from './pass/ports.ts';
 import { type LazyPlatforms, lazyPlatforms } from './platforms.ts';
 import type { Stamp } from './skew/stamp.ts';
+import { attemptsIn, imageOf as bootImageFor } from './status/boot-image-store.ts';
 import { type Definitions, type KeepStatuses, watchDefinitions } from './status/definitions.ts';
 import { createVerdict } from './verdict/cluster-operator.ts';
 import { type ImageStore, type TemplatePublication, vspherePlatform } from './vsphere/platform.ts';
@@ -190,7 +191,7 @@ function operatorHalf(options: BootImagesRoleOptions, { caches, now, definitions
 function controllerHalf(options: BootImagesRoleOptions, parts: Parts): readonly Controller[] {
   const { caches, platforms } = parts;
   const { log } = options;
-  const state = createPassState(parts.now());
+  const state = createPassState(parts.now(), (set) => attemptsIn(caches.bootImages.get(keyOf(bootImageFor(set))), set));
   const { client, architecture = ownArchitecture(), concurrency, progressMs, collectAfterMs } = options;
   const settings = { concurrency, progressMs, collectAfterMs };
   const { projections, changes } = parts.definitions;
@@ -209,7 +210,7 @@ function controllerHalf(options: BootImagesRoleOptions, parts: Parts): readonly 
     const platform = platforms.get(ports.world.infrastructure()?.status?.platformStatus?.type ?? '');
     const image = platform === undefined ? undefined : changedImage(change, platform);
     // Who it was is asked by the pass that this change wakes.
-    if (image !== undefined && image !== state.pointed.get(id)) state.foreign.set(id, undefined);
+    if (image !== undefined && image !== state.pointed.get(id)) state.foreign.add(id);
   }
 
   const woken = wakes(caches, causes, {

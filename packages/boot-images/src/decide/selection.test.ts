@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MachineConfiguration } from '@drydock/api';
 import fc from 'fast-check';
+import { noAttempts } from '../platform.ts';
 import { computed, fakeCluster, machineSet, managed, newRelease, published } from '../testing/fake-cluster.ts';
 import { labelSelector, selectionOf } from './selection.ts';
 
@@ -12,11 +13,12 @@ const patches = (writes: readonly string[]): readonly string[] => writes.filter(
 
 test('BI-V21 with no manager nothing is enrolled and the hot loop memory is cleared', async () => {
   const c = fakeCluster({ managers: [] });
-  for (let i = 0; i < 3; i++) c.state.hotLoop.record('ms/wk-a', newRelease);
+  for (let i = 0; i < 3; i++) c.state.hotLoop.record(machineSet('wk-a'), newRelease);
   await c.pass();
   assert.equal(c.condition('Progressing')?.message, `Reconciled 0 of 0 MAPI MachineSets | Reconciled ${zero}`);
   assert.equal(c.condition('Progressing')?.status, 'False');
-  assert.equal(c.state.hotLoop.exhausted('ms/wk-a', newRelease), false);
+  assert.equal(c.state.hotLoop.of(machineSet('wk-a')), undefined);
+  assert.deepEqual(c.last('wk-a')?.attempts, noAttempts);
   assert.equal(c.template('wk-a'), computed);
 });
 

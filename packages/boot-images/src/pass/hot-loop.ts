@@ -1,39 +1,82 @@
+import { shortText } from '@drydock/api/text';
 import { BootImageError } from '../errors.ts';
-import { type KeptSet, kindOf, setText } from '../observe/kept-set.ts';
+import { idOf, type KeptSet, kindOf, setText } from '../observe/kept-set.ts';
 
-/** So often may one set be moved to the same value in a row; the next attempt is refused (boot-images.md §2.7). */
+/** So often may one set be moved to the same target in a row; the next attempt is refused (boot-images.md §2.7). */
 export const hotLoopLimit = 3;
 
-/**
- * Remembers how often each set was moved to the same value, to stop fighting another actor that reverts it. The value is what
- * the update aims at (vSphere: the release, because template names change with every import), so a new release resets it.
- */
-export interface HotLoop {
-  /** True when one more move of the set to the value must be refused. */
-  readonly exhausted: (set: string, value: string) => boolean;
-  /** Counts a patch that succeeded; failed patches never count. */
-  readonly record: (set: string, value: string) => void;
-  /** Forgets a set that was deleted, so that a new one of the same name starts at zero. */
-  readonly forget: (set: string) => void;
-  /** Forgets sets that are not among these: a person opted them out. */
-  readonly keep: (sets: ReadonlySet<string>) => void;
+/** Moves of one set to one target, as its BootImage keeps them. */
+export interface Attempts {
+  /** What the moves aim at (vSphere: the release, because template names change with every import). */
+  readonly target: string;
+  /** The one that was refused is counted, so that more than {@link hotLoopLimit} tells of a refusal. */
+  readonly count: number;
+  /** The field manager that takes the image back, where it is known. */
+  readonly by?: string;
 }
 
-/** An empty memory. It lives in the process, as upstream's does. */
-export function createHotLoop(): HotLoop {
-  const seen = new Map<string, { readonly value: string; readonly count: number }>();
+/**
+ * Remembers how often each set was moved to the same target, to stop fighting another actor that reverts it. What a process does not remember it takes from
+ * what was recorded, so that a restart starts no other round.
+ */
+export interface HotLoop {
+  /** What is counted of a set; undefined where nothing is. */
+  readonly of: (set: KeptSet) => Attempts | undefined;
+  /** True when one more move of the set to the target must be refused; that is counted. */
+  readonly refuses: (set: KeptSet, target: string) => boolean;
+  /** Counts a patch that succeeded; failed patches never count. */
+  readonly record: (set: KeptSet, target: string) => void;
+  /** Who took the image back. */
+  readonly blame: (set: KeptSet, by: string) => void;
+  /** The set has its target. After a refusal somebody else has moved it there: then nobody fights any more. */
+  readonly agreed: (set: KeptSet) => void;
+  /** Nothing is to be done about a set, because it is left alone: starts at zero. */
+  readonly clear: (set: KeptSet) => void;
+  /** Forgets a set that was deleted, so that a new one of the same name starts at zero. */
+  readonly forget: (id: string) => void;
+  /** Starts at zero with sets that are not among these: a person opted them out. */
+  readonly keep: (ids: ReadonlySet<string>) => void;
+}
+
+/** Longest target that is kept, in UTF-16 units. */
+const LONGEST = 512;
+
+/** An empty memory. `recorded` is what an earlier process left of a set. */
+export function createHotLoop(recorded: (set: KeptSet) => Attempts | undefined = () => undefined): HotLoop {
+  const seen = new Map<string, Attempts | undefined>();
+  const of = (set: KeptSet): Attempts | undefined => {
+    const id = idOf(set);
+    if (!seen.has(id)) seen.set(id, recorded(set));
+    return seen.get(id);
+  };
+  const countOf = (set: KeptSet, target: string): number => {
+    const last = of(set);
+    return last !== undefined && last.target === shortText(target, LONGEST) ? last.count : 0;
+  };
+  const put = (set: KeptSet, target: string, count: number): void => {
+    const { by } = of(set) ?? {};
+    seen.set(idOf(set), { target: shortText(target, LONGEST), count, ...(by === undefined ? {} : { by }) });
+  };
+  const clear = (set: KeptSet): void => void seen.set(idOf(set), undefined);
   return {
-    exhausted: (set, value) => {
-      const last = seen.get(set);
-      return last !== undefined && last.value === value && last.count >= hotLoopLimit;
+    of,
+    refuses: (set, target) => {
+      const refused = countOf(set, target) >= hotLoopLimit;
+      if (refused) put(set, target, hotLoopLimit + 1);
+      return refused;
     },
-    record: (set, value) => {
-      const last = seen.get(set);
-      seen.set(set, { value, count: last?.value === value ? last.count + 1 : 1 });
+    record: (set, target) => put(set, target, countOf(set, target) + 1),
+    blame: (set, by) => {
+      const last = of(set);
+      if (last !== undefined) seen.set(idOf(set), { ...last, by: shortText(by, LONGEST) });
     },
-    forget: (set) => void seen.delete(set),
-    keep: (sets) => {
-      for (const set of seen.keys()) if (!sets.has(set)) seen.delete(set);
+    agreed: (set) => {
+      if ((of(set)?.count ?? 0) > hotLoopLimit) clear(set);
+    },
+    clear,
+    forget: (id) => void seen.delete(id),
+    keep: (ids) => {
+      for (const id of seen.keys()) if (!ids.has(id)) seen.set(id, undefined);
     },
   };
 }

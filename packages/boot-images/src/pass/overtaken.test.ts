@@ -1,8 +1,24 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ClusterVersion, Deployment } from '@drydock/api';
+import { ClusterVersion, ControlPlaneMachineSet, Deployment } from '@drydock/api';
 import { upstreamController } from '../decide/coexistence.ts';
-import { computed, type FakeCluster, fakeCluster, machineSet, managed, published } from '../testing/fake-cluster.ts';
+import { platformWith } from '../gcp/platform.ts';
+import {
+  bothManaged,
+  computed,
+  controlPlane,
+  type FakeCluster,
+  fakeCluster,
+  gcpInfrastructure,
+  gcpSet,
+  gcpStream,
+  machineSet,
+  managed,
+  published,
+  stub22,
+} from '../testing/index.ts';
+import { runPass } from './pass.ts';
+import type { PassPorts } from './pass-state.ts';
 
 /** What a person or another controller does while an image is being made. */
 const meanwhile: readonly (readonly [what: string, act: (c: FakeCluster) => void, reason: string])[] = [
@@ -59,3 +75,56 @@ test('a set that was selected all along is switched', async () => {
   await c.pass();
   assert.equal(c.template('wk-a'), published);
 });
+
+for (const plane of [false, true]) {
+  for (const write of ['the BootImage', 'the stub', 'the patch', 'the conditions']) {
+    test(`upstream’s controller that appears right before ${write} of ${plane ? 'a control plane' : 'a set'} finds nothing written after it`, async () => {
+      const look = { look: async () => ({ kind: 'available' }) as const };
+      const c = fakeCluster({
+        ...{ platform: platformWith(look), infrastructure: gcpInfrastructure, stream: gcpStream, userData: stub22 },
+        ...{ sets: plane ? [] : [gcpSet('wk-a')], managers: bothManaged('All') },
+      });
+      if (plane) c.client.put(ControlPlaneMachineSet, controlPlane(gcpSet('like')));
+      let writes = 0;
+      const appear = (): void => {
+        c.client.put(Deployment, { metadata: upstreamController } as Deployment);
+        writes = c.client.writes.length;
+      };
+      const { report, client } = c.ports;
+      const ports: PassPorts = {
+        ...c.ports,
+        report: async (set, outcome) => {
+          await report(set, outcome);
+          // The stub is read next, and then written.
+          if (write === 'the BootImage' && outcome.kind === 'step') appear();
+        },
+        client: {
+          ...client,
+          get: async (resource, key, call) => {
+            const found = await client.get(resource, key, call);
+            if (write === 'the stub' && resource.plural === 'secrets' && c.last(plane ? 'cluster' : 'wk-a')) appear();
+            return found;
+          },
+          replace: async (resource, object, call) => {
+            const done = await client.replace(resource, object, call);
+            if (write === 'the patch') appear();
+            return done;
+          },
+          patch: async (resource, key, patch, call) => {
+            const done = await client.patch(resource, key, patch, call);
+            if (write === 'the conditions') appear();
+            return done;
+          },
+        },
+      };
+      await runPass(ports, c.state, { reason: 'Test', touched: 'all' });
+      assert.ok(writes > 0 || write === 'the BootImage' || write === 'the stub', 'it has appeared');
+      assert.ok(c.ports.world.upstream() !== undefined);
+      assert.deepEqual(c.client.writes.slice(writes), [], `after ${write}`);
+      assert.deepEqual(c.conditionWrites, []);
+      const told = c.last(plane ? 'cluster' : 'wk-a');
+      if (write === 'the conditions') assert.equal(told?.kind, 'current');
+      else assert.ok(told?.kind === 'skip' && told.reason === 'LeftToUpstream');
+    });
+  }
+}

@@ -7,7 +7,7 @@ import type { PassResult } from '../skew/record.ts';
 import type { SetOutcome } from '../status/boot-image.ts';
 import type { ConditionLike } from '../status/conditions.ts';
 import { type Counters, zeroCounters } from '../status/counters.ts';
-import { createHotLoop, type HotLoop } from './hot-loop.ts';
+import { type Attempts, createHotLoop, type HotLoop } from './hot-loop.ts';
 import { createRetries, type Retries } from './retries.ts';
 import type { StoryReason } from './update.ts';
 import { createWaysBack, type WaysBack } from './ways-back.ts';
@@ -34,12 +34,12 @@ export interface PassPorts extends PassSettings {
   readonly report: (set: KeptSet, outcome: SetOutcome) => Promise<void>;
   readonly event: (set: KeptSet, reason: StoryReason, note: string) => void;
   readonly warn: (message: string, error?: unknown) => void;
-  /** Tells who else changed the image of a set, and counts it. */
+  /** Tells who else changed the image of a set, as far as that is known, and counts it. */
   readonly foreignWriter: (
     set: KeptSet,
     platform: Platform,
     options: { readonly signal?: AbortSignal },
-  ) => Promise<string>;
+  ) => Promise<string | undefined>;
   /** A step of an update ended well. */
   readonly step: (step: string, seconds: number) => void;
   readonly now: () => Date;
@@ -65,8 +65,8 @@ export interface PassState {
   readonly pointed: Map<string, string>;
   /** Sets that the last pass looked at: an event about them is dealt with, whatever became of the rest of the pass. */
   readonly looked: Set<string>;
-  /** Who changed the image of a set besides us; undefined until it was asked. */
-  readonly foreign: Map<string, string | undefined>;
+  /** Sets whose image somebody besides us changed, until it was asked who. */
+  readonly foreign: Set<string>;
   readonly waysBack: WaysBack;
   /** See `UpdatePorts.left`. */
   readonly left: Map<string, string>;
@@ -77,14 +77,14 @@ export interface PassState {
   quietSince: number;
 }
 
-/** A fresh memory. */
-export function createPassState(now: Date): PassState {
+/** A fresh memory; `recorded` is what an earlier process counted of the moves of a set. */
+export function createPassState(now: Date, recorded?: (set: KeptSet) => Attempts | undefined): PassState {
   return {
-    hotLoop: createHotLoop(),
+    hotLoop: createHotLoop(recorded),
     retries: createRetries(),
     pointed: new Map(),
     looked: new Set(),
-    foreign: new Map(),
+    foreign: new Set(),
     waysBack: createWaysBack(),
     left: new Map(),
     refusal: undefined,

@@ -21,6 +21,7 @@ test('a new release is published and the set is pointed at it by one guarded pat
     target: newRelease,
     template: { server: 'vc1', name: published, release: newRelease },
     switchedFrom: oldRelease,
+    attempts: { target: newRelease, count: 1 },
   });
 });
 

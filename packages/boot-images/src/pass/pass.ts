@@ -3,7 +3,7 @@ import { clusterStable, readiness } from '../decide/gates.ts';
 import { BootImageError, errorText } from '../errors.ts';
 import { idOf, type KeptSet, keptSets, kindOf, machineSets, setKinds } from '../observe/kept-set.ts';
 import { streamOf } from '../observe/stream.ts';
-import { factsOf, type ImageFacts } from '../platform.ts';
+import { factsOf, type ImageFacts, noAttempts } from '../platform.ts';
 import type { PassResult } from '../skew/record.ts';
 import type { SetOutcome } from '../status/boot-image.ts';
 import { type ConditionLike, degraded, degradedType, progressing } from '../status/conditions.ts';
@@ -144,7 +144,10 @@ class Pass {
 
   async leaveOut(sets: Iterable<readonly [set: KeptSet, why: string]>): Promise<void> {
     const infrastructure = this.#ports.world.infrastructure();
-    for (const [set, why] of sets) await this.#tell(set, notSelected(set, why, infrastructure));
+    for (const [set, why] of sets) {
+      this.#state.hotLoop.clear(set);
+      await this.#tell(set, notSelected(set, why, infrastructure));
+    }
   }
 
   async waitForUpgrade(sets: readonly KeptSet[]): Promise<void> {
@@ -215,7 +218,7 @@ class Pass {
   /** Tells what became of a set. Where that fails, the other sets and the conditions must not suffer from it. */
   async #tell(set: KeptSet, outcome: SetOutcome): Promise<void> {
     try {
-      await this.#ports.report(set, this.#state.waysBack.told(idOf(set), outcome));
+      await this.#ports.report(set, this.#told(set, outcome));
     } catch (error) {
       this.#signals.signal?.throwIfAborted();
       this.#untold.push(error);
@@ -224,6 +227,11 @@ class Pass {
 
   get #now(): number {
     return this.#ports.now().getTime();
+  }
+
+  #told(set: KeptSet, outcome: SetOutcome): SetOutcome {
+    const { waysBack, hotLoop } = this.#state;
+    return { ...waysBack.told(idOf(set), outcome), attempts: hotLoop.of(set) ?? noAttempts };
   }
 
   async #write(conditions: readonly ConditionLike[], ended?: PassResult): Promise<void> {

@@ -9,6 +9,7 @@ import {
   statusWriter,
 } from '@drydock/kube';
 import { type BootImageCaches, worldOf } from '../caches.ts';
+import { upstreamRefusal } from '../decide/coexistence.ts';
 import type { BootImageMetrics } from '../metrics.ts';
 import type { Gates } from '../observe/feature-gates.ts';
 import { idOf, kindOf, setNow } from '../observe/kept-set.ts';
@@ -88,6 +89,8 @@ export function createPassPorts(options: PassPortsOptions): PassPorts & Pick<Boo
   ): MachineConfiguration['status'] => {
     const conditions = upsertConditions(status?.conditions ?? defaultConditions(now()), wanted, now());
     const before = status?.bootImageSkewEnforcementStatus;
+    // It may have come while a write was refused for a conflict.
+    if (upstreamRefusal(world.upstream()) !== undefined) return undefined;
     const record = ended === undefined ? before : recorded(before, ended);
     if (conditions === status?.conditions && record === before) return undefined;
     return {
@@ -127,10 +130,11 @@ export function createPassPorts(options: PassPortsOptions): PassPorts & Pick<Boo
         log.warn({ set: idOf(set), err: error }, 'who changed this machine set could not be read');
         return undefined;
       });
-      const manager = (await asked) ?? 'unknown';
+      const found = await asked;
+      const manager = found ?? 'unknown';
       metrics.foreignWrite(manager);
       log.warn({ set: idOf(set), manager }, 'somebody else changed the image of this machine set');
-      return manager;
+      return found;
     },
     step: metrics.step,
     now,

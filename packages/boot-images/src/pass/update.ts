@@ -34,12 +34,10 @@ export interface UpdatePorts {
   readonly uploading: () => void;
   /** Called with the template or image that a set points at from now on. */
   readonly pointed: (set: KeptSet, image: string) => void;
-  /** The outcome for a set that must be left alone meanwhile, asked right before it is changed: an image may have taken long. */
+  /** The outcome for a set that must be left alone meanwhile, asked right before each write that is about it: an image may have taken long. */
   readonly overtaken: (set: KeptSet) => SetOutcome | undefined;
   /** What was planned for the sets that were left while their images were downloaded. */
   readonly left: Map<string, string>;
-  /** The field manager that reverted a set, where it is known. */
-  readonly revertedBy: (set: KeptSet) => string | undefined;
   /** A step ended well. */
   readonly step: (step: string, seconds: number) => void;
   readonly warn: (message: string, error?: unknown) => void;
@@ -58,8 +56,7 @@ export async function updateSet(
   signals: PassSignals,
 ): Promise<SetOutcome | undefined> {
   const { signal } = signals;
-  const id = idOf(set);
-  if (ports.hotLoop.exhausted(id, plan.hotLoopValue)) throw hotLoopError(set, ports.revertedBy(set));
+  if (ports.hotLoop.refuses(set, plan.hotLoopValue)) throw hotLoopError(set, ports.hotLoop.of(set)?.by);
   const secret = userDataSecret(set);
   const call = signal === undefined ? {} : { signal };
   if (secret !== undefined) await checkUserData(ports.client, { secret, now: ports.now(), ...call });
@@ -70,16 +67,26 @@ export async function updateSet(
   if (image === undefined) return undefined;
   // Before anything else can fail: collection must count the reference even if this process never hears of the switch.
   if (image.reference !== undefined) ports.pointed(set, image.reference);
-  signal?.throwIfAborted();
-  const overtaken = ports.overtaken(set);
-  if (overtaken !== undefined) return overtaken;
   const time = stopwatch(ports);
   time('Switching');
-  await ports.report(set, { kind: 'step', phase: 'Switching', ...before });
-  if (secret !== undefined) await upgradeUserData(ports.client, { secret, now: ports.now(), ...call });
-  if (image.edits.length > 0) await patch(set, image.edits, ports, call);
+  // Every call takes its time, and somebody else may act from any moment on.
+  const beforeWrite = (): void => {
+    signal?.throwIfAborted();
+    const outcome = ports.overtaken(set);
+    if (outcome !== undefined) throw new Overtaken(outcome);
+  };
+  try {
+    beforeWrite();
+    await ports.report(set, { kind: 'step', phase: 'Switching', ...before });
+    if (secret !== undefined) await upgradeUserData(ports.client, { secret, now: ports.now(), beforeWrite, ...call });
+    beforeWrite();
+    if (image.edits.length > 0) await patch(set, image.edits, ports, call);
+  } catch (error) {
+    if (error instanceof Overtaken) return error.outcome;
+    throw error;
+  }
   time(undefined);
-  ports.hotLoop.record(id, plan.hotLoopValue);
+  ports.hotLoop.record(set, plan.hotLoopValue);
 
   ports.event(set, 'Switched', `${setText(set)}: ${switched(plan, image)}`);
   const kept = image.template?.retired ?? plan.template?.name;
@@ -94,6 +101,16 @@ export async function updateSet(
     ...(plan.verified === undefined ? {} : { verified: plan.verified }),
     ...(plan.marketplaceVersion === undefined ? {} : { marketplaceVersion: plan.marketplaceVersion }),
   };
+}
+
+/** The set must be left alone from now on. */
+class Overtaken extends Error {
+  readonly outcome: SetOutcome;
+
+  constructor(outcome: SetOutcome) {
+    super('overtaken');
+    this.outcome = outcome;
+  }
 }
 
 /** What changed, for an Event. */

@@ -116,6 +116,7 @@ export class Work {
     const plan = await this.ask(item, stream);
     await this.#askWho(item);
     if (plan.kind === 'switch' || plan.kind === 'publish') return plan;
+    if (plan.kind === 'current') state.hotLoop.agreed(item.set);
     await this.#settle(item, plan);
     return undefined;
   }
@@ -124,8 +125,10 @@ export class Work {
   async #askWho({ set, input }: Item): Promise<void> {
     const { state, ports } = this.#options;
     const id = idOf(set);
-    if (input === undefined || !state.foreign.has(id) || state.foreign.get(id) !== undefined) return;
-    state.foreign.set(id, await ports.foreignWriter(set, input.platform, this.call));
+    if (input === undefined || !state.foreign.has(id)) return;
+    const manager = await ports.foreignWriter(set, input.platform, this.call);
+    state.foreign.delete(id);
+    if (manager !== undefined) state.hotLoop.blame(set, manager);
   }
 
   async #settle(item: Item, outcome: SetOutcome): Promise<void> {
@@ -133,6 +136,7 @@ export class Work {
     const id = idOf(item.set);
     item.counted = outcome.kind === 'skip' && outcome.counted ? 'skipped' : 'reconciled';
     item.outcome = outcome;
+    if (outcome.kind === 'skip') state.hotLoop.clear(item.set);
     if (outcome.kind === 'current' && outcome.switchedFrom !== undefined) state.waysBack.switched(id);
     state.retries.clear(id);
     await tell(item.set, outcome);
@@ -170,7 +174,7 @@ export class Work {
 
   #updatePorts(item: Item, items: readonly Item[], stream: ReleaseStream): Parameters<typeof updateSet>[2] {
     const { client, report, event, warn, now, step, progressMs = 1000 } = this.#options.ports;
-    const { hotLoop, pointed, foreign, left } = this.#options.state;
+    const { hotLoop, pointed, left } = this.#options.state;
     return {
       left,
       client,
@@ -187,7 +191,6 @@ export class Work {
       },
       pointed: (set, image) => void pointed.set(idOf(set), image),
       overtaken: (set) => overtaken(set, stream, this.#options.ports),
-      revertedBy: (set) => foreign.get(idOf(set)),
     };
   }
 }

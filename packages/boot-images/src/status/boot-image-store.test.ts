@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { BootImage, bootImageName, type MachineSet } from '@drydock/api';
 import { memoryCluster } from '@drydock/kube/testing';
 import { parse } from 'yaml';
-import { createBootImages } from './boot-image-store.ts';
+import { attemptsIn, createBootImages } from './boot-image-store.ts';
 
 const crd: unknown = parse(
   readFileSync(new URL('../../../../api/crds/drydock.dev_bootimages.yaml', import.meta.url), 'utf8'),
@@ -52,4 +52,22 @@ test('what was reported last is written again on demand, a later report wins, an
     await images.repeat(key.name);
     assert.equal(cluster.peek(BootImage, key), undefined, 'what went with its set is forgotten');
   }
+});
+
+test('what is counted of the moves of a set is read from the BootImage of that very set, and goes when nothing is counted', async () => {
+  const cluster = memoryCluster({ crds: [crd] });
+  const images = createBootImages({
+    ...{ exists: () => true, client: cluster.client(), cached: (which) => cluster.peek(BootImage, which) },
+    ...{ platform: () => 'gcp', facts: () => ({ reference: undefined, target: undefined }), now: () => new Date(0) },
+  });
+  const attempts = { target: 'x', count: 2, by: 'argocd-controller' };
+  const recorded = (of = set): unknown => attemptsIn(cluster.peek(BootImage, key), of);
+  await images.report(set, { kind: 'current', attempts });
+  assert.deepEqual(recorded(), attempts);
+  await images.report(set, { kind: 'step', phase: 'Switching' });
+  assert.deepEqual(recorded(), attempts, 'a step says nothing of it');
+  assert.equal(recorded({ ...set, metadata: { ...set.metadata, uid: 'another' } }), undefined);
+  await images.report(set, { kind: 'current', attempts: { target: '', count: 0 } });
+  assert.equal(cluster.peek(BootImage, key)?.status?.attempts, undefined);
+  assert.equal(recorded(), undefined);
 });

@@ -118,6 +118,14 @@ export function imageOf(set: KeptSet): BootImage {
   };
 }
 
+/** What an earlier process counted of the moves of this very set, by its BootImage. */
+export function attemptsIn(image: BootImage | undefined, { metadata: { uid } }: KeptSet): SetOutcome['attempts'] {
+  const { target, count, by } = image?.status?.attempts ?? {};
+  const own = image?.metadata.ownerReferences?.some((owner) => owner.uid === uid) === true;
+  if (!own || target === undefined || count === undefined || count <= 0) return undefined;
+  return { target, count, ...(by === undefined ? {} : { by }) };
+}
+
 /** Our own last write or the cached object, whichever is newer; they are versions of one object, in order where both are numbers. */
 function newer(own: BootImage | undefined, cached: BootImage | undefined): BootImage | undefined {
   if (own === undefined || cached === undefined || own.metadata.uid !== cached.metadata.uid) return cached ?? own;

@@ -86,6 +86,7 @@ export function bootImageStatus(
   const template = looked ? templateOf(previous?.template, outcome.template) : known?.template;
   const back = wayBack(previous, outcome);
   const operation = operationOf(previous, outcome, now);
+  const attempts = outcome.attempts ?? previous?.attempts;
   const progress = outcome.kind === 'step' ? outcome.progress : undefined;
   const eta = progress === undefined ? undefined : etaSeconds(progress);
   const verified = verifiedOf(previous, outcome, { current, target }, now);
@@ -117,6 +118,7 @@ export function bootImageStatus(
     ...(nextStep === undefined ? {} : { nextStep }),
     ...(operation === undefined ? {} : { operation }),
     ...(template === undefined ? {} : { template }),
+    ...(attempts === undefined || attempts.count === 0 ? {} : { attempts }),
     conditions: [...conditionsOf(previous, phase, reason, message, now), ...(verified === undefined ? [] : [verified])],
   };
 }

@@ -31,6 +31,8 @@ export interface UserDataOptions {
   readonly secret: string;
   readonly now: Date;
   readonly signal?: AbortSignal;
+  /** Called right before the Secret is written; what it throws stops that. */
+  readonly beforeWrite?: () => void;
 }
 
 /** Reads the secret and tries the conversion without writing: a bad stub must stop an update before anything is uploaded. */
@@ -45,6 +47,7 @@ export async function checkUserData(client: Pick<Client, 'get'>, options: UserDa
 export async function upgradeUserData(client: Client, options: UserDataOptions): Promise<boolean> {
   const next = await converted(client, options);
   if (next === undefined) return false;
+  options.beforeWrite?.();
   try {
     await client.replace(Secret, next, call(options));
   } catch (error) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../observe/provider-spec.ts';
 import { fakeClient } from '../testing/fake-client.ts';
-import { computed, fakeCluster, machineSet, published } from '../testing/fake-cluster.ts';
+import { computed, fakeCluster, machineSet, newRelease, published } from '../testing/fake-cluster.ts';
 import { changedImage, imageWriter } from './foreign-writes.ts';
 
 interface Owner {
@@ -49,10 +49,11 @@ test('who changed an image is asked once, when the set is planned', async () => 
   const c = fakeCluster();
   await c.pass();
   c.edit.set('wk-a', () => machineSet('wk-a', { template: computed }));
-  c.state.foreign.set('ms/wk-a', undefined);
+  c.state.foreign.add('ms/wk-a');
   await c.pass();
   await c.pass();
   assert.deepEqual(c.asked, ['wk-a']);
-  assert.equal(c.state.foreign.get('ms/wk-a'), 'somebody');
+  const attempts = { target: newRelease, count: 2, by: 'somebody' };
+  assert.deepEqual(c.last('wk-a')?.attempts, attempts);
   assert.equal(c.template('wk-a'), published);
 });
