@@ -10,6 +10,7 @@ import { readManifests } from '@drydock/crd';
 import { createClient, loadKubeconfig } from '@drydock/kube';
 import { startSandbox } from '@drydock/sandbox';
 import { systemClock } from '@drydock/vsphere';
+import { build, linkModules } from '../../scripts/build.ts';
 import type { Target } from './job.ts';
 
 /** Resident memory in MiB of `drydock operator` as the Deployment runs it. */
@@ -47,11 +48,14 @@ export async function operatorMemory(target: Target, machines: number): Promise<
     metadata: { namespace: 'ns', name: 'zone' },
     spec: { managedVMs: { folderMoID: folder } },
   });
+  const image = join(scratch, 'image');
+  await build(image);
+  linkModules(image);
   const port = await freePort();
   const child = spawn(
     process.execPath,
     [
-      join(root, 'apps/drydock/bin/drydock.js'),
+      join(image, 'apps/drydock/bin/drydock.js'),
       ...['operator', '--roles', 'boot-images,watch', '--kubeconfig', kubeconfig, '--port', String(port)],
       ...['--cache-dir', join(scratch, 'images'), '--log-level', 'error'],
       ...['--vcenter', 'vc1', '--vcenter-url', `vc1=${target.url}`, '--vcenter-ca', target.ca],

@@ -109,7 +109,7 @@ test('SAFE-7 its container, with nobody as user and nothing to write to but its 
   const files = scratch.path;
   const tree = join(files, 'image');
   mkdirSync(tree);
-  const image: ImageConfig = layImage(tree);
+  const image: ImageConfig = await layImage(tree);
   assert.match(image.user, /^[1-9]\d*:0$/, 'runAsNonRoot needs a number, and OpenShift gives the group root');
   const { hostname, port } = new URL(sandbox.server);
   const [outside, inside] = ['https://rhcos.example/', voyage.mirror.url('')];

@@ -1,5 +1,6 @@
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join, matchesGlob, relative, resolve } from 'node:path';
+import { build } from '../../../scripts/build.ts';
 
 /** What a container of the image is started as. */
 export interface ImageConfig {
@@ -11,11 +12,15 @@ export interface ImageConfig {
 
 const root = resolve(import.meta.dirname, '../../..');
 
+/** What the build needs of a checkout beside the programs. */
+const BUILT_BY =
+  'npm ci && node scripts/build.ts dist/drydock && npm prune --omit=dev && rm -rf node_modules/node-linux-* node_modules/.bin/node';
+
 /**
- * Lays out what `deploy/Dockerfile` puts under `/drydock`, without an engine: its COPY lines under the rules of its ignore file, and in place of `npm ci
- * --omit=dev` the packages that the lock file does not call for development, from this checkout. Any line that is not understood here throws.
+ * Lays out what `deploy/Dockerfile` puts under `/drydock`, without an engine: the build of this checkout, whose sources its COPY lines and the ignore file let
+ * through, and in place of `npm ci` the packages that the lock file does not call for development. Any line that is not understood here throws.
  */
-export function layImage(target: string): ImageConfig {
+export async function layImage(target: string): Promise<ImageConfig> {
   const ignored = ignoreRules(readFileSync(join(root, 'deploy/Dockerfile.dockerignore'), 'utf8'));
   const env: Record<string, string> = {};
   let [entrypoint, user, stages]: [readonly string[], string, number] = [[], '', 0];
@@ -26,15 +31,17 @@ export function layImage(target: string): ImageConfig {
     if (word === 'FROM') stages += 1;
     else if (word === 'COPY' && stages === 1) {
       for (const source of rest.slice(0, -1)) {
-        const from = join(root, source);
-        const to = join(target, last === './' ? source : last);
-        cpSync(from, to, { recursive: true, filter: (path) => !ignored(relative(root, path)) });
+        if (ignored(source.replace(/\/$/, '')) || !existsSync(join(root, source)))
+          throw new Error(`the image lacks ${source}`);
       }
-    } else if (line.startsWith('RUN npm ci --omit=dev ')) layPackages(target);
-    else if (word === 'ENV') env[last.split('=')[0] ?? ''] = last.split('=')[1] ?? '';
+    } else if (line === `RUN ${BUILT_BY}`) {
+      await build(target);
+      layPackages(target);
+    } else if (word === 'ENV') env[last.split('=')[0] ?? ''] = last.split('=')[1] ?? '';
     else if (word === 'USER') user = last;
     else if (word === 'ENTRYPOINT') entrypoint = JSON.parse(rest.join(' ')) as readonly string[];
-    else if (line !== 'COPY --from=install /drydock /drydock') throw new Error(`deploy/Dockerfile: what is ${line}?`);
+    else if (!/^COPY --from=install \/drydock\/(\S+) \/drydock(\/\1)?$/.test(line))
+      throw new Error(`deploy/Dockerfile: what is ${line}?`);
   }
   chmodSync(target, 0o755);
   return { entrypoint, env, user };
