@@ -50,7 +50,10 @@ export interface Infrastructure {
     readonly platform?: string;
     readonly controlPlaneTopology?: string;
     readonly infrastructureTopology?: string;
-    readonly platformStatus?: { readonly type?: string; readonly azure?: { readonly cloudName?: string } };
+    readonly platformStatus?: {
+      readonly type?: string;
+      readonly azure?: { readonly cloudName?: string; readonly armEndpoint?: string };
+    };
   };
 }
 

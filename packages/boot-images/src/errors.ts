@@ -13,6 +13,7 @@ export type BootImageErrorCode =
   | 'ImageIncompatible'
   | 'ImageNotPublished'
   | 'ImageNotReady'
+  | 'ImageTermsNotAccepted'
   | 'ImageWithdrawn'
   | 'InfrastructureUnreadable'
   | 'MachineConfigurationUnreadable'

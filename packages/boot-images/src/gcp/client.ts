@@ -1,10 +1,10 @@
 import { readJson } from '@drydock/api';
 import { oneLine } from '@drydock/api/text';
 import { type CloudAnswer, type CloudHttps, invalidAnswer } from '../cloud/https.ts';
+import type { Tokens } from '../cloud/tokens.ts';
 import { isObject, nonEmpty } from '../observe/stream.ts';
 import type { GcpCredentials } from './credentials.ts';
 import { type ImageName, imagePath } from './image-name.ts';
-import type { Tokens } from './tokens.ts';
 
 /** What is read of an image (compute.images of the Compute Engine API, v1). */
 export interface ComputeImage {
@@ -45,7 +45,7 @@ export function computeClient({
   tokens,
 }: {
   readonly https: CloudHttps;
-  readonly tokens: Tokens;
+  readonly tokens: Tokens<GcpCredentials>;
 }): ComputeClient {
   async function image(
     credentials: GcpCredentials,

@@ -4,27 +4,14 @@ import { oneLine } from '@drydock/api/text';
 import { type Clock, systemClock } from '@drydock/kube';
 import { projectedToken } from '../cloud/credentials.ts';
 import { type CloudAnswer, type CloudHttps, invalidAnswer } from '../cloud/https.ts';
+import { type HeldToken, heldToken, refusedToken, type Tokens, tokensBy } from '../cloud/tokens.ts';
 import { isObject, nonEmpty } from '../observe/stream.ts';
 import type { GcpCredentials } from './credentials.ts';
-
-/** An access token, or what Google said instead. */
-export type Token =
-  | { readonly kind: 'token'; readonly token: string }
-  | { readonly kind: 'refused'; readonly missing: string; readonly message: string };
-
-/** Access tokens, one for each version of credentials, renewed before they expire. */
-export interface Tokens {
-  /** Rejects as {@link CloudHttps.ask} does. */
-  readonly of: (credentials: GcpCredentials, signal: AbortSignal) => Promise<Token>;
-  /** A token was refused before its time. */
-  readonly forget: (credentials: GcpCredentials) => void;
-}
 
 /** Reading is all that it may be used for. */
 const SCOPE = 'https://www.googleapis.com/auth/compute.readonly';
 /** What a federated token must be good for to be exchanged for the service account's, which is then limited to the scope above. */
 const EXCHANGE_SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
-const EARLY_MS = 300_000;
 const HOUR_S = 3600;
 /** Longest text of an answer that is quoted. */
 const QUOTED = 300;
@@ -35,34 +22,16 @@ export function gcpTokens(options: {
   /** Reads a projected token. */
   readonly readToken?: (file: string) => Promise<string>;
   readonly clock?: Clock;
-}): Tokens {
+}): Tokens<GcpCredentials> {
   const { https, readToken = projectedToken, clock = systemClock } = options;
-  const held = new Map<string, { readonly token: Promise<Held>; until: number }>();
-
-  return {
-    of: async (credentials, signal) => {
-      const { version } = credentials;
-      const known = held.get(version);
-      if (known !== undefined && known.until > clock.now()) return (await known.token).token;
-      // Of the versions before nobody asks again.
-      held.clear();
-      const token = credentials.kind === 'key' ? byKey(credentials, signal) : byExchange(credentials, signal);
-      const entry = { token, until: Number.POSITIVE_INFINITY };
-      held.set(version, entry);
-      try {
-        const made = await token;
-        entry.until = clock.now() + made.forMs;
-        return made.token;
-      } catch (error) {
-        if (held.get(version) === entry) held.delete(version);
-        throw error;
-      }
-    },
-    forget: ({ version }) => void held.delete(version),
-  };
+  return tokensBy(
+    (credentials, signal) =>
+      credentials.kind === 'key' ? byKey(credentials, signal) : byExchange(credentials, signal),
+    clock,
+  );
 
   /** RFC 7523: an assertion that is signed with the key. */
-  async function byKey(of: Extract<GcpCredentials, { readonly kind: 'key' }>, signal: AbortSignal): Promise<Held> {
+  async function byKey(of: Extract<GcpCredentials, { readonly kind: 'key' }>, signal: AbortSignal): Promise<HeldToken> {
     const at = Math.floor(clock.date().getTime() / 1000);
     const header = { alg: 'RS256', typ: 'JWT', ...(of.keyId === undefined ? {} : { kid: of.keyId }) };
     const claims = { iss: of.email, scope: SCOPE, aud: of.tokenUrl, iat: at, exp: at + HOUR_S };
@@ -77,15 +46,15 @@ export function gcpTokens(options: {
   async function byExchange(
     of: Extract<GcpCredentials, { readonly kind: 'federated' }>,
     signal: AbortSignal,
-  ): Promise<Held> {
+  ): Promise<HeldToken> {
     let subject: string | undefined;
     try {
       subject = memberOf(await readToken(of.file), of.member);
     } catch (error) {
-      return refused(of, 'a projected token', error instanceof Error ? error.message : 'it cannot be read');
+      return refusedToken(of, 'a projected token', error instanceof Error ? error.message : 'it cannot be read');
     }
     if (subject === undefined)
-      return refused(of, 'a projected token', `the file ${of.file} has no member ${of.member}`);
+      return refusedToken(of, 'a projected token', `the file ${of.file} has no member ${of.member}`);
     const action = 'exchange the projected token';
     const grant = {
       grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
@@ -115,7 +84,7 @@ export function gcpTokens(options: {
   }
 
   /** OAuth's `access_token` and `expires_in`, or iamcredentials' `accessToken` and `expireTime`. */
-  function tokenIn(url: string, action: string, of: GcpCredentials, { status, text }: CloudAnswer): Held {
+  function tokenIn(url: string, action: string, of: GcpCredentials, { status, text }: CloudAnswer): HeldToken {
     const host = new URL(url).host;
     let body: unknown;
     try {
@@ -125,31 +94,14 @@ export function gcpTokens(options: {
     }
     const answer = isObject(body) ? body : {};
     if (status >= 400)
-      return refused(of, 'valid credentials', `${host} refused to ${action}: ${saidIn(answer, status)}`);
+      return refusedToken(of, 'valid credentials', `${host} refused to ${action}: ${saidIn(answer, status)}`);
     const token = nonEmpty(answer['access_token']) ?? nonEmpty(answer['accessToken']);
     if (token === undefined) throw invalidAnswer(host, action, 'the answer has no token in it');
     const expires = answer['expires_in'];
     const time = nonEmpty(answer['expireTime']);
     const left = time === undefined ? Number(expires ?? HOUR_S) * 1000 : Date.parse(time) - clock.date().getTime();
-    return {
-      token: { kind: 'token', token },
-      forMs: Number.isNaN(left) ? 0 : Math.min(left - EARLY_MS, HOUR_S * 1000),
-    };
+    return heldToken(token, left);
   }
-}
-
-interface Held {
-  readonly token: Token;
-  /** How long (ms) it counts. */
-  readonly forMs: number;
-}
-
-/** What is refused is asked again after a minute: an account may have been repaired. */
-const REFUSED_MS = 60_000;
-
-function refused({ where }: GcpCredentials, what: string, why: string): Held {
-  const message = `the credentials in Secret ${where} are of no use: ${why}`;
-  return { token: { kind: 'refused', missing: what, message }, forMs: REFUSED_MS };
 }
 
 function memberOf(text: string, member: string | undefined): string | undefined {

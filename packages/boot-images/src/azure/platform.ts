@@ -1,0 +1,95 @@
+import { systemClock } from '@drydock/kube';
+import { type Availability, verifiedCurrent, verifiedTarget } from '../cloud/availability.ts';
+import { type CloudHttpsOptions, cloudHttps } from '../cloud/https.ts';
+import { BootImageError } from '../errors.ts';
+import type { JsonObject } from '../observe/provider-spec.ts';
+import type { ImageFacts, Platform, PlatformInput, PlatformPlan } from '../platform.ts';
+import { azureClient } from './client.ts';
+import { type AzureImage, imageIn, referenceOf, shortName } from './image.ts';
+import { type ImageLook, resourceLook } from './lookup.ts';
+import { azureDecision, wantedImage } from './target.ts';
+import { azureTokens } from './tokens.ts';
+
+/** Machine sets on Azure; `unasked`: see `cloudPlatforms`. */
+export function azurePlatform(how: CloudHttpsOptions | 'unasked'): Platform {
+  if (how === 'unasked') return platformWith(undefined);
+  const https = cloudHttps(how);
+  const { clock = systemClock } = how;
+  const client = azureClient({ https, tokens: azureTokens({ https, clock }) });
+  return {
+    ...platformWith(resourceLook(client, clock)),
+    [Symbol.asyncDispose]: () => https[Symbol.asyncDispose](),
+  };
+}
+
+/** The platform with a way to look at images, or none. */
+export function platformWith(looking: ImageLook | undefined): Platform {
+  async function plan(input: PlatformInput, { signal }: { readonly signal?: AbortSignal } = {}): Promise<PlatformPlan> {
+    const decision = azureDecision(input);
+    const facts = factsFor(input);
+    if (decision.kind === 'target' && decision.edit !== undefined) {
+      const { target, generation, edit } = decision;
+      const reference = referenceOf(target);
+      const verified =
+        looking === undefined
+          ? undefined
+          : verifiedTarget(reference, await looking.look(input, target, { generation, signal }), facts);
+      return {
+        ...{ kind: 'switch', image: { edits: [edit], reference }, hotLoopValue: JSON.stringify(target) },
+        ...facts,
+        ...(verified === undefined ? {} : { verified }),
+      };
+    }
+    const current = currentOf(input);
+    const look = (image: AzureImage): Promise<Availability> =>
+      looking?.look(input, image, { signal }) ?? Promise.reject(new TypeError('nobody is asked'));
+    const verified =
+      looking === undefined || current === undefined
+        ? undefined
+        : await verifiedCurrent(referenceOf(current), () => look(current), signal);
+    const told = { ...facts, ...(verified === undefined ? {} : { verified }) };
+    return decision.kind === 'skip' ? { ...decision, ...told } : { kind: 'current', ...told };
+  }
+
+  return {
+    type: 'Azure',
+    name: 'azure',
+    imageLeaf: ['image'],
+    imageOf,
+    nameOf: shortName,
+    target: targetOf,
+    plan,
+  };
+}
+
+function imageOf(spec: JsonObject): string | undefined {
+  try {
+    const reference = referenceOf(imageIn(spec));
+    return reference === '' ? undefined : reference;
+  } catch {
+    // What is wrong with the spec is told when it is decided upon.
+    return undefined;
+  }
+}
+
+function currentOf({ spec }: PlatformInput): AzureImage | undefined {
+  return imageOf(spec) === undefined ? undefined : imageIn(spec);
+}
+
+function targetOf(input: PlatformInput): string | undefined {
+  try {
+    const target = wantedImage(input);
+    return target === undefined ? undefined : referenceOf(target);
+  } catch (error) {
+    if (error instanceof BootImageError) return undefined;
+    throw error;
+  }
+}
+
+function factsFor(input: PlatformInput): ImageFacts {
+  const [reference, target] = [imageOf(input.spec), targetOf(input)];
+  return {
+    ...(target === undefined ? {} : { target }),
+    ...(reference === undefined ? {} : { current: shortName(reference) }),
+  };
+}
