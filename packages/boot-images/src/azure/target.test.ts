@@ -205,7 +205,7 @@ test('an upload of somebody’s own is skipped with the value that would have it
     assert.ok(decision.kind === 'skip');
     assert.match(
       decision.nextStep ?? '',
-      /set image to \{"publisher":"azureopenshift".*; or annotate it drydock\.dev\/image-origin=Installer/,
+      /set image to \{"publisher":"azureopenshift".*; or annotate it drydock\.dev\/boot-image-origin=Installer/,
     );
   }
 });

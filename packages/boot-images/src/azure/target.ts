@@ -32,7 +32,7 @@ type Input = Pick<PlatformInput, 'set' | 'spec' | 'architecture' | 'stream' | 'i
  * On a set: its `image.resourceID` was uploaded by an installer, although it is not named as installers name what they upload. Value `Installer`. It is then
  * moved to the images that Red Hat publishes, as upstream moves every set with a `resourceID`.
  */
-export const imageOriginAnnotation = 'drydock.dev/image-origin';
+export const imageOriginAnnotation = 'drydock.dev/boot-image-origin';
 
 const UNPAID = 'no-purchase-plan';
 /** Keys of the stream for what is bought in a marketplace; each again with `-emea` for Europe, the Middle East and Africa. */
