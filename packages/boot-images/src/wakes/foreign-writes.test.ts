@@ -32,6 +32,10 @@ test('the writer of an image is the manager that owns the leaf, the latest of se
   ];
   assert.equal(await writer(...several), 'hive');
   assert.equal(await writer(), undefined);
+  // Of an image that is an object both own a part, and times are told in seconds.
+  const both = [{ manager: 'argocd-controller' }, { manager: 'drydock' }];
+  assert.equal(await writer(...both.map((one) => ({ ...one, time: '2026-08-02T00:00:00Z' }))), 'argocd-controller');
+  assert.equal(await writer({ manager: 'drydock' }), 'drydock');
   const client = fakeClient();
   assert.equal(await imageWriter(client, machineSet('wk-a'), ['template']), undefined);
 });

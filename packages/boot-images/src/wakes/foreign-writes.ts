@@ -27,9 +27,12 @@ export function changedImage(
   return image === imageOfSet(old, platform) ? undefined : image;
 }
 
+/** The server takes it from the beginning of the client's user agent. */
+const OURSELVES = 'drydock';
+
 /**
- * The field manager that owns the image of a set, the latest of several; undefined where the server does not say. The object is read
- * for that, because the client leaves managers out of all others.
+ * The field manager that owns the image of a set, the latest of several, and ourselves last: of an image that is an object, whoever changed one field owns that
+ * one, and we still own the others. Undefined where the server does not say. The object is read for that, because the client leaves managers out of all others.
  */
 export async function imageWriter(
   client: Pick<KubeClient, 'raw'>,
@@ -44,7 +47,9 @@ export async function imageWriter(
   const entries: readonly ManagedFields[] = Array.isArray(managed) ? managed : [];
   const owned = [...specPath, ...leaf].map((part) => `f:${part}`);
   const owners = entries.filter(({ fieldsV1 }) => at(fieldsV1, owned) !== undefined);
-  return owners.toSorted((a, b) => (a.time ?? '').localeCompare(b.time ?? '')).at(-1)?.manager;
+  const others = owners.filter(({ manager }) => manager !== OURSELVES);
+  const asked = others.length === 0 ? owners : others;
+  return asked.toSorted((a, b) => (a.time ?? '').localeCompare(b.time ?? '')).at(-1)?.manager;
 }
 
 function at(value: unknown, path: readonly string[]): unknown {
