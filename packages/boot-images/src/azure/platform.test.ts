@@ -206,8 +206,7 @@ test('terms that nobody accepted block the set with the command, unpatched, its 
 test('without the right to look, and without credentials, the set is patched and declared unverified, with what is missing', async () => {
   for (const [lay, missing] of [
     [
-      (_: FakeCluster) =>
-        void azure.denied.add('Microsoft.Compute/locations/publishers/artifacttypes/offers/skus/versions/read'),
+      () => void azure.denied.add('Microsoft.Compute/locations/publishers/artifacttypes/offers/skus/versions/read'),
       /missing: permission Microsoft\.Compute\/locations\/.*\/versions\/read on subscription/,
     ],
     [
