@@ -13,7 +13,9 @@ import { credentialSecrets, ownCredentials } from '../../packages/boot-images/sr
 import { accountNamespace, kindOf, type Manifest, manifestsOf } from './support/rbac-manifests.ts';
 
 const root = resolve(import.meta.dirname, '../..');
-const kustomizations = ['.', 'machines', 'stand-in'];
+const kustomizations = ['.', 'machines', 'stand-in', 'control-plane', 'managed-stub'];
+/** Roles of what is installed by request, for the account of boot images. */
+const onRequest: ReadonlySet<string> = new Set(['drydock-stand-in', 'drydock-control-plane', 'drydock-managed-stub']);
 const manifests = kustomizations.flatMap(manifestsOf);
 
 const VERBS: ReadonlySet<string> = new Set(['get', 'list', 'watch', 'create', 'patch', 'update']);
@@ -24,6 +26,7 @@ const WRITTEN: ReadonlySet<string> = new Set([
   'clusteroperators.config.openshift.io',
   'clusteroperators/status.config.openshift.io',
   'machinesets.machine.openshift.io',
+  'controlplanemachinesets.machine.openshift.io',
   'bootimages.drydock.dev',
   'bootimages/status.drydock.dev',
   'zones.topology.tanzu.vmware.com',
@@ -124,7 +127,7 @@ test('each role is bound, and only to ServiceAccounts of ours', () => {
     );
     // The role's own ServiceAccount, and the one for both.
     const names = to.flatMap(({ subjects: bound = [] }) => bound.map(({ name }) => name));
-    const own = metadata.name === 'drydock-stand-in' ? 'drydock-boot-images' : metadata.name;
+    const own = onRequest.has(metadata.name) ? 'drydock-boot-images' : metadata.name;
     assert.deepEqual(names.sort(), ['drydock', own].sort(), `${kind} ${metadata.namespace}/${metadata.name}`);
   }
 });

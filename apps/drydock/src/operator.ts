@@ -2,7 +2,14 @@ import { isIP } from 'node:net';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { loggedError } from '@drydock/api/text';
-import { bootImageMetrics, bootImagesRole, credentialsKey, type ImageStore, type Stamp } from '@drydock/boot-images';
+import {
+  bootImageMetrics,
+  bootImagesRole,
+  credentialsKey,
+  type ImageStore,
+  type Stamp,
+  type StubSecret,
+} from '@drydock/boot-images';
 import {
   eventRecorder,
   type KubeClient,
@@ -50,6 +57,7 @@ interface OperatorFlags extends ClusterFlags, VCenterFlags, WatchFlags, MarkKeyF
   readonly keep: number;
   readonly downgrade: string;
   readonly templates: string;
+  readonly stubSecret: StubSecret;
   readonly clusterOperator: string;
   readonly stamp?: Stamp;
   readonly logLevel: string;
@@ -85,6 +93,12 @@ export function addOperator(program: Command): void {
       '--templates <way>',
       'pointer|swap: point sets at new templates, or let these take over the names',
       'pointer',
+    )
+    .option(
+      '--stub-secret <way>',
+      'InPlace|Managed: convert a stub of Ignition 2 in its Secret, or switch its set to NAME-managed where that does the same',
+      stubSecretOf,
+      'InPlace' as const,
     )
     .option(
       '--cluster-operator <name>',
@@ -256,6 +270,7 @@ function bootImages(
     downgrade,
     publication,
     retain: flags.keep,
+    stubSecret: flags.stubSecret,
     locate,
     metrics: counted,
     statuses: statuses.of,
@@ -285,6 +300,11 @@ function storeDuring(store: TemplateStore, servers: VCenters): ImageStore {
 function clusterOperatorName(text: string): string {
   if (text === 'machine-config') throw new InvalidArgumentError('that one is written by machine-config-operator.');
   if (!/^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?$/.test(text)) throw new InvalidArgumentError('a DNS label is expected.');
+  return text;
+}
+
+function stubSecretOf(text: string): StubSecret {
+  if (text !== 'InPlace' && text !== 'Managed') throw new InvalidArgumentError('InPlace or Managed is expected.');
   return text;
 }
 

@@ -39,7 +39,7 @@ export type { Stamp } from './skew/stamp.ts';
 export { type Standings, type StandingsInput, standings } from './standing.ts';
 export { imageOf as bootImageOf } from './status/boot-image-store.ts';
 export { degradedType, progressingType } from './status/conditions.ts';
-export { machineApiNamespace } from './user-data/user-data.ts';
+export { machineApiNamespace, type StubSecret } from './user-data/user-data.ts';
 export { createVerdict, type Verdict, type VerdictOptions } from './verdict/cluster-operator.ts';
 export { credentialsKey, type ImageStore, type VSphereOptions, vspherePlatform } from './vsphere/platform.ts';
 export { placementsOf } from './vsphere/site.ts';

@@ -239,3 +239,40 @@ test('BI-V208 BI-V209 stamps of somebody else are put right, and a conflict is t
     ...{ stream: '{}', MCOVersionHash: 'abc', MCOReleaseImageVersion: '4.21.0' },
   });
 });
+
+test('upstream’s controller that appears after any call finds nothing written that is its own', async () => {
+  const masters = { metadata: { name: 'master' }, spec: { configuration: { name: 'r' } } };
+  const pool = { ...masters, status: { configuration: { name: 'r' }, updatedMachineCount: 1, conditions: [] } };
+  const rendered = {
+    'machineconfiguration.openshift.io/release-image-version': '4.21.0',
+    'machineconfiguration.openshift.io/generated-by-controller-version': 'abc',
+  };
+  let calls = 0;
+  const history = async (appearsAfter: number, mc: MachineConfiguration | undefined): Promise<readonly string[]> => {
+    calls = 0;
+    const there = (): boolean => calls >= appearsAfter;
+    const h = half(mc, {
+      upstream: () => (there() ? ({ metadata: { name: 'machine-config-controller' } } as Deployment) : undefined),
+      clusterOperator: 'drydock',
+    });
+    h.client.put(MachineConfigPool, pool as MachineConfigPool);
+    h.client.put(MachineConfig, { metadata: { name: 'r', annotations: rendered } });
+    h.client.put(ConfigMap, { metadata: { namespace: goldenNamespace, name: goldenName }, data: { stream: '{}' } });
+    const wrong: string[] = [];
+    const inner = h.client.cluster.onCall;
+    h.client.cluster.onCall = (call, phase, context) => {
+      if (phase === 'before' && context.mutates && there() && !call.resource.startsWith('clusteroperators'))
+        wrong.push(`${call.verb} ${call.resource}`);
+      void inner?.(call, phase, context);
+      if (phase === 'after') calls += 1;
+    };
+    await h.run();
+    return wrong;
+  };
+  for (const mc of [undefined, { metadata: { name: 'cluster', generation: 1 } } as MachineConfiguration]) {
+    assert.deepEqual(await history(Number.POSITIVE_INFINITY, mc), []);
+    const all = calls;
+    assert.ok(all > 1, `${all} calls`);
+    for (let after = 0; after < all; after += 1) assert.deepEqual(await history(after, mc), [], `after ${after} calls`);
+  }
+});

@@ -45,9 +45,12 @@ export function createOperatorHalf(options: OperatorOptions): (signal?: AbortSig
   return async (signal) => {
     const call = signal === undefined ? {} : { signal };
     const infrastructure = world.infrastructure();
-    if (upstreamRefusal(world.upstream()) !== undefined) return options.verdict.remove(call);
+    // It may come at any moment, and each call takes its time: it is looked for before each write.
+    const upstreamActs = (): boolean => upstreamRefusal(world.upstream()) !== undefined;
+    if (upstreamActs()) return options.verdict.remove(call);
     if (infrastructure === undefined) return;
     const mc = world.machineConfiguration() ?? (await read(client, call));
+    if (upstreamActs()) return options.verdict.remove(call);
     if (mc === undefined) {
       const wanted: MachineConfiguration = {
         apiVersion: 'operator.openshift.io/v1',
@@ -71,6 +74,7 @@ export function createOperatorHalf(options: OperatorOptions): (signal?: AbortSig
       });
     let current = mc;
     const whole = (await options.projector?.recall(mc)) ?? mc;
+    if (upstreamActs()) return options.verdict.remove(call);
     if (platformSupported(platformStatus?.type, platformStatus?.azure?.cloudName) && reflectionOf(whole).optIn) {
       const patch = { metadata: { annotations: { [optedInAnnotation]: rfc3339(options.now()) } } };
       current = await client.mergePatch(MachineConfiguration, key, patch, call);
@@ -79,6 +83,7 @@ export function createOperatorHalf(options: OperatorOptions): (signal?: AbortSig
     const written = await writer.write(
       key,
       (live) => {
+        if (upstreamActs()) return undefined;
         const { managers } = reflectionOf(live);
         const managed = managers === undefined ? live.status?.managedBootImagesStatus?.machineManagers : managers;
         const skew = skewStatus({
@@ -96,7 +101,9 @@ export function createOperatorHalf(options: OperatorOptions): (signal?: AbortSig
       },
       { current, ...call },
     );
-    if (options.stamp !== undefined) await stampGolden(client, world.golden(), options.stamp, call);
+    if (upstreamActs()) return options.verdict.remove(call);
+    if (options.stamp !== undefined)
+      await stampGolden(client, world.golden(), { ...options.stamp, leave: upstreamActs }, call);
     await options.verdict.write(
       { mc: gates.skew ? written.object : withoutSkew(written.object), clusterVersion },
       call,

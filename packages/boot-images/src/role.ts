@@ -192,8 +192,8 @@ function controllerHalf(options: BootImagesRoleOptions, parts: Parts): readonly 
   const { caches, platforms } = parts;
   const { log } = options;
   const state = createPassState(parts.now(), (set) => attemptsIn(caches.bootImages.get(keyOf(bootImageFor(set))), set));
-  const { client, architecture = ownArchitecture(), concurrency, progressMs, collectAfterMs } = options;
-  const settings = { concurrency, progressMs, collectAfterMs };
+  const { client, architecture = ownArchitecture(), concurrency, progressMs, collectAfterMs, stubSecret } = options;
+  const settings = { concurrency, progressMs, collectAfterMs, stubSecret };
   const { projections, changes } = parts.definitions;
   let gates: Gates = { cpms: true, skew: true, ...options.gates };
   const ports = createPassPorts({ client, ...parts, projections, log, architecture, settings, gates: () => gates });

@@ -7,17 +7,20 @@ import type { PassResult } from '../skew/record.ts';
 import type { SetOutcome } from '../status/boot-image.ts';
 import type { ConditionLike } from '../status/conditions.ts';
 import { type Counters, zeroCounters } from '../status/counters.ts';
+import type { StubSecret } from '../user-data/user-data.ts';
 import { type Attempts, createHotLoop, type HotLoop } from './hot-loop.ts';
 import { createRetries, type Retries } from './retries.ts';
 import type { StoryReason } from './update.ts';
 import { createWaysBack, type WaysBack } from './ways-back.ts';
 
-/** Numbers that a pass can be given. */
+/** What a pass can be told. */
 export interface PassSettings {
   /** Sets and publications at a time. Default 4. */
   readonly concurrency?: number | undefined;
   /** Least time between two progress writes of one set. Default 1000. */
   readonly progressMs?: number | undefined;
+  /** See {@link StubSecret}. Default 'InPlace'. */
+  readonly stubSecret?: StubSecret | undefined;
   /** How long after a switch nothing is collected: machines of the old set may still be on their way. Default 60,000. */
   readonly collectAfterMs?: number | undefined;
 }

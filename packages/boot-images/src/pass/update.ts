@@ -1,11 +1,11 @@
 import { type Client, keyOf } from '@drydock/kube';
 import type { TemplateOperation, TemplateProgress } from '@drydock/templates';
 import { BootImageError, errorText } from '../errors.ts';
-import { idOf, type KeptSet, kindOf, setText } from '../observe/kept-set.ts';
+import { controlPlanes, idOf, type KeptSet, kindOf, setText } from '../observe/kept-set.ts';
 import { type LeafEdit, leafPatch, leafText } from '../observe/provider-spec.ts';
 import { factsOf, type ImageFacts, type PlatformPlan, type PointedImage, type PublishedImage } from '../platform.ts';
 import type { SetOutcome } from '../status/boot-image.ts';
-import { checkUserData, upgradeUserData, userDataSecret } from '../user-data/user-data.ts';
+import { checkUserData, type StubSecret, upgradeUserData, userDataSecret } from '../user-data/user-data.ts';
 import { type HotLoop, hotLoopError } from './hot-loop.ts';
 import type { Acting } from './item.ts';
 import type { PassSignals } from './pass-state.ts';
@@ -25,6 +25,7 @@ export type StoryReason =
 /** What an update of one set needs. */
 export interface UpdatePorts {
   readonly client: Client;
+  readonly stubSecret: StubSecret | undefined;
   readonly hotLoop: HotLoop;
   readonly report: (set: KeptSet, outcome: SetOutcome) => Promise<void>;
   readonly event: (set: KeptSet, reason: StoryReason, note: string) => void;
@@ -59,7 +60,9 @@ export async function updateSet(
   if (ports.hotLoop.refuses(set, plan.hotLoopValue)) throw hotLoopError(set, ports.hotLoop.of(set)?.by);
   const secret = userDataSecret(set);
   const call = signal === undefined ? {} : { signal };
-  if (secret !== undefined) await checkUserData(ports.client, { secret, now: ports.now(), ...call });
+  // What names another Secret is another machine to whoever compares control planes, and would replace every one of them.
+  const stubSecret = kindOf(set) === controlPlanes ? 'InPlace' : ports.stubSecret;
+  if (secret !== undefined) await checkUserData(ports.client, { secret, stubSecret, now: ports.now(), ...call });
 
   const before = factsOf(plan);
   const image: PointedImage | undefined =
@@ -78,9 +81,11 @@ export async function updateSet(
   try {
     beforeWrite();
     await ports.report(set, { kind: 'step', phase: 'Switching', ...before });
-    if (secret !== undefined) await upgradeUserData(ports.client, { secret, now: ports.now(), beforeWrite, ...call });
+    const stub = { stubSecret, now: ports.now(), beforeWrite, ...call };
+    const more = secret === undefined ? [] : await upgradeUserData(ports.client, { secret, ...stub });
     beforeWrite();
-    if (image.edits.length > 0) await patch(set, image.edits, ports, call);
+    const edits = [...image.edits, ...more];
+    if (edits.length > 0) await patch(set, edits, ports, call);
   } catch (error) {
     if (error instanceof Overtaken) return error.outcome;
     throw error;

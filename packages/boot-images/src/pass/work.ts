@@ -173,11 +173,12 @@ export class Work {
   }
 
   #updatePorts(item: Item, items: readonly Item[], stream: ReleaseStream): Parameters<typeof updateSet>[2] {
-    const { client, report, event, warn, now, step, progressMs = 1000 } = this.#options.ports;
+    const { client, report, event, warn, now, step, stubSecret, progressMs = 1000 } = this.#options.ports;
     const { hotLoop, pointed, left } = this.#options.state;
     return {
       left,
       client,
+      stubSecret,
       hotLoop,
       report,
       event,

@@ -6,6 +6,8 @@ import { type PoolFacts, type RenderedFacts, type Stamp, stampOf } from './stamp
 export interface StampPorts {
   readonly own: Stamp;
   readonly warn: (message: string, error: unknown) => void;
+  /** Asked right before the write: whether it is somebody else's by now. */
+  readonly leave?: () => boolean;
 }
 
 const POOL = { name: 'master' } as const;
@@ -19,14 +21,14 @@ const HASH = 'machineconfiguration.openshift.io/generated-by-controller-version'
 export async function stampGolden(
   client: Pick<Client, 'get' | 'mergePatch'>,
   golden: ConfigMap | undefined,
-  { own, warn }: StampPorts,
+  { own, warn, leave }: StampPorts,
   call: CallOptions = {},
 ): Promise<void> {
   if (golden === undefined) return;
   try {
     const pool = await client.get(MachineConfigPool, POOL, call);
     const stamp = stampOf(golden, poolFacts(pool), await renderedOf(client, pool, call), own);
-    if (stamp === undefined) return;
+    if (stamp === undefined || leave?.() === true) return;
     const { namespace, name, resourceVersion } = golden.metadata;
     const key = namespace === undefined ? { name } : { namespace, name };
     const metadata = resourceVersion === undefined ? {} : { resourceVersion };

@@ -39,6 +39,46 @@ export function convertStub(text: string, secret: string): StubResult {
   }
 }
 
+/** What a stub may have besides where it gets its configuration from. */
+const plain: ReadonlySet<string> = new Set(['version', 'config', 'security', 'timeouts']);
+
+/**
+ * Whether a managed stub does what a converted one does: both say nothing but where the configuration is, and say the same of that. What somebody added
+ * to his stub would be lost with another one.
+ */
+export function replacesStub(managed: string, converted: string): boolean {
+  const [theirs, ours] = [sourcesOf(managed), sourcesOf(converted)];
+  return theirs !== undefined && theirs.length > 0 && theirs.join('\n') === ours?.join('\n');
+}
+
+/** The sources of a stub of spec 3 that does nothing else; undefined where it is none. */
+function sourcesOf(text: string): readonly string[] | undefined {
+  let stub: unknown;
+  try {
+    stub = readJson(text);
+  } catch {
+    return undefined;
+  }
+  if (!isObject(stub) || !isObject(stub['ignition'])) return undefined;
+  const { ignition, ...rest } = stub;
+  const { version, config } = ignition as Json;
+  if (typeof version !== 'string' || !/^3\.\d+\.\d+$/.test(version)) return undefined;
+  if (Object.keys(ignition as Json).some((key) => !plain.has(key))) return undefined;
+  const says = (part: unknown): boolean => (isObject(part) ? Object.values(part).some(says) : notEmpty(part));
+  if (says(rest)) return undefined;
+  const { merge = [], replace } = isObject(config) ? config : {};
+  const all = [
+    ...(Array.isArray(merge) ? (merge as readonly unknown[]) : [merge]),
+    ...(replace === undefined ? [] : [replace]),
+  ];
+  const sources = all.map((one) => (isObject(one) ? one['source'] : undefined)).filter((one) => one !== null);
+  return sources.every((one) => typeof one === 'string') ? sources : undefined;
+}
+
+function notEmpty(value: unknown): boolean {
+  return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== null && value !== '';
+}
+
 /** What is wrong with a JSON text, without a word of it: user data holds keys and passwords, and the parser quotes what it stumbles over. */
 function whereOf(error: unknown): string {
   const text = errorText(error);

@@ -1,8 +1,9 @@
 import { type MachineSet, Secret } from '@drydock/api';
 import { type Client, isForbidden, isNotFound } from '@drydock/kube';
 import { BootImageError, type BootImageErrorCode, errorText } from '../errors.ts';
+import { type LeafEdit, leafText } from '../observe/provider-spec.ts';
 import { rfc3339 } from '../status/conditions.ts';
-import { convertStub, stubVersion } from './ignition.ts';
+import { convertStub, replacesStub, stubVersion } from './ignition.ts';
 
 /** Namespace of machine-api's sets, machines and user-data secrets. */
 export const machineApiNamespace = 'openshift-machine-api';
@@ -25,63 +26,101 @@ export function userDataSecret(set: MachineSet): string | undefined {
   return typeof name === 'string' && name !== '' ? name : undefined;
 }
 
+/** How a set comes to a stub that the new image understands: its own Secret is converted, or it is switched to the managed one beside it. */
+export type StubSecret = 'InPlace' | 'Managed';
+
 /** Options of {@link checkUserData} and {@link upgradeUserData}. */
 export interface UserDataOptions {
   /** Name of the secret that `providerSpec.userDataSecret.name` refers to. */
   readonly secret: string;
+  /** Default 'InPlace'. */
+  readonly stubSecret?: StubSecret | undefined;
   readonly now: Date;
   readonly signal?: AbortSignal;
   /** Called right before the Secret is written; what it throws stops that. */
   readonly beforeWrite?: () => void;
 }
 
-/** Reads the secret and tries the conversion without writing: a bad stub must stop an update before anything is uploaded. */
-export async function checkUserData(client: Pick<Client, 'get'>, options: UserDataOptions): Promise<void> {
-  await converted(client, options);
+/**
+ * What is to become of a set's stub: nothing, another content, or another Secret, which the set is to name by `edit`.
+ */
+type StubStep =
+  | { readonly kind: 'current' }
+  | { readonly kind: 'convert'; readonly secret: Secret }
+  | { readonly kind: 'switch'; readonly edit: LeafEdit };
+
+/** Reads the secret and tries the conversion without writing: a bad stub must stop an update before anything is uploaded. Resolves to the managed Secret that the set would be switched to. */
+export async function checkUserData(
+  client: Pick<Client, 'get'>,
+  options: UserDataOptions,
+): Promise<string | undefined> {
+  const step = await stepFor(client, options);
+  return step.kind === 'switch' ? leafText(step.edit.to) : undefined;
 }
 
 /**
  * Converts a spec 2 stub in place; a spec 3 stub causes no write. The secret is read again just before, and the write is guarded
- * by that reading, because another controller rotates the CA in it. Returns whether it wrote.
+ * by that reading, because another controller rotates the CA in it. Resolves to what has to change in the set besides its image.
  */
-export async function upgradeUserData(client: Client, options: UserDataOptions): Promise<boolean> {
-  const next = await converted(client, options);
-  if (next === undefined) return false;
+export async function upgradeUserData(client: Client, options: UserDataOptions): Promise<readonly LeafEdit[]> {
+  const step = await stepFor(client, options);
+  if (step.kind === 'switch') return [step.edit];
+  if (step.kind === 'current') return [];
   options.beforeWrite?.();
   try {
-    await client.replace(Secret, next, call(options));
+    await client.replace(Secret, step.secret, call(options));
   } catch (error) {
     throw new BootImageError('UserDataWriteFailed', `could not update secret ${options.secret}: ${errorText(error)}`, {
       cause: error,
       nextStep: 'it is tried again; check the permission to update secrets in openshift-machine-api if it persists',
     });
   }
-  return true;
+  return [];
 }
 
-async function converted(client: Pick<Client, 'get'>, options: UserDataOptions): Promise<Secret | undefined> {
+async function stepFor(client: Pick<Client, 'get'>, options: UserDataOptions): Promise<StubStep> {
   const secret = await read(client, options);
-  const text = Buffer.from(secret.data?.['userData'] ?? '', 'base64').toString('utf8');
+  const text = userDataOf(secret);
   const stub = convertStub(text, options.secret);
-  if (stub.kind === 'current') return undefined;
+  if (stub.kind === 'current') return stub;
+  if (options.stubSecret === 'Managed') {
+    const name = `${options.secret}-managed`;
+    const managed = await read(client, { ...options, secret: name }, true);
+    if (managed !== undefined && replacesStub(userDataOf(managed), stub.text))
+      return { kind: 'switch', edit: { path: ['userDataSecret', 'name'], from: options.secret, to: name } };
+  }
   return {
-    ...secret,
-    metadata: {
-      ...secret.metadata,
-      annotations: {
-        ...secret.metadata.annotations,
-        [upgradedToAnnotation]: stubVersion,
-        [upgradedAtAnnotation]: rfc3339(options.now),
+    kind: 'convert',
+    secret: {
+      ...secret,
+      metadata: {
+        ...secret.metadata,
+        annotations: {
+          ...secret.metadata.annotations,
+          [upgradedToAnnotation]: stubVersion,
+          [upgradedAtAnnotation]: rfc3339(options.now),
+        },
       },
+      data: { ...secret.data, userData: Buffer.from(stub.text, 'utf8').toString('base64') },
     },
-    data: { ...secret.data, userData: Buffer.from(stub.text, 'utf8').toString('base64') },
   };
 }
 
-async function read(client: Pick<Client, 'get'>, options: UserDataOptions): Promise<Secret> {
+function userDataOf({ data }: Secret): string {
+  return Buffer.from(data?.['userData'] ?? '', 'base64').toString('utf8');
+}
+
+async function read(client: Pick<Client, 'get'>, options: UserDataOptions): Promise<Secret>;
+async function read(client: Pick<Client, 'get'>, options: UserDataOptions, optional: true): Promise<Secret | undefined>;
+async function read(
+  client: Pick<Client, 'get'>,
+  options: UserDataOptions,
+  optional: boolean = false,
+): Promise<Secret | undefined> {
   try {
     return await client.get(Secret, { namespace: machineApiNamespace, name: options.secret }, call(options));
   } catch (error) {
+    if (optional && isNotFound(error)) return undefined;
     const said = isNotFound(error) ? `secrets "${options.secret}" not found` : errorText(error);
     throw new BootImageError(
       'UserDataUnreadable',
@@ -89,7 +128,7 @@ async function read(client: Pick<Client, 'get'>, options: UserDataOptions): Prom
       {
         cause: error,
         nextStep: isForbidden(error)
-          ? `allow get, list, watch and update of secret ${machineApiNamespace}/${options.secret}, as for worker-user-data in deploy/rbac`
+          ? `allow get, list, watch and update of secret ${machineApiNamespace}/${options.secret}, as for worker-user-data in deploy/rbac${optional ? '/managed-stub' : ''}`
           : `create secret ${machineApiNamespace}/${options.secret} or correct userDataSecret of the set`,
       },
     );
