@@ -52,6 +52,10 @@ export interface Infrastructure {
     readonly infrastructureTopology?: string;
     readonly platformStatus?: {
       readonly type?: string;
+      readonly aws?: {
+        readonly region?: string;
+        readonly serviceEndpoints?: readonly { readonly name?: string; readonly url?: string }[];
+      };
       readonly azure?: { readonly cloudName?: string; readonly armEndpoint?: string };
     };
   };

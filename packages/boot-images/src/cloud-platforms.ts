@@ -10,6 +10,7 @@ import type { PlatformMakers } from './platforms.ts';
 export function cloudPlatforms(how: CloudHttpsOptions | 'unasked'): PlatformMakers {
   return {
     GCP: async () => (await import('./gcp/platform.ts')).gcpPlatform(how),
+    AWS: async () => (await import('./aws/platform.ts')).awsPlatform(how),
     Azure: async () => (await import('./azure/platform.ts')).azurePlatform(how),
   };
 }

@@ -1,4 +1,4 @@
-import type { ConfigMap, Infrastructure, Secret } from '@drydock/api';
+import type { BootImageStatus, ConfigMap, Infrastructure, Secret } from '@drydock/api';
 import type { TemplateOperation, TemplateProgress } from '@drydock/templates';
 import type { Skip } from './decide/decide.ts';
 import type { KeptSet } from './observe/kept-set.ts';
@@ -140,6 +140,11 @@ export interface Platform extends Partial<AsyncDisposable> {
   readonly nameOf: (reference: string) => string;
   /** What the stream asks for, by the input alone; undefined where it has nothing for this platform. */
   readonly target: (input: PlatformInput) => string | undefined;
+  /**
+   * Where `plan` cannot tell without asking, and nobody is asked: whether what was said last of a set stands, as far as its image is the same and the stream asks
+   * for `target` now. Absent where the input alone always tells.
+   */
+  readonly stands?: (said: BootImageStatus, target: string | undefined) => boolean;
   /** Told of all sets that are about to be planned, so that what has to be asked about them can be asked together. */
   readonly foresee?: (inputs: readonly PlatformInput[]) => void;
   readonly plan: (input: PlatformInput, options?: { readonly signal?: AbortSignal }) => Promise<PlatformPlan>;

@@ -106,8 +106,11 @@ function standing(
   // What the platform says of its own accord the operator knows better, who has asked the vCenter.
   const decided = look.outcome === look.plan ? undefined : look.outcome;
   const spoken = [said?.template?.name ?? said?.current, said?.operation?.name];
-  const same = said !== undefined && spoken.includes(facts.reference) && said.target === facts.target;
-  if (decided === undefined && same && holds(said.phase, led)) return said;
+  if (decided === undefined && said !== undefined && spoken.includes(facts.reference)) {
+    if (said.target === facts.target && holds(said.phase, led)) return said;
+    const { type = '' } = ports.world.infrastructure()?.status?.platformStatus ?? {};
+    if (look.plan === undefined && ports.platforms.get(type)?.stands?.(said, facts.target) === true) return said;
+  }
   const seen = look.plan === undefined ? {} : factsOf(look.plan);
   const outcome = decided ?? look.outcome ?? next(look, seen, led, set);
   const status = bootImageStatus(said, outcome.kind === 'waiting' ? outcome : { ...seen, ...outcome }, subject);

@@ -2,6 +2,8 @@ export * from './cloud-crash.ts';
 export * from './clouds/azure.ts';
 export * from './clouds/cloud-server.ts';
 export * from './clouds/compute.ts';
+export * from './clouds/ec2.ts';
+export * from './fake-aws.ts';
 export * from './fake-azure.ts';
 export * from './fake-client.ts';
 export * from './fake-cluster.ts';

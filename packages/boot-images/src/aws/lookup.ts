@@ -1,0 +1,169 @@
+import { type Clock, systemClock } from '@drydock/kube';
+import type { Availability } from '../cloud/availability.ts';
+import { lookup } from '../cloud/lookup.ts';
+import { BootImageError } from '../errors.ts';
+import type { PlatformInput } from '../platform.ts';
+import { availabilityOf, imageArchitecture, isGood } from './availability.ts';
+import type { Account, Ec2Client, Ec2Image, ImageAnswer, Refusal, TypeAnswer } from './client.ts';
+import { awsCredentials } from './credentials.ts';
+import { endpointOf, isRegion } from './endpoints.ts';
+import { chooseImage, type MarketplaceChoice, type VersionToken } from './marketplace.ts';
+import { type CurrentAmi, currentAmi, needsOf, type Origin, streamAmi } from './target.ts';
+
+/** Who published an image, or why that is not known. */
+export type OriginAnswer =
+  | ({ readonly kind: 'known' } & Origin)
+  | Extract<ImageAnswer, { readonly kind: 'absent' }>
+  | Refusal;
+
+interface Call {
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What is asked of EC2 about the images of sets. Rejects where EC2 does not answer. */
+export interface Ec2Look {
+  /** Remembered for as long as the process lives: an image that is gone, or may no longer be looked at, has still been published by whom it was. */
+  readonly origin: (input: PlatformInput, current: CurrentAmi, call: Call) => Promise<OriginAnswer>;
+  /** Whether the machines of a set can start from an image. */
+  readonly look: (input: PlatformInput, ami: string, region: string, call: Call) => Promise<Availability>;
+  /** The newest image of a product for a set. */
+  readonly newest: (
+    input: PlatformInput,
+    product: { readonly id: string; readonly newest: VersionToken; readonly region: string },
+    call: Call,
+  ) => Promise<MarketplaceChoice | Refusal>;
+  readonly foresee: (inputs: readonly PlatformInput[]) => void;
+}
+
+type ProductAnswer = Awaited<ReturnType<Ec2Client['products']>>;
+
+/** Ids that DescribeImages takes at once without pages, and types that DescribeInstanceTypes takes at all. */
+const BATCH = 100;
+/** What is there stays there for a while; everything else may be put right at any moment, and a set that waits for it has pauses of its own. */
+const KEPT_MS = { found: 600_000, absent: 3_000, unverified: 60_000 } as const;
+/** Origins that are remembered. */
+const REMEMBERED = 20_000;
+
+/** Looks at images through a client, with a memory. */
+export function ec2Look(client: Ec2Client, clock: Clock = systemClock): Ec2Look {
+  const origins = new Map<string, Origin>();
+  const images = lookup<Account, ImageAnswer>({
+    ...{ clock, batch: BATCH },
+    keepMs: (answer) => KEPT_MS[answer.kind === 'found' && !isGood(answer.image) ? 'absent' : answer.kind],
+    ask: async (account, ids, signal) => {
+      const answers = await client.images(account, ids, signal);
+      for (const answer of answers.values()) if (answer.kind === 'found') remember(account.region, answer.image);
+      return answers;
+    },
+  });
+  const types = lookup<Account, TypeAnswer>({
+    ...{ clock, batch: BATCH, ask: client.types },
+    keepMs: ({ kind }) => KEPT_MS[kind === 'absent' ? 'found' : kind],
+  });
+  const products = lookup<Account, ProductAnswer>({
+    // Each product is a call of its own.
+    ...{ clock, batch: 1 },
+    keepMs: (answer) => KEPT_MS[answer.kind === 'found' && answer.images.length === 0 ? 'absent' : answer.kind],
+    ask: async (account, ids, signal) => {
+      const answers = new Map<string, ProductAnswer>();
+      for (const key of ids) {
+        const [id = '', architecture = ''] = key.split('/');
+        const answer = await client.products(account, { id, architecture }, signal);
+        if (answer.kind === 'found') for (const image of answer.images) remember(account.region, image);
+        answers.set(key, answer);
+      }
+      return answers;
+    },
+  });
+
+  function remember(region: string, { id, owner, name }: Ec2Image): void {
+    origins.delete(`${region} ${id}`);
+    origins.set(`${region} ${id}`, { owner, name });
+    for (const oldest of origins.keys()) {
+      if (origins.size <= REMEMBERED) break;
+      origins.delete(oldest);
+    }
+  }
+
+  async function imageOf(input: PlatformInput, ami: string, region: string, call: Call): Promise<ImageAnswer> {
+    const account = accountOf(input, region);
+    return account.kind === 'unverified' ? account : images.of(account, ami, call);
+  }
+
+  return {
+    origin: async (input, { id, region }, call) => {
+      const answer = await imageOf(input, id, region, call);
+      if (answer.kind === 'found') return { kind: 'known', owner: answer.image.owner, name: answer.image.name };
+      const origin = origins.get(`${region} ${id}`);
+      return origin === undefined ? answer : { kind: 'known', ...origin };
+    },
+    look: async (input, ami, region, call) => {
+      const answer = await imageOf(input, ami, region, call);
+      const needs = needsOf(input);
+      const account = accountOf(input, region);
+      // Other images start in either way.
+      const strict = answer.kind === 'found' && ['uefi', 'legacy-bios'].includes(answer.image.bootMode ?? '');
+      const type =
+        strict && account.kind !== 'unverified' && needs.instanceType !== undefined
+          ? await types.of(account, needs.instanceType, call)
+          : undefined;
+      return availabilityOf(answer, { ami, region }, needs, { type, now: clock.date() });
+    },
+    newest: async (input, { id, newest, region }, call) => {
+      const account = accountOf(input, region);
+      if (account.kind === 'unverified') return account;
+      const architecture = imageArchitecture(input.architecture);
+      if (architecture === undefined) return { kind: 'none', legacyOnly: false };
+      const answer = await products.of(account, `${id}/${architecture}`, call);
+      if (answer.kind === 'unverified') return answer;
+      return chooseImage(
+        answer.images.filter((image) => isGood(image) && image.architecture === architecture),
+        newest,
+      );
+    },
+    foresee: (inputs) => {
+      for (const input of inputs) {
+        const found = foreseen(input);
+        const account = found === undefined ? undefined : accountOf(input, found.region);
+        if (found === undefined || account === undefined || account.kind === 'unverified') continue;
+        for (const ami of found.amis) images.foresee(account, ami);
+        const { instanceType } = needsOf(input);
+        if (instanceType !== undefined) types.foresee(account, instanceType);
+      }
+    },
+  };
+}
+
+/** What a set is going to be asked about; what is wrong with it is told when that is done. */
+function foreseen(input: PlatformInput): { readonly region: string; readonly amis: readonly string[] } | undefined {
+  try {
+    const current = currentAmi(input);
+    if (current.kind === 'skip') return undefined;
+    const { id, region } = current;
+    return { region, amis: [id, streamAmi(input, region) ?? id] };
+  } catch (error) {
+    if (error instanceof BootImageError) return undefined;
+    throw error;
+  }
+}
+
+function accountOf(input: PlatformInput, region: string): ({ readonly kind: 'account' } & Account) | Refusal {
+  const found = awsCredentials(input);
+  if (found.kind === 'none') return { kind: 'unverified', missing: found.missing, message: found.message };
+  const { credentials } = found;
+  const { infrastructure } = input;
+  const ec2 = endpointOf('ec2', region, infrastructure);
+  const own = infrastructure.status?.platformStatus?.aws?.region ?? '';
+  // The session counts in all regions of the partition; the cluster's own is the one that it can reach.
+  const stsRegion = isRegion(own) ? own : region;
+  const sts = endpointOf('sts', stsRegion, infrastructure);
+  return {
+    kind: 'account',
+    key: `${region} ${credentials.version} ${ec2} ${sts}`,
+    region,
+    ec2,
+    stsRegion,
+    sts,
+    credentials,
+  };
+}
