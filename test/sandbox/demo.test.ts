@@ -32,11 +32,12 @@ async function demo(scratch: string, ...args: readonly string[]): Promise<Ended>
   return { code, out, errors };
 }
 
-test('the demo: a boot image over a SIGKILL, a watch over killed sessions, the way back and forth over a trap; no file is left', async () => {
+test('the demo: a boot image over a SIGKILL, one release on several clouds, a watch over killed sessions, the way back and forth over a trap; no file is left', async () => {
   using scratch = scratchFolder();
   const { code, errors, out } = await demo(scratch.path, '--size', '8', '--rate', '16', '--fleet', '200');
   assert.equal(code, 0, `${out}\n${errors}`);
-  const [head = '', rest = ''] = out.split('\nWATCH: ');
+  const [head = '', onClouds = ''] = out.split('\nCLOUDS: ');
+  const [clouds = '', rest = ''] = onClouds.split('\nWATCH: ');
   const [watch = '', rollback = ''] = rest.split('\nROLLBACK: ');
 
   assert.match(head, /SIGKILL to process \d+/);
@@ -46,6 +47,15 @@ test('the demo: a boot image over a SIGKILL, a watch over killed sessions, the w
     const found = newest.match(new RegExp(`harbour-7k2xp-rhcos-${domain}-9\\.8\\.20261019-0-[0-9a-f]{8} `, 'g'));
     assert.equal(found?.length, 1, `one template of the newest release in ${domain}:\n${newest}`);
   }
+
+  for (const cloud of ['gcp', 'azure']) {
+    assert.match(clouds, new RegExp(`\\n +${cloud}-worker +Current +\\S+ +one patch, after a look\\n`));
+    assert.match(clouds, new RegExp(`\\n +${cloud}-hardened +Skipped +\\S+ +\\(unchanged\\)\\n`));
+  }
+  assert.match(clouds, /gcp-confidential +Blocked +rhcos-9-6-\S+ +\(unchanged\)/);
+  assert.match(clouds, /is not SEV_CAPABLE, which confidentialCompute: Enabled of the set asks for\n +next: take/);
+  assert.match(clouds, /azure-licensed +Blocked +redhat:rh-ocp-worker:\S+ +\(unchanged\)/);
+  assert.match(clouds, /next: read and accept them: az vm image terms accept --publisher redhat /);
 
   assert.match(watch, /160 changes in .* After half of them all [1-9]\d* sessions are ended/);
   assert.match(watch, /the watch: live, (?:\w+, )*rebuilding, (?:\w+, )*syncing, live\n/);
@@ -71,10 +81,10 @@ test('one chapter by itself has what it needs; one that does not exist is named'
   assert.match(out, /one release of 1 MiB\n/);
   assert.match(out, /Somebody destroys harbour-7k2xp-rhcos-fd1 in vCenter by hand/);
   assert.match(out, /worker-a points at harbour-7k2xp-rhcos-fd1-9\.8\.20260802-0-[0-9a-f]{8},/);
-  assert.doesNotMatch(out, /SIGKILL|ROLLBACK/);
+  assert.doesNotMatch(out, /SIGKILL|CLOUDS|ROLLBACK/);
 
   using other = scratchFolder();
   const wrong = await demo(other.path, '--chapters', 'watch,nothing');
   assert.equal(wrong.code, 2);
-  assert.match(wrong.errors, /the chapters are boot-images, watch, rollback\./);
+  assert.match(wrong.errors, /the chapters are boot-images, clouds, watch, rollback\./);
 });

@@ -58,7 +58,7 @@ export const VERBS: readonly Verb[] = [
   { name: 'operator', about: 'run the controllers', load: async () => (await import('./operator.ts')).addOperator },
   {
     name: 'demo',
-    about: 'boot images, the watch and the rollback trap end to end, with nothing but this machine',
+    about: 'boot images, clouds, the watch and the rollback trap end to end, with nothing but this machine',
     load: async () => (await import('./demo/command.ts')).addDemo,
   },
 ];

@@ -45,9 +45,7 @@ export async function createCluster(
   vcenter: { readonly server: string; readonly user: string; readonly password: string },
   image: DemoImage,
 ): Promise<void> {
-  for (const name of [machineApi, configOperator, 'kube-system', 'drydock']) {
-    await ensure(client.create(Namespace, { metadata: { name } }));
-  }
+  await createNamespaces(client);
   await client.create(Infrastructure, {
     metadata: { name: 'cluster' },
     spec: {
@@ -73,22 +71,8 @@ export async function createCluster(
       },
     },
   } as Infrastructure);
-  await status(client, Infrastructure, 'cluster', {
-    infrastructureName,
-    platform: 'VSphere',
-    platformStatus: { type: 'VSphere', vsphere: {} },
-    controlPlaneTopology: 'HighlyAvailable',
-    infrastructureTopology: 'HighlyAvailable',
-    etcdDiscoveryDomain: '',
-    apiServerURL: 'https://api.harbour.example:6443',
-    apiServerInternalURI: 'https://api-int.harbour.example:6443',
-  });
-  await client.create(ClusterVersion, { metadata: { name: 'version' }, spec: { clusterID: clusterId } });
-  await completeUpdate(client, image.version);
-  await client.create(MachineConfiguration, {
-    metadata: { name: 'cluster' },
-    spec: { managementState: 'Managed' },
-  } as MachineConfiguration);
+  await standOn(client, infrastructureName, { type: 'VSphere', vsphere: {} });
+  await createVersion(client, image.version);
   await client.create(Secret, {
     metadata: { namespace: 'kube-system', name: 'vsphere-creds' },
     data: {
@@ -111,6 +95,36 @@ export async function createCluster(
     data: golden(image),
   });
   for (const set of machineSets) await client.create(MachineSet, machineSet(set, vcenter.server));
+}
+
+/** The namespaces of everything else. */
+export async function createNamespaces(client: Client): Promise<void> {
+  for (const name of [machineApi, configOperator, 'kube-system', 'drydock'])
+    await ensure(client.create(Namespace, { metadata: { name } }));
+}
+
+/** What Infrastructure says from now on of where the cluster is. */
+export async function standOn(
+  client: Client,
+  infrastructure: string,
+  platformStatus: Readonly<Record<string, unknown>> & { readonly type?: string },
+): Promise<void> {
+  await status(client, Infrastructure, 'cluster', {
+    ...{ infrastructureName: infrastructure, platform: platformStatus.type, platformStatus },
+    ...{ controlPlaneTopology: 'HighlyAvailable', infrastructureTopology: 'HighlyAvailable', etcdDiscoveryDomain: '' },
+    apiServerURL: 'https://api.harbour.example:6443',
+    apiServerInternalURI: 'https://api-int.harbour.example:6443',
+  });
+}
+
+/** ClusterVersion at a release, and MachineConfiguration. */
+export async function createVersion(client: Client, version: string): Promise<void> {
+  await client.create(ClusterVersion, { metadata: { name: 'version' }, spec: { clusterID: clusterId } });
+  await completeUpdate(client, version);
+  await client.create(MachineConfiguration, {
+    metadata: { name: 'cluster' },
+    spec: { managementState: 'Managed' },
+  } as MachineConfiguration);
 }
 
 /** A release arrives: the golden ConfigMap gets its image, as the payload's manifests would bring it. */
@@ -176,7 +190,8 @@ function golden(image: DemoImage): Readonly<Record<string, string>> {
   };
 }
 
-function userData(name: string, version: '2.2.0' | '3.4.0'): Secret {
+/** The stub of machines, of either specification. */
+export function userData(name: string, version: '2.2.0' | '3.4.0'): Secret {
   const source = 'https://api-int.harbour.example:22623/config/worker';
   const stub = {
     ignition: {

@@ -18,10 +18,17 @@ export interface OperatorProcess extends AsyncDisposable {
 /** The command line itself. */
 export const program: string = join(import.meta.dirname, '..', '..', 'bin', 'drydock.js');
 
-/** Starts the operator; its log goes to a file. */
-export function startOperator(args: readonly string[], logFile: string): OperatorProcess {
+/** Starts the operator; its log goes to a file. `env` is added to this process's environment. */
+export function startOperator(
+  args: readonly string[],
+  logFile: string,
+  env: Readonly<Record<string, string>> = {},
+): OperatorProcess {
   const log = openSync(logFile, 'a');
-  const child: ChildProcess = spawn(process.execPath, [program, 'operator', ...args], { stdio: ['ignore', log, log] });
+  const child: ChildProcess = spawn(process.execPath, [program, 'operator', ...args], {
+    stdio: ['ignore', log, log],
+    env: { ...process.env, ...env },
+  });
   closeSync(log);
   const exited = once(child, 'exit');
   const gone = (): boolean => child.exitCode !== null || child.signalCode !== null;

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { bootImagesChapter } from './boot-images.ts';
 import type { Chapter } from './chapters.ts';
+import { cloudsChapter } from './clouds.ts';
 import { machineApi } from './cluster.ts';
 import { rollbackChapter } from './rollback.ts';
 import { type DemoOptions, type Stage, setStage, vcenterName } from './stage.ts';
@@ -11,6 +12,7 @@ const checkout = join(import.meta.dirname, '../../../..');
 
 const PLAY: Readonly<Record<Chapter, (stage: Stage) => Promise<void>>> = {
   'boot-images': bootImagesChapter,
+  clouds: cloudsChapter,
   watch: watchChapter,
   rollback: rollbackChapter,
 };
