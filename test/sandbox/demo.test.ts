@@ -48,10 +48,12 @@ test('the demo: a boot image over a SIGKILL, one release on several clouds, a wa
     assert.equal(found?.length, 1, `one template of the newest release in ${domain}:\n${newest}`);
   }
 
-  for (const cloud of ['gcp', 'azure']) {
+  for (const cloud of ['aws', 'gcp', 'azure']) {
     assert.match(clouds, new RegExp(`\\n +${cloud}-worker +Current +\\S+ +one patch, after a look\\n`));
     assert.match(clouds, new RegExp(`\\n +${cloud}-hardened +Skipped +\\S+ +\\(unchanged\\)\\n`));
   }
+  assert.match(clouds, /aws-west +Blocked +ami-0123456789abcdef0 +\(unchanged\)/);
+  assert.match(clouds, /there is no image ami-0fedcba9876543210 in us-west-2/);
   assert.match(clouds, /gcp-confidential +Blocked +rhcos-9-6-\S+ +\(unchanged\)/);
   assert.match(clouds, /is not SEV_CAPABLE, which confidentialCompute: Enabled of the set asks for\n +next: take/);
   assert.match(clouds, /azure-licensed +Blocked +redhat:rh-ocp-worker:\S+ +\(unchanged\)/);

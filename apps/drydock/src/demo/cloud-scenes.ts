@@ -1,5 +1,9 @@
 import type { BootImagePhase, Infrastructure, MachineSet } from '@drydock/api';
 import {
+  awsImage,
+  awsInfrastructure,
+  awsSet,
+  awsStream,
   azureInfrastructure,
   azureSet,
   azureStream,
@@ -10,14 +14,18 @@ import {
   gcpSet,
   gcpStream,
   installerUpload,
+  oldAwsImage,
   oldGcpImage,
   oldPaidVersion,
   paidImage,
   publish,
+  publishAmi,
   publishReleases,
   rhcosCloud,
   startAzure,
   startCompute,
+  startEc2,
+  staticKeys,
 } from '@drydock/boot-images/testing';
 
 /** A machine set, and what becomes of it. */
@@ -41,7 +49,27 @@ export interface CloudScene {
 }
 
 /** The clouds of the chapter, in their order. */
-export const scenes: readonly (() => Promise<CloudScene>)[] = [onGoogleCloud, onAzure];
+export const scenes: readonly (() => Promise<CloudScene>)[] = [onAws, onGoogleCloud, onAzure];
+
+async function onAws(): Promise<CloudScene> {
+  const ec2 = await startEc2();
+  for (const id of [oldAwsImage, awsImage]) publishAmi(ec2, { id });
+  publishAmi(ec2, { id: HARDENED, owner: '111122223333', name: 'hardened' });
+  // Red Hat's of this release is on its way to the other region.
+  publishAmi(ec2, { id: oldAwsImage }, 'us-west-2');
+  const placement = { availabilityZone: 'us-west-2a', region: 'us-west-2' };
+  return {
+    ...{ title: 'AWS', server: ec2, hosts: /\.amazonaws\.com$/, infrastructure: awsInfrastructure, stream: awsStream },
+    credentials: staticKeys(ec2),
+    sets: [
+      { set: awsSet('aws-worker'), phase: 'Current' },
+      { set: awsSet('aws-hardened', { id: HARDENED }), phase: 'Skipped' },
+      { set: awsSet('aws-west', undefined, { placement }), phase: 'Blocked' },
+    ],
+  };
+}
+
+const HARDENED = 'ami-0a1b2c3d4e5f60718';
 
 async function onGoogleCloud(): Promise<CloudScene> {
   const compute = await startCompute();
