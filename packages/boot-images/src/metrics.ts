@@ -1,10 +1,16 @@
-import type { BootImage } from '@drydock/api';
+import { type BootImage, type BootImageStatus, bootImagePhases } from '@drydock/api';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 /** What boot images count, besides what every controller does. Durations are in seconds. */
 export interface BootImageMetrics {
   /** Where the info gauge reads the state of every set when metrics are scraped. */
   readonly images: (all: () => Iterable<BootImage>) => void;
+  /** Where the gauge of skew enforcement reads whether a person turned it off. */
+  readonly unenforced: (now: () => boolean) => void;
+  /** A pass over all sets ended without an error, at this time. */
+  readonly passed: (at: Date) => void;
+  /** One more move of a set was refused, because somebody takes it back each time. */
+  readonly hotLoop: (set: string) => void;
   /** A step of an update ended well. */
   readonly step: (step: string, seconds: number) => void;
   /** A reference of a set was looked up, and no template was there. */
@@ -45,6 +51,58 @@ export function bootImageMetrics(registry: Registry = new Registry()): BootImage
         this.set({ set, platform, current, target, phase }, 1);
       }
     },
+  });
+  const state = (name: string, help: string, of: (status: BootImageStatus) => number | undefined): void =>
+    void new Gauge({
+      ...{ name, help, labelNames: ['set'], registers },
+      collect() {
+        this.reset();
+        for (const { status } of all()) {
+          const value = status === undefined ? undefined : of(status);
+          if (status?.set !== undefined && value !== undefined) this.set({ set: status.set }, value);
+        }
+      },
+    });
+  state(
+    'drydock_bootimage_age_seconds',
+    'Age of the image that new machines start from, where its release names a day.',
+    ({ template, current }) => ageOf(template?.release ?? current),
+  );
+  state(
+    'drydock_bootimage_attempts',
+    'Moves to one target in a row; more than 3 where one was refused.',
+    ({ attempts }) => attempts?.count,
+  );
+  new Gauge({
+    name: 'drydock_bootimage_sets',
+    help: 'Machine sets by what became of them.',
+    labelNames: ['phase'],
+    registers,
+    collect() {
+      this.reset();
+      for (const phase of bootImagePhases) this.set({ phase }, 0);
+      for (const { status } of all()) if (status?.phase !== undefined) this.inc({ phase: status.phase });
+    },
+  });
+  let unenforced = (): boolean => false;
+  new Gauge({
+    name: 'mcc_boot_image_skew_enforcement_none',
+    help: '1 where a person turned the enforcement of boot image skew off.',
+    registers,
+    collect() {
+      this.set(unenforced() ? 1 : 0);
+    },
+  });
+  const success = new Gauge({
+    name: 'drydock_bootimage_last_success_timestamp_seconds',
+    help: 'When a pass over all sets last ended without an error; 0 before the first.',
+    registers,
+  });
+  const refusals = new Counter({
+    name: 'drydock_bootimage_hot_loop_refusals_total',
+    help: 'Moves that were refused, because somebody takes the image back each time.',
+    labelNames: ['set'],
+    registers,
   });
   const steps = new Histogram({
     name: 'drydock_bootimage_operation_seconds',
@@ -103,6 +161,11 @@ export function bootImageMetrics(registry: Registry = new Registry()): BootImage
     images: (source) => {
       all = source;
     },
+    unenforced: (now) => {
+      unenforced = now;
+    },
+    passed: (at) => success.set(at.getTime() / 1000),
+    hotLoop: (set) => refusals.inc({ set }),
     step: (step, seconds) => steps.observe({ step }, seconds),
     templateAbsent: () => absent.inc(),
     templateSwapped: (seconds) => gap.observe(seconds),
@@ -113,4 +176,13 @@ export function bootImageMetrics(registry: Registry = new Registry()): BootImage
     cloudCall: (host, code) => cloudCalls.inc({ host, code }),
     vcenterSessions: (vcenter, count) => sessions.set({ vcenter }, count),
   };
+}
+
+const DAY = /(?:\b|-)(\d{4})(\d{2})(\d{2})(?:\d{4})?-\d+/;
+
+/** Seconds since the day that is in the name of a release or of an image, as in `9.6.20260512-0`; undefined where none is. */
+function ageOf(release: string | undefined): number | undefined {
+  const [, year, month, day] = DAY.exec(release ?? '') ?? [];
+  const at = year === undefined ? Number.NaN : Date.parse(`${year}-${month}-${day}T00:00:00Z`);
+  return Number.isNaN(at) ? undefined : Math.max(0, (Date.now() - at) / 1000);
 }

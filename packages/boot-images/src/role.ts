@@ -32,6 +32,7 @@ import { runPass } from './pass/pass.ts';
 import { createPassState, type PassSettings } from './pass/pass-state.ts';
 import { createPassPorts } from './pass/ports.ts';
 import { type LazyPlatforms, lazyPlatforms } from './platforms.ts';
+import { unenforced } from './skew/mode.ts';
 import type { Stamp } from './skew/stamp.ts';
 import { attemptsIn, imageOf as bootImageFor } from './status/boot-image-store.ts';
 import { type Definitions, type KeepStatuses, watchDefinitions } from './status/definitions.ts';
@@ -109,6 +110,8 @@ export function bootImagesRole(options: BootImagesRoleOptions): BootImagesRole {
   const parts: Parts = { caches, events: recorder, metrics, now, definitions, platforms };
   forgetDeleted(parts);
   metrics.images(() => caches.bootImages.all());
+  const { machineConfiguration, infrastructure } = worldOf(caches);
+  metrics.unenforced(() => unenforced(machineConfiguration(), infrastructure()));
   const events: ManagedCache = {
     synced: Promise.resolve(),
     [Symbol.asyncDispose]: () => recorder[Symbol.asyncDispose](),

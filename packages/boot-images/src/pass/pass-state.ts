@@ -43,6 +43,8 @@ export interface PassPorts extends PassSettings {
     platform: Platform,
     options: { readonly signal?: AbortSignal },
   ) => Promise<string | undefined>;
+  /** A move was refused as one of a hot loop. */
+  readonly refused: (set: KeptSet) => void;
   /** A step of an update ended well. */
   readonly step: (step: string, seconds: number) => void;
   readonly now: () => Date;

@@ -107,6 +107,7 @@ export function createPassPorts(options: PassPortsOptions): PassPorts & Pick<Boo
       const current = caches.machineConfigurations.get(key);
       try {
         await counted(writer.write(key, (live) => statusOf(live, wanted, ended), { current }));
+        if (ended?.errors === 0) metrics.passed(now());
       } catch (error) {
         // It was deleted meanwhile: there is nothing left to write to.
         if (!isNotFound(error)) throw error;
@@ -137,6 +138,7 @@ export function createPassPorts(options: PassPortsOptions): PassPorts & Pick<Boo
       return found;
     },
     step: metrics.step,
+    refused: (set) => metrics.hotLoop(idOf(set)),
     now,
     architecture,
     ...settings,

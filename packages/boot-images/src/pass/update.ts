@@ -39,6 +39,8 @@ export interface UpdatePorts {
   readonly overtaken: (set: KeptSet) => SetOutcome | undefined;
   /** What was planned for the sets that were left while their images were downloaded. */
   readonly left: Map<string, string>;
+  /** The move of a set was refused. */
+  readonly refused: (set: KeptSet) => void;
   /** A step ended well. */
   readonly step: (step: string, seconds: number) => void;
   readonly warn: (message: string, error?: unknown) => void;
@@ -57,7 +59,10 @@ export async function updateSet(
   signals: PassSignals,
 ): Promise<SetOutcome | undefined> {
   const { signal } = signals;
-  if (ports.hotLoop.refuses(set, plan.hotLoopValue)) throw hotLoopError(set, ports.hotLoop.of(set)?.by);
+  if (ports.hotLoop.refuses(set, plan.hotLoopValue)) {
+    ports.refused(set);
+    throw hotLoopError(set, ports.hotLoop.of(set)?.by);
+  }
   const secret = userDataSecret(set);
   const call = signal === undefined ? {} : { signal };
   // What names another Secret is another machine to whoever compares control planes, and would replace every one of them.

@@ -173,7 +173,7 @@ export class Work {
   }
 
   #updatePorts(item: Item, items: readonly Item[], stream: ReleaseStream): Parameters<typeof updateSet>[2] {
-    const { client, report, event, warn, now, step, stubSecret, progressMs = 1000 } = this.#options.ports;
+    const { client, report, event, warn, now, step, refused, stubSecret, progressMs = 1000 } = this.#options.ports;
     const { hotLoop, pointed, left } = this.#options.state;
     return {
       left,
@@ -185,6 +185,7 @@ export class Work {
       warn,
       now,
       step,
+      refused,
       progressMs,
       announceStep: () => this.#options.announce(items),
       uploading: () => {

@@ -38,6 +38,17 @@ export function skewStatus(facts: SkewFacts): SkewStatus {
   return { mode: 'Manual', manual: { mode: 'OCPVersion', ocpVersion: version } };
 }
 
+/** A person turned the enforcement off: it is off, and not because of what the cluster is (boot-images.md §7.6). */
+export function unenforced(mc: MachineConfiguration | undefined, infrastructure: Infrastructure | undefined): boolean {
+  const { platformStatus, controlPlaneTopology } = infrastructure?.status ?? {};
+  return (
+    mc?.status?.bootImageSkewEnforcementStatus?.mode === 'None' &&
+    platformStatus?.type !== undefined &&
+    platformStatus.type !== 'BareMetal' &&
+    controlPlaneTopology !== 'SingleReplica'
+  );
+}
+
 function managesAll(managers: readonly MachineManager[] | undefined): boolean {
   return (
     managers?.find(({ apiGroup, resource }) => apiGroup === machineApiGroup && resource === 'machinesets')?.selection

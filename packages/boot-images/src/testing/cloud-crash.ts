@@ -1,16 +1,25 @@
 import assert from 'node:assert/strict';
-import { BootImage, type BootImageStatus, MachineConfiguration, MachineSet, Secret } from '@drydock/api';
-import { statusWriter } from '@drydock/kube';
+import {
+  BootImage,
+  type BootImageStatus,
+  ControlPlaneMachineSet,
+  MachineConfiguration,
+  type MachineSet,
+  Secret,
+} from '@drydock/api';
+import { keyOf, statusWriter } from '@drydock/kube';
 import { type Coverage, explore, type Tripwire } from '@drydock/model';
 import type { Availability } from '../cloud/availability.ts';
+import { type KeptSet, keptSets } from '../observe/kept-set.ts';
 import { runPass } from '../pass/pass.ts';
 import { createPassState, type PassPorts } from '../pass/pass-state.ts';
 import { setFacts } from '../pass/set-facts.ts';
 import type { Platform } from '../platform.ts';
-import { createBootImages } from '../status/boot-image-store.ts';
+import { imageOf as bootImageOf, createBootImages } from '../status/boot-image-store.ts';
 import { defaultConditions, upsertConditions } from '../status/conditions.ts';
 import { imageOfSet } from '../wakes/foreign-writes.ts';
 import { type FakeCluster, type FakeClusterOptions, fakeCluster, stub22 } from './fake-cluster.ts';
+import { bothManaged, controlPlane } from './fake-control-plane.ts';
 
 /** A platform whose sets are switched by processes that die. */
 export interface CloudCrash extends Required<Pick<FakeClusterOptions, 'infrastructure' | 'stream'>> {
@@ -18,6 +27,8 @@ export interface CloudCrash extends Required<Pick<FakeClusterOptions, 'infrastru
   readonly platform: (answer: () => Availability) => Platform;
   /** It has an older image. */
   readonly set: MachineSet;
+  /** It is the control plane that makes such machines, in place of the set. */
+  readonly plane?: boolean;
   /** What `imageOf` says once it is switched. */
   readonly wanted: string;
   /** What the cloud answers to one process after the other; the last answer stays. */
@@ -35,12 +46,10 @@ interface World {
   runs: number;
 }
 
-const KEY = { namespace: 'openshift-machine-api', name: 'wk-a' };
-const IMAGE = { ...KEY, name: 'ms-wk-a' };
-const STUB = { ...KEY, name: 'worker-user-data' };
+const STUB = { namespace: 'openshift-machine-api', name: 'worker-user-data' };
 
 /**
- * A set with a stub of the old specification is switched by a process that dies before and after each of its writes, alone and in pairs, and by one after it that is
+ * A set, or the control plane, with a stub of the old specification is switched by a process that dies before and after each of its writes, alone and in pairs, and by one after it that is
  * left alone. At every instant the set has its old image, or one that its BootImage calls verified or unverified; in the end all is as the cloud's last answer wants it.
  */
 export function exploreCloudCrashes(crash: CloudCrash): Promise<Coverage> {
@@ -72,8 +81,11 @@ export function exploreCloudCrashes(crash: CloudCrash): Promise<Coverage> {
   });
 }
 
-function worldOf({ set, infrastructure, stream, wanted }: CloudCrash, platform: Platform): World {
-  const cluster = fakeCluster({ sets: [set], userData: stub22, platform, infrastructure, stream });
+function worldOf({ set, plane = false, infrastructure, stream, wanted }: CloudCrash, platform: Platform): World {
+  const sets = plane ? [] : [set];
+  const managers = bothManaged('All');
+  const cluster = fakeCluster({ sets, managers, userData: stub22, platform, infrastructure, stream });
+  if (plane) cluster.client.put(ControlPlaneMachineSet, controlPlane(set));
   const world: World = { cluster, wrong: [], runs: 0 };
   const old = imageOf(cluster, platform);
   cluster.client.cluster.subscribe(() => {
@@ -149,13 +161,18 @@ function settled(cluster: FakeCluster, platform: Platform, { set, wanted }: Clou
   assert.match(stub, /"version":"3\./);
 }
 
-function imageOf({ client }: FakeCluster, platform: Platform): string | undefined {
-  const set = client.peek(MachineSet, KEY);
+function imageOf(cluster: FakeCluster, platform: Platform): string | undefined {
+  const set = only(cluster);
   return set === undefined ? undefined : imageOfSet(set, platform);
 }
 
-function statusIn({ client }: FakeCluster): BootImageStatus | undefined {
-  return client.peek(BootImage, IMAGE)?.status;
+function only({ ports }: FakeCluster): KeptSet | undefined {
+  return keptSets(ports.world)[0];
+}
+
+function statusIn(cluster: FakeCluster): BootImageStatus | undefined {
+  const set = only(cluster);
+  return set === undefined ? undefined : cluster.client.peek(BootImage, keyOf(bootImageOf(set)))?.status;
 }
 
 function verifiedIn(cluster: FakeCluster): { readonly status?: string; readonly message?: string } | undefined {

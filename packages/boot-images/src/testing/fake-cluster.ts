@@ -260,6 +260,7 @@ export function fakeCluster(options: FakeClusterOptions = {}): FakeCluster {
       asked.push(set.metadata.name);
       return 'somebody';
     },
+    refused: (set) => void counted.push(`refused ${set.metadata.name}`),
     step: (step, seconds) => void steps.push(`${step} ${seconds}`),
     now,
     architecture: 'x86_64',
