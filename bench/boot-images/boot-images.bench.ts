@@ -9,6 +9,7 @@ import {
 } from '@drydock/boot-images/testing';
 import { type SyncCounts, wholeSync } from '../../test/upstream/boot-images-sync.ts';
 import { type Benchmark, compared, median } from '../measure.ts';
+import { mixedFleet } from './mixed-fleet.ts';
 
 const FEW = 250;
 const MANY = 1000;
@@ -56,6 +57,7 @@ export const benchmark: Benchmark = {
     report(
       compared({ ...common, case: `each of ${MANY} to of ${FEW}`, metric: 'time', unit: 'ms', ...each, goal: 1.5 }),
     );
+    await mixedFleet(report, signal);
   },
 };
 

@@ -1,4 +1,5 @@
 import type { Format, Hostile } from './format.ts';
+import { awsAnswers, awsGrowth, awsProfiles } from './kinds/aws.ts';
 import { crdGrowth, crds, ledger } from './kinds/crd.ts';
 import { ignition, ignitionGrowth, installConfig, stream } from './kinds/ignition.ts';
 import { events, json, jsonGrowth } from './kinds/json.ts';
@@ -14,6 +15,7 @@ import { yaml, yamlGrowth } from './kinds/yaml.ts';
 export const FORMATS: readonly Format[] = [
   ...[json, events, yaml, xml, descriptors, tar, pax, manifest],
   ...[stream, ignition, installConfig, kubeconfig, failedAnswer, statusNote],
+  ...[awsAnswers, awsProfiles],
   ...[crds, ledger, pods, plans, configs, pointers, marks, loginNotes],
 ] as readonly Format[];
 
@@ -21,6 +23,7 @@ export const FORMATS: readonly Format[] = [
 export const HOSTILE: readonly Hostile[] = [
   ...[
     jsonGrowth,
+    awsGrowth,
     yamlGrowth,
     xmlGrowth,
     tarGrowth,

@@ -409,9 +409,9 @@ test('BI-V96 BI-V97 the images of a product are read over all pages, available o
   publishProduct(ec2, 'ami-000000a1', '9.8.20270101-0', { state: 'pending' });
   publishProduct(ec2, 'ami-000000a2', '9.8.20270102-0', { owner: '123456789012' });
   publishProduct(ec2, 'ami-000000a3', '9.8.20270103-0', { product: rosa });
-  assert.deepEqual(await newLook().newest(inputOf({}), product, {}), {
-    ...{ kind: 'image', id: 'ami-00000002', version: '9.8.20260101-0' },
-  });
+  const chosen = await newLook().newest(inputOf({}), product, {});
+  assert.ok(chosen.kind === 'image');
+  assert.deepEqual([chosen.id, chosen.version], ['ami-00000002', '9.8.20260101-0']);
   ec2.regions.clear();
   assert.deepEqual(await newLook().newest(inputOf({}), product, {}), { kind: 'none', legacyOnly: false });
   ec2.denied.add('DescribeImages');
@@ -422,7 +422,8 @@ test('BI-V101 [N] of a product with images for both architectures the one of the
   publishProduct(ec2, 'ami-00000001', '9.8.20260801-0', { product: rosa });
   publishProduct(ec2, armImage, '9.6.20260101-0', { product: rosa, architecture: 'arm64' });
   const found = await newLook().newest(inputOf({ architecture: 'aarch64' }), { ...product, id: rosa }, {});
-  assert.deepEqual(found, { kind: 'image', id: armImage, version: '9.6.20260101-0' });
+  assert.ok(found.kind === 'image');
+  assert.deepEqual([found.id, found.version], [armImage, '9.6.20260101-0']);
 });
 
 test('who published an image is known as long as the process lives, also when it is gone or may not be looked at', async () => {

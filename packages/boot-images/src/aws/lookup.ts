@@ -69,7 +69,10 @@ export function ec2Look(client: Ec2Client, clock: Clock = systemClock): Ec2Look 
       for (const key of ids) {
         const [id = '', architecture = ''] = key.split('/');
         const answer = await client.products(account, { id, architecture }, signal);
-        if (answer.kind === 'found') for (const image of answer.images) remember(account.region, image);
+        for (const image of answer.kind === 'found' ? answer.images : []) {
+          remember(account.region, image);
+          images.learn(account, image.id, { kind: 'found', image });
+        }
         answers.set(key, answer);
       }
       return answers;

@@ -3,9 +3,11 @@ import { after, before, beforeEach, test } from 'node:test';
 import {
   type BootImage,
   type BootImageStatus,
+  ControlPlaneMachineSet,
   Deployment,
   type Infrastructure,
   MachineConfiguration,
+  type MachineManager,
   MachineSet,
   Secret,
 } from '@drydock/api';
@@ -33,6 +35,7 @@ import {
   westImage,
 } from '../testing/fake-aws.ts';
 import { type FakeCluster, fakeCluster, stub22 } from '../testing/fake-cluster.ts';
+import { bothManaged, controlPlane, planeSpec } from '../testing/fake-control-plane.ts';
 import { awsPlatform } from './platform.ts';
 
 let ec2: FakeEc2;
@@ -57,6 +60,7 @@ interface Made {
   readonly userData?: string;
   readonly stream?: string;
   readonly infrastructure?: Infrastructure;
+  readonly managers?: readonly MachineManager[];
 }
 
 /** A cluster on AWS, whose clock is also the one of what is remembered of images. */
@@ -351,6 +355,21 @@ test('an aarch64 set gets the image of its architecture', async () => {
   const c = cluster({ sets: [awsSet('wk-a', { id: oldAwsImage }, {}, { annotations })] });
   await c.pass();
   assert.deepEqual(ami(c), { id: armImage });
+});
+
+test('a control plane is moved as a set of workers is, and told by its name', async () => {
+  const c = cluster({ sets: [], managers: bothManaged('All') });
+  c.client.put(ControlPlaneMachineSet, controlPlane(awsSet('like')));
+  await c.pass();
+  assert.deepEqual(planeSpec(c.client)['ami'], { id: awsImage });
+  const own = cluster({ sets: [], managers: bothManaged('All') });
+  publishAmi(ec2, { id: oldAwsImage, owner: '123456789012' });
+  own.client.put(ControlPlaneMachineSet, controlPlane(awsSet('like')));
+  await own.pass();
+  assert.deepEqual(planeSpec(own.client)['ami'], { id: oldAwsImage });
+  const { kind, message } = own.last('cluster') as { readonly kind: string; readonly message: string };
+  assert.equal(kind, 'skip');
+  assert.match(message, /^controlplanemachineset cluster: image ami-.* belongs to account 123456789012/);
 });
 
 test('explain says what is seen and what would be changed; status asks nobody, and lets the operator’s word stand where only EC2 tells', async () => {

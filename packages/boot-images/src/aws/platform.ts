@@ -114,14 +114,15 @@ async function moves(
   signal: AbortSignal | undefined,
 ): Promise<PlatformPlan> {
   const what = named(target, current);
-  const seen = verifiedTarget(what, await looking.look(input, target, current.region, { signal }), facts);
+  const availability = await looking.look(input, target, current.region, { signal });
+  const told = verifiedTarget(what, availability, facts);
   return {
     kind: 'switch',
     // `arn` and `filters` would go before the id.
     image: { edits: [{ path: ['ami'], from: current.ami, to: { id: target } }], reference: target },
     hotLoopValue: target,
     ...facts,
-    verified: withProduct(seen, product, what),
+    verified: withProduct(told, product, what),
   };
 }
 

@@ -50,6 +50,13 @@ test('what is foreseen goes with the first question of its place, so that sets p
   assert.deepEqual(calls, ['us-east-1: 100']);
 });
 
+test('what another question has told is not asked for', async () => {
+  const { images, calls } = rig();
+  images.learn(east, 'ami-1', 'told');
+  assert.deepEqual([await images.of(east, 'ami-1'), calls], ['told', []]);
+  assert.equal(await images.of(west, 'ami-1'), 'ami-1');
+});
+
 test('an answer counts for its time, that of something missing for less', async () => {
   const r = rig();
   for (const id of ['ami-1', 'gone-1', 'ami-1', 'gone-1']) await r.images.of(east, id);

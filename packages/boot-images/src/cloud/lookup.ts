@@ -25,6 +25,8 @@ export interface Lookup<P extends Place, A> {
   readonly of: (place: P, id: string, options?: { readonly signal?: AbortSignal | undefined }) => Promise<A>;
   /** An id that is going to be asked for: the next call in its place has it, too. */
   readonly foresee: (place: P, id: string) => void;
+  /** What another question has told: it is remembered as if it had been asked for. */
+  readonly learn: (place: P, id: string, answer: A) => void;
 }
 
 /** A place that did not answer is left alone for so long (ms), so that a fleet does not wait for it set by set. */
@@ -165,6 +167,7 @@ export function lookup<P extends Place, A>(options: LookupOptions<P, A>): Lookup
     foresee: (place, id) => {
       if (fresh(place, id) === undefined) deskOf(place).foreseen.add(id);
     },
+    learn: remember,
   };
 }
 

@@ -112,12 +112,14 @@ export function publishProduct(
   id: string,
   version: string,
   more: Partial<FakeAmi> & { readonly product?: string } = {},
+  region: string = 'us-east-1',
 ): FakeAmi {
   const { product = ocp, ...rest } = more;
   const { architecture = 'x86_64' } = rest;
-  return publishAmi(ec2, {
+  const image = {
     ...{ id, owner: marketplaceOwner, name: `rhcos-${architecture}-${version.replaceAll('.', '-')}-${product}` },
     ...{ description: `RHEL CoreOS ${version} ${architecture}`, productCodes: ['59ead7de25404653a8b0fa79'] },
     ...rest,
-  });
+  };
+  return publishAmi(ec2, image, region);
 }

@@ -1,3 +1,4 @@
+export * from './aws-on.ts';
 export * from './cloud-crash.ts';
 export * from './clouds/azure.ts';
 export * from './clouds/cloud-server.ts';

@@ -139,13 +139,12 @@ export function fakeEc2(): { readonly state: Ec2State; readonly answer: (call: C
   return { state, answer };
 }
 
-/** A conversation with it without a network; `onCall` is told of each call. */
-export function ec2Https(answer: (call: CloudCall) => CloudReply, onCall: (call: CloudCall) => void): CloudHttps {
+/** A conversation with it without a network. */
+export function ec2Https(answer: (call: CloudCall) => CloudReply): CloudHttps {
   return {
     ask: async ({ method, url, headers = {}, body = '' }) => {
       const { host, pathname, searchParams } = new URL(url);
       const call = { host, method, path: pathname, query: searchParams, headers: { host, ...headers }, body };
-      onCall(call);
       const { status, body: text } = answer(call);
       return { status, headers: {}, text: String(text) };
     },
