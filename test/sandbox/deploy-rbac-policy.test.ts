@@ -219,13 +219,18 @@ test('the components of clouds fit the installation', { skip: kubectl ? false : 
   const folder = mkdtempSync(join(root, 'deploy/.kustomize-'));
   try {
     for (const cloud of clouds) {
-      const text = `apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [../operator]\ncomponents: [../clouds/${cloud}]\n`;
+      const beside = globSync(`${cloud}-{sts,workload-identity}`, { cwd: join(root, 'deploy/clouds') });
+      const components = [cloud, ...beside].map((one) => `../clouds/${one}`).join(', ');
+      const text = `apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [../operator]\ncomponents: [${components}]\n`;
       writeFileSync(join(folder, 'kustomization.yaml'), text);
       const made = execFileSync('kubectl', ['kustomize', folder], { encoding: 'utf8' });
       const all = parseAllDocuments(made).map((document) => document.toJS() as Manifest);
       const request = all.find(({ kind }) => kind === 'CredentialsRequest') as unknown as {
-        readonly spec: { readonly cloudTokenPath: string };
+        readonly spec: { readonly cloudTokenPath: string; readonly providerSpec: object };
       };
+      // In place of keys.
+      const identity = Object.keys(request.spec.providerSpec).filter((key) => /^(?:sts|azure)/.test(key));
+      assert.deepEqual(identity.toSorted(), IDENTITY[cloud] ?? [], cloud);
       // Where the Secret says that the token is, the kubelet puts it.
       const pod = (all.find(({ kind }) => kind === 'Deployment') as unknown as { readonly spec: PodTemplate }).spec
         .template.spec;
@@ -239,6 +244,12 @@ test('the components of clouds fit the installation', { skip: kubectl ? false : 
     rmSync(folder, { recursive: true });
   }
 });
+
+/** What a cluster without keys needs in its CredentialsRequest (cloud credential operator, AWSProviderSpec and AzureProviderSpec). */
+const IDENTITY: Readonly<Record<string, readonly string[]>> = {
+  aws: ['stsIAMRoleARN'],
+  azure: ['azureClientID', 'azureRegion', 'azureSubscriptionID', 'azureTenantID'],
+};
 
 interface PodTemplate {
   readonly template: {

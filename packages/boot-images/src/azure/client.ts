@@ -76,7 +76,7 @@ interface Question<T> {
   readonly nothing?: string;
 }
 
-/** The newest versions that the national clouds have as well. */
+/** Not the newest: national clouds come later to every version. */
 const COMPUTE = '2023-09-01';
 const GALLERY = '2023-07-03';
 /** Not 2021-01-01, which says of accepted terms that they are not (azure-rest-api-specs, issue 14108). */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
-import { type BootImageStatus, MachineSet, Secret } from '@drydock/api';
+import { type BootImageStatus, ControlPlaneMachineSet, type MachineManager, MachineSet, Secret } from '@drydock/api';
 import { explainSet } from '../explain.ts';
 import { setFacts } from '../pass/set-facts.ts';
 import type { Platform } from '../platform.ts';
@@ -26,6 +26,7 @@ import {
   urnOf,
 } from '../testing/fake-azure.ts';
 import { type FakeCluster, fakeCluster, stub22 } from '../testing/fake-cluster.ts';
+import { bothManaged, controlPlane, planeSpec } from '../testing/fake-control-plane.ts';
 import { azurePlatform } from './platform.ts';
 
 let azure: FakeAzure;
@@ -54,6 +55,7 @@ function cluster(
     readonly userData?: string;
     readonly stream?: string;
     readonly azure?: Readonly<Record<string, string>>;
+    readonly managers?: readonly MachineManager[];
   } = {},
 ): FakeCluster {
   const platform = azurePlatform({
@@ -267,6 +269,19 @@ test('sets with one image in one location cost one question, also of a fleet; a 
   await waiting.pass();
   assert.equal(azure.calls.length - calls, 1);
   assert.match(waiting.condition('Degraded')?.message ?? '', /^200 Degraded MAPI MachineSets/);
+});
+
+test('a control plane gets its image as sets of workers do, the whole of it and nothing else', async () => {
+  const c = cluster({ managers: bothManaged('All') });
+  c.client.put(ControlPlaneMachineSet, controlPlane(azureSet('like', old)));
+  const before = planeSpec(c.client);
+  await c.pass();
+  assert.deepEqual(planeSpec(c.client), { ...before, image: wanted });
+  const owned = cluster({ managers: bothManaged('All') });
+  owned.client.put(ControlPlaneMachineSet, controlPlane(azureSet('like', { publisher: 'redhat', offer: 'rhel' })));
+  await owned.pass();
+  assert.deepEqual(planeSpec(owned.client)['image'], { publisher: 'redhat', offer: 'rhel' });
+  assert.equal(owned.condition('Degraded')?.status, 'False');
 });
 
 test('a withdrawn current image is named where nothing is to be done', async () => {

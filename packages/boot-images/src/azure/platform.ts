@@ -35,7 +35,7 @@ export function platformWith(looking: ImageLook | undefined): Platform {
           ? undefined
           : verifiedTarget(reference, await looking.look(input, target, { generation, signal }), facts);
       return {
-        ...{ kind: 'switch', image: { edits: [edit], reference }, hotLoopValue: JSON.stringify(target) },
+        ...{ kind: 'switch', image: { edits: [edit], reference }, hotLoopValue: reference },
         ...facts,
         ...(verified === undefined ? {} : { verified }),
       };
