@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { MachineSet } from '@drydock/api';
+import { ControlPlaneMachineSet, MachineConfiguration, MachineSet, Secret } from '@drydock/api';
 import { type FakeCompute, googleError, publish, rhcosCloud, startCompute } from '@drydock/boot-images/testing';
 import { type CloudVoyage, startCloudVoyage, verifiedIn } from './support/cloud-voyage.ts';
 import { eventually } from './support/voyage.ts';
-import { machineApi } from './support/voyage-cluster.ts';
+import { machineApi, userData } from './support/voyage-cluster.ts';
 
 const image = (release: number): string => `rhcos-9-8-2026080${release}-0-gcp-x86-64`;
 const custom = 'projects/my-proj/global/images/custom';
@@ -51,6 +51,7 @@ before(async () => {
     platformSpec: { type: 'GCP' },
     platformStatus: { gcp: { projectID: 'own-project', region: 'us-central1' } },
     ...{ golden: golden(2), cloud: compute, credentials: { 'service_account.json': compute.keyFile } },
+    rights: ['control-plane'],
   });
   await voyage.createSet(machineSet('wk-a', rhcosCloud(image(1))));
   await voyage.createSet(machineSet('wk-custom', custom));
@@ -119,6 +120,59 @@ test('BI-V68 [N] a cloud that answers 503 degrades, is asked again, and heals wi
   compute.fault = undefined;
   await voyage.status('wk-a', 'moved', at(4));
   await voyage.degraded('False');
+});
+
+test('the control plane is moved with the rights of its component alone, its stub is converted, and who takes the image back is named', async () => {
+  const { client } = voyage;
+  const key = { namespace: machineApi, name: 'cluster' };
+  await client.create(Secret, userData('master-user-data', '2.2.0'));
+  const { value } = machineSet('x', rhcosCloud(image(1))).spec.template.spec.providerSpec;
+  const part = 'machine.openshift.io/cluster-api';
+  const labels = { [`${part}-cluster`]: 'c', [`${part}-machine-role`]: 'master', [`${part}-machine-type`]: 'master' };
+  const machines = {
+    failureDomains: { platform: 'GCP', gcp: [{ zone: 'us-central1-a' }] },
+    metadata: { labels },
+    spec: { providerSpec: { value: { ...value, userDataSecret: { name: 'master-user-data' } } } },
+  };
+  const plane = {
+    metadata: key,
+    spec: {
+      ...{ replicas: 3, state: 'Active', selector: { matchLabels: labels }, strategy: { type: 'RollingUpdate' } },
+      template: {
+        machineType: 'machines_v1beta1_machine_openshift_io',
+        machines_v1beta1_machine_openshift_io: machines,
+      },
+    },
+  } as const;
+  await client.create(ControlPlaneMachineSet, plane as unknown as ControlPlaneMachineSet);
+  const none = await voyage.status('cpms/cluster', 'told', ({ phase }) => phase === 'Skipped');
+  assert.equal(none.reason, 'NotSelected');
+
+  const manager = (resource: string) => ({ resource, apiGroup: 'machine.openshift.io', selection: { mode: 'All' } });
+  const machineManagers = [manager('machinesets'), manager('controlplanemachinesets')];
+  const spec = { managedBootImages: { machineManagers } };
+  await client.mergePatch(MachineConfiguration, { name: 'cluster' }, { spec } as object);
+  await voyage.status('cpms/cluster', 'moved', at(4));
+  const template = async () =>
+    (await client.get(ControlPlaneMachineSet, key)).spec?.template?.machines_v1beta1_machine_openshift_io;
+  const disks = [{ ...value.disks[0], image: rhcosCloud(image(4)) }, value.disks[1]];
+  const moved = { ...machines.spec.providerSpec.value, disks };
+  assert.deepEqual(await template(), { ...machines, spec: { ...machines.spec, providerSpec: { value: moved } } });
+  const stub = (await client.get(Secret, { ...key, name: 'master-user-data' })).data?.['userData'] ?? '';
+  assert.match(Buffer.from(stub, 'base64').toString(), /"version":"3\.5\.0"/);
+
+  const path = '/spec/template/machines_v1beta1_machine_openshift_io/spec/providerSpec/value/disks/0/image';
+  await voyage.as('hive-controllers', (other) =>
+    other.patch(ControlPlaneMachineSet, key, [{ op: 'replace', path, value: rhcosCloud(image(1)) }]),
+  );
+  const back = await voyage.status('cpms/cluster', 'back again', ({ attempts }) => attempts?.by === 'hive-controllers');
+  assert.deepEqual(back.attempts, { target: rhcosCloud(image(4)), count: 2, by: 'hive-controllers' });
+  await voyage.degraded('False');
+  const { conditions } = (await client.get(MachineConfiguration, { name: 'cluster' })).status ?? {};
+  const progressing = conditions?.find(({ type }) => type === 'BootImageUpdateProgressing');
+  assert.match(progressing?.message ?? '', /Reconciled 1 of 1 ControlPlaneMachineSets/);
+  const explained = await voyage.drydock('explain', 'cpms/cluster');
+  assert.match(explained.out, /controlplanemachineset cluster: x86_64 machines on GCP/);
 });
 
 test('without the right to look the set is patched, and its BootImage names the right', async () => {

@@ -28,6 +28,8 @@ export interface CloudVoyageSpec extends ClusterSpec {
   readonly cloud: CloudServer;
   /** Data of the Secret that the cloud credential operator would make. */
   readonly credentials: Readonly<Record<string, string>>;
+  /** What of `deploy/rbac` is installed besides the rights of boot images. */
+  readonly rights?: readonly string[];
 }
 
 /** A cluster on a real API server and a cloud, with `drydock operator` as a process that has the rights of `deploy` alone. */
@@ -45,7 +47,7 @@ export interface CloudVoyage extends AsyncDisposable {
   readonly spec: (set: string) => Promise<Readonly<Record<string, unknown>>>;
   /** Another release. */
   readonly release: (golden: Readonly<Record<string, string>>) => Promise<void>;
-  /** Waits until what the operator says of a set is as wanted. */
+  /** Waits until what the operator says of a set, or of `cpms/NAME`, is as wanted. */
   readonly status: (
     set: string,
     what: string,
@@ -76,7 +78,7 @@ export async function startCloudVoyage(spec: CloudVoyageSpec): Promise<CloudVoya
   await createPlatform(client, spec);
   const read = readFileSync(join(root, 'deploy/clouds/credentials/secret.yaml'), 'utf8');
   const rights = parseAllDocuments(read).map((document) => document.toJS() as Manifest);
-  await apply(client, [...manifestsOf('boot-images'), ...rights]);
+  await apply(client, [...['boot-images', ...(spec.rights ?? [])].flatMap(manifestsOf), ...rights]);
   const metadata = { namespace: accountNamespace, name: 'drydock-cloud-credentials' };
   const data = Object.fromEntries(Object.entries(spec.credentials).map(([key, value]) => [key, base64(value)]));
   await client.create(Secret, { metadata, data });
@@ -103,8 +105,9 @@ export async function startCloudVoyage(spec: CloudVoyageSpec): Promise<CloudVoya
       void (await client.mergePatch(ConfigMap, { namespace: goldenNamespace, name: goldenName }, { data: golden })),
     status: (set, what, wanted) => {
       let seen: BootImageStatus | undefined;
+      const image = set.startsWith('cpms/') ? bootImageName('cpms', set.slice(5)) : bootImageName('ms', set);
       const look = async (): Promise<BootImageStatus | undefined> => {
-        seen = (await client.get(BootImage, key(bootImageName('ms', set))).catch(() => undefined))?.status;
+        seen = (await client.get(BootImage, key(image)).catch(() => undefined))?.status;
         return seen !== undefined && wanted(seen) ? seen : undefined;
       };
       return eventually(`${set}: ${what}`, look, () => seen);

@@ -66,6 +66,7 @@ const MARK_KEY = { namespace: NAMESPACE, name: 'drydock-mark-key' } as const;
 const ROLES = ['boot-images', 'watch'] as const;
 
 const RBAC = 'rbac.authorization.k8s.io';
+const ADMISSION = 'admissionregistration.k8s.io';
 const kind = (name: string, plural: string, group: string, scope: 'Cluster' | 'Namespaced'): Resource<KubeObject> => ({
   ...{ kind: name, plural, group, scope },
   version: 'v1',
@@ -83,6 +84,10 @@ const OTHERS: readonly Resource<KubeObject>[] = [
   kind('PodDisruptionBudget', 'poddisruptionbudgets', 'policy', 'Namespaced'),
   // The Secret that was made for it goes with it.
   kind('CredentialsRequest', 'credentialsrequests', 'cloudcredential.openshift.io', 'Namespaced'),
+  kind('ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings', ADMISSION, 'Cluster'),
+  kind('ValidatingAdmissionPolicy', 'validatingadmissionpolicies', ADMISSION, 'Cluster'),
+  kind('PodMonitor', 'podmonitors', 'monitoring.coreos.com', 'Namespaced'),
+  kind('PrometheusRule', 'prometheusrules', 'monitoring.coreos.com', 'Namespaced'),
   ConfigMap as Resource<KubeObject>,
 ];
 
