@@ -94,6 +94,7 @@ test('BI-V133 swap mode: the new template takes the name over, the set is not to
       absentMilliseconds: 7,
     },
     switchedFrom: oldRelease,
+    attempts: { target: newRelease, count: 1 },
   });
   const note = `wk-a Switched machineset wk-a: ${computed}: ${oldRelease} → ${newRelease}; the name was absent for 7 ms`;
   assert.ok(c.events.includes(note), c.events.join('\n'));
@@ -128,6 +129,7 @@ test("BI-V136 pointer mode: a person's outdated template stays, and the set is p
     target: newRelease,
     template: { server: 'vc1', name: computed, release: newRelease },
     switchedFrom: oldRelease,
+    attempts: { target: newRelease, count: 1 },
   });
 });
 
