@@ -1,20 +1,15 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { test } from 'node:test';
 import { inspect } from 'node:util';
-import type { Secret } from '@drydock/api';
 import type { Availability } from '../cloud/availability.ts';
-import { type CloudHttps, cloudHttps } from '../cloud/https.ts';
-import { parseStream } from '../observe/stream.ts';
-import type { PlatformInput } from '../platform.ts';
+import { type AskedOfAws, awsLookRig, awsSecrets, tokenFile } from '../testing/aws-look.ts';
 import type { CloudFault } from '../testing/clouds/cloud-server.ts';
-import { ec2Error, type FakeAmi, type FakeEc2, startEc2 } from '../testing/clouds/ec2.ts';
+import { ec2Error, type FakeAmi } from '../testing/clouds/ec2.ts';
 import {
   armImage,
   awsImage,
   awsInfrastructure,
   awsSecret,
-  awsSet,
-  awsStream,
   ocp,
   oldAwsImage,
   publishAmi,
@@ -22,115 +17,23 @@ import {
   rosa,
   staticKeys,
 } from '../testing/fake-aws.ts';
-import { ec2Client } from './client.ts';
-import { type Ec2Look, ec2Look } from './lookup.ts';
-import { awsSessions } from './sessions.ts';
 
-const TOKEN_FILE = '/var/run/secrets/openshift/serviceaccount/token';
 const CUSTOM = 'vpce-0a1.ec2.us-east-1.vpce.amazonaws.com';
-let ec2: FakeEc2;
-let https: CloudHttps;
-
-before(async () => {
-  ec2 = await startEc2([CUSTOM]);
-  https = cloudHttps({ ...ec2.options, bounds: { attempts: 1, exchangeMs: 2_000 } });
-});
-after(async () => {
-  await https?.[Symbol.asyncDispose]();
-  await ec2?.[Symbol.asyncDispose]();
-});
-beforeEach(() => {
-  ec2.regions.clear();
-  ec2.types.clear();
-  ec2.denied.clear();
-  Object.assign(ec2.how, { keysAccepted: true, pageSize: 1000 });
-  ec2.fault = undefined;
-  publishAmi(ec2, { id: awsImage });
-  ec2.types.set('m6i.xlarge', { name: 'm6i.xlarge', bootModes: ['legacy-bios', 'uefi'] });
-});
-
-/** A look without a memory, which may read one token. */
-function newLook(): Ec2Look {
-  const readToken = async (file: string): Promise<string> => {
-    if (file !== TOKEN_FILE) throw new Error(`no token is projected at ${file}`);
-    return ec2.subjectToken;
-  };
-  return ec2Look(ec2Client({ https, sessions: awsSessions({ https, readToken }) }));
-}
-
-interface Asked {
-  readonly secrets?: readonly Secret[];
-  readonly ami?: string;
-  readonly value?: Readonly<Record<string, unknown>>;
-  readonly architecture?: string;
-  readonly infrastructure?: PlatformInput['infrastructure'];
-  readonly region?: string;
-}
-
-function inputOf(asked: Asked): PlatformInput {
-  const { secrets = [awsSecret(staticKeys(ec2))], value = {}, architecture = 'x86_64' } = asked;
-  const set = awsSet('wk-a', undefined, value);
-  const { infrastructure = awsInfrastructure } = asked;
-  return {
-    ...{ set, architecture, stream: parseStream(awsStream), infrastructure, cluster: 'c', installConfig: undefined },
-    spec: set.spec?.template?.spec?.providerSpec?.value ?? {},
-    secret: (namespace, name) =>
-      secrets.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name),
-  };
-}
-
-const SECRETS = /sEcReT|session\/secret|session\/\/token|projected\.subject/;
-
-async function look(asked: Asked = {}, looking: Ec2Look = newLook()): Promise<Availability> {
-  const found = await looking.look(inputOf(asked), asked.ami ?? awsImage, asked.region ?? 'us-east-1', {});
-  // Nothing of a credential is in what is told.
-  assert.doesNotMatch(JSON.stringify(found), SECRETS);
-  return found;
-}
-
+const { ec2, newLook, inputOf, look, missing } = awsLookRig([CUSTOM]);
 const available: Availability = { kind: 'available' };
-const file = (credentials: string, more: Readonly<Record<string, string>> = {}): Asked => ({
+const file = (credentials: string, more: Readonly<Record<string, string>> = {}): AskedOfAws => ({
   secrets: [awsSecret({ credentials, ...more })],
 });
 const web = (): string =>
-  `[default]\nsts_regional_endpoints = regional\nrole_arn = ${ec2.role}\nweb_identity_token_file = ${TOKEN_FILE}\n`;
-const keys = (): string => `aws_access_key_id = ${ec2.keys.id}\naws_secret_access_key = ${ec2.keys.secret}\n`;
-const reader = (source: string): string =>
-  `role_arn = ${ec2.readerRole}\nexternal_id = ${ec2.externalId}\nsource_profile = ${source}\n`;
-
-test('an image is looked at by static keys, by web identity, and by roles that assume one another', async () => {
-  for (const [what, asked] of Object.entries<Asked>({
-    'static keys': {},
-    'static keys in the file alone': file(`[default]\n${keys()}`),
-    'web identity in the file': file(web()),
-    'web identity in keys of the Secret': {
-      secrets: [awsSecret({ role_arn: ec2.role, web_identity_token_file: TOKEN_FILE })],
-    },
-    'a role by static keys': file(`[default]\n${reader('base')}[base]\n${keys()}`, { aws_access_key_id: 'x' }),
-    'a role by its own keys': file(`[default]\n${reader('default')}${keys()}`),
-    'a role by web identity': file(`${web().replace('default', 'profile base')}\n[default]\n${reader('base')}`),
-  }))
-    assert.deepEqual(await look(asked), available, what);
-  assert.ok(ec2.hosts.has('sts.us-east-1.amazonaws.com'));
-});
-
-test('a session and an answer are asked for once, by all who ask; a Secret that changed is taken up', async () => {
-  const looking = newLook();
-  const calls = ec2.calls.length;
-  const asked = file(web());
-  await Promise.all([look(asked, looking), look(asked, looking), look(asked, looking)]);
-  assert.equal(ec2.calls.length - calls, 2);
-  await look({ secrets: [awsSecret({ credentials: web() }, '2')] }, looking);
-  assert.equal(ec2.calls.length - calls, 4);
-});
+  `[default]\nsts_regional_endpoints = regional\nrole_arn = ${ec2().role}\nweb_identity_token_file = ${tokenFile}\n`;
 
 test('endpoints of Infrastructure are asked in place of AWS’s, in every region', async () => {
   const serviceEndpoints = [{ name: 'ec2', url: `https://${CUSTOM}` }];
   const aws = { region: 'us-east-1', serviceEndpoints };
   const infrastructure = { ...awsInfrastructure, status: { platformStatus: { type: 'AWS', aws } } };
-  ec2.fault = ({ host }) => (host === CUSTOM ? undefined : 'reset');
+  ec2().fault = ({ host }) => (host === CUSTOM ? undefined : 'reset');
   const refused = await look({ infrastructure }).catch((error: unknown) => error);
-  assert.ok(ec2.hosts.has(CUSTOM));
+  assert.ok(ec2().hosts.has(CUSTOM));
   // The double has no images there: it was asked, and signed for the region of the set.
   assert.match(JSON.stringify(refused), /there is no image/);
 });
@@ -138,7 +41,7 @@ test('endpoints of Infrastructure are asked in place of AWS’s, in every region
 const unusable: readonly (readonly [
   what: string,
   more: Partial<FakeAmi>,
-  asked: Asked,
+  asked: AskedOfAws,
   reason: string,
   message: RegExp,
 ])[] = [
@@ -208,10 +111,10 @@ const unusable: readonly (readonly [
 
 for (const [what, more, asked, reason, message] of unusable) {
   test(`an image that is ${what} is known not to start`, async () => {
-    ec2.regions.clear();
-    publishAmi(ec2, { id: awsImage, ...more });
-    ec2.types.set('m4.large', { name: 'm4.large', bootModes: ['legacy-bios'] });
-    ec2.types.set('u7i.metal', { name: 'u7i.metal', bootModes: ['uefi'] });
+    ec2().regions.clear();
+    publishAmi(ec2(), { id: awsImage, ...more });
+    ec2().types.set('m4.large', { name: 'm4.large', bootModes: ['legacy-bios'] });
+    ec2().types.set('u7i.metal', { name: 'u7i.metal', bootModes: ['uefi'] });
     // EC2 decides itself who sees a state.
     const found = await look(asked);
     assert.ok(found.kind === 'unusable', JSON.stringify(found));
@@ -222,16 +125,16 @@ for (const [what, more, asked, reason, message] of unusable) {
 }
 
 test('a deprecated image starts, and is named with its date; a type of which nothing is known stands in nobody’s way', async () => {
-  publishAmi(ec2, { id: awsImage, deprecated: '2026-01-02T03:04:00.000Z' });
+  publishAmi(ec2(), { id: awsImage, deprecated: '2026-01-02T03:04:00.000Z' });
   assert.deepEqual(await look(), {
     ...{ kind: 'available', note: 'is deprecated since 2026-01-02T03:04:00.000Z: its owner may withdraw it' },
   });
   for (const bootMode of ['uefi', 'legacy-bios', 'uefi-preferred']) {
-    publishAmi(ec2, { id: awsImage, bootMode });
+    publishAmi(ec2(), { id: awsImage, bootMode });
     assert.deepEqual(await look({ value: { instanceType: 'x1.unknown' } }), available, bootMode);
-    ec2.denied.add('DescribeInstanceTypes');
+    ec2().denied.add('DescribeInstanceTypes');
     assert.deepEqual(await look({ value: { instanceType: 'm4.large' } }), available, bootMode);
-    ec2.denied.clear();
+    ec2().denied.clear();
   }
 });
 
@@ -239,21 +142,21 @@ test('a hundred ids cost one call, and one that is not there takes nothing from 
   const looking = newLook();
   const ids = Array.from({ length: 100 }, (_, n) => `ami-${n.toString(16).padStart(17, '0')}`);
   const gone = new Set([ids[7], ids[42], ids[99]]);
-  for (const id of ids) if (!gone.has(id)) publishAmi(ec2, { id });
-  const calls = ec2.asked.length;
+  for (const id of ids) if (!gone.has(id)) publishAmi(ec2(), { id });
+  const calls = ec2().asked.length;
   const found = await Promise.all(ids.map((ami) => look({ ami }, looking)));
   assert.deepEqual(
     found.map(({ kind }) => kind),
     ids.map((id) => (gone.has(id) ? 'unusable' : 'available')),
   );
-  assert.equal(ec2.asked.length - calls, 2, 'the call that was refused, and the one without the three');
+  assert.equal(ec2().asked.length - calls, 2, 'the call that was refused, and the one without the three');
 });
 
 test('where EC2 does not say which ids it refuses, they are found by halves', async () => {
   const looking = newLook();
   const ids = Array.from({ length: 8 }, (_, n) => `ami-${n.toString(16).padStart(17, '0')}`);
-  for (const id of ids.slice(1)) publishAmi(ec2, { id });
-  ec2.fault = ({ body }) =>
+  for (const id of ids.slice(1)) publishAmi(ec2(), { id });
+  ec2().fault = ({ body }) =>
     body.includes(ids[0] ?? '') ? ec2Error(400, 'InvalidAMIID.Unavailable', 'Some image is not available') : undefined;
   const found = await Promise.all(ids.map((ami) => look({ ami }, looking)));
   assert.deepEqual(
@@ -262,94 +165,11 @@ test('where EC2 does not say which ids it refuses, they are found by halves', as
   );
 });
 
-/** `missing: message` of a look that could not be had. */
-async function missing(asked: Asked): Promise<string> {
-  const found = await look(asked);
-  assert.ok(found.kind === 'unverified', JSON.stringify(found));
-  return `${found.missing}: ${found.message}`;
-}
-
 test('no right: the permission is named', async () => {
-  ec2.denied.add('DescribeImages');
+  ec2().denied.add('DescribeImages');
   assert.match(await missing({}), /^permission ec2:DescribeImages: You are not authorized/);
-  ec2.fault = () => ec2Error(401, 'OptInRequired', 'You are not subscribed to this service');
+  ec2().fault = () => ec2Error(401, 'OptInRequired', 'You are not subscribed to this service');
   assert.match(await missing({}), /^an account that has enabled region us-east-1: /);
-});
-
-test('Secrets that are missing, half-filled, of another form, or no longer accepted: what is missing is named', async () => {
-  const { aws_access_key_id: id = '', aws_secret_access_key: secret = '' } = staticKeys(ec2);
-  const data = (of: Readonly<Record<string, string>>): Asked => ({ secrets: [awsSecret(of)] });
-  assert.match(
-    await missing({ secrets: [] }),
-    /^Secret drydock\/drydock-cloud-credentials or openshift-machine-api\/aws-/,
-  );
-  for (const [asked, why] of [
-    [data({}), /contains neither static credentials \(aws_access_key_id\/aws_secret_access_key\) nor STS credentials/],
-    [data({ aws_access_key_id: id }), /lacks aws_secret_access_key/],
-    [data({ aws_secret_access_key: secret }), /lacks aws_access_key_id/],
-    [data({ aws_access_key_id: `${id}\r\nx: y`, aws_secret_access_key: secret }), /an aws_access_key_id that is none/],
-    [data({ role_arn: ec2.role }), /neither static credentials/],
-    [data({ role_arn: 'reader', web_identity_token_file: TOKEN_FILE }), /a role_arn that names no role/],
-    [file('[other]\nrole_arn = x'), /neither static credentials/],
-    [file('[default]\n'), /lacks aws_access_key_id/],
-    [
-      file(`[default]\nrole_arn = ${ec2.role}\ncredential_process = /bin/keys\n`),
-      /programs and metadata services are not asked/,
-    ],
-    [file(`[default]\n${reader('none')}`), /a source_profile that is not in key credentials/],
-    [file(`[default]\n${reader('a')}[a]\n${reader('default')}`), /in a circle/],
-    [file(web().replace(TOKEN_FILE, '/var/run/secrets/none')), /no token is projected at/],
-    [
-      file(web().replace('role/drydock', 'role/other')),
-      /^permission sts:AssumeRoleWithWebIdentity on arn:aws:iam::210987654321:role\/other: /,
-    ],
-    [
-      file(`[default]\n${reader('base').replace(ec2.externalId, 'no')}[base]\n${keys()}`),
-      /^permission sts:AssumeRole on/,
-    ],
-  ] as const)
-    assert.match(await missing(asked), why);
-  ec2.how.keysAccepted = false;
-  assert.match(await missing({}), /^valid credentials: EC2 refused them: AWS was not able to validate/);
-  assert.match(
-    await missing(file(`[default]\n${reader('base')}[base]\n${keys()}`)),
-    /^valid credentials: .*InvalidClientTokenId/,
-  );
-});
-
-test('machine-api’s static keys are used, its tokens never', async () => {
-  const named = (data: Readonly<Record<string, string>>): Asked => ({
-    secrets: [
-      {
-        ...awsSecret(data),
-        metadata: {
-          namespace: 'openshift-machine-api',
-          name: 'aws-cloud-credentials',
-          uid: 'other',
-          resourceVersion: '1',
-        },
-      },
-    ],
-  });
-  assert.deepEqual(await look(named(staticKeys(ec2))), available);
-  const calls = ec2.calls.length;
-  for (const data of [
-    { credentials: web() },
-    { role_arn: ec2.role, web_identity_token_file: TOKEN_FILE },
-    { credentials: `${web().replace('default', 'base')}[default]\n${reader('base')}` },
-  ])
-    assert.match(await missing(named(data)), /has no static keys, and its tokens are machine-api's own/);
-  assert.equal(ec2.calls.length, calls);
-});
-
-test('a session that was ended is replaced once', async () => {
-  const looking = newLook();
-  await look(file(web()), looking);
-  ec2.revoke();
-  publishAmi(ec2, { id: oldAwsImage });
-  assert.deepEqual(await look({ ...file(web()), ami: oldAwsImage }, looking), available);
-  ec2.fault = ({ host }) => (host.startsWith('ec2.') ? ec2Error(400, 'ExpiredToken', 'expired') : undefined);
-  assert.match(await missing(file(web())), /^valid credentials: EC2 refused them: expired/);
 });
 
 const later: readonly (readonly [what: string, fault: CloudFault])[] = [
@@ -361,10 +181,10 @@ const later: readonly (readonly [what: string, fault: CloudFault])[] = [
 ];
 for (const [what, fault] of later) {
   test(`${what} is none of the answers: it is thrown, to be asked again, and tells no secret`, async () => {
-    ec2.fault = () => fault;
+    ec2().fault = () => fault;
     for (const asked of fault === 'hang' ? [{}] : [{}, file(web())])
       await assert.rejects(look(asked), (error: Error & { readonly code?: string; readonly retriable?: boolean }) => {
-        assert.doesNotMatch(inspect(error, { depth: 8, showHidden: true }), SECRETS);
+        assert.doesNotMatch(inspect(error, { depth: 8, showHidden: true }), awsSecrets);
         return error.code === 'CloudUnavailable' && error.retriable === true;
       });
   });
@@ -377,27 +197,27 @@ test('an answer that is none of the API, and one without an end, are no answer',
     ['<a/>', /none to DescribeImages/],
     ['{}', /no XML/],
   ] as const) {
-    ec2.fault = () => ({ status: 200, body });
+    ec2().fault = () => ({ status: 200, body });
     await assert.rejects(look(), ({ message }: Error) => why.test(message));
   }
-  ec2.fault = () => 'endless';
+  ec2().fault = () => 'endless';
   await assert.rejects(look(), ({ message }: Error) => /larger than/.test(message));
-  ec2.fault = () => ({ status: 403, body: '<html>a proxy' });
+  ec2().fault = () => ({ status: 403, body: '<html>a proxy' });
   await assert.rejects(look(), ({ message }: Error) => /HTTP 403: HTTP 403/.test(message));
-  ec2.fault = () => ec2Error(400, 'InvalidParameterValue', 'no');
+  ec2().fault = () => ec2Error(400, 'InvalidParameterValue', 'no');
   await assert.rejects(look(), ({ message }: Error) => /InvalidParameterValue: no/.test(message));
   const empty = {
     status: 200,
     body: '<DescribeImagesResponse><imagesSet/><nextToken>x</nextToken></DescribeImagesResponse>',
   };
-  ec2.fault = () => empty;
+  ec2().fault = () => empty;
   await assert.rejects(look(), ({ message }: Error) => /more than 20 pages/.test(message));
 });
 
 const product = { id: ocp, newest: [9, 8], region: 'us-east-1' } as const;
 
 test('BI-V96 BI-V97 the images of a product are read over all pages, available ones of their owner alone', async () => {
-  ec2.how.pageSize = 2;
+  ec2().how.pageSize = 2;
   for (const [n, version] of [
     '9.4.20260101-0',
     '9.6.20260101-0',
@@ -405,22 +225,22 @@ test('BI-V96 BI-V97 the images of a product are read over all pages, available o
     '9.6.20260301-0',
     '10.0.20260101-0',
   ].entries())
-    publishProduct(ec2, `ami-0000000${n}`, version);
-  publishProduct(ec2, 'ami-000000a1', '9.8.20270101-0', { state: 'pending' });
-  publishProduct(ec2, 'ami-000000a2', '9.8.20270102-0', { owner: '123456789012' });
-  publishProduct(ec2, 'ami-000000a3', '9.8.20270103-0', { product: rosa });
+    publishProduct(ec2(), `ami-0000000${n}`, version);
+  publishProduct(ec2(), 'ami-000000a1', '9.8.20270101-0', { state: 'pending' });
+  publishProduct(ec2(), 'ami-000000a2', '9.8.20270102-0', { owner: '123456789012' });
+  publishProduct(ec2(), 'ami-000000a3', '9.8.20270103-0', { product: rosa });
   const chosen = await newLook().newest(inputOf({}), product, {});
   assert.ok(chosen.kind === 'image');
   assert.deepEqual([chosen.id, chosen.version], ['ami-00000002', '9.8.20260101-0']);
-  ec2.regions.clear();
+  ec2().regions.clear();
   assert.deepEqual(await newLook().newest(inputOf({}), product, {}), { kind: 'none', legacyOnly: false });
-  ec2.denied.add('DescribeImages');
+  ec2().denied.add('DescribeImages');
   assert.equal((await newLook().newest(inputOf({}), product, {})).kind, 'unverified');
 });
 
 test('BI-V101 [N] of a product with images for both architectures the one of the set is chosen', async () => {
-  publishProduct(ec2, 'ami-00000001', '9.8.20260801-0', { product: rosa });
-  publishProduct(ec2, armImage, '9.6.20260101-0', { product: rosa, architecture: 'arm64' });
+  publishProduct(ec2(), 'ami-00000001', '9.8.20260801-0', { product: rosa });
+  publishProduct(ec2(), armImage, '9.6.20260101-0', { product: rosa, architecture: 'arm64' });
   const found = await newLook().newest(inputOf({ architecture: 'aarch64' }), { ...product, id: rosa }, {});
   assert.ok(found.kind === 'image');
   assert.deepEqual([found.id, found.version], [armImage, '9.6.20260101-0']);
@@ -429,14 +249,14 @@ test('BI-V101 [N] of a product with images for both architectures the one of the
 test('who published an image is known as long as the process lives, also when it is gone or may not be looked at', async () => {
   const looking = newLook();
   const current = { kind: 'ami', ami: {}, id: awsImage, region: 'us-east-1' } as const;
-  const secret = (version: string): Asked => ({ secrets: [awsSecret(staticKeys(ec2), version)] });
+  const secret = (version: string): AskedOfAws => ({ secrets: [awsSecret(staticKeys(ec2()), version)] });
   const known = await looking.origin(inputOf(secret('1')), current, {});
   assert.equal(known.kind, 'known');
-  ec2.denied.add('DescribeImages');
+  ec2().denied.add('DescribeImages');
   assert.deepEqual(await looking.origin(inputOf(secret('2')), current, {}), known);
   assert.deepEqual(await looking.origin(inputOf({ secrets: [] }), current, {}), known);
-  ec2.denied.clear();
-  ec2.regions.clear();
+  ec2().denied.clear();
+  ec2().regions.clear();
   assert.deepEqual(await looking.origin(inputOf(secret('3')), current, {}), known);
   assert.equal((await newLook().origin(inputOf({}), current, {})).kind, 'absent');
 });

@@ -5,9 +5,7 @@ import {
   type BootImageStatus,
   ControlPlaneMachineSet,
   Deployment,
-  type Infrastructure,
   MachineConfiguration,
-  type MachineManager,
   MachineSet,
   Secret,
 } from '@drydock/api';
@@ -20,7 +18,6 @@ import { bootImageStatus } from '../status/boot-image.ts';
 import { imageOf } from '../status/boot-image-store.ts';
 import { ec2Error, type FakeEc2, startEc2 } from '../testing/clouds/ec2.ts';
 import {
-  armImage,
   awsImage,
   awsInfrastructure,
   awsSecret,
@@ -34,7 +31,7 @@ import {
   staticKeys,
   westImage,
 } from '../testing/fake-aws.ts';
-import { type FakeCluster, fakeCluster, stub22 } from '../testing/fake-cluster.ts';
+import { type FakeCluster, type FakeClusterOptions, fakeCluster, stub22 } from '../testing/fake-cluster.ts';
 import { bothManaged, controlPlane, planeSpec } from '../testing/fake-control-plane.ts';
 import { awsPlatform } from './platform.ts';
 
@@ -55,16 +52,8 @@ beforeEach(() => {
   ec2.fault = undefined;
 });
 
-interface Made {
-  readonly sets?: readonly MachineSet[];
-  readonly userData?: string;
-  readonly stream?: string;
-  readonly infrastructure?: Infrastructure;
-  readonly managers?: readonly MachineManager[];
-}
-
 /** A cluster on AWS, whose clock is also the one of what is remembered of images. */
-function cluster(options: Made = {}): FakeCluster {
+function cluster(options: FakeClusterOptions = {}): FakeCluster {
   const platform = awsPlatform({
     ...ec2.options,
     bounds: { attempts: 1, exchangeMs: 2_000 },
@@ -168,7 +157,6 @@ test('BI-V89 BI-V102 an image of somebody’s own is skipped with a reason, its 
   assert.equal(statusOf(c, 'wk-fake').reason, 'CustomImage');
 });
 
-/** The golden stream says 9.8. */
 test('BI-V98 an image of the marketplace is moved within its product; one that is current feeds the record', async () => {
   const [old, new_] = ['ami-0000000000000000a', 'ami-0000000000000000b'];
   const c = cluster({ sets: [awsSet('wk-a', { id: old })] });
@@ -348,13 +336,6 @@ test('beside upstream nothing is written, and what is seen is said all the same'
   const status = statusOf(c);
   assert.deepEqual([status.reason, status.current, status.target], ['LeftToUpstream', oldAwsImage, awsImage]);
   assert.match(verified(status), /^False ImageNotPublished/);
-});
-
-test('an aarch64 set gets the image of its architecture', async () => {
-  const annotations = { 'capacity.cluster-autoscaler.kubernetes.io/labels': 'kubernetes.io/arch=arm64' };
-  const c = cluster({ sets: [awsSet('wk-a', { id: oldAwsImage }, {}, { annotations })] });
-  await c.pass();
-  assert.deepEqual(ami(c), { id: armImage });
 });
 
 test('a control plane is moved as a set of workers is, and told by its name', async () => {
