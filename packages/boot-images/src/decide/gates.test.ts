@@ -91,3 +91,31 @@ test('BI-V59 opting out clears a failure even while an upgrade runs', async () =
   await c.pass();
   assert.equal(c.condition('Degraded')?.status, 'False');
 });
+
+for (const way of ['by request', 'by taking it out of the selection'] as const) {
+  test(`BI-V59 [N] while an upgrade runs, opting out the one set that fails ${way} clears its failure, and no other`, async () => {
+    const labels = { labels: { update: 'true' } };
+    const broken = (name: string) => ({ ...machineSet(name, {}, labels), spec: {} });
+    const c = fakeCluster({
+      sets: [broken('wk-a'), machineSet('wk-b', {}, labels), broken('wk-c')],
+      managers: managed('Partial', { matchLabels: { update: 'true' } }),
+    });
+    await c.pass();
+    c.client.put(ClusterVersion, { metadata: { name: 'version' }, status: { history: [{ state: 'Partial' }] } });
+    const more = way === 'by request' ? { annotations: { 'drydock.dev/boot-image': 'Disabled' } } : { labels: {} };
+    const optOut = (name: string): void =>
+      c.edit.set(name, (set) => ({ ...set, metadata: { ...set.metadata, ...more } }));
+    const writes = c.client.writes.length;
+    await c.pass();
+    assert.match(c.condition('Degraded')?.message ?? '', /^2 Degraded MAPI MachineSets/);
+    optOut('wk-a');
+    await c.pass();
+    const { status, message = '' } = c.condition('Degraded') ?? {};
+    assert.equal(status, 'True');
+    assert.match(message, /^1 Degraded MAPI MachineSets .*Error\(s\): error syncing MAPI MachineSet wk-c: /);
+    optOut('wk-c');
+    await c.pass();
+    assert.equal(c.condition('Degraded')?.status, 'False');
+    assert.deepEqual(c.client.writes.slice(writes), [], 'nothing is done meanwhile');
+  });
+}

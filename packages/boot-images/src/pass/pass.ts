@@ -1,4 +1,5 @@
 import { upstreamRefusal } from '../decide/coexistence.ts';
+import { exemptionOf } from '../decide/decide.ts';
 import { clusterStable, readiness } from '../decide/gates.ts';
 import { BootImageError, errorText } from '../errors.ts';
 import { idOf, type KeptSet, keptSets, kindOf, machineSets, setKinds } from '../observe/kept-set.ts';
@@ -77,6 +78,7 @@ async function passOver(ports: PassPorts, state: PassState, pass: Pass): Promise
     await pass.degrade(errorText(error));
     return undefined;
   }
+  const failed = state.retries.texts();
   const ids = new Set(enrolled.map(idOf));
   for (const memory of [state.hotLoop, state.retries, state.waysBack]) memory.keep(ids);
   for (const id of state.left.keys()) if (!ids.has(id)) state.left.delete(id);
@@ -85,7 +87,12 @@ async function passOver(ports: PassPorts, state: PassState, pass: Pass): Promise
   if (version !== undefined && !clusterStable(version)) {
     // An upgrade runs: nothing is done, except that opting out must be able to clear a failure, or the upgrade waits for it for ever.
     const isDegraded = mc?.status?.conditions?.some((c) => c.type === degradedType && c.status === 'True') === true;
-    if (enrolled.length === 0 && isDegraded) await pass.finish([]);
+    const left = new Set(enrolled.filter((set) => exemptionOf(set) === undefined).map(idOf));
+    if (isDegraded && enrolled.length === 0) await pass.finish([]);
+    else if (isDegraded && [...failed.keys()].some((id) => !left.has(id))) {
+      for (const id of failed.keys()) if (!left.has(id)) state.retries.clear(id);
+      await pass.remember(enrolled);
+    }
     await pass.waitForUpgrade(enrolled);
     return undefined;
   }
@@ -183,8 +190,17 @@ class Pass {
     return { after: Math.min(retry ?? again, collect ?? again, again) };
   }
 
-  /** Writes both conditions from what the items say now. */
-  async finish(items: readonly Item[], between: boolean = false): Promise<void> {
+  /** Writes both conditions from what is known of the sets without a look at them. */
+  async remember(sets: readonly KeptSet[]): Promise<void> {
+    const failed = this.#state.retries.texts();
+    const items = sets.map((set): Item => {
+      const error = failed.get(idOf(set));
+      return error === undefined ? { set, counted: 'reconciled' } : { set, counted: 'error', error };
+    });
+    await this.#write(Object.values(this.#summed(items)));
+  }
+
+  #summed(items: readonly Item[]): { readonly progressing: ConditionLike; readonly degraded: ConditionLike } {
     const counters = { ...zeroCounters };
     for (const kind of setKinds)
       counters[kind.counted] = countOutcomes(
@@ -192,14 +208,20 @@ class Pass {
       );
     this.#state.counters = counters;
     const errors = items.flatMap((item) => (item.error === undefined ? [] : [item.error]));
-    const summary = { counters: this.#state.counters, errors, reason: this.#cause.reason };
+    const summary = { counters, errors, reason: this.#cause.reason };
+    return { progressing: progressing(summary), degraded: degraded(summary) };
+  }
+
+  /** Writes both conditions from what the items say now. */
+  async finish(items: readonly Item[], between: boolean = false): Promise<void> {
+    const summed = this.#summed(items);
     // In between, a failure of an earlier pass may be among what is pending, so Degraded waits for the end.
-    if (between) return this.#write([progressing(summary)]);
+    if (between) return this.#write([summed.progressing]);
     const { world } = this.#ports;
-    await this.#write([progressing(summary), degraded(summary)], {
+    await this.#write([summed.progressing, summed.degraded], {
       ...{
-        errors: errors.length,
-        skipped: counters['MAPI MachineSets'].skipped,
+        errors: items.filter(({ error }) => error !== undefined).length,
+        skipped: this.#state.counters['MAPI MachineSets'].skipped,
         clusterVersion: world.clusterVersion(),
       },
       releaseVersion: world.golden()?.data?.['releaseVersion'],

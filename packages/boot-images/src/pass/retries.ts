@@ -24,6 +24,8 @@ export interface Failure {
 export interface Retries {
   /** The failure, and whether it is time to look again. */
   readonly get: (set: string, now: number) => (Failure & { readonly due: boolean }) | undefined;
+  /** Condition texts of the sets that failed. */
+  readonly texts: () => ReadonlyMap<string, string>;
   readonly fail: (set: string, failure: Failure, now: number) => void;
   readonly clear: (set: string) => void;
   /** Forgets sets that are not among these. */
@@ -45,6 +47,11 @@ export function createRetries(): Retries {
     get: (set, now) => {
       const failure = failures.get(set);
       return failure === undefined ? undefined : { ...failure, due: left(failure, now) === 0 };
+    },
+    texts: () => {
+      const texts = new Map<string, string>();
+      for (const [set, { text }] of failures) if (text !== undefined) texts.set(set, text);
+      return texts;
     },
     fail: (set, failure, now) => {
       const last = failures.get(set);
