@@ -224,63 +224,6 @@ test('an image that is going to be withdrawn starts, and is named with its end; 
   assert.deepEqual(await look({ generation: 'V2' }), { kind: 'available' });
 });
 
-const whole = (id: string): string => `/subscriptions/${azure.subscription}${id}`;
-const version = (locations: readonly string[], state: string = 'Succeeded', more: object = {}) => ({
-  properties: {
-    ...{ provisioningState: state },
-    publishingProfile: { targetRegions: locations.map((name) => ({ name, regionalReplicaCount: 1 })), ...more },
-  },
-});
-
-test('an upload is looked at where its id says: a version, the latest one, a managed image', async () => {
-  const image = (resourceID: string): Asked => ({ image: { resourceID } });
-  azure.uploads.set(whole(installerUpload()), version(['West Europe', 'North Europe']));
-  assert.deepEqual(await look(image(installerUpload())), { kind: 'available' });
-  assert.deepEqual(await look(image(whole(installerUpload()))), { kind: 'available' });
-  const latest = installerUpload(false, 'latest');
-  assert.deepEqual(await look(image(latest)), { kind: 'available' });
-  azure.uploads.set(whole(installerUpload(false, '419.94.10000')), version(['westeurope'], 'Failed'));
-  assert.equal((await look(image(latest))).kind, 'unusable', 'the highest number is the latest');
-  azure.uploads.set(
-    whole(installerUpload(false, '419.94.10000')),
-    version(['westeurope'], 'Failed', { excludeFromLatest: true }),
-  );
-  assert.deepEqual(await look(image(latest)), { kind: 'available' });
-  const managed = '/resourceGroups/c1-abcde-rg/providers/Microsoft.Compute/images/c1-abcde';
-  azure.uploads.set(whole(managed), { properties: { provisioningState: 'Succeeded', hyperVGeneration: 'V1' } });
-  assert.deepEqual(await look(image(managed)), { kind: 'available' });
-});
-
-test('an upload that is gone, being made, not in the location, or of another subscription', async () => {
-  const id = installerUpload(true);
-  const asked = { image: { resourceID: id } };
-  const verdict = async (): Promise<string> => {
-    const found = await look(asked);
-    return found.kind === 'unusable' ? `${found.reason}: ${found.message}` : found.kind;
-  };
-  assert.match(await verdict(), /^ImageNotPublished: there is no image .* or none that these credentials may see/);
-  for (const [state, reason] of [
-    ['Creating', 'ImageNotReady'],
-    ['Updating', 'ImageNotReady'],
-    ['Failed', 'ImageWithdrawn'],
-    ['Deleting', 'ImageWithdrawn'],
-  ] as const) {
-    azure.uploads.set(whole(id), version(['westeurope'], state));
-    assert.match(await verdict(), new RegExp(`^${reason}: .* is ${state}, and no machine starts from it`));
-  }
-  azure.uploads.set(whole(id), version(['northeurope']));
-  assert.match(await verdict(), /^ImageNotPublished: .* is not in location westeurope/);
-  azure.uploads.set(whole(id), version(['westeurope'], 'Succeeded', { endOfLifeDate: '2026-12-01T00:00:00Z' }));
-  assert.deepEqual(await look(asked), { kind: 'available', note: 'has its end of life on 2026-12-01T00:00:00Z' });
-  const elsewhere = { image: { resourceID: `/subscriptions/44444444-bbbb${id}` } };
-  assert.match(
-    await missing(elsewhere),
-    /^access to subscription 44444444-bbbb: The subscription .* could not be found/,
-  );
-  const empty = { image: { resourceID: installerUpload(false, 'latest') } };
-  assert.equal((await look(empty)).kind, 'unusable');
-});
-
 /** `missing: message` of a look that could not be had. */
 async function missing(asked: Asked): Promise<string> {
   const found = await look(asked);
