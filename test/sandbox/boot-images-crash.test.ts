@@ -39,7 +39,10 @@ async function nextImage(): Promise<Image> {
   return voyage.image(`9.8.20261101-${releases}`);
 }
 
-suite('VS-W93 BI-V147 drydock operator is killed at every change that it makes, and started once more', () => {
+// Fifty processes that start and end, one after another: together they may take longer than a test may.
+suite('VS-W93 BI-V147 drydock operator is killed at every change that it makes, and started once more', {
+  timeout: 900_000,
+}, () => {
   const set = 'survivor';
   const whens = ['before', 'after'] as const;
   let rig: CrashRig;

@@ -147,7 +147,8 @@ test(`SIGKILL at any time, ${KILLS} times, while the definition goes back and fo
     if (!same(enabledIn(await status()), C12)) cuts += 1;
     assert.deepEqual(await known(), C12, `after kill ${kill}`);
   }
-  assert.ok(cuts > 0, 'nothing was ever cut');
+  // A handful of kills may all come when the status is whole.
+  if (KILLS >= 6) assert.ok(cuts > 0, 'nothing was ever cut');
   await server.install(F14);
   await using writer = start(lease);
   await Promise.race([eventually('the whole status', shows(C12)), writer.died]);

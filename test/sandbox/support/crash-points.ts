@@ -40,6 +40,7 @@ const writeNames = [
   'Event Retained',
   'BootImage Current',
   'conditions: Progressing False',
+  'verdict',
 ];
 
 /** The writes to the API server that a publication makes, in their order. */
@@ -65,6 +66,8 @@ export function writeName({ verb, resource, body }: ApiWrite): string | undefine
       return 'machine set';
     case 'events':
       return `Event ${(JSON.parse(body) as { readonly reason: string }).reason}`;
+    case 'clusteroperators/status':
+      return 'verdict';
     case 'bootimages/status':
       return `BootImage ${(JSON.parse(body) as { readonly status: { readonly phase: string } }).status.phase}`;
     case 'machineconfigurations/status': {

@@ -9,6 +9,8 @@ export interface Neighbour {
   readonly taken: ReadonlySet<string>;
   /** Those of them that ran: never to be published again. */
   readonly booted: ReadonlySet<string>;
+  /** Those on which he wrote what anybody may write, and which stay for that: an import among them has to be made again. */
+  readonly forged: ReadonlySet<string>;
   /** Makes machines that bear what a template of ours bears, and templates likewise: its mark of birth with their own identity and its code, or all of it as a clone. */
   settle(ours: VmView): Promise<void>;
   /** Forges over and over what anybody may write, and now and then takes a template, until it is stopped. */
@@ -50,6 +52,7 @@ export function neighbour({ switchboard, vcenter, raw, folder, pool, random }: N
   const owned = new Map<string, string>();
   const taken = new Map<string, string>();
   const booted = new Set<string>();
+  const forged = new Set<string>();
   let names = 0;
   const here = async (): Promise<readonly VmView[]> => switchboard.vms({ folder });
   const view = async (moref: string): Promise<VmView | undefined> =>
@@ -77,6 +80,7 @@ export function neighbour({ switchboard, vcenter, raw, folder, pool, random }: N
         // On a template of ours this says that it is another one: it would be replaced at each pass.
         ...(mine ? [['drydock.record', `${id} template ${at} x.y z`]] : []),
       ]) ?? [];
+    if (!mine) forged.add(vm.moref);
     // It may be gone, or busy, by now.
     await vcenter.setCustomValue(ref(vm.moref), attribute ?? '', value ?? '').catch(() => undefined);
   };
@@ -111,6 +115,7 @@ export function neighbour({ switchboard, vcenter, raw, folder, pool, random }: N
   return {
     taken: { has: (moref: string) => taken.has(moref) } as ReadonlySet<string>,
     booted,
+    forged,
     take,
     settle: async (ours) => {
       for (const template of [true, false]) {
