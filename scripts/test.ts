@@ -22,8 +22,7 @@ mkdirSync(join(root, '.cache'), { recursive: true });
 const slowest = '.cache/slowest-test-files.txt';
 process.exitCode = await run(process.execPath, [
   '--test',
-  // One more than the cores of a small machine: the files wait for servers half of their time.
-  '--test-concurrency=3',
+  '--test-concurrency=2',
   // A soak is long by purpose; each of its waits has a deadline of its own.
   `--test-timeout=${soak ? 4 * 3_600_000 : 300_000}`,
   '--test-reporter=spec',
