@@ -1,6 +1,7 @@
 export * from '../optional/virtualmachine.gen.ts';
 export * from '../optional/zone.gen.ts';
 export * from './bootimage.gen.ts';
+export * from './bootimagepolicy.gen.ts';
 export * from './config.ts';
 export * from './core.ts';
 export { type LargeInteger, readJson } from './json.ts';

@@ -6,14 +6,19 @@ import { parse } from 'yaml';
 import { generateTypes } from './generate.ts';
 
 const api = new URL('../../../api/', import.meta.url);
-const crd = readFileSync(new URL('crds/drydock.dev_bootimages.yaml', api), 'utf8');
+const kinds = ['bootimage', 'bootimagepolicy'].map((kind) => ({
+  crd: readFileSync(new URL(`crds/drydock.dev_${kind.replace(/y$/, 'ie')}s.yaml`, api), 'utf8'),
+  types: `src/${kind}.gen.ts`,
+}));
 
-test('the generated types in api/ are what the CRD generates', () => {
-  const text = generateTypes(crd, { version: 'v1alpha1', descriptions: true });
-  assert.equal(readFileSync(new URL('src/bootimage.gen.ts', api), 'utf8'), text, 'run `npm run generate`');
+test('the generated types in api/ are what the CRDs generate', () => {
+  for (const { crd, types } of kinds) {
+    const text = generateTypes(crd, { version: 'v1alpha1', descriptions: true });
+    assert.equal(readFileSync(new URL(types, api), 'utf8'), text, 'run `npm run generate`');
+  }
 });
 
-test('our status keeps its promises: no enums, no required fields but map keys, lists of type map or set, every phase documented', () => {
+test('our statuses keep their promises: no enums, no required fields but map keys, lists of type map or set, every phase documented', () => {
   interface Node {
     readonly description?: string;
     readonly enum?: unknown;
@@ -24,9 +29,11 @@ test('our status keeps its promises: no enums, no required fields but map keys, 
     readonly 'x-kubernetes-list-type'?: string;
     readonly 'x-kubernetes-list-map-keys'?: readonly string[];
   }
-  const schema = (parse(crd) as { spec: { versions: { schema: { openAPIV3Schema: Node } }[] } }).spec.versions[0]
-    ?.schema.openAPIV3Schema;
-  const status = schema?.properties?.['status'];
+  const [image, policy] = kinds.map(
+    ({ crd }) =>
+      (parse(crd) as { spec: { versions: { schema: { openAPIV3Schema: Node } }[] } }).spec.versions[0]?.schema
+        .openAPIV3Schema.properties?.['status'],
+  );
   let seen = 0;
   const visit = (node: Node, path: string, keys: readonly string[]): void => {
     seen++;
@@ -36,10 +43,11 @@ test('our status keeps its promises: no enums, no required fields but map keys, 
     for (const [name, child] of Object.entries(node.properties ?? {})) visit(child, `${path}.${name}`, []);
     if (node.items !== undefined) visit(node.items, `${path}[]`, node['x-kubernetes-list-map-keys'] ?? []);
   };
-  assert.ok(status !== undefined);
-  visit(status, 'status', []);
+  assert.ok(image !== undefined && policy !== undefined);
+  visit(image, 'status', []);
   assert.ok(seen > 30);
-  const documented = status.properties?.['phase']?.description ?? '';
+  visit(policy, 'status', []);
+  const documented = image.properties?.['phase']?.description ?? '';
   assert.ok(bootImagePhases.length <= 9);
   for (const phase of bootImagePhases) assert.ok(documented.includes(`${phase}:`), phase);
 });

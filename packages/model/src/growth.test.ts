@@ -43,7 +43,10 @@ test('negative control: a quadratic reader is found, though none of its runs is 
     read: (text) => count(text, (at) => at),
     limit: 12_000,
   });
-  assert.match(await complaint(growing), /^letters: costs grow faster than the input\.\n {2}47: .+\n(.+\n)+ {2}12000: /);
+  assert.match(
+    await complaint(growing),
+    /^letters: costs grow faster than the input\.\n {2}47: .+\n(.+\n)+ {2}12000: /,
+  );
 });
 
 test('negative control: a quadratic reader that refuses in the end is found', async () => {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import {
   BootImage,
+  BootImagePolicy,
   ClusterOperator,
   ClusterVersion,
   ConfigMap,
@@ -55,16 +56,16 @@ const OPEN: readonly Resource<KubeObject>[] = [
   MachineSet,
   Provisioning,
 ];
-const KINDS: readonly Resource<KubeObject>[] = [...OPEN, BootImage, ConfigMap, Deployment, Secret];
+const KINDS: readonly Resource<KubeObject>[] = [...OPEN, BootImage, BootImagePolicy, ConfigMap, Deployment, Secret];
 const NAMESPACES = ['openshift-machine-api', 'openshift-machine-config-operator'];
 
-const bootImageCrd: unknown = parse(
-  readFileSync(fileURLToPath(import.meta.resolve('@drydock/api/crds/drydock.dev_bootimages.yaml')), 'utf8'),
+const ourCrds: readonly unknown[] = ['bootimages', 'bootimagepolicies'].map((plural) =>
+  parse(readFileSync(fileURLToPath(import.meta.resolve(`@drydock/api/crds/drydock.dev_${plural}.yaml`)), 'utf8')),
 );
 
-/** An empty server with boot images' kinds; BootImage by its own CRD. */
+/** An empty server with boot images' kinds; our own by their CRDs. */
 export function fakeClient(): FakeClient {
-  const cluster = memoryCluster({ crds: [bootImageCrd], resources: OPEN, namespaces: NAMESPACES });
+  const cluster = memoryCluster({ crds: ourCrds, resources: OPEN, namespaces: NAMESPACES });
   const writes: string[] = [];
   const client: FakeClient = {
     ...cluster.client(),
