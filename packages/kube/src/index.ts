@@ -20,7 +20,6 @@ export type {
   WatchEvent,
   WatchFrom,
 } from './client/client.ts';
-export { withExact } from './client/exact-integers.ts';
 export { apiVersionOf } from './client/path.ts';
 export { createClient } from './client/rest.ts';
 export { type Clock, systemClock } from './clock.ts';
@@ -71,6 +70,7 @@ export {
   type StatusDetails,
   Terminal,
 } from './errors.ts';
+export { withExact } from './json/exact-integers.ts';
 export type { HealthCheck } from './manager/health.ts';
 export { type Leader, type LeaderOptions, leaderElection } from './manager/leader.ts';
 export { type ManagedCache, type Operator, type RunOptions, run, type Service } from './manager/manager.ts';

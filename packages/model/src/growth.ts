@@ -40,6 +40,8 @@ export class GrowthError extends Error {
 const HALVINGS = 8;
 /** Below this (ms) a cost is noise, whatever it grows like: one collection of garbage costs as much. */
 const NOISE = 15;
+/** What is measured as less (ms) may have been more: the kernel counts a thread's time in steps. */
+const COARSE = 1;
 /**
  * Eight times the size may cost so many times as much (linear: 8, quadratic: 64), and twice the size so many times (2, 4). Between them is room for what
  * memory costs: the collector copies what outlives its first round, which small inputs do not.
@@ -105,7 +107,7 @@ async function slowness(): Promise<number> {
 function isSteep(costs: readonly Cost[]): boolean {
   const [eighth, , half, whole] = costs;
   if (eighth === undefined || half === undefined || whole === undefined || whole.total < NOISE) return false;
-  return whole.total > EIGHTFOLD * eighth.total && whole.total > TWOFOLD * half.total;
+  return whole.total > EIGHTFOLD * Math.max(eighth.total, COARSE) && whole.total > TWOFOLD * half.total;
 }
 
 function unmeasured(size: number): Cost {

@@ -5,7 +5,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * Whether a value holds an integer beyond 2^53, which may have lost digits when it was parsed. Only where the schema lets numbers be is looked: most of an object is text, and most objects have no such number. Nor is
- * looked below the levels that `withExact` gives their digits back.
+ * looked deeper than an object is judged.
  */
 export function holdsRounded(value: unknown, schema: Schema, levels: number = DEEP): boolean {
   if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value);

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { parseExact } from './exact-integers.ts';
+import { parseExact } from '../json/exact-integers.ts';
 import { assertLight, endOfString } from './json-weight.ts';
 
 /** How the list of field owners begins in an answer: servers write JSON without spaces. Inside a string its quotes would have backslashes before them. */

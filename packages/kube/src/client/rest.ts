@@ -1,11 +1,11 @@
 import type { ClusterConfig } from '../access/kubeconfig.ts';
 import { ApiError } from '../errors.ts';
+import { parseExact } from '../json/exact-integers.ts';
 import { APPLY_PATCH, JSON_PATCH, MERGE_PATCH } from '../patch-types.ts';
 import { type Key, type KubeObject, keyOf, type Resource } from '../resource.ts';
 import { createTransport, type Transport, type TransportOptions, type WireRequest } from '../transport/transport.ts';
 import type { ChangeOptions, DeleteOptions, FieldOwner, KubeClient, Preconditions } from './client.ts';
 import { settled, unreadable } from './decode.ts';
-import { parseExact, withExact } from './exact-integers.ts';
 import { assertLight } from './json-weight.ts';
 import { listing } from './listing.ts';
 import { parseObjects } from './managed-fields.ts';
@@ -82,7 +82,7 @@ export function clientOver(
   ): Promise<T> {
     const path = objectPath(resource, key) + queryText(dryRun(call));
     const action = actionText('patch', resource, key);
-    return one(resource, { method: 'PATCH', path, action, body: withExact(body), contentType, signal: call?.signal });
+    return one(resource, { method: 'PATCH', path, action, body, contentType, signal: call?.signal });
   }
 
   return {
@@ -126,7 +126,7 @@ export function clientOver(
         method,
         path,
         action,
-        ...(body === undefined ? {} : { body: withExact(body) }),
+        ...(body === undefined ? {} : { body }),
         ...(contentType === undefined ? {} : { contentType }),
         signal: call?.signal,
       });
@@ -149,9 +149,9 @@ function nameOf(verb: string, resource: Resource<KubeObject>, object: KubeObject
   throw new ApiError({ code: 'BadRequest', action, said: 'the object has no metadata.name' });
 }
 
-/** What is sent for an object: with its type, and with the integers that JavaScript cannot hold. */
+/** What is sent for an object: with its type. */
 function typed<T extends KubeObject>(resource: Resource<T>, object: T): unknown {
-  return withExact({ apiVersion: apiVersionOf(resource), kind: resource.kind, ...object });
+  return { apiVersion: apiVersionOf(resource), kind: resource.kind, ...object };
 }
 
 function how(call: ChangeOptions | undefined): Pick<WireRequest, 'signal' | 'urgent'> {

@@ -5,6 +5,7 @@ import type { ClusterConfig, Impersonation } from '../access/kubeconfig.ts';
 import { serverText } from '../access/server-text.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { ApiError, errorOfStatus } from '../errors.ts';
+import { DeepJson, exactText } from '../json/exact-integers.ts';
 import { JSON_PATCH } from '../patch-types.ts';
 import { type AnswerBounds, beginningOf, MAX_BODY, tooLarge } from './body.ts';
 import { type Collected, collect } from './collect.ts';
@@ -49,6 +50,7 @@ export interface WireRequest {
   /** Path and query below the server's base URL. */
   readonly path: string;
   readonly action: string;
+  /** Written with the integers that JavaScript cannot hold. */
   readonly body?: unknown;
   readonly contentType?: string;
   readonly signal?: AbortSignal | undefined;
@@ -107,6 +109,7 @@ export function createTransport(config: ClusterConfig, options: TransportOptions
   /** Sends one request; of a watch that was accepted the body is left to be read. */
   async function dispatch(request: WireRequest, lane: Lane, credential: Credential, life: Lifeline): Promise<Answer> {
     const started = clock.now();
+    const sent = bodyOf(request);
     let code = '<error>';
     const status = (known: number): void => {
       code = String(known);
@@ -124,7 +127,7 @@ export function createTransport(config: ClusterConfig, options: TransportOptions
           ...(credential.authorization === undefined ? {} : { authorization: credential.authorization }),
           ...(request.body === undefined ? {} : { 'content-type': request.contentType ?? 'application/json' }),
         },
-        body: request.body === undefined ? null : JSON.stringify(request.body),
+        body: sent,
       };
       if (lane !== 'watches') {
         const large = (): ApiError => tooLarge(request.action, 'the answer', maxBody);
@@ -218,6 +221,17 @@ export function createTransport(config: ClusterConfig, options: TransportOptions
       await Promise.all([...retired].map((old) => old.destroy()));
     },
   };
+}
+
+/** The text of a request's body. */
+function bodyOf({ body, action }: WireRequest): string | null {
+  if (body === undefined) return null;
+  try {
+    return exactText(body);
+  } catch (error) {
+    if (error instanceof DeepJson) throw new ApiError({ code: 'BadRequest', action, said: error.message });
+    throw error;
+  }
 }
 
 /** An answer; where `body` is, the text has not been read. */

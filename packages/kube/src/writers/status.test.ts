@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { ApiError, type ApiErrorCode } from '../errors.ts';
-import { jsonEqual } from '../json-equal.ts';
+import { jsonEqual } from '../json/json-equal.ts';
 import { memoryCluster } from '../testing/cluster.ts';
 import { SCENARIO_CRDS, WIDGET } from '../testing/scenarios-crds.ts';
 import { CONFIG_MAP, type ConfigMap } from '../testing/server.ts';
@@ -157,6 +157,12 @@ test('apply is an option whose rejection falls back to the PUT', async () => {
   const owned = server([], 'ApplyConflict');
   const refused = statusWriter({ client: owned.client, resource: CONFIG_MAP, apply }).write(KEY, add);
   await assert.rejects(refused, { code: 'ApplyConflict' });
+});
+
+test('SAFE-1 a status as deep as servers take it is compared', () => {
+  const nested = (leaf: number): unknown => JSON.parse(`${'{"a":['.repeat(4_950)}${leaf}${']}'.repeat(4_950)}`);
+  assert.equal(jsonEqual(nested(1), nested(1)), true);
+  assert.equal(jsonEqual(nested(1), nested(2)), false);
 });
 
 test('jsonEqual is equality of the JSON that would be sent', () => {

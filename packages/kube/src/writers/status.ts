@@ -3,7 +3,7 @@ import type { CallOptions, Client, FieldOwner } from '../client/client.ts';
 import { actionText } from '../client/path.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { ApiError, isConflict, isInvalid, isNotFound, type StatusCause } from '../errors.ts';
-import { jsonEqual } from '../json-equal.ts';
+import { jsonEqual } from '../json/json-equal.ts';
 import { type Key, type KubeObject, keyOf, type Resource } from '../resource.ts';
 
 /** An object with a status. */

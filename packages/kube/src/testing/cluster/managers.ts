@@ -1,4 +1,4 @@
-import { jsonEqual } from '../../json-equal.ts';
+import { jsonEqual } from '../../json/json-equal.ts';
 import {
   decode,
   difference,

@@ -1,4 +1,4 @@
-import { jsonEqual } from '../../json-equal.ts';
+import { jsonEqual } from '../../json/json-equal.ts';
 import { isObject, type JsonObject } from './json.ts';
 import { badRequest, patchFailed } from './refusal.ts';
 

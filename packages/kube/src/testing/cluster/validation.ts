@@ -1,5 +1,5 @@
 import type { StatusCause } from '../../errors.ts';
-import { jsonEqual } from '../../json-equal.ts';
+import { jsonEqual } from '../../json/json-equal.ts';
 import { canonical, isObject, objectOf } from './json.ts';
 import { itemSchema, keySchema, mapKeys, type Schema } from './schema.ts';
 

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { createCache } from '../cache/cache.ts';
+import { createClient } from '../client/rest.ts';
 import type { KubeObject, Resource } from '../resource.ts';
 import { misbehavingServer } from '../testing/server.ts';
 import { until } from '../testing/until.ts';
-import { parseExact, withExact } from './exact-integers.ts';
-import { createClient } from './rest.ts';
+import { exactText, parseExact, withExact } from './exact-integers.ts';
 
 interface Big extends KubeObject {
   readonly spec: {
@@ -90,6 +90,30 @@ test('a new value wins over the remembered one', async () => {
   assert.ok(body.includes('"size":5,"list":[1,-9007199254740993]'), body);
 });
 
+test('SAFE-1 an object as deep as servers take them is written with all its digits, outside and innermost; what is deeper is refused by name', async () => {
+  const LARGE = '9007199254740993';
+  const nested = (levels: number): string => `${'{"a":['.repeat(levels / 2)}${LARGE}${']}'.repeat(levels / 2)}`;
+  const text = `{"metadata":{"name":"a","resourceVersion":"7"},"spec":{"n":${LARGE},"a":${nested(9_900)}}}`;
+  const written: string[] = [];
+  await using server = await misbehavingServer((request, response) => {
+    if (request.method === 'PUT') written.push(request.body);
+    response.setHeader('content-type', 'application/json');
+    response.end(text);
+  });
+  await using client = createClient(server.config);
+  const object = await client.get(BIG, KEY);
+  await client.replace(BIG, object);
+  // The type stands before what was read.
+  assert.ok(written[0]?.endsWith(text.slice(1)), `${written[0]?.slice(0, 200)}…`);
+  await assert.rejects(client.patch(BIG, KEY, [{ op: 'add', path: '/spec', value: parseExact(nested(10_000)) }]), {
+    code: 'BadRequest',
+    message: /^patch Big a: it is nested more than 10000 levels deep, which no API server reads\./,
+  });
+  const ring: { again?: unknown } = {};
+  ring.again = ring;
+  await assert.rejects(client.mergePatch(BIG, KEY, ring), { code: 'BadRequest' });
+});
+
 test('any JSON that this reads is the same JSON when it is written; what holds no such integer is left untouched', () => {
   const integer = fc.bigInt({ min: -(2n ** 64n), max: 2n ** 64n }).map((n) => `${n}`);
   const scalar = fc.oneof(
@@ -114,8 +138,8 @@ test('any JSON that this reads is the same JSON when it is written; what holds n
         assert.deepEqual(structuredClone(parsed), JSON.parse(text));
         // Doubles may be written in another way (1e21), and keys that are numbers go first; integers keep their digits.
         const digits = (json: string): readonly string[] => (json.match(/-?\d{16,}/g) ?? []).toSorted();
-        assert.deepEqual(digits(JSON.stringify(withExact(parsed))), digits(text.replaceAll(/-0(?!\d)/g, '0')));
-        if (digits(text).length === 0) assert.equal(withExact(parsed), parsed);
+        assert.deepEqual(digits(exactText(parsed)), digits(text.replaceAll(/-0(?!\d)/g, '0')));
+        if (digits(text).length === 0) assert.equal(withExact(parsed, BigInt), parsed);
       },
     ),
     { numRuns: 300 },
