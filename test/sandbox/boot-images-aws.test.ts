@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { MachineSet } from '@drydock/api';
+import { ControlPlaneMachineSet, MachineSet } from '@drydock/api';
 import {
   ec2Error,
   type FakeEc2,
@@ -12,6 +12,7 @@ import {
   staticKeys,
 } from '@drydock/boot-images/testing';
 import { type CloudVoyage, startCloudVoyage, verifiedIn } from './support/cloud-voyage.ts';
+import { createPlane, manageBoth, planeKey, planeStubText } from './support/control-plane.ts';
 import { eventually } from './support/voyage.ts';
 import { machineApi } from './support/voyage-cluster.ts';
 
@@ -60,7 +61,7 @@ before(async () => {
   voyage = await startCloudVoyage({
     platformSpec: { type: 'AWS' },
     platformStatus: { aws: { region: 'us-east-1' } },
-    ...{ golden: golden(2), cloud: ec2, credentials: staticKeys(ec2) },
+    ...{ golden: golden(2), cloud: ec2, credentials: staticKeys(ec2), rights: ['control-plane'] },
   });
   await voyage.createSet(machineSet('wk-a', ami(1)));
   await voyage.createSet(machineSet('wk-custom', custom));
@@ -134,6 +135,23 @@ test('BI-V68 [N] EC2’s 503 degrades, is asked again, and heals without an even
   ec2.fault = undefined;
   await voyage.status('wk-a', 'moved', at(ami(4)));
   await voyage.degraded('False');
+});
+
+test('BI-V124 the control plane is moved by one patch of its image; with an image of somebody’s own it is left alone, which degrades nothing', async () => {
+  const { client } = voyage;
+  const { value } = machineSet('x', custom).spec.template.spec.providerSpec;
+  const failureDomains = { platform: 'AWS', aws: [{ placement: { availabilityZone: 'us-east-1a' } }] };
+  const plane = await createPlane(client, failureDomains, value);
+  await manageBoth(client);
+  const own = await voyage.status('cpms/cluster', 'skipped', ({ reason }) => reason === 'CustomImage');
+  assert.match(own.message ?? '', /controlplanemachineset cluster: image .* belongs to account 123456789012/);
+  await voyage.degraded('False');
+  assert.match(await planeStubText(client), /"version":"2\.2\.0"/, 'a stub that nobody needs is left as it is');
+  const path = '/spec/template/machines_v1beta1_machine_openshift_io/spec/providerSpec/value/ami';
+  await client.patch(ControlPlaneMachineSet, planeKey, [{ op: 'replace', path, value: { id: ami(1) } }]);
+  await voyage.status('cpms/cluster', 'moved', at(ami(4)));
+  assert.deepEqual(await plane.template(), plane.with({ ...value, ami: { id: ami(4) } }));
+  assert.match(await planeStubText(client), /"version":"3\.5\.0"/);
 });
 
 test('without the right to look, a set whose image was seen to be Red Hat’s is patched, and its BootImage names the right', async () => {

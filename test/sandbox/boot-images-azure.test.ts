@@ -16,6 +16,7 @@ import {
   urnOf,
 } from '@drydock/boot-images/testing';
 import { type CloudVoyage, startCloudVoyage, verifiedIn } from './support/cloud-voyage.ts';
+import { createPlane, manageBoth, planeStubText } from './support/control-plane.ts';
 import { eventually } from './support/voyage.ts';
 import { infrastructureName, machineApi } from './support/voyage-cluster.ts';
 
@@ -66,7 +67,7 @@ before(async () => {
   voyage = await startCloudVoyage({
     platformSpec: { type: 'Azure' },
     platformStatus: { azure: { cloudName: 'AzurePublicCloud', resourceGroupName: `${infrastructureName}-rg` } },
-    ...{ golden: golden(2), cloud: azure, credentials: azure.keySecret },
+    ...{ golden: golden(2), cloud: azure, credentials: azure.keySecret, rights: ['control-plane'] },
   });
   await voyage.createSet(machineSet('wk-a', { resourceID: uploaded }));
   await voyage.createSet(machineSet('wk-paid', paidImage(paid(1))));
@@ -145,6 +146,17 @@ test('BI-V68 [N] a cloud that answers 503 degrades, is asked again, and heals wi
   assert.deepEqual(await imageOf('wk-a'), unpaidImage(unpaid(3)));
   azure.fault = undefined;
   await voyage.status('wk-a', 'moved', at(unpaid(4)));
+});
+
+test('a control plane that an installer uploaded the image of is moved by one patch of it', async () => {
+  const { value } = machineSet('x', { resourceID: uploaded }).spec.template.spec.providerSpec;
+  const plane = await createPlane(voyage.client, { platform: 'Azure', azure: [{ zone: '1' }] }, value);
+  await manageBoth(voyage.client);
+  const status = await voyage.status('cpms/cluster', 'moved', at(unpaid(4)));
+  assert.match(verifiedIn(status), /^True Verified: image azureopenshift:aro4:419-v2:/);
+  assert.deepEqual(await plane.template(), plane.with({ ...value, image: unpaidImage(unpaid(4)) }));
+  assert.match(await planeStubText(voyage.client), /"version":"3\.5\.0"/);
+  await voyage.degraded('False');
 });
 
 test('without the right to look the set is patched, and its BootImage names the right; so is what is bought, whose terms are accepted now', async () => {

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { ControlPlaneMachineSet, MachineConfiguration, MachineSet, Secret } from '@drydock/api';
+import { ControlPlaneMachineSet, MachineConfiguration, MachineSet } from '@drydock/api';
 import { type FakeCompute, googleError, publish, rhcosCloud, startCompute } from '@drydock/boot-images/testing';
 import { type CloudVoyage, startCloudVoyage, verifiedIn } from './support/cloud-voyage.ts';
+import { createPlane, manageBoth, planeKey, planeStubText } from './support/control-plane.ts';
 import { eventually } from './support/voyage.ts';
-import { machineApi, userData } from './support/voyage-cluster.ts';
+import { machineApi } from './support/voyage-cluster.ts';
 
 const image = (release: number): string => `rhcos-9-8-2026080${release}-0-gcp-x86-64`;
 const custom = 'projects/my-proj/global/images/custom';
@@ -124,46 +125,20 @@ test('BI-V68 [N] a cloud that answers 503 degrades, is asked again, and heals wi
 
 test('the control plane is moved with the rights of its component alone, its stub is converted, and who takes the image back is named', async () => {
   const { client } = voyage;
-  const key = { namespace: machineApi, name: 'cluster' };
-  await client.create(Secret, userData('master-user-data', '2.2.0'));
   const { value } = machineSet('x', rhcosCloud(image(1))).spec.template.spec.providerSpec;
-  const part = 'machine.openshift.io/cluster-api';
-  const labels = { [`${part}-cluster`]: 'c', [`${part}-machine-role`]: 'master', [`${part}-machine-type`]: 'master' };
-  const machines = {
-    failureDomains: { platform: 'GCP', gcp: [{ zone: 'us-central1-a' }] },
-    metadata: { labels },
-    spec: { providerSpec: { value: { ...value, userDataSecret: { name: 'master-user-data' } } } },
-  };
-  const plane = {
-    metadata: key,
-    spec: {
-      ...{ replicas: 3, state: 'Active', selector: { matchLabels: labels }, strategy: { type: 'RollingUpdate' } },
-      template: {
-        machineType: 'machines_v1beta1_machine_openshift_io',
-        machines_v1beta1_machine_openshift_io: machines,
-      },
-    },
-  } as const;
-  await client.create(ControlPlaneMachineSet, plane as unknown as ControlPlaneMachineSet);
+  const plane = await createPlane(client, { platform: 'GCP', gcp: [{ zone: 'us-central1-a' }] }, value);
   const none = await voyage.status('cpms/cluster', 'told', ({ phase }) => phase === 'Skipped');
   assert.equal(none.reason, 'NotSelected');
 
-  const manager = (resource: string) => ({ resource, apiGroup: 'machine.openshift.io', selection: { mode: 'All' } });
-  const machineManagers = [manager('machinesets'), manager('controlplanemachinesets')];
-  const spec = { managedBootImages: { machineManagers } };
-  await client.mergePatch(MachineConfiguration, { name: 'cluster' }, { spec } as object);
+  await manageBoth(client);
   await voyage.status('cpms/cluster', 'moved', at(4));
-  const template = async () =>
-    (await client.get(ControlPlaneMachineSet, key)).spec?.template?.machines_v1beta1_machine_openshift_io;
   const disks = [{ ...value.disks[0], image: rhcosCloud(image(4)) }, value.disks[1]];
-  const moved = { ...machines.spec.providerSpec.value, disks };
-  assert.deepEqual(await template(), { ...machines, spec: { ...machines.spec, providerSpec: { value: moved } } });
-  const stub = (await client.get(Secret, { ...key, name: 'master-user-data' })).data?.['userData'] ?? '';
-  assert.match(Buffer.from(stub, 'base64').toString(), /"version":"3\.5\.0"/);
+  assert.deepEqual(await plane.template(), plane.with({ ...value, disks }));
+  assert.match(await planeStubText(client), /"version":"3\.5\.0"/);
 
   const path = '/spec/template/machines_v1beta1_machine_openshift_io/spec/providerSpec/value/disks/0/image';
   await voyage.as('hive-controllers', (other) =>
-    other.patch(ControlPlaneMachineSet, key, [{ op: 'replace', path, value: rhcosCloud(image(1)) }]),
+    other.patch(ControlPlaneMachineSet, planeKey, [{ op: 'replace', path, value: rhcosCloud(image(1)) }]),
   );
   const back = await voyage.status('cpms/cluster', 'back again', ({ attempts }) => attempts?.by === 'hive-controllers');
   assert.deepEqual(back.attempts, { target: rhcosCloud(image(4)), count: 2, by: 'hive-controllers' });

@@ -6,6 +6,7 @@ import {
   BootImage,
   ClusterVersion,
   ConfigMap,
+  ControlPlaneMachineSet,
   Deployment,
   Infrastructure,
   MachineConfiguration,
@@ -44,6 +45,7 @@ import {
 } from '@drydock/kube';
 import { type Sandbox, startSandbox } from '@drydock/sandbox';
 import { pino } from 'pino';
+import { createPlane, manageBoth, planeKey, planeStubText } from './support/control-plane.ts';
 
 let sandbox: Sandbox;
 let client: KubeClient;
@@ -244,9 +246,9 @@ async function eventually<T>(
 }
 
 /** Waits until the BootImage of the set is in a phase. */
-function inPhase(phase: string): Promise<NonNullable<BootImage['status']>> {
+function inPhase(phase: string, name: string = 'ms-wk-a'): Promise<NonNullable<BootImage['status']>> {
   return eventually(`phase ${phase}`, async () => {
-    const image = await client.get(BootImage, { ...setKey, name: 'ms-wk-a' }).catch(() => undefined);
+    const image = await client.get(BootImage, { ...setKey, name }).catch(() => undefined);
     return image?.status?.phase === phase ? image.status : undefined;
   });
 }
@@ -294,6 +296,20 @@ test('BI-V173 once it is gone: opt-in reflected, set switched, BootImage current
     mc.status?.conditions?.filter((c) => c.type.startsWith('BootImageUpdate')).map((c) => c.status),
     ['False', 'False'],
   );
+});
+
+test('BI-V122 the control plane on vSphere is left alone, and its BootImage says why', async () => {
+  await using operator = await startRole();
+  await operator.passed();
+  const spec = (await client.get(MachineSet, setKey)).spec?.template?.spec?.providerSpec?.value ?? {};
+  const plane = await createPlane(client, { platform: 'VSphere', vsphere: [{ name: 'fd1' }] }, spec);
+  await manageBoth(client);
+  const status = await inPhase('Skipped', 'cpms-cluster');
+  assert.deepEqual([status.reason, status.progress], ['PlatformUnsupported', 'skipped: control plane on VSphere']);
+  assert.match(status.message ?? '', /on vSphere its templates are those of the failure domains in infrastructure/);
+  assert.deepEqual(await plane.template(), plane.with(spec));
+  assert.match(await planeStubText(client), /"version":"2\.2\.0"/);
+  await client.delete(ControlPlaneMachineSet, planeKey);
 });
 
 test('metrics tell what each set boots from, how long the steps took, and who else changes images', async () => {

@@ -24,21 +24,26 @@ const crash = (...answers: CloudCrash['answers']): CloudCrash => ({
   ...{ infrastructure: awsInfrastructure, stream: awsStream, set: awsSet('wk-a'), wanted: awsImage, answers },
 });
 
-for (const [what, answers] of [
-  ['an image that is there', [available]],
-  ['an image that nobody may look at', [unverified]],
-  ['an image that is not there', [unusable]],
-  ['an image that is published later', [unusable, available]],
-  ['a right that is granted later', [unverified, available]],
-  ['an image that is withdrawn before it was used', [unusable, unusable, unverified]],
+for (const [what, answers, plane] of [
+  ['an image that is there', [available], false],
+  ['an image that nobody may look at', [unverified], false],
+  ['an image that is not there', [unusable], false],
+  ['an image that is published later', [unusable, available], false],
+  ['a right that is granted later', [unverified, available], false],
+  ['an image that is withdrawn before it was used', [unusable, unusable, unverified], false],
+  ['an image of a control plane that is there', [available], true],
+  ['an image of a control plane that nobody may look at', [unverified], true],
+  ['an image of a control plane that is not there', [unusable], true],
 ] as const) {
   test(`a process dies before and after each of its writes, alone and in pairs: ${what}`, async () => {
-    const { places, scenarios } = await exploreCloudCrashes(crash(...(answers as CloudCrash['answers'])));
+    const explored = { ...crash(...(answers as CloudCrash['answers'])), plane };
+    const { places, scenarios } = await exploreCloudCrashes(explored);
     // The set that waits has its BootImage and the conditions alone.
     const few = answers[0].kind === 'unusable';
-    for (const write of few ? ['bootimages', 'machineconfigurations'] : ['machinesets', 'secrets', 'bootimages'])
+    const sets = plane ? 'controlplanemachinesets' : 'machinesets';
+    for (const write of few ? ['bootimages', 'machineconfigurations'] : [sets, 'secrets', 'bootimages'])
       assert.ok(
-        places.some((place) => place.includes(write)),
+        places.some((place) => place.split(' ').some((word) => word.startsWith(write))),
         `${write} in ${places.join()}`,
       );
     assert.ok(scenarios > places.length * places.length * 0.5, `${scenarios} histories`);

@@ -16,20 +16,25 @@ const crash = (...answers: CloudCrash['answers']): CloudCrash => ({
   ...{ wanted: urnOf(aro('419-v2')), answers },
 });
 
-for (const [what, answers] of [
-  ['an image that is there', [available]],
-  ['an image that nobody may look at', [unverified]],
-  ['an image that is not there', [unusable]],
-  ['terms that are accepted later', [terms, available]],
-  ['a right that is granted later', [unverified, available]],
+for (const [what, answers, plane] of [
+  ['an image that is there', [available], false],
+  ['an image that nobody may look at', [unverified], false],
+  ['an image that is not there', [unusable], false],
+  ['terms that are accepted later', [terms, available], false],
+  ['a right that is granted later', [unverified, available], false],
+  ['an image of a control plane that is there', [available], true],
+  ['an image of a control plane that nobody may look at', [unverified], true],
+  ['an image of a control plane that is not there', [unusable], true],
 ] as const) {
   test(`a process dies before and after each of its writes, alone and in pairs: ${what}`, async () => {
-    const { places, scenarios } = await exploreCloudCrashes(crash(...(answers as CloudCrash['answers'])));
+    const explored = { ...crash(...(answers as CloudCrash['answers'])), plane };
+    const { places, scenarios } = await exploreCloudCrashes(explored);
     // The set that waits has its BootImage and the conditions alone.
     const few = answers[0].kind === 'unusable';
-    for (const write of few ? ['bootimages', 'machineconfigurations'] : ['machinesets', 'secrets', 'bootimages'])
+    const sets = plane ? 'controlplanemachinesets' : 'machinesets';
+    for (const write of few ? ['bootimages', 'machineconfigurations'] : [sets, 'secrets', 'bootimages'])
       assert.ok(
-        places.some((place) => place.includes(write)),
+        places.some((place) => place.split(' ').some((word) => word.startsWith(write))),
         `${write} in ${places.join()}`,
       );
     assert.ok(scenarios > places.length * places.length * 0.5, `${scenarios} histories`);
