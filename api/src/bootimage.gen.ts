@@ -9,7 +9,7 @@ export interface BootImage {
   readonly apiVersion?: string;
   readonly kind?: string;
   readonly metadata: ObjectMeta;
-  /** Which machine set this object speaks of. Written once, by the controller. */
+  /** Which machine set this object speaks of, and what a person wants of its image. */
   readonly spec?: BootImageSpec;
   /**
    * What was observed and done. Strings with documented values are free strings, and lists are maps or sets, so that
@@ -18,13 +18,25 @@ export interface BootImage {
   readonly status?: BootImageStatus;
 }
 
-/** Which machine set this object speaks of. Written once, by the controller. */
+/** Which machine set this object speaks of, and what a person wants of its image. */
 export interface BootImageSpec {
-  /** The machine set, in the namespace of this object. */
+  /**
+   * The machine set, in the namespace of this object. Written once, by the controller, which writes nothing else here
+   * but to take off a pin that has lapsed.
+   */
   readonly machineSet?: BootImageSpecMachineSet;
+  /**
+   * The image that the set is to have whatever the release asks for, until the pin is taken off or lapses. Written by
+   * drydock image revert, by kubectl or from a repository, never by the controller. An object with a pin outlives its
+   * set.
+   */
+  readonly pin?: BootImageSpecPin;
 }
 
-/** The machine set, in the namespace of this object. */
+/**
+ * The machine set, in the namespace of this object. Written once, by the controller, which writes nothing else here
+ * but to take off a pin that has lapsed.
+ */
 export interface BootImageSpecMachineSet {
   /** API group of the set, for example machine.openshift.io. */
   readonly apiGroup?: string;
@@ -32,6 +44,31 @@ export interface BootImageSpecMachineSet {
   readonly kind?: string;
   /** Name of the set. */
   readonly name?: string;
+}
+
+/**
+ * The image that the set is to have whatever the release asks for, until the pin is taken off or lapses. Written by
+ * drydock image revert, by kubectl or from a repository, never by the controller. An object with a pin outlives its
+ * set.
+ */
+export interface BootImageSpecPin {
+  /** Release of the image. */
+  readonly release?: string;
+  /**
+   * The image as status.history has it: the name of a template, an AMI, the path of an image, a URN. Without it, the
+   * image of this release in the place of the set.
+   */
+  readonly image?: string;
+  /** SHA-256 of the image in lower-case hex, where one is known. Then an image of another digest is not taken. */
+  readonly digest?: string;
+  /** Why, in words for people. */
+  readonly reason?: string;
+  /** Who wants it. */
+  readonly by?: string;
+  /** Since when. */
+  readonly since?: string;
+  /** When it lapses by itself; absent where only taking it off ends it. */
+  readonly until?: string;
 }
 
 /**
@@ -90,11 +127,13 @@ export interface BootImageStatus {
    * it to the target.
    */
   readonly attempts?: BootImageStatusAttempts;
+  /** The images that new machines started from, the newest first, at most 20. The first is the one in use. */
+  readonly history?: readonly BootImageStatusHistoryItem[];
   /**
-   * Conditions by type: UpToDate, Progressing, Blocked, and on clouds Verified. Verified is True where machines are
-   * known to start from the image, False where they are known not to, and Unknown where nobody could look, with what
-   * is missing in the message. It speaks of the target while the set is being moved to it or waits for it, else of the
-   * current image.
+   * Conditions by type: UpToDate, Progressing, Blocked, Pinned where a pin is obeyed, and on clouds Verified. Verified
+   * is True where machines are known to start from the image, False where they are known not to, and Unknown where
+   * nobody could look, with what is missing in the message. It speaks of the target while the set is being moved to it
+   * or waits for it, else of the current image.
    */
   readonly conditions?: readonly BootImageStatusCondition[];
 }
@@ -136,6 +175,8 @@ export interface BootImageStatusTemplate {
   readonly name?: string;
   /** Release of the image in it. */
   readonly release?: string;
+  /** SHA-256 of the image that it was made from, in lower-case hex; absent where nobody knows it. */
+  readonly digest?: string;
   /** Name under which a rename swap kept the template before it; absent where none was replaced under its name. */
   readonly retired?: string;
   /** How long that swap left the name without a template, as the controller saw it. */
@@ -154,6 +195,38 @@ export interface BootImageStatusAttempts {
   readonly count?: number;
   /** The field manager that took the image back, where it is known. */
   readonly by?: string;
+}
+
+export interface BootImageStatusHistoryItem {
+  /** Identifier of the operation that made the image, or of the move where none did. */
+  readonly id: string;
+  /** The release, or the image where no release is known. */
+  readonly release?: string;
+  /** The image as the set referred to it, without its folder. */
+  readonly image?: string;
+  /** SHA-256 of the image in lower-case hex; absent where nobody knows it. */
+  readonly digest?: string;
+  /** Where machines were made from it, for example vCenter and folder, region, project. */
+  readonly place?: string;
+  /** When it was first seen in use. */
+  readonly since?: string;
+  /** When another one was first seen in use; absent for the one in use. */
+  readonly until?: string;
+  /**
+   * What put it there. found: the set had it when it was first looked at. release: the cluster's release asked for it.
+   * revert: a pin did. canary: a canary refused it, and no set had it. unknown, or the field manager of somebody else.
+   */
+  readonly by?: string;
+  /**
+   * What became of it. InUse; Replaced by another; RevertedFrom: a pin took the set off it; CanaryFailed: it was never
+   * used.
+   */
+  readonly outcome?: string;
+  /**
+   * Whether the set can be pointed at it again without an upload, as it was last looked at; absent where nobody has
+   * looked.
+   */
+  readonly revertable?: boolean;
 }
 
 export interface BootImageStatusCondition {

@@ -40,6 +40,14 @@ export interface ImageFacts {
   readonly template?: TemplateFacts;
   /** The newest release below the current one that is in the place of the set, without `release` where there is none; absent where nobody has looked. */
   readonly back?: { readonly release?: string };
+  /** What is in the place of the set to be pointed at; absent where nobody has looked. */
+  readonly there?: readonly ImageThere[];
+  /** The image as `Platform.recordOf` says it, where it is newer than the set that was read. */
+  readonly movedTo?: string;
+  /** The set was moved, and what was read of it is of before. */
+  readonly stale?: boolean;
+  /** The field manager that changed the image of the set, where somebody else did and that is known. */
+  readonly changedBy?: string;
   /** Why what is there is not used although it has the release that is asked for, as a clause. */
   readonly because?: string;
   /** Of the target where the set is to be switched, else of the current image; absent where nobody has looked. */
@@ -53,11 +61,23 @@ export interface ImageFacts {
 /** Nothing is counted of a set. */
 export const noAttempts: NonNullable<ImageFacts['attempts']> = { target: '', count: 0 };
 
+/** An image in the place of a set. */
+export interface ImageThere {
+  /** As `Platform.recordOf` says it. */
+  readonly image: string;
+  readonly release: string;
+  readonly digest?: string;
+  /** The name that it had or has for others. */
+  readonly stableName?: string;
+}
+
 /** A template as people see it. */
 export interface TemplateFacts {
   readonly server: string;
   readonly name: string;
   readonly release?: string;
+  /** Of the image that it was made from. */
+  readonly digest?: string;
   /** Where it took over its name: what became of the template before it, and for how long the name was free. */
   readonly retired?: string;
   readonly absentMilliseconds?: number;
@@ -65,9 +85,10 @@ export interface TemplateFacts {
 
 /** The facts among whatever else `of` says. */
 export function factsOf(of: ImageFacts): ImageFacts {
-  const { current, target, template, back, because, verified, marketplaceVersion } = of;
+  const { current, target, template, back, because, verified, marketplaceVersion, changedBy } = of;
   return {
     ...(back === undefined ? {} : { back }),
+    ...(changedBy === undefined ? {} : { changedBy }),
     ...(current === undefined ? {} : { current }),
     ...(target === undefined ? {} : { target }),
     ...(template === undefined ? {} : { template }),
@@ -138,6 +159,10 @@ export interface Platform extends Partial<AsyncDisposable> {
   readonly imageOf: (spec: JsonObject) => string | undefined;
   /** The image's name in such a reference, as `ImageFacts` has it. */
   readonly nameOf: (reference: string) => string;
+  /** The image in such a reference as a history keeps it and a pin asks for it. Default: the reference. */
+  readonly recordOf?: (reference: string) => string;
+  /** Where a set of this spec makes its machines, in words for people; undefined where the spec does not say. */
+  readonly placeOf: (spec: JsonObject) => string | undefined;
   /** What the stream asks for, by the input alone; undefined where it has nothing for this platform. */
   readonly target: (input: PlatformInput) => string | undefined;
   /**
@@ -157,8 +182,8 @@ export interface Platform extends Partial<AsyncDisposable> {
     inputs: readonly PlatformInput[],
     options: {
       readonly referenced: (name: string) => string | undefined;
-      /** Told of each set in a place that was looked at: the releases that are there to be pointed at. */
-      readonly found?: (set: string, releases: readonly string[]) => void;
+      /** Told of each set in a place that was looked at: what is there to be pointed at. */
+      readonly found?: (set: string, there: readonly ImageThere[]) => void;
       readonly signal?: AbortSignal;
     },
   ) => AsyncIterable<CollectedImage>;

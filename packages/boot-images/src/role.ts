@@ -209,6 +209,8 @@ function controllerHalf(options: BootImagesRoleOptions, parts: Parts): readonly 
     if (change.now === undefined) {
       state.hotLoop.forget(id);
       state.foreign.delete(id);
+      state.writers.delete(id);
+      state.moved.delete(id);
     }
     const platform = platforms.get(ports.world.infrastructure()?.status?.platformStatus?.type ?? '');
     const image = platform === undefined ? undefined : changedImage(change, platform);

@@ -113,7 +113,13 @@ function standing(
   }
   const seen = look.plan === undefined ? {} : factsOf(look.plan);
   const outcome = decided ?? look.outcome ?? next(look, seen, led, set);
-  const status = bootImageStatus(said, outcome.kind === 'waiting' ? outcome : { ...seen, ...outcome }, subject);
+  const { history: _history, ...found } = bootImageStatus(
+    said,
+    outcome.kind === 'waiting' ? outcome : { ...seen, ...outcome },
+    subject,
+  );
+  // Who moved the set only the operator knows.
+  const status = said?.history === undefined ? found : { ...found, history: said.history };
   if (status.phase === said?.phase) return status;
   // When it came to be so nobody saw.
   const { since: _, conditions: _conditions, ...rest } = status;

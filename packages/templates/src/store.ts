@@ -36,6 +36,8 @@ export type TemplateState =
       readonly name: string;
       /** The release by its mark, else the product version. */
       readonly version: string | undefined;
+      /** SHA-256 of the OVA by its mark; absent where that is not known. */
+      readonly digest?: string;
       readonly isTemplate: boolean;
       readonly ours: boolean;
       /** Why it is not used any more although it was ours, as a clause: somebody made a machine of it, or changed it. */

@@ -98,6 +98,7 @@ export function platformWith(looking: Ec2Look | undefined): Platform {
     imageLeaf: ['ami', 'id'],
     imageOf,
     nameOf: (reference) => reference,
+    placeOf: ({ placement }) => (isObject(placement) ? nonEmpty(placement['region']) : undefined),
     target: targetOf,
     stands,
     ...(looking === undefined ? {} : { foresee: looking.foresee }),

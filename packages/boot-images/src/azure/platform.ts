@@ -3,6 +3,7 @@ import { type Availability, verifiedCurrent, verifiedTarget } from '../cloud/ava
 import { type CloudHttpsOptions, cloudHttps } from '../cloud/https.ts';
 import { BootImageError } from '../errors.ts';
 import type { JsonObject } from '../observe/provider-spec.ts';
+import { nonEmpty } from '../observe/stream.ts';
 import type { ImageFacts, Platform, PlatformInput, PlatformPlan } from '../platform.ts';
 import { azureClient } from './client.ts';
 import { type AzureImage, imageIn, referenceOf, shortName } from './image.ts';
@@ -57,6 +58,7 @@ export function platformWith(looking: ImageLook | undefined): Platform {
     imageLeaf: ['image'],
     imageOf,
     nameOf: shortName,
+    placeOf: ({ location }) => nonEmpty(location),
     target: targetOf,
     plan,
   };

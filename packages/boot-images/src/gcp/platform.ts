@@ -2,6 +2,7 @@ import { systemClock } from '@drydock/kube';
 import { type Availability, verifiedCurrent, verifiedTarget } from '../cloud/availability.ts';
 import { type CloudHttpsOptions, cloudHttps } from '../cloud/https.ts';
 import type { JsonObject } from '../observe/provider-spec.ts';
+import { nonEmpty } from '../observe/stream.ts';
 import type { ImageFacts, Platform, PlatformInput, PlatformPlan } from '../platform.ts';
 import { computeClient } from './client.ts';
 import { type ImageName, imagePath, parseImage, shortName } from './image-name.ts';
@@ -56,6 +57,7 @@ export function platformWith(looking: ImageLook | undefined): Platform {
     imageLeaf: ['disks'],
     imageOf,
     nameOf: shortName,
+    placeOf: ({ projectID }) => nonEmpty(projectID),
     target: targetOf,
     plan,
   };

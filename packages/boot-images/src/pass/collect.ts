@@ -1,6 +1,6 @@
 import { idOf, setText } from '../observe/kept-set.ts';
 import { referenceIndex } from '../observe/references.ts';
-import type { Platform, PlatformInput } from '../platform.ts';
+import type { ImageThere, Platform, PlatformInput } from '../platform.ts';
 import type { PassPorts, PassState } from './pass-state.ts';
 
 /** A set that its platform was asked about. */
@@ -18,7 +18,7 @@ export async function collectImages(
   switched: boolean,
   ports: PassPorts,
   state: PassState,
-  found: (set: string, releases: readonly string[]) => void,
+  found: (set: string, there: readonly ImageThere[]) => void,
   signal: AbortSignal | undefined,
 ): Promise<number | undefined> {
   const { now, collectAfterMs = 60_000 } = ports;
@@ -34,8 +34,8 @@ export async function collectImages(
     const first = inputs[0];
     if (platform.collect === undefined || first === undefined) continue;
     try {
-      const seen = (name: string, releases: readonly string[]): void => {
-        for (const { set } of inputs) if (set.metadata.name === name) found(idOf(set), releases);
+      const seen = (name: string, there: readonly ImageThere[]): void => {
+        for (const { set } of inputs) if (set.metadata.name === name) found(idOf(set), there);
       };
       const collected = platform.collect(inputs, {
         referenced,

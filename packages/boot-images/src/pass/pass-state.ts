@@ -72,6 +72,10 @@ export interface PassState {
   readonly looked: Set<string>;
   /** Sets whose image somebody besides us changed, until it was asked who. */
   readonly foreign: Set<string>;
+  /** Who that was, where it is known, until the set is moved again. */
+  readonly writers: Map<string, string>;
+  /** The version in which each set was moved last: what is read in that version is of before. */
+  readonly moved: Map<string, string>;
   readonly waysBack: WaysBack;
   /** See `UpdatePorts.left`. */
   readonly left: Map<string, string>;
@@ -90,6 +94,8 @@ export function createPassState(now: Date, recorded?: (set: KeptSet) => Attempts
     pointed: new Map(),
     looked: new Set(),
     foreign: new Set(),
+    writers: new Map(),
+    moved: new Map(),
     waysBack: createWaysBack(),
     left: new Map(),
     refusal: undefined,

@@ -19,7 +19,9 @@ test('a new release is published and the set is pointed at it by one guarded pat
     kind: 'current',
     current: newRelease,
     target: newRelease,
-    template: { server: 'vc1', name: published, release: newRelease },
+    template: { server: 'vc1', name: published, release: newRelease, digest: 'ab' },
+    by: 'release',
+    movedTo: published,
     switchedFrom: oldRelease,
     attempts: { target: newRelease, count: 1 },
   });

@@ -4,7 +4,7 @@ import { clusterStable, readiness } from '../decide/gates.ts';
 import { BootImageError, errorText } from '../errors.ts';
 import { idOf, type KeptSet, keptSets, kindOf, machineSets, setKinds } from '../observe/kept-set.ts';
 import { streamOf } from '../observe/stream.ts';
-import { factsOf, type ImageFacts, noAttempts } from '../platform.ts';
+import { factsOf, type ImageFacts, type ImageThere } from '../platform.ts';
 import type { PassResult } from '../skew/record.ts';
 import type { SetOutcome } from '../status/boot-image.ts';
 import { type ConditionLike, degraded, degradedType, progressing } from '../status/conditions.ts';
@@ -17,6 +17,7 @@ import type { PassPorts, PassSignals, PassState } from './pass-state.ts';
 import { eachOf } from './pool.ts';
 import { foresee } from './question.ts';
 import { selectionNow } from './selection-now.ts';
+import { told } from './told.ts';
 import { Work } from './work.ts';
 
 /** When to look again at the latest, in ms; undefined: when something changes. */
@@ -178,8 +179,8 @@ class Pass {
     if (left) return { after: 1 };
     const asked = items.flatMap((item) => (item.input === undefined ? [] : [item.input]));
     const news = new Set<string>();
-    const found = (id: string, releases: readonly string[]): void => {
-      if (this.#state.waysBack.found(id, releases)) news.add(id);
+    const found = (id: string, there: readonly ImageThere[]): void => {
+      if (this.#state.waysBack.found(id, there)) news.add(id);
     };
     const collect = await collectImages(asked, switched, this.#ports, this.#state, found, this.#work.call.signal);
     for (const { set, outcome } of items)
@@ -240,7 +241,7 @@ class Pass {
   /** Tells what became of a set. Where that fails, the other sets and the conditions must not suffer from it. */
   async #tell(set: KeptSet, outcome: SetOutcome): Promise<void> {
     try {
-      await this.#ports.report(set, this.#told(set, outcome));
+      await this.#ports.report(set, told(set, outcome, this.#state));
     } catch (error) {
       this.#signals.signal?.throwIfAborted();
       this.#untold.push(error);
@@ -249,11 +250,6 @@ class Pass {
 
   get #now(): number {
     return this.#ports.now().getTime();
-  }
-
-  #told(set: KeptSet, outcome: SetOutcome): SetOutcome {
-    const { waysBack, hotLoop } = this.#state;
-    return { ...waysBack.told(idOf(set), outcome), attempts: hotLoop.of(set) ?? noAttempts };
   }
 
   async #write(conditions: readonly ConditionLike[], ended?: PassResult): Promise<void> {

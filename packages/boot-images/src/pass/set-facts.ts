@@ -1,5 +1,5 @@
 import type { KeptSet } from '../observe/kept-set.ts';
-import { streamOf } from '../observe/stream.ts';
+import { isObject, streamOf } from '../observe/stream.ts';
 import type { SetFacts } from '../status/boot-image.ts';
 import { imageOfSet } from '../wakes/foreign-writes.ts';
 import type { PassPorts } from './pass-state.ts';
@@ -7,14 +7,23 @@ import { questionAbout } from './question.ts';
 
 /** What the API objects alone say of a set's image: nothing is asked that could fail for long, and nothing is remembered. */
 export function setFacts(set: KeptSet, ports: Pick<PassPorts, 'world' | 'platforms' | 'architecture'>): SetFacts {
-  return { reference: referenceOf(set, ports), target: targetOf(set, ports) };
+  return { ...imageFacts(set, ports), target: targetOf(set, ports) };
 }
 
-/** Without its folder, as templates are told by their names. */
-function referenceOf(set: KeptSet, { world, platforms }: Pick<PassPorts, 'world' | 'platforms'>): string | undefined {
+function imageFacts(
+  set: KeptSet,
+  { world, platforms }: Pick<PassPorts, 'world' | 'platforms'>,
+): Omit<SetFacts, 'target'> {
   const platform = platforms.get(known(() => world.infrastructure()?.status?.platformStatus?.type) ?? '');
   const reference = platform === undefined ? undefined : imageOfSet(set, platform);
-  return reference === undefined ? undefined : platform?.nameOf(reference);
+  if (platform === undefined || reference === undefined) return { reference: undefined };
+  const spec: unknown = set.spec?.template?.spec?.providerSpec?.value;
+  const place = isObject(spec) ? platform.placeOf(spec) : undefined;
+  return {
+    reference: platform.nameOf(reference),
+    image: platform.recordOf?.(reference) ?? reference,
+    ...(place === undefined ? {} : { place }),
+  };
 }
 
 function targetOf(set: KeptSet, ports: Pick<PassPorts, 'world' | 'platforms' | 'architecture'>): string | undefined {

@@ -6,6 +6,7 @@ import { type LeafEdit, leafPatch, leafText } from '../observe/provider-spec.ts'
 import { factsOf, type ImageFacts, type PlatformPlan, type PointedImage, type PublishedImage } from '../platform.ts';
 import type { SetOutcome } from '../status/boot-image.ts';
 import { checkUserData, type StubSecret, upgradeUserData, userDataSecret } from '../user-data/user-data.ts';
+import { movers } from '../way-back/history.ts';
 import { type HotLoop, hotLoopError } from './hot-loop.ts';
 import type { Acting } from './item.ts';
 import type { PassSignals } from './pass-state.ts';
@@ -102,9 +103,11 @@ export async function updateSet(
   const kept = image.template?.retired ?? plan.template?.name;
   if (plan.kind === 'publish' && kept !== undefined)
     ports.event(set, 'Retained', `template ${kept} stays until nothing needs it`);
+  const moved = image.reference ?? image.template?.name;
   return {
-    kind: 'current',
+    ...{ kind: 'current', by: movers.release },
     current: image.template?.release ?? plan.target ?? plan.hotLoopValue,
+    ...(moved === undefined ? {} : { movedTo: moved }),
     ...(plan.target === undefined ? {} : { target: plan.target }),
     ...(image.template === undefined ? {} : { template: image.template }),
     ...(plan.current === undefined ? {} : { switchedFrom: plan.current }),

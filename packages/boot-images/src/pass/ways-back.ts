@@ -1,10 +1,11 @@
 import { compareReleases } from '../observe/version.ts';
+import type { ImageThere } from '../platform.ts';
 import type { SetOutcome } from '../status/boot-image.ts';
 
 /** What was found in the places of sets when these were last looked at. */
 export interface WaysBack {
-  /** Releases that are there for a set. True where that is news. */
-  readonly found: (set: string, releases: readonly string[]) => boolean;
+  /** Images that are there for a set. True where that is news. */
+  readonly found: (set: string, images: readonly ImageThere[]) => boolean;
   /** What was found before lacks the template that the set came from. */
   readonly switched: (set: string) => void;
   /** The outcome with its way back, where that can be told. */
@@ -15,24 +16,31 @@ export interface WaysBack {
 
 /** An empty memory: until a place was looked at nothing is said of it. */
 export function createWaysBack(): WaysBack {
-  const there = new Map<string, readonly string[]>();
+  const known = new Map<string, readonly ImageThere[]>();
   return {
-    found: (set, releases) => {
-      const before = there.get(set);
-      there.set(set, releases);
-      return before?.toSorted().join() !== releases.toSorted().join();
+    found: (set, images) => {
+      const before = known.get(set);
+      known.set(set, images);
+      return before === undefined || namesIn(before) !== namesIn(images);
     },
-    switched: (set) => void there.delete(set),
+    switched: (set) => void known.delete(set),
     told: (set, outcome) => {
-      const releases = there.get(set);
-      if (releases === undefined || outcome.current === undefined) return outcome;
-      const release = newestBelow(outcome.current, releases);
-      return { ...outcome, back: release === undefined ? {} : { release } };
+      const there = known.get(set);
+      if (there === undefined || outcome.current === undefined) return outcome;
+      const release = newestBelow(
+        outcome.current,
+        there.map((image) => image.release),
+      );
+      return { ...outcome, there, back: release === undefined ? {} : { release } };
     },
     keep: (sets) => {
-      for (const set of there.keys()) if (!sets.has(set)) there.delete(set);
+      for (const set of known.keys()) if (!sets.has(set)) known.delete(set);
     },
   };
+}
+
+function namesIn(images: readonly ImageThere[]): string {
+  return JSON.stringify(images.map(({ image, release }) => [image, release].join(' ')).toSorted());
 }
 
 /** The newest of these releases that is older than the current one; what cannot be compared is none. */

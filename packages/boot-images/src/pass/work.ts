@@ -8,6 +8,7 @@ import { overtaken } from './overtaken.ts';
 import type { PassPorts, PassSignals, PassState } from './pass-state.ts';
 import { eachOf } from './pool.ts';
 import { foresee, planOf, questionAbout } from './question.ts';
+import { told } from './told.ts';
 import { updateSet } from './update.ts';
 
 /** What the work of a pass is done with. */
@@ -128,7 +129,9 @@ export class Work {
     if (input === undefined || !state.foreign.has(id)) return;
     const manager = await ports.foreignWriter(set, input.platform, this.call);
     state.foreign.delete(id);
-    if (manager !== undefined) state.hotLoop.blame(set, manager);
+    if (manager === undefined) return;
+    state.writers.set(id, manager);
+    state.hotLoop.blame(set, manager);
   }
 
   async #settle(item: Item, outcome: SetOutcome): Promise<void> {
@@ -137,7 +140,12 @@ export class Work {
     item.counted = outcome.kind === 'skip' && outcome.counted ? 'skipped' : 'reconciled';
     item.outcome = outcome;
     if (outcome.kind === 'skip') state.hotLoop.clear(item.set);
-    if (outcome.kind === 'current' && outcome.switchedFrom !== undefined) state.waysBack.switched(id);
+    if (outcome.kind === 'current' && outcome.by !== undefined) {
+      state.waysBack.switched(id);
+      state.writers.delete(id);
+      const { resourceVersion } = item.set.metadata;
+      if (resourceVersion !== undefined) state.moved.set(id, resourceVersion);
+    }
     state.retries.clear(id);
     await tell(item.set, outcome);
   }
@@ -173,14 +181,15 @@ export class Work {
   }
 
   #updatePorts(item: Item, items: readonly Item[], stream: ReleaseStream): Parameters<typeof updateSet>[2] {
-    const { client, report, event, warn, now, step, refused, stubSecret, progressMs = 1000 } = this.#options.ports;
-    const { hotLoop, pointed, left } = this.#options.state;
+    const { ports, state } = this.#options;
+    const { client, event, warn, now, step, refused, stubSecret, progressMs = 1000 } = ports;
+    const { hotLoop, pointed, left } = state;
     return {
       left,
       client,
       stubSecret,
       hotLoop,
-      report,
+      report: (set, outcome) => ports.report(set, told(set, outcome, state)),
       event,
       warn,
       now,
@@ -192,7 +201,7 @@ export class Work {
         item.uploaded = true;
       },
       pointed: (set, image) => void pointed.set(idOf(set), image),
-      overtaken: (set) => overtaken(set, stream, this.#options.ports),
+      overtaken: (set) => overtaken(set, stream, ports),
     };
   }
 }

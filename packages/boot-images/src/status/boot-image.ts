@@ -3,6 +3,7 @@ import { shortText } from '@drydock/api/text';
 import type { TemplateOperation, TemplateProgress } from '@drydock/templates';
 import type { Skip } from '../decide/decide.ts';
 import type { ImageFacts, Verified } from '../platform.ts';
+import { type HistoryEntry, movers, withImage, withReach } from '../way-back/history.ts';
 import { rfc3339 } from './conditions.ts';
 import { etaSeconds, progressText } from './progress-text.ts';
 
@@ -13,6 +14,8 @@ export type SetOutcome = ImageFacts &
         readonly kind: 'current';
         /** Release that the set was switched from in this pass. */
         readonly switchedFrom?: string;
+        /** What the set was switched for in this pass, see `movers`. */
+        readonly by?: string;
       }
     | Skip
     | {
@@ -56,6 +59,10 @@ export interface StatusSubject {
 export interface SetFacts {
   /** Name of the template or image that the set points at; undefined where it names none. */
   readonly reference: string | undefined;
+  /** The same as a history keeps it. */
+  readonly image?: string;
+  /** Where the set makes its machines. */
+  readonly place?: string;
   /** What the release asks for; undefined where it asks for nothing, or where nobody can tell. */
   readonly target: string | undefined;
 }
@@ -87,6 +94,7 @@ export function bootImageStatus(
   const back = wayBack(previous, outcome);
   const operation = operationOf(previous, outcome, now);
   const attempts = outcome.attempts ?? previous?.attempts;
+  const history = historyOf(previous, outcome, { ...subject.facts, template, now });
   const progress = outcome.kind === 'step' ? outcome.progress : undefined;
   const eta = progress === undefined ? undefined : etaSeconds(progress);
   const verified = verifiedOf(previous, outcome, { current, target }, now);
@@ -119,6 +127,7 @@ export function bootImageStatus(
     ...(operation === undefined ? {} : { operation }),
     ...(template === undefined ? {} : { template }),
     ...(attempts === undefined || attempts.count === 0 ? {} : { attempts }),
+    ...(history.length === 0 ? {} : { history }),
     conditions: [...conditionsOf(previous, phase, reason, message, now), ...(verified === undefined ? [] : [verified])],
   };
 }
@@ -129,6 +138,31 @@ function wayBack(previous: BootImageStatus | undefined, outcome: SetOutcome): st
   const from = outcome.kind === 'current' ? outcome.switchedFrom : undefined;
   return from ?? previous?.revertTo;
 }
+
+/** What is seen now goes into the history, once it was looked at: who moved the set there is known of our own moves, also of those that another process began. */
+function historyOf(
+  previous: BootImageStatus | undefined,
+  outcome: SetOutcome,
+  seen: Pick<SetFacts, 'image' | 'place'> & {
+    readonly template: BootImageStatus['template'];
+    readonly now: string;
+  },
+): readonly HistoryEntry[] {
+  const history = withReach(previous?.history ?? [], outcome.there);
+  const image = outcome.movedTo ?? seen.image;
+  if (image === undefined || outcome.current === undefined || outcome.stale === true) return history;
+  // It has what it was to have, and nobody else is known to have given it that: an answer that was lost, or another process of ours.
+  const begun = previous?.target === outcome.current && outcome.changedBy === undefined;
+  const own = outcome.kind === 'current' ? (outcome.by ?? (begun ? movers.release : undefined)) : undefined;
+  return withImage(history, {
+    ...{ image, release: outcome.current, place: seen.place, now: seen.now },
+    digest: seen.template?.name === image ? seen.template.digest : undefined,
+    operation: own === undefined || previous?.target !== outcome.current ? undefined : previous.operation?.id,
+    by: own ?? outcome.changedBy ?? 'unknown',
+  });
+}
+
+const MOVING: ReadonlySet<string> = new Set(['Downloading', 'Uploading', 'Publishing', 'Switching']);
 
 /** What a swap left stays known as long as its template is the one in use. */
 function templateOf(previous: BootImageStatus['template'], now: ImageFacts['template']): BootImageStatus['template'] {
@@ -240,7 +274,7 @@ function conditionsOf(
   message: string,
   now: string,
 ): readonly BootImageStatusCondition[] {
-  const moving = phase === 'Downloading' || phase === 'Uploading' || phase === 'Publishing' || phase === 'Switching';
+  const moving = MOVING.has(phase);
   const states: Readonly<Record<string, boolean>> = {
     Blocked: phase === 'Blocked' || phase === 'Failed',
     Progressing: moving,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { BootImage } from '@drydock/api';
+import { BootImage, type BootImageStatus } from '@drydock/api';
 import { ApiError, type KubeObject, type Observer, statusWriter } from '@drydock/kube';
 import { until } from '@drydock/kube/testing';
 import { parse } from 'yaml';
@@ -41,6 +41,7 @@ const stored: BootImage = { metadata: { name: 'ms-a', namespace: 'n', uid: 'u', 
 async function write(
   definition: Definition | undefined,
   done: (lines: readonly string[]) => boolean,
+  status: BootImageStatus = { phase: 'Ready', message: 'all is well' },
 ): Promise<{ readonly sent: unknown; readonly lines: readonly string[] }> {
   const told = log();
   const { projections, watches } = watchDefinitions(observing(definition), told as never);
@@ -58,20 +59,30 @@ async function write(
     ...hooksOf(projections.bootImages),
   });
   await until('the definition is known', async () => {
-    await writer.write({ name: 'ms-a', namespace: 'n' }, () => ({ phase: 'Ready', message: 'all is well' }));
+    await writer.write({ name: 'ms-a', namespace: 'n' }, () => status);
     return done(told.lines);
   });
   await watches[Symbol.asyncDispose]();
   return { sent, lines: told.lines };
 }
 
+const file = new URL('../../../../api/crds/drydock.dev_bootimages.yaml', import.meta.url);
+
 test('a BootImage whose live definition lacks a field is written without it, and the log says so once', async () => {
-  const file = new URL('../../../../api/crds/drydock.dev_bootimages.yaml', import.meta.url);
   const older = parse(readFileSync(file, 'utf8')) as Definition;
   for (const { schema } of older.spec.versions) delete schema.openAPIV3Schema.properties.status.properties['message'];
   const { sent, lines } = await write(older, (so) => so.some((line) => line.includes('cannot hold')));
   assert.deepEqual(sent, { phase: 'Ready' });
   assert.equal(lines.filter((line) => line.includes('cannot hold')).length, 1);
+});
+
+test('under a definition of before there was a history, everything else is written', async () => {
+  const older = parse(readFileSync(file, 'utf8')) as Definition;
+  for (const { schema } of older.spec.versions) delete schema.openAPIV3Schema.properties.status.properties['history'];
+  const history = [{ id: '01', release: 'R', by: 'release', outcome: 'InUse' }];
+  const status = { phase: 'Current', current: 'R', history };
+  const { sent } = await write(older, (so) => so.some((line) => line.includes('cannot hold')), status);
+  assert.deepEqual(sent, { phase: 'Current', current: 'R' });
 });
 
 test('without the right to watch definitions a status is written as it is meant, and the log says why', async () => {

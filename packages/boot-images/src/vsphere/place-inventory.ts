@@ -1,5 +1,6 @@
 import type { VSphereFailureDomain } from '@drydock/api';
 import type { CollectedTemplate, ListedTemplate } from '@drydock/templates';
+import type { ImageThere } from '../platform.ts';
 import { computedName, isInstallerName } from './names.ts';
 
 /** What folders hold, read again only where collection met other templates than before, or after an hour. */
@@ -33,11 +34,11 @@ export function placeInventory(now: () => number = () => performance.now()): Pla
   };
 }
 
-/** Releases of the finished templates that a set of this failure domain can be pointed at: ours, and the installer's. */
-export function releasesFor(
+/** The finished templates that a set of this failure domain can be pointed at: ours, and the installer's. */
+export function imagesFor(
   there: readonly ListedTemplate[],
   { infrastructureName, domain }: { readonly infrastructureName: string; readonly domain: VSphereFailureDomain },
-): readonly string[] {
+): readonly ImageThere[] {
   const base = computedName(infrastructureName, domain.name);
   const ours = ({ name, role, release = '', stableName }: ListedTemplate): boolean => {
     switch (role) {
@@ -53,8 +54,12 @@ export function releasesFor(
   };
   return there
     .filter((template) => template.isTemplate && ours(template))
-    .map(({ release, version }) => release ?? version ?? '')
-    .filter((release) => release !== '');
+    .map(({ name, release, version, digest, stableName }) => ({
+      ...{ image: name, release: release ?? version ?? '' },
+      ...(digest === undefined ? {} : { digest }),
+      ...(stableName === undefined ? {} : { stableName }),
+    }))
+    .filter(({ release }) => release !== '');
 }
 
 /** Whether a name is that of a publication by pointer of this base, which is cut where the whole would be too long. */

@@ -90,9 +90,12 @@ test('BI-V133 swap mode: the new template takes the name over, the set is not to
       server: 'vc1',
       name: computed,
       release: newRelease,
+      digest: 'ab',
       retired: `${computed}-retired`,
       absentMilliseconds: 7,
     },
+    by: 'release',
+    movedTo: computed,
     switchedFrom: oldRelease,
     attempts: { target: newRelease, count: 1 },
   });
@@ -128,6 +131,8 @@ test("BI-V136 pointer mode: a person's outdated template stays, and the set is p
     current: newRelease,
     target: newRelease,
     template: { server: 'vc1', name: computed, release: newRelease },
+    by: 'release',
+    movedTo: computed,
     switchedFrom: oldRelease,
     attempts: { target: newRelease, count: 1 },
   });

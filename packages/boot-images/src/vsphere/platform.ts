@@ -11,7 +11,7 @@ import type { ImageFacts, Platform, PlatformInput, PlatformPlan, PointedImage, P
 import { matchFailureDomain, mismatchText, workspaceOf } from './failure-domain.ts';
 import { diskTypeFor } from './install-config.ts';
 import { computedName, isInstallerName, isUuid, leafName } from './names.ts';
-import { placeInventory, releasesFor } from './place-inventory.ts';
+import { imagesFor, placeInventory } from './place-inventory.ts';
 import { type Present, resolveTemplate, type TemplateStep } from './resolve.ts';
 import { incomplete, isComplete, type Site, siteOf } from './site.ts';
 
@@ -200,8 +200,7 @@ export function vspherePlatform(options: VSphereOptions): Platform {
             : { edits: [edit(input, reference, name)], reference: name }),
           template: {
             server,
-            name,
-            release,
+            ...{ name, release, digest: wish.image.sha256 },
             ...(retired === undefined ? {} : { retired }),
             ...(absentMs === undefined ? {} : { absentMilliseconds: Math.ceil(absentMs) }),
           },
@@ -218,6 +217,11 @@ export function vspherePlatform(options: VSphereOptions): Platform {
     imageLeaf: templateLeaf,
     imageOf: (spec) => text(spec['template']) || undefined,
     nameOf: leafName,
+    recordOf: leafName,
+    placeOf: (spec) => {
+      const { server, folder } = workspaceOf(spec) ?? {};
+      return server === undefined ? undefined : `${server} ${folder}`;
+    },
     target: ({ stream, architecture }) => stream.release(architecture, 'vmware'),
     plan,
     collect: async function* (inputs, { referenced, found, signal }) {
@@ -246,7 +250,7 @@ export function vspherePlatform(options: VSphereOptions): Platform {
           yield* collected;
           if (found === undefined) continue;
           const there = await inventory.of(key, collected, () => store.list(placement, cluster, call));
-          for (const { set, ...where } of sets) found(set, releasesFor(there, where));
+          for (const { set, ...where } of sets) found(set, imagesFor(there, where));
         } catch (error) {
           signal?.throwIfAborted();
           failures.push(error);
@@ -327,13 +331,15 @@ function imageFacts(existing: Present | undefined, site: Site, target: string): 
       server: site.placement.server,
       name: existing.name,
       ...(release === undefined ? {} : { release }),
+      ...(existing.digest === undefined ? {} : { digest: existing.digest }),
     },
     ...(existing.estranged === undefined ? {} : { because: `template ${existing.name}: ${existing.estranged}` }),
   };
 }
 
 function pointed(input: PlatformInput, site: Site, from: string, to: Present): PointedImage {
-  const template = { server: site.placement.server, name: to.name, release: to.version ?? '' };
+  const digest = to.digest === undefined ? {} : { digest: to.digest };
+  const template = { server: site.placement.server, name: to.name, release: to.version ?? '', ...digest };
   return { edits: [edit(input, from, to.name)], reference: to.name, template };
 }
 

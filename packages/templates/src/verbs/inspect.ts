@@ -31,10 +31,12 @@ export async function inspectTemplate(
   const ours = reading.kind === 'ours';
   // An OVA may have another product version than the release that it was published as, or none.
   const marked = ours && reading.verified && reading.mark.release !== '' ? reading.mark.release : undefined;
+  const digest = ours && reading.verified ? reading.mark.digest : '';
   return {
     kind: 'present',
     name: vm.name,
     version: marked ?? vm.productVersion,
+    ...(digest === '' ? {} : { digest }),
     isTemplate: vm.isTemplate,
     ours,
     ...(foreign === undefined ? {} : { estranged: foreign }),
