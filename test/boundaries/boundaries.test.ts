@@ -16,6 +16,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'packages/templates': ['packages/vsphere', 'packages/durable'],
   'packages/boot-images': ['packages/kube', 'packages/crd', 'packages/templates'],
   'packages/preflight': ['packages/kube', 'packages/crd'],
+  'packages/release': ['packages/kube', 'packages/crd', 'packages/preflight', 'packages/durable'],
   'packages/vm-watch': ['packages/kube', 'packages/crd', 'packages/vsphere'],
   'packages/static-pods': ['packages/kube', 'packages/durable'],
   'packages/sandbox': [],

@@ -5,6 +5,7 @@ import { ignition, ignitionGrowth, installConfig, stream } from './kinds/ignitio
 import { events, json, jsonGrowth } from './kinds/json.ts';
 import { failedAnswer, kubeconfig, kubeGrowth, statusNote } from './kinds/kubeconfig.ts';
 import { loginNotes, markGrowth, marks } from './kinds/mark.ts';
+import { payloadGrowth, payloads } from './kinds/payload.ts';
 import { configs, planGrowth, plans, pointers } from './kinds/plan.ts';
 import { podGrowth, pods } from './kinds/pod.ts';
 import { manifest, pax, tar, tarGrowth } from './kinds/tar.ts';
@@ -16,7 +17,7 @@ export const FORMATS: readonly Format[] = [
   ...[json, events, yaml, xml, descriptors, tar, pax, manifest],
   ...[stream, ignition, installConfig, kubeconfig, failedAnswer, statusNote],
   ...[awsAnswers, awsProfiles],
-  ...[crds, ledger, pods, plans, configs, pointers, marks, loginNotes],
+  ...[crds, ledger, pods, plans, configs, pointers, marks, loginNotes, payloads],
 ] as readonly Format[];
 
 /** What costs a careless reader more than it weighs. */
@@ -33,5 +34,6 @@ export const HOSTILE: readonly Hostile[] = [
     podGrowth,
     planGrowth,
     markGrowth,
+    payloadGrowth,
   ].flat(),
 ];

@@ -46,6 +46,11 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./crd/command.ts')).addCrd,
   },
   {
+    name: 'release',
+    about: 'see what a release brings, and what stands between two',
+    load: async () => (await import('./release/command.ts')).addRelease,
+  },
+  {
     name: 'node',
     about: 'install static pods and their certificates on this node, and look after them',
     load: async () => (await import('./node.ts')).addNode,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -39,7 +39,7 @@ function flaws(name: string, value: unknown): readonly string[] {
 
 async function drydock(...args: readonly string[]): Promise<string> {
   const bin = new URL('../../bin/drydock.js', import.meta.url).pathname;
-  const child = spawn(process.execPath, [bin, 'crd', ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [bin, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   return text(child.stdout);
 }
 
@@ -72,14 +72,16 @@ async function against(...args: readonly string[]): Promise<string> {
     contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
     'current-context': 'x',
   });
-  return await drydock(...args, '--kubeconfig', kubeconfig);
+  return await drydock('crd', ...args, '--kubeconfig', kubeconfig);
 }
 
 test('crd check prints what its schema says, as JSON and as YAML', async () => {
-  const check = JSON.parse(await drydock('check', F13, F14, '-o', 'json')) as { readonly ways: readonly object[] };
+  const check = JSON.parse(await drydock('crd', 'check', F13, F14, '-o', 'json')) as {
+    readonly ways: readonly object[];
+  };
   assert.ok(check.ways.length === 2);
   assert.deepEqual(flaws('crd-check', check), []);
-  assert.deepEqual(flaws('crd-check', parse(await drydock('check', F13, F14, '-o', 'yaml'))), []);
+  assert.deepEqual(flaws('crd-check', parse(await drydock('crd', 'check', F13, F14, '-o', 'yaml'))), []);
   // The control: a field that nobody described, one that is absent, one of another kind.
   assert.equal(flaws('crd-check', { ...check, more: 1 }).length, 1);
   assert.equal(flaws('crd-check', { ways: check.ways }).length, 3);
@@ -107,4 +109,65 @@ test('the classes in the schema are those that there are', () => {
 test('crd doctor prints what its schema says', async () => {
   const answer = JSON.parse(await against('doctor', '-o', 'json')) as { readonly left: readonly object[] };
   assert.deepEqual([flaws('crd-doctor', answer), answer.left.length], [[], 1]);
+});
+
+/** A folder with a payload: a definition, and an object that only the older release has. */
+function payload(minor: 13 | 14): string {
+  const folder = join(scratch, `payload-${minor}`);
+  mkdirSync(folder);
+  const version = `4.${minor}.0`;
+  const profile = { 'include.release.openshift.io/self-managed-high-availability': 'true' };
+  const definition = clusterVersionManifest(minor) as { readonly metadata: object };
+  const config = (name: string, annotations: object) => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name, namespace: 'n', annotations },
+  });
+  const files = {
+    'release-metadata': { kind: 'cincinnati-metadata-v0', version, previous: ['4.12.9'] },
+    'image-references': {
+      kind: 'ImageStream',
+      metadata: { name: version },
+      spec: { tags: [{ name: 'cli', from: { name: 'example.com/cli' } }] },
+    },
+    '0000_10_a_crd.yaml': { ...definition, metadata: { ...definition.metadata, annotations: profile } },
+    '0000_20_a_config.yaml': config(minor === 13 ? 'old' : 'new', profile),
+    '0000_20_a_deleted.yaml': config(
+      'gone',
+      minor === 13 ? profile : { ...profile, 'release.openshift.io/delete': 'true' },
+    ),
+    '0000_30_b_other.yaml': config('other', { ...profile, 'release.openshift.io/feature-set': 'TechPreviewNoUpgrade' }),
+  };
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), JSON.stringify(content));
+  return folder;
+}
+
+test('release load and diff print what their schemas say, and tables that name what stops the way back', async () => {
+  const [old, now] = [payload(13), payload(14)];
+  const loaded = JSON.parse(await drydock('release', 'load', now, '-o', 'json')) as {
+    readonly applied: readonly object[];
+  };
+  assert.deepEqual([flaws('release-load', loaded), loaded.applied.length], [[], 3]);
+  const diff = JSON.parse(await drydock('release', 'diff', old, now, '-o', 'json')) as Readonly<
+    Record<string, readonly object[]>
+  >;
+  assert.deepEqual(flaws('release-diff', diff), []);
+  const [added, removed, changed, deleted, definitions] = ['added', 'removed', 'changed', 'deleted', 'definitions'].map(
+    (key) => diff[key]?.length,
+  );
+  assert.deepEqual([added, removed, changed, deleted, definitions], [1, 1, 1, 1, 1]);
+  const table = await drydock('release', 'diff', old, now, '-o', 'wide');
+  assert.match(table, /^4\.13\.0 → 4\.14\.0: 1 new, 1 changed, 1 no longer there, 1 deleted\.$/m);
+  assert.match(
+    table,
+    /^Going back to 4\.13\.0 refuses or loses something in 1 definition: clusterversions\.config\.openshift\.io\.$/m,
+  );
+  assert.match(table, /^adds +ConfigMap n\/new +stays behind when going back to 4\.13\.0$/m);
+  assert.match(table, /^deletes +ConfigMap n\/gone +deleted; going back makes it again$/m);
+  const left = await drydock('release', 'load', now);
+  assert.match(
+    left,
+    /^Release 4\.14\.0, from 1 version, 1 image: 3 objects in 2 nodes would be applied, 1 left out\.$/m,
+  );
+  assert.match(left, /^1 object +it is for the feature set TechPreviewNoUpgrade$/m);
 });

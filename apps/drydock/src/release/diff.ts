@@ -1,0 +1,85 @@
+import { wayOf, weightOf } from '@drydock/crd';
+import type { DefinitionChange, ObjectId, PayloadDiff } from '@drydock/release';
+import type { Command } from 'commander';
+import { count, formatOf, print } from '../crd/formats.ts';
+import { type Column, table, terminalWidth } from '../table.ts';
+import { type AudienceFlags, audienceFlags, readPayload } from './payload-source.ts';
+
+/** Adds `release diff`: what stands between two payloads, there and back. It only reads. */
+export function addDiff(group: Command): void {
+  audienceFlags(
+    group
+      .command('diff')
+      .description('compare two payloads: objects, deletions, what stays behind, and what definitions refuse each way'),
+  )
+    .argument('<old>', 'folder')
+    .argument('<new>', 'folder')
+    .option('-o, --output <format>', 'table|wide|json|yaml', 'table')
+    .action(async (old: string, now: string, flags: AudienceFlags & { readonly output: string }) => {
+      const format = formatOf(flags.output);
+      const { idText, payloadDiff } = await import('@drydock/release');
+      const [a, b] = [await readPayload(old, flags), await readPayload(now, flags)];
+      const diff = payloadDiff(a.included, b.included);
+      const versions = [a, b].map(({ payload }) => payload.metadata.version);
+      const [from = '', to = ''] = versions;
+      print(format, { from, to, ...diff }, () => diffText({ from, to, diff, wide: format === 'wide', idText }));
+    });
+}
+
+interface Row {
+  readonly effect: string;
+  readonly object: string;
+  readonly what: string;
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  { header: 'EFFECT', cell: ({ effect }) => effect },
+  { header: 'OBJECT', cell: ({ object }) => object },
+  { header: 'WHAT', cell: ({ what }) => what },
+];
+
+function diffText(options: {
+  readonly from: string;
+  readonly to: string;
+  readonly diff: PayloadDiff;
+  readonly wide: boolean;
+  readonly idText: (id: ObjectId) => string;
+}): string {
+  const { from, to, diff, wide, idText } = options;
+  const { added, removed, changed, deleted, definitions } = diff;
+  const head = `${from} → ${to}: ${added.length} new, ${changed.length} changed, ${removed.length} no longer there, ${deleted.length} deleted.\n`;
+  const rows: readonly Row[] = [
+    ...deleted.map(({ id, losesData }) => ({
+      effect: losesData ? 'loses' : 'deletes',
+      object: idText(id),
+      what: losesData
+        ? 'deleted with everything in it, which going back does not bring again'
+        : 'deleted; going back makes it again',
+    })),
+    ...removed.map((id) => ({ effect: 'leaves', object: idText(id), what: `nobody looks after it in ${to}` })),
+    ...added.map((id) => ({ effect: 'adds', object: idText(id), what: `stays behind when going back to ${from}` })),
+    ...(wide ? changed : []).map(({ id, fields }) => ({
+      effect: 'changes',
+      object: idText(id),
+      what: fields.join(', '),
+    })),
+  ];
+  const ways =
+    definitions.length === 0 ? '' : `${wayText('forward', definitions, to)}${wayText('back', definitions, from)}`;
+  return [head + ways, ...(rows.length === 0 ? [] : [table(COLUMNS, rows, { width: terminalWidth() })])].join('\n');
+}
+
+function wayText(way: 'forward' | 'back', definitions: readonly DefinitionChange[], to: string): string {
+  const concerned = definitions.filter((one) => one[way].some((step) => weightOf(step) !== 'none'));
+  const verdict = wayOf(definitions.flatMap((one) => one[way].map(weightOf)));
+  const words = {
+    clean: 'refuses and loses nothing',
+    blocked: 'refuses or loses something',
+    undecided: 'is undecided',
+  }[verdict];
+  const where =
+    concerned.length === 0
+      ? ''
+      : ` in ${count(concerned.length, 'definition')}: ${concerned.map(({ crd }) => crd).join(', ')}`;
+  return `Going ${way} to ${to} ${words}${where}.\n`;
+}

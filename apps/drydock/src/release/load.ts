@@ -1,0 +1,90 @@
+import type { Command } from 'commander';
+import { count, formatOf, print } from '../crd/formats.ts';
+import { type Column, table, terminalWidth } from '../table.ts';
+import { type AudienceFlags, audienceFlags, readPayload, type SeenPayload } from './payload-source.ts';
+
+/** Adds `release load`: reads a payload whole, and says what it would apply. It only reads. */
+export function addLoad(group: Command): void {
+  audienceFlags(
+    group
+      .command('load')
+      .description('read a payload whole and say what it brings, in which order, and what it leaves out'),
+  )
+    .argument('<payload>', 'folder')
+    .option('-o, --output <format>', 'table|wide|json|yaml', 'table')
+    .action(async (folder: string, flags: AudienceFlags & { readonly output: string }) => {
+      const format = formatOf(flags.output);
+      const { actionOf, updateGraph, versionHash } = await import('@drydock/release');
+      const seen = await readPayload(folder, flags);
+      const { payload, included, excluded } = seen;
+      const loaded = {
+        version: payload.metadata.version,
+        versionHash: versionHash(included),
+        previous: payload.metadata.previous,
+        images: [...payload.images].map(([name, image]) => ({ name, image })),
+        applied: included.map((manifest) => ({
+          ...manifest.id,
+          file: manifest.file,
+          line: manifest.line,
+          action: actionOf(manifest),
+        })),
+        leftOut: excluded.map(({ manifest, why }) => ({
+          ...manifest.id,
+          file: manifest.file,
+          line: manifest.line,
+          why,
+        })),
+        nodes: updateGraph(included).length,
+      };
+      print(format, loaded, () => loadText(seen, loaded, format === 'wide'));
+    });
+}
+
+interface Loaded {
+  readonly version: string;
+  readonly versionHash: string;
+  readonly previous: readonly string[];
+  readonly nodes: number;
+}
+
+interface Level {
+  readonly runlevel: string;
+  readonly components: ReadonlySet<string>;
+  readonly objects: number;
+  readonly kinds: ReadonlyMap<string, number>;
+}
+
+const LEVELS: readonly Column<Level>[] = [
+  { header: 'RUNLEVEL', cell: ({ runlevel }) => runlevel },
+  { header: 'COMPONENTS', cell: ({ components }) => `${components.size}` },
+  { header: 'OBJECTS', cell: ({ objects }) => `${objects}` },
+  { header: 'KINDS', cell: ({ kinds }) => [...kinds].map(([kind, of]) => `${of} ${kind}`).join(', ') },
+];
+
+function loadText({ payload, included, excluded }: SeenPayload, loaded: Loaded, wide: boolean): string {
+  const from = loaded.previous.length === 0 ? '' : `, from ${count(loaded.previous.length, 'version')}`;
+  const head = `Release ${loaded.version}${from}, ${count(payload.images.size, 'image')}: ${count(included.length, 'object')} in ${count(loaded.nodes, 'node')} would be applied, ${excluded.length} left out.\n`;
+  const levels = [...Map.groupBy(included, ({ place }) => place?.runlevel ?? 'alone')].map(
+    ([runlevel, manifests]): Level => ({
+      runlevel,
+      components: new Set(manifests.flatMap(({ place }) => place?.component ?? [])),
+      objects: manifests.length,
+      kinds: new Map([...Map.groupBy(manifests, ({ id }) => id.kind)].map(([kind, of]) => [kind, of.length])),
+    }),
+  );
+  const why = wide
+    ? excluded.map(({ manifest, why: reason }) => ({ what: `${manifest.file}:${manifest.line}`, why: reason }))
+    : [...Map.groupBy(excluded, (one) => one.why)].map(([reason, of]) => ({
+        what: count(of.length, 'object'),
+        why: reason,
+      }));
+  const left = table(
+    [
+      { header: 'LEFT OUT', cell: (row) => row.what },
+      { header: 'WHY', cell: (row) => row.why },
+    ],
+    why,
+    { width: terminalWidth() },
+  );
+  return [head, table(LEVELS, levels, { width: terminalWidth() }), ...(why.length === 0 ? [] : [left])].join('\n');
+}

@@ -1,0 +1,30 @@
+import { oneLine, shortText } from '@drydock/api/text';
+
+/** Stable codes of {@link ReleaseError}, each with what a person does next. */
+const NEXT = {
+  UNREADABLE: 'Correct the payload and build it again; nothing was applied.',
+  TOO_LARGE: 'Check where the payload comes from; no real one is that large.',
+  NO_PAYLOAD: 'Name a folder with release-metadata, image-references and manifests.',
+  BAD_METADATA: 'Build the payload with a release-metadata that says its version.',
+  BAD_TEMPLATE: 'Correct the template, or give what it asks for.',
+  DUPLICATE: 'Leave one of them out of the payload, or let their annotations tell for whom each is.',
+  BAD_ANNOTATION: 'Correct the annotation and build the payload again; nothing was applied.',
+} as const;
+
+/** Characters of a message: a name in a payload may be as long as it likes. */
+const MAX_TEXT = 1_000;
+
+/** See {@link ReleaseError.code}. */
+export type ReleaseErrorCode = keyof typeof NEXT;
+
+/** The one error of this package: something that cannot be loaded, judged or applied. `message` names the file and line where there is one, and ends with what to do next. */
+export class ReleaseError extends Error {
+  override readonly name = 'ReleaseError';
+  readonly code: ReleaseErrorCode;
+
+  constructor(code: ReleaseErrorCode, message: string, cause?: unknown) {
+    // A payload is somebody else's, and so are the words of it that are repeated here.
+    super(`${oneLine(shortText(message, MAX_TEXT))}. ${NEXT[code]}`, cause === undefined ? undefined : { cause });
+    this.code = code;
+  }
+}

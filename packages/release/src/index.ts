@@ -1,0 +1,17 @@
+export { type DefinitionChange, type ObjectChange, type PayloadDiff, payloadDiff } from './compare/payload-diff.ts';
+export { ReleaseError, type ReleaseErrorCode } from './errors.ts';
+export { type Graph, initialGraph, type Node, reconcileGraph, updateGraph } from './graph/graph.ts';
+export { type Action, type Audience, actionOf, openshiftAudience } from './inclusion/annotations.ts';
+export {
+  type Capabilities,
+  type CapabilityWish,
+  capabilitiesFor,
+  implicitlyEnabled,
+  withImplicit,
+} from './inclusion/capabilities.ts';
+export { type Override, type Selected, type SelectionOptions, select } from './inclusion/selection.ts';
+export { type PayloadFiles, readPayloadDirectory } from './payload/directory.ts';
+export { idText, type Manifest, type ObjectId } from './payload/manifest.ts';
+export { type LoadOptions, loadPayload, type Payload } from './payload/payload.ts';
+export type { ReleaseMetadata } from './payload/release-metadata.ts';
+export { versionHash } from './payload/version-hash.ts';

@@ -1,0 +1,38 @@
+import type { Json } from '@drydock/crd';
+import type { Manifest } from './manifest.ts';
+
+/** Offset basis and prime of 64-bit FNV, in halves: a BigInt for each byte of 60 MB would take seconds. The prime is 2^40 + 435. */
+const [OFFSET_HIGH, OFFSET_LOW, PRIME_LOW] = [0xcbf29ce4, 0x84222325, 435];
+
+/** Identifies what a release brings: 64-bit FNV-1 over the JSON of its manifests in their order, as base64 for URLs. The same version with other content has another one. */
+export function versionHash(manifests: readonly Manifest[]): string {
+  let [high, low] = [OFFSET_HIGH, OFFSET_LOW];
+  for (const { object } of manifests) {
+    for (const byte of Buffer.from(goJson(object))) {
+      const product = low * PRIME_LOW;
+      high = (high * PRIME_LOW + Math.floor(product / 2 ** 32) + (low << 8)) >>> 0;
+      low = ((product >>> 0) ^ byte) >>> 0;
+    }
+  }
+  const bytes = Buffer.alloc(8);
+  bytes.writeUInt32BE(high, 0);
+  bytes.writeUInt32BE(low, 4);
+  return `${bytes.toString('base64url')}=`;
+}
+
+/** JSON as Go's encoding/json writes it: sorted names, and what could be read as HTML escaped. */
+function goJson(value: Json): string {
+  return JSON.stringify(sorted(value)).replace(
+    /[<>&\u2028\u2029]/g,
+    (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+function sorted(value: Json): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const names = Object.keys(value).toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  return Object.fromEntries(
+    names.map((name) => [name, sorted((value as { readonly [key: string]: Json })[name] as Json)]),
+  );
+}
