@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { ControlPlaneMachineSet, MachineConfiguration, MachineSet } from '@drydock/api';
+import { ClusterOperator, ControlPlaneMachineSet, MachineConfiguration, MachineSet, Secret } from '@drydock/api';
 import { type FakeCompute, googleError, publish, rhcosCloud, startCompute } from '@drydock/boot-images/testing';
 import { type CloudVoyage, startCloudVoyage, verifiedIn } from './support/cloud-voyage.ts';
 import { createPlane, manageBoth, planeKey, planeStubText } from './support/control-plane.ts';
 import { eventually } from './support/voyage.ts';
-import { machineApi } from './support/voyage-cluster.ts';
+import { machineApi, userData } from './support/voyage-cluster.ts';
 
 const image = (release: number): string => `rhcos-9-8-2026080${release}-0-gcp-x86-64`;
 const custom = 'projects/my-proj/global/images/custom';
@@ -52,7 +52,8 @@ before(async () => {
     platformSpec: { type: 'GCP' },
     platformStatus: { gcp: { projectID: 'own-project', region: 'us-central1' } },
     ...{ golden: golden(2), cloud: compute, credentials: { 'service_account.json': compute.keyFile } },
-    rights: ['control-plane'],
+    rights: ['control-plane', 'managed-stub'],
+    flags: ['--stub-secret', 'Managed'],
   });
   await voyage.createSet(machineSet('wk-a', rhcosCloud(image(1))));
   await voyage.createSet(machineSet('wk-custom', custom));
@@ -98,6 +99,42 @@ test('BI-V79 a set with an image of somebody’s own is skipped with the reason 
   assert.match(message ?? '', /boot disk 0 has image projects\/my-proj\/global\/images\/custom/);
   assert.match(nextStep ?? '', /set disks\[0\]\.image to projects\/rhcos-cloud/);
   assert.equal(await bootImage('wk-custom'), custom);
+});
+
+/** Whether machine sets are kept. */
+function managedSets(mode: 'All' | 'None'): object {
+  const machineManagers = [{ resource: 'machinesets', apiGroup: 'machine.openshift.io', selection: { mode } }];
+  return { managedBootImages: { machineManagers } };
+}
+
+async function configured(spec: object): Promise<void> {
+  await voyage.client.mergePatch(MachineConfiguration, { name: 'cluster' }, { spec } as object);
+}
+
+test('--stub-secret Managed: with the rights of its component alone a set with a stub of Ignition 2 is switched to the managed Secret, and no Secret is written', async () => {
+  const { client } = voyage;
+  const key = { namespace: machineApi, name: 'worker-user-data' };
+  const old = userData(key.name, '2.2.0');
+  await client.mergePatch(Secret, key, { data: old.data } as object);
+  await client.create(Secret, userData(`${key.name}-managed`, '3.4.0'));
+  const before = machineSet('wk-stub', rhcosCloud(image(1)));
+  // Only once nobody keeps a record of the oldest image may sets be left to themselves.
+  await configured({ bootImageSkewEnforcement: { mode: 'None' } });
+  await eventually('no record', async () => {
+    const { status } = await client.get(MachineConfiguration, { name: 'cluster' });
+    return status?.bootImageSkewEnforcementStatus?.mode === 'None' || undefined;
+  });
+  await configured(managedSets('None'));
+  await voyage.status('wk-a', 'opted out', ({ reason }) => reason === 'NotSelected');
+  await voyage.createSet(before);
+  const explained = await voyage.drydock('explain', 'wk-stub', '--stub-secret', 'Managed');
+  assert.match(explained.out, /the set is switched to Secret worker-user-data-managed, which does the same/);
+  await configured({ ...managedSets('All'), bootImageSkewEnforcement: null });
+  await voyage.status('wk-stub', 'moved', at(2));
+  const { value } = machineSet('wk-stub', rhcosCloud(image(2))).spec.template.spec.providerSpec;
+  assert.deepEqual(await voyage.spec('wk-stub'), { ...value, userDataSecret: { name: `${key.name}-managed` } });
+  assert.deepEqual((await client.get(Secret, key)).data, old.data);
+  assert.doesNotMatch(voyage.log(), /"code":"Forbidden"[^\n]*worker-user-data/);
 });
 
 test('a target that is not published blocks the set, unpatched; it moves by itself once it is', async () => {
@@ -162,9 +199,18 @@ test('without the right to look the set is patched, and its BootImage names the 
   await voyage.degraded('False');
 });
 
-test('status, explain and doctor speak of the cloud', async () => {
+test('BI-V203 status and doctor say who holds minor upgrades up; status, explain and doctor speak of the cloud', async () => {
+  const manual = { mode: 'OCPVersion', ocpVersion: '4.10.0' };
+  await configured({ bootImageSkewEnforcement: { mode: 'Manual', manual } });
+  await eventually('the verdict', async () => {
+    const { conditions } = (await voyage.client.get(ClusterOperator, { name: 'drydock' })).status ?? {};
+    return conditions?.some(({ type, status }) => type === 'Upgradeable' && status === 'False') || undefined;
+  });
+  const held =
+    /ClusterOperator drydock \(Drydock\) holds minor upgrades up since \d+s: Upgrades have been disabled because the cluster is using OCP boot image version 4\.10\.0/;
   const status = await voyage.drydock('status');
   assert.match(status.out, new RegExp(`ms-wk-a +gcp +ms/wk-a +${image(5)} +${image(5)} +Current +unverified `));
+  assert.match(status.out, held);
   const explained = await voyage.drydock('explain', 'wk-a', 'wk-custom');
   assert.match(explained.out, /x86_64 machines on GCP/);
   assert.match(explained.out, /missing: permission compute\.images\.get on project rhcos-cloud/);
@@ -179,6 +225,7 @@ test('status, explain and doctor speak of the cloud', async () => {
   );
   const doctor = await voyage.drydock('doctor', '--roles', 'boot-images');
   assert.match(doctor.out, /ok +openshift +4\.21\.0 on GCP/);
+  assert.match(doctor.out, held);
   assert.match(doctor.out, /warn +ms\/wk-a +new machines start .*; nobody could look .*missing: permission compute/);
   assert.doesNotMatch(doctor.out, /vcenter|mark key/i);
 });

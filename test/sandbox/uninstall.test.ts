@@ -49,7 +49,7 @@ let switchboard: Switchboard;
 
 before(async () => {
   sandbox = await startSandbox({ vcenter: true, crds: ['openshift', resolve(root, 'api/optional')] });
-  await sandbox.installCrds([await earlierDefinition()]);
+  await sandbox.installCrds([await earlierDefinition(), await prometheusDefinitions()]);
   client = createClient(await loadKubeconfig({ kubeconfig: sandbox.kubeconfig }));
   switchboard = connectSwitchboard(sandbox.vcenter.switchboard);
   await switchboard.createTag(clusterTag);
@@ -89,9 +89,32 @@ async function earlierDefinition(): Promise<string> {
   await writeFile(resolve(folder, 'bootimages.yaml'), stringify(definition));
   return folder;
 }
+/** The kinds of the Prometheus operator, of which nothing is known here but that they are there. */
+async function prometheusDefinitions(): Promise<string> {
+  const folder = resolve(sandbox.directory, 'prometheus');
+  await mkdir(folder);
+  for (const manifest of manifestsOf('../monitoring')) {
+    const { kind, plural, group } = kindOf(manifest);
+    const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+    const definition = {
+      ...{ apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' },
+      metadata: { name: `${plural}.${group}` },
+      spec: {
+        ...{ group, scope: 'Namespaced', names: { kind, plural, singular: kind.toLowerCase() } },
+        versions: [{ name: manifest.apiVersion.split('/')[1], served: true, storage: true, schema }],
+      },
+    };
+    await writeFile(resolve(folder, `${plural}.yaml`), stringify(definition));
+  }
+  return folder;
+}
+
 interface Node {
   readonly properties?: Record<string, Node>;
 }
+
+/** What is installed where somebody asks for it. */
+const optional = ['../policies', '../monitoring'];
 
 /** As docs/install.md says; there is nobody here who would make pods of the Deployment. */
 async function install(): Promise<void> {
@@ -101,6 +124,7 @@ async function install(): Promise<void> {
     manifestsOf('../operator').filter(({ kind }) => kind !== 'Namespace'),
   );
   await apply(client, inNamespace(manifestsOf('machines'), machines));
+  for (const base of optional) await apply(client, manifestsOf(base));
 }
 
 const trusted = (): readonly string[] => [
@@ -167,7 +191,7 @@ const guarded = (): Promise<true> =>
 
 /** Everything in the cluster that bears our name. */
 async function ours(): Promise<readonly string[]> {
-  const kinds = new Set([...manifestsOf('../operator'), ...manifestsOf('machines')].map(kindOf));
+  const kinds = new Set(['../operator', 'machines', ...optional].flatMap(manifestsOf).map(kindOf));
   const found: string[] = [];
   for (const kind of kinds)
     for await (const { metadata } of client.list(kind))
@@ -201,7 +225,18 @@ test('TRUTH-5 an upgrade: the next operator takes over at once, nothing is made 
   assert.deepEqual([since, template?.name, template?.release], [before.since, before.template?.name, oldRelease]);
   const refused = await drydock('uninstall', '--yes', '--dry-run', ...trusted());
   assert.equal(refused.code, 0);
-  assert.ok((await ours()).length > 20, 'a dry run takes nothing off');
+  const there = await ours();
+  assert.ok(there.length > 20, 'a dry run takes nothing off');
+  for (const kind of [
+    'ValidatingAdmissionPolicy ',
+    'ValidatingAdmissionPolicyBinding ',
+    'PodMonitor ',
+    'PrometheusRule ',
+  ])
+    assert.ok(
+      there.some((one) => one.startsWith(kind)),
+      kind,
+    );
   await client.delete(Deployment, { namespace: accountNamespace, name: 'drydock' });
   const led = await drydock('uninstall', '--yes', ...trusted());
   assert.equal(led.code, 3, led.out);

@@ -12,6 +12,7 @@ import {
   machineApiNamespace,
   ownArchitecture,
   platformOf,
+  type StubSecret,
   vspherePlatform,
   type World,
   worldNow,
@@ -42,6 +43,8 @@ export interface ClusterImagesOptions {
   readonly client: Pick<Client, 'get' | 'list'>;
   readonly flags: VCenterFlags;
   readonly downgrade?: DowngradePolicy;
+  /** See `PassSettings.stubSecret`. */
+  readonly stubSecret?: StubSecret;
   /** Where the operator keeps what it shares of refused logins. */
   readonly leaseNamespace?: string;
   /** The Secret with the keys of marks, as `namespace/name`. */
@@ -94,6 +97,7 @@ export async function clusterImages(options: ClusterImagesOptions): Promise<Clus
     platforms,
     architecture: ownArchitecture(),
     now: () => new Date(),
+    stubSecret: options.stubSecret,
   };
   const resources = opening.move();
   return {

@@ -52,6 +52,7 @@ test('every message begins with who says it, and wrong input ends with 2 before 
       /^drydock: --namespace default: boot images are managed in openshift-machine-api alone\n/,
     ],
     [['explain', '--downgrade', 'no'], /^drydock: unknown downgrade policy no: /],
+    [['explain', '--stub-secret', 'no'], /^drydock: unknown way no to a stub: use InPlace or Managed\n/],
   ] as const) {
     const { status, stderr, stdout } = drydock(args);
     assert.deepEqual([status, stdout], [2, ''], args.join(' '));

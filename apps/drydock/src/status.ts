@@ -9,6 +9,7 @@ import { type Leadership, leadershipOf, leadershipText } from './leadership.ts';
 import { LEASE_NAMESPACE, type StatusNotes, statusNotes } from './status-notes.ts';
 import { age, type Column, table } from './table.ts';
 import { say, sayError, tell } from './terminal.ts';
+import { type UpgradeVerdicts, upgradeVerdicts, verdictText } from './verdict.ts';
 import { yamlText } from './yaml.ts';
 
 const formats = ['table', 'wide', 'name', 'json', 'yaml'] as const;
@@ -48,6 +49,7 @@ export function printStatus(
     readonly now: number;
     readonly notes?: StatusNotes | undefined;
     readonly leader?: Leadership;
+    readonly verdicts?: UpgradeVerdicts;
   },
 ): string {
   switch (format) {
@@ -65,12 +67,21 @@ export function printStatus(
 
 function listOf(
   images: readonly BootImage[],
-  { notes, leader }: { readonly notes?: StatusNotes | undefined; readonly leader?: Leadership },
+  {
+    notes,
+    leader,
+    verdicts,
+  }: {
+    readonly notes?: StatusNotes | undefined;
+    readonly leader?: Leadership;
+    readonly verdicts?: UpgradeVerdicts;
+  },
 ): unknown {
   return {
     apiVersion: 'v1',
     kind: 'List',
     ...(leader === undefined ? {} : { leader }),
+    ...(verdicts?.kind === 'read' ? { upgradeVerdicts: verdicts.verdicts } : {}),
     ...(notes === undefined ? {} : { statusWrites: notes }),
     items: images.map((image) => ({ ...image, apiVersion: 'drydock.dev/v1alpha1', kind: 'BootImage' })),
   };
@@ -142,11 +153,12 @@ async function status(flags: StatusFlags, signal: AbortSignal): Promise<number> 
   // With the client of vCenters, which the checks above do without.
   const { loginsText, refusedLogins } = await import('./login-notes.ts');
   const { ownArchitecture, standings, worldNow } = await import('@drydock/boot-images');
-  const [said, notes, logins, leader, world] = await Promise.all([
+  const [said, notes, logins, leader, verdicts, world] = await Promise.all([
     bootImages(client, namespace, signal),
     statusNotes(client, flags.leaseNamespace),
     refusedLogins(client, flags.leaseNamespace),
     leadershipOf(client, { role: 'boot-images', namespace: flags.leaseNamespace }, { signal }),
+    upgradeVerdicts(client, signal),
     worldNow(client, { signal, credentials: 'unread' }),
   ]);
   const led = leader.state === 'led' || leader.state === 'unread';
@@ -160,8 +172,9 @@ async function status(flags: StatusFlags, signal: AbortSignal): Promise<number> 
   tell(loginsText(logins));
   if (notes !== undefined) tell(notesText(notes, now.getTime()));
   if (images.length === 0 && people) sayError('There are no machine sets, and no boot images.');
-  else say(printStatus(images, format, { headers: flags.headers, now: now.getTime(), notes, leader }));
+  else say(printStatus(images, format, { headers: flags.headers, now: now.getTime(), notes, leader, verdicts }));
   if (format === 'table') tell(stuckText(images));
+  tell(verdictText(verdicts, led, now.getTime()));
   return flags.check === true ? checkCode(images, leader) : exitCode.done;
 }
 

@@ -12,7 +12,7 @@ import { planOf, type Question, questionAbout } from './pass/question.ts';
 import { selectionNow } from './pass/selection-now.ts';
 import { factsOf, type ImageFacts, type PlatformPlan } from './platform.ts';
 import type { SetOutcome } from './status/boot-image.ts';
-import { checkUserData, userDataSecret } from './user-data/user-data.ts';
+import { checkUserData, stubSecretOf, userDataSecret } from './user-data/user-data.ts';
 import { NotRecorded } from './vsphere/recorded-store.ts';
 import { goldenName, goldenNamespace } from './wakes/triggers.ts';
 
@@ -44,7 +44,7 @@ export interface Explanation extends ImageFacts {
 }
 
 /** What is read: the ports of a pass that look, and the client for user-data. */
-export type ExplainPorts = Pick<PassPorts, 'world' | 'platforms' | 'architecture' | 'now'> & {
+export type ExplainPorts = Pick<PassPorts, 'world' | 'platforms' | 'architecture' | 'now' | 'stubSecret'> & {
   readonly client: Pick<Client, 'get'>;
 };
 
@@ -127,7 +127,7 @@ export async function lookAtSet(
     });
   }
   if (client !== undefined && (plan?.kind === 'switch' || plan?.kind === 'publish'))
-    await ask('stub', () => stubFound(set, { client, now: ports.now }, options));
+    await ask('stub', () => stubFound(set, { ...ports, client }, options));
   return { answers, ...first, ...(plan === undefined ? {} : { plan }) };
 }
 
@@ -178,12 +178,15 @@ function noStream(): BootImageError {
 
 async function stubFound(
   set: KeptSet,
-  { client, now }: Pick<ExplainPorts, 'client' | 'now'>,
+  { client, now, stubSecret }: Pick<ExplainPorts, 'client' | 'now' | 'stubSecret'>,
   call: { readonly signal?: AbortSignal },
 ): Promise<Found> {
   const secret = userDataSecret(set);
   if (secret === undefined) return 'the set names no user-data Secret';
-  await checkUserData(client, { secret, now: now(), ...call });
+  const way = stubSecretOf(set, stubSecret);
+  const managed = await checkUserData(client, { secret, stubSecret: way, now: now(), ...call });
+  if (managed !== undefined)
+    return `user-data Secret ${secret} has a stub of Ignition 2: the set is switched to Secret ${managed}, which does the same`;
   return `user-data Secret ${secret} is one that the new image understands, or can be converted`;
 }
 

@@ -30,6 +30,8 @@ export interface CloudVoyageSpec extends ClusterSpec {
   readonly credentials: Readonly<Record<string, string>>;
   /** What of `deploy/rbac` is installed besides the rights of boot images. */
   readonly rights?: readonly string[];
+  /** What the operator is told besides. */
+  readonly flags?: readonly string[];
 }
 
 /** A cluster on a real API server and a cloud, with `drydock operator` as a process that has the rights of `deploy` alone. */
@@ -86,7 +88,7 @@ export async function startCloudVoyage(spec: CloudVoyageSpec): Promise<CloudVoya
   const ca = join(files, 'ca.pem');
   writeFileSync(ca, spec.cloud.ca);
   const env = { HTTPS_PROXY: spec.cloud.proxy, NODE_EXTRA_CA_CERTS: ca };
-  const operator = starting.use(await startOperator(sandbox, client, files, { ...env, ...containerEnv() }));
+  const operator = starting.use(await startOperator(sandbox, client, files, { ...env, ...containerEnv() }, spec.flags));
   const resources = starting.move();
   const log = (): string => readFileSync(join(files, 'log'), 'utf8');
   const key = (name: string) => ({ namespace: machineApi, name });
@@ -157,6 +159,7 @@ async function startOperator(
   client: KubeClient,
   files: string,
   env: Readonly<Record<string, string>>,
+  flags: readonly string[] = [],
 ): Promise<Process> {
   const path = `/api/v1/namespaces/${accountNamespace}/serviceaccounts/${account}/token`;
   const { status } = (await client.raw({ method: 'POST', path, body: { spec: { expirationSeconds: 3600 } } })) as {
@@ -172,7 +175,10 @@ async function startOperator(
   writeFileSync(file, JSON.stringify(kubeconfig), { mode: 0o600 });
   return startProcess(
     drydock,
-    ['operator', '--port', '0', '--kubeconfig', file, '--cache-dir', join(files, 'cache'), '--log-level', 'debug'],
+    [
+      ...['operator', '--port', '0', '--kubeconfig', file, '--cache-dir', join(files, 'cache')],
+      ...['--log-level', 'debug', ...flags],
+    ],
     { sandbox: sandbox.directory, log: join(files, 'log'), compiled: join(files, 'compiled'), env },
   );
 }

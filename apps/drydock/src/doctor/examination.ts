@@ -8,7 +8,7 @@ import { definitionLine, openshiftLines, serverLine, shadowLine, watchLine } fro
 import { type Finding, type Line, lookedAt } from './finding.ts';
 import { setLine } from './machine-sets.ts';
 import { lookAtMarkKeys } from './mark-key.ts';
-import { leaseLine, ledgerLines, statusLines } from './operator.ts';
+import { leaseLine, ledgerLines, statusLines, verdictLines } from './operator.ts';
 import { rightsLine } from './rights.ts';
 import { vcenterFindings } from './vcenter.ts';
 
@@ -51,6 +51,7 @@ export async function examine(
     await look('operator', role, () => leaseLine(client, { role, namespace: leaseNamespace }, signal));
   await look('operator', 'statuses', () => statusLines(client, owned, signal));
   await look('operator', 'ledgers', () => ledgerLines(client, owned, signal));
+  if (roles.has('boot-images')) await look('operator', 'upgrades', () => verdictLines(client, owned, signal));
   let markKeys: ReadKeys | undefined;
   // Marks are of templates, which clouds have none of.
   if (roles.has('boot-images') && (platformOf(world) ?? 'VSphere') === 'VSphere') {

@@ -6,6 +6,7 @@ import { statusKeepingRules } from '../status-keeping.ts';
 import { statusNotes } from '../status-notes.ts';
 import { age } from '../table.ts';
 import { shell } from '../template/next-command.ts';
+import { heldUp, upgradeVerdicts, verdictNext } from '../verdict.ts';
 import type { Line } from './finding.ts';
 
 /** Whether a role is led, and by whom. */
@@ -20,6 +21,26 @@ export async function leaseLine(
   const detail = leadershipText(leadership, 'it', Date.now());
   if (leadership.state === 'led') return { name: where.role, state: 'ok', detail };
   return { name: where.role, state: 'warn', detail, next: shell`drydock operator --roles ${where.role}` };
+}
+
+/** Whether boot images hold minor upgrades up, and who says so. */
+export async function verdictLines(
+  client: Pick<Client, 'get' | 'list'>,
+  { namespace }: { readonly namespace: string },
+  signal: AbortSignal,
+): Promise<readonly Line[]> {
+  const name = 'upgrades';
+  const found = await upgradeVerdicts(client, signal);
+  if (found.kind === 'unread') return [{ name, state: 'skip', detail: found.why }];
+  const leader = await leadershipOf(client, { role: 'boot-images', namespace }, { signal });
+  const led = leader.state === 'led' || leader.state === 'unread';
+  const lines = found.verdicts.map((verdict): Line => {
+    const { clusterOperator, upgradeable, message } = verdict;
+    if (upgradeable) return { name, state: 'ok', detail: `ClusterOperator ${clusterOperator}: ${message}` };
+    return { name, state: 'warn', detail: heldUp(verdict, led, Date.now()), next: verdictNext(verdict, led) };
+  });
+  if (lines.length > 0) return lines;
+  return [{ name, state: 'ok', detail: 'no ClusterOperator holds minor upgrades up because of boot images' }];
 }
 
 /** What the operator cannot write into statuses, or not whole. */

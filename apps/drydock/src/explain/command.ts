@@ -18,6 +18,7 @@ interface ExplainFlags extends ClusterFlags, VCenterFlags {
   readonly downgrade: string;
   readonly leaseNamespace: string;
   readonly output: string;
+  readonly stubSecret: string;
 }
 
 /** Adds `drydock explain`: why a machine set boots from what it boots from, and what comes next. It only reads. */
@@ -29,6 +30,7 @@ export function addExplain(program: Command): void {
     .option('-o, --output <format>', FORMATS.join('|'), 'text')
     .option('--lease-namespace <name>', 'namespace of the Leases of the operator', LEASE_NAMESPACE)
     .option('--downgrade <policy>', 'keep|replace, as the operator is told', 'keep')
+    .option('--stub-secret <way>', 'InPlace|Managed, as the operator is told', 'InPlace')
     .addHelpText(
       'after',
       `
@@ -47,6 +49,9 @@ async function explain(names: readonly string[], flags: ExplainFlags, signal: Ab
   const { downgrade } = flags;
   if (downgrade !== 'keep' && downgrade !== 'replace')
     throw new UsageError(`unknown downgrade policy ${downgrade}: use keep or replace`);
+  const { stubSecret } = flags;
+  if (stubSecret !== 'InPlace' && stubSecret !== 'Managed')
+    throw new UsageError(`unknown way ${stubSecret} to a stub: use InPlace or Managed`);
   const { idOf, keptSets, machineApiNamespace } = await import('@drydock/boot-images');
   const { namespace = machineApiNamespace } = flags;
   if (namespace !== machineApiNamespace)
@@ -55,7 +60,7 @@ async function explain(names: readonly string[], flags: ExplainFlags, signal: Ab
   const { clusterImages } = await import('../cluster-images.ts');
   await using client = await connect(flags);
   const warn = (message: string): void => sayError(`warning: ${message}`);
-  await using images = await clusterImages({ client, flags, downgrade, warn, signal });
+  await using images = await clusterImages({ client, flags, downgrade, stubSecret, warn, signal });
   const sets = chosen(keptSets(images.world), names, idOf);
   const leader = await leadershipOf(client, { role: 'boot-images', namespace: flags.leaseNamespace }, { signal });
   const explained: Explained[] = [];

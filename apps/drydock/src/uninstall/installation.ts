@@ -137,7 +137,7 @@ export async function installationIn(
         },
       ),
     ]);
-  const ours = definitions.filter(({ metadata }) => metadata.name === `${BootImage.plural}.${BootImage.group}`);
+  const ours = definitions.filter(({ metadata }) => metadata.name.endsWith(`.${BootImage.group}`));
   return {
     deployments,
     leaders,

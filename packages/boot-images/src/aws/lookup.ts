@@ -163,6 +163,7 @@ function accountOf(input: PlatformInput, region: string): ({ readonly kind: 'acc
   return {
     kind: 'account',
     key: `${region} ${credentials.version} ${ec2} ${sts}`,
+    host: new URL(ec2).host,
     region,
     ec2,
     stsRegion,

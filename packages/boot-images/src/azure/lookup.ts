@@ -65,7 +65,7 @@ export function resourceLook(client: AzureClient, clock: Clock = systemClock): I
       if (found.kind === 'none') return { kind: 'unverified', missing: found.missing, message: found.message };
       const { credentials } = found;
       const version = `${credentials.version} ${cloud.name} ${cloud.resourceManager}`;
-      const account: Account = { cloud, credentials, version, key: version };
+      const account: Account = { cloud, credentials, version, key: version, host: new URL(cloud.resourceManager).host };
       const location = locationOf(input);
       if (location === undefined)
         return { kind: 'unverified', missing: 'location in the provider spec', message: 'the set names no location' };

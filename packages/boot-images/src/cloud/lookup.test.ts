@@ -31,8 +31,8 @@ function rig(options: Partial<LookupOptions<Place, string>> = {}): Rig {
   return made;
 }
 
-const east: Place = { key: 'us-east-1' };
-const west: Place = { key: 'us-west-2' };
+const east: Place = { key: 'us-east-1', host: 'ec2.us-east-1.amazonaws.com' };
+const west: Place = { key: 'us-west-2', host: 'ec2.us-west-2.amazonaws.com' };
 const names = (count: number): readonly string[] => Array.from({ length: count }, (_, n) => `ami-${n}`);
 
 test('what is wanted at the same time in one place is asked in calls of a hundred, each id once', async () => {
@@ -119,4 +119,19 @@ test('so many calls at a time, and who stops waiting stops nobody else', async (
   }
   assert.deepEqual(await waiting, names(6));
   assert.equal(most, 2);
+});
+
+test('a call that does not end is an error with a code, the host and what to do, and its place is left alone for a while', async () => {
+  const never: LookupOptions<Place, string>['ask'] = (_place, _ids, signal) =>
+    new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+  const { images } = rig({ ask: never, callMs: 20 });
+  const told = (error: unknown): boolean => {
+    assert.ok(error instanceof BootImageError, String(error));
+    assert.deepEqual([error.code, error.retriable], ['CloudUnavailable', true]);
+    assert.equal(error.message, 'failed to look up ami-1 at ec2.us-east-1.amazonaws.com: no end within 20 ms');
+    assert.match(error.nextStep ?? '', /see why ec2\.us-east-1\.amazonaws\.com answers so slowly/);
+    return true;
+  };
+  await assert.rejects(images.of(east, 'ami-1'), told);
+  await assert.rejects(images.of(east, 'ami-2'), told, 'asked of nobody meanwhile');
 });

@@ -4,6 +4,8 @@ import { BootImageError } from '../errors.ts';
 /** Where something is looked up: one region, project or subscription, by one version of credentials. */
 export interface Place {
   readonly key: string;
+  /** Who is asked, for errors. */
+  readonly host: string;
 }
 
 /** What a {@link Lookup} needs. */
@@ -17,6 +19,8 @@ export interface LookupOptions<P extends Place, A> {
   /** Calls at a time, over all places. Default 8. */
   readonly atOnce?: number;
   readonly clock?: Clock;
+  /** Ms that one call may take with its pages and repetitions. Default a minute. */
+  readonly callMs?: number;
 }
 
 /** Looks up ids in places. What is wanted at about the same time is asked together, what was asked a while ago is remembered. */
@@ -52,7 +56,7 @@ interface Desk<P, A> {
 
 /** Remembers nothing yet. */
 export function lookup<P extends Place, A>(options: LookupOptions<P, A>): Lookup<P, A> {
-  const { ask, batch, keepMs, atOnce = 8, clock = systemClock } = options;
+  const { ask, batch, keepMs, atOnce = 8, clock = systemClock, callMs = CALL_MS } = options;
   const desks = new Map<string, Desk<P, A>>();
   const known = new Map<string, Known<A>>();
   const queue: (() => Promise<void>)[] = [];
@@ -89,8 +93,9 @@ export function lookup<P extends Place, A>(options: LookupOptions<P, A>): Lookup
 
   async function run(desk: Desk<P, A>, ids: readonly string[], wanted: Desk<P, A>['wanted']): Promise<void> {
     const { place } = desk;
+    const late = AbortSignal.timeout(callMs);
     try {
-      const answers = await ask(place, ids, AbortSignal.timeout(CALL_MS));
+      const answers = await ask(place, ids, late);
       for (const id of ids) {
         const answer = answers.get(id);
         if (answer === undefined) {
@@ -100,7 +105,8 @@ export function lookup<P extends Place, A>(options: LookupOptions<P, A>): Lookup
         remember(place, id, answer);
         wanted.get(id)?.resolve(answer);
       }
-    } catch (error) {
+    } catch (thrown) {
+      const error = late.aborted && thrown === late.reason ? tooLate(place, ids, callMs, thrown) : thrown;
       if (error instanceof BootImageError && error.code === 'CloudUnavailable')
         desk.silent = { error, until: clock.now() + SILENT_MS };
       for (const { reject } of wanted.values()) reject(error);
@@ -169,6 +175,15 @@ export function lookup<P extends Place, A>(options: LookupOptions<P, A>): Lookup
     },
     learn: remember,
   };
+}
+
+function tooLate({ host }: Place, ids: readonly string[], callMs: number, cause: unknown): BootImageError {
+  const [first = ''] = ids;
+  const what = ids.length === 1 ? first : `${first} and ${ids.length - 1} more`;
+  return new BootImageError('CloudUnavailable', `failed to look up ${what} at ${host}: no end within ${callMs} ms`, {
+    cause,
+    nextStep: `it is tried again; if it lasts, see why ${host} answers so slowly: its status page, proxies, throttling`,
+  });
 }
 
 /** Longer than any call takes with its repetitions. */

@@ -34,7 +34,8 @@ export interface ComputeClient {
   readonly image: (credentials: GcpCredentials, name: ImageName, signal: AbortSignal) => Promise<ImageAnswer>;
 }
 
-const HOST = 'compute.googleapis.com';
+/** Where Compute Engine is asked. */
+export const computeHost = 'compute.googleapis.com';
 const QUOTED = 300;
 /** Reasons that come with 403 and mean "later" (API reference, errors of the domain usageLimits). */
 const LATER: ReadonlySet<string> = new Set(['rateLimitExceeded', 'userRateLimitExceeded', 'quotaExceeded']);
@@ -58,7 +59,7 @@ export function computeClient({
     const path = imagePath(name);
     const action = `get ${path}`;
     const answer = await https.ask({
-      ...{ method: 'GET', url: `https://${HOST}/compute/v1/${path}`, action, signal },
+      ...{ method: 'GET', url: `https://${computeHost}/compute/v1/${path}`, action, signal },
       headers: { authorization: `Bearer ${token.token}` },
       passing: (refusal) => refusal.status === 403 && LATER.has(errorIn(refusal).reason),
     });
@@ -73,7 +74,7 @@ export function computeClient({
       return { kind: 'unverified', missing: 'valid credentials', message: `Compute Engine refused them: ${message}` };
     }
     if (status === 403) return { kind: 'unverified', missing: missingRight(reason, name), message };
-    throw invalidAnswer(HOST, action, `HTTP ${status}: ${message}`);
+    throw invalidAnswer(computeHost, action, `HTTP ${status}: ${message}`);
   }
   return { image: (credentials, name, signal) => image(credentials, name, signal, true) };
 }
@@ -102,7 +103,7 @@ function imageIn({ text }: CloudAnswer, asked: ImageName, action: string): Compu
   const name = isObject(body) ? nonEmpty(body['name']) : undefined;
   const status = isObject(body) ? nonEmpty(body['status']) : undefined;
   if (!isObject(body) || name === undefined || status === undefined || (!asked.family && name !== asked.name))
-    throw invalidAnswer(HOST, action, 'the answer is no image of that name');
+    throw invalidAnswer(computeHost, action, 'the answer is no image of that name');
   const deprecated = isObject(body['deprecated']) ? body['deprecated'] : {};
   const features: readonly unknown[] = Array.isArray(body['guestOsFeatures']) ? body['guestOsFeatures'] : [];
   const replacement = nonEmpty(deprecated['replacement']);

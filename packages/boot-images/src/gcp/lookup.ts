@@ -5,7 +5,7 @@ import { type Lookup, lookup, type Place } from '../cloud/lookup.ts';
 import type { JsonObject } from '../observe/provider-spec.ts';
 import { isObject } from '../observe/stream.ts';
 import type { PlatformInput } from '../platform.ts';
-import type { ComputeClient, ComputeImage, ImageAnswer } from './client.ts';
+import { type ComputeClient, type ComputeImage, computeHost, type ImageAnswer } from './client.ts';
 import { type GcpCredentials, gcpCredentials } from './credentials.ts';
 import { type ImageName, imagePath, parseImage } from './image-name.ts';
 
@@ -46,7 +46,9 @@ export function computeLook(client: ComputeClient, clock: Clock = systemClock): 
       const found = gcpCredentials(input);
       if (found.kind === 'none') return { kind: 'unverified', missing: found.missing, message: found.message };
       const { credentials } = found;
-      const answer = await images.of({ key: credentials.version, credentials }, imagePath(image), { signal });
+      const answer = await images.of({ key: credentials.version, host: computeHost, credentials }, imagePath(image), {
+        signal,
+      });
       return availabilityOf(answer, image, needsOf(input));
     },
   };

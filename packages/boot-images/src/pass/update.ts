@@ -1,11 +1,17 @@
 import { type Client, keyOf } from '@drydock/kube';
 import type { TemplateOperation, TemplateProgress } from '@drydock/templates';
 import { BootImageError, errorText } from '../errors.ts';
-import { controlPlanes, idOf, type KeptSet, kindOf, setText } from '../observe/kept-set.ts';
+import { idOf, type KeptSet, kindOf, setText } from '../observe/kept-set.ts';
 import { type LeafEdit, leafPatch, leafText } from '../observe/provider-spec.ts';
 import { factsOf, type ImageFacts, type PlatformPlan, type PointedImage, type PublishedImage } from '../platform.ts';
 import type { SetOutcome } from '../status/boot-image.ts';
-import { checkUserData, type StubSecret, upgradeUserData, userDataSecret } from '../user-data/user-data.ts';
+import {
+  checkUserData,
+  type StubSecret,
+  stubSecretOf,
+  upgradeUserData,
+  userDataSecret,
+} from '../user-data/user-data.ts';
 import { movers } from '../way-back/history.ts';
 import { type HotLoop, hotLoopError } from './hot-loop.ts';
 import type { Acting } from './item.ts';
@@ -66,8 +72,7 @@ export async function updateSet(
   }
   const secret = userDataSecret(set);
   const call = signal === undefined ? {} : { signal };
-  // What names another Secret is another machine to whoever compares control planes, and would replace every one of them.
-  const stubSecret = kindOf(set) === controlPlanes ? 'InPlace' : ports.stubSecret;
+  const stubSecret = stubSecretOf(set, ports.stubSecret);
   if (secret !== undefined) await checkUserData(ports.client, { secret, stubSecret, now: ports.now(), ...call });
 
   const before = factsOf(plan);

@@ -23,7 +23,14 @@ export function awsOn(answer: ReturnType<typeof fakeEc2>['answer']): AwsOn {
   const https = ec2Https(answer);
   const client = ec2Client({ https, sessions: awsSessions({ https }) });
   const accountOf = ({ keys }: Ec2State, region: string) => ({
-    ...{ key: region, region, stsRegion: region, ec2: `https://ec2.${region}.amazonaws.com/`, sts: '' },
+    ...{
+      key: region,
+      host: `ec2.${region}.amazonaws.com`,
+      region,
+      stsRegion: region,
+      ec2: `https://ec2.${region}.amazonaws.com/`,
+      sts: '',
+    },
     credentials: { where: 'here', version: '1', source: { kind: 'static', keys } as const },
   });
   const { signal } = new AbortController();

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ControlPlaneMachineSet, MachineSet, Secret } from '@drydock/api';
+import { explainSet } from '../explain.ts';
 import { platformWith } from '../gcp/platform.ts';
 import { runPass } from '../pass/pass.ts';
 import {
@@ -41,6 +42,19 @@ test('Managed: a set with a stub of Ignition 2 is switched to the managed Secret
   await c.pass();
   assert.deepEqual(c.client.writes, ['patch machinesets openshift-machine-api/wk-a']);
   assert.deepEqual([c.template('wk-a'), secretOf(c)], [published, { name: managed.name }]);
+});
+
+test('explain says what becomes of the stub, by the way that the operator is told', async () => {
+  const c = cluster(stub22, stub('3.2.0'));
+  const set = c.client.peek(MachineSet, { ...own, name: 'wk-a' });
+  assert.ok(set !== undefined);
+  const stubText = async (ports: FakeCluster['ports']): Promise<string | undefined> =>
+    (await explainSet(set, ports)).answers.find(({ question }) => question === 'stub')?.text;
+  const managedText = 'the set is switched to Secret worker-user-data-managed, which does the same';
+  assert.equal(await stubText(c.ports), `user-data Secret worker-user-data has a stub of Ignition 2: ${managedText}`);
+  const inPlace = await stubText({ ...c.ports, stubSecret: 'InPlace' });
+  assert.match(inPlace ?? '', /is one that the new image understands, or can be converted$/);
+  assert.deepEqual(c.client.writes, []);
 });
 
 test('Managed: the switch is guarded by the name that was decided by: whoever changed it meanwhile keeps his', async () => {

@@ -1,6 +1,7 @@
 import { type MachineSet, Secret } from '@drydock/api';
 import { type Client, isForbidden, isNotFound } from '@drydock/kube';
 import { BootImageError, type BootImageErrorCode, errorText } from '../errors.ts';
+import { controlPlanes, type KeptSet, kindOf } from '../observe/kept-set.ts';
 import { type LeafEdit, leafText } from '../observe/provider-spec.ts';
 import { rfc3339 } from '../status/conditions.ts';
 import { convertStub, replacesStub, stubVersion } from './ignition.ts';
@@ -28,6 +29,11 @@ export function userDataSecret(set: MachineSet): string | undefined {
 
 /** How a set comes to a stub that the new image understands: its own Secret is converted, or it is switched to the managed one beside it. */
 export type StubSecret = 'InPlace' | 'Managed';
+
+/** The way of one set: what names another Secret is another machine to whoever compares control planes, and would replace every one of them. */
+export function stubSecretOf(set: KeptSet, wanted: StubSecret | undefined): StubSecret | undefined {
+  return kindOf(set) === controlPlanes ? 'InPlace' : wanted;
+}
 
 /** Options of {@link checkUserData} and {@link upgradeUserData}. */
 export interface UserDataOptions {
