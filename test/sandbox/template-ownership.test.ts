@@ -84,6 +84,18 @@ test('OWN-5 a linked clone and an unreadable machine keep the template that woul
   await switchboard.destroyVm(lost.moref);
 });
 
+test('OWN-8 a template that somebody made a machine of and renamed keeps its files on the datastore: another name serves', async () => {
+  const { switchboard } = cli;
+  const one = await publish(first, '--name', 'renamed');
+  const { moref } = await cli.vm(one);
+  await switchboard.convertVm(moref, 'machine');
+  await switchboard.renameVm(moref, 'somebody');
+  const two = await publish(first, '--name', 'renamed');
+  assert.notEqual(two, one);
+  assert.equal((await cli.vm(two)).isTemplate, true);
+  assert.deepEqual((await cli.vm('somebody')).moref, moref);
+});
+
 test('OWN-8 a busy machine is waited for, a session that ends in mid-upload costs one more upload: both publish', async () => {
   const { switchboard } = cli;
   const fault = { name: 'TaskInProgress', xml: '<task type="Task">task-1</task>' };

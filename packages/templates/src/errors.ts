@@ -13,7 +13,7 @@ const NEXT = {
   TAG_AMBIGUOUS: 'Rename the tags so that one alone bears this name.',
   TAG_FAILED: 'Look at the cause; the finished import is kept, and only the tag is tried again.',
   TEMPLATE_NOT_FOUND: 'List the templates of the folder, and use one of their names.',
-  NAME_TAKEN: 'Rename or remove what bears the names in this folder.',
+  NAME_TAKEN: 'Rename or remove what bears the names in this folder, or the folders of these names on the datastore.',
   NAME_TOO_LONG: 'Choose a name of 1 to 80 characters.',
   NOT_A_TEMPLATE: 'Choose another name, or make this machine a template and adopt it.',
   POWERED_ON: 'Choose another name; a machine that runs is never put away.',

@@ -156,6 +156,67 @@ test('a call that is not repeatable is not repeated after NotAuthenticated; the 
   assert.equal(count(server, 'Login'), 2);
 });
 
+for (const { when, never, arrange, work } of [
+  {
+    when: 'in the queue of its lane',
+    never: 'MarkAsTemplate',
+    arrange: async (server: SoapServer, vcenter: VCenter, lose: () => void) => {
+      server.on('FindChild', { act: 'hang' });
+      const held = new AbortController();
+      const four = Array.from({ length: 4 }, () => vcenter.findChild(FOLDER, 'x', { signal: held.signal }));
+      await until(() => count(server, 'FindChild') === 4);
+      return async () => {
+        lose();
+        held.abort();
+        await Promise.allSettled(four);
+      };
+    },
+    work: (vcenter: VCenter, fence: () => void) => vcenter.markAsTemplate(VM, { fence }),
+  },
+  {
+    when: 'during the login',
+    never: 'Destroy_Task',
+    arrange: async (server: SoapServer, _vcenter: VCenter, lose: () => void) => {
+      server.on('Login', () => {
+        lose();
+        return '<returnval/>';
+      });
+      return undefined;
+    },
+    work: (vcenter: VCenter, fence: () => void) => vcenter.destroy(VM, { fence }),
+  },
+  {
+    when: 'while an attribute is defined',
+    never: 'SetField',
+    arrange: async (server: SoapServer, _vcenter: VCenter, lose: () => void) => {
+      server.on('AddCustomFieldDef', () => {
+        lose();
+        return '<returnval><key>7</key></returnval>';
+      });
+      return undefined;
+    },
+    work: (vcenter: VCenter, fence: () => void) => vcenter.setCustomValue(VM, 'a', 'b', { fence }),
+  },
+]) {
+  test(`OWN-7 the fence is asked right before a request that changes something: lost ${when}, it is not sent`, async () => {
+    await using server = await startSoapServer(identity);
+    await using vcenter = client(server);
+    let leads = true;
+    const lose = (): void => {
+      leads = false;
+    };
+    const meanwhile = await arrange(server, vcenter, lose);
+    const refusal = new Error('the lease is not held');
+    const fence = (): void => {
+      if (!leads) throw refusal;
+    };
+    const working = assert.rejects(work(vcenter, fence), (error) => error === refusal);
+    await meanwhile?.();
+    await working;
+    assert.equal(count(server, never), 0);
+  });
+}
+
 test('refused credentials name neither password nor cookie, and the next call tries again', async () => {
   await using server = await startSoapServer(identity);
   server.on('Login', { fault: 'InvalidLogin' });

@@ -37,6 +37,7 @@ export async function converge(
   let effect: Effect = {};
   let first = true;
   let lost = 0;
+  const refused = new Set<string>();
 
   for (let count = 0; count < MAX_STEPS; ) {
     call.signal?.throwIfAborted();
@@ -50,8 +51,15 @@ export async function converge(
     }
     if (first) expectSame(observed, wanted, expectWorld);
     first = false;
-    const step = decide(observed, wanted);
-    if (failed !== undefined && same(failed.step, step)) throw asTemplateError(failed.step, failed.error);
+    const step = decide(observed, { ...wanted, refused });
+    if (failed !== undefined && same(failed.step, step)) {
+      if (step.kind !== 'import' || !isTemplateError(failed.error, 'NAME_TAKEN'))
+        throw asTemplateError(failed.step, failed.error);
+      // Nothing in the folder shows who has it: a machine that was renamed keeps its files where they are.
+      refused.add(step.attempt.name);
+      failed = undefined;
+      continue;
+    }
     failed = undefined;
     if (step.kind === 'done') return { ...step, ...effect };
     if (step.kind === 'blocked') {

@@ -1,4 +1,4 @@
-import type { VCenter } from '@drydock/vsphere';
+import type { CallOptions, VCenter } from '@drydock/vsphere';
 import { reasonOf, TemplateError } from '../errors.ts';
 
 /**
@@ -7,38 +7,27 @@ import { reasonOf, TemplateError } from '../errors.ts';
  */
 export type Fence = () => void;
 
-/** The same session, whose renames, removals, marks and reconfigurations ask `fence` first, after everything that could take time. */
+/** The same session, whose renames, removals, marks and reconfigurations ask `fence` before each request of theirs, after everything that could take time. */
 export function fenced(vcenter: VCenter, fence: Fence | undefined): VCenter {
   if (fence === undefined) return vcenter;
-  const ask = (doing: string): void => {
-    try {
-      fence();
-    } catch (cause) {
-      const message = `failed to ${doing}: this process does not lead any more: ${reasonOf(cause)}`;
-      throw new TemplateError({ code: 'NOT_LEADING', message, retriable: true, cause });
-    }
-  };
+  const asking = (doing: string, options: CallOptions | undefined): CallOptions => ({
+    ...options,
+    fence: () => {
+      try {
+        fence();
+      } catch (cause) {
+        const message = `failed to ${doing}: this process does not lead any more: ${reasonOf(cause)}`;
+        throw new TemplateError({ code: 'NOT_LEADING', message, retriable: true, cause });
+      }
+    },
+  });
   return {
     ...vcenter,
-    rename: async (vm, ...rest) => {
-      ask(`rename ${vm.value}`);
-      await vcenter.rename(vm, ...rest);
-    },
-    destroy: async (vm, ...rest) => {
-      ask(`destroy ${vm.value}`);
-      await vcenter.destroy(vm, ...rest);
-    },
-    reconfigure: async (vm, ...rest) => {
-      ask(`reconfigure ${vm.value}`);
-      await vcenter.reconfigure(vm, ...rest);
-    },
-    markAsTemplate: async (vm, ...rest) => {
-      ask(`make ${vm.value} a template`);
-      await vcenter.markAsTemplate(vm, ...rest);
-    },
-    setCustomValue: async (vm, ...rest) => {
-      ask(`mark ${vm.value}`);
-      await vcenter.setCustomValue(vm, ...rest);
-    },
+    rename: (vm, name, options) => vcenter.rename(vm, name, asking(`rename ${vm.value}`, options)),
+    destroy: (vm, options) => vcenter.destroy(vm, asking(`destroy ${vm.value}`, options)),
+    reconfigure: (vm, change, options) => vcenter.reconfigure(vm, change, asking(`reconfigure ${vm.value}`, options)),
+    markAsTemplate: (vm, options) => vcenter.markAsTemplate(vm, asking(`make ${vm.value} a template`, options)),
+    setCustomValue: (vm, name, value, options) =>
+      vcenter.setCustomValue(vm, name, value, asking(`mark ${vm.value}`, options)),
   };
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { virtualClock } from '@drydock/model';
 import { simulatedFault } from '@drydock/vsphere/testing';
+import { attemptsOf } from '../names.ts';
 import { fails, mutations, testRig } from '../testing/rig.ts';
 import { testWish } from '../testing/wishes.ts';
 
@@ -37,4 +38,29 @@ test('OWN-21 a server that keeps the machine of an import that was aborted has i
   };
   await fails(made.publish(), 'IMPORT_FAILED', /SystemError/);
   assert.deepEqual(made.in(FOLDER), []);
+});
+
+test('OWN-8 a name whose folder on the datastore belongs to a machine that was renamed is taken: the next one serves', async () => {
+  const made = testRig(virtualClock({ auto: true }), { takenDirectory: 'refused' });
+  const [first, second] = attemptsOf(testWish());
+  assert.equal((await made.publish()).name, first?.name);
+  const [machine] = made.in(FOLDER);
+  const renamed = made.inventory.state.machines.get(machine?.ref ?? '') ?? assert.fail();
+  made.inventory.convert(renamed.ref, 'machine');
+  renamed.name = 'a machine of somebody';
+  const published = await made.publish();
+  assert.deepEqual([published.name, published.uploads], [second?.name, 1]);
+  assert.equal((await made.publish()).uploads, 0);
+  assert.ok(made.in(FOLDER).some(({ name }) => name === 'a machine of somebody'));
+});
+
+test('OWN-8 where the server calls every name taken, each is tried once, and that is said', async () => {
+  const made = testRig(virtualClock({ auto: true }));
+  made.inventory.onCall = (method, phase) => {
+    if (method === 'startImport' && phase === 'before') throw simulatedFault('DuplicateName', 'ImportVApp', 'x');
+  };
+  const { length } = attemptsOf(testWish());
+  await fails(made.publish(), 'NAME_TAKEN', `all ${length} names from ${attemptsOf(testWish())[0]?.name} on are taken`);
+  assert.equal(made.inventory.counters.byMethod.get('startImport'), length);
+  assert.equal(made.inventory.counters.uploads, 0);
 });

@@ -63,6 +63,9 @@ const HOST_FAULTS = [
   'DvsOperationBulkFault',
 ] as const;
 
+/** Faults of the name: something bears it, or the folder on the datastore that it would get. */
+const NAME_FAULTS = ['DuplicateName', 'FileAlreadyExists'] as const;
+
 /**
  * The one long step: brings an image into the folder as a powered-off machine with our mark, and ends with the reconfigure that calls it verified.
  * Until then nobody takes it for a template; whatever fails leaves nothing behind that this process could still reach.
@@ -223,6 +226,10 @@ async function startImport(
         options.signal === undefined ? {} : { signal: options.signal },
       );
     } catch (error) {
+      if (isVimError(error) && NAME_FAULTS.some((fault) => error.fault?.has(fault))) {
+        const message = `the name ${request.name} is taken, in the folder or on the datastore: ${clauseOf(error)}`;
+        throw new TemplateError({ code: 'NAME_TAKEN', message, retriable: true, cause: error });
+      }
       const hostAtFault = isVimError(error) && HOST_FAULTS.some((fault) => error.fault?.has(fault));
       if (!hostAtFault || index === hosts.length - 1) throw error;
       await tidy(ports, request.folder, request.instanceUuid, undefined);

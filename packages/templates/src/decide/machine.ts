@@ -83,6 +83,8 @@ export interface Wanted {
   readonly owner: string;
   readonly content: Content;
   readonly tagIds: readonly string[];
+  /** Names that the server calls taken although no machine of the folder bears them. */
+  readonly refused?: ReadonlySet<string>;
   /** Absent: publication by pointer. */
   readonly swap?: { readonly name: string; readonly unmarked: 'refuse' | 'retire' };
 }

@@ -1,3 +1,4 @@
+import type { Attempt } from '../names.ts';
 import { mayPointAt } from './authority.ts';
 import { estranged, linkedReason, maySweep, surelyDead, whyKept } from './claim.ts';
 import type { Candidate, Machine, Observed, Step, Wanted } from './machine.ts';
@@ -61,7 +62,9 @@ export function stage(observed: Observed, wanted: Wanted): Step {
     ({ name, unreadable }) => unreadable !== undefined && content.attempts.some((attempt) => attempt.name === name),
   );
   if (hidden !== undefined) return hiddenStep(hidden);
-  const attempt = content.attempts.find(({ name }) => !observed.machines.some((machine) => machine.name === name));
+  const isTaken = ({ name }: Attempt): boolean =>
+    wanted.refused?.has(name) === true || observed.machines.some((machine) => machine.name === name);
+  const attempt = content.attempts.find((one) => !isTaken(one));
   if (attempt === undefined) {
     const { attempts } = content;
     const reason = `all ${attempts.length} names from ${attempts[0]?.name ?? '?'} on are taken`;

@@ -51,6 +51,15 @@ export interface CallerOptions {
 }
 
 const CONTROL_MS = 60_000;
+/** What a fence stands before; whoever passed it may look at what became of it. */
+const FENCED: ReadonlySet<string> = new Set([
+  'AddCustomFieldDef',
+  'Destroy_Task',
+  'MarkAsTemplate',
+  'ReconfigVM_Task',
+  'Rename_Task',
+  'SetField',
+]);
 const SERVICE_INSTANCE: MoRef = { type: 'ServiceInstance', value: 'ServiceInstance' };
 
 /** Layers session, envelope and repetition over a transport. */
@@ -85,6 +94,7 @@ export function createCaller(options: CallerOptions): SessionCaller {
       lane: how.lane ?? 'templates',
       ...(how.budget === undefined ? {} : { budget: how.budget }),
       ...(how.signal === undefined ? {} : { signal: how.signal }),
+      ...(how.fence === undefined || !FENCED.has(method) ? {} : { fence: how.fence }),
     };
   };
   const post = async (

@@ -25,6 +25,8 @@ export interface Exchange {
   /** What the answers of a whole conversation may cost, beside the limits of each. */
   readonly budget?: Budget;
   readonly signal?: AbortSignal;
+  /** See `CallOptions.fence`. */
+  readonly fence?: () => void;
 }
 
 /** A well-formed answer, status 200 or 500. */
@@ -214,7 +216,12 @@ function run<T>(
     };
     // The agent hands out verified connections only, and only then is the first byte written.
     request.on('socket', () => {
-      sent = true;
+      try {
+        exchange.fence?.();
+        sent = true;
+      } catch (error) {
+        fail(error);
+      }
     });
     request.on('error', (cause) => fail(connectionError(op, opId, where, sent, cause)));
     request.on('response', (response) => {

@@ -3,6 +3,7 @@ import type { DiskSummary, ImportRequest, ManifestEntry, MoRef } from '../vcente
 import { simulatedFault } from './fault.ts';
 import { type InventoryState, type Machine, type MemoryLease, newRef, newUuid } from './inventory.ts';
 import { checkName, freeDirectory, removeMachine } from './machines.ts';
+import type { MemoryServer } from './memory-server.ts';
 
 /** What the server reads in a descriptor. */
 export interface ImportedDescriptor {
@@ -58,7 +59,7 @@ export function importMachine(
   client: string,
   request: ImportRequest,
   descriptor: ImportedDescriptor,
-  facts: { readonly createDate: string; readonly reportsVersion: boolean },
+  facts: Pick<MemoryServer, 'reportsVersion' | 'takenDirectory'> & { readonly createDate: string },
 ): MemoryLease {
   const op = 'ImportVApp';
   checkPlacement(state, request, op);
@@ -73,6 +74,8 @@ export function importMachine(
   const ref = newRef(state, 'VirtualMachine');
   const datastore = refKey(request.datastore);
   const directory = freeDirectory(state, datastore, request.name);
+  if (directory !== request.name && facts.takenDirectory === 'refused')
+    throw simulatedFault('FileAlreadyExists', op, request.name, { file: request.name });
   const uuidTaken = [...state.machines.values()].some((other) => other.instanceUuid === request.instanceUuid);
   const machine: Machine = {
     ref,

@@ -58,6 +58,11 @@ export interface MemoryOptions {
   readonly from?: InventoryState;
   /** What becomes of the value of a custom attribute with more than 255 characters; both happen. Default `refused`. */
   readonly longAttributes?: 'refused' | 'truncated';
+  /**
+   * What becomes of an import whose name is free in the folder, while the folder of that name on the datastore belongs to a machine that was renamed: it gets the `next` folder, or
+   * FileAlreadyExists; both happen. Default `next`.
+   */
+  readonly takenDirectory?: 'next' | 'refused';
 }
 
 /** A folder, datacenter, cluster, pool, host, datastore or network. */

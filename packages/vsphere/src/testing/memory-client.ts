@@ -82,6 +82,7 @@ export function memoryCalls(server: MemoryServer, id: string, run: CallRunner, d
           const lease = importMachine(state(), id, request, importedDescriptor(request.descriptor), {
             createDate: new Date(server.now()).toISOString(),
             reportsVersion: server.reportsVersion,
+            takenDirectory: server.takenDirectory,
           });
           return memoryLease({ ...server, client: id, run, dead }, lease);
         },

@@ -8,6 +8,7 @@ export interface MemoryServer {
   readonly abortLeavesVm: boolean;
   readonly manifest: 'received' | 'none';
   readonly longAttributes: 'refused' | 'truncated';
+  readonly takenDirectory: 'next' | 'refused';
   readonly countUpload: () => void;
   readonly countBytes: (bytes: number) => void;
 }

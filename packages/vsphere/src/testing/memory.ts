@@ -80,6 +80,7 @@ export function memoryInventory(options: MemoryOptions = {}): MemoryInventory {
     abortLeavesVm: options.abortLeavesVm ?? false,
     manifest: options.manifest ?? 'received',
     longAttributes: options.longAttributes ?? 'refused',
+    takenDirectory: options.takenDirectory ?? 'next',
     countUpload: () => {
       counters.uploads += 1;
     },
@@ -107,6 +108,7 @@ export function memoryInventory(options: MemoryOptions = {}): MemoryInventory {
     const run: CallRunner = async (method, args, act, options) => {
       check(method);
       if (options?.signal?.aborted === true) throw abortedCall(method, 'the call was aborted before it was made');
+      options?.fence?.();
       counters.calls += 1;
       counters.byMethod.set(method, (counters.byMethod.get(method) ?? 0) + 1);
       const mutates = MUTATING_CALLS.has(method);
