@@ -14,6 +14,7 @@ import {
   type Resource,
 } from '@drydock/kube';
 import { type Sandbox, startSandbox } from '@drydock/sandbox';
+import { watchMetrics } from '@drydock/vm-watch';
 import { parse, parseAllDocuments } from 'yaml';
 import { eventually } from './support/voyage.ts';
 
@@ -168,12 +169,15 @@ test('BI-V204 every metric of an alert is one that the operator has, and the one
   };
   const { registry } = kubeMetrics();
   bootImageMetrics(registry);
+  watchMetrics(registry);
   const known = new Set((await registry.getMetricsAsJSON()).map(({ name }) => name));
   const alerts = rules.spec.groups.flatMap((group) => group.rules);
-  assert.ok(alerts.length > 4);
+  assert.ok(alerts.length > 10);
+  const page = readFileSync(join(deploy, '../docs/install.md'), 'utf8');
   for (const { alert, expr } of alerts) {
     const named = String(expr).match(/\b(?:drydock|mcc)_\w+/g) ?? [];
     assert.ok(named.length > 0, String(alert));
+    assert.ok(page.includes(`| \`${String(alert)}\` `), `docs/install.md does not have ${String(alert)}`);
     for (const name of named) assert.ok(known.has(name), `${String(alert)}: ${name}`);
   }
   const skew = alerts.find(({ alert }) => alert === 'MCCBootImageSkewEnforcementNone');

@@ -116,3 +116,30 @@ test('sets are counted by what became of them; age and attempts are those of eac
   metrics.passed(new Date(5_000));
   assert.match(await registry.metrics(), /drydock_bootimage_last_success_timestamp_seconds 5\n/);
 });
+
+test('how old the oldest image is and whether it holds upgrades up; what nobody knows has no line', async () => {
+  const registry = new Registry();
+  const metrics = bootImageMetrics(registry);
+  const lines = async (): Promise<readonly string[]> =>
+    (await registry.metrics()).split('\n').filter((line) => /^drydock_bootimage_(?:skew|upgrade)/.test(line));
+  assert.deepEqual(await lines(), ['drydock_bootimage_upgrade_held 0']);
+  metrics.skew(() => ({ releases: 9, held: true }));
+  const nine = 'drydock_bootimage_skew_releases{of="oldest"} 9';
+  assert.deepEqual(await lines(), [nine, 'drydock_bootimage_upgrade_held 1']);
+});
+
+test('bytes of a step that is under way are those of its set, and go with the step', async () => {
+  const registry = new Registry();
+  const metrics = bootImageMetrics(registry);
+  let progressDetail: { readonly bytes: number } | undefined = { bytes: 41 };
+  metrics.images(() => [
+    {
+      metadata: { name: 'ms-a' },
+      status: { set: 'ms/a', ...(progressDetail === undefined ? {} : { progressDetail }) },
+    },
+  ]);
+  const line = /drydock_bootimage_progress_bytes\{set="ms\/a"\} 41\n/;
+  assert.match(await registry.metrics(), line);
+  progressDetail = undefined;
+  assert.doesNotMatch(await registry.metrics(), line);
+});

@@ -7,6 +7,8 @@ export interface BootImageMetrics {
   readonly images: (all: () => Iterable<BootImage>) => void;
   /** Where the gauge of skew enforcement reads whether a person turned it off. */
   readonly unenforced: (now: () => boolean) => void;
+  /** Where the gauges of skew read how old the images in use are. */
+  readonly skew: (now: () => { readonly releases: number | undefined; readonly held: boolean }) => void;
   /** A pass over all sets ended without an error, at this time. */
   readonly passed: (at: Date) => void;
   /** One more move of a set was refused, because somebody takes it back each time. */
@@ -23,6 +25,8 @@ export interface BootImageMetrics {
   readonly statusRejected: () => void;
   /** Bytes that went to a vCenter, those of broken uploads included. */
   readonly uploaded: (vcenter: string, bytes: number) => void;
+  /** Bytes of images that came from mirrors, those of broken downloads included. */
+  readonly downloaded: (bytes: number) => void;
   /** A call on a vCenter ended; `code` is `OK` or the code of its error. */
   readonly vcenterCall: (method: string, code: string) => void;
   /** A call on the API of a cloud ended; `code` is the HTTP status, or the code of its error. */
@@ -69,6 +73,11 @@ export function bootImageMetrics(registry: Registry = new Registry()): BootImage
     ({ template, current }) => ageOf(template?.release ?? current),
   );
   state(
+    'drydock_bootimage_progress_bytes',
+    'Bytes of the step that is under way.',
+    ({ progressDetail }) => progressDetail?.bytes,
+  );
+  state(
     'drydock_bootimage_attempts',
     'Moves to one target in a row; more than 3 where one was refused.',
     ({ attempts }) => attempts?.count,
@@ -91,6 +100,29 @@ export function bootImageMetrics(registry: Registry = new Registry()): BootImage
     registers,
     collect() {
       this.set(unenforced() ? 1 : 0);
+    },
+  });
+  let skewNow: () => { readonly releases: number | undefined; readonly held: boolean } = () => ({
+    ...{ releases: undefined, held: false },
+  });
+  new Gauge({
+    name: 'drydock_bootimage_skew_releases',
+    help: 'Minor releases between the cluster and the oldest boot image in use, by the record that says so.',
+    // Without labels it would be 0 where nobody knows.
+    labelNames: ['of'],
+    registers,
+    collect() {
+      this.reset();
+      const { releases } = skewNow();
+      if (releases !== undefined) this.set({ of: 'oldest' }, releases);
+    },
+  });
+  new Gauge({
+    name: 'drydock_bootimage_upgrade_held',
+    help: '1 where boot images hold the next minor release up.',
+    registers,
+    collect() {
+      this.set(skewNow().held ? 1 : 0);
     },
   });
   const success = new Gauge({
@@ -139,6 +171,11 @@ export function bootImageMetrics(registry: Registry = new Registry()): BootImage
     labelNames: ['vcenter'],
     registers,
   });
+  const fetched = new Counter({
+    name: 'drydock_bootimage_download_bytes_total',
+    help: 'Bytes of images downloaded, those of broken downloads included.',
+    registers,
+  });
   const calls = new Counter({
     name: 'drydock_vcenter_calls_total',
     help: 'Calls on vCenters by method and result.',
@@ -164,6 +201,9 @@ export function bootImageMetrics(registry: Registry = new Registry()): BootImage
     unenforced: (now) => {
       unenforced = now;
     },
+    skew: (now) => {
+      skewNow = now;
+    },
     passed: (at) => success.set(at.getTime() / 1000),
     hotLoop: (set) => refusals.inc({ set }),
     step: (step, seconds) => steps.observe({ step }, seconds),
@@ -172,6 +212,7 @@ export function bootImageMetrics(registry: Registry = new Registry()): BootImage
     foreignWrite: (manager) => foreign.inc({ manager }),
     statusRejected: () => rejected.inc(),
     uploaded: (vcenter, count) => bytes.inc({ vcenter }, count),
+    downloaded: (count) => fetched.inc(count),
     vcenterCall: (method, code) => calls.inc({ method, code }),
     cloudCall: (host, code) => cloudCalls.inc({ host, code }),
     vcenterSessions: (vcenter, count) => sessions.set({ vcenter }, count),

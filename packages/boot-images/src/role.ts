@@ -32,7 +32,9 @@ import { runPass } from './pass/pass.ts';
 import { createPassState, type PassSettings } from './pass/pass-state.ts';
 import { createPassPorts } from './pass/ports.ts';
 import { type LazyPlatforms, lazyPlatforms } from './platforms.ts';
+import { upgradeBlock } from './skew/guard.ts';
 import { unenforced } from './skew/mode.ts';
+import { skewReleases } from './skew/releases.ts';
 import type { Stamp } from './skew/stamp.ts';
 import { attemptsIn, imageOf as bootImageFor } from './status/boot-image-store.ts';
 import { type Definitions, type KeepStatuses, watchDefinitions } from './status/definitions.ts';
@@ -110,8 +112,12 @@ export function bootImagesRole(options: BootImagesRoleOptions): BootImagesRole {
   const parts: Parts = { caches, events: recorder, metrics, now, definitions, platforms };
   forgetDeleted(parts);
   metrics.images(() => caches.bootImages.all());
-  const { machineConfiguration, infrastructure } = worldOf(caches);
+  const { machineConfiguration, infrastructure, clusterVersion } = worldOf(caches);
   metrics.unenforced(() => unenforced(machineConfiguration(), infrastructure()));
+  metrics.skew(() => {
+    const [mc, version] = [machineConfiguration(), clusterVersion()];
+    return { releases: skewReleases(mc, version), held: upgradeBlock(mc, version) !== undefined };
+  });
   const events: ManagedCache = {
     synced: Promise.resolve(),
     [Symbol.asyncDispose]: () => recorder[Symbol.asyncDispose](),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ConfigMap, ControlPlaneMachineSet, MachineSet } from '@drydock/api';
+import { ClusterVersion, ConfigMap, ControlPlaneMachineSet, MachineSet } from '@drydock/api';
 import type { KubeObject } from '@drydock/kube';
 import { platformWith } from '../gcp/platform.ts';
 import { noAttempts } from '../platform.ts';
@@ -126,6 +126,60 @@ test('a request to leave the set alone ends it, too', async () => {
   assert.equal(c.template('wk-a'), published);
 });
 
+test('a new target ends it before the move to that succeeds: neither the count nor the blame of the old one is told any more', async () => {
+  const c = await fought();
+  Object.assign(c.ports, { foreignWriter: async () => 'argocd-controller' });
+  c.state.foreign.add('ms/wk-a');
+  await c.pass();
+  assert.equal(c.last('wk-a')?.attempts?.count, 4);
+  c.client.put(ConfigMap, {
+    metadata: { namespace: 'openshift-machine-config-operator', name: 'coreos-bootimages' },
+    data: { stream: stream.replaceAll(newRelease, '9.8.20260901-0') },
+  });
+  c.client.refuse = (write) => (write.startsWith('patch machinesets') ? new Error('no') : undefined);
+  await c.pass();
+  assert.deepEqual(c.last('wk-a')?.attempts, noAttempts);
+  c.client.refuse = undefined;
+  await c.pass();
+  assert.deepEqual(c.last('wk-a')?.attempts, { target: '9.8.20260901-0', count: 1 });
+});
+
+for (const [what, out, back] of [
+  [
+    'by annotation',
+    (c: FakeCluster) =>
+      c.edit.set('wk-a', () => machineSet('wk-a', {}, { annotations: { 'drydock.dev/boot-image': 'Disabled' } })),
+    (c: FakeCluster) => c.edit.set('wk-a', () => machineSet('wk-a')),
+  ],
+  ['by mode', (c: FakeCluster) => manage(c, 'None'), (c: FakeCluster) => manage(c, 'All')],
+] as const)
+  test(`a set that is opted out ${what} and in again while an upgrade runs starts at zero, also in a process that was started in between`, async () => {
+    const c = await fought();
+    await c.pass();
+    const upgrade = (state: string): void =>
+      c.client.put(ClusterVersion, {
+        metadata: { name: 'version' },
+        status: { history: [{ state, version: '4.23.0' }] },
+      } as ClusterVersion);
+    upgrade('Partial');
+    out(c);
+    const next = successor(c);
+    const pass = () => runPass(c.ports, next, { reason: 'Started', touched: 'all' });
+    await pass();
+    back(c);
+    await pass();
+    upgrade('Completed');
+    await pass();
+    assert.equal(c.template('wk-a'), published);
+  });
+
+function manage(c: FakeCluster, mode: string): void {
+  c.edit.mc((mc) => ({
+    ...mc,
+    status: { ...mc.status, managedBootImagesStatus: { machineManagers: managed(mode) } },
+  }));
+}
+
 test('a move that the server refuses is not counted', async () => {
   const c = fakeCluster();
   c.client.refuse = (write) => (write.startsWith('patch machinesets') ? new Error('no') : undefined);
@@ -219,14 +273,9 @@ test('BI-V63 the fourth move to one release is refused before the vCenter is tou
   assert.ok(c.store.calls.every((call) => call.startsWith('inspect') || call.startsWith('collect')));
   const outcome = c.last('wk-a');
   assert.ok(outcome?.kind === 'failed' && outcome.blocked);
-  const managers = (mode: string): void =>
-    c.edit.mc((mc) => ({
-      ...mc,
-      status: { ...mc.status, managedBootImagesStatus: { machineManagers: managed(mode) } },
-    }));
-  managers('None');
+  manage(c, 'None');
   await c.pass();
-  managers('All');
+  manage(c, 'All');
   await c.pass();
   assert.equal(c.template('wk-a'), published);
 });

@@ -22,7 +22,7 @@ export interface Attempts {
 export interface HotLoop {
   /** What is counted of a set; undefined where nothing is. */
   readonly of: (set: KeptSet) => Attempts | undefined;
-  /** True when one more move of the set to the target must be refused; that is counted. */
+  /** True when one more move of the set to the target must be refused; that is counted. Another target than before starts at zero. */
   readonly refuses: (set: KeptSet, target: string) => boolean;
   /** Counts a patch that succeeded; failed patches never count. */
   readonly record: (set: KeptSet, target: string) => void;
@@ -34,8 +34,6 @@ export interface HotLoop {
   readonly clear: (set: KeptSet) => void;
   /** Forgets a set that was deleted, so that a new one of the same name starts at zero. */
   readonly forget: (id: string) => void;
-  /** Starts at zero with sets that are not among these: a person opted them out. */
-  readonly keep: (ids: ReadonlySet<string>) => void;
 }
 
 /** Longest target that is kept, in UTF-16 units. */
@@ -61,6 +59,8 @@ export function createHotLoop(recorded: (set: KeptSet) => Attempts | undefined =
   return {
     of,
     refuses: (set, target) => {
+      // What was counted of another target, and who was blamed for it, does not outlive that target.
+      if (of(set) !== undefined && of(set)?.target !== shortText(target, LONGEST)) clear(set);
       const refused = countOf(set, target) >= hotLoopLimit;
       if (refused) put(set, target, hotLoopLimit + 1);
       return refused;
@@ -75,9 +75,6 @@ export function createHotLoop(recorded: (set: KeptSet) => Attempts | undefined =
     },
     clear,
     forget: (id) => void seen.delete(id),
-    keep: (ids) => {
-      for (const id of seen.keys()) if (!ids.has(id)) seen.set(id, undefined);
-    },
   };
 }
 

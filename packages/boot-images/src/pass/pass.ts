@@ -81,7 +81,10 @@ async function passOver(ports: PassPorts, state: PassState, pass: Pass): Promise
   }
   const failed = state.retries.texts();
   const ids = new Set(enrolled.map(idOf));
-  for (const memory of [state.hotLoop, state.retries, state.waysBack]) memory.keep(ids);
+  for (const memory of [state.retries, state.waysBack]) memory.keep(ids);
+  // A person opted them out: also while an upgrade runs, in which nothing else is done about them.
+  for (const [set] of others) state.hotLoop.clear(set);
+  for (const set of enrolled) if (exemptionOf(set) !== undefined) state.hotLoop.clear(set);
   for (const id of state.left.keys()) if (!ids.has(id)) state.left.delete(id);
 
   const version = world.clusterVersion();
@@ -153,7 +156,6 @@ class Pass {
   async leaveOut(sets: Iterable<readonly [set: KeptSet, why: string]>): Promise<void> {
     const infrastructure = this.#ports.world.infrastructure();
     for (const [set, why] of sets) {
-      this.#state.hotLoop.clear(set);
       await this.#tell(set, notSelected(set, why, infrastructure));
     }
   }

@@ -215,6 +215,7 @@ export function fakeCluster(options: FakeClusterOptions = {}): FakeCluster {
       templateAbsent: () => void counted.push('absent'),
       templateSwapped: (seconds) => void counted.push(`absent for ${seconds} s`),
       uploaded: (vcenter, bytes) => void counted.push(`${vcenter} ${bytes}`),
+      downloaded: () => undefined,
     },
   });
   const platform = options.platform ?? vsphere;

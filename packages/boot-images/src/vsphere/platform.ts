@@ -36,7 +36,7 @@ export interface VSphereOptions {
   /** Where an image is read from, given where the stream says that it is: a mirror's address. Default: there. */
   readonly locate?: (location: string) => string;
   readonly warn?: (message: string) => void;
-  readonly metrics?: Pick<BootImageMetrics, 'templateAbsent' | 'templateSwapped' | 'uploaded'>;
+  readonly metrics?: Pick<BootImageMetrics, 'templateAbsent' | 'templateSwapped' | 'uploaded' | 'downloaded'>;
 }
 
 /** How a new template becomes the one that sets boot from. */
@@ -177,16 +177,15 @@ export function vspherePlatform(options: VSphereOptions): Platform {
     return {
       key: [server, datacenter, folder, wish.base].join('|'),
       run: async ({ announce, onProgress, signal }) => {
-        let uploaded = 0;
+        const uploaded = increases((more) => options.metrics?.uploaded(server, more));
+        const downloaded = increases((more) => options.metrics?.downloaded(more));
         const published = await store.publish(wish, {
           announce,
           onProgress: (progress) => {
             onProgress(progress);
-            if (progress.step !== 'Uploading' || progress.bytes === undefined) return;
-            // Less than before: the upload began anew.
-            const more = progress.bytes - (progress.bytes < uploaded ? 0 : uploaded);
-            uploaded = progress.bytes;
-            options.metrics?.uploaded(server, more);
+            if (progress.bytes === undefined) return;
+            if (progress.step === 'Uploading') uploaded(progress.bytes);
+            if (progress.step === 'Downloading') downloaded(progress.bytes);
           },
           holderIsLive: options.holderIsLive,
           ...(signal === undefined ? {} : { signal }),
@@ -353,4 +352,13 @@ function text(value: unknown): string {
 
 function strings(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : [];
+}
+
+/** Tells by how much a count of bytes grew; less than before is one that began anew. */
+function increases(tell: (more: number) => void): (bytes: number) => void {
+  let before = 0;
+  return (bytes) => {
+    tell(bytes - (bytes < before ? 0 : before));
+    before = bytes;
+  };
 }
