@@ -15,6 +15,11 @@ export const SOAK_PARTS: readonly SoakPart[] = [
   { name: 'templates: killed processes', files: ['test/sandbox/template-{kill,cli-signals}.test.ts'], weight: 4 },
   { name: 'boot images: killed at each change', files: ['test/sandbox/boot-images-crash.test.ts'], weight: 2 },
   {
+    name: 'boot images: rotations explored',
+    files: ['packages/boot-images/src/cluster-api/*.model.test.ts'],
+    weight: 2,
+  },
+  {
     name: 'status and its ledger',
     files: ['test/model/status-ledger.test.ts', 'test/sandbox/crd-writer*.test.ts'],
     weight: 4,

@@ -1,0 +1,63 @@
+import { at, canonical, type JsonPath, object, specPath, text, withLeaf } from './json.ts';
+import { type ClusterApiObject, INFRASTRUCTURE } from './kinds.ts';
+import type { Reference } from './set.ts';
+
+/** Where an infrastructure template of some kind names its image. */
+export interface ImageLeaf {
+  readonly path: JsonPath;
+  /** As `BootImage.status.platform` has it. */
+  readonly platform: 'vsphere' | 'aws' | 'azure' | 'gcp' | 'other';
+}
+
+/** A kind that Drydock does not know, and where it names its image, as a policy says. */
+export interface NamedPath {
+  readonly group?: string;
+  readonly kind?: string;
+  /** RFC 6901, below `/spec/`. */
+  readonly path?: string;
+}
+
+const machine: JsonPath = ['spec', 'template', 'spec'];
+
+const known: Readonly<Record<string, ImageLeaf>> = {
+  VSphereMachineTemplate: { path: [...machine, 'template'], platform: 'vsphere' },
+  AWSMachineTemplate: { path: [...machine, 'ami', 'id'], platform: 'aws' },
+  AzureMachineTemplate: { path: [...machine, 'image'], platform: 'azure' },
+  GCPMachineTemplate: { path: [...machine, 'image'], platform: 'gcp' },
+};
+
+/** Where the template names its image; undefined where nobody said it, 'bad' where what was said cannot be a path. */
+export function imageLeafOf(
+  { group, kind }: Pick<Reference, 'group' | 'kind'>,
+  paths: readonly NamedPath[],
+): ImageLeaf | 'bad' | undefined {
+  const own = group === INFRASTRUCTURE && Object.hasOwn(known, kind) ? known[kind] : undefined;
+  if (own !== undefined) return own;
+  const named = paths.find((one) => one.group === group && one.kind === kind);
+  if (named === undefined) return undefined;
+  const path = specPath(named.path ?? '');
+  return path === undefined ? 'bad' : { path, platform: 'other' };
+}
+
+/** The image that a template names, as text; undefined where it names none. */
+export function imageIn(template: ClusterApiObject, leaf: ImageLeaf): string | undefined {
+  const value = at(template, leaf.path);
+  if (leaf.platform === 'azure' && value !== undefined) return text(object(value)['id']) ?? canonical(value);
+  return text(value);
+}
+
+/** Whether what stands where the image is named can be exchanged: an image's own kind of value, or nothing. */
+export function imageFault(template: ClusterApiObject, leaf: ImageLeaf): string | undefined {
+  const value = at(template, leaf.path);
+  const wanted = leaf.platform === 'azure' ? 'object' : 'string';
+  const found = Array.isArray(value) ? 'a list' : value === null ? 'null' : `a ${typeof value}`;
+  return value === undefined || (found === `a ${wanted}` && value !== null)
+    ? undefined
+    : `${leaf.path.join('.')} is ${found}, where ${wanted === 'object' ? 'an object' : 'a text'} is expected`;
+}
+
+/** The template's spec with this image, and nothing else changed. */
+export function specWithImage(template: ClusterApiObject, leaf: ImageLeaf, image: string): ClusterApiObject['spec'] {
+  const value = leaf.platform === 'azure' ? { id: image } : image;
+  return withLeaf(template.spec, leaf.path.slice(1), value);
+}

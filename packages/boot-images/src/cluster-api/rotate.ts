@@ -1,0 +1,175 @@
+import type { TemplateOperation, TemplateProgress } from '@drydock/templates';
+import type { SetOutcome } from '../status/boot-image.ts';
+import { type ActPorts, actRotation } from './act.ts';
+import type { WantedImage } from './catalogue.ts';
+import { decideRotation, type ImageThere, type Rotation, type RotationStep, type RotationWish } from './decide.ts';
+import type { ImageLeaf } from './image-leaf.ts';
+import { observeRotation, type RotationReader, type SetName, withSiblings } from './observe.ts';
+import { type RotatedSet, setText } from './set.ts';
+
+/** Images of one platform, as far as rotations ask for them. */
+export interface RotationImages {
+  /** What is there of the wanted image where machines of the set are made. */
+  readonly look: (about: ImageQuestion, call: { readonly signal?: AbortSignal }) => Promise<ImageThere>;
+  /** Makes it, idempotently. */
+  readonly publish: (about: ImageQuestion, hooks: RotationHooks) => Promise<void>;
+}
+
+/** What is asked of an image. */
+export interface ImageQuestion {
+  readonly rotation: Rotation;
+  readonly leaf: ImageLeaf;
+  readonly image: WantedImage;
+}
+
+/** What a publication tells while it runs. */
+export interface RotationHooks {
+  /** Awaited before an import starts. */
+  readonly announce: (operation: TemplateOperation) => Promise<void>;
+  readonly onProgress: (progress: TemplateProgress) => void;
+  readonly signal?: AbortSignal;
+}
+
+/** Reasons of the Events that tell the story of a rotation. */
+export type RotationReason =
+  | 'Planned'
+  | 'UploadStarted'
+  | 'Imported'
+  | 'TemplateCloned'
+  | 'Switched'
+  | 'GarbageCollected'
+  | 'Failed';
+
+/** What a rotation reads from and writes to. */
+export interface RotationPorts extends ActPorts {
+  readonly reader: RotationReader;
+  readonly images: RotationImages;
+  /** What is wanted for the set, by what is known now. */
+  readonly wish: (set: RotatedSet) => RotationWish;
+  readonly report: (set: RotatedSet, outcome: SetOutcome) => Promise<void>;
+  readonly event: (set: RotatedSet, reason: RotationReason, note: string) => void;
+  /** Throws where this process may not write any more. */
+  readonly mayWrite?: () => void;
+}
+
+/** Writes of one set before others have their turn: more than a rotation has, fewer than two that fight would make. */
+const MOST_STEPS = 8;
+/** The world moves under a decision once; where it does so again and again, somebody else is at work. */
+const MOVED_MS = 1_000;
+/** Nothing that is watched tells of templates, nor of vCenter. */
+const LOOK_AGAIN_MS = 3_600_000;
+const WAITING_MS = 60_000;
+const BLOCKED_MS = 60_000;
+
+/**
+ * Brings one set closer to its image: observe, decide, one write, and again, until nothing is left to do now. Correct from any state, its own crash half-way among them. Resolves to when
+ * to look again; undefined where the set is gone.
+ */
+export async function rotate(
+  name: SetName,
+  ports: RotationPorts,
+  options: { readonly signal?: AbortSignal } = {},
+): Promise<{ readonly after: number } | undefined> {
+  const { signal } = options;
+  const call = signal === undefined ? {} : { signal };
+  const beside = new Set<string>();
+  let fresh = false;
+  for (let steps = 0; steps < MOST_STEPS; ) {
+    const seen = await observeRotation(name, ports.reader, { fresh, beside, ...call });
+    if (seen === undefined) return undefined;
+    const wish = ports.wish(seen.set);
+    const rotation = withSiblings(seen, wish.classVariable, ports.reader);
+    const step = await decided(rotation, wish, ports, call);
+    if (step.kind === 'settled') {
+      await ports.report(rotation.set, step.outcome);
+      return { after: againAfter(step.outcome) };
+    }
+    if (step.kind === 'look') throw new TypeError('a look was decided upon after a look');
+    if (step.kind === 'clone') beside.add(step.template.metadata.name);
+    if (step.kind === 'point') beside.add(step.to);
+    if (!fresh) {
+      // What was seen last is good enough to find that there is nothing to do, and not to do something.
+      fresh = true;
+      continue;
+    }
+    steps += 1;
+    signal?.throwIfAborted();
+    ports.mayWrite?.();
+    if (step.kind === 'publish') {
+      await publish(rotation, step, ports, call);
+      continue;
+    }
+    const acted = await actRotation(rotation.set, step, ports, call);
+    if (acted === 'done') tell(rotation.set, step, ports);
+  }
+  return { after: MOVED_MS };
+}
+
+async function decided(
+  rotation: Rotation,
+  wish: RotationWish,
+  { images }: RotationPorts,
+  call: { readonly signal?: AbortSignal },
+): Promise<RotationStep> {
+  const step = decideRotation(rotation, wish);
+  if (step.kind !== 'look') return step;
+  const there = await images.look({ rotation, leaf: step.leaf, image: step.image }, call);
+  return decideRotation(rotation, wish, there);
+}
+
+async function publish(
+  rotation: Rotation,
+  { leaf, image, facts }: Extract<RotationStep, { readonly kind: 'publish' }>,
+  ports: RotationPorts,
+  call: { readonly signal?: AbortSignal },
+): Promise<void> {
+  const { set } = rotation;
+  ports.event(set, 'Planned', `${setText(set)}: ${facts.current ?? 'no image'} → ${image.release}`);
+  await ports.report(set, { kind: 'step', phase: 'Downloading', ...facts });
+  await ports.images.publish(
+    { rotation, leaf, image },
+    {
+      announce: async (operation) => {
+        await ports.report(set, { kind: 'step', phase: 'Uploading', operation, ...facts });
+        ports.event(set, 'UploadStarted', `template ${operation.name} (operation ${operation.id})`);
+      },
+      onProgress: () => undefined,
+      ...call,
+    },
+  );
+  ports.event(set, 'Imported', `${image.release} is where the machines of ${setText(set)} are made`);
+}
+
+function tell(
+  set: RotatedSet,
+  step: Exclude<RotationStep, { readonly kind: 'settled' | 'look' | 'publish' }>,
+  { event }: RotationPorts,
+): void {
+  const text = setText(set);
+  switch (step.kind) {
+    case 'clone':
+      event(
+        set,
+        'TemplateCloned',
+        `${step.template.kind?.toLowerCase()} ${step.template.metadata.name} is made for ${text}`,
+      );
+      return;
+    case 'point':
+      event(set, 'Switched', `${text}: ${step.from} → ${step.to}`);
+      return;
+    case 'variable':
+      event(
+        set,
+        'Switched',
+        `${text}: variable ${step.variable} of cluster ${step.cluster.metadata.name} is ${step.value}`,
+      );
+      return;
+    case 'keep':
+      return;
+  }
+}
+
+function againAfter({ kind }: SetOutcome): number {
+  if (kind === 'waiting') return WAITING_MS;
+  return kind === 'failed' ? BLOCKED_MS : LOOK_AGAIN_MS;
+}

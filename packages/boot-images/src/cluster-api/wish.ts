@@ -1,0 +1,164 @@
+import type { BootImage, BootImagePolicy } from '@drydock/api';
+import { shortText } from '@drydock/api/text';
+import { optOutAnnotation, optOutReasonAnnotation } from '../decide/request.ts';
+import { policyFor, readPolicy } from '../policy/policy-for.ts';
+import { windowsAt } from '../policy/windows.ts';
+import { architectureOf, catalogueImage, type NoImage, type WantedImage } from './catalogue.ts';
+import type { RotationWish } from './decide.ts';
+import type { ImageLeaf } from './image-leaf.ts';
+import { type RotatedSet, setText } from './set.ts';
+
+/** From what a wish is made. */
+export interface WishSources {
+  readonly policies: readonly BootImagePolicy[];
+  /** The BootImage of the set. */
+  readonly image: BootImage | undefined;
+  readonly now: Date;
+}
+
+/** Longest reason that a table cell shows, in UTF-16 units. */
+const CELL = 60;
+
+/** What is wanted for a set: a request to leave it alone comes first, then a pin, then the policy that selects it. */
+export function wishFor(set: RotatedSet, { policies, image, now }: WishSources): RotationWish {
+  const [failureDomain, ...others] = set.failureDomains;
+  const { policy, conflict } = policyFor(
+    {
+      kind: set.kind,
+      labels: set.object.metadata.labels,
+      ...(others.length > 0 || failureDomain === undefined ? {} : { failureDomain }),
+    },
+    policies,
+  );
+  const spec = policy?.spec ?? {};
+  const name = policy === undefined ? undefined : `bootimagepolicy ${policy.metadata.name}`;
+  const leftAlone = asked(set) ?? (spec.optOut === undefined ? undefined : byPolicy(set, name, spec.optOut.reason));
+  const waits = pinOf(image, now) === undefined && policy !== undefined ? waitsFor(policy, now) : undefined;
+  return {
+    ...(leftAlone === undefined ? {} : { leftAlone }),
+    ...(waits === undefined ? {} : { waits }),
+    image: (leaf) => imageFor(set, leaf, { policy, conflict, image, now }),
+    rollout: spec.clusterAPI?.rollout === 'Allow',
+    imagePaths: spec.clusterAPI?.imagePaths ?? [],
+    classVariable: spec.clusterAPI?.classVariable,
+    policy: name,
+  };
+}
+
+function imageFor(
+  set: RotatedSet,
+  leaf: ImageLeaf,
+  {
+    policy,
+    conflict,
+    image,
+    now,
+  }: Omit<WishSources, 'policies'> & {
+    readonly policy: BootImagePolicy | undefined;
+    readonly conflict: readonly string[] | undefined;
+  },
+): WantedImage | NoImage {
+  const text = setText(set);
+  const pin = pinOf(image, now);
+  if (pin !== undefined) {
+    if (pin.image !== undefined)
+      return { kind: 'named', release: pin.release ?? pin.image, image: pin.image, pinned: true };
+    return none(
+      true,
+      'PinInvalid',
+      'pin without an image',
+      `the pin of ${text} names no image`,
+      `name one in spec.pin.image of its BootImage`,
+    );
+  }
+  if (conflict !== undefined)
+    return none(
+      true,
+      'PolicyConflict',
+      `policies ${conflict.join(', ')}`,
+      `bootimagepolicies ${conflict.join(' and ')} select ${text} with the same priority`,
+      `give one of them a higher spec.priority: kubectl edit bootimagepolicy ${conflict[0]}`,
+    );
+  if (policy === undefined)
+    return none(
+      false,
+      'NoPolicy',
+      'no policy selects it',
+      `no BootImagePolicy selects ${text}, and without OpenShift nothing else says which image it is to have`,
+      'apply a BootImagePolicy with spec.image.catalogue that selects it',
+    );
+  const source = `bootimagepolicy ${policy.metadata.name}`;
+  const { fault } = readPolicy(policy);
+  if (fault !== undefined)
+    return none(true, fault.reason, 'policy is wrong', `${source}: ${fault.message}`, `correct ${source}`);
+  const wanted = policy.spec?.image?.release ?? set.version;
+  if (wanted === undefined)
+    return none(
+      false,
+      'NoVersion',
+      'no version',
+      `${text} names no version`,
+      `name a version in ${text}, or spec.image.release in ${source}`,
+    );
+  return catalogueImage(
+    { source, entries: policy.spec?.image?.catalogue ?? [] },
+    wanted,
+    architectureOf(set),
+    leaf.platform,
+  );
+}
+
+function none(blocked: boolean, reason: string, brief: string, message: string, nextStep: string): NoImage {
+  return { kind: 'none', blocked, reason, brief: shortText(brief, CELL), message, nextStep };
+}
+
+/** The pin of a set that holds now. */
+function pinOf(
+  image: BootImage | undefined,
+  now: Date,
+): NonNullable<NonNullable<BootImage['spec']>['pin']> | undefined {
+  const pin = image?.spec?.pin;
+  if (pin === undefined || (pin.release === undefined && pin.image === undefined)) return undefined;
+  // One whose end cannot be read does not end.
+  return pin.until !== undefined && Date.parse(pin.until) <= now.getTime() ? undefined : pin;
+}
+
+function waitsFor(policy: BootImagePolicy, now: Date): RotationWish['waits'] {
+  const { metadata, spec = {} } = policy;
+  const source = `bootimagepolicy ${metadata.name}`;
+  const { windows, heldUntil = Number.POSITIVE_INFINITY } = readPolicy(policy);
+  if (spec.hold !== undefined && heldUntil > now.getTime())
+    return {
+      ...{ reason: 'Held', brief: shortText(`held: ${spec.hold.reason ?? 'no reason given'}`, CELL) },
+      message: `${source} holds it${spec.hold.until === undefined ? '' : ` until ${spec.hold.until}`}: ${spec.hold.reason ?? 'no reason given'}`,
+      nextStep: `kubectl patch bootimagepolicy ${metadata.name} --type json -p '[{"op":"remove","path":"/spec/hold"}]'`,
+    };
+  const state = windowsAt(windows, now.getTime());
+  if (state.open) return undefined;
+  const opens = Number.isFinite(state.opens) ? new Date(state.opens).toISOString() : 'never';
+  return {
+    ...{ reason: 'WindowClosed', brief: `window opens ${opens}` },
+    message: `no window of ${source} is open; the next one opens ${opens}`,
+  };
+}
+
+function asked(set: RotatedSet): RotationWish['leftAlone'] {
+  const { annotations = {} } = set.object.metadata;
+  if (annotations[optOutAnnotation] === undefined) return undefined;
+  const why = annotations[optOutReasonAnnotation]?.trim() ?? '';
+  const reason = why === '' ? '' : `: ${why}`;
+  return {
+    ...{ reason: 'OptedOut', brief: shortText(`by request${reason}`, CELL) },
+    message: `${setText(set)} is left alone by request, by annotation ${optOutAnnotation}${reason}`,
+    nextStep: `to have it kept current, take annotation ${optOutAnnotation} off ${setText(set)}`,
+  };
+}
+
+function byPolicy(set: RotatedSet, source = 'a policy', why: string | undefined): RotationWish['leftAlone'] {
+  const reason = why === undefined || why === '' ? '' : `: ${why}`;
+  return {
+    ...{ reason: 'OptedOut', brief: shortText(`by policy${reason}`, CELL) },
+    message: `${setText(set)} is left alone by ${source}${reason}`,
+    nextStep: `to have it kept current, take spec.optOut out of ${source}`,
+  };
+}
