@@ -292,6 +292,7 @@ function storeDuring(store: TemplateStore, servers: VCenters): ImageStore {
   return {
     inspect: (placement, ...rest) => servers.during(placement.server, () => store.inspect(placement, ...rest)),
     publish: (wish, ...rest) => servers.during(wish.placement.server, () => store.publish(wish, ...rest)),
+    revert: (request, ...rest) => servers.during(request.placement.server, () => store.revert(request, ...rest)),
     list: (placement, ...rest) => servers.during(placement.server, () => store.list(placement, ...rest)),
     collect: (placement, ...rest) => servers.during(placement.server, () => store.collect(placement, ...rest)),
   };

@@ -101,6 +101,8 @@ export function worldOf(caches: BootImageCaches): World {
     machines: () => [...caches.machines.all()],
     controlPlaneMachineSets: () => [...caches.controlPlaneMachineSets.all()],
     controlPlanesGated: () => false,
+    bootImage: (key) => caches.bootImages.get(key),
+    bootImages: () => [...caches.bootImages.all()],
     secret: (namespace, name) => caches.credentials.get({ namespace, name }),
   };
 }

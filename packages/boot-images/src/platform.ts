@@ -4,6 +4,7 @@ import type { Skip } from './decide/decide.ts';
 import type { KeptSet } from './observe/kept-set.ts';
 import type { JsonObject, LeafEdit } from './observe/provider-spec.ts';
 import type { Stream } from './observe/stream.ts';
+import type { Pin } from './way-back/pin.ts';
 
 /** Everything that a platform reads to decide about one set. */
 export interface PlatformInput {
@@ -19,6 +20,8 @@ export interface PlatformInput {
   readonly secret: (namespace: string, name: string) => Secret | undefined;
   /** kube-system/cluster-config-v1. */
   readonly installConfig: ConfigMap | undefined;
+  /** The image that the set is to have in place of the stream's, which names a release or an image. */
+  readonly pin?: Pin;
 }
 
 /** Whether the image that new machines start from is known to start where the set makes them. */
@@ -46,6 +49,8 @@ export interface ImageFacts {
   readonly movedTo?: string;
   /** The set was moved, and what was read of it is of before. */
   readonly stale?: boolean;
+  /** A pin says what the set is to have. */
+  readonly pinned?: boolean;
   /** The field manager that changed the image of the set, where somebody else did and that is known. */
   readonly changedBy?: string;
   /** Why what is there is not used although it has the release that is asked for, as a clause. */
@@ -85,10 +90,11 @@ export interface TemplateFacts {
 
 /** The facts among whatever else `of` says. */
 export function factsOf(of: ImageFacts): ImageFacts {
-  const { current, target, template, back, because, verified, marketplaceVersion, changedBy } = of;
+  const { current, target, template, back, because, verified, marketplaceVersion, changedBy, pinned } = of;
   return {
     ...(back === undefined ? {} : { back }),
     ...(changedBy === undefined ? {} : { changedBy }),
+    ...(pinned === undefined ? {} : { pinned }),
     ...(current === undefined ? {} : { current }),
     ...(target === undefined ? {} : { target }),
     ...(template === undefined ? {} : { template }),
@@ -163,6 +169,8 @@ export interface Platform extends Partial<AsyncDisposable> {
   readonly recordOf?: (reference: string) => string;
   /** Where a set of this spec makes its machines, in words for people; undefined where the spec does not say. */
   readonly placeOf: (spec: JsonObject) => string | undefined;
+  /** What a set of this spec shares with others that make their machines from what bears the same name; absent where none is taken over. */
+  readonly sharedName?: (spec: JsonObject, infrastructure: Infrastructure) => string | undefined;
   /** What the stream asks for, by the input alone; undefined where it has nothing for this platform. */
   readonly target: (input: PlatformInput) => string | undefined;
   /**

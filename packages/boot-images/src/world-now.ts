@@ -1,4 +1,5 @@
 import {
+  BootImage,
   ClusterVersion,
   ConfigMap,
   ControlPlaneMachineSet,
@@ -16,6 +17,7 @@ import {
   isNotFound,
   type Key,
   type KubeObject,
+  keyOf,
   keyText,
   type Resource,
   type Selector,
@@ -51,18 +53,30 @@ export async function worldNow(
     return () => all()?.[0];
   };
   const sets = { namespace: machineApiNamespace };
-  const [configuration, version, infrastructure, golden, installConfig, upstream, machineSets, machines, planes] =
-    await Promise.all([
-      one(MachineConfiguration, { name: machineConfigurationName }),
-      one(ClusterVersion, { name: 'version' }),
-      one(Infrastructure, { name: 'cluster' }),
-      one(ConfigMap, { namespace: goldenNamespace, name: goldenName }),
-      one(ConfigMap, installConfigKey),
-      one(Deployment, upstreamController),
-      list(MachineSet, sets),
-      list(Machine, sets),
-      list(ControlPlaneMachineSet, sets),
-    ]);
+  const [
+    configuration,
+    version,
+    infrastructure,
+    golden,
+    installConfig,
+    upstream,
+    machineSets,
+    machines,
+    planes,
+    images,
+  ] = await Promise.all([
+    one(MachineConfiguration, { name: machineConfigurationName }),
+    one(ClusterVersion, { name: 'version' }),
+    one(Infrastructure, { name: 'cluster' }),
+    one(ConfigMap, { namespace: goldenNamespace, name: goldenName }),
+    one(ConfigMap, installConfigKey),
+    one(Deployment, upstreamController),
+    list(MachineSet, sets),
+    list(Machine, sets),
+    list(ControlPlaneMachineSet, sets),
+    list(BootImage, sets),
+  ]);
+  let byKey: ReadonlyMap<string, BootImage> | undefined;
   const gates = await found(
     gatesNow(
       client,
@@ -89,6 +103,11 @@ export async function worldNow(
     machines,
     controlPlaneMachineSets: planes,
     controlPlanesGated: () => gates()?.cpms === false,
+    bootImages: () => images() ?? [],
+    bootImage: (key) => {
+      byKey ??= new Map((images() ?? []).map((image) => [keyText(keyOf(image)), image]));
+      return byKey.get(keyText(key));
+    },
     secret: (namespace, name) => credentials.get(keyText({ namespace, name }))?.(),
   };
 }

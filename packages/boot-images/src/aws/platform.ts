@@ -2,17 +2,19 @@ import type { BootImageStatus } from '@drydock/api';
 import { systemClock } from '@drydock/kube';
 import { verifiedBy, verifiedCurrent, verifiedTarget } from '../cloud/availability.ts';
 import { type CloudHttpsOptions, cloudHttps } from '../cloud/https.ts';
+import { notAnImage, pinnedPlan } from '../cloud/pinned.ts';
 import { skip } from '../decide/decide.ts';
 import { BootImageError } from '../errors.ts';
 import { setText } from '../observe/kept-set.ts';
 import type { JsonObject } from '../observe/provider-spec.ts';
 import { isObject, nonEmpty } from '../observe/stream.ts';
 import type { ImageFacts, Platform, PlatformInput, PlatformPlan, Verified } from '../platform.ts';
+import type { Pin } from '../way-back/pin.ts';
 import { ec2Client } from './client.ts';
 import { type Ec2Look, ec2Look, type OriginAnswer } from './lookup.ts';
 import { productText } from './marketplace.ts';
 import { awsSessions } from './sessions.ts';
-import { type CurrentAmi, currentAmi, decideByOrigin, streamAmi } from './target.ts';
+import { type CurrentAmi, currentAmi, decideByOrigin, isAmi, streamAmi } from './target.ts';
 
 /** Machine sets on AWS; `unasked`: see `cloudPlatforms`. */
 export function awsPlatform(how: CloudHttpsOptions | 'unasked'): Platform {
@@ -36,6 +38,7 @@ export function platformWith(looking: Ec2Look | undefined): Platform {
     const current = currentAmi(input);
     if (current.kind === 'skip') return { ...current, ...factsFor(input) };
     const facts = factsFor(input);
+    if (input.pin !== undefined) return pinned(input, input.pin, current, signal);
     if (facts.target === current.id) return stays(input, current, { target: current.id }, facts, signal);
     // Who published it decides, and that only EC2 tells.
     if (looking === undefined) throw unasked(current);
@@ -78,6 +81,21 @@ export function platformWith(looking: Ec2Look | undefined): Platform {
       ...without,
       verified,
     };
+  }
+
+  async function pinned(
+    input: PlatformInput,
+    pin: Pin,
+    current: CurrentAmi,
+    signal: AbortSignal | undefined,
+  ): Promise<PlatformPlan> {
+    const wanted = pin.image ?? pin.release ?? '';
+    if (!isAmi(wanted)) throw notAnImage(input, pin, 'the id of an AMI');
+    return pinnedPlan({
+      ...{ input, reference: wanted, signal, facts: { current: current.id, target: wanted } },
+      edits: wanted === current.id ? [] : [{ path: ['ami'], from: current.ami, to: { id: wanted } }],
+      look: looking === undefined ? undefined : () => looking.look(input, wanted, current.region, { signal }),
+    });
   }
 
   async function stays(

@@ -32,6 +32,12 @@ export interface Origin {
 }
 
 const AMI = /^ami-(?:[0-9a-f]{8}|[0-9a-f]{17})$/;
+
+/** Whether a text is the id of an image. */
+export function isAmi(text: string): boolean {
+  return AMI.test(text);
+}
+
 /** Longest id, region or type of instances that is taken. */
 const LONGEST = 256;
 

@@ -49,6 +49,20 @@ export function referenceOf({ publisher, offer, sku, version, resourceID }: Azur
   return urn.every((part) => part === '') ? '' : urn.join(':');
 }
 
+/** The image of a reference, with the type that machine-api needs to find it; undefined for what is none. */
+export function imageFrom(reference: string): AzureImage | undefined {
+  const none = { publisher: '', offer: '', sku: '', version: '', resourceID: '', type: '' };
+  if (uploadedImage(reference) !== undefined) return { ...none, resourceID: reference };
+  const [publisher = '', offer = '', sku = '', version = '', ...more] = reference.split(':');
+  if (more.length > 0 || ![publisher, offer, sku, version].every((part) => PART.test(part))) return undefined;
+  // Images of OpenShift itself are the ones without a plan.
+  const type = publisher === 'azureopenshift' ? 'MarketplaceNoPlan' : 'MarketplaceWithPlan';
+  return { ...none, publisher, offer, sku, version, type };
+}
+
+/** Publishers, offers, SKUs and versions, as Azure has them: they become parts of addresses. */
+export const PART: RegExp = /^[A-Za-z0-9][\w.-]{0,127}$/;
+
 /** A version in a gallery, or a managed image, by its resource id. */
 export interface UploadedImage {
   /** '' where the id begins below the subscription of the cluster. */

@@ -1,12 +1,13 @@
 import { systemClock } from '@drydock/kube';
 import { type Availability, verifiedCurrent, verifiedTarget } from '../cloud/availability.ts';
 import { type CloudHttpsOptions, cloudHttps } from '../cloud/https.ts';
+import { notAnImage, pinnedPlan } from '../cloud/pinned.ts';
 import { BootImageError } from '../errors.ts';
 import type { JsonObject } from '../observe/provider-spec.ts';
 import { nonEmpty } from '../observe/stream.ts';
 import type { ImageFacts, Platform, PlatformInput, PlatformPlan } from '../platform.ts';
 import { azureClient } from './client.ts';
-import { type AzureImage, imageIn, referenceOf, shortName } from './image.ts';
+import { type AzureImage, imageFrom, imageIn, referenceOf, shortName } from './image.ts';
 import { type ImageLook, resourceLook } from './lookup.ts';
 import { azureDecision, wantedImage } from './target.ts';
 import { azureTokens } from './tokens.ts';
@@ -26,8 +27,20 @@ export function azurePlatform(how: CloudHttpsOptions | 'unasked'): Platform {
 /** The platform with a way to look at images, or none. */
 export function platformWith(looking: ImageLook | undefined): Platform {
   async function plan(input: PlatformInput, { signal }: { readonly signal?: AbortSignal } = {}): Promise<PlatformPlan> {
-    const decision = azureDecision(input);
     const facts = factsFor(input);
+    const { pin } = input;
+    if (pin !== undefined) {
+      const image = imageFrom(pin.image ?? pin.release ?? '');
+      if (image === undefined) throw notAnImage(input, pin, 'the URN or the resource id of an image');
+      const reference = referenceOf(image);
+      const from = (input.spec['image'] ?? {}) as JsonObject;
+      return pinnedPlan({
+        ...{ input, reference, signal, facts: { ...facts, target: shortName(reference) } },
+        edits: reference === imageOf(input.spec) ? [] : [{ path: ['image'], from, to: { ...image } }],
+        look: looking === undefined ? undefined : () => looking.look(input, image, { signal }),
+      });
+    }
+    const decision = azureDecision(input);
     if (decision.kind === 'target' && decision.edit !== undefined) {
       const { target, generation, edit } = decision;
       const reference = referenceOf(target);

@@ -11,6 +11,7 @@ import {
   imageIn,
   installerGeneration,
   invalidSpec,
+  PART,
   referenceOf,
   sameImage,
 } from './image.ts';
@@ -173,8 +174,6 @@ const GENERATIONS: Readonly<Record<HyperVGeneration, { readonly key: string; rea
   V1: { key: 'hyperVGen1', name: 'Gen1' },
   V2: { key: 'hyperVGen2', name: 'Gen2' },
 };
-/** Publishers, offers, SKUs and versions, as Azure has them: they become parts of addresses. */
-const PART = /^[A-Za-z0-9][\w.-]{0,127}$/;
 
 /** The image that the stream has of a kind, or why the set stays as it is. */
 function streamImage({ set, stream, architecture }: Input, { variant, generation }: Kind): AzureImage | Skip {

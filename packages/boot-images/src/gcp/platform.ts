@@ -1,13 +1,14 @@
 import { systemClock } from '@drydock/kube';
 import { type Availability, verifiedCurrent, verifiedTarget } from '../cloud/availability.ts';
 import { type CloudHttpsOptions, cloudHttps } from '../cloud/https.ts';
+import { notAnImage, pinnedPlan } from '../cloud/pinned.ts';
 import type { JsonObject } from '../observe/provider-spec.ts';
 import { nonEmpty } from '../observe/stream.ts';
 import type { ImageFacts, Platform, PlatformInput, PlatformPlan } from '../platform.ts';
 import { computeClient } from './client.ts';
 import { type ImageName, imagePath, parseImage, shortName } from './image-name.ts';
 import { computeLook, type ImageLook } from './lookup.ts';
-import { bootDisks, gcpDecision, streamImage } from './target.ts';
+import { bootDisks, bootEdits, gcpDecision, streamImage } from './target.ts';
 import { gcpTokens } from './tokens.ts';
 
 /** Machine sets on Google Cloud; `unasked`: see `cloudPlatforms`. */
@@ -25,10 +26,22 @@ export function gcpPlatform(how: CloudHttpsOptions | 'unasked'): Platform {
 /** The platform with a way to look at images, or none. */
 export function platformWith(looking: ImageLook | undefined): Platform {
   async function plan(input: PlatformInput, { signal }: { readonly signal?: AbortSignal } = {}): Promise<PlatformPlan> {
-    const decision = gcpDecision(input);
     const facts = factsFor(input);
     const look = (image: ImageName): Promise<Availability> =>
       looking?.look(input, image, { signal }) ?? Promise.reject(new TypeError('nobody is asked'));
+    const { pin } = input;
+    if (pin !== undefined) {
+      const { projectID } = input.spec;
+      const image = parseImage(pin.image ?? pin.release ?? '', nonEmpty(projectID) ?? '');
+      if (image === undefined) throw notAnImage(input, pin, 'the path of an image of Compute Engine');
+      const reference = imagePath(image);
+      return pinnedPlan({
+        ...{ input, reference, signal, facts: { ...facts, target: shortName(reference) } },
+        edits: bootEdits(bootDisks(input.spec), reference),
+        look: looking === undefined ? undefined : () => look(image),
+      });
+    }
+    const decision = gcpDecision(input);
     if (decision.kind === 'target' && decision.edits.length > 0) {
       const { target, edits } = decision;
       const reference = imagePath(target);

@@ -46,18 +46,20 @@ export function gcpDecision(input: Pick<PlatformInput, 'set' | 'spec' | 'archite
     );
   }
   if (typeof target === 'string') throw notInStream(input, target);
-  const edits = disks
+  return { kind: 'target', target, edits: bootEdits(disks, to) };
+}
+
+/** What gives every boot disk this image. */
+export function bootEdits(disks: readonly BootDisk[], to: string): readonly LeafEdit[] {
+  return disks
     .filter(({ image }) => image !== to)
-    .map(
-      ({ index, image }): LeafEdit => ({
-        path: ['disks', index, 'image'],
-        from: image,
-        to,
-        // Somebody may have put another disk in front of it since.
-        beside: [{ path: ['disks', index, 'boot'], value: true }],
-      }),
-    );
-  return { kind: 'target', target, edits };
+    .map(({ index, image }) => ({
+      path: ['disks', index, 'image'],
+      from: image,
+      to,
+      // Somebody may have put another disk in front of it since.
+      beside: [{ path: ['disks', index, 'boot'], value: true }],
+    }));
 }
 
 /** The image that the stream has for an architecture; else why it has none, as a clause. */

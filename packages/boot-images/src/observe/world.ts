@@ -1,4 +1,5 @@
 import type {
+  BootImage,
   ClusterVersion,
   ConfigMap,
   ControlPlaneMachineSet,
@@ -27,6 +28,8 @@ export interface World {
   /** Feature gate ManagedBootImagesCPMS is off: sets of the control plane are not to be managed. */
   readonly controlPlanesGated: () => boolean;
   readonly controlPlaneMachineSets: () => readonly ControlPlaneMachineSet[] | undefined;
+  readonly bootImage: (key: Key) => BootImage | undefined;
+  readonly bootImages: () => readonly BootImage[];
   readonly secret: (namespace: string, name: string) => Secret | undefined;
 }
 

@@ -32,3 +32,11 @@ export const duringUpgrade: SetOutcome = {
   brief: 'waits for the cluster upgrade',
   message: 'boot images are updated when the newest entry of clusterversion/version is Completed',
 };
+
+/** The outcome for a set whose pin came, went or changed since it was asked about. */
+export function pinChanged(set: KeptSet): SetOutcome {
+  return {
+    ...{ kind: 'waiting', phase: 'Pending', reason: 'PinChanged', brief: 'its pin has changed' },
+    message: `the pin of ${setText(set)} has changed: it is decided again`,
+  };
+}

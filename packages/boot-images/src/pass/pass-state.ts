@@ -8,6 +8,7 @@ import type { SetOutcome } from '../status/boot-image.ts';
 import type { ConditionLike } from '../status/conditions.ts';
 import { type Counters, zeroCounters } from '../status/counters.ts';
 import type { StubSecret } from '../user-data/user-data.ts';
+import type { Pin } from '../way-back/pin.ts';
 import { type Attempts, createHotLoop, type HotLoop } from './hot-loop.ts';
 import { createRetries, type Retries } from './retries.ts';
 import type { StoryReason } from './update.ts';
@@ -77,6 +78,8 @@ export interface PassState {
   /** The version in which each set was moved last: what is read in that version is of before. */
   readonly moved: Map<string, string>;
   readonly waysBack: WaysBack;
+  /** The pin that each set was decided by last. */
+  readonly pins: Map<string, Pin | undefined>;
   /** See `UpdatePorts.left`. */
   readonly left: Map<string, string>;
   counters: Counters;
@@ -96,6 +99,7 @@ export function createPassState(now: Date, recorded?: (set: KeptSet) => Attempts
     foreign: new Set(),
     writers: new Map(),
     moved: new Map(),
+    pins: new Map(),
     waysBack: createWaysBack(),
     left: new Map(),
     refusal: undefined,

@@ -12,6 +12,7 @@ import { countOutcomes, zeroCounters } from '../status/counters.ts';
 import type { PassCause } from '../wakes/causes.ts';
 import { collectImages } from './collect.ts';
 import type { Item } from './item.ts';
+import { keepPins } from './keeper.ts';
 import { besideUpstream, duringUpgrade, notSelected } from './left-alone.ts';
 import type { PassPorts, PassSignals, PassState } from './pass-state.ts';
 import { eachOf } from './pool.ts';
@@ -39,9 +40,12 @@ export async function runPass(
   options: PassSignals = {},
 ): Promise<PassOutcome> {
   const pass = new Pass(ports, state, cause, options);
+  // Beside an upstream controller nothing is written.
+  const acts = upstreamRefusal(ports.world.upstream()) === undefined;
+  const after = acts ? await keepPins(keptSets(ports.world), ports, options.signal) : undefined;
   const outcome = await passOver(ports, state, pass);
   pass.end();
-  return outcome;
+  return after === undefined ? outcome : { after: Math.min(after, outcome?.after ?? after) };
 }
 
 async function passOver(ports: PassPorts, state: PassState, pass: Pass): Promise<PassOutcome> {
@@ -224,7 +228,7 @@ class Pass {
     await this.#write([summed.progressing, summed.degraded], {
       ...{
         errors: items.filter(({ error }) => error !== undefined).length,
-        skipped: this.#state.counters['MAPI MachineSets'].skipped,
+        skipped: this.#state.counters['MAPI MachineSets'].skipped + items.filter(isUnverified).length,
         clusterVersion: world.clusterVersion(),
       },
       releaseVersion: world.golden()?.data?.['releaseVersion'],
@@ -259,4 +263,9 @@ class Pass {
     if (upstreamRefusal(this.#ports.world.upstream()) === undefined)
       await this.#ports.writeConditions(conditions, ended);
   }
+}
+
+/** A set of workers of whose image nobody knows whether machines start from it: the record cannot speak for it. */
+function isUnverified({ set, counted, outcome }: Item): boolean {
+  return kindOf(set) === machineSets && counted === 'reconciled' && (outcome?.verified?.status ?? 'True') !== 'True';
 }

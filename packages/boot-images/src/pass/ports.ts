@@ -72,7 +72,7 @@ export function createPassPorts(options: PassPortsOptions): PassPorts & Pick<Boo
     },
     platform: () => (world.infrastructure()?.status?.platformStatus?.type ?? 'unknown').toLowerCase(),
     now,
-    facts: (set) => setFacts(set, { world, platforms, architecture }),
+    facts: (set) => setFacts(set, { world: { ...world, bootImage: images.latest }, platforms, architecture, now }),
   });
   const counted = async (write: Promise<unknown>): Promise<void> => {
     try {
@@ -100,7 +100,8 @@ export function createPassPorts(options: PassPortsOptions): PassPorts & Pick<Boo
     };
   };
   return {
-    world,
+    // What was written here last is newer than what the watch has brought.
+    world: { ...world, bootImage: images.latest },
     client,
     platforms,
     writeConditions: async (wanted, ended) => {
@@ -152,6 +153,9 @@ function actionOf(reason: StoryReason): string {
     case 'GarbageCollected':
     case 'Retained':
       return 'CollectImages';
+    case 'PinLapsesSoon':
+    case 'PinLapsed':
+      return 'KeepPin';
     default:
       return 'UpdateBootImage';
   }

@@ -6,6 +6,7 @@ import type { Stream } from '../observe/stream.ts';
 import type { World } from '../observe/world.ts';
 import type { Platform, PlatformInput, PlatformPlan } from '../platform.ts';
 import type { PassPorts } from './pass-state.ts';
+import { pinOf } from './pin-of.ts';
 
 /** What the platform of a set is asked. */
 export interface Question {
@@ -14,12 +15,12 @@ export interface Question {
   readonly input: PlatformInput;
 }
 
+/** What is read to ask about a set. */
+export type AskPorts = Pick<PassPorts, 'world' | 'platforms' | 'architecture' | 'now'>;
+
 /** Decides what can be decided about a set without its platform: why it is left alone, or what the platform is asked. Throws `BootImageError` for what must be reported. */
-export function questionAbout(
-  set: KeptSet,
-  stream: Stream | BootImageError,
-  { world, platforms, architecture }: Pick<PassPorts, 'world' | 'platforms' | 'architecture'>,
-): Skip | Question {
+export function questionAbout(set: KeptSet, stream: Stream | BootImageError, ports: AskPorts): Skip | Question {
+  const { world, platforms, architecture } = ports;
   const decision = decideSet({
     set,
     clusterVersion: world.clusterVersion(),
@@ -34,6 +35,7 @@ export function questionAbout(
   if (platform === undefined)
     throw new BootImageError('NotReady', `what is known of platform ${decision.platform} is not loaded yet`);
   const { infrastructure } = decision;
+  const { pin } = pinOf(set, platform, ports) ?? {};
   return {
     kind: 'question',
     platform,
@@ -46,6 +48,7 @@ export function questionAbout(
       cluster: world.clusterVersion()?.spec?.clusterID ?? infrastructure.status?.infrastructureName ?? '',
       secret: world.secret,
       installConfig: world.installConfig(),
+      ...(pin === undefined ? {} : { pin }),
     },
   };
 }
@@ -56,15 +59,12 @@ export async function planOf(
   { clusterVersion }: Pick<World, 'clusterVersion'>,
   call: { readonly signal?: AbortSignal } = {},
 ): Promise<PlatformPlan> {
-  return permitted(input.set, await platform.plan(input, call), clusterVersion());
+  const plan = await platform.plan(input, call);
+  return permitted(input.set, input.pin === undefined ? plan : { ...plan, pinned: true }, clusterVersion());
 }
 
 /** Lets the platform know of all sets that it is about to be asked about. What is wrong with one is told when it is asked about by itself. */
-export function foresee(
-  sets: readonly KeptSet[],
-  stream: Stream | BootImageError,
-  ports: Pick<PassPorts, 'world' | 'platforms' | 'architecture'>,
-): void {
+export function foresee(sets: readonly KeptSet[], stream: Stream | BootImageError, ports: AskPorts): void {
   const platform = ports.platforms.get(ports.world.infrastructure()?.status?.platformStatus?.type ?? '');
   if (platform?.foresee === undefined) return;
   const inputs: PlatformInput[] = [];

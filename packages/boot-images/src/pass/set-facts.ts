@@ -1,20 +1,21 @@
 import type { KeptSet } from '../observe/kept-set.ts';
 import { isObject, streamOf } from '../observe/stream.ts';
+import type { Platform } from '../platform.ts';
 import type { SetFacts } from '../status/boot-image.ts';
 import { imageOfSet } from '../wakes/foreign-writes.ts';
-import type { PassPorts } from './pass-state.ts';
-import { questionAbout } from './question.ts';
+import { pinnedName } from '../way-back/pin.ts';
+import { pinOf } from './pin-of.ts';
+import { type AskPorts, questionAbout } from './question.ts';
 
 /** What the API objects alone say of a set's image: nothing is asked that could fail for long, and nothing is remembered. */
-export function setFacts(set: KeptSet, ports: Pick<PassPorts, 'world' | 'platforms' | 'architecture'>): SetFacts {
-  return { ...imageFacts(set, ports), target: targetOf(set, ports) };
+export function setFacts(set: KeptSet, ports: AskPorts): SetFacts {
+  const platform = ports.platforms.get(known(() => ports.world.infrastructure()?.status?.platformStatus?.type) ?? '');
+  const pin = known(() => pinOf(set, platform, ports));
+  const target = targetOf(set, ports);
+  return { ...imageFacts(set, platform), target, ...(pin === undefined ? {} : { pin }) };
 }
 
-function imageFacts(
-  set: KeptSet,
-  { world, platforms }: Pick<PassPorts, 'world' | 'platforms'>,
-): Omit<SetFacts, 'target'> {
-  const platform = platforms.get(known(() => world.infrastructure()?.status?.platformStatus?.type) ?? '');
+function imageFacts(set: KeptSet, platform: Platform | undefined): Omit<SetFacts, 'target'> {
   const reference = platform === undefined ? undefined : imageOfSet(set, platform);
   if (platform === undefined || reference === undefined) return { reference: undefined };
   const spec: unknown = set.spec?.template?.spec?.providerSpec?.value;
@@ -26,12 +27,14 @@ function imageFacts(
   };
 }
 
-function targetOf(set: KeptSet, ports: Pick<PassPorts, 'world' | 'platforms' | 'architecture'>): string | undefined {
+function targetOf(set: KeptSet, ports: AskPorts): string | undefined {
   return known(() => {
     const stream = streamOf(ports.world.golden());
     if (stream === undefined) return undefined;
     const asked = questionAbout(set, stream, ports);
-    return asked.kind === 'skip' ? undefined : asked.platform.target(asked.input);
+    if (asked.kind === 'skip') return undefined;
+    const { pin } = asked.input;
+    return pin === undefined ? asked.platform.target(asked.input) : pinnedName(pin);
   });
 }
 

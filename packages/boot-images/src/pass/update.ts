@@ -18,7 +18,7 @@ import type { Acting } from './item.ts';
 import type { PassSignals } from './pass-state.ts';
 import { throttle } from './throttle.ts';
 
-/** Reasons of the Events that tell the story of an update, in its order (users.md §4.3), and `Failed`. */
+/** Reasons of the Events that tell the story of an update, in its order (users.md §4.3), what becomes of a pin, and `Failed`. */
 export type StoryReason =
   | 'Planned'
   | 'DownloadVerified'
@@ -27,6 +27,8 @@ export type StoryReason =
   | 'Switched'
   | 'Retained'
   | 'GarbageCollected'
+  | 'PinLapsesSoon'
+  | 'PinLapsed'
   | 'Failed';
 
 /** What an update of one set needs. */
@@ -110,7 +112,7 @@ export async function updateSet(
     ports.event(set, 'Retained', `template ${kept} stays until nothing needs it`);
   const moved = image.reference ?? image.template?.name;
   return {
-    ...{ kind: 'current', by: movers.release },
+    ...{ kind: 'current', by: plan.pinned === true ? movers.revert : movers.release },
     current: image.template?.release ?? plan.target ?? plan.hotLoopValue,
     ...(moved === undefined ? {} : { movedTo: moved }),
     ...(plan.target === undefined ? {} : { target: plan.target }),
@@ -118,6 +120,7 @@ export async function updateSet(
     ...(plan.current === undefined ? {} : { switchedFrom: plan.current }),
     ...(plan.verified === undefined ? {} : { verified: plan.verified }),
     ...(plan.marketplaceVersion === undefined ? {} : { marketplaceVersion: plan.marketplaceVersion }),
+    ...(plan.pinned === undefined ? {} : { pinned: plan.pinned }),
   };
 }
 
@@ -178,7 +181,9 @@ async function publish(
     ...before,
   });
   const leave = new AbortController();
-  using _ = whenNews(signals, () => operation === undefined && last === 'Downloading', leave);
+  // A pin that came meanwhile holds the name that this is about to take.
+  const overtaken = (): boolean => ports.overtaken(set)?.kind === 'waiting';
+  using _ = whenNews(signals, () => (operation === undefined && last === 'Downloading') || overtaken(), leave);
   const run = plan.publication.run({
     announce: async (started) => {
       leave.signal.throwIfAborted();

@@ -1,7 +1,8 @@
-import { idOf } from '../observe/kept-set.ts';
+import { idOf, type KeptSet, kindOf, machineSets } from '../observe/kept-set.ts';
 import type { PlatformPlan } from '../platform.ts';
 import type { SetOutcome } from '../status/boot-image.ts';
 import type { PassCause } from '../wakes/causes.ts';
+import { type Pin, samePin } from '../way-back/pin.ts';
 import { failureOf } from './failure.ts';
 import type { Acting, Item, ReleaseStream } from './item.ts';
 import { overtaken } from './overtaken.ts';
@@ -87,7 +88,16 @@ export class Work {
     const asked = questionAbout(item.set, stream, ports);
     if (asked.kind === 'skip') return asked;
     item.input = asked;
+    this.#heed(item.set, asked.input.pin);
     return planOf(asked, ports.world, this.call);
+  }
+
+  /** A person who pins a set, or lifts its pin, has ended whatever fight there was about it. */
+  #heed(set: KeptSet, pin: Pin | undefined): void {
+    const { pins, hotLoop } = this.#options.state;
+    const id = idOf(set);
+    if (pins.has(id) && !samePin(pins.get(id), pin)) hotLoop.clear(set);
+    pins.set(id, pin);
   }
 
   /** For calls that only read. */
@@ -137,7 +147,8 @@ export class Work {
   async #settle(item: Item, outcome: SetOutcome): Promise<void> {
     const { state, tell } = this.#options;
     const id = idOf(item.set);
-    item.counted = outcome.kind === 'skip' && outcome.counted ? 'skipped' : 'reconciled';
+    const pinned = outcome.pinned === true && kindOf(item.set) === machineSets;
+    item.counted = pinned || (outcome.kind === 'skip' && outcome.counted) ? 'skipped' : 'reconciled';
     item.outcome = outcome;
     if (outcome.kind === 'skip') state.hotLoop.clear(item.set);
     if (outcome.kind === 'current' && outcome.by !== undefined) {
@@ -201,7 +212,7 @@ export class Work {
         item.uploaded = true;
       },
       pointed: (set, image) => void pointed.set(idOf(set), image),
-      overtaken: (set) => overtaken(set, stream, ports),
+      overtaken: (set) => overtaken(set, stream, ports, item.input?.input.pin),
     };
   }
 }

@@ -1,6 +1,6 @@
 import { BootImage, type BootImageStatus, bootImageName } from '@drydock/api';
 import type { Projector } from '@drydock/crd';
-import { apiVersionOf, type Client, isAlreadyExists, isNotFound, keyOf, statusWriter } from '@drydock/kube';
+import { apiVersionOf, type Client, isAlreadyExists, isNotFound, type Key, keyOf, statusWriter } from '@drydock/kube';
 import { idOf, type KeptSet, kindOf } from '../observe/kept-set.ts';
 import { bootImageStatus, type SetFacts, type SetOutcome } from './boot-image.ts';
 import { hooksOf } from './definitions.ts';
@@ -13,13 +13,15 @@ export interface BootImages {
    * nothing was reported, or where the set is gone.
    */
   readonly repeat: (name: string) => Promise<void>;
+  /** The BootImage as it was seen last, by a write or by the watch. */
+  readonly latest: (key: Key) => BootImage | undefined;
 }
 
 /** What {@link createBootImages} needs. */
 export interface BootImagesOptions {
   readonly client: Client;
   /** The cached object, if any. */
-  readonly cached: (key: { readonly namespace?: string; readonly name: string }) => BootImage | undefined;
+  readonly cached: (key: Key) => BootImage | undefined;
   /** Whether the very set is there, and is to stay. */
   readonly exists: (set: KeptSet) => boolean;
   /** Lower-case platform name of the cluster. */
@@ -83,6 +85,7 @@ export function createBootImages(options: BootImagesOptions): BootImages {
       reported.set(imageOf(set).metadata.name, { set, outcome });
       return write(set, true);
     },
+    latest: (key) => newer(seen.get(key.name), options.cached(key)),
     repeat: async (name) => {
       const last = reported.get(name);
       if (last === undefined) return;

@@ -4,7 +4,9 @@ import type { TemplateOperation, TemplateProgress } from '@drydock/templates';
 import type { Skip } from '../decide/decide.ts';
 import type { ImageFacts, Verified } from '../platform.ts';
 import { type HistoryEntry, movers, withImage, withReach } from '../way-back/history.ts';
+import { type FoundPin, pinCell } from '../way-back/pin.ts';
 import { rfc3339 } from './conditions.ts';
+import { pinnedConditions, pinWords } from './pin-words.ts';
 import { etaSeconds, progressText } from './progress-text.ts';
 
 /** How things stand with one set. */
@@ -63,6 +65,8 @@ export interface SetFacts {
   readonly image?: string;
   /** Where the set makes its machines. */
   readonly place?: string;
+  /** The pin that the set is to obey. */
+  readonly pin?: FoundPin;
   /** What the release asks for; undefined where it asks for nothing, or where nobody can tell. */
   readonly target: string | undefined;
 }
@@ -82,6 +86,7 @@ export function bootImageStatus(
 ): BootImageStatus {
   const now = rfc3339(subject.now);
   const phase = phaseOf(outcome);
+  const { pin } = subject.facts;
   const reference =
     subject.facts.reference === undefined ? undefined : shortText(subject.facts.reference, LONGEST_NAME);
   const known = reference !== undefined && previous?.template?.name === reference ? previous : undefined;
@@ -98,7 +103,7 @@ export function bootImageStatus(
   const progress = outcome.kind === 'step' ? outcome.progress : undefined;
   const eta = progress === undefined ? undefined : etaSeconds(progress);
   const verified = verifiedOf(previous, outcome, { current, target }, now);
-  const { reason, ...said } = words(outcome, subject.set, current, target);
+  const { reason, ...said } = pinWords(words(outcome, subject.set, current, target), outcome.kind, subject);
   const message = shortText(said.message, LONGEST);
   const nextStep = said.nextStep === undefined ? undefined : shortText(said.nextStep, LONGEST);
   return {
@@ -108,7 +113,7 @@ export function bootImageStatus(
     ...(current === undefined ? {} : { current }),
     ...(target === undefined ? {} : { target }),
     phase,
-    progress: cell(outcome),
+    progress: outcome.kind === 'current' && pin !== undefined ? pinCell(pin.pin) : cell(outcome),
     ...(progress?.bytes === undefined
       ? {}
       : {
@@ -128,7 +133,11 @@ export function bootImageStatus(
     ...(template === undefined ? {} : { template }),
     ...(attempts === undefined || attempts.count === 0 ? {} : { attempts }),
     ...(history.length === 0 ? {} : { history }),
-    conditions: [...conditionsOf(previous, phase, reason, message, now), ...(verified === undefined ? [] : [verified])],
+    conditions: [
+      ...conditionsOf(previous, phase, reason, message, now),
+      ...(verified === undefined ? [] : [verified]),
+      ...pinnedConditions(previous, subject, now),
+    ],
   };
 }
 
@@ -143,7 +152,7 @@ function wayBack(previous: BootImageStatus | undefined, outcome: SetOutcome): st
 function historyOf(
   previous: BootImageStatus | undefined,
   outcome: SetOutcome,
-  seen: Pick<SetFacts, 'image' | 'place'> & {
+  seen: Pick<SetFacts, 'image' | 'place' | 'pin'> & {
     readonly template: BootImageStatus['template'];
     readonly now: string;
   },
@@ -153,7 +162,10 @@ function historyOf(
   if (image === undefined || outcome.current === undefined || outcome.stale === true) return history;
   // It has what it was to have, and nobody else is known to have given it that: an answer that was lost, or another process of ours.
   const begun = previous?.target === outcome.current && outcome.changedBy === undefined;
-  const own = outcome.kind === 'current' ? (outcome.by ?? (begun ? movers.release : undefined)) : undefined;
+  const own =
+    outcome.kind === 'current'
+      ? (outcome.by ?? (begun ? movers[seen.pin === undefined ? 'release' : 'revert'] : undefined))
+      : undefined;
   return withImage(history, {
     ...{ image, release: outcome.current, place: seen.place, now: seen.now },
     digest: seen.template?.name === image ? seen.template.digest : undefined,

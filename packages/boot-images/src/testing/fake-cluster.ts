@@ -1,4 +1,5 @@
 import {
+  BootImage,
   ClusterVersion,
   ConfigMap,
   type ControlPlaneMachineSet,
@@ -237,6 +238,9 @@ export function fakeCluster(options: FakeClusterOptions = {}): FakeCluster {
           .filter(([id]) => id.startsWith('controlplanemachinesets '))
           .map(([, set]) => set as ControlPlaneMachineSet),
       controlPlanesGated: () => cluster.gated,
+      bootImage: (key) => client.peek(BootImage, key),
+      bootImages: () =>
+        [...client.objects].filter(([id]) => id.startsWith('bootimages ')).map(([, image]) => image as BootImage),
       secret: (namespace, name) => client.peek(Secret, { namespace, name }),
     },
     client,

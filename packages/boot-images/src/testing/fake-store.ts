@@ -5,6 +5,9 @@ import type { ImageStore } from '../vsphere/platform.ts';
 export interface FakeTemplate {
   readonly version: string | undefined;
   readonly ours?: boolean;
+  readonly digest?: string;
+  /** The name that it had, where a swap put it away. */
+  readonly stableName?: string;
 }
 
 /** Templates of one folder in memory. */
@@ -45,7 +48,9 @@ export function fakeStore(templates: Readonly<Record<string, FakeTemplate>> = {}
       if (store.failInspect !== undefined) throw store.failInspect;
       const found = store.templates.get(reference.slice(reference.lastIndexOf('/') + 1));
       if (found === undefined) return { kind: 'absent' };
-      return { kind: 'present', name: reference, version: found.version, isTemplate: true, ours: found.ours === true };
+      const { version, ours = false, digest } = found;
+      const known = digest === undefined ? {} : { digest };
+      return { kind: 'present', name: reference, version, isTemplate: true, ours, ...known };
     },
     publish: async (wish, options) => {
       store.calls.push(`publish ${wish.placement.server} ${wish.base}`);
@@ -68,12 +73,25 @@ export function fakeStore(templates: Readonly<Record<string, FakeTemplate>> = {}
         if (store.failUpload !== undefined) throw store.failUpload;
         at({ step: 'Uploading', bytes: 100, total: 100, rate: 2 });
         at({ step: 'Publishing' });
-        if (before !== undefined) store.templates.set(`${name}-retired`, before);
-        store.templates.set(name, { version: wish.image.release, ours: true });
+        if (before !== undefined) store.templates.set(`${name}-retired`, { ...before, stableName: name });
+        store.templates.set(name, { version: wish.image.release, ours: true, digest: wish.image.sha256 });
       }
       const gap =
         swap === undefined || adopted || before === undefined ? {} : { absentMs: 7, retired: `${name}-retired` };
       return { name, release: wish.image.release, adopted, uploads: adopted ? 0 : 1, ...gap };
+    },
+    revert: async ({ placement, name, to = '' }) => {
+      store.calls.push(`revert ${placement.server} ${name} to ${to}`);
+      store.onPublish?.();
+      if (store.fail !== undefined) throw store.fail;
+      const [current, earlier] = [store.templates.get(name), store.templates.get(to)];
+      if (earlier === undefined) throw new Error(`there is no generation ${to}`);
+      const retired = `${name}-retired-${current?.version}`;
+      store.templates.delete(to);
+      if (current !== undefined) store.templates.set(retired, { ...current, stableName: name });
+      const { stableName: _, ...back } = earlier;
+      store.templates.set(name, back);
+      return { name, release: earlier.version ?? '', adopted: true, uploads: 0, absentMs: 7, retired };
     },
     collect: async (placement, _cluster, { referenced }) => {
       store.calls.push(`collect ${placement.server}`);
@@ -91,14 +109,12 @@ export function fakeStore(templates: Readonly<Record<string, FakeTemplate>> = {}
     },
     list: async (placement, owner) => {
       store.calls.push(`list ${placement.server}`);
-      return [...store.templates].map(([name, { version = '', ours = false }]) => ({
-        name,
-        instanceUuid: '',
-        ref: { type: 'VirtualMachine', value: name },
-        version,
+      return [...store.templates].map(([name, { version = '', ours = false, digest, stableName }]) => ({
+        ...{ name, instanceUuid: name, ref: { type: 'VirtualMachine', value: name }, version, isTemplate: true },
         ...(ours ? { release: version, owner } : {}),
-        role: ours ? 'current' : 'unmarked',
-        isTemplate: true,
+        ...(digest === undefined ? {} : { digest }),
+        ...(stableName === undefined ? {} : { stableName }),
+        role: stableName === undefined ? (ours ? 'current' : 'unmarked') : 'retired',
       }));
     },
   };

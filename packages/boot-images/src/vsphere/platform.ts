@@ -1,22 +1,32 @@
 import type { VSphereFailureDomain } from '@drydock/api';
 import { addressText } from '@drydock/api/text';
-import type { HolderIsLive, Placement, TemplateStore, TemplateWish } from '@drydock/templates';
+import type { HolderIsLive, Placement, PublishedTemplate, TemplateStore, TemplateWish } from '@drydock/templates';
 import { skip } from '../decide/decide.ts';
 import { BootImageError, errorText } from '../errors.ts';
 import type { BootImageMetrics } from '../metrics.ts';
-import type { LeafEdit } from '../observe/provider-spec.ts';
+import type { JsonObject, LeafEdit } from '../observe/provider-spec.ts';
 import type { DiskArtifact } from '../observe/stream.ts';
 import type { DowngradePolicy } from '../observe/version.ts';
-import type { ImageFacts, Platform, PlatformInput, PlatformPlan, PointedImage, Publication } from '../platform.ts';
+import type {
+  ImageFacts,
+  Platform,
+  PlatformInput,
+  PlatformPlan,
+  PointedImage,
+  Publication,
+  PublishedImage,
+} from '../platform.ts';
+import { pinnedName } from '../way-back/pin.ts';
 import { matchFailureDomain, mismatchText, workspaceOf } from './failure-domain.ts';
 import { diskTypeFor } from './install-config.ts';
 import { computedName, isInstallerName, isUuid, leafName } from './names.ts';
+import { type PinnedPlans, type PinnedSet, pinnedPlan } from './pinned.ts';
 import { imagesFor, placeInventory } from './place-inventory.ts';
 import { type Present, resolveTemplate, type TemplateStep } from './resolve.ts';
 import { incomplete, isComplete, type Site, siteOf } from './site.ts';
 
 /** What is asked of the template store. */
-export type ImageStore = Pick<TemplateStore, 'inspect' | 'publish' | 'collect' | 'list'>;
+export type ImageStore = Pick<TemplateStore, 'inspect' | 'publish' | 'revert' | 'collect' | 'list'>;
 
 /** What the vSphere platform needs. */
 export interface VSphereOptions {
@@ -69,7 +79,10 @@ export function vspherePlatform(options: VSphereOptions): Platform {
         },
       );
     }
-    const { release, disk } = artifactOf(input);
+    const { pin } = input;
+    // Whatever the stream has, or lacks.
+    const artifact = pin === undefined ? artifactOf(input) : undefined;
+    const release = artifact?.release ?? (pin === undefined ? '' : pinnedName(pin));
     const reference = text(input.spec['template']);
     const workspace = workspaceOf(input.spec);
     if (workspace === undefined)
@@ -106,6 +119,7 @@ export function vspherePlatform(options: VSphereOptions): Platform {
     const absent = { kind: 'absent' } as const;
     const referenced = reference === '' ? absent : await store.inspect(site.placement, reference, call);
     if (reference !== '' && referenced.kind === 'absent') options.metrics?.templateAbsent();
+    if (pin !== undefined) return pinned({ input, pin, site, reference, referenced, name }, call);
     const custom =
       referenced.kind === 'present' &&
       !referenced.ours &&
@@ -122,7 +136,39 @@ export function vspherePlatform(options: VSphereOptions): Platform {
       release,
       downgrade: options.downgrade ?? 'keep',
     });
-    return planOf(step, input, site, reference, name, { release, ...disk });
+    return planOf(step, input, site, reference, name, { release, ...(artifact ?? artifactOf(input)).disk });
+  }
+
+  function pinned(
+    set: Omit<PinnedSet, 'stable' | 'named'> & { readonly name: string },
+    call: { readonly signal?: AbortSignal },
+  ): Promise<PlatformPlan> {
+    const { input, site, reference, pin, name } = set;
+    const stable = options.publication === 'swap' ? swapOf(reference, name, site).name : undefined;
+    const target = pinnedName(pin);
+    const facts = (existing: Present | undefined): ImageFacts => imageFacts(existing, site, target);
+    const plans: PinnedPlans = {
+      current: (existing) => ({ kind: 'current', ...facts(existing) }),
+      point: (to, existing) => ({
+        ...{ kind: 'switch', image: pointed(input, site, reference, to), hotLoopValue: target },
+        ...facts(existing),
+      }),
+      bringBack: (base, { instanceUuid: to, digest }, existing, key) => ({
+        ...{ kind: 'publish', hotLoopValue: target },
+        publication: {
+          key,
+          run: async ({ onProgress, signal }) => {
+            onProgress({ step: 'Publishing' });
+            const request = { placement: site.placement, owner: input.cluster, name: base, to, holder: options.holder };
+            const done = await store.revert(request, signal === undefined ? {} : { signal });
+            return publishedAs(done, input, site.placement.server, reference, digest);
+          },
+        },
+        ...facts(existing),
+      }),
+    };
+    const named = namedByDomains(input.infrastructure);
+    return pinnedPlan({ ...set, stable, named }, store, plans, call);
   }
 
   function planOf(
@@ -190,22 +236,29 @@ export function vspherePlatform(options: VSphereOptions): Platform {
           holderIsLive: options.holderIsLive,
           ...(signal === undefined ? {} : { signal }),
         });
-        const { name, release, adopted, absentMs, retired } = published;
-        if (absentMs !== undefined) options.metrics?.templateSwapped(absentMs / 1000);
-        return {
-          // The reference may be a path; under a name that was taken over it leads to the new template.
-          ...(leafName(reference) === name
-            ? { edits: [] }
-            : { edits: [edit(input, reference, name)], reference: name }),
-          template: {
-            server,
-            ...{ name, release, digest: wish.image.sha256 },
-            ...(retired === undefined ? {} : { retired }),
-            ...(absentMs === undefined ? {} : { absentMilliseconds: Math.ceil(absentMs) }),
-          },
-          adopted,
-        };
+        return publishedAs(published, input, server, reference, wish.image.sha256);
       },
+    };
+  }
+
+  function publishedAs(
+    { name, release, adopted, absentMs, retired }: PublishedTemplate,
+    input: PlatformInput,
+    server: string,
+    reference: string,
+    digest: string | undefined,
+  ): PublishedImage {
+    if (absentMs !== undefined) options.metrics?.templateSwapped(absentMs / 1000);
+    return {
+      // The reference may be a path; under a name that was taken over it leads to the new template.
+      ...(leafName(reference) === name ? { edits: [] } : { edits: [edit(input, reference, name)], reference: name }),
+      template: {
+        ...{ server, name, release },
+        ...(digest === undefined ? {} : { digest }),
+        ...(retired === undefined ? {} : { retired }),
+        ...(absentMs === undefined ? {} : { absentMilliseconds: Math.ceil(absentMs) }),
+      },
+      adopted,
     };
   }
 
@@ -222,6 +275,7 @@ export function vspherePlatform(options: VSphereOptions): Platform {
       return server === undefined ? undefined : `${server} ${folder}`;
     },
     target: ({ stream, architecture }) => stream.release(architecture, 'vmware'),
+    ...(options.publication === 'swap' ? { sharedName } : {}),
     plan,
     collect: async function* (inputs, { referenced, found, signal }) {
       const places = new Map<string, { readonly placement: Placement; readonly cluster: string; sets: InPlace[] }>();
@@ -261,6 +315,17 @@ export function vspherePlatform(options: VSphereOptions): Platform {
   };
 }
 
+/** The name that a swap gives to the template of a set, in its place; undefined where that cannot be told. */
+function sharedName(spec: JsonObject, infrastructure: PlatformInput['infrastructure']): string | undefined {
+  const workspace = workspaceOf(spec);
+  const domain = workspace && matchFailureDomain(workspace, infrastructure);
+  if (workspace === undefined || domain === undefined || !isComplete(infrastructure, domain)) return undefined;
+  const site = siteOf(infrastructure, workspace, domain);
+  const { server, datacenter, folder } = site.placement;
+  const { name } = swapOf(text(spec['template']), computedName(site.infrastructureName, domain.name), site);
+  return [server, datacenter, folder, name].join('|');
+}
+
 /** Names of the templates that the failure domains of Infrastructure name. */
 function namedByDomains({ spec }: PlatformInput['infrastructure']): ReadonlySet<string> {
   const domains = spec?.platformSpec?.vsphere?.failureDomains ?? [];
@@ -272,7 +337,7 @@ function swapOf(
   reference: string,
   computed: string,
   { infrastructureName, domain }: Site,
-): NonNullable<TemplateWish['publication']> {
+): Extract<TemplateWish['publication'], { readonly kind: 'swap' }> {
   const leaf = leafName(reference);
   const name = isInstallerName(leaf, infrastructureName, domain) ? leaf : computed;
   return { kind: 'swap', name, unmarked: 'retire' };

@@ -24,8 +24,11 @@ export function recordedStore(images: readonly BootImage[]): ImageStore {
       return { kind: 'present', name, version, isTemplate: true, ours: true };
     },
     publish: never,
+    revert: never,
     collect: never,
-    list: never,
+    list: async ({ folder }) => {
+      throw new NotRecorded(`in ${folder}`);
+    },
   };
 }
 

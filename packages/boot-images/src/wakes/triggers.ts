@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ClusterVersion, ConfigMap, Deployment, MachineConfiguration, ObjectMeta } from '@drydock/api';
+import type { BootImage, ClusterVersion, ConfigMap, Deployment, MachineConfiguration, ObjectMeta } from '@drydock/api';
 import { clusterStable } from '../decide/gates.ts';
 import type { KeptSet } from '../observe/kept-set.ts';
 
@@ -33,6 +33,11 @@ export function controlPlaneTrigger({ old, now }: ObjectChange<KeptSet>): string
 function relevant(set: KeptSet): readonly unknown[] {
   const { labels, annotations, ownerReferences } = set.metadata;
   return [set.spec?.template?.spec?.providerSpec, labels, annotations, ownerReferences];
+}
+
+/** Event name of a change of what a person wants of the image of a set. */
+export function pinTrigger({ old, now }: ObjectChange<BootImage>): string | undefined {
+  return isDeepStrictEqual(old?.spec?.pin, now?.spec?.pin) ? undefined : 'BootImagePinUpdated';
 }
 
 /** Event name of a change of the golden ConfigMap. */

@@ -1,7 +1,7 @@
-import type { MachineConfiguration, Secret } from '@drydock/api';
+import type { BootImage, MachineConfiguration, Secret } from '@drydock/api';
 import { type Key, type KubeObject, on, type Predicate, type Source, type Watched } from '@drydock/kube';
 import type { BootImageCaches } from '../caches.ts';
-import { controlPlaneView, idOf, type KeptSet } from '../observe/kept-set.ts';
+import { controlPlaneView, idOf, type KeptSet, setKinds } from '../observe/kept-set.ts';
 import { stubFailures, userDataSecret } from '../user-data/user-data.ts';
 import { credentialsKey } from '../vsphere/platform.ts';
 import type { Causes, Touched } from './causes.ts';
@@ -14,6 +14,7 @@ import {
   machineConfigurationTrigger,
   machineSetTrigger,
   type ObjectChange,
+  pinTrigger,
   upstreamTrigger,
 } from './triggers.ts';
 
@@ -84,6 +85,14 @@ export function wakes(
     usersOf(change, (code) => code === undefined || ofTheStub(code)),
   );
 
+  // A pin may also end what another one began.
+  const pinned = ({ old, now }: ObjectChange<BootImage>): ReadonlySet<string> => {
+    const { kind, name = '' } = (now ?? old)?.spec?.machineSet ?? {};
+    const own = `${setKinds.find(({ resource }) => resource.kind === kind)?.short ?? 'ms'}/${name}`;
+    const conflicting = [...caches.machineSets.all()].map(idOf).filter((id) => options.failureOf(id) === 'PinConflict');
+    return new Set([own, ...conflicting]);
+  };
+
   return {
     when: note((change) => machineConfigurationTrigger(change, options) ?? configurationReadyTrigger(change)),
     watches: [
@@ -107,11 +116,9 @@ export function wakes(
       ),
       watch(caches.credentials, (change) => input(credentialsEvent(change))(change)),
       watch(caches.upstream, upstreamTrigger),
-      // These wake nothing: they only have to be known before anything is collected.
-      ...[caches.machines, caches.bootImages].map(({ synced }) => ({
-        synced,
-        start: () => ({ [Symbol.dispose]: () => undefined }),
-      })),
+      watch(caches.bootImages, pinTrigger, pinned),
+      // They wake nothing: they only have to be known before anything is collected.
+      { synced: caches.machines.synced, start: () => ({ [Symbol.dispose]: () => undefined }) },
     ],
   };
 }

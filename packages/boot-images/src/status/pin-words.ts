@@ -1,0 +1,63 @@
+import type { BootImageStatus, BootImageStatusCondition } from '@drydock/api';
+import { shortText } from '@drydock/api/text';
+import { type FoundPin, pinText, warnsFrom } from '../way-back/pin.ts';
+import type { SetOutcome, StatusSubject } from './boot-image.ts';
+
+/** Reason of a pinned set that has its image, and of condition Pinned. */
+export const pinnedReason = 'Pinned';
+/** The same where the pin will lapse soon. */
+export const lapsesSoonReason = 'PinLapsesSoon';
+
+/** Longest message, in UTF-16 units. */
+const LONGEST = 4096;
+
+interface Words {
+  readonly reason: string;
+  readonly message: string;
+  readonly nextStep?: string;
+}
+
+/** What is said of a set, with its pin: a set that has the pinned image is not there because the release asks for it, and one that is left alone does not obey its pin. */
+export function pinWords(
+  words: Words,
+  kind: SetOutcome['kind'],
+  { set, now, facts: { pin } }: Pick<StatusSubject, 'set' | 'now' | 'facts'>,
+): Words {
+  if (pin === undefined) return words;
+  const text = sentenceOf(pin);
+  switch (kind) {
+    case 'current': {
+      const nextStep = `drydock image release ${pin.of ?? set}`;
+      return { reason: reasonOf(pin, now), message: `${words.message}: it is ${text}`, nextStep };
+    }
+    case 'skip':
+      return { ...words, message: `${words.message}; it is ${text}, which is not obeyed as long as this is so` };
+    default:
+      return { ...words, message: `${words.message}; it is ${text}` };
+  }
+}
+
+/** Condition Pinned; none where there is no pin. */
+export function pinnedConditions(
+  previous: BootImageStatus | undefined,
+  { now, facts: { pin } }: Pick<StatusSubject, 'now' | 'facts'>,
+  rfc3339: string,
+): readonly BootImageStatusCondition[] {
+  if (pin === undefined) return [];
+  const old = previous?.conditions?.find(({ type }) => type === 'Pinned');
+  return [
+    {
+      ...{ type: 'Pinned', status: 'True', reason: reasonOf(pin, now) },
+      message: shortText(sentenceOf(pin), LONGEST),
+      lastTransitionTime: old?.lastTransitionTime ?? rfc3339,
+    },
+  ];
+}
+
+function reasonOf({ pin }: FoundPin, now: Date): string {
+  return now.getTime() >= (warnsFrom(pin) ?? Number.POSITIVE_INFINITY) ? lapsesSoonReason : pinnedReason;
+}
+
+function sentenceOf({ pin, of }: FoundPin): string {
+  return of === undefined ? pinText(pin) : `${pinText(pin)}, by the pin of ${of}, which has the same name`;
+}
