@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { root, run } from './command.ts';
@@ -18,6 +19,8 @@ if (files.length === 0) {
 }
 // Each file is a process, and most of a short one's time goes into stripping types that the one before it has stripped.
 process.env['NODE_COMPILE_CACHE'] ??= join(root, '.cache', 'compiled');
+// Only a process that ends in good order leaves there what it compiled, and of the operators most are killed.
+execFileSync(process.execPath, ['apps/drydock/bin/drydock.js', 'operator', '--help'], { cwd: root, stdio: 'ignore' });
 mkdirSync(join(root, '.cache'), { recursive: true });
 const slowest = '.cache/slowest-test-files.txt';
 process.exitCode = await run(process.execPath, [

@@ -100,7 +100,7 @@ const MUTATIONS: readonly Mutation[] = [
     return put(bytes, ...word(bytes, random, /-?\d+/g), oneOf(random, NUMBERS));
   },
   function name(bytes, random) {
-    return put(bytes, ...word(bytes, random, /[A-Za-z_]\w*(?="?\s*[:=])/g), oneOf(random, NAMES));
+    return put(bytes, ...word(bytes, random, /\b[A-Za-z_]\w*(?="?\s*[:=])/g), oneOf(random, NAMES));
   },
   function long(bytes, random) {
     const length = random() < 0.9 ? oneOf(random, LONG.slice(0, 3)) : oneOf(random, LONG);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
+import { soaking } from '@drydock/model';
 import {
   apiPoints,
   changesOf,
@@ -39,7 +40,7 @@ async function nextImage(): Promise<Image> {
   return voyage.image(`9.8.20261101-${releases}`);
 }
 
-// Fifty processes that start and end, one after another: together they may take longer than a test may.
+// Processes that start and end, one after another: together they may take longer than a test may.
 suite('VS-W93 BI-V147 drydock operator is killed at every change that it makes, and started once more', {
   timeout: 900_000,
 }, () => {
@@ -88,8 +89,13 @@ suite('VS-W93 BI-V147 drydock operator is killed at every change that it makes, 
     );
   });
 
-  for (const point of [...vcenterPoints, ...apiPoints]) {
+  for (const point of vcenterPoints) {
     for (const when of whens) test(`${when} ${point.what}`, () => crash([[point, when]]));
+  }
+  for (const point of apiPoints) {
+    // A process that died before a write left what one leaves that died after the change before it: that is tried already.
+    for (const when of soaking ? whens : (['after'] as const))
+      test(`${when} ${point.what}`, () => crash([[point, when]]));
   }
   for (const when of whens) {
     test(`${when} ${firstPoint.what}`, () => crash([[firstPoint, when]], { first: () => voyage.forget(set) }));

@@ -68,7 +68,6 @@ test('a definition that a killed probe left is listed, and removed after a yes; 
     const files = {
       sandbox: sandbox.directory,
       log: join(sandbox.directory, 'probe.log'),
-      compiled: join(sandbox.directory, 'compiled'),
     };
     const args = ['crd', 'preflight', '--to', to, '--server-probe', '--yes', '--kubeconfig', kubeconfig];
     const probe = startProcess(drydock, args, files);

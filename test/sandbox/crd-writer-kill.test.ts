@@ -40,7 +40,7 @@ after(() => running.disposeAsync());
 function start(lease: string): Process {
   const { directory } = sandbox;
   return startProcess(MODULE, [join(directory, 'gate.kubeconfig'), lease], {
-    ...{ sandbox: directory, log: join(directory, `${lease}.log`), compiled: join(directory, 'compiled') },
+    ...{ sandbox: directory, log: join(directory, `${lease}.log`) },
   });
 }
 

@@ -63,7 +63,7 @@ before(async () => {
     // Nobody listens there: the set is reported as failed, with a message.
     ...['--vcenter-url', `${serverName}=https://127.0.0.1:1`, '--cache-dir', join(directory, 'images')],
   ];
-  const files = { sandbox: directory, log: join(directory, 'operator.log'), compiled: join(directory, 'compiled') };
+  const files = { sandbox: directory, log: join(directory, 'operator.log') };
   operator = running.use(startProcess(drydock, args, files));
 });
 after(() => running.disposeAsync());

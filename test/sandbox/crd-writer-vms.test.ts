@@ -59,7 +59,7 @@ before(async () => {
     ...['--vcenter-url', `${vmServer}=${sandbox.vcenter.url}`, '--vcenter-ca', sandbox.vcenter.ca],
   ];
   const { directory } = sandbox;
-  const files = { sandbox: directory, log: join(directory, 'operator.log'), compiled: join(directory, 'compiled') };
+  const files = { sandbox: directory, log: join(directory, 'operator.log') };
   operator = running.use(startProcess(join(root, 'apps/drydock/bin/drydock.js'), args, files));
 });
 after(() => running.disposeAsync());

@@ -63,7 +63,8 @@ function reader(): { readonly seen: { resolved: number; absent: number; wrong: s
         if (!vm.isTemplate || vm.productVersion === undefined)
           seen.wrong.push(`${NAME} is ${vm.ref.value}, which is no finished template`);
       }
-      await delay(1);
+      // What a killed process leaves is there until the next one has started, which takes longer than this.
+      await delay(20);
     }
   })();
   return {

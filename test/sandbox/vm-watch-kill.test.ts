@@ -51,7 +51,6 @@ before(async () => {
     startProcess(drydock, args, {
       sandbox: sandbox.directory,
       log: join(files, 'log'),
-      compiled: join(files, 'compiled'),
     });
 });
 

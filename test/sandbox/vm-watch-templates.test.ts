@@ -38,7 +38,6 @@ before(async () => {
     startProcess(drydock, args, {
       sandbox: sandbox.directory,
       log,
-      compiled: join(files, 'compiled'),
     }),
   );
 });

@@ -12,9 +12,15 @@ const scratch = mkdtempSync(join(tmpdir(), 'drydock-main-'));
 after(() => rmSync(scratch, { recursive: true, force: true }));
 
 function drydock(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
-  const { NODE_COMPILE_CACHE: _chosen, ...rest } = process.env;
-  return spawnSync(process.execPath, [BIN, ...args], { encoding: 'utf8', timeout: 30_000, env: { ...rest, ...env } });
+  return spawnSync(process.execPath, [BIN, ...args], {
+    encoding: 'utf8',
+    timeout: 30_000,
+    env: { ...process.env, ...env },
+  });
 }
+
+/** Compiled code is kept where nothing but the folder of caches is said. */
+const keptIn = (caches: string): NodeJS.ProcessEnv => ({ XDG_CACHE_HOME: caches, NODE_COMPILE_CACHE: undefined });
 
 test('the help describes each command as the command describes itself', async () => {
   const { stdout } = drydock(['--help']);
@@ -69,7 +75,7 @@ test('help on a verb of a group is that of the verb', () => {
 
 test('compiled code is kept in a folder of the user, which nobody else may write to', () => {
   const caches = join(scratch, 'caches');
-  assert.equal(drydock(['crd', '--help'], { XDG_CACHE_HOME: caches }).status, 0);
+  assert.equal(drydock(['crd', '--help'], keptIn(caches)).status, 0);
   const folder = join(caches, 'drydock', 'compiled');
   assert.equal(statSync(folder).mode & 0o777, 0o700);
   assert.ok(readdirSync(folder).length > 0);
@@ -79,15 +85,15 @@ test('a folder that others can write to, or a link, is not used, and no folder a
   const open = join(scratch, 'open', 'drydock', 'compiled');
   mkdirSync(open, { recursive: true });
   chmodSync(open, 0o777);
-  assert.equal(drydock(['crd', '--help'], { XDG_CACHE_HOME: join(scratch, 'open') }).status, 0);
+  assert.equal(drydock(['crd', '--help'], keptIn(join(scratch, 'open'))).status, 0);
   assert.deepEqual(readdirSync(open), []);
   const elsewhere = join(scratch, 'elsewhere');
   mkdirSync(elsewhere);
   mkdirSync(join(scratch, 'linked', 'drydock'), { recursive: true, mode: 0o700 });
   symlinkSync(elsewhere, join(scratch, 'linked', 'drydock', 'compiled'));
-  assert.equal(drydock(['crd', '--help'], { XDG_CACHE_HOME: join(scratch, 'linked') }).status, 0);
+  assert.equal(drydock(['crd', '--help'], keptIn(join(scratch, 'linked'))).status, 0);
   assert.deepEqual(readdirSync(elsewhere), []);
-  assert.equal(drydock(['crd', '--help'], { XDG_CACHE_HOME: '/proc/nowhere' }).status, 0);
+  assert.equal(drydock(['crd', '--help'], keptIn('/proc/nowhere')).status, 0);
   const chosen = join(scratch, 'chosen');
   assert.equal(
     drydock(['crd', '--help'], { XDG_CACHE_HOME: join(scratch, 'unused'), NODE_COMPILE_CACHE: chosen }).status,

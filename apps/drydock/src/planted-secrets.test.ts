@@ -58,7 +58,8 @@ function printed(...words: readonly string[]): string {
     encoding: 'utf8',
     timeout: 30_000,
     env: {
-      PATH: process.env['PATH'] ?? '',
+      PATH: process.env['PATH'],
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       HOME: home,
       DRYDOCK_DEBUG: '1',
       HTTPS_PROXY: `http://a:${secrets.proxy}@127.0.0.1:1`,

@@ -12,10 +12,11 @@ const COMMAND = join(import.meta.dirname, '../bin/drydock-node.js');
 
 async function run(
   args: readonly string[],
-  more: Readonly<Record<string, string>> = {},
+  more: Readonly<NodeJS.ProcessEnv> = {},
 ): Promise<{ readonly code: number; readonly said: string; readonly shown: string }> {
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
   // Nobody's kubeconfig, and not in a cluster.
-  const env = { PATH: process.env['PATH'] ?? '', HOME: '/nonexistent', COLUMNS: '200', ...more };
+  const env = { PATH, NODE_COMPILE_CACHE, HOME: '/nonexistent', COLUMNS: '200', ...more };
   const child = spawn(process.execPath, [COMMAND, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let [said, shown] = ['', ''];
   child.stderr.on('data', (chunk) => {
@@ -90,7 +91,10 @@ test('drydock node: help shows what is required and the defaults in words', asyn
 test('drydock node: compiled code is kept for the next start, in a folder of the user alone', async () => {
   const home = await mkdtemp(join(tmpdir(), 'home-'));
   try {
-    assert.equal((await run(['doctor', `--resource-dir=${home}`], { HOME: home })).code, 0);
+    assert.equal(
+      (await run(['doctor', `--resource-dir=${home}`], { HOME: home, NODE_COMPILE_CACHE: undefined })).code,
+      0,
+    );
     const folder = join(home, '.cache', 'drydock', 'compiled');
     assert.equal((await stat(folder)).mode & 0o777, 0o700);
     const kept = await readdir(folder, { recursive: true });
@@ -99,7 +103,10 @@ test('drydock node: compiled code is kept for the next start, in a folder of the
     await rm(join(home, '.cache'), { recursive: true });
     await mkdir(folder, { recursive: true });
     await chmod(folder, 0o777);
-    assert.equal((await run(['doctor', `--resource-dir=${home}`], { HOME: home })).code, 0);
+    assert.equal(
+      (await run(['doctor', `--resource-dir=${home}`], { HOME: home, NODE_COMPILE_CACHE: undefined })).code,
+      0,
+    );
     assert.deepEqual(await readdir(folder), []);
   } finally {
     await rm(home, { recursive: true });
@@ -161,7 +168,7 @@ test('SAFE-11 drydock node: where others could give the place of the folder with
     await symlink(home, join(open, 'link'));
     const kept = async (at: string): Promise<boolean> => {
       await rm(join(home, '.cache'), { recursive: true, force: true });
-      await run(['doctor', `--resource-dir=${home}`], { HOME: at });
+      await run(['doctor', `--resource-dir=${home}`], { HOME: at, NODE_COMPILE_CACHE: undefined });
       return (await readdir(home)).includes('.cache');
     };
     for (const at of [home, join(open, 'link')]) {

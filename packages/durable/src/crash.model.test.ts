@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { soaking } from '@drydock/model';
+import { soaking, threadTests } from '@drydock/model';
 import { DurableError } from './errors.ts';
 import { type FsCall, type FsOps, type FsTap, isChange, tapOps } from './ops.ts';
 import { recover } from './recover.ts';
@@ -9,6 +8,8 @@ import { scenarioOf } from './testing/crash-scenario.ts';
 import { type CrashReport, contentOf, exploreCrashes, withoutEachSync } from './testing/explore-crashes.ts';
 import { type Image, memoryFs } from './testing/memory-fs.ts';
 import { type Protocol, protocols } from './testing/protocols.ts';
+
+const test = threadTests(import.meta.url);
 
 for (const protocol of protocols('/r')) {
   test(`crash model, ${protocol.name}: no power cut leaves anything but old or new, also when recovery is cut`, async (t) => {

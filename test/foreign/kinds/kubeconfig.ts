@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readYamlDocument } from '@drydock/api/yaml';
@@ -15,7 +15,8 @@ import { errorOfStatus } from '../../../packages/kube/src/errors.ts';
 import { htmlTitle, statusOfBody } from '../../../packages/kube/src/transport/transport-errors.ts';
 import { type Format, growing, type Hostile, pieces, SECRET } from '../format.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'drydock-foreign-'));
+// Ten thousand texts in one file: a disk would write each of them, since it was emptied and closed again.
+const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'drydock-foreign-'));
 process.once('exit', () => rmSync(folder, { recursive: true }));
 const file = join(folder, 'config');
 

@@ -179,6 +179,6 @@ async function startOperator(
       ...['operator', '--port', '0', '--kubeconfig', file, '--cache-dir', join(files, 'cache')],
       ...['--log-level', 'debug', ...flags],
     ],
-    { sandbox: sandbox.directory, log: join(files, 'log'), compiled: join(files, 'compiled'), env },
+    { sandbox: sandbox.directory, log: join(files, 'log'), env },
   );
 }

@@ -83,14 +83,13 @@ export async function startCrashRig(voyage: Voyage, set: string, program: Progra
   const gate = starting.use(await openApiGate(voyage.sandbox));
 
   const { directory } = voyage.sandbox;
-  const files = { sandbox: directory, log: join(directory, `${set}.log`), compiled: join(directory, 'compiled') };
+  const files = { sandbox: directory, log: join(directory, `${set}.log`) };
   const kubeconfig = join(directory, `${set}.kubeconfig`);
   await writeFile(kubeconfig, gate.kubeconfig, { mode: 0o600 });
   const folder = await voyage.folder(set);
   await voyage.createSet({ name: set, folder, userData: 'worker-user-data-2019' });
   const observer = starting.use(await startObserver(voyage.sandbox, set, folder));
   const args = program.args({ voyage, kubeconfig, folder });
-  await startProcess(program.module, ['--version'], files).ended;
   let running: Process = startProcess(program.module, args, files);
   starting.defer(() => running[Symbol.asyncDispose]());
   const resources = starting.move();

@@ -42,7 +42,8 @@ export async function startObserver(sandbox: VCenterSandbox, set: string, folder
       const complaint = await look().catch((error: unknown) => `the observer failed: ${String(error)}`);
       looks += 1;
       if (complaint !== undefined) complaints.push(complaint);
-      await sleep(10);
+      // What a killed process leaves stays until the next one has started, which takes longer than this.
+      await sleep(40);
     }
   })();
   const resources = starting.move();

@@ -20,8 +20,6 @@ export interface ProcessFiles {
   readonly sandbox: string;
   /** What it prints goes to the end of this file. */
   readonly log: string;
-  /** Folder for compiled modules, which a process fills when it ends in good order: later starts take half of the time. */
-  readonly compiled: string;
   /** Besides the environment of this process. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -29,7 +27,7 @@ export interface ProcessFiles {
 /** Runs a module. */
 export function startProcess(module: string, args: readonly string[], files: ProcessFiles): Process {
   const log = openSync(files.log, 'a');
-  const env = { ...process.env, NODE_COMPILE_CACHE: files.compiled, ...files.env };
+  const env = { ...process.env, ...files.env };
   const child = spawn(process.execPath, [module, ...args], { stdio: ['ignore', log, log], env });
   closeSync(log);
   if (child.pid !== undefined) recordProcess(files.sandbox, 'process-under-test', child.pid);

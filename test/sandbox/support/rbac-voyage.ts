@@ -146,7 +146,6 @@ function startOperator({ sandbox, cacheDir }: Voyage, files: string, name: strin
   const process = startProcess(drydock, ['operator', ...flags, '--port', '0', '--cache-dir', cacheDir, ...vcenter], {
     sandbox: sandbox.directory,
     log,
-    compiled: join(files, 'compiled'),
   });
   const text = (): string => readFileSync(log, 'utf8');
   return {

@@ -69,7 +69,7 @@ export async function startTemplateCli(): Promise<TemplateCli> {
     HOME: files,
     XDG_CONFIG_HOME: join(files, 'config'),
     // Type stripping is most of a short run.
-    NODE_COMPILE_CACHE: join(files, 'compile-cache'),
+    NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(files, 'compile-cache'),
     NO_COLOR: '1',
   };
   const secrets = [password, 'hunter2'];

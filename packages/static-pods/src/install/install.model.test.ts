@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { DurableError, type FsCall, type FsOps, type FsTap, inspect, isChange, tapOps } from '@drydock/durable';
 import {
   type Content,
@@ -10,9 +9,12 @@ import {
   memoryFs,
   withoutEachSync,
 } from '@drydock/durable/testing';
+import { threadTests } from '@drydock/model';
 import { textOf } from '../revision/environment.ts';
 import { podYaml, putConfigMap, smallCluster, smallSpec } from '../testing/static-pod-world.ts';
 import { install } from './install.ts';
+
+const test = threadTests(import.meta.url);
 
 // Every disk that a power cut may leave of an installer, and what one clean run makes of it.
 
