@@ -8,7 +8,9 @@ import { testFiles } from './test-files.ts';
 const soak = process.argv.includes('--soak');
 // The older API server costs minutes more, so only a soak and DRYDOCK_ERAS=1 want it; the tests that need it say so when they are skipped.
 const eras = soak || process.env['DRYDOCK_ERAS'] === '1' ? ['--era', 'E1'] : [];
-const built = await run(process.execPath, ['packages/sandbox/bin/drydock-sandbox.js', 'build', ...eras]);
+// So do the programs of upstream, and DRYDOCK_NEIGHBOURS=1.
+const neighbours = soak || process.env['DRYDOCK_NEIGHBOURS'] === '1' ? ['--neighbours'] : [];
+const built = await run(process.execPath, ['packages/sandbox/bin/drydock-sandbox.js', 'build', ...eras, ...neighbours]);
 if (built !== 0) process.exit(built);
 
 if (soak) process.env['DRYDOCK_SOAK'] = '1';

@@ -14,6 +14,7 @@ export const SOAK_PARTS: readonly SoakPart[] = [
   { name: 'templates: crashes explored', files: ['test/model/templates-*.test.ts'], weight: 6 },
   { name: 'templates: killed processes', files: ['test/sandbox/template-{kill,cli-signals}.test.ts'], weight: 4 },
   { name: 'boot images: killed at each change', files: ['test/sandbox/boot-images-crash.test.ts'], weight: 2 },
+  { name: 'beside the programs of upstream', files: ['test/neighbours/*.test.ts'], weight: 1 },
   {
     name: 'boot images: rotations explored',
     files: ['packages/boot-images/src/cluster-api/*.model.test.ts'],

@@ -5,58 +5,27 @@ import { ClusterOperator, ControlPlaneMachineSet, MachineConfiguration, MachineS
 import { type FakeCompute, googleError, publish, rhcosCloud, startCompute } from '@drydock/boot-images/testing';
 import { type CloudVoyage, startCloudVoyage, verifiedIn } from './support/cloud-voyage.ts';
 import { createPlane, manageBoth, planeKey, planeStubText } from './support/control-plane.ts';
+import { gcpGolden, gcpImageOf, gcpMachineSet, gcpSpec } from './support/gcp-voyage.ts';
 import { eventually } from './support/voyage.ts';
 import { machineApi, userData } from './support/voyage-cluster.ts';
 
-const image = (release: number): string => `rhcos-9-8-2026080${release}-0-gcp-x86-64`;
 const custom = 'projects/my-proj/global/images/custom';
-
-/** The golden ConfigMap of a release. */
-function golden(release: number): Readonly<Record<string, string>> {
-  const images = { gcp: { release: `9.8.2026080${release}-0`, project: 'rhcos-cloud', name: image(release) } };
-  const architectures = { x86_64: { artifacts: {}, images } };
-  return { releaseVersion: '4.21.0', stream: JSON.stringify({ stream: 'rhcos-voyage', architectures }) };
-}
-
-/** A machine set as the installer makes it, with a data disk and a field that nobody knows. */
-function machineSet(name: string, boot: string) {
-  const labels = { 'machine.openshift.io/cluster-api-machineset': name };
-  const disk = { autoDelete: true, labels: null, sizeGb: 128, type: 'pd-ssd' };
-  const value = {
-    ...{ apiVersion: 'machine.openshift.io/v1beta1', kind: 'GCPMachineProviderSpec', projectID: 'own-project' },
-    ...{ region: 'us-central1', zone: 'us-central1-a', machineType: 'n2-standard-4', foo: { bar: 1 } },
-    shieldedInstanceConfig: { secureBoot: 'Enabled' },
-    disks: [
-      { ...disk, boot: true, image: boot },
-      { ...disk, boot: false, image: rhcosCloud('data') },
-    ],
-    userDataSecret: { name: 'worker-user-data' },
-  };
-  const annotations = { 'capacity.cluster-autoscaler.kubernetes.io/labels': 'kubernetes.io/arch=amd64' };
-  return {
-    metadata: { namespace: machineApi, name, annotations },
-    spec: {
-      ...{ replicas: 1, selector: { matchLabels: labels } },
-      template: { metadata: { labels }, spec: { providerSpec: { value } } },
-    },
-  };
-}
 
 let compute: FakeCompute;
 let voyage: CloudVoyage;
 
 before(async () => {
   compute = await startCompute();
-  for (const release of [1, 2]) publish(compute, image(release));
+  for (const release of [1, 2]) publish(compute, gcpImageOf(release));
   voyage = await startCloudVoyage({
     platformSpec: { type: 'GCP' },
     platformStatus: { gcp: { projectID: 'own-project', region: 'us-central1' } },
-    ...{ golden: golden(2), cloud: compute, credentials: { 'service_account.json': compute.keyFile } },
+    ...{ golden: gcpGolden(2), cloud: compute, credentials: { 'service_account.json': compute.keyFile } },
     rights: ['control-plane', 'managed-stub'],
     flags: ['--stub-secret', 'Managed'],
   });
-  await voyage.createSet(machineSet('wk-a', rhcosCloud(image(1))));
-  await voyage.createSet(machineSet('wk-custom', custom));
+  await voyage.createSet(gcpMachineSet('wk-a', rhcosCloud(gcpImageOf(1))));
+  await voyage.createSet(gcpMachineSet('wk-custom', custom));
 });
 after(async () => {
   await voyage?.[Symbol.asyncDispose]();
@@ -72,25 +41,25 @@ async function bootImage(set: string): Promise<unknown> {
 const at =
   (release: number) =>
   ({ phase, current }: { readonly phase?: string; readonly current?: string }) =>
-    phase === 'Current' && current === image(release);
+    phase === 'Current' && current === gcpImageOf(release);
 
 test('BI-V77 BI-V84 the operator moves a set to the image of the release, which it has looked at; nothing else in the set changes', async () => {
   const status = await voyage.status('wk-a', 'current', at(2));
   assert.match(verifiedIn(status), /^True Verified: image projects\/rhcos-cloud\/global\/images\/rhcos-9-8-20260802-0/);
-  assert.deepEqual([status.platform, status.target, status.revertTo], ['gcp', image(2), image(1)]);
-  const { value } = machineSet('wk-a', rhcosCloud(image(2))).spec.template.spec.providerSpec;
+  assert.deepEqual([status.platform, status.target, status.revertTo], ['gcp', gcpImageOf(2), gcpImageOf(1)]);
+  const value = gcpSpec(rhcosCloud(gcpImageOf(2)));
   assert.deepEqual(await voyage.spec('wk-a'), value);
-  assert.ok(compute.asked.includes(`rhcos-cloud/${image(2)}`));
+  assert.ok(compute.asked.includes(`rhcos-cloud/${gcpImageOf(2)}`));
 });
 
 test('who takes the image back is named, by the list of disks that it owns then', async () => {
   const path = '/spec/template/spec/providerSpec/value/disks/0/image';
   const key = { namespace: machineApi, name: 'wk-a' };
   await voyage.as('argocd-controller', (client) =>
-    client.patch(MachineSet, key, [{ op: 'replace', path, value: rhcosCloud(image(1)) }]),
+    client.patch(MachineSet, key, [{ op: 'replace', path, value: rhcosCloud(gcpImageOf(1)) }]),
   );
   await voyage.logged(/"manager":"argocd-controller".*somebody else changed the image/);
-  await eventually('back again', async () => (await bootImage('wk-a')) === rhcosCloud(image(2)) || undefined);
+  await eventually('back again', async () => (await bootImage('wk-a')) === rhcosCloud(gcpImageOf(2)) || undefined);
 });
 
 test('BI-V79 a set with an image of somebody’s own is skipped with the reason and what to do', async () => {
@@ -117,7 +86,7 @@ test('--stub-secret Managed: with the rights of its component alone a set with a
   const old = userData(key.name, '2.2.0');
   await client.mergePatch(Secret, key, { data: old.data } as object);
   await client.create(Secret, userData(`${key.name}-managed`, '3.4.0'));
-  const before = machineSet('wk-stub', rhcosCloud(image(1)));
+  const before = gcpMachineSet('wk-stub', rhcosCloud(gcpImageOf(1)));
   // Only once nobody keeps a record of the oldest image may sets be left to themselves.
   await configured({ bootImageSkewEnforcement: { mode: 'None' } });
   await eventually('no record', async () => {
@@ -131,30 +100,30 @@ test('--stub-secret Managed: with the rights of its component alone a set with a
   assert.match(explained.out, /the set is switched to Secret worker-user-data-managed, which does the same/);
   await configured({ ...managedSets('All'), bootImageSkewEnforcement: null });
   await voyage.status('wk-stub', 'moved', at(2));
-  const { value } = machineSet('wk-stub', rhcosCloud(image(2))).spec.template.spec.providerSpec;
+  const value = gcpSpec(rhcosCloud(gcpImageOf(2)));
   assert.deepEqual(await voyage.spec('wk-stub'), { ...value, userDataSecret: { name: `${key.name}-managed` } });
   assert.deepEqual((await client.get(Secret, key)).data, old.data);
   assert.doesNotMatch(voyage.log(), /"code":"Forbidden"[^\n]*worker-user-data/);
 });
 
 test('a target that is not published blocks the set, unpatched; it moves by itself once it is', async () => {
-  await voyage.release(golden(3));
+  await voyage.release(gcpGolden(3));
   const status = await voyage.status('wk-a', 'blocked', ({ phase }) => phase === 'Blocked');
   assert.match(verifiedIn(status), /^False ImageNotPublished: there is no image /);
-  assert.deepEqual([status.reason, status.current, status.target], ['ImageNotPublished', image(2), image(3)]);
-  await voyage.degraded('True', `there is no image ${rhcosCloud(image(3))} in Compute Engine`);
-  assert.equal(await bootImage('wk-a'), rhcosCloud(image(2)));
-  publish(compute, image(3));
+  assert.deepEqual([status.reason, status.current, status.target], ['ImageNotPublished', gcpImageOf(2), gcpImageOf(3)]);
+  await voyage.degraded('True', `there is no image ${rhcosCloud(gcpImageOf(3))} in Compute Engine`);
+  assert.equal(await bootImage('wk-a'), rhcosCloud(gcpImageOf(2)));
+  publish(compute, gcpImageOf(3));
   await voyage.status('wk-a', 'moved', at(3));
   await voyage.degraded('False');
 });
 
 test('BI-V68 [N] a cloud that answers 503 degrades, is asked again, and heals without an event', async () => {
-  publish(compute, image(4));
+  publish(compute, gcpImageOf(4));
   compute.fault = ({ host }) => (host.startsWith('compute.') ? googleError(503, 'Backend', 'backendError') : undefined);
-  await voyage.release(golden(4));
+  await voyage.release(gcpGolden(4));
   await voyage.degraded('True', 'ask again later');
-  assert.equal(await bootImage('wk-a'), rhcosCloud(image(3)));
+  assert.equal(await bootImage('wk-a'), rhcosCloud(gcpImageOf(3)));
   compute.fault = undefined;
   await voyage.status('wk-a', 'moved', at(4));
   await voyage.degraded('False');
@@ -162,23 +131,23 @@ test('BI-V68 [N] a cloud that answers 503 degrades, is asked again, and heals wi
 
 test('the control plane is moved with the rights of its component alone, its stub is converted, and who takes the image back is named', async () => {
   const { client } = voyage;
-  const { value } = machineSet('x', rhcosCloud(image(1))).spec.template.spec.providerSpec;
+  const value = gcpSpec(rhcosCloud(gcpImageOf(1)));
   const plane = await createPlane(client, { platform: 'GCP', gcp: [{ zone: 'us-central1-a' }] }, value);
   const none = await voyage.status('cpms/cluster', 'told', ({ phase }) => phase === 'Skipped');
   assert.equal(none.reason, 'NotSelected');
 
   await manageBoth(client);
   await voyage.status('cpms/cluster', 'moved', at(4));
-  const disks = [{ ...value.disks[0], image: rhcosCloud(image(4)) }, value.disks[1]];
+  const disks = [{ ...value.disks[0], image: rhcosCloud(gcpImageOf(4)) }, value.disks[1]];
   assert.deepEqual(await plane.template(), plane.with({ ...value, disks }));
   assert.match(await planeStubText(client), /"version":"3\.5\.0"/);
 
   const path = '/spec/template/machines_v1beta1_machine_openshift_io/spec/providerSpec/value/disks/0/image';
   await voyage.as('hive-controllers', (other) =>
-    other.patch(ControlPlaneMachineSet, planeKey, [{ op: 'replace', path, value: rhcosCloud(image(1)) }]),
+    other.patch(ControlPlaneMachineSet, planeKey, [{ op: 'replace', path, value: rhcosCloud(gcpImageOf(1)) }]),
   );
-  const back = await voyage.status('cpms/cluster', 'back again', ({ attempts }) => attempts?.by === 'hive-controllers');
-  assert.deepEqual(back.attempts, { target: rhcosCloud(image(4)), count: 2, by: 'hive-controllers' });
+  const back = await voyage.status('cpms/cluster', 'back again', ({ attempts }) => attempts?.count === 2);
+  assert.deepEqual(back.attempts, { target: rhcosCloud(gcpImageOf(4)), count: 2, by: 'hive-controllers' });
   await voyage.degraded('False');
   const { conditions } = (await client.get(MachineConfiguration, { name: 'cluster' })).status ?? {};
   const progressing = conditions?.find(({ type }) => type === 'BootImageUpdateProgressing');
@@ -189,7 +158,7 @@ test('the control plane is moved with the rights of its component alone, its stu
 
 test('without the right to look the set is patched, and its BootImage names the right', async () => {
   compute.denied.add('rhcos-cloud');
-  await voyage.release(golden(5));
+  await voyage.release(gcpGolden(5));
   const status = await voyage.status('wk-a', 'moved', at(5));
   assert.match(
     verifiedIn(status),
@@ -209,7 +178,10 @@ test('BI-V203 status and doctor say who holds minor upgrades up; status, explain
   const held =
     /ClusterOperator drydock \(Drydock\) holds minor upgrades up since \d+s: Upgrades have been disabled because the cluster is using OCP boot image version 4\.10\.0/;
   const status = await voyage.drydock('status');
-  assert.match(status.out, new RegExp(`ms-wk-a +gcp +ms/wk-a +${image(5)} +${image(5)} +Current +unverified `));
+  assert.match(
+    status.out,
+    new RegExp(`ms-wk-a +gcp +ms/wk-a +${gcpImageOf(5)} +${gcpImageOf(5)} +Current +unverified `),
+  );
   assert.match(status.out, held);
   const explained = await voyage.drydock('explain', 'wk-a', 'wk-custom');
   assert.match(explained.out, /x86_64 machines on GCP/);

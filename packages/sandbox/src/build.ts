@@ -9,9 +9,12 @@ import { checkGo, goBuild } from './go-tool.ts';
 import { cacheDirectory, GO_DIRECTORY } from './paths.ts';
 
 /** A server that is built from `go/<name>`. */
-export type GoServer = 'drydock-apiserver' | 'drydock-apiserver-1.32' | 'drydock-vcenter';
+export type GoServer = 'drydock-apiserver' | 'drydock-apiserver-1.32' | 'drydock-vcenter' | Neighbour;
 
-/** What to build; by default everything but the older API server, which only tests of other eras need. */
+/** A program of upstream that is built from `go/neighbours/<name>`, for tests that ask for it. */
+export type Neighbour = 'machine-config-controller';
+
+/** What to build; by default everything but the older API server, which only tests of other eras need, and the neighbours. */
 export interface BuildOptions {
   readonly servers?: readonly GoServer[];
   /** Names of CRD sets. */
@@ -21,24 +24,31 @@ export interface BuildOptions {
   readonly signal?: AbortSignal;
 }
 
-const SERVERS: Readonly<Record<GoServer, { ldflags: string; what: string; expected: string }>> = {
-  'drydock-apiserver': {
-    // Without it /version has no release, and clients refuse the server.
-    ldflags: '-X k8s.io/component-base/version.gitVersion=v1.34.4',
-    what: 'kube-apiserver 1.34.4 and etcd 3.6.4',
-    expected: '3 min, and 1.5 GB of downloads and build cache',
-  },
-  'drydock-apiserver-1.32': {
-    ldflags: '-X k8s.io/component-base/version.gitVersion=v1.32.13',
-    what: 'kube-apiserver 1.32.13',
-    expected: '3 min more, and 1 GB of downloads and build cache',
-  },
-  'drydock-vcenter': { ldflags: '', what: 'the vCenter simulator', expected: '40 s' },
-};
+const SERVERS: Readonly<Record<GoServer, { ldflags: string; what: string; expected: string; folder?: 'neighbours' }>> =
+  {
+    'drydock-apiserver': {
+      // Without it /version has no release, and clients refuse the server.
+      ldflags: '-X k8s.io/component-base/version.gitVersion=v1.34.4',
+      what: 'kube-apiserver 1.34.4 and etcd 3.6.4',
+      expected: '3 min, and 1.5 GB of downloads and build cache',
+    },
+    'drydock-apiserver-1.32': {
+      ldflags: '-X k8s.io/component-base/version.gitVersion=v1.32.13',
+      what: 'kube-apiserver 1.32.13',
+      expected: '3 min more, and 1 GB of downloads and build cache',
+    },
+    'drydock-vcenter': { ldflags: '', what: 'the vCenter simulator', expected: '40 s' },
+    'machine-config-controller': {
+      folder: 'neighbours',
+      ldflags: '',
+      what: "machine-config-operator's boot image controller",
+      expected: '4 min, and 1.5 GB of downloads and build cache',
+    },
+  };
 
 /** Where the binary of the present sources is, whether it is built or not. */
 export function binaryPath(server: GoServer): string {
-  const directory = join(GO_DIRECTORY, server);
+  const directory = sourcesOf(server);
   const hash = createHash('sha256').update(`${process.platform} ${process.arch} ${SERVERS[server].ldflags}\n`);
   const sources = globSync(['go.mod', 'go.sum', '**/*.go'], { cwd: directory }).filter((n) => !n.endsWith('_test.go'));
   for (const name of sources.sort()) {
@@ -46,6 +56,10 @@ export function binaryPath(server: GoServer): string {
     hash.update(`${name} ${content.length}\n`).update(content);
   }
   return join(cacheDirectory(), 'bin', `${server}-${hash.digest('hex').slice(0, 12)}`);
+}
+
+function sourcesOf(server: GoServer): string {
+  return join(GO_DIRECTORY, SERVERS[server].folder ?? '', server);
 }
 
 const seconds = (since: number): string => {
@@ -66,7 +80,7 @@ async function buildServer(server: GoServer, log: Log, signal: AbortSignal | und
   const clock = setInterval(() => log(`sandbox: still building ${server}, ${seconds(started)} so far`), 20_000);
   const unfinished = `${target}.unfinished.${process.pid}`;
   try {
-    await goBuild(join(GO_DIRECTORY, server), unfinished, ldflags, signal);
+    await goBuild(sourcesOf(server), unfinished, ldflags, signal);
     renameSync(unfinished, target);
   } finally {
     clearInterval(clock);

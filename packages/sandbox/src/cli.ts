@@ -15,6 +15,7 @@ const USAGE = `usage: drydock-sandbox <up|build> [options]
 options of up and build:
   --era E0|E1|E2    how the API server treats what was illegal before (default: E2, Kubernetes 1.34;
                     E1 is 1.32, which is built the first time; E0 emulates what was before 1.30)
+  --neighbours      with build: upstream's programs as well, which tests run beside Drydock when they are asked to
 
 options of up:
   --crds SET|PATH   CRDs to install, repeatable (default: openshift)
@@ -48,6 +49,7 @@ function parse(args: readonly string[]) {
       options: {
         help: { type: 'boolean', short: 'h' },
         era: { type: 'string' },
+        neighbours: { type: 'boolean', default: false },
         crds: { type: 'string', multiple: true },
         vcenter: { type: 'boolean', default: true },
         user: { type: 'string' },
@@ -102,8 +104,11 @@ async function run(args: readonly string[], signal: AbortSignal): Promise<number
   }
   const [verb, ...rest] = positionals;
   if (rest.length > 0) throw new UsageError(`unexpected argument "${rest[0]}"`);
-  if (verb === 'build') await build({ signal, servers: [...findBinaries().needed(eraOf(values)), 'drydock-vcenter'] });
-  else if (verb === 'up') await up(values, signal);
+  if (verb === 'build') {
+    const neighbours = values.neighbours ? (['machine-config-controller'] as const) : [];
+    const servers = [...findBinaries().needed(eraOf(values)), 'drydock-vcenter', ...neighbours] as const;
+    await build({ signal, servers });
+  } else if (verb === 'up') await up(values, signal);
   else throw new UsageError(verb === undefined ? 'a verb is missing' : `unknown verb "${verb}"`);
   return 0;
 }

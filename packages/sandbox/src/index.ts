@@ -1,10 +1,11 @@
 export type { Credentials } from './api.ts';
-export { type BuildOptions, build, type GoServer } from './build.ts';
+export { type BuildOptions, build, type GoServer, type Neighbour } from './build.ts';
 export { type Authority, createAuthority, type Identity, type Subject } from './certificate.ts';
 export { crdFolder, crdFolders } from './crd-copy.ts';
 export { CRD_HISTORIES, type CrdHistory } from './crd-histories.ts';
 export { API_SERVER_ERAS, type ApiServerEra } from './era.ts';
 export { SandboxError, type SandboxErrorCode } from './errors.ts';
+export { type NeighbourOptions, type RunningNeighbour, startNeighbour } from './neighbour.ts';
 export { cacheDirectory } from './paths.ts';
 export { type Sandbox, type SandboxOptions, startSandbox, type VCenterSandbox } from './sandbox.ts';
 export type { Server } from './server-process.ts';

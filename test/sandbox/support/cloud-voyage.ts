@@ -37,6 +37,8 @@ export interface CloudVoyageSpec extends ClusterSpec {
 /** A cluster on a real API server and a cloud, with `drydock operator` as a process that has the rights of `deploy` alone. */
 export interface CloudVoyage extends AsyncDisposable {
   readonly client: KubeClient;
+  /** File of a cluster administrator. */
+  readonly kubeconfig: string;
   /** All that the operator has logged. */
   readonly log: () => string;
   readonly pid: number;
@@ -94,6 +96,7 @@ export async function startCloudVoyage(spec: CloudVoyageSpec): Promise<CloudVoya
   const key = (name: string) => ({ namespace: machineApi, name });
   return {
     client,
+    kubeconfig: sandbox.kubeconfig,
     log,
     logged: async (line) => void (await eventually(String(line), async () => line.test(log()) || undefined)),
     as: async (userAgent, work) => {

@@ -50,8 +50,8 @@ export interface CloudServer extends AsyncDisposable {
   readonly calls: readonly CloudCall[];
   /** Names of hosts to which the proxy led. */
   readonly hosts: ReadonlySet<string>;
-  /** Asked about each call before it is answered; what it returns happens in place of the answer. */
-  fault: ((call: CloudCall) => CloudFault | undefined) | undefined;
+  /** Asked about each call before it is answered, which waits for it; what it returns happens in place of the answer. */
+  fault: ((call: CloudCall) => CloudFault | undefined | Promise<CloudFault | undefined>) | undefined;
 }
 
 /** Starts it for these hosts. */
@@ -79,7 +79,7 @@ export async function startCloudServer(
       ...{ headers: request.headers, body },
     };
     calls.push(call);
-    const fault = server.fault?.(call);
+    const fault = await server.fault?.(call);
     if (typeof fault === 'string') misbehave(fault, response);
     else send(fault ?? (await answer(call)), response);
   };
