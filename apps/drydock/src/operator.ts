@@ -294,6 +294,7 @@ function storeDuring(store: TemplateStore, servers: VCenters): ImageStore {
     publish: (wish, ...rest) => servers.during(wish.placement.server, () => store.publish(wish, ...rest)),
     revert: (request, ...rest) => servers.during(request.placement.server, () => store.revert(request, ...rest)),
     list: (placement, ...rest) => servers.during(placement.server, () => store.list(placement, ...rest)),
+    plan: (request, ...rest) => servers.during(request.wish.placement.server, () => store.plan(request, ...rest)),
     collect: (placement, ...rest) => servers.during(placement.server, () => store.collect(placement, ...rest)),
   };
 }

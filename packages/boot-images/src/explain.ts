@@ -48,7 +48,8 @@ export type ExplainPorts = Pick<PassPorts, 'world' | 'platforms' | 'architecture
   readonly client: Pick<Client, 'get'>;
 };
 
-type Conclusion = Pick<Explanation, 'step' | 'why' | 'nextStep' | 'edits'>;
+/** What becomes of a set, in short. */
+export type Conclusion = Pick<Explanation, 'step' | 'why' | 'nextStep' | 'edits'>;
 /** An answer is yes, in these words, or no, with what becomes of the set. */
 type Found = string | { readonly text: string; readonly outcome: SetOutcome };
 
@@ -71,10 +72,10 @@ export async function explainSet(
   ports: ExplainPorts,
   options: { readonly signal?: AbortSignal } = {},
 ): Promise<Explanation> {
-  const { answers, plan, ...found } = await lookAtSet(set, ports, options);
+  const look = await lookAtSet(set, ports, options);
   // Of an image that is known not to start more is known than that.
-  const facts = factsOf(plan ?? found.outcome ?? {});
-  return { set: idOf(set), answers, ...facts, ...conclusionOf(found, plan) };
+  const facts = factsOf(look.plan ?? look.outcome ?? {});
+  return { set: idOf(set), answers: look.answers, ...facts, ...conclusionOf(look) };
 }
 
 /** See {@link explainSet}. Without a client nothing is asked about user-data. */
@@ -241,7 +242,8 @@ function no(text: string, outcome: SetOutcome): Found {
   return { text, outcome };
 }
 
-function conclusionOf({ outcome, unknown }: Pick<Look, 'outcome' | 'unknown'>, plan: Look['plan']): Conclusion {
+/** What a look comes to. */
+export function conclusionOf({ outcome, unknown, plan }: Pick<Look, 'outcome' | 'unknown' | 'plan'>): Conclusion {
   if (unknown !== undefined) return { step: 'unknown', why: unknown };
   if (outcome === undefined) return stepOf(plan);
   switch (outcome.kind) {

@@ -1,5 +1,5 @@
 import type { BootImageStatus, ConfigMap, Infrastructure, Secret } from '@drydock/api';
-import type { TemplateOperation, TemplateProgress } from '@drydock/templates';
+import type { PlannedStep, TemplateOperation, TemplateProgress } from '@drydock/templates';
 import type { Skip } from './decide/decide.ts';
 import type { KeptSet } from './observe/kept-set.ts';
 import type { JsonObject, LeafEdit } from './observe/provider-spec.ts';
@@ -118,6 +118,23 @@ export interface Publication {
   readonly key: string;
   /** Makes the image, idempotently; resolves to the edits that point a set at it. */
   readonly run: (hooks: PublicationHooks) => Promise<PublishedImage>;
+  /** What `run` would do now, by the decisions that it makes itself; nothing is changed. Fails as `run` would where that is known beforehand. */
+  readonly foresee: (call: { readonly signal?: AbortSignal }) => Promise<ForeseenPublication>;
+  /** How the set is pointed at an image of this name. */
+  readonly pointing: (name: string) => Pick<PointedImage, 'edits' | 'reference'>;
+}
+
+/** A publication before it is made. */
+export interface ForeseenPublication {
+  /** What is downloaded, where the cache does not have it, and imported; absent where an image that is there comes back. */
+  readonly from?: { readonly location: string; readonly sha256: string };
+  readonly server: string;
+  readonly folder: string;
+  /** The template's name. */
+  readonly name: string;
+  readonly steps: readonly PlannedStep[];
+  /** Changes with whatever the steps follow from. */
+  readonly world: string;
 }
 
 /** What a publication tells while it runs. */

@@ -1,4 +1,4 @@
-import type { Placement, TemplateProgress, TemplateWish } from '@drydock/templates';
+import type { Placement, PlannedStep, TemplateProgress, TemplateWish } from '@drydock/templates';
 import type { ImageStore } from '../vsphere/platform.ts';
 
 /** One template of the {@link FakeStore}. */
@@ -58,9 +58,9 @@ export function fakeStore(templates: Readonly<Record<string, FakeTemplate>> = {}
       store.onPublish?.();
       if (store.fail !== undefined) throw store.fail;
       const swap = wish.publication?.kind === 'swap' ? wish.publication : undefined;
-      const name = swap?.name ?? `${wish.base}-${wish.image.release}-0123abcd`;
+      const name = nameFor(wish);
       const before = store.templates.get(name);
-      const adopted = swap === undefined ? before !== undefined : before?.version === wish.image.release;
+      const adopted = isThere(wish, before);
       const at = (progress: TemplateProgress): void => {
         store.onStep?.(progress.step);
         options.onProgress?.(progress);
@@ -107,6 +107,13 @@ export function fakeStore(templates: Readonly<Record<string, FakeTemplate>> = {}
       }
       return result;
     },
+    plan: async (request) => {
+      if (request.kind !== 'publish') throw new TypeError(`nobody plans ${request.kind} here`);
+      const { server, folder } = request.wish.placement;
+      const target = nameFor(request.wish);
+      const steps = isThere(request.wish, store.templates.get(target)) ? [] : [importOf(target)];
+      return { version: 1, ...request, server, folder, target, steps, world: '' };
+    },
     list: async (placement, owner) => {
       store.calls.push(`list ${placement.server}`);
       return [...store.templates].map(([name, { version = '', ours = false, digest, stableName }]) => ({
@@ -119,4 +126,17 @@ export function fakeStore(templates: Readonly<Record<string, FakeTemplate>> = {}
     },
   };
   return store;
+}
+
+function nameFor({ publication, base, image }: TemplateWish): string {
+  return publication?.kind === 'swap' ? publication.name : `${base}-${image.release}-0123abcd`;
+}
+
+/** A name of our own says what is under it; one that is taken over does not. */
+function isThere({ publication, image }: TemplateWish, found: FakeTemplate | undefined): boolean {
+  return publication?.kind === 'swap' ? found?.version === image.release : found !== undefined;
+}
+
+function importOf(name: string): PlannedStep {
+  return { step: 'import', calls: [`ImportVApp "${name}"`], text: `Import the image as ${name}.` };
 }

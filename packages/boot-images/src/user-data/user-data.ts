@@ -1,5 +1,5 @@
 import { type MachineSet, Secret } from '@drydock/api';
-import { type Client, isForbidden, isNotFound } from '@drydock/kube';
+import { type Client, isConflict, isForbidden, isNotFound } from '@drydock/kube';
 import { BootImageError, type BootImageErrorCode, errorText } from '../errors.ts';
 import { controlPlanes, type KeptSet, kindOf } from '../observe/kept-set.ts';
 import { type LeafEdit, leafText } from '../observe/provider-spec.ts';
@@ -64,24 +64,43 @@ export async function checkUserData(
   return step.kind === 'switch' ? leafText(step.edit.to) : undefined;
 }
 
+/** What {@link upgradeUserData} would do: nothing, write the Secret, or edit the set. It writes nothing. */
+export async function foreseeUserData(
+  client: Pick<Client, 'get'>,
+  options: UserDataOptions,
+): Promise<'current' | 'convert' | LeafEdit> {
+  const step = await stepFor(client, options);
+  return step.kind === 'switch' ? step.edit : step.kind;
+}
+
+/** So often a Secret is read anew that somebody else has just written: another set with the same stub, or whoever rotates the CA in it. */
+const MOST_READS = 4;
+
 /**
  * Converts a spec 2 stub in place; a spec 3 stub causes no write. The secret is read again just before, and the write is guarded
  * by that reading, because another controller rotates the CA in it. Resolves to what has to change in the set besides its image.
  */
 export async function upgradeUserData(client: Client, options: UserDataOptions): Promise<readonly LeafEdit[]> {
-  const step = await stepFor(client, options);
-  if (step.kind === 'switch') return [step.edit];
-  if (step.kind === 'current') return [];
-  options.beforeWrite?.();
-  try {
-    await client.replace(Secret, step.secret, call(options));
-  } catch (error) {
-    throw new BootImageError('UserDataWriteFailed', `could not update secret ${options.secret}: ${errorText(error)}`, {
-      cause: error,
-      nextStep: 'it is tried again; check the permission to update secrets in openshift-machine-api if it persists',
-    });
+  for (let reads = 1; ; reads += 1) {
+    const step = await stepFor(client, options);
+    if (step.kind === 'switch') return [step.edit];
+    if (step.kind === 'current') return [];
+    options.beforeWrite?.();
+    try {
+      await client.replace(Secret, step.secret, call(options));
+      return [];
+    } catch (error) {
+      if (isConflict(error) && reads < MOST_READS) continue;
+      throw new BootImageError(
+        'UserDataWriteFailed',
+        `could not update secret ${options.secret}: ${errorText(error)}`,
+        {
+          cause: error,
+          nextStep: 'it is tried again; check the permission to update secrets in openshift-machine-api if it persists',
+        },
+      );
+    }
   }
-  return [];
 }
 
 async function stepFor(client: Pick<Client, 'get'>, options: UserDataOptions): Promise<StubStep> {

@@ -1,6 +1,14 @@
 import type { VSphereFailureDomain } from '@drydock/api';
 import { addressText } from '@drydock/api/text';
-import type { HolderIsLive, Placement, PublishedTemplate, TemplateStore, TemplateWish } from '@drydock/templates';
+import type {
+  HolderIsLive,
+  Placement,
+  PlanRequest,
+  PublishedTemplate,
+  RevertRequest,
+  TemplateStore,
+  TemplateWish,
+} from '@drydock/templates';
 import { skip } from '../decide/decide.ts';
 import { BootImageError, errorText } from '../errors.ts';
 import type { BootImageMetrics } from '../metrics.ts';
@@ -8,6 +16,7 @@ import type { JsonObject, LeafEdit } from '../observe/provider-spec.ts';
 import type { DiskArtifact } from '../observe/stream.ts';
 import type { DowngradePolicy } from '../observe/version.ts';
 import type {
+  ForeseenPublication,
   ImageFacts,
   Platform,
   PlatformInput,
@@ -26,7 +35,7 @@ import { type Present, resolveTemplate, type TemplateStep } from './resolve.ts';
 import { incomplete, isComplete, type Site, siteOf } from './site.ts';
 
 /** What is asked of the template store. */
-export type ImageStore = Pick<TemplateStore, 'inspect' | 'publish' | 'revert' | 'collect' | 'list'>;
+export type ImageStore = Pick<TemplateStore, 'inspect' | 'publish' | 'revert' | 'collect' | 'list' | 'plan'>;
 
 /** What the vSphere platform needs. */
 export interface VSphereOptions {
@@ -147,6 +156,9 @@ export function vspherePlatform(options: VSphereOptions): Platform {
     const stable = options.publication === 'swap' ? swapOf(reference, name, site).name : undefined;
     const target = pinnedName(pin);
     const facts = (existing: Present | undefined): ImageFacts => imageFacts(existing, site, target);
+    const requestOf = (base: string, to: string): RevertRequest => ({
+      ...{ placement: site.placement, owner: input.cluster, name: base, to, holder: options.holder },
+    });
     const plans: PinnedPlans = {
       current: (existing) => ({ kind: 'current', ...facts(existing) }),
       point: (to, existing) => ({
@@ -157,9 +169,11 @@ export function vspherePlatform(options: VSphereOptions): Platform {
         ...{ kind: 'publish', hotLoopValue: target },
         publication: {
           key,
+          foresee: (given) => foreseen({ kind: 'revert', wish: requestOf(base, to) }, given),
+          pointing: (taken) => pointing(input, reference, taken),
           run: async ({ onProgress, signal }) => {
             onProgress({ step: 'Publishing' });
-            const request = { placement: site.placement, owner: input.cluster, name: base, to, holder: options.holder };
+            const request = requestOf(base, to);
             const done = await store.revert(request, signal === undefined ? {} : { signal });
             return publishedAs(done, input, site.placement.server, reference, digest);
           },
@@ -222,6 +236,11 @@ export function vspherePlatform(options: VSphereOptions): Platform {
     const { server, datacenter, folder } = wish.placement;
     return {
       key: [server, datacenter, folder, wish.base].join('|'),
+      foresee: async (call) => {
+        const { location, sha256 } = wish.image;
+        return { from: { location, sha256 }, ...(await foreseen({ kind: 'publish', wish }, call)) };
+      },
+      pointing: (name) => pointing(input, reference, name),
       run: async ({ announce, onProgress, signal }) => {
         const uploaded = increases((more) => options.metrics?.uploaded(server, more));
         const downloaded = increases((more) => options.metrics?.downloaded(more));
@@ -241,6 +260,14 @@ export function vspherePlatform(options: VSphereOptions): Platform {
     };
   }
 
+  async function foreseen(request: PlanRequest, call: { readonly signal?: AbortSignal }): Promise<ForeseenPublication> {
+    const { server, folder, target, steps, world } = await store.plan(request, {
+      holderIsLive: options.holderIsLive,
+      ...call,
+    });
+    return { server, folder, name: target, steps, world };
+  }
+
   function publishedAs(
     { name, release, adopted, absentMs, retired }: PublishedTemplate,
     input: PlatformInput,
@@ -250,8 +277,7 @@ export function vspherePlatform(options: VSphereOptions): Platform {
   ): PublishedImage {
     if (absentMs !== undefined) options.metrics?.templateSwapped(absentMs / 1000);
     return {
-      // The reference may be a path; under a name that was taken over it leads to the new template.
-      ...(leafName(reference) === name ? { edits: [] } : { edits: [edit(input, reference, name)], reference: name }),
+      ...pointing(input, reference, name),
       template: {
         ...{ server, name, release },
         ...(digest === undefined ? {} : { digest }),
@@ -405,6 +431,11 @@ function pointed(input: PlatformInput, site: Site, from: string, to: Present): P
   const digest = to.digest === undefined ? {} : { digest: to.digest };
   const template = { server: site.placement.server, name: to.name, release: to.version ?? '', ...digest };
   return { edits: [edit(input, from, to.name)], reference: to.name, template };
+}
+
+/** The reference may be a path; under a name that was taken over it leads to the new template. */
+function pointing(input: PlatformInput, reference: string, name: string): Pick<PointedImage, 'edits' | 'reference'> {
+  return leafName(reference) === name ? { edits: [] } : { edits: [edit(input, reference, name)], reference: name };
 }
 
 function edit(input: PlatformInput, from: string, to: string): LeafEdit {

@@ -29,6 +29,7 @@ export function recordedStore(images: readonly BootImage[]): ImageStore {
     list: async ({ folder }) => {
       throw new NotRecorded(`in ${folder}`);
     },
+    plan: never,
   };
 }
 
