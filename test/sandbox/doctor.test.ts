@@ -16,7 +16,7 @@ import {
   MachineSet,
   Secret,
 } from '@drydock/api';
-import { upstreamController } from '@drydock/boot-images';
+import { type ClusterPlan, upstreamController } from '@drydock/boot-images';
 import { createClient, type KubeClient, loadKubeconfig, statusWriter } from '@drydock/kube';
 import { connectSwitchboard, type Switchboard, startSandbox, type VCenterSandbox } from '@drydock/sandbox';
 import { writeTestOva } from '@drydock/templates/testing';
@@ -143,6 +143,24 @@ test('a cluster without an operator: what is there is ok, what waits says for wh
   assert.match(said.out, /ms\/worker: an image is made\n/);
   assert.match(said.out, new RegExp(`start from ${installerTemplate} on ${serverName}, release ${oldRelease}`));
   assert.match(said.out, /operator {3}has said nothing of it/);
+
+  const planned = await drydock('image', 'plan', 'worker', ...trusted());
+  assert.equal(planned.code, 6, planned.errors);
+  assert.match(
+    planned.out,
+    /^2 steps for release \S+:\n {2}1\. image \S+ as \S+ in \S+ on \S+, for ms\/worker\n {7}download https?:/m,
+  );
+  assert.match(planned.out, /\n {7}ImportVApp "\S+"\n {7}Upload "\S+"\n/);
+  assert.match(
+    planned.out,
+    new RegExp(`\n {2}2\\. ms/worker: ${oldRelease} → .*\n {7}template - ${installerTemplate}\n {7}template \\+ `),
+  );
+  const all = await drydock('image', 'plan', '-o', 'json', ...trusted());
+  const { steps, rest } = JSON.parse(all.out) as ClusterPlan;
+  assert.deepEqual(
+    [steps.map(({ kind }) => kind), rest.map(({ set, step }) => `${set} ${step}`)],
+    [['image', 'point'], ['ms/owned skip']],
+  );
 
   assert.deepEqual(await Array.fromAsync(client.list(BootImage)), []);
   assert.deepEqual(await Array.fromAsync(client.list(Lease, { namespace: upstreamController.namespace })), []);

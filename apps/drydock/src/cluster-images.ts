@@ -2,6 +2,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { BootImage } from '@drydock/api';
 import {
+  type ClusterPlan,
   cloudPlatforms,
   clusterRecords,
   credentialsKey,
@@ -11,8 +12,10 @@ import {
   lazyPlatforms,
   machineApiNamespace,
   ownArchitecture,
+  planCluster,
   platformOf,
   type StubSecret,
+  type TemplatePublication,
   vspherePlatform,
   type World,
   worldNow,
@@ -36,6 +39,8 @@ export interface ClusterImages extends AsyncDisposable {
   readonly store: Pick<TemplateStore, 'inspect' | 'list'>;
   /** What the operator would do about a set, and what it said of it last. */
   readonly explain: (set: KeptSet) => Promise<Explained>;
+  /** What the operator would do about sets, call by call. */
+  readonly plan: (sets: readonly KeptSet[]) => Promise<ClusterPlan>;
 }
 
 /** Options of {@link clusterImages}. */
@@ -45,6 +50,8 @@ export interface ClusterImagesOptions {
   readonly downgrade?: DowngradePolicy;
   /** See `PassSettings.stubSecret`. */
   readonly stubSecret?: StubSecret;
+  /** See `VSphereOptions.publication`. */
+  readonly publication?: TemplatePublication;
   /** Where the operator keeps what it shares of refused logins. */
   readonly leaseNamespace?: string;
   /** The Secret with the keys of marks, as `namespace/name`. */
@@ -88,6 +95,7 @@ export async function clusterImages(options: ClusterImagesOptions): Promise<Clus
     holder: '',
     holderIsLive: () => true,
     ...(downgrade === undefined ? {} : { downgrade }),
+    ...(options.publication === undefined ? {} : { publication: options.publication }),
   });
   const platforms = opening.use(lazyPlatforms({ [vsphere.type]: () => vsphere, ...cloudPlatforms({}) }));
   await platforms.load(platformOf(world));
@@ -108,6 +116,7 @@ export async function clusterImages(options: ClusterImagesOptions): Promise<Clus
       ...(await explainSet(set, ports, { signal })),
       operator: await saidOf(client, set, signal),
     }),
+    plan: (sets) => planCluster(sets, ports, { signal }),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }

@@ -58,6 +58,7 @@ test('every message begins with who says it, and wrong input ends with 2 before 
       /^drydock: --namespace default: boot images are managed in openshift-machine-api alone\n/,
     ],
     [['explain', '--downgrade', 'no'], /^drydock: unknown downgrade policy no: /],
+    [['image', 'plan', '--templates', 'no'], /^drydock: unknown way to publish templates no: use pointer or swap\n/],
     [['explain', '--stub-secret', 'no'], /^drydock: unknown way no to a stub: use InPlace or Managed\n/],
   ] as const) {
     const { status, stderr, stdout } = drydock(args);

@@ -31,6 +31,11 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./explain/command.ts')).addExplain,
   },
   {
+    name: 'image',
+    about: 'plan what becomes of the images that new machines start from',
+    load: async () => (await import('./image/command.ts')).addImage,
+  },
+  {
     name: 'template',
     about: 'publish, list and revert vSphere templates, without Kubernetes',
     load: async () => (await import('./template/command.ts')).addTemplate,

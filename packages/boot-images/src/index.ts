@@ -21,6 +21,7 @@ export { referenceIndex } from './observe/references.ts';
 export type { DiskArtifact, Stream } from './observe/stream.ts';
 export { compareReleases, type DowngradePolicy } from './observe/version.ts';
 export { platformOf, type World } from './observe/world.ts';
+export { type ClusterPlan, type ClusterStep, planCluster } from './plan/cluster-plan.ts';
 export type {
   CollectedImage,
   ImageFacts,
@@ -42,7 +43,13 @@ export { imageOf as bootImageOf } from './status/boot-image-store.ts';
 export { degradedType, progressingType } from './status/conditions.ts';
 export { machineApiNamespace, type StubSecret } from './user-data/user-data.ts';
 export { createVerdict, type Verdict, type VerdictOptions } from './verdict/cluster-operator.ts';
-export { credentialsKey, type ImageStore, type VSphereOptions, vspherePlatform } from './vsphere/platform.ts';
+export {
+  credentialsKey,
+  type ImageStore,
+  type TemplatePublication,
+  type VSphereOptions,
+  vspherePlatform,
+} from './vsphere/platform.ts';
 export { placementsOf } from './vsphere/site.ts';
 export type { TemplateChange, TemplateSignal } from './wakes/template-signal.ts';
 export { goldenName, goldenNamespace } from './wakes/triggers.ts';

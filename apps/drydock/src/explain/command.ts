@@ -1,5 +1,4 @@
 import { jsonText } from '@drydock/api/text';
-import type { KeptSet } from '@drydock/boot-images';
 import type { Command } from 'commander';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
 import { exitCode, UsageError } from '../exit.ts';
@@ -7,6 +6,7 @@ import { untilInterrupted } from '../interruption.ts';
 import { leadershipOf } from '../leadership.ts';
 import { LEASE_NAMESPACE } from '../status-notes.ts';
 import { say, sayError } from '../terminal.ts';
+import { chosenSets, type ToldFlags, toldFlags, toldOf } from '../told-flags.ts';
 import { type VCenterFlags, vcenterFlags } from '../vcenter-flags.ts';
 import { yamlText } from '../yaml.ts';
 import { type Explained, isStuck } from './explained.ts';
@@ -14,11 +14,9 @@ import { explainedText } from './text.ts';
 
 const FORMATS = ['text', 'json', 'yaml'] as const;
 
-interface ExplainFlags extends ClusterFlags, VCenterFlags {
-  readonly downgrade: string;
+interface ExplainFlags extends ClusterFlags, VCenterFlags, ToldFlags {
   readonly leaseNamespace: string;
   readonly output: string;
-  readonly stubSecret: string;
 }
 
 /** Adds `drydock explain`: why a machine set boots from what it boots from, and what comes next. It only reads. */
@@ -29,15 +27,13 @@ export function addExplain(program: Command): void {
     .argument('[machineset...]', 'names, also as ms/NAME or cpms/NAME (default: all)')
     .option('-o, --output <format>', FORMATS.join('|'), 'text')
     .option('--lease-namespace <name>', 'namespace of the Leases of the operator', LEASE_NAMESPACE)
-    .option('--downgrade <policy>', 'keep|replace, as the operator is told', 'keep')
-    .option('--stub-secret <way>', 'InPlace|Managed, as the operator is told', 'InPlace')
     .addHelpText(
       'after',
       `
 It asks what the operator asks, by the same code, and writes nothing. vCenters are reached with the Secret of the cluster.
 Exit codes: 0 explained, 1 failed, 2 usage, 3 something stops a set, 5 something could not be read, 130 and 143 interrupted.`,
     );
-  vcenterFlags(clusterFlags(command)).action((names: readonly string[], flags: ExplainFlags) =>
+  toldFlags(vcenterFlags(clusterFlags(command))).action((names: readonly string[], flags: ExplainFlags) =>
     untilInterrupted((signal) => explain(names, flags, signal), 'nothing was changed'),
   );
 }
@@ -46,22 +42,14 @@ async function explain(names: readonly string[], flags: ExplainFlags, signal: Ab
   const format = FORMATS.find((known) => known === flags.output);
   if (format === undefined)
     throw new UsageError(`unknown output format ${flags.output}: use one of ${FORMATS.join(', ')}`);
-  const { downgrade } = flags;
-  if (downgrade !== 'keep' && downgrade !== 'replace')
-    throw new UsageError(`unknown downgrade policy ${downgrade}: use keep or replace`);
-  const { stubSecret } = flags;
-  if (stubSecret !== 'InPlace' && stubSecret !== 'Managed')
-    throw new UsageError(`unknown way ${stubSecret} to a stub: use InPlace or Managed`);
-  const { idOf, keptSets, machineApiNamespace } = await import('@drydock/boot-images');
-  const { namespace = machineApiNamespace } = flags;
-  if (namespace !== machineApiNamespace)
-    throw new UsageError(`--namespace ${namespace}: boot images are managed in ${machineApiNamespace} alone`);
+  const told = toldOf(flags);
+  const { keptSets, machineApiNamespace } = await import('@drydock/boot-images');
   // With the client of vCenters, which the checks above do without.
   const { clusterImages } = await import('../cluster-images.ts');
   await using client = await connect(flags);
   const warn = (message: string): void => sayError(`warning: ${message}`);
-  await using images = await clusterImages({ client, flags, downgrade, stubSecret, warn, signal });
-  const sets = chosen(keptSets(images.world), names, idOf);
+  await using images = await clusterImages({ client, flags, ...told, warn, signal });
+  const sets = await chosenSets(keptSets(images.world), names);
   const leader = await leadershipOf(client, { role: 'boot-images', namespace: flags.leaseNamespace }, { signal });
   const explained: Explained[] = [];
   for (const set of sets) explained.push(await images.explain(set));
@@ -70,24 +58,6 @@ async function explain(names: readonly string[], flags: ExplainFlags, signal: Ab
   if (format === 'yaml') say(yamlText(explained));
   if (explained.length === 0) sayError(`There are no machine sets in ${machineApiNamespace}.`);
   return codeOf(explained);
-}
-
-/** The sets that are meant, in the order in which they are named. A name without a kind is a machine set's, where there is one. */
-function chosen(
-  sets: readonly KeptSet[],
-  names: readonly string[],
-  idOf: (set: KeptSet) => string,
-): readonly KeptSet[] {
-  if (names.length === 0) return sets;
-  return names.map((given) => {
-    const id = given
-      .replace(/^machinesets?(\.[a-z.]+)?\//i, 'ms/')
-      .replace(/^controlplanemachinesets?(\.[a-z.]+)?\//i, 'cpms/');
-    const set = sets.find((one) => idOf(one) === id || one.metadata.name === id);
-    if (set !== undefined) return set;
-    const there = sets.map(idOf).join(', ');
-    throw new UsageError(`there is no machine set ${given}; there ${there === '' ? 'are none' : `are ${there}`}`);
-  });
 }
 
 function codeOf(explained: readonly Explained[]): number {

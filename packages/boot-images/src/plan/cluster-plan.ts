@@ -1,9 +1,9 @@
 import { conclusionOf, type ExplainPorts, type Explanation, type Look, lookAtSet } from '../explain.ts';
-import { controlPlanes, idOf, type KeptSet, kindOf } from '../observe/kept-set.ts';
+import { idOf, type KeptSet } from '../observe/kept-set.ts';
 import type { LeafEdit } from '../observe/provider-spec.ts';
 import { eachOf } from '../pass/pool.ts';
 import type { ForeseenPublication, PlatformPlan, Verified } from '../platform.ts';
-import { foreseeUserData, type StubSecret, userDataSecret } from '../user-data/user-data.ts';
+import { foreseeUserData, stubSecretOf, userDataSecret } from '../user-data/user-data.ts';
 
 /**
  * One thing that changes something, in the order in which the operator does it: an image is made, a stub converted, a set pointed at its image. Steps of different
@@ -36,8 +36,6 @@ export interface ClusterPlan {
 
 /** Options of {@link planCluster}. */
 export interface ClusterPlanOptions {
-  /** As the operator is told. Default 'InPlace'. */
-  readonly stubSecret?: StubSecret;
   readonly signal?: AbortSignal;
   /** Sets that are looked at together. Default 4. */
   readonly concurrency?: number;
@@ -53,7 +51,7 @@ interface Moved {
 export async function planCluster(
   sets: readonly KeptSet[],
   ports: ExplainPorts,
-  { stubSecret, signal, concurrency = 4 }: ClusterPlanOptions = {},
+  { signal, concurrency = 4 }: ClusterPlanOptions = {},
 ): Promise<ClusterPlan> {
   const call = signal === undefined ? {} : { signal };
   const looks = new Map<KeptSet, Look>();
@@ -83,11 +81,11 @@ export async function planCluster(
   const points: ClusterStep[] = [];
   for (const { set, plan } of moved) {
     const secret = userDataSecret(set);
-    const how = kindOf(set) === controlPlanes ? 'InPlace' : stubSecret;
+    const stubSecret = stubSecretOf(set, ports.stubSecret);
     const stub =
       secret === undefined
         ? 'current'
-        : await foreseeUserData(ports.client, { secret, stubSecret: how, now: ports.now(), ...call });
+        : await foreseeUserData(ports.client, { secret, stubSecret, now: ports.now(), ...call });
     if (stub === 'convert' && secret !== undefined) stubs.set(secret, [...(stubs.get(secret) ?? []), idOf(set)]);
     const more = typeof stub === 'string' ? [] : [stub];
     const edits =
