@@ -39,9 +39,10 @@ function linesOf(step: ClusterStep): readonly string[] {
       const { release, name, server, folder, from, sets, steps } = step;
       const title = `image ${release} as ${name} in ${folder} on ${server}, for ${sets.join(', ')}`;
       if (steps.length === 0) return [`${title}: it is there`];
-      const download = steps.some(({ step: kind }) => kind === 'import')
-        ? [`download ${from.location} (sha256 ${from.sha256.slice(0, 12)}…) unless it is in the cache`]
-        : [];
+      const download =
+        from === undefined || steps.every(({ step: kind }) => kind !== 'import')
+          ? []
+          : [`download ${from.location} (sha256 ${from.sha256.slice(0, 12)}…) unless it is in the cache`];
       return [title, ...download, ...steps.flatMap(({ calls }) => calls)];
     }
     case 'stub':
