@@ -16,8 +16,8 @@ export const SOAK_PARTS: readonly SoakPart[] = [
   { name: 'boot images: killed at each change', files: ['test/sandbox/boot-images-crash.test.ts'], weight: 2 },
   { name: 'beside the programs of upstream', files: ['test/neighbours/*.test.ts'], weight: 1 },
   {
-    name: 'boot images: rotations explored',
-    files: ['packages/boot-images/src/cluster-api/*.model.test.ts'],
+    name: 'boot images: plans and rotations',
+    files: ['packages/boot-images/src/cluster-api/*.model.test.ts', 'packages/boot-images/src/plan/*.test.ts'],
     weight: 2,
   },
   {

@@ -76,13 +76,16 @@ async function disagreement(
     if (step.kind === 'point') for (const { to } of step.edits) expected.set(step.set.replace('ms/', ''), to);
   await c.pass();
   for (const [name, template] of expected)
-    if (c.template(name) !== template) return `${name} is on ${c.template(name)} and not on ${template}`;
+    if (c.template(name) !== template)
+      return `${name} is on ${String(c.template(name))} and not on ${String(template)}`;
   const imports = steps.filter((step) => step.kind === 'image' && step.steps.length > 0).length;
   if (c.store.uploads !== imports) return `${c.store.uploads} imports, ${imports} planned`;
   // Two sets with one stub may both try to convert it; one of them is told that it was done.
   const writes = new Set(c.client.writes.filter((write) => /machinesets|secrets/.test(write)));
   const planned = steps.filter((step) => (step.kind === 'point' ? step.edits.length > 0 : step.kind === 'stub'));
-  return writes.size === planned.length ? undefined : `${planned.length} writes planned, there were ${[...writes]}`;
+  return writes.size === planned.length
+    ? undefined
+    : `${planned.length} writes planned, there were ${[...writes].join('; ')}`;
 }
 
 // Worlds of up to six sets, their templates there, outdated or absent, their stubs old or new, in both ways of publication.
