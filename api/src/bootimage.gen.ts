@@ -127,6 +127,11 @@ export interface BootImageStatus {
    * it to the target.
    */
   readonly attempts?: BootImageStatusAttempts;
+  /**
+   * Who published images that the set has, is to have or had, as the cloud or the release said it: an answer that can
+   * be missed later decides whether an image may be replaced.
+   */
+  readonly origins?: readonly BootImageStatusOrigin[];
   /** The images that new machines started from, the newest first, at most 20. The first is the one in use. */
   readonly history?: readonly BootImageStatusHistoryItem[];
   /**
@@ -195,6 +200,15 @@ export interface BootImageStatusAttempts {
   readonly count?: number;
   /** The field manager that took the image back, where it is known. */
   readonly by?: string;
+}
+
+export interface BootImageStatusOrigin {
+  /** The image as the set refers to it, for example an AMI. */
+  readonly image: string;
+  /** Account that published it. */
+  readonly owner?: string;
+  /** Id of its product in a marketplace; absent where it has none. */
+  readonly product?: string;
 }
 
 export interface BootImageStatusHistoryItem {

@@ -22,6 +22,8 @@ export interface PlatformInput {
   readonly installConfig: ConfigMap | undefined;
   /** The image that the set is to have in place of the stream's, which names a release or an image. */
   readonly pin?: Pin;
+  /** Who published images of this set, as it was found out before; see {@link ImageFacts.origins}. */
+  readonly origins?: readonly ImageOrigin[];
 }
 
 /** Whether the image that new machines start from is known to start where the set makes them. */
@@ -49,6 +51,8 @@ export interface ImageFacts {
   readonly movedTo?: string;
   /** The set was moved, and what was read of it is of before. */
   readonly stale?: boolean;
+  /** Who published the image of the set, and the one that it is to have, where that is known. */
+  readonly origins?: readonly ImageOrigin[];
   /** A pin says what the set is to have. */
   readonly pinned?: boolean;
   /** The field manager that changed the image of the set, where somebody else did and that is known. */
@@ -61,6 +65,16 @@ export interface ImageFacts {
   readonly attempts?: { readonly target: string; readonly count: number; readonly by?: string };
   /** RHCOS version of an image whose release is not the cluster's own, as those of a marketplace: it counts for the record of the oldest image in use. */
   readonly marketplaceVersion?: string;
+}
+
+/** Who published an image. That never changes. */
+export interface ImageOrigin {
+  /** As `Platform.imageOf` says it. */
+  readonly image: string;
+  /** Account. */
+  readonly owner: string;
+  /** Id of its product in a marketplace. */
+  readonly product?: string;
 }
 
 /** Nothing is counted of a set. */
@@ -90,11 +104,12 @@ export interface TemplateFacts {
 
 /** The facts among whatever else `of` says. */
 export function factsOf(of: ImageFacts): ImageFacts {
-  const { current, target, template, back, because, verified, marketplaceVersion, changedBy, pinned } = of;
+  const { current, target, template, back, because, verified, marketplaceVersion, changedBy, pinned, origins } = of;
   return {
     ...(back === undefined ? {} : { back }),
     ...(changedBy === undefined ? {} : { changedBy }),
     ...(pinned === undefined ? {} : { pinned }),
+    ...(origins === undefined ? {} : { origins }),
     ...(current === undefined ? {} : { current }),
     ...(target === undefined ? {} : { target }),
     ...(template === undefined ? {} : { template }),

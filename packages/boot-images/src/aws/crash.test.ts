@@ -13,7 +13,7 @@ const unusable: Availability = { kind: 'unusable', reason: 'ImageNotPublished', 
 
 /** The set has an image of Red Hat, as was seen once. */
 const looking = (answer: () => Availability): Ec2Look => ({
-  origin: async () => ({ kind: 'known', owner: redHatOwner, name: 'rhcos' }),
+  origin: async () => ({ kind: 'known', owner: redHatOwner }),
   look: async () => answer(),
   newest: () => assert.fail('no product is asked for'),
   foresee: () => undefined,

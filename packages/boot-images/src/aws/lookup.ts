@@ -8,7 +8,7 @@ import type { Account, Ec2Client, Ec2Image, ImageAnswer, Refusal, TypeAnswer } f
 import { awsCredentials } from './credentials.ts';
 import { endpointOf, isRegion } from './endpoints.ts';
 import { chooseImage, type MarketplaceChoice, type VersionToken } from './marketplace.ts';
-import { type CurrentAmi, currentAmi, needsOf, type Origin, streamAmi } from './target.ts';
+import { type CurrentAmi, currentAmi, needsOf, type Origin, originOf, streamAmi } from './target.ts';
 
 /** Who published an image, or why that is not known. */
 export type OriginAnswer =
@@ -22,7 +22,7 @@ interface Call {
 
 /** What is asked of EC2 about the images of sets. Rejects where EC2 does not answer. */
 export interface Ec2Look {
-  /** Remembered for as long as the process lives: an image that is gone, or may no longer be looked at, has still been published by whom it was. */
+  /** Remembered for as long as the process lives, and in the BootImage of the set: an image that is gone, or may no longer be looked at, has still been published by whom it was. */
   readonly origin: (input: PlatformInput, current: CurrentAmi, call: Call) => Promise<OriginAnswer>;
   /** Whether the machines of a set can start from an image. */
   readonly look: (input: PlatformInput, ami: string, region: string, call: Call) => Promise<Availability>;
@@ -81,7 +81,7 @@ export function ec2Look(client: Ec2Client, clock: Clock = systemClock): Ec2Look 
 
   function remember(region: string, { id, owner, name }: Ec2Image): void {
     origins.delete(`${region} ${id}`);
-    origins.set(`${region} ${id}`, { owner, name });
+    origins.set(`${region} ${id}`, originOf({ owner, name }));
     for (const oldest of origins.keys()) {
       if (origins.size <= REMEMBERED) break;
       origins.delete(oldest);
@@ -96,9 +96,11 @@ export function ec2Look(client: Ec2Client, clock: Clock = systemClock): Ec2Look 
   return {
     origin: async (input, { id, region }, call) => {
       const answer = await imageOf(input, id, region, call);
-      if (answer.kind === 'found') return { kind: 'known', owner: answer.image.owner, name: answer.image.name };
-      const origin = origins.get(`${region} ${id}`);
-      return origin === undefined ? answer : { kind: 'known', ...origin };
+      if (answer.kind === 'found') return { kind: 'known', ...originOf(answer.image) };
+      const origin = origins.get(`${region} ${id}`) ?? input.origins?.find(({ image }) => image === id);
+      if (origin === undefined) return answer;
+      const { owner, product } = origin;
+      return { kind: 'known', owner, ...(product === undefined ? {} : { product }) };
     },
     look: async (input, ami, region, call) => {
       const answer = await imageOf(input, ami, region, call);

@@ -8,11 +8,11 @@ import { BootImageError } from '../errors.ts';
 import { setText } from '../observe/kept-set.ts';
 import type { JsonObject } from '../observe/provider-spec.ts';
 import { isObject, nonEmpty } from '../observe/stream.ts';
-import type { ImageFacts, Platform, PlatformInput, PlatformPlan, Verified } from '../platform.ts';
+import type { ImageFacts, ImageOrigin, Platform, PlatformInput, PlatformPlan, Verified } from '../platform.ts';
 import type { Pin } from '../way-back/pin.ts';
 import { ec2Client } from './client.ts';
 import { type Ec2Look, ec2Look, type OriginAnswer } from './lookup.ts';
-import { productText } from './marketplace.ts';
+import { marketplaceOwner, productText, redHatOwner } from './marketplace.ts';
 import { awsSessions } from './sessions.ts';
 import { type CurrentAmi, currentAmi, decideByOrigin, isAmi, streamAmi } from './target.ts';
 
@@ -37,24 +37,35 @@ export function platformWith(looking: Ec2Look | undefined): Platform {
   async function plan(input: PlatformInput, { signal }: { readonly signal?: AbortSignal } = {}): Promise<PlatformPlan> {
     const current = currentAmi(input);
     if (current.kind === 'skip') return { ...current, ...factsFor(input) };
-    const facts = factsFor(input);
+    const byStream = factsFor(input);
     if (input.pin !== undefined) return pinned(input, input.pin, current, signal);
-    if (facts.target === current.id) return stays(input, current, { target: current.id }, facts, signal);
+    // The release names it.
+    const released = { owner: redHatOwner };
+    if (byStream.target === current.id) {
+      const told = { ...byStream, origins: [{ image: current.id, ...released }] };
+      return stays(input, current, { target: current.id }, told, signal);
+    }
     // Who published it decides, and that only EC2 tells.
     if (looking === undefined) throw unasked(current);
     const origin = await looking.origin(input, current, { signal });
-    if (origin.kind !== 'known') return unknownOrigin(input, current, origin, facts);
+    if (origin.kind !== 'known') return unknownOrigin(input, current, origin, byStream);
+    const { kind: _kind, ...own } = origin;
+    const facts: ImageFacts = { ...byStream, origins: [{ image: current.id, ...own }] };
     const decision = decideByOrigin(input, current, origin);
     if (decision.kind === 'skip') {
       const verified = await look(looking, input, current, signal);
       return { ...decision, ...facts, verified };
     }
-    if (decision.kind === 'stream') return moves(looking, input, current, { target: decision.target }, facts, signal);
+    if (decision.kind === 'stream') {
+      const { target } = decision;
+      return moves(looking, input, current, { target }, withOrigin(facts, { image: target, ...released }), signal);
+    }
     const { product, newest } = decision;
     const found = await looking.newest(input, { id: product, newest, region: current.region }, { signal });
     if (found.kind === 'image') {
       const aim = { target: found.id, product: { id: product, version: found.version } };
-      const told = { ...facts, target: found.id, marketplaceVersion: found.version };
+      const sold = { image: found.id, owner: marketplaceOwner, product };
+      const told = { ...withOrigin(facts, sold), target: found.id, marketplaceVersion: found.version };
       return found.id === current.id
         ? stays(input, current, aim, told, signal)
         : moves(looking, input, current, aim, told, signal);
@@ -122,6 +133,10 @@ export function platformWith(looking: Ec2Look | undefined): Platform {
     ...(looking === undefined ? {} : { foresee: looking.foresee }),
     plan,
   };
+}
+
+function withOrigin(facts: ImageFacts, origin: ImageOrigin): ImageFacts {
+  return { ...facts, origins: [...(facts.origins ?? []).filter(({ image }) => image !== origin.image), origin] };
 }
 
 async function moves(

@@ -5,7 +5,15 @@ import { parseStream } from '../observe/stream.ts';
 import { armImage, awsImage, awsSet, awsStream, ocp, oldAwsImage, westImage } from '../testing/fake-aws.ts';
 import { endpointOf, isRegion } from './endpoints.ts';
 import { marketplaceOwner, redHatOwner } from './marketplace.ts';
-import { type AwsDecision, type CurrentAmi, currentAmi, decideByOrigin, needsOf, streamAmi } from './target.ts';
+import {
+  type AwsDecision,
+  type CurrentAmi,
+  currentAmi,
+  decideByOrigin,
+  needsOf,
+  originOf,
+  streamAmi,
+} from './target.ts';
 
 const inputOf = (ami: unknown, value: Readonly<Record<string, unknown>> = {}, architecture: string = 'x86_64') => {
   const set = awsSet('wk-a', ami, value);
@@ -24,7 +32,11 @@ function decide(
   stream: string = awsStream,
 ): AwsDecision {
   const current: CurrentAmi = { kind: 'ami', ami: { id: oldAwsImage }, id: oldAwsImage, region };
-  return decideByOrigin({ ...inputOf({ id: oldAwsImage }), stream: parseStream(stream) }, current, { owner, name });
+  return decideByOrigin(
+    { ...inputOf({ id: oldAwsImage }), stream: parseStream(stream) },
+    current,
+    originOf({ owner, name }),
+  );
 }
 
 /** Reason of a skip, or what it becomes. */

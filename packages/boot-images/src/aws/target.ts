@@ -4,7 +4,7 @@ import { BootImageError } from '../errors.ts';
 import { setText } from '../observe/kept-set.ts';
 import type { JsonObject } from '../observe/provider-spec.ts';
 import { isObject, nonEmpty } from '../observe/stream.ts';
-import type { PlatformInput } from '../platform.ts';
+import type { ImageOrigin, PlatformInput } from '../platform.ts';
 import { isRegion } from './endpoints.ts';
 import { marketplaceOwner, productOf, redHatOwner, tokenOf, type VersionToken } from './marketplace.ts';
 
@@ -25,10 +25,13 @@ export type AwsDecision =
   /** The newest image of a product of the marketplace that is not newer than the stream's. */
   | { readonly kind: 'product'; readonly product: string; readonly newest: VersionToken };
 
-/** Who published an image, and under what name. Neither ever changes. */
-export interface Origin {
-  readonly owner: string;
-  readonly name: string;
+/** Who published an image. */
+export type Origin = Omit<ImageOrigin, 'image'>;
+
+/** The origin of an image by its account, and the name that the account gave it. */
+export function originOf({ owner, name }: { readonly owner: string; readonly name: string }): Origin {
+  const product = owner === marketplaceOwner ? productOf(name) : undefined;
+  return { owner, ...(product === undefined ? {} : { product }) };
 }
 
 const AMI = /^ami-(?:[0-9a-f]{8}|[0-9a-f]{17})$/;
@@ -84,7 +87,7 @@ export function streamAmi(
 export function decideByOrigin(
   input: Pick<PlatformInput, 'set' | 'stream' | 'architecture'>,
   { id, region }: CurrentAmi,
-  { owner, name: image }: Origin,
+  { owner, product }: Origin,
 ): AwsDecision {
   const { set, stream, architecture } = input;
   const text = setText(set);
@@ -99,8 +102,7 @@ export function decideByOrigin(
       { nextStep: 'nothing is published there: keep the image of this set current by hand' },
     );
   }
-  const product = owner === marketplaceOwner ? productOf(image) : undefined;
-  if (product === undefined) {
+  if (owner !== marketplaceOwner || product === undefined) {
     const instead = target === undefined ? '' : ` to ${target}`;
     return skip(
       true,

@@ -1,3 +1,4 @@
+import { keyOf } from '@drydock/kube';
 import { permitted } from '../decide/control-plane.ts';
 import { decideSet, type Skip } from '../decide/decide.ts';
 import { BootImageError } from '../errors.ts';
@@ -5,6 +6,7 @@ import type { KeptSet } from '../observe/kept-set.ts';
 import type { Stream } from '../observe/stream.ts';
 import type { World } from '../observe/world.ts';
 import type { Platform, PlatformInput, PlatformPlan } from '../platform.ts';
+import { imageOf as bootImageFor, originsIn } from '../status/boot-image-store.ts';
 import type { PassPorts } from './pass-state.ts';
 import { pinOf } from './pin-of.ts';
 
@@ -36,6 +38,7 @@ export function questionAbout(set: KeptSet, stream: Stream | BootImageError, por
     throw new BootImageError('NotReady', `what is known of platform ${decision.platform} is not loaded yet`);
   const { infrastructure } = decision;
   const { pin } = pinOf(set, platform, ports) ?? {};
+  const origins = originsIn(world.bootImage(keyOf(bootImageFor(set))), set);
   return {
     kind: 'question',
     platform,
@@ -49,6 +52,7 @@ export function questionAbout(set: KeptSet, stream: Stream | BootImageError, por
       secret: world.secret,
       installConfig: world.installConfig(),
       ...(pin === undefined ? {} : { pin }),
+      ...(origins.length === 0 ? {} : { origins }),
     },
   };
 }

@@ -2,6 +2,7 @@ import { BootImage, type BootImageStatus, bootImageName } from '@drydock/api';
 import type { Projector } from '@drydock/crd';
 import { apiVersionOf, type Client, isAlreadyExists, isNotFound, type Key, keyOf, statusWriter } from '@drydock/kube';
 import { idOf, type KeptSet, kindOf } from '../observe/kept-set.ts';
+import type { ImageOrigin } from '../platform.ts';
 import { bootImageStatus, type SetFacts, type SetOutcome } from './boot-image.ts';
 import { hooksOf } from './definitions.ts';
 
@@ -122,11 +123,24 @@ export function imageOf(set: KeptSet): BootImage {
 }
 
 /** What an earlier process counted of the moves of this very set, by its BootImage. */
-export function attemptsIn(image: BootImage | undefined, { metadata: { uid } }: KeptSet): SetOutcome['attempts'] {
+export function attemptsIn(image: BootImage | undefined, set: KeptSet): SetOutcome['attempts'] {
   const { target, count, by } = image?.status?.attempts ?? {};
-  const own = image?.metadata.ownerReferences?.some((owner) => owner.uid === uid) === true;
-  if (!own || target === undefined || count === undefined || count <= 0) return undefined;
+  if (image === undefined || !isOf(image, set) || target === undefined || count === undefined || count <= 0)
+    return undefined;
   return { target, count, ...(by === undefined ? {} : { by }) };
+}
+
+/** What was found out before of who published images of this very set, by its BootImage. */
+export function originsIn(image: BootImage | undefined, set: KeptSet): readonly ImageOrigin[] {
+  if (image?.status?.origins === undefined || !isOf(image, set)) return [];
+  return image.status.origins.flatMap(({ image: name, owner, product }) =>
+    owner === undefined ? [] : { image: name, owner, ...(product === undefined ? {} : { product }) },
+  );
+}
+
+/** Not of an earlier set of the same name. */
+function isOf(image: BootImage, { metadata: { uid } }: KeptSet): boolean {
+  return uid !== undefined && image.metadata.ownerReferences?.some((owner) => owner.uid === uid) === true;
 }
 
 /** Our own last write or the cached object, whichever is newer; they are versions of one object, in order where both are numbers. */

@@ -2,7 +2,7 @@ import type { BootImagePhase, BootImageStatus, BootImageStatusCondition } from '
 import { shortText } from '@drydock/api/text';
 import type { TemplateOperation, TemplateProgress } from '@drydock/templates';
 import type { Skip } from '../decide/decide.ts';
-import type { ImageFacts, Verified } from '../platform.ts';
+import type { ImageFacts, ImageOrigin, Verified } from '../platform.ts';
 import { type HistoryEntry, movers, withImage, withReach } from '../way-back/history.ts';
 import { type FoundPin, pinCell } from '../way-back/pin.ts';
 import { rfc3339 } from './conditions.ts';
@@ -100,6 +100,7 @@ export function bootImageStatus(
   const operation = operationOf(previous, outcome, now);
   const attempts = outcome.attempts ?? previous?.attempts;
   const history = historyOf(previous, outcome, { ...subject.facts, template, now });
+  const origins = originsOf(previous, outcome, [subject.facts.image, target, ...history.map(({ image }) => image)]);
   const progress = outcome.kind === 'step' ? outcome.progress : undefined;
   const eta = progress === undefined ? undefined : etaSeconds(progress);
   const verified = verifiedOf(previous, outcome, { current, target }, now);
@@ -133,6 +134,7 @@ export function bootImageStatus(
     ...(template === undefined ? {} : { template }),
     ...(attempts === undefined || attempts.count === 0 ? {} : { attempts }),
     ...(history.length === 0 ? {} : { history }),
+    ...(origins.length === 0 ? {} : { origins }),
     conditions: [
       ...conditionsOf(previous, phase, reason, message, now),
       ...(verified === undefined ? [] : [verified]),
@@ -175,6 +177,19 @@ function historyOf(
 }
 
 const MOVING: ReadonlySet<string> = new Set(['Downloading', 'Uploading', 'Publishing', 'Switching']);
+
+/** Of images that the set has, is to have or had; of others nobody needs to know. */
+function originsOf(
+  previous: BootImageStatus | undefined,
+  { origins = [], movedTo }: ImageFacts,
+  images: readonly (string | undefined)[],
+): readonly ImageOrigin[] {
+  const known = new Map<string, ImageOrigin>();
+  for (const { image, owner, product } of [...(previous?.origins ?? []), ...origins])
+    if (owner !== undefined && (images.includes(image) || movedTo === image))
+      known.set(image, { image, owner: shortText(owner, LONGEST_NAME), ...(product === undefined ? {} : { product }) });
+  return [...known.values()];
+}
 
 /** What a swap left stays known as long as its template is the one in use. */
 function templateOf(previous: BootImageStatus['template'], now: ImageFacts['template']): BootImageStatus['template'] {
