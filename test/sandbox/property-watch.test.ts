@@ -21,7 +21,7 @@ let sandbox: VCenterSandbox;
 let switchboard: Switchboard;
 
 before(async () => {
-  sandbox = await startSandbox({ vcenter: true });
+  sandbox = await startSandbox({ vcenter: true, kubernetes: false });
   switchboard = connectSwitchboard(sandbox.vcenter.switchboard);
   await switchboard.createFolder('/DC0/vm/watched');
   await switchboard.createFolder('/DC0/vm/other');

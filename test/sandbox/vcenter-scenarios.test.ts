@@ -46,7 +46,7 @@ suite('vCenter scenarios against the simulator', () => {
   let sandbox: VCenterSandbox;
   let vcenter: VCenter;
   before(async () => {
-    sandbox = await startSandbox({ vcenter: true });
+    sandbox = await startSandbox({ vcenter: true, kubernetes: false });
     const endpoint = sandbox.vcenter;
     const ca = readFileSync(endpoint.ca, 'utf8');
     await makeTag(endpoint, ca);

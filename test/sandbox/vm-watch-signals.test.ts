@@ -13,7 +13,7 @@ let sandbox: VCenterSandbox;
 let board: Switchboard;
 
 before(async () => {
-  sandbox = running.use(await startSandbox({ vcenter: true }));
+  sandbox = running.use(await startSandbox({ vcenter: true, kubernetes: false }));
   board = connectSwitchboard(sandbox.vcenter.switchboard);
 });
 

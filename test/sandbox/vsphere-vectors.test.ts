@@ -13,7 +13,7 @@ let board: Switchboard;
 let ca: string;
 
 before(async () => {
-  sandbox = await startSandbox({ vcenter: true });
+  sandbox = await startSandbox({ vcenter: true, kubernetes: false });
   board = connectSwitchboard(sandbox.vcenter.switchboard);
   ca = readFileSync(sandbox.vcenter.ca, 'utf8');
 });

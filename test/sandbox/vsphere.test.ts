@@ -21,7 +21,7 @@ let vcenter: VCenter;
 let folder: MoRef;
 
 before(async () => {
-  sandbox = await startSandbox({ vcenter: true });
+  sandbox = await startSandbox({ vcenter: true, kubernetes: false });
   const { url, user, password, ca } = sandbox.vcenter;
   vcenter = connectVCenter({
     url,

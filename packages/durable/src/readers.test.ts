@@ -4,15 +4,16 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { repetitions } from '@drydock/model';
+import { repetitions, threadTests } from '@drydock/model';
 import { replaceFileDurable } from './file.ts';
 import { syncDir } from './sync-dir.ts';
 
 const ROUNDS = repetitions(10_000, 100_000, 'replacements');
 /** Where others want the cores, the reader may sleep: after so many replacements it is waited for, until it has looked so often. */
 const [BURST, LOOKS] = [10, 6];
+
+const test = threadTests(import.meta.url);
 
 /** Reads without rest until told to stop, and counts what it saw. A pair is read through one open directory, as a careful consumer does. */
 const READER = `

@@ -8,6 +8,7 @@ import { findBinaries } from './binaries.ts';
 import { SandboxError } from './errors.ts';
 import { identityOf } from './process-identity.ts';
 import { type Sandbox, startSandbox } from './sandbox.ts';
+import { connectSwitchboard } from './switchboard.ts';
 import { scratchFolder } from './workdir.ts';
 
 interface Kubeconfig {
@@ -163,6 +164,13 @@ test('KUBEBUILDER_ASSETS names the binaries, and an incomplete folder is told in
     delete process.env['KUBEBUILDER_ASSETS'];
     rmSync(assets, { recursive: true, force: true });
   }
+});
+
+test('a sandbox without Kubernetes has a vCenter that answers, and nothing else', async () => {
+  await using sandbox = await startSandbox({ vcenter: true, kubernetes: false });
+  assert.deepEqual([sandbox.etcd.pid, sandbox.apiserver.pid], [undefined, undefined]);
+  const { sessions } = await connectSwitchboard(sandbox.vcenter.switchboard).sessions();
+  assert.deepEqual(sessions, []);
 });
 
 test('a server that refuses its flags is told with its own words', async () => {

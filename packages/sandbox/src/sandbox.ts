@@ -15,6 +15,8 @@ import { createWorkDirectory, killRecorded, sweep } from './workdir.ts';
 export interface SandboxOptions {
   /** A simulated vCenter beside the API server; none by default. */
   readonly vcenter?: boolean | VCenterOptions;
+  /** False: the vCenter alone is started, in a fraction of the time; nothing answers at `server`. Default true. */
+  readonly kubernetes?: boolean;
   /** CRDs to install: `openshift` (the newest set), a set such as `openshift-4.17`, files or folders. */
   readonly crds?: readonly string[];
   /** How the API server treats what was illegal before; `E2`, the current one, by default. */
@@ -66,7 +68,7 @@ const optional = (signal: AbortSignal | undefined): { readonly signal?: AbortSig
 
 function prepare(options: SandboxOptions, vcenter: boolean): Promise<void> {
   const servers: GoServer[] = [
-    ...findBinaries().needed(options.era ?? 'E2'),
+    ...(options.kubernetes === false ? [] : findBinaries().needed(options.era ?? 'E2')),
     ...(vcenter ? (['drydock-vcenter'] as const) : []),
   ];
   const crds = (options.crds ?? []).map(crdSetName).filter((name) => name !== undefined);
@@ -158,7 +160,8 @@ async function launch(options: SandboxOptions, wanted: VCenterOptions | undefine
     await plane.apiserver.start(optional(options.signal));
     await install(options.crds ?? [], options.signal);
   };
-  await Promise.all([startPlane(), simulator?.server.start(optional(options.signal))]);
+  const plain = options.kubernetes === false;
+  await Promise.all([plain ? undefined : startPlane(), simulator?.server.start(optional(options.signal))]);
 
   const apiserver = withWarmStart(plane, () => [...kinds.values()]);
   const running = starting.move();

@@ -50,7 +50,7 @@ const binary = join(import.meta.dirname, '../../../apps/drydock/bin/drydock.js')
 /** Starts the simulator; the place is complete, so that most runs need no flags. */
 export async function startTemplateCli(): Promise<TemplateCli> {
   await using starting = new AsyncDisposableStack();
-  const sandbox = starting.use(await startSandbox({ vcenter: true }));
+  const sandbox = starting.use(await startSandbox({ vcenter: true, kubernetes: false }));
   const files = await mkdtemp(join(tmpdir(), 'drydock-template-cli-'));
   starting.defer(() => rm(files, { recursive: true, force: true }));
   const { url, user, password, ca, switchboard: control } = sandbox.vcenter;

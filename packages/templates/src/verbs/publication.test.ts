@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { explore, scheduler, virtualClock } from '@drydock/model';
+import { explore, scheduler, threadTests, virtualClock } from '@drydock/model';
 import { type MemoryInventory, MUTATING_CALLS, memoryInventory, simulatedLoss } from '@drydock/vsphere/testing';
 import { portsOn } from '../act/ports.ts';
 import { isTemplateError } from '../errors.ts';
@@ -11,6 +10,8 @@ import { TEST_KEYS } from '../testing/keys.ts';
 import { memoryOva, testPlacement, testWish } from '../testing/wishes.ts';
 import { collectTemplates } from './collect.ts';
 import { publishTemplate } from './publication.ts';
+
+const test = threadTests(import.meta.url);
 
 /** What every process has: the key. */
 const witnesses: Witnesses = { keys: TEST_KEYS, imported: new Set() };
@@ -279,6 +280,6 @@ test('negative control: a publisher that takes an unverified machine for finishe
   );
 });
 
-test('the placement of the tests exists in the in-memory vCenter', () => {
+test('the placement of the tests exists in the in-memory vCenter', async () => {
   assert.equal(testPlacement().folder, FOLDER);
 });
