@@ -89,6 +89,8 @@ export interface BootImageStatus {
   readonly current?: string;
   /** The release that the cluster asks for; absent where nothing is asked for. */
   readonly target?: string;
+  /** Name of the BootImagePolicy that decides about the set; absent where none does. */
+  readonly policy?: string;
   /**
    * One word of nine. Pending: seen, not yet looked at. Downloading: the image is fetched and verified. Uploading: it
    * is written to the platform. Publishing: it is being made a template. Switching: the set is being pointed at it.

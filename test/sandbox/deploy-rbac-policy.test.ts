@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { test } from 'node:test';
-import { BootImage, MachineConfiguration, VirtualMachine } from '@drydock/api';
+import { BootImage, BootImagePolicy, MachineConfiguration, VirtualMachine } from '@drydock/api';
 import { machineApiNamespace } from '@drydock/boot-images';
 import { type Key, keyText, type PolicyRule } from '@drydock/kube';
 import { parseAllDocuments } from 'yaml';
@@ -29,6 +29,7 @@ const WRITTEN: ReadonlySet<string> = new Set([
   'controlplanemachinesets.machine.openshift.io',
   'bootimages.drydock.dev',
   'bootimages/status.drydock.dev',
+  'bootimagepolicies/status.drydock.dev',
   'zones.topology.tanzu.vmware.com',
   'virtualmachines/status.vmoperator.vmware.com',
   'events.events.k8s.io',
@@ -138,7 +139,7 @@ test('the ledgers that a role writes are the ones that its rules name', () => {
       metadata.name === name && metadata.namespace === 'openshift-machine-config-operator' ? rules : [],
     );
   for (const [name, kinds] of [
-    ['drydock-boot-images', [MachineConfiguration, BootImage]],
+    ['drydock-boot-images', [MachineConfiguration, BootImage, BootImagePolicy]],
     ['drydock-watch', [VirtualMachine]],
   ] as const) {
     const wanted = statusKeepingRules(kinds as never);

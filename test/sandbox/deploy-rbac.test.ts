@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import {
+  BootImagePolicy,
   bootImageName,
   ClusterOperator,
   Deployment,
@@ -38,6 +39,7 @@ const roles = ['drydock-boot-images', 'drydock-watch'] as const;
 const both = 'drydock';
 const set = 'wk-a';
 const vm = { namespace: machinesNamespace, name: 'vm' };
+const policy = { name: 'gold' };
 const zoneFolder = '/DC0/vm/zone';
 
 const verdict = { name: 'drydock' };
@@ -99,6 +101,7 @@ function ofEach(reason: string, times: number): readonly Told[] {
     { namespace: 'default', reason, about: 'cluster', times },
     { namespace: machineApi, reason, about: bootImageName('ms', set), times },
     { namespace: machinesNamespace, reason, about: vm.name, times },
+    { namespace: 'default', reason, about: policy.name, times },
   ];
 }
 
@@ -124,6 +127,7 @@ async function rollBack(): Promise<AsyncDisposableStack> {
   const { client } = rbac.voyage;
   rollback.use(await withoutField(client, 'machineconfigurations.operator.openshift.io', 'managedBootImagesStatus'));
   rollback.use(await withoutField(client, 'bootimages.drydock.dev', 'platform'));
+  rollback.use(await withoutField(client, 'bootimagepolicies.drydock.dev', 'selected'));
   rollback.use(await withoutField(client, 'virtualmachines.vmoperator.vmware.com', 'nodeName'));
   return rollback;
 }
@@ -180,6 +184,16 @@ test('two processes, each with the rights of its role alone, do all that they ca
     );
   });
 
+  // The same of a policy, of which somebody says something new all the time.
+  await client.create(BootImagePolicy, { metadata: policy, spec: {} });
+  let words = 0;
+  await eventually('a conflict about the policy', async () => {
+    words += 1;
+    await client.mergePatch(BootImagePolicy, policy, { spec: { retention: { keep: 2 + (words % 2) } } } as object);
+    const read = ({ verb, resource }: ApiCall): boolean => `${verb} ${resource}` === 'get bootimagepolicies';
+    return callsOf('drydock-boot-images').some(read) || undefined;
+  });
+
   // Definitions are rolled back and come again, twice: ledgers are made, tidied up, and Events become series.
   for (const times of [1, 2]) {
     await using rollback = await rollBack();
@@ -189,11 +203,13 @@ test('two processes, each with the rights of its role alone, do all that they ca
     if (times === 1) await rbac.told(...ofEach('StatusRestored', 1));
   }
   await rbac.told(
-    ...['bootimages.drydock.dev', 'virtualmachines.vmoperator.vmware.com'].map((name) => {
-      const [plural = '', ...group] = name.split('.');
-      const about = ledgerName({ plural, group: group.join('.') });
-      return { namespace: goldenNamespace, reason: 'LedgerProblem', about, times: 2 };
-    }),
+    ...['bootimages.drydock.dev', 'bootimagepolicies.drydock.dev', 'virtualmachines.vmoperator.vmware.com'].map(
+      (name) => {
+        const [plural = '', ...group] = name.split('.');
+        const about = ledgerName({ plural, group: group.join('.') });
+        return { namespace: goldenNamespace, reason: 'LedgerProblem', about, times: 2 };
+      },
+    ),
   );
   await wrongPasswords();
   // Somebody else manages boot images from now on.

@@ -25,6 +25,7 @@ import type { World } from './observe/world.ts';
 import { machineApiNamespace } from './user-data/user-data.ts';
 import { installConfigKey } from './vsphere/install-config.ts';
 import { type CredentialsWatch, watchCredentials } from './wakes/credentials-watch.ts';
+import { type PolicyWatch, watchPolicies } from './wakes/policy-watch.ts';
 import { goldenName, goldenNamespace, machineConfigurationName } from './wakes/triggers.ts';
 import { type UserDataWatch, watchUserData } from './wakes/user-data-watch.ts';
 
@@ -42,6 +43,7 @@ export interface BootImageCaches {
   readonly userData: UserDataWatch;
   readonly credentials: CredentialsWatch;
   readonly bootImages: Cache<BootImage>;
+  readonly policies: PolicyWatch;
 }
 
 /** Where failures of watches are told. A pino logger fits. */
@@ -84,6 +86,7 @@ export function createCaches(client: Observer, log: CacheLog): BootImageCaches {
       return createCache({ client, resource: Secret, where: named(key.namespace, key.name), onError });
     }),
     bootImages: cache(BootImage, sets),
+    policies: watchPolicies(client, onError),
   };
 }
 
@@ -103,6 +106,7 @@ export function worldOf(caches: BootImageCaches): World {
     controlPlanesGated: () => false,
     bootImage: (key) => caches.bootImages.get(key),
     bootImages: () => [...caches.bootImages.all()],
+    bootImagePolicies: () => [...caches.policies.all()],
     secret: (namespace, name) => caches.credentials.get({ namespace, name }),
   };
 }

@@ -8,16 +8,27 @@ import { streamOf } from './observe/stream.ts';
 import { failureOf } from './pass/failure.ts';
 import { besideUpstream, duringUpgrade, notSelected } from './pass/left-alone.ts';
 import type { PassPorts } from './pass/pass-state.ts';
-import { planOf, type Question, questionAbout } from './pass/question.ts';
-import { selectionNow } from './pass/selection-now.ts';
+import { byPolicy, planOf, type Question, questionOf } from './pass/question.ts';
+import { leftToUpstream, selectionNow } from './pass/selection-now.ts';
 import { factsOf, type ImageFacts, type PlatformPlan } from './platform.ts';
+import type { Waiting } from './policy/held.ts';
+import type { SetPolicy } from './policy/set-policy.ts';
 import type { SetOutcome } from './status/boot-image.ts';
 import { checkUserData, stubSecretOf, userDataSecret } from './user-data/user-data.ts';
 import { NotRecorded } from './vsphere/recorded-store.ts';
 import { goldenName, goldenNamespace } from './wakes/triggers.ts';
 
 /** What a pass asks on its way to a decision about a set, in this order. */
-export type ExplainedQuestion = 'upstream' | 'reflected' | 'selected' | 'stable' | 'release' | 'set' | 'image' | 'stub';
+export type ExplainedQuestion =
+  | 'upstream'
+  | 'reflected'
+  | 'selected'
+  | 'stable'
+  | 'release'
+  | 'set'
+  | 'policy'
+  | 'image'
+  | 'stub';
 
 /** One of the answers. Where it is no, nothing that comes after it is acted upon. */
 export interface ExplainedAnswer {
@@ -39,6 +50,8 @@ export interface Explanation extends ImageFacts {
   readonly why: string;
   /** What a person can do. */
   readonly nextStep?: string;
+  /** Name of the bootimagepolicy that decides about the set; absent where none does. */
+  readonly policy?: string;
   /** What a switch changes in the set. */
   readonly edits?: readonly LeafEdit[];
 }
@@ -60,7 +73,9 @@ export interface Look {
   readonly outcome?: SetOutcome;
   /** Why the first answer that was not yes is not known. */
   readonly unknown?: string;
-  readonly plan?: PlatformPlan;
+  readonly plan?: PlatformPlan | Waiting;
+  /** Name of the policy that decides about the set. */
+  readonly policy?: string;
 }
 
 /**
@@ -75,7 +90,8 @@ export async function explainSet(
   const look = await lookAtSet(set, ports, options);
   // Of an image that is known not to start more is known than that.
   const facts = factsOf(look.plan ?? look.outcome ?? {});
-  return { set: idOf(set), answers: look.answers, ...facts, ...conclusionOf(look) };
+  const by = look.policy === undefined ? {} : { policy: look.policy };
+  return { set: idOf(set), answers: look.answers, ...facts, ...by, ...conclusionOf(look) };
 }
 
 /** See {@link explainSet}. Without a client nothing is asked about user-data. */
@@ -102,9 +118,11 @@ export async function lookAtSet(
   };
 
   const { world, client } = ports;
-  await ask('upstream', () => upstreamFound(world.upstream()));
+  const acts = upstreamRefusal(known(() => world.upstream())) !== undefined;
+  await ask('upstream', () => upstreamFound(set, ports));
   await ask('reflected', () => reflectedFound(ports));
   await ask('selected', () => {
+    if (acts && !leftToUpstream(set, ports)) return `a bootimagepolicy selects ${setText(set)}`;
     const why = selectionNow(world)(set);
     return why === undefined ? `${setText(set)} is managed` : no(why, notSelected(set, why, world.infrastructure()));
   });
@@ -114,30 +132,65 @@ export async function lookAtSet(
   await ask('set', () => {
     const stream = streamOf(world.golden());
     // Said before; what else there is about the set is said all the same.
-    const asked = questionAbout(set, stream ?? noStream(), ports);
+    const asked = questionOf(set, stream ?? noStream(), ports);
     if (asked.kind === 'skip') return no(asked.message, asked);
     question = asked;
     return `${setText(set)}: ${asked.input.architecture} machines on ${asked.platform.type}, owned by nobody`;
   });
-  let plan: PlatformPlan | undefined;
+  if (question !== undefined && known(() => world.bootImagePolicies().length === 0) !== true) {
+    const asked = question;
+    await ask('policy', () => {
+      const decided = byPolicy(asked, ports);
+      if (decided.kind === 'skip') return no(decided.message, decided);
+      question = decided;
+      return policyText(set, decided.policy);
+    });
+  }
+  let plan: Look['plan'];
   if (question !== undefined) {
     const asked = question;
     await ask('image', async () => {
-      plan = await planOf(asked, world, options);
-      return plan.kind === 'skip' ? no(plan.message, plan) : imageText(plan);
+      plan = await planOf(asked, ports, options);
+      return plan.kind === 'skip' || plan.kind === 'waiting' ? no(plan.message, plan) : imageText(plan);
     });
   }
   if (client !== undefined && (plan?.kind === 'switch' || plan?.kind === 'publish'))
     await ask('stub', () => stubFound(set, { ...ports, client }, options));
-  return { answers, ...first, ...(plan === undefined ? {} : { plan }) };
+  const policy = question?.policy?.name;
+  return { answers, ...first, ...(plan === undefined ? {} : { plan }), ...(policy === undefined ? {} : { policy }) };
 }
 
-function upstreamFound(deployment: Parameters<typeof upstreamRefusal>[0]): Found {
-  const refusal = upstreamRefusal(deployment);
+function upstreamFound(set: KeptSet, ports: Pick<ExplainPorts, 'world' | 'platforms'>): Found {
+  const refusal = upstreamRefusal(ports.world.upstream());
   const { namespace, name } = upstreamController;
-  return refusal === undefined
-    ? `there is no Deployment ${namespace}/${name}, so Drydock acts`
-    : no(refusal, besideUpstream(refusal, {}));
+  if (refusal === undefined) return `there is no Deployment ${namespace}/${name}, so Drydock acts`;
+  if (leftToUpstream(set, ports)) return no(refusal, besideUpstream(refusal, {}));
+  return `${refusal} and leaves ${setText(set)} alone, about which a bootimagepolicy decides`;
+}
+
+/** What cannot be read is told by the question that it is about. */
+function known<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
+
+function policyText(set: KeptSet, policy: SetPolicy | undefined): string {
+  if (policy === undefined) return `no bootimagepolicy selects ${setText(set)}`;
+  const { name, spec } = policy;
+  const { priority = 0, image, publication, pace, windows = [], hold, retention } = spec;
+  const wishes = [
+    image?.release === undefined ? undefined : `release ${image.release}`,
+    image?.catalogue === undefined ? undefined : 'images of its catalogue',
+    publication === undefined ? undefined : `publication by ${publication.toLowerCase()}`,
+    pace === undefined ? undefined : `a pace of ${pace.setsAtATime ?? 'all'} at a time`,
+    windows.length === 0 ? undefined : `windows ${windows.map(({ schedule }) => `"${schedule}"`).join(', ')}`,
+    hold === undefined ? undefined : `a hold${hold.until === undefined ? '' : ` until ${hold.until}`}`,
+    retention?.keep === undefined ? undefined : `${retention.keep} images as a way back`,
+  ].filter((wish) => wish !== undefined);
+  return `bootimagepolicy ${name} decides (priority ${priority})${wishes.length === 0 ? '' : `: ${wishes.join(', ')}`}`;
 }
 
 function reflectedFound({ world, now }: Pick<ExplainPorts, 'world' | 'now'>): Found {
@@ -200,7 +253,7 @@ function imageText(plan: Exclude<PlatformPlan, { readonly kind: 'skip' }>): stri
 }
 
 /** Where every answer was yes. */
-function stepOf(plan: PlatformPlan | undefined): Conclusion {
+function stepOf(plan: Look['plan']): Conclusion {
   switch (plan?.kind) {
     case 'switch': {
       const { edits } = plan.image;

@@ -24,6 +24,17 @@ export interface PlatformInput {
   readonly pin?: Pin;
   /** Who published images of this set, as it was found out before; see {@link ImageFacts.origins}. */
   readonly origins?: readonly ImageOrigin[];
+  /** What the policy of the set wants of how it is done; absent where none decides. */
+  readonly by?: ByPolicy;
+}
+
+/** What a policy wants of how an image is put into use. What is absent is as the operator is told. */
+export interface ByPolicy {
+  readonly publication?: 'pointer' | 'swap';
+  /** The release that is wanted is another one than the cluster's: what is newer goes back to it. */
+  readonly pinned?: boolean;
+  /** Unreferenced images kept per place as a way back. */
+  readonly keep?: number;
 }
 
 /** Whether the image that new machines start from is known to start where the set makes them. */
@@ -203,6 +214,8 @@ export interface Platform extends Partial<AsyncDisposable> {
   readonly placeOf: (spec: JsonObject) => string | undefined;
   /** What a set of this spec shares with others that make their machines from what bears the same name; absent where none is taken over. */
   readonly sharedName?: (spec: JsonObject, infrastructure: Infrastructure) => string | undefined;
+  /** The failure domain, on clouds the zone, in which a set of this spec makes its machines; undefined where that cannot be told. */
+  readonly failureDomainOf?: (spec: JsonObject, infrastructure: Infrastructure) => string | undefined;
   /** What the stream asks for, by the input alone; undefined where it has nothing for this platform. */
   readonly target: (input: PlatformInput) => string | undefined;
   /**

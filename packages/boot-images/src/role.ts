@@ -32,6 +32,7 @@ import { runPass } from './pass/pass.ts';
 import { createPassState, type PassSettings } from './pass/pass-state.ts';
 import { createPassPorts } from './pass/ports.ts';
 import { type LazyPlatforms, lazyPlatforms } from './platforms.ts';
+import { policyStatuses } from './policy/policy-statuses.ts';
 import { upgradeBlock } from './skew/guard.ts';
 import { unenforced } from './skew/mode.ts';
 import { skewReleases } from './skew/releases.ts';
@@ -287,7 +288,12 @@ function controllerHalf(options: BootImagesRoleOptions, parts: Parts): readonly 
       return uid === undefined ? undefined : againIn({ retryIn: () => projections.bootImages.retryIn(uid) });
     },
   });
-  return [passes, statuses];
+  const load = (): Promise<void> => platforms.load(platformOf(ports.world));
+  const policies = policyStatuses({
+    ...{ client, caches, platforms, changes, load },
+    ...{ world: ports.world, projector: projections.policies, now: parts.now },
+  });
+  return [passes, statuses, policies];
 }
 
 /** When a status that is not written is tried again. */
@@ -308,4 +314,5 @@ function forgetDeleted({ caches, definitions: { projections } }: Parts): void {
   };
   caches.bootImages.subscribe(({ old, now }) => forget(projections.bootImages, old, now));
   caches.machineConfigurations.subscribe(({ old, now }) => forget(projections.machineConfigurations, old, now));
+  caches.policies.subscribe(({ old, now }) => forget(projections.policies, old, now));
 }

@@ -1,5 +1,6 @@
 import {
   BootImage,
+  BootImagePolicy,
   ClusterVersion,
   ConfigMap,
   ControlPlaneMachineSet,
@@ -64,6 +65,7 @@ export async function worldNow(
     machines,
     planes,
     images,
+    policies,
   ] = await Promise.all([
     one(MachineConfiguration, { name: machineConfigurationName }),
     one(ClusterVersion, { name: 'version' }),
@@ -75,6 +77,7 @@ export async function worldNow(
     list(Machine, sets),
     list(ControlPlaneMachineSet, sets),
     list(BootImage, sets),
+    list(BootImagePolicy, {}),
   ]);
   let byKey: ReadonlyMap<string, BootImage> | undefined;
   const gates = await found(
@@ -108,6 +111,7 @@ export async function worldNow(
       byKey ??= new Map((images() ?? []).map((image) => [keyText(keyOf(image)), image]));
       return byKey.get(keyText(key));
     },
+    bootImagePolicies: () => policies() ?? [],
     secret: (namespace, name) => credentials.get(keyText({ namespace, name }))?.(),
   };
 }

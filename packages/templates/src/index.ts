@@ -42,4 +42,5 @@ export type {
   TemplateStore,
 } from './store.ts';
 export { type StoreLog, type TemplateStoreOptions, templateStore } from './store-vsphere.ts';
+export { KEPT_PER_PLACE } from './verbs/collect.ts';
 export type { Placement, Publication, TemplateImage, TemplateWish } from './wish.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { BootImage, CustomResourceDefinition, Deployment } from '@drydock/api';
+import { BootImage, BootImagePolicy, CustomResourceDefinition, Deployment } from '@drydock/api';
 import { isServed, upstreamRefusal, type World } from '@drydock/boot-images';
 import { diff, type Json, readCrd, readCrds } from '@drydock/crd';
 import { type Client, isForbidden, type KubeClient } from '@drydock/kube';
@@ -9,7 +9,7 @@ import { missingKinds, vmOperator, vmOperatorRefusal } from '@drydock/vm-watch';
 import { shell } from '../template/next-command.ts';
 import type { Line } from './finding.ts';
 
-const OURS = join(import.meta.dirname, '../../../../api/crds/drydock.dev_bootimages.yaml');
+const OURS = join(import.meta.dirname, '../../../../api/crds');
 
 /** Whether the API server answers, as what, and to whom. */
 export async function serverLine(client: Pick<KubeClient, 'raw'>, signal: AbortSignal): Promise<Line> {
@@ -68,17 +68,30 @@ export function openshiftLines(world: World): readonly Line[] {
   ];
 }
 
-/** The BootImage kind: there, served, and able to hold what this version writes. */
-export async function definitionLine(client: Pick<Client, 'list'>, signal: AbortSignal): Promise<Line> {
-  const crdName = `${BootImage.plural}.${BootImage.group}`;
+/** Our kinds: there, served, and able to hold what this version writes. */
+export async function definitionLines(client: Pick<Client, 'list'>, signal: AbortSignal): Promise<readonly Line[]> {
+  return [await definitionLine(client, BootImage, signal), await definitionLine(client, BootImagePolicy, signal)];
+}
+
+async function definitionLine(
+  client: Pick<Client, 'list'>,
+  { plural, group }: Pick<typeof BootImage, 'plural' | 'group'>,
+  signal: AbortSignal,
+): Promise<Line> {
+  const crdName = `${plural}.${group}`;
+  const file = join(OURS, `${group}_${plural}.yaml`);
   const name = 'definition';
   const next = 'kubectl apply -f api/crds';
   const live = await definition(client, crdName, signal);
-  if (live === undefined) return { name, state: 'FAIL', detail: `${crdName} is not installed`, next };
+  if (live === undefined) {
+    // Without it there are no policies, and everything is as it was before there were any.
+    const state = plural === BootImage.plural ? 'FAIL' : 'warn';
+    return { name, state, detail: `${crdName} is not installed`, next };
+  }
   const established = live.status?.conditions?.some((one) => one.type === 'Established' && one.status === 'True');
   if (established !== true)
     return { name, state: 'FAIL', detail: `${crdName} is not served`, next: shell`kubectl describe crd ${crdName}` };
-  const [ours] = readCrds(readFileSync(OURS, 'utf8'), OURS);
+  const [ours] = readCrds(readFileSync(file, 'utf8'), file);
   const { steps } = diff(ours, readCrd(live as unknown as Json, 'the cluster'));
   const less = steps.filter(({ effect }) => effect !== 'widens');
   const [first] = less;

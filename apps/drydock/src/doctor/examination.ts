@@ -4,7 +4,7 @@ import type { ReadKeys } from '@drydock/templates';
 import { type ClusterImages, clusterImages } from '../cluster-images.ts';
 import { type MarkKeyFlags, markKeySecret } from '../mark-keys.ts';
 import type { VCenterFlags } from '../vcenter-flags.ts';
-import { definitionLine, openshiftLines, serverLine, shadowLine, watchLine } from './cluster.ts';
+import { definitionLines, openshiftLines, serverLine, shadowLine, watchLine } from './cluster.ts';
 import { type Finding, type Line, lookedAt } from './finding.ts';
 import { setLine } from './machine-sets.ts';
 import { lookAtMarkKeys } from './mark-key.ts';
@@ -43,7 +43,7 @@ export async function examine(
   const { world } = images;
   const owned = { roles, namespace: leaseNamespace };
   await look('cluster', 'openshift', async () => openshiftLines(world));
-  await look('cluster', 'definition', () => definitionLine(client, signal));
+  await look('cluster', 'definition', () => definitionLines(client, signal));
   await look('cluster', 'probes', () => shadowLine(client, signal));
   if (roles.has('watch')) await look('cluster', 'watched kinds', () => watchLine(client, signal));
   for (const role of roles) await look('rights', role, () => rightsLine(client, { role, leaseNamespace }, signal));

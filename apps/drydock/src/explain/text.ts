@@ -25,19 +25,35 @@ const OF_CLUSTER: ReadonlySet<ExplainedQuestion> = new Set(['upstream', 'reflect
 export function explainedText(all: readonly Explained[], leader: Leadership, now: number): string {
   const [first] = all;
   if (first === undefined) return '';
-  const cluster = first.answers.filter(({ question }) => OF_CLUSTER.has(question));
+  const shared = sharedOf(all);
+  const cluster = first.answers.filter(({ question }) => shared.has(question));
   const led = { led: 'yes', vacant: 'no', never: 'no', unread: 'unknown' } as const;
   const [word, colour] = MARKS[led[leader.state]];
   const leads = line(word, 'led', leadershipText(leader, 'boot images', now), colour);
-  return [`${paragraph('cluster', cluster)}${leads}`, ...all.map((one) => setText(one, leader, now))].join('\n');
+  return [`${paragraph('cluster', cluster)}${leads}`, ...all.map((one) => setText(one, shared, leader, now))].join(
+    '\n',
+  );
 }
 
-function setText(explained: Explained, leader: Leadership, now: number): string {
+/** What is asked about the cluster and is answered alike for all sets. */
+function sharedOf(all: readonly Explained[]): ReadonlySet<ExplainedQuestion> {
+  const textOf = ({ answers }: Explained, of: ExplainedQuestion): string | undefined =>
+    answers.find(({ question }) => question === of)?.text;
+  const [first] = all;
+  return new Set([...OF_CLUSTER].filter((of) => first && all.every((one) => textOf(one, of) === textOf(first, of))));
+}
+
+function setText(
+  explained: Explained,
+  shared: ReadonlySet<ExplainedQuestion>,
+  leader: Leadership,
+  now: number,
+): string {
   const { set, answers, step, why, edits = [], operator } = explained;
   const acting = step === 'switch' || step === 'publish';
   const tried = acting && isStuck(explained) ? ', but it was tried and failed' : '';
   const nextStep = explained.nextStep ?? (tried === '' ? undefined : operator?.nextStep);
-  const own = answers.filter(({ question }) => !OF_CLUSTER.has(question));
+  const own = answers.filter(({ question }) => !shared.has(question));
   return [
     paragraph(`${set}: ${STEPS[step]}${tried}`, own),
     line('→', 'so', why),

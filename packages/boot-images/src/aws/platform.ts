@@ -128,6 +128,7 @@ export function platformWith(looking: Ec2Look | undefined): Platform {
     imageOf,
     nameOf: (reference) => reference,
     placeOf: ({ placement }) => (isObject(placement) ? nonEmpty(placement['region']) : undefined),
+    failureDomainOf: ({ placement }) => (isObject(placement) ? nonEmpty(placement['availabilityZone']) : undefined),
     target: targetOf,
     stands,
     ...(looking === undefined ? {} : { foresee: looking.foresee }),

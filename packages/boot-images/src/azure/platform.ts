@@ -72,6 +72,7 @@ export function platformWith(looking: ImageLook | undefined): Platform {
     imageOf,
     nameOf: shortName,
     placeOf: ({ location }) => nonEmpty(location),
+    failureDomainOf: ({ zone }) => nonEmpty(zone),
     target: targetOf,
     plan,
   };

@@ -17,6 +17,8 @@ export interface Stream {
   readonly release: (architecture: string, platform: string) => string | undefined;
   /** `architectures[arch].artifacts[platform].formats[format].disk`, or undefined when absent. */
   readonly disk: (architecture: string, platform: string, format: string) => DiskArtifact | undefined;
+  /** Where no image can be made of what is wanted, and only one that is in the place will do: why. */
+  readonly inPlaceOnly?: BootImageError;
   /** The object at a path below `architectures[arch]`, such as `images`, `gcp`; undefined where there is none. */
   readonly object: (architecture: string, ...path: readonly string[]) => Readonly<Record<string, unknown>> | undefined;
 }

@@ -1,5 +1,6 @@
 import type {
   BootImage,
+  BootImagePolicy,
   ClusterVersion,
   ConfigMap,
   ControlPlaneMachineSet,
@@ -30,6 +31,8 @@ export interface World {
   readonly controlPlaneMachineSets: () => readonly ControlPlaneMachineSet[] | undefined;
   readonly bootImage: (key: Key) => BootImage | undefined;
   readonly bootImages: () => readonly BootImage[];
+  /** None where the cluster does not serve the kind. */
+  readonly bootImagePolicies: () => readonly BootImagePolicy[];
   readonly secret: (namespace: string, name: string) => Secret | undefined;
 }
 

@@ -2,6 +2,7 @@ import type { BootImageError } from '../errors.ts';
 import type { KeptSet } from '../observe/kept-set.ts';
 import type { Stream } from '../observe/stream.ts';
 import type { Platform, PlatformInput, PlatformPlan } from '../platform.ts';
+import type { SetPolicy } from '../policy/set-policy.ts';
 import type { SetOutcome } from '../status/boot-image.ts';
 import type { CountedOutcome } from '../status/counters.ts';
 
@@ -14,7 +15,7 @@ export interface Item {
   outcome?: SetOutcome;
   /** Bytes of its image went to the platform in this pass. */
   uploaded?: boolean;
-  input?: { readonly platform: Platform; readonly input: PlatformInput };
+  input?: { readonly platform: Platform; readonly input: PlatformInput; readonly policy?: SetPolicy };
 }
 
 /** A plan by which something is to be done. */

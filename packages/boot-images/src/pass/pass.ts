@@ -5,6 +5,7 @@ import { BootImageError, errorText } from '../errors.ts';
 import { idOf, type KeptSet, keptSets, kindOf, machineSets, setKinds } from '../observe/kept-set.ts';
 import { streamOf } from '../observe/stream.ts';
 import { factsOf, type ImageFacts, type ImageThere } from '../platform.ts';
+import { nextTurn } from '../policy/held.ts';
 import type { PassResult } from '../skew/record.ts';
 import type { SetOutcome } from '../status/boot-image.ts';
 import { type ConditionLike, degraded, degradedType, progressing } from '../status/conditions.ts';
@@ -17,7 +18,7 @@ import { besideUpstream, duringUpgrade, notSelected } from './left-alone.ts';
 import type { PassPorts, PassSignals, PassState } from './pass-state.ts';
 import { eachOf } from './pool.ts';
 import { foresee } from './question.ts';
-import { selectionNow } from './selection-now.ts';
+import { leftToUpstream, selectionNow } from './selection-now.ts';
 import { told } from './told.ts';
 import { Work } from './work.ts';
 
@@ -55,10 +56,7 @@ async function passOver(ports: PassPorts, state: PassState, pass: Pass): Promise
     ports.warn(refusal === undefined ? 'boot images are managed here again' : `nothing is changed here: ${refusal}`);
   }
   state.refusal = refusal;
-  if (refusal !== undefined) {
-    await pass.refuse(refusal);
-    return undefined;
-  }
+  if (refusal !== undefined) return passBeside(refusal, ports, state, pass);
 
   const mc = world.machineConfiguration();
   const now = ports.now().getTime();
@@ -85,11 +83,10 @@ async function passOver(ports: PassPorts, state: PassState, pass: Pass): Promise
   }
   const failed = state.retries.texts();
   const ids = new Set(enrolled.map(idOf));
-  for (const memory of [state.retries, state.waysBack]) memory.keep(ids);
+  keepMemories(state, ids);
   // A person opted them out: also while an upgrade runs, in which nothing else is done about them.
   for (const [set] of others) state.hotLoop.clear(set);
   for (const set of enrolled) if (exemptionOf(set) !== undefined) state.hotLoop.clear(set);
-  for (const id of state.left.keys()) if (!ids.has(id)) state.left.delete(id);
 
   const version = world.clusterVersion();
   if (version !== undefined && !clusterStable(version)) {
@@ -110,6 +107,36 @@ async function passOver(ports: PassPorts, state: PassState, pass: Pass): Promise
     return undefined;
   }
   return pass.run(enrolled);
+}
+
+/** Beside an upstream controller: what that leaves alone and a policy of ours decides about is kept as ever, everything else is only told. */
+async function passBeside(refusal: string, ports: PassPorts, state: PassState, pass: Pass): Promise<PassOutcome> {
+  const { ours = [], theirs = [] } = Object.groupBy(keptSets(ports.world), (set) =>
+    known(() => leftToUpstream(set, ports)) ? 'theirs' : 'ours',
+  );
+  keepMemories(state, new Set(ours.map(idOf)));
+  await pass.refuse(refusal, theirs);
+  if (ours.length === 0) return undefined;
+  const version = ports.world.clusterVersion();
+  if (version === undefined || clusterStable(version)) return pass.run(ours);
+  await pass.waitForUpgrade(ours);
+  return undefined;
+}
+
+/** Where it cannot be told what upstream does, it may do it. */
+function known(left: () => boolean): boolean {
+  try {
+    return left();
+  } catch (error) {
+    if (error instanceof BootImageError) return true;
+    throw error;
+  }
+}
+
+/** Forgets what belongs to other sets than these. */
+function keepMemories(state: PassState, ids: ReadonlySet<string>): void {
+  for (const memory of [state.retries, state.waysBack]) memory.keep(ids);
+  for (const id of state.left.keys()) if (!ids.has(id)) state.left.delete(id);
 }
 
 class Pass {
@@ -139,10 +166,9 @@ class Pass {
     await this.#write(both ? [progressing(summary), degraded(summary)] : [degraded(summary)]);
   }
 
-  /** Says of every set what it boots from and that this process leaves it alone. Nothing but BootImages is written. */
-  async refuse(refusal: string): Promise<void> {
+  /** Says of each of these sets what it boots from and that this process leaves it alone. Nothing but BootImages is written. */
+  async refuse(refusal: string, sets: readonly KeptSet[]): Promise<void> {
     const stream = streamOf(this.#ports.world.golden());
-    const sets = keptSets(this.#ports.world);
     if (stream !== undefined) foresee(sets, stream, this.#ports);
     await eachOf(sets, this.#ports.concurrency ?? 4, async (set) => {
       let facts: ImageFacts = {};
@@ -194,7 +220,9 @@ class Pass {
     const doubted = items.some(({ outcome }) => (outcome?.verified?.status ?? 'True') !== 'True');
     const retry = this.#state.retries.nextIn(this.#now);
     const again = doubted ? DOUBTED_MS : LOOK_AGAIN_MS;
-    return { after: Math.min(retry ?? again, collect ?? again, again) };
+    const policies = items.flatMap(({ input }) => input?.policy ?? []);
+    const turn = nextTurn(policies, this.#ports.now());
+    return { after: Math.min(retry ?? again, collect ?? again, turn ?? again, again) };
   }
 
   /** Writes both conditions from what is known of the sets without a look at them. */
@@ -229,6 +257,7 @@ class Pass {
       ...{
         errors: items.filter(({ error }) => error !== undefined).length,
         skipped: this.#state.counters['MAPI MachineSets'].skipped + items.filter(isUnverified).length,
+        waiting: items.filter(({ set, counted }) => kindOf(set) === machineSets && counted === 'pending').length,
         clusterVersion: world.clusterVersion(),
       },
       releaseVersion: world.golden()?.data?.['releaseVersion'],

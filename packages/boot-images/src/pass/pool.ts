@@ -20,3 +20,17 @@ export async function eachOf<T>(items: readonly T[], limit: number, task: (item:
   const bad = ends.find((end) => end.status === 'rejected');
   if (bad !== undefined) throw bad.reason;
 }
+
+/** Runs tasks of one key one after the other, in the order in which they came; those of other keys do not wait for them. */
+export function lanes(): <R>(key: string, task: () => Promise<R>) => Promise<R> {
+  const last = new Map<string, Promise<unknown>>();
+  return (key, task) => {
+    const before = last.get(key) ?? Promise.resolve();
+    const run = before.then(task, task);
+    last.set(
+      key,
+      run.catch(() => undefined),
+    );
+    return run;
+  };
+}

@@ -5,7 +5,10 @@ import { BootImageError } from '../errors.ts';
 import type { KeptSet } from '../observe/kept-set.ts';
 import type { Stream } from '../observe/stream.ts';
 import type { World } from '../observe/world.ts';
-import type { Platform, PlatformInput, PlatformPlan } from '../platform.ts';
+import { type ByPolicy, factsOf, type Platform, type PlatformInput, type PlatformPlan } from '../platform.ts';
+import { heldByPolicy, type Waiting } from '../policy/held.ts';
+import { streamBy } from '../policy/image-source.ts';
+import { policyOn, type SetPolicy } from '../policy/set-policy.ts';
 import { imageOf as bootImageFor, originsIn } from '../status/boot-image-store.ts';
 import type { PassPorts } from './pass-state.ts';
 import { pinOf } from './pin-of.ts';
@@ -15,6 +18,8 @@ export interface Question {
   readonly kind: 'question';
   readonly platform: Platform;
   readonly input: PlatformInput;
+  /** The policy that decides about the set; absent where none does. */
+  readonly policy?: SetPolicy;
 }
 
 /** What is read to ask about a set. */
@@ -22,6 +27,12 @@ export type AskPorts = Pick<PassPorts, 'world' | 'platforms' | 'architecture' | 
 
 /** Decides what can be decided about a set without its platform: why it is left alone, or what the platform is asked. Throws `BootImageError` for what must be reported. */
 export function questionAbout(set: KeptSet, stream: Stream | BootImageError, ports: AskPorts): Skip | Question {
+  const asked = questionOf(set, stream, ports);
+  return asked.kind === 'skip' ? asked : byPolicy(asked, ports);
+}
+
+/** The same without the policies. */
+export function questionOf(set: KeptSet, stream: Stream | BootImageError, ports: AskPorts): Skip | Question {
   const { world, platforms, architecture } = ports;
   const decision = decideSet({
     set,
@@ -57,14 +68,49 @@ export function questionAbout(set: KeptSet, stream: Stream | BootImageError, por
   };
 }
 
-/** What the platform plans for a set, as far as it may be carried out. */
+/** The question as the policy of the set changes it, or why that leaves the set alone. Of a set that is pinned it says how, and no more. */
+export function byPolicy(question: Question, ports: AskPorts): Skip | Question {
+  const { platform, input } = question;
+  const policy = input.pin === undefined ? policyOn(input.set, ports) : followedOn(input.set, ports);
+  if (policy === undefined || 'kind' in policy) return policy ?? question;
+  const by = wishesOf(policy, platform, input);
+  if (input.pin !== undefined) return { ...question, policy, input: { ...input, by } };
+  const { set, architecture } = input;
+  const stream = streamBy(input.stream, policy, { set, platform: platform.type, architecture });
+  return { ...question, policy, input: { ...input, stream, by } };
+}
+
+/** A pin needs no policy, so that none that is in order is none. */
+function followedOn(set: KeptSet, ports: AskPorts): ReturnType<typeof policyOn> {
+  try {
+    return policyOn(set, ports);
+  } catch (error) {
+    if (error instanceof BootImageError) return undefined;
+    throw error;
+  }
+}
+
+function wishesOf({ spec }: SetPolicy, platform: Platform, { stream, architecture }: PlatformInput): ByPolicy {
+  const { publication, retention, image } = spec;
+  const own = stream.release(architecture, platform.type === 'VSphere' ? 'vmware' : platform.name);
+  return {
+    ...(publication === undefined ? {} : { publication: publication === 'Swap' ? 'swap' : 'pointer' }),
+    ...(retention?.keep === undefined ? {} : { keep: retention.keep }),
+    ...(image?.release === undefined || image.release === own ? {} : { pinned: true }),
+  };
+}
+
+/** What the platform plans for a set, as far as it may be carried out now. */
 export async function planOf(
-  { platform, input }: Question,
-  { clusterVersion }: Pick<World, 'clusterVersion'>,
+  { platform, input, policy }: Question,
+  { world: { clusterVersion }, now }: { readonly world: Pick<World, 'clusterVersion'> } & Pick<PassPorts, 'now'>,
   call: { readonly signal?: AbortSignal } = {},
-): Promise<PlatformPlan> {
-  const plan = await platform.plan(input, call);
-  return permitted(input.set, input.pin === undefined ? plan : { ...plan, pinned: true }, clusterVersion());
+): Promise<PlatformPlan | Waiting> {
+  const planned = await platform.plan(input, call);
+  const plan = permitted(input.set, input.pin === undefined ? planned : { ...planned, pinned: true }, clusterVersion());
+  if (plan.kind !== 'switch' && plan.kind !== 'publish') return plan;
+  const held = heldByPolicy({ input, ...(policy === undefined ? {} : { policy }) }, now());
+  return held === undefined ? plan : { ...factsOf(plan), ...held };
 }
 
 /** Lets the platform know of all sets that it is about to be asked about. What is wrong with one is told when it is asked about by itself. */

@@ -1,6 +1,7 @@
 import type { KeptSet } from '../observe/kept-set.ts';
 import { isObject, streamOf } from '../observe/stream.ts';
 import type { Platform } from '../platform.ts';
+import { verdictOn } from '../policy/set-policy.ts';
 import type { SetFacts } from '../status/boot-image.ts';
 import { imageOfSet } from '../wakes/foreign-writes.ts';
 import { pinnedName } from '../way-back/pin.ts';
@@ -11,8 +12,12 @@ import { type AskPorts, questionAbout } from './question.ts';
 export function setFacts(set: KeptSet, ports: AskPorts): SetFacts {
   const platform = ports.platforms.get(known(() => ports.world.infrastructure()?.status?.platformStatus?.type) ?? '');
   const pin = known(() => pinOf(set, platform, ports));
-  const target = targetOf(set, ports);
-  return { ...imageFacts(set, platform), target, ...(pin === undefined ? {} : { pin }) };
+  const policy = known(() => verdictOn(set, ports).policy?.metadata.name);
+  return {
+    ...{ ...imageFacts(set, platform), target: targetOf(set, ports) },
+    ...(pin === undefined ? {} : { pin }),
+    ...(policy === undefined ? {} : { policy }),
+  };
 }
 
 function imageFacts(set: KeptSet, platform: Platform | undefined): Omit<SetFacts, 'target'> {

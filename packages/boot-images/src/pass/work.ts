@@ -1,13 +1,18 @@
+import { BootImageError } from '../errors.ts';
 import { idOf, type KeptSet, kindOf, machineSets } from '../observe/kept-set.ts';
 import type { PlatformPlan } from '../platform.ts';
+import type { Waiting } from '../policy/held.ts';
+import { failureDomainOf, policyOn, type SetPolicy } from '../policy/set-policy.ts';
+import { isPaced, type Turn } from '../policy/turns.ts';
 import type { SetOutcome } from '../status/boot-image.ts';
 import type { PassCause } from '../wakes/causes.ts';
 import { type Pin, samePin } from '../way-back/pin.ts';
 import { failureOf } from './failure.ts';
+import { inTurn } from './in-turn.ts';
 import type { Acting, Item, ReleaseStream } from './item.ts';
 import { overtaken } from './overtaken.ts';
 import type { PassPorts, PassSignals, PassState } from './pass-state.ts';
-import { eachOf } from './pool.ts';
+import { eachOf, lanes } from './pool.ts';
 import { foresee, planOf, questionAbout } from './question.ts';
 import { told } from './told.ts';
 import { updateSet } from './update.ts';
@@ -31,6 +36,11 @@ export interface WorkDone {
   readonly left: boolean;
 }
 
+interface Planned {
+  readonly item: Item;
+  readonly plan: Acting;
+}
+
 /** The work of one pass on its sets: each is planned, then what has to be done is done. A failure is its set's alone. */
 export class Work {
   readonly #options: WorkOptions;
@@ -47,49 +57,83 @@ export class Work {
       stream,
       ports,
     );
-    const groups = new Map<string, { readonly item: Item; readonly plan: Acting }[]>();
+    const planned: Planned[] = [];
     const limit = ports.concurrency ?? 4;
     await eachOf(items, limit, async (item) => {
       const plan = await this.#guard(item, () => this.#plan(item, stream));
-      if (plan === undefined) return;
-      const key = plan.kind === 'publish' ? plan.publication.key : `switch ${idOf(item.set)}`;
-      groups.set(key, [...(groups.get(key) ?? []), { item, plan }]);
+      if (plan !== undefined) planned.push({ item, plan });
     });
-    let [switched, left] = [false, false];
-    const work = async (group: NonNullable<ReturnType<typeof groups.get>>): Promise<void> => {
-      for (const { item, plan } of group) {
-        const done = await this.#guard(item, async () => {
-          const outcome = await updateSet(
-            item.set,
-            plan,
-            this.#updatePorts(item, items, stream),
-            this.#options.signals,
-          );
+    const done = { switched: false, left: false };
+    const serial = lanes();
+    const leftKeys = new Set<string>();
+    // Publications of one image come one after the other; one that is left leaves those behind it.
+    const act = ({ item, plan }: Planned): Promise<boolean> => {
+      const key = keyOf(item, plan);
+      return serial(key, async () => {
+        if (leftKeys.has(key)) return false;
+        const became = await this.#guard(item, async () => {
+          const ports = this.#updatePorts(item, items, stream);
+          const outcome = await updateSet(item.set, plan, ports, this.#options.signals);
           if (outcome !== undefined) await this.#settle(item, outcome);
           return outcome?.kind ?? 'left';
         });
-        switched ||= done === 'current';
-        if (done !== 'left') continue;
-        left = true;
-        return;
-      }
+        done.switched ||= became === 'current';
+        done.left ||= became === 'left';
+        if (became === 'left') leftKeys.add(key);
+        return became === 'current' || became === 'skip';
+      });
     };
+    const paced = pacedBy(items, (item) => this.#policyOf(item));
+    const free = planned.filter(({ item }) => !paced.has(item));
     // Images that take their time must hold up neither sets that need none nor each other; the store has its own limit of imports.
-    const { publications = [], switches = [] } = Object.groupBy(groups.values(), ([first]) =>
-      first?.plan.kind === 'publish' ? 'publications' : 'switches',
-    );
-    await Promise.all([eachOf(switches, limit, work), eachOf(publications, publications.length, work)]);
-    return { switched, left };
+    const { publish = [], switch: switches = [] } = Object.groupBy(free, ({ plan }) => plan.kind);
+    const work = new Map(planned.map((one) => [one.item, one]));
+    await Promise.all([
+      eachOf(switches, limit, async (one) => void (await act(one))),
+      eachOf(publish, publish.length, async (one) => void (await act(one))),
+      ...[...Map.groupBy(paced, ([, { name }]) => name).values()].map((entries) => this.#inTurn(entries, work, act)),
+    ]);
+    return done;
+  }
+
+  /** The sets of one policy that has a pace. */
+  async #inTurn(
+    entries: readonly (readonly [item: Item, policy: SetPolicy])[],
+    planned: ReadonlyMap<Item, Planned>,
+    act: (work: Planned) => Promise<boolean>,
+  ): Promise<void> {
+    const { world, platforms } = this.#options.ports;
+    const [[, policy] = []] = entries;
+    if (policy === undefined) return;
+    const turns = entries.flatMap(([item]): Turn<Planned>[] => {
+      const work = planned.get(item);
+      // What was settled needs nothing, or waits for something of its own.
+      if (work === undefined && item.outcome !== undefined) return [];
+      const turn = { set: item.set, failureDomain: failureDomainOf(item.set, world, platforms) };
+      return [work === undefined ? turn : { ...turn, work }];
+    });
+    await inTurn(policy, turns, { act, wait: ({ item }, outcome) => this.#settle(item, outcome) });
+  }
+
+  /** Also of a set that was not asked about, because it failed not long ago. */
+  #policyOf(item: Item): SetPolicy | undefined {
+    try {
+      const policy = item.input === undefined ? policyOn(item.set, this.#options.ports) : item.input.policy;
+      return policy === undefined || 'kind' in policy ? undefined : policy;
+    } catch (error) {
+      if (error instanceof BootImageError) return undefined;
+      throw error;
+    }
   }
 
   /** Reads and decides; writes nothing. */
-  async ask(item: Item, stream: ReleaseStream): Promise<PlatformPlan> {
+  async ask(item: Item, stream: ReleaseStream): Promise<PlatformPlan | Waiting> {
     const { ports } = this.#options;
     const asked = questionAbout(item.set, stream, ports);
     if (asked.kind === 'skip') return asked;
     item.input = asked;
     this.#heed(item.set, asked.input.pin);
-    return planOf(asked, ports.world, this.call);
+    return planOf(asked, ports, this.call);
   }
 
   /** A person who pins a set, or lifts its pin, has ended whatever fight there was about it. */
@@ -147,8 +191,7 @@ export class Work {
   async #settle(item: Item, outcome: SetOutcome): Promise<void> {
     const { state, tell } = this.#options;
     const id = idOf(item.set);
-    const pinned = outcome.pinned === true && kindOf(item.set) === machineSets;
-    item.counted = pinned || (outcome.kind === 'skip' && outcome.counted) ? 'skipped' : 'reconciled';
+    item.counted = countedOf(item, outcome);
     item.outcome = outcome;
     if (outcome.kind === 'skip') state.hotLoop.clear(item.set);
     if (outcome.kind === 'current' && outcome.by !== undefined) {
@@ -212,7 +255,31 @@ export class Work {
         item.uploaded = true;
       },
       pointed: (set, image) => void pointed.set(idOf(set), image),
-      overtaken: (set) => overtaken(set, stream, ports, item.input?.input.pin),
+      overtaken: (set) => overtaken(set, stream, ports, item.input),
     };
   }
+}
+
+/** What waits is pending; what stays at a release of its own by request is nothing that the cluster keeps current. */
+function countedOf({ set, input }: Item, outcome: SetOutcome): Item['counted'] {
+  if (outcome.kind === 'waiting') return 'pending';
+  const pinned = (outcome.pinned === true || input?.input.by?.pinned === true) && kindOf(set) === machineSets;
+  return pinned || (outcome.kind === 'skip' && outcome.counted) ? 'skipped' : 'reconciled';
+}
+
+function keyOf(item: Item, plan: Acting): string {
+  return plan.kind === 'publish' ? plan.publication.key : `switch ${idOf(item.set)}`;
+}
+
+/** The items whose policy has a pace. */
+function pacedBy(
+  items: readonly Item[],
+  policyOf: (item: Item) => SetPolicy | undefined,
+): ReadonlyMap<Item, SetPolicy> {
+  const paced = new Map<Item, SetPolicy>();
+  for (const item of items) {
+    const policy = policyOf(item);
+    if (policy !== undefined && isPaced(policy)) paced.set(item, policy);
+  }
+  return paced;
 }

@@ -13,12 +13,18 @@ function history(...completed: readonly string[]): ClusterVersion {
 }
 
 const clean: PassResult = {
-  ...{ errors: 0, skipped: 0, marketplaceVersions: [], releaseVersion: '4.21.3' },
+  ...{ errors: 0, skipped: 0, waiting: 0, marketplaceVersions: [], releaseVersion: '4.21.3' },
   clusterVersion: history('4.19.0', '4.18.0'),
 };
 
 test('BI-V69 sets that are left out take the record back to the release of the installation', () => {
   assert.deepEqual(recorded(automatic('4.19.0'), { ...clean, skipped: 1 }), automatic('4.18.0'));
+});
+
+test('a set that waits boots from what was recorded before: the record stays, unless others are left out', () => {
+  const status = automatic('4.19.0');
+  assert.equal(recorded(status, { ...clean, waiting: 1 }), status);
+  assert.deepEqual(recorded(status, { ...clean, waiting: 1, skipped: 1 }), automatic('4.18.0'));
 });
 
 test('BI-V71 a record that says so already is not written', () => {

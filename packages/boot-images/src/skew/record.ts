@@ -7,6 +7,8 @@ export interface PassResult {
   readonly errors: number;
   /** Sets that nobody keeps current: what they boot from may be as old as the cluster. */
   readonly skipped: number;
+  /** Sets that are to be moved later: they boot from what was recorded before. */
+  readonly waiting: number;
   /** RHCOS versions of the images of a marketplace, whose release is not the cluster's. */
   readonly marketplaceVersions: readonly string[];
   /** `releaseVersion` of the golden ConfigMap. */
@@ -16,12 +18,13 @@ export interface PassResult {
 
 /**
  * The record of the oldest image in use after a pass (boot-images.md §2.8): what the pass brought all sets to, or the installed
- * release where sets were left out. The status as it is where nothing can be said: after an error, without a release, or where
- * a person keeps the record.
+ * release where sets were left out. The status as it is where nothing can be said: after an error, while a set
+ * waits, without a release, or where a person keeps the record.
  */
 export function recorded(status: SkewStatus | undefined, pass: PassResult): SkewStatus | undefined {
   if (status?.mode !== 'Automatic' || pass.errors > 0) return status;
   if (pass.skipped > 0) return withRecord(status, { ocpVersion: installVersion(pass.clusterVersion) });
+  if (pass.waiting > 0) return status;
   const lowest = lowestOf(pass.marketplaceVersions);
   if (lowest !== undefined) return withRecord(status, { rhcosVersion: lowest });
   const ocpVersion = releaseOf(pass.releaseVersion);

@@ -69,6 +69,8 @@ export interface SetFacts {
   readonly pin?: FoundPin;
   /** What the release asks for; undefined where it asks for nothing, or where nobody can tell. */
   readonly target: string | undefined;
+  /** Name of the policy that decides about the set; absent where none does. */
+  readonly policy?: string;
 }
 
 /** Longest texts and names in a status (UTF-16 units): the objects that they come from may have megabytes. */
@@ -113,6 +115,7 @@ export function bootImageStatus(
     set: subject.set,
     ...(current === undefined ? {} : { current }),
     ...(target === undefined ? {} : { target }),
+    ...(subject.facts.policy === undefined ? {} : { policy: subject.facts.policy }),
     phase,
     progress: outcome.kind === 'current' && pin !== undefined ? pinCell(pin.pin) : cell(outcome),
     ...(progress?.bytes === undefined

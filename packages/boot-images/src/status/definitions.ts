@@ -1,4 +1,4 @@
-import { BootImage, MachineConfiguration } from '@drydock/api';
+import { BootImage, BootImagePolicy, MachineConfiguration } from '@drydock/api';
 import {
   createProjector,
   liveVersion,
@@ -18,10 +18,11 @@ import {
   type Source,
 } from '@drydock/kube';
 
-/** How the two statuses that this package writes are cut to the schemas that the server has now. */
+/** How the statuses that this package writes are cut to the schemas that the server has now. */
 export interface Projections {
   readonly machineConfigurations: Projector;
   readonly bootImages: Projector;
+  readonly policies: Projector;
 }
 
 /** Projections, and the watches that feed them. */
@@ -44,7 +45,7 @@ const DEFINITION: Resource<KubeObject> = {
   scope: 'Cluster',
 };
 
-/** Watches the two definitions, so that a rollback of either cannot block our own status writes. */
+/** Watches their definitions, so that a rollback of either cannot block our own status writes. */
 export function watchDefinitions(
   client: Observer,
   log: EventRecorderOptions['log'],
@@ -82,6 +83,7 @@ export function watchDefinitions(
   const projections = {
     machineConfigurations: projector(MachineConfiguration as Resource<never>),
     bootImages: projector(BootImage as Resource<never>),
+    policies: projector(BootImagePolicy as Resource<never>),
   };
   return {
     projections,

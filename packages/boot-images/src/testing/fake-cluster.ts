@@ -1,5 +1,6 @@
 import {
   BootImage,
+  type BootImagePolicy,
   ClusterVersion,
   ConfigMap,
   type ControlPlaneMachineSet,
@@ -241,6 +242,10 @@ export function fakeCluster(options: FakeClusterOptions = {}): FakeCluster {
       bootImage: (key) => client.peek(BootImage, key),
       bootImages: () =>
         [...client.objects].filter(([id]) => id.startsWith('bootimages ')).map(([, image]) => image as BootImage),
+      bootImagePolicies: () =>
+        [...client.objects]
+          .filter(([id]) => id.startsWith('bootimagepolicies '))
+          .map(([, policy]) => policy as BootImagePolicy),
       secret: (namespace, name) => client.peek(Secret, { namespace, name }),
     },
     client,

@@ -1,7 +1,9 @@
 import type { VSphereFailureDomain } from '@drydock/api';
-import type { CollectedTemplate, ListedTemplate } from '@drydock/templates';
+import type { CollectedTemplate, ListedTemplate, TemplateStore } from '@drydock/templates';
 import type { ImageThere } from '../platform.ts';
 import { computedName, isInstallerName } from './names.ts';
+import type { Present } from './resolve.ts';
+import type { Site } from './site.ts';
 
 /** What folders hold, read again only where collection met other templates than before, or after an hour. */
 export interface PlaceInventory {
@@ -67,4 +69,21 @@ function isBase(name: string, release: string, base: string): boolean {
   const at = name.lastIndexOf(`-${release}-`);
   const own = name.slice(0, Math.max(0, at));
   return own !== '' && (own === base || (name.length >= 80 && base.startsWith(own)));
+}
+
+/** A template of this release that is in the place of a set already, as collection leaves them there; undefined where there is none that is ours and whole. */
+export async function templateInPlace(
+  store: Pick<TemplateStore, 'inspect' | 'list'>,
+  release: string,
+  cluster: string,
+  { placement, infrastructureName }: Site,
+  domain: VSphereFailureDomain,
+  call: { readonly signal?: AbortSignal },
+): Promise<Present | undefined> {
+  for (const listed of await store.list(placement, cluster, call)) {
+    if (imagesFor([listed], { infrastructureName, domain })[0]?.release !== release) continue;
+    const found = await store.inspect(placement, listed.name, call);
+    if (found.kind === 'present' && found.ours && found.isTemplate && found.estranged === undefined) return found;
+  }
+  return undefined;
 }

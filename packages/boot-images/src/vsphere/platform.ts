@@ -1,8 +1,6 @@
 import type { VSphereFailureDomain } from '@drydock/api';
-import { addressText } from '@drydock/api/text';
 import type {
   HolderIsLive,
-  Placement,
   PlanRequest,
   PublishedTemplate,
   RevertRequest,
@@ -10,10 +8,9 @@ import type {
   TemplateWish,
 } from '@drydock/templates';
 import { skip } from '../decide/decide.ts';
-import { BootImageError, errorText } from '../errors.ts';
+import { BootImageError } from '../errors.ts';
 import type { BootImageMetrics } from '../metrics.ts';
 import type { JsonObject, LeafEdit } from '../observe/provider-spec.ts';
-import type { DiskArtifact } from '../observe/stream.ts';
 import type { DowngradePolicy } from '../observe/version.ts';
 import type {
   ForeseenPublication,
@@ -26,11 +23,13 @@ import type {
   PublishedImage,
 } from '../platform.ts';
 import { pinnedName } from '../way-back/pin.ts';
+import { artifactOf, type WantedImage } from './artifact.ts';
+import { templateCollection } from './collection.ts';
 import { matchFailureDomain, mismatchText, workspaceOf } from './failure-domain.ts';
 import { diskTypeFor } from './install-config.ts';
 import { computedName, isInstallerName, isUuid, leafName } from './names.ts';
 import { type PinnedPlans, type PinnedSet, pinnedPlan } from './pinned.ts';
-import { imagesFor, placeInventory } from './place-inventory.ts';
+import { templateInPlace } from './place-inventory.ts';
 import { type Present, resolveTemplate, type TemplateStep } from './resolve.ts';
 import { incomplete, isComplete, type Site, siteOf } from './site.ts';
 
@@ -60,12 +59,6 @@ export interface VSphereOptions {
 
 /** How a new template becomes the one that sets boot from. */
 export type TemplatePublication = 'pointer' | 'swap';
-
-interface InPlace {
-  readonly set: string;
-  readonly infrastructureName: string;
-  readonly domain: VSphereFailureDomain;
-}
 
 /** The secret with `<server>.username` and `<server>.password`. */
 export const credentialsKey = { namespace: 'kube-system', name: 'vsphere-creds' } as const;
@@ -143,9 +136,9 @@ export function vspherePlatform(options: VSphereOptions): Platform {
       computedName: name,
       computedNamed: namedByDomains(input.infrastructure).has(name),
       release,
-      downgrade: options.downgrade ?? 'keep',
+      downgrade: input.by?.pinned === true ? 'replace' : (options.downgrade ?? 'keep'),
     });
-    return planOf(step, input, site, reference, name, { release, ...(artifact ?? artifactOf(input)).disk });
+    return planOf(step, input, site, reference, name, artifact ?? artifactOf(input), domain, call);
   }
 
   function pinned(
@@ -153,7 +146,7 @@ export function vspherePlatform(options: VSphereOptions): Platform {
     call: { readonly signal?: AbortSignal },
   ): Promise<PlatformPlan> {
     const { input, site, reference, pin, name } = set;
-    const stable = options.publication === 'swap' ? swapOf(reference, name, site).name : undefined;
+    const stable = publicationOf(input) === 'swap' ? swapOf(reference, name, site).name : undefined;
     const target = pinnedName(pin);
     const facts = (existing: Present | undefined): ImageFacts => imageFacts(existing, site, target);
     const requestOf = (base: string, to: string): RevertRequest => ({
@@ -185,14 +178,16 @@ export function vspherePlatform(options: VSphereOptions): Platform {
     return pinnedPlan({ ...set, stable, named }, store, plans, call);
   }
 
-  function planOf(
+  async function planOf(
     step: TemplateStep,
     input: PlatformInput,
     site: Site,
     reference: string,
     name: string,
-    image: { readonly release: string } & DiskArtifact,
-  ): PlatformPlan {
+    image: WantedImage,
+    domain: VSphereFailureDomain,
+    call: { readonly signal?: AbortSignal },
+  ): Promise<PlatformPlan> {
     const facts = imageFacts(step.existing, site, image.release);
     switch (step.kind) {
       case 'current':
@@ -209,15 +204,24 @@ export function vspherePlatform(options: VSphereOptions): Platform {
           ...facts,
         };
       case 'publish': {
+        const { release, disk } = image;
+        if (disk instanceof BootImageError) {
+          const there =
+            publicationOf(input) === 'swap'
+              ? undefined
+              : await templateInPlace(store, release, input.cluster, site, domain, call);
+          if (there === undefined) throw disk;
+          return { kind: 'switch', image: pointed(input, site, reference, there), hotLoopValue: release, ...facts };
+        }
         const wish: TemplateWish = {
           cluster: input.cluster,
           base: name,
-          image: { ...image, location: options.locate?.(image.location) ?? image.location },
+          image: { release, ...disk, location: options.locate?.(disk.location) ?? disk.location },
           placement: site.placement,
           ...(step.replaces === undefined
             ? { diskProvisioning: diskTypeFor(name, input.installConfig) }
             : { replaces: step.replaces.name }),
-          ...(options.publication === 'swap' ? { publication: swapOf(reference, name, site) } : {}),
+          ...(publicationOf(input) === 'swap' ? { publication: swapOf(reference, name, site) } : {}),
           tagName: site.infrastructureName,
           tagIds: strings(input.spec['tagIDs']),
           holder: options.holder,
@@ -230,6 +234,10 @@ export function vspherePlatform(options: VSphereOptions): Platform {
         };
       }
     }
+  }
+
+  function publicationOf({ by }: PlatformInput): TemplatePublication | undefined {
+    return by?.publication ?? options.publication;
   }
 
   function publication(wish: TemplateWish, input: PlatformInput, reference: string): Publication {
@@ -288,7 +296,6 @@ export function vspherePlatform(options: VSphereOptions): Platform {
     };
   }
 
-  const inventory = placeInventory();
   return {
     type: 'VSphere',
     name: 'vsphere',
@@ -300,44 +307,14 @@ export function vspherePlatform(options: VSphereOptions): Platform {
       const { server, folder } = workspaceOf(spec) ?? {};
       return server === undefined ? undefined : `${server} ${folder}`;
     },
+    failureDomainOf: (spec, infrastructure) => {
+      const workspace = workspaceOf(spec);
+      return workspace && matchFailureDomain(workspace, infrastructure)?.name;
+    },
     target: ({ stream, architecture }) => stream.release(architecture, 'vmware'),
     ...(options.publication === 'swap' ? { sharedName } : {}),
     plan,
-    collect: async function* (inputs, { referenced, found, signal }) {
-      const places = new Map<string, { readonly placement: Placement; readonly cluster: string; sets: InPlace[] }>();
-      for (const input of inputs) {
-        const workspace = workspaceOf(input.spec);
-        const domain = workspace && matchFailureDomain(workspace, input.infrastructure);
-        // What is incomplete was told of its set.
-        if (workspace === undefined || domain === undefined || !isComplete(input.infrastructure, domain)) continue;
-        const { placement, infrastructureName } = siteOf(input.infrastructure, workspace, domain);
-        const key = [placement.server, placement.datacenter, placement.folder].join('|');
-        const place = places.get(key) ?? { placement, cluster: input.cluster, sets: [] };
-        place.sets.push({ set: input.set.metadata.name, infrastructureName, domain });
-        places.set(key, place);
-      }
-      const failures: unknown[] = [];
-      for (const [key, { placement, cluster, sets }] of places) {
-        const call = signal === undefined ? {} : { signal };
-        try {
-          const collected = await store.collect(placement, cluster, {
-            referenced,
-            holderIsLive: options.holderIsLive,
-            ...(options.retain === undefined ? {} : { keep: options.retain }),
-            ...call,
-          });
-          yield* collected;
-          if (found === undefined) continue;
-          const there = await inventory.of(key, collected, () => store.list(placement, cluster, call));
-          for (const { set, ...where } of sets) found(set, imagesFor(there, where));
-        } catch (error) {
-          signal?.throwIfAborted();
-          failures.push(error);
-        }
-      }
-      if (failures.length === 1) throw failures[0];
-      if (failures.length > 1) throw new AggregateError(failures, failures.map(errorText).join('; '));
-    },
+    collect: templateCollection(options),
   };
 }
 
@@ -367,35 +344,6 @@ function swapOf(
   const leaf = leafName(reference);
   const name = isInstallerName(leaf, infrastructureName, domain) ? leaf : computed;
   return { kind: 'swap', name, unmarked: 'retire' };
-}
-
-function artifactOf(input: PlatformInput): { readonly release: string; readonly disk: DiskArtifact } {
-  const { stream, architecture } = input;
-  const prefix = `${stream.name}/${architecture}`;
-  const nextStep = 'use a stream with a vmware OVA for this architecture (x86_64 only), or opt the set out';
-  const release = stream.release(architecture, 'vmware');
-  if (release === undefined) {
-    throw new BootImageError('StreamInvalid', `${prefix}: artifact 'vmware' not found`, { retriable: false, nextStep });
-  }
-  const disk = stream.disk(architecture, 'vmware', 'ova');
-  if (disk === undefined) {
-    throw new BootImageError('StreamInvalid', `${prefix}: artifact 'vmware' has no ova disk`, {
-      retriable: false,
-      nextStep,
-    });
-  }
-  // Whoever may write the ConfigMap says which file of the internet is read, and none of the operator's own.
-  if (!/^https?:\/\//i.test(disk.location)) {
-    throw new BootImageError(
-      'StreamInvalid',
-      `${prefix}: artifact 'vmware' is at ${addressText(disk.location)}, which is no address of http:// or https://`,
-      {
-        retriable: false,
-        nextStep: 'use a stream whose images have addresses; files are read where --image-mirror says so',
-      },
-    );
-  }
-  return { release, disk };
 }
 
 function requireCredentials(input: PlatformInput, server: string): void {

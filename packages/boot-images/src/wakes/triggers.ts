@@ -1,5 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { BootImage, ClusterVersion, ConfigMap, Deployment, MachineConfiguration, ObjectMeta } from '@drydock/api';
+import type {
+  BootImage,
+  BootImagePolicy,
+  ClusterVersion,
+  ConfigMap,
+  Deployment,
+  MachineConfiguration,
+  ObjectMeta,
+} from '@drydock/api';
 import { clusterStable } from '../decide/gates.ts';
 import type { KeptSet } from '../observe/kept-set.ts';
 
@@ -84,6 +92,13 @@ export function inputTrigger(
   { old, now }: ObjectChange<{ readonly metadata: ObjectMeta }>,
 ): string | undefined {
   return named(prefix, old, now);
+}
+
+/** Event name of a policy whose words changed; what we write into its status is none. */
+export function policyTrigger({ old, now }: ObjectChange<BootImagePolicy>): string | undefined {
+  if (old === undefined) return 'BootImagePolicyAdded';
+  if (now === undefined) return 'BootImagePolicyDeleted';
+  return isDeepStrictEqual(old.spec, now.spec) ? undefined : 'BootImagePolicyUpdated';
 }
 
 /** Event name of the upstream controller coming or going; what it does meanwhile is none. */

@@ -15,6 +15,7 @@ import {
   machineSetTrigger,
   type ObjectChange,
   pinTrigger,
+  policyTrigger,
   upstreamTrigger,
 } from './triggers.ts';
 
@@ -115,6 +116,7 @@ export function wakes(
         (change) => (!change.initial || usersOf(change, ofTheStub).size > 0) && userData(change),
       ),
       watch(caches.credentials, (change) => input(credentialsEvent(change))(change)),
+      watch(caches.policies, policyTrigger),
       watch(caches.upstream, upstreamTrigger),
       watch(caches.bootImages, pinTrigger, pinned),
       // They wake nothing: they only have to be known before anything is collected.

@@ -18,8 +18,8 @@ export interface CollectionOptions extends Liveness, CallOptions {
   readonly expectWorld?: string | undefined;
 }
 
-/** How many generations of a name or base stay as a way back. */
-const KEEP = 2;
+/** How many generations of a name or base stay as a way back, unless told otherwise. */
+export const KEPT_PER_PLACE = 2;
 
 /** What one look at the folder says. */
 export interface Collection {
@@ -96,7 +96,7 @@ export async function judge(
   });
   const machines = children.map((vm) => machineOf(vm, scope.folder, options));
   const mine = machines.filter((machine): machine is Candidate => machine.mark?.owner === owner);
-  const policy = { now, keep: options.keep ?? KEEP, graceMs: options.graceMs ?? GRACE_MS, machines };
+  const policy = { now, keep: options.keep ?? KEPT_PER_PLACE, graceMs: options.graceMs ?? GRACE_MS, machines };
   const retained = mine.map(
     (candidate): Retained => ({ candidate, usedBy: options.referenced(candidate.name), ...NO_LINKS }),
   );

@@ -1,0 +1,67 @@
+import type { VSphereFailureDomain } from '@drydock/api';
+import { KEPT_PER_PLACE, type Placement } from '@drydock/templates';
+import { errorText } from '../errors.ts';
+import type { Platform } from '../platform.ts';
+import { matchFailureDomain, workspaceOf } from './failure-domain.ts';
+import { imagesFor, placeInventory } from './place-inventory.ts';
+import type { VSphereOptions } from './platform.ts';
+import { isComplete, siteOf } from './site.ts';
+
+interface InPlace {
+  readonly set: string;
+  readonly infrastructureName: string;
+  readonly domain: VSphereFailureDomain;
+}
+
+interface Place {
+  readonly placement: Placement;
+  readonly cluster: string;
+  readonly sets: InPlace[];
+  keep: number;
+}
+
+/** Removes the templates that nothing needs, in each place in which these sets make machines. See `Platform.collect`. */
+export function templateCollection({
+  store,
+  holderIsLive,
+  retain,
+}: Pick<VSphereOptions, 'store' | 'holderIsLive' | 'retain'>): NonNullable<Platform['collect']> {
+  const inventory = placeInventory();
+  return async function* (inputs, { referenced, found, signal }) {
+    const places = new Map<string, Place>();
+    for (const input of inputs) {
+      const workspace = workspaceOf(input.spec);
+      const domain = workspace && matchFailureDomain(workspace, input.infrastructure);
+      // What is incomplete was told of its set.
+      if (workspace === undefined || domain === undefined || !isComplete(input.infrastructure, domain)) continue;
+      const { placement, infrastructureName } = siteOf(input.infrastructure, workspace, domain);
+      const key = [placement.server, placement.datacenter, placement.folder].join('|');
+      const place = places.get(key) ?? { placement, cluster: input.cluster, sets: [], keep: 0 };
+      place.sets.push({ set: input.set.metadata.name, infrastructureName, domain });
+      // What one set wants kept is kept for all that share the place.
+      place.keep = Math.max(place.keep, input.by?.keep ?? retain ?? KEPT_PER_PLACE);
+      places.set(key, place);
+    }
+    const failures: unknown[] = [];
+    for (const [key, { placement, cluster, sets, keep }] of places) {
+      const call = signal === undefined ? {} : { signal };
+      try {
+        const collected = await store.collect(placement, cluster, {
+          referenced,
+          holderIsLive: holderIsLive,
+          keep,
+          ...call,
+        });
+        yield* collected;
+        if (found === undefined) continue;
+        const there = await inventory.of(key, collected, () => store.list(placement, cluster, call));
+        for (const { set, ...where } of sets) found(set, imagesFor(there, where));
+      } catch (error) {
+        signal?.throwIfAborted();
+        failures.push(error);
+      }
+    }
+    if (failures.length === 1) throw failures[0];
+    if (failures.length > 1) throw new AggregateError(failures, failures.map(errorText).join('; '));
+  };
+}
