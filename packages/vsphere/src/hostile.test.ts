@@ -7,6 +7,7 @@ import { connectVCenter, type VCenterConnection } from './connect.ts';
 import { VimError } from './errors.ts';
 import { foreignText, MAX_FOREIGN_TEXT, refText } from './foreign-text.ts';
 import { type ReceivedCall, type Reply, type SoapServer, startSoapServer } from './testing/soap-server.ts';
+import { xmlTreeBuilder } from './xml/xml-tree.ts';
 
 const authority = createAuthority('test');
 const identity = authority.issueServer(['127.0.0.1']);
@@ -79,18 +80,52 @@ test('SAFE-2 a retrieval whose pages are full and have no end is given up', asyn
   const full = page(Array.from({ length: 5_000 }, (_, id) => object(id)).join(''), 't');
   made.server.on('RetrievePropertiesEx', full);
   made.server.on('ContinueRetrievePropertiesEx', full);
-  const error = await failure(made.vcenter.hosts({ type: 'ComputeResource', value: 'c' }));
+  const place = { type: 'Datastore', value: 'd' };
+  const error = await failure(made.vcenter.disksOn(place, { except: new Set() }));
   assert.match(error.message, /no end: more than 100000 objects/);
 });
 
 test('SAFE-2 an answer of nothing but elements is refused long before it is a gigabyte', async () => {
   await using made = await rig();
   made.server.on('FindByInventoryPath', '<a/>'.repeat(500_000));
-  const before = process.memoryUsage().heapUsed;
   const error = await failure(made.vcenter.findByPath('/DC0'));
   assert.equal(error.code, 'VIM_BAD_RESPONSE');
   assert.match(error.message, /more than 400000 elements/);
-  assert.ok(process.memoryUsage().heapUsed - before < 150e6, 'a tree of all of its nodes is held');
+  const builder = xmlTreeBuilder();
+  const chunk = Buffer.from('<a/>'.repeat(16_384));
+  let bytes = 3;
+  builder.feed(Buffer.from('<r>'));
+  assert.throws(() => {
+    for (; bytes < 64 << 20; bytes += chunk.length) builder.feed(chunk);
+  }, /more than 400000 elements/);
+  assert.ok(bytes < 2 << 20, `${bytes} bytes of 64 MB were read`);
+});
+
+test('SAFE-2 what is kept of answers is bounded, however it is spread over pages, and a page at its bound is no page of machines', async () => {
+  await using made = await rig();
+  for (const [what, size] of [
+    ['texts', 60_000],
+    ['entries', 10],
+  ] as const) {
+    const entry = (n: number): string => `<OptionValue><key>${n}</key><value>${'v'.repeat(size)}</value></OptionValue>`;
+    const options = Array.from({ length: what === 'texts' ? 1 : 600 }, (_, n) => entry(n)).join('');
+    const machine = (id: number): string =>
+      `<objects><obj type="VirtualMachine">vm-${id}</obj><propSet><name>config.extraConfig</name><val>${options}</val></propSet></objects>`;
+    const full = page(Array.from({ length: 100 }, (_, id) => machine(id)).join(''), 't');
+    made.server.on('RetrievePropertiesEx', full);
+    made.server.on('ContinueRetrievePropertiesEx', full);
+    const before = made.server.calls.length;
+    const error = await failure(made.vcenter.children(FOLDER));
+    assert.match(error.message, /no end: more than 50331648 bytes to keep/, what);
+    const pages = made.server.calls.slice(before).filter(({ method }) => /^(?:Continue)?Retrieve/.test(method)).length;
+    assert.ok(pages * full.length < 64 << 20, `${what}: ${pages} pages, ${pages * full.length} bytes`);
+    assert.equal(made.server.calls.at(-1)?.method, 'CancelRetrievePropertiesEx', what);
+  }
+  made.server.on('FindByInventoryPath', `<returnval>${'x'.repeat(33 << 20)}</returnval>`);
+  assert.match(
+    (await failure(made.vcenter.findByPath('/DC0'))).message,
+    /exceeds 33554432 bytes|exceeds 16777216 characters/,
+  );
 });
 
 test('SAFE-2 texts of a fault are cut where they enter, whatever they are in', async () => {

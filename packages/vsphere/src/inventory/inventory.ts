@@ -8,7 +8,7 @@ import { unescapeName } from '../soap/names.ts';
 import { refKey } from '../soap/soap.ts';
 import type { ActiveTask, CallOptions, HostSummary, MoRef, VmSummary } from '../vcenter.ts';
 import type { CustomFields } from './custom-fields.ts';
-import { activeTask, customKeys, read, recentTasks, VM_PATHS, vmSummary } from './vm-summary.ts';
+import { activeTask, read, VM_PATHS, type VmFacts, vmFacts, vmSummary } from './vm-summary.ts';
 
 /** See `VCenter.children`. */
 export async function children(
@@ -18,7 +18,7 @@ export async function children(
   options?: CallOptions,
 ): Promise<readonly VmSummary[]> {
   const what: Retrieval = { type: 'VirtualMachine', paths: VM_PATHS, from: referredBy(folder, 'childEntity') };
-  return summaries(caller, fields, await caller.retrieveFrom(what, options), options);
+  return summaries(caller, fields, await caller.retrieveEach(what, vmFacts, options), options);
 }
 
 /** See `VCenter.vm`. */
@@ -28,13 +28,8 @@ export async function vm(
   of: MoRef,
   options?: CallOptions,
 ): Promise<VmSummary | undefined> {
-  const found = await summaries(
-    caller,
-    fields,
-    await caller.retrieve([of], 'VirtualMachine', VM_PATHS, options),
-    options,
-  );
-  return found[0];
+  const found = await caller.retrieve([of], 'VirtualMachine', VM_PATHS, options);
+  return (await summaries(caller, fields, found.map(vmFacts), options))[0];
 }
 
 /** Tasks that are queued or running, of those that ran lately on some objects. */
@@ -51,13 +46,18 @@ export async function activeTasks(
 async function summaries(
   caller: SessionCaller,
   fields: CustomFields,
-  contents: readonly ObjectContent[],
+  facts: readonly VmFacts[],
   options: CallOptions | undefined,
 ): Promise<readonly VmSummary[]> {
-  const tasks = await activeTasks(caller, contents.flatMap(recentTasks), options);
+  const tasks = await activeTasks(
+    caller,
+    facts.flatMap((one) => one.tasks),
+    options,
+  );
   const active = new Map(tasks.map((task) => [refKey(task.ref), task]));
-  const names = await fields.names(contents.flatMap(customKeys), options);
-  return contents.map((content) => vmSummary(content, names, active));
+  const keys = facts.flatMap(({ custom }) => custom.map(({ key }) => key));
+  const names = await fields.names(keys, options);
+  return facts.map((one) => vmSummary(one, names, active));
 }
 
 /** See `VCenter.hosts`. */
@@ -74,22 +74,21 @@ export async function hosts(
     'datastore',
     'network',
   ];
-  const found = await caller.retrieveFrom(
-    { type: 'HostSystem', paths, from: referredBy(computeResource, 'host') },
-    options,
-  );
-  return found.map((host) => {
-    const unread = host.missing.some(({ path }) => path === 'network');
-    return {
-      ref: host.ref,
-      name: unescapeName(read(host, 'name', label) ?? ''),
-      connectionState: read(host, 'runtime.connectionState', label) ?? 'unknown',
-      powerState: read(host, 'runtime.powerState', label) ?? 'unknown',
-      inMaintenanceMode: read(host, 'runtime.inMaintenanceMode', flag) ?? false,
-      datastores: read(host, 'datastore', arrayOf(ref)) ?? [],
-      ...(unread ? {} : { networks: read(host, 'network', arrayOf(ref)) ?? [] }),
-    };
-  });
+  const what = { type: 'HostSystem', paths, from: referredBy(computeResource, 'host') };
+  return caller.retrieveEach(what, hostSummary, options);
+}
+
+function hostSummary(host: ObjectContent): HostSummary {
+  const unread = host.missing.some(({ path }) => path === 'network');
+  return {
+    ref: host.ref,
+    name: unescapeName(read(host, 'name', label) ?? ''),
+    connectionState: read(host, 'runtime.connectionState', label) ?? 'unknown',
+    powerState: read(host, 'runtime.powerState', label) ?? 'unknown',
+    inMaintenanceMode: read(host, 'runtime.inMaintenanceMode', flag) ?? false,
+    datastores: read(host, 'datastore', arrayOf(ref)) ?? [],
+    ...(unread ? {} : { networks: read(host, 'network', arrayOf(ref)) ?? [] }),
+  };
 }
 
 /** See `VCenter.datastore`. */

@@ -76,12 +76,15 @@ export function activeTask(content: ObjectContent): ActiveTask | undefined {
     : { ref: content.ref, descriptionId: read(content, 'info.descriptionId', label) ?? '', state };
 }
 
-/** Puts a summary together. `fieldNames`: custom attribute key → name. `active`: by reference key. */
-export function vmSummary(
-  content: ObjectContent,
-  fieldNames: ReadonlyMap<number, string>,
-  active: ReadonlyMap<string, ActiveTask>,
-): VmSummary {
+/** What one machine says, before names of attributes and states of tasks are asked for. Nothing of it keeps the answer alive. */
+export interface VmFacts {
+  readonly summary: Omit<VmSummary, 'customValues' | 'activeTasks'>;
+  readonly custom: readonly { readonly key: number; readonly value: string }[];
+  readonly tasks: readonly MoRef[];
+}
+
+/** Reads a machine. */
+export function vmFacts(content: ObjectContent): VmFacts {
   const parent = read(content, 'parent', ref);
   // An inaccessible machine has no `config`; of its summary vCenter keeps what it knew last.
   const instanceUuid =
@@ -98,12 +101,10 @@ export function vmSummary(
   for (const { key, value } of read(content, 'config.extraConfig', arrayOf(option)) ?? []) {
     if (key !== undefined) extraConfig.set(key, value ?? '');
   }
-  const customValues = new Map<string, string>();
-  for (const { key, value } of read(content, 'customValue', arrayOf(customValue)) ?? []) {
-    const name = key === undefined ? undefined : fieldNames.get(key);
-    if (name !== undefined) customValues.set(name, value ?? '');
-  }
-  return {
+  const custom: { readonly key: number; readonly value: string }[] = [];
+  for (const { key, value } of read(content, 'customValue', arrayOf(customValue)) ?? [])
+    if (key !== undefined) custom.push({ key, value: value ?? '' });
+  const summary = {
     ref: content.ref,
     name: unescapeName(read(content, 'name', label) ?? ''),
     ...(parent === undefined ? {} : { parent }),
@@ -117,12 +118,24 @@ export function vmSummary(
     extraConfig,
     hardware: hardwareOf(content),
     ...(changeVersion === undefined ? {} : { changeVersion }),
-    customValues,
     disks: read(content, 'config.hardware.device', arrayOf(disk)) ?? [],
-    activeTasks: recentTasks(content)
-      .map((task) => active.get(refKey(task)))
-      .filter((task) => task !== undefined),
   };
+  return { summary, custom, tasks: recentTasks(content) };
+}
+
+/** Puts a summary together. `fieldNames`: custom attribute key → name. `active`: by reference key. */
+export function vmSummary(
+  { summary, custom, tasks }: VmFacts,
+  fieldNames: ReadonlyMap<number, string>,
+  active: ReadonlyMap<string, ActiveTask>,
+): VmSummary {
+  const customValues = new Map<string, string>();
+  for (const { key, value } of custom) {
+    const name = fieldNames.get(key);
+    if (name !== undefined) customValues.set(name, value);
+  }
+  const activeTasks = tasks.map((task) => active.get(refKey(task))).filter((task) => task !== undefined);
+  return { ...summary, customValues, activeTasks };
 }
 
 /** Every machine whose configuration can be read has devices. */
@@ -146,13 +159,6 @@ function hardwareOf(content: ObjectContent): ReadonlyMap<string, string> {
     if (id !== undefined && value !== undefined && value !== '')
       hardware.set(`config.vAppConfig.property.${id}`, value);
   return hardware;
-}
-
-/** Keys of custom attributes that a machine bears. */
-export function customKeys(content: ObjectContent): readonly number[] {
-  return (read(content, 'customValue', arrayOf(customValue)) ?? [])
-    .map(({ key }) => key)
-    .filter((key) => key !== undefined);
 }
 
 /** A property of an object by its descriptor; undefined when unset. */

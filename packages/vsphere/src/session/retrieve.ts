@@ -1,10 +1,12 @@
 import { VimError } from '../errors.ts';
 import { Budget } from '../soap/budget.ts';
 import type { ObjectContent } from '../soap/call.ts';
+import { ref } from '../soap/decode.ts';
 import { readLocalizedFault, type VimFault } from '../soap/faults.ts';
 import { data, type FieldValue, methodBody } from '../soap/schema.ts';
 import type { CallOptions, MoRef } from '../vcenter.ts';
-import { child, childText, elements, referenceOf, type XmlElement, type XmlNode } from '../xml/xml.ts';
+import { child, childText, elements, type XmlElement, type XmlNode } from '../xml/xml.ts';
+import { weightOf } from './weight.ts';
 
 /** The part of the caller that a retrieval needs. */
 export type RetrieveCall = (
@@ -48,39 +50,40 @@ export async function retrieveAll<T>(
   const body = methodBody('RetrievePropertiesEx', { specSet, options: data('RetrieveOptions', { maxObjects: PAGE }) });
   const found: T[] = [];
   let empty = 0;
-  let page = await call('RetrievePropertiesEx', collector, body, { ...options, idempotent: true, budget });
-  for (;;) {
+  let token: string | undefined;
+  // A page is nobody's any more when the next one is asked for: two at their bound would be in memory at once.
+  const take = (page: XmlElement): void => {
     const result = child(page, 'returnval');
     const objects = elements(result, 'objects');
+    token = childText(result, 'token');
+    empty = objects.length === 0 ? empty + 1 : 0;
     for (const object of objects) {
       const content = readObject(object);
-      if (content !== undefined) found.push(read(content));
+      if (content === undefined) continue;
+      const kept = read(content);
+      budget.spend('kept', weightOf(kept));
+      found.push(kept);
     }
-    const token = childText(result, 'token');
-    if (token === undefined) return found;
-    empty = objects.length === 0 ? empty + 1 : 0;
-    try {
-      if (empty > EMPTY_PAGES) throw endless(server);
-      budget.spend('calls', 1);
-      budget.spend('objects', objects.length);
-      page = await call(
-        'ContinueRetrievePropertiesEx',
-        collector,
-        methodBody('ContinueRetrievePropertiesEx', { token }),
-        {
-          ...options,
-          idempotent: false,
-          budget,
-        },
-      );
-    } catch (error) {
-      // Best effort: the server forgets it with the session anyway.
-      await call('CancelRetrievePropertiesEx', collector, methodBody('CancelRetrievePropertiesEx', { token }), {
-        signal: AbortSignal.timeout(2_000),
-        idempotent: false,
-      }).catch(() => undefined);
-      throw error;
+    if (token === undefined) return;
+    if (empty > EMPTY_PAGES) throw endless(server);
+    budget.spend('calls', 1);
+    budget.spend('objects', objects.length);
+  };
+  try {
+    take(await call('RetrievePropertiesEx', collector, body, { ...options, idempotent: true, budget }));
+    while (token !== undefined) {
+      const next = methodBody('ContinueRetrievePropertiesEx', { token });
+      take(await call('ContinueRetrievePropertiesEx', collector, next, { ...options, idempotent: false, budget }));
     }
+    return found;
+  } catch (error) {
+    if (token === undefined) throw error;
+    // Best effort: the server forgets it with the session anyway.
+    await call('CancelRetrievePropertiesEx', collector, methodBody('CancelRetrievePropertiesEx', { token }), {
+      signal: AbortSignal.timeout(2_000),
+      idempotent: false,
+    }).catch(() => undefined);
+    throw error;
   }
 }
 
@@ -105,8 +108,9 @@ export function referredBy(start: MoRef, path: string): readonly XmlElement[] {
 }
 
 function readObject(object: XmlElement): ObjectContent | undefined {
-  const ref = referenceOf(child(object, 'obj'));
-  if (ref === undefined) return undefined;
+  const obj = child(object, 'obj');
+  const found = obj === undefined ? undefined : ref(obj);
+  if (found === undefined) return undefined;
   const values = new Map<string, XmlElement>();
   for (const property of elements(object, 'propSet')) {
     const value = child(property, 'val');
@@ -120,5 +124,5 @@ function readObject(object: XmlElement): ObjectContent | undefined {
   }
   // A server that reports missing objects in the result does it like this.
   if (values.size === 0 && missing.some(({ fault }) => fault?.is('ManagedObjectNotFound') === true)) return undefined;
-  return { ref, values, missing };
+  return { ref: found, values, missing };
 }

@@ -6,10 +6,12 @@ import { elements, referenceOf, textOf, type XmlElement } from '../xml/xml.ts';
 export type Decode<T> = (from: XmlElement) => T | undefined;
 
 /** A string. Copied, since a slice would keep the chunk alive that it was received in. */
-export const text: Decode<string> = (from) => {
-  const value = textOf(from);
+export const text: Decode<string> = (from) => copied(textOf(from));
+
+/** Shorter ones are no slices. */
+function copied(value: string): string {
   return value.length < 13 ? value : Buffer.from(value, 'utf8').toString('utf8');
-};
+}
 
 /** A name or a word, which nobody makes long: cut, since it gets into messages. */
 export const label: Decode<string> = (from) => cut(text(from) ?? '');
@@ -29,7 +31,10 @@ export const number: Decode<number> = (from) => {
 };
 
 /** A managed object reference. */
-export const ref: Decode<MoRef> = referenceOf;
+export const ref: Decode<MoRef> = (from) => {
+  const found = referenceOf(from);
+  return found === undefined ? undefined : { type: copied(found.type), value: copied(found.value) };
+};
 
 /** One of some words; any other is undefined. */
 export function oneOf<const W extends string>(...words: readonly W[]): Decode<W> {

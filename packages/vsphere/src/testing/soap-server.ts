@@ -146,5 +146,5 @@ function xml(response: ServerResponse, status: number, body: string): void {
 const SERVICE_CONTENT =
   '<returnval><rootFolder type="Folder">group-d1</rootFolder><propertyCollector type="PropertyCollector">pc</propertyCollector>' +
   '<about><fullName>fake</fullName><version>8.0.2</version><build>1</build><apiType>VirtualCenter</apiType><apiVersion>8.0.2.0</apiVersion><instanceUuid>uuid-1</instanceUuid></about>' +
-  '<sessionManager type="SessionManager">sm</sessionManager><searchIndex type="SearchIndex">si</searchIndex>' +
+  '<sessionManager type="SessionManager">sm</sessionManager><searchIndex type="SearchIndex">si</searchIndex><viewManager type="ViewManager">vw</viewManager>' +
   '<customFieldsManager type="CustomFieldsManager">cf</customFieldsManager></returnval>';

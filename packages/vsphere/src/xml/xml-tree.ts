@@ -10,7 +10,7 @@ export interface TreeLimits extends XmlLimits {
 }
 
 /** A tree costs several times its text, so whole answers are kept smaller than streamed ones. A page of a hundred machines has 200,000 nodes at most; two answers at their bound fit beside each other into 256 MiB. */
-export const TREE_LIMITS: TreeLimits = { ...DEFAULT_XML_LIMITS, total: 64 << 20, nodes: 400_000 };
+export const TREE_LIMITS: TreeLimits = { ...DEFAULT_XML_LIMITS, total: 32 << 20, nodes: 400_000 };
 
 /** Builds a tree from chunks. */
 export interface XmlTreeBuilder {
