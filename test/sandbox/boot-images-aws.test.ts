@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { ControlPlaneMachineSet, MachineSet } from '@drydock/api';
+import { ConfigMap, ControlPlaneMachineSet, MachineSet } from '@drydock/api';
 import {
   ec2Error,
   type FakeEc2,
@@ -61,7 +61,7 @@ before(async () => {
   voyage = await startCloudVoyage({
     platformSpec: { type: 'AWS' },
     platformStatus: { aws: { region: 'us-east-1' } },
-    ...{ golden: golden(2), cloud: ec2, credentials: staticKeys(ec2), rights: ['control-plane'] },
+    ...{ golden: golden(2), cloud: ec2, credentials: staticKeys(ec2), rights: ['control-plane'], distrusted: true },
   });
   await voyage.createSet(machineSet('wk-a', ami(1)));
   await voyage.createSet(machineSet('wk-custom', custom));
@@ -79,6 +79,14 @@ const at =
   (id: string) =>
   ({ phase, current }: { readonly phase?: string; readonly current?: string }) =>
     phase === 'Current' && current === id;
+
+test('EC2 behind an authority that nobody knows is an error of each set; once the cluster has it, nothing is restarted', async () => {
+  const { message = '' } = await voyage.status('wk-a', 'failed', ({ reason }) => reason === 'CloudUnavailable');
+  assert.match(message, /failed to .* at ec2\.us-east-1\.amazonaws\.com: no complete answer/);
+  const metadata = { namespace: 'openshift-config-managed', name: 'kube-cloud-config' };
+  await voyage.client.create(ConfigMap, { metadata, data: { 'ca-bundle.pem': ec2.ca } });
+  await voyage.status('wk-a', 'current', at(ami(2)));
+});
 
 test('BI-V86 the operator moves a set to the image of the release, which it has looked at; nothing else in the set changes', async () => {
   const status = await voyage.status('wk-a', 'current', at(ami(2)));

@@ -9,6 +9,7 @@ import { type Key, keyText, type PolicyRule } from '@drydock/kube';
 import { parseAllDocuments } from 'yaml';
 import { statusKeepingRules } from '../../apps/drydock/src/status-keeping.ts';
 import { projectedRoots } from '../../packages/boot-images/src/cloud/credentials.ts';
+import { cloudConfigs } from '../../packages/boot-images/src/observe/cloud-config.ts';
 import { credentialSecrets, ownCredentials } from '../../packages/boot-images/src/observe/credential-secrets.ts';
 import { accountNamespace, kindOf, type Manifest, manifestsOf } from './support/rbac-manifests.ts';
 
@@ -186,13 +187,18 @@ test('on each cloud the operator asks for rights to read alone, and reads the Se
   const files = globSync('deploy/clouds/**/*.yaml', { cwd: root }).map((file) =>
     parseAllDocuments(readFileSync(join(root, file), 'utf8')).map((document) => document.toJS() as Manifest),
   );
-  const watched = new Set(['GCP', 'AWS', 'Azure'].flatMap(credentialSecrets).map(keyText));
+  const of = (resource: string, keys: (platform: string) => readonly Key[]) =>
+    ['GCP', 'AWS', 'Azure'].flatMap(keys).map((key) => `${resource} ${keyText(key)}`);
+  const watched = new Set([...of('secrets', credentialSecrets), ...of('configmaps', cloudConfigs)]);
   for (const file of files)
     for (const { metadata, rules = [] } of rolesOf(file)) {
       for (const rule of rules) {
         assert.deepEqual(offences(rule, metadata.namespace), [], metadata.name);
-        assert.deepEqual([rule.resources, rule.verbs], [['secrets'], ['list', 'watch']]);
-        for (const name of rule.resourceNames ?? []) assert.ok(watched.has(`${metadata.namespace}/${name}`), name);
+        assert.deepEqual(rule.verbs, ['list', 'watch']);
+        const [resource = ''] = rule.resources;
+        const names = (rule.resourceNames ?? []).map((name) => `${resource} ${metadata.namespace}/${name}`);
+        assert.ok(names.length > 0);
+        for (const name of names) assert.ok(watched.has(name), name);
       }
       // Of two clouds one is installed, so that their components may call a role the same.
       const bound = file.filter(({ kind, roleRef }) => kind === 'RoleBinding' && roleRef?.name === metadata.name);

@@ -20,11 +20,13 @@ import {
   type Selector,
 } from '@drydock/kube';
 import { upstreamController } from './decide/coexistence.ts';
+import { cloudConfigKey, cloudConfigs } from './observe/cloud-config.ts';
+import { credentialSecrets } from './observe/credential-secrets.ts';
 import { lightMachine, lightMachineSet } from './observe/light.ts';
 import type { World } from './observe/world.ts';
 import { machineApiNamespace } from './user-data/user-data.ts';
 import { installConfigKey } from './vsphere/install-config.ts';
-import { type CredentialsWatch, watchCredentials } from './wakes/credentials-watch.ts';
+import { type OpenNamed, type PlatformWatch, watchOfPlatform } from './wakes/platform-watch.ts';
 import { type PolicyWatch, watchPolicies } from './wakes/policy-watch.ts';
 import { goldenName, goldenNamespace, machineConfigurationName } from './wakes/triggers.ts';
 import { type UserDataWatch, watchUserData } from './wakes/user-data-watch.ts';
@@ -41,7 +43,8 @@ export interface BootImageCaches {
   readonly upstream: Cache<Deployment>;
   readonly installConfig: Cache<ConfigMap>;
   readonly userData: UserDataWatch;
-  readonly credentials: CredentialsWatch;
+  readonly credentials: PlatformWatch<Secret>;
+  readonly cloudConfig: PlatformWatch<ConfigMap>;
   readonly bootImages: Cache<BootImage>;
   readonly policies: PolicyWatch;
 }
@@ -60,6 +63,19 @@ export function createCaches(client: Observer, log: CacheLog): BootImageCaches {
     transform?: (object: T) => T,
   ): Cache<T> => createCache({ client, resource, where, onError, ...(transform === undefined ? {} : { transform }) });
   const named = (namespace: string, name: string): Selector => ({ namespace, fields: `metadata.name=${name}` });
+  // One that may not be read is a choice of whoever installed, and lasts: it is told once.
+  const optional =
+    <T extends KubeObject>(resource: Resource<T>): OpenNamed<T> =>
+    (key, failed) => {
+      let told = false;
+      const failing = (error: unknown): void => {
+        failed(error);
+        if (isForbidden(error) && told) return;
+        told = isForbidden(error);
+        onError(error);
+      };
+      return createCache({ client, resource, where: named(key.namespace, key.name), onError: failing });
+    };
   const sets = { namespace: machineApiNamespace };
   const machineSets = cache(MachineSet, sets, lightMachineSet);
   const infrastructures = cache(Infrastructure, {});
@@ -74,17 +90,8 @@ export function createCaches(client: Observer, log: CacheLog): BootImageCaches {
     golden: cache(ConfigMap, named(goldenNamespace, goldenName)),
     installConfig: cache(ConfigMap, named(installConfigKey.namespace, installConfigKey.name)),
     userData: watchUserData(machineSets, (name) => cache(Secret, named(machineApiNamespace, name), withoutData)),
-    credentials: watchCredentials(infrastructures, (key, failed) => {
-      let told = false;
-      const onError = (error: unknown): void => {
-        failed(error);
-        // One that may not be read is a choice of whoever installed, and lasts.
-        if (isForbidden(error) && told) return;
-        told = isForbidden(error);
-        log.warn({ err: error }, 'a watch failed and is tried again');
-      };
-      return createCache({ client, resource: Secret, where: named(key.namespace, key.name), onError });
-    }),
+    credentials: watchOfPlatform(infrastructures, credentialSecrets, optional(Secret)),
+    cloudConfig: watchOfPlatform(infrastructures, cloudConfigs, optional(ConfigMap)),
     bootImages: cache(BootImage, sets),
     policies: watchPolicies(client, onError),
   };
@@ -107,6 +114,7 @@ export function worldOf(caches: BootImageCaches): World {
     bootImage: (key) => caches.bootImages.get(key),
     bootImages: () => [...caches.bootImages.all()],
     bootImagePolicies: () => [...caches.policies.all()],
+    cloudConfig: () => caches.cloudConfig.get(cloudConfigKey),
     secret: (namespace, name) => caches.credentials.get({ namespace, name }),
   };
 }

@@ -18,6 +18,8 @@ export interface PlatformInput {
   readonly cluster: string;
   /** Reads one secret of the cluster from what is already known. */
   readonly secret: (namespace: string, name: string) => Secret | undefined;
+  /** PEM: authorities of the cloud's endpoints that the cluster knows of. */
+  readonly authorities?: string;
   /** kube-system/cluster-config-v1. */
   readonly installConfig: ConfigMap | undefined;
   /** The image that the set is to have in place of the stream's, which names a release or an image. */

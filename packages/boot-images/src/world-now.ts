@@ -24,6 +24,7 @@ import {
   type Selector,
 } from '@drydock/kube';
 import { upstreamController } from './decide/coexistence.ts';
+import { cloudConfigs } from './observe/cloud-config.ts';
 import { credentialSecrets } from './observe/credential-secrets.ts';
 import { gatesNow } from './observe/feature-gates.ts';
 import { platformOf, type World } from './observe/world.ts';
@@ -93,6 +94,8 @@ export async function worldNow(
   const credentials = new Map(
     await Promise.all(keys.map(async (key) => [keyText(key), optional(key, await one(Secret, key))] as const)),
   );
+  const [configKey] = cloudConfigs(platform);
+  const cloudConfig = configKey === undefined ? undefined : await one(ConfigMap, configKey);
   return {
     machineConfiguration: configuration,
     clusterVersion: version,
@@ -112,6 +115,7 @@ export async function worldNow(
       return byKey.get(keyText(key));
     },
     bootImagePolicies: () => policies() ?? [],
+    cloudConfig: () => (cloudConfig === undefined ? undefined : unlessForbidden(cloudConfig)),
     secret: (namespace, name) => credentials.get(keyText({ namespace, name }))?.(),
   };
 }
@@ -119,14 +123,16 @@ export async function worldNow(
 /** As the operator has it: machine-api's Secrets on clouds are of use where they may be read, and nothing is missing where not. */
 function optional<T>(key: Required<Key>, read: () => T | undefined): () => T | undefined {
   if (key.namespace !== machineApiNamespace) return read;
-  return () => {
-    try {
-      return read();
-    } catch (error) {
-      if (isForbidden(error)) return undefined;
-      throw error;
-    }
-  };
+  return () => unlessForbidden(read);
+}
+
+function unlessForbidden<T>(read: () => T | undefined): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (isForbidden(error)) return undefined;
+    throw error;
+  }
 }
 
 /** What cannot be read is told where it is decided upon. */

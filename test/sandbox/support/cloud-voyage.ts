@@ -10,6 +10,7 @@ import {
   ConfigMap,
   MachineConfiguration,
   MachineSet,
+  Namespace,
   Secret,
 } from '@drydock/api';
 import { degradedType, goldenName, goldenNamespace } from '@drydock/boot-images';
@@ -30,6 +31,8 @@ export interface CloudVoyageSpec extends ClusterSpec {
   readonly credentials: Readonly<Record<string, string>>;
   /** What of `deploy/rbac` is installed besides the rights of boot images. */
   readonly rights?: readonly string[];
+  /** Nobody trusts the cloud's authority but by what the cluster keeps of the cloud, which a test brings; else the environment does. */
+  readonly distrusted?: boolean;
   /** What the operator is told besides. */
   readonly flags?: readonly string[];
 }
@@ -80,8 +83,16 @@ export async function startCloudVoyage(spec: CloudVoyageSpec): Promise<CloudVoya
   const client = starting.use(createClient(await loadKubeconfig({ kubeconfig: sandbox.kubeconfig })));
   const files = starting.use(scratchFolder()).path;
   await createPlatform(client, spec);
-  const read = readFileSync(join(root, 'deploy/clouds/credentials/secret.yaml'), 'utf8');
-  const rights = parseAllDocuments(read).map((document) => document.toJS() as Manifest);
+  const granted = [
+    'credentials/secret.yaml',
+    ...(spec.distrusted === true ? ['aws-authorities/cloud-config.yaml'] : []),
+  ];
+  if (spec.distrusted === true) await client.create(Namespace, { metadata: { name: 'openshift-config-managed' } });
+  const rights = granted.flatMap((file) =>
+    parseAllDocuments(readFileSync(join(root, 'deploy/clouds', file), 'utf8')).map(
+      (document) => document.toJS() as Manifest,
+    ),
+  );
   await apply(client, [...['boot-images', ...(spec.rights ?? [])].flatMap(manifestsOf), ...rights]);
   const metadata = { namespace: accountNamespace, name: 'drydock-cloud-credentials' };
   const data = Object.fromEntries(Object.entries(spec.credentials).map(([key, value]) => [key, base64(value)]));
@@ -89,7 +100,8 @@ export async function startCloudVoyage(spec: CloudVoyageSpec): Promise<CloudVoya
 
   const ca = join(files, 'ca.pem');
   writeFileSync(ca, spec.cloud.ca);
-  const env = { HTTPS_PROXY: spec.cloud.proxy, NODE_EXTRA_CA_CERTS: ca };
+  const trusted = spec.distrusted === true ? {} : { NODE_EXTRA_CA_CERTS: ca };
+  const env = { HTTPS_PROXY: spec.cloud.proxy, ...trusted };
   const operator = starting.use(await startOperator(sandbox, client, files, { ...env, ...containerEnv() }, spec.flags));
   const resources = starting.move();
   const log = (): string => readFileSync(join(files, 'log'), 'utf8');

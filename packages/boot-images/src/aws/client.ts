@@ -106,9 +106,9 @@ export function ec2Client(parts: {
   ): Promise<Described> {
     const session = await sessions.of(account.credentials, account, signal);
     if (session.kind === 'refused') return { ...session, kind: 'unverified' };
-    const { region, ec2: url } = account;
+    const { region, ec2: url, ca } = account;
     const action = `${name} in ${region}`;
-    const call = { service: 'ec2', region, url, version: VERSION, name, parameters, action, signal } as const;
+    const call = { service: 'ec2', region, url, version: VERSION, name, parameters, action, signal, ca } as const;
     const answer = await query({ ...call, keys: session.keys }, parts);
     if (answer.kind === 'answer') return { kind: 'pages', roots: [answer.root] };
     const { status, code, message } = answer;

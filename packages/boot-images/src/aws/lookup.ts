@@ -3,6 +3,7 @@ import type { Availability } from '../cloud/availability.ts';
 import { lookup } from '../cloud/lookup.ts';
 import { BootImageError } from '../errors.ts';
 import type { PlatformInput } from '../platform.ts';
+import { authoritiesReader } from './authorities.ts';
 import { availabilityOf, imageArchitecture, isGood } from './availability.ts';
 import type { Account, Ec2Client, Ec2Image, ImageAnswer, Refusal, TypeAnswer } from './client.ts';
 import { awsCredentials } from './credentials.ts';
@@ -47,6 +48,7 @@ const REMEMBERED = 20_000;
 /** Looks at images through a client, with a memory. */
 export function ec2Look(client: Ec2Client, clock: Clock = systemClock): Ec2Look {
   const origins = new Map<string, Origin>();
+  const authorities = authoritiesReader();
   const images = lookup<Account, ImageAnswer>({
     ...{ clock, batch: BATCH },
     keepMs: (answer) => KEPT_MS[answer.kind === 'found' && !isGood(answer.image) ? 'absent' : answer.kind],
@@ -89,7 +91,7 @@ export function ec2Look(client: Ec2Client, clock: Clock = systemClock): Ec2Look 
   }
 
   async function imageOf(input: PlatformInput, ami: string, region: string, call: Call): Promise<ImageAnswer> {
-    const account = accountOf(input, region);
+    const account = accountOf(input, region, authorities);
     return account.kind === 'unverified' ? account : images.of(account, ami, call);
   }
 
@@ -105,7 +107,7 @@ export function ec2Look(client: Ec2Client, clock: Clock = systemClock): Ec2Look 
     look: async (input, ami, region, call) => {
       const answer = await imageOf(input, ami, region, call);
       const needs = needsOf(input);
-      const account = accountOf(input, region);
+      const account = accountOf(input, region, authorities);
       // Other images start in either way.
       const strict = answer.kind === 'found' && ['uefi', 'legacy-bios'].includes(answer.image.bootMode ?? '');
       const type =
@@ -115,7 +117,7 @@ export function ec2Look(client: Ec2Client, clock: Clock = systemClock): Ec2Look 
       return availabilityOf(answer, { ami, region }, needs, { type, now: clock.date() });
     },
     newest: async (input, { id, newest, region }, call) => {
-      const account = accountOf(input, region);
+      const account = accountOf(input, region, authorities);
       if (account.kind === 'unverified') return account;
       const architecture = imageArchitecture(input.architecture);
       if (architecture === undefined) return { kind: 'none', legacyOnly: false };
@@ -129,7 +131,7 @@ export function ec2Look(client: Ec2Client, clock: Clock = systemClock): Ec2Look 
     foresee: (inputs) => {
       for (const input of inputs) {
         const found = foreseen(input);
-        const account = found === undefined ? undefined : accountOf(input, found.region);
+        const account = found === undefined ? undefined : accountOf(input, found.region, authorities);
         if (found === undefined || account === undefined || account.kind === 'unverified') continue;
         for (const ami of found.amis) images.foresee(account, ami);
         const { instanceType } = needsOf(input);
@@ -152,9 +154,15 @@ function foreseen(input: PlatformInput): { readonly region: string; readonly ami
   }
 }
 
-function accountOf(input: PlatformInput, region: string): ({ readonly kind: 'account' } & Account) | Refusal {
+function accountOf(
+  input: PlatformInput,
+  region: string,
+  readAuthorities: ReturnType<typeof authoritiesReader>,
+): ({ readonly kind: 'account' } & Account) | Refusal {
   const found = awsCredentials(input);
   if (found.kind === 'none') return { kind: 'unverified', missing: found.missing, message: found.message };
+  const authorities = readAuthorities(input.authorities);
+  if (authorities.kind === 'unverified') return authorities;
   const { credentials } = found;
   const { infrastructure } = input;
   const ec2 = endpointOf('ec2', region, infrastructure);
@@ -164,7 +172,8 @@ function accountOf(input: PlatformInput, region: string): ({ readonly kind: 'acc
   const sts = endpointOf('sts', stsRegion, infrastructure);
   return {
     kind: 'account',
-    key: `${region} ${credentials.version} ${ec2} ${sts}`,
+    key: `${region} ${credentials.version} ${ec2} ${sts} ${authorities.version}`,
+    ca: authorities.pem,
     host: new URL(ec2).host,
     region,
     ec2,

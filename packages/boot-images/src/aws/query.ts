@@ -15,6 +15,8 @@ export interface QueryCall {
   readonly parameters: Readonly<Record<string, string>>;
   /** Without them the call is not signed. */
   readonly keys?: AwsKeys;
+  /** See `CloudRequest.ca`. */
+  readonly ca?: string | undefined;
   /** For errors. */
   readonly action: string;
   readonly signal: AbortSignal;
@@ -38,12 +40,12 @@ export async function query(
   call: QueryCall,
   { https, clock = systemClock }: { readonly https: CloudHttps; readonly clock?: Clock },
 ): Promise<QueryAnswer> {
-  const { url, service, region, action, signal } = call;
+  const { url, service, region, action, signal, ca } = call;
   const body = new URLSearchParams({ Action: call.name, Version: call.version, ...call.parameters }).toString();
   const signed =
     call.keys === undefined ? {} : signedHeaders({ url, body, service, region, at: clock.date() }, call.keys);
   const answer = await https.ask({
-    ...{ method: 'POST', url, body, action, signal },
+    ...{ method: 'POST', url, body, action, signal, ca },
     headers: { accept: 'text/xml', 'content-type': FORM, ...signed },
     passing: (refusal) => refusal.status >= 400 && LATER.has(refusedIn(refusal).code),
   });

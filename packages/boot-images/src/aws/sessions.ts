@@ -11,6 +11,8 @@ export interface TokenService {
   readonly stsRegion: string;
   /** Its address. */
   readonly sts: string;
+  /** PEM: its authorities, besides those that everybody trusts. */
+  readonly ca?: string | undefined;
 }
 
 /** Keys to sign with, or what was said instead. */
@@ -93,12 +95,12 @@ export function awsSessions(options: {
     name: string,
     parameters: Readonly<Record<string, string>> & { readonly RoleArn: string },
     credentials: AwsCredentials,
-    { stsRegion: region, sts }: TokenService,
+    { stsRegion: region, sts, ca }: TokenService,
     keys: AwsKeys | undefined,
     signal: AbortSignal,
   ): Promise<Held> {
     const action = `assume ${parameters.RoleArn}`;
-    const call = { service: 'sts', region, url: sts, version: VERSION, name, parameters, action, signal } as const;
+    const call = { service: 'sts', region, url: sts, version: VERSION, name, parameters, action, signal, ca } as const;
     const answer = await query({ ...call, ...(keys === undefined ? {} : { keys }) }, { https, clock });
     const { host } = new URL(sts);
     if (answer.kind === 'refused') {

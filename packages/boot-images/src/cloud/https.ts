@@ -37,6 +37,8 @@ export interface CloudRequest {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** PEM: authorities that are trusted for this call besides the others. */
+  readonly ca?: string | undefined;
   /** What is being done to which object, for errors: `get image rhcos-cloud/a`. */
   readonly action: string;
   /** Whether an answer besides 429 and 5xx means "later", as clouds say it in bodies. */
@@ -60,6 +62,8 @@ export interface CloudHttps extends AsyncDisposable {
   readonly ask: (call: CloudRequest) => Promise<CloudAnswer>;
 }
 
+/** Bundles of authorities for which connections are kept: the one before, and none. */
+const BUNDLES = 3;
 const CONNECT_MS = 5_000;
 const CONNECTIONS = 8;
 const FIRST_PAUSE_MS = 500;
@@ -68,23 +72,41 @@ const FIRST_PAUSE_MS = 500;
 export function cloudHttps(options: CloudHttpsOptions = {}): CloudHttps {
   const { env = process.env, clock = systemClock, onCall } = options;
   const bounds = { ...cloudBounds, ...options.bounds };
-  const dispatchers = new Map<string, Dispatcher>();
+  /** By authorities, then by proxy. */
+  const dispatchers = new Map<string, Map<string, Dispatcher>>();
+  const leaving = new Set<Promise<void>>();
   const closing = new AbortController();
 
-  function dispatcherFor(url: URL, action: string): Dispatcher {
+  /** Those with authorities that were replaced end when nothing uses them. */
+  function leave(): void {
+    for (const [ca, all] of dispatchers) {
+      if (dispatchers.size <= BUNDLES) return;
+      dispatchers.delete(ca);
+      for (const one of all.values()) {
+        const left = one.close().finally(() => leaving.delete(left));
+        leaving.add(left);
+      }
+    }
+  }
+
+  function dispatcherFor(url: URL, action: string, ca: string): Dispatcher {
     const proxy = proxyFromEnv(url.origin, env) ?? '';
-    const known = dispatchers.get(proxy);
+    const all = dispatchers.get(ca) ?? new Map<string, Dispatcher>();
+    const known = all.get(proxy);
     if (known !== undefined) return known;
     if (proxy !== '' && !isProxy(proxy))
       // Not quoted: it may hold a password.
       throw unavailable(url.host, action, 'the proxy that HTTPS_PROXY names is no http, https or socks5 URL');
-    const tls = options.ca === undefined ? {} : { ca: [...getCACertificates('default'), options.ca] };
+    const more = [options.ca, ca].filter((one) => one !== undefined && one !== '');
+    const tls = more.length === 0 ? {} : { ca: [...getCACertificates('default'), ...(more as string[])] };
     const usual = { connections: CONNECTIONS, pipelining: 1, allowH2: false, connectTimeout: CONNECT_MS };
     const made =
       proxy === ''
         ? new Agent({ ...usual, connect: { ...tls, timeout: CONNECT_MS } })
         : new ProxyAgent({ ...usual, uri: proxy, requestTls: { ...tls, timeout: CONNECT_MS }, proxyTls: tls });
-    dispatchers.set(proxy, made);
+    all.set(proxy, made);
+    dispatchers.set(ca, all);
+    leave();
     return made;
   }
 
@@ -95,7 +117,7 @@ export function cloudHttps(options: CloudHttpsOptions = {}): CloudHttps {
     let code = 'CloudUnavailable';
     try {
       const answer = await request(url, {
-        dispatcher: dispatcherFor(url, action),
+        dispatcher: dispatcherFor(url, action, call.ca ?? ''),
         method,
         headers: { accept: 'application/json', 'user-agent': 'drydock', ...headers },
         ...(body === undefined ? {} : { body }),
@@ -148,7 +170,8 @@ export function cloudHttps(options: CloudHttpsOptions = {}): CloudHttps {
     ask,
     [Symbol.asyncDispose]: async () => {
       closing.abort(new BootImageError('CloudUnavailable', 'the conversation was ended'));
-      await Promise.allSettled([...dispatchers.values()].map((dispatcher) => dispatcher.destroy()));
+      const all = [...dispatchers.values()].flatMap((byProxy) => [...byProxy.values()]);
+      await Promise.allSettled([...all.map((dispatcher) => dispatcher.destroy()), ...leaving]);
     },
   };
 }

@@ -33,6 +33,8 @@ export interface World {
   readonly bootImages: () => readonly BootImage[];
   /** None where the cluster does not serve the kind. */
   readonly bootImagePolicies: () => readonly BootImagePolicy[];
+  /** Of the cloud, see `cloudConfigKey`. */
+  readonly cloudConfig: () => ConfigMap | undefined;
   readonly secret: (namespace: string, name: string) => Secret | undefined;
 }
 

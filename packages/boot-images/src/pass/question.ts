@@ -2,6 +2,7 @@ import { keyOf } from '@drydock/kube';
 import { permitted } from '../decide/control-plane.ts';
 import { decideSet, type Skip } from '../decide/decide.ts';
 import { BootImageError } from '../errors.ts';
+import { cloudAuthorities } from '../observe/cloud-config.ts';
 import type { KeptSet } from '../observe/kept-set.ts';
 import type { Stream } from '../observe/stream.ts';
 import type { World } from '../observe/world.ts';
@@ -49,6 +50,7 @@ export function questionOf(set: KeptSet, stream: Stream | BootImageError, ports:
     throw new BootImageError('NotReady', `what is known of platform ${decision.platform} is not loaded yet`);
   const { infrastructure } = decision;
   const { pin } = pinOf(set, platform, ports) ?? {};
+  const authorities = cloudAuthorities(world.cloudConfig());
   const origins = originsIn(world.bootImage(keyOf(bootImageFor(set))), set);
   return {
     kind: 'question',
@@ -62,6 +64,7 @@ export function questionOf(set: KeptSet, stream: Stream | BootImageError, ports:
       cluster: world.clusterVersion()?.spec?.clusterID ?? infrastructure.status?.infrastructureName ?? '',
       secret: world.secret,
       installConfig: world.installConfig(),
+      ...(authorities === undefined ? {} : { authorities }),
       ...(pin === undefined ? {} : { pin }),
       ...(origins.length === 0 ? {} : { origins }),
     },

@@ -13,6 +13,7 @@ import {
   Secret,
 } from '@drydock/api';
 import { upstreamController } from '../decide/coexistence.ts';
+import { cloudConfigKey } from '../observe/cloud-config.ts';
 import { type PassOutcome, runPass } from '../pass/pass.ts';
 import { createPassState, type PassPorts, type PassState } from '../pass/pass-state.ts';
 import type { Platform } from '../platform.ts';
@@ -246,6 +247,7 @@ export function fakeCluster(options: FakeClusterOptions = {}): FakeCluster {
         [...client.objects]
           .filter(([id]) => id.startsWith('bootimagepolicies '))
           .map(([, policy]) => policy as BootImagePolicy),
+      cloudConfig: () => client.peek(ConfigMap, cloudConfigKey),
       secret: (namespace, name) => client.peek(Secret, { namespace, name }),
     },
     client,

@@ -24,6 +24,7 @@ import type {
 } from '../platform.ts';
 import { pinnedName } from '../way-back/pin.ts';
 import { artifactOf, type WantedImage } from './artifact.ts';
+import { increases } from './byte-count.ts';
 import { templateCollection } from './collection.ts';
 import { matchFailureDomain, mismatchText, workspaceOf } from './failure-domain.ts';
 import { diskTypeFor } from './install-config.ts';
@@ -396,13 +397,4 @@ function text(value: unknown): string {
 
 function strings(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : [];
-}
-
-/** Tells by how much a count of bytes grew; less than before is one that began anew. */
-function increases(tell: (more: number) => void): (bytes: number) => void {
-  let before = 0;
-  return (bytes) => {
-    tell(bytes - (bytes < before ? 0 : before));
-    before = bytes;
-  };
 }

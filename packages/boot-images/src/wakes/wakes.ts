@@ -115,6 +115,7 @@ export function wakes(
         () => options.key,
         (change) => (!change.initial || usersOf(change, ofTheStub).size > 0) && userData(change),
       ),
+      watch(caches.cloudConfig, input('CloudConfig')),
       watch(caches.credentials, (change) => input(credentialsEvent(change))(change)),
       watch(caches.policies, policyTrigger),
       watch(caches.upstream, upstreamTrigger),

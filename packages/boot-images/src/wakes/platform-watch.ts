@@ -1,34 +1,38 @@
-import type { Infrastructure, Secret } from '@drydock/api';
+import type { Infrastructure } from '@drydock/api';
 import {
   type Cache,
   type Change,
   isForbidden,
   type Key,
+  type KubeObject,
   keyText,
   type ManagedCache,
   type Watched,
 } from '@drydock/kube';
-import { credentialSecrets } from '../observe/credential-secrets.ts';
 
-/** The Secrets with credentials for the platform of the cluster. */
-export interface CredentialsWatch extends ManagedCache, Watched<Secret> {
-  readonly get: (key: Required<Key>) => Secret | undefined;
+/** Objects that one platform needs, by their names. */
+export interface PlatformWatch<T extends KubeObject> extends ManagedCache, Watched<T> {
+  readonly get: (key: Required<Key>) => T | undefined;
 }
 
-/** Starts the watch of one Secret. `failed` is told each time that it cannot be read. */
-export type OpenSecret = (
+/** Starts the watch of one object. `failed` is told each time that it cannot be read. */
+export type OpenNamed<T extends KubeObject> = (
   key: Required<Key>,
   failed: (error: unknown) => void,
-) => Pick<Cache<Secret>, 'get' | 'synced' | 'subscribe' | typeof Symbol.asyncDispose>;
+) => Pick<Cache<T>, 'get' | 'synced' | 'subscribe' | typeof Symbol.asyncDispose>;
 
 /**
- * Watches the Secrets of the platform that Infrastructure names, and no other. It counts as synced when each was read; one of a cloud also when it may not be,
+ * Watches the objects of the platform that Infrastructure names, and of no other. It counts as synced when each was read; one of a cloud also when it may not be,
  * because there images can be left unverified.
  */
-export function watchCredentials(infrastructures: Watched<Infrastructure>, open: OpenSecret): CredentialsWatch {
-  const watched = new Map<string, ReturnType<OpenSecret>>();
+export function watchOfPlatform<T extends KubeObject>(
+  infrastructures: Watched<Infrastructure>,
+  keysOf: (platform: string | undefined) => readonly Required<Key>[],
+  open: OpenNamed<T>,
+): PlatformWatch<T> {
+  const watched = new Map<string, ReturnType<OpenNamed<T>>>();
   const answered: Promise<void>[] = [];
-  const listeners = new Map<(change: Change<Secret>) => void, Disposable[]>();
+  const listeners = new Map<(change: Change<T>) => void, Disposable[]>();
   const closing = new Set<Promise<void>>();
 
   function add(key: Required<Key>, needed: boolean): void {
@@ -51,7 +55,7 @@ export function watchCredentials(infrastructures: Watched<Infrastructure>, open:
   const following = infrastructures.subscribe(({ now }) => {
     // A platform never changes; one that is gone for a moment comes again.
     const platform = now?.metadata.name === 'cluster' ? now.status?.platformStatus?.type : undefined;
-    for (const key of credentialSecrets(platform)) if (!watched.has(keyText(key))) add(key, platform === 'VSphere');
+    for (const key of keysOf(platform)) if (!watched.has(keyText(key))) add(key, platform === 'VSphere');
   });
   const synced = infrastructures.synced.then(() => Promise.all(answered)).then(() => undefined);
   synced.catch(() => undefined);

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Infrastructure, Secret } from '@drydock/api';
 import { ApiError, type Change, keyText } from '@drydock/kube';
-import { watchCredentials } from './credentials-watch.ts';
+import { credentialSecrets } from '../observe/credential-secrets.ts';
+import { type PlatformWatch, watchOfPlatform } from './platform-watch.ts';
 
 interface Rig {
-  readonly watch: ReturnType<typeof watchCredentials>;
+  readonly watch: PlatformWatch<Secret>;
   /** By `namespace/name`, as long as it is watched. */
   readonly open: Map<string, { readonly refuse: (error: unknown) => void; readonly tell: (secret: Secret) => void }>;
 }
@@ -20,7 +21,7 @@ function rig(type: string): Rig {
       return { [Symbol.dispose]: () => undefined };
     },
   };
-  const watch = watchCredentials(infrastructures, (key, refuse) => {
+  const watch = watchOfPlatform<Secret>(infrastructures, credentialSecrets, (key, refuse) => {
     const listeners = new Set<(change: Change<Secret>) => void>();
     const { promise: synced, resolve } = Promise.withResolvers<void>();
     let found: Secret | undefined;

@@ -1,0 +1,42 @@
+import { createHash, X509Certificate } from 'node:crypto';
+import { keyText } from '@drydock/kube';
+import { cloudConfigKey } from '../observe/cloud-config.ts';
+import type { Refusal } from './client.ts';
+
+/** Authorities of a private partition, as they are trusted. */
+export interface Authorities {
+  readonly kind: 'authorities';
+  readonly pem: string | undefined;
+  /** Another one after each change; '' where there are none. */
+  readonly version: string;
+}
+
+const NONE: Authorities = { kind: 'authorities', pem: undefined, version: '' };
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]{1,65536}-----END CERTIFICATE-----/g;
+
+/** Reads bundles, and remembers the last one: all sets of a cluster have the same. */
+export function authoritiesReader(): (pem: string | undefined) => Authorities | Refusal {
+  let last: { readonly text: string; readonly found: Authorities | Refusal } | undefined;
+  return (text) => {
+    if (text === undefined) return NONE;
+    if (last?.text !== text) last = { text, found: read(text) };
+    return last.found;
+  };
+}
+
+function read(text: string): Authorities | Refusal {
+  const blocks = text.match(CERTIFICATE) ?? [];
+  try {
+    for (const block of blocks) new X509Certificate(block);
+  } catch {
+    return unreadable('has a certificate that cannot be read');
+  }
+  if (blocks.length === 0) return unreadable('has no certificate');
+  const pem = blocks.join('\n');
+  return { kind: 'authorities', pem, version: createHash('sha256').update(pem).digest('hex').slice(0, 16) };
+}
+
+function unreadable(why: string): Refusal {
+  const what = `ca-bundle.pem of ConfigMap ${keyText(cloudConfigKey)}`;
+  return { kind: 'unverified', missing: `a readable ${what}`, message: `${what} ${why}` };
+}
