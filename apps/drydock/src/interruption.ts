@@ -1,3 +1,4 @@
+import { processSignals } from '@drydock/kube/signals';
 import { sayError } from './terminal.ts';
 
 /** Runs a verb until it ends or somebody interrupts it, and sets the exit code. `left`: what an interruption in order leaves, as a clause; what fails meanwhile is told in its place. */
@@ -5,8 +6,6 @@ export async function untilInterrupted(
   run: (signal: AbortSignal) => Promise<number>,
   left = 'nothing was left behind',
 ): Promise<void> {
-  // Loaded here: a comparison of files does without.
-  const { processSignals } = await import('@drydock/kube');
   using signals = processSignals();
   const { signal } = signals;
   try {

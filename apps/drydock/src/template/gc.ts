@@ -1,4 +1,3 @@
-import { referenceIndex, worldNow } from '@drydock/boot-images';
 import type { CollectedTemplate, CollectOptions, Placement } from '@drydock/templates';
 import type { Command } from 'commander';
 import { connect } from '../connect.ts';
@@ -63,6 +62,8 @@ async function clusterReferences(flags: GcFlags, owner: string, signal: AbortSig
     ...(kubeconfig === undefined ? {} : { kubeconfig }),
     ...(context === undefined ? {} : { context }),
   });
+  // Loaded here: no other verb asks a cluster.
+  const { referenceIndex, worldNow } = await import('@drydock/boot-images');
   const world = await worldNow(client, { signal });
   const id = world.clusterVersion()?.spec?.clusterID;
   if (id !== owner) {

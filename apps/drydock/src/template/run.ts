@@ -1,5 +1,5 @@
 import { debugText, oneLine, wordWithoutSecrets } from '@drydock/api/text';
-import { processSignals } from '@drydock/kube';
+import { processSignals } from '@drydock/kube/signals';
 import type { OvaSource, Placement } from '@drydock/templates';
 import { escapeName } from '@drydock/vsphere';
 import type { Command } from 'commander';
