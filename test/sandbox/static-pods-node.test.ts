@@ -1,19 +1,21 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Namespace, Secret } from '@drydock/api';
-import { createClient, type KubeClient, type KubeObject, loadKubeconfig, type Resource } from '@drydock/kube';
+import { createClient, type KubeClient, loadKubeconfig } from '@drydock/kube';
 import { type Sandbox, startSandbox } from '@drydock/sandbox';
 import { Pod } from '@drydock/static-pods';
 import { parse } from 'yaml';
+import {
+  installStaticPodOperator,
+  StaticPodOperator as Operator,
+  type StaticPodOperator as OperatorObject,
+} from './support/static-pod-operator.ts';
+import { type NodeProcess, layOutNode as node, startNode, until } from './support/static-pods-node.ts';
 
 // What `drydock node` does besides installing, as processes.
-
-const COMMAND = join(import.meta.dirname, '../../apps/node/bin/drydock-node.js');
 
 let sandbox: Sandbox;
 let client: KubeClient;
@@ -32,35 +34,7 @@ after(async () => {
   await rm(compiled, { recursive: true });
 });
 
-function drydock(...args: readonly string[]) {
-  const child: ChildProcess = spawn(process.execPath, [COMMAND, ...args], {
-    // As an image brings it: without compiled code the types are stripped at each start, and what does that stays in memory.
-    env: { ...process.env, NODE_NAME: 'master-0', NODE_COMPILE_CACHE: compiled },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const said = { stdout: '', stderr: '' };
-  for (const name of ['stdout', 'stderr'] as const)
-    child[name]?.on('data', (chunk) => {
-      said[name] += String(chunk);
-    });
-  return { child, said, done: once(child, 'close').then(([code]) => code as number | null) };
-}
-
-async function until(what: string, check: () => boolean, look: () => Promise<void> = async () => undefined) {
-  const deadline = performance.now() + 60_000;
-  while (!check()) {
-    assert.ok(performance.now() < deadline, `${what} did not happen within 60 s`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    await look();
-  }
-}
-
-const pod = (revision: number): string =>
-  JSON.stringify({
-    kind: 'Pod',
-    metadata: { name: 'p', namespace: 'pods', labels: { revision: String(revision) } },
-    spec: { containers: [] },
-  });
+const drydock = (...args: readonly string[]): NodeProcess => startNode(compiled, args);
 
 /** What kubelet shows of the static pod: of this revision and ready, or nothing. */
 async function mirror(revision: number | undefined): Promise<void> {
@@ -75,20 +49,6 @@ async function mirror(revision: number | undefined): Promise<void> {
     spec: { nodeName: 'master-0', containers: [{ name: 'p', image: 'registry.example/p:1' }] },
   });
   await client.replaceStatus(Pod, { ...made, status: { conditions: [{ type: 'Ready', status: 'True' }] } });
-}
-
-/** A node with revisions 6 to 8, of which 8 was just installed. */
-async function node() {
-  const root = await mkdtemp(join(tmpdir(), 'drydock-node-'));
-  const at = (path: string): string => join(root, path);
-  for (const revision of [6, 7, 8]) {
-    await mkdir(at(`res/p-pod-${revision}`), { recursive: true });
-    await writeFile(at(`res/p-pod-${revision}/p-pod.yaml`), pod(revision));
-  }
-  await mkdir(at('man'));
-  await writeFile(at('man/p-pod.yaml'), pod(8));
-  await writeFile(at('man/p-startup-monitor-pod.yaml'), pod(8));
-  return { root, at, [Symbol.asyncDispose]: () => rm(root, { recursive: true }) };
 }
 
 const monitor = (root: string, kubeconfig: string, ...more: readonly string[]) =>
@@ -123,7 +83,7 @@ test("SAFE-16 drydock node startup-monitor with library-go's own arguments: an a
 });
 
 test('SAFE-16 drydock node startup-monitor: a status that may not be written is exit code 1, and its manifest stays for kubelet', async () => {
-  await installOperator();
+  await installStaticPodOperator(sandbox);
   await operatorWith([{ nodeName: 'master-0', currentRevision: 7, targetRevision: 8 }]);
   await mirror(8);
   await using n = await node();
@@ -201,75 +161,6 @@ test('DU-W22 drydock node startup-monitor: what waits for its end uses no proces
   assert.equal(await run.done, 143);
 });
 
-const Operator: Resource<OperatorObject> = {
-  group: 'operator.openshift.io',
-  version: 'v1',
-  kind: 'KubeAPIServer',
-  plural: 'kubeapiservers',
-  scope: 'Cluster',
-};
-
-interface OperatorObject extends KubeObject {
-  readonly status?: {
-    readonly nodeStatuses?: readonly { readonly nodeName: string; readonly [key: string]: unknown }[];
-    readonly readyReplicas?: number;
-  };
-}
-
-/** The part of the operator's kind that the monitor touches, with upstream's rule that a revision only grows. */
-async function installOperator(): Promise<void> {
-  const revision = { type: 'integer', format: 'int32' };
-  const grows = { rule: 'self >= oldSelf', message: 'must only increase' };
-  const nodeStatus = {
-    type: 'object',
-    required: ['nodeName'],
-    properties: {
-      nodeName: { type: 'string' },
-      currentRevision: { ...revision, 'x-kubernetes-validations': [grows] },
-      targetRevision: revision,
-      lastFailedReason: { type: 'string' },
-    },
-  };
-  const status = {
-    type: 'object',
-    properties: {
-      readyReplicas: revision,
-      nodeStatuses: {
-        type: 'array',
-        items: nodeStatus,
-        'x-kubernetes-list-type': 'map',
-        'x-kubernetes-list-map-keys': ['nodeName'],
-      },
-    },
-  };
-  const crd = {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: 'kubeapiservers.operator.openshift.io' },
-    spec: {
-      group: 'operator.openshift.io',
-      scope: 'Cluster',
-      names: { kind: 'KubeAPIServer', plural: 'kubeapiservers' },
-      versions: [
-        {
-          name: 'v1',
-          served: true,
-          storage: true,
-          subresources: { status: {} },
-          schema: { openAPIV3Schema: { type: 'object', properties: { status } } },
-        },
-      ],
-    },
-  };
-  const folder = await mkdtemp(join(tmpdir(), 'drydock-crd-'));
-  try {
-    await writeFile(join(folder, 'operator.json'), JSON.stringify(crd));
-    await sandbox.installCrds([join(folder, 'operator.json')]);
-  } finally {
-    await rm(folder, { recursive: true });
-  }
-}
-
 /** The operator's object with these nodes, fresh. */
 async function operatorWith(nodeStatuses: NonNullable<OperatorObject['status']>['nodeStatuses']): Promise<void> {
   await client.delete(Operator, { name: 'cluster' }).catch(() => undefined);
@@ -279,7 +170,7 @@ async function operatorWith(nodeStatuses: NonNullable<OperatorObject['status']>[
 
 test('drydock node startup-monitor: the operator reads that the target is current, whoever else writes its status meanwhile', async () => {
   await mirror(8);
-  await installOperator();
+  await installStaticPodOperator(sandbox);
   const others = [
     { nodeName: 'master-1', currentRevision: 7, targetRevision: 8, lastFailedReason: 'InstallerFailed' },
     { nodeName: 'master-2', currentRevision: 8, targetRevision: 0 },
@@ -315,7 +206,7 @@ test('drydock node startup-monitor: the operator reads that the target is curren
 
 test('drydock node startup-monitor: another target, or no operator, is left alone, and does not hold the monitor up', async () => {
   await mirror(8);
-  await installOperator();
+  await installStaticPodOperator(sandbox);
   const nodes = [{ nodeName: 'master-0', currentRevision: 7, targetRevision: 9 }];
   await operatorWith(nodes);
   const before = await client.get(Operator, { name: 'cluster' });

@@ -1,5 +1,7 @@
 import { ConfigMap, Secret } from '@drydock/api';
 import { type MemoryCluster, memoryCluster } from '@drydock/kube/testing';
+import type { InstallEnvironment } from '../install/install.ts';
+import type { Notice } from '../revision/environment.ts';
 import type { InstallSpec } from '../revision/install-spec.ts';
 import { Node, Pod } from '../revision/pod.ts';
 
@@ -86,4 +88,12 @@ export function putInstaller(
       ...(status && { status }),
     },
   );
+}
+
+/** What an installation needs besides its work; what it says is in `notices`. */
+export function installEnvironment(
+  cluster: MemoryCluster,
+): InstallEnvironment & { readonly notices: readonly Notice[] } {
+  const notices: Notice[] = [];
+  return { client: cluster.client(), installers: false, notify: (notice) => notices.push(notice), notices };
 }
