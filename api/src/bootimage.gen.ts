@@ -82,7 +82,7 @@ export interface BootImageStatus {
   readonly platform?: string;
   /**
    * The set as people write it: a short kind, a slash and the name, for example ms/worker-a, cpms/cluster or
-   * md/worker-b (CAPI).
+   * capi-md/worker-b.
    */
   readonly set?: string;
   /** The release, or the image where no release is known, that new machines start from now. */

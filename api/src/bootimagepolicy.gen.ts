@@ -100,6 +100,11 @@ export interface BootImagePolicySpecImageCatalogueItem {
   readonly sha256?: string;
   /** In place of an address, an item of a content library, as library/item. */
   readonly contentLibraryItem?: string;
+  /**
+   * With Cluster API on a cloud, in place of an address: the image as its machine templates name it, such as an AMI or
+   * the resource ID of a gallery's image.
+   */
+  readonly image?: string;
 }
 
 /** Whether an image is tried before a set is pointed at it. */

@@ -3,12 +3,14 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { loggedError } from '@drydock/api/text';
 import {
+  type BootImagesRole,
   bootImageMetrics,
   bootImagesRole,
   credentialsKey,
   type ImageStore,
   type Stamp,
   type StubSecret,
+  serverOf,
 } from '@drydock/boot-images';
 import {
   eventRecorder,
@@ -24,10 +26,11 @@ import {
   statusChannel,
   systemClock,
 } from '@drydock/kube';
-import { type TemplateStore, templateStore } from '@drydock/templates';
+import { type ClusterRecords, type TemplateStore, templateStore } from '@drydock/templates';
 import { loginBudget } from '@drydock/vsphere';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type Logger, pino } from 'pino';
+import { clusterApiPart, worldsOf } from './cluster-api-part.ts';
 import { type ClusterFlags, clusterFlags, connect } from './connect.ts';
 import { exitCode, UsageError } from './exit.ts';
 import { imageMirrors, mirrorPairs } from './image-mirrors.ts';
@@ -55,6 +58,7 @@ interface OperatorFlags extends ClusterFlags, VCenterFlags, WatchFlags, MarkKeyF
   readonly imageMirror?: readonly string[];
   readonly imageMirrorsFile?: string;
   readonly keep: number;
+  readonly vsphereProviderNamespace: string;
   readonly downgrade: string;
   readonly templates: string;
   readonly stubSecret: StubSecret;
@@ -84,6 +88,11 @@ export function addOperator(program: Command): void {
       'the same, one a line, also with user:password (or set DRYDOCK_IMAGE_MIRRORS)',
     )
     .option('--keep <count>', 'templates of each failure domain that stay as a way back', integer, 2)
+    .option(
+      '--vsphere-provider-namespace <name>',
+      'where Cluster API keeps the Secrets of VSphereClusterIdentities',
+      'capv-system',
+    )
     .option('--vcenter <server...>', 'vCenters whose machines are watched (default: those of Infrastructure)')
     .option('--vcenter-secret <namespace/name>', 'Secret with credentials for the watch', 'kube-system/vsphere-creds')
     .option('--watch-paths <list>', 'properties of machines that are watched, as default,config.version,-parent')
@@ -197,7 +206,7 @@ async function operate(flags: OperatorFlags): Promise<void> {
   };
   if (wanted.has('boot-images'))
     await start(
-      bootImages({
+      await bootImages({
         ...{ flags, downgrade, publication, locate, keySecret, client, log, metrics, closing, reach, leaderOf, watch },
         statuses: keeping('boot-images'),
       }),
@@ -235,16 +244,17 @@ interface BootImagesOptions {
 }
 
 /** The role of boot images; together with the watch, also that on their templates. */
-function bootImages(
+async function bootImages(
   options: BootImagesOptions,
-): Pick<RunOptions, 'caches' | 'controllers' | 'services' | 'ready' | 'leader'> {
+): Promise<Pick<RunOptions, 'caches' | 'controllers' | 'services' | 'ready' | 'leader'>> {
   const { flags, downgrade, publication, locate, client, log, metrics, closing, statuses, watch } = options;
   const counted = bootImageMetrics(metrics.registry);
   const servers = closing.use(
     vcenters({
-      connect: options.reach,
+      connect: (server, credentials) => options.reach(serverOf(server), credentials),
       // The role's own cache: its watch wakes the pass that takes a rotated Secret up.
-      secret: () => role.caches.credentials.get(credentialsKey),
+      secret: () => role?.caches.credentials.get(credentialsKey),
+      credentials: async (server) => worlds.clusterApi?.credentials(server),
       metrics: counted,
     }),
   );
@@ -254,34 +264,52 @@ function bootImages(
       markKeys: markKeys(client, options.keySecret, log),
       fence: () => leader.assertHeld(),
       cluster: {
-        recorded: (operation, instanceUuid) => role.records.recorded(operation, instanceUuid),
-        refers: (name) => role.records.refers(name),
-        retired: (name) => role.records.retired(name),
+        recorded: (operation, instanceUuid) => records().some((one) => one.recorded(operation, instanceUuid)),
+        refers: (name) => records().some((one) => one.refers(name)),
+        retired: (name) => records().some((one) => one.retired(name)),
       },
     }),
   );
   const leader = options.leaderOf('boot-images');
   const templates = watch?.templates();
-  const role = bootImagesRole({
-    client,
-    store: storeDuring(store, servers),
-    leader,
-    log,
-    downgrade,
-    publication,
-    retain: flags.keep,
-    stubSecret: flags.stubSecret,
-    locate,
-    metrics: counted,
-    statuses: statuses.of,
-    ...(flags.clusterOperator === '' ? {} : { clusterOperator: { name: flags.clusterOperator, version: VERSION } }),
-    ...(flags.stamp === undefined ? {} : { stamp: flags.stamp }),
-    ...(templates === undefined ? {} : { templates }),
+  const during = storeDuring(store, servers);
+  const found = await worldsOf(client, log);
+  const openshift = (): BootImagesRole =>
+    bootImagesRole({
+      client,
+      store: during,
+      leader,
+      log,
+      downgrade,
+      publication,
+      retain: flags.keep,
+      stubSecret: flags.stubSecret,
+      locate,
+      metrics: counted,
+      statuses: statuses.of,
+      ...(flags.clusterOperator === '' ? {} : { clusterOperator: { name: flags.clusterOperator, version: VERSION } }),
+      ...(flags.stamp === undefined ? {} : { stamp: flags.stamp }),
+      ...(templates === undefined ? {} : { templates }),
+    });
+  const role = found.openshift ? openshift() : undefined;
+  const worlds = await clusterApiPart(found, {
+    ...{ client, store: during, leader, log, metrics: counted, locate, retain: flags.keep },
+    ...{
+      providerNamespace: flags.vsphereProviderNamespace,
+      statuses: statuses.of,
+      machineSets: role?.caches.machineSets,
+    },
   });
+  const records = (): readonly ClusterRecords[] =>
+    [role?.records, worlds.clusterApi?.role.records].filter((one) => one !== undefined);
   return {
-    caches: { ...role.caches, ...templates?.caches },
-    controllers: [...role.controllers, ...(templates?.controllers ?? [])],
-    services: [...(templates?.services ?? []), statuses.sweeper],
+    caches: { ...role?.caches, ...worlds.clusterApi?.role.caches, ...templates?.caches },
+    controllers: [
+      ...(role?.controllers ?? []),
+      ...(worlds.clusterApi?.role.controllers ?? []),
+      ...(templates?.controllers ?? []),
+    ],
+    services: [...(templates?.services ?? []), statuses.sweeper, worlds.watch],
     ready: { ...templates?.ready, ...watch?.vms.ready },
     leader,
   };

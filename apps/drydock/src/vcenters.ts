@@ -28,6 +28,8 @@ export interface VCentersOptions {
   readonly connect: (server: string, credentials: ConnectOptions['credentials']) => VCenter;
   /** kube-system/vsphere-creds as it is now (`<server>.username`, `<server>.password`). */
   readonly secret: () => Secret | undefined;
+  /** The credentials of servers that the Secret does not speak of; undefined for all others. */
+  readonly credentials?: (server: string) => Promise<Credentials | undefined>;
   readonly metrics: VCenterMetrics;
 }
 
@@ -98,7 +100,7 @@ export function vcenters(options: VCentersOptions): VCenters {
   return {
     of: async (name) => {
       const server = serverOf(name);
-      const credentials = credentialsOf(options.secret(), name);
+      const credentials = (await options.credentials?.(name)) ?? credentialsOf(options.secret(), name);
       const { current } = server;
       if (current !== undefined && isSame(current.credentials, credentials)) {
         current.credentials = credentials;

@@ -1,5 +1,8 @@
 export type { BootImageCaches } from './caches.ts';
 export { cloudPlatforms, isServed } from './cloud-platforms.ts';
+export { serverOf } from './cluster-api/identity.ts';
+export { CORE as CLUSTER_API, type ServedKinds, servedKinds } from './cluster-api/kinds.ts';
+export { type ClusterApiRole, type ClusterApiRoleOptions, clusterApiRole } from './cluster-api/role.ts';
 export { ownArchitecture } from './decide/architecture.ts';
 export { upstreamController, upstreamRefusal } from './decide/coexistence.ts';
 export type { Skip } from './decide/decide.ts';

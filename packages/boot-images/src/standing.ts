@@ -1,6 +1,7 @@
 import { BootImage, type BootImageStatus } from '@drydock/api';
 import { ApiError, apiVersionOf } from '@drydock/kube';
 import { cloudPlatforms } from './cloud-platforms.ts';
+import { CORE as CLUSTER_API } from './cluster-api/kinds.ts';
 import { type Look, lookAtSet } from './explain.ts';
 import { controlPlanes, idOf, type KeptSet, keptSets, setText } from './observe/kept-set.ts';
 import { platformOf, type World } from './observe/world.ts';
@@ -79,8 +80,10 @@ export async function standings(input: StandingsInput): Promise<Standings> {
     stand.push({ ...image, ...(status === undefined ? {} : { status: withWayBack(set, status, input) }) });
   }
   for (const image of said.values()) {
-    const untold = noPlanes && image.spec?.machineSet?.kind === controlPlanes.resource.kind;
-    stand.push(untold ? image : goneOf(image));
+    const { kind, apiGroup = '' } = image.spec?.machineSet ?? {};
+    const untold = noPlanes && kind === controlPlanes.resource.kind;
+    // Sets of Cluster API are the operator's to speak of; one goes with its set.
+    stand.push(untold || apiGroup.endsWith(CLUSTER_API) ? image : goneOf(image));
   }
   const byName = (a: BootImage, b: BootImage): number => a.metadata.name.localeCompare(b.metadata.name);
   return { images: stand.map(withKind).toSorted(byName), unread: [...unread] };

@@ -57,6 +57,23 @@ export const CRD_SETS: readonly CrdSet[] = [
       (plural) => `core/config/crd/bases/cluster.x-k8s.io_${plural}.yaml`,
     ),
   },
+  {
+    name: 'cluster-api-sets',
+    pin: 'crds-cluster-api',
+    files: [
+      ...['clusters', 'clusterclasses', 'machinedeployments', 'machinepools', 'machines', 'machinesets'].map(
+        (plural) => `core/config/crd/bases/cluster.x-k8s.io_${plural}.yaml`,
+      ),
+      'controlplane/kubeadm/config/crd/bases/controlplane.cluster.x-k8s.io_kubeadmcontrolplanes.yaml',
+    ],
+  },
+  {
+    name: 'cluster-api-vsphere',
+    pin: 'crds-cluster-api-vsphere',
+    files: [
+      ...['clusteridentities', 'clusters', 'deploymentzones', 'failuredomains', 'machines', 'machinetemplates', 'vms'],
+    ].map((plural) => `config/default/crd/bases/infrastructure.cluster.x-k8s.io_vsphere${plural}.yaml`),
+  },
 ];
 
 /** What `crds: ['openshift']` means: the newest release. */

@@ -175,7 +175,7 @@ test('unknown kinds of infrastructure need a path from a policy, and a wrong pat
   assert.equal(unknown.reason, 'UnknownInfrastructure');
   assert.match(unknown.nextStep ?? '', /kind: FooMachineTemplate, path: \/spec/);
   const withPath = (path: string): BootImagePolicySpec => ({
-    image: { catalogue: [{ version: 'v1.34.2', image: 'new' } as never] },
+    image: { catalogue: [{ version: 'v1.34.2', image: 'new' }] },
     clusterAPI: { imagePaths: [{ group, kind: 'FooMachineTemplate', path }] },
   });
   const step = decide({ set, template, policy: withPath('/spec/template/spec/image') });

@@ -23,7 +23,7 @@ export interface ServedKinds {
   readonly of: (group: string, kind: string) => Resource<ClusterApiObject> | undefined;
   /** OpenShift's machines are served, too. */
   readonly openshift: boolean;
-  /** Changes when anything else is served. */
+  /** Another one when anything that a rotation is about is served otherwise. */
   readonly fingerprint: string;
 }
 
@@ -55,7 +55,9 @@ export async function servedKinds(
   }
   const openshift = names.has('machine.openshift.io') && names.has('config.openshift.io');
   const of: ServedKinds['of'] = (group, kind) => kinds.get(`${kind}.${group}`);
-  const known = [...kinds.values()].map(({ group, version, plural }) => `${plural}.${version}.${group}`);
+  const known = [...kinds.values()]
+    .filter(({ group }) => group === CORE || group === CONTROL_PLANE || group === INFRASTRUCTURE)
+    .map(({ group, version, plural }) => `${plural}.${version}.${group}`);
   return { of, openshift, fingerprint: [String(openshift), ...known.toSorted()].join(' ') };
 }
 

@@ -1,3 +1,4 @@
+import type { MachineSetShortKind } from '@drydock/api';
 import type { OwnerReference } from '@drydock/kube';
 import { at, count, type JsonPath, list, object, text } from './json.ts';
 import { type ClusterApiObject, CONTROL_PLANE, CORE } from './kinds.ts';
@@ -6,13 +7,16 @@ import { type ClusterApiObject, CONTROL_PLANE, CORE } from './kinds.ts';
 export type RotatedKind = 'MachineDeployment' | 'MachineSet' | 'MachinePool' | 'KubeadmControlPlane';
 
 /** All of them, each with the group that it is in and its name in a BootImage. */
-export const ROTATED_KINDS: readonly { readonly group: string; readonly kind: RotatedKind; readonly short: string }[] =
-  [
-    { group: CORE, kind: 'MachineDeployment', short: 'md' },
-    { group: CORE, kind: 'MachineSet', short: 'cms' },
-    { group: CORE, kind: 'MachinePool', short: 'mp' },
-    { group: CONTROL_PLANE, kind: 'KubeadmControlPlane', short: 'kcp' },
-  ];
+export const ROTATED_KINDS: readonly {
+  readonly group: string;
+  readonly kind: RotatedKind;
+  readonly short: MachineSetShortKind;
+}[] = [
+  { group: CORE, kind: 'MachineDeployment', short: 'capi-md' },
+  { group: CORE, kind: 'MachineSet', short: 'capi-ms' },
+  { group: CORE, kind: 'MachinePool', short: 'capi-mp' },
+  { group: CONTROL_PLANE, kind: 'KubeadmControlPlane', short: 'capi-kcp' },
+];
 
 /** An object by what a reference says of it; its namespace is the one of who refers. */
 export interface Reference {
@@ -27,7 +31,7 @@ export interface RotatedSet {
   readonly group: string;
   readonly namespace: string;
   readonly name: string;
-  /** `md/worker-a`: unique in its namespace. */
+  /** `capi-md/worker-a`: unique in its namespace. */
   readonly id: string;
   readonly object: ClusterApiObject;
   readonly clusterName: string | undefined;
@@ -67,7 +71,7 @@ export const CLUSTER_NAME: string = `${CORE}/cluster-name`;
 export function rotatedSet(kind: RotatedKind, live: ClusterApiObject): RotatedSet {
   const { metadata } = live;
   const spec = object(live.spec);
-  const { group, short } = ROTATED_KINDS.find((one) => one.kind === kind) ?? { group: CORE, short: 'cms' };
+  const { group, short } = ROTATED_KINDS.find((one) => one.kind === kind) ?? { group: CORE, short: 'capi-ms' };
   const machine = object(object(spec['template'])['spec']);
   const plane = object(spec['machineTemplate']);
   const referencePath = [

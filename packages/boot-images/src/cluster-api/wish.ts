@@ -3,6 +3,7 @@ import { shortText } from '@drydock/api/text';
 import { optOutAnnotation, optOutReasonAnnotation } from '../decide/request.ts';
 import { policyFor, readPolicy } from '../policy/policy-for.ts';
 import { windowsAt } from '../policy/windows.ts';
+import { livePin } from '../way-back/pin.ts';
 import { architectureOf, catalogueImage, type NoImage, type WantedImage } from './catalogue.ts';
 import type { RotationWish } from './decide.ts';
 import type { ImageLeaf } from './image-leaf.ts';
@@ -33,7 +34,7 @@ export function wishFor(set: RotatedSet, { policies, image, now }: WishSources):
   const spec = policy?.spec ?? {};
   const name = policy === undefined ? undefined : `bootimagepolicy ${policy.metadata.name}`;
   const leftAlone = asked(set) ?? (spec.optOut === undefined ? undefined : byPolicy(set, name, spec.optOut.reason));
-  const waits = pinOf(image, now) === undefined && policy !== undefined ? waitsFor(policy, now) : undefined;
+  const waits = livePin(image, now.getTime()) === undefined && policy !== undefined ? waitsFor(policy, now) : undefined;
   return {
     ...(leftAlone === undefined ? {} : { leftAlone }),
     ...(waits === undefined ? {} : { waits }),
@@ -59,7 +60,7 @@ function imageFor(
   },
 ): WantedImage | NoImage {
   const text = setText(set);
-  const pin = pinOf(image, now);
+  const pin = livePin(image, now.getTime());
   if (pin !== undefined) {
     if (pin.image !== undefined)
       return { kind: 'named', release: pin.release ?? pin.image, image: pin.image, pinned: true };
@@ -110,17 +111,6 @@ function imageFor(
 
 function none(blocked: boolean, reason: string, brief: string, message: string, nextStep: string): NoImage {
   return { kind: 'none', blocked, reason, brief: shortText(brief, CELL), message, nextStep };
-}
-
-/** The pin of a set that holds now. */
-function pinOf(
-  image: BootImage | undefined,
-  now: Date,
-): NonNullable<NonNullable<BootImage['spec']>['pin']> | undefined {
-  const pin = image?.spec?.pin;
-  if (pin === undefined || (pin.release === undefined && pin.image === undefined)) return undefined;
-  // One whose end cannot be read does not end.
-  return pin.until !== undefined && Date.parse(pin.until) <= now.getTime() ? undefined : pin;
 }
 
 function waitsFor(policy: BootImagePolicy, now: Date): RotationWish['waits'] {

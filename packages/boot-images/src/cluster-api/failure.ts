@@ -1,0 +1,47 @@
+import { BootImageError, errorText } from '../errors.ts';
+import type { SetOutcome } from '../status/boot-image.ts';
+
+/** What became of a set whose work threw, and when (ms) it is tried again. */
+export interface RotationFailure {
+  readonly outcome: SetOutcome;
+  readonly after: number;
+}
+
+const SOON_MS = 10_000;
+const LATE_MS = 300_000;
+
+/** Tells what was thrown for a set. Codes of other packages pass through: they are what a person looks up. */
+export function failureOf(thrown: unknown): RotationFailure {
+  const known = (typeof thrown === 'object' && thrown !== null ? thrown : {}) as {
+    readonly code?: unknown;
+    readonly retriable?: unknown;
+    readonly nextStep?: unknown;
+    readonly next?: unknown;
+  };
+  const reason = typeof known.code === 'string' ? camelCase(known.code) : 'Unexpected';
+  const message = errorText(thrown);
+  if (reason === 'UploadInProgress')
+    return {
+      outcome: { kind: 'waiting', phase: 'Pending', reason, brief: 'waits for another upload', message },
+      after: SOON_MS,
+    };
+  const blocked = known.retriable === false;
+  const nextStep = [known.nextStep, known.next].find((step): step is string => typeof step === 'string');
+  return {
+    outcome: {
+      ...(thrown instanceof BootImageError ? thrown.facts : {}),
+      ...{ kind: 'failed', blocked, reason, message },
+      ...(nextStep === undefined ? {} : { nextStep }),
+    },
+    after: blocked ? LATE_MS : SOON_MS,
+  };
+}
+
+/** `TAG_NOT_FOUND` as `TagNotFound`: reasons are CamelCase words. */
+function camelCase(code: string): string {
+  if (!/^[A-Z0-9]+(_[A-Z0-9]+)*$/.test(code)) return code;
+  return code
+    .split('_')
+    .map((word) => word.slice(0, 1) + word.slice(1).toLowerCase())
+    .join('');
+}

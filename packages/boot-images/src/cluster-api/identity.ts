@@ -1,0 +1,97 @@
+import { Namespace, Secret } from '@drydock/api';
+import { type Client, isNotFound } from '@drydock/kube';
+import { labelSelector } from '../decide/selection.ts';
+import { BootImageError } from '../errors.ts';
+import { object, text } from './json.ts';
+import { type ClusterApiObject, INFRASTRUCTURE, type ServedKinds } from './kinds.ts';
+
+/** A login for a vCenter. */
+export interface Identity {
+  readonly user: string;
+  readonly password: string;
+  /** Where it was read: a login that was refused is tried again when that changes. */
+  readonly secret: Secret;
+}
+
+/** Where identities are read. */
+export interface IdentitySources {
+  readonly client: Pick<Client, 'get'>;
+  readonly served: Pick<ServedKinds, 'of'>;
+  /** Namespace in which the provider keeps the Secrets of its VSphereClusterIdentities. */
+  readonly providerNamespace: string;
+}
+
+/** Between a vCenter's name and the login with which it is spoken to. */
+const WITH = '#';
+
+/**
+ * A vCenter with the login that a VSphereCluster gives, as one word: `vc1#Secret/team-a/login`. Who may use one login has nothing done with another's, also on the same vCenter. Throws, in
+ * words, where the cluster gives none, or one that its namespace may not use.
+ */
+export async function serverWithLogin(
+  server: string,
+  cluster: ClusterApiObject | undefined,
+  { client, served }: IdentitySources,
+): Promise<string> {
+  const namespace = cluster?.metadata.namespace ?? '';
+  const of = `vspherecluster ${namespace}/${cluster?.metadata.name ?? '(none)'}`;
+  const ref = object(object(cluster?.spec)['identityRef']);
+  const name = text(ref['name']);
+  if (cluster === undefined || name === undefined)
+    throw missing(`${of} has no identityRef`, `name a Secret or a VSphereClusterIdentity in spec.identityRef of ${of}`);
+  if (ref['kind'] === 'Secret') return [server, `Secret/${namespace}/${name}`].join(WITH);
+  const resource = served.of(INFRASTRUCTURE, 'VSphereClusterIdentity');
+  if (ref['kind'] !== 'VSphereClusterIdentity' || resource === undefined)
+    throw missing(`${of} has an identityRef of kind ${String(ref['kind'])}`, 'use Secret or VSphereClusterIdentity');
+  const identity = await client.get(resource, { name });
+  const selector = object(object(identity.spec)['allowedNamespaces'])['selector'];
+  const { metadata } = await client.get(Namespace, { name: namespace });
+  if (!labelSelector(selector as never)(metadata.labels ?? {}))
+    throw missing(
+      `vsphereclusteridentity ${name} does not allow namespace ${namespace}, in which ${of} is`,
+      `allow it in spec.allowedNamespaces of vsphereclusteridentity ${name}`,
+    );
+  return [server, `VSphereClusterIdentity/${name}`].join(WITH);
+}
+
+/** The vCenter without the login. */
+export function serverOf(word: string): string {
+  return word.split(WITH, 1)[0] ?? word;
+}
+
+/** The login of such a word; undefined where it names none. */
+export async function identityOf(word: string, sources: IdentitySources): Promise<Identity | undefined> {
+  const [, login] = word.split(WITH, 2);
+  if (login === undefined) return undefined;
+  const { client, served, providerNamespace } = sources;
+  const [kind = '', first = '', second = ''] = login.split('/');
+  if (kind === 'Secret') return read(client, first, second, `a vspherecluster of namespace ${first}`);
+  const resource = served.of(INFRASTRUCTURE, 'VSphereClusterIdentity');
+  if (resource === undefined) throw missing(`VSphereClusterIdentity is not served`, 'install the vSphere provider');
+  const identity = await client.get(resource, { name: first });
+  const secret = text(object(identity.spec)['secretName']) ?? '';
+  return read(client, providerNamespace, secret, `vsphereclusteridentity ${first}`);
+}
+
+async function read(client: Pick<Client, 'get'>, namespace: string, name: string, of: string): Promise<Identity> {
+  let secret: Secret;
+  try {
+    secret = await client.get(Secret, { namespace, name });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    throw missing(
+      `${of} names secret ${namespace}/${name}, which is not there`,
+      'create it with username and password',
+    );
+  }
+  const part = (key: string): string => {
+    const value = secret.data?.[key] ?? '';
+    if (value === '') throw missing(`secret ${namespace}/${name}, of ${of}, has no ${key}`, 'complete it');
+    return Buffer.from(value, 'base64').toString('utf8');
+  };
+  return { user: part('username'), password: part('password'), secret };
+}
+
+function missing(message: string, nextStep: string): BootImageError {
+  return new BootImageError('CredentialsMissing', message, { retriable: false, nextStep });
+}

@@ -1,0 +1,237 @@
+import { BootImage, BootImagePolicy } from '@drydock/api';
+import {
+  type Cache,
+  type CacheOptions,
+  type Controller,
+  controller,
+  createCache,
+  type EventRecorderOptions,
+  eventRecorder,
+  type Key,
+  type KubeClient,
+  type KubeObject,
+  keyOf,
+  type Leader,
+  type ManagedCache,
+  on,
+  type Resource,
+} from '@drydock/kube';
+import type { ClusterRecords, HolderIsLive } from '@drydock/templates';
+import type { BootImageMetrics } from '../metrics.ts';
+import { type KeepStatuses, watchDefinitions } from '../status/definitions.ts';
+import type { ImageStore } from '../vsphere/platform.ts';
+import { bootImageOfRotated, rotationReports } from './boot-images.ts';
+import { collectionController } from './collection.ts';
+import { failureOf } from './failure.ts';
+import { type Identity, type IdentitySources, identityOf } from './identity.ts';
+import { imageIn, imageLeafOf } from './image-leaf.ts';
+import { type ClusterApiObject, CORE, INFRASTRUCTURE, type ServedKinds } from './kinds.ts';
+import { machineIndex, readerOf, setsOf } from './reader.ts';
+import { recordsOf } from './records.ts';
+import { type RotationPorts, rotate } from './rotate.ts';
+import { isRevision, ROTATED_KINDS, type RotatedSet, rotatedSet } from './set.ts';
+import { siteReader } from './sites.ts';
+import { vsphereImages } from './vsphere-images.ts';
+import { wishFor } from './wish.ts';
+
+/** What the role needs from the app that runs it. */
+export interface ClusterApiRoleOptions {
+  readonly client: KubeClient;
+  readonly served: ServedKinds;
+  /** A UID that lasts as long as the cluster: the owner in marks. */
+  readonly owner: string;
+  /** Templates of all vCenters; servers are those of `serverWithLogin`. */
+  readonly store: ImageStore;
+  readonly leader: Pick<Leader, 'identity' | 'holderIsLive' | 'assertHeld'>;
+  readonly log: EventRecorderOptions['log'];
+  readonly metrics: BootImageMetrics;
+  readonly now?: () => Date;
+  /** Templates of each line, and images of each place, that stay as a way back. Default 2. */
+  readonly retain?: number;
+  readonly locate?: (location: string) => string;
+  /** See {@link IdentitySources.providerNamespace}. Default `capv-system`. */
+  readonly providerNamespace?: string;
+  /** Where Machine API is served, too: who manages the machines of a set with this name there, in words; undefined where that is left to Cluster API. */
+  readonly machineApi?: (name: string) => string | undefined;
+  readonly statuses?: KeepStatuses;
+  /** How long (ms) templates are new, and how long they say that they go. Default 10 minutes. */
+  readonly graceMs?: number;
+}
+
+/** What the app runs: give caches and controllers to kube's `run`. */
+export interface ClusterApiRole {
+  readonly caches: Readonly<Record<string, ManagedCache>>;
+  readonly controllers: readonly Controller[];
+  /** What the cluster knows of templates: a witness for their marks. */
+  readonly records: ClusterRecords;
+  readonly bootImages: () => Iterable<BootImage>;
+  /** The login of a server; undefined for one that is not of Cluster API. */
+  readonly identity: (server: string) => Promise<Identity | undefined>;
+}
+
+const GRACE_MS = 600_000;
+
+/** Wires boot images of Cluster API: watches, controllers, writers. Watches start at once, controllers with `run`. */
+export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
+  const { client, served, log, metrics, leader, store, retain = 2, now = () => new Date() } = options;
+  const watched = <T extends KubeObject>(resource: Resource<T>, indexes: CacheOptions<T>['indexes'] = {}): Cache<T> =>
+    createCache({
+      ...{ client, resource, indexes },
+      onError: (error) => log.warn({ err: error }, 'a watch failed and is tried again'),
+    });
+  const kindsOf = new Map<string, Cache<ClusterApiObject>>();
+  const watchKind = (group: string, kind: string): void => {
+    const resource = served.of(group, kind);
+    if (resource !== undefined) kindsOf.set(`${kind}.${group}`, watched(resource));
+  };
+  for (const { group, kind } of ROTATED_KINDS) watchKind(group, kind);
+  watchKind(CORE, 'Cluster');
+  const machines = served.of(CORE, 'Machine');
+  if (machines !== undefined) kindsOf.set(`Machine.${CORE}`, watched(machines, machineIndex));
+  for (const kind of ['VSphereCluster', 'VSphereDeploymentZone', 'VSphereFailureDomain'])
+    watchKind(INFRASTRUCTURE, kind);
+  const cacheOf = (group: string, kind: string): Cache<ClusterApiObject> | undefined => kindsOf.get(`${kind}.${group}`);
+  const bootImages = watched(BootImage);
+  const policies = watched(BootImagePolicy);
+  const definitions = watchDefinitions(client, log, options.statuses);
+  const events = eventRecorder({ client, controller: 'drydock.dev/cluster-api', log });
+  const identities: IdentitySources = {
+    ...{ client, served, providerNamespace: options.providerNamespace ?? 'capv-system' },
+  };
+  const holderIsLive: HolderIsLive = (holder) => (holder.startsWith('cli/') ? undefined : leader.holderIsLive(holder));
+  const resourceOf = (group: string, kind: string): Resource<ClusterApiObject> => {
+    const found = served.of(group, kind);
+    if (found === undefined) throw new Error(`${kind} of ${group} is not served any more`);
+    return found;
+  };
+  const imageOf = (set: RotatedSet): BootImage | undefined => bootImages.get(keyOf(bootImageOfRotated(set)));
+  const sites = siteReader({ cacheOf, identities });
+  /** What the look found last, for the BootImage. */
+  const looked = new Map<
+    string,
+    { readonly image: string | undefined; readonly platform: string; readonly place: string | undefined }
+  >();
+
+  const reader = readerOf({ client, served, cacheOf, machineApi: options.machineApi });
+  const report = rotationReports({
+    ...{ client, now, projector: definitions.projections.bootImages },
+    cached: (key) => bootImages.get(key),
+    platform: (set) => looked.get(idOf(set))?.platform ?? platformOf(set),
+    facts: (set) => {
+      const { image, place } = looked.get(idOf(set)) ?? { image: undefined, place: undefined };
+      return {
+        ...{ reference: image, target: undefined },
+        ...(image === undefined ? {} : { image }),
+        ...(place === undefined ? {} : { place }),
+      };
+    },
+  });
+  const images = vsphereImages({
+    ...{ store, owner: options.owner, holder: leader.identity, holderIsLive, places: sites.placesFor, metrics },
+    ...(options.locate === undefined ? {} : { locate: options.locate }),
+  });
+  const ports: RotationPorts = {
+    ...{ client, resourceOf, reader, mayWrite: () => leader.assertHeld() },
+    images: {
+      look: async (about, call) => {
+        const there = await images.look(about, call);
+        const { set, template } = about.rotation;
+        const named = template === undefined ? undefined : imageIn(template, about.leaf);
+        looked.set(idOf(set), { image: named, platform: about.leaf.platform, place: sites.placeText(about.rotation) });
+        return there;
+      },
+      publish: images.publish,
+    },
+    wish: (set) => wishFor(set, { policies: [...policies.all()], image: imageOf(set), now: now() }),
+    report,
+    event: (set, reason, note) => {
+      log.info({ set: idOf(set), reason }, note);
+      const type = reason === 'Failed' ? 'Warning' : 'Normal';
+      events.record(resourceOf(set.group, set.kind), set.object, { type, reason, action: 'RotateTemplate', note });
+    },
+  };
+
+  const rotations = ROTATED_KINDS.flatMap(({ group, kind }) => {
+    const cache = cacheOf(group, kind);
+    if (cache === undefined) return [];
+    const all = (namespace?: string): Key[] =>
+      Array.from(cache.all(), keyOf).filter((key) => namespace === undefined || key.namespace === namespace);
+    const machines = cacheOf(CORE, 'Machine');
+    const clusters = cacheOf(CORE, 'Cluster');
+    return [
+      controller<ClusterApiObject>({
+        ...{ name: `boot-images-${kind.toLowerCase()}`, for: cache, concurrency: 4 },
+        backOff: { first: 500, longest: 60_000 },
+        watches: [
+          on(policies, () => all()),
+          ...(clusters === undefined ? [] : [on(clusters, ({ metadata }) => all(metadata.namespace))]),
+          // A machine that is healthy again ends what waited for it.
+          ...(machines === undefined ? [] : [on(machines, (one) => setsOf(one, kind))]),
+          on(bootImages, (image) => setNamedBy(image, group, kind), pinChanged),
+        ],
+        reconcile: async ({ namespace = '', name }, { signal }) => {
+          const live = cache.get({ namespace, name });
+          if (live === undefined || isRevision(rotatedSet(kind, live))) return undefined;
+          const set = rotatedSet(kind, live);
+          try {
+            return await rotate({ kind, namespace, name }, ports, { signal });
+          } catch (error) {
+            signal.throwIfAborted();
+            const { outcome, after } = failureOf(error);
+            const before = imageOf(set)?.status;
+            if (outcome.kind === 'failed' && before?.message !== outcome.message)
+              ports.event(set, 'Failed', outcome.message);
+            await report(set, outcome);
+            return { after };
+          }
+        },
+      }),
+    ];
+  });
+
+  const clusters = cacheOf(CORE, 'Cluster');
+  const collections =
+    clusters === undefined
+      ? []
+      : [
+          collectionController({
+            ...{ client, served, store, leader, log, now, retain, holderIsLive, resourceOf, clusters },
+            ...{ owner: options.owner, graceMs: options.graceMs ?? GRACE_MS, places: sites.all, events },
+            bootImages: () => bootImages.all(),
+          }),
+        ];
+
+  return {
+    caches: {
+      ...Object.fromEntries([...kindsOf].map(([id, cache]) => [id, cache])),
+      clusterApiBootImages: bootImages,
+      clusterApiPolicies: policies,
+      clusterApiDefinitions: definitions.watches,
+      clusterApiEvents: { synced: Promise.resolve(), [Symbol.asyncDispose]: () => events[Symbol.asyncDispose]() },
+    },
+    controllers: [...rotations, ...collections],
+    records: recordsOf(() => bootImages.all()),
+    bootImages: () => bootImages.all(),
+    identity: (server) => identityOf(server, identities),
+  };
+
+  function platformOf({ reference }: RotatedSet): string {
+    const leaf = reference === undefined ? undefined : imageLeafOf(reference, []);
+    return typeof leaf === 'object' ? leaf.platform : 'unknown';
+  }
+}
+
+function idOf({ namespace, id }: RotatedSet): string {
+  return `${namespace}/${id}`;
+}
+
+/** The set that a BootImage is of, where it is one of this kind. */
+function setNamedBy({ metadata: { namespace = '' }, spec }: BootImage, group: string, kind: string): readonly Key[] {
+  const { apiGroup, kind: of, name } = spec?.machineSet ?? {};
+  return apiGroup === group && of === kind && name !== undefined ? [{ namespace, name }] : [];
+}
+
+/** A status is written here, and is no work; one that somebody deleted is made again. */
+function pinChanged({ old, now }: { readonly old?: BootImage; readonly now?: BootImage }): boolean {
+  return now === undefined || old?.metadata.generation !== now.metadata.generation;
+}

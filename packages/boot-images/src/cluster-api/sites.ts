@@ -1,0 +1,90 @@
+import type { Cache } from '@drydock/kube';
+import type { Placement } from '@drydock/templates';
+import type { Rotation } from './decide.ts';
+import { type IdentitySources, serverOf, serverWithLogin } from './identity.ts';
+import { imageLeafOf } from './image-leaf.ts';
+import { at } from './json.ts';
+import { type ClusterApiObject, CORE, INFRASTRUCTURE } from './kinds.ts';
+import { distinct, type PlaceFault, placeOfZone, placesOf } from './places.ts';
+import { referenceOf } from './set.ts';
+
+/** What {@link siteReader} needs. */
+export interface SiteOptions {
+  readonly cacheOf: (group: string, kind: string) => Cache<ClusterApiObject> | undefined;
+  readonly identities: IdentitySources;
+}
+
+/** Where machines are made, each server with the login of the cluster that they are of. */
+export interface SiteReader {
+  readonly placesFor: (rotation: Rotation) => Promise<readonly Placement[] | PlaceFault>;
+  /** The same for people; undefined where it cannot be told. */
+  readonly placeText: (rotation: Rotation) => string | undefined;
+  /** Every zone of every cluster on vSphere, as far as it can be told. */
+  readonly all: () => Promise<readonly Placement[]>;
+}
+
+/** Reads them from what was seen last. */
+export function siteReader({ cacheOf, identities }: SiteOptions): SiteReader {
+  const named = (kind: string, name: string): ClusterApiObject | undefined =>
+    cacheOf(INFRASTRUCTURE, kind)?.get({ name });
+  const zone = (name: string): ClusterApiObject | undefined => named('VSphereDeploymentZone', name);
+  const domain = (name: string): ClusterApiObject | undefined => named('VSphereFailureDomain', name);
+
+  function providerOf(cluster: ClusterApiObject | undefined): ClusterApiObject | undefined {
+    const ref = referenceOf(at(cluster?.spec, ['infrastructureRef']));
+    const namespace = cluster?.metadata.namespace ?? '';
+    return ref?.kind === 'VSphereCluster'
+      ? cacheOf(INFRASTRUCTURE, ref.kind)?.get({ namespace, name: ref.name })
+      : undefined;
+  }
+
+  function bare({ set, siblings, cluster, template }: Rotation): readonly Placement[] | PlaceFault {
+    if (template === undefined) return [];
+    const places: Placement[] = [];
+    for (const one of [set, ...siblings]) {
+      const found = placesOf({ set: one, template, cluster, provider: providerOf(cluster), zone, domain });
+      if ('message' in found) return found;
+      places.push(...found);
+    }
+    return distinct(places);
+  }
+
+  async function withLogins(
+    places: readonly Placement[],
+    provider: ClusterApiObject | undefined,
+  ): Promise<readonly Placement[]> {
+    const known: Placement[] = [];
+    for (const place of places)
+      known.push({ ...place, server: await serverWithLogin(place.server, provider, identities) });
+    return known;
+  }
+
+  return {
+    placesFor: async (rotation) => {
+      const places = bare(rotation);
+      return 'message' in places ? places : withLogins(places, providerOf(rotation.cluster));
+    },
+    placeText: (rotation) => {
+      const { reference } = rotation.set;
+      const leaf = reference === undefined ? undefined : imageLeafOf(reference, []);
+      if (typeof leaf !== 'object' || leaf.platform !== 'vsphere') return undefined;
+      const places = bare(rotation);
+      if ('message' in places) return undefined;
+      return [
+        ...new Set(places.map(({ server, datacenter, folder }) => `${serverOf(server)} ${folder || datacenter}`)),
+      ].join(', ');
+    },
+    all: async () => {
+      const places: Placement[] = [];
+      for (const cluster of cacheOf(CORE, 'Cluster')?.all() ?? []) {
+        const provider = providerOf(cluster);
+        if (provider === undefined) continue;
+        for (const one of cacheOf(INFRASTRUCTURE, 'VSphereDeploymentZone')?.all() ?? []) {
+          const place = placeOfZone(one, domain);
+          if (!('message' in place)) places.push(...(await withLogins([place], provider)));
+        }
+      }
+      return distinct(places);
+    },
+  };
+}

@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { promisify } from 'node:util';
+import { BootImage, BootImagePolicy, Event } from '@drydock/api';
+import type { ApiWrite } from './support/api-gate.ts';
+import {
+  type CatalogueImage,
+  capi,
+  imageFolder,
+  machineTemplate,
+  type RotationWorld,
+  rollOut,
+  startRotationWorld,
+  team,
+} from './support/rotation-world.ts';
+import { eventually } from './support/voyage.ts';
+
+const drydock = join(import.meta.dirname, '../../apps/drydock/bin/drydock.js');
+const run = promisify(execFile);
+
+let world: RotationWorld;
+
+before(async () => {
+  world = await startRotationWorld();
+  world.start();
+});
+
+after(async () => {
+  await world?.[Symbol.asyncDispose]();
+});
+
+/** Templates of ours that were made of a deployment's. */
+async function clonesOf(name: string): Promise<readonly string[]> {
+  const all = await Array.fromAsync(world.client.list(capi.template, { namespace: team }));
+  return all.flatMap(({ metadata }) =>
+    metadata.annotations?.['drydock.dev/rotated-from'] === name ? [metadata.name] : [],
+  );
+}
+
+/** The deployment is made of exactly one copy, which has this image, of what a person wrote. */
+async function rotated(name: string, { release }: CatalogueImage, cpus = 2): Promise<void> {
+  const { template, numCPUs, datacenter, network } = await world.machineSpec(name);
+  const networks = { devices: [{ networkName: 'VM Network', dhcp4: true }] };
+  assert.deepEqual({ numCPUs, datacenter, network }, { numCPUs: cpus, datacenter: 'DC0', network: networks });
+  const found = (await world.switchboard.vms()).filter((vm) => vm.name === template);
+  assert.deepEqual(
+    found.map(({ folder, isTemplate }) => [folder, isTemplate]),
+    [[imageFolder, true]],
+  );
+  assert.equal(
+    (await world.template(await world.reference(name))).metadata.annotations?.['drydock.dev/boot-image-release'],
+    release,
+  );
+}
+
+test('without OpenShift: the image of the catalogue is published where the machines are made, and the deployment is pointed at a copy of its template', async () => {
+  await world.deployment('worker');
+  const waits = await world.status('worker', 'no image', ({ phase }) => phase === 'Skipped');
+  assert.equal(waits.reason, 'NotInCatalogue');
+  const image = await world.image();
+  await world.catalogue(image);
+  const status = await world.current('worker', image);
+  assert.match(await world.reference('worker'), /^worker-[0-9a-f]{8}$/);
+  await rotated('worker', image);
+  assert.equal(status.platform, 'vsphere');
+  assert.equal(status.history?.[0]?.release, image.release);
+  assert.match(status.history?.[0]?.place ?? '', /vc\.example .*kubernetes/);
+  const { spec, metadata } = await world.client.get(BootImage, { namespace: team, name: 'capi-md-worker' });
+  assert.deepEqual(spec?.machineSet, { apiGroup: 'cluster.x-k8s.io', kind: 'MachineDeployment', name: 'worker' });
+  assert.equal(metadata.ownerReferences?.[0]?.kind, 'MachineDeployment');
+  await eventually('the story is told', async () => {
+    const events = await Array.fromAsync(world.client.list(Event, { namespace: team }));
+    const reasons = new Set(events.filter(({ regarding }) => regarding?.name === 'worker').map(({ reason }) => reason));
+    return (
+      ['Planned', 'UploadStarted', 'Imported', 'TemplateCloned', 'Switched'].every((one) => reasons.has(one)) ||
+      undefined
+    );
+  });
+  // Another deployment in the same place finds it there.
+  const uploads = (await world.switchboard.vms()).length;
+  await world.deployment('second', { cpus: 4 });
+  await world.current('second', image);
+  await rotated('second', image, 4);
+  assert.equal((await world.switchboard.vms()).length, uploads);
+});
+
+test('a deployment that would roll its nodes stays until a policy allows it, and waits while its cluster is paused', async () => {
+  const cluster = { namespace: team, name: 'c1' };
+  await world.client.mergePatch(capi.cluster, cluster, { spec: { paused: true } });
+  await world.deployment('rolling', { strategy: 'RollingUpdate', replicas: 12 });
+  const refused = await world.status('rolling', 'refused', ({ reason }) => reason === 'RolloutNotAllowed');
+  assert.equal(refused.phase, 'Skipped');
+  assert.equal(refused.progress, 'skipped: would roll 12 nodes');
+  assert.match(refused.nextStep ?? '', /^kubectl patch bootimagepolicy kubernetes --type merge -p /);
+  const { stdout } = await run(process.execPath, [
+    drydock,
+    'status',
+    '--kubeconfig',
+    world.sandbox.kubeconfig,
+    '--lease-namespace',
+    'drydock',
+  ]);
+  assert.match(stdout, /capi-md\/rolling .*would roll 12 nodes/);
+  await world.client.mergePatch(
+    BootImagePolicy,
+    { name: 'kubernetes' },
+    { spec: { clusterAPI: { rollout: 'Allow' } } },
+  );
+  const paused = await world.status('rolling', 'paused', ({ phase }) => phase === 'Pending');
+  assert.equal(paused.reason, 'Paused');
+  assert.equal(await world.reference('rolling'), 'rolling');
+  await world.client.mergePatch(capi.cluster, cluster, { spec: { paused: false } });
+  await world.status('rolling', 'current', ({ phase }) => phase === 'Current');
+  assert.match(await world.reference('rolling'), /^rolling-[0-9a-f]{8}$/);
+});
+
+test('somebody who names another template in between is followed: no word of his is lost', async () => {
+  await world.client.create(capi.template, machineTemplate('bigger', 8));
+  const image = await world.image();
+  const key = { namespace: team, name: 'worker' };
+  const path = '/spec/template/spec/infrastructureRef/name';
+  {
+    await using hold = world.gate.hold((write) => isClone(write, image), 'after');
+    await world.catalogue(image);
+    await hold.held;
+    await world.client.patch(capi.deployment, key, [{ op: 'replace', path, value: 'bigger' }]);
+  }
+  await eventually('the deployment is rotated once more', async () => {
+    const name = await world.reference('worker');
+    return (/^bigger-[0-9a-f]{8}$/.test(name) && name) || undefined;
+  });
+  await world.current('worker', image);
+  await rotated('worker', image, 8);
+});
+
+/** The copy of the worker's template that has this image. */
+function isClone({ verb, resource, body }: ApiWrite, { release }: CatalogueImage): boolean {
+  return verb === 'POST' && resource === 'vspheremachinetemplates' && body.includes(release);
+}
+
+suite('the operator is killed at each of its writes, and started once more: exactly one outcome, and nothing is left', () => {
+  const points: readonly (readonly [what: string, fits: (write: ApiWrite, image: CatalogueImage) => boolean])[] = [
+    ['the copy of the template', (write, image) => isClone(write, image) && write.body.includes('victim')],
+    [
+      'the patch of the reference',
+      ({ verb, resource, body }) => verb === 'PATCH' && resource === 'machinedeployments' && body.includes('victim-'),
+    ],
+    [
+      'the announcement of the import',
+      ({ verb, resource, body }, { release }) =>
+        verb === 'PUT' && resource === 'bootimages/status' && body.includes('"operation":{') && body.includes(release),
+    ],
+    [
+      'the status in the end',
+      ({ verb, resource, body }, { release }) =>
+        verb === 'PUT' &&
+        resource === 'bootimages/status' &&
+        body.includes('"phase":"Current"') &&
+        body.includes(`"current":"${release}"`),
+    ],
+  ];
+  before(async () => {
+    await world.deployment('victim');
+  });
+  for (const [what, fits] of points)
+    for (const when of ['before', 'after'] as const)
+      test(`${when} ${what}`, async () => {
+        const image = await world.image();
+        {
+          await using hold = world.gate.hold((write) => fits(write, image), when);
+          await world.catalogue(image);
+          await hold.held;
+          await world.kill();
+        }
+        world.start();
+        await world.current('victim', image);
+        await rotated('victim', image);
+        await rollOut(world.client, 'victim');
+        // Of this content there is one copy, under whatever name, and one template in the vCenter.
+        const copies = [];
+        for (const name of await clonesOf('victim'))
+          if ((await world.template(name)).metadata.annotations?.['drydock.dev/boot-image-release'] === image.release)
+            copies.push(name);
+        assert.deepEqual(copies, [await world.reference('victim')]);
+        const made = (await world.switchboard.vms({ folder: imageFolder })).filter(({ name }) =>
+          name.includes(image.release),
+        );
+        assert.equal(made.length, 1, made.map(({ name }) => name).join());
+      });
+
+  test('templates that a revision or a machine names stay, those of persons too', async () => {
+    const all = await Array.fromAsync(world.client.list(capi.set, { namespace: team }));
+    const { metadata } = await world.template('victim');
+    assert.equal(metadata.name, 'victim');
+    for (const { spec = {} } of all) {
+      const { infrastructureRef } = (
+        spec['template'] as { readonly spec: { readonly infrastructureRef: { readonly name: string } } }
+      ).spec;
+      await world.template(infrastructureRef.name);
+    }
+  });
+});
