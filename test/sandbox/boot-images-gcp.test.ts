@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { ClusterOperator, ControlPlaneMachineSet, MachineConfiguration, MachineSet, Secret } from '@drydock/api';
+import {
+  ClusterOperator,
+  ControlPlaneMachineSet,
+  FeatureGate,
+  MachineConfiguration,
+  MachineSet,
+  Secret,
+} from '@drydock/api';
 import { type FakeCompute, googleError, publish, rhcosCloud, startCompute } from '@drydock/boot-images/testing';
 import { type CloudVoyage, startCloudVoyage, verifiedIn } from './support/cloud-voyage.ts';
 import { createPlane, manageBoth, planeKey, planeStubText } from './support/control-plane.ts';
@@ -129,14 +136,31 @@ test('BI-V68 [N] a cloud that answers 503 degrades, is asked again, and heals wi
   await voyage.degraded('False');
 });
 
-test('the control plane is moved with the rights of its component alone, its stub is converted, and who takes the image back is named', async () => {
+test('BI-V119 the control plane is moved once its feature gate is on, with the rights of its component alone, its stub is converted, and who takes the image back is named', async () => {
   const { client } = voyage;
   const value = gcpSpec(rhcosCloud(gcpImageOf(1)));
   const plane = await createPlane(client, { platform: 'GCP', gcp: [{ zone: 'us-central1-a' }] }, value);
   const none = await voyage.status('cpms/cluster', 'told', ({ phase }) => phase === 'Skipped');
   assert.equal(none.reason, 'NotSelected');
 
+  // The gate of the cluster's own object: as long as it is off, what the spec asks for is neither reflected nor done.
+  const gate = await client.create(FeatureGate, { metadata: { name: 'cluster' }, spec: {} } as FeatureGate);
+  const gates = (off: readonly string[]) => ({
+    featureGates: [{ version: '4.21.0', enabled: [], disabled: off.map((name) => ({ name })) }],
+  });
+  const gated = await client.replaceStatus(FeatureGate, { ...gate, status: gates(['ManagedBootImagesCPMS']) });
   await manageBoth(client);
+  const off = await voyage.status('cpms/cluster', 'gated', ({ message }) =>
+    /ManagedBootImagesCPMS/.test(message ?? ''),
+  );
+  assert.match(off.message ?? '', /feature gate ManagedBootImagesCPMS is off/);
+  const { status } = await client.get(MachineConfiguration, { name: 'cluster' });
+  const modes = status?.managedBootImagesStatus?.machineManagers?.map(({ selection }) => selection.mode);
+  assert.deepEqual(modes, ['All', 'None'], 'as it was before the gate was off');
+  assert.deepEqual(await plane.template(), plane.with(value));
+  await client.replaceStatus(FeatureGate, { ...gated, status: gates([]) });
+  // Nothing that is watched tells of gates.
+  await voyage.release({ ...gcpGolden(4), looked: 'again' });
   await voyage.status('cpms/cluster', 'moved', at(4));
   const disks = [{ ...value.disks[0], image: rhcosCloud(gcpImageOf(4)) }, value.disks[1]];
   assert.deepEqual(await plane.template(), plane.with({ ...value, disks }));
