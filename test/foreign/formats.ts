@@ -2,6 +2,7 @@ import type { Format, Hostile } from './format.ts';
 import { awsAnswers, awsGrowth, awsProfiles } from './kinds/aws.ts';
 import { crdGrowth, crds, ledger } from './kinds/crd.ts';
 import { ignition, ignitionGrowth, installConfig, stream } from './kinds/ignition.ts';
+import { imageGrowth, imageManifests, registryLogins } from './kinds/image.ts';
 import { events, json, jsonGrowth } from './kinds/json.ts';
 import { failedAnswer, kubeconfig, kubeGrowth, statusNote } from './kinds/kubeconfig.ts';
 import { loginNotes, markGrowth, marks } from './kinds/mark.ts';
@@ -17,7 +18,7 @@ export const FORMATS: readonly Format[] = [
   ...[json, events, yaml, xml, descriptors, tar, pax, manifest],
   ...[stream, ignition, installConfig, kubeconfig, failedAnswer, statusNote],
   ...[awsAnswers, awsProfiles],
-  ...[crds, ledger, pods, plans, configs, pointers, marks, loginNotes, payloads],
+  ...[crds, ledger, pods, plans, configs, pointers, marks, loginNotes, payloads, imageManifests, registryLogins],
 ] as readonly Format[];
 
 /** What costs a careless reader more than it weighs. */
@@ -35,5 +36,6 @@ export const HOSTILE: readonly Hostile[] = [
     planGrowth,
     markGrowth,
     payloadGrowth,
+    imageGrowth,
   ].flat(),
 ];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -8,6 +8,7 @@ import { after, test } from 'node:test';
 import { CLASS_MEANINGS } from '@drydock/crd';
 import { clusterVersionManifest, clusterVersionObject } from '@drydock/crd/testing';
 import { misbehavingServer, sendJson } from '@drydock/kube/testing';
+import { testImage } from '@drydock/release/testing';
 import { parse } from 'yaml';
 import { fromJSONSchema } from 'zod';
 
@@ -142,12 +143,39 @@ function payload(minor: 13 | 14): string {
   return folder;
 }
 
+/** The same payload as an image in a folder. */
+async function layoutOf(folder: string): Promise<string> {
+  const entries = readdirSync(folder).map(
+    (name) => [`release-manifests/${name}`, readFileSync(join(folder, name))] as const,
+  );
+  const { digest, mediaType, blobs } = await testImage([entries], {
+    architectures: ['amd64', 'arm64', 'ppc64le', 's390x'],
+  });
+  const layout = join(scratch, 'layout');
+  mkdirSync(join(layout, 'blobs/sha256'), { recursive: true });
+  for (const [of, { bytes }] of blobs) writeFileSync(join(layout, 'blobs/sha256', of.slice('sha256:'.length)), bytes);
+  const annotations = { 'org.opencontainers.image.ref.name': '4.14.0' };
+  writeFileSync(
+    join(layout, 'index.json'),
+    JSON.stringify({ schemaVersion: 2, manifests: [{ digest, mediaType, annotations }] }),
+  );
+  return layout;
+}
+
 test('release load and diff print what their schemas say, and tables that name what stops the way back', async () => {
   const [old, now] = [payload(13), payload(14)];
   const loaded = JSON.parse(await drydock('release', 'load', now, '-o', 'json')) as {
     readonly applied: readonly object[];
   };
   assert.deepEqual([flaws('release-load', loaded), loaded.applied.length], [[], 3]);
+  const layout = await layoutOf(now);
+  const fromImage = JSON.parse(
+    await drydock('release', 'load', `oci:${layout}:4.14.0`, '-o', 'json'),
+  ) as typeof loaded & { readonly digest: string };
+  assert.deepEqual(
+    [flaws('release-load', fromImage), fromImage.applied, /^sha256:[0-9a-f]{64}$/.test(fromImage.digest)],
+    [[], loaded.applied, true],
+  );
   const diff = JSON.parse(await drydock('release', 'diff', old, now, '-o', 'json')) as Readonly<
     Record<string, readonly object[]>
   >;

@@ -2,8 +2,10 @@ import { wayOf, weightOf } from '@drydock/crd';
 import type { DefinitionChange, ObjectId, PayloadDiff } from '@drydock/release';
 import type { Command } from 'commander';
 import { count, formatOf, print } from '../crd/formats.ts';
+import { exitCode } from '../exit.ts';
+import { untilInterrupted } from '../interruption.ts';
 import { type Column, table, terminalWidth } from '../table.ts';
-import { type AudienceFlags, audienceFlags, readPayload } from './payload-source.ts';
+import { type AudienceFlags, audienceFlags, PAYLOAD_ARGUMENT, readPayload } from './payload-source.ts';
 
 /** Adds `release diff`: what stands between two payloads, there and back. It only reads. */
 export function addDiff(group: Command): void {
@@ -12,18 +14,26 @@ export function addDiff(group: Command): void {
       .command('diff')
       .description('compare two payloads: objects, deletions, what stays behind, and what definitions refuse each way'),
   )
-    .argument('<old>', 'folder')
-    .argument('<new>', 'folder')
+    .argument('<old>', PAYLOAD_ARGUMENT)
+    .argument('<new>', PAYLOAD_ARGUMENT)
     .option('-o, --output <format>', 'table|wide|json|yaml', 'table')
-    .action(async (old: string, now: string, flags: AudienceFlags & { readonly output: string }) => {
-      const format = formatOf(flags.output);
-      const { idText, payloadDiff } = await import('@drydock/release');
-      const [a, b] = [await readPayload(old, flags), await readPayload(now, flags)];
-      const diff = payloadDiff(a.included, b.included);
-      const versions = [a, b].map(({ payload }) => payload.metadata.version);
-      const [from = '', to = ''] = versions;
-      print(format, { from, to, ...diff }, () => diffText({ from, to, diff, wide: format === 'wide', idText }));
-    });
+    .action((old: string, now: string, flags: DiffFlags) =>
+      untilInterrupted((signal) => compare(old, now, flags, signal), 'nothing was kept'),
+    );
+}
+
+interface DiffFlags extends AudienceFlags {
+  readonly output: string;
+}
+
+async function compare(old: string, now: string, flags: DiffFlags, signal: AbortSignal): Promise<number> {
+  const format = formatOf(flags.output);
+  const { idText, payloadDiff } = await import('@drydock/release');
+  const [a, b] = [await readPayload(old, flags, signal), await readPayload(now, flags, signal)];
+  const diff = payloadDiff(a.included, b.included);
+  const [from, to] = [a.payload.metadata.version, b.payload.metadata.version];
+  print(format, { from, to, ...diff }, () => diffText({ from, to, diff, wide: format === 'wide', idText }));
+  return exitCode.done;
 }
 
 interface Row {

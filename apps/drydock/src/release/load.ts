@@ -1,7 +1,15 @@
 import type { Command } from 'commander';
 import { count, formatOf, print } from '../crd/formats.ts';
+import { exitCode } from '../exit.ts';
+import { untilInterrupted } from '../interruption.ts';
 import { type Column, table, terminalWidth } from '../table.ts';
-import { type AudienceFlags, audienceFlags, readPayload, type SeenPayload } from './payload-source.ts';
+import {
+  type AudienceFlags,
+  audienceFlags,
+  PAYLOAD_ARGUMENT,
+  readPayload,
+  type SeenPayload,
+} from './payload-source.ts';
 
 /** Adds `release load`: reads a payload whole, and says what it would apply. It only reads. */
 export function addLoad(group: Command): void {
@@ -10,34 +18,44 @@ export function addLoad(group: Command): void {
       .command('load')
       .description('read a payload whole and say what it brings, in which order, and what it leaves out'),
   )
-    .argument('<payload>', 'folder')
+    .argument('<payload>', PAYLOAD_ARGUMENT)
     .option('-o, --output <format>', 'table|wide|json|yaml', 'table')
-    .action(async (folder: string, flags: AudienceFlags & { readonly output: string }) => {
-      const format = formatOf(flags.output);
-      const { actionOf, updateGraph, versionHash } = await import('@drydock/release');
-      const seen = await readPayload(folder, flags);
-      const { payload, included, excluded } = seen;
-      const loaded = {
-        version: payload.metadata.version,
-        versionHash: versionHash(included),
-        previous: payload.metadata.previous,
-        images: [...payload.images].map(([name, image]) => ({ name, image })),
-        applied: included.map((manifest) => ({
-          ...manifest.id,
-          file: manifest.file,
-          line: manifest.line,
-          action: actionOf(manifest),
-        })),
-        leftOut: excluded.map(({ manifest, why }) => ({
-          ...manifest.id,
-          file: manifest.file,
-          line: manifest.line,
-          why,
-        })),
-        nodes: updateGraph(included).length,
-      };
-      print(format, loaded, () => loadText(seen, loaded, format === 'wide'));
-    });
+    .action((name: string, flags: LoadFlags) =>
+      untilInterrupted((signal) => load(name, flags, signal), 'nothing was kept'),
+    );
+}
+
+interface LoadFlags extends AudienceFlags {
+  readonly output: string;
+}
+
+async function load(name: string, flags: LoadFlags, signal: AbortSignal): Promise<number> {
+  const format = formatOf(flags.output);
+  const { actionOf, updateGraph, versionHash } = await import('@drydock/release');
+  const seen = await readPayload(name, flags, signal);
+  const { payload, included, excluded, digest } = seen;
+  const loaded = {
+    ...(digest === undefined ? {} : { digest }),
+    version: payload.metadata.version,
+    versionHash: versionHash(included),
+    previous: payload.metadata.previous,
+    images: [...payload.images].map(([name, image]) => ({ name, image })),
+    applied: included.map((manifest) => ({
+      ...manifest.id,
+      file: manifest.file,
+      line: manifest.line,
+      action: actionOf(manifest),
+    })),
+    leftOut: excluded.map(({ manifest, why }) => ({
+      ...manifest.id,
+      file: manifest.file,
+      line: manifest.line,
+      why,
+    })),
+    nodes: updateGraph(included).length,
+  };
+  print(format, loaded, () => loadText(seen, loaded, format === 'wide'));
+  return exitCode.done;
 }
 
 interface Loaded {

@@ -1,5 +1,18 @@
-import type { Audience, Capabilities, Payload, Selected } from '@drydock/release';
+import { statSync } from 'node:fs';
+import type {
+  Audience,
+  BlobSource,
+  Capabilities,
+  Payload,
+  PayloadFiles,
+  RegistryOptions,
+  Selected,
+} from '@drydock/release';
 import type { Command } from 'commander';
+import { UsageError } from '../exit.ts';
+import { readSmallFile } from '../small-file.ts';
+import { bytesText } from '../template/amounts.ts';
+import { sayError } from '../terminal.ts';
 
 /** For whom a payload is read. */
 export interface AudienceFlags {
@@ -8,12 +21,19 @@ export interface AudienceFlags {
   readonly gate: readonly string[];
   readonly capabilities?: string;
   readonly plain?: true;
+  readonly architecture?: string;
+  readonly registryConfig?: string;
+  readonly registryCa?: string;
+  readonly registryMirror?: readonly string[];
+  readonly registryPlain?: readonly string[];
 }
 
 /** A payload as one kind of cluster sees it. */
 export interface SeenPayload extends Selected {
   readonly payload: Payload;
   readonly capabilities: Capabilities | undefined;
+  /** Of the image that it came in. */
+  readonly digest?: string;
 }
 
 /** Adds the flags that say for whom a payload is read. */
@@ -31,13 +51,26 @@ export function audienceFlags(verb: Command): Command {
       '--capabilities <set>',
       'baseline of capabilities, as None, v4.14 or vCurrent; without it all count as enabled',
     )
-    .option('--plain', 'a payload of others: its manifests need not say for whom they are');
+    .option('--plain', 'a payload of others: its manifests need not say for whom they are')
+    .option('--architecture <name>', "of an image for several, in Go's words, as amd64 (default: this machine's)")
+    .option('--registry-config <file>', 'logins of registries: config.json of docker, auth.json, or a pull secret')
+    .option('--registry-ca <file>', 'authorities in PEM that registries are trusted by, besides those of the system')
+    .option('--registry-mirror <from=to...>', 'read images whose reference begins with from at to, if they are there')
+    .option('--registry-plain <host...>', 'registries that are spoken to without TLS');
 }
 
-/** Reads a payload and sorts it for an audience. Throws `ReleaseError`. */
-export async function readPayload(name: string, flags: AudienceFlags): Promise<SeenPayload> {
+/** Where a payload is, as a person names it. */
+export const PAYLOAD_ARGUMENT =
+  'folder, oci:FOLDER[:TAG] of an image layout, or HOST/REPOSITORY:TAG or @sha256:… in a registry';
+
+/** Reads a payload and sorts it for an audience. Throws `ReleaseError`, and `UsageError` for flags. */
+export async function readPayload(name: string, flags: AudienceFlags, signal: AbortSignal): Promise<SeenPayload> {
   const release = await import('@drydock/release');
-  const payload = release.loadPayload(await release.readPayloadDirectory(name), { clusterProfile: flags.profile });
+  const read = await payloadFiles(name, flags, signal);
+  const payload = release.loadPayload(read.files, {
+    clusterProfile: flags.profile,
+    ...(read.digest === undefined ? {} : { releaseImage: `${name.replace(/[:@][^/]*$/, '')}@${read.digest}` }),
+  });
   const capabilities =
     flags.capabilities === undefined ? undefined : release.capabilitiesFor({ baseline: flags.capabilities }, []);
   const audience: Audience = {
@@ -46,9 +79,62 @@ export async function readPayload(name: string, flags: AudienceFlags): Promise<S
     gates: new Set(flags.gate),
     majorVersion: Number.parseInt(payload.metadata.version, 10),
   };
-  const selected = release.select(payload.manifests, {
-    audience,
-    ...(capabilities === undefined ? {} : { capabilities }),
-  });
-  return { payload, capabilities, ...selected };
+  const chosen = capabilities === undefined ? {} : { capabilities };
+  const selected = release.select(payload.manifests, { audience, ...chosen });
+  const { digest } = read;
+  return { payload, capabilities, ...(digest === undefined ? {} : { digest }), ...selected };
 }
+
+async function payloadFiles(
+  name: string,
+  flags: AudienceFlags,
+  signal: AbortSignal,
+): Promise<{ readonly files: PayloadFiles; readonly digest?: string }> {
+  const release = await import('@drydock/release');
+  const isLayout = name.startsWith('oci:');
+  const stat = isLayout ? undefined : statSync(name, { throwIfNoEntry: false });
+  // What looks like a path is one, also where nothing is there.
+  if (stat !== undefined || (!isLayout && /^[./]/.test(name)))
+    return { files: await release.readPayloadDirectory(name) };
+  await using source = isLayout
+    ? layoutOf(name, release.ociLayout)
+    : release.registryImage(release.parseReference(name), await registryOptions(flags));
+  const image = await release.readPayloadImage(source, {
+    signal,
+    ...(flags.architecture === undefined ? {} : { architecture: flags.architecture }),
+    onLayer: (at, of, bytes) => {
+      if (process.stderr.isTTY) sayError(`layer ${at} of ${of}, ${bytesText(bytes)}`);
+    },
+  });
+  return { files: image, digest: image.digest };
+}
+
+/** A folder may have a colon in its name; a tag has no slash. */
+function layoutOf(name: string, open: (folder: string, tag: string | undefined) => BlobSource): BlobSource {
+  const path = name.slice('oci:'.length);
+  const [, folder = path, tag] = /^(.+):([^:/]+)$/.exec(path) ?? [];
+  return open(folder, tag);
+}
+
+async function registryOptions(flags: AudienceFlags): Promise<RegistryOptions> {
+  const { readLogins } = await import('@drydock/release');
+  const { registryConfig: config, registryCa: ca, registryMirror = [], registryPlain = [] } = flags;
+  const mirrors = registryMirror.map((pair) => {
+    const [, from, to] = /^([^=]+)=([^=]+)$/.exec(pair) ?? [];
+    if (from === undefined || to === undefined) throw new UsageError(`--registry-mirror ${pair}: from=to is expected`);
+    return { from, to };
+  });
+  const file = async (path: string): Promise<string> =>
+    await readSmallFile(path, MAX_SMALL).catch((error: Error) => {
+      throw new UsageError(`${path} cannot be read: ${error.message}`);
+    });
+  return {
+    mirrors,
+    plain: new Set(registryPlain),
+    ...(config === undefined ? {} : { logins: readLogins(await file(config), config) }),
+    ...(ca === undefined ? {} : { ca: await file(ca) }),
+  };
+}
+
+/** Bytes of a file of logins, or of authorities. */
+const MAX_SMALL = 4 << 20;

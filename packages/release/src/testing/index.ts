@@ -1,0 +1,1 @@
+export { type LayerEntry, type TestImage, testImage } from './image.ts';
