@@ -124,6 +124,11 @@ export interface BootImageStatus {
   /** The template that the set's new machines are cloned from, on platforms that have templates. */
   readonly template?: BootImageStatusTemplate;
   /**
+   * The last image that a machine was made from before the set was to be pointed at it, and what became of that
+   * machine.
+   */
+  readonly canary?: BootImageStatusCanary;
+  /**
    * Moves to one target in a row, counted because somebody else may take the image back each time. The fourth is
    * refused, and counted. It starts anew with another target, when the set is left alone, and when somebody else moves
    * it to the target.
@@ -188,6 +193,23 @@ export interface BootImageStatusTemplate {
   readonly retired?: string;
   /** How long that swap left the name without a template, as the controller saw it. */
   readonly absentMilliseconds?: number;
+}
+
+/** The last image that a machine was made from before the set was to be pointed at it, and what became of that machine. */
+export interface BootImageStatusCanary {
+  /** What was tried, as a hash over policy, place, stub and image; another one of these is another canary. */
+  readonly group?: string;
+  /** Name of the machine. */
+  readonly machine?: string;
+  /** The image, as the set would refer to it. */
+  readonly image?: string;
+  /**
+   * Passed: the machine became a node that is ready. Failed: it did not, and the image is not tried again. Absent
+   * while it is tried.
+   */
+  readonly verdict?: string;
+  /** What was seen last, in a sentence. */
+  readonly message?: string;
 }
 
 /**

@@ -82,6 +82,27 @@ export const Lease: Resource<Lease> = {
   scope: 'Namespaced',
 };
 
+/** v1 Node, as far as it tells whether it is ready. */
+export interface Node {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: ObjectMeta;
+  readonly spec?: {
+    readonly providerID?: string;
+    readonly taints?: readonly { readonly key: string; readonly value?: string; readonly effect: string }[];
+  };
+  readonly status?: { readonly conditions?: readonly Condition[] };
+}
+
+/** The kind Node. */
+export const Node: Resource<Node> = {
+  group: '',
+  version: 'v1',
+  kind: 'Node',
+  plural: 'nodes',
+  scope: 'Cluster',
+};
+
 /** What an event speaks of. */
 export interface ObjectReference {
   readonly apiVersion?: string;

@@ -3,6 +3,10 @@ import type { ImageFacts } from './platform.ts';
 /** What went wrong; stable, for callers that branch and for `BootImage.status.reason`. */
 export type BootImageErrorCode =
   | 'ArchitectureInvalid'
+  | 'CanaryFailed'
+  | 'CanaryRefused'
+  | 'CanaryUnsettled'
+  | 'CanaryUnsupported'
   | 'CloudAnswerInvalid'
   | 'CloudUnavailable'
   | 'ClusterVersionUnreadable'

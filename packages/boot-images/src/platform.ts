@@ -1,4 +1,4 @@
-import type { BootImageStatus, ConfigMap, Infrastructure, Secret } from '@drydock/api';
+import type { BootImageStatus, BootImageStatusCanary, ConfigMap, Infrastructure, Secret } from '@drydock/api';
 import type { PlannedStep, TemplateOperation, TemplateProgress } from '@drydock/templates';
 import type { Skip } from './decide/decide.ts';
 import type { KeptSet } from './observe/kept-set.ts';
@@ -76,6 +76,8 @@ export interface ImageFacts {
   readonly verified?: Verified;
   /** What a pass counts of its moves; {@link noAttempts} where nothing is, absent where no pass says so. */
   readonly attempts?: { readonly target: string; readonly count: number; readonly by?: string };
+  /** The machine that was made to try the target. */
+  readonly canary?: BootImageStatusCanary;
   /** RHCOS version of an image whose release is not the cluster's own, as those of a marketplace: it counts for the record of the oldest image in use. */
   readonly marketplaceVersion?: string;
 }
@@ -167,6 +169,8 @@ export interface ForeseenPublication {
 
 /** What a publication tells while it runs. */
 export interface PublicationHooks {
+  /** Asked right before the image takes over a name that is in use, with the image as a set could be pointed at it until then. What it throws leaves the image complete beside the other. */
+  readonly beforeSwap?: (image: PointedImage) => Promise<void>;
   readonly announce: (operation: TemplateOperation) => Promise<void>;
   readonly onProgress: (progress: TemplateProgress) => void;
   readonly signal?: AbortSignal;

@@ -1,6 +1,7 @@
-import type { BootImage, MachineConfiguration } from '@drydock/api';
+import type { BootImage, BootImagePolicy, MachineConfiguration } from '@drydock/api';
 import type { Projector } from '@drydock/crd';
 import {
+  type CallOptions,
   type Controller,
   controller,
   type EventRecorder,
@@ -17,6 +18,7 @@ import {
 } from '@drydock/kube';
 import type { ClusterRecords, HolderIsLive } from '@drydock/templates';
 import { type BootImageCaches, createCaches, worldOf } from './caches.ts';
+import { canaryRights, wantsCanary } from './canary/rights.ts';
 import type { CloudHttpsOptions } from './cloud/https.ts';
 import { cloudPlatforms } from './cloud-platforms.ts';
 import { ownArchitecture } from './decide/architecture.ts';
@@ -32,6 +34,7 @@ import { runPass } from './pass/pass.ts';
 import { createPassState, type PassSettings } from './pass/pass-state.ts';
 import { createPassPorts } from './pass/ports.ts';
 import { type LazyPlatforms, lazyPlatforms } from './platforms.ts';
+import type { PolicyFault } from './policy/policy-for.ts';
 import { policyStatuses } from './policy/policy-statuses.ts';
 import { upgradeBlock } from './skew/guard.ts';
 import { unenforced } from './skew/mode.ts';
@@ -203,10 +206,21 @@ function controllerHalf(options: BootImagesRoleOptions, parts: Parts): readonly 
   const { log } = options;
   const state = createPassState(parts.now(), (set) => attemptsIn(caches.bootImages.get(keyOf(bootImageFor(set))), set));
   const { client, architecture = ownArchitecture(), concurrency, progressMs, collectAfterMs, stubSecret } = options;
-  const settings = { concurrency, progressMs, collectAfterMs, stubSecret };
+  const { canaryPollMs } = options;
+  const settings = { concurrency, progressMs, collectAfterMs, stubSecret, canaryPollMs };
   const { projections, changes } = parts.definitions;
   let gates: Gates = { cpms: true, skew: true, ...options.gates };
-  const ports = createPassPorts({ client, ...parts, projections, log, architecture, settings, gates: () => gates });
+  const rights = canaryRights(client, parts.now);
+  const ports = createPassPorts({
+    client,
+    canaryMissing: rights.missing,
+    ...parts,
+    projections,
+    log,
+    architecture,
+    settings,
+    gates: () => gates,
+  });
   const causes = createCauses();
 
   function onSet(change: ObjectChange<KeptSet>): void {
@@ -262,6 +276,7 @@ function controllerHalf(options: BootImagesRoleOptions, parts: Parts): readonly 
         // Nobody else has to know it where there is no control plane that could be managed.
         if ([...caches.controlPlaneMachineSets.all()].length > 0)
           gates = { ...(await gatesNow(client, release, { signal })), ...options.gates };
+        await rights.ask(caches.policies.all(), { signal });
         // Reads the ledger once, so that the pass decides by everything that is meant.
         const mc = caches.machineConfigurations.get(key);
         if (mc !== undefined) await projections.machineConfigurations.recall(mc);
@@ -289,7 +304,13 @@ function controllerHalf(options: BootImagesRoleOptions, parts: Parts): readonly 
     },
   });
   const load = (): Promise<void> => platforms.load(platformOf(ports.world));
+  const refused = async (policy: BootImagePolicy, call: CallOptions): Promise<PolicyFault | undefined> => {
+    await rights.ask([policy], call);
+    const message = wantsCanary(policy) ? rights.missing() : undefined;
+    return message === undefined ? undefined : { reason: 'CanaryNotPermitted', message };
+  };
   const policies = policyStatuses({
+    refused,
     ...{ client, caches, platforms, changes, load },
     ...{ world: ports.world, projector: projections.policies, now: parts.now },
   });

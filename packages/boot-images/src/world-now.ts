@@ -116,6 +116,7 @@ export async function worldNow(
     },
     bootImagePolicies: () => policies() ?? [],
     cloudConfig: () => (cloudConfig === undefined ? undefined : unlessForbidden(cloudConfig)),
+    canaryMissing,
     secret: (namespace, name) => credentials.get(keyText({ namespace, name }))?.(),
   };
 }
@@ -154,4 +155,11 @@ async function found<T>(reading: Promise<T>): Promise<() => T | undefined> {
       throw error;
     };
   }
+}
+
+/** What the operator says of its own rights: those of whoever asks are others. */
+function canaryMissing({ metadata, status }: BootImagePolicy): string | undefined {
+  const accepted = status?.conditions?.find(({ type }) => type === 'Accepted');
+  const current = status?.observedGeneration === metadata.generation;
+  return current && accepted?.reason === 'CanaryNotPermitted' ? accepted.message : undefined;
 }

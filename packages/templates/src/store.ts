@@ -87,6 +87,8 @@ export interface PlannedOptions extends StoreOptions {
 export interface PublishOptions extends PlannedOptions {
   readonly announce?: (operation: TemplateOperation) => Promise<void>;
   readonly onProgress?: (progress: TemplateProgress) => void;
+  /** Asked before the first rename of a swap, with the name under which the new template is complete. What it throws ends the publication, and everything stays as it is. */
+  readonly beforeSwap?: (name: string) => Promise<void>;
   readonly holderIsLive: HolderIsLive;
 }
 

@@ -31,6 +31,8 @@ export interface World {
   readonly controlPlaneMachineSets: () => readonly ControlPlaneMachineSet[] | undefined;
   readonly bootImage: (key: Key) => BootImage | undefined;
   readonly bootImages: () => readonly BootImage[];
+  /** Which right is missing to make the canaries of a policy, as a clause; undefined where none is, or where nobody asked. */
+  readonly canaryMissing?: (policy: BootImagePolicy) => string | undefined;
   /** None where the cluster does not serve the kind. */
   readonly bootImagePolicies: () => readonly BootImagePolicy[];
   /** Of the cloud, see `cloudConfigKey`. */

@@ -63,6 +63,13 @@ function references({ world }: PassPorts, pointed: Map<string, string>): (name: 
     // Seen in the cache, or gone with its set.
     if (set === undefined || spec.includes(JSON.stringify(image))) pointed.delete(id);
   }
+  // An image that failed would be made again, and fail again.
+  const tried = new Map(
+    world.bootImages().flatMap(({ status }) => {
+      const { set = '', canary } = status ?? {};
+      return canary?.image === undefined || canary.verdict === 'Passed' ? [] : [[canary.image, set] as const];
+    }),
+  );
   const index = (): ReturnType<typeof referenceIndex> =>
     referenceIndex({
       machineSets: world.machineSets(),
@@ -81,6 +88,6 @@ function references({ world }: PassPorts, pointed: Map<string, string>): (name: 
     }
     const [id] = [...pointed].find(([, image]) => image === name) ?? [];
     const set = id === undefined ? undefined : sets.get(id);
-    return set === undefined ? lookup(name) : setText(set);
+    return set === undefined ? (lookup(name) ?? tried.get(name)) : setText(set);
   };
 }

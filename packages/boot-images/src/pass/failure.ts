@@ -17,6 +17,7 @@ const uploadInProgress: string = 'UploadInProgress';
 /** Rows of §2.3 whose text is not framed as a platform's failure. */
 const unframed: ReadonlySet<string> = new Set([
   'ArchitectureInvalid',
+  'CanaryFailed',
   'ClusterVersionUnreadable',
   'InfrastructureUnreadable',
   'HotLoop',

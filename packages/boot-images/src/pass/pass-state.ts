@@ -1,4 +1,5 @@
 import type { Client } from '@drydock/kube';
+import type { CanaryVerdicts } from '../canary/canaries.ts';
 import type { KeptSet } from '../observe/kept-set.ts';
 import type { World } from '../observe/world.ts';
 import type { Platform } from '../platform.ts';
@@ -20,6 +21,8 @@ export interface PassSettings {
   readonly concurrency?: number | undefined;
   /** Least time between two progress writes of one set. Default 1000. */
   readonly progressMs?: number | undefined;
+  /** How often a machine that tries an image is looked at, in ms. Default 10,000. */
+  readonly canaryPollMs?: number | undefined;
   /** See {@link StubSecret}. Default 'InPlace'. */
   readonly stubSecret?: StubSecret | undefined;
   /** How long after a switch nothing is collected: machines of the old set may still be on their way. Default 60,000. */
@@ -77,6 +80,8 @@ export interface PassState {
   readonly writers: Map<string, string>;
   /** The version in which each set was moved last: what is read in that version is of before. */
   readonly moved: Map<string, string>;
+  /** What became of canaries, until the cache shows it. */
+  readonly canaries: CanaryVerdicts;
   readonly waysBack: WaysBack;
   /** The pin that each set was decided by last. */
   readonly pins: Map<string, Pin | undefined>;
@@ -100,6 +105,7 @@ export function createPassState(now: Date, recorded?: (set: KeptSet) => Attempts
     writers: new Map(),
     moved: new Map(),
     pins: new Map(),
+    canaries: new Map(),
     waysBack: createWaysBack(),
     left: new Map(),
     refusal: undefined,

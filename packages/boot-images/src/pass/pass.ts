@@ -27,6 +27,8 @@ export type PassOutcome = { readonly after: number } | undefined;
 
 /** Nothing that is watched tells of what happens in vCenter, nor that a template has become old enough to be collected. */
 const LOOK_AGAIN_MS = 3_600_000;
+/** That a node has become ready nobody who is watched tells. */
+const CANARY_MS = 10_000;
 /** A right that is granted, or an image that is published again, tells nobody. */
 const DOUBTED_MS = 300_000;
 
@@ -104,6 +106,7 @@ async function passOver(ports: PassPorts, state: PassState, pass: Pass): Promise
   await pass.leaveOut(others);
   if (enrolled.length === 0) {
     await pass.finish([]);
+    await pass.sweep([]);
     return undefined;
   }
   return pass.run(enrolled);
@@ -116,7 +119,10 @@ async function passBeside(refusal: string, ports: PassPorts, state: PassState, p
   );
   keepMemories(state, new Set(ours.map(idOf)));
   await pass.refuse(refusal, theirs);
-  if (ours.length === 0) return undefined;
+  if (ours.length === 0) {
+    await pass.sweep([]);
+    return undefined;
+  }
   const version = ports.world.clusterVersion();
   if (version === undefined || clusterStable(version)) return pass.run(ours);
   await pass.waitForUpgrade(ours);
@@ -209,6 +215,7 @@ class Pass {
     this.#signals.stopping?.throwIfAborted();
     await this.finish(items, left);
     if (left) return { after: 1 };
+    await this.sweep(items);
     const asked = items.flatMap((item) => (item.input === undefined ? [] : [item.input]));
     const news = new Set<string>();
     const found = (id: string, there: readonly ImageThere[]): void => {
@@ -222,7 +229,24 @@ class Pass {
     const again = doubted ? DOUBTED_MS : LOOK_AGAIN_MS;
     const policies = items.flatMap(({ input }) => input?.policy ?? []);
     const turn = nextTurn(policies, this.#ports.now());
-    return { after: Math.min(retry ?? again, collect ?? again, turn ?? again, again) };
+    const tried = items.some(({ outcome }) => outcome?.kind === 'step')
+      ? (this.#ports.canaryPollMs ?? CANARY_MS)
+      : again;
+    return { after: Math.min(retry ?? again, collect ?? again, turn ?? again, tried, again) };
+  }
+
+  /** Removes the machines that tried images for nobody any more. What fails here fails no set. */
+  async sweep(items: readonly Item[]): Promise<void> {
+    const existing = keptSets(this.#ports.world).map(idOf);
+    const trying = items.filter(({ outcome }) => outcome === undefined || outcome.kind === 'step');
+    const waiting = new Set(trying.map(({ set }) => idOf(set)));
+    try {
+      const ended = new Set(existing.filter((id) => !waiting.has(id)));
+      await this.#work.canaries.sweep({ existing: new Set(existing), ended }, this.#work.call);
+    } catch (error) {
+      this.#signals.signal?.throwIfAborted();
+      this.#ports.warn('canaries that nobody waits for could not be removed', error);
+    }
   }
 
   /** Writes both conditions from what is known of the sets without a look at them. */

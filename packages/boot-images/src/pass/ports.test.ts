@@ -21,6 +21,7 @@ test('a status that the schema refuses is counted; another failure is not', asyn
     now: () => new Date(0),
     architecture: 'x86_64',
     settings: {},
+    canaryMissing: () => undefined,
     gates: () => ({ cpms: true, skew: true }),
   });
   const report = (code: ApiError['code']): Promise<void> => {

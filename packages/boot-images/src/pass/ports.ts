@@ -38,6 +38,8 @@ export interface PassPortsOptions {
   /** As they were read last. */
   readonly gates: () => Gates;
   readonly settings: PassSettings;
+  /** See `World.canaryMissing`. */
+  readonly canaryMissing: () => string | undefined;
   /** Without them, statuses are written as they are meant. */
   readonly projections?: Projections;
 }
@@ -51,6 +53,7 @@ export function createPassPorts(options: PassPortsOptions): PassPorts & Pick<Boo
   const world: World = {
     ...raw,
     controlPlanesGated: () => !gates().cpms,
+    canaryMissing: options.canaryMissing,
     // What an older definition cannot hold is still meant: a set does not leave the selection because its kind left an enum.
     machineConfiguration: () => {
       const found = raw.machineConfiguration();

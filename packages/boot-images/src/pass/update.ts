@@ -46,6 +46,13 @@ export interface UpdatePorts {
   readonly pointed: (set: KeptSet, image: string) => void;
   /** The outcome for a set that must be left alone meanwhile, asked right before each write that is about it: an image may have taken long. */
   readonly overtaken: (set: KeptSet) => SetOutcome | undefined;
+  /** One step further with the machine that tries an image before the set is pointed at it; undefined where the set may be. */
+  readonly tried: (
+    set: KeptSet,
+    image: PointedImage,
+    facts: ImageFacts,
+    beforeWrite: () => void,
+  ) => Promise<SetOutcome | undefined>;
   /** What was planned for the sets that were left while their images were downloaded. */
   readonly left: Map<string, string>;
   /** The move of a set was refused. */
@@ -78,19 +85,33 @@ export async function updateSet(
   if (secret !== undefined) await checkUserData(ports.client, { secret, stubSecret, now: ports.now(), ...call });
 
   const before = factsOf(plan);
-  const image: PointedImage | undefined =
-    plan.kind === 'publish' ? await publish(set, plan, before, ports, signals) : plan.image;
-  if (image === undefined) return undefined;
-  // Before anything else can fail: collection must count the reference even if this process never hears of the switch.
-  if (image.reference !== undefined) ports.pointed(set, image.reference);
-  const time = stopwatch(ports);
-  time('Switching');
   // Every call takes its time, and somebody else may act from any moment on.
   const beforeWrite = (): void => {
     signal?.throwIfAborted();
     const outcome = ports.overtaken(set);
     if (outcome !== undefined) throw new Overtaken(outcome);
   };
+  const beforeUse = async (to: PointedImage): Promise<void> => {
+    beforeWrite();
+    // Unless it has passed, it goes on there once it has.
+    if (plan.kind === 'publish') ports.left.set(idOf(set), storyText(set, plan));
+    const outcome = await ports.tried(set, to, before, beforeWrite);
+    if (outcome !== undefined) throw new Overtaken(outcome);
+    ports.left.delete(idOf(set));
+  };
+  let image: PointedImage | undefined;
+  try {
+    image = plan.kind === 'publish' ? await publish(set, plan, before, ports, signals, beforeUse) : plan.image;
+    if (image === undefined) return undefined;
+    // Before anything else can fail: collection must count the reference even if this process never hears of the switch.
+    if (image.reference !== undefined) ports.pointed(set, image.reference);
+    if (image.edits.length > 0) await beforeUse(image);
+  } catch (error) {
+    if (error instanceof Overtaken) return error.outcome;
+    throw error;
+  }
+  const time = stopwatch(ports);
+  time('Switching');
   try {
     beforeWrite();
     await ports.report(set, { kind: 'step', phase: 'Switching', ...before });
@@ -151,14 +172,16 @@ async function publish(
   before: ImageFacts,
   ports: UpdatePorts,
   signals: PassSignals,
+  beforeSwap: (image: PointedImage) => Promise<void>,
 ): Promise<PublishedImage | undefined> {
   let operation: TemplateOperation | undefined;
   let last: TemplateProgress['step'] | undefined;
   let note: string | undefined;
   const time = stopwatch(ports);
-  const story = `${setText(set)}: ${plan.current ?? 'no image'} → ${plan.target ?? plan.hotLoopValue}${plan.because === undefined ? '' : ` (${plan.because})`}`;
+  const story = storyText(set, plan);
   // It goes on where it was left.
-  if (ports.left.get(idOf(set)) !== story) ports.event(set, 'Planned', story);
+  const goesOn = ports.left.get(idOf(set)) === story;
+  if (!goesOn) ports.event(set, 'Planned', story);
   ports.left.delete(idOf(set));
   // Most publications only find what another set's made: what is over at once is not worth a status write.
   let announced: Promise<void> | undefined;
@@ -185,6 +208,7 @@ async function publish(
   const overtaken = (): boolean => ports.overtaken(set)?.kind === 'waiting';
   using _ = whenNews(signals, () => (operation === undefined && last === 'Downloading') || overtaken(), leave);
   const run = plan.publication.run({
+    beforeSwap,
     announce: async (started) => {
       leave.signal.throwIfAborted();
       operation = started;
@@ -213,8 +237,13 @@ async function publish(
   time(undefined);
   await announced;
   const how = published.adopted ? 'found complete' : 'imported';
-  ports.event(set, 'Imported', `template ${published.template.name} ${how}${operationText(operation)}`);
+  if (!goesOn || !published.adopted)
+    ports.event(set, 'Imported', `template ${published.template.name} ${how}${operationText(operation)}`);
   return published;
+}
+
+function storyText(set: KeptSet, plan: Acting): string {
+  return `${setText(set)}: ${plan.current ?? 'no image'} → ${plan.target ?? plan.hotLoopValue}${plan.because === undefined ? '' : ` (${plan.because})`}`;
 }
 
 /** An image is downloaded for at least so long (ms) before its set is left to the next pass. */

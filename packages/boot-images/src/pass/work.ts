@@ -1,6 +1,7 @@
+import { type Canaries, canaries } from '../canary/canaries.ts';
 import { BootImageError } from '../errors.ts';
 import { idOf, type KeptSet, kindOf, machineSets } from '../observe/kept-set.ts';
-import type { PlatformPlan } from '../platform.ts';
+import type { ImageFacts, PlatformPlan, PointedImage } from '../platform.ts';
 import type { Waiting } from '../policy/held.ts';
 import { failureDomainOf, policyOn, type SetPolicy } from '../policy/set-policy.ts';
 import { isPaced, type Turn } from '../policy/turns.ts';
@@ -44,9 +45,14 @@ interface Planned {
 /** The work of one pass on its sets: each is planned, then what has to be done is done. A failure is its set's alone. */
 export class Work {
   readonly #options: WorkOptions;
+  readonly canaries: Canaries;
 
   constructor(options: WorkOptions) {
     this.#options = options;
+    const { ports, state } = options;
+    const { client, world, now } = ports;
+    const { machines, machineSets: sets, bootImages: images } = world;
+    this.canaries = canaries({ ...{ client, machines, images, now }, machineSets: sets }, state.canaries);
   }
 
   /** Plans every set, then acts: publications of one image one after the other. */
@@ -234,6 +240,29 @@ export class Work {
     await tell(item.set, told.outcome);
   }
 
+  /** A person who pinned a set has tried the image. */
+  async #tried(
+    { input: asked }: Item,
+    set: KeptSet,
+    image: PointedImage,
+    facts: ImageFacts,
+    beforeWrite: () => void,
+  ): Promise<SetOutcome | undefined> {
+    const { ports, state } = this.#options;
+    const { policy, input } = asked ?? {};
+    if (policy?.spec.canary?.mode !== 'Machine' || input === undefined || input.pin !== undefined) return undefined;
+    const record = (canary: NonNullable<ImageFacts['canary']>): Promise<void> =>
+      ports.report(set, told(set, { kind: 'step', phase: 'Publishing', reason: 'Canary', ...facts, canary }, state));
+    return this.canaries.tried(
+      {
+        ...{ set, policy, image, facts, beforeWrite, record },
+        failureDomain: failureDomainOf(set, ports.world, ports.platforms),
+        architecture: input.architecture,
+      },
+      this.call,
+    );
+  }
+
   #updatePorts(item: Item, items: readonly Item[], stream: ReleaseStream): Parameters<typeof updateSet>[2] {
     const { ports, state } = this.#options;
     const { client, event, warn, now, step, refused, stubSecret, progressMs = 1000 } = ports;
@@ -256,13 +285,14 @@ export class Work {
       },
       pointed: (set, image) => void pointed.set(idOf(set), image),
       overtaken: (set) => overtaken(set, stream, ports, item.input),
+      tried: (set, image, facts, beforeWrite) => this.#tried(item, set, image, facts, beforeWrite),
     };
   }
 }
 
 /** What waits is pending; what stays at a release of its own by request is nothing that the cluster keeps current. */
 function countedOf({ set, input }: Item, outcome: SetOutcome): Item['counted'] {
-  if (outcome.kind === 'waiting') return 'pending';
+  if (outcome.kind === 'waiting' || outcome.kind === 'step') return 'pending';
   const pinned = (outcome.pinned === true || input?.input.by?.pinned === true) && kindOf(set) === machineSets;
   return pinned || (outcome.kind === 'skip' && outcome.counted) ? 'skipped' : 'reconciled';
 }

@@ -1,11 +1,22 @@
 import { BootImagePolicy } from '@drydock/api';
 import type { Projector } from '@drydock/crd';
-import { type Client, type Controller, controller, isNotFound, type Key, keyOf, on, statusWriter } from '@drydock/kube';
+import {
+  type CallOptions,
+  type Client,
+  type Controller,
+  controller,
+  isNotFound,
+  type Key,
+  keyOf,
+  on,
+  statusWriter,
+} from '@drydock/kube';
 import type { BootImageCaches } from '../caches.ts';
 import { keptSets } from '../observe/kept-set.ts';
 import type { World } from '../observe/world.ts';
 import type { Platforms } from '../platforms.ts';
 import { type Definitions, hooksOf } from '../status/definitions.ts';
+import type { PolicyFault } from './policy-for.ts';
 import { policyStatus } from './policy-status.ts';
 import { subjectOf } from './set-policy.ts';
 
@@ -18,9 +29,13 @@ export interface PolicyStatusesOptions {
   readonly projector: Projector;
   readonly changes: Definitions['changes'];
   readonly now: () => Date;
+  /** Why a policy cannot be followed, besides what it says itself. */
+  readonly refused: (policy: BootImagePolicy, call: CallOptions) => Promise<PolicyFault | undefined>;
   /** Makes what is known of the cluster's platform ready. */
   readonly load: () => Promise<void>;
 }
+
+const AGAIN_MS = 30_000;
 
 /** Tells of each policy whether it can be followed, and how many sets it selects. */
 export function policyStatuses(options: PolicyStatusesOptions): Controller {
@@ -37,18 +52,21 @@ export function policyStatuses(options: PolicyStatusesOptions): Controller {
       options.changes(all),
     ],
     backOff: { first: 500, longest: 60_000 },
-    reconcile: async (key) => {
+    reconcile: async (key, { signal }) => {
       const current = caches.policies.get(key);
       if (current === undefined) return undefined;
       await options.load();
       const subjects = keptSets(world).map((set) => subjectOf(set, { world, platforms }));
+      const refused = await options.refused(current, { signal });
       try {
-        await writer.write(key, (live) => policyStatus(live, subjects, options.now()), { current });
+        await writer.write(key, (live) => policyStatus(live, subjects, options.now(), refused), { current });
       } catch (error) {
         // It was deleted meanwhile.
         if (!isNotFound(error)) throw error;
       }
-      const retry = projector.retryIn();
+      // A right that is granted tells nobody.
+      const again = refused === undefined ? undefined : AGAIN_MS;
+      const retry = projector.retryIn() ?? again;
       return retry === undefined ? undefined : { after: Math.max(100, retry) };
     },
   });

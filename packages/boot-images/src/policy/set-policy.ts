@@ -10,13 +10,15 @@ import { type PolicySubject, type PolicyVerdict, policyFor, type ReadPolicy, rea
 
 /** What is read to tell which policy decides about a set. */
 export interface PolicyPorts {
-  readonly world: Pick<World, 'bootImagePolicies' | 'infrastructure'>;
+  readonly world: Pick<World, 'bootImagePolicies' | 'infrastructure' | 'canaryMissing'>;
   readonly platforms: Platforms;
 }
 
 /** The policy that decides about a set, and that can be followed. */
 export interface SetPolicy {
   readonly name: string;
+  readonly uid: string | undefined;
+  readonly generation: number | undefined;
   readonly spec: BootImagePolicySpec;
   readonly read: ReadPolicy;
 }
@@ -61,7 +63,18 @@ export function policyOn(set: KeptSet, ports: PolicyPorts): SetPolicy | Skip | u
       `${textOf(policy)} decides about ${setText(set)} and cannot be followed: ${read.fault.message}`,
       { retriable: false, nextStep: `correct it: kubectl edit bootimagepolicy ${metadata.name}` },
     );
-  if (spec.optOut === undefined) return { name: metadata.name, spec, read };
+  const missing = spec.canary?.mode === 'Machine' ? ports.world.canaryMissing?.(policy) : undefined;
+  if (missing !== undefined)
+    throw new BootImageError(
+      'PolicyRefused',
+      `${textOf(policy)} decides about ${setText(set)} and cannot be followed: ${missing}`,
+      {
+        retriable: false,
+        nextStep: 'grant it: kubectl apply -k deploy/rbac/canary',
+      },
+    );
+  if (spec.optOut === undefined)
+    return { name: metadata.name, uid: metadata.uid, generation: metadata.generation, spec, read };
   const why = shownText(spec.optOut.reason);
   return skip(
     kindOf(set) === machineSets,

@@ -39,6 +39,10 @@ export type SetOutcome = ImageFacts &
     | {
         readonly kind: 'step';
         readonly phase: 'Downloading' | 'Uploading' | 'Publishing' | 'Switching';
+        /** One CamelCase word; default the phase. */
+        readonly reason?: string;
+        /** A few words for a table cell, where no bytes move. */
+        readonly brief?: string;
         readonly progress?: TemplateProgress;
         /** What happened on the way, as a clause. */
         readonly note?: string;
@@ -101,6 +105,7 @@ export function bootImageStatus(
   const back = wayBack(previous, outcome);
   const operation = operationOf(previous, outcome, now);
   const attempts = outcome.attempts ?? previous?.attempts;
+  const canary = outcome.canary ?? previous?.canary;
   const history = historyOf(previous, outcome, { ...subject.facts, template, now });
   const origins = originsOf(previous, outcome, [subject.facts.image, target, ...history.map(({ image }) => image)]);
   const progress = outcome.kind === 'step' ? outcome.progress : undefined;
@@ -135,6 +140,7 @@ export function bootImageStatus(
     ...(nextStep === undefined ? {} : { nextStep }),
     ...(operation === undefined ? {} : { operation }),
     ...(template === undefined ? {} : { template }),
+    ...(canary === undefined ? {} : { canary }),
     ...(attempts === undefined || attempts.count === 0 ? {} : { attempts }),
     ...(history.length === 0 ? {} : { history }),
     ...(origins.length === 0 ? {} : { origins }),
@@ -232,7 +238,7 @@ function cell(outcome: SetOutcome): string {
     case 'failed':
       return `${outcome.blocked ? 'blocked' : 'failed'}: ${outcome.reason}`;
     case 'step':
-      return outcome.progress === undefined ? '-' : progressText(outcome.progress);
+      return outcome.progress === undefined ? (outcome.brief ?? '-') : progressText(outcome.progress);
   }
 }
 
@@ -254,7 +260,7 @@ function words(
       };
     case 'step':
       return {
-        reason: outcome.phase,
+        reason: outcome.reason ?? outcome.phase,
         message: `${set} moves from ${current ?? 'no image'} to ${target ?? 'a new image'}${why(outcome)}${outcome.note === undefined ? '' : `: ${outcome.note}`}`,
       };
     default: {

@@ -18,7 +18,16 @@ import {
   Provisioning,
   Secret,
 } from '@drydock/api';
-import { type Client, type Key, type KubeClient, type KubeObject, keyOf, keyText, type Resource } from '@drydock/kube';
+import {
+  type Client,
+  type Key,
+  type KubeClient,
+  type KubeObject,
+  keyOf,
+  keyText,
+  type Resource,
+  systemClock,
+} from '@drydock/kube';
 import { type ClusterCall, type MemoryCluster, memoryCluster } from '@drydock/kube/testing';
 import { parse } from 'yaml';
 
@@ -63,9 +72,14 @@ const ourCrds: readonly unknown[] = ['bootimages', 'bootimagepolicies'].map((plu
   parse(readFileSync(fileURLToPath(import.meta.resolve(`@drydock/api/crds/drydock.dev_${plural}.yaml`)), 'utf8')),
 );
 
-/** An empty server with boot images' kinds; our own by their CRDs. */
-export function fakeClient(): FakeClient {
-  const cluster = memoryCluster({ crds: ourCrds, resources: OPEN, namespaces: NAMESPACES });
+/** An empty server, by this clock, with boot images' kinds; our own by their CRDs. */
+export function fakeClient(date: () => Date = () => new Date()): FakeClient {
+  const cluster = memoryCluster({
+    clock: { ...systemClock, date },
+    crds: ourCrds,
+    resources: OPEN,
+    namespaces: NAMESPACES,
+  });
   const writes: string[] = [];
   const client: FakeClient = {
     ...cluster.client(),

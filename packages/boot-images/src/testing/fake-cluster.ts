@@ -50,6 +50,9 @@ export const stub22: string = JSON.stringify({
   systemd: {},
 });
 
+/** When fake clusters begin. */
+const BEGIN = Date.UTC(2026, 7, 2);
+
 const amd64 = { 'capacity.cluster-autoscaler.kubernetes.io/labels': 'kubernetes.io/arch=amd64' };
 
 /** A cluster with one failure domain, the passes over it, and all that they did. */
@@ -167,7 +170,8 @@ export function managed(
 
 /** Puts a cluster together. Unless told otherwise: set wk-a on the old release, everything managed, nothing in flight. */
 export function fakeCluster(options: FakeClusterOptions = {}): FakeCluster {
-  const client = fakeClient();
+  let made: FakeCluster | undefined;
+  const client = fakeClient(() => new Date(made?.clock ?? BEGIN));
   const store = fakeStore(options.templates ?? { [computed]: { version: oldRelease } });
   const api = 'openshift-machine-api';
   client.put(MachineConfiguration, {
@@ -234,7 +238,10 @@ export function fakeCluster(options: FakeClusterOptions = {}): FakeCluster {
       machineSets: () =>
         [...client.objects].filter(([id]) => id.startsWith('machinesets ')).map(([, set]) => set as MachineSet),
       machineSet: (key) => client.peek(MachineSet, key),
-      machines: () => machines,
+      machines: () => [
+        ...machines,
+        ...[...client.objects].filter(([id]) => id.startsWith('machines ')).map(([, machine]) => machine as Machine),
+      ],
       controlPlaneMachineSets: () =>
         [...client.objects]
           .filter(([id]) => id.startsWith('controlplanemachinesets '))
@@ -293,7 +300,7 @@ export function fakeCluster(options: FakeClusterOptions = {}): FakeCluster {
     conditionWrites,
     ports,
     machines,
-    clock: Date.UTC(2026, 7, 2),
+    clock: BEGIN,
     gated: false,
     pass: (cause = {}) => runPass(ports, cluster.state, { reason: 'Test', touched: 'all', ...cause }),
     timer: () => cluster.pass({ touched: new Set() }),
@@ -314,6 +321,7 @@ export function fakeCluster(options: FakeClusterOptions = {}): FakeCluster {
         client.put(MachineSet, change(client.peek(MachineSet, { namespace: api, name }) ?? machineSet(name))),
     },
   };
+  made = cluster;
   return cluster;
 }
 

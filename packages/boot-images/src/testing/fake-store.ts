@@ -65,7 +65,11 @@ export function fakeStore(templates: Readonly<Record<string, FakeTemplate>> = {}
         store.onStep?.(progress.step);
         options.onProgress?.(progress);
       };
-      if (!adopted) {
+      // Complete beside the one whose name it takes over, until it does.
+      const staged = swap === undefined || before === undefined ? undefined : `${name}-${wish.image.release}-staged`;
+      const uploads = !adopted && (staged === undefined || !store.templates.has(staged));
+      const made = { version: wish.image.release, ours: true, digest: wish.image.sha256 };
+      if (uploads) {
         at({ step: 'Downloading', bytes: 0, total: 100 });
         await options.announce?.({ id: '0123abcd', name, holder: wish.holder, instanceUuid: 'u-1' });
         at({ step: 'Uploading', bytes: 41, total: 100, rate: 2 });
@@ -73,12 +77,17 @@ export function fakeStore(templates: Readonly<Record<string, FakeTemplate>> = {}
         if (store.failUpload !== undefined) throw store.failUpload;
         at({ step: 'Uploading', bytes: 100, total: 100, rate: 2 });
         at({ step: 'Publishing' });
+        if (staged !== undefined) store.templates.set(staged, made);
+      }
+      if (!adopted) {
+        if (staged !== undefined) await options.beforeSwap?.(staged);
+        if (staged !== undefined) store.templates.delete(staged);
         if (before !== undefined) store.templates.set(`${name}-retired`, { ...before, stableName: name });
-        store.templates.set(name, { version: wish.image.release, ours: true, digest: wish.image.sha256 });
+        store.templates.set(name, made);
       }
       const gap =
         swap === undefined || adopted || before === undefined ? {} : { absentMs: 7, retired: `${name}-retired` };
-      return { name, release: wish.image.release, adopted, uploads: adopted ? 0 : 1, ...gap };
+      return { name, release: wish.image.release, adopted: !uploads, uploads: Number(uploads), ...gap };
     },
     revert: async ({ placement, name, to = '' }) => {
       store.calls.push(`revert ${placement.server} ${name} to ${to}`);

@@ -11,3 +11,4 @@ export * from './fake-cluster.ts';
 export * from './fake-control-plane.ts';
 export * from './fake-gcp.ts';
 export * from './fake-store.ts';
+export * from './machine-actor.ts';

@@ -250,7 +250,7 @@ export function vspherePlatform(options: VSphereOptions): Platform {
         return { from: { location, sha256 }, ...(await foreseen({ kind: 'publish', wish }, call)) };
       },
       pointing: (name) => pointing(input, reference, name),
-      run: async ({ announce, onProgress, signal }) => {
+      run: async ({ announce, beforeSwap, onProgress, signal }) => {
         const uploaded = increases((more) => options.metrics?.uploaded(server, more));
         const downloaded = increases((more) => options.metrics?.downloaded(more));
         const published = await store.publish(wish, {
@@ -261,6 +261,9 @@ export function vspherePlatform(options: VSphereOptions): Platform {
             if (progress.step === 'Uploading') uploaded(progress.bytes);
             if (progress.step === 'Downloading') downloaded(progress.bytes);
           },
+          ...(beforeSwap === undefined
+            ? {}
+            : { beforeSwap: (name) => beforeSwap({ edits: [edit(input, reference, name)], reference: name }) }),
           holderIsLive: options.holderIsLive,
           ...(signal === undefined ? {} : { signal }),
         });

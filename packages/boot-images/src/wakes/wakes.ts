@@ -1,6 +1,7 @@
-import type { BootImage, MachineConfiguration, Secret } from '@drydock/api';
+import type { BootImage, Machine, MachineConfiguration, Secret } from '@drydock/api';
 import { type Key, type KubeObject, on, type Predicate, type Source, type Watched } from '@drydock/kube';
 import type { BootImageCaches } from '../caches.ts';
+import { isCanaryName } from '../canary/machine.ts';
 import { controlPlaneView, idOf, type KeptSet, setKinds } from '../observe/kept-set.ts';
 import { stubFailures, userDataSecret } from '../user-data/user-data.ts';
 import { credentialsKey } from '../vsphere/platform.ts';
@@ -94,6 +95,8 @@ export function wakes(
     return new Set([own, ...conflicting]);
   };
 
+  const canary = note<Machine>(input('CanaryMachine'), () => new Set());
+
   return {
     when: note((change) => machineConfigurationTrigger(change, options) ?? configurationReadyTrigger(change)),
     watches: [
@@ -120,8 +123,12 @@ export function wakes(
       watch(caches.policies, policyTrigger),
       watch(caches.upstream, upstreamTrigger),
       watch(caches.bootImages, pinTrigger, pinned),
-      // They wake nothing: they only have to be known before anything is collected.
-      { synced: caches.machines.synced, start: () => ({ [Symbol.dispose]: () => undefined }) },
+      // Of the others it only has to be known that they are there, before anything is collected.
+      on(
+        caches.machines,
+        () => options.key,
+        (change) => isCanaryName(named(change)) && canary(change),
+      ),
     ],
   };
 }

@@ -13,6 +13,8 @@ export interface Convergence {
   readonly wanted: Wanted;
   readonly liveness: Liveness;
   readonly expectWorld?: string | undefined;
+  /** Asked before a template takes over a name that another one bears. What it throws ends the convergence. */
+  readonly beforeSwap?: ((name: string) => Promise<void>) | undefined;
   /** How long to wait for another holder's import or a task; default one minute. */
   readonly waitMs?: number | undefined;
 }
@@ -28,7 +30,7 @@ const MAX_LOST = 2;
  * was lost) or that somebody else did it, the loop goes on; the same step again means that it failed.
  */
 export async function converge(
-  { context, wanted, liveness, expectWorld, waitMs }: Convergence,
+  { context, wanted, liveness, expectWorld, waitMs, beforeSwap }: Convergence,
   call: CallOptions,
 ): Promise<Extract<Step, { kind: 'done' }> & Effect> {
   const { vcenter, clock } = context.ports;
@@ -73,6 +75,7 @@ export async function converge(
       patience -= POLL_MS;
       continue;
     }
+    if (step.kind === 'swap') await beforeSwap?.(step.name);
     count += 1;
     try {
       effect = { ...effect, ...(await act(context, step, call)) };

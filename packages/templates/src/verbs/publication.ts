@@ -41,8 +41,8 @@ export async function publishTemplate(
       onProgress: options.onProgress,
     },
   };
-  const { expectWorld, waitMs } = options;
-  const done = await converge({ context, wanted, liveness, expectWorld, waitMs }, call);
+  const { expectWorld, waitMs, beforeSwap } = options;
+  const done = await converge({ context, wanted, liveness, expectWorld, waitMs, beforeSwap }, call);
   const { name, absentMs, retired } = done;
   return {
     name,

@@ -1,0 +1,228 @@
+import { type BootImage, Machine, type MachineSet, Node } from '@drydock/api';
+import { ApiError, type Client, isAlreadyExists, isNotFound, type Key, keyOf } from '@drydock/kube';
+import { BootImageError } from '../errors.ts';
+import { type KeptSet, setText } from '../observe/kept-set.ts';
+import type { ImageFacts, PointedImage } from '../platform.ts';
+import { durationMs } from '../policy/duration.ts';
+import type { SetPolicy } from '../policy/set-policy.ts';
+import type { SetOutcome } from '../status/boot-image.ts';
+import { type CanaryObserved, type CanaryVerdict, decideCanary, isCanary } from './decide.ts';
+import { type CanaryGroup, canaryMachine, groupOf, isCanaryName, unsupported } from './machine.ts';
+
+/** What canaries are made with, and told from. */
+export interface CanaryPorts {
+  readonly client: Pick<Client, 'get' | 'create' | 'delete'>;
+  /** Machines by their names; undefined where they are not known. */
+  readonly machines: () => readonly Machine[] | undefined;
+  readonly machineSets: () => readonly MachineSet[];
+  /** What was said of sets last. */
+  readonly images: () => Iterable<BootImage>;
+  readonly now: () => Date;
+}
+
+/** A set that is about to be pointed at an image. */
+export interface CanaryQuestion {
+  readonly set: KeptSet;
+  readonly policy: SetPolicy;
+  readonly image: PointedImage;
+  readonly facts: ImageFacts;
+  readonly failureDomain: string | undefined;
+  readonly architecture: string;
+  /** Throws where nothing may be done about the set any more. */
+  readonly beforeWrite: () => void;
+  /** Writes into the set's BootImage what became of the canary. */
+  readonly record: (canary: NonNullable<ImageFacts['canary']>) => Promise<void>;
+}
+
+/** The canaries of one pass. */
+export interface Canaries {
+  /** One step further with the canary of a set: undefined where its image has passed, else how it stands. Throws `CanaryFailed`, and what stands in the way of one. */
+  readonly tried: (asked: CanaryQuestion, call?: { readonly signal?: AbortSignal }) => Promise<SetOutcome | undefined>;
+  /** Removes canaries that no set waits for any more. `ended`: sets that exist and were looked at, and for which none is kept. */
+  readonly sweep: (
+    sets: { readonly existing: ReadonlySet<string>; readonly ended: ReadonlySet<string> },
+    call?: { readonly signal?: AbortSignal },
+  ) => Promise<void>;
+}
+
+/** Canaries at a time in a cluster. */
+const MOST = 5;
+/** How long one may take where its policy does not say. */
+const TIMEOUT_MS = 20 * 60_000;
+/** More than any look takes: create, or record, then remove, then the end. */
+const STEPS = 6;
+
+/** What one process knows of verdicts before the cache shows them; losing it costs nothing. */
+export type CanaryVerdicts = Map<string, CanaryVerdict>;
+
+/** Nothing is asked twice about one group in a pass. */
+export function canaries(ports: CanaryPorts, verdicts: CanaryVerdicts): Canaries {
+  const { client } = ports;
+  const answers = new Map<string, Promise<SetOutcome | undefined>>();
+  const asked = new Set<string>();
+  const created = new Set<string>();
+
+  async function tried(question: CanaryQuestion, call: { readonly signal?: AbortSignal } = {}) {
+    const { set, policy, image, facts } = question;
+    const why = unsupported(set, ports.machineSets());
+    if (why !== undefined)
+      throw new BootImageError(
+        'CanaryUnsupported',
+        `bootimagepolicy ${policy.name} wants a canary for ${setText(set)}, and none is made: ${why}`,
+        {
+          retriable: false,
+          nextStep: `give ${setText(set)} a policy without a canary: kubectl edit bootimagepolicy ${policy.name}`,
+        },
+      );
+    const group = groupOf(set, policy, image, question);
+    asked.add(group.machine);
+    const answer = answers.get(group.id) ?? look(question, group, call);
+    answers.set(group.id, answer);
+    const outcome = await answer;
+    return outcome === undefined ? undefined : { ...outcome, ...facts };
+  }
+
+  async function look(
+    { set, policy, image, beforeWrite, record }: CanaryQuestion,
+    group: CanaryGroup,
+    call: { readonly signal?: AbortSignal },
+  ): Promise<SetOutcome | undefined> {
+    const { timeout, keepOnFailure = false } = policy.spec.canary ?? {};
+    const key = keyOf(canaryMachine(set, group, image));
+    const timeoutMs = (timeout === undefined ? undefined : durationMs(timeout)) ?? TIMEOUT_MS;
+    const canary = { group: group.id, machine: group.machine, image: group.image };
+    for (let count = 0; count < STEPS; count += 1) {
+      const observed = await observe(group, key, call);
+      const step = decideCanary(observed, { group: group.id, timeoutMs, keepOnFailure, most: MOST });
+      switch (step.kind) {
+        case 'create':
+          beforeWrite();
+          await create(canaryMachine(set, group, image), policy, call);
+          created.add(group.machine);
+          break;
+        case 'record':
+          beforeWrite();
+          await record({ ...canary, ...step.verdict });
+          verdicts.set(group.id, step.verdict);
+          break;
+        case 'remove':
+          await remove(key, step.uid, call);
+          break;
+        case 'go':
+          return undefined;
+        case 'fail':
+          throw failed(group, policy, step.message, keepOnFailure);
+        case 'taken':
+          throw new BootImageError('CanaryRefused', step.message, {
+            retriable: false,
+            nextStep: `kubectl -n ${key.namespace} get machine ${key.name} -o yaml`,
+          });
+        case 'wait':
+          return {
+            ...{ kind: 'step', phase: 'Publishing', reason: 'Canary', brief: step.brief, note: step.message },
+            canary: { ...canary, message: step.message },
+          };
+      }
+    }
+    throw new BootImageError('CanaryUnsettled', `the canary ${group.machine} is not settled after ${STEPS} steps`);
+  }
+
+  async function observe(
+    group: CanaryGroup,
+    key: Key,
+    call: { readonly signal?: AbortSignal },
+  ): Promise<CanaryObserved> {
+    const machine = await found(client.get(Machine, key, call));
+    const name = machine?.status?.nodeRef?.name;
+    const node = name === undefined ? undefined : await found(client.get(Node, { name }, call));
+    const verdict = verdicts.get(group.id) ?? recordedOf(group.id, ports.images());
+    const there = new Set([...created, ...(ports.machines() ?? []).map(({ metadata }) => metadata.name)]);
+    there.delete(group.machine);
+    return {
+      ...(machine === undefined ? {} : { machine }),
+      ...(node === undefined ? {} : { node }),
+      ...(verdict === undefined ? {} : { verdict }),
+      others: [...there].filter(isCanaryName).length,
+      now: ports.now().getTime(),
+    };
+  }
+
+  async function create(machine: Machine, policy: SetPolicy, call: { readonly signal?: AbortSignal }): Promise<void> {
+    try {
+      await client.create(Machine, machine, call);
+    } catch (error) {
+      // Somebody was faster, perhaps this process's predecessor: the next look tells.
+      if (isAlreadyExists(error)) return;
+      if (!(error instanceof ApiError) || !REFUSED.has(error.code)) throw error;
+      throw new BootImageError('CanaryRefused', `no canary could be made: ${error.message}`, {
+        ...{ cause: error, retriable: false },
+        nextStep: `make room for it, or grant what is missing (kubectl apply -k deploy/rbac/canary), or do without: kubectl edit bootimagepolicy ${policy.name}`,
+      });
+    }
+  }
+
+  async function remove(key: Key, uid: string, call: { readonly signal?: AbortSignal }): Promise<void> {
+    try {
+      await client.delete(Machine, key, { uid }, call);
+    } catch (error) {
+      if (!isNotFound(error) && !(error instanceof ApiError && error.code === 'Conflict')) throw error;
+    }
+  }
+
+  async function sweep(
+    { existing, ended }: Parameters<Canaries['sweep']>[0],
+    call: { readonly signal?: AbortSignal } = {},
+  ): Promise<void> {
+    const left = (ports.machines() ?? []).filter(
+      ({ metadata }) => isCanaryName(metadata.name) && !asked.has(metadata.name),
+    );
+    if (left.length === 0) return;
+    const waitedFor = new Set<string>();
+    for (const { status } of ports.images()) {
+      const { set = '', canary } = status ?? {};
+      if (canary?.machine !== undefined && existing.has(set) && !ended.has(set)) waitedFor.add(canary.machine);
+    }
+    for (const { metadata } of left) {
+      if (waitedFor.has(metadata.name)) continue;
+      const key = keyOf({ metadata });
+      const machine = await found(client.get(Machine, key, call));
+      if (machine === undefined || machine.metadata.deletionTimestamp !== undefined) continue;
+      if (isCanary(machine, metadata.name.slice(-12))) await remove(key, machine.metadata.uid ?? '', call);
+    }
+  }
+
+  return { tried, sweep };
+}
+
+/** Answers by which a server says that it will not have the machine. */
+const REFUSED: ReadonlySet<string> = new Set(['Forbidden', 'Invalid', 'BadRequest']);
+
+function failed({ image, machine }: CanaryGroup, { name }: SetPolicy, message: string, kept: boolean): BootImageError {
+  const look = kept
+    ? `look at it: kubectl -n openshift-machine-api describe machine ${machine}, and at its console: govc vm.console ${machine}`
+    : `to have the machine kept for a look, set spec.canary.keepOnFailure: kubectl edit bootimagepolicy ${name}`;
+  return new BootImageError(
+    'CanaryFailed',
+    `the canary of ${image} failed, and nothing is pointed at it: ${message}; it is not tried again before another release is wanted or bootimagepolicy ${name} changes`,
+    { retriable: false, nextStep: look },
+  );
+}
+
+function recordedOf(group: string, images: Iterable<BootImage>): CanaryVerdict | undefined {
+  for (const { status } of images) {
+    const { canary } = status ?? {};
+    if (canary?.group !== group) continue;
+    const { verdict, message = '' } = canary;
+    if (verdict === 'Passed' || verdict === 'Failed') return { verdict, message };
+  }
+  return undefined;
+}
+
+async function found<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}

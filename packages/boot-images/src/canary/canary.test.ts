@@ -1,0 +1,314 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  BootImagePolicy,
+  type BootImagePolicySpec,
+  Deployment,
+  type Machine,
+  type MachineSet,
+  Node,
+  Secret,
+} from '@drydock/api';
+import { ApiError } from '@drydock/kube';
+import { upstreamController } from '../decide/coexistence.ts';
+import { runPass } from '../pass/pass.ts';
+import {
+  computed,
+  type FakeClusterOptions,
+  machineSet,
+  newRelease,
+  oldRelease,
+  published,
+} from '../testing/fake-cluster.ts';
+import { type MachineFate, machineActor } from '../testing/machine-actor.ts';
+import { type ReportingCluster, reportingCluster } from '../testing/reporting-cluster.ts';
+import { isCanaryName } from './machine.ts';
+
+const minute = 60_000;
+const ownLabels = {
+  'machine.openshift.io/cluster-api-cluster': 'c1',
+  'machine.openshift.io/cluster-api-machineset': 'x',
+};
+
+/** A set as the installer makes them, with labels by which it knows its machines. */
+function workers(name: string, value: Readonly<Record<string, unknown>> = {}): MachineSet {
+  const set = machineSet(name, value);
+  const labels = { ...ownLabels, 'machine.openshift.io/cluster-api-machineset': name };
+  const { template } = set.spec ?? {};
+  const hooks = { preDrain: [{ name: 'keep', owner: 'somebody' }] };
+  const spec = { ...template?.spec, lifecycleHooks: hooks, taints: [{ key: 'gpu', effect: 'NoSchedule' }] };
+  return {
+    ...set,
+    apiVersion: 'machine.openshift.io/v1beta1',
+    kind: 'MachineSet',
+    spec: {
+      ...set.spec,
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels: { ...labels, 'machine.openshift.io/cluster-api-machine-role': 'worker' } },
+        spec,
+      },
+    },
+  } as MachineSet;
+}
+
+interface Rig extends ReportingCluster {
+  readonly actor: ReturnType<typeof machineActor>;
+  readonly policy: (spec?: BootImagePolicySpec, generation?: number) => void;
+  readonly machines: () => readonly Machine[];
+  /** A pass, and all that the machines then do. */
+  readonly turn: () => Promise<void>;
+}
+
+function rig(
+  fate: () => MachineFate = () => 'boots',
+  options: FakeClusterOptions & { readonly canary?: object } = {},
+): Rig {
+  const c = reportingCluster({ sets: [workers('wk-a')], ...options });
+  const { client, store } = c.cluster;
+  const actor = machineActor({
+    client,
+    templates: (name) => [...store.templates.keys()].filter((one) => one === name).length,
+    fate,
+  });
+  const policy: Rig['policy'] = (spec = {}, generation = 1) =>
+    client.put(BootImagePolicy, {
+      metadata: { name: 'gold', uid: 'p-1', generation },
+      spec: { canary: { mode: 'Machine', ...options.canary }, ...spec },
+    });
+  policy();
+  const of = <T>(plural: string): readonly T[] =>
+    [...client.objects].filter(([id]) => id.startsWith(`${plural} `)).map(([, object]) => object as T);
+  return Object.assign(Object.create(c, Object.getOwnPropertyDescriptors(c)) as ReportingCluster, {
+    actor,
+    policy,
+    machines: () => of<Machine>('machines'),
+    turn: async () => {
+      await c.pass();
+      for (let rounds = 0; (await actor.round()) && rounds < 20; rounds += 1);
+    },
+  });
+}
+
+const said = (c: Rig, set = 'wk-a'): string => {
+  const { phase, reason } = c.image(set)?.status ?? {};
+  return `${phase} ${reason}`;
+};
+const creations = (c: Rig): readonly string[] =>
+  c.cluster.client.writes.filter((write) => write.startsWith('create machines'));
+
+for (const publication of ['pointer', 'swap'] as const) {
+  test(`OWN-18 ${publication} mode: a machine is made from the image before anything points at it, becomes a node, goes, and then the set is moved`, async () => {
+    const c = rig(undefined, { publication });
+    await c.pass();
+    const [machine] = c.machines();
+    assert.ok(machine !== undefined && isCanaryName(machine.metadata.name));
+    const tried = machine.spec?.providerSpec?.value?.['template'];
+    assert.equal(tried, publication === 'pointer' ? published : `${computed}-${newRelease}-staged`);
+    assert.deepEqual([said(c), c.cluster.template('wk-a')], ['Publishing Canary', computed]);
+    assert.equal(c.cluster.store.templates.get(computed)?.version, oldRelease);
+    assert.match(c.image()?.status?.message ?? '', /canary drydock-canary-[0-9a-f]{12}: phase none, no node/);
+    for (let turns = 0; turns < 4; turns += 1) await c.turn();
+    assert.deepEqual([said(c), c.image()?.status?.canary?.verdict], ['Current UpToDate', 'Passed']);
+    assert.equal(c.cluster.template('wk-a'), publication === 'pointer' ? published : computed);
+    const inUse = c.cluster.store.templates.get(publication === 'pointer' ? published : computed);
+    assert.equal(inUse?.version, newRelease);
+    assert.deepEqual([c.machines(), creations(c).length, c.actor.adopted, c.cluster.store.uploads], [[], 1, [], 1]);
+    assert.equal(c.cluster.client.peek(Node, { name: machine.metadata.name }), undefined);
+    // The story is told once, however many passes it took.
+    const story = c.cluster.events.map((event) => event.split(' ')[1]);
+    assert.deepEqual(
+      story.filter((reason) => reason === 'Planned'),
+      ['Planned'],
+    );
+  });
+}
+
+test('OWN-18 the machine is what the set would make, but for what would have it counted, kept or used', async () => {
+  const c = rig();
+  await c.pass();
+  const [machine] = c.machines();
+  const spec = machine?.spec as Readonly<Record<string, unknown>> | undefined;
+  assert.deepEqual(Object.keys(machine?.metadata.labels ?? {}).toSorted(), [
+    'app.kubernetes.io/managed-by',
+    'drydock.dev/canary',
+    'machine.openshift.io/cluster-api-cluster',
+  ]);
+  assert.equal(machine?.metadata.ownerReferences, undefined);
+  assert.equal(spec?.['lifecycleHooks'], undefined);
+  assert.deepEqual(spec?.['taints'], [
+    { key: 'gpu', effect: 'NoSchedule' },
+    { key: 'drydock.dev/canary', value: 'true', effect: 'NoSchedule' },
+  ]);
+  const own = workers('wk-a').spec?.template?.spec?.providerSpec?.value;
+  assert.deepEqual(machine?.spec?.providerSpec?.value, { ...own, template: published });
+});
+
+test('OWN-18 equal sets share one canary; another stub is another group', async () => {
+  const sets = [workers('wk-a'), workers('wk-b'), workers('wk-c', { userDataSecret: { name: 'other-user-data' } })];
+  const c = rig(undefined, { sets });
+  c.cluster.client.put(...stubOf(c, 'other-user-data'));
+  await c.pass();
+  assert.equal(c.machines().length, 2);
+  for (let turns = 0; turns < 5; turns += 1) await c.turn();
+  assert.deepEqual(
+    sets.map(({ metadata }) => said(c, metadata.name)),
+    Array(3).fill('Current UpToDate'),
+  );
+  assert.deepEqual([c.machines(), creations(c).length], [[], 2]);
+});
+
+/** A user-data Secret like that of the workers. */
+function stubOf(c: Rig, name: string): readonly [typeof Secret, Secret] {
+  const like = c.cluster.client.peek(Secret, { namespace: 'openshift-machine-api', name: 'worker-user-data' });
+  return [Secret, { ...like, metadata: { namespace: 'openshift-machine-api', name } }];
+}
+
+function forbidden(said: string): ApiError {
+  return new ApiError({ code: 'Forbidden', action: 'create machine', said });
+}
+
+/** How machines end that do not become nodes, and what is said of each. */
+const failures: readonly (readonly [fate: MachineFate, seen: RegExp])[] = [
+  ['quota', /failed; seen last: phase Failed, error InsufficientResources: insufficient resources: quota exceeded/],
+  ['invalid', /failed; seen last: phase Failed, error InvalidConfiguration: failed validating/],
+  ['never-boots', /no node that is ready after 20 min; seen last: phase Provisioning, instance poweredOff, no node/],
+  ['wrong-image', /after 20 min; seen last: phase Provisioned, instance poweredOn, no node/],
+  ['no-node', /after 20 min; seen last: phase Provisioned, instance poweredOn, no node/],
+  ['kubelet-not-ready', /after 20 min; seen last: phase Running, .*Ready=False KubeletNotReady: container runtime/],
+  ['node-lost', /after 20 min; seen last: phase Running, .*node drydock-canary-\w+ is not there/],
+];
+for (const [fate, seen] of failures) {
+  test(`OWN-18 a canary that ends as ${fate}: nothing is patched, what was seen last is said, and the release is not tried again`, async () => {
+    const c = rig(() => fate);
+    for (let turns = 0; turns < 3; turns += 1) await c.turn();
+    c.cluster.clock += 20 * minute;
+    for (let turns = 0; turns < 4; turns += 1) {
+      await c.turn();
+      if (turns === 1) c.restart();
+    }
+    const status = c.image()?.status;
+    assert.deepEqual([said(c), c.cluster.template('wk-a')], ['Blocked CanaryFailed', computed]);
+    assert.match(status?.message ?? '', seen);
+    assert.match(status?.nextStep ?? '', /keepOnFailure/);
+    assert.deepEqual([c.machines(), creations(c).length, status?.canary?.verdict], [[], 1, 'Failed']);
+    // The policy changes: it is tried again.
+    c.policy({}, 2);
+    await c.pass();
+    assert.deepEqual([said(c), creations(c).length], ['Publishing Canary', 2]);
+  });
+}
+
+test('OWN-18 templates by a name that nobody bears, or several do, end a canary as they end every machine', async () => {
+  for (const count of [0, 2]) {
+    const c = rig();
+    const actor = machineActor({ client: c.cluster.client, templates: () => count });
+    await c.pass();
+    while (await actor.round());
+    await c.pass();
+    assert.equal(said(c), 'Blocked CanaryFailed');
+    assert.match(c.image()?.status?.message ?? '', count === 0 ? /template not found/ : /multiple templates found/);
+  }
+});
+
+test('OWN-18 keepOnFailure keeps the machine for a look, until the policy changes', async () => {
+  const c = rig(() => 'quota', { canary: { keepOnFailure: true } });
+  for (let turns = 0; turns < 3; turns += 1) await c.turn();
+  const [machine] = c.machines();
+  assert.ok(machine !== undefined);
+  assert.match(c.image()?.status?.nextStep ?? '', new RegExp(`describe machine ${machine.metadata.name}`));
+  c.restart();
+  await c.turn();
+  assert.equal(c.machines().length, 1);
+  c.policy({ canary: { mode: 'None' } }, 2);
+  await c.turn();
+  await c.turn();
+  assert.deepEqual([c.machines(), said(c), c.cluster.template('wk-a')], [[], 'Current UpToDate', published]);
+});
+
+test('OWN-18 whatever ends the wait takes the machine with it: the policy, the set, an opt-out, upstream', async () => {
+  const ends: Readonly<Record<string, (c: Rig) => void>> = {
+    'the policy goes': (c) => c.cluster.client.objects.delete('bootimagepolicies gold'),
+    'the set goes': (c) => c.cluster.client.objects.delete('machinesets openshift-machine-api/wk-a'),
+    'a hold': (c) => c.policy({ hold: { reason: 'fair' } }, 2),
+    'an opt-out': (c) => c.policy({ optOut: { reason: 'no' } }, 2),
+    upstream: (c) => c.cluster.client.put(Deployment, { metadata: upstreamController } as Deployment),
+  };
+  for (const [what, end] of Object.entries(ends)) {
+    const c = rig(() => 'no-node');
+    await c.turn();
+    assert.equal(c.machines().length, 1, what);
+    end(c);
+    await c.turn();
+    await c.turn();
+    assert.deepEqual(c.machines(), [], what);
+  }
+});
+
+test('OWN-18 never for control planes or masters, and never where another set would count it', async () => {
+  const masters = workers('wk-a');
+  const role = { 'machine.openshift.io/cluster-api-machine-role': 'master' };
+  const template = masters.spec?.template;
+  const asMaster = {
+    ...masters,
+    spec: { ...masters.spec, template: { ...template, metadata: { labels: role } } },
+  } as MachineSet;
+  const greedy = { ...machineSet('wk-z'), spec: { ...machineSet('wk-z').spec, selector: {} } } as MachineSet;
+  for (const [sets, why] of [
+    [[asMaster], /its machines are masters/],
+    [[workers('wk-a'), greedy], /machineset wk-z would count it as one of its own/],
+  ] as const) {
+    const c = rig(undefined, { sets: [...sets] });
+    await c.turn();
+    assert.deepEqual([said(c), c.cluster.template('wk-a'), c.machines()], ['Blocked CanaryUnsupported', computed, []]);
+    assert.match(c.image()?.status?.message ?? '', why);
+  }
+});
+
+test('OWN-18 a server that will not have the machine blocks the set with its words; canaries at a time are counted', async () => {
+  const c = rig();
+  c.cluster.client.refuse = (write) =>
+    write.startsWith('create machines') ? forbidden('exceeded quota: machines, used: 9, limited: 9') : undefined;
+  await c.turn();
+  assert.equal(said(c), 'Blocked CanaryRefused');
+  assert.match(c.image()?.status?.message ?? '', /exceeded quota: machines/);
+
+  const many = Array.from({ length: 7 }, (_, at) => workers(`wk-${at}`, { userDataSecret: { name: `stub-${at}` } }));
+  const busy = rig(() => 'no-node', { sets: many });
+  for (const at of many.keys()) busy.cluster.client.put(...stubOf(busy, `stub-${at}`));
+  await busy.turn();
+  await busy.turn();
+  assert.equal(busy.machines().length, 5);
+  assert.equal(busy.image('wk-6')?.status?.progress, 'waits for other canaries');
+});
+
+test('OWN-18 without the right to make machines the policy is refused with the missing verb, before an image is made', async () => {
+  const c = rig();
+  const world = { ...c.ports.world, canaryMissing: () => 'the operator may not delete machines.machine.openshift.io' };
+  await runPass({ ...c.ports, world }, c.state, { reason: 'Test', touched: 'all' });
+  assert.deepEqual([said(c), c.cluster.store.uploads, c.machines()], ['Blocked PolicyRefused', 0, []]);
+  assert.match(c.image()?.status?.message ?? '', /may not delete machines\.machine\.openshift\.io/);
+  assert.equal(c.image()?.status?.nextStep, 'grant it: kubectl apply -k deploy/rbac/canary');
+});
+
+test('OWN-18 negative control: a canary with the labels of its set is taken by it, and that is seen', async () => {
+  const c = rig();
+  const { client } = c.cluster;
+  const careless = {
+    ...c.ports,
+    client: {
+      ...client,
+      create: ((resource, object, options) => {
+        const labels = { ...object.metadata.labels, ...workers('wk-a').spec?.selector?.matchLabels };
+        const counted = resource.kind === 'Machine' ? { ...object, metadata: { ...object.metadata, labels } } : object;
+        return client.create(resource, counted, options);
+      }) satisfies typeof client.create,
+    },
+  };
+  const go = () => runPass(careless, c.state, { reason: 'Test', touched: 'all' });
+  await go();
+  while (await c.actor.round());
+  assert.equal(c.actor.adopted.length, 1);
+  await go();
+  assert.deepEqual([said(c), c.cluster.template('wk-a')], ['Blocked CanaryRefused', computed]);
+});

@@ -1,0 +1,122 @@
+import type { Machine, Node } from '@drydock/api';
+import { shownText } from '@drydock/api/text';
+import { canaryLabel } from './machine.ts';
+
+/** What became of a canary, as the BootImages of its sets keep it. */
+export interface CanaryVerdict {
+  readonly verdict: 'Passed' | 'Failed';
+  /** A sentence with what was seen last. */
+  readonly message: string;
+}
+
+/** What is so of one group. */
+export interface CanaryObserved {
+  /** What bears the name of the group's machine. */
+  readonly machine?: Machine;
+  /** The Node that the machine says it has become. */
+  readonly node?: Node;
+  /** What is recorded of this very group. */
+  readonly verdict?: CanaryVerdict;
+  /** Canaries of other groups that are there. */
+  readonly others: number;
+  readonly now: number;
+}
+
+/** What is wanted of a canary. */
+export interface CanaryWanted {
+  readonly group: string;
+  readonly timeoutMs: number;
+  readonly keepOnFailure: boolean;
+  /** Canaries at a time. */
+  readonly most: number;
+}
+
+/** The next step. `create`, `record` and `remove` are one call each; the others end a look. */
+export type CanaryStep =
+  | { readonly kind: 'create' }
+  | { readonly kind: 'record'; readonly verdict: CanaryVerdict }
+  | { readonly kind: 'remove'; readonly uid: string }
+  | { readonly kind: 'go' }
+  | { readonly kind: 'fail'; readonly message: string }
+  | { readonly kind: 'wait'; readonly brief: string; readonly message: string }
+  /** Something else bears the name. */
+  | { readonly kind: 'taken'; readonly message: string };
+
+/**
+ * One canary from its beginning to its end. A verdict is recorded before its machine goes, so that a crash between the two makes no second one; it counts for this group alone, which another
+ * image and another policy are not.
+ */
+export function decideCanary(observed: CanaryObserved, wanted: CanaryWanted): CanaryStep {
+  const { machine, verdict } = observed;
+  if (machine !== undefined && !isCanary(machine, wanted.group))
+    return { kind: 'taken', message: `machine ${machine.metadata.name} is not the canary that should bear its name` };
+  if (verdict !== undefined) {
+    const keep = verdict.verdict === 'Failed' && wanted.keepOnFailure;
+    if (machine !== undefined && !keep && !isGoing(machine)) return { kind: 'remove', uid: machine.metadata.uid ?? '' };
+    return verdict.verdict === 'Passed' ? { kind: 'go' } : { kind: 'fail', message: verdict.message };
+  }
+  if (machine === undefined) {
+    if (observed.others < wanted.most) return { kind: 'create' };
+    const message = `${observed.others} canaries are tried, and ${wanted.most} at the most are at a time`;
+    return { kind: 'wait', brief: 'waits for other canaries', message };
+  }
+  return running(machine, observed, wanted);
+}
+
+function running(machine: Machine, { node, now }: CanaryObserved, { timeoutMs }: CanaryWanted): CanaryStep {
+  const { name, creationTimestamp } = machine.metadata;
+  const seen = seenOf(machine, node);
+  const failed = (why: string): CanaryStep => ({
+    kind: 'record',
+    verdict: { verdict: 'Failed', message: `machine ${name} ${why}; seen last: ${seen}` },
+  });
+  if (isGoing(machine)) return failed('was deleted by somebody before it was ready');
+  const { phase, errorReason, errorMessage } = machine.status ?? {};
+  if (phase === 'Failed' || errorReason !== undefined || errorMessage !== undefined) return failed('failed');
+  if (readyOf(node)?.status === 'True') {
+    const message = `machine ${name} became node ${node?.metadata.name}, which is ready`;
+    return { kind: 'record', verdict: { verdict: 'Passed', message } };
+  }
+  const began = Date.parse(creationTimestamp ?? '');
+  const minutes = Math.round(timeoutMs / 60_000);
+  if (now - began >= timeoutMs) return failed(`was no node that is ready after ${minutes} min`);
+  return { kind: 'wait', brief: `canary: ${phase ?? 'made'}`, message: `canary ${name}: ${seen}` };
+}
+
+/** Whether a machine is the canary of a group: by its label, and nobody owns it. */
+export function isCanary({ metadata }: Machine, group: string): boolean {
+  return metadata.labels?.[canaryLabel] === group && (metadata.ownerReferences?.length ?? 0) === 0;
+}
+
+function isGoing({ metadata }: Machine): boolean {
+  return metadata.deletionTimestamp !== undefined;
+}
+
+function readyOf(node: Node | undefined): NonNullable<NonNullable<Node['status']>['conditions']>[number] | undefined {
+  return node?.status?.conditions?.find(({ type }) => type === 'Ready');
+}
+
+/** What there is to see of a machine, for people. */
+function seenOf({ status = {} }: Machine, node: Node | undefined): string {
+  const { phase, errorReason, errorMessage, providerStatus, nodeRef, conditions = [] } = status;
+  const state = providerStatus?.['instanceState'] ?? providerStatus?.['vmState'];
+  const ready = readyOf(node);
+  const provider = conditions.find((one) => one.status === 'False' && one.message !== undefined);
+  const parts = [
+    `phase ${phase ?? 'none'}`,
+    errorReason === undefined && errorMessage === undefined
+      ? undefined
+      : `error ${[errorReason, errorMessage].filter((one) => one !== undefined).join(': ')}`,
+    provider === undefined ? undefined : `${provider.type}: ${provider.message}`,
+    typeof state === 'string' ? `instance ${state}` : undefined,
+    nodeRef?.name === undefined ? 'no node' : undefined,
+    node === undefined
+      ? undefined
+      : `node ${node.metadata.name} Ready=${ready?.status ?? 'unsaid'}${ready?.reason === undefined ? '' : ` ${ready.reason}`}${ready?.message === undefined ? '' : `: ${ready.message}`}`,
+    nodeRef?.name !== undefined && node === undefined ? `node ${nodeRef.name} is not there` : undefined,
+  ];
+  return parts
+    .filter((part) => part !== undefined)
+    .map(shownText)
+    .join(', ');
+}

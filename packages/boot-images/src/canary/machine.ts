@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto';
+import { Machine, type MachineSet } from '@drydock/api';
+import { apiVersionOf } from '@drydock/kube';
+import { labelSelector } from '../decide/selection.ts';
+import { BootImageError } from '../errors.ts';
+import { type KeptSet, kindOf, machineSets, setText } from '../observe/kept-set.ts';
+import { isObject } from '../observe/stream.ts';
+import type { PointedImage } from '../platform.ts';
+import type { SetPolicy } from '../policy/set-policy.ts';
+import { userDataSecret } from '../user-data/user-data.ts';
+import { withEdits } from './edited.ts';
+
+/** Sets whose new machines start alike: one canary speaks for all of them. */
+export interface CanaryGroup {
+  /** What is tried: a hash over policy, place, stub and image. */
+  readonly id: string;
+  /** Name of its machine. It follows from the group, so that there is never a second one. */
+  readonly machine: string;
+  /** The image that is tried, as a set would refer to it. */
+  readonly image: string;
+}
+
+/** Says on a machine of which group it is the canary. */
+export const canaryLabel = 'drydock.dev/canary';
+/** Keeps workloads off a canary. */
+export const canaryTaint = { key: 'drydock.dev/canary', value: 'true', effect: 'NoSchedule' } as const;
+
+const PREFIX = 'drydock-canary-';
+const NAME = /^drydock-canary-[0-9a-f]{12}$/;
+/** Machine API makes no machine without it, and no set tells its machines by it alone. */
+const CLUSTER_LABEL = 'machine.openshift.io/cluster-api-cluster';
+const ROLE_LABEL = 'machine.openshift.io/cluster-api-machine-role';
+
+/** Whether a machine can be a canary, by its name: a name is given once, so that no label makes one of another machine. */
+export function isCanaryName(name: string): boolean {
+  return NAME.test(name);
+}
+
+/** The group of a set that is to be pointed at this image. A policy that changes, or another image, makes another group. */
+export function groupOf(
+  set: KeptSet,
+  policy: SetPolicy,
+  { edits, reference }: PointedImage,
+  { failureDomain, architecture }: { readonly failureDomain: string | undefined; readonly architecture: string },
+): CanaryGroup {
+  const image = reference ?? JSON.stringify(edits.map(({ path, to }) => [path, to]));
+  const stub = userDataSecret(set) ?? '';
+  // Without a failure domain nobody knows which sets are equal.
+  const place = failureDomain ?? setText(set);
+  const { name, uid, generation } = policy;
+  const hash = createHash('sha256').update(JSON.stringify([name, uid, generation, place, architecture, stub, image]));
+  const id = hash.digest('hex').slice(0, 12);
+  return { id, machine: `${PREFIX}${id}`, image };
+}
+
+/** Why no canary is made for a set, as a clause; undefined where one can be. */
+export function unsupported(set: KeptSet, sets: readonly MachineSet[]): string | undefined {
+  if (kindOf(set) !== machineSets) return 'a machine of the control plane would join etcd';
+  const labels = set.spec?.template?.metadata?.labels ?? {};
+  if (labels[ROLE_LABEL] === 'master') return 'its machines are masters';
+  const own = labelsOf(set, '');
+  const counted = sets.find((one) => selects(one, own));
+  return counted === undefined ? undefined : `machineset ${counted.metadata.name} would count it as one of its own`;
+}
+
+/**
+ * The canary of a group: a machine as the set would make it, from the image that is tried. It lacks owner and labels of the set, so that no set, autoscaler or health check counts it, its hooks,
+ * which nobody would lift, and it keeps workloads off.
+ */
+export function canaryMachine(set: KeptSet, group: CanaryGroup, image: PointedImage): Machine {
+  const { namespace } = set.metadata;
+  const { lifecycleHooks: _, ...spec } = (set.spec?.template?.spec ?? {}) as Readonly<Record<string, unknown>>;
+  const providerSpec = isObject(spec['providerSpec']) ? spec['providerSpec'] : {};
+  const taints = Array.isArray(spec['taints']) ? (spec['taints'] as readonly unknown[]) : [];
+  return {
+    apiVersion: apiVersionOf(Machine),
+    kind: Machine.kind,
+    metadata: {
+      name: group.machine,
+      ...(namespace === undefined ? {} : { namespace }),
+      labels: labelsOf(set, group.id),
+    },
+    spec: {
+      ...spec,
+      providerSpec: { ...providerSpec, value: withEdits(providerSpec['value'], image.edits) },
+      taints: [...taints, canaryTaint],
+    } as Machine['spec'] & object,
+  };
+}
+
+function labelsOf(set: KeptSet, group: string): Readonly<Record<string, string>> {
+  const cluster = set.spec?.template?.metadata?.labels?.[CLUSTER_LABEL];
+  return {
+    ...(cluster === undefined ? {} : { [CLUSTER_LABEL]: cluster }),
+    [canaryLabel]: group,
+    'app.kubernetes.io/managed-by': 'drydock',
+  };
+}
+
+/** What cannot be read selects whatever it may. */
+function selects({ spec }: MachineSet, labels: Readonly<Record<string, string>>): boolean {
+  try {
+    return labelSelector(spec?.selector)(labels);
+  } catch (error) {
+    if (error instanceof BootImageError) return true;
+    throw error;
+  }
+}

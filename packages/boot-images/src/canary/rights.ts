@@ -1,0 +1,65 @@
+import type { BootImagePolicy } from '@drydock/api';
+import type { CallOptions, KubeClient } from '@drydock/kube';
+import { machineApiNamespace } from '../user-data/user-data.ts';
+
+/** What canaries are made with, besides what every role of boot images may do; `deploy/rbac/canary` grants it. */
+const RIGHTS = [
+  ...['get', 'create', 'delete'].map((verb) => ({
+    ...{ verb, group: 'machine.openshift.io', resource: 'machines', namespace: machineApiNamespace },
+  })),
+  { verb: 'get', group: '', resource: 'nodes' },
+] as const;
+
+/** What was granted is taken for granted for so long (ms). */
+const GRANTED_MS = 60_000;
+
+/** Whether the process may make canaries. */
+export interface CanaryRights {
+  /** Asks the server, where a policy wants canaries and it was not asked just now. */
+  readonly ask: (policies: Iterable<BootImagePolicy>, call?: CallOptions) => Promise<void>;
+  /** Which right is missing, as a clause; undefined where none is, or where nobody asked. */
+  readonly missing: () => string | undefined;
+}
+
+/** Whether a policy wants canaries. */
+export function wantsCanary({ spec }: BootImagePolicy): boolean {
+  return spec?.canary?.mode === 'Machine';
+}
+
+/** See {@link CanaryRights}. */
+export function canaryRights(client: Pick<KubeClient, 'raw'>, now: () => Date): CanaryRights {
+  let missing: string | undefined;
+  let granted = Number.NEGATIVE_INFINITY;
+  return {
+    missing: () => missing,
+    ask: async (policies, call = {}) => {
+      if (Math.abs(now().getTime() - granted) < GRANTED_MS || ![...policies].some(wantsCanary)) return;
+      missing = undefined;
+      for (const right of RIGHTS) {
+        if (await may(client, right, call)) continue;
+        const { verb, group, resource } = right;
+        const where = 'namespace' in right ? ` in ${right.namespace}` : '';
+        missing = `the operator may not ${verb} ${group === '' ? resource : `${resource}.${group}`}${where}, which a canary needs`;
+        return;
+      }
+      granted = now().getTime();
+    },
+  };
+}
+
+async function may(
+  client: Pick<KubeClient, 'raw'>,
+  resourceAttributes: (typeof RIGHTS)[number],
+  call: CallOptions,
+): Promise<boolean> {
+  const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+  const body = {
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'SelfSubjectAccessReview',
+    spec: { resourceAttributes },
+  };
+  const { status } = (await client.raw({ method: 'POST', path, body }, call)) as {
+    readonly status?: { readonly allowed?: boolean };
+  };
+  return status?.allowed === true;
+}
