@@ -5,7 +5,7 @@ import { connectSwitchboard, startSandbox, type VCenterEndpoint } from '@drydock
 import { type TestOva, writeTestOva } from '@drydock/templates/testing';
 import { type Benchmark, compared, type Figure, median } from '../measure.ts';
 import { buildPeer } from '../peer.ts';
-import { startOurWorker, startWorker, type Worker } from '../worker.ts';
+import { deployedMemory, startOurWorker, startWorker, type Worker } from '../worker.ts';
 import type { ImportJob, ImportResult } from './job.ts';
 
 const DISK_BYTES = 1 << 30;
@@ -33,7 +33,7 @@ export const benchmark: Benchmark = {
     // Only the vCenter is measured: the others would take their share of the machine.
     await Promise.all([sandbox.apiserver.kill(), sandbox.etcd.kill()]);
     const workers: Readonly<Record<Side, Importer>> = {
-      ours: stack.use<Importer>(await startOurWorker(join(import.meta.dirname, 'ours.ts'))),
+      ours: stack.use<Importer>(await startOurWorker(join(import.meta.dirname, 'ours.ts'), [], deployedMemory())),
       peer: stack.use<Importer>(startWorker(peer)),
       beside: stack.use<Importer>(startWorker(peer)),
     };
