@@ -140,6 +140,65 @@ function isClone({ verb, resource, body }: ApiWrite, { release }: CatalogueImage
   return verb === 'POST' && resource === 'vspheremachinetemplates' && body.includes(release);
 }
 
+test('an image is staged before an upgrade names it, and found when it does: nothing is uploaded then', async () => {
+  const image = await world.image();
+  const version = 'v1.35.0';
+  const release = `${version}-${image.sha256.slice(0, 8)}`;
+  const entry = { version, url: image.url, sha256: image.sha256 };
+  const command = async (...more: readonly string[]): Promise<{ readonly code: number; readonly out: string }> => {
+    const args = [
+      drydock,
+      'image',
+      'stage',
+      '--kubeconfig',
+      world.sandbox.kubeconfig,
+      '--version',
+      version,
+      ...world.flags,
+      ...more,
+    ];
+    const cache = ['--cache-dir', join(world.sandbox.directory, 'staged')];
+    const ran = run(process.execPath, [...args, ...cache]).then(
+      ({ stdout }) => ({ code: 0, out: stdout }),
+      ({ code, stdout, stderr }: { readonly code: number; readonly stdout: string; readonly stderr: string }) => ({
+        code,
+        out: stdout + stderr,
+      }),
+    );
+    return ran;
+  };
+  const missing = await command();
+  assert.equal(missing.code, 3);
+  assert.match(missing.out, /no catalogue of a BootImagePolicy has an OVA of v1\.35\.0/);
+  const { spec } = await world.client.get(BootImagePolicy, { name: 'kubernetes' });
+  const catalogue = [...(spec?.image?.catalogue ?? []), entry];
+  await world.client.mergePatch(BootImagePolicy, { name: 'kubernetes' }, { spec: { image: { catalogue } } });
+  assert.equal((await command('--dry-run')).code, 6);
+  const staged = await command();
+  assert.equal(staged.code, 0, staged.out);
+  assert.match(
+    staged.out,
+    new RegExp(`vc\\.example +${imageFolder} +zone-a +${release} +kube-zone-a-${release}-[0-9a-f]{8} +imported`),
+  );
+  assert.match((await command()).out, / there\n/);
+  const before = new Set((await world.switchboard.vms()).map(({ moref }) => moref));
+  const key = { namespace: team, name: 'second' };
+  await world.client.patch(capi.deployment, key, [
+    { op: 'replace', path: '/spec/template/spec/version', value: version },
+  ]);
+  await world.status(
+    'second',
+    `current at ${release}`,
+    ({ phase, current }) => phase === 'Current' && current === release,
+  );
+  const after = (await world.switchboard.vms()).map(({ moref }) => moref);
+  assert.deepEqual(
+    after.filter((moref) => !before.has(moref)),
+    [],
+    'nothing was imported once more',
+  );
+});
+
 suite('the operator is killed at each of its writes, and started once more: exactly one outcome, and nothing is left', () => {
   const points: readonly (readonly [what: string, fits: (write: ApiWrite, image: CatalogueImage) => boolean])[] = [
     ['the copy of the template', (write, image) => isClone(write, image) && write.body.includes('victim')],

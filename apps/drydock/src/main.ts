@@ -32,7 +32,7 @@ export const VERBS: readonly Verb[] = [
   },
   {
     name: 'image',
-    about: 'plan what becomes of the images that new machines start from',
+    about: 'plan and stage the images that new machines start from',
     load: async () => (await import('./image/command.ts')).addImage,
   },
   {
@@ -84,6 +84,8 @@ export async function main(argv: readonly string[]): Promise<void> {
   const program = new Command(plugin ? 'kubectl drydock' : 'drydock')
     .description('Keeps the machine layer of Kubernetes clusters current and crash-safe.')
     .version(VERSION)
+    // A verb may have a --version of its own, as that of an image.
+    .enablePositionalOptions()
     .showHelpAfterError('(use --help to see what there is)')
     // Every message begins with who says it.
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'drydock: ')) })

@@ -1,8 +1,9 @@
 export type { BootImageCaches } from './caches.ts';
 export { cloudPlatforms, isServed } from './cloud-platforms.ts';
-export { serverOf } from './cluster-api/identity.ts';
+export { type Identity, identityOf, serverOf } from './cluster-api/identity.ts';
 export { CORE as CLUSTER_API, type ServedKinds, servedKinds } from './cluster-api/kinds.ts';
 export { type ClusterApiRole, type ClusterApiRoleOptions, clusterApiRole } from './cluster-api/role.ts';
+export { type Stage, type StageOptions, serverOfWish, stageOf } from './cluster-api/stage.ts';
 export { ownArchitecture } from './decide/architecture.ts';
 export { upstreamController, upstreamRefusal } from './decide/coexistence.ts';
 export type { Skip } from './decide/decide.ts';

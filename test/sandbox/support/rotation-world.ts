@@ -96,6 +96,7 @@ export interface RotationWorld extends AsyncDisposable {
   start(): void;
   /** Ends it without any clean-up. */
   kill(): Promise<void>;
+  /** How vCenters are reached, for commands. */
   readonly flags: readonly string[];
 }
 

@@ -10,7 +10,7 @@ import { referenceOf } from './set.ts';
 
 /** What {@link siteReader} needs. */
 export interface SiteOptions {
-  readonly cacheOf: (group: string, kind: string) => Cache<ClusterApiObject> | undefined;
+  readonly cacheOf: (group: string, kind: string) => Pick<Cache<ClusterApiObject>, 'get' | 'all'> | undefined;
   readonly identities: IdentitySources;
 }
 

@@ -4,6 +4,7 @@ import type { BootImageMetrics } from '../metrics.ts';
 import { leafName } from '../vsphere/names.ts';
 import type { ImageStore } from '../vsphere/platform.ts';
 import type { WantedImage } from './catalogue.ts';
+import { baseOf } from './clone.ts';
 import type { Rotation } from './decide.ts';
 import { imageIn } from './image-leaf.ts';
 import type { PlaceFault } from './places.ts';
@@ -143,7 +144,7 @@ export function wishesFor(
   { owner, holder, locate = (location) => location }: Pick<VSphereImagesOptions, 'owner' | 'holder' | 'locate'>,
 ): readonly TemplateWish[] {
   const folders = [...Map.groupBy(places, folderOf).values()].flatMap(([first]) => first ?? []);
-  const name = stableName(image.release, `${set.namespace}-${template?.metadata.name ?? set.name}`);
+  const name = stableName(image.release, `${set.namespace}-${template === undefined ? set.name : baseOf(template)}`);
   return folders.map((placement) => ({
     ...{ cluster: owner, placement, holder, tagIds: [] },
     base: `kube-${placement.failureDomain}`,
