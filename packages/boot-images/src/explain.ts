@@ -76,6 +76,8 @@ export interface Look {
   readonly plan?: PlatformPlan | Waiting;
   /** Name of the policy that decides about the set. */
   readonly policy?: string;
+  /** What the platform was asked, as far as it came to that. */
+  readonly asked?: Question;
 }
 
 /**
@@ -157,7 +159,12 @@ export async function lookAtSet(
   if (client !== undefined && (plan?.kind === 'switch' || plan?.kind === 'publish'))
     await ask('stub', () => stubFound(set, { ...ports, client }, options));
   const policy = question?.policy?.name;
-  return { answers, ...first, ...(plan === undefined ? {} : { plan }), ...(policy === undefined ? {} : { policy }) };
+  return {
+    ...{ answers, ...first },
+    ...(question === undefined ? {} : { asked: question }),
+    ...(plan === undefined ? {} : { plan }),
+    ...(policy === undefined ? {} : { policy }),
+  };
 }
 
 function upstreamFound(set: KeptSet, ports: Pick<ExplainPorts, 'world' | 'platforms'>): Found {

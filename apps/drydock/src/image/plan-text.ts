@@ -45,6 +45,12 @@ function linesOf(step: ClusterStep): readonly string[] {
           : [`download ${from.location} (sha256 ${from.sha256.slice(0, 12)}…) unless it is in the cache`];
       return [title, ...download, ...steps.flatMap(({ calls }) => calls)];
     }
+    case 'canary': {
+      const { machine, image, policy, sets } = step;
+      return [
+        `machine ${machine} tries ${image} by bootimagepolicy ${policy}, for ${sets.join(', ')}; it must become a Ready node, and goes again`,
+      ];
+    }
     case 'stub':
       return [`convert the Ignition stub in secret ${step.secret}, for ${step.sets.join(', ')}`];
     case 'point': {

@@ -208,7 +208,8 @@ function failed({ image, machine }: CanaryGroup, { name }: SetPolicy, message: s
   );
 }
 
-function recordedOf(group: string, images: Iterable<BootImage>): CanaryVerdict | undefined {
+/** What became of the canary of a group, as any of its sets says; undefined where nothing is recorded. */
+export function recordedOf(group: string, images: Iterable<BootImage>): CanaryVerdict | undefined {
   for (const { status } of images) {
     const { canary } = status ?? {};
     if (canary?.group !== group) continue;

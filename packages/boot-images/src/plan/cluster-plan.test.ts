@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Deployment } from '@drydock/api';
+import { BootImage, BootImagePolicy, Deployment } from '@drydock/api';
 import { generator, seeds, withSeed } from '@drydock/model';
 import { upstreamController } from '../decide/coexistence.ts';
 import { keptSets } from '../observe/kept-set.ts';
@@ -63,6 +63,34 @@ test('where upstream acts, and where nothing is to be done, there is no step', a
   assert.deepEqual([steps, rest.map(({ step }) => step)], [[], ['skip']]);
   const done = fakeCluster({ templates: { [computed]: { version: newRelease } } });
   assert.deepEqual((await plan(done)).steps, []);
+});
+
+test('where a policy wants a canary, one machine tries the image for all equal sets; one that passed is not made again, one that failed stops them', async () => {
+  const c = fakeCluster({ sets: [machineSet('wk-a'), machineSet('wk-b')] });
+  c.client.put(BootImagePolicy, { metadata: { name: 'careful' }, spec: { canary: { mode: 'Machine' } } });
+  const canaryOf = ({ steps }: ClusterPlan) => steps.find((step) => step.kind === 'canary');
+  const { machine = '', sets, policy } = canaryOf(await plan(c)) ?? {};
+  assert.match(machine, /^drydock-canary-[0-9a-f]{12}$/);
+  assert.deepEqual([sets, policy], [['ms/wk-a', 'ms/wk-b'], 'careful']);
+  const record = (verdict: string): void => {
+    const canary = { group: machine.slice(-12), verdict, message: 'it never became a node' };
+    c.client.put(BootImage, { metadata: { namespace: 'openshift-machine-api', name: 'ms-wk-a' }, status: { canary } });
+  };
+  record('Passed');
+  const passed = await plan(c);
+  assert.deepEqual([canaryOf(passed), passed.steps.length], [undefined, 3]);
+  record('Failed');
+  const { steps, rest } = await plan(c);
+  assert.deepEqual(
+    steps.map(({ kind }) => kind),
+    ['image'],
+    'nobody is pointed at it',
+  );
+  assert.deepEqual(
+    rest.map(({ set, step }) => `${set} ${step}`),
+    ['ms/wk-a blocked', 'ms/wk-b blocked'],
+  );
+  assert.match(rest[0]?.why ?? '', /failed: it never became a node/);
 });
 
 /** Lets a pass run; where it does other things than were planned, which. */

@@ -1,8 +1,11 @@
+import { recordedOf } from '../canary/canaries.ts';
+import { groupOf } from '../canary/machine.ts';
 import { conclusionOf, type ExplainPorts, type Explanation, type Look, lookAtSet } from '../explain.ts';
 import { idOf, type KeptSet } from '../observe/kept-set.ts';
 import type { LeafEdit } from '../observe/provider-spec.ts';
 import { eachOf } from '../pass/pool.ts';
-import type { ForeseenPublication, PlatformPlan, Verified } from '../platform.ts';
+import type { ForeseenPublication, PlatformPlan, PointedImage, Verified } from '../platform.ts';
+import { failureDomainOf } from '../policy/set-policy.ts';
 import { foreseeUserData, stubSecretOf, userDataSecret } from '../user-data/user-data.ts';
 
 /**
@@ -11,6 +14,14 @@ import { foreseeUserData, stubSecretOf, userDataSecret } from '../user-data/user
  */
 export type ClusterStep =
   | ({ readonly kind: 'image' } & ForeseenPublication & { readonly release: string; readonly sets: readonly string[] })
+  | {
+      readonly kind: 'canary';
+      /** Name of the machine that tries the image; it goes again when it was a Ready node. */
+      readonly machine: string;
+      readonly image: string;
+      readonly policy: string;
+      readonly sets: readonly string[];
+    }
   | { readonly kind: 'stub'; readonly secret: string; readonly sets: readonly string[] }
   | {
       readonly kind: 'point';
@@ -77,9 +88,28 @@ export async function planCluster(
     });
   }
   const images = await imagesOf(moved, call);
+  const canaries = new Map<string, CanaryStep>();
   const stubs = new Map<string, string[]>();
   const points: ClusterStep[] = [];
-  for (const { set, plan } of moved) {
+  for (const one of moved) {
+    const { set, plan } = one;
+    const pointed =
+      plan.kind === 'switch' ? plan.image : plan.publication.pointing(images.get(plan.publication.key)?.name ?? '');
+    const canary = canaryFor(one, pointed, ports);
+    if (canary?.failed !== undefined) {
+      const why = `the canary ${canary.step.machine} failed: ${canary.failed}`;
+      rest.push({
+        set: idOf(set),
+        step: 'blocked',
+        why,
+        ...(plan.current === undefined ? {} : { current: plan.current }),
+      });
+      continue;
+    }
+    if (canary !== undefined) {
+      const { sets: before = [] } = canaries.get(canary.step.machine) ?? {};
+      canaries.set(canary.step.machine, { ...canary.step, sets: [...before, idOf(set)] });
+    }
     const secret = userDataSecret(set);
     const stubSecret = stubSecretOf(set, ports.stubSecret);
     const stub =
@@ -88,14 +118,10 @@ export async function planCluster(
         : await foreseeUserData(ports.client, { secret, stubSecret, now: ports.now(), ...call });
     if (stub === 'convert' && secret !== undefined) stubs.set(secret, [...(stubs.get(secret) ?? []), idOf(set)]);
     const more = typeof stub === 'string' ? [] : [stub];
-    const edits =
-      plan.kind === 'switch'
-        ? plan.image.edits
-        : plan.publication.pointing(images.get(plan.publication.key)?.name ?? '').edits;
     points.push({
       kind: 'point',
       set: idOf(set),
-      edits: [...edits, ...more],
+      edits: [...pointed.edits, ...more],
       ...(plan.current === undefined ? {} : { from: plan.current }),
       to: plan.target ?? plan.hotLoopValue,
       ...(plan.verified === undefined ? {} : { verified: plan.verified }),
@@ -109,11 +135,29 @@ export async function planCluster(
     ...(release === undefined ? {} : { release }),
     steps: [
       ...images.values(),
+      ...canaries.values(),
       ...[...stubs].map(([secret, of]): ClusterStep => ({ kind: 'stub', secret, sets: of })),
       ...points,
     ],
     rest,
   };
+}
+
+type CanaryStep = Extract<ClusterStep, { readonly kind: 'canary' }>;
+
+/** The machine that tries the image before the set is pointed at it, where its policy wants one, and what it failed with; undefined where none is wanted, or where one has passed. */
+function canaryFor(
+  { set, look }: Moved,
+  image: PointedImage,
+  { world, platforms }: ExplainPorts,
+): { readonly step: Omit<CanaryStep, 'sets'>; readonly failed: string | undefined } | undefined {
+  const { policy, input } = look.asked ?? {};
+  if (policy?.spec.canary?.mode !== 'Machine' || input === undefined || input.pin !== undefined) return undefined;
+  const failureDomain = failureDomainOf(set, world, platforms);
+  const group = groupOf(set, policy, image, { failureDomain, architecture: input.architecture });
+  const said = recordedOf(group.id, world.bootImages());
+  const step = { kind: 'canary', machine: group.machine, image: group.image, policy: policy.name } as const;
+  return said?.verdict === 'Passed' ? undefined : { step, failed: said?.message };
 }
 
 type ImageStep = Extract<ClusterStep, { readonly kind: 'image' }>;
