@@ -187,11 +187,12 @@ function known<T>(read: () => T): T | undefined {
 function policyText(set: KeptSet, policy: SetPolicy | undefined): string {
   if (policy === undefined) return `no bootimagepolicy selects ${setText(set)}`;
   const { name, spec } = policy;
-  const { priority = 0, image, publication, pace, windows = [], hold, retention } = spec;
+  const { priority = 0, image, publication, canary, pace, windows = [], hold, retention } = spec;
   const wishes = [
     image?.release === undefined ? undefined : `release ${image.release}`,
     image?.catalogue === undefined ? undefined : 'images of its catalogue',
     publication === undefined ? undefined : `publication by ${publication.toLowerCase()}`,
+    canary?.mode === 'Machine' ? 'a canary' : undefined,
     pace === undefined ? undefined : `a pace of ${pace.setsAtATime ?? 'all'} at a time`,
     windows.length === 0 ? undefined : `windows ${windows.map(({ schedule }) => `"${schedule}"`).join(', ')}`,
     hold === undefined ? undefined : `a hold${hold.until === undefined ? '' : ` until ${hold.until}`}`,

@@ -10,6 +10,7 @@ import { type ByPolicy, factsOf, type Platform, type PlatformInput, type Platfor
 import { heldByPolicy, type Waiting } from '../policy/held.ts';
 import { streamBy } from '../policy/image-source.ts';
 import { policyOn, type SetPolicy } from '../policy/set-policy.ts';
+import { checkSharedName } from '../policy/shared-name.ts';
 import { imageOf as bootImageFor, originsIn } from '../status/boot-image-store.ts';
 import type { PassPorts } from './pass-state.ts';
 import { pinOf } from './pin-of.ts';
@@ -75,7 +76,9 @@ export function questionOf(set: KeptSet, stream: Stream | BootImageError, ports:
 export function byPolicy(question: Question, ports: AskPorts): Skip | Question {
   const { platform, input } = question;
   const policy = input.pin === undefined ? policyOn(input.set, ports) : followedOn(input.set, ports);
-  if (policy === undefined || 'kind' in policy) return policy ?? question;
+  if (policy !== undefined && 'kind' in policy) return policy;
+  if (input.pin === undefined) checkSharedName(input.set, platform, ports);
+  if (policy === undefined) return question;
   const by = wishesOf(policy, platform, input);
   if (input.pin !== undefined) return { ...question, policy, input: { ...input, by } };
   const { set, architecture } = input;

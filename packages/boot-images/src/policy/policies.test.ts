@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+  BootImage,
   BootImagePolicy,
   type BootImagePolicySpec,
   ClusterVersion,
@@ -10,6 +11,7 @@ import {
 } from '@drydock/api';
 import { upstreamController } from '../decide/coexistence.ts';
 import { explainSet } from '../explain.ts';
+import { imageOf } from '../status/boot-image-store.ts';
 import {
   computed,
   type FakeCluster,
@@ -365,4 +367,49 @@ test('a stream that has the release that a policy names needs no catalogue', asy
   await c.pass();
   assert.deepEqual([said(c), c.template('wk-a')], ['current', published]);
   assert.match(c.condition('Progressing')?.message ?? '', /^Reconciled 1 of 1 MAPI MachineSets \|/);
+});
+
+test('OWN-18 policies that want different releases under one name: nobody takes it from the other', async () => {
+  const labels = { old: '' };
+  const sets = [machineSet('wk-a', {}, { labels }), machineSet('wk-b')];
+  const catalogue = [{ version: oldest, url: 'https://images.example/ova', sha256: 'c'.repeat(64) }];
+  const spec: BootImagePolicySpec = { selector: { matchLabels: labels }, image: { release: oldest, catalogue } };
+  const c = cluster(spec, { sets, publication: 'swap' });
+  await c.pass();
+  assert.deepEqual([said(c, 'wk-a'), said(c, 'wk-b')], Array(2).fill('failed PolicyConflict'));
+  assert.deepEqual([c.store.uploads, c.store.templates.get(computed)?.version], [0, oldRelease]);
+  const last = c.last('wk-b');
+  assert.match(
+    last?.kind === 'failed' ? last.message : '',
+    /wk-b is to have the cluster's release and machineset wk-a 9\.4.* by bootimagepolicy gold, and by swap/,
+  );
+  put(c, 'gold', { ...spec, publication: 'Pointer' });
+  await c.pass();
+  assert.deepEqual([c.template('wk-a'), said(c, 'wk-b')], [`${computed}-${oldest}-0123abcd`, 'current']);
+  // Both by pointer, at the same time, in one place.
+  const apart = cluster(spec, { sets });
+  await apart.pass();
+  assert.deepEqual([apart.template('wk-a'), apart.template('wk-b')], [`${computed}-${oldest}-0123abcd`, published]);
+});
+
+test('OWN-18 a pin is stronger than a hold, windows and policies that are not in order, but not than an opt-out', async () => {
+  const specs: readonly (readonly [spec: BootImagePolicySpec, moves: boolean])[] = [
+    [{ hold: { reason: 'fair' } }, true],
+    [{ windows: [{ schedule: '0 0 1 1 *', duration: '1h' }] }, true],
+    [{ windows: [{ schedule: '0 0 30 2 *', duration: '1h' }] }, true],
+    [{ image: { release: '9.9.20261001-0' } }, true],
+    [{ optOut: { reason: 'no' } }, false],
+  ];
+  for (const [spec, moves] of specs) {
+    const c = fakeCluster();
+    await c.pass();
+    assert.equal(c.template('wk-a'), published);
+    put(c, 'gold', spec);
+    const pin = { release: oldRelease, image: computed, by: 'alice', reason: 'nodes do not boot' };
+    const image = imageOf(machineSet('wk-a'));
+    c.client.put(BootImage, { ...image, spec: { ...image.spec, pin } });
+    await c.pass();
+    assert.equal(c.template('wk-a'), moves ? computed : published, JSON.stringify(spec));
+    if (!moves) assert.equal(said(c), 'skip OptedOut');
+  }
 });

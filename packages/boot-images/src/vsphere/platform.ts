@@ -244,7 +244,14 @@ export function vspherePlatform(options: VSphereOptions): Platform {
   function publication(wish: TemplateWish, input: PlatformInput, reference: string): Publication {
     const { server, datacenter, folder } = wish.placement;
     return {
-      key: [server, datacenter, folder, wish.base].join('|'),
+      // By swap there is one image under one name, by pointer one of each release.
+      key: [
+        server,
+        datacenter,
+        folder,
+        wish.base,
+        ...(wish.publication === undefined ? [wish.image.release] : []),
+      ].join('|'),
       foresee: async (call) => {
         const { location, sha256 } = wish.image;
         return { from: { location, sha256 }, ...(await foreseen({ kind: 'publish', wish }, call)) };

@@ -7,7 +7,7 @@ import {
 } from '@drydock/vsphere/testing';
 import type { Clock } from '../clock.ts';
 import { isTemplateError, type TemplateErrorCode } from '../errors.ts';
-import type { PublishedTemplate, TemplateStore } from '../store.ts';
+import type { PublishedTemplate, PublishOptions, TemplateStore } from '../store.ts';
 import { type TemplateStoreOptions, templateStore } from '../store-vsphere.ts';
 import type { TemplateWish } from '../wish.ts';
 import { TEST_KEYS } from './keys.ts';
@@ -21,7 +21,11 @@ export interface TestRig {
   readonly logins: readonly string[];
   publish(wish?: Partial<TemplateWish>): Promise<PublishedTemplate>;
   /** By a swap onto a stable name, templates without a mark being retired. */
-  swap(name: string, wish?: Partial<TemplateWish>): Promise<PublishedTemplate>;
+  swap(
+    name: string,
+    wish?: Partial<TemplateWish>,
+    options?: Pick<PublishOptions, 'beforeSwap'>,
+  ): Promise<PublishedTemplate>;
   /** Machines of a folder. */
   in(folder: string): readonly MachineSnapshot[];
 }
@@ -42,13 +46,14 @@ export function testRig(
     return inventory.client();
   };
   const store = templateStore({ vcenters, cacheDir: '/nonexistent', clock, ovas: memoryOva(ova), ...proofs });
-  const publish = (wish?: Partial<TemplateWish>) => store.publish(testWish(wish), { holderIsLive: () => true });
+  const publish = (wish?: Partial<TemplateWish>, more: Pick<PublishOptions, 'beforeSwap'> = {}) =>
+    store.publish(testWish(wish), { holderIsLive: () => true, ...more });
   return {
     inventory,
     store,
     logins,
-    publish,
-    swap: (name, wish) => publish({ publication: { kind: 'swap', name, unmarked: 'retire' }, ...wish }),
+    publish: (wish) => publish(wish),
+    swap: (name, wish, more) => publish({ publication: { kind: 'swap', name, unmarked: 'retire' }, ...wish }, more),
     in: (folder) => inventory.snapshot().machines.filter((machine) => machine.folder === folder),
   };
 }

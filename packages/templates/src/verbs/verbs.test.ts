@@ -334,3 +334,30 @@ test('a tag that cannot be attached is named with its reason: unknown, forbidden
   };
   await fails(made.swap('a'), 'TAG_FAILED', /failed to attach tag: unable to attach tag: look it up: infra/);
 });
+
+test('OWN-18 who is asked before a swap can stop it: the new template stays complete under its own name, nothing is renamed, and the next one uploads nothing', async () => {
+  const made = await rig('9.4');
+  made.inventory.counters.uploads = 0;
+  const names = (): readonly string[] => made.inventory.snapshot().machines.map(({ name }) => name);
+  const before = names();
+  const asked: string[] = [];
+  const refusal = new Error('it was not tried yet');
+  const stopped = made.swap(
+    NAME,
+    { image: image('9.6') },
+    {
+      beforeSwap: async (name) => {
+        asked.push(name);
+        throw refusal;
+      },
+    },
+  );
+  await assert.rejects(stopped, (error) => error === refusal);
+  assert.deepEqual(names().toSorted(), [...before, ...asked].toSorted());
+  const staged = made.inventory.snapshot().machines.find(({ name }) => name === asked[0]);
+  assert.deepEqual([staged?.isTemplate, staged?.complete, asked.length], [true, true, 1]);
+  assert.ok((await releasesOf(made)).includes('9.4 now'));
+  await made.swap(NAME, { image: image('9.6') }, { beforeSwap: async (name) => void asked.push(name) });
+  assert.deepEqual([await releasesOf(made), made.inventory.counters.uploads], [['9.6 now', '9.4'], 1]);
+  assert.equal(asked[1], asked[0]);
+});
