@@ -74,6 +74,8 @@ export interface ImageFacts {
   readonly because?: string;
   /** Of the target where the set is to be switched, else of the current image; absent where nobody has looked. */
   readonly verified?: Verified;
+  /** What a move that cannot be made now would aim at, as attempts name it. */
+  readonly aim?: string;
   /** What a pass counts of its moves; {@link noAttempts} where nothing is, absent where no pass says so. */
   readonly attempts?: { readonly target: string; readonly count: number; readonly by?: string };
   /** The machine that was made to try the target. */

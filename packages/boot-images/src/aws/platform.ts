@@ -150,7 +150,7 @@ async function moves(
 ): Promise<PlatformPlan> {
   const what = named(target, current);
   const availability = await looking.look(input, target, current.region, { signal });
-  const told = verifiedTarget(what, availability, facts);
+  const told = verifiedTarget(what, availability, facts, target);
   return {
     kind: 'switch',
     // `arn` and `filters` would go before the id.

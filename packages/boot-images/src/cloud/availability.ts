@@ -36,13 +36,18 @@ export function verifiedBy(image: string, availability: Availability): Verified 
   }
 }
 
-/** For a set that is about to be pointed at the image: what is said of it, or, where it is known not to start there, an error that blocks the set. */
-export function verifiedTarget(image: string, availability: Availability, facts: ImageFacts): Verified {
+/** For a set that is about to be pointed at the image (`aim`: as a spec refers to it): what is said of it, or, where it is known not to start there, an error that blocks the set. */
+export function verifiedTarget(
+  image: string,
+  availability: Availability,
+  facts: ImageFacts,
+  aim: string = image,
+): Verified {
   const verified = verifiedBy(image, availability);
   if (availability.kind !== 'unusable') return verified;
   const { reason, message, nextStep } = availability;
   // A person acts, and nothing tells of it: such a failure is looked at again, each time a little later.
-  throw new BootImageError(reason, message, { retriable: false, nextStep, facts: { ...facts, verified } });
+  throw new BootImageError(reason, message, { retriable: false, nextStep, facts: { ...facts, verified, aim } });
 }
 
 /** For a set that stays as it is: a cloud that does not answer is no failure of it. */

@@ -144,6 +144,32 @@ test('a new target ends it before the move to that succeeds: neither the count n
   assert.deepEqual(c.last('wk-a')?.attempts, { target: '9.8.20260901-0', count: 1 });
 });
 
+test('a new target that is known not to be there ends it as well: a set that is blocked fights with nobody', async () => {
+  let there = true;
+  const unusable = { kind: 'unusable', reason: 'ImageNotPublished', message: 'no image', nextStep: 'wait' } as const;
+  const look = { look: async () => (there ? ({ kind: 'available' } as const) : unusable) };
+  const set = gcpSet('wk-a');
+  const c = fakeCluster({
+    ...{ platform: platformWith(look), infrastructure: gcpInfrastructure, stream: gcpStream, sets: [set] },
+  });
+  for (let i = 0; i < 4; i++) {
+    await c.pass();
+    c.client.put(MachineSet, set);
+  }
+  assert.equal(c.last('wk-a')?.attempts?.count, 4);
+  there = false;
+  await c.pass();
+  assert.equal(c.last('wk-a')?.attempts?.count, 4, 'the same target is the same fight');
+  c.client.put(ConfigMap, {
+    metadata: { namespace: 'openshift-machine-config-operator', name: 'coreos-bootimages' },
+    data: { stream: gcpStream.replaceAll(gcpImage, `${gcpImage}-next`) },
+  });
+  await c.pass();
+  const outcome = c.last('wk-a');
+  assert.ok(outcome?.kind === 'failed' && outcome.reason === 'ImageNotPublished');
+  assert.deepEqual(outcome.attempts, noAttempts);
+});
+
 for (const [what, out, back] of [
   [
     'by annotation',

@@ -22,6 +22,8 @@ export interface Attempts {
 export interface HotLoop {
   /** What is counted of a set; undefined where nothing is. */
   readonly of: (set: KeptSet) => Attempts | undefined;
+  /** What the set is to have now: what was counted of another target, and who was blamed for it, does not outlive that target. */
+  readonly aim: (set: KeptSet, target: string) => void;
   /** True when one more move of the set to the target must be refused; that is counted. Another target than before starts at zero. */
   readonly refuses: (set: KeptSet, target: string) => boolean;
   /** Counts a patch that succeeded; failed patches never count. */
@@ -56,11 +58,14 @@ export function createHotLoop(recorded: (set: KeptSet) => Attempts | undefined =
     seen.set(idOf(set), { target: shortText(target, LONGEST), count, ...(by === undefined ? {} : { by }) });
   };
   const clear = (set: KeptSet): void => void seen.set(idOf(set), undefined);
+  const aim = (set: KeptSet, target: string): void => {
+    if (of(set) !== undefined && of(set)?.target !== shortText(target, LONGEST)) clear(set);
+  };
   return {
     of,
+    aim,
     refuses: (set, target) => {
-      // What was counted of another target, and who was blamed for it, does not outlive that target.
-      if (of(set) !== undefined && of(set)?.target !== shortText(target, LONGEST)) clear(set);
+      aim(set, target);
       const refused = countOf(set, target) >= hotLoopLimit;
       if (refused) put(set, target, hotLoopLimit + 1);
       return refused;

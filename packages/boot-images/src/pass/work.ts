@@ -237,6 +237,7 @@ export class Work {
       item.error = told.text;
       if (before?.text !== told.text) ports.event(item.set, 'Failed', told.text);
     }
+    if (told.outcome.aim !== undefined) state.hotLoop.aim(item.set, told.outcome.aim);
     await tell(item.set, told.outcome);
   }
 
