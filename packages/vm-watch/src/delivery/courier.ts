@@ -60,6 +60,8 @@ export class Courier {
   /** Machines that left, and perhaps for good. */
   readonly #left = new Map<string, MoRef>();
   #asking = false;
+  /** Whether something wakes us when what was gathered first is due. */
+  #alarmed = false;
   #wake = Promise.withResolvers<void>();
   /** Taken, and not handed over yet. */
   #carried = 0;
@@ -80,8 +82,10 @@ export class Courier {
 
   /** Another vCenter is watched from now on: nothing is known of its machines. */
   clear(): void {
+    const waiting = [...this.#resting, ...this.#gathering.keys()];
     for (const known of [this.#unresolved, this.#copies, this.#refusals, this.#resting, this.#left, this.#gathering])
       known.clear();
+    for (const machine of waiting) this.#options.ledger.rested(machine);
   }
 
   /** Something is dirty. */
@@ -108,7 +112,7 @@ export class Courier {
       this.#gathered();
       const batch = ledger.take(BATCH, this.#waits);
       if (batch.length === 0) {
-        await this.#somethingToDo();
+        await this.#somethingToDo(signal);
         continue;
       }
       this.#carried = batch.length;
@@ -182,24 +186,29 @@ export class Courier {
   }
 
   #gathered(): void {
-    const now = this.#options.clock.now();
+    const { clock, ledger } = this.#options;
+    const now = clock.now();
     for (const [machine, until] of this.#gathering) {
       if (until > now) return;
       this.#gathering.delete(machine);
+      ledger.rested(machine);
     }
   }
 
   /** Until somebody wakes us, or what was gathered is due. */
-  async #somethingToDo(): Promise<void> {
+  async #somethingToDo(signal: AbortSignal): Promise<void> {
     const { ledger, clock } = this.#options;
     const [due] = this.#gathering.values();
-    if (due === undefined || ledger.dirty === 0) await this.#wake.promise;
-    else {
-      const early = new AbortController();
-      const later = clock.sleep(Math.max(0, due - clock.now()), { background: true, signal: early.signal });
-      await Promise.race([this.#wake.promise, later.catch(() => undefined)]);
-      early.abort();
+    if (due !== undefined && ledger.dirty > 0 && !this.#alarmed) {
+      // One at a time: later ones are due later.
+      this.#alarmed = true;
+      const ring = (): void => {
+        this.#alarmed = false;
+        this.wake();
+      };
+      void clock.sleep(Math.max(0, due - clock.now()), { background: true, signal }).then(ring, ring);
     }
+    await this.#wake.promise;
     this.#wake = Promise.withResolvers<void>();
   }
 
@@ -210,6 +219,7 @@ export class Courier {
     this.#resting.add(machine);
     await clock.sleep(delayBefore('resume', refusals, random), { background: true, signal }).catch(() => undefined);
     this.#resting.delete(machine);
+    this.#options.ledger.rested(machine);
     this.wake();
   }
 

@@ -192,6 +192,33 @@ test('a machine stays dirty until it was delivered, and a change during the deli
   assert.deepEqual(taken(made), ['vm-1 left name']);
 });
 
+test('a machine that rests is looked at once, however often it changes and others are taken; rested, it comes with all of its changes', () => {
+  const made = live({ 'vm-1': { name: 'a' }, 'vm-2': { name: 'a' } });
+  let looks = 0;
+  const resting = {
+    has: (value: string): boolean => {
+      if (value === 'vm-1') looks += 1;
+      return value === 'vm-1';
+    },
+  };
+  for (let n = 0; n < 20; n += 1) {
+    feed(
+      made.sink(),
+      { kind: 'modify', vm: 'vm-1', changes: { name: `b${n}` } },
+      { kind: 'modify', vm: 'vm-2', changes: { name: `b${n}` } },
+    );
+    assert.deepEqual(
+      made.take(9, resting).map(({ ref }) => ref.value),
+      ['vm-2'],
+    );
+  }
+  feed(made.sink(), { kind: 'modify', vm: 'vm-1', changes: { parent: 'p' } });
+  assert.deepEqual([looks, made.dirty, taken(made)], [1, 1, []]);
+  made.rested('vm-2');
+  made.rested('vm-1');
+  assert.deepEqual([taken(made), made.dirty], [['vm-1 changed name,parent'], 0]);
+});
+
 test('what was delivered shortly before a new pass is delivered again: its reader may have seen what the watch did not', () => {
   const made = live({ 'vm-1': { name: 'a' }, 'vm-2': { name: 'a' } });
   made.delivered({ ref: { type: 'VirtualMachine', value: 'vm-2' }, era: 0 }, 1_000);

@@ -67,6 +67,8 @@ export class Ledger {
   readonly #slab: HashSlab;
   readonly #machines = new Map<string, Machine>();
   readonly #dirty = new Map<string, Dirty>();
+  /** Dirty machines that were not passed over, the longest waiting first. */
+  readonly #ready = new Set<string>();
   /** Machines that a change of what is watched brings in or takes out; not news. */
   readonly #expectedIn = new Set<string>();
   readonly #expectedOut = new Set<string>();
@@ -128,7 +130,8 @@ export class Ledger {
   clear(): void {
     this.#era += 1;
     for (const { slot } of this.#machines.values()) this.#slab.free(slot);
-    for (const known of [this.#machines, this.#dirty, this.#expectedIn, this.#expectedOut, this.#recent]) known.clear();
+    for (const known of [this.#machines, this.#dirty, this.#ready, this.#expectedIn, this.#expectedOut, this.#recent])
+      known.clear();
     this.#arriving = undefined;
     this.#passing = false;
     this.#everPassed = false;
@@ -183,18 +186,30 @@ export class Ledger {
     this.#expectedOut.clear();
   }
 
-  /** Takes up to `limit` dirty machines, the longest waiting first, `resting` ones left out. What cannot be delivered is given back by {@link Ledger.putBack}. */
+  /**
+   * Takes up to `limit` dirty machines, the longest waiting first. `resting` ones are passed over, and not met again before {@link Ledger.rested}: each answer would look at all of
+   * them. What cannot be delivered is given back by {@link Ledger.putBack}.
+   */
   take(limit: number, resting?: Pick<ReadonlySet<string>, 'has'>): readonly DirtyMachine[] {
     const taken: DirtyMachine[] = [];
-    for (const [value, { kind, paths }] of this.#dirty) {
+    for (const value of this.#ready) {
       if (taken.length >= limit) break;
-      if (value === this.#arriving || resting?.has(value) === true) continue;
-      this.#dirty.delete(value);
+      if (value === this.#arriving) continue;
+      this.#ready.delete(value);
+      if (resting?.has(value) === true) continue;
+      const dirty = this.#dirty.get(value);
       const machine = this.#machines.get(value);
-      if (machine === undefined) continue;
+      this.#dirty.delete(value);
+      if (dirty === undefined || machine === undefined) continue;
+      const { kind, paths } = dirty;
       taken.push({ ref: machine.ref, kind, paths, carries: machine.carries, era: this.#era });
     }
     return taken;
+  }
+
+  /** A machine that was passed over may be taken. */
+  rested(value: string): void {
+    if (this.#dirty.has(value)) this.#ready.add(value);
   }
 
   /** It was delivered. */
@@ -371,8 +386,10 @@ export class Ledger {
 
   #soil(value: string, kind: ChangeKind, paths: Iterable<string>): void {
     const dirty = this.#dirty.get(value);
-    if (dirty === undefined) this.#dirty.set(value, { kind, paths: new Set(paths) });
-    else {
+    if (dirty === undefined) {
+      this.#dirty.set(value, { kind, paths: new Set(paths) });
+      this.#ready.add(value);
+    } else {
       // The last word counts, except that being found says less than anything else.
       if (kind !== 'found') dirty.kind = kind;
       for (const path of paths) dirty.paths.add(path);
