@@ -7,15 +7,21 @@ import {
   clusterRecords,
   credentialsKey,
   type DowngradePolicy,
+  type Explanation,
   explainSet,
   type KeptSet,
   lazyPlatforms,
   machineApiNamespace,
   ownArchitecture,
+  type Pin,
+  type Platform,
+  type Platforms,
+  pinnedWorld,
   planCluster,
   platformOf,
   type StubSecret,
   type TemplatePublication,
+  underOneName,
   vspherePlatform,
   type World,
   worldNow,
@@ -41,6 +47,17 @@ export interface ClusterImages extends AsyncDisposable {
   readonly explain: (set: KeptSet) => Promise<Explained>;
   /** What the operator would do about sets, call by call. */
   readonly plan: (sets: readonly KeptSet[]) => Promise<ClusterPlan>;
+  /** What the operator would do about a set if these sets had this pin, or none; `publication` is how it publishes templates. */
+  readonly ifPinned: (
+    set: KeptSet,
+    pinned: {
+      readonly sets: readonly KeptSet[];
+      readonly pin: Pin | undefined;
+      readonly publication: TemplatePublication;
+    },
+  ) => Promise<Explanation>;
+  /** The other sets that one name serves with this one, where templates take over names. */
+  readonly underOneName: (set: KeptSet) => readonly KeptSet[];
 }
 
 /** Options of {@link clusterImages}. */
@@ -90,15 +107,20 @@ export async function clusterImages(options: ClusterImagesOptions): Promise<Clus
         (await readMarkKeys(client, markKeySecret(secret), { signal }).catch(() => undefined))?.keys ?? NO_KEYS,
     }),
   );
-  const vsphere = vspherePlatform({
-    store,
-    holder: '',
-    holderIsLive: () => true,
-    ...(downgrade === undefined ? {} : { downgrade }),
-    ...(options.publication === undefined ? {} : { publication: options.publication }),
-  });
-  const platforms = opening.use(lazyPlatforms({ [vsphere.type]: () => vsphere, ...cloudPlatforms({}) }));
+  const vsphere = (publication: TemplatePublication): Platform =>
+    vspherePlatform({
+      ...{ store, publication, holder: '', holderIsLive: () => true },
+      ...(downgrade === undefined ? {} : { downgrade }),
+    });
+  const platforms = opening.use(
+    lazyPlatforms({ VSphere: () => vsphere(options.publication ?? 'pointer'), ...cloudPlatforms({}) }),
+  );
   await platforms.load(platformOf(world));
+  const swapping = vsphere('swap');
+  const platformsOf = (publication: TemplatePublication): Platforms =>
+    publication === 'swap' && platforms.get(swapping.type) !== undefined
+      ? new Map([[swapping.type, swapping]])
+      : platforms;
   const ports = {
     client,
     world,
@@ -117,6 +139,13 @@ export async function clusterImages(options: ClusterImagesOptions): Promise<Clus
       operator: await saidOf(client, set, signal),
     }),
     plan: (sets) => planCluster(sets, ports, { signal }),
+    ifPinned: (set, { sets, pin, publication }) =>
+      explainSet(
+        set,
+        { ...ports, world: pinnedWorld(world, sets, pin), platforms: platformsOf(publication) },
+        { signal },
+      ),
+    underOneName: (set) => underOneName(set, platformsOf('swap').get(platformOf(world) ?? ''), world),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }

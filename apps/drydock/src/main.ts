@@ -32,7 +32,7 @@ export const VERBS: readonly Verb[] = [
   },
   {
     name: 'image',
-    about: 'plan and stage the images that new machines start from',
+    about: 'plan, stage, pin and take back the images that new machines start from',
     load: async () => (await import('./image/command.ts')).addImage,
   },
   {

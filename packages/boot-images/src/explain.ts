@@ -257,7 +257,8 @@ function imageText(plan: Exclude<PlatformPlan, { readonly kind: 'skip' }>): stri
   const release = plan.template === undefined ? plan.current : `${at}release ${plan.current}`;
   const from = plan.current === undefined ? 'no image that is known' : release;
   const seen = plan.verified === undefined ? '' : `; ${plan.verified.message}`;
-  return `new machines start from ${from}; the release asks for ${plan.target ?? 'nothing else'}${seen}`;
+  const asked = plan.pinned === true ? 'its pin asks for' : 'the release asks for';
+  return `new machines start from ${from}; ${asked} ${plan.target ?? 'nothing else'}${seen}`;
 }
 
 /** Where every answer was yes. */
@@ -271,11 +272,19 @@ function stepOf(plan: Look['plan']): Conclusion {
       return { step: 'switch', why: `${to} ${there}: the set is pointed at it by one guarded patch`, edits };
     }
     case 'publish': {
+      if (plan.pinned === true)
+        return {
+          step: 'publish',
+          why: `the kept image of ${plan.hotLoopValue} is brought back under its name, without an upload`,
+        };
       const what = `an image of ${plan.target ?? plan.hotLoopValue} is made beside the old one`;
       return { step: 'publish', why: `${what}; when it is complete, the set is pointed at it` };
     }
     default:
-      return { step: 'none', why: 'new machines start from the image that the release asks for' };
+      return {
+        step: 'none',
+        why: `new machines start from the image that ${plan?.pinned === true ? 'its pin' : 'the release'} asks for`,
+      };
   }
 }
 

@@ -25,6 +25,7 @@ export { referenceIndex } from './observe/references.ts';
 export type { DiskArtifact, Stream } from './observe/stream.ts';
 export { compareReleases, type DowngradePolicy } from './observe/version.ts';
 export { platformOf, type World } from './observe/world.ts';
+export { pinnedWorld, underOneName } from './pass/pinned-world.ts';
 export { type ClusterPlan, type ClusterStep, planCluster } from './plan/cluster-plan.ts';
 export type {
   CollectedImage,
@@ -57,4 +58,7 @@ export {
 export { placementsOf } from './vsphere/site.ts';
 export type { TemplateChange, TemplateSignal } from './wakes/template-signal.ts';
 export { goldenName, goldenNamespace } from './wakes/triggers.ts';
+export { type Goal, goalsOf, keepsName } from './way-back/goal.ts';
+export type { HistoryEntry } from './way-back/history.ts';
+export { livePin, type Pin, pinnedName, pinText, samePin } from './way-back/pin.ts';
 export { worldNow } from './world-now.ts';

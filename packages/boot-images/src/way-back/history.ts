@@ -87,7 +87,7 @@ export function isImageOf(
 }
 
 /** Whether two entries are of one image. */
-function isSameImage(a: HistoryEntry, b: HistoryEntry): boolean {
+export function isSameImage(a: HistoryEntry, b: HistoryEntry): boolean {
   if (a.digest !== undefined && b.digest !== undefined) return a.digest === b.digest && a.image === b.image;
   return a.image === b.image && a.release === b.release;
 }

@@ -1,0 +1,81 @@
+import type { BootImage } from '@drydock/api';
+import { jsonText, oneLine } from '@drydock/api/text';
+import type { HistoryEntry, Pin } from '@drydock/boot-images';
+import type { Command } from 'commander';
+import { connect } from '../connect.ts';
+import { exitCode } from '../exit.ts';
+import { untilInterrupted } from '../interruption.ts';
+import { type Column, table, terminalWidth } from '../table.ts';
+import { say, sayError } from '../terminal.ts';
+import { yamlText } from '../yaml.ts';
+import { checkNamespace, formatOf, type SetFlags, setNamed, setVerb } from './set-flags.ts';
+
+/** What `image history` prints as JSON and YAML. */
+export interface HistoryOutput {
+  readonly set: string;
+  readonly pin?: Pin;
+  readonly history: readonly (HistoryEntry & { readonly revert?: string })[];
+}
+
+/** Adds `drydock image history`: the images that a set had, and the command that goes back to each. It only reads, and asks no vCenter. */
+export function addHistory(group: Command): void {
+  setVerb(group, 'history', 'show the images that a set had, and how to go back to each').action(
+    (name: string, flags: SetFlags) =>
+      untilInterrupted((signal) => history(name, flags, signal), 'nothing was changed'),
+  );
+}
+
+async function history(name: string, flags: SetFlags, signal: AbortSignal): Promise<number> {
+  const format = formatOf(flags);
+  await checkNamespace(flags);
+  await using client = await connect(flags);
+  const { bootImageOf, idOf, livePin, worldNow } = await import('@drydock/boot-images');
+  const world = await worldNow(client, { signal, credentials: 'unread' });
+  const set = await setNamed({ world }, name);
+  const { metadata } = bootImageOf(set);
+  const image = world.bootImages().find((one) => one.metadata.name === metadata.name);
+  const pin = livePin(image, Date.now());
+  const output: HistoryOutput = {
+    set: idOf(set),
+    ...(pin === undefined ? {} : { pin }),
+    history: entriesOf(image, idOf(set)),
+  };
+  if (format === 'json') say(`${jsonText(output, 2)}\n`);
+  else if (format === 'yaml') say(yamlText(output));
+  else await print(output);
+  return exitCode.done;
+}
+
+function entriesOf(image: BootImage | undefined, set: string): HistoryOutput['history'] {
+  return (image?.status?.history ?? []).map((entry) => {
+    const revert = `drydock image revert ${set} --to ${entry.id}`;
+    return entry.until === undefined || entry.revertable === false ? entry : { ...entry, revert };
+  });
+}
+
+async function print({ set, pin, history: entries }: HistoryOutput): Promise<void> {
+  const { pinText } = await import('@drydock/boot-images');
+  if (pin !== undefined) say(`${oneLine(`${set} is ${pinText(pin)}`)}\n`);
+  if (entries.length === 0) {
+    sayError(`drydock: nothing is known yet of the images of ${set}: the operator writes the history (drydock status)`);
+    return;
+  }
+  const back = (entry: HistoryOutput['history'][number]): string => {
+    if (entry.until === undefined) return 'in use';
+    if (entry.revertable === undefined) return 'not looked at';
+    return entry.revertable ? 'yes' : 'no, the image is gone';
+  };
+  const columns: readonly Column<HistoryOutput['history'][number]>[] = [
+    { header: 'ID', cell: ({ id }) => id },
+    { header: 'RELEASE', cell: ({ release = '' }) => release },
+    { header: 'BY', cell: ({ by = '' }) => by },
+    { header: 'OUTCOME', cell: ({ outcome = '' }) => outcome },
+    { header: 'SINCE', cell: ({ since = '' }) => since },
+    { header: 'UNTIL', cell: ({ until = '' }) => until },
+    { header: 'BACK', cell: back },
+    { header: 'IMAGE', cell: ({ image = '' }) => image },
+  ];
+  say(table(columns, entries, { width: terminalWidth() }));
+  const first = entries.find(({ revert, revertable }) => revert !== undefined && revertable === true);
+  if (first?.revert !== undefined) say(`To go back: ${oneLine(first.revert)}\n`);
+}

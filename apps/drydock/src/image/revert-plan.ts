@@ -1,0 +1,187 @@
+import type { BootImageStatus } from '@drydock/api';
+import {
+  type Explanation,
+  type Goal,
+  goalsOf,
+  idOf,
+  type KeptSet,
+  keepsName,
+  type Pin,
+  pinnedName,
+} from '@drydock/boot-images';
+import type { ClusterImages } from '../cluster-images.ts';
+import { exitCode } from '../exit.ts';
+
+/** What a revert would do. */
+export interface RevertPlan {
+  readonly set: string;
+  /** What new machines start from now. */
+  readonly from: string | undefined;
+  readonly pin: Pin;
+  /** All sets that get the pin, the one that was asked about first. */
+  readonly sets: readonly KeptSet[];
+  /** What becomes of it at once, as a sentence. */
+  readonly how: string;
+  /** The image was looked for from here; else it is the operator's word. */
+  readonly seen: boolean;
+  readonly machines: AffectedMachines;
+}
+
+/** Machines that were made from the image that is gone back from: they stay as they are. */
+export interface AffectedMachines {
+  readonly all: number;
+  readonly since: string | undefined;
+  readonly made: readonly string[];
+}
+
+/** Why nothing is done. */
+export interface RevertRefusal {
+  readonly code: number;
+  readonly message: string;
+  readonly next?: string;
+}
+
+/** What is asked for. */
+export interface RevertWish {
+  readonly to: string | undefined;
+  /** Who, why, since and until when. */
+  readonly words: Omit<Pin, keyof Goal>;
+  readonly allOnName: boolean;
+}
+
+/** Steps after which a pin is worth writing: the operator obeys it now, or as soon as what it waits for is over. */
+const OBEYED: ReadonlySet<Explanation['step']> = new Set(['none', 'switch', 'publish', 'wait']);
+
+/** Looks for an image to go back to, and says what a revert to it would do. Nothing is written. */
+export async function revertPlan(
+  images: ClusterImages,
+  set: KeptSet,
+  said: BootImageStatus | undefined,
+  wish: RevertWish,
+): Promise<RevertPlan | RevertRefusal> {
+  const id = idOf(set);
+  const goals = goalsOf(said, wish.to);
+  const [goal, ...others] = goals;
+  if (goal === undefined) return nowhere(id, said);
+  const swap = keepsName(said, goal);
+  const publication = swap ? 'swap' : 'pointer';
+  const shared = swap ? images.underOneName(set) : [];
+  const refusal = await refusedFor(images, set, shared, goal, wish);
+  if (refusal !== undefined) return refusal;
+
+  const sets = [set, ...shared];
+  const pinned = { sets, publication } as const;
+  const found = await images.ifPinned(set, { ...pinned, pin: goal });
+  const entry = said?.history?.find(({ release, image }) => release === goal.release && image === goal.image);
+  const word = found.step === 'unknown' && entry?.revertable === true;
+  if (!OBEYED.has(found.step) && !word) {
+    const there = await firstThere(images, set, others, pinned);
+    return refusalOf(id, found, there);
+  }
+  return {
+    set: id,
+    from: found.current ?? said?.current,
+    pin: { ...resolved(goal, found), ...wish.words },
+    sets,
+    how: word ? `${found.why}: by the operator's last look the image is there` : found.why,
+    seen: !word,
+    machines: machinesOf(images, set, said),
+  };
+}
+
+/** The pin names the image that was found, so that it means the same tomorrow. */
+function resolved(goal: Goal, { edits = [], template }: Explanation): Goal {
+  if (goal.image !== undefined) return goal;
+  const to = edits.at(-1)?.to;
+  const image = typeof to === 'string' ? to : template?.name;
+  return image === undefined ? goal : { ...goal, image };
+}
+
+async function firstThere(
+  images: ClusterImages,
+  set: KeptSet,
+  goals: readonly Goal[],
+  pinned: { readonly sets: readonly KeptSet[]; readonly publication: 'swap' | 'pointer' },
+): Promise<Goal | undefined> {
+  for (const goal of goals) {
+    const { step } = await images.ifPinned(set, { ...pinned, pin: goal });
+    if (OBEYED.has(step)) return goal;
+  }
+  return undefined;
+}
+
+/** One name has one image: the other sets on it come along, or nothing does. */
+async function refusedFor(
+  { world }: ClusterImages,
+  set: KeptSet,
+  shared: readonly KeptSet[],
+  goal: Goal,
+  { allOnName }: RevertWish,
+): Promise<RevertRefusal | undefined> {
+  if (shared.length === 0) return undefined;
+  const { bootImageOf, livePin, samePin } = await import('@drydock/boot-images');
+  const names = shared.map(idOf).join(', ');
+  const different = shared.flatMap((other) => {
+    const image = world.bootImages().find(({ metadata }) => metadata.name === bootImageOf(other).metadata.name);
+    const pin = livePin(image, Date.now());
+    return pin === undefined || samePin(pin, goal) ? [] : [{ id: idOf(other), pin }];
+  });
+  const [first] = different;
+  if (first !== undefined)
+    return {
+      code: exitCode.blocked,
+      message: `${different.map(({ id, pin }) => `${id} is pinned to ${pinnedName(pin)}`).join(', ')}, and ${idOf(set)} has the same template name: one name has one image`,
+      next: `drydock image release ${first.id}`,
+    };
+  if (allOnName) return undefined;
+  return {
+    code: exitCode.blocked,
+    message: `${names} ${shared.length === 1 ? 'has' : 'have'} the same template name as ${idOf(set)}, and would go back with it`,
+    next: `drydock image revert ${idOf(set)} --all-on-name`,
+  };
+}
+
+function nowhere(id: string, said: BootImageStatus | undefined): RevertRefusal {
+  const known =
+    said?.history === undefined
+      ? 'the operator has not written a history of it yet'
+      : 'its history has no earlier image';
+  return {
+    code: exitCode.blocked,
+    message: `${id} has nothing to go back to: ${known}`,
+    next: `drydock image revert ${id} --to RELEASE`,
+  };
+}
+
+function refusalOf(id: string, { step, why, nextStep }: Explanation, there: Goal | undefined): RevertRefusal {
+  const instead =
+    there === undefined
+      ? nextStep
+      : `the newest that is there is ${pinnedName(there)}: drydock image revert ${id} --to ${there.image ?? there.release ?? ''}`;
+  return {
+    code: step === 'unknown' ? exitCode.undecided : exitCode.blocked,
+    message: why,
+    ...(instead === undefined ? {} : { next: instead }),
+  };
+}
+
+function machinesOf({ world }: ClusterImages, set: KeptSet, said: BootImageStatus | undefined): AffectedMachines {
+  const since = said?.history?.find(({ until }) => until === undefined)?.since;
+  const machines = readable(() => world.machines()) ?? [];
+  const own = machines.filter(({ metadata }) =>
+    metadata.ownerReferences?.some(({ uid, name }) => uid === set.metadata.uid && name === set.metadata.name),
+  );
+  const made = own.filter(
+    ({ metadata: { creationTimestamp } }) => since !== undefined && (creationTimestamp ?? '') >= since,
+  );
+  return { all: own.length, since, made: made.map(({ metadata }) => metadata.name) };
+}
+
+/** Whoever may not list machines is told of none. */
+function readable<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}

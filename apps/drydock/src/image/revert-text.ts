@@ -1,0 +1,33 @@
+import { oneLine } from '@drydock/api/text';
+import { idOf, pinnedName, pinText } from '@drydock/boot-images';
+import { type Leadership, leadershipText } from '../leadership.ts';
+import type { AffectedMachines, RevertPlan } from './revert-plan.ts';
+
+/** So many machines are named. */
+const NAMED = 10;
+
+/** What a revert will do, for a person who is asked. */
+export function revertText(plan: RevertPlan, leader: Leadership, now: number): string {
+  const { set, from, pin, sets, how, machines } = plan;
+  const others = sets.slice(1).map(idOf);
+  const rows: readonly (readonly [string, string])[] = [
+    ['how', how],
+    ['upload', 'none'],
+    ['machines', machinesText(machines, pinnedName(pin))],
+    ['held', pinText(pin)],
+    ...(others.length === 0 ? [] : [['also', `${others.join(', ')}, under the same template name`] as const]),
+    ['led', leadershipText(leader, 'boot images', now)],
+  ];
+  const title = `${set}: ${from ?? 'no image that is known'} → ${pinnedName(pin)}`;
+  return `${oneLine(title)}\n${rows.map(([name, text]) => `  ${name.padEnd(8)}  ${oneLine(text)}\n`).join('')}`;
+}
+
+function machinesText({ all, since, made }: AffectedMachines, to: string): string {
+  const stay = `they stay as they are, new ones start from ${to}`;
+  if (all === 0) return `the set has none; new ones start from ${to}`;
+  if (since === undefined) return `the set has ${all}; ${stay}`;
+  if (made.length === 0) return `none of ${all} was made since ${since}, when the image came; ${stay}`;
+  const names = made.slice(0, NAMED).join(', ');
+  const more = made.length > NAMED ? ` and ${made.length - NAMED} more` : '';
+  return `${made.length} of ${all} were made since ${since}, when the image came: ${names}${more}; ${stay}`;
+}

@@ -1,0 +1,174 @@
+import type { BootImage } from '@drydock/api';
+import { jsonText, oneLine } from '@drydock/api/text';
+import type { Pin } from '@drydock/boot-images';
+import { type KubeClient, keyOf } from '@drydock/kube';
+import type { Command } from 'commander';
+import { connect } from '../connect.ts';
+import { agreed } from '../crd/question.ts';
+import { exitCode } from '../exit.ts';
+import { untilInterrupted } from '../interruption.ts';
+import { type Leadership, leadershipOf, leadershipText } from '../leadership.ts';
+import { say, sayError } from '../terminal.ts';
+import { yamlText } from '../yaml.ts';
+import { holdUntil } from './hold.ts';
+import type { RevertPlan, RevertRefusal } from './revert-plan.ts';
+import { revertText } from './revert-text.ts';
+import { checkNamespace, type Format, formatOf, type SetFlags, setNamed, setVerb } from './set-flags.ts';
+
+interface RevertFlags extends SetFlags {
+  readonly to?: string;
+  readonly reason?: string;
+  readonly hold: string;
+  readonly allOnName?: boolean;
+  readonly yes?: boolean;
+}
+
+/** What `image revert` prints as JSON and YAML. */
+export interface RevertOutput {
+  readonly set: string;
+  /** Reverted: the sets have the image. Pinned: the pin is written, and they will. Refused: nothing was written. */
+  readonly result: 'reverted' | 'pinned' | 'refused';
+  readonly from?: string;
+  readonly pin?: Pin;
+  readonly sets?: readonly string[];
+  readonly machines?: RevertPlan['machines'];
+  readonly leader: Leadership;
+  readonly message: string;
+  readonly next?: string;
+}
+
+/** How long a revert is waited for. It takes seconds where somebody leads. */
+const WAIT_MS = 30_000;
+
+/** Adds `drydock image revert`: pins a set to an image that it had. */
+export function addRevert(group: Command): void {
+  setVerb(group, 'revert', 'pin a set to an image that it had, so that no release moves it until the pin is lifted')
+    .option('--to <image>', 'identifier, image or release of its history (default: the one before)')
+    .option('--reason <text>', 'why, for whoever sees the pin')
+    .option('--hold <duration>', 'how long it is held, as 12h or 7d, or until-released', 'until-released')
+    .option('--all-on-name', 'where one template name serves more sets, take them along')
+    .option('-y, --yes', 'do not ask')
+    .addHelpText(
+      'after',
+      `
+Nothing is uploaded: the image must still be there. Machines that exist stay as they are; new ones start from the image.
+Exit codes: 0 reverted, 1 failed, 2 usage, 3 refused or nobody leads, 5 nobody said yes or not known yet, 130 and 143 interrupted.`,
+    )
+    .action((name: string, flags: RevertFlags) =>
+      untilInterrupted((signal) => revert(name, flags, signal), 'what was written is shown by drydock image history'),
+    );
+}
+
+async function revert(name: string, flags: RevertFlags, signal: AbortSignal): Promise<number> {
+  const format = formatOf(flags);
+  const now = new Date();
+  const until = holdUntil(flags.hold, now);
+  await checkNamespace(flags);
+  const { clusterImages } = await import('../cluster-images.ts');
+  const { bootImageOf, idOf } = await import('@drydock/boot-images');
+  const { pinFits, whoAsks, writePin } = await import('./pin-writer.ts');
+  const { revertPlan } = await import('./revert-plan.ts');
+  await using client = await connect(flags);
+  const { leaseNamespace } = flags;
+  const warn = (message: string): void => sayError(`warning: ${message}`);
+  const [leader, by, images] = await Promise.all([
+    leadershipOf(client, { role: 'boot-images', namespace: leaseNamespace }, { signal }),
+    whoAsks(client, signal),
+    clusterImages({ client, flags, leaseNamespace, stubSecret: 'InPlace', warn, signal }),
+  ]);
+  await using _ = images;
+  const set = await setNamed(images, name);
+  const out = outputOf(format, idOf(set), leader);
+  const said = images.world.bootImage(keyOf(bootImageOf(set)))?.status;
+  const words = {
+    ...(flags.reason === undefined ? {} : { reason: flags.reason }),
+    ...{ by, since: `${now.toISOString().slice(0, 19)}Z` },
+    ...(until === undefined ? {} : { until }),
+  };
+  const wish = { to: flags.to, words, allOnName: flags.allOnName === true };
+  const plan = await revertPlan(images, set, said, wish);
+  if ('code' in plan) return out.refuse(plan);
+  for (const one of plan.sets) {
+    if (await pinFits(client, one, plan.pin, signal)) continue;
+    const message = `this cluster's definition of BootImage has no place for a pin, which the server would drop: nothing was written, and nothing moves`;
+    return out.refuse({ code: exitCode.blocked, message, next: 'kubectl apply -f api/crds' });
+  }
+  if (format === 'text') say(revertText(plan, leader, now.getTime()));
+  if (!(await agreed('Go back?', { yes: flags.yes === true, signal }))) {
+    const again = `drydock image revert ${idOf(set)}${flags.to === undefined ? '' : ` --to ${flags.to}`} --yes`;
+    return out.refuse({ code: exitCode.undecided, message: 'nothing was changed: that needs a yes', next: again });
+  }
+  const began = performance.now();
+  const written: BootImage[] = [];
+  for (const one of plan.sets) written.push(await writePin(client, one, plan.pin, signal));
+  return out.end(plan, await outcomeOf(client, written, leader, signal), began);
+}
+
+interface Ending {
+  readonly code: number;
+  readonly result: 'reverted' | 'pinned';
+  readonly message: string;
+  readonly next?: string;
+}
+
+async function outcomeOf(
+  client: Pick<KubeClient, 'get'>,
+  written: readonly BootImage[],
+  leader: Leadership,
+  signal: AbortSignal,
+): Promise<Ending> {
+  if (leader.state === 'vacant' || leader.state === 'never') {
+    const message = `the pin is written, and nothing moves yet: ${leadershipText(leader, 'boot images', Date.now())}`;
+    return { code: exitCode.blocked, result: 'pinned', message, next: 'drydock operator' };
+  }
+  const { pinsObeyed } = await import('./pin-wait.ts');
+  const outcome = await pinsObeyed(client, written, { waitMs: WAIT_MS, signal });
+  if (outcome.kind === 'obeyed')
+    return { code: exitCode.done, result: 'reverted', message: 'new machines start from the pinned image' };
+  const { phase = 'Pending', message = 'the operator has not looked at it yet', nextStep } = outcome.status ?? {};
+  const stuck = outcome.kind === 'stuck';
+  return {
+    ...{ code: stuck ? exitCode.blocked : exitCode.undecided, result: 'pinned' },
+    message: `the pin is written; ${outcome.set} is ${phase}: ${message}`,
+    next: (stuck ? nextStep : undefined) ?? 'drydock status',
+  };
+}
+
+interface Output {
+  readonly refuse: (refusal: RevertRefusal) => number;
+  readonly end: (plan: RevertPlan, ending: Ending, began: number) => number;
+}
+
+/** Data on stdout, in JSON and YAML one object; for people the outcome of what was refused on stderr. */
+function outputOf(format: Format, set: string, leader: Leadership): Output {
+  const print = (output: RevertOutput): void => {
+    if (format === 'json') say(`${jsonText(output, 2)}\n`);
+    if (format === 'yaml') say(yamlText(output));
+  };
+  const tellNext = (message: string, next: string | undefined): void =>
+    sayError(oneLine(`drydock: ${set}: ${message}${next === undefined ? '' : `. Next: ${next}`}`));
+  return {
+    refuse: ({ code, message, next }) => {
+      print({ set, result: 'refused', leader, message, ...(next === undefined ? {} : { next }) });
+      tellNext(message, next);
+      return code;
+    },
+    end: (plan, { code, result, message, next }, began) => {
+      const { from, pin, sets, machines } = plan;
+      print({
+        ...{ set, result, pin, machines, leader, message },
+        ...(from === undefined ? {} : { from }),
+        sets: sets.map(({ kind, metadata }) => `${kind === 'ControlPlaneMachineSet' ? 'cpms' : 'ms'}/${metadata.name}`),
+        ...(next === undefined ? {} : { next }),
+      });
+      if (code !== exitCode.done) tellNext(message, next);
+      else if (format === 'text') {
+        const seconds = ((performance.now() - began) / 1000).toFixed(1);
+        say(
+          `${oneLine(`${set}: ${message}, after ${seconds} s. To follow the release again: drydock image release ${set}`)}\n`,
+        );
+      }
+      return code;
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import type { BootImageStatus } from '@drydock/api';
+import { type HistoryEntry, historyOutcomes, isSameImage } from './history.ts';
+import type { Pin } from './pin.ts';
+
+/** The image of a pin. */
+export type Goal = Pick<Pin, 'release' | 'image' | 'digest'>;
+
+/** Shortest beginning of an identifier that is taken for it. */
+const SHORTEST_ID = 6;
+
+/**
+ * Where a set can go back to by its history, the likeliest first. Without `to`: what it had before, newest first, but for what was refused or gone back from. With it: what has this
+ * identifier, image, digest or release, the one in use among them, which a pin then holds; where the history has none, the release as it was given.
+ */
+export function goalsOf(status: BootImageStatus | undefined, to: string | undefined): readonly Goal[] {
+  const history = status?.history ?? [];
+  const inUse = history.find(({ until }) => until === undefined);
+  if (to !== undefined) {
+    const named = history.filter((entry) => isNamed(entry, to));
+    return named.length === 0 ? [{ release: to }] : distinct(named).map(goalOf);
+  }
+  const refused: ReadonlySet<string | undefined> = new Set([
+    historyOutcomes.canaryFailed,
+    historyOutcomes.revertedFrom,
+  ]);
+  const bad = history.filter(({ outcome }) => refused.has(outcome));
+  const before = history.filter(
+    (entry) =>
+      entry !== inUse && ![...(inUse === undefined ? [] : [inUse]), ...bad].some((one) => isSameImage(one, entry)),
+  );
+  return distinct(before).map(goalOf);
+}
+
+/** Whether going there means that the content under a name changes, and not the name (swap mode). */
+export function keepsName(status: BootImageStatus | undefined, goal: Goal): boolean {
+  const [inUse] = status?.history ?? [];
+  const retired = status?.template?.retired !== undefined;
+  const same = inUse?.image !== undefined && inUse.image === goal.image && inUse.release !== goal.release;
+  return same || (retired && (goal.image === undefined || goal.image === inUse?.image));
+}
+
+function isNamed({ id, image, release, digest }: HistoryEntry, to: string): boolean {
+  return [image, release, digest].includes(to) || (to.length >= SHORTEST_ID && id.startsWith(to));
+}
+
+function distinct(entries: readonly HistoryEntry[]): readonly HistoryEntry[] {
+  return entries.filter((entry, at) => entries.findIndex((one) => isSameImage(one, entry)) === at);
+}
+
+function goalOf({ release, image, digest }: HistoryEntry): Goal {
+  return {
+    ...(release === undefined ? {} : { release }),
+    ...(image === undefined ? {} : { image }),
+    ...(digest === undefined ? {} : { digest }),
+  };
+}
