@@ -13,7 +13,11 @@ export interface SoakPart {
 export const SOAK_PARTS: readonly SoakPart[] = [
   { name: 'templates: crashes explored', files: ['test/model/templates-*.test.ts'], weight: 6 },
   { name: 'templates: killed processes', files: ['test/sandbox/template-{kill,cli-signals}.test.ts'], weight: 4 },
-  { name: 'boot images: killed at each change', files: ['test/sandbox/boot-images-crash.test.ts'], weight: 2 },
+  {
+    name: 'boot images: killed at each change',
+    files: ['test/sandbox/boot-images-crash.test.ts', 'test/sandbox/cluster-api.test.ts'],
+    weight: 2,
+  },
   { name: 'beside the programs of upstream', files: ['test/neighbours/*.test.ts'], weight: 1 },
   {
     name: 'boot images: plans and rotations',

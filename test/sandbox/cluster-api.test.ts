@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { promisify } from 'node:util';
 import { BootImage, BootImagePolicy, Event } from '@drydock/api';
+import { repetitions } from '@drydock/model';
 import type { ApiWrite } from './support/api-gate.ts';
 import {
   type CatalogueImage,
@@ -19,6 +20,9 @@ import { eventually } from './support/voyage.ts';
 
 const drydock = join(import.meta.dirname, '../../apps/drydock/bin/drydock.js');
 const run = promisify(execFile);
+
+/** Of eight kills each. */
+const ROUNDS = repetitions(3, 1_250, 'rounds of kills during a rotation');
 
 let world: RotationWorld;
 
@@ -116,6 +120,19 @@ test('a deployment that would roll its nodes stays until a policy allows it, and
   assert.match(await world.reference('rolling'), /^rolling-[0-9a-f]{8}$/);
 });
 
+test('explain and doctor speak of them, and the roles of the component are all that the operator needs', async () => {
+  const { kubeconfig } = world.sandbox;
+  const common = ['--kubeconfig', kubeconfig, '--lease-namespace', 'drydock', ...world.flags];
+  const explained = await run(process.execPath, [drydock, 'explain', 'capi-md/worker', ...common]);
+  assert.match(explained.stdout, /team-a\/capi-md\/worker: nothing to do/);
+  const doctor = await run(process.execPath, [drydock, 'doctor', '--roles', 'boot-images', ...common]);
+  assert.match(doctor.stdout, /ok +cluster api +this is no OpenShift cluster: sets of Cluster API are looked after/);
+  assert.match(doctor.stdout, /ok +cluster-api +all \d+ rights of the role are granted/);
+  assert.match(doctor.stdout, /ok +team-a\/capi-md\/worker/);
+  const refused = (await world.log()).split('\n').filter((line) => line.includes('Forbidden'));
+  assert.deepEqual(refused, []);
+});
+
 test('somebody who names another template in between is followed: no word of his is lost', async () => {
   await world.client.create(capi.template, machineTemplate('bigger', 8));
   const image = await world.image();
@@ -199,7 +216,9 @@ test('an image is staged before an upgrade names it, and found when it does: not
   );
 });
 
-suite('the operator is killed at each of its writes, and started once more: exactly one outcome, and nothing is left', () => {
+suite('the operator is killed at each of its writes, and started once more: exactly one outcome, and nothing is left', {
+  timeout: 900_000,
+}, () => {
   const points: readonly (readonly [what: string, fits: (write: ApiWrite, image: CatalogueImage) => boolean])[] = [
     ['the copy of the template', (write, image) => isClone(write, image) && write.body.includes('victim')],
     [
@@ -223,31 +242,35 @@ suite('the operator is killed at each of its writes, and started once more: exac
   before(async () => {
     await world.deployment('victim');
   });
-  for (const [what, fits] of points)
-    for (const when of ['before', 'after'] as const)
-      test(`${when} ${what}`, async () => {
-        const image = await world.image();
-        {
-          await using hold = world.gate.hold((write) => fits(write, image), when);
-          await world.catalogue(image);
-          await hold.held;
-          await world.kill();
-        }
-        world.start();
-        await world.current('victim', image);
-        await rotated('victim', image);
-        await rollOut(world.client, 'victim');
-        // Of this content there is one copy, under whatever name, and one template in the vCenter.
-        const copies = [];
-        for (const name of await clonesOf('victim'))
-          if ((await world.template(name)).metadata.annotations?.['drydock.dev/boot-image-release'] === image.release)
-            copies.push(name);
-        assert.deepEqual(copies, [await world.reference('victim')]);
-        const made = (await world.switchboard.vms({ folder: imageFolder })).filter(({ name }) =>
-          name.includes(image.release),
-        );
-        assert.equal(made.length, 1, made.map(({ name }) => name).join());
-      });
+  const kills = Array.from({ length: ROUNDS }, (_, round) =>
+    points.flatMap(([what, fits]) =>
+      (['before', 'after'] as const).map((when) => ({ what, fits, when, round: round + 1 })),
+    ),
+  ).flat();
+  for (const { what, fits, when, round } of kills)
+    test(`${when} ${what}, round ${round}`, async () => {
+      const image = await world.image();
+      {
+        await using hold = world.gate.hold((write) => fits(write, image), when);
+        await world.catalogue(image);
+        await hold.held;
+        await world.kill();
+      }
+      world.start();
+      await world.current('victim', image);
+      await rotated('victim', image);
+      await rollOut(world.client, 'victim');
+      // Of this content there is one copy, under whatever name, and one template in the vCenter.
+      const copies = [];
+      for (const name of await clonesOf('victim'))
+        if ((await world.template(name)).metadata.annotations?.['drydock.dev/boot-image-release'] === image.release)
+          copies.push(name);
+      assert.deepEqual(copies, [await world.reference('victim')]);
+      const made = (await world.switchboard.vms({ folder: imageFolder })).filter(({ name }) =>
+        name.includes(image.release),
+      );
+      assert.equal(made.length, 1, made.map(({ name }) => name).join());
+    });
 
   test('templates that a revision or a machine names stay, those of persons too', async () => {
     const all = await Array.fromAsync(world.client.list(capi.set, { namespace: team }));

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BootImage, BootImagePolicy, type BootImageStatus, bootImageName, Namespace, Secret } from '@drydock/api';
 import {
@@ -96,6 +96,8 @@ export interface RotationWorld extends AsyncDisposable {
   start(): void;
   /** Ends it without any clean-up. */
   kill(): Promise<void>;
+  /** What the operator logged so far. */
+  log(): Promise<string>;
   /** How vCenters are reached, for commands. */
   readonly flags: readonly string[];
 }
@@ -169,6 +171,7 @@ export async function startRotationWorld(): Promise<RotationWorld> {
         { sandbox: sandbox.directory, log: join(sandbox.directory, 'rotation.log') },
       );
     },
+    log: () => readFile(join(sandbox.directory, 'rotation.log'), 'utf8'),
     kill: async () => {
       const ending = running;
       running = undefined;

@@ -6,6 +6,7 @@ import { diff, type Json, readCrd, readCrds } from '@drydock/crd';
 import { type Client, isForbidden, type KubeClient } from '@drydock/kube';
 import { leftShadows } from '@drydock/preflight';
 import { missingKinds, vmOperator, vmOperatorRefusal } from '@drydock/vm-watch';
+import type { Worlds } from '../cluster-api-part.ts';
 import { shell } from '../template/next-command.ts';
 import type { Line } from './finding.ts';
 
@@ -45,9 +46,17 @@ async function asWhom(client: Pick<KubeClient, 'raw'>, signal: AbortSignal): Pro
 }
 
 /** Whether this is a cluster that boot images are managed in, and who manages them. */
-export function openshiftLines(world: World): readonly Line[] {
+export function openshiftLines(world: World, worlds: Pick<Worlds, 'clusterApi'>): readonly Line[] {
   const version = world.clusterVersion();
   const platform = world.infrastructure()?.status?.platformStatus?.type;
+  if ((version === undefined || platform === undefined) && worlds.clusterApi !== undefined)
+    return [
+      {
+        name: 'cluster api',
+        state: 'ok',
+        detail: 'this is no OpenShift cluster: sets of Cluster API are looked after',
+      },
+    ];
   if (version === undefined || platform === undefined) {
     const detail = 'this is no OpenShift cluster: the role boot-images has nothing to do here';
     return [{ name: 'openshift', state: 'warn', detail }];

@@ -1,7 +1,9 @@
 import { keptSets, machineApiNamespace, placementsOf, platformOf } from '@drydock/boot-images';
 import type { KubeClient } from '@drydock/kube';
 import type { ReadKeys } from '@drydock/templates';
+import { worldsOf } from '../cluster-api-part.ts';
 import { type ClusterImages, clusterImages } from '../cluster-images.ts';
+import { explainClusterApi } from '../explain/cluster-api.ts';
 import { type MarkKeyFlags, markKeySecret } from '../mark-keys.ts';
 import type { VCenterFlags } from '../vcenter-flags.ts';
 import { definitionLines, openshiftLines, serverLine, shadowLine, watchLine } from './cluster.ts';
@@ -42,11 +44,17 @@ export async function examine(
   });
   const { world } = images;
   const owned = { roles, namespace: leaseNamespace };
-  await look('cluster', 'openshift', async () => openshiftLines(world));
+  const worlds = await worldsOf(client, { warn: () => undefined });
+  await look('cluster', 'openshift', async () => openshiftLines(world, worlds));
   await look('cluster', 'definition', () => definitionLines(client, signal));
   await look('cluster', 'probes', () => shadowLine(client, signal));
   if (roles.has('watch')) await look('cluster', 'watched kinds', () => watchLine(client, signal));
-  for (const role of roles) await look('rights', role, () => rightsLine(client, { role, leaseNamespace }, signal));
+  for (const role of roles) {
+    if (role !== 'boot-images' || worlds.openshift)
+      await look('rights', role, () => rightsLine(client, { role, leaseNamespace }, signal));
+    if (role === 'boot-images' && worlds.clusterApi !== undefined)
+      await look('rights', 'cluster-api', () => rightsLine(client, { role: 'cluster-api', leaseNamespace }, signal));
+  }
   for (const role of roles)
     await look('operator', role, () => leaseLine(client, { role, namespace: leaseNamespace }, signal));
   await look('operator', 'statuses', () => statusLines(client, owned, signal));
@@ -61,7 +69,7 @@ export async function examine(
       return looked.line;
     });
   }
-  await look('machine sets', 'machine sets', () => setLines(images));
+  await look('machine sets', 'machine sets', () => setLines(images, client, signal));
   await look('vcenters', 'vcenters', async () => {
     findings.push(...(await onVCenters(images, markKeys, signal)));
     return [];
@@ -69,9 +77,14 @@ export async function examine(
   return findings;
 }
 
-async function setLines({ world, explain }: ClusterImages): Promise<readonly Line[]> {
+async function setLines(
+  { world, explain }: ClusterImages,
+  client: KubeClient,
+  signal: AbortSignal,
+): Promise<readonly Line[]> {
   const lines: Line[] = [];
   for (const set of keptSets(world)) lines.push(setLine(await explain(set)));
+  lines.push(...(await explainClusterApi(client, [], signal)).map(setLine));
   if (lines.length > 0) return lines;
   return [{ name: 'machine sets', state: 'skip', detail: `there are none in ${machineApiNamespace}` }];
 }

@@ -41,7 +41,7 @@ export async function rightsLine(
   if (missing.length === 0) return { name, state: 'ok', detail: `all ${rights.length} rights of the role are granted` };
   const some = missing.slice(0, 3).map(rightText).join('; ');
   const more = missing.length > 3 ? `; and ${missing.length - 3} more` : '';
-  const advice = `kubectl apply -k deploy/rbac/${role}, and ask as --as system:serviceaccount:drydock:drydock-${role}`;
+  const advice = `kubectl apply -k deploy/rbac/${role}, and ask as --as system:serviceaccount:drydock:drydock-${role === 'cluster-api' ? 'boot-images' : role}`;
   return {
     name,
     state: 'FAIL',

@@ -9,6 +9,7 @@ import { say, sayError } from '../terminal.ts';
 import { chosenSets, type ToldFlags, toldFlags, toldOf } from '../told-flags.ts';
 import { type VCenterFlags, vcenterFlags } from '../vcenter-flags.ts';
 import { yamlText } from '../yaml.ts';
+import { explainClusterApi, splitNames } from './cluster-api.ts';
 import { type Explained, isStuck } from './explained.ts';
 import { explainedText } from './text.ts';
 
@@ -24,7 +25,7 @@ export function addExplain(program: Command): void {
   const command = program
     .command('explain')
     .description('say why a machine set boots from what it boots from, and what comes next')
-    .argument('[machineset...]', 'names, also as ms/NAME or cpms/NAME (default: all)')
+    .argument('[machineset...]', 'names, also as ms/NAME, cpms/NAME or capi-md/NAME (default: all)')
     .option('-o, --output <format>', FORMATS.join('|'), 'text')
     .option('--lease-namespace <name>', 'namespace of the Leases of the operator', LEASE_NAMESPACE)
     .addHelpText(
@@ -49,14 +50,17 @@ async function explain(names: readonly string[], flags: ExplainFlags, signal: Ab
   await using client = await connect(flags);
   const warn = (message: string): void => sayError(`warning: ${message}`);
   await using images = await clusterImages({ client, flags, ...told, warn, signal });
-  const sets = await chosenSets(keptSets(images.world), names);
+  const { clusterApi, openshift } = splitNames(names);
+  const sets = openshift === undefined ? [] : await chosenSets(keptSets(images.world), openshift);
   const leader = await leadershipOf(client, { role: 'boot-images', namespace: flags.leaseNamespace }, { signal });
   const explained: Explained[] = [];
   for (const set of sets) explained.push(await images.explain(set));
+  if (clusterApi !== undefined) explained.push(...(await explainClusterApi(client, clusterApi, signal)));
   if (format === 'text') say(explainedText(explained, leader, Date.now()));
   if (format === 'json') say(`${jsonText(explained, 2)}\n`);
   if (format === 'yaml') say(yamlText(explained));
-  if (explained.length === 0) sayError(`There are no machine sets in ${machineApiNamespace}.`);
+  if (explained.length === 0)
+    sayError(`There are no machine sets in ${machineApiNamespace}, and no sets of Cluster API.`);
   return codeOf(explained);
 }
 

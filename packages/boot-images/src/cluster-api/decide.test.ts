@@ -265,6 +265,12 @@ test('what a ClusterClass makes is left to its variable, which is named, and cha
   assert.deepEqual([followed.kind, followed.reason], ['waiting', 'TopologyPending']);
 });
 
+test('in both worlds at once, a set that Machine API manages says so', () => {
+  const told = outcome({ more: { otherAuthority: 'machineset openshift-machine-api/worker' } });
+  assert.deepEqual([told.kind, told.reason], ['skip', 'OtherAuthority']);
+  assert.match(told.message, /follows machineset openshift-machine-api\/worker/);
+});
+
 test('a variable that serves several sets counts the nodes of all, and waits for all', () => {
   const cluster = topology([{ name: 'imageName', value: 'old' }]);
   const policy = { clusterAPI: { classVariable: 'imageName' } };

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { SetOutcome } from '../status/boot-image.ts';
+import { capiCluster, capiKind, capiObject, machineDeployment, vsphereTemplate } from '../testing/capi-world.ts';
+import { at } from './json.ts';
+import type { ClusterApiObject } from './kinds.ts';
+import { type RotationPorts, rotate } from './rotate.ts';
+import { rotatedSet } from './set.ts';
+
+interface Scene {
+  readonly ports: RotationPorts;
+  readonly writes: string[];
+  readonly outcomes: SetOutcome[];
+  readonly peek: (kind: string, name: string) => ClusterApiObject | undefined;
+}
+
+/** One set, and an image that is there. */
+function scene(objects: readonly ClusterApiObject[], classVariable?: string): Scene {
+  const cluster = capiCluster();
+  const peek: Scene['peek'] = (kind, name) => cluster.peek(capiKind(kind), { namespace: 'ns', name });
+  for (const one of objects) cluster.put(capiKind(one.kind ?? ''), { namespace: 'ns', name: one.metadata.name }, one);
+  const writes: string[] = [];
+  cluster.onCall = ({ verb, resource }, phase, { mutates }) => {
+    if (mutates && phase === 'before') writes.push(`${verb} ${resource.split('.')[0]}`);
+  };
+  const outcomes: SetOutcome[] = [];
+  const ports: RotationPorts = {
+    ...{ client: cluster.client(), resourceOf: (_: string, kind: string) => capiKind(kind) },
+    reader: {
+      get: async ({ kind, name }) => peek(kind, name),
+      seen: ({ kind, name }) => peek(kind, name),
+      ...{ sets: () => [], machines: () => [], otherAuthority: () => undefined },
+    },
+    images: { look: async () => ({ image: 'new' }), publish: () => assert.fail('it is there') },
+    wish: () => ({
+      image: () => ({ kind: 'named', release: 'new', image: 'new' }),
+      ...{ rollout: true, imagePaths: [], classVariable, policy: 'bootimagepolicy p' },
+    }),
+    report: async (_, outcome) => void outcomes.push(outcome),
+    event: () => undefined,
+  };
+  return { ports, writes, outcomes, peek };
+}
+
+const name = { kind: 'MachineDeployment', namespace: 'ns', name: 'worker' } as const;
+
+test('a rotation is two writes besides its status, and one that is done is none', async () => {
+  const { ports, writes, outcomes } = scene([
+    capiObject('Cluster', 'c1', {}),
+    vsphereTemplate('worker', 'old', 2),
+    machineDeployment('worker', 'worker'),
+  ]);
+  await rotate(name, ports);
+  assert.deepEqual(writes, ['create vspheremachinetemplates', 'patch machinedeployments']);
+  await rotate(name, ports);
+  assert.equal(writes.length, 2);
+  assert.deepEqual(
+    outcomes.map(({ kind }) => kind),
+    ['current', 'current'],
+  );
+});
+
+for (const [where, topology, path] of [
+  ['of the cluster', { variables: [{ name: 'imageName', value: 'old' }] }, ['variables']],
+  ['of the cluster, where none is set', {}, ['variables']],
+  [
+    'of the set',
+    {
+      workers: {
+        machineDeployments: [{ name: 'md0', variables: { overrides: [{ name: 'imageName', value: 'old' }] } }],
+      },
+    },
+    undefined,
+  ],
+] as const)
+  test(`what a ClusterClass makes gets its image by the variable ${where} that the policy names, and by nothing else`, async () => {
+    const set = machineDeployment('worker', 'worker');
+    const labels = { 'topology.cluster.x-k8s.io/owned': '', 'topology.cluster.x-k8s.io/deployment-name': 'md0' };
+    const { ports, writes, outcomes, peek } = scene(
+      [
+        capiObject('Cluster', 'c1', { topology: { class: 'class', version: 'v1.34.2', ...topology } }),
+        capiObject('ClusterClass', 'class', {
+          variables: [{ name: 'imageName', schema: { openAPIV3Schema: { type: 'string' } } }],
+        }),
+        vsphereTemplate('worker', 'old', 2),
+        { ...set, metadata: { ...set.metadata, labels } },
+      ],
+      'imageName',
+    );
+    await rotate(name, ports);
+    assert.deepEqual(writes, ['patch clusters']);
+    const spec = at(peek('Cluster', 'c1')?.spec, ['topology']);
+    const wanted = [{ name: 'imageName', value: 'new' }];
+    const machineDeployments = [{ name: 'md0', variables: { overrides: wanted } }];
+    const rest = { class: 'class', version: 'v1.34.2' };
+    assert.deepEqual(
+      spec,
+      path === undefined ? { ...rest, workers: { machineDeployments } } : { ...rest, variables: wanted },
+    );
+    assert.equal(rotatedSet('MachineDeployment', peek('MachineDeployment', 'worker') ?? set).reference?.name, 'worker');
+    assert.equal(outcomes.at(-1)?.kind, 'waiting');
+  });
