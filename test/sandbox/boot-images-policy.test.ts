@@ -109,7 +109,7 @@ test('OWN-18 the server refuses on admission what a schema can tell', async () =
       /Duplicate/,
     ],
     ['an address without a digest', { image: { catalogue: [{ version: '1', url }] } }, /needs the sha256/],
-    ['two sources', { image: { catalogue: [{ ...entry, contentLibraryItem: 'a/b' }] } }, /either a url or/],
+    ['two sources', { image: { catalogue: [{ ...entry, contentLibraryItem: 'a/b' }] } }, /and one of them/],
     ['a file', { image: { catalogue: [{ ...entry, url: 'file:///etc/shadow' }] } }, /should match/],
     ['In without values', { selector: { matchExpressions: [{ key: 'a', operator: 'In' }] } }, /need values/],
     ['a hold without a reason', { hold: {} }, /reason/],
@@ -169,6 +169,35 @@ test('OWN-18 without the component the policy is refused with the missing verb; 
   assert.equal(creations(), 1);
   assert.deepEqual(await Array.fromAsync(client.list(Node)), []);
 });
+
+/** As many as a test has time for, each at another write of the operator. */
+const kills = process.env['DRYDOCK_SOAK'] === '1' ? 200 : 2;
+
+test('OWN-18 killed while a canary runs, again and again: one machine for each image, none is left, and the set is moved', async (t) => {
+  const { voyage } = rbac;
+  fate = 'boots';
+  const writes = (): number =>
+    rbac.audit.calls().filter(({ user, verb }) => user === userOf(account) && !READS.has(verb)).length;
+  for (let kill = 0; kill < kills; kill += 1) {
+    const [made, begun] = [creations(), writes()];
+    const image = await voyage.image(`9.8.2027${String(1001 + kill)}-${kill}`);
+    await voyage.release(image);
+    // Somewhere between the announcement of the import and the patch of the set.
+    const wanted = begun + 4 + ((kill * 5) % 17);
+    await status(
+      `${wanted - begun} writes`,
+      ({ phase, current }) => writes() >= wanted || (phase === 'Current' && current === image.release),
+    );
+    await operator.crash();
+    operator = await rbac.operator('boot-images', account);
+    await status('moved', ({ phase, current }) => phase === 'Current' && current === image.release);
+    await eventually('no machine', async () => (await machines()).length === 0 || undefined, machines);
+    assert.equal(creations(), made + 1, `kill ${kill} after ${wanted - begun} writes`);
+  }
+  t.diagnostic(`${kills} kills`);
+});
+
+const READS: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
 
 test('OWN-18 a canary that does not become ready: nothing is patched, nothing is left, and it is not tried again', async () => {
   const { voyage } = rbac;

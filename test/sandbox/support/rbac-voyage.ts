@@ -14,6 +14,8 @@ export const machinesNamespace = 'machines';
 
 /** An operator that runs with the token of a ServiceAccount. Disposal ends it with SIGTERM and waits. */
 export interface Operator extends AsyncDisposable {
+  /** SIGKILL. Resolves when it is gone. */
+  crash(): Promise<void>;
   /** What it answers at a path; '' while it does not. */
   served(path: string): Promise<string>;
   /** What it logged so far. */
@@ -154,6 +156,7 @@ function startOperator({ sandbox, cacheDir }: Voyage, files: string, name: strin
       const port = /"port":(\d+)/.exec(text())?.[1];
       return port === undefined ? '' : (await fetch(`http://127.0.0.1:${port}/${path}`)).text();
     },
+    crash: () => process.crash(),
     [Symbol.asyncDispose]: () => process[Symbol.asyncDispose](),
   };
 }

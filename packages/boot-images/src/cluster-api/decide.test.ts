@@ -62,6 +62,16 @@ test('rolling every node is never a surprise: 12 nodes stay, and the command tha
   assert.equal(decide({ set: { ...rolling, kind: 'MachineSet' }, kind: 'MachineSet' }).kind, 'clone');
 });
 
+test('OWN-18 a policy that wants a canary, which is not made of machines of Cluster API: nothing is patched, and the reason says so', () => {
+  const { kind, reason, message, nextStep } = outcome({ policy: { canary: { mode: 'Machine' } } });
+  assert.deepEqual([kind, reason], ['failed', 'CanaryUnsupported']);
+  assert.match(
+    `${message}; ${nextStep}`,
+    /bootimagepolicy p wants a canary .*; give machinedeployment ns\/worker a policy without/,
+  );
+  assert.equal(decide({ policy: { canary: { mode: 'None' } } }).kind, 'clone');
+});
+
 test('both contract versions are read: v1beta2 has rollout and apiGroup, control planes another place of the reference', () => {
   const ref = { apiGroup: 'infrastructure.cluster.x-k8s.io', kind: 'VSphereMachineTemplate', name: 'worker' };
   const beta2 = (strategy: string): ClusterApiObject =>

@@ -92,6 +92,14 @@ function imageFor(
   const { fault } = readPolicy(policy);
   if (fault !== undefined)
     return none(true, fault.reason, 'policy is wrong', `${source}: ${fault.message}`, `correct ${source}`);
+  if (policy.spec?.canary?.mode === 'Machine')
+    return none(
+      true,
+      'CanaryUnsupported',
+      'no canary is made of it',
+      `${source} wants a canary for ${text}, and none is made of machines of Cluster API: its template stays as it is`,
+      `give ${text} a policy without a canary: kubectl edit bootimagepolicy ${policy.metadata.name}`,
+    );
   const wanted = policy.spec?.image?.release ?? set.version;
   if (wanted === undefined)
     return none(

@@ -77,7 +77,7 @@ function diskIn(
   if (url === undefined || sha256 === undefined)
     throw new BootImageError(
       'NotInCatalogue',
-      `${where} has ${version} as ${contentLibraryItem === undefined ? 'nothing that can be read' : `item ${contentLibraryItem} of a content library`}, of which no template of a machine set is made`,
+      `${where} has ${version} as ${contentLibraryItem === undefined ? 'an image of a cloud' : `item ${contentLibraryItem} of a content library`}, of which no template of a machine set is made`,
       { retriable: false, nextStep },
     );
   return { location: url, sha256: sha256.toLowerCase() };
