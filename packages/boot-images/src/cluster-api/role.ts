@@ -32,7 +32,7 @@ import { type RotationPorts, rotate } from './rotate.ts';
 import { isRevision, ROTATED_KINDS, type RotatedSet, rotatedSet } from './set.ts';
 import { siteReader } from './sites.ts';
 import { vsphereImages } from './vsphere-images.ts';
-import { wishFor } from './wish.ts';
+import { type WishSources, wishFor } from './wish.ts';
 
 /** What the role needs from the app that runs it. */
 export interface ClusterApiRoleOptions {
@@ -142,7 +142,8 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
       },
       publish: images.publish,
     },
-    wish: (set) => wishFor(set, { policies: [...policies.all()], image: imageOf(set), now: now() }),
+    wish: (set) =>
+      wishFor(set, { policies: [...policies.all()], image: imageOf(set), now: now(), others: () => allSets() }),
     report,
     event: (set, reason, note) => {
       log.info({ set: idOf(set), reason }, note);
@@ -150,6 +151,14 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
       events.record(resourceOf(set.group, set.kind), set.object, { type, reason, action: 'RotateTemplate', note });
     },
   };
+
+  const allSets = (): ReturnType<NonNullable<WishSources['others']>> =>
+    ROTATED_KINDS.flatMap(({ group, kind }) =>
+      [...(cacheOf(group, kind)?.all() ?? [])].flatMap((live) => {
+        const set = rotatedSet(kind, live);
+        return isRevision(set) ? [] : [{ set, image: imageOf(set) }];
+      }),
+    );
 
   const rotations = ROTATED_KINDS.flatMap(({ group, kind }) => {
     const cache = cacheOf(group, kind);
