@@ -58,7 +58,9 @@ function offences(rule: PolicyRule, namespace: string | undefined): readonly str
   const own = resources.join() === 'clusteroperators' && resourceNames.join() === 'drydock';
   // A canary goes by its name, which RBAC cannot know: it is made and deleted in one rule, and nothing else is.
   const canary = resources.join() === 'machines' && verbs.join() === 'get,create,delete';
-  const deletes = own || canary;
+  // What kept the pin of a set that is gone goes with the pin: an owner that does not exist would take it too early.
+  const pinned = resources.join() === 'bootimages' && verbs.join() === 'patch,delete';
+  const deletes = own || canary || pinned;
   const wrong = verbs
     .filter((verb) => !VERBS.has(verb) && !(deletes && verb === 'delete'))
     .map((verb) => `verb ${verb}`);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import {
+  BootImage,
   BootImagePolicy,
   bootImageName,
   ClusterOperator,
@@ -165,6 +166,21 @@ test('two processes, each with the rights of its role alone, do all that they ca
   const other = { spec: { template: { spec: { providerSpec: { value: { template: installerTemplate } } } } } };
   await client.mergePatch(MachineSet, { namespace: machineApi, name: set }, other as object);
   await eventually('the set points back', async () => (await voyage.template(set)) === template || undefined);
+
+  // A pin that has lapsed is taken off; what says something of a set that is not there any more goes.
+  const story = { namespace: machineApi, name: bootImageName('ms', set) };
+  const pin = { release: image.release, until: '2026-01-01T00:00:00Z' };
+  await client.mergePatch(BootImage, story, { spec: { pin } });
+  const pinned = async (): Promise<boolean> => (await client.get(BootImage, story)).spec?.pin !== undefined;
+  await eventually('the pin is taken off', async () => !(await pinned()) || undefined);
+  const gone = { namespace: machineApi, name: bootImageName('ms', 'gone') };
+  const machineSet = { apiGroup: 'machine.openshift.io', kind: 'MachineSet', name: 'gone' };
+  await client.create(BootImage, { metadata: { ...gone, labels: ownLabels }, spec: { machineSet } });
+  const there = async (): Promise<boolean> =>
+    (await Array.fromAsync(client.list(BootImage, { namespace: machineApi }))).some(
+      ({ metadata }) => metadata.name === gone.name,
+    );
+  await eventually('what speaks of no set goes', async () => !(await there()) || undefined);
 
   const { moref } = await switchboard.createFolder(zoneFolder);
   const labelled = { 'vmservice.namespacedName': `${vm.namespace}/${vm.name}` };
