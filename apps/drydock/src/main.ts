@@ -84,8 +84,6 @@ export async function main(argv: readonly string[]): Promise<void> {
   const program = new Command(plugin ? 'kubectl drydock' : 'drydock')
     .description('Keeps the machine layer of Kubernetes clusters current and crash-safe.')
     .version(VERSION)
-    // A verb may have a --version of its own, as that of an image.
-    .enablePositionalOptions()
     .showHelpAfterError('(use --help to see what there is)')
     // Every message begins with who says it.
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'drydock: ')) })
@@ -96,6 +94,8 @@ export async function main(argv: readonly string[]): Promise<void> {
       if (argv.includes(name, 2)) (await load())(program);
       else program.command(name).description(about);
     }
+    // A verb may have a --version of its own, as that of an image. Groups have theirs wherever they stand, and commands inherit the setting when they are made.
+    program.enablePositionalOptions();
     await program.parseAsync(helpOf(argv));
   } catch (error) {
     process.exitCode = report(error);

@@ -69,7 +69,9 @@ export async function examine(
       return looked.line;
     });
   }
-  await look('machine sets', 'machine sets', () => setLines(images, client, signal));
+  await look('machine sets', 'machine sets', () =>
+    setLines(images, worlds.clusterApi === undefined ? undefined : client, signal),
+  );
   await look('vcenters', 'vcenters', async () => {
     findings.push(...(await onVCenters(images, markKeys, signal)));
     return [];
@@ -79,12 +81,12 @@ export async function examine(
 
 async function setLines(
   { world, explain }: ClusterImages,
-  client: KubeClient,
+  client: KubeClient | undefined,
   signal: AbortSignal,
 ): Promise<readonly Line[]> {
   const lines: Line[] = [];
   for (const set of keptSets(world)) lines.push(setLine(await explain(set)));
-  lines.push(...(await explainClusterApi(client, [], signal)).map(setLine));
+  if (client !== undefined) lines.push(...(await explainClusterApi(client, [], signal)).map(setLine));
   if (lines.length > 0) return lines;
   return [{ name: 'machine sets', state: 'skip', detail: `there are none in ${machineApiNamespace}` }];
 }

@@ -1,5 +1,6 @@
 import { jsonText } from '@drydock/api/text';
 import type { Command } from 'commander';
+import { worldsOf } from '../cluster-api-part.ts';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
 import { exitCode, UsageError } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
@@ -55,7 +56,8 @@ async function explain(names: readonly string[], flags: ExplainFlags, signal: Ab
   const leader = await leadershipOf(client, { role: 'boot-images', namespace: flags.leaseNamespace }, { signal });
   const explained: Explained[] = [];
   for (const set of sets) explained.push(await images.explain(set));
-  if (clusterApi !== undefined) explained.push(...(await explainClusterApi(client, clusterApi, signal)));
+  if (clusterApi !== undefined && (await worldsOf(client, { warn: () => undefined })).clusterApi !== undefined)
+    explained.push(...(await explainClusterApi(client, clusterApi, signal)));
   if (format === 'text') say(explainedText(explained, leader, Date.now()));
   if (format === 'json') say(`${jsonText(explained, 2)}\n`);
   if (format === 'yaml') say(yamlText(explained));
