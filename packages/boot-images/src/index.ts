@@ -48,6 +48,7 @@ export { imageOf as bootImageOf } from './status/boot-image-store.ts';
 export { degradedType, progressingType } from './status/conditions.ts';
 export { machineApiNamespace, type StubSecret } from './user-data/user-data.ts';
 export { createVerdict, type Verdict, type VerdictOptions } from './verdict/cluster-operator.ts';
+export { neededTemplate } from './vsphere/needed.ts';
 export {
   credentialsKey,
   type ImageStore,
@@ -60,5 +61,6 @@ export type { TemplateChange, TemplateSignal } from './wakes/template-signal.ts'
 export { goldenName, goldenNamespace } from './wakes/triggers.ts';
 export { type Goal, goalsOf, keepsName } from './way-back/goal.ts';
 export type { HistoryEntry } from './way-back/history.ts';
+export { type NeededImage, neededBy } from './way-back/needed.ts';
 export { livePin, type Pin, pinnedName, pinText, samePin } from './way-back/pin.ts';
 export { worldNow } from './world-now.ts';

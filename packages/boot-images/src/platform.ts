@@ -4,6 +4,7 @@ import type { Skip } from './decide/decide.ts';
 import type { KeptSet } from './observe/kept-set.ts';
 import type { JsonObject, LeafEdit } from './observe/provider-spec.ts';
 import type { Stream } from './observe/stream.ts';
+import type { NeededImage } from './way-back/needed.ts';
 import type { Pin } from './way-back/pin.ts';
 
 /** Everything that a platform reads to decide about one set. */
@@ -243,6 +244,8 @@ export interface Platform extends Partial<AsyncDisposable> {
     inputs: readonly PlatformInput[],
     options: {
       readonly referenced: (name: string) => string | undefined;
+      /** Who counts on an image although nobody names it: it stays. */
+      readonly needed?: NeededImage;
       /** Told of each set in a place that was looked at: what is there to be pointed at. */
       readonly found?: (set: string, there: readonly ImageThere[]) => void;
       readonly signal?: AbortSignal;

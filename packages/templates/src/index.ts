@@ -31,6 +31,7 @@ export type {
   CollectedTemplate,
   CollectOptions,
   HolderIsLive,
+  NeededTemplate,
   PlannedOptions,
   PlanOptions,
   PublishedTemplate,

@@ -92,10 +92,26 @@ export interface PublishOptions extends PlannedOptions {
   readonly holderIsLive: HolderIsLive;
 }
 
+/**
+ * Why a template is a way back that somebody counts on, undefined where nobody does: it stays, and is among those that are kept before any other. `keep` is how many images a way back has.
+ */
+export type NeededTemplate = (
+  template: {
+    readonly name: string;
+    readonly release: string;
+    /** '' where it is not known. */
+    readonly digest: string;
+    readonly stableName: string | undefined;
+  },
+  keep: number,
+) => string | undefined;
+
 /** Options of a collection. */
 export interface CollectOptions extends PlannedOptions {
   readonly referenced: (name: string) => string | undefined;
   readonly holderIsLive: HolderIsLive;
+  /** Why one is needed although nobody refers to its name, as a clause; see {@link NeededTemplate}. */
+  readonly needed?: NeededTemplate;
   /** How many of the newest templates of each stable name or base stay as a way back although nobody uses them; default 2. */
   readonly keep?: number;
   /** Milliseconds for which a new or newly retired template stays although nothing refers to it; default 10 minutes. */
@@ -109,6 +125,8 @@ export interface PlanOptions extends StoreOptions {
   readonly holderIsLive: HolderIsLive;
   /** Needed for `gc`; see `TemplateStore.collect`. Default: nobody can tell. */
   readonly referenced?: (name: string) => string | undefined;
+  /** The same. */
+  readonly needed?: NeededTemplate;
 }
 
 /**

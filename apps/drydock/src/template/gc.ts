@@ -38,8 +38,8 @@ export function gcFlags(command: Command): Command {
     .option('--kube-context <name>', 'the same, by context of the kubeconfig');
 }
 
-/** Who refers to a name; 'unknown' is that nobody can tell. */
-type References = (name: string) => string | undefined;
+/** Who refers to a name; 'unknown' is that nobody can tell. `needed` is what pins and histories of the cluster count on. */
+type References = ((name: string) => string | undefined) & Pick<CollectOptions, 'needed'>;
 
 /** Who refers to what: by the pointer files, and by the cluster where it owns the templates. A pointer file that names nothing is refused. */
 export async function references(flags: GcFlags, owner: string, signal: AbortSignal): Promise<References> {
@@ -47,7 +47,9 @@ export async function references(flags: GcFlags, owner: string, signal: AbortSig
   for (const path of flags.pointer ?? [])
     users.set(await readNamed(path, flags.pointerVariable), `the pointer ${path}`);
   const cluster = await clusterReferences(flags, owner, signal);
-  return (name) => users.get(name) ?? cluster(name);
+  return Object.assign((name: string) => users.get(name) ?? cluster(name), {
+    ...(cluster.needed === undefined ? {} : { needed: cluster.needed }),
+  });
 }
 
 /** Owners that are clusters are named by their UID. */
@@ -63,7 +65,7 @@ async function clusterReferences(flags: GcFlags, owner: string, signal: AbortSig
     ...(context === undefined ? {} : { context }),
   });
   // Loaded here: no other verb asks a cluster.
-  const { referenceIndex, worldNow } = await import('@drydock/boot-images');
+  const { neededBy, neededTemplate, referenceIndex, worldNow } = await import('@drydock/boot-images');
   const world = await worldNow(client, { signal });
   const id = world.clusterVersion()?.spec?.clusterID;
   if (id !== owner) {
@@ -74,10 +76,11 @@ async function clusterReferences(flags: GcFlags, owner: string, signal: AbortSig
       next: "kubectl get clusterversion version -o jsonpath='{.spec.clusterID}'",
     });
   }
-  return referenceIndex({
+  const index = referenceIndex({
     ...{ machineSets: world.machineSets(), machines: world.machines() },
     ...{ controlPlaneMachineSets: world.controlPlaneMachineSets(), infrastructure: world.infrastructure() },
   });
+  return Object.assign(index, { needed: neededTemplate(neededBy(world.bootImages(), Date.now())) });
 }
 
 /** What of the flags the store takes. */
@@ -117,7 +120,12 @@ export function addGc(group: Command): void {
       const freed = await session.store.release(placement, what, { signal });
       out.note(`${what} points at ${freed.length === 0 ? 'nothing here' : `${freed.join(', ')} no longer`}`);
     }
-    const seen = await collect(session, placement, { signal, referenced, dryRun: true, ...gcLimits(flags) });
+    const { needed } = referenced;
+    const counted = needed === undefined ? {} : { needed };
+    const seen = await collect(session, placement, {
+      ...{ signal, referenced, dryRun: true, ...counted },
+      ...gcLimits(flags),
+    });
     const doomed = new Set(seen.filter(({ removed }) => removed).map(({ name }) => name));
     if (flags.dryRun === true || doomed.size === 0) {
       tellCollected(out, seen, flags.dryRun === true, placement.folder);
@@ -126,7 +134,7 @@ export function addGc(group: Command): void {
     if (!(await agreed(run, seen, doomed.size))) return exitCode.undecided;
     // What was not among those that were asked about stays, for the reason that was told.
     const collected = await collect(session, placement, {
-      ...{ signal, ...gcLimits(flags) },
+      ...{ signal, ...counted, ...gcLimits(flags) },
       referenced: (name) => (doomed.has(name) ? referenced(name) : 'unknown'),
     });
     const told = new Map(seen.map((one) => [one.name, one]));

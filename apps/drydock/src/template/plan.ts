@@ -146,7 +146,7 @@ async function show(
   session: TemplateSession,
   request: PlanRequest,
   extra: {
-    readonly referenced?: (name: string) => string | undefined;
+    readonly referenced?: Awaited<ReturnType<typeof references>>;
     readonly pointer?: PendingPointer | undefined;
     readonly keeps?: PlanFile['keeps'];
     readonly source?: string;
@@ -154,10 +154,12 @@ async function show(
 ): Promise<ExitCode> {
   const { flags, out: output, signal } = run;
   const { referenced, pointer } = extra;
+  const needed = referenced?.needed;
   const plan = await session.store.plan(request, {
     signal,
     holderIsLive: session.holder.isLive,
     ...(referenced === undefined ? {} : { referenced }),
+    ...(needed === undefined ? {} : { needed }),
   });
   for (const step of plan.steps) output.event('step', step);
   output.event('plan', {

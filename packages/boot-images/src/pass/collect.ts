@@ -1,6 +1,7 @@
 import { idOf, setText } from '../observe/kept-set.ts';
 import { referenceIndex } from '../observe/references.ts';
 import type { ImageThere, Platform, PlatformInput } from '../platform.ts';
+import { type NeededImage, neededBy } from '../way-back/needed.ts';
 import type { PassPorts, PassState } from './pass-state.ts';
 
 /** A set that its platform was asked about. */
@@ -28,6 +29,17 @@ export async function collectImages(
   const wait = state.quietSince + collectAfterMs - time;
   if (wait > 0) return wait;
   const referenced = references(ports, state.pointed);
+  // Asked right before a removal, too: a pin that came meanwhile counts. One answer holds for as long as nothing else can run.
+  let known: NeededImage | undefined;
+  const needed: NeededImage = (image, keep) => {
+    if (known === undefined) {
+      known = neededBy(ports.world.bootImages(), now().getTime());
+      queueMicrotask(() => {
+        known = undefined;
+      });
+    }
+    return known(image, keep);
+  };
   let retry: number | undefined;
   for (const [platform, entries] of Map.groupBy(asked, (entry) => entry.platform)) {
     const inputs = entries.map((entry) => entry.input);
@@ -38,8 +50,7 @@ export async function collectImages(
         for (const { set } of inputs) if (set.metadata.name === name) found(idOf(set), there);
       };
       const collected = platform.collect(inputs, {
-        referenced,
-        found: seen,
+        ...{ referenced, needed, found: seen },
         ...(signal === undefined ? {} : { signal }),
       });
       for await (const { name, removed, reason } of collected) {

@@ -14,6 +14,9 @@ export type SetFailure = { readonly outcome: SetOutcome; readonly failure: Failu
 /** The template store's `UPLOAD_IN_PROGRESS`. */
 const uploadInProgress: string = 'UploadInProgress';
 
+/** The template store's `NO_SPACE`: it is tried again, but a person has to make room, because nothing that is kept goes for it. */
+const noSpace: string = 'NoSpace';
+
 /** Rows of §2.3 whose text is not framed as a platform's failure. */
 const unframed: ReadonlySet<string> = new Set([
   'ArchitectureInvalid',
@@ -49,7 +52,7 @@ export function failureOf(set: KeptSet, thrown: unknown, uploaded: boolean): Set
     outcome: {
       ...error.facts,
       kind: 'failed',
-      blocked: !retriable,
+      blocked: !retriable || code === noSpace,
       reason: code,
       message,
       ...(nextStep === undefined ? {} : { nextStep }),

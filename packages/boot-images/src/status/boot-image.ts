@@ -2,7 +2,7 @@ import type { BootImagePhase, BootImageStatus, BootImageStatusCondition } from '
 import { shortText } from '@drydock/api/text';
 import type { TemplateOperation, TemplateProgress } from '@drydock/templates';
 import type { Skip } from '../decide/decide.ts';
-import type { ImageFacts, ImageOrigin, Verified } from '../platform.ts';
+import { factsOf, type ImageFacts, type ImageOrigin, type Verified } from '../platform.ts';
 import { type HistoryEntry, movers, withImage, withReach } from '../way-back/history.ts';
 import { type FoundPin, pinCell } from '../way-back/pin.ts';
 import { rfc3339 } from './conditions.ts';
@@ -91,8 +91,9 @@ export function bootImageStatus(
   subject: StatusSubject,
 ): BootImageStatus {
   const now = rfc3339(subject.now);
-  const phase = phaseOf(outcome);
   const { pin } = subject.facts;
+  const told = underPin(outcome, pin !== undefined);
+  const phase = phaseOf(told);
   const reference =
     subject.facts.reference === undefined ? undefined : shortText(subject.facts.reference, LONGEST_NAME);
   const known = reference !== undefined && previous?.template?.name === reference ? previous : undefined;
@@ -111,7 +112,7 @@ export function bootImageStatus(
   const progress = outcome.kind === 'step' ? outcome.progress : undefined;
   const eta = progress === undefined ? undefined : etaSeconds(progress);
   const verified = verifiedOf(previous, outcome, { current, target }, now);
-  const { reason, ...said } = pinWords(words(outcome, subject.set, current, target), outcome.kind, subject);
+  const { reason, ...said } = pinWords(words(told, subject.set, current, target), told.kind, subject);
   const message = shortText(said.message, LONGEST);
   const nextStep = said.nextStep === undefined ? undefined : shortText(said.nextStep, LONGEST);
   return {
@@ -122,7 +123,7 @@ export function bootImageStatus(
     ...(target === undefined ? {} : { target }),
     ...(subject.facts.policy === undefined ? {} : { policy: subject.facts.policy }),
     phase,
-    progress: outcome.kind === 'current' && pin !== undefined ? pinCell(pin.pin) : cell(outcome),
+    progress: told.kind === 'current' && pin !== undefined ? pinCell(pin.pin) : cell(told),
     ...(progress?.bytes === undefined
       ? {}
       : {
@@ -157,6 +158,16 @@ function wayBack(previous: BootImageStatus | undefined, outcome: SetOutcome): st
   if (outcome.back !== undefined) return outcome.back.release;
   const from = outcome.kind === 'current' ? outcome.switchedFrom : undefined;
   return from ?? previous?.revertTo;
+}
+
+/** What was done under another pin than there is now, or under none, is not what is wanted now, whatever came of it. */
+function underPin(outcome: SetOutcome, pinned: boolean): SetOutcome {
+  if (outcome.kind !== 'current' || (outcome.pinned === true) === pinned) return outcome;
+  const message = 'its pin has changed since it was looked at: it is decided again';
+  return {
+    ...factsOf(outcome),
+    ...{ kind: 'waiting', phase: 'Pending', reason: 'PinChanged', brief: 'its pin has changed', message },
+  };
 }
 
 /** What is seen now goes into the history, once it was looked at: who moved the set there is known of our own moves, also of those that another process began. */

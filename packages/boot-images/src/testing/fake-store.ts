@@ -82,7 +82,10 @@ export function fakeStore(templates: Readonly<Record<string, FakeTemplate>> = {}
       if (!adopted) {
         if (staged !== undefined) await options.beforeSwap?.(staged);
         if (staged !== undefined) store.templates.delete(staged);
-        if (before !== undefined) store.templates.set(`${name}-retired`, { ...before, stableName: name });
+        const retired = store.templates.has(`${name}-retired`)
+          ? `${name}-retired-${before?.version}`
+          : `${name}-retired`;
+        if (before !== undefined) store.templates.set(retired, { ...before, stableName: name });
         store.templates.set(name, made);
       }
       const gap =
@@ -102,12 +105,13 @@ export function fakeStore(templates: Readonly<Record<string, FakeTemplate>> = {}
       store.templates.set(name, back);
       return { name, release: earlier.version ?? '', adopted: true, uploads: 0, absentMs: 7, retired };
     },
-    collect: async (placement, _cluster, { referenced }) => {
+    collect: async (placement, _cluster, { referenced, needed, keep = 0 }) => {
       store.calls.push(`collect ${placement.server}`);
       const result = [];
       for (const [name, template] of store.templates) {
         if (template.ours !== true) continue;
-        const user = referenced(name);
+        const { version: release = '', digest = '', stableName } = template;
+        const user = referenced(name) ?? needed?.({ name, release, digest, stableName }, keep);
         if (user === undefined) {
           store.templates.delete(name);
           store.removed.push(name);

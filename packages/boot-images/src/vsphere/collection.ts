@@ -3,6 +3,7 @@ import { KEPT_PER_PLACE, type Placement } from '@drydock/templates';
 import { errorText } from '../errors.ts';
 import type { Platform } from '../platform.ts';
 import { matchFailureDomain, workspaceOf } from './failure-domain.ts';
+import { neededTemplate } from './needed.ts';
 import { imagesFor, placeInventory } from './place-inventory.ts';
 import type { VSphereOptions } from './platform.ts';
 import { isComplete, siteOf } from './site.ts';
@@ -27,7 +28,7 @@ export function templateCollection({
   retain,
 }: Pick<VSphereOptions, 'store' | 'holderIsLive' | 'retain'>): NonNullable<Platform['collect']> {
   const inventory = placeInventory();
-  return async function* (inputs, { referenced, found, signal }) {
+  return async function* (inputs, { referenced, needed, found, signal }) {
     const places = new Map<string, Place>();
     for (const input of inputs) {
       const workspace = workspaceOf(input.spec);
@@ -48,6 +49,7 @@ export function templateCollection({
       try {
         const collected = await store.collect(placement, cluster, {
           referenced,
+          ...(needed === undefined ? {} : { needed: neededTemplate(needed) }),
           holderIsLive: holderIsLive,
           keep,
           ...call,

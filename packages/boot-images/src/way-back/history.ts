@@ -88,8 +88,8 @@ export function isImageOf(
 
 /** Whether two entries are of one image. */
 export function isSameImage(a: HistoryEntry, b: HistoryEntry): boolean {
-  if (a.digest !== undefined && b.digest !== undefined) return a.digest === b.digest && a.image === b.image;
-  return a.image === b.image && a.release === b.release;
+  const digests = a.digest === undefined || b.digest === undefined || a.digest === b.digest;
+  return a.image === b.image && a.release === b.release && digests;
 }
 
 /** The name may be one that is taken over by one release after the other. */

@@ -257,3 +257,25 @@ test('nothing proves that a template which merely has the name and the release i
     ['Blocked', 'PinnedImageUnproven', published],
   );
 });
+
+test('where no space is left the set is Blocked, and nothing that a history needs is collected for it', async () => {
+  const c = reportingCluster();
+  await c.pass();
+  c.cluster.clock += 600_000;
+  c.cluster.store.fail = Object.assign(new Error('datastore ds1 has 10 bytes free'), {
+    code: 'NO_SPACE',
+    retriable: true,
+  });
+  const newer = stream.replaceAll(newRelease, '9.9.20261001-0');
+  c.cluster.client.put(ConfigMap, {
+    metadata: { namespace: 'openshift-machine-config-operator', name: 'coreos-bootimages' },
+    data: { stream: newer },
+  });
+  await c.pass();
+  assert.deepEqual([status(c)?.phase, status(c)?.reason, status(c)?.current], ['Blocked', 'NoSpace', newRelease]);
+  assert.deepEqual(c.cluster.store.removed, []);
+  c.cluster.store.fail = undefined;
+  c.cluster.clock += 600_000;
+  await c.pass();
+  assert.equal(status(c)?.current, '9.9.20261001-0', 'it is tried again');
+});

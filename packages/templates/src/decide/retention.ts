@@ -15,6 +15,8 @@ export interface Retained {
   readonly candidate: Candidate;
   /** Who uses it; 'unknown' keeps; undefined: nobody. */
   readonly usedBy: string | undefined;
+  /** Who counts on it as a way back, as a clause; undefined where nobody does. */
+  readonly needed: string | undefined;
   /** See `Machine`. */
   readonly linked: readonly string[];
   readonly unseen: readonly string[];
@@ -46,7 +48,10 @@ export function retain(all: readonly Retained[], policy: RetentionPolicy): reado
   const free = all.filter(
     ({ candidate, usedBy }) => isSpare(candidate) && usedBy === undefined && candidate.pointers.length === 0,
   );
-  for (const { candidate } of free.toSorted((a, b) => ageOf(b.candidate) - ageOf(a.candidate))) {
+  // What somebody counts on comes first, so that keeping it costs no place for an image beyond the number.
+  const first = (a: Retained, b: Retained): number =>
+    Number(b.needed !== undefined) - Number(a.needed !== undefined) || ageOf(b.candidate) - ageOf(a.candidate);
+  for (const { candidate } of free.toSorted(first)) {
     const line = lineOf(candidate);
     const before = kept.get(line) ?? 0;
     if (before < policy.keep) wayBack.add(candidate);
@@ -115,6 +120,7 @@ function verdict(
   if (candidate.busy) return stays('a task runs on it');
   if (candidate.chained) return stays('it has snapshots');
   if (!hasSuccessor(candidate, policy)) return stays(`no template of ours bears the name ${mark.publishes} now`);
+  if (item.needed !== undefined && candidate.isTemplate) return stays(item.needed);
   if (wayBack.has(candidate)) return stays('kept as a way back');
   if (candidate.createdAt === undefined) return stays('its age is unknown');
   if (ageOf(candidate) + policy.graceMs > policy.now) return stays('it is new and may be about to be used');

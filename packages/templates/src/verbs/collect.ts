@@ -7,11 +7,12 @@ import { isTemplateError, reasonOf, TemplateError } from '../errors.ts';
 import { failure, readFailure } from '../failure.ts';
 import { linkedTo, NO_LINKS } from '../observe/links.ts';
 import { type Liveness, machineOf, type Scope } from '../observe/observe.ts';
-import type { CollectedTemplate } from '../store.ts';
+import type { CollectedTemplate, NeededTemplate } from '../store.ts';
 
 /** What collection asks the outside. */
 export interface CollectionOptions extends Liveness, CallOptions {
   readonly referenced: (name: string) => string | undefined;
+  readonly needed?: NeededTemplate | undefined;
   readonly keep?: number | undefined;
   readonly graceMs?: number | undefined;
   readonly dryRun?: boolean | undefined;
@@ -98,7 +99,10 @@ export async function judge(
   const mine = machines.filter((machine): machine is Candidate => machine.mark?.owner === owner);
   const policy = { now, keep: options.keep ?? KEPT_PER_PLACE, graceMs: options.graceMs ?? GRACE_MS, machines };
   const retained = mine.map(
-    (candidate): Retained => ({ candidate, usedBy: options.referenced(candidate.name), ...NO_LINKS }),
+    (candidate): Retained => ({
+      ...{ candidate, usedBy: options.referenced(candidate.name), ...NO_LINKS },
+      needed: neededAs(candidate, policy.keep, options.needed),
+    }),
   );
   const verdicts = retain(retained, policy);
   const doomed = new Set(verdicts.filter(({ remove }) => remove).map(({ candidate }) => candidate));
@@ -110,6 +114,15 @@ export async function judge(
     return base === undefined ? item : { ...item, ...linkedTo(base, all) };
   });
   return { verdicts: retain(judged, policy), machines, world: digestOf(mine) };
+}
+
+function neededAs(
+  { name, mark, version = '' }: Candidate,
+  keep: number,
+  needed: NeededTemplate | undefined,
+): string | undefined {
+  const { release, digest, publishes: stableName } = mark;
+  return needed?.({ name, release: release === '' ? version : release, digest, stableName }, keep);
 }
 
 /** What time vCenter has, and then what is in the folder. */

@@ -121,6 +121,7 @@ async function gcSteps(
 ): Promise<Pick<Plan, 'steps' | 'world'>> {
   const { verdicts, world } = await judge(ports.vcenter, scope, wish.owner, {
     referenced: options.referenced ?? (() => 'unknown'),
+    needed: options.needed,
     holderIsLive: options.holderIsLive,
     owner: wish.owner,
     witnesses: witnessesOf(ports),
