@@ -6,7 +6,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
-import { BootImage, bootImageName } from '@drydock/api';
+import { BootImage, bootImageName, Lease } from '@drydock/api';
 import { fromJSONSchema } from 'zod';
 import { type ApiGate, openApiGate } from './support/api-gate.ts';
 import { operatorProgram } from './support/crash-rig.ts';
@@ -128,3 +128,35 @@ test('history, revert and release, with the operator as a process: no upload, no
   await voyage.current(set, third);
   assert.equal((await voyage.client.get(BootImage, key)).spec?.pin, undefined);
 });
+
+test('twenty SIGKILLs during reverts, before and after each write of one: exactly one outcome each, no upload, nothing left', async () => {
+  const folder = `/DC0/vm/${set}`;
+  const names = async (): Promise<readonly string[]> => [...(await voyage.inventory(folder)).keys()].toSorted();
+  const before = await names();
+  const { count } = await voyage.switchboard.uploads();
+  const points = ['bootimages/status', 'machinesets'].flatMap((resource) =>
+    (['before', 'after'] as const).map((when) => ({ resource, when })),
+  );
+  for (let kill = 0; kill < 20; kill += 1) {
+    const release = kill % 2 === 0 ? first : second;
+    const { resource, when } = points[Math.floor(kill / 2) % points.length] ?? assert.fail('there is a point');
+    {
+      await using hold = gate.hold((write) => write.resource === resource && fitsRevert(write.body, resource), when);
+      await voyage.client.mergePatch(BootImage, key, { spec: { pin: { release, image: null } } });
+      await Promise.race([hold.held, operator.died]);
+      await operator.crash();
+    }
+    for await (const lease of voyage.client.list(Lease, { namespace: machineApi }))
+      await voyage.client.replace(Lease, { ...lease, spec: { ...lease.spec, holderIdentity: '' } });
+    operator = start();
+    await Promise.race([pinned(release), operator.died]);
+    assert.match(await voyage.template(set), new RegExp(release.replaceAll('.', '\\.')));
+  }
+  assert.equal((await voyage.switchboard.uploads()).count, count);
+  assert.deepEqual(await names(), before);
+});
+
+/** Of the set that goes back: what is written of other sets is none of a revert. */
+function fitsRevert(body: string, resource: string): boolean {
+  return resource === 'machinesets' || (body.includes(`"ms/${set}"`) && body.includes('"Switching"'));
+}

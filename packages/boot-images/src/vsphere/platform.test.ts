@@ -278,3 +278,16 @@ test('an image is read from its mirror, and stays the same image', async () => {
   assert.deepEqual(wish?.image, { release: newRelease, location: 'file:///mirror/rhcos.ova', sha256: 'ab' });
   assert.equal(c.template('wk-a'), published);
 });
+
+test("BI-V149 BI-V151 pointer mode: another tool's crash left the custom name absent, or its rollback template there: the set gets a whole template, and nothing of the other tool is touched", async () => {
+  const left = { 'mco-old-0a1b2c3d': { version: oldRelease } };
+  const absent = fakeCluster({ templates: left, sets: [machineSet('wk-a', { template: 'custom' })] });
+  await absent.pass();
+  assert.equal(absent.template('wk-a'), published);
+  const current = fakeCluster({ templates: { ...left, [computed]: { version: newRelease } } });
+  await current.pass();
+  for (const c of [absent, current]) {
+    assert.deepEqual(c.store.templates.get('mco-old-0a1b2c3d'), { version: oldRelease });
+    assert.ok(!c.store.removed.includes('mco-old-0a1b2c3d'));
+  }
+});

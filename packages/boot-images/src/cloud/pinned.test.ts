@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { platformWith } from '../gcp/platform.ts';
+import { isObject, parseStream } from '../observe/stream.ts';
+import type { PlatformInput } from '../platform.ts';
+import { gcpImage, gcpInfrastructure, gcpSet, gcpStream, oldGcpImage, rhcosCloud } from '../testing/fake-gcp.ts';
+import type { Availability } from './availability.ts';
+
+const there: Availability = { kind: 'available' };
+const gone: Availability = {
+  kind: 'unusable',
+  reason: 'ImageWithdrawn',
+  message: 'it is gone',
+  nextStep: 'another one',
+};
+
+const input = (pin: NonNullable<PlatformInput['pin']>): PlatformInput => {
+  const set = gcpSet('wk-a');
+  const spec: unknown = set.spec?.template?.spec?.providerSpec?.value;
+  assert.ok(isObject(spec));
+  const stream = parseStream(gcpStream);
+  const rest = { infrastructure: gcpInfrastructure, cluster: 'c', secret: () => undefined, installConfig: undefined };
+  return { set, spec, architecture: 'x86_64', stream, pin, ...rest };
+};
+
+test('a pinned set of a cloud is pointed at the image if it is still there, whatever the release has', async () => {
+  const platform = platformWith({ look: async () => there });
+  const image = rhcosCloud('rhcos-earlier');
+  const plan = await platform.plan(input({ image }));
+  assert.ok(plan.kind === 'switch');
+  assert.deepEqual([plan.image.reference, plan.target, plan.verified?.status], [image, 'rhcos-earlier', 'True']);
+  assert.ok(plan.image.edits.every(({ to, from }) => to === image && from === rhcosCloud(oldGcpImage)));
+  const stays = await platform.plan(input({ image: rhcosCloud(oldGcpImage) }));
+  assert.deepEqual([stays.kind, stays.target], ['current', oldGcpImage], `not ${gcpImage}, which the release has`);
+});
+
+test('a pin to an image that is gone blocks the set, and to what is none is refused, with the command that shows what there is', async () => {
+  const platform = platformWith({ look: async () => gone });
+  await assert.rejects(platform.plan(input({ image: rhcosCloud('rhcos-earlier') })), {
+    ...{ code: 'ImageWithdrawn', retriable: false, message: 'machineset wk-a is pinned to it: it is gone' },
+    nextStep:
+      'drydock image history ms/wk-a shows what can be gone back to, drydock image release ms/wk-a lifts the pin',
+  });
+  await assert.rejects(platform.plan(input({ release: '9.6' })), { code: 'PinInvalid', retriable: false });
+});
