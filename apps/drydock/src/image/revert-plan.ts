@@ -11,6 +11,7 @@ import {
 } from '@drydock/boot-images';
 import type { ClusterImages } from '../cluster-images.ts';
 import { exitCode } from '../exit.ts';
+import { shell } from '../template/next-command.ts';
 
 /** What a revert would do. */
 export interface RevertPlan {
@@ -131,13 +132,13 @@ async function refusedFor(
     return {
       code: exitCode.blocked,
       message: `${different.map(({ id, pin }) => `${id} is pinned to ${pinnedName(pin)}`).join(', ')}, and ${idOf(set)} has the same template name: one name has one image`,
-      next: `drydock image release ${first.id}`,
+      next: shell`drydock image release ${first.id}`,
     };
   if (allOnName) return undefined;
   return {
     code: exitCode.blocked,
     message: `${names} ${shared.length === 1 ? 'has' : 'have'} the same template name as ${idOf(set)}, and would go back with it`,
-    next: `drydock image revert ${idOf(set)} --all-on-name`,
+    next: shell`drydock image revert ${idOf(set)} --all-on-name`,
   };
 }
 
@@ -149,7 +150,7 @@ function nowhere(id: string, said: BootImageStatus | undefined): RevertRefusal {
   return {
     code: exitCode.blocked,
     message: `${id} has nothing to go back to: ${known}`,
-    next: `drydock image revert ${id} --to RELEASE`,
+    next: shell`drydock image revert ${id} --to RELEASE`,
   };
 }
 
