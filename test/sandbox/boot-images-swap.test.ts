@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { MachineSet } from '@drydock/api';
+import { BootImage, bootImageName, MachineSet } from '@drydock/api';
 import { startVoyage, type Voyage } from './support/voyage.ts';
 import { installerTemplate, machineApi, oldRelease } from './support/voyage-cluster.ts';
 
@@ -60,4 +60,29 @@ test('BI-V137 by swap: the name is absent and a rollback template of the upstrea
   const is = await voyage.inventory(folder);
   assert.equal(is.get(installerTemplate)?.productVersion, image.release);
   assert.ok(!is.has(old));
+});
+
+test("by swap a pin brings the earlier template back under its name, for every set on it, without an upload, and the installer's own as well", async () => {
+  const folder = await voyage.folder('pinned');
+  for (const name of ['pinned-a', 'pinned-b']) await voyage.createSet({ name, folder });
+  const image = await voyage.image('9.9.20260903-0');
+  await voyage.release(image);
+  for (const name of ['pinned-a', 'pinned-b']) await voyage.current(name, image.release);
+  const { count } = await voyage.switchboard.uploads();
+  const key = { namespace: machineApi, name: bootImageName('ms', 'pinned-a') };
+  await voyage.client.mergePatch(BootImage, key, { spec: { pin: { release: oldRelease, by: 'alice' } } });
+  for (const name of ['pinned-a', 'pinned-b']) {
+    const status = await voyage.status(
+      name,
+      'pinned',
+      ({ reason, current }) => reason === 'Pinned' && current === oldRelease,
+    );
+    assert.match(status.message ?? '', /pinned to 9\.6\.20260512-0 by alice/);
+  }
+  const is = await voyage.inventory(folder);
+  assert.equal(is.get(installerTemplate)?.productVersion, oldRelease);
+  assert.equal((await voyage.switchboard.uploads()).count, count);
+  await voyage.client.mergePatch(BootImage, key, { spec: { pin: null } });
+  for (const name of ['pinned-a', 'pinned-b']) await voyage.current(name, image.release);
+  assert.equal((await voyage.switchboard.uploads()).count, count, 'it was still there');
 });
