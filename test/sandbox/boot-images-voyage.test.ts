@@ -240,7 +240,7 @@ const inputs: readonly BadInput[] = [
       }),
     repair: () => voyage.switchboard.clearRules(),
     afterwards: 'touch',
-    phase: 'Failed',
+    phase: 'Blocked',
     reason: 'NoSpace',
     message: /NoDiskSpace/,
     nextStep: /^Free space/,

@@ -10,7 +10,7 @@ import type {
 import { skip } from '../decide/decide.ts';
 import { BootImageError } from '../errors.ts';
 import type { BootImageMetrics } from '../metrics.ts';
-import type { JsonObject, LeafEdit } from '../observe/provider-spec.ts';
+import type { JsonObject } from '../observe/provider-spec.ts';
 import type { DowngradePolicy } from '../observe/version.ts';
 import type {
   ForeseenPublication,
@@ -18,7 +18,6 @@ import type {
   Platform,
   PlatformInput,
   PlatformPlan,
-  PointedImage,
   Publication,
   PublishedImage,
 } from '../platform.ts';
@@ -31,6 +30,7 @@ import { diskTypeFor } from './install-config.ts';
 import { computedName, isInstallerName, isUuid, leafName } from './names.ts';
 import { type PinnedPlans, type PinnedSet, pinnedPlan } from './pinned.ts';
 import { templateInPlace } from './place-inventory.ts';
+import { imageFacts, pointed, pointing, templateEdit, templateLeaf } from './pointing.ts';
 import { type Present, resolveTemplate, type TemplateStep } from './resolve.ts';
 import { incomplete, isComplete, type Site, siteOf } from './site.ts';
 
@@ -63,8 +63,6 @@ export type TemplatePublication = 'pointer' | 'swap';
 
 /** The secret with `<server>.username` and `<server>.password`. */
 export const credentialsKey = { namespace: 'kube-system', name: 'vsphere-creds' } as const;
-
-const templateLeaf = ['template'] as const;
 
 /** MachineSets on vSphere: templates published through the store, by pointer unless said otherwise (boot-images.md §4). */
 export function vspherePlatform(options: VSphereOptions): Platform {
@@ -270,7 +268,7 @@ export function vspherePlatform(options: VSphereOptions): Platform {
           },
           ...(beforeSwap === undefined
             ? {}
-            : { beforeSwap: (name) => beforeSwap({ edits: [edit(input, reference, name)], reference: name }) }),
+            : { beforeSwap: (name) => beforeSwap({ edits: [templateEdit(input, reference, name)], reference: name }) }),
           holderIsLive: options.holderIsLive,
           ...(signal === undefined ? {} : { signal }),
         });
@@ -368,37 +366,6 @@ function requireCredentials(input: PlatformInput, server: string): void {
       : `vsphere-creds Secret has no key ${missing}`,
     { nextStep: `put ${server}.username and ${server}.password into secret kube-system/vsphere-creds` },
   );
-}
-
-function imageFacts(existing: Present | undefined, site: Site, target: string): ImageFacts {
-  if (existing === undefined) return { target };
-  const release = existing.version;
-  return {
-    target,
-    ...(release === undefined ? {} : { current: release }),
-    template: {
-      server: site.placement.server,
-      name: existing.name,
-      ...(release === undefined ? {} : { release }),
-      ...(existing.digest === undefined ? {} : { digest: existing.digest }),
-    },
-    ...(existing.estranged === undefined ? {} : { because: `template ${existing.name}: ${existing.estranged}` }),
-  };
-}
-
-function pointed(input: PlatformInput, site: Site, from: string, to: Present): PointedImage {
-  const digest = to.digest === undefined ? {} : { digest: to.digest };
-  const template = { server: site.placement.server, name: to.name, release: to.version ?? '', ...digest };
-  return { edits: [edit(input, from, to.name)], reference: to.name, template };
-}
-
-/** The reference may be a path; under a name that was taken over it leads to the new template. */
-function pointing(input: PlatformInput, reference: string, name: string): Pick<PointedImage, 'edits' | 'reference'> {
-  return leafName(reference) === name ? { edits: [] } : { edits: [edit(input, reference, name)], reference: name };
-}
-
-function edit(input: PlatformInput, from: string, to: string): LeafEdit {
-  return { path: templateLeaf, from: Object.hasOwn(input.spec, 'template') ? from : undefined, to };
 }
 
 function text(value: unknown): string {
