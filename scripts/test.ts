@@ -27,7 +27,7 @@ mkdirSync(join(root, '.cache'), { recursive: true });
 const slowest = '.cache/slowest-test-files.txt';
 process.exitCode = await run(process.execPath, [
   '--test',
-  '--test-concurrency=2',
+  '--test-concurrency=3',
   // A soak is long by purpose; each of its waits has a deadline of its own.
   `--test-timeout=${soak ? 4 * 3_600_000 : 300_000}`,
   '--test-reporter=spec',
