@@ -106,6 +106,7 @@ test('BI-V31 BI-V163 a release is imported once for two sets, their spec 2 stub 
   const progressing = status?.conditions?.find(({ type }) => type === progressingType);
   assert.equal(progressing?.status, 'False');
   assert.match(progressing.message ?? '', /^Reconciled 2 of 3 MAPI MachineSets \(1 skipped\)/);
+  await voyage.goBack('worker-a');
   for (const set of ['worker-a', 'worker-b', 'worker-owned']) await voyage.deleteSet(set);
 });
 
@@ -310,6 +311,7 @@ suite('bad input is told with its next step, leaves nothing half-made, and once 
       await voyage.current(name, image.release);
       await expectOneMore(name, folder, start, image);
       await voyage.degraded('False');
+      await voyage.goBack(name);
     });
   }
 });

@@ -12,7 +12,7 @@ test('SAFE-1 a plan, a config file and a pointer file that are too large, or hav
   try {
     const large = join(folder, 'large.json');
     await writeFile(large, ' '.repeat(MAX_PLAN + 1));
-    await assert.rejects(readPlan(large), /the plan \S+large\.json cannot be used: it has more than 4194304 bytes/);
+    await assert.rejects(readPlan(large), /the plan \S+large\.json cannot be used: it has more than 2097152 bytes/);
     await assert.rejects(readPlan('/dev/zero'), /\/dev\/zero cannot be used: it has more than/);
     await assert.rejects(configLayer(large, large), /the config file \S+ cannot be read: it has more than 65536 bytes/);
     await assert.rejects(openPointer(large, 'v'), /the pointer file \S+ cannot be used: it has more than 65536 bytes/);

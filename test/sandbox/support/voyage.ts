@@ -57,6 +57,11 @@ export interface Voyage extends AsyncDisposable {
   release(image: Image): Promise<void>;
   createSet(set: SetSpec): Promise<void>;
   deleteSet(name: string): Promise<void>;
+  /**
+   * Publishes the release that every folder has a template of, and waits until a set that is at a newer one was told: releases and sets are watched side by side, so that a set
+   * made right after a release may meet the one before.
+   */
+  goBack(set: string): Promise<void>;
   /** Deletes what is known of a set: its BootImage. */
   forget(set: string): Promise<void>;
   /** Touches a set, as a person does after a repair that nobody watches. */
@@ -111,11 +116,8 @@ export async function startVoyage(options: VoyageOptions = {}): Promise<Voyage> 
   const { user, password } = sandbox.vcenter;
   const switchboard = connectSwitchboard(sandbox.vcenter.switchboard);
   await switchboard.createTag(clusterTag);
-  await createCluster(
-    client,
-    { user, password },
-    { release: oldRelease, location: mirror.url('old.ova'), sha256: '0'.repeat(64) },
-  );
+  const first: Image = { release: oldRelease, location: mirror.url('old.ova'), sha256: '0'.repeat(64) };
+  await createCluster(client, { user, password }, first);
 
   const cacheDir = join(files, 'cache');
   if (operator) starting.use(await startRole(client, sandbox, cacheDir, publication));
@@ -133,6 +135,11 @@ export async function startVoyage(options: VoyageOptions = {}): Promise<Voyage> 
     };
     return eventually(`${set}: ${what}`, look, () => seen);
   };
+  const release: Voyage['release'] = async (image) => {
+    await client.mergePatch(ConfigMap, { namespace: goldenNamespace, name: goldenName }, { data: golden(image) });
+  };
+  const current: Voyage['current'] = (set, wanted) =>
+    status(set, `current at ${wanted}`, (is) => is.phase === 'Current' && is.current === wanted);
   let touches = 0;
   return {
     sandbox,
@@ -159,9 +166,7 @@ export async function startVoyage(options: VoyageOptions = {}): Promise<Voyage> 
       await switchboard.createVm({ ...at, name: `${name}-database`, powerOn: true });
       return folder;
     },
-    release: async (image) => {
-      await client.mergePatch(ConfigMap, { namespace: goldenNamespace, name: goldenName }, { data: golden(image) });
-    },
+    release,
     createSet: async (set) => {
       await client.create(MachineSet, machineSet(set));
     },
@@ -174,8 +179,11 @@ export async function startVoyage(options: VoyageOptions = {}): Promise<Voyage> 
     template: async (set) =>
       String((await client.get(MachineSet, key(set))).spec?.template?.spec?.providerSpec?.value?.['template']),
     status,
-    current: (set, release) =>
-      status(set, `current at ${release}`, ({ phase, current }) => phase === 'Current' && current === release),
+    current,
+    goBack: async (set) => {
+      await release(first);
+      await status(set, `newer than ${oldRelease}`, ({ reason }) => reason === 'NewerThanStream');
+    },
     degraded: async (wanted, text = '') => {
       let seen: unknown;
       await eventually(

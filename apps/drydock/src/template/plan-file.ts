@@ -23,7 +23,7 @@ export interface PlanFile {
 }
 
 /** A step has a few hundred bytes, and each template of a folder has one at most. */
-export const MAX_PLAN: number = 4 << 20;
+export const MAX_PLAN: number = 2 << 20;
 
 const text = z.string();
 const placement = z.looseObject({ server: text, datacenter: text, folder: text });
