@@ -1,3 +1,19 @@
+export type { ApplyEffect, ApplyError, ApplyReason } from './apply/apply-error.ts';
+export { evaluateClusterOperator, type OperatorVerdict } from './apply/health/cluster-operator.ts';
+export type { InventoryEntry, WrittenKeys } from './apply/inventory/entry.ts';
+export type { Inventory, InventoryStore } from './apply/inventory/inventory.ts';
+export type { LiveLook, LiveObjects } from './apply/live.ts';
+export { type ApplyMemory, applyMemory } from './apply/memory.ts';
+export type { ApplyMode, ApplyOwner } from './apply/owner.ts';
+export type { ApplyStep, Difference } from './apply/step.ts';
+export type {
+  ApplyOutcome,
+  ApplyPorts,
+  ApplyProgress,
+  ApplyWish,
+  PendingDeletion,
+  Waiting,
+} from './apply/wish.ts';
 export { type DefinitionChange, type ObjectChange, type PayloadDiff, payloadDiff } from './compare/payload-diff.ts';
 export { ReleaseError, type ReleaseErrorCode } from './errors.ts';
 export { type Graph, initialGraph, type Node, reconcileGraph, updateGraph } from './graph/graph.ts';

@@ -1,0 +1,26 @@
+import type { ObjectId } from '../../payload/manifest.ts';
+
+/** Keys that we wrote, with a digest of each value, by the path of the map that they are in: `metadata.labels`, `data`. */
+export type WrittenKeys = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/** What is known of one object that a payload brings, or brought. */
+export interface InventoryEntry {
+  readonly id: ObjectId;
+  /** Version of its group in which it is written. */
+  readonly version: string;
+  /** File of the payload that brought it last. */
+  readonly file: string;
+  /** Releases that brought it, the last one last; at most eight. */
+  readonly releases: readonly string[];
+  /** Of the object that we wrote; '' where we only claim it. */
+  readonly uid: string;
+  /** We made it, so it goes when no release brings it. Otherwise it was there before. */
+  readonly made: boolean;
+  readonly written: WrittenKeys;
+  /** What is about to be written: after a crash the live object tells whether it was. */
+  readonly intent?: { readonly resourceVersion: string; readonly written: WrittenKeys };
+  /** Digests of the manifest and of what the server made of it: where both are the same, there is nothing to write. */
+  readonly settled?: { readonly manifest: string; readonly content: string };
+  /** Objects that a definition had when a release asked for its deletion: names, the first hundred, and how many there were. */
+  readonly held?: { readonly count: number; readonly names: readonly string[] };
+}
