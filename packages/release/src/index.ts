@@ -38,3 +38,33 @@ export { type ImagePayload, type PayloadImageOptions, readPayloadImage } from '.
 export { type ImageReference, parseReference } from './source/reference.ts';
 export { type RegistryOptions, registryImage } from './source/registry.ts';
 export { type RegistryLogins, readLogins } from './source/registry-login.ts';
+export {
+  type Acceptance,
+  type AcceptanceStep,
+  type Attempt,
+  accept,
+  type Consent,
+  type Signed,
+} from './state/acceptance.ts';
+export {
+  type ConditionsInput,
+  conditionsOf,
+  type StateCondition,
+  type StoredCondition,
+  type WayBackState,
+  type Work,
+  withConditions,
+} from './state/conditions.ts';
+export { type Failing, type Failure, failingOf, type Since, sinceAfter } from './state/failing.ts';
+export { type Attained, type HistoryEntry, MAX_HISTORY, mergeHistory, pruneHistory } from './state/history.ts';
+export { type Mode, modeOf } from './state/mode.ts';
+export {
+  PRECONDITIONS,
+  type PreconditionName,
+  type PreconditionWorld,
+  unmetPreconditions,
+} from './state/preconditions.ts';
+export { type Release, type Target, type TargetWish, targetOf } from './state/target.ts';
+export type { Unmet } from './state/unmet.ts';
+export { notUpgradeableOperators, type UpgradeRisk, type UpgradeWorld, upgradeRisks } from './state/upgradeable.ts';
+export { type WayBack, type WayBackFinding, wayBackRefusal } from './state/way-back.ts';
