@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
@@ -68,15 +67,4 @@ export async function startOurWorker<Job, Result>(
     });
   await start()[Symbol.asyncDispose]();
   return start();
-}
-
-/** What the operator's Deployment says about memory: the environment in which its figures are measured. */
-export function deployedMemory(): Readonly<Record<string, string>> {
-  const deployment = readFileSync(join(import.meta.dirname, '../deploy/operator/deployment.yaml'), 'utf8');
-  const said = ['NODE_OPTIONS', 'MALLOC_ARENA_MAX'].map((name) => {
-    const [, value] = new RegExp(`- name: ${name}\\n\\s+value: "?([^"\\n]+)"?\\n`).exec(deployment) ?? [];
-    if (value === undefined) throw new Error(`bench: the operator's Deployment does not set ${name}`);
-    return [name, value] as const;
-  });
-  return Object.fromEntries(said);
 }

@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectSwitchboard, startSandbox, type VCenterEndpoint } from '@drydock/sandbox';
 import { type TestOva, writeTestOva } from '@drydock/templates/testing';
+import { deployedMemory } from '../deployed.ts';
 import { type Benchmark, compared, type Figure, median } from '../measure.ts';
 import { buildPeer } from '../peer.ts';
-import { deployedMemory, startOurWorker, startWorker, type Worker } from '../worker.ts';
+import { startOurWorker, startWorker, type Worker } from '../worker.ts';
 import type { ImportJob, ImportResult } from './job.ts';
 
 const DISK_BYTES = 1 << 30;

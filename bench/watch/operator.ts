@@ -6,11 +6,11 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Namespace, Secret, Zone } from '@drydock/api';
-import { readManifests } from '@drydock/crd';
 import { createClient, loadKubeconfig } from '@drydock/kube';
 import { startSandbox } from '@drydock/sandbox';
 import { systemClock } from '@drydock/vsphere';
 import { build, linkModules } from '../../scripts/build.ts';
+import { deployedMemory } from '../deployed.ts';
 import type { Target } from './job.ts';
 
 /** Resident memory in MiB of `drydock operator` as the Deployment runs it. */
@@ -60,7 +60,7 @@ export async function operatorMemory(target: Target, machines: number): Promise<
       ...['--cache-dir', join(scratch, 'images'), '--log-level', 'error'],
       ...['--vcenter', 'vc1', '--vcenter-url', `vc1=${target.url}`, '--vcenter-ca', target.ca],
     ],
-    { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, ...deployedEnvironment(), ...READ_ONLY } },
+    { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, ...deployedMemory(), ...READ_ONLY } },
   );
   const exited = once(child, 'exit');
   stack.defer(async () => {
@@ -76,26 +76,6 @@ export async function operatorMemory(target: Target, machines: number): Promise<
   }
   await systemClock.sleep(STEADY_MS);
   return { peak: resident(child.pid, 'VmHWM'), steady: resident(child.pid, 'VmRSS') };
-}
-
-/** What the Deployment sets for the runtime. */
-function deployedEnvironment(): Readonly<Record<string, string>> {
-  const file = join(root, 'deploy/operator/deployment.yaml');
-  const [deployment] = readManifests(readFileSync(file, 'utf8'), file) as unknown as readonly Deployed[];
-  const env = deployment?.spec.template.spec.containers.flatMap((container) => container.env ?? []) ?? [];
-  return Object.fromEntries(
-    env.flatMap(({ name, value }) => (/^(NODE_OPTIONS|MALLOC_)/.test(name) ? [[name, value]] : [])),
-  );
-}
-
-interface Deployed {
-  readonly spec: {
-    readonly template: {
-      readonly spec: {
-        readonly containers: readonly { readonly env?: readonly { readonly name: string; readonly value: string }[] }[];
-      };
-    };
-  };
 }
 
 async function metrics(port: number): Promise<string> {
