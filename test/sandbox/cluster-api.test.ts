@@ -107,6 +107,14 @@ test('a deployment that would roll its nodes stays until a policy allows it, and
     'drydock',
   ]);
   assert.match(stdout, /capi-md\/rolling .*would roll 12 nodes/);
+  const tree = await run(process.execPath, [
+    ...[drydock, 'tree', '--kubeconfig', world.sandbox.kubeconfig, '--lease-namespace', 'drydock'],
+  ]);
+  assert.match(
+    tree.stdout,
+    /^team-a\/c1 \(Cluster API\)\n(?:.*\n)*.*• capi-md\/rolling {2}Skipped .*would roll 12 nodes\n/m,
+  );
+  assert.match(tree.stdout, /✔ .*: 2 sets Current\n/);
   await world.client.mergePatch(
     BootImagePolicy,
     { name: 'kubernetes' },

@@ -55,10 +55,14 @@ interface Ended {
 }
 
 async function image(...args: readonly string[]): Promise<Ended> {
-  const { kubeconfig, directory, vcenter } = voyage.sandbox;
-  const reach = ['--vcenter-url', `${serverName}=${vcenter.url}`, '--vcenter-ca', vcenter.ca];
+  const { vcenter } = voyage.sandbox;
+  return await drydock('image', ...args, '--vcenter-url', `${serverName}=${vcenter.url}`, '--vcenter-ca', vcenter.ca);
+}
+
+async function drydock(...args: readonly string[]): Promise<Ended> {
+  const { kubeconfig, directory } = voyage.sandbox;
   const led = ['--lease-namespace', machineApi];
-  const child = spawn(process.execPath, [operatorProgram.module, 'image', ...args, ...reach, ...led], {
+  const child = spawn(process.execPath, [operatorProgram.module, ...args, ...led], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, KUBECONFIG: kubeconfig, HOME: directory },
   });
@@ -76,6 +80,29 @@ function flaws(name: string, out: string): readonly string[] {
   const schema = JSON.parse(readFileSync(file, 'utf8')) as object;
   const strict = { ...schema, additionalProperties: false } as Parameters<typeof fromJSONSchema>[0];
   return (fromJSONSchema(strict).safeParse(JSON.parse(out)).error?.issues ?? []).map(({ message }) => message);
+}
+
+/** Tree and status are one answer: of each set in the same words, and the pin has a line of its own beside what is folded. */
+async function tellsTheSame(): Promise<void> {
+  const tree = await drydock('tree', '-o', 'json');
+  assert.deepEqual([tree.code, flaws('tree', tree.out)], [0, []], tree.errors);
+  const { items } = JSON.parse((await drydock('status', '-o', 'json')).out) as { readonly items: readonly BootImage[] };
+  const told = new Map<string, unknown>();
+  JSON.parse(tree.out, (_key, value: unknown) => {
+    const one = value as { readonly fine?: boolean; readonly set: string; readonly status: object } | undefined;
+    if (one?.fine !== undefined) told.set(one.set, one.status);
+    return value;
+  });
+  assert.equal(told.size, items.length);
+  for (const { status = {} } of items) {
+    const { phase, progress, reason, message, nextStep, since, revertTo } = status;
+    const said = { phase, progress, reason, message, nextStep, since, revertTo };
+    assert.deepEqual(told.get(status.set ?? ''), JSON.parse(JSON.stringify(said)));
+  }
+  const { out } = await drydock('tree');
+  assert.match(out, new RegExp(`leads boot images .*\\n(?:.*\\n)*.*release ${first}\\n`));
+  assert.match(out, new RegExp(`• ms/${set}  Current  .*pinned by .* until it is released\\n`));
+  assert.match(out, new RegExp(`✔ release ${third}: ms/witness  Current`));
 }
 
 const pinned = (release: string) =>
@@ -111,6 +138,8 @@ test('history, revert and release, with the operator as a process: no upload, no
   await voyage.current('witness', third);
   assert.equal(await voyage.template(set), back, 'the next release moved a pinned set');
   await pinned(first);
+
+  await tellsTheSame();
 
   for (const [name, args] of [
     ['image-history', ['history', set]],

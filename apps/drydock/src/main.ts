@@ -21,6 +21,11 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./status.ts')).addStatus,
   },
   {
+    name: 'tree',
+    about: 'show all sets by release, place and image: what is fine is folded, what is not stands out',
+    load: async () => (await import('./tree/command.ts')).addTree,
+  },
+  {
     name: 'doctor',
     about: 'look at everything that the operator needs: rights, definitions, who acts, vCenters, machine sets',
     load: async () => (await import('./doctor/command.ts')).addDoctor,

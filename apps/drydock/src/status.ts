@@ -1,11 +1,11 @@
 import { BootImage } from '@drydock/api';
 import { jsonText, oneLine } from '@drydock/api/text';
-import { type Client, isNotFound } from '@drydock/kube';
 import type { Command } from 'commander';
+import { clusterStandings, isLed } from './cluster-standings.ts';
 import { type ClusterFlags, clusterFlags, connect } from './connect.ts';
 import { exitCode, UsageError } from './exit.ts';
 import { untilInterrupted } from './interruption.ts';
-import { type Leadership, leadershipOf, leadershipText } from './leadership.ts';
+import { type Leadership, leadershipText } from './leadership.ts';
 import { LEASE_NAMESPACE, type StatusNotes, statusNotes } from './status-notes.ts';
 import { age, type Column, table } from './table.ts';
 import { say, sayError, tell } from './terminal.ts';
@@ -127,6 +127,11 @@ export function leaderText(leader: Leadership, now: number): string {
   return `${said.replace(/^(?:nobody|who) /, (word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`)}${next}\n`;
 }
 
+/** What stands as the operator said it last, because nobody could look. */
+export function unreadText(unread: readonly string[]): string {
+  return unread.map((what) => `What could not be read is as the operator said it last: ${oneLine(what)}\n`).join('');
+}
+
 /** The exit code of `--check`. */
 export function checkCode(images: readonly BootImage[], leader: Leadership): number {
   const stuck = images.some(({ status }) => status?.phase === 'Failed' || status?.phase === 'Blocked');
@@ -148,50 +153,25 @@ async function status(flags: StatusFlags, signal: AbortSignal): Promise<number> 
   const format = formats.find((name) => name === flags.output);
   if (format === undefined)
     throw new UsageError(`unknown output format ${flags.output}: use one of ${formats.join(', ')}`);
-  const { namespace } = flags;
   await using client = await connect(flags);
   // With the client of vCenters, which the checks above do without.
   const { loginsText, refusedLogins } = await import('./login-notes.ts');
-  const { ownArchitecture, standings, worldNow } = await import('@drydock/boot-images');
-  const [said, notes, logins, leader, verdicts, world] = await Promise.all([
-    bootImages(client, namespace, signal),
+  const [all, notes, logins, verdicts] = await Promise.all([
+    clusterStandings(client, flags, signal),
     statusNotes(client, flags.leaseNamespace),
     refusedLogins(client, flags.leaseNamespace),
-    leadershipOf(client, { role: 'boot-images', namespace: flags.leaseNamespace }, { signal }),
     upgradeVerdicts(client, signal),
-    worldNow(client, { signal, credentials: 'unread' }),
   ]);
-  const led = leader.state === 'led' || leader.state === 'unread';
-  const now = new Date();
-  const all = await standings({ world, images: said, led, now, architecture: ownArchitecture() });
-  const images = all.images.filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace);
+  const { images, leader, now } = all;
   const people = format === 'table' || format === 'wide';
   if (people && flags.headers) say(leaderText(leader, now.getTime()));
   else if (leader.state !== 'led') tell(leaderText(leader, now.getTime()));
-  for (const what of all.unread) tell(`What could not be read is as the operator said it last: ${oneLine(what)}\n`);
+  tell(unreadText(all.unread));
   tell(loginsText(logins));
   if (notes !== undefined) tell(notesText(notes, now.getTime()));
   if (images.length === 0 && people) sayError('There are no machine sets, and no boot images.');
   else say(printStatus(images, format, { headers: flags.headers, now: now.getTime(), notes, leader, verdicts }));
   if (format === 'table') tell(stuckText(images));
-  tell(verdictText(verdicts, led, now.getTime()));
+  tell(verdictText(verdicts, isLed(leader), now.getTime()));
   return flags.check === true ? checkCode(images, leader) : exitCode.done;
-}
-
-async function bootImages(
-  client: Client,
-  namespace: string | undefined,
-  signal: AbortSignal,
-): Promise<readonly BootImage[]> {
-  try {
-    return await Array.fromAsync(client.list(BootImage, namespace === undefined ? {} : { namespace }, { signal }));
-  } catch (error) {
-    if (isNotFound(error)) {
-      throw new Error(
-        'this cluster has no BootImage CRD (bootimages.drydock.dev). Install it: kubectl apply -f api/crds',
-        { cause: error },
-      );
-    }
-    throw error;
-  }
 }

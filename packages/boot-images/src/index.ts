@@ -3,6 +3,7 @@ export { cloudPlatforms, isServed } from './cloud-platforms.ts';
 export { type Identity, identityOf, serverOf } from './cluster-api/identity.ts';
 export { CORE as CLUSTER_API, type ServedKinds, servedKinds } from './cluster-api/kinds.ts';
 export { type ClusterApiRole, type ClusterApiRoleOptions, clusterApiRole } from './cluster-api/role.ts';
+export { type RotatedPlaces, rotatedPlaces } from './cluster-api/set-places.ts';
 export { type Stage, type StageOptions, serverOfWish, stageOf } from './cluster-api/stage.ts';
 export { ownArchitecture } from './decide/architecture.ts';
 export { upstreamController, upstreamRefusal } from './decide/coexistence.ts';
@@ -43,9 +44,17 @@ export { type LazyPlatforms, lazyPlatforms, type Platforms } from './platforms.t
 export { type PolicySubject, type PolicyVerdict, policyFor } from './policy/policy-for.ts';
 export { type BootImagesRole, type BootImagesRoleOptions, bootImagesRole } from './role.ts';
 export type { Stamp } from './skew/stamp.ts';
-export { type Standings, type StandingsInput, standings } from './standing.ts';
+export { type SetPlace, type Standings, type StandingsInput, standings } from './standing.ts';
 export { imageOf as bootImageOf } from './status/boot-image-store.ts';
 export { degradedType, progressingType } from './status/conditions.ts';
+export {
+  type ClusterTree,
+  clusterTree,
+  type TreePolicy,
+  type TreeRegion,
+  type TreeRelease,
+  type TreeSet,
+} from './tree.ts';
 export { machineApiNamespace, type StubSecret } from './user-data/user-data.ts';
 export { createVerdict, type Verdict, type VerdictOptions } from './verdict/cluster-operator.ts';
 export { neededTemplate } from './vsphere/needed.ts';

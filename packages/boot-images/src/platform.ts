@@ -221,6 +221,8 @@ export interface Platform extends Partial<AsyncDisposable> {
   readonly recordOf?: (reference: string) => string;
   /** Where a set of this spec makes its machines, in words for people; undefined where the spec does not say. */
   readonly placeOf: (spec: JsonObject) => string | undefined;
+  /** The vCenter, region or location of that place; default: the place. */
+  readonly regionOf?: (spec: JsonObject) => string | undefined;
   /** What a set of this spec shares with others that make their machines from what bears the same name; absent where none is taken over. */
   readonly sharedName?: (spec: JsonObject, infrastructure: Infrastructure) => string | undefined;
   /** The failure domain, on clouds the zone, in which a set of this spec makes its machines; undefined where that cannot be told. */

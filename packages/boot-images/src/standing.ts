@@ -4,11 +4,13 @@ import { cloudPlatforms } from './cloud-platforms.ts';
 import { CORE as CLUSTER_API } from './cluster-api/kinds.ts';
 import { type Look, lookAtSet } from './explain.ts';
 import { controlPlanes, idOf, type KeptSet, keptSets, setText } from './observe/kept-set.ts';
+import { isObject } from './observe/stream.ts';
 import { platformOf, type World } from './observe/world.ts';
 import { setFacts } from './pass/set-facts.ts';
 import { newestBelow } from './pass/ways-back.ts';
 import { factsOf, type ImageFacts } from './platform.ts';
 import { lazyPlatforms } from './platforms.ts';
+import { failureDomainOf } from './policy/set-policy.ts';
 import { bootImageStatus, type SetOutcome } from './status/boot-image.ts';
 import { imageOf } from './status/boot-image-store.ts';
 import { vspherePlatform } from './vsphere/platform.ts';
@@ -27,10 +29,22 @@ export interface StandingsInput {
   readonly architecture: string;
 }
 
+/** Where the machines of a set are made, as far as the API objects say it. */
+export interface SetPlace {
+  /** The cluster of Cluster API that it is of, with its namespace; absent for sets of OpenShift. */
+  readonly cluster?: string;
+  /** The vCenter, region or location. */
+  readonly region?: string;
+  /** None where that cannot be told. */
+  readonly failureDomains: readonly string[];
+}
+
 /** What is so of all sets. */
 export interface Standings {
   /** One for each set, by name; also of sets that the operator has not seen yet. */
   readonly images: readonly BootImage[];
+  /** By namespace and name of the BootImage, `namespace/name`; sets of Cluster API are not among them. */
+  readonly places: ReadonlyMap<string, SetPlace>;
   /** What could not be read, so that the operator's last word stands instead. */
   readonly unread: readonly string[];
 }
@@ -55,6 +69,7 @@ export async function standings(input: StandingsInput): Promise<Standings> {
   const unread = new Set<string>();
   const said = new Map(images.map((image) => [keyOf(image), image]));
   const stand: BootImage[] = [];
+  const places = new Map<string, SetPlace>();
   const sets: KeptSet[] = [];
   // Whoever may not list the one kind is told of the other.
   const unlisted = (read: () => readonly KeptSet[]): boolean => {
@@ -67,12 +82,13 @@ export async function standings(input: StandingsInput): Promise<Standings> {
       return true;
     }
   };
-  if (unlisted(world.machineSets)) return { images: images.map(withKind), unread: [...unread] };
+  if (unlisted(world.machineSets)) return { images: images.map(withKind), places, unread: [...unread] };
   const noPlanes = unlisted(() => keptSets({ ...world, machineSets: () => [] }));
   for (const set of sets) {
     const own = imageOf(set);
     const image = said.get(keyOf(own)) ?? own;
     said.delete(keyOf(own));
+    places.set(keyOf(own), setPlace(set, ports));
     const look = await lookAtSet(set, ports);
     const missing = look.answers.find(({ question, answer }) => answer === 'unknown' && question !== 'image');
     if (missing !== undefined) unread.add(missing.text);
@@ -86,7 +102,7 @@ export async function standings(input: StandingsInput): Promise<Standings> {
     stand.push(untold || apiGroup.endsWith(CLUSTER_API) ? image : goneOf(image));
   }
   const byName = (a: BootImage, b: BootImage): number => a.metadata.name.localeCompare(b.metadata.name);
-  return { images: stand.map(withKind).toSorted(byName), unread: [...unread] };
+  return { images: stand.map(withKind).toSorted(byName), places, unread: [...unread] };
 }
 
 type Ports = Parameters<typeof setFacts>[1];
@@ -158,6 +174,15 @@ function withWayBack(set: KeptSet, status: BootImageStatus, { world, images }: S
   const release = status.current === undefined ? undefined : newestBelow(status.current, known);
   const { revertTo: _, ...rest } = status;
   return release === undefined ? rest : { ...rest, revertTo: release };
+}
+
+function setPlace(set: KeptSet, { world, platforms }: Ports): SetPlace {
+  const spec: unknown = set.spec?.template?.spec?.providerSpec?.value;
+  const platform = platforms.get(platformOf(world) ?? '');
+  if (platform === undefined || !isObject(spec)) return { failureDomains: [] };
+  const region = (platform.regionOf ?? platform.placeOf)(spec);
+  const domain = failureDomainOf(set, world, platforms);
+  return { ...(region === undefined ? {} : { region }), failureDomains: domain === undefined ? [] : [domain] };
 }
 
 function placeOf(set: KeptSet): string {

@@ -52,20 +52,15 @@ function file(name: string, content: unknown): string {
 
 const [F13, F14] = [file('13.json', clusterVersionManifest(13)), file('14.json', clusterVersionManifest(14))];
 
-/** Runs a verb against a cluster with a ClusterVersion of 4.14, and what a killed probe left. */
-async function against(...args: readonly string[]): Promise<string> {
-  const shadow = { name: 'things-probe-1-0.shadow.drydock.dev', labels: { 'drydock.dev/shadow': 'probe-1' } };
-  const definitions = [
-    clusterVersionManifest(14),
-    { metadata: { ...shadow, creationTimestamp: '2026-01-02T03:04:05Z' }, spec: {} },
-  ];
+/** Runs a verb against a server that answers a request for a plural with these objects. */
+async function against(
+  answer: (plural: string | undefined, query: URLSearchParams) => readonly unknown[],
+  ...args: readonly string[]
+): Promise<string> {
   await using host = await misbehavingServer(({ path, query }, response) => {
-    const plural = path.split('/').at(-1);
     if (path === '/version') return sendJson(response, { major: '1', minor: '34' });
-    const all = query.has('labelSelector') ? definitions.slice(1) : definitions;
-    const items =
-      plural === 'customresourcedefinitions' ? all : plural === 'clusterversions' ? [clusterVersionObject(14)] : [];
-    return sendJson(response, { metadata: { resourceVersion: '9' }, items });
+    if (path === '/apis') return sendJson(response, { groups: [] });
+    return sendJson(response, { metadata: { resourceVersion: '9' }, items: answer(path.split('/').at(-1), query) });
   });
   const kubeconfig = file('kubeconfig', {
     clusters: [{ name: 'c', cluster: { server: host.config.server } }],
@@ -73,7 +68,22 @@ async function against(...args: readonly string[]): Promise<string> {
     contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
     'current-context': 'x',
   });
-  return await drydock('crd', ...args, '--kubeconfig', kubeconfig);
+  return await drydock(...args, '--kubeconfig', kubeconfig);
+}
+
+/** A cluster with a ClusterVersion of 4.14, and what a killed probe left. */
+async function crd(...args: readonly string[]): Promise<string> {
+  const shadow = { name: 'things-probe-1-0.shadow.drydock.dev', labels: { 'drydock.dev/shadow': 'probe-1' } };
+  const definitions = [
+    clusterVersionManifest(14),
+    { metadata: { ...shadow, creationTimestamp: '2026-01-02T03:04:05Z' }, spec: {} },
+  ];
+  const answer = (plural: string | undefined, query: URLSearchParams): readonly unknown[] => {
+    if (plural === 'clusterversions') return [clusterVersionObject(14)];
+    if (plural !== 'customresourcedefinitions') return [];
+    return query.has('labelSelector') ? definitions.slice(1) : definitions;
+  };
+  return await against(answer, 'crd', ...args);
 }
 
 test('crd check prints what its schema says, as JSON and as YAML', async () => {
@@ -90,14 +100,14 @@ test('crd check prints what its schema says, as JSON and as YAML', async () => {
 });
 
 test('RB-R41: crd preflight prints what its schema says, with findings of a definition and of an object', async () => {
-  const answer = JSON.parse(await against('preflight', '--to', F13, '--show-values', '-o', 'json')) as {
+  const answer = JSON.parse(await crd('preflight', '--to', F13, '--show-values', '-o', 'json')) as {
     readonly verdict: string;
     readonly findings: readonly { readonly class: string }[];
   };
   assert.deepEqual(flaws('crd-preflight', answer), []);
   assert.equal(answer.verdict, 'blocked');
   assert.deepEqual(new Set(answer.findings.map((finding) => finding.class)), new Set(['LATENT', 'UNDECIDED']));
-  assert.deepEqual(flaws('crd-preflight', parse(await against('preflight', '--to', F14, '-o', 'yaml'))), []);
+  assert.deepEqual(flaws('crd-preflight', parse(await crd('preflight', '--to', F14, '-o', 'yaml'))), []);
 });
 
 test('the classes in the schema are those that there are', () => {
@@ -108,7 +118,7 @@ test('the classes in the schema are those that there are', () => {
 });
 
 test('crd doctor prints what its schema says', async () => {
-  const answer = JSON.parse(await against('doctor', '-o', 'json')) as { readonly left: readonly object[] };
+  const answer = JSON.parse(await crd('doctor', '-o', 'json')) as { readonly left: readonly object[] };
   assert.deepEqual([flaws('crd-doctor', answer), answer.left.length], [[], 1]);
 });
 
@@ -198,4 +208,43 @@ test('release load and diff print what their schemas say, and tables that name w
     /^Release 4\.14\.0, from 1 version, 1 image: 3 objects in 2 nodes would be applied, 1 left out\.$/m,
   );
   assert.match(left, /^1 object +it is for the feature set TechPreviewNoUpgrade$/m);
+});
+
+test('tree prints what its schema says: a set with all that can be said of one, and policies', async () => {
+  const namespace = 'team-a';
+  const image = {
+    metadata: { name: 'capi-md-w', namespace, resourceVersion: '1' },
+    spec: {
+      machineSet: { apiGroup: 'cluster.x-k8s.io', kind: 'MachineDeployment', name: 'w' },
+      pin: { release: '1', image: 'i', digest: 'd', reason: 'r', by: 'b', since: '2026-01-02T03:04:05Z' },
+    },
+    status: {
+      ...{ set: 'capi-md/w', platform: 'vsphere', phase: 'Blocked', progress: 'blocked: X', reason: 'X', message: 'm' },
+      ...{ nextStep: 'n', since: '2026-01-02T03:04:05Z', revertTo: '0', policy: 'gold', target: '2', current: '1' },
+      canary: { group: 'g', machine: 'c', image: 'i', verdict: 'Failed', message: 'm' },
+      template: { name: 't', release: '1' },
+      history: [{ id: '1', place: 'vc1 /dc/vm/folder' }],
+    },
+  };
+  const accepted = { type: 'Accepted', status: 'True', reason: 'Accepted', message: 'm' };
+  const policy = {
+    metadata: { name: 'gold', generation: 1 },
+    spec: {},
+    status: { observedGeneration: 1, selected: 1, conditions: [accepted] },
+  };
+  const answer = (plural: string | undefined): readonly unknown[] => {
+    if (plural === 'bootimages') return [image];
+    return plural === 'bootimagepolicies' ? [policy] : [];
+  };
+  const text = await against(answer, 'tree', '-o', 'json');
+  const tree = JSON.parse(text) as { readonly clusters: readonly object[] };
+  assert.deepEqual(flaws('tree', tree), []);
+  assert.match(text, /"kind": "vCenter",\s+"region": "vc1"/);
+  // Everything that the schema names of a set is in it, but for the end of a pin.
+  const { $defs } = published('tree') as { readonly $defs: { readonly set: { readonly properties: object } } };
+  for (const name of Object.keys($defs.set.properties)) assert.match(text, new RegExp(`"${name}":`), name);
+  assert.deepEqual(flaws('tree', parse(await against(answer, 'tree', '-o', 'yaml'))), []);
+  // The control.
+  assert.equal(flaws('tree', { ...tree, more: 1 }).length, 1);
+  assert.match(await against(() => [], 'tree', '-o', 'json'), /"clusters": \[\]/);
 });

@@ -71,6 +71,7 @@ export function platformWith(looking: ImageLook | undefined): Platform {
     imageOf,
     nameOf: shortName,
     placeOf: ({ projectID }) => nonEmpty(projectID),
+    regionOf: ({ region }) => nonEmpty(region),
     failureDomainOf: ({ zone }) => nonEmpty(zone),
     target: targetOf,
     plan,

@@ -316,6 +316,7 @@ export function vspherePlatform(options: VSphereOptions): Platform {
       const { server, folder } = workspaceOf(spec) ?? {};
       return server === undefined ? undefined : `${server} ${folder}`;
     },
+    regionOf: (spec) => workspaceOf(spec)?.server || undefined,
     failureDomainOf: (spec, infrastructure) => {
       const workspace = workspaceOf(spec);
       return workspace && matchFailureDomain(workspace, infrastructure)?.name;

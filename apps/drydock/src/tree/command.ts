@@ -1,0 +1,99 @@
+import { jsonText } from '@drydock/api/text';
+import type { ClusterTree } from '@drydock/boot-images';
+import type { KubeClient } from '@drydock/kube';
+import type { Command } from 'commander';
+import { clusterStandings } from '../cluster-standings.ts';
+import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
+import { exitCode, UsageError } from '../exit.ts';
+import { untilInterrupted } from '../interruption.ts';
+import type { Leadership } from '../leadership.ts';
+import { leaderText, notesText, stuckText, unreadText } from '../status.ts';
+import { LEASE_NAMESPACE, statusNotes } from '../status-notes.ts';
+import { terminalWidth } from '../table.ts';
+import { say, sayError, tell } from '../terminal.ts';
+import { yamlText } from '../yaml.ts';
+import { treeText } from './text.ts';
+
+const FORMATS = ['text', 'json', 'yaml'] as const;
+
+interface TreeFlags extends ClusterFlags {
+  readonly output: string;
+  readonly all?: boolean;
+  readonly leaseNamespace: string;
+}
+
+/** What `drydock tree` prints as JSON and YAML: everything, nothing folded. */
+export interface TreeOutput extends ClusterTree {
+  readonly leader: Leadership;
+  /** What could not be read, so that the operator's last word stands instead. */
+  readonly unread: readonly string[];
+}
+
+/** Adds `drydock tree`: all sets by what they share. It only reads. */
+export function addTree(program: Command): void {
+  const command = program
+    .command('tree')
+    .description('show all sets by release, place and image: what is fine is folded, what is not stands out')
+    .option('-o, --output <format>', FORMATS.join('|'), 'text')
+    .option('--all', 'fold nothing')
+    .option('--lease-namespace <name>', 'namespace of the Leases of the operator', LEASE_NAMESPACE)
+    .addHelpText(
+      'after',
+      `
+It says of each set what status says. A set is fine where it is Current and nobody pinned it.
+
+Example:
+  drydock tree -o json | jq '[.. | objects | select(.fine == false) | .set]'
+
+Exit codes: 0 shown, 1 failed, 2 usage, 130 and 143 interrupted.`,
+    );
+  clusterFlags(command).action((flags: TreeFlags) =>
+    untilInterrupted((signal) => tree(flags, signal), 'nothing was changed'),
+  );
+}
+
+async function tree(flags: TreeFlags, signal: AbortSignal): Promise<number> {
+  const format = FORMATS.find((known) => known === flags.output);
+  if (format === undefined)
+    throw new UsageError(`unknown output format ${flags.output}: use one of ${FORMATS.join(', ')}`);
+  await using client = await connect(flags);
+  const { clusterTree } = await import('@drydock/boot-images');
+  const [found, rotated, notes] = await Promise.all([
+    clusterStandings(client, flags, signal),
+    placesIn(client, signal),
+    statusNotes(client, flags.leaseNamespace),
+  ]);
+  const { world, images, leader, now } = found;
+  const unread = [...found.unread, ...rotated.unread];
+  const known = <T>(read: () => T): T | undefined => {
+    try {
+      return read();
+    } catch (error) {
+      unread.push(error instanceof Error ? error.message : String(error));
+      return undefined;
+    }
+  };
+  const made = clusterTree({
+    ...{ images, now },
+    places: new Map([...found.places, ...rotated.places]),
+    name: known(() => world.infrastructure()?.status?.infrastructureName),
+    policies: known(() => world.bootImagePolicies()) ?? [],
+  });
+  const output: TreeOutput = { leader, ...made, unread: [...new Set(unread)] };
+  if (format === 'json') say(`${jsonText(output, 2)}\n`);
+  if (format === 'yaml') say(yamlText(output));
+  if (format !== 'text') return exitCode.done;
+  say(leaderText(leader, now.getTime()));
+  tell(unreadText(output.unread));
+  if (notes !== undefined) tell(notesText(notes, now.getTime()));
+  if (images.length === 0) sayError('There are no machine sets, and no boot images.');
+  say(treeText(made, { now: now.getTime(), all: flags.all === true, width: terminalWidth() }));
+  tell(stuckText(images));
+  return exitCode.done;
+}
+
+/** Where sets of Cluster API are, where it is served. */
+async function placesIn(client: KubeClient, signal: AbortSignal) {
+  const { rotatedPlaces, servedKinds } = await import('@drydock/boot-images');
+  return rotatedPlaces(client, await servedKinds(client, { signal }), { signal });
+}
