@@ -34,7 +34,12 @@ export { versionHash } from './payload/version-hash.ts';
 export type { BlobSource } from './source/blobs.ts';
 export { imageOf } from './source/image-manifest.ts';
 export { ociLayout } from './source/oci-layout.ts';
-export { type ImagePayload, type PayloadImageOptions, readPayloadImage } from './source/payload-image.ts';
+export {
+  hostArchitecture,
+  type ImagePayload,
+  type PayloadImageOptions,
+  readPayloadImage,
+} from './source/payload-image.ts';
 export { type ImageReference, parseReference } from './source/reference.ts';
 export { type RegistryOptions, registryImage } from './source/registry.ts';
 export { type RegistryLogins, readLogins } from './source/registry-login.ts';
@@ -57,7 +62,7 @@ export {
 } from './state/conditions.ts';
 export { type Failing, type Failure, failingOf, type Since, sinceAfter } from './state/failing.ts';
 export { type Attained, type HistoryEntry, MAX_HISTORY, mergeHistory, pruneHistory } from './state/history.ts';
-export { type Mode, modeOf } from './state/mode.ts';
+export { modeOf } from './state/mode.ts';
 export {
   PRECONDITIONS,
   type PreconditionName,
@@ -68,3 +73,8 @@ export { type Release, type Target, type TargetWish, targetOf } from './state/ta
 export type { Unmet } from './state/unmet.ts';
 export { notUpgradeableOperators, type UpgradeRisk, type UpgradeWorld, upgradeRisks } from './state/upgradeable.ts';
 export { type WayBack, type WayBackFinding, wayBackRefusal } from './state/way-back.ts';
+export { configMapSignatures, type KeptSignatures, keptSignatures } from './verify/kept-signatures.ts';
+export { type KeyRing, MAX_RING, readKeyRing } from './verify/key-rings.ts';
+export { type VerifierSource, verifierIn } from './verify/payload-verifier.ts';
+export { folderStore, httpStore, type SignatureStore, type StoreOptions } from './verify/signature-stores.ts';
+export { type Verification, verifyDigest } from './verify/verifier.ts';

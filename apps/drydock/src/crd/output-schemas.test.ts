@@ -8,7 +8,7 @@ import { after, test } from 'node:test';
 import { CLASS_MEANINGS } from '@drydock/crd';
 import { clusterVersionManifest, clusterVersionObject } from '@drydock/crd/testing';
 import { misbehavingServer, sendJson } from '@drydock/kube/testing';
-import { testImage } from '@drydock/release/testing';
+import { signedBy, testImage, testSigner } from '@drydock/release/testing';
 import { parse } from 'yaml';
 import { fromJSONSchema } from 'zod';
 
@@ -125,7 +125,7 @@ test('crd doctor prints what its schema says', async () => {
 /** A folder with a payload: a definition, and an object that only the older release has. */
 function payload(minor: 13 | 14): string {
   const folder = join(scratch, `payload-${minor}`);
-  mkdirSync(folder);
+  mkdirSync(folder, { recursive: true });
   const version = `4.${minor}.0`;
   const profile = { 'include.release.openshift.io/self-managed-high-availability': 'true' };
   const definition = clusterVersionManifest(minor) as { readonly metadata: object };
@@ -247,4 +247,32 @@ test('tree prints what its schema says: a set with all that can be said of one, 
   // The control.
   assert.equal(flaws('tree', { ...tree, more: 1 }).length, 1);
   assert.match(await against(() => [], 'tree', '-o', 'json'), /"clusters": \[\]/);
+});
+
+test('release verify says whether an image was signed, and by whom it was not', async () => {
+  const layout = await layoutOf(payload(14));
+  const [signer, stranger] = [await testSigner('ours'), await testSigner('stranger')];
+  const { digest } = JSON.parse(await drydock('release', 'load', `oci:${layout}:4.14.0`, '-o', 'json')) as {
+    readonly digest: string;
+  };
+  const store = join(scratch, 'signatures');
+  mkdirSync(join(store, digest.replace(':', '=')), { recursive: true });
+  writeFileSync(join(store, digest.replace(':', '='), 'signature-1'), await signedBy(signer, digest));
+  const [keys, others] = [join(scratch, 'ours.asc'), join(scratch, 'others.asc')];
+  writeFileSync(keys, signer.publicKey);
+  writeFileSync(others, stranger.publicKey);
+  const verify = (...more: readonly string[]) =>
+    drydock('release', 'verify', `oci:${layout}:4.14.0`, '--store', store, ...more);
+  const verified = JSON.parse(await verify('--keyring', keys, '-o', 'json')) as object;
+  assert.deepEqual(
+    [flaws('release-verify', verified), verified],
+    [[], { image: `oci:${layout}:4.14.0`, digest, verified: true, keyRings: [keys] }],
+  );
+  // Without a network: the name has the digest.
+  assert.match(
+    await drydock('release', 'verify', `registry.invalid/release@${digest}`, '--store', store, '--keyring', keys),
+    /is verified: sha256:/,
+  );
+  const refused = await verify('--keyring', keys, '--keyring', others);
+  assert.match(refused, /is not verified: for the key ring .*others\.asc of 1 signatures none is valid/);
 });

@@ -14,18 +14,22 @@ import { readSmallFile } from '../small-file.ts';
 import { bytesText } from '../template/amounts.ts';
 import { sayError } from '../terminal.ts';
 
-/** For whom a payload is read. */
-export interface AudienceFlags {
-  readonly profile: string;
-  readonly featureSet: string;
-  readonly gate: readonly string[];
-  readonly capabilities?: string;
-  readonly plain?: true;
+/** How images are had. */
+export interface RegistryFlags {
   readonly architecture?: string;
   readonly registryConfig?: string;
   readonly registryCa?: string;
   readonly registryMirror?: readonly string[];
   readonly registryPlain?: readonly string[];
+}
+
+/** For whom a payload is read. */
+export interface AudienceFlags extends RegistryFlags {
+  readonly profile: string;
+  readonly featureSet: string;
+  readonly gate: readonly string[];
+  readonly capabilities?: string;
+  readonly plain?: true;
 }
 
 /** A payload as one kind of cluster sees it. */
@@ -38,20 +42,27 @@ export interface SeenPayload extends Selected {
 
 /** Adds the flags that say for whom a payload is read. */
 export function audienceFlags(verb: Command): Command {
+  return registryFlags(
+    verb
+      .option('--profile <name>', 'cluster profile that manifests must include', 'self-managed-high-availability')
+      .option('--feature-set <name>', 'feature set of the cluster', 'Default')
+      .option(
+        '--gate <name>',
+        'feature gate that is on; may be repeated',
+        (one: string, all: readonly string[]) => [...all, one],
+        [],
+      )
+      .option(
+        '--capabilities <set>',
+        'baseline of capabilities, as None, v4.14 or vCurrent; without it all count as enabled',
+      )
+      .option('--plain', 'a payload of others: its manifests need not say for whom they are'),
+  );
+}
+
+/** Adds the flags that say how images are had. */
+export function registryFlags(verb: Command): Command {
   return verb
-    .option('--profile <name>', 'cluster profile that manifests must include', 'self-managed-high-availability')
-    .option('--feature-set <name>', 'feature set of the cluster', 'Default')
-    .option(
-      '--gate <name>',
-      'feature gate that is on; may be repeated',
-      (one: string, all: readonly string[]) => [...all, one],
-      [],
-    )
-    .option(
-      '--capabilities <set>',
-      'baseline of capabilities, as None, v4.14 or vCurrent; without it all count as enabled',
-    )
-    .option('--plain', 'a payload of others: its manifests need not say for whom they are')
     .option('--architecture <name>', "of an image for several, in Go's words, as amd64 (default: this machine's)")
     .option('--registry-config <file>', 'logins of registries: config.json of docker, auth.json, or a pull secret')
     .option('--registry-ca <file>', 'authorities in PEM that registries are trusted by, besides those of the system')
@@ -96,9 +107,7 @@ async function payloadFiles(
   // What looks like a path is one, also where nothing is there.
   if (stat !== undefined || (!isLayout && /^[./]/.test(name)))
     return { files: await release.readPayloadDirectory(name) };
-  await using source = isLayout
-    ? layoutOf(name, release.ociLayout)
-    : release.registryImage(release.parseReference(name), await registryOptions(flags));
+  await using source = await imageSource(name, flags);
   const image = await release.readPayloadImage(source, {
     signal,
     ...(flags.architecture === undefined ? {} : { architecture: flags.architecture }),
@@ -109,6 +118,13 @@ async function payloadFiles(
   return { files: image, digest: image.digest };
 }
 
+/** Opens an image by its name, which is no folder. Throws `ReleaseError`, and `UsageError` for flags. */
+export async function imageSource(name: string, flags: RegistryFlags): Promise<BlobSource> {
+  const release = await import('@drydock/release');
+  if (name.startsWith('oci:')) return layoutOf(name, release.ociLayout);
+  return release.registryImage(release.parseReference(name), await registryOptions(flags));
+}
+
 /** A folder may have a colon in its name; a tag has no slash. */
 function layoutOf(name: string, open: (folder: string, tag: string | undefined) => BlobSource): BlobSource {
   const path = name.slice('oci:'.length);
@@ -116,7 +132,8 @@ function layoutOf(name: string, open: (folder: string, tag: string | undefined) 
   return open(folder, tag);
 }
 
-async function registryOptions(flags: AudienceFlags): Promise<RegistryOptions> {
+/** What the flags say of registries. Throws `UsageError`. */
+export async function registryOptions(flags: RegistryFlags): Promise<RegistryOptions> {
   const { readLogins } = await import('@drydock/release');
   const { registryConfig: config, registryCa: ca, registryMirror = [], registryPlain = [] } = flags;
   const mirrors = registryMirror.map((pair) => {

@@ -41,6 +41,7 @@ export async function readPayloadImage(source: BlobSource, options: PayloadImage
 
 const GO_NAMES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64', ppc64: 'ppc64le', s390x: 's390x' };
 
-function hostArchitecture(): string {
+/** This machine, in the words of Go. */
+export function hostArchitecture(): string {
   return GO_NAMES[process.arch] ?? process.arch;
 }

@@ -5,7 +5,7 @@ import { type Failure, failingOf, type Since, sinceAfter } from './failing.ts';
 import { notUpgradeableOperators, type UpgradeWorld, upgradeRisks } from './upgradeable.ts';
 
 const minute = 60_000;
-const operator = (name: string, reason: string, effect: Failure['effect']): Failure => ({
+const operator = (name: string, reason: Failure['reason'], effect: Failure['effect']): Failure => ({
   object: { group: 'config.openshift.io', kind: 'ClusterOperator', namespace: '', name },
   ...{ reason, effect },
   message: `${name}: ${reason}.`,

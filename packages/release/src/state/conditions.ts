@@ -1,3 +1,4 @@
+import type { ApplyMode } from '../apply/owner.ts';
 import type { Acceptance } from './acceptance.ts';
 import type { Failing } from './failing.ts';
 import type { HistoryEntry } from './history.ts';
@@ -24,7 +25,7 @@ export interface StoredCondition {
 export interface Work {
   /** What is applied; '' where nothing is wanted. */
   readonly version: string;
-  readonly mode: 'initializing' | 'updating' | 'reconciling';
+  readonly mode: ApplyMode;
   readonly complete: boolean;
   readonly done: number;
   readonly total: number;

@@ -1,14 +1,8 @@
-import type { Mode } from './mode.ts';
+import type { ApplyError } from '../apply/apply-error.ts';
+import type { ApplyMode } from '../apply/owner.ts';
 
-/** What went wrong with one object, as far as a summary needs it. `apply/` says it so. */
-export interface Failure {
-  readonly object: { readonly group: string; readonly kind: string; readonly namespace: string; readonly name: string };
-  /** As `ClusterOperatorDegraded` or `UpdatePayloadResourceForbidden`. */
-  readonly reason: string;
-  /** `None`: it is waited for; `Report` and `Fail`: it has failed; `FailAfterInterval`: it has if it lasts. */
-  readonly effect: 'None' | 'Report' | 'Fail' | 'FailAfterInterval';
-  readonly message: string;
-}
+/** What went wrong with one object, as far as a summary needs it. */
+export type Failure = Pick<ApplyError, 'object' | 'reason' | 'effect' | 'message' | 'since'>;
 
 /** When each failure was first seen, in ms, by {@link failureKey}. */
 export type Since = ReadonlyMap<string, number>;
@@ -40,9 +34,10 @@ export function sinceAfter(failures: readonly Failure[], before: Since, now: num
 /** Sums up what stands against a release. */
 export function failingOf(
   failures: readonly Failure[],
-  { since, now, mode }: { readonly since: Since; readonly now: number; readonly mode: Mode },
+  { since, now, mode }: { readonly since: Since; readonly now: number; readonly mode: ApplyMode },
 ): Failing {
-  const lasts = (failure: Failure): number => now - (since.get(failureKey(failure)) ?? now);
+  const lasts = (failure: Failure): number =>
+    now - Math.min(failure.since?.getTime() ?? now, since.get(failureKey(failure)) ?? now);
   const failed = failures.filter((failure) => {
     if (failure.effect === 'FailAfterInterval') return mode !== 'initializing' && lasts(failure) > DEGRADED_FOR;
     return failure.effect === 'Fail' || failure.effect === 'Report';

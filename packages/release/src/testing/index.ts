@@ -1,1 +1,2 @@
 export { type LayerEntry, type TestImage, testImage } from './image.ts';
+export { signedBy, type TestSigner, testSigner } from './signatures.ts';
