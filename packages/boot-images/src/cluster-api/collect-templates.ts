@@ -39,7 +39,7 @@ export async function collectTemplates(
   const sets = [];
   for (const { group, kind } of ROTATED_KINDS)
     sets.push(...(await all(ports.served.of(group, kind))).map((one) => rotatedSet(kind, one)));
-  const machineKinds = new Set(ports.templates.map(({ group, kind }) => `${kind.replace(/Template$/, '')} ${group}`));
+  const machineKinds = new Set(ports.templates.map(({ group, kind }) => `${machineKind(kind)} ${group}`));
   const infrastructure: ClusterApiObject[] = [];
   for (const id of machineKinds) {
     const [kind = '', group = ''] = id.split(' ');
@@ -60,6 +60,11 @@ export async function collectTemplates(
   // What was only told of now goes when its time is over.
   const retired = steps.some(({ kind }) => kind === 'retire') ? options.graceMs : undefined;
   return retired === undefined || after === undefined ? (retired ?? after) : Math.min(retired, after);
+}
+
+/** What machines become that are made of templates of this kind. */
+export function machineKind(template: string): string {
+  return template.replace(/Template$/, '');
 }
 
 async function listed<T extends ClusterApiObject>(

@@ -1,6 +1,6 @@
 import { baseOf, isOurs, RETIRED } from './clone.ts';
 import type { ClusterApiObject } from './kinds.ts';
-import { type NeedSources, needOf } from './needs.ts';
+import { type NeedSources, needsOf } from './needs.ts';
 
 /** What is done about one template of ours. */
 export type CollectStep =
@@ -43,11 +43,12 @@ export function decideCollection(
     }
     return true;
   };
+  const needOf = needsOf(sources);
   const own = templates.filter((one) => isOurs(one) && one.metadata.deletionTimestamp === undefined);
   for (const line of Map.groupBy(own, (one) => `${one.kind} ${baseOf(one)}`).values()) {
     const unneeded: ClusterApiObject[] = [];
     for (const template of line) {
-      if (needOf(template, sources) === undefined) unneeded.push(template);
+      if (needOf(template) === undefined) unneeded.push(template);
       else if (retiredSince(template) !== undefined) steps.push({ kind: 'keep', template });
     }
     const newestFirst = unneeded.toSorted((a, b) => created(b) - created(a));

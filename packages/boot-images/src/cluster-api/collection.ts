@@ -1,4 +1,4 @@
-import type { BootImage } from '@drydock/api';
+import type { BootImage, BootImagePolicy } from '@drydock/api';
 import {
   type Cache,
   type Controller,
@@ -13,9 +13,10 @@ import {
 import type { HolderIsLive, Placement } from '@drydock/templates';
 import type { ImageStore } from '../vsphere/platform.ts';
 import { collectImages } from './collect-images.ts';
-import { collectTemplates } from './collect-templates.ts';
+import { type CollectPorts, collectTemplates, machineKind } from './collect-templates.ts';
+import type { NamedPath } from './image-leaf.ts';
 import { type ClusterApiObject, CORE, INFRASTRUCTURE, type ServedKinds } from './kinds.ts';
-import { wayBackBy } from './records.ts';
+import { waysBackBy } from './records.ts';
 
 /** What {@link collectionController} needs. */
 export interface CollectionRole {
@@ -33,6 +34,7 @@ export interface CollectionRole {
   readonly holderIsLive: HolderIsLive;
   readonly resourceOf: (group: string, kind: string) => Resource<ClusterApiObject>;
   readonly bootImages: () => Iterable<BootImage>;
+  readonly policies: () => Iterable<BootImagePolicy>;
   /** Every place of every cluster, with its login. */
   readonly places: () => Promise<readonly Placement[]>;
 }
@@ -54,30 +56,57 @@ export function collectionController(role: CollectionRole): Controller {
       if (first === undefined) return undefined;
       // One for each namespace, whichever cluster is told of.
       if (first.metadata.name !== key.name) return { after: COLLECT_MS };
-      const templates = TEMPLATES.flatMap((kind) => served.of(INFRASTRUCTURE, kind) ?? []);
-      const due = await collectTemplates(
-        key.namespace ?? '',
-        {
-          ...{ client, served, resourceOf, templates, mayWrite: () => leader.assertHeld() },
-          history: (template) => wayBackBy(template, bootImages(), retain),
-          removed: (template) => {
-            const note = `${template.kind?.toLowerCase()} ${template.metadata.name}: nothing needs it any more`;
-            log.info({ template: textOf(template) }, note);
-            const event = { type: 'Normal', reason: 'GarbageCollected', action: 'CollectTemplates', note } as const;
-            role.events.record(resourceOf(CORE, 'Cluster'), first, event);
-          },
+      const paths = [...role.policies()].flatMap(({ spec }) => spec?.clusterAPI?.imagePaths ?? []);
+      const known = TEMPLATES.flatMap((kind) => served.of(INFRASTRUCTURE, kind) ?? []);
+      const ports = {
+        ...{ client, served, resourceOf, mayWrite: () => leader.assertHeld() },
+        removed: (template: ClusterApiObject) => {
+          const note = `${template.kind?.toLowerCase()} ${template.metadata.name}: nothing needs it any more`;
+          log.info({ template: textOf(template) }, note);
+          const event = { type: 'Normal', reason: 'GarbageCollected', action: 'CollectTemplates', note } as const;
+          role.events.record(resourceOf(CORE, 'Cluster'), first, event);
         },
-        { now: now(), keep: retain, graceMs, signal },
-      );
+      };
+      const collect = (templates: CollectPorts['templates']): Promise<number | undefined> =>
+        collectTemplates(
+          key.namespace ?? '',
+          { ...ports, templates, history: waysBackBy(bootImages, retain, paths) },
+          { now: now(), keep: retain, graceMs, signal },
+        );
+      const due = [await collect(known)];
+      for (const template of namedTemplates(paths, known, served)) {
+        try {
+          due.push(await collect([template]));
+        } catch (error) {
+          signal.throwIfAborted();
+          // What a person named needs rights that a person grants; the others go on.
+          log.warn({ err: error, kind: template.kind }, 'unneeded templates of this kind could not be collected');
+        }
+      }
       if (first === all[0])
         await collectImages(
           { client, served, store, bootImages, owner: role.owner, holderIsLive: role.holderIsLive, keep: retain },
           await role.places(),
           { signal, warn: (error) => log.warn({ err: error }, 'unneeded images could not be collected') },
         );
-      return { after: Math.min(due ?? COLLECT_MS, COLLECT_MS) };
+      return { after: Math.min(...due.map((after) => after ?? COLLECT_MS), COLLECT_MS) };
     },
   });
+}
+
+/** Kinds that policies name. One whose machines cannot be asked for stays: nobody could tell what they need. */
+export function namedTemplates(
+  paths: readonly NamedPath[],
+  known: readonly Resource<ClusterApiObject>[],
+  served: Pick<ServedKinds, 'of'>,
+): readonly Resource<ClusterApiObject>[] {
+  const found = new Map<string, Resource<ClusterApiObject>>();
+  for (const { group = '', kind = '' } of paths) {
+    const resource = served.of(group, kind);
+    if (resource === undefined || known.includes(resource) || !kind.endsWith('Template')) continue;
+    if (served.of(group, machineKind(kind)) !== undefined) found.set(`${kind}.${group}`, resource);
+  }
+  return [...found.values()];
 }
 
 function textOf({ metadata }: KubeObject): string {

@@ -275,26 +275,6 @@ test('what a ClusterClass makes is left to its variable, which is named, and cha
   assert.deepEqual([followed.kind, followed.reason], ['waiting', 'TopologyPending']);
 });
 
-test('by the pace of a policy sets come one after the other, and one that fails keeps those behind it from being begun', () => {
-  const policies = [{ metadata: { name: 'p' }, spec: { image: { catalogue: [OVA] }, pace: { setsAtATime: 1 } } }];
-  const now = new Date('2026-01-01T00:00:00Z');
-  const [a, b] = ['a', 'b'].map((name) => rotatedSet('MachineDeployment', machineDeployment(name, name)));
-  assert.ok(a !== undefined && b !== undefined);
-  const waits = (set: typeof a, phase: string, current: string): string | undefined => {
-    const image = { metadata: { name: 'a' }, status: { phase, current, target: TARGET } };
-    const others = () => [
-      { set: b, image: undefined },
-      { set: a, image },
-    ];
-    return wishFor(set, { policies, image: undefined, now, others }).waits?.message;
-  };
-  assert.equal(waits(a, 'Current', 'old'), undefined);
-  assert.match(waits(b, 'Current', 'old') ?? '', /ns\/b is not begun before machinedeployment ns\/a is done/);
-  assert.match(waits(b, 'Failed', 'old') ?? '', /is not begun before/);
-  assert.equal(waits(b, 'Current', TARGET), undefined);
-  assert.equal(waits(b, 'Skipped', 'old'), undefined, "what may not be moved is in nobody's way");
-});
-
 test('in both worlds at once, a set that Machine API manages says so', () => {
   const told = outcome({ more: { otherAuthority: 'machineset openshift-machine-api/worker' } });
   assert.deepEqual([told.kind, told.reason], ['skip', 'OtherAuthority']);

@@ -18,32 +18,43 @@ export const CLONED_FROM = 'cluster.x-k8s.io/cloned-from-name';
 /** Of which kind that template was: `VSphereMachineTemplate.infrastructure.cluster.x-k8s.io`. */
 export const CLONED_FROM_KIND = 'cluster.x-k8s.io/cloned-from-groupkind';
 
-/** Who needs a template, in words; undefined where nobody does. */
-export function needOf(
-  template: ClusterApiObject,
-  { sets, infrastructure, clusterClasses, history }: NeedSources,
-): string | undefined {
-  const { apiVersion = '', kind = '' } = template;
-  const { name } = template.metadata;
-  const group = apiVersion.split('/')[0] ?? '';
-  const refers = ({ reference }: RotatedSet): boolean =>
-    reference?.group === group && reference.kind === kind && reference.name === name;
-  const set = sets.find(refers);
-  if (set !== undefined)
-    return isRevision(set)
-      ? `${setText(set)}, a revision of ${set.owner?.kind.toLowerCase()} ${set.owner?.name}`
-      : setText(set);
-  const machine = infrastructure.find(({ metadata: { annotations = {} } }) => {
-    const made = annotations[CLONED_FROM_KIND];
-    return annotations[CLONED_FROM] === name && (made === undefined || made === `${kind}.${group}`);
+/** Tells of a template who needs it, in words; undefined where nobody does. */
+export function needsOf(sources: NeedSources): (template: ClusterApiObject) => string | undefined {
+  const sets = firstBy(sources.sets, (set) => (set.reference === undefined ? [] : [nameOf(set.reference)]));
+  const machines = firstBy(sources.infrastructure, ({ metadata: { annotations = {} } }) => {
+    const [name, made] = [annotations[CLONED_FROM], annotations[CLONED_FROM_KIND]];
+    return name === undefined ? [] : [made === undefined ? name : `${made} ${name}`];
   });
-  if (machine !== undefined) return `${(machine.kind ?? 'machine').toLowerCase()} ${machine.metadata.name}`;
-  const past = history(template);
-  if (past !== undefined) return past;
-  const holder = clusterClasses.find((one) =>
-    classReferences(one).some((ref) => ref.group === group && ref.kind === kind && ref.name === name),
-  );
-  return holder === undefined ? undefined : `clusterclass ${holder.metadata.name}`;
+  const classes = firstBy(sources.clusterClasses, (one) => classReferences(one).map(nameOf));
+  return (template) => {
+    const { apiVersion = '', kind = '', metadata } = template;
+    const { name } = metadata;
+    const id = nameOf({ group: apiVersion.split('/')[0] ?? '', kind, name });
+    const set = sets.get(id);
+    if (set !== undefined)
+      return isRevision(set)
+        ? `${setText(set)}, a revision of ${set.owner?.kind.toLowerCase()} ${set.owner?.name}`
+        : setText(set);
+    // One that does not say which kind it was made of may have been made of any.
+    const machine = machines.get(id) ?? machines.get(name);
+    if (machine !== undefined) return `${(machine.kind ?? 'machine').toLowerCase()} ${machine.metadata.name}`;
+    const past = sources.history(template);
+    if (past !== undefined) return past;
+    const holder = classes.get(id);
+    return holder === undefined ? undefined : `clusterclass ${holder.metadata.name}`;
+  };
+}
+
+/** As annotations have it: kind and group, then the name. */
+function nameOf({ group, kind, name }: Reference): string {
+  return `${kind}.${group} ${name}`;
+}
+
+/** The first of them under each of its keys. */
+function firstBy<T>(all: readonly T[], keysOf: (one: T) => readonly string[]): ReadonlyMap<string, T> {
+  const found = new Map<string, T>();
+  for (const one of all) for (const key of keysOf(one)) if (!found.has(key)) found.set(key, one);
+  return found;
 }
 
 function classReferences({ spec }: ClusterApiObject): readonly Reference[] {

@@ -15,6 +15,7 @@ import {
   type ManagedCache,
   on,
   type Resource,
+  type Source,
 } from '@drydock/kube';
 import type { ClusterRecords, HolderIsLive } from '@drydock/templates';
 import type { BootImageMetrics } from '../metrics.ts';
@@ -25,14 +26,16 @@ import { collectionController } from './collection.ts';
 import { failureOf } from './failure.ts';
 import { type Identity, type IdentitySources, identityOf } from './identity.ts';
 import { imageIn, imageLeafOf } from './image-leaf.ts';
+import { canonical, object } from './json.ts';
 import { type ClusterApiObject, CORE, INFRASTRUCTURE, type ServedKinds } from './kinds.ts';
+import { createLines, type Lines } from './lines.ts';
 import { machineIndex, readerOf, setsOf } from './reader.ts';
 import { recordsOf } from './records.ts';
 import { type RotationPorts, rotate } from './rotate.ts';
-import { isRevision, ROTATED_KINDS, type RotatedSet, rotatedSet } from './set.ts';
+import { isPaused, isRevision, ROTATED_KINDS, type RotatedKind, type RotatedSet, rotatedSet } from './set.ts';
 import { siteReader } from './sites.ts';
 import { vsphereImages } from './vsphere-images.ts';
-import { type WishSources, wishFor } from './wish.ts';
+import { wishFor } from './wish.ts';
 
 /** What the role needs from the app that runs it. */
 export interface ClusterApiRoleOptions {
@@ -112,6 +115,30 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
     { readonly image: string | undefined; readonly platform: string; readonly place: string | undefined }
   >();
 
+  const lines = createLines({
+    ...{ policies: () => [...policies.all()], image: imageOf, now },
+    set: ({ kind, namespace, name }) => {
+      const live = cacheOf(groupOf(kind), kind)?.get({ namespace, name });
+      const set = live === undefined ? undefined : rotatedSet(kind, live);
+      return set === undefined || isRevision(set) ? undefined : set;
+    },
+    names: () =>
+      ROTATED_KINDS.flatMap(({ group, kind }) =>
+        Array.from(cacheOf(group, kind)?.all() ?? [], ({ metadata: { namespace = '', name } }) => ({
+          ...{ kind, namespace, name },
+        })),
+      ),
+  });
+  for (const { group, kind } of ROTATED_KINDS) {
+    cacheOf(group, kind)?.subscribe(({ key: { namespace = '', name } }) => lines.changed({ kind, namespace, name }));
+    bootImages.subscribe(({ old, now: image = old }) => {
+      for (const key of image === undefined ? [] : setNamedBy(image, group, kind)) lines.changed({ kind, ...key });
+    });
+  }
+  policies.subscribe((change) => {
+    if (specChanged(change)) lines.policiesChanged();
+  });
+
   const reader = readerOf({ client, served, cacheOf, machineApi: options.machineApi });
   const report = rotationReports({
     ...{ client, now, projector: definitions.projections.bootImages },
@@ -142,8 +169,7 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
       },
       publish: images.publish,
     },
-    wish: (set) =>
-      wishFor(set, { policies: [...policies.all()], image: imageOf(set), now: now(), others: () => allSets() }),
+    wish: (set) => wishFor(set, { policies: [...policies.all()], image: imageOf(set), now: now(), turn: lines.waits }),
     report,
     event: (set, reason, note) => {
       log.info({ set: idOf(set), reason }, note);
@@ -151,14 +177,6 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
       events.record(resourceOf(set.group, set.kind), set.object, { type, reason, action: 'RotateTemplate', note });
     },
   };
-
-  const allSets = (): ReturnType<NonNullable<WishSources['others']>> =>
-    ROTATED_KINDS.flatMap(({ group, kind }) =>
-      [...(cacheOf(group, kind)?.all() ?? [])].flatMap((live) => {
-        const set = rotatedSet(kind, live);
-        return isRevision(set) ? [] : [{ set, image: imageOf(set) }];
-      }),
-    );
 
   const rotations = ROTATED_KINDS.flatMap(({ group, kind }) => {
     const cache = cacheOf(group, kind);
@@ -172,11 +190,14 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
         ...{ name: `boot-images-${kind.toLowerCase()}`, for: cache, concurrency: 4 },
         backOff: { first: 500, longest: 60_000 },
         watches: [
-          on(policies, () => all()),
-          ...(clusters === undefined ? [] : [on(clusters, ({ metadata }) => all(metadata.namespace))]),
+          on(policies, () => all(), specChanged),
+          ...(clusters === undefined
+            ? []
+            : [on(clusters, ({ metadata }) => all(metadata.namespace), isAnotherCluster)]),
+          whoseTurn(lines, kind),
           // A machine that is healthy again ends what waited for it.
           ...(machines === undefined ? [] : [on(machines, (one) => setsOf(one, kind))]),
-          on(bootImages, (image) => setNamedBy(image, group, kind), pinChanged),
+          on(bootImages, (image) => setNamedBy(image, group, kind), specChanged),
         ],
         reconcile: async ({ namespace = '', name }, { signal }) => {
           const live = cache.get({ namespace, name });
@@ -207,6 +228,7 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
             ...{ client, served, store, leader, log, now, retain, holderIsLive, resourceOf, clusters },
             ...{ owner: options.owner, graceMs: options.graceMs ?? GRACE_MS, places: sites.all, events },
             bootImages: () => bootImages.all(),
+            policies: () => policies.all(),
           }),
         ];
 
@@ -234,13 +256,41 @@ function idOf({ namespace, id }: RotatedSet): string {
   return `${namespace}/${id}`;
 }
 
+function groupOf(kind: RotatedKind): string {
+  return ROTATED_KINDS.find((one) => one.kind === kind)?.group ?? CORE;
+}
+
 /** The set that a BootImage is of, where it is one of this kind. */
-function setNamedBy({ metadata: { namespace = '' }, spec }: BootImage, group: string, kind: string): readonly Key[] {
+function setNamedBy(
+  { metadata: { namespace = '' }, spec }: BootImage,
+  group: string,
+  kind: string,
+): readonly Required<Key>[] {
   const { apiGroup, kind: of, name } = spec?.machineSet ?? {};
   return apiGroup === group && of === kind && name !== undefined ? [{ namespace, name }] : [];
 }
 
-/** A status is written here, and is no work; one that somebody deleted is made again. */
-function pinChanged({ old, now }: { readonly old?: BootImage; readonly now?: BootImage }): boolean {
+/** A status is written here, and is no work; what somebody deleted is made again. */
+function specChanged({ old, now }: { readonly old?: KubeObject; readonly now?: KubeObject }): boolean {
   return now === undefined || old?.metadata.generation !== now.metadata.generation;
+}
+
+/** Its status changes with every rollout of one of its sets, and of that only the failure domains are read. */
+function isAnotherCluster(change: { readonly old?: ClusterApiObject; readonly now?: ClusterApiObject }): boolean {
+  const { old, now } = change;
+  if (old === undefined || specChanged(change)) return true;
+  const read = (one: ClusterApiObject | undefined): string =>
+    canonical([isPaused(one), one?.metadata.deletionTimestamp ?? '', object(one?.status)['failureDomains'] ?? {}]);
+  return read(old) !== read(now);
+}
+
+/** Sets that wait until another one is done are looked at when it is. */
+function whoseTurn(lines: Lines, kind: RotatedKind): Source {
+  return {
+    synced: Promise.resolve(),
+    start: (enqueue) =>
+      lines.onTurn((set) => {
+        if (set.kind === kind) enqueue({ namespace: set.namespace, name: set.name }, false);
+      }),
+  };
 }

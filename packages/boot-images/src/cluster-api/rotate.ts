@@ -6,6 +6,7 @@ import { decideRotation, type ImageThere, type Rotation, type RotationStep, type
 import type { ImageLeaf } from './image-leaf.ts';
 import { observeRotation, type RotationReader, type SetName, withSiblings } from './observe.ts';
 import { type RotatedSet, setText } from './set.ts';
+import { turnReason } from './turn.ts';
 
 /** Images of one platform, as far as rotations ask for them. */
 export interface RotationImages {
@@ -169,7 +170,9 @@ function tell(
   }
 }
 
-function againAfter({ kind }: SetOutcome): number {
-  if (kind === 'waiting') return WAITING_MS;
+function againAfter(outcome: SetOutcome): number {
+  const { kind } = outcome;
+  // Whoever waits for its turn is told of it.
+  if (kind === 'waiting') return outcome.reason === turnReason ? LOOK_AGAIN_MS : WAITING_MS;
   return kind === 'failed' ? BLOCKED_MS : LOOK_AGAIN_MS;
 }

@@ -3,31 +3,96 @@ import type { RotationWish } from './decide.ts';
 import { imageLeafOf } from './image-leaf.ts';
 import { type RotatedSet, setText } from './set.ts';
 
-/** A set of the same policy, and whether nothing has to be done about it any more. */
-export interface TurnOfSet {
-  readonly set: RotatedSet;
-  readonly done: boolean;
+/** What of a set decides when its turn is. */
+export type TurnOf = Pick<RotatedSet, 'kind' | 'namespace' | 'name' | 'id' | 'failureDomains'>;
+
+/** Whether a policy says anything of order and pace. */
+export function isPaced(spec: BootImagePolicySpec | undefined): boolean {
+  return spec?.pace?.setsAtATime !== undefined || spec?.pace?.failureDomains === 'InTurn';
 }
 
-/** Why a set is not begun yet by the pace of its policy; undefined where it is its turn. Sets come in the order of their names, where failure domains come in turn first by these. */
-export function waitsForTurn(
-  set: RotatedSet,
-  others: readonly TurnOfSet[],
-  pace: BootImagePolicySpec['pace'],
-  policy: string,
-): RotationWish['waits'] {
-  const { setsAtATime = Number.POSITIVE_INFINITY, failureDomains } = pace ?? {};
-  const inTurn = failureDomains === 'InTurn';
-  const before = others.filter((one) => !one.done && order(one.set, set, inTurn) < 0);
-  const domain = domainOf(set);
-  const other = inTurn ? before.find((one) => domainOf(one.set) !== domain) : undefined;
-  const first = other ?? (before.length >= setsAtATime ? before[0] : undefined);
-  if (first === undefined) return undefined;
+/**
+ * The sets of one policy that are not done, in the order of their names, where failure domains come in turn first by these. What is asked costs the same however many there are; a set that comes or
+ * goes costs a search.
+ */
+export class Line {
+  readonly #atATime: number;
+  readonly #inTurn: boolean;
+  readonly #undone: { readonly key: string; readonly set: TurnOf }[] = [];
+
+  constructor({ setsAtATime = Number.POSITIVE_INFINITY, failureDomains }: NonNullable<BootImagePolicySpec['pace']>) {
+    this.#atATime = setsAtATime;
+    this.#inTurn = failureDomains === 'InTurn';
+  }
+
+  /** A set has something to be done about it. */
+  add(set: TurnOf): void {
+    const key = this.#keyOf(set);
+    const at = this.#at(key);
+    if (this.#undone[at]?.key !== key) this.#undone.splice(at, 0, { key, set });
+  }
+
+  /** A set is done, or gone. Those whose turn has come by that. */
+  remove(set: TurnOf): readonly TurnOf[] {
+    const key = this.#keyOf(set);
+    const at = this.#at(key);
+    if (this.#undone[at]?.key !== key) return [];
+    this.#undone.splice(at, 1);
+    const [head] = this.#undone;
+    if (head === undefined) return [];
+    const domain = this.#domainOf(head.set);
+    if (at === 0 && domain !== this.#domainOf(set)) {
+      const turn = this.#undone.findIndex((one, index) => index >= this.#atATime || this.#domainOf(one.set) !== domain);
+      return this.#undone.slice(0, turn < 0 ? undefined : turn).map((one) => one.set);
+    }
+    const next = at < this.#atATime ? this.#undone[this.#atATime - 1] : undefined;
+    return next !== undefined && this.#domainOf(next.set) === domain ? [next.set] : [];
+  }
+
+  /** The set for which this one waits; undefined where it is its turn. */
+  before(set: TurnOf): TurnOf | undefined {
+    const [head] = this.#undone;
+    if (head === undefined) return undefined;
+    const key = this.#keyOf(set);
+    const ahead = (at: number): boolean => (this.#undone[at]?.key ?? key) < key;
+    const other = ahead(0) && this.#domainOf(head.set) !== this.#domainOf(set);
+    return other || ahead(this.#atATime - 1) ? head.set : undefined;
+  }
+
+  #keyOf(set: TurnOf): string {
+    return `${this.#domainOf(set)}\n${set.name}\n${set.namespace}\n${set.id}`;
+  }
+
+  #domainOf({ failureDomains }: TurnOf): string {
+    if (!this.#inTurn) return '';
+    return failureDomains.length === 1 ? (failureDomains[0] ?? LAST) : LAST;
+  }
+
+  /** Where a key stands, or would. */
+  #at(key: string): number {
+    let [low, high] = [0, this.#undone.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#undone[middle]?.key ?? '') < key) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+/** Behind every name: a set that is in several places, or in none that is named. */
+const LAST = '\uffff';
+
+/** What is said of a set that is not begun before another one. */
+export function waitsForTurn(set: TurnOf, before: TurnOf, policy: string): NonNullable<RotationWish['waits']> {
   return {
-    ...{ reason: 'WaitsForTurn', brief: `waits for ${first.set.name}` },
-    message: `${setText(set)} is not begun before ${setText(first.set)} is done, by the pace of ${policy}`,
+    ...{ reason: turnReason, brief: `waits for ${before.name}` },
+    message: `${setText(set)} is not begun before ${setText(before)} is done, by the pace of ${policy}`,
   };
 }
+
+/** Reason of a set that waits for another one of its policy. */
+export const turnReason = 'WaitsForTurn';
 
 /** Whether a set is where its wish wants it, and nothing goes on with it. What nothing can or may be done about is in nobody's way, once that was said of what is wanted now. */
 export function isDone(set: RotatedSet, wish: RotationWish, image: BootImage | undefined): boolean {
@@ -38,16 +103,4 @@ export function isDone(set: RotatedSet, wish: RotationWish, image: BootImage | u
   const { phase, current, target } = image?.status ?? {};
   if (phase === 'Skipped') return target === wanted.release;
   return phase === 'Current' && current === wanted.release && set.busy === undefined;
-}
-
-/** Behind every name: a set that is in several places, or in none that is named. */
-const LAST = '\uffff';
-
-function domainOf({ failureDomains }: RotatedSet): string {
-  return failureDomains.length === 1 ? (failureDomains[0] ?? LAST) : LAST;
-}
-
-function order(a: RotatedSet, b: RotatedSet, inTurn: boolean): number {
-  const key = (one: RotatedSet): string => `${inTurn ? domainOf(one) : ''}\n${one.name}\n${one.namespace}\n${one.id}`;
-  return key(a) < key(b) ? -1 : Number(key(a) > key(b));
 }

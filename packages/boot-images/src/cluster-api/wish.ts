@@ -8,7 +8,7 @@ import { architectureOf, catalogueImage, type NoImage, type WantedImage } from '
 import type { RotationWish } from './decide.ts';
 import type { ImageLeaf } from './image-leaf.ts';
 import { type RotatedSet, setText } from './set.ts';
-import { isDone, waitsForTurn } from './turn.ts';
+import { isPaced } from './turn.ts';
 
 /** From what a wish is made. */
 export interface WishSources {
@@ -16,16 +16,16 @@ export interface WishSources {
   /** The BootImage of the set. */
   readonly image: BootImage | undefined;
   readonly now: Date;
-  /** All sets that policies may select, asked for where one has a pace. */
-  readonly others?: () => readonly { readonly set: RotatedSet; readonly image: BootImage | undefined }[];
+  /** Why it is not the set's turn, by the pace of the policy that decides about it. */
+  readonly turn?: (set: RotatedSet, policy: BootImagePolicy) => RotationWish['waits'];
 }
 
 /** Longest reason that a table cell shows, in UTF-16 units. */
 const CELL = 60;
 
 /** What is wanted for a set: a request to leave it alone comes first, then a pin, then the policy that selects it. */
-export function wishFor(set: RotatedSet, { policies, image, now, others }: WishSources): RotationWish {
-  const { policy, conflict } = policyOf(set, policies);
+export function wishFor(set: RotatedSet, { policies, image, now, turn }: WishSources): RotationWish {
+  const { policy, conflict } = policyOfRotated(set, policies);
   const spec = policy?.spec ?? {};
   const name = policy === undefined ? undefined : `bootimagepolicy ${policy.metadata.name}`;
   const leftAlone = asked(set) ?? (spec.optOut === undefined ? undefined : byPolicy(set, name, spec.optOut.reason));
@@ -33,7 +33,7 @@ export function wishFor(set: RotatedSet, { policies, image, now, others }: WishS
   const waits =
     pinned || policy === undefined
       ? undefined
-      : (waitsFor(policy, now) ?? turnOf(set, policy, { policies, now, others }));
+      : (waitsFor(policy, now) ?? (isPaced(policy.spec) ? turn?.(set, policy) : undefined));
   return {
     ...(leftAlone === undefined ? {} : { leftAlone }),
     ...(waits === undefined ? {} : { waits }),
@@ -45,31 +45,12 @@ export function wishFor(set: RotatedSet, { policies, image, now, others }: WishS
   };
 }
 
-function policyOf(set: RotatedSet, policies: readonly BootImagePolicy[]): ReturnType<typeof policyFor> {
+/** Which policy decides about a set of Cluster API. */
+export function policyOfRotated(set: RotatedSet, policies: readonly BootImagePolicy[]): ReturnType<typeof policyFor> {
   const [failureDomain, ...more] = set.failureDomains;
   const labels = set.object.metadata.labels;
   const where = more.length > 0 || failureDomain === undefined ? {} : { failureDomain };
   return policyFor({ kind: set.kind, labels, ...where }, policies);
-}
-
-function turnOf(
-  set: RotatedSet,
-  policy: BootImagePolicy,
-  {
-    policies,
-    now,
-    others,
-  }: Pick<WishSources, 'policies' | 'now'> & { readonly others: WishSources['others'] | undefined },
-): RotationWish['waits'] {
-  const { pace } = policy.spec ?? {};
-  if (others === undefined || (pace?.setsAtATime === undefined && pace?.failureDomains !== 'InTurn')) return undefined;
-  const turns = others()
-    .filter((one) => policyOf(one.set, policies).policy === policy)
-    .map((one) => ({
-      set: one.set,
-      done: isDone(one.set, wishFor(one.set, { policies, image: one.image, now }), one.image),
-    }));
-  return waitsForTurn(set, turns, pace, `bootimagepolicy ${policy.metadata.name}`);
 }
 
 function imageFor(

@@ -4,6 +4,7 @@ import { object } from '../cluster-api/json.ts';
 import { type ClusterApiObject, CONTROL_PLANE, CORE, INFRASTRUCTURE } from '../cluster-api/kinds.ts';
 import { CLONED_FROM, CLONED_FROM_KIND } from '../cluster-api/needs.ts';
 import { rotatedSet } from '../cluster-api/set.ts';
+import { ourCrds } from './fake-client.ts';
 
 /** Kinds of Cluster API as the in-memory cluster serves them. */
 export const CAPI_KINDS: Readonly<Record<string, Resource<ClusterApiObject>>> = Object.fromEntries(
@@ -18,6 +19,8 @@ export const CAPI_KINDS: Readonly<Record<string, Resource<ClusterApiObject>>> = 
       [CONTROL_PLANE, 'KubeadmControlPlane', 'kubeadmcontrolplanes'],
       [INFRASTRUCTURE, 'VSphereMachineTemplate', 'vspheremachinetemplates'],
       [INFRASTRUCTURE, 'VSphereMachine', 'vspheremachines'],
+      [INFRASTRUCTURE, 'MetalMachineTemplate', 'metalmachinetemplates'],
+      [INFRASTRUCTURE, 'MetalMachine', 'metalmachines'],
     ] as const
   ).map(([group, kind, plural]) => [kind, { group, version: 'v1beta1', kind, plural, scope: 'Namespaced' } as const]),
 );
@@ -31,7 +34,8 @@ export function capiKind(kind: string): Resource<ClusterApiObject> {
 
 /** A cluster in memory that serves them. */
 export function capiCluster(): MemoryCluster {
-  return memoryCluster({ resources: Object.values(CAPI_KINDS) as readonly Resource<KubeObject>[], namespaces: ['ns'] });
+  const resources = Object.values(CAPI_KINDS) as readonly Resource<KubeObject>[];
+  return memoryCluster({ resources, crds: ourCrds, namespaces: ['ns'] });
 }
 
 /** An object of Cluster API as a person applies it. */
@@ -45,9 +49,9 @@ export function capiObject(
   return { apiVersion: `${group}/${version}`, kind, metadata: { name, namespace: 'ns', ...metadata }, spec };
 }
 
-/** A reference to a VSphereMachineTemplate. */
-export function templateRef(name: string): Readonly<Record<string, string>> {
-  return { apiVersion: `${INFRASTRUCTURE}/v1beta1`, kind: 'VSphereMachineTemplate', name, namespace: 'ns' };
+/** A reference to a template. */
+export function templateRef(name: string, kind: string = 'VSphereMachineTemplate'): Readonly<Record<string, string>> {
+  return { apiVersion: `${INFRASTRUCTURE}/v1beta1`, kind, name, namespace: 'ns' };
 }
 
 /** A template of a person, with something besides the image by which it is known again. */

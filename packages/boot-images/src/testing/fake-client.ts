@@ -68,7 +68,8 @@ const OPEN: readonly Resource<KubeObject>[] = [
 const KINDS: readonly Resource<KubeObject>[] = [...OPEN, BootImage, BootImagePolicy, ConfigMap, Deployment, Secret];
 const NAMESPACES = ['openshift-machine-api', 'openshift-machine-config-operator', 'openshift-config-managed'];
 
-const ourCrds: readonly unknown[] = ['bootimages', 'bootimagepolicies'].map((plural) =>
+/** Definitions of our own kinds. */
+export const ourCrds: readonly unknown[] = ['bootimages', 'bootimagepolicies'].map((plural) =>
   parse(readFileSync(fileURLToPath(import.meta.resolve(`@drydock/api/crds/drydock.dev_${plural}.yaml`)), 'utf8')),
 );
 

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { until } from '@drydock/kube/testing';
+import { putPolicy, runCapiRole, saidOfDeployment } from '../testing/capi-role.ts';
+import { capiCluster, capiKind, capiObject, machineDeployment, templateRef } from '../testing/capi-world.ts';
+import type { ClusterApiObject } from './kinds.ts';
+import { rotatedSet } from './set.ts';
+
+const imagePaths = [
+  { group: 'infrastructure.cluster.x-k8s.io', kind: 'MetalMachineTemplate', path: '/spec/template/spec/disk/image' },
+];
+const catalogue = (image: string) => [{ version: 'v1.34.2', image }];
+
+function world(count: number) {
+  const cluster = capiCluster();
+  const put = (one: ClusterApiObject): void =>
+    cluster.put(capiKind(one.kind ?? ''), { namespace: 'ns', name: one.metadata.name }, one);
+  put(capiObject('Cluster', 'c1', {}));
+  const names = Array.from({ length: count }, (_, index) => `set-${String(index).padStart(4, '0')}`);
+  for (const name of names) {
+    put(capiObject('MetalMachineTemplate', name, { template: { spec: { disk: { image: 'old' }, name } } }));
+    const infrastructureRef = templateRef(name, 'MetalMachineTemplate');
+    put(machineDeployment(name, name, { infrastructureRef }));
+  }
+  return { cluster, names, put };
+}
+
+test('OWN-18 sets that wait for their turn are begun when it comes, each by itself, and not before', async () => {
+  const { cluster, names } = world(12);
+  putPolicy(cluster, { image: { catalogue: catalogue('new') }, pace: { setsAtATime: 1 }, clusterAPI: { imagePaths } });
+  await using role = await runCapiRole(cluster);
+  await until('all sets are current', () =>
+    names.every((name) => saidOfDeployment(cluster, name)?.phase === 'Current'),
+  );
+  const patched = role.writes.filter((write) => write.startsWith('patch machinedeployments'));
+  assert.deepEqual(
+    patched,
+    names.map((name) => `patch machinedeployments ns/${name}`),
+  );
+});
+
+test('OWN-18 copies of kinds that a policy names are collected as those of known kinds: not while a set, a machine or a history needs them', async () => {
+  const { cluster, put } = world(1);
+  const templates = (): readonly string[] =>
+    Object.keys(cluster.snapshot()).filter((id) => id.startsWith('metalmachinetemplates.'));
+  const spec = (image: string) => ({ image: { catalogue: catalogue(image) }, clusterAPI: { imagePaths } });
+  let now = Date.now();
+  putPolicy(cluster, spec('one'));
+  await using role = await runCapiRole(cluster, { now: () => new Date(now), retain: 0, graceMs: 1000 });
+  const made: string[] = [];
+  for (const [index, image] of ['one', 'two', 'three'].entries()) {
+    if (index > 0) putPolicy(cluster, spec(image), index + 1);
+    await until(`the set has ${image}`, () => saidOfDeployment(cluster, 'set-0000')?.current === image);
+    const live = cluster.peek(capiKind('MachineDeployment'), { namespace: 'ns', name: 'set-0000' });
+    made.push(rotatedSet('MachineDeployment', live ?? assert.fail('the set is gone')).reference?.name ?? '');
+  }
+  const [first, second, third] = made;
+  put(
+    capiObject(
+      'MetalMachine',
+      'machine',
+      {},
+      {
+        annotations: {
+          'cluster.x-k8s.io/cloned-from-name': second ?? '',
+          'cluster.x-k8s.io/cloned-from-groupkind': 'MetalMachineTemplate.infrastructure.cluster.x-k8s.io',
+        },
+      },
+    ),
+  );
+  const gone = (name: string | undefined): boolean => !templates().some((id) => id.endsWith(`/${name}`));
+  const later = async (done: () => boolean): Promise<void> => {
+    await until('what is not needed goes', () => {
+      now += 2000;
+      role.collect();
+      return done();
+    });
+  };
+  await later(() => gone(first));
+  assert.deepEqual([gone(second), gone(third), gone('set-0000')], [false, false, false]);
+  // Once the machine is gone, too.
+  cluster.put(capiKind('MetalMachine'), { namespace: 'ns', name: 'machine' }, undefined);
+  await later(() => gone(second));
+  assert.deepEqual([gone(third), gone('set-0000')], [false, false], 'what a set names, and what a person made');
+});

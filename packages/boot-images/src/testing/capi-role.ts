@@ -1,0 +1,70 @@
+import { BootImage, BootImagePolicy, type BootImagePolicySpec, bootImageName } from '@drydock/api';
+import { kubeMetrics } from '@drydock/kube';
+import type { ClusterCall, MemoryCluster } from '@drydock/kube/testing';
+import { type ClusterApiRole, type ClusterApiRoleOptions, clusterApiRole } from '../cluster-api/role.ts';
+import { bootImageMetrics } from '../metrics.ts';
+import { CAPI_KINDS } from './capi-world.ts';
+import { fakeStore } from './fake-store.ts';
+
+/** The role for Cluster API, running on a cluster in memory. Disposal ends it. */
+export interface RunningCapiRole extends AsyncDisposable {
+  readonly role: ClusterApiRole;
+  /** What it changed, `patch machinedeployments ns/worker`, Events left out. */
+  readonly writes: readonly string[];
+  /** Looks at every cluster again, as time would. */
+  readonly collect: () => void;
+}
+
+/** Options of {@link runCapiRole}. */
+export type CapiRoleOptions = Partial<Pick<ClusterApiRoleOptions, 'now' | 'retain' | 'graceMs' | 'log'>>;
+
+const noWord = (): void => undefined;
+const silent = { debug: noWord, info: noWord, warn: noWord, error: noWord, child: () => silent } as never;
+
+/** Runs it as the operator does. Images are named, as on clouds: nothing is imported. */
+export async function runCapiRole(cluster: MemoryCluster, options: CapiRoleOptions = {}): Promise<RunningCapiRole> {
+  const client = cluster.client();
+  const writes: string[] = [];
+  cluster.onCall = (call, phase, { mutates }) => {
+    if (mutates && phase === 'after' && !call.resource.startsWith('events')) writes.push(textOf(call));
+  };
+  const { log = silent, ...more } = options;
+  const role = clusterApiRole({
+    ...{ client, log, owner: 'cluster-uid', store: fakeStore(), metrics: bootImageMetrics() },
+    served: { of: (_, kind) => CAPI_KINDS[kind], openshift: false, fingerprint: '' },
+    leader: { identity: 'us', holderIsLive: () => true, assertHeld: () => undefined },
+    ...more,
+  });
+  const ends = new AbortController();
+  const metrics = kubeMetrics();
+  const running = role.controllers.map((one) => one.run({ log: silent, metrics, signal: ends.signal }));
+  await Promise.all(Object.values(role.caches).map(({ synced }) => synced));
+  return {
+    role,
+    writes,
+    collect: () => {
+      const [collection] = role.controllers.filter(({ name }) => name.endsWith('collect'));
+      collection?.enqueue({ namespace: 'ns', name: 'c1' });
+    },
+    [Symbol.asyncDispose]: async () => {
+      ends.abort();
+      await Promise.all(running);
+      for (const cache of Object.values(role.caches)) await cache[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** A policy that selects all sets. */
+export function putPolicy(cluster: MemoryCluster, spec: BootImagePolicySpec, generation = 1): void {
+  const key = { name: 'gold' };
+  cluster.put(BootImagePolicy, key, { metadata: { ...key, generation }, spec });
+}
+
+/** What the role says of a deployment. */
+export function saidOfDeployment(cluster: MemoryCluster, name: string): BootImage['status'] {
+  return cluster.peek(BootImage, { namespace: 'ns', name: bootImageName('capi-md', name) })?.status;
+}
+
+function textOf({ verb, resource, key }: ClusterCall): string {
+  return `${verb} ${resource.split('.')[0]} ${key === undefined ? '' : `${key.namespace}/${key.name}`}`;
+}
