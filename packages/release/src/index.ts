@@ -1,11 +1,12 @@
 export type { ApplyEffect, ApplyError, ApplyReason } from './apply/apply-error.ts';
+export type { Difference } from './apply/difference.ts';
 export { evaluateClusterOperator, type OperatorVerdict } from './apply/health/cluster-operator.ts';
 export type { InventoryEntry, WrittenKeys } from './apply/inventory/entry.ts';
 export type { Inventory, InventoryStore } from './apply/inventory/inventory.ts';
 export type { LiveLook, LiveObjects } from './apply/live.ts';
 export { type ApplyMemory, applyMemory } from './apply/memory.ts';
 export type { ApplyMode, ApplyOwner } from './apply/owner.ts';
-export type { ApplyStep, Difference } from './apply/step.ts';
+export { type ApplyStep, losesData, stepFor } from './apply/step.ts';
 export type {
   ApplyOutcome,
   ApplyPorts,

@@ -1,4 +1,8 @@
+import { createHash, type Hash } from 'node:crypto';
 import { isObject, type Json, type JsonObject } from '@drydock/crd';
+
+/** No real object has as many levels; servers take ten thousand of them, and each costs stack to walk. */
+const DEEP = 300;
 
 /** A field of the object itself, never what every object inherits. */
 export function own(object: JsonObject, field: string): Json | undefined {
@@ -9,4 +13,70 @@ export function own(object: JsonObject, field: string): Json | undefined {
 export function objectIn(object: JsonObject, field: string): JsonObject {
   const value = own(object, field);
   return isObject(value) ? value : {};
+}
+
+/** The text in a field; '' where there is none. */
+export function textIn(object: JsonObject, field: string): string {
+  const value = own(object, field);
+  return typeof value === 'string' ? value : '';
+}
+
+/** The objects of the list in a field, without what is none. */
+export function objectsIn(object: JsonObject, field: string): readonly JsonObject[] {
+  const list = own(object, field);
+  return Array.isArray(list) ? list.filter((one: Json) => isObject(one)) : [];
+}
+
+/** What is at a path; undefined where it does not lead anywhere. */
+export function at(object: JsonObject, path: readonly string[]): Json | undefined {
+  let value: Json | undefined = object;
+  for (const field of path) value = isObject(value) ? own(value, field) : undefined;
+  return value;
+}
+
+/** The object with another value in a field; undefined takes the field out. */
+export function withField(object: JsonObject, field: string, value: Json | undefined): JsonObject {
+  const copy: Record<string, Json> = { ...object };
+  delete copy[field];
+  if (value === undefined) return copy;
+  // A field may be called `__proto__`, and the order of fields says nothing.
+  return Object.defineProperty(copy, field, { value, enumerable: true, configurable: true, writable: true });
+}
+
+/** The object with another value at a path; undefined takes it out, and leaves no objects behind that are empty for it. */
+export function withAt(object: JsonObject, path: readonly string[], value: Json | undefined): JsonObject {
+  const [field, ...rest] = path;
+  if (field === undefined) return isObject(value) ? value : {};
+  if (rest.length === 0) return withField(object, field, value);
+  const inner = withAt(objectIn(object, field), rest, value);
+  return withField(object, field, Object.keys(inner).length === 0 ? undefined : inner);
+}
+
+/** Whether a value has more levels of lists and objects than any real object. */
+export function isTooDeep(value: unknown, levels: number = DEEP): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isTooDeep(inner, levels - 1));
+}
+
+/** A short digest of a value: the same for the same JSON, whatever the order of its fields. The value must not be too deep. */
+export function digestOf(value: Json | undefined): string {
+  const hash = createHash('sha256');
+  digest(value, hash);
+  return hash.digest('base64url').slice(0, 16);
+}
+
+function digest(value: Json | undefined, hash: Hash): void {
+  if (Array.isArray(value)) {
+    hash.update(`[${value.length}`);
+    for (const item of value as readonly Json[]) digest(item, hash);
+  } else if (isObject(value)) {
+    const fields = Object.keys(value)
+      .filter((field) => value[field] !== undefined)
+      .toSorted();
+    hash.update(`{${fields.length}`);
+    for (const field of fields) {
+      hash.update(JSON.stringify(field));
+      digest(value[field], hash);
+    }
+  } else hash.update(typeof value === 'bigint' ? `${Number(value)};` : `${JSON.stringify(value)};`);
 }

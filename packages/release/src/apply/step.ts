@@ -1,12 +1,15 @@
-import type { JsonObject } from '@drydock/crd';
-
-/** A place where live and wanted differ; undefined: absent there. */
-export interface Difference {
-  /** As `spec.template.spec.containers[0].image`. */
-  readonly path: string;
-  readonly was: string | undefined;
-  readonly is: string | undefined;
-}
+import { equal, type Json, type JsonObject } from '@drydock/crd';
+import type { KubeObject } from '@drydock/kube';
+import { actionOf } from '../inclusion/annotations.ts';
+import type { Manifest, ObjectId } from '../payload/manifest.ts';
+import type { ApplyReason } from './apply-error.ts';
+import { type Difference, differencesOf } from './difference.ts';
+import { claimOf, withoutStale } from './inventory/claims.ts';
+import type { InventoryEntry } from './inventory/entry.ts';
+import { digestOf, isTooDeep, objectIn, textIn, withField } from './json.ts';
+import { kindOf, mergedContent } from './merge/kinds.ts';
+import { mergedMetadata, newMetadata, otherController } from './merge/metadata.ts';
+import type { ApplyMode, ApplyOwner } from './owner.ts';
 
 /** What stands between an object as it is and as a payload wants it. A plan prints it and apply takes it: it is one value. */
 export type ApplyStep =
@@ -28,5 +31,90 @@ export type ApplyStep =
   /** `why` is a clause. */
   | { readonly action: 'wait'; readonly why: string }
   | { readonly action: 'nothing'; readonly why: string }
-  /** It belongs to somebody else. */
-  | { readonly action: 'refuse'; readonly why: string };
+  /** It cannot be taken, whatever is tried. */
+  | { readonly action: 'refuse'; readonly reason: ApplyReason; readonly why: string };
+
+/** What an object of these kinds holds is gone with it. */
+const HOLDERS = new Set([
+  'CustomResourceDefinition.apiextensions.k8s.io',
+  'PersistentVolume.',
+  'PersistentVolumeClaim.',
+  'Secret.',
+  'Namespace.',
+]);
+
+/** Whether what an object holds goes with it, and no release brings it back. */
+export function losesData(id: ObjectId): boolean {
+  return HOLDERS.has(kindOf(id));
+}
+
+/**
+ * What is to be done for one manifest. Pure: `live` is the object as it is (undefined: there is none), `known` what the inventory has of it. Throws `ReleaseError`
+ * for annotations that say nothing.
+ */
+export function stepFor(
+  manifest: Manifest,
+  live: KubeObject | undefined,
+  known: InventoryEntry | undefined,
+  mode: ApplyMode,
+  owner?: ApplyOwner,
+): ApplyStep {
+  const action = actionOf(manifest);
+  const is = live as JsonObject | undefined;
+  if (action === 'delete') return deletion(manifest.id, is, mode);
+  const createOnly = action === 'create';
+  const wanted = manifest.object;
+  if (is === undefined) return { action: 'create', object: newObject(manifest, owner, createOnly) };
+  if (createOnly || kindOf(manifest.id) === 'Job.batch') return { action: 'nothing', why: 'it is only created' };
+  if (isTooDeep(is))
+    return { action: 'refuse', reason: 'UpdatePayloadResourceInvalid', why: 'the live object is nested too deep' };
+  if (objectIn(is, 'metadata')['deletionTimestamp'] !== undefined)
+    return { action: 'wait', why: 'it is being deleted, and is made again when it is gone' };
+  const other = otherController(is, owner);
+  if (other !== undefined) return { action: 'refuse', reason: 'ResourceClaimed', why: `${other} controls it` };
+  const isOperator = kindOf(manifest.id) === 'ClusterOperator.config.openshift.io';
+  if (isOperator && mode !== 'reconciling') return { action: 'nothing', why: 'its operator writes it' };
+
+  const claim = claimOf(known, is, owner);
+  const metadata = mergedMetadata(wanted, is, owner, false);
+  const content = isOperator || isSettled(manifest, is, known) ? is : mergedContent(manifest.id, contentOf(wanted), is);
+  const merged = withoutStale(manifest.id, withField(content, 'metadata', metadata), wanted, claim);
+  if (equal(merged as Json, is as Json)) return { action: 'nothing', why: 'it is as it should be' };
+  return { action: 'update', object: merged, differences: differencesOf(is, merged, manifest.id.kind === 'Secret') };
+}
+
+/** Whether the server made the live object of this very manifest, so that there is nothing to write, whatever it filled in. */
+export function isSettled(manifest: Manifest, live: JsonObject, known: InventoryEntry | undefined): boolean {
+  const { settled } = known ?? {};
+  if (settled === undefined || known?.uid !== textIn(objectIn(live, 'metadata'), 'uid')) return false;
+  return settled.manifest === contentDigest(manifest.object) && settled.content === contentDigest(live);
+}
+
+const digests = new WeakMap<JsonObject, string>();
+
+/** Digest of an object's content: all but type, metadata and status. */
+export function contentDigest(object: JsonObject): string {
+  const known = digests.get(object);
+  if (known !== undefined) return known;
+  const digest = digestOf(contentOf(object));
+  digests.set(object, digest);
+  return digest;
+}
+
+function contentOf(object: JsonObject): JsonObject {
+  const { apiVersion: _version, kind: _kind, metadata: _metadata, status: _status, ...content } = object;
+  return content;
+}
+
+function newObject(manifest: Manifest, owner: ApplyOwner | undefined, createOnly: boolean): JsonObject {
+  const { status: _status, ...wanted } = manifest.object;
+  return { ...wanted, metadata: newMetadata(wanted, owner, createOnly) };
+}
+
+function deletion(id: ObjectId, live: JsonObject | undefined, mode: ApplyMode): ApplyStep {
+  if (live === undefined) return { action: 'nothing', why: 'it is gone' };
+  const metadata = objectIn(live, 'metadata');
+  const pending = metadata['deletionTimestamp'] !== undefined;
+  if (!pending && mode !== 'updating') return { action: 'nothing', why: 'only an update deletes' };
+  return { action: 'delete', uid: textIn(metadata, 'uid'), pending, losesData: losesData(id) };
+}

@@ -1,0 +1,123 @@
+import { isObject, type Json, type JsonObject } from '@drydock/crd';
+import type { ObjectId } from '../../payload/manifest.ts';
+import { at, digestOf, objectIn, textIn, withAt } from '../json.ts';
+import { keyedPaths } from '../merge/kinds.ts';
+import { isOwnedBy, MADE_BY } from '../merge/metadata.ts';
+import type { ApplyOwner } from '../owner.ts';
+import type { InventoryEntry, WrittenKeys } from './entry.ts';
+
+/** What of a live object is ours. */
+export interface Claim {
+  readonly uid: string;
+  /** We made it. */
+  readonly made: boolean;
+  readonly written: WrittenKeys;
+}
+
+const NOTHING: Claim = { uid: '', made: false, written: {} };
+
+/**
+ * What of a live object is ours, by what the inventory knows. An intent counts as far as the object says that it was carried out: one that we meant to make has our mark, one that we meant to change has another version
+ * and the values that we meant to write. So after a crash nothing that we wrote is unknown, and nothing that others wrote is claimed.
+ */
+export function claimOf(
+  entry: InventoryEntry | undefined,
+  live: JsonObject | undefined,
+  owner: ApplyOwner | undefined,
+): Claim {
+  if (live === undefined) return NOTHING;
+  const metadata = objectIn(live, 'metadata');
+  const uid = textIn(metadata, 'uid');
+  const adopted: Claim = { uid: '', made: isOwnedBy(live, owner), written: {} };
+  if (entry === undefined) return adopted;
+  const { intent } = entry;
+  if (entry.uid !== uid) {
+    if (intent === undefined || intent.resourceVersion !== '' || !isMarked(live, owner)) return adopted;
+    return { uid, made: true, written: standing(live, intent.written) };
+  }
+  const made = entry.made || adopted.made;
+  if (intent === undefined || intent.resourceVersion === textIn(metadata, 'resourceVersion'))
+    return { uid, made, written: standing(live, entry.written) };
+  // It may have been written, and by somebody else since: each key that has one of both values is ours.
+  return { uid, made, written: union(standing(live, entry.written), standing(live, intent.written)) };
+}
+
+/** The merged object without keys that are ours and that the manifest does not have any more. A key that somebody else has changed since is theirs, and stays. */
+export function withoutStale(id: ObjectId, merged: JsonObject, wanted: JsonObject, claim: Claim): JsonObject {
+  let object = merged;
+  for (const path of keyedPaths(id)) {
+    const ours = claim.written[path.join('.')];
+    if (ours === undefined) continue;
+    const want = at(wanted, path);
+    for (const key of Object.keys(ours)) {
+      if (!isTracked(id, path, key) || (isObject(want) && Object.hasOwn(want, key) && want[key] !== null)) continue;
+      if (path.at(-1) === 'annotations' && key === MADE_BY) continue;
+      if (at(object, [...path, key]) !== undefined) object = withAt(object, [...path, key], undefined);
+    }
+  }
+  return object;
+}
+
+/**
+ * Which keys are ours once an object is as `after`: those of the manifest that we changed now, or that were ours before. What was there with the same value before we came is not.
+ */
+export function writtenKeys(options: {
+  readonly id: ObjectId;
+  readonly wanted: JsonObject;
+  readonly before: JsonObject | undefined;
+  readonly after: JsonObject;
+  readonly claim: Claim;
+}): WrittenKeys {
+  const { id, wanted, before, after, claim } = options;
+  const written: Record<string, Readonly<Record<string, string>>> = {};
+  for (const path of keyedPaths(id)) {
+    const [want, was, is] = [at(wanted, path), before === undefined ? undefined : at(before, path), at(after, path)];
+    if (!isObject(want) || !isObject(is)) continue;
+    const name = path.join('.');
+    const ours = claim.written[name] ?? {};
+    const keys = Object.keys(want).flatMap((key): (readonly [string, string])[] => {
+      if (!isTracked(id, path, key) || !Object.hasOwn(is, key)) return [];
+      const digest = digestOf(is[key]);
+      const theirs = isObject(was) && Object.hasOwn(was, key) && digestOf(was[key]) === digest;
+      return theirs && !Object.hasOwn(ours, key) ? [] : [[key, digest]];
+    });
+    if (keys.length > 0) written[name] = Object.fromEntries(keys);
+  }
+  return written;
+}
+
+/** What says what an object is, and what is told apart below, is no key of ours. */
+function isTracked(id: ObjectId, path: readonly string[], key: string): boolean {
+  if (path.length === 0 && ['apiVersion', 'kind', 'metadata', 'status'].includes(key)) return false;
+  return !keyedPaths(id).some(
+    (other) => other.length === path.length + 1 && other.at(-1) === key && isBelow(other, path),
+  );
+}
+
+function isBelow(inner: readonly string[], outer: readonly string[]): boolean {
+  return outer.every((field, index) => inner[index] === field);
+}
+
+/** Those of the written keys that still have the value that was written. */
+function standing(live: JsonObject, written: WrittenKeys): WrittenKeys {
+  const kept: Record<string, Readonly<Record<string, string>>> = {};
+  for (const [name, keys] of Object.entries(written)) {
+    const map: Json | undefined = at(live, name === '' ? [] : name.split('.'));
+    if (!isObject(map)) continue;
+    const same = Object.entries(keys).filter(
+      ([key, digest]) => Object.hasOwn(map, key) && digestOf(map[key]) === digest,
+    );
+    if (same.length > 0) kept[name] = Object.fromEntries(same);
+  }
+  return kept;
+}
+
+function union(a: WrittenKeys, b: WrittenKeys): WrittenKeys {
+  const names = [...new Set([...Object.keys(a), ...Object.keys(b)])];
+  return Object.fromEntries(names.map((name) => [name, { ...a[name], ...b[name] }]));
+}
+
+function isMarked(live: JsonObject, owner: ApplyOwner | undefined): boolean {
+  if (owner === undefined) return false;
+  return textIn(objectIn(objectIn(live, 'metadata'), 'annotations'), MADE_BY) === owner.name || isOwnedBy(live, owner);
+}
