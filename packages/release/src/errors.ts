@@ -17,6 +17,8 @@ const NEXT = {
   BAD_METADATA: 'Build the payload with a release-metadata that says its version.',
   BAD_TEMPLATE: 'Correct the template, or give what it asks for.',
   DUPLICATE: 'Leave one of them out of the payload, or let their annotations tell for whom each is.',
+  BAD_INVENTORY:
+    'Restore it, or delete it: then labels and keys of earlier releases are not known any more, and stay; nothing was applied.',
   BAD_ANNOTATION: 'Correct the annotation and build the payload again; nothing was applied.',
 } as const;
 

@@ -1,8 +1,11 @@
+export { applyPayload } from './apply/apply.ts';
 export type { ApplyEffect, ApplyError, ApplyReason } from './apply/apply-error.ts';
+export { type DeletedData, deletedData, type Held, heldBy } from './apply/deletions.ts';
 export type { Difference } from './apply/difference.ts';
 export { evaluateClusterOperator, type OperatorVerdict } from './apply/health/cluster-operator.ts';
+export { type ConfigMapInventoryOptions, configMapInventory } from './apply/inventory/config-maps.ts';
 export type { InventoryEntry, WrittenKeys } from './apply/inventory/entry.ts';
-export type { Inventory, InventoryStore } from './apply/inventory/inventory.ts';
+export type { Inventory, InventoryChanges, InventoryStore } from './apply/inventory/inventory.ts';
 export type { LiveLook, LiveObjects } from './apply/live.ts';
 export { type ApplyMemory, applyMemory } from './apply/memory.ts';
 export type { ApplyMode, ApplyOwner } from './apply/owner.ts';

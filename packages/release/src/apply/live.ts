@@ -2,7 +2,12 @@ import type { Key, KubeObject, Resource } from '@drydock/kube';
 
 /** What is known of an object without a request. */
 export type LiveLook =
-  | { readonly known: true; readonly object: KubeObject | undefined }
+  | {
+      readonly known: true;
+      readonly object: KubeObject | undefined;
+      /** Only type, metadata, status and a digest of the rest were kept. */
+      readonly partial?: boolean;
+    }
   /** Its kind is not watched, or not read yet: ask the server. */
   | { readonly known: false };
 

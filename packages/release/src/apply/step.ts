@@ -34,6 +34,9 @@ export type ApplyStep =
   /** It cannot be taken, whatever is tried. */
   | { readonly action: 'refuse'; readonly reason: ApplyReason; readonly why: string };
 
+/** Why nothing is to be done where both were compared. */
+export const AS_IT_SHOULD_BE = 'it is as it should be';
+
 /** What an object of these kinds holds is gone with it. */
 const HOLDERS = new Set([
   'CustomResourceDefinition.apiextensions.k8s.io',
@@ -79,7 +82,7 @@ export function stepFor(
   const metadata = mergedMetadata(wanted, is, owner, false);
   const content = isOperator || isSettled(manifest, is, known) ? is : mergedContent(manifest.id, contentOf(wanted), is);
   const merged = withoutStale(manifest.id, withField(content, 'metadata', metadata), wanted, claim);
-  if (equal(merged as Json, is as Json)) return { action: 'nothing', why: 'it is as it should be' };
+  if (equal(merged as Json, is as Json)) return { action: 'nothing', why: AS_IT_SHOULD_BE };
   return { action: 'update', object: merged, differences: differencesOf(is, merged, manifest.id.kind === 'Secret') };
 }
 

@@ -1,2 +1,3 @@
+export { APPLY_SCENARIOS, type ApplyCluster, type ApplyScenario } from './apply-scenarios.ts';
 export { type LayerEntry, type TestImage, testImage } from './image.ts';
 export { signedBy, type TestSigner, testSigner } from './signatures.ts';

@@ -14,6 +14,9 @@ export interface Claim {
   readonly written: WrittenKeys;
 }
 
+/** Keys of one object that are tracked; what is beyond stays when a release no longer has it, as everything does upstream. */
+const MOST_KEYS = 2_000;
+
 const NOTHING: Claim = { uid: '', made: false, written: {} };
 
 /**
@@ -81,7 +84,7 @@ export function writtenKeys(options: {
       const theirs = isObject(was) && Object.hasOwn(was, key) && digestOf(was[key]) === digest;
       return theirs && !Object.hasOwn(ours, key) ? [] : [[key, digest]];
     });
-    if (keys.length > 0) written[name] = Object.fromEntries(keys);
+    if (keys.length > 0) written[name] = Object.fromEntries(keys.slice(0, MOST_KEYS));
   }
   return written;
 }

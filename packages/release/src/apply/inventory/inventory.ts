@@ -1,17 +1,26 @@
 import type { ApplyOwner } from '../owner.ts';
 import type { InventoryEntry } from './entry.ts';
 
+/** Changes of an inventory by `idKey`; undefined takes an entry away. */
+export type InventoryChanges = ReadonlyMap<string, InventoryEntry | undefined>;
+
 /** What one owner has, opened for one attempt. */
 export interface Inventory {
-  /** By `idKey`. It is what was read, with every change that was written since. */
+  /** By `idKey`: what was read, with every change that was made since. */
   readonly entries: ReadonlyMap<string, InventoryEntry>;
-  /** Owners of objects that others claim, by `idKey`. */
+  /** Owners of objects that others claim, by `idKey`, as of the last reading. */
   readonly claimedByOthers: ReadonlyMap<string, string>;
   /**
-   * Writes entries, and takes those away that are undefined. Resolves when they are kept. Changes that come together are one write. Rejects with `ApiError`;
-   * Conflict means that another process writes the same inventory, and this attempt must end.
+   * Makes changes, and resolves when they are kept. Changes that come together are one write. Rejects with `ApiError`; Conflict means that another process
+   * writes the same inventory, and this attempt must end.
    */
-  write(changes: ReadonlyMap<string, InventoryEntry | undefined>): Promise<void>;
+  write(changes: InventoryChanges): Promise<void>;
+  /** Makes changes that need not be kept at once: they go with the next write, at the latest with `flush`. */
+  note(changes: InventoryChanges): void;
+  /** Keeps what was noted. */
+  flush(): Promise<void>;
+  /** Reads what others claim again. */
+  refresh(): Promise<void>;
 }
 
 /** Where inventories are kept. */

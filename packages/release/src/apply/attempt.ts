@@ -1,0 +1,150 @@
+import type { JsonObject } from '@drydock/crd';
+import { isNotFound, type KubeObject, type Resource } from '@drydock/kube';
+import { idKey, type Manifest } from '../payload/manifest.ts';
+import { type ApplyError, applyError, type Fault, faultOf } from './apply-error.ts';
+import type { Inventory, InventoryChanges } from './inventory/inventory.ts';
+import { createKinds, type Kinds } from './kinds.ts';
+import type { ApplyMemory } from './memory.ts';
+import type { ApplyPorts, ApplyProgress, ApplyWish, PendingDeletion, Waiting } from './wish.ts';
+
+/** Thrown where one manifest cannot be applied; the attempt goes on with others. */
+export class ManifestFault extends Error {
+  override readonly name = 'ManifestFault';
+  readonly fault: Fault;
+
+  constructor(fault: Fault) {
+    super(fault.message);
+    this.fault = fault;
+  }
+}
+
+/** A live object, as far as it was looked at. */
+export interface Seen {
+  readonly object: KubeObject | undefined;
+  /** Only type, metadata, status and the digest of the rest are there. */
+  readonly partial: boolean;
+}
+
+/** What one attempt knows and has done. */
+export class Attempt {
+  readonly wish: ApplyWish;
+  readonly ports: ApplyPorts;
+  readonly inventory: Inventory;
+  readonly memory: ApplyMemory;
+  readonly kinds: Kinds;
+  /** Ends with the caller's, and where nothing more may be written. */
+  readonly signal: AbortSignal;
+  readonly errors: ApplyError[] = [];
+  readonly deletions: PendingDeletion[] = [];
+  /** What holds back only the end of the release, and why. */
+  readonly late: Map<Manifest, string> = new Map();
+  readonly #stop: AbortController;
+  readonly #waiting = new Map<string, Waiting>();
+  #done = 0;
+
+  constructor(options: {
+    readonly wish: ApplyWish;
+    readonly ports: ApplyPorts;
+    readonly inventory: Inventory;
+    readonly memory: ApplyMemory;
+    readonly stop: AbortController;
+    readonly signal: AbortSignal;
+  }) {
+    const { wish, ports, inventory, memory, stop, signal } = options;
+    this.wish = wish;
+    this.ports = ports;
+    this.inventory = inventory;
+    this.memory = memory;
+    this.signal = signal;
+    this.#stop = stop;
+    this.kinds = createKinds({ client: ports.client, manifests: wish.manifests, memory, signal });
+  }
+
+  /** Where an object is on the server. Throws `ManifestFault` for a kind that is not served, and for a missing namespace. */
+  async resourceOf({ id, version }: Manifest): Promise<Resource<KubeObject>> {
+    const resource = await this.kinds.resourceOf(id, version);
+    if (resource === undefined) {
+      const type = id.group === '' ? version : `${id.group}/${version}`;
+      const message = `the server does not serve ${id.kind} of ${type}`;
+      throw new ManifestFault({ reason: 'UpdatePayloadResourceTypeMissing', effect: 'Fail', message });
+    }
+    if (resource.scope === 'Namespaced' && id.namespace === '') {
+      const message = `a ${id.kind} is in a namespace, and it names none`;
+      throw new ManifestFault({ reason: 'UpdatePayloadResourceInvalid', effect: 'Fail', message });
+    }
+    return resource;
+  }
+
+  /** What the caches know, without a request. */
+  look(manifest: Manifest): Seen | undefined {
+    const resource = this.kinds.known(manifest.id, manifest.version);
+    const look = resource === undefined ? undefined : this.ports.live?.look(resource, keyOf(manifest));
+    return look?.known === true ? { object: look.object, partial: look.partial === true } : undefined;
+  }
+
+  /** The object as the server has it. */
+  async read(manifest: Manifest, resource: Resource<KubeObject>): Promise<KubeObject | undefined> {
+    try {
+      return await this.ports.client.get(resource, keyOf(manifest), { signal: this.signal });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      return undefined;
+    }
+  }
+
+  fail(manifest: Manifest, fault: Fault): void {
+    this.errors.push(applyError(manifest, fault));
+  }
+
+  /** Changes the inventory. What cannot be kept ends the attempt, and is thrown: nothing is written that the inventory does not know. */
+  async keep(manifest: Manifest, changes: InventoryChanges): Promise<void> {
+    await this.kept(manifest, () => this.inventory.write(changes));
+  }
+
+  /** Does what keeps something in the inventory, likewise. */
+  async kept(manifest: Manifest, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (!this.signal.aborted) this.fail(manifest, faultOf(error));
+      this.#stop.abort(error);
+      throw error;
+    }
+  }
+
+  done(): void {
+    this.#done += 1;
+    this.ports.onProgress(this.progress());
+  }
+
+  /** Says that something is waited for, since when it first was. */
+  waitFor(manifest: Manifest, why: string): void {
+    const key = idKey(manifest.id);
+    const since = this.memory.waits.get(key) ?? this.ports.clock.date();
+    this.memory.waits.set(key, since);
+    const was = this.#waiting.get(key);
+    this.#waiting.set(key, { object: manifest.id, why, since });
+    if (was?.why !== why) this.ports.onProgress(this.progress());
+  }
+
+  /** It is no longer waited for. */
+  arrived(manifest: Manifest): void {
+    const key = idKey(manifest.id);
+    this.memory.waits.delete(key);
+    this.#waiting.delete(key);
+  }
+
+  progress(): ApplyProgress {
+    return { done: this.#done, total: this.wish.manifests.length, waiting: [...this.#waiting.values()] };
+  }
+}
+
+/** Namespace and name. */
+export function keyOf({ id }: Manifest): { readonly namespace?: string; readonly name: string } {
+  return id.namespace === '' ? { name: id.name } : { namespace: id.namespace, name: id.name };
+}
+
+/** A live object as JSON. */
+export function asJson(object: KubeObject): JsonObject {
+  return object as unknown as JsonObject;
+}

@@ -1,0 +1,227 @@
+import { ConfigMap } from '@drydock/api';
+import { ApiError, isConflict, type KubeClient } from '@drydock/kube';
+import type { ApplyOwner } from '../owner.ts';
+import {
+  type Chunk,
+  chunkName,
+  chunkText,
+  fits,
+  INVENTORY_COMPONENT,
+  OWNER_LABEL,
+  ownerDigest,
+  ownerOf,
+  readChunk,
+} from './chunk.ts';
+import type { InventoryEntry } from './entry.ts';
+import type { Inventory, InventoryChanges, InventoryStore } from './inventory.ts';
+
+/** Where the ConfigMaps are: beside the Lease. */
+export interface ConfigMapInventoryOptions {
+  readonly client: Pick<KubeClient, 'list' | 'get' | 'create' | 'replace'>;
+  readonly namespace: string;
+}
+
+/** How often a write whose answer was lost is tried. */
+const ATTEMPTS = 4;
+
+/** Inventories in ConfigMaps: about a hundred objects in each, so that a change costs one small write. */
+export function configMapInventory(options: ConfigMapInventoryOptions): InventoryStore {
+  return {
+    open: async (owner, signal) => {
+      const inventory = new OpenInventory(options, owner, signal);
+      await inventory.refresh();
+      return inventory;
+    },
+  };
+}
+
+interface KeptChunk {
+  readonly index: number;
+  readonly entries: Map<string, InventoryEntry>;
+  /** Characters of the entries. */
+  chars: number;
+  /** As the server has it; undefined: it is not there yet. */
+  kept: ConfigMap | undefined;
+}
+
+class OpenInventory implements Inventory {
+  readonly #client: ConfigMapInventoryOptions['client'];
+  readonly #namespace: string;
+  readonly #owner: ApplyOwner;
+  readonly #signal: AbortSignal;
+  readonly #chunks: KeptChunk[] = [];
+  readonly #places = new Map<string, KeptChunk>();
+  readonly #entries = new Map<string, InventoryEntry>();
+  readonly #changed = new Set<KeptChunk>();
+  #others: ReadonlyMap<string, string> = new Map();
+  #read = false;
+  #failed: unknown;
+  #saving: Promise<void> | undefined;
+
+  constructor({ client, namespace }: ConfigMapInventoryOptions, owner: ApplyOwner, signal: AbortSignal) {
+    this.#client = client;
+    this.#namespace = namespace;
+    this.#owner = owner;
+    this.#signal = signal;
+  }
+
+  get entries(): ReadonlyMap<string, InventoryEntry> {
+    return this.#entries;
+  }
+
+  get claimedByOthers(): ReadonlyMap<string, string> {
+    return this.#others;
+  }
+
+  note(changes: InventoryChanges): void {
+    for (const [key, entry] of changes) this.#put(key, entry);
+  }
+
+  async write(changes: InventoryChanges): Promise<void> {
+    this.note(changes);
+    await this.flush();
+  }
+
+  /** Whoever comes while a write is under way waits for it, and then for one that has everything that came meanwhile. */
+  async flush(): Promise<void> {
+    while (this.#changed.size > 0 || this.#saving !== undefined) {
+      if (this.#saving !== undefined) {
+        const mine = [...this.#changed];
+        await this.#saving;
+        if (mine.length === 0 && this.#saving === undefined) return;
+        continue;
+      }
+      this.#saving = this.#save().finally(() => {
+        this.#saving = undefined;
+      });
+      await this.#saving;
+    }
+  }
+
+  async refresh(): Promise<void> {
+    const others = new Map<string, string>();
+    const mine: [Chunk, ConfigMap][] = [];
+    const where = { namespace: this.#namespace, labels: `app.kubernetes.io/component=${INVENTORY_COMPONENT}` };
+    for await (const configMap of this.#client.list(ConfigMap, where, { signal: this.#signal })) {
+      const owner = ownerOf(configMap);
+      const chunk = readChunk(configMap);
+      if (owner === this.#owner.name) mine.push([chunk, configMap]);
+      else for (const key of chunk.entries.keys()) others.set(key, owner ?? configMap.metadata.name);
+    }
+    this.#others = others;
+    if (this.#read) return;
+    this.#read = true;
+    for (const [{ index, entries }, kept] of mine.toSorted(([a], [b]) => a.index - b.index)) {
+      const chunk: KeptChunk = { index, entries: new Map(entries), chars: chunkText(entries).length, kept };
+      this.#chunks.push(chunk);
+      for (const [key, entry] of entries) {
+        // An entry that moved is written there first: where it was before it is out of date.
+        const old = this.#places.get(key);
+        if (old !== undefined) this.#take(old, key);
+        this.#places.set(key, chunk);
+        this.#entries.set(key, entry);
+      }
+    }
+  }
+
+  #put(key: string, entry: InventoryEntry | undefined): void {
+    const place = this.#places.get(key);
+    if (entry === undefined) {
+      if (place !== undefined) this.#take(place, key);
+      this.#places.delete(key);
+      this.#entries.delete(key);
+      return;
+    }
+    const chars = JSON.stringify(entry).length;
+    if (place !== undefined) this.#take(place, key);
+    const chunk =
+      place !== undefined && fits(place.entries.size + 1, place.chars + chars) ? place : this.#roomFor(chars);
+    chunk.entries.set(key, entry);
+    chunk.chars += chars;
+    this.#changed.add(chunk);
+    this.#places.set(key, chunk);
+    this.#entries.set(key, entry);
+  }
+
+  #take(chunk: KeptChunk, key: string): void {
+    const entry = chunk.entries.get(key);
+    if (entry === undefined) return;
+    chunk.entries.delete(key);
+    chunk.chars -= JSON.stringify(entry).length;
+    this.#changed.add(chunk);
+  }
+
+  #roomFor(chars: number): KeptChunk {
+    const last = this.#chunks.at(-1);
+    if (last !== undefined && fits(last.entries.size + 1, last.chars + chars)) return last;
+    const chunk: KeptChunk = { index: (last?.index ?? -1) + 1, entries: new Map(), chars: 0, kept: undefined };
+    this.#chunks.push(chunk);
+    return chunk;
+  }
+
+  async #save(): Promise<void> {
+    if (this.#failed !== undefined) throw this.#failed;
+    const chunks = [...this.#changed];
+    this.#changed.clear();
+    try {
+      // What moves goes to a later one, which is written first.
+      for (const chunk of chunks.toSorted((a, b) => b.index - a.index)) await this.#keep(chunk);
+    } catch (error) {
+      // What is kept is no longer known: nothing may be written on the strength of it.
+      this.#failed = error;
+      throw error;
+    }
+  }
+
+  async #keep(chunk: KeptChunk): Promise<void> {
+    const text = chunkText(chunk.entries);
+    for (let attempt = 1; ; attempt += 1) {
+      if (chunk.kept?.data?.['entries'] === text) return;
+      try {
+        chunk.kept = await this.#send(chunk, text);
+        return;
+      } catch (error) {
+        if (!(error instanceof ApiError) || attempt === ATTEMPTS) throw error;
+        if (!error.retriable && error.code !== 'AlreadyExists') throw error;
+        chunk.kept = await this.#afterLoss(chunk, text, error);
+      }
+    }
+  }
+
+  async #send(chunk: KeptChunk, text: string): Promise<ConfigMap> {
+    const options = { signal: this.#signal };
+    const data = { owner: this.#owner.name, entries: text };
+    if (chunk.kept !== undefined) return this.#client.replace(ConfigMap, { ...chunk.kept, data }, options);
+    const { reference } = this.#owner;
+    const metadata = {
+      namespace: this.#namespace,
+      name: chunkName(this.#owner, chunk.index),
+      labels: {
+        'app.kubernetes.io/managed-by': 'drydock',
+        'app.kubernetes.io/component': INVENTORY_COMPONENT,
+        [OWNER_LABEL]: ownerDigest(this.#owner),
+      },
+      // Whoever deletes the owner has no use for what is known of it.
+      ...(reference === undefined ? {} : { ownerReferences: [reference] }),
+    };
+    return this.#client.create(ConfigMap, { metadata, data }, options);
+  }
+
+  /** After an answer that was lost the server says what is there: what was sent, what was there before, or what another process wrote, and then this one gives up. */
+  async #afterLoss(chunk: KeptChunk, text: string, error: ApiError): Promise<ConfigMap | undefined> {
+    const key = { namespace: this.#namespace, name: chunkName(this.#owner, chunk.index) };
+    const found = await this.#client.get(ConfigMap, key, { signal: this.#signal }).catch((cause: unknown) => {
+      if (cause instanceof ApiError && cause.code === 'NotFound') return undefined;
+      throw cause;
+    });
+    if (found?.metadata.resourceVersion === chunk.kept?.metadata.resourceVersion) return chunk.kept;
+    if (found?.data?.['entries'] === text) return found;
+    if (isConflict(error)) throw error;
+    throw new ApiError({
+      code: 'Conflict',
+      action: `keep the inventory of ${this.#owner.name} in ConfigMap ${key.namespace}/${key.name}`,
+      said: 'another process has written it meanwhile',
+      next: 'Nothing more is written in this attempt; the next one reads it anew.',
+    });
+  }
+}

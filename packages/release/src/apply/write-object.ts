@@ -1,0 +1,163 @@
+import type { JsonObject } from '@drydock/crd';
+import { isAlreadyExists, isConflict, isNotFound, type KubeObject } from '@drydock/kube';
+import { idKey, type Manifest } from '../payload/manifest.ts';
+import { type Attempt, asJson, ManifestFault, type Seen } from './attempt.ts';
+import { claimOf, writtenKeys } from './inventory/claims.ts';
+import type { InventoryEntry } from './inventory/entry.ts';
+import { objectIn, textIn } from './json.ts';
+import { type ApplyStep, AS_IT_SHOULD_BE, contentDigest, isSettled, stepFor } from './step.ts';
+
+/** Writes that lost against others, after which they are left to them for this attempt. */
+const CONFLICTS = 8;
+/** ms before a write that lost is decided again. */
+const AFTER_CONFLICT = 50;
+
+type Write = ApplyStep & { readonly action: 'create' | 'update' };
+
+/** The step for a manifest, by the live object and the inventory, after whoever changes steps of definitions. */
+export function stepOf(attempt: Attempt, manifest: Manifest, live: KubeObject | undefined): ApplyStep {
+  const { wish, ports, inventory } = attempt;
+  const step = stepFor(manifest, live, inventory.entries.get(idKey(manifest.id)), wish.mode, wish.owner);
+  const isDefinition = manifest.id.kind === 'CustomResourceDefinition' && manifest.id.group === 'apiextensions.k8s.io';
+  return isDefinition && ports.crds !== undefined ? ports.crds(step, manifest) : step;
+}
+
+/**
+ * Brings one object to what its manifest says; returns it as it is then, or undefined while it is waited for or to be deleted. Each write is guarded by
+ * the version that it was decided from; one that loses is decided anew from what the server has. Before each write the inventory says what is about to be written.
+ */
+export async function writeObject(
+  attempt: Attempt,
+  manifest: Manifest,
+  fresh: boolean,
+): Promise<{ readonly step: ApplyStep; readonly object: KubeObject | undefined }> {
+  const resource = await attempt.resourceOf(manifest);
+  let seen: Seen | undefined = fresh ? undefined : attempt.look(manifest);
+  for (let conflicts = 0; ; conflicts += 1) {
+    attempt.signal.throwIfAborted();
+    if (seen === undefined || (seen.partial && !isAsSettled(attempt, manifest, seen)))
+      seen = { object: await attempt.read(manifest, resource), partial: false };
+    const live = seen.object;
+    const step = stepOf(attempt, manifest, live);
+    switch (step.action) {
+      case 'nothing':
+        if (live !== undefined) noteFound(attempt, manifest, live, step.why === AS_IT_SHOULD_BE);
+        return { step, object: live };
+      case 'wait':
+      case 'delete':
+        return { step, object: live };
+      case 'refuse':
+        throw new ManifestFault({ reason: step.reason, effect: 'Fail', message: step.why });
+      default:
+    }
+    await intend(attempt, manifest, live, step);
+    const object = step.object as unknown as KubeObject;
+    try {
+      const options = { signal: attempt.signal };
+      const { client } = attempt.ports;
+      const answer =
+        step.action === 'create'
+          ? await client.create(resource, object, options)
+          : await client.replace(resource, object, options);
+      noteWritten(attempt, manifest, { before: live, after: answer, made: step.action === 'create' });
+      return { step, object: answer };
+    } catch (error) {
+      const gone = isNotFound(error) && step.action === 'update';
+      if ((!isConflict(error) && !isAlreadyExists(error) && !gone) || conflicts === CONFLICTS) throw error;
+      seen = undefined;
+      if (conflicts > 0) await attempt.ports.clock.sleep(AFTER_CONFLICT * 2 ** conflicts, { signal: attempt.signal });
+    }
+  }
+}
+
+/** Says for several objects at once what is about to be written, as far as caches know them: one write of the inventory instead of many. */
+export async function intendTogether(attempt: Attempt, manifests: readonly Manifest[]): Promise<void> {
+  const intents = new Map<string, InventoryEntry>();
+  for (const manifest of manifests) {
+    const seen = attempt.look(manifest);
+    if (seen === undefined || seen.partial) continue;
+    const step = stepOf(attempt, manifest, seen.object);
+    if (step.action !== 'create' && step.action !== 'update') continue;
+    const entry = intended(attempt, manifest, seen.object, step);
+    if (entry !== undefined) intents.set(idKey(manifest.id), entry);
+  }
+  const [first] = manifests;
+  if (intents.size > 1 && first !== undefined) await attempt.keep(first, intents);
+}
+
+/** Whether the object is as the server made it of this manifest, which needs no more than the digest of its content. */
+function isAsSettled(attempt: Attempt, manifest: Manifest, { object }: Seen): boolean {
+  if (object === undefined) return true;
+  if (!isSettled(manifest, asJson(object), attempt.inventory.entries.get(idKey(manifest.id)))) return false;
+  return stepOf(attempt, manifest, object).action === 'nothing';
+}
+
+async function intend(attempt: Attempt, manifest: Manifest, live: KubeObject | undefined, step: Write): Promise<void> {
+  const entry = intended(attempt, manifest, live, step);
+  if (entry !== undefined) await attempt.keep(manifest, new Map([[idKey(manifest.id), entry]]));
+}
+
+/** The entry that says what is about to be written; undefined where it says so already. */
+function intended(
+  { inventory, wish }: Attempt,
+  manifest: Manifest,
+  live: KubeObject | undefined,
+  step: Write,
+): InventoryEntry | undefined {
+  const known = inventory.entries.get(idKey(manifest.id));
+  const before = live === undefined ? undefined : asJson(live);
+  const claim = claimOf(known, before, wish.owner);
+  const written = writtenKeys({ id: manifest.id, wanted: manifest.object, before, after: step.object, claim });
+  const { uid = '', resourceVersion = '' } = live?.metadata ?? {};
+  const intent = { resourceVersion, written };
+  const same = known?.uid === uid && JSON.stringify(known.intent) === JSON.stringify(intent);
+  if (same) return undefined;
+  const { settled: _settled, ...kept } = known ?? newEntry(manifest, wish.payload.version);
+  return { ...kept, uid, made: claim.made, written: claim.written, intent };
+}
+
+function noteWritten(
+  { inventory, wish }: Attempt,
+  manifest: Manifest,
+  write: { readonly before: KubeObject | undefined; readonly after: KubeObject; readonly made: boolean },
+): void {
+  const key = idKey(manifest.id);
+  const before = write.before === undefined ? undefined : asJson(write.before);
+  const after = asJson(write.after);
+  const { intent: _intent, ...known } = inventory.entries.get(key) ?? newEntry(manifest, wish.payload.version);
+  // Of what was about to be written, the answer says what became of it.
+  const claim = { uid: known.uid, made: known.made || write.made, written: known.written };
+  const entry: InventoryEntry = {
+    ...known,
+    uid: textIn(objectIn(after, 'metadata'), 'uid'),
+    made: claim.made,
+    written: writtenKeys({ id: manifest.id, wanted: manifest.object, before, after, claim }),
+    settled: settledAs(manifest, after),
+  };
+  inventory.note(new Map([[key, entry]]));
+}
+
+/** What was found as it should be: after a crash it may be that our write made it so, and of what we never wrote nothing is ours. */
+function noteFound({ inventory, wish }: Attempt, manifest: Manifest, live: KubeObject, compared: boolean): void {
+  const key = idKey(manifest.id);
+  const is = asJson(live);
+  const { uid = '' } = live.metadata;
+  const known = inventory.entries.get(key);
+  const settled = compared ? settledAs(manifest, is) : undefined;
+  const same = known?.uid === uid && known.intent === undefined;
+  if (same && known.settled?.manifest === settled?.manifest && known.settled?.content === settled?.content) return;
+  const claim = claimOf(known, is, wish.owner);
+  const { intent: _intent, settled: _settled, ...kept } = known ?? newEntry(manifest, wish.payload.version);
+  const written = writtenKeys({ id: manifest.id, wanted: manifest.object, before: is, after: is, claim });
+  const entry = { ...kept, uid, made: claim.made, written, ...(settled === undefined ? {} : { settled }) };
+  inventory.note(new Map([[key, entry]]));
+}
+
+function settledAs(manifest: Manifest, content: JsonObject): NonNullable<InventoryEntry['settled']> {
+  return { manifest: contentDigest(manifest.object), content: contentDigest(content) };
+}
+
+/** An entry of an object of which nothing is known. */
+export function newEntry({ id, version, file }: Manifest, release: string): InventoryEntry {
+  return { id, version, file, releases: [release], uid: '', made: false, written: {} };
+}

@@ -1,0 +1,360 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { ConfigMap } from '@drydock/api';
+import { type Clock, isNotFound, type KubeClient, type KubeObject, type Resource } from '@drydock/kube';
+import { until } from '@drydock/kube/testing';
+import { applyPayload } from '../apply/apply.ts';
+import { configMapInventory } from '../apply/inventory/config-maps.ts';
+import type { ApplyMode } from '../apply/owner.ts';
+import type { ApplyOutcome, ApplyPorts, ApplyWish } from '../apply/wish.ts';
+import { type Manifest, readManifestFile } from '../payload/manifest.ts';
+
+/** Where the scenarios work: any API server. Names inside are unique, so that all can share one. */
+export interface ApplyCluster {
+  /** Another client; those of one actor count their writes together. */
+  client(actor: 'manager' | 'administrator'): KubeClient;
+  /** Writes of the manager so far. */
+  writes(): number;
+  /** A namespace that exists. */
+  readonly namespace: string;
+  readonly clock: Clock;
+}
+
+/** One behaviour of the applier on every API server, in memory or real. */
+export interface ApplyScenario {
+  readonly name: string;
+  run(cluster: ApplyCluster): Promise<void>;
+}
+
+/** An object of a payload. */
+export type Loose = Readonly<Record<string, unknown>>;
+
+/** Manifests of a payload: each object in a file of its own, in this order, in one component. */
+export function manifestsOf(...objects: readonly Loose[]): readonly Manifest[] {
+  return objects.flatMap((object, index) =>
+    readManifestFile(`release-manifests/0000_10_a_${`${index}`.padStart(2, '0')}.yaml`, JSON.stringify(object)),
+  );
+}
+
+/** A name nobody has. */
+export function fresh(): string {
+  return `r-${randomBytes(5).toString('hex')}`;
+}
+
+/** A ConfigMap of a payload. */
+export function configMapOf(
+  namespace: string,
+  name: string,
+  data: Readonly<Record<string, string>>,
+  metadata: Loose = {},
+): Loose {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace, ...metadata }, data };
+}
+
+/** What is wished, where little matters. */
+export function wishOf(
+  manifests: readonly Manifest[],
+  more: { readonly owner?: string; readonly mode?: ApplyMode; readonly version?: string } = {},
+): ApplyWish {
+  const { owner = 'Payload tools', mode = 'updating', version = '1.0.0' } = more;
+  const payload = { version, image: `registry/tools:${version}`, hash: version };
+  return { payload, manifests, mode, attempt: 0, owner: { name: owner } };
+}
+
+/** Applies with a client of its own, as a process of its own would. */
+export async function applyOn(
+  cluster: ApplyCluster,
+  wish: ApplyWish,
+  ports: Partial<ApplyPorts> = {},
+): Promise<ApplyOutcome> {
+  await using client = cluster.client('manager');
+  return await applyPayload(wish, {
+    client,
+    inventory: configMapInventory({ client, namespace: cluster.namespace }),
+    clock: cluster.clock,
+    signal: new AbortController().signal,
+    onProgress: () => undefined,
+    ...ports,
+  });
+}
+
+const complete = (outcome: ApplyOutcome): void =>
+  assert.deepEqual([outcome.errors.map(({ message }) => message), outcome.complete], [[], true]);
+const dataOf = async (client: KubeClient, key: { readonly namespace: string; readonly name: string }) =>
+  (await client.get(ConfigMap, key)).data;
+
+const DEFINITION: Resource<KubeObject> = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  kind: 'CustomResourceDefinition',
+  plural: 'customresourcedefinitions',
+  scope: 'Cluster',
+};
+
+/** A definition of Widgets in a group of its own, and that kind. */
+export function widgetDefinition(group: string): { readonly crd: Loose; readonly kind: Resource<KubeObject> } {
+  const schema = {
+    type: 'object',
+    properties: {
+      spec: { type: 'object', properties: { size: { type: 'integer', default: 3 }, color: { type: 'string' } } },
+    },
+  };
+  const crd = {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `widgets.${group}` },
+    spec: {
+      group,
+      scope: 'Namespaced',
+      names: { kind: 'Widget', plural: 'widgets' },
+      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: schema } }],
+    },
+  };
+  return { crd, kind: { group, version: 'v1', kind: 'Widget', plural: 'widgets', scope: 'Namespaced' } };
+}
+
+/** The table. Run it against the in-memory cluster and the real server. */
+export const APPLY_SCENARIOS: readonly ApplyScenario[] = [
+  {
+    name: 'a payload is applied, and applied again it writes nothing, in every mode',
+    run: async (cluster) => {
+      const { namespace } = cluster;
+      const { crd, kind } = widgetDefinition(`${fresh()}.example.com`);
+      const widget = {
+        apiVersion: `${kind.group}/v1`,
+        kind: 'Widget',
+        metadata: { name: 'w', namespace },
+        spec: { color: 'red' },
+      };
+      const name = fresh();
+      const manifests = manifestsOf(configMapOf(namespace, name, { a: '1' }, { labels: { x: 'y' } }), crd, widget);
+      complete(await applyOn(cluster, wishOf(manifests)));
+      await using client = cluster.client('administrator');
+      assert.deepEqual(await dataOf(client, { namespace, name }), { a: '1' });
+      const made = (await client.get(kind, { namespace, name: 'w' })) as KubeObject & { readonly spec: Loose };
+      assert.deepEqual(made.spec, { color: 'red', size: 3 });
+      const before = cluster.writes();
+      for (const mode of ['reconciling', 'updating', 'initializing'] as const)
+        complete(await applyOn(cluster, wishOf(manifests, { mode })));
+      assert.equal(cluster.writes(), before);
+    },
+  },
+  {
+    name: 'what an administrator edits or deletes comes back; what they add stays',
+    run: async (cluster) => {
+      const { namespace } = cluster;
+      const [a, b] = [fresh(), fresh()];
+      const manifests = manifestsOf(configMapOf(namespace, a, { a: '1' }), configMapOf(namespace, b, { b: '1' }));
+      complete(await applyOn(cluster, wishOf(manifests)));
+      await using client = cluster.client('administrator');
+      await client.mergePatch(ConfigMap, { namespace, name: a }, { data: { a: 'edited', theirs: 'x' } });
+      await client.delete(ConfigMap, { namespace, name: b });
+      complete(await applyOn(cluster, wishOf(manifests, { mode: 'reconciling' })));
+      assert.deepEqual(await dataOf(client, { namespace, name: a }), { a: '1', theirs: 'x' });
+      assert.deepEqual(await dataOf(client, { namespace, name: b }), { b: '1' });
+    },
+  },
+  {
+    name: 'RB-R12 labels, annotations and keys of a newer release go when an older one comes back, those of others stay',
+    run: async (cluster) => {
+      const { namespace } = cluster;
+      const name = fresh();
+      const key = { namespace, name };
+      const of = (version: string, data: Readonly<Record<string, string>>, metadata: Loose) =>
+        wishOf(manifestsOf(configMapOf(namespace, name, data, metadata)), { version });
+      const older = of('1.0.0', { both: '1' }, { labels: { both: '1' } });
+      const newer = of(
+        '2.0.0',
+        { both: '2', newer: '1' },
+        { labels: { both: '1', newer: '1' }, annotations: { newer: '1' } },
+      );
+      complete(await applyOn(cluster, older));
+      complete(await applyOn(cluster, newer));
+      await using client = cluster.client('administrator');
+      await client.mergePatch(ConfigMap, key, { metadata: { labels: { theirs: 'x' } }, data: { theirs: 'x' } });
+      complete(await applyOn(cluster, older));
+      const { metadata, data } = await client.get(ConfigMap, key);
+      assert.deepEqual(
+        [data, metadata.labels],
+        [
+          { both: '1', theirs: 'x' },
+          { both: '1', theirs: 'x' },
+        ],
+      );
+      assert.equal(metadata.annotations?.['newer'], undefined);
+    },
+  },
+  {
+    name: 'RB-R11 what is only created stays as it was edited; a deletion is asked for in an update alone, and confirmed',
+    run: async (cluster) => {
+      const { namespace } = cluster;
+      const [kept, going] = [fresh(), fresh()];
+      const annotated = (name: string, what: string) =>
+        configMapOf(namespace, name, { a: '1' }, { annotations: { [`release.openshift.io/${what}`]: 'true' } });
+      const manifests = manifestsOf(annotated(kept, 'create-only'), annotated(going, 'delete'));
+      await using client = cluster.client('administrator');
+      await client.create(ConfigMap, configMapOf(namespace, going, {}) as never);
+      complete(await applyOn(cluster, wishOf(manifests, { mode: 'reconciling' })));
+      assert.deepEqual(await dataOf(client, { namespace, name: going }), undefined);
+      await client.mergePatch(ConfigMap, { namespace, name: kept }, { data: { a: 'edited' } });
+      complete(await applyOn(cluster, wishOf(manifests)));
+      assert.deepEqual(await dataOf(client, { namespace, name: kept }), { a: 'edited' });
+      await assert.rejects(client.get(ConfigMap, { namespace, name: going }), (error) => isNotFound(error));
+    },
+  },
+  {
+    name: 'a deletion that something holds is pending for every process until it is gone, and is asked for once',
+    run: async (cluster) => {
+      const { namespace } = cluster;
+      const name = fresh();
+      const manifests = manifestsOf(
+        configMapOf(namespace, name, {}, { annotations: { 'release.openshift.io/delete': 'true' } }),
+      );
+      await using client = cluster.client('administrator');
+      await client.create(ConfigMap, configMapOf(namespace, name, {}, { finalizers: ['example.com/held'] }) as never);
+      const first = await applyOn(cluster, wishOf(manifests));
+      assert.deepEqual(
+        [first.complete, first.deletions.map(({ finalizers }) => finalizers)],
+        [true, [['example.com/held']]],
+      );
+      const writes = cluster.writes();
+      const restarted = await applyOn(cluster, wishOf(manifests, { mode: 'reconciling' }));
+      assert.deepEqual([restarted.deletions.map(({ object }) => object.name), cluster.writes()], [[name], writes]);
+      await client.mergePatch(ConfigMap, { namespace, name }, { metadata: { finalizers: null } });
+      assert.deepEqual((await applyOn(cluster, wishOf(manifests))).deletions, []);
+    },
+  },
+  {
+    name: 'of two owners that claim one object both are named, and the later is refused; what it brings besides is applied',
+    run: async (cluster) => {
+      const { namespace } = cluster;
+      const [both, alone, first, second] = [fresh(), fresh(), fresh(), fresh()];
+      const shared = (value: string) => configMapOf(namespace, both, { by: value });
+      complete(await applyOn(cluster, wishOf(manifestsOf(shared('first')), { owner: `Payload ${first}` })));
+      const files = manifestsOf(shared('second'));
+      const other = readManifestFile(
+        '0000_10_b_00.yaml',
+        JSON.stringify(configMapOf(namespace, alone, { by: 'second' })),
+      );
+      const wish = wishOf([...files, ...other], { owner: `Payload ${second}` });
+      for (const attempt of [0, 1]) {
+        const outcome = await applyOn(cluster, { ...wish, attempt });
+        assert.deepEqual([outcome.complete, outcome.errors.map(({ reason }) => reason)], [false, ['ResourceClaimed']]);
+        assert.match(
+          outcome.errors[0]?.message ?? '',
+          new RegExp(`0000_10_a_00\\.yaml:1.*Payload ${first}.*Payload ${second}`),
+        );
+      }
+      await using client = cluster.client('administrator');
+      assert.deepEqual(await dataOf(client, { namespace, name: both }), { by: 'first' });
+      assert.deepEqual(await dataOf(client, { namespace, name: alone }), { by: 'second' });
+    },
+  },
+  {
+    name: 'a write that lost is decided anew: somebody else changed the object since it was read',
+    run: async (cluster) => {
+      const { namespace } = cluster;
+      const name = fresh();
+      const key = { namespace, name };
+      complete(await applyOn(cluster, wishOf(manifestsOf(configMapOf(namespace, name, { a: '1' })))));
+      await using client = cluster.client('administrator');
+      const stale = await client.get(ConfigMap, key);
+      await client.mergePatch(ConfigMap, key, { data: { theirs: 'x' } });
+      const live = {
+        look: (_kind: unknown, { name: of }: { readonly name: string }) =>
+          of === name ? ({ known: true, object: stale as KubeObject } as const) : ({ known: false } as const),
+      };
+      complete(await applyOn(cluster, wishOf(manifestsOf(configMapOf(namespace, name, { a: '2' }))), { live }));
+      assert.deepEqual(await dataOf(client, key), { a: '2', theirs: 'x' });
+    },
+  },
+  {
+    name: 'bad objects are told by file and line with what to do; they hold back what comes after them, and nothing else',
+    run: async (cluster) => {
+      const { namespace } = cluster;
+      const [before, after, beside] = [fresh(), fresh(), fresh()];
+      const text = (name: string, data: Readonly<Record<string, string>> = {}) =>
+        JSON.stringify(configMapOf(namespace, name, data));
+      const manifests = [
+        ...readManifestFile('0000_10_a_1.yaml', `${text(before)}\n---\n${text(fresh(), { 'not/a key': 'x' })}\n`),
+        ...readManifestFile('0000_10_a_2.yaml', text(after)),
+        ...readManifestFile('0000_10_b_1.yaml', text(beside)),
+        ...readManifestFile(
+          '0000_10_c_1.yaml',
+          JSON.stringify({ apiVersion: 'none.example.com/v1', kind: 'None', metadata: { name: 'x' } }),
+        ),
+        ...readManifestFile(
+          '0000_10_d_1.yaml',
+          JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' } }),
+        ),
+      ];
+      const outcome = await applyOn(cluster, wishOf(manifests));
+      const told = outcome.errors.map(({ file, line, reason }) => `${file}:${line} ${reason}`).toSorted();
+      assert.deepEqual(told, [
+        '0000_10_a_1.yaml:2 UpdatePayloadResourceInvalid',
+        '0000_10_c_1.yaml:1 UpdatePayloadResourceTypeMissing',
+        '0000_10_d_1.yaml:1 UpdatePayloadResourceInvalid',
+      ]);
+      assert.ok(outcome.errors.every(({ nextStep, effect }) => nextStep !== '' && effect === 'Fail'));
+      assert.deepEqual([outcome.complete, outcome.progress.done, outcome.progress.total], [false, 2, 6]);
+      await using client = cluster.client('administrator');
+      await client.get(ConfigMap, { namespace, name: before });
+      await client.get(ConfigMap, { namespace, name: beside });
+      await assert.rejects(client.get(ConfigMap, { namespace, name: after }), (error) => isNotFound(error));
+    },
+  },
+  {
+    name: 'RB-R72 a definition that is deleted takes its objects along: the inventory has them before they go',
+    run: async (cluster) => {
+      const { namespace } = cluster;
+      const { crd, kind } = widgetDefinition(`${fresh()}.example.com`);
+      complete(await applyOn(cluster, wishOf(manifestsOf(crd))));
+      await using client = cluster.client('administrator');
+      for (const name of ['one', 'two', 'three'])
+        await until(`${name} can be made`, () =>
+          client
+            .create(kind, { metadata: { namespace, name } })
+            .catch((error) => (isNotFound(error) ? false : Promise.reject(error))),
+        );
+      const going = {
+        ...crd,
+        metadata: { ...(crd['metadata'] as Loose), annotations: { 'release.openshift.io/delete': 'true' } },
+      };
+      const incoming = manifestsOf(going);
+      await applyOn(cluster, wishOf(incoming, { version: '2.0.0' }));
+      await using reader = cluster.client('administrator');
+      const { entries } = await configMapInventory({ client: reader, namespace }).open(
+        wishOf([]).owner,
+        new AbortController().signal,
+      );
+      const { deletedData } = await import('../apply/deletions.ts');
+      const lost = deletedData(incoming, entries).map((one) => `${one.class} ${one.id.name} ${one.lost}`);
+      const name = (crd['metadata'] as { readonly name: string }).name;
+      assert.deepEqual(
+        lost.toSorted(),
+        ['one', 'three', 'two'].map((one) => `DELETED_DATA ${name} ${namespace}/${one}`),
+      );
+      await until('the definition is gone', async () => {
+        const { deletions } = await applyOn(cluster, wishOf(incoming, { version: '2.0.0' }));
+        return deletions.length === 0;
+      });
+      await assert.rejects(client.get(DEFINITION, { name }), (error) => isNotFound(error));
+    },
+  },
+  {
+    name: 'the end of the signal leaves the rest incomplete, and is no failure',
+    run: async (cluster) => {
+      const { namespace } = cluster;
+      const manifests = manifestsOf(...Array.from({ length: 5 }, () => configMapOf(namespace, fresh(), { a: '1' })));
+      const end = new AbortController();
+      const outcome = await applyOn(cluster, wishOf(manifests), {
+        signal: end.signal,
+        onProgress: ({ done }) => {
+          if (done === 2) end.abort(new Error('the attempt is over'));
+        },
+      });
+      assert.deepEqual([outcome.complete, outcome.errors, outcome.progress.done], [false, [], 2]);
+      complete(await applyOn(cluster, wishOf(manifests)));
+    },
+  },
+];

@@ -1,0 +1,56 @@
+import { setImmediate as tick } from 'node:timers/promises';
+import type { Clock, KubeObject, Resource } from '@drydock/kube';
+import { type ClusterHook, type MemoryCluster, memoryCluster } from '@drydock/kube/testing';
+import type { ApplyCluster } from './apply-scenarios.ts';
+
+const DEFINITION: Resource<KubeObject> = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  kind: 'CustomResourceDefinition',
+  plural: 'customresourcedefinitions',
+  scope: 'Cluster',
+};
+
+/** A clock on which every sleep is over at once. */
+export const instantClock: Clock = {
+  now: () => 0,
+  date: () => new Date(Date.UTC(2026, 0, 1)),
+  sleep: async (_ms, { signal } = {}) => {
+    signal?.throwIfAborted();
+    await tick();
+    signal?.throwIfAborted();
+  },
+};
+
+/** An in-memory cluster for the applier. It establishes definitions and serves their kinds, and deletes their objects with them, as the real server does. */
+export function memoryApplyCluster(): ApplyCluster & {
+  readonly cluster: MemoryCluster;
+  hook: ClusterHook | undefined;
+} {
+  const cluster = memoryCluster();
+  const managers = new Set<string>();
+  let writes = 0;
+  cluster.subscribe(({ resource, now, old }) => {
+    if (resource !== `${DEFINITION.plural}.${DEFINITION.group}` || now === undefined || old !== undefined) return;
+    cluster.serve(now);
+    const established = { conditions: [{ type: 'Established', status: 'True' }] };
+    cluster.put(DEFINITION, { name: now.metadata.name }, { ...now, status: established } as Partial<KubeObject>);
+  });
+  const world = {
+    cluster,
+    hook: undefined as ClusterHook | undefined,
+    namespace: 'default',
+    clock: instantClock,
+    writes: () => writes,
+    client: (actor: 'manager' | 'administrator') => {
+      const client = cluster.client();
+      if (actor === 'manager') managers.add(client.id);
+      return client;
+    },
+  };
+  cluster.onCall = (call, phase, context) => {
+    if (phase === 'before' && context.mutates && managers.has(context.client.id)) writes += 1;
+    return world.hook?.(call, phase, context);
+  };
+  return world;
+}
