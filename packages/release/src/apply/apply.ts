@@ -88,13 +88,13 @@ async function tried(attempt: Attempt, manifest: Manifest): Promise<Fault | 'end
       return undefined;
     } catch (error) {
       if (signal.aborted) return 'ended';
-      if (error instanceof ManifestFault) return error.fault;
-      const fault = faultOf(error);
+      const fault = error instanceof ManifestFault ? error.fault : faultOf(error);
       const delay = delays[failures];
-      if (delay === undefined || !(error instanceof ApiError) || !mayPass(error)) return fault;
+      if (delay === undefined || !mayPass(error)) return fault;
       attempt.waitFor(manifest, fault.message);
+      const asked = error instanceof ApiError ? error.retryAfter : undefined;
       try {
-        await ports.clock.sleep(Math.max(delay, error.retryAfter ?? 0), { signal });
+        await ports.clock.sleep(Math.max(delay, asked ?? 0), { signal });
       } catch {
         return 'ended';
       }
@@ -103,8 +103,9 @@ async function tried(attempt: Attempt, manifest: Manifest): Promise<Fault | 'end
 }
 
 /** Whether the same may go well a little later. */
-function mayPass(error: ApiError): boolean {
-  return error.retriable || error.code === 'AlreadyExists' || isNotFound(error);
+function mayPass(error: unknown): boolean {
+  if (error instanceof ManifestFault) return error.mayPass;
+  return error instanceof ApiError && (error.retriable || error.code === 'AlreadyExists' || isNotFound(error));
 }
 
 async function intendedTogether(attempt: Attempt, manifests: readonly Manifest[]): Promise<boolean> {

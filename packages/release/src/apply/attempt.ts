@@ -11,10 +11,13 @@ import type { ApplyPorts, ApplyProgress, ApplyWish, PendingDeletion, Waiting } f
 export class ManifestFault extends Error {
   override readonly name = 'ManifestFault';
   readonly fault: Fault;
+  /** It may go well a little later. */
+  readonly mayPass: boolean;
 
-  constructor(fault: Fault) {
+  constructor(fault: Fault, mayPass: boolean = false) {
     super(fault.message);
     this.fault = fault;
+    this.mayPass = mayPass;
   }
 }
 
@@ -66,7 +69,8 @@ export class Attempt {
     if (resource === undefined) {
       const type = id.group === '' ? version : `${id.group}/${version}`;
       const message = `the server does not serve ${id.kind} of ${type}`;
-      throw new ManifestFault({ reason: 'UpdatePayloadResourceTypeMissing', effect: 'Fail', message });
+      // Its definition may be on its way, in another component.
+      throw new ManifestFault({ reason: 'UpdatePayloadResourceTypeMissing', effect: 'Fail', message }, true);
     }
     if (resource.scope === 'Namespaced' && id.namespace === '') {
       const message = `a ${id.kind} is in a namespace, and it names none`;

@@ -1,3 +1,4 @@
 export { APPLY_SCENARIOS, type ApplyCluster, type ApplyScenario } from './apply-scenarios.ts';
+export { applyVoyage, type Kill, type Voyage } from './apply-voyage.ts';
 export { type LayerEntry, type TestImage, testImage } from './image.ts';
 export { signedBy, type TestSigner, testSigner } from './signatures.ts';

@@ -1,0 +1,105 @@
+import { isNotFound, type KubeClient, type KubeObject, type Resource } from '@drydock/kube';
+import { actionOf } from '../inclusion/annotations.ts';
+import { idKey, type Manifest, type ObjectId } from '../payload/manifest.ts';
+import { asJson } from './attempt.ts';
+import { claimOf, withoutStale } from './inventory/claims.ts';
+import type { InventoryEntry } from './inventory/entry.ts';
+import type { Inventory } from './inventory/inventory.ts';
+import { createKinds } from './kinds.ts';
+import { applyMemory } from './memory.ts';
+import type { ApplyOwner } from './owner.ts';
+import { losesData } from './step.ts';
+
+/** An object that an earlier release brought and that a payload does not. */
+export interface Orphan {
+  readonly id: ObjectId;
+  /** Releases that brought it, the last one last. */
+  readonly releases: readonly string[];
+  /** We made it, so it can go; else it was there before, and only our keys in it can. */
+  readonly made: boolean;
+  readonly losesData: boolean;
+  /** As it is now. */
+  readonly live: KubeObject;
+  readonly resource: Resource<KubeObject>;
+  readonly entry: InventoryEntry;
+}
+
+/** What orphans are found and removed with. */
+export interface OrphanPorts {
+  readonly client: Pick<KubeClient, 'get' | 'delete' | 'replace' | 'raw'>;
+  readonly inventory: Inventory;
+  readonly owner: ApplyOwner;
+  readonly signal: AbortSignal;
+}
+
+/** What a payload leaves behind of earlier releases, as it is now; the inventory forgets what is gone. Rejects with `ApiError`. */
+export async function findOrphans(manifests: readonly Manifest[], ports: OrphanPorts): Promise<readonly Orphan[]> {
+  const { client, inventory, owner, signal } = ports;
+  const brought = new Set(manifests.filter((one) => actionOf(one) !== 'delete').map(({ id }) => idKey(id)));
+  const kinds = createKinds({ client, manifests: [], memory: applyMemory(), signal });
+  const found: Orphan[] = [];
+  for (const [key, entry] of inventory.entries) {
+    if (brought.has(key)) continue;
+    const { id } = entry;
+    const resource = await kinds.resourceOf(id, entry.version);
+    const live = resource === undefined ? undefined : await readObject(client, resource, id, signal);
+    const claim = claimOf(entry, live === undefined ? undefined : asJson(live), owner);
+    const ours = claim.made || Object.keys(claim.written).length > 0;
+    if (live === undefined || resource === undefined || !ours) {
+      if (entry.held === undefined) inventory.note(new Map([[key, undefined]]));
+      continue;
+    }
+    const { releases } = entry;
+    found.push({ id, releases, made: claim.made, losesData: losesData(id), live, resource, entry });
+  }
+  return found;
+}
+
+/**
+ * Removes an orphan: what we made is deleted, if it is still the object that was seen; from anything else our keys are taken. Resolves to whether it is over: what something holds is
+ * asked for again until it is gone. Rejects with `ApiError`.
+ */
+export async function removeOrphan(
+  orphan: Orphan,
+  { client, inventory, owner, signal }: OrphanPorts,
+): Promise<boolean> {
+  const { id, live, resource, made, entry } = orphan;
+  const key = idKey(id);
+  if (!made) {
+    const is = asJson(live);
+    const without = withoutStale(id, is, {}, claimOf(entry, is, owner));
+    if (without !== is) await client.replace(resource, without as unknown as KubeObject, { signal });
+    await inventory.write(new Map([[key, undefined]]));
+    return true;
+  }
+  const { uid = '', deletionTimestamp } = live.metadata;
+  if (deletionTimestamp === undefined) {
+    try {
+      await client.delete(resource, placeOf(id), { uid }, { propagation: 'Background', signal });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+  const left = await readObject(client, resource, id, signal);
+  if (left !== undefined && left.metadata.uid === uid) return false;
+  await inventory.write(new Map([[key, undefined]]));
+  return true;
+}
+
+async function readObject(
+  client: Pick<KubeClient, 'get'>,
+  resource: Resource<KubeObject>,
+  id: ObjectId,
+  signal: AbortSignal,
+): Promise<KubeObject | undefined> {
+  try {
+    return await client.get(resource, placeOf(id), { signal });
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+function placeOf({ namespace, name }: ObjectId): { readonly namespace?: string; readonly name: string } {
+  return namespace === '' ? { name } : { namespace, name };
+}
