@@ -48,7 +48,7 @@ async function clusterOf(): Promise<ApplyCluster> {
 }
 
 suite('a release is applied on a real API server as in memory', () => {
-  for (const { name, run } of APPLY_SCENARIOS) test(name, async () => run(await clusterOf()));
+  for (const scenario of APPLY_SCENARIOS) test(scenario.name, async () => scenario.run(await clusterOf()));
 });
 
 test('an update that is killed at seeded instants, before or after the server acted, ends as if it had not been, forward and back', async () => {

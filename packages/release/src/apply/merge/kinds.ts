@@ -58,7 +58,7 @@ const SERVICE = fieldsOf({
     ...Object.fromEntries(ALLOCATED.map((field) => [field, LIVE])),
     ports: {
       as: 'list',
-      key: (port) => textIn(port, 'name') || String(port['port']),
+      key: (port) => textIn(port, 'name') || JSON.stringify(port['port']),
       item: { as: 'object', defaults: { protocol: 'TCP' }, filled: ['targetPort', 'nodePort'] },
     },
   }),

@@ -1,5 +1,5 @@
 import { equal, isObject, type Json, type JsonObject } from '@drydock/crd';
-import { objectIn, objectsIn, withField } from '../json.ts';
+import { objectIn, objectsIn, textIn, withField } from '../json.ts';
 import type { ApplyOwner } from '../owner.ts';
 import { combine, KEYED } from './combine.ts';
 
@@ -47,7 +47,7 @@ export function mergedMetadata(
 export function otherController(live: JsonObject, owner: ApplyOwner | undefined): string | undefined {
   const controller = objectsIn(objectIn(live, 'metadata'), 'ownerReferences').find((one) => one['controller'] === true);
   if (controller === undefined || controller['uid'] === owner?.reference?.uid) return undefined;
-  return `${String(controller['kind'])} ${String(controller['name'])}`;
+  return `${textIn(controller, 'kind')} ${textIn(controller, 'name')}`;
 }
 
 /** Whether an owner made an object, by the references of the object. */
