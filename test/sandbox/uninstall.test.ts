@@ -16,6 +16,7 @@ import {
   CustomResourceDefinition,
   Deployment,
   Lease,
+  Machine,
   MachineSet,
   Namespace,
   Secret,
@@ -249,7 +250,16 @@ test('TRUTH-5 uninstall takes off what is ours, says what stays, and nothing han
   // The watch was killed: nobody lets go of the zone.
   await client.delete(Zone, zone);
   assert.notEqual((await client.get(Zone, zone)).metadata.deletionTimestamp, undefined, 'kubectl delete zone hangs');
+  const canary = { namespace: machineApi, name: 'drydock-canary-0123456789ab' };
+  const others = ['drydock-canary-of-mine', 'drydock-canary-ba9876543210'];
+  const labels = { 'app.kubernetes.io/managed-by': 'drydock', 'drydock.dev/canary': '0123456789ab' };
+  for (const name of [canary.name, ...others])
+    await client.create(Machine, { metadata: { namespace: machineApi, name, labels }, spec: {} });
   const asked = await drydock('uninstall', ...trusted());
+  assert.match(
+    asked.out,
+    /machines that try an image, .*\n {5}Machine openshift-machine-api\/drydock-canary-0123456789ab\n/,
+  );
   assert.ok(asked.code === 5 || asked.code === 3, asked.out);
   await eventually('the end of the Leases of the dead', async () => {
     for await (const { spec } of client.list(Lease, { namespace: leases }))
@@ -260,6 +270,8 @@ test('TRUTH-5 uninstall takes off what is ours, says what stays, and nothing han
   assert.equal(code, 0, errors);
   assert.match(out, /ClusterOperator drydock is taken off\n/);
   assert.match(out, /finalizer of Zone machines\/zone-a is taken off\n/);
+  const machines = await Array.fromAsync(client.list(Machine, { namespace: machineApi }));
+  assert.deepEqual(machines.map(({ metadata }) => metadata.name).toSorted(), others.toSorted(), 'a canary is left');
   assert.deepEqual(await Array.fromAsync(client.list(ClusterOperator)), []);
   assert.match(out, /What stays:\n/);
   assert.match(out, /Secret drydock\/drydock-mark-key: it proves which templates are Drydock's/);

@@ -1,4 +1,5 @@
 export type { BootImageCaches } from './caches.ts';
+export { isOwnCanary } from './canary/decide.ts';
 export { cloudPlatforms, isServed } from './cloud-platforms.ts';
 export { type Identity, identityOf, serverOf } from './cluster-api/identity.ts';
 export { CORE as CLUSTER_API, type ServedKinds, servedKinds } from './cluster-api/kinds.ts';

@@ -5,9 +5,11 @@ import {
   CustomResourceDefinition,
   Deployment,
   Lease,
+  Machine,
   Secret,
   Zone,
 } from '@drydock/api';
+import { isOwnCanary, machineApiNamespace } from '@drydock/boot-images';
 import { type Client, isForbidden, isNotFound, type Key, type KubeObject, keyText, type Resource } from '@drydock/kube';
 import { vmOperator, ZONE_FINALIZER } from '@drydock/vm-watch';
 import { type Leadership, leadershipOf } from '../leadership.ts';
@@ -35,6 +37,8 @@ export interface Installation {
   readonly zones: readonly GuardedZone[];
   /** Whose Zones they are instead of ours. */
   readonly zonesOf: string | undefined;
+  /** Machines that try an image, or failed to and were kept: nobody else takes them away. */
+  readonly canaries: readonly OwnObject[];
   /** What the release manager is told; it would stop upgrades for ever. */
   readonly verdicts: readonly OwnObject[];
   readonly bootImages: readonly OwnObject[];
@@ -118,10 +122,11 @@ export async function installationIn(
     role,
     leadership: await leadershipOf(client, { role, namespace: leaseNamespace }, { signal }),
   });
-  const [deployments, leaders, verdicts, bootImages, definitions, leases, notes, rights, others, markKeys] =
+  const [deployments, leaders, machines, verdicts, bootImages, definitions, leases, notes, rights, others, markKeys] =
     await Promise.all([
       labelled(Deployment as Resource<KubeObject>),
       Promise.all(ROLES.map(leader)),
+      list(Machine, { namespace: machineApiNamespace, labels: MANAGED_BY }),
       list(ClusterOperator, { labels: MANAGED_BY }),
       list(BootImage),
       list(CustomResourceDefinition, { labels: PART_OF }),
@@ -142,6 +147,10 @@ export async function installationIn(
     deployments,
     leaders,
     ...(await zonesIn(list)),
+    // One that is being deleted is drained first, which takes as long as its pods do.
+    canaries: machines
+      .filter((machine) => isOwnCanary(machine) && machine.metadata.deletionTimestamp === undefined)
+      .map((machine) => own(Machine as Resource<KubeObject>, machine)),
     verdicts: verdicts.map((verdict) => own(ClusterOperator as Resource<KubeObject>, verdict)),
     bootImages: bootImages.map((image) => own(BootImage as Resource<KubeObject>, image)),
     definitions: ours.map((crd) => own(CustomResourceDefinition as Resource<KubeObject>, crd)),

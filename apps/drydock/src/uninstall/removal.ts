@@ -31,6 +31,7 @@ export function stagesOf(installation: Installation): readonly Stage[] {
     all.flat().map((object) => ({ kind: 'delete', object }));
   const stages: readonly Stage[] = [
     { title: 'the operator', removals: objects(installation.deployments) },
+    { title: 'machines that try an image, which are drained first', removals: objects(installation.canaries) },
     { title: 'its verdict on upgrades, which would hold up the next one', removals: objects(installation.verdicts) },
     {
       title: 'finalizers, by which deletions would hang',

@@ -6,7 +6,7 @@ import type { ImageFacts, PointedImage } from '../platform.ts';
 import { durationMs } from '../policy/duration.ts';
 import type { SetPolicy } from '../policy/set-policy.ts';
 import type { SetOutcome } from '../status/boot-image.ts';
-import { type CanaryObserved, type CanaryVerdict, decideCanary, isCanary } from './decide.ts';
+import { type CanaryObserved, type CanaryVerdict, decideCanary, isOwnCanary } from './decide.ts';
 import { type CanaryGroup, canaryMachine, groupOf, isCanaryName, unsupported } from './machine.ts';
 
 /** What canaries are made with, and told from. */
@@ -187,7 +187,7 @@ export function canaries(ports: CanaryPorts, verdicts: CanaryVerdicts): Canaries
       const key = keyOf({ metadata });
       const machine = await found(client.get(Machine, key, call));
       if (machine === undefined || machine.metadata.deletionTimestamp !== undefined) continue;
-      if (isCanary(machine, metadata.name.slice(-12))) await remove(key, machine.metadata.uid ?? '', call);
+      if (isOwnCanary(machine)) await remove(key, machine.metadata.uid ?? '', call);
     }
   }
 

@@ -1,6 +1,6 @@
 import type { Machine, Node } from '@drydock/api';
 import { shownText } from '@drydock/api/text';
-import { canaryLabel } from './machine.ts';
+import { canaryLabel, isCanaryName } from './machine.ts';
 
 /** What became of a canary, as the BootImages of its sets keep it. */
 export interface CanaryVerdict {
@@ -86,6 +86,12 @@ function running(machine: Machine, { node, now }: CanaryObserved, { timeoutMs }:
 /** Whether a machine is the canary of a group: by its label, and nobody owns it. */
 export function isCanary({ metadata }: Machine, group: string): boolean {
   return metadata.labels?.[canaryLabel] === group && (metadata.ownerReferences?.length ?? 0) === 0;
+}
+
+/** Whether a machine is a canary of any group. */
+export function isOwnCanary(machine: Machine): boolean {
+  const { name } = machine.metadata;
+  return isCanaryName(name) && isCanary(machine, name.slice(-12));
 }
 
 function isGoing({ metadata }: Machine): boolean {
