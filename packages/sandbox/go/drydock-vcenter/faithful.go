@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path"
 
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/simulator"
@@ -82,6 +84,11 @@ func (vc *vcenter) after(r *http.Request, c *call, was prior, out *httptest.Resp
 			vc.leaveTraces(c.this())
 			vc.tellGuest(c.this(), true)
 		}
+	case "PowerOnMultiVM_Task":
+		info, _ := vc.taskOf(out)
+		if result, ok := info.Result.(types.ClusterPowerOnVmResult); ok {
+			vc.afterPowerOns(result.Attempted)
+		}
 	case "PowerOffVM_Task":
 		if info, ok := vc.taskOf(out); ok && info.State == types.TaskInfoStateSuccess {
 			vc.tellGuest(c.this(), false)
@@ -105,6 +112,19 @@ func (vc *vcenter) after(r *http.Request, c *call, was prior, out *httptest.Resp
 		}
 	case "HasPrivilegeOnEntities", "HasPrivilegeOnEntity", "HasUserPrivilegeOnEntities", "FetchUserPrivilegeOnEntities":
 		vc.deny(c, out)
+	}
+}
+
+// afterPowerOns does for each machine of a datacenter's power-on what one's own has done for it.
+func (vc *vcenter) afterPowerOns(attempted []types.ClusterAttemptedVmInfo) {
+	for _, one := range attempted {
+		if one.Task == nil {
+			continue
+		}
+		if info, ok := vc.waitTask(*one.Task); ok && info.State == types.TaskInfoStateSuccess {
+			vc.leaveTraces(one.Vm)
+			vc.tellGuest(one.Vm, true)
+		}
 	}
 }
 
@@ -179,6 +199,7 @@ func (vc *vcenter) afterClone(c *call, set options, out *httptest.ResponseRecord
 		extra = request.Spec.Config.ExtraConfig
 	}
 	vc.inheritExtraConfig(source, clone, extra)
+	vc.ownDisks(source, clone)
 	if request.Spec.PowerOn {
 		_ = vc.power(ref, true)
 	}
@@ -190,6 +211,44 @@ func (vc *vcenter) inheritExtraConfig(source, clone *simulator.VirtualMachine, e
 		inherited = append(inherited, source.Config.ExtraConfig...)
 	})
 	vc.update(clone, types.PropertyChange{Name: "config.extraConfig", Val: mergeOptions(inherited, extra)})
+}
+
+// ownDisks gives the clone its own files again: where the spec edits a disk, the simulator takes the file that it names, which is the source's, and
+// would delete that with the clone.
+func (vc *vcenter) ownDisks(source, clone *simulator.VirtualMachine) {
+	others := map[string]bool{}
+	vc.registry().WithLock(vc.context(), source, func() {
+		for _, device := range source.Config.Hardware.Device {
+			if backing, ok := diskBacking(device); ok {
+				others[backing.FileName] = true
+			}
+		}
+	})
+	var devices []types.BaseVirtualDevice
+	shared, at := false, 0
+	vc.registry().WithLock(vc.context(), clone, func() {
+		for _, device := range clone.Config.Hardware.Device {
+			backing, ok := diskBacking(device)
+			if ok {
+				name := clone.Name
+				if at > 0 {
+					name += fmt.Sprintf("_%d", at)
+				}
+				at++
+				if others[backing.FileName] {
+					shared = true
+					disk, own := *device.(*types.VirtualDisk), *backing
+					own.FileName = path.Join(path.Dir(clone.Config.Files.VmPathName), name+".vmdk")
+					disk.Backing = &own
+					device = &disk
+				}
+			}
+			devices = append(devices, device)
+		}
+	})
+	if shared {
+		vc.update(clone, types.PropertyChange{Name: "config.hardware.device", Val: devices})
+	}
 }
 
 // mergeOptions sets values by key in a copy; an empty value removes the key, as in vCenter.
