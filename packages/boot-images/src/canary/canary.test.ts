@@ -170,9 +170,13 @@ function forbidden(said: string): ApiError {
 
 /** How machines end that do not become nodes, and what is said of each. */
 const failures: readonly (readonly [fate: MachineFate, seen: RegExp])[] = [
-  ['quota', /failed; seen last: phase Failed, error InsufficientResources: insufficient resources: quota exceeded/],
-  ['invalid', /failed; seen last: phase Failed, error InvalidConfiguration: failed validating/],
-  ['never-boots', /no node that is ready after 20 min; seen last: phase Provisioning, instance poweredOff, no node/],
+  [
+    'quota',
+    /after 20 min; seen last: phase Provisioning, InstanceExists: .*, MachineCreation: The operation exceeds the quota/,
+  ],
+  ['no-power', /after 20 min; seen last: phase Provisioning, .*, MachineCreation: error powering on drydock-canary-/],
+  ['invalid', /failed; seen last: phase Failed, error InvalidConfiguration: folder not found/],
+  ['never-boots', /no node that is ready after 20 min; seen last: phase Provisioned, instance poweredOn, no node/],
   ['wrong-image', /after 20 min; seen last: phase Provisioned, instance poweredOn, no node/],
   ['no-node', /after 20 min; seen last: phase Provisioned, instance poweredOn, no node/],
   ['kubelet-not-ready', /after 20 min; seen last: phase Running, .*Ready=False KubeletNotReady: container runtime/],
@@ -212,7 +216,7 @@ test('OWN-18 templates by a name that nobody bears, or several do, end a canary 
 });
 
 test('OWN-18 keepOnFailure keeps the machine for a look, until the policy changes', async () => {
-  const c = rig(() => 'quota', { canary: { keepOnFailure: true } });
+  const c = rig(() => 'invalid', { canary: { keepOnFailure: true } });
   for (let turns = 0; turns < 3; turns += 1) await c.turn();
   const [machine] = c.machines();
   assert.ok(machine !== undefined);
@@ -253,9 +257,15 @@ test('OWN-18 never for control planes or masters, and never where another set wo
     ...masters,
     spec: { ...masters.spec, template: { ...template, metadata: { labels: role } } },
   } as MachineSet;
+  const labels = { 'machine.openshift.io/cluster-api-machineset': 'wk-a' };
+  const stray = {
+    ...masters,
+    spec: { ...masters.spec, selector: { matchLabels: labels }, template: { ...template, metadata: { labels } } },
+  } as MachineSet;
   const greedy = { ...machineSet('wk-z'), spec: { ...machineSet('wk-z').spec, selector: {} } } as MachineSet;
   for (const [sets, why] of [
     [[asMaster], /its machines are masters/],
+    [[stray], /its machines lack label machine\.openshift\.io\/cluster-api-cluster, and Machine API passes over/],
     [[workers('wk-a'), greedy], /machineset wk-z would count it as one of its own/],
   ] as const) {
     const c = rig(undefined, { sets: [...sets] });

@@ -1,5 +1,6 @@
 import type { Machine, Node } from '@drydock/api';
 import { shownText } from '@drydock/api/text';
+import { list, object } from '../cluster-api/json.ts';
 import { canaryLabel, isCanaryName } from './machine.ts';
 
 /** What became of a canary, as the BootImages of its sets keep it. */
@@ -102,18 +103,18 @@ function readyOf(node: Node | undefined): NonNullable<NonNullable<Node['status']
   return node?.status?.conditions?.find(({ type }) => type === 'Ready');
 }
 
-/** What there is to see of a machine, for people. */
-function seenOf({ status = {} }: Machine, node: Node | undefined): string {
+/** What there is to see of a machine, for people, in one line. */
+export function seenOf({ status = {} }: Machine, node: Node | undefined): string {
   const { phase, errorReason, errorMessage, providerStatus, nodeRef, conditions = [] } = status;
   const state = providerStatus?.['instanceState'] ?? providerStatus?.['vmState'];
   const ready = readyOf(node);
-  const provider = conditions.find((one) => one.status === 'False' && one.message !== undefined);
   const parts = [
-    `phase ${phase ?? 'none'}`,
+    `phase ${phase === undefined || phase === '' ? 'none' : phase}`,
     errorReason === undefined && errorMessage === undefined
       ? undefined
       : `error ${[errorReason, errorMessage].filter((one) => one !== undefined).join(': ')}`,
-    provider === undefined ? undefined : `${provider.type}: ${provider.message}`,
+    // What the platform refuses is said by the provider alone, and may be tried again without end.
+    ...[...conditions, ...list(providerStatus?.['conditions'])].flatMap(complaint),
     typeof state === 'string' ? `instance ${state}` : undefined,
     nodeRef?.name === undefined ? 'no node' : undefined,
     node === undefined
@@ -125,4 +126,12 @@ function seenOf({ status = {} }: Machine, node: Node | undefined): string {
     .filter((part) => part !== undefined)
     .map(shownText)
     .join(', ');
+}
+
+/** A condition that is not as it should be, with its reason in words. */
+function complaint(condition: unknown): readonly string[] {
+  const { type, status, message } = object(condition);
+  return (status === 'False' || status === 'Unknown') && typeof message === 'string' && message !== ''
+    ? [`${String(type)}: ${message}`]
+    : [];
 }

@@ -27,7 +27,7 @@ export const canaryTaint = { key: 'drydock.dev/canary', value: 'true', effect: '
 
 const PREFIX = 'drydock-canary-';
 const NAME = /^drydock-canary-[0-9a-f]{12}$/;
-/** Machine API makes no machine without it, and no set tells its machines by it alone. */
+/** Machine API passes over a machine without it, not even saying so; no set tells its machines by it alone. */
 const CLUSTER_LABEL = 'machine.openshift.io/cluster-api-cluster';
 const ROLE_LABEL = 'machine.openshift.io/cluster-api-machine-role';
 
@@ -58,6 +58,8 @@ export function unsupported(set: KeptSet, sets: readonly MachineSet[]): string |
   if (kindOf(set) !== machineSets) return 'a machine of the control plane would join etcd';
   const labels = set.spec?.template?.metadata?.labels ?? {};
   if (labels[ROLE_LABEL] === 'master') return 'its machines are masters';
+  if (labels[CLUSTER_LABEL] === undefined)
+    return `its machines lack label ${CLUSTER_LABEL}, and Machine API passes over a machine without it`;
   const own = labelsOf(set, '');
   const counted = sets.find((one) => selects(one, own));
   return counted === undefined ? undefined : `machineset ${counted.metadata.name} would count it as one of its own`;

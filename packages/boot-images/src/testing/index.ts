@@ -14,3 +14,4 @@ export * from './fake-control-plane.ts';
 export * from './fake-gcp.ts';
 export * from './fake-store.ts';
 export * from './machine-actor.ts';
+export * from './machine-scenarios.ts';

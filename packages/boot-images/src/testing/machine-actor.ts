@@ -7,10 +7,17 @@ import { machineApiNamespace } from '../user-data/user-data.ts';
 /** What becomes of a machine. `boots`: a Node that is ready. The others fail, each as the real controllers show it. */
 export type MachineFate =
   | 'boots'
+  /** The platform refuses the clone. */
   | 'quota'
+  /** It names a folder that is not there. */
   | 'invalid'
+  /** The platform refuses to power it on. */
+  | 'no-power'
+  /** It is on, and its guest says nothing. */
   | 'never-boots'
+  /** The same, as far as the API tells: it waits in its emergency shell. */
   | 'wrong-image'
+  /** It has addresses and does not join. */
   | 'no-node'
   | 'kubelet-not-ready'
   | 'node-lost';
@@ -33,6 +40,10 @@ export interface MachineActor {
 }
 
 const FINALIZER = 'machine.machine.openshift.io';
+const NOT_CREATED = {
+  ...{ type: 'InstanceExists', status: 'False', severity: 'Warning', reason: 'InstanceNotCreated' },
+  ...{ message: 'Instance has not been created', lastTransitionTime: '2026-08-02T00:00:00Z' },
+};
 const CLUSTER_LABEL = 'machine.openshift.io/cluster-api-cluster';
 
 /** See {@link MachineActor}. It passes the same table of scenarios as the real controllers are held to. */
@@ -58,6 +69,8 @@ export function machineActor({ client, templates, fate = () => 'boots' }: Machin
   async function step(machine: Machine, sets: readonly MachineSet[]): Promise<boolean> {
     const { name, finalizers = [], deletionTimestamp, labels = {}, ownerReferences = [] } = machine.metadata;
     if (deletionTimestamp !== undefined) return gone(machine, finalizers);
+    // Only the log says that it is passed over.
+    if (labels[CLUSTER_LABEL] === undefined) return false;
     if (!finalizers.includes(FINALIZER)) {
       await patched(machine, { metadata: { finalizers: [...finalizers, FINALIZER] } });
       return true;
@@ -82,46 +95,54 @@ export function machineActor({ client, templates, fate = () => 'boots' }: Machin
   }
 
   async function live(machine: Machine, becomes: MachineFate): Promise<boolean> {
-    const { name } = machine.metadata;
     switch (machine.status?.phase) {
       case undefined:
-        return began(machine, becomes);
-      case 'Provisioning':
-        if (becomes === 'never-boots') return false;
-        await patched(machine, { spec: { providerID: `vsphere://${name}` } });
-        await status(machine, { phase: 'Provisioned', providerStatus: { instanceState: 'poweredOn' } });
+        await status(machine, { phase: 'Provisioning', conditions: [NOT_CREATED] });
         return true;
+      case 'Provisioning':
+        return made(machine, becomes);
       case 'Provisioned':
         return joined(machine, becomes);
       case 'Running':
-        return ran(name, becomes);
+        return ran(machine.metadata.name, becomes);
       default:
         return false;
     }
   }
 
-  async function began(machine: Machine, becomes: MachineFate): Promise<boolean> {
-    const { labels = {} } = machine.metadata;
+  async function made(machine: Machine, becomes: MachineFate): Promise<boolean> {
+    const { name } = machine.metadata;
     const named = machine.spec?.providerSpec?.value?.['template'];
-    const template = typeof named === 'string' ? named : '';
-    const failed = (errorReason: string, errorMessage: string): Promise<void> =>
-      status(machine, { phase: 'Failed', errorReason, errorMessage });
-    if (labels[CLUSTER_LABEL] === undefined) await failed('InvalidConfiguration', `missing "${CLUSTER_LABEL}" label`);
-    else if (becomes === 'quota') await failed('InsufficientResources', 'insufficient resources: quota exceeded');
-    else if (becomes === 'invalid') await failed('InvalidConfiguration', 'failed validating machine provider spec');
-    else {
-      const found = await templates(template);
-      if (found === 0) await failed('InvalidConfiguration', `template not found, specified value: "${template}"`);
-      else if (found > 1)
-        await failed('InvalidConfiguration', `multiple templates found, specified value: "${template}"`);
-      else await status(machine, { phase: 'Provisioning', providerStatus: { instanceState: 'poweredOff' } });
-    }
+    const found = await templates(typeof named === 'string' ? named : '');
+    if (found === 0) return invalid(machine, 'template not found, specify valid value');
+    if (found > 1) return invalid(machine, 'multiple templates found, specify one in config');
+    if (becomes === 'invalid') return invalid(machine, 'folder not found, specify valid value');
+    // It tries again and again; only its provider's own status says why.
+    if (becomes === 'quota') return uncreated(machine, 'The operation exceeds the quota of the resource pool.');
+    if (becomes === 'no-power') return uncreated(machine, `error powering on ${name} vm: no host is left for it`);
+    await patched(machine, { spec: { providerID: `vsphere://${name}` } });
+    const booted = becomes !== 'never-boots' && becomes !== 'wrong-image';
+    const dns = { type: 'InternalDNS', address: name };
+    const addresses = booted ? [{ type: 'InternalIP', address: '10.0.0.7' }, dns] : [dns];
+    const next = { phase: 'Provisioned', providerStatus: { instanceState: 'poweredOn' }, addresses };
+    await status(machine, next);
+    return true;
+  }
+
+  async function invalid(machine: Machine, errorMessage: string): Promise<boolean> {
+    await status(machine, { phase: 'Failed', errorReason: 'InvalidConfiguration', errorMessage });
+    return true;
+  }
+
+  async function uncreated(machine: Machine, message: string): Promise<boolean> {
+    if (machine.status?.providerStatus !== undefined) return false;
+    const condition = { type: 'MachineCreation', status: 'False', reason: 'MachineCreationSucceeded', message };
+    await status(machine, { ...machine.status, providerStatus: { conditions: [condition] } });
     return true;
   }
 
   async function joined(machine: Machine, becomes: MachineFate): Promise<boolean> {
-    // An image that is another one than the stub was written for ends in its emergency shell; to the API both look alike.
-    if (becomes === 'wrong-image' || becomes === 'no-node') return false;
+    if (becomes === 'wrong-image' || becomes === 'no-node' || becomes === 'never-boots') return false;
     const { name } = machine.metadata;
     const { taints } = (machine.spec ?? {}) as { readonly taints?: unknown };
     const spec = { providerID: `vsphere://${name}`, taints: Array.isArray(taints) ? taints : [canaryTaint] };
