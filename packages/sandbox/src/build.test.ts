@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { chmodSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { test } from 'node:test';
-import { build } from './build.ts';
+import { build, isBinaryOf } from './build.ts';
 import { lockBuild } from './build-lock.ts';
 import { SandboxError } from './errors.ts';
 import { checkGo, compareGoVersions } from './go-tool.ts';
@@ -35,6 +35,14 @@ test('Go versions compare by number', () => {
   assert.ok(compareGoVersions('1.24.9', '1.24.13') < 0);
   assert.ok(compareGoVersions('1.26rc1', '1.24.13') > 0);
   assert.equal(compareGoVersions('1.24.13', '1.24.13'), 0);
+});
+
+test('a new binary takes the place of older ones of its server, not of those whose names begin like it', () => {
+  const hash = '0123456789ab';
+  assert.equal(isBinaryOf('drydock-apiserver', `drydock-apiserver-${hash}`), true);
+  assert.equal(isBinaryOf('drydock-apiserver', `drydock-apiserver-${hash}.unfinished.7`), true);
+  assert.equal(isBinaryOf('drydock-apiserver', `drydock-apiserver-1.32-${hash}`), false);
+  assert.equal(isBinaryOf('cluster-api', `cluster-api-provider-vsphere-${hash}`), false);
 });
 
 test('no Go, an old Go and a Go that only complains are told in words', async () => {

@@ -11,8 +11,14 @@ import { cacheDirectory, GO_DIRECTORY } from './paths.ts';
 /** A server that is built from `go/<name>`. */
 export type GoServer = 'drydock-apiserver' | 'drydock-apiserver-1.32' | 'drydock-vcenter' | Neighbour;
 
-/** A program of upstream that is built from `go/neighbours/<name>`, for tests that ask for it. */
-export type Neighbour = 'machine-config-controller';
+/** A program of upstream that is built from a module in `go/neighbours`, for tests that ask for it. */
+export type Neighbour =
+  | 'machine-config-controller'
+  | 'machine-api-vsphere'
+  | 'machine-api-machineset'
+  | 'machine-api-nodelink'
+  | 'cluster-api'
+  | 'cluster-api-provider-vsphere';
 
 /** What to build; by default everything but the older API server, which only tests of other eras need, and the neighbours. */
 export interface BuildOptions {
@@ -24,32 +30,79 @@ export interface BuildOptions {
   readonly signal?: AbortSignal;
 }
 
-const SERVERS: Readonly<Record<GoServer, { ldflags: string; what: string; expected: string; folder?: 'neighbours' }>> =
-  {
-    'drydock-apiserver': {
-      // Without it /version has no release, and clients refuse the server.
-      ldflags: '-X k8s.io/component-base/version.gitVersion=v1.34.4',
-      what: 'kube-apiserver 1.34.4 and etcd 3.6.4',
-      expected: '3 min, and 1.5 GB of downloads and build cache',
-    },
-    'drydock-apiserver-1.32': {
-      ldflags: '-X k8s.io/component-base/version.gitVersion=v1.32.13',
-      what: 'kube-apiserver 1.32.13',
-      expected: '3 min more, and 1 GB of downloads and build cache',
-    },
-    'drydock-vcenter': { ldflags: '', what: 'the vCenter simulator', expected: '40 s' },
-    'machine-config-controller': {
-      folder: 'neighbours',
-      ldflags: '',
-      what: "machine-config-operator's boot image controller",
-      expected: '4 min, and 1.5 GB of downloads and build cache',
-    },
-  };
+interface Source {
+  readonly ldflags: string;
+  readonly what: string;
+  readonly expected: string;
+  /** Its folder in `go/`; its name by default. */
+  readonly module?: string;
+  /** What is built there; an own main package by default, else the one of upstream that the module has as a tool. */
+  readonly program?: string;
+}
+
+const MACHINE_API = {
+  ...{ module: 'neighbours/machine-api', ldflags: '' },
+  program: 'github.com/openshift/machine-api-operator/cmd',
+};
+
+const SERVERS: Readonly<Record<GoServer, Source>> = {
+  'drydock-apiserver': {
+    // Without it /version has no release, and clients refuse the server.
+    ldflags: '-X k8s.io/component-base/version.gitVersion=v1.34.4',
+    what: 'kube-apiserver 1.34.4 and etcd 3.6.4',
+    expected: '3 min, and 1.5 GB of downloads and build cache',
+  },
+  'drydock-apiserver-1.32': {
+    ldflags: '-X k8s.io/component-base/version.gitVersion=v1.32.13',
+    what: 'kube-apiserver 1.32.13',
+    expected: '3 min more, and 1 GB of downloads and build cache',
+  },
+  'drydock-vcenter': { ldflags: '', what: 'the vCenter simulator', expected: '40 s' },
+  'machine-config-controller': {
+    module: 'neighbours/machine-config-controller',
+    ldflags: '',
+    what: "machine-config-operator's boot image controller",
+    expected: '4 min, and 1.5 GB of downloads and build cache',
+  },
+  'machine-api-vsphere': {
+    ...{ ...MACHINE_API, program: `${MACHINE_API.program}/vsphere` },
+    what: "machine-api-operator's controller of vSphere machines",
+    expected: '4 min, and 1.5 GB of downloads and build cache',
+  },
+  'machine-api-machineset': {
+    ...{ ...MACHINE_API, program: `${MACHINE_API.program}/machineset` },
+    what: "machine-api-operator's controller of machine sets",
+    expected: '10 s more',
+  },
+  'machine-api-nodelink': {
+    ...{ ...MACHINE_API, program: `${MACHINE_API.program}/nodelink-controller` },
+    what: "machine-api-operator's controller that tells which node a machine is",
+    expected: '5 s more',
+  },
+  'cluster-api': {
+    ...{ module: 'neighbours/cluster-api', ldflags: '', program: 'sigs.k8s.io/cluster-api/core' },
+    what: "Cluster API's core manager",
+    expected: '4 min, and 1.5 GB of downloads and build cache',
+  },
+  'cluster-api-provider-vsphere': {
+    module: 'neighbours/cluster-api-provider-vsphere',
+    ...{ ldflags: '', program: 'sigs.k8s.io/cluster-api-provider-vsphere' },
+    what: "Cluster API's vSphere provider",
+    expected: '3 min, and 1 GB of downloads and build cache',
+  },
+};
+
+/** All programs of upstream that can be built. */
+export const NEIGHBOURS: readonly Neighbour[] = [
+  ...(['machine-config-controller', 'machine-api-vsphere', 'machine-api-machineset', 'machine-api-nodelink'] as const),
+  ...(['cluster-api', 'cluster-api-provider-vsphere'] as const),
+];
 
 /** Where the binary of the present sources is, whether it is built or not. */
 export function binaryPath(server: GoServer): string {
   const directory = sourcesOf(server);
-  const hash = createHash('sha256').update(`${process.platform} ${process.arch} ${SERVERS[server].ldflags}\n`);
+  const { ldflags } = SERVERS[server];
+  const hash = createHash('sha256').update(`${process.platform} ${process.arch} ${ldflags}\n`);
   const sources = globSync(['go.mod', 'go.sum', '**/*.go'], { cwd: directory }).filter((n) => !n.endsWith('_test.go'));
   for (const name of sources.sort()) {
     const content = readFileSync(join(directory, name));
@@ -59,7 +112,7 @@ export function binaryPath(server: GoServer): string {
 }
 
 function sourcesOf(server: GoServer): string {
-  return join(GO_DIRECTORY, SERVERS[server].folder ?? '', server);
+  return join(GO_DIRECTORY, SERVERS[server].module ?? server);
 }
 
 const seconds = (since: number): string => {
@@ -72,7 +125,7 @@ type Log = (line: string) => void;
 async function buildServer(server: GoServer, log: Log, signal: AbortSignal | undefined): Promise<void> {
   const target = binaryPath(server);
   if (existsSync(target)) return;
-  const { ldflags, what, expected } = SERVERS[server];
+  const { ldflags, what, expected, program } = SERVERS[server];
   const bin = join(cacheDirectory(), 'bin');
   mkdirSync(bin, { recursive: true });
   const started = Date.now();
@@ -80,7 +133,7 @@ async function buildServer(server: GoServer, log: Log, signal: AbortSignal | und
   const clock = setInterval(() => log(`sandbox: still building ${server}, ${seconds(started)} so far`), 20_000);
   const unfinished = `${target}.unfinished.${process.pid}`;
   try {
-    await goBuild(sourcesOf(server), unfinished, ldflags, signal);
+    await goBuild(sourcesOf(server), unfinished, { ldflags, ...(program === undefined ? {} : { program }) }, signal);
     renameSync(unfinished, target);
   } finally {
     clearInterval(clock);
@@ -88,9 +141,14 @@ async function buildServer(server: GoServer, log: Log, signal: AbortSignal | und
   }
   // Binaries of older sources: nobody can ask for them again, and running ones do not need the name.
   for (const name of readdirSync(bin)) {
-    if (name.startsWith(`${server}-`) && join(bin, name) !== target) rmSync(join(bin, name), { force: true });
+    if (isBinaryOf(server, name) && join(bin, name) !== target) rmSync(join(bin, name), { force: true });
   }
   log(`sandbox: built ${server} in ${seconds(started)}`);
+}
+
+/** Whether a file is a binary of this server, finished or not; names of others may begin with its name. */
+export function isBinaryOf(server: GoServer, name: string): boolean {
+  return name.startsWith(server) && /^-[0-9a-f]{12}(\.unfinished\.\d+)?$/.test(name.slice(server.length));
 }
 
 function chosenSets(names: readonly string[] | undefined): readonly CrdSet[] {

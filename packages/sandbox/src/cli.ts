@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
 import { findBinaries } from './binaries.ts';
-import { build } from './build.ts';
+import { build, NEIGHBOURS } from './build.ts';
 import { API_SERVER_ERAS, type ApiServerEra } from './era.ts';
 import { SandboxError } from './errors.ts';
 import { type Sandbox, startSandbox } from './sandbox.ts';
@@ -105,7 +105,7 @@ async function run(args: readonly string[], signal: AbortSignal): Promise<number
   const [verb, ...rest] = positionals;
   if (rest.length > 0) throw new UsageError(`unexpected argument "${rest[0]}"`);
   if (verb === 'build') {
-    const neighbours = values.neighbours ? (['machine-config-controller'] as const) : [];
+    const neighbours = values.neighbours ? NEIGHBOURS : [];
     const servers = [...findBinaries().needed(eraOf(values)), 'drydock-vcenter', ...neighbours] as const;
     await build({ signal, servers });
   } else if (verb === 'up') await up(values, signal);

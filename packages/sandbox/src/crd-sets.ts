@@ -76,10 +76,29 @@ export const CRD_SETS: readonly CrdSet[] = [
   },
 ];
 
+/** What programs of upstream watch besides; fetched when they are named. */
+const NEIGHBOUR_SETS: readonly CrdSet[] = [
+  {
+    name: 'machine-api-controllers',
+    pin: 'crds-4.21',
+    files: manifests('config/v1', [`${CONFIG}dnses`]),
+  },
+  {
+    name: 'cluster-api-managers',
+    pin: 'crds-cluster-api',
+    files: [
+      ...['addons.cluster.x-k8s.io_clusterresourcesetbindings', 'addons.cluster.x-k8s.io_clusterresourcesets'],
+      ...['cluster.x-k8s.io_machinedrainrules', 'cluster.x-k8s.io_machinehealthchecks'],
+      ...['ipam.cluster.x-k8s.io_ipaddressclaims', 'ipam.cluster.x-k8s.io_ipaddresses'],
+      'runtime.cluster.x-k8s.io_extensionconfigs',
+    ].map((name) => `core/config/crd/bases/${name}.yaml`),
+  },
+];
+
 /** What `crds: ['openshift']` means: the newest release. */
 export const OPENSHIFT = 'openshift-4.21';
 
 /** A set by its name, of those that a build copies and of those that are fetched when they are named. */
 export function findCrdSet(name: string): CrdSet | undefined {
-  return [...CRD_SETS, ...HISTORY_SETS].find((set) => set.name === name);
+  return [...CRD_SETS, ...NEIGHBOUR_SETS, ...HISTORY_SETS].find((set) => set.name === name);
 }

@@ -76,8 +76,13 @@ export async function checkGo(cwd: string, signal?: AbortSignal): Promise<string
   return version;
 }
 
-/** Builds the main package of the module in `cwd` into the file `output`. */
-export async function goBuild(cwd: string, output: string, ldflags: string, signal?: AbortSignal): Promise<void> {
+/** Builds a main package into the file `output`: that of the module in `cwd`, or `program`, which it requires. */
+export async function goBuild(
+  cwd: string,
+  output: string,
+  { ldflags, program = '.' }: { readonly ldflags: string; readonly program?: string },
+  signal?: AbortSignal,
+): Promise<void> {
   const args = [
     'build',
     '-mod=readonly',
@@ -86,7 +91,7 @@ export async function goBuild(cwd: string, output: string, ldflags: string, sign
     `-ldflags=-s -w ${ldflags}`,
     '-o',
     output,
-    '.',
+    program,
   ];
   const { code, stderr } = await run(args, cwd, { CGO_ENABLED: '0' }, signal);
   if (code !== 0) {

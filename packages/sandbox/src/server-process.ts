@@ -23,8 +23,12 @@ export interface Server {
 export interface ServerSpec {
   readonly name: string;
   readonly directory: WorkDirectory;
-  /** What is run, asked anew at each start. */
-  readonly command: () => { readonly binary: string; readonly args: readonly string[] };
+  /** What is run, asked anew at each start; `env` besides this process's own. */
+  readonly command: () => {
+    readonly binary: string;
+    readonly args: readonly string[];
+    readonly env?: Readonly<Record<string, string>>;
+  };
   /** Asked again and again after the start until it gives true; a rejection means "not yet". `line` is stdout's first line, once printed. */
   readonly ready: (line: string | undefined, signal: AbortSignal) => Promise<boolean>;
   /** How long the server may take to answer, in milliseconds; 120,000 by default. */
@@ -57,7 +61,7 @@ export function defineServer(spec: ServerSpec): OwnedServer {
 
   const launch = (): { child: ChildProcess; line: () => string | undefined } => {
     const output = openSync(log, 'a', 0o600);
-    const { binary, args } = spec.command();
+    const { binary, args, env = {} } = spec.command();
     let stdout = '';
     try {
       // Standard input stays open and silent: its end tells the server that this process died.
@@ -65,7 +69,7 @@ export function defineServer(spec: ServerSpec): OwnedServer {
         stdio: ['pipe', 'pipe', output],
         cwd: directory.path,
         // It lives for minutes: memory, up to a bound, is cheaper than the collector, which takes a third of a start.
-        env: { GOGC: '400', GOMEMLIMIT: '768MiB', ...process.env, TMPDIR: directory.path },
+        env: { GOGC: '400', GOMEMLIMIT: '768MiB', ...process.env, ...env, TMPDIR: directory.path },
       });
       started.on('error', () => undefined);
       started.stdin?.on('error', () => undefined);
