@@ -21,7 +21,11 @@ export const SOAK_PARTS: readonly SoakPart[] = [
   { name: 'beside the programs of upstream', files: ['test/neighbours/*.test.ts'], weight: 1 },
   {
     name: 'boot images: plans and rotations',
-    files: ['packages/boot-images/src/c*/*.model.test.ts', 'packages/boot-images/src/plan/*.test.ts'],
+    files: [
+      'packages/boot-images/src/c*/*.model.test.ts',
+      'packages/boot-images/src/plan/*.test.ts',
+      'test/model/plan.test.ts',
+    ],
     weight: 2,
   },
   {

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
-import { BootImage, bootImageName, Lease } from '@drydock/api';
-import { fromJSONSchema } from 'zod';
+import { BootImage, bootImageName, Lease, MachineSet } from '@drydock/api';
+import type { ClusterPlan } from '@drydock/boot-images';
+import { scratchFolder } from '@drydock/sandbox';
 import { type ApiGate, openApiGate } from './support/api-gate.ts';
+import { type AuditLog, changeLog } from './support/audit-log.ts';
 import { operatorProgram } from './support/crash-rig.ts';
+import { type Ended, flaws, imageReach, runDrydock, runImage } from './support/image-cli.ts';
 import { type Process, startProcess } from './support/operator-process.ts';
 import { startVoyage, type Voyage } from './support/voyage.ts';
-import { machineApi, oldRelease, serverName } from './support/voyage-cluster.ts';
+import { machineApi, oldRelease } from './support/voyage-cluster.ts';
 
 const set = 'way-back';
 const key = { namespace: machineApi, name: bootImageName('ms', set) };
@@ -22,17 +22,21 @@ let voyage: Voyage;
 let gate: ApiGate;
 let operator: Process;
 let start: () => Process;
+let files: ReturnType<typeof scratchFolder>;
+let log: AuditLog;
 
 before(async () => {
-  voyage = await startVoyage({ operator: false });
+  files = scratchFolder();
+  log = changeLog(files.path, { 'machine.openshift.io': ['machinesets', 'machines'], '': ['secrets'] });
+  voyage = await startVoyage({ operator: false, apiserverFlags: log.flags });
   gate = await openApiGate(voyage.sandbox);
   const { directory } = voyage.sandbox;
   const kubeconfig = join(directory, 'operator.kubeconfig');
   await writeFile(kubeconfig, gate.kubeconfig, { mode: 0o600 });
-  const files = { sandbox: directory, log: join(directory, 'operator.log'), compiled: join(directory, 'compiled') };
+  const logs = { sandbox: directory, log: join(directory, 'operator.log'), compiled: join(directory, 'compiled') };
   const folder = await voyage.folder(set);
   const args = operatorProgram.args({ voyage, kubeconfig, folder });
-  start = () => startProcess(operatorProgram.module, args, files);
+  start = () => startProcess(operatorProgram.module, args, logs);
   await voyage.createSet({ name: set, folder });
   operator = start();
   await voyage.current(set, oldRelease);
@@ -46,41 +50,11 @@ after(async () => {
   await operator?.[Symbol.asyncDispose]();
   await gate?.[Symbol.asyncDispose]();
   await voyage?.[Symbol.asyncDispose]();
+  files?.[Symbol.dispose]();
 });
 
-interface Ended {
-  readonly code: number;
-  readonly out: string;
-  readonly errors: string;
-}
-
-async function image(...args: readonly string[]): Promise<Ended> {
-  const { vcenter } = voyage.sandbox;
-  return await drydock('image', ...args, '--vcenter-url', `${serverName}=${vcenter.url}`, '--vcenter-ca', vcenter.ca);
-}
-
-async function drydock(...args: readonly string[]): Promise<Ended> {
-  const { kubeconfig, directory } = voyage.sandbox;
-  const led = ['--lease-namespace', machineApi];
-  const child = spawn(process.execPath, [operatorProgram.module, ...args, ...led], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, KUBECONFIG: kubeconfig, HOME: directory },
-  });
-  const [out, errors, [code]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, 'exit') as Promise<[number]>,
-  ]);
-  return { code, out, errors };
-}
-
-/** What is wrong with an output by its published schema, in which no other field may be. */
-function flaws(name: string, out: string): readonly string[] {
-  const file = new URL(`../../docs/schemas/${name}.json`, import.meta.url);
-  const schema = JSON.parse(readFileSync(file, 'utf8')) as object;
-  const strict = { ...schema, additionalProperties: false } as Parameters<typeof fromJSONSchema>[0];
-  return (fromJSONSchema(strict).safeParse(JSON.parse(out)).error?.issues ?? []).map(({ message }) => message);
-}
+const image = (...args: readonly string[]): Promise<Ended> => runImage(voyage.sandbox, ...args);
+const drydock = (...args: readonly string[]): Promise<Ended> => runDrydock(voyage.sandbox, ...args);
 
 /** Tree and status are one answer: of each set in the same words, and the pin has a line of its own beside what is folded. */
 async function tellsTheSame(): Promise<void> {
@@ -189,3 +163,140 @@ test('twenty SIGKILLs during reverts, before and after each write of one: exactl
 function fitsRevert(body: string, resource: string): boolean {
   return resource === 'machinesets' || (body.includes(`"ms/${set}"`) && body.includes('"Switching"'));
 }
+
+const fourth = '9.11.20261105-0';
+const planned = 'plan-a';
+
+/** Methods of the vCenter that plans name. */
+const METHODS =
+  /^(ImportVApp|HttpNfcLeaseComplete|ReconfigVM_Task|MarkAsTemplate|Rename_Task|SetField|AddCustomFieldDef|Destroy_Task)$/;
+
+const sorted = (calls: readonly string[]): readonly string[] => calls.toSorted();
+
+test('a plan is applied as it was printed, refused beside an operator and in another world, and completed after a kill', async (t) => {
+  const { sandbox, client, switchboard } = voyage;
+  const file = join(sandbox.directory, 'plan.json');
+  const folder = await voyage.folder(planned);
+
+  await t.test('beside an operator: exit code 3, with its name and how to pause it', async () => {
+    assert.ok([0, 3, 6].includes((await image('plan', '--out', file)).code));
+    const refused = await image('apply', file, '--yes', '-o', 'json');
+    assert.equal(refused.code, 3, refused.errors);
+    const [lease] = await Array.fromAsync(client.list(Lease, { namespace: machineApi }));
+    assert.match(refused.errors, new RegExp(`${lease?.spec?.holderIdentity} leads boot images`));
+    assert.match(
+      refused.errors,
+      /to pause the operator: kubectl -n openshift-machine-api scale deployment\/drydock --replicas=0/,
+    );
+    assert.deepEqual(flaws('image-apply', refused.out), []);
+  });
+
+  await operator[Symbol.asyncDispose]();
+  await voyage.createSet({ name: planned, folder, userData: 'worker-user-data-2019' });
+  await voyage.release(await voyage.image(fourth));
+
+  await t.test(
+    'a plan says what is downloaded, what it takes where, and what changes; nothing is written',
+    async () => {
+      const shown = await image('plan', planned, '--out', file);
+      assert.equal(shown.code, 6, shown.errors);
+      assert.match(shown.out, /\n {7}download http:\S+ \(1\.\d MiB, sha256 [0-9a-f]{12}…\)\n/);
+      assert.match(
+        shown.out,
+        /\n {7}upload 1\.\d MiB to datastore LocalDS_0, which has \S+ .iB free; 1\.0 GiB must stay free\n/,
+      );
+      assert.match(shown.out, /\nTo do exactly this: drydock image apply \S+plan\.json\n/);
+      const json = await image('plan', planned, '-o', 'json');
+      assert.deepEqual(flaws('image-plan', json.out), []);
+      assert.equal((await image('apply', file)).code, 5, 'nobody said yes');
+      assert.match(await voyage.template(planned), /-rhcos-fd1$/);
+    },
+  );
+
+  await t.test('another world: exit code 4, the first difference, and nothing is changed', async () => {
+    const key = { namespace: machineApi, name: planned };
+    const before = log.calls().length;
+    const annotations = { 'drydock.dev/boot-image': 'Disabled' };
+    await client.mergePatch(MachineSet, key, { metadata: { annotations } });
+    const refused = await image('apply', file, '--yes', '-o', 'json');
+    assert.equal(refused.code, 4, refused.errors);
+    assert.match(
+      refused.errors,
+      /step 3 of the plan says ms\/plan-a: .*left alone by request.*Next: drydock image plan ms\/plan-a --out /,
+    );
+    assert.deepEqual(flaws('image-apply', refused.out), []);
+    await client.mergePatch(MachineSet, key, { metadata: { annotations: { 'drydock.dev/boot-image': null } } });
+    assert.equal(log.calls().length - before, 2, 'what this test wrote');
+  });
+
+  await t.test('killed after the upload, and applied again: the same end, the planned calls, one upload', async () => {
+    const plan = JSON.parse(readFileSync(file, 'utf8')) as ClusterPlan;
+    assert.deepEqual(
+      plan.steps.map(({ kind }) => kind),
+      ['image', 'stub', 'point'],
+    );
+    await switchboard.resetCalls();
+    await switchboard.resetUploads();
+    const since = log.calls().length;
+    {
+      await using hold = gate.hold(({ resource }) => resource === 'secrets', 'before');
+      const args = ['image', 'apply', file, '--yes', '--kubeconfig', join(sandbox.directory, 'operator.kubeconfig')];
+      const env = { HOME: sandbox.directory };
+      const killed = startProcess(operatorProgram.module, [...args, ...imageReach(sandbox)], {
+        ...{ sandbox: sandbox.directory, log: join(sandbox.directory, 'apply.log'), env },
+      });
+      await Promise.race([hold.held, killed.died]);
+      await killed.crash();
+    }
+    assert.match(await voyage.template(planned), /-rhcos-fd1$/, 'not pointed yet');
+    const applied = await image('apply', file, '--yes', '-o', 'json');
+    assert.equal(applied.code, 0, applied.errors);
+    assert.deepEqual(flaws('image-apply', applied.out), []);
+    assert.match(applied.errors, /ms\/plan-a Switched: /);
+    assert.match(await voyage.template(planned), new RegExp(fourth.replaceAll('.', '\\.')));
+    assert.equal((await switchboard.uploads()).count, 1);
+    const calls = plan.steps.flatMap((step) => (step.kind === 'image' ? step.steps.flatMap((one) => one.calls) : []));
+    const methods = calls.map((call) => call.split(' ')[0] ?? '').filter((method) => METHODS.test(method));
+    const made = (await switchboard.callLog()).map(({ method }) => method).filter((method) => METHODS.test(method));
+    assert.deepEqual(sorted(made), sorted(methods));
+    assert.deepEqual(
+      sorted(
+        log
+          .calls()
+          .slice(since)
+          .map(({ verb, resource, name }) => `${verb} ${resource} ${name}`),
+      ),
+      sorted(['update secrets worker-user-data-2019', `patch machinesets ${planned}`]),
+    );
+    const again = await image('apply', file, '--yes');
+    assert.deepEqual([again.code, again.out], [0, 'Nothing of the plan is left to do.\n'], again.errors);
+  });
+
+  await t.test('an operator finds all of it done', async () => {
+    operator = start();
+    await voyage.current(planned, fourth);
+    assert.equal((await switchboard.uploads()).count, 1);
+  });
+});
+
+test('a revert without a leader writes the pin, says that nothing moves yet, and the next operator obeys it; a hold ends by itself', async () => {
+  await operator[Symbol.asyncDispose]();
+  const { count } = await voyage.switchboard.uploads();
+  const before = await voyage.template(set);
+  const reverted = await image('revert', set, '--to', first, '--hold', '12h', '--yes', '-o', 'json');
+  assert.equal(reverted.code, 3, reverted.errors);
+  assert.match(
+    reverted.errors,
+    /the pin is written, and nothing moves yet: nobody leads boot images.*Next: drydock operator/,
+  );
+  assert.equal(await voyage.template(set), before);
+  const { since = '', until = '' } = (await voyage.client.get(BootImage, key)).spec?.pin ?? {};
+  assert.equal(Date.parse(until) - Date.parse(since), 12 * 3_600_000);
+  operator = start();
+  await Promise.race([pinned(first), operator.died]);
+  assert.equal((await voyage.switchboard.uploads()).count, count, 'nothing was uploaded');
+  const past = `${new Date(Date.now() - 1_000).toISOString().slice(0, 19)}Z`;
+  await voyage.client.mergePatch(BootImage, key, { spec: { pin: { until: past } } });
+  await voyage.current(set, fourth);
+  assert.equal((await voyage.client.get(BootImage, key)).spec?.pin, undefined);
+});

@@ -27,9 +27,10 @@ import {
   worldNow,
 } from '@drydock/boot-images';
 import type { Client } from '@drydock/kube';
-import { type ClusterRecords, NO_KEYS, type TemplateStore, templateStore } from '@drydock/templates';
+import { type ClusterRecords, type HolderIsLive, NO_KEYS, type TemplateStore, templateStore } from '@drydock/templates';
 import { loginBudget, type VimLog } from '@drydock/vsphere';
 import { type Explained, saidOf } from './explain/explained.ts';
+import type { Leadership } from './leadership.ts';
 import { loginFile } from './login-file.ts';
 import { readClusterLogins } from './login-notes.ts';
 import { MARK_KEY_SECRET, markKeySecret, readMarkKeys } from './mark-keys.ts';
@@ -46,7 +47,7 @@ export interface ClusterImages extends AsyncDisposable {
   /** What the operator would do about a set, and what it said of it last. */
   readonly explain: (set: KeptSet) => Promise<Explained>;
   /** What the operator would do about sets, call by call. */
-  readonly plan: (sets: readonly KeptSet[]) => Promise<ClusterPlan>;
+  readonly plan: (sets: readonly KeptSet[], options?: { readonly some?: boolean }) => Promise<ClusterPlan>;
   /** What the operator would do about a set if these sets had this pin, or none; `publication` is how it publishes templates. */
   readonly ifPinned: (
     set: KeptSet,
@@ -69,6 +70,14 @@ export interface ClusterImagesOptions {
   readonly stubSecret?: StubSecret;
   /** See `VSphereOptions.publication`. */
   readonly publication?: TemplatePublication;
+  /** See `VSphereOptions.retain`. */
+  readonly retain?: number;
+  /** See `VSphereOptions.locate`. */
+  readonly locate?: (location: string) => string;
+  /** Who leads: what other leaders left half-done nobody goes on with. Default: whoever is named in a mark may still act. */
+  readonly leader?: Leadership;
+  /** Folder of downloaded images. */
+  readonly cacheDir?: string;
   /** Where the operator keeps what it shares of refused logins. */
   readonly leaseNamespace?: string;
   /** The Secret with the keys of marks, as `namespace/name`. */
@@ -100,16 +109,20 @@ export async function clusterImages(options: ClusterImagesOptions): Promise<Clus
   );
   const store = opening.use(
     templateStore({
-      ...{ vcenters: servers.of, cacheDir: join(homedir(), '.cache', 'drydock', 'images') },
+      vcenters: servers.of,
+      cacheDir: options.cacheDir ?? join(homedir(), '.cache', 'drydock', 'images'),
       cluster: await recordsIn(client, world, signal),
       // Who looks may not be allowed to read the Secret: then codes are not checked, and the cluster's records alone prove.
       markKeys: async () =>
         (await readMarkKeys(client, markKeySecret(secret), { signal }).catch(() => undefined))?.keys ?? NO_KEYS,
     }),
   );
+  const holderIsLive = liveUnder(options.leader);
   const vsphere = (publication: TemplatePublication): Platform =>
     vspherePlatform({
-      ...{ store, publication, holder: '', holderIsLive: () => true },
+      ...{ store, publication, holder: '', holderIsLive },
+      ...(options.retain === undefined ? {} : { retain: options.retain }),
+      ...(options.locate === undefined ? {} : { locate: options.locate }),
       ...(downgrade === undefined ? {} : { downgrade }),
     });
   const platforms = opening.use(
@@ -138,7 +151,7 @@ export async function clusterImages(options: ClusterImagesOptions): Promise<Clus
       ...(await explainSet(set, ports, { signal })),
       operator: await saidOf(client, set, signal),
     }),
-    plan: (sets) => planCluster(sets, ports, { signal }),
+    plan: (sets, { some = false } = {}) => planCluster(sets, ports, { signal, some }),
     ifPinned: (set, { sets, pin, publication }) =>
       explainSet(
         set,
@@ -148,6 +161,13 @@ export async function clusterImages(options: ClusterImagesOptions): Promise<Clus
     underOneName: (set) => underOneName(set, platformsOf('swap').get(platformOf(world) ?? ''), world),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+}
+
+/** As the operator sees it, which knows who contests its Lease: of a command on somebody's machine only silence tells. */
+function liveUnder(leader: Leadership | undefined): HolderIsLive {
+  if (leader === undefined || leader.state === 'unread') return () => true;
+  const holds = leader.state === 'led' ? leader.holder : undefined;
+  return (holder) => (holder.startsWith('cli/') ? undefined : holder === holds);
 }
 
 /** What could be read of the cluster's records: what could not is no witness. */

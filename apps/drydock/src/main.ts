@@ -37,7 +37,7 @@ export const VERBS: readonly Verb[] = [
   },
   {
     name: 'image',
-    about: 'plan, stage, pin and take back the images that new machines start from',
+    about: 'plan, apply, stage, pin and take back the images that new machines start from',
     load: async () => (await import('./image/command.ts')).addImage,
   },
   {

@@ -7,7 +7,6 @@ import {
   bootImageMetrics,
   bootImagesRole,
   credentialsKey,
-  type ImageStore,
   type Stamp,
   type StubSecret,
   serverOf,
@@ -26,7 +25,7 @@ import {
   statusChannel,
   systemClock,
 } from '@drydock/kube';
-import { type ClusterRecords, type TemplateStore, templateStore } from '@drydock/templates';
+import { type ClusterRecords, templateStore } from '@drydock/templates';
 import { loginBudget } from '@drydock/vsphere';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type Logger, pino } from 'pino';
@@ -34,13 +33,14 @@ import { clusterApiPart, worldsOf } from './cluster-api-part.ts';
 import { type ClusterFlags, clusterFlags, connect } from './connect.ts';
 import { exitCode, UsageError } from './exit.ts';
 import { imageMirrors, mirrorPairs } from './image-mirrors.ts';
+import { storeDuring } from './image-store.ts';
 import { clusterLogins } from './login-notes.ts';
 import { type MarkKeyFlags, markKeyFlags, markKeySecret, markKeys } from './mark-keys.ts';
 import { orphanedVerdict } from './orphaned-verdict.ts';
 import { type StatusKeepers, statusKeeping } from './status-keeping.ts';
 import { LEASE_NAMESPACE } from './status-notes.ts';
 import { type VCenterFlags, vcenterFlags } from './vcenter-flags.ts';
-import { connector, type VCenters, vcenters } from './vcenters.ts';
+import { connector, vcenters } from './vcenters.ts';
 import { VERSION } from './version.ts';
 import { type WatchFlags, type WatchParts, watchParts } from './watch-role.ts';
 
@@ -312,18 +312,6 @@ async function bootImages(
     services: [...(templates?.services ?? []), statuses.sweeper, worlds.watch],
     ready: { ...templates?.ready, ...watch?.vms.ready },
     leader,
-  };
-}
-
-/** The store, which tells when it uses a server. */
-function storeDuring(store: TemplateStore, servers: VCenters): ImageStore {
-  return {
-    inspect: (placement, ...rest) => servers.during(placement.server, () => store.inspect(placement, ...rest)),
-    publish: (wish, ...rest) => servers.during(wish.placement.server, () => store.publish(wish, ...rest)),
-    revert: (request, ...rest) => servers.during(request.placement.server, () => store.revert(request, ...rest)),
-    list: (placement, ...rest) => servers.during(placement.server, () => store.list(placement, ...rest)),
-    plan: (request, ...rest) => servers.during(request.wish.placement.server, () => store.plan(request, ...rest)),
-    collect: (placement, ...rest) => servers.during(placement.server, () => store.collect(placement, ...rest)),
   };
 }
 

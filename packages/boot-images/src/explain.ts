@@ -167,6 +167,14 @@ export async function lookAtSet(
   };
 }
 
+/** Asked before the platform of a set is; where one is not answered by yes, a pass does not come to it. */
+const BEFORE: ReadonlySet<ExplainedQuestion> = new Set(['upstream', 'reflected', 'selected', 'stable', 'release']);
+
+/** Whether a pass comes as far as the platform of the set. */
+export function reachesPlatform({ answers }: Pick<Look, 'answers'>): boolean {
+  return answers.every(({ question, answer }) => answer === 'yes' || !BEFORE.has(question));
+}
+
 function upstreamFound(set: KeptSet, ports: Pick<ExplainPorts, 'world' | 'platforms'>): Found {
   const refusal = upstreamRefusal(ports.world.upstream());
   const { namespace, name } = upstreamController;
@@ -310,6 +318,12 @@ function codeOf(error: unknown): string {
 
 function no(text: string, outcome: SetOutcome): Found {
   return { text, outcome };
+}
+
+/** What a set comes to whose work would fail with this. */
+export function conclusionOfError(set: KeptSet, error: unknown): Conclusion {
+  if (unreadable(error)) return { step: 'unknown', why: errorText(error) };
+  return conclusionOf({ outcome: failureOf(set, error, false).outcome });
 }
 
 /** What a look comes to. */

@@ -28,7 +28,11 @@ export type { DiskArtifact, Stream } from './observe/stream.ts';
 export { compareReleases, type DowngradePolicy } from './observe/version.ts';
 export { platformOf, type World } from './observe/world.ts';
 export { pinnedWorld, underOneName } from './pass/pinned-world.ts';
-export { type ClusterPlan, type ClusterStep, planCluster } from './plan/cluster-plan.ts';
+export { type CarriedOut, type CarryOutHooks, carryOut } from './plan/carry-out.ts';
+export { type ClusterPlan, planCluster } from './plan/cluster-plan.ts';
+export { type ClusterStep, editLines, stepTitle } from './plan/cluster-step.ts';
+export { planDifference } from './plan/difference.ts';
+export { type PlanRun, type PlanRunOptions, planRun } from './plan-run.ts';
 export type {
   CollectedImage,
   ImageFacts,

@@ -1,5 +1,5 @@
 import type { BootImageStatus, BootImageStatusCanary, ConfigMap, Infrastructure, Secret } from '@drydock/api';
-import type { PlannedStep, TemplateOperation, TemplateProgress } from '@drydock/templates';
+import type { ImportAmounts, PlannedStep, TemplateOperation, TemplateProgress } from '@drydock/templates';
 import type { Skip } from './decide/decide.ts';
 import type { KeptSet } from './observe/kept-set.ts';
 import type { JsonObject, LeafEdit } from './observe/provider-spec.ts';
@@ -154,18 +154,22 @@ export interface Publication {
   /** What `run` would do now, by the decisions that it makes itself; nothing is changed. Fails as `run` would where that is known beforehand. */
   readonly foresee: (call: { readonly signal?: AbortSignal }) => Promise<ForeseenPublication>;
   /** How the set is pointed at an image of this name. */
-  readonly pointing: (name: string) => Pick<PointedImage, 'edits' | 'reference'>;
+  readonly pointing: (name: string) => Pick<PointedImage, 'edits' | 'reference' | 'identity'>;
 }
 
 /** A publication before it is made. */
 export interface ForeseenPublication {
-  /** What is downloaded, where the cache does not have it, and imported; absent where an image that is there comes back. */
+  /** What is downloaded, where the cache does not have it, and imported, without what may be secret in its address; absent where an image that is there comes back. */
   readonly from?: { readonly location: string; readonly sha256: string };
   readonly server: string;
   readonly folder: string;
   /** The template's name. */
   readonly name: string;
   readonly steps: readonly PlannedStep[];
+  /** Where an image is imported: what that moves and takes. */
+  readonly amounts?: ImportAmounts;
+  /** How a set would be pointed at it before it takes over a name that is in use; absent where it takes over none. */
+  readonly beside?: Pick<PointedImage, 'edits' | 'reference' | 'identity'>;
   /** Changes with whatever the steps follow from. */
   readonly world: string;
 }
@@ -185,6 +189,8 @@ export interface PointedImage {
   readonly edits: readonly LeafEdit[];
   /** What `Platform.imageOf` says once the edits are made; absent where there are none. */
   readonly reference?: string;
+  /** What it is, whatever it is called by then: whoever tried it under one name need not try it under the next. Absent: its reference says it. */
+  readonly identity?: string;
   /** Where the platform makes its own. */
   readonly template?: TemplateFacts & { readonly release: string };
 }
@@ -198,7 +204,10 @@ export interface PublishedImage extends PointedImage {
 /** One image that was looked at for removal. */
 export interface CollectedImage {
   readonly name: string;
+  /** It went; with `dryRun`, that it would go. */
   readonly removed: boolean;
+  readonly server: string;
+  readonly folder: string;
   readonly reason: string;
 }
 
@@ -248,6 +257,10 @@ export interface Platform extends Partial<AsyncDisposable> {
       readonly referenced: (name: string) => string | undefined;
       /** Who counts on an image although nobody names it: it stays. */
       readonly needed?: NeededImage;
+      /** What may go; default: whatever nothing needs. */
+      readonly only?: (name: string) => boolean;
+      /** Only says what would go. */
+      readonly dryRun?: boolean;
       /** Told of each set in a place that was looked at: what is there to be pointed at. */
       readonly found?: (set: string, there: readonly ImageThere[]) => void;
       readonly signal?: AbortSignal;

@@ -138,7 +138,13 @@ export function bootImagesRole(options: BootImagesRoleOptions): BootImagesRole {
 }
 
 /** What a cluster may be on; of each, nothing is loaded before a cluster is. */
-function servedPlatforms(options: BootImagesRoleOptions, metrics: BootImageMetrics): LazyPlatforms {
+export function servedPlatforms(
+  options: Pick<
+    BootImagesRoleOptions,
+    'store' | 'leader' | 'log' | 'downgrade' | 'publication' | 'retain' | 'locate' | 'clouds'
+  >,
+  metrics: BootImageMetrics,
+): LazyPlatforms {
   const { store, leader, log, downgrade, publication, retain, locate } = options;
   return lazyPlatforms({
     VSphere: () =>
@@ -160,7 +166,8 @@ function holderIsLive(leader: Pick<Leader, 'holderIsLive'>): HolderIsLive {
   return (holder) => (holder.startsWith('cli/') ? undefined : leader.holderIsLive(holder));
 }
 
-function recordsOf(caches: BootImageCaches): ClusterRecords {
+/** What these caches know of templates. */
+export function recordsOf(caches: BootImageCaches): ClusterRecords {
   return clusterRecords(
     () => caches.bootImages.all(),
     () => {

@@ -12,6 +12,7 @@ export type {
   AdoptRequest,
   GcRequest,
   Generation,
+  ImportAmounts,
   ListedTemplate,
   Plan,
   PlannedStep,

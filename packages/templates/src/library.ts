@@ -130,6 +130,21 @@ export interface PlannedStep {
   readonly calls: readonly string[];
   /** The step as a sentence. */
   readonly text: string;
+  /** What the machine is called when the step begins. */
+  readonly machine?: string;
+}
+
+/** What an import moves and takes. */
+export interface ImportAmounts {
+  /** Bytes of the image; absent where nobody says it before it is read. */
+  readonly bytes?: number;
+  /** The image is on this machine, so that nothing is downloaded. */
+  readonly here: boolean;
+  readonly datastore: string;
+  /** Bytes that the datastore has free now. */
+  readonly free: number;
+  /** Bytes that must stay free there. */
+  readonly reserve: number;
 }
 
 /** What would be done, and to which world. */
@@ -140,6 +155,8 @@ export type Plan = PlanRequest & {
   /** The name that is published, reverted or adopted; the folder for `gc`. */
   readonly target: string;
   readonly steps: readonly PlannedStep[];
+  /** Where an image is imported. */
+  readonly amounts?: ImportAmounts;
   /** SHA-256 of what was observed, as far as it matters to the plan. */
   readonly world: string;
 };

@@ -166,7 +166,7 @@ export function templateStore(options: TemplateStoreOptions): TemplateStore {
       const witnesses = await witnessesNow();
       const how = { ...collect, owner: cluster, witnesses, holder: NOBODY, running, uploaded, ...call };
       // A plan names its calls, and these are not among them.
-      if (collect.dryRun !== true && collect.expectWorld === undefined) {
+      if (collect.dryRun !== true && collect.expectWorld === undefined && collect.only === undefined) {
         for (const name of await proveAnew(vcenter, scope, how, call))
           options.log?.info({ server: placement.server, template: name }, 'template proven by the current key');
       }

@@ -116,6 +116,8 @@ export interface CollectOptions extends PlannedOptions {
   readonly keep?: number;
   /** Milliseconds for which a new or newly retired template stays although nothing refers to it; default 10 minutes. */
   readonly graceMs?: number;
+  /** What may go at all; default: whatever nothing needs. */
+  readonly only?: (name: string) => boolean;
   /** Only says what would go. */
   readonly dryRun?: boolean;
 }

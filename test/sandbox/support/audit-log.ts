@@ -40,8 +40,18 @@ interface AuditEvent {
 
 /** Has an API server log what the ServiceAccounts of a namespace ask it, in `folder`. */
 export function auditLog(folder: string, namespace: string): AuditLog {
+  return auditLogOf(folder, { userGroups: [`system:serviceaccounts:${namespace}`] });
+}
+
+/** Has an API server log what anybody changes in these resources, by group, in `folder`. */
+export function changeLog(folder: string, resources: Readonly<Record<string, readonly string[]>>): AuditLog {
+  const groups = Object.entries(resources).map(([group, of]) => ({ group, resources: of }));
+  return auditLogOf(folder, { verbs: ['create', 'update', 'patch', 'delete'], resources: groups });
+}
+
+function auditLogOf(folder: string, rule: object): AuditLog {
   const [policy, log] = [join(folder, 'audit-policy.json'), join(folder, 'audit.log')];
-  const rules = [{ level: 'Metadata', userGroups: [`system:serviceaccounts:${namespace}`] }, { level: 'None' }];
+  const rules = [{ level: 'Metadata', ...rule }, { level: 'None' }];
   const omitStages = ['RequestReceived'];
   writeFileSync(policy, JSON.stringify({ apiVersion: 'audit.k8s.io/v1', kind: 'Policy', omitStages, rules }));
   writeFileSync(log, '');

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { addApply } from './apply.ts';
 import { addHistory } from './history.ts';
 import { addPlan } from './plan.ts';
 import { addRelease } from './release.ts';
@@ -9,7 +10,7 @@ import { addStage } from './stage.ts';
 export function addImage(program: Command): void {
   const group = program
     .command('image')
-    .description('plan, stage, pin and take back the images that new machines start from');
-  for (const add of [addPlan, addStage, addHistory, addRevert, addRelease]) add(group);
+    .description('plan, apply, stage, pin and take back the images that new machines start from');
+  for (const add of [addPlan, addApply, addStage, addHistory, addRevert, addRelease]) add(group);
   for (const verb of group.commands) verb.exitOverride().showHelpAfterError('(use --help to see what there is)');
 }

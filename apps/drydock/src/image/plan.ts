@@ -3,32 +3,40 @@ import type { Command } from 'commander';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
 import { exitCode, UsageError } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
+import { leadershipOf } from '../leadership.ts';
+import { shell } from '../template/next-command.ts';
 import { say, sayError } from '../terminal.ts';
 import { chosenSets, type ToldFlags, toldFlags, toldOf } from '../told-flags.ts';
 import { type VCenterFlags, vcenterFlags } from '../vcenter-flags.ts';
 import { yamlText } from '../yaml.ts';
+import { countOf, type ImageFlags, imageFlags, imagesOf } from './image-flags.ts';
+import { type ImagePlan, writeImagePlan } from './plan-file.ts';
 import { planText } from './plan-text.ts';
 
 const FORMATS = ['text', 'json', 'yaml'] as const;
 
-interface PlanFlags extends ClusterFlags, VCenterFlags, ToldFlags {
+interface PlanFlags extends ClusterFlags, VCenterFlags, ToldFlags, ImageFlags {
   readonly output: string;
+  readonly out?: string;
+  readonly keep: number;
 }
 
 /** Adds `drydock image plan`: what the operator would do about boot images, call by call. It only reads. */
 export function addPlan(group: Command): void {
   const command = group
     .command('plan')
-    .description('say what the operator would do about boot images, call by call')
+    .description('say what the operator would do about boot images, call by call; "apply" does exactly that')
     .argument('[machineset...]', 'names, also as ms/NAME or cpms/NAME (default: all)')
+    .option('--out <file>', 'keep the plan in a file, for "apply"')
+    .option('--keep <count>', 'templates of each place that stay as a way back, as the operator is told', countOf, 2)
     .option('-o, --output <format>', FORMATS.join('|'), 'text')
     .addHelpText(
       'after',
       `
-It asks what the operator asks, by the same code, and writes nothing.
+It asks what the operator asks, by the same code, and writes nothing. What -o json prints is a plan for "apply", too.
 Exit codes: 0 nothing to do, 1 failed, 2 usage, 3 something stops a set, 5 something could not be read, 6 changes are pending, 130 and 143 interrupted.`,
     );
-  toldFlags(vcenterFlags(clusterFlags(command))).action((names: readonly string[], flags: PlanFlags) =>
+  imageFlags(toldFlags(vcenterFlags(clusterFlags(command)))).action((names: readonly string[], flags: PlanFlags) =>
     untilInterrupted((signal) => plan(names, flags, signal), 'nothing was changed'),
   );
 }
@@ -37,17 +45,30 @@ async function plan(names: readonly string[], flags: PlanFlags, signal: AbortSig
   const format = FORMATS.find((known) => known === flags.output);
   if (format === undefined)
     throw new UsageError(`unknown output format ${flags.output}: use one of ${FORMATS.join(', ')}`);
-  const told = toldOf(flags);
+  const { downgrade, stubSecret, publication } = toldOf(flags);
+  const images = await imagesOf(flags);
   const { keptSets } = await import('@drydock/boot-images');
   // With the client of vCenters, which the checks above do without.
   const { clusterImages } = await import('../cluster-images.ts');
   await using client = await connect(flags);
   const warn = (message: string): void => sayError(`warning: ${message}`);
-  await using images = await clusterImages({ client, flags, ...told, warn, signal });
-  const planned = await images.plan(await chosenSets(keptSets(images.world), names));
+  const leader = await leadershipOf(client, { role: 'boot-images', namespace: images.leaseNamespace }, { signal });
+  await using cluster = await clusterImages({
+    ...{ client, flags, downgrade, stubSecret, publication, leader, warn, signal },
+    ...{ ...images, retain: flags.keep },
+  });
+  const sets = await chosenSets(keptSets(cluster.world), names);
+  const planned: ImagePlan = {
+    drydockImagePlan: 1,
+    told: { downgrade, stubSecret, templates: publication, keep: flags.keep },
+    ...(await cluster.plan(sets, { some: names.length > 0 })),
+  };
+  if (flags.out !== undefined) await writeImagePlan(flags.out, planned);
   if (format === 'text') say(planText(planned));
   if (format === 'json') say(`${jsonText(planned, 2)}\n`);
   if (format === 'yaml') say(yamlText(planned));
+  if (format === 'text' && flags.out !== undefined && planned.steps.length > 0)
+    say(`\nTo do exactly this: ${shell`drydock image apply ${flags.out}`}\n`);
   if (planned.rest.some(({ step }) => step === 'blocked' || step === 'failed')) return exitCode.blocked;
   if (planned.rest.some(({ step }) => step === 'unknown')) return exitCode.undecided;
   return planned.steps.length === 0 ? exitCode.done : exitCode.pending;

@@ -40,7 +40,11 @@ export interface Canaries {
   readonly tried: (asked: CanaryQuestion, call?: { readonly signal?: AbortSignal }) => Promise<SetOutcome | undefined>;
   /** Removes canaries that no set waits for any more. `ended`: sets that exist and were looked at, and for which none is kept. */
   readonly sweep: (
-    sets: { readonly existing: ReadonlySet<string>; readonly ended: ReadonlySet<string> },
+    sets: {
+      readonly existing: ReadonlySet<string>;
+      readonly ended: ReadonlySet<string>;
+      readonly mayRemove: (machine: string) => boolean;
+    },
     call?: { readonly signal?: AbortSignal },
   ) => Promise<void>;
 }
@@ -170,11 +174,11 @@ export function canaries(ports: CanaryPorts, verdicts: CanaryVerdicts): Canaries
   }
 
   async function sweep(
-    { existing, ended }: Parameters<Canaries['sweep']>[0],
+    { existing, ended, mayRemove }: Parameters<Canaries['sweep']>[0],
     call: { readonly signal?: AbortSignal } = {},
   ): Promise<void> {
     const left = (ports.machines() ?? []).filter(
-      ({ metadata }) => isCanaryName(metadata.name) && !asked.has(metadata.name),
+      ({ metadata }) => isCanaryName(metadata.name) && !asked.has(metadata.name) && mayRemove(metadata.name),
     );
     if (left.length === 0) return;
     const waitedFor = new Set<string>();

@@ -40,7 +40,7 @@ export function isCanaryName(name: string): boolean {
 export function groupOf(
   set: KeptSet,
   policy: SetPolicy,
-  { edits, reference }: PointedImage,
+  { edits, reference, identity }: PointedImage,
   { failureDomain, architecture }: { readonly failureDomain: string | undefined; readonly architecture: string },
 ): CanaryGroup {
   const image = reference ?? JSON.stringify(edits.map(({ path, to }) => [path, to]));
@@ -48,7 +48,8 @@ export function groupOf(
   // Without a failure domain nobody knows which sets are equal.
   const place = failureDomain ?? setText(set);
   const { name, uid, generation } = policy;
-  const hash = createHash('sha256').update(JSON.stringify([name, uid, generation, place, architecture, stub, image]));
+  const tried = identity ?? image;
+  const hash = createHash('sha256').update(JSON.stringify([name, uid, generation, place, architecture, stub, tried]));
   const id = hash.digest('hex').slice(0, 12);
   return { id, machine: `${PREFIX}${id}`, image };
 }

@@ -22,7 +22,7 @@ export async function collectImages(
   found: (set: string, there: readonly ImageThere[]) => void,
   signal: AbortSignal | undefined,
 ): Promise<number | undefined> {
-  const { now, collectAfterMs = 60_000 } = ports;
+  const { now, bounds, collectAfterMs = 60_000 } = ports;
   const time = now().getTime();
   // A clock that was set back would make the quiet time as long as the step.
   if (switched || time < state.quietSince) state.quietSince = time;
@@ -51,6 +51,7 @@ export async function collectImages(
       };
       const collected = platform.collect(inputs, {
         ...{ referenced, needed, found: seen },
+        ...(bounds === undefined ? {} : { only: bounds.mayRemove }),
         ...(signal === undefined ? {} : { signal }),
       });
       for await (const { name, removed, reason } of collected) {
@@ -66,7 +67,11 @@ export async function collectImages(
   return retry;
 }
 
-function references({ world }: PassPorts, pointed: Map<string, string>): (name: string) => string | undefined {
+/** Who refers to an image, of what is known when it is asked. `pointed`: images that sets were pointed at, until the world shows it. */
+export function references(
+  { world }: Pick<PassPorts, 'world'>,
+  pointed: Map<string, string>,
+): (name: string) => string | undefined {
   const sets = new Map(world.machineSets().map((set) => [idOf(set), set]));
   for (const [id, image] of pointed) {
     const set = sets.get(id);

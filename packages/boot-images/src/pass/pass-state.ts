@@ -10,6 +10,7 @@ import type { ConditionLike } from '../status/conditions.ts';
 import { type Counters, zeroCounters } from '../status/counters.ts';
 import type { StubSecret } from '../user-data/user-data.ts';
 import type { Pin } from '../way-back/pin.ts';
+import type { PassBounds } from './bounds.ts';
 import { type Attempts, createHotLoop, type HotLoop } from './hot-loop.ts';
 import { createRetries, type Retries } from './retries.ts';
 import type { StoryReason } from './update.ts';
@@ -54,6 +55,8 @@ export interface PassPorts extends PassSettings {
   readonly now: () => Date;
   /** RPM name of the architecture of single-architecture clusters. */
   readonly architecture: string;
+  /** Absent: whatever is to be done is done. */
+  readonly bounds?: PassBounds;
 }
 
 /** When a pass ends early. */

@@ -45,7 +45,8 @@ export async function runPass(
   const pass = new Pass(ports, state, cause, options);
   // Beside an upstream controller nothing is written.
   const acts = upstreamRefusal(ports.world.upstream()) === undefined;
-  const after = acts ? await keepPins(keptSets(ports.world), ports, options.signal) : undefined;
+  const keeps = acts && ports.bounds === undefined;
+  const after = keeps ? await keepPins(keptSets(ports.world), ports, options.signal) : undefined;
   const outcome = await passOver(ports, state, pass);
   pass.end();
   return after === undefined ? outcome : { after: Math.min(after, outcome?.after ?? after) };
@@ -74,7 +75,7 @@ async function passOver(ports: PassPorts, state: PassState, pass: Pass): Promise
   const others: (readonly [set: KeptSet, why: string])[] = [];
   try {
     const leftOut = selectionNow(world);
-    for (const set of keptSets(world)) {
+    for (const set of setsOf(ports)) {
       const why = leftOut(set);
       if (why === undefined) enrolled.push(set);
       else others.push([set, why]);
@@ -114,7 +115,7 @@ async function passOver(ports: PassPorts, state: PassState, pass: Pass): Promise
 
 /** Beside an upstream controller: what that leaves alone and a policy of ours decides about is kept as ever, everything else is only told. */
 async function passBeside(refusal: string, ports: PassPorts, state: PassState, pass: Pass): Promise<PassOutcome> {
-  const { ours = [], theirs = [] } = Object.groupBy(keptSets(ports.world), (set) =>
+  const { ours = [], theirs = [] } = Object.groupBy(setsOf(ports), (set) =>
     known(() => leftToUpstream(set, ports)) ? 'theirs' : 'ours',
   );
   keepMemories(state, new Set(ours.map(idOf)));
@@ -127,6 +128,11 @@ async function passBeside(refusal: string, ports: PassPorts, state: PassState, p
   if (version === undefined || clusterStable(version)) return pass.run(ours);
   await pass.waitForUpgrade(ours);
   return undefined;
+}
+
+/** The sets that the pass looks at. */
+function setsOf({ world, bounds }: PassPorts): readonly KeptSet[] {
+  return keptSets(world).filter((set) => bounds?.includes(set) !== false);
 }
 
 /** Where it cannot be told what upstream does, it may do it. */
@@ -242,7 +248,9 @@ class Pass {
     const waiting = new Set(trying.map(({ set }) => idOf(set)));
     try {
       const ended = new Set(existing.filter((id) => !waiting.has(id)));
-      await this.#work.canaries.sweep({ existing: new Set(existing), ended }, this.#work.call);
+      const { bounds } = this.#ports;
+      const mayRemove = (machine: string): boolean => bounds?.mayRemove(machine) !== false;
+      await this.#work.canaries.sweep({ existing: new Set(existing), ended, mayRemove }, this.#work.call);
     } catch (error) {
       this.#signals.signal?.throwIfAborted();
       this.#ports.warn('canaries that nobody waits for could not be removed', error);

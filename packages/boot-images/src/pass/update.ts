@@ -13,6 +13,7 @@ import {
   userDataSecret,
 } from '../user-data/user-data.ts';
 import { movers } from '../way-back/history.ts';
+import type { PassBounds } from './bounds.ts';
 import { type HotLoop, hotLoopError } from './hot-loop.ts';
 import type { Acting } from './item.ts';
 import type { PassSignals } from './pass-state.ts';
@@ -62,6 +63,7 @@ export interface UpdatePorts {
   readonly warn: (message: string, error?: unknown) => void;
   readonly now: () => Date;
   readonly progressMs: number;
+  readonly bounds: PassBounds | undefined;
 }
 
 /**
@@ -115,10 +117,15 @@ export async function updateSet(
   try {
     beforeWrite();
     await ports.report(set, { kind: 'step', phase: 'Switching', ...before });
-    const stub = { stubSecret, now: ports.now(), beforeWrite, ...call };
+    const beforeConversion = (): void => {
+      beforeWrite();
+      if (secret !== undefined) ports.bounds?.mayConvert(secret);
+    };
+    const stub = { stubSecret, now: ports.now(), beforeWrite: beforeConversion, ...call };
     const more = secret === undefined ? [] : await upgradeUserData(ports.client, { secret, ...stub });
     beforeWrite();
     const edits = [...image.edits, ...more];
+    ports.bounds?.mayPoint(set, edits);
     if (edits.length > 0) await patch(set, edits, ports, call);
   } catch (error) {
     if (error instanceof Overtaken) return error.outcome;

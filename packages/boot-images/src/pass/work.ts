@@ -1,4 +1,5 @@
 import { type Canaries, canaries } from '../canary/canaries.ts';
+import { groupOf } from '../canary/machine.ts';
 import { BootImageError } from '../errors.ts';
 import { idOf, type KeptSet, kindOf, machineSets } from '../observe/kept-set.ts';
 import type { ImageFacts, PlatformPlan, PointedImage } from '../platform.ts';
@@ -78,6 +79,7 @@ export class Work {
       return serial(key, async () => {
         if (leftKeys.has(key)) return false;
         const became = await this.#guard(item, async () => {
+          await this.#options.ports.bounds?.mayMove(item.set, plan, this.call);
           const ports = this.#updatePorts(item, items, stream);
           const outcome = await updateSet(item.set, plan, ports, this.#options.signals);
           if (outcome !== undefined) await this.#settle(item, outcome);
@@ -252,13 +254,15 @@ export class Work {
     const { ports, state } = this.#options;
     const { policy, input } = asked ?? {};
     if (policy?.spec.canary?.mode !== 'Machine' || input === undefined || input.pin !== undefined) return undefined;
+    const failureDomain = failureDomainOf(set, ports.world, ports.platforms);
+    const { architecture } = input;
+    ports.bounds?.mayTry(groupOf(set, policy, image, { failureDomain, architecture }).machine);
     const record = (canary: NonNullable<ImageFacts['canary']>): Promise<void> =>
       ports.report(set, told(set, { kind: 'step', phase: 'Publishing', reason: 'Canary', ...facts, canary }, state));
     return this.canaries.tried(
       {
         ...{ set, policy, image, facts, beforeWrite, record },
-        failureDomain: failureDomainOf(set, ports.world, ports.platforms),
-        architecture: input.architecture,
+        ...{ failureDomain, architecture },
       },
       this.call,
     );
@@ -266,10 +270,11 @@ export class Work {
 
   #updatePorts(item: Item, items: readonly Item[], stream: ReleaseStream): Parameters<typeof updateSet>[2] {
     const { ports, state } = this.#options;
-    const { client, event, warn, now, step, refused, stubSecret, progressMs = 1000 } = ports;
+    const { client, event, warn, now, step, refused, stubSecret, bounds, progressMs = 1000 } = ports;
     const { hotLoop, pointed, left } = state;
     return {
       left,
+      bounds,
       client,
       stubSecret,
       hotLoop,

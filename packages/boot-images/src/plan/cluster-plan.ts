@@ -1,46 +1,34 @@
 import { recordedOf } from '../canary/canaries.ts';
 import { groupOf } from '../canary/machine.ts';
-import { conclusionOf, type ExplainPorts, type Explanation, type Look, lookAtSet } from '../explain.ts';
+import {
+  type Conclusion,
+  conclusionOf,
+  conclusionOfError,
+  type ExplainPorts,
+  type Explanation,
+  type Look,
+  lookAtSet,
+} from '../explain.ts';
 import { idOf, type KeptSet } from '../observe/kept-set.ts';
-import type { LeafEdit } from '../observe/provider-spec.ts';
 import { eachOf } from '../pass/pool.ts';
-import type { ForeseenPublication, PlatformPlan, PointedImage, Verified } from '../platform.ts';
+import type { ForeseenPublication, PlatformPlan, PointedImage } from '../platform.ts';
 import { failureDomainOf } from '../policy/set-policy.ts';
 import { foreseeUserData, stubSecretOf, userDataSecret } from '../user-data/user-data.ts';
+import type { ClusterStep, StepOf } from './cluster-step.ts';
+import { collectionsOf } from './collections.ts';
 
-/**
- * One thing that changes something, in the order in which the operator does it: an image is made, a stub converted, a set pointed at its image. Steps of different
- * images and sets may be under way at the same time; those of one set are one after the other.
- */
-export type ClusterStep =
-  | ({ readonly kind: 'image' } & ForeseenPublication & { readonly release: string; readonly sets: readonly string[] })
-  | {
-      readonly kind: 'canary';
-      /** Name of the machine that tries the image; it goes again when it was a Ready node. */
-      readonly machine: string;
-      readonly image: string;
-      readonly policy: string;
-      readonly sets: readonly string[];
-    }
-  | { readonly kind: 'stub'; readonly secret: string; readonly sets: readonly string[] }
-  | {
-      readonly kind: 'point';
-      readonly set: string;
-      /** None where the image takes over the name that the set has already. */
-      readonly edits: readonly LeafEdit[];
-      readonly from?: string;
-      readonly to: string;
-      readonly verified?: Verified;
-    };
-
-/** What the operator would do about all sets now. */
+/** What the operator would do about sets now. */
 export interface ClusterPlan {
   readonly version: 1;
   /** `ClusterVersion.spec.clusterID`. */
   readonly cluster: string;
+  /** The sets that it is about; absent: all. */
+  readonly sets?: readonly string[];
   /** Release of the golden images; absent where the ConfigMap says none. */
   readonly release?: string;
   readonly steps: readonly ClusterStep[];
+  /** What could not be looked at although no set depends on it. */
+  readonly notes?: readonly string[];
   /** The sets that are not moved, and why. */
   readonly rest: readonly (Pick<Explanation, 'set' | 'step' | 'why' | 'nextStep'> & { readonly current?: string })[];
 }
@@ -50,6 +38,8 @@ export interface ClusterPlanOptions {
   readonly signal?: AbortSignal;
   /** Sets that are looked at together. Default 4. */
   readonly concurrency?: number;
+  /** These were asked about, and not all that there are. */
+  readonly some?: boolean;
 }
 
 interface Moved {
@@ -62,48 +52,44 @@ interface Moved {
 export async function planCluster(
   sets: readonly KeptSet[],
   ports: ExplainPorts,
-  { signal, concurrency = 4 }: ClusterPlanOptions = {},
+  { signal, concurrency = 4, some = false }: ClusterPlanOptions = {},
 ): Promise<ClusterPlan> {
   const call = signal === undefined ? {} : { signal };
   const looks = new Map<KeptSet, Look>();
   await eachOf(sets, concurrency, async (set) => void looks.set(set, await lookAtSet(set, ports, call)));
   const moved: Moved[] = [];
   const rest: ClusterPlan['rest'][number][] = [];
+  const stay = (set: KeptSet, why: Conclusion, current: string | undefined): void => {
+    const { edits: _, ...words } = why;
+    rest.push({ set: idOf(set), ...words, ...(current === undefined ? {} : { current }) });
+  };
   for (const set of sets) {
     const look = looks.get(set);
     if (look === undefined) continue;
-    const { step, why, nextStep } = conclusionOf(look);
+    const conclusion = conclusionOf(look);
     const { plan } = look;
-    if ((step === 'publish' || step === 'switch') && (plan?.kind === 'publish' || plan?.kind === 'switch')) {
-      moved.push({ set, look, plan });
-      continue;
-    }
-    const current = (plan ?? look.outcome)?.current;
-    rest.push({
-      set: idOf(set),
-      step,
-      why,
-      ...(nextStep === undefined ? {} : { nextStep }),
-      ...(current === undefined ? {} : { current }),
-    });
+    const moves = conclusion.step === 'publish' || conclusion.step === 'switch';
+    if (moves && (plan?.kind === 'publish' || plan?.kind === 'switch')) moved.push({ set, look, plan });
+    else stay(set, conclusion, (plan ?? look.outcome)?.current);
   }
   const images = await imagesOf(moved, call);
-  const canaries = new Map<string, CanaryStep>();
+  const canaries = new Map<string, StepOf<'canary'>>();
   const stubs = new Map<string, string[]>();
-  const points: ClusterStep[] = [];
+  const points: StepOf<'point'>[] = [];
   for (const one of moved) {
     const { set, plan } = one;
-    const pointed =
-      plan.kind === 'switch' ? plan.image : plan.publication.pointing(images.get(plan.publication.key)?.name ?? '');
-    const canary = canaryFor(one, pointed, ports);
+    const image = plan.kind === 'switch' ? undefined : images.get(plan.publication.key);
+    if (image instanceof Error) {
+      stay(set, conclusionOfError(set, image), plan.current);
+      continue;
+    }
+    const pointed = plan.kind === 'switch' ? plan.image : plan.publication.pointing(image?.step.name ?? '');
+    // A name that nobody bears is taken at once: no machine can be made until somebody does.
+    const tried = image?.beside ?? (pointed.edits.length === 0 ? undefined : pointed);
+    const canary = tried === undefined ? undefined : canaryFor(one, tried, ports);
     if (canary?.failed !== undefined) {
       const why = `the canary ${canary.step.machine} failed: ${canary.failed}`;
-      rest.push({
-        set: idOf(set),
-        step: 'blocked',
-        why,
-        ...(plan.current === undefined ? {} : { current: plan.current }),
-      });
+      stay(set, { step: 'blocked', why }, plan.current);
       continue;
     }
     if (canary !== undefined) {
@@ -128,29 +114,43 @@ export async function planCluster(
     });
   }
   const { world } = ports;
+  const made = [...images.values()].flatMap((image) => (image instanceof Error ? [] : [image.step]));
+  const collected = await collectionsOf(looks.values(), usedBy(moved, made), ports, call);
   const release = world.golden()?.data?.['releaseVersion'];
   return {
     version: 1,
     cluster: world.clusterVersion()?.spec?.clusterID ?? '',
+    ...(some ? { sets: sets.map(idOf) } : {}),
     ...(release === undefined ? {} : { release }),
     steps: [
-      ...images.values(),
+      ...made,
       ...canaries.values(),
-      ...[...stubs].map(([secret, of]): ClusterStep => ({ kind: 'stub', secret, sets: of })),
+      ...[...stubs].map(([secret, of]): StepOf<'stub'> => ({ kind: 'stub', secret, sets: of })),
       ...points,
+      ...collected.steps,
     ],
+    ...(collected.notes.length === 0 ? {} : { notes: collected.notes }),
     rest,
   };
 }
 
-type CanaryStep = Extract<ClusterStep, { readonly kind: 'canary' }>;
+/** Names of what the plan makes, touches and points at. */
+function usedBy(moved: readonly Moved[], made: readonly StepOf<'image'>[]): ReadonlySet<string> {
+  const pointed = moved.flatMap(({ plan, look }) => {
+    const { reference, template } = plan.kind === 'switch' ? plan.image : {};
+    const named = reference === undefined ? undefined : look.asked?.platform.nameOf(reference);
+    return [named, template?.name, plan.template?.name].filter((name) => name !== undefined);
+  });
+  const touched = made.flatMap(({ name, steps }) => [name, ...steps.flatMap(({ machine }) => machine ?? [])]);
+  return new Set([...pointed, ...touched]);
+}
 
 /** The machine that tries the image before the set is pointed at it, where its policy wants one, and what it failed with; undefined where none is wanted, or where one has passed. */
 function canaryFor(
   { set, look }: Moved,
   image: PointedImage,
   { world, platforms }: ExplainPorts,
-): { readonly step: Omit<CanaryStep, 'sets'>; readonly failed: string | undefined } | undefined {
+): { readonly step: Omit<StepOf<'canary'>, 'sets'>; readonly failed: string | undefined } | undefined {
   const { policy, input } = look.asked ?? {};
   if (policy?.spec.canary?.mode !== 'Machine' || input === undefined || input.pin !== undefined) return undefined;
   const failureDomain = failureDomainOf(set, world, platforms);
@@ -160,21 +160,30 @@ function canaryFor(
   return said?.verdict === 'Passed' ? undefined : { step, failed: said?.message };
 }
 
-type ImageStep = Extract<ClusterStep, { readonly kind: 'image' }>;
+/** An image that is made. */
+interface MadeImage {
+  readonly step: StepOf<'image'>;
+  readonly beside: ForeseenPublication['beside'];
+}
 
-/** The images that are made, each once, whichever of its sets comes first. */
+/** The images that are made, each once, whichever of its sets comes first; or why one cannot be. */
 async function imagesOf(
   moved: readonly Moved[],
   call: { readonly signal?: AbortSignal },
-): Promise<ReadonlyMap<string, ImageStep>> {
-  const images = new Map<string, ImageStep>();
+): Promise<ReadonlyMap<string, MadeImage | Error>> {
+  const images = new Map<string, MadeImage | Error>();
   const made = moved.flatMap(({ set, plan }) => (plan.kind === 'publish' ? [{ set, plan }] : []));
   for (const [key, of] of Map.groupBy(made, ({ plan }) => plan.publication.key)) {
     const [first] = of;
     if (first === undefined) continue;
-    const foreseen = await first.plan.publication.foresee(call);
-    const release = first.plan.target ?? first.plan.hotLoopValue;
-    images.set(key, { kind: 'image', ...foreseen, release, sets: of.map(({ set }) => idOf(set)) });
+    try {
+      const { beside, ...foreseen } = await first.plan.publication.foresee(call);
+      const release = first.plan.target ?? first.plan.hotLoopValue;
+      images.set(key, { step: { kind: 'image', ...foreseen, release, sets: of.map(({ set }) => idOf(set)) }, beside });
+    } catch (error) {
+      call.signal?.throwIfAborted();
+      images.set(key, error instanceof Error ? error : new Error(String(error)));
+    }
   }
   return images;
 }

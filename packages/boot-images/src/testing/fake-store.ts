@@ -105,14 +105,17 @@ export function fakeStore(templates: Readonly<Record<string, FakeTemplate>> = {}
       store.templates.set(name, back);
       return { name, release: earlier.version ?? '', adopted: true, uploads: 0, absentMs: 7, retired };
     },
-    collect: async (placement, _cluster, { referenced, needed, keep = 0 }) => {
+    collect: async (placement, _cluster, { referenced, needed, only, dryRun = false, keep = 0 }) => {
       store.calls.push(`collect ${placement.server}`);
       const result = [];
       for (const [name, template] of store.templates) {
         if (template.ours !== true) continue;
         const { version: release = '', digest = '', stableName } = template;
-        const user = referenced(name) ?? needed?.({ name, release, digest, stableName }, keep);
-        if (user === undefined) {
+        const user =
+          referenced(name) ??
+          needed?.({ name, release, digest, stableName }, keep) ??
+          (only?.(name) === false ? 'not asked for' : undefined);
+        if (user === undefined && !dryRun) {
           store.templates.delete(name);
           store.removed.push(name);
         }

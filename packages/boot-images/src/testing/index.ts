@@ -15,3 +15,4 @@ export * from './fake-gcp.ts';
 export * from './fake-store.ts';
 export * from './machine-actor.ts';
 export * from './machine-scenarios.ts';
+export * from './reporting-cluster.ts';

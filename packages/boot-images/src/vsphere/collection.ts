@@ -28,7 +28,7 @@ export function templateCollection({
   retain,
 }: Pick<VSphereOptions, 'store' | 'holderIsLive' | 'retain'>): NonNullable<Platform['collect']> {
   const inventory = placeInventory();
-  return async function* (inputs, { referenced, needed, found, signal }) {
+  return async function* (inputs, { referenced, needed, only, dryRun, found, signal }) {
     const places = new Map<string, Place>();
     for (const input of inputs) {
       const workspace = workspaceOf(input.spec);
@@ -50,11 +50,14 @@ export function templateCollection({
         const collected = await store.collect(placement, cluster, {
           referenced,
           ...(needed === undefined ? {} : { needed: neededTemplate(needed) }),
+          ...(only === undefined ? {} : { only }),
+          ...(dryRun === undefined ? {} : { dryRun }),
           holderIsLive: holderIsLive,
           keep,
           ...call,
         });
-        yield* collected;
+        const { server, datacenter, folder } = placement;
+        for (const one of collected) yield { ...one, server, folder: folder || datacenter };
         if (found === undefined) continue;
         const there = await inventory.of(key, collected, () => store.list(placement, cluster, call));
         for (const { set, ...where } of sets) found(set, imagesFor(there, where));

@@ -1,4 +1,5 @@
 import type { VSphereFailureDomain } from '@drydock/api';
+import { addressText } from '@drydock/api/text';
 import type {
   HolderIsLive,
   PlanRequest,
@@ -30,7 +31,7 @@ import { diskTypeFor } from './install-config.ts';
 import { computedName, isInstallerName, isUuid, leafName } from './names.ts';
 import { type PinnedPlans, type PinnedSet, pinnedPlan } from './pinned.ts';
 import { templateInPlace } from './place-inventory.ts';
-import { imageFacts, pointed, pointing, templateEdit, templateLeaf } from './pointing.ts';
+import { identityOf, imageFacts, pointed, pointing, templateEdit, templateLeaf } from './pointing.ts';
 import { type Present, resolveTemplate, type TemplateStep } from './resolve.ts';
 import { incomplete, isComplete, type Site, siteOf } from './site.ts';
 
@@ -241,6 +242,7 @@ export function vspherePlatform(options: VSphereOptions): Platform {
 
   function publication(wish: TemplateWish, input: PlatformInput, reference: string): Publication {
     const { server, datacenter, folder } = wish.placement;
+    const identity = identityOf(wish.image.sha256, wish.placement);
     return {
       // By swap there is one image under one name, by pointer one of each release.
       key: [
@@ -252,9 +254,12 @@ export function vspherePlatform(options: VSphereOptions): Platform {
       ].join('|'),
       foresee: async (call) => {
         const { location, sha256 } = wish.image;
-        return { from: { location, sha256 }, ...(await foreseen({ kind: 'publish', wish }, call)) };
+        const seen = await foreseen({ kind: 'publish', wish }, call);
+        const swap = seen.steps.find(({ step }) => step === 'swap')?.machine;
+        const beside = swap === undefined ? {} : { beside: besideOthers(input, reference, swap, wish) };
+        return { from: { location: addressText(location), sha256 }, ...seen, ...beside };
       },
-      pointing: (name) => pointing(input, reference, name),
+      pointing: (name) => ({ ...pointing(input, reference, name), identity }),
       run: async ({ announce, beforeSwap, onProgress, signal }) => {
         const uploaded = increases((more) => options.metrics?.uploaded(server, more));
         const downloaded = increases((more) => options.metrics?.downloaded(more));
@@ -268,21 +273,21 @@ export function vspherePlatform(options: VSphereOptions): Platform {
           },
           ...(beforeSwap === undefined
             ? {}
-            : { beforeSwap: (name) => beforeSwap({ edits: [templateEdit(input, reference, name)], reference: name }) }),
+            : { beforeSwap: (name) => beforeSwap(besideOthers(input, reference, name, wish)) }),
           holderIsLive: options.holderIsLive,
           ...(signal === undefined ? {} : { signal }),
         });
-        return publishedAs(published, input, server, reference, wish.image.sha256);
+        return { ...publishedAs(published, input, server, reference, wish.image.sha256), identity };
       },
     };
   }
 
   async function foreseen(request: PlanRequest, call: { readonly signal?: AbortSignal }): Promise<ForeseenPublication> {
-    const { server, folder, target, steps, world } = await store.plan(request, {
+    const { server, folder, target, steps, amounts, world } = await store.plan(request, {
       holderIsLive: options.holderIsLive,
       ...call,
     });
-    return { server, folder, name: target, steps, world };
+    return { server, folder, name: target, steps, ...(amounts === undefined ? {} : { amounts }), world };
   }
 
   function publishedAs(
@@ -326,6 +331,17 @@ export function vspherePlatform(options: VSphereOptions): Platform {
     plan,
     collect: templateCollection(options),
   };
+}
+
+/** A template before it takes over the name that the set has already. */
+function besideOthers(
+  input: PlatformInput,
+  reference: string,
+  name: string,
+  { image, placement }: TemplateWish,
+): Required<Pick<PublishedImage, 'edits' | 'reference' | 'identity'>> {
+  const identity = identityOf(image.sha256, placement);
+  return { edits: [templateEdit(input, reference, name)], reference: name, identity };
 }
 
 /** The name that a swap gives to the template of a set, in its place; undefined where that cannot be told. */

@@ -1,3 +1,4 @@
+import type { Placement } from '@drydock/templates';
 import type { LeafEdit } from '../observe/provider-spec.ts';
 import type { ImageFacts, PlatformInput, PointedImage } from '../platform.ts';
 import { leafName } from './names.ts';
@@ -28,7 +29,15 @@ export function imageFacts(existing: Present | undefined, site: Site, target: st
 export function pointed(input: PlatformInput, site: Site, from: string, to: Present): PointedImage {
   const digest = to.digest === undefined ? {} : { digest: to.digest };
   const template = { server: site.placement.server, name: to.name, release: to.version ?? '', ...digest };
-  return { edits: [templateEdit(input, from, to.name)], reference: to.name, template };
+  return {
+    ...{ edits: [templateEdit(input, from, to.name)], reference: to.name, template },
+    ...(to.digest === undefined ? {} : { identity: identityOf(to.digest, site.placement) }),
+  };
+}
+
+/** A template by its content and its place, for `PointedImage.identity`. */
+export function identityOf(digest: string, { server, datacenter, folder }: Placement): string {
+  return [server, datacenter, folder, digest].join('|');
 }
 
 /** How a set is pointed at a template of this name. The reference may be a path; under a name that was taken over it leads to the new template. */

@@ -184,6 +184,23 @@ function lostLease(name: string, error: unknown): unknown {
 /** Bytes that stay free on the datastore unless the wish says otherwise: machines that run there grow. */
 const RESERVE_BYTES = 1 << 30;
 
+/** Bytes that stay free where a wish is imported. */
+export function reserveOf({ reserveBytes = RESERVE_BYTES }: Pick<TemplateWish, 'reserveBytes'>): number {
+  return reserveBytes;
+}
+
+/** Fails with `NO_SPACE` where the datastore has not so many bytes beside what must stay free. */
+export function expectSpace(
+  place: Pick<Place, 'freeSpace' | 'datastoreName'>,
+  wish: TemplateWish,
+  needed: number,
+): void {
+  const reserve = reserveOf(wish);
+  if (place.freeSpace >= needed + reserve) return;
+  const message = `datastore ${place.datastoreName} has ${place.freeSpace} bytes free, but the import needs ${needed} and ${reserve} must stay free`;
+  throw new TemplateError({ code: 'NO_SPACE', message, retriable: true });
+}
+
 /** Before the first byte: a datastore that runs full stops every machine on it. Thick disks take all of their capacity at once. */
 function checkSpace(
   place: Place,
@@ -194,11 +211,7 @@ function checkSpace(
 ): void {
   const thick = diskProvisioning === 'thick' || diskProvisioning === 'eagerZeroedThick';
   const capacity = descriptor.disks.reduce((sum, disk) => sum + (disk.capacity ?? 0), 0);
-  const needed = thick ? Math.max(fileBytes, capacity) : fileBytes;
-  const reserve = wish.reserveBytes ?? RESERVE_BYTES;
-  if (place.freeSpace >= needed + reserve) return;
-  const message = `datastore ${place.datastoreName} has ${place.freeSpace} bytes free, but the import needs ${needed} and ${reserve} must stay free`;
-  throw new TemplateError({ code: 'NO_SPACE', message, retriable: true });
+  expectSpace(place, wish, thick ? Math.max(fileBytes, capacity) : fileBytes);
 }
 
 /** What bears the stable name now: a crash between the renames is recovered from by this alone. */

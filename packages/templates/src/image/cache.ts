@@ -15,6 +15,7 @@ import { openOva } from './ova.ts';
 import type { OvaSource } from './ova-source.ts';
 import { byteMeter } from './progress.ts';
 import { roomIn } from './room.ts';
+import { sizeOf } from './size.ts';
 
 /** Options of {@link ovaCache}. */
 export interface CacheOptions {
@@ -189,6 +190,11 @@ export function ovaCache(options: CacheOptions): OvaSource & AsyncDisposable {
         throw error;
       }
     },
+    size: ({ location, sha256 }, { signal }) =>
+      sizeOf(join(options.dir, `${sha256}.ova`), location, {
+        ...(options.dispatcher === undefined ? {} : { dispatcher: options.dispatcher }),
+        ...(signal === undefined ? {} : { signal }),
+      }),
     [Symbol.asyncDispose]: async () => {
       closing.abort();
       await Promise.allSettled([...downloads.values()].map(({ done }) => done));

@@ -6,6 +6,8 @@ import { TemplateError } from '../errors.ts';
 export interface LocationOptions {
   readonly dispatcher: Dispatcher;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Default GET. */
+  readonly method?: 'GET' | 'HEAD';
   readonly signal?: AbortSignal;
   /** ms */
   readonly headersTimeout?: number;

@@ -2,6 +2,13 @@ import type { TemplateProgress } from '../store.ts';
 import type { TemplateImage } from '../wish.ts';
 import type { OpenOva } from './ova.ts';
 
+/** How much an image weighs, as far as that is known before it is read. */
+export interface ImageSize {
+  readonly bytes?: number;
+  /** It is on this machine already. */
+  readonly here: boolean;
+}
+
 /** Gives the bytes of an image: the cache, in production. */
 export interface OvaSource {
   /** Resolves when the whole image is here and has the digest that was asked for. */
@@ -12,4 +19,6 @@ export interface OvaSource {
       readonly signal?: AbortSignal;
     },
   ): Promise<OpenOva>;
+  /** Reads nothing of the image. Absent: nobody knows. */
+  size?(image: TemplateImage, options: { readonly signal?: AbortSignal }): Promise<ImageSize>;
 }

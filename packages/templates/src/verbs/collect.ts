@@ -15,6 +15,7 @@ export interface CollectionOptions extends Liveness, CallOptions {
   readonly needed?: NeededTemplate | undefined;
   readonly keep?: number | undefined;
   readonly graceMs?: number | undefined;
+  readonly only?: ((name: string) => boolean) | undefined;
   readonly dryRun?: boolean | undefined;
   readonly expectWorld?: string | undefined;
 }
@@ -49,7 +50,9 @@ export async function collectTemplates(
   for (const verdict of verdicts) {
     const { candidate, reason } = verdict;
     const certain = !verdict.remove || options.dryRun === true;
-    if (certain) collected.push({ name: candidate.name, removed: verdict.remove, reason });
+    if (verdict.remove && options.only?.(candidate.name) === false)
+      collected.push({ name: candidate.name, removed: false, reason: `it may go (${reason}), and was not asked for` });
+    else if (certain) collected.push({ name: candidate.name, removed: verdict.remove, reason });
     else collected.push(await remove(vcenter, scope, owner, verdict, options, disks));
   }
   return collected;

@@ -6,7 +6,8 @@ import { RECORD_ATTRIBUTE } from '../record.ts';
 
 /** A step as a plan prints it: the calls that it makes, in order, and a sentence. `keyed`: there is a key to prove by. */
 export function planned(step: Act, keyed: boolean): PlannedStep {
-  return { step: step.kind, calls: callsOf(step, keyed), text: textOf(step) };
+  const machine = step.kind === 'import' ? step.attempt.name : step.name;
+  return { step: step.kind, calls: callsOf(step, keyed), text: textOf(step), machine };
 }
 
 /** The custom attribute that a planned call sets; undefined for any other call. */

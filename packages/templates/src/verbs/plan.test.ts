@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { virtualClock } from '@drydock/model';
-import type { MoRef } from '@drydock/vsphere';
-import { MUTATING_CALLS } from '@drydock/vsphere/testing';
 import type { Plan, PlanRequest } from '../library.ts';
 import { upstreamNames } from '../names.ts';
+import { recordCalls, withoutRef } from '../testing/call-recorder.ts';
 import { fails, mutations, type TestRig, testRig } from '../testing/rig.ts';
 import { testPlacement, testWish } from '../testing/wishes.ts';
 import type { TemplateWish } from '../wish.ts';
@@ -22,45 +21,7 @@ const wish = (release: string, change: Partial<TemplateWish> = {}): TemplateWish
     ...change,
   });
 
-/** Names of the calls, as plans write them, by what hooks see. */
-const METHODS: Readonly<Record<string, string>> = {
-  startImport: 'ImportVApp',
-  'lease.upload': 'Upload',
-  'lease.complete': 'HttpNfcLeaseComplete',
-  reconfigure: 'ReconfigVM_Task',
-  markAsTemplate: 'MarkAsTemplate',
-  rename: 'Rename_Task',
-  destroy: 'Destroy_Task',
-  'customField.define': 'AddCustomFieldDef',
-  setCustomValue: 'SetField',
-  'tags.attach': 'AttachTag',
-};
-/** Finer steps of calls above. */
-const FINER = new Set(['lease.upload.half', 'logout']);
-
-/** The word of an attribute's value that plans print: a role, or the state of a record. */
-const said = (value: string): string =>
-  value.startsWith('{') ? ((JSON.parse(value) as { role?: string }).role ?? '') : (value.split(' ')[1] ?? '');
-
-/** Records what is really called, as a plan would write it, without morefs. */
-function recorder({ inventory }: TestRig): readonly string[] {
-  const calls: string[] = [];
-  inventory.onCall = (method, phase, [first, second, third]) => {
-    if (phase !== 'before' || !MUTATING_CALLS.has(method) || FINER.has(method)) return;
-    const ref = (typeof first === 'string' ? { name: first } : first) as MoRef & { readonly name?: string };
-    const name = ref.name ?? inventory.state.machines.get(`${ref.type}:${ref.value}`)?.name;
-    const rest: Readonly<Record<string, string>> = {
-      rename: ` -> "${String(second)}"`,
-      'tags.attach': ` ${String(second)}`,
-      setCustomValue: ` ${second === 'drydock.proof' ? 'proof' : said(String(third))}`,
-    };
-    calls.push(`${METHODS[method] ?? method} "${name}"${rest[method] ?? ''}`);
-  };
-  return calls;
-}
-
-const withoutRefs = (plan: Plan): readonly string[] =>
-  plan.steps.flatMap(({ calls }) => calls.map((call) => call.replace(/ vm-\d+ /, ' ')));
+const withoutRefs = (plan: Plan): readonly string[] => plan.steps.flatMap(({ calls }) => calls.map(withoutRef));
 
 const options = { holderIsLive: () => false, referenced: () => undefined };
 
@@ -153,7 +114,7 @@ for (const { what, request, prepare, steps } of CASES) {
       steps,
     );
     assert.deepEqual(JSON.parse(JSON.stringify(plan)), plan, 'a plan is plain data');
-    const calls = recorder(made);
+    const calls = recordCalls(made.inventory);
     await apply(made, plan);
     made.inventory.onCall = undefined;
     assert.deepEqual(withoutRefs(plan), calls);

@@ -1,15 +1,16 @@
 import type { CallOptions } from '@drydock/vsphere';
-import { witnessesOf } from '../act/import.ts';
+import { expectSpace, reserveOf, witnessesOf } from '../act/import.ts';
 import type { Ports } from '../act/ports.ts';
 import { decide } from '../decide/decide.ts';
 import { type Foresight, foresee } from '../decide/foresee.ts';
 import type { Observed, Wanted } from '../decide/machine.ts';
 import { worldOf } from '../decide/world.ts';
 import { TemplateError } from '../errors.ts';
-import type { Plan, PlannedStep, PlanRequest } from '../library.ts';
+import type { ImportAmounts, Plan, PlannedStep, PlanRequest } from '../library.ts';
 import { observe, type Scope } from '../observe/observe.ts';
 import { folderPath, resolvePlace, resolveScope, resolveTags } from '../observe/place.ts';
 import type { PlanOptions } from '../store.ts';
+import type { TemplateWish } from '../wish.ts';
 import { prepareAdoption } from './adopt.ts';
 import { judge } from './collect.ts';
 import { attributeOf, callOn, planned, sayCalls } from './plan-text.ts';
@@ -42,9 +43,11 @@ export async function planFor(ports: Ports, request: PlanRequest, options: PlanO
       const given = { release: wish.image.release, holder: wish.holder };
       const { steps, target } = run(observed, wanted, given, keyed);
       // An import that could not start must not look like a plan.
-      if (steps.some(({ step }) => step === 'import')) await resolvePlace(ports.vcenter, placement, call);
+      const imports = steps.some(({ step }) => step === 'import');
+      const amounts = imports ? await amountsOf(ports, wish, call) : undefined;
       const complete = await withDefinition(ports, steps, call);
-      return { ...base, ...request, target, steps: complete, world: worldOf(observed, wanted) };
+      const weighed = amounts === undefined ? {} : { amounts };
+      return { ...base, ...request, target, steps: complete, ...weighed, world: worldOf(observed, wanted) };
     }
     case 'revert': {
       const wish = await resolveRevert(ports, scope, request.wish, call);
@@ -74,6 +77,15 @@ export async function planFor(ports: Ports, request: PlanRequest, options: PlanO
         ...(await gcSteps(ports, scope, request.wish, options, call)),
       };
   }
+}
+
+/** What an import would move and take; fails as the import would where that is known without the image. */
+async function amountsOf({ vcenter, ovas }: Ports, wish: TemplateWish, call: CallOptions): Promise<ImportAmounts> {
+  const place = await resolvePlace(vcenter, wish.placement, call);
+  const { here = false, bytes } = (await ovas.size?.(wish.image, call)) ?? {};
+  if (bytes !== undefined) expectSpace(place, wish, bytes);
+  const { datastoreName: datastore, freeSpace: free } = place;
+  return { ...(bytes === undefined ? {} : { bytes }), here, datastore, free, reserve: reserveOf(wish) };
 }
 
 /** Decides on predicted worlds until there is nothing left to do. */

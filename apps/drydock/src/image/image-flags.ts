@@ -1,0 +1,45 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { type Command, InvalidArgumentError } from 'commander';
+import { imageMirrors, mirrorPairs } from '../image-mirrors.ts';
+import { type MarkKeyFlags, markKeyFlags, markKeySecret } from '../mark-keys.ts';
+import { LEASE_NAMESPACE } from '../status-notes.ts';
+
+/** Where images are, who leads, and what proves marks: as the operator is told it. */
+export interface ImageFlags extends MarkKeyFlags {
+  readonly imageMirror?: readonly string[];
+  readonly imageMirrorsFile?: string;
+  readonly cacheDir: string;
+  readonly leaseNamespace: string;
+}
+
+/** Adds the flags. */
+export function imageFlags(command: Command): Command {
+  return markKeyFlags(command)
+    .option('--image-mirror <from=to...>', 'read images whose address begins with from at to, http(s) or file')
+    .option(
+      '--image-mirrors-file <file>',
+      'the same, one a line, also with user:password (or set DRYDOCK_IMAGE_MIRRORS)',
+    )
+    .option('--cache-dir <folder>', 'where downloaded images are kept', join(homedir(), '.cache', 'drydock', 'images'))
+    .option('--lease-namespace <name>', 'namespace of the Leases of the operator', LEASE_NAMESPACE);
+}
+
+/** Looks at the flags. Throws `UsageError`. */
+export async function imagesOf(
+  flags: ImageFlags,
+): Promise<
+  Pick<ImageFlags, 'cacheDir' | 'leaseNamespace' | 'markKeySecret'> & { readonly locate: (at: string) => string }
+> {
+  const { imageMirror, imageMirrorsFile: file, cacheDir, leaseNamespace } = flags;
+  markKeySecret(flags.markKeySecret);
+  const pairs = await mirrorPairs({ arguments: imageMirror, file, env: process.env });
+  return { cacheDir, leaseNamespace, markKeySecret: flags.markKeySecret, locate: imageMirrors(pairs) };
+}
+
+/** A whole number of images. */
+export function countOf(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 0) throw new InvalidArgumentError('a whole number is expected.');
+  return value;
+}

@@ -1,0 +1,139 @@
+import { oneLine } from '@drydock/api/text';
+import { type CarriedOut, type CarryOutHooks, type PlanRun, planRun, serverOf } from '@drydock/boot-images';
+import { type KubeClient, leaderElection } from '@drydock/kube';
+import { templateStore } from '@drydock/templates';
+import { loginBudget } from '@drydock/vsphere';
+import { pino } from 'pino';
+import { storeDuring } from '../image-store.ts';
+import { clusterLogins } from '../login-notes.ts';
+import { markKeySecret, markKeys } from '../mark-keys.ts';
+import { processHolder } from '../template/holder.ts';
+import { progressLine } from '../template/progress-line.ts';
+import { sayError } from '../terminal.ts';
+import type { VCenterFlags } from '../vcenter-flags.ts';
+import { connector, vcenters } from '../vcenters.ts';
+import type { imagesOf } from './image-flags.ts';
+import type { ImagePlan } from './plan-file.ts';
+
+/** As what a process leads that carries out a plan: a leader like an operator, so that the next one knows at once that it is dead. */
+const LEADS = 'apply/';
+
+/** How long (ms) the Lease of somebody who is dead is waited for: longer than it lasts. */
+const LEASE_WAIT_MS = 30_000;
+
+/** Whether a leader is a process of this machine that carried out a plan, and does not run any more. */
+export function isDead(holder: string): boolean {
+  return holder.startsWith(LEADS) && processHolder().isLive(`cli/${holder.slice(LEADS.length)}`) === false;
+}
+
+/** What {@link leadPlan} needs. */
+export interface PlanLeaderOptions {
+  readonly client: KubeClient;
+  readonly flags: VCenterFlags;
+  readonly images: Awaited<ReturnType<typeof imagesOf>>;
+  readonly signal: AbortSignal;
+}
+
+/** Takes the Lease of the operator, carries the plan out and gives the Lease back. Undefined where the Lease could not be had. */
+export async function leadPlan(plan: ImagePlan, options: PlanLeaderOptions): Promise<CarriedOut | undefined> {
+  const { client, images, signal } = options;
+  const log = pino({ level: 'warn' }, { write: warning });
+  const identity = processHolder().identity.replace('cli/', LEADS);
+  const { leaseNamespace: namespace } = images;
+  const leader = leaderElection({ client, namespace, name: 'drydock-boot-images', identity, log });
+  const patience = new AbortController();
+  const timer = setTimeout(() => patience.abort(), LEASE_WAIT_MS);
+  let outcome: CarriedOut | undefined;
+  try {
+    const lead = async (held: AbortSignal): Promise<void> => {
+      clearTimeout(timer);
+      await using led = await ledBy({ leader, plan, log, ...options });
+      outcome = await led.carryOut(plan, { hooks: telling(), signal: AbortSignal.any([signal, held]) });
+    };
+    await leader.run(lead, AbortSignal.any([signal, patience.signal]));
+  } finally {
+    clearTimeout(timer);
+  }
+  signal.throwIfAborted();
+  return outcome;
+}
+
+/** What the operator wires, for one plan. */
+async function ledBy({
+  leader,
+  plan,
+  log,
+  client,
+  flags,
+  images,
+}: PlanLeaderOptions & {
+  readonly leader: ReturnType<typeof leaderElection>;
+  readonly plan: ImagePlan;
+  readonly log: pino.Logger;
+}): Promise<Pick<PlanRun, 'carryOut'> & AsyncDisposable> {
+  await using opening = new AsyncDisposableStack();
+  const reach = await connector(flags, log, loginBudget({ notes: clusterLogins(client, images.leaseNamespace), log }));
+  const servers = opening.use(
+    vcenters({
+      connect: (server, credentials) => reach(serverOf(server), credentials),
+      secret: () => run?.credentials(),
+      metrics: { vcenterCall: () => undefined, vcenterSessions: () => undefined },
+    }),
+  );
+  const store = opening.use(
+    templateStore({
+      ...{ vcenters: servers.of, cacheDir: images.cacheDir },
+      markKeys: markKeys(client, markKeySecret(images.markKeySecret), log),
+      fence: () => leader.assertHeld(),
+      cluster: {
+        recorded: (operation, instanceUuid) => run?.records.recorded(operation, instanceUuid) ?? false,
+        refers: (name) => run?.records.refers(name) ?? false,
+        retired: (name) => run?.records.retired(name) ?? false,
+      },
+    }),
+  );
+  const { downgrade, stubSecret, templates: publication, keep: retain } = plan.told;
+  const run: PlanRun | undefined = opening.use(
+    planRun({
+      ...{ client, store: storeDuring(store, servers), leader, log, downgrade, stubSecret, publication, retain },
+      locate: images.locate,
+    }),
+  );
+  const resources = opening.move();
+  return { carryOut: run.carryOut, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+}
+
+/** Tells on stderr what happens: each event as a line, bytes as one that is redrawn, and what is waited for. */
+function telling(): CarryOutHooks {
+  const line = progressLine(process.stderr, () => performance.now());
+  let waits = '';
+  const tell = (text: string): void => {
+    line.settle();
+    sayError(oneLine(text));
+  };
+  return {
+    event: (set, reason, note) => tell(`${set} ${reason}: ${note}`),
+    outcome: (set, outcome) => {
+      if (outcome.kind === 'step' && outcome.progress !== undefined) line.show(outcome.progress);
+      if (outcome.kind === 'waiting') tell(`${set} waits: ${outcome.message}`);
+      if (outcome.kind === 'step' && outcome.note !== undefined && outcome.note !== waits) {
+        waits = outcome.note;
+        tell(`${set}: ${waits}`);
+      }
+    },
+    pause: (_, left) => {
+      const collects = left.every(({ kind }) => kind === 'collect');
+      if (!collects || waits === 'collect') return;
+      waits = 'collect';
+      tell(
+        `${left.length} ${left.length === 1 ? 'template is' : 'templates are'} removed when nothing was moved for a minute`,
+      );
+    },
+  };
+}
+
+/** What the log of the parts has to say to a person. */
+function warning(entry: string): void {
+  const { msg, err } = JSON.parse(entry) as { readonly msg?: string; readonly err?: { readonly message?: string } };
+  sayError(oneLine(`warning: ${msg ?? 'something went wrong'}${err?.message === undefined ? '' : `: ${err.message}`}`));
+}

@@ -1,0 +1,108 @@
+import type { Secret } from '@drydock/api';
+import {
+  type EventRecorderOptions,
+  eventRecorder,
+  type KubeClient,
+  type Leader,
+  type ManagedCache,
+} from '@drydock/kube';
+import type { ClusterRecords } from '@drydock/templates';
+import { createCaches } from './caches.ts';
+import { canaryRights } from './canary/rights.ts';
+import { ownArchitecture } from './decide/architecture.ts';
+import { bootImageMetrics } from './metrics.ts';
+import { type Gates, gatesNow } from './observe/feature-gates.ts';
+import { platformOf } from './observe/world.ts';
+import { createPassPorts } from './pass/ports.ts';
+import { type CarriedOut, type CarryOutHooks, carryOut } from './plan/carry-out.ts';
+import type { ClusterPlan } from './plan/cluster-plan.ts';
+import { type BootImagesRoleOptions, recordsOf, servedPlatforms } from './role.ts';
+import { watchDefinitions } from './status/definitions.ts';
+import { credentialsKey } from './vsphere/platform.ts';
+
+/** What a process needs that carries out a plan: what the role of boot images does, but for what that says of the whole cluster. */
+export interface PlanRunOptions
+  extends Pick<
+    BootImagesRoleOptions,
+    | 'store'
+    | 'downgrade'
+    | 'publication'
+    | 'retain'
+    | 'locate'
+    | 'stubSecret'
+    | 'clouds'
+    | 'collectAfterMs'
+    | 'canaryPollMs'
+  > {
+  readonly client: KubeClient;
+  readonly leader: Pick<Leader, 'identity' | 'holderIsLive'>;
+  readonly log: EventRecorderOptions['log'];
+}
+
+/** Watches and platforms of one process. They are asked from the moment that it is made; disposal ends them. */
+export interface PlanRun extends AsyncDisposable {
+  /** What the cluster knows of templates: a witness for their marks. */
+  readonly records: ClusterRecords;
+  /** The Secret with the credentials of the vCenters, as it is now. */
+  readonly credentials: () => Secret | undefined;
+  /** See {@link carryOut}; begins when everything that is watched is known. */
+  readonly carryOut: (
+    plan: ClusterPlan,
+    options: { readonly hooks?: CarryOutHooks; readonly signal: AbortSignal },
+  ) => Promise<CarriedOut>;
+}
+
+/** Wires the passes of the role of boot images, to be run by a plan and not by what happens. */
+export function planRun(options: PlanRunOptions): PlanRun {
+  const { client, log, stubSecret, collectAfterMs, canaryPollMs } = options;
+  const now = (): Date => new Date();
+  const metrics = bootImageMetrics();
+  const resources = new AsyncDisposableStack();
+  const caches = createCaches(client, log);
+  const watched: Readonly<Record<string, ManagedCache>> = { ...caches };
+  for (const cache of Object.values(watched)) resources.use(cache);
+  const events = resources.use(eventRecorder({ client, controller: 'drydock.dev/boot-images', log }));
+  const definitions = watchDefinitions(client, log);
+  resources.use(definitions.watches);
+  const platforms = resources.use(servedPlatforms(options, metrics));
+  const rights = canaryRights(client, now);
+  let gates: Gates = { cpms: true, skew: true };
+  const { projections } = definitions;
+  const ports = createPassPorts({
+    ...{ client, caches, platforms, events, metrics, log, now, projections, architecture: ownArchitecture() },
+    canaryMissing: rights.missing,
+    gates: () => gates,
+    settings: { stubSecret, collectAfterMs, canaryPollMs },
+  });
+  return {
+    records: recordsOf(caches),
+    credentials: () => caches.credentials.get(credentialsKey),
+    carryOut: async (plan, { hooks, signal }) => {
+      const synced = [...Object.values(watched), definitions.watches].map((cache) => cache.synced);
+      await untilAborted(Promise.all(synced), signal);
+      const before = async (): Promise<void> => {
+        await platforms.load(platformOf(ports.world));
+        const release = ports.world.clusterVersion()?.status?.desired?.version;
+        if ([...caches.controlPlaneMachineSets.all()].length > 0) gates = await gatesNow(client, release, { signal });
+        await rights.ask(caches.policies.all(), { signal });
+        const mc = ports.world.machineConfiguration();
+        if (mc !== undefined) await projections.machineConfigurations.recall(mc);
+      };
+      return carryOut(plan, { ports, before, signal, ...(hooks === undefined ? {} : { hooks }) });
+    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+/** Rejects with the reason of the signal where that ends first. */
+async function untilAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const stop = (): void => reject(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}

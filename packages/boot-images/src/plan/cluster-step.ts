@@ -1,0 +1,70 @@
+import { type LeafEdit, leafText } from '../observe/provider-spec.ts';
+import type { ForeseenPublication, Verified } from '../platform.ts';
+
+/**
+ * One thing that changes something, in the order in which the operator does it: an image is made, tried, a stub converted, a set pointed at its image, what nothing needs collected. Steps of different
+ * images and sets may be under way at the same time; those of one set are one after the other.
+ */
+export type ClusterStep =
+  | ({ readonly kind: 'image' } & Omit<ForeseenPublication, 'beside'> & {
+        readonly release: string;
+        readonly sets: readonly string[];
+      })
+  | {
+      readonly kind: 'canary';
+      /** Name of the machine that tries the image; it goes again when it was a Ready node. */
+      readonly machine: string;
+      readonly image: string;
+      readonly policy: string;
+      readonly sets: readonly string[];
+    }
+  | { readonly kind: 'stub'; readonly secret: string; readonly sets: readonly string[] }
+  | {
+      readonly kind: 'point';
+      readonly set: string;
+      /** None where the image takes over the name that the set has already. */
+      readonly edits: readonly LeafEdit[];
+      readonly from?: string;
+      readonly to: string;
+      readonly verified?: Verified;
+    }
+  | {
+      readonly kind: 'collect';
+      readonly server: string;
+      readonly folder: string;
+      readonly name: string;
+      /** Why it goes, as a clause. */
+      readonly reason: string;
+    };
+
+/** A step of one kind. */
+export type StepOf<K extends ClusterStep['kind']> = Extract<ClusterStep, { readonly kind: K }>;
+
+/** A step in a line. */
+export function stepTitle(step: ClusterStep): string {
+  switch (step.kind) {
+    case 'image': {
+      const { release, name, server, folder, sets, steps } = step;
+      const title = `image ${release} as ${name} in ${folder} on ${server}, for ${sets.join(', ')}`;
+      return steps.length === 0 ? `${title}: it is there` : title;
+    }
+    case 'canary':
+      return `machine ${step.machine} tries ${step.image} by bootimagepolicy ${step.policy}, for ${step.sets.join(', ')}; it must become a Ready node, and goes again`;
+    case 'stub':
+      return `convert the Ignition stub in secret ${step.secret}, for ${step.sets.join(', ')}`;
+    case 'point': {
+      const { set, edits, from = 'no known image', to, verified } = step;
+      const seen = verified === undefined ? '' : ` (${verified.message})`;
+      const title = `${set}: ${from} → ${to}${seen}`;
+      return edits.length === 0 ? `${title}, by the name that it has` : title;
+    }
+    case 'collect':
+      return `remove template ${step.name} in ${step.folder} on ${step.server}: ${step.reason}`;
+  }
+}
+
+/** What changes in a set, as the lines of a difference. */
+export function editLines({ path, from, to }: LeafEdit): readonly string[] {
+  const where = path.join('.');
+  return [...(from === undefined ? [] : [`${where} - ${leafText(from)}`]), `${where} + ${leafText(to)}`];
+}

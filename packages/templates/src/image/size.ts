@@ -1,0 +1,54 @@
+import { stat } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import type { Dispatcher } from 'undici';
+import { environmentProxies, requestLocation } from './location.ts';
+import type { ImageSize } from './ova-source.ts';
+
+/** A server that does not say in this time (ms) how much it has is not waited for: it is asked for a plan, and nothing follows from it. */
+const PATIENCE_MS = 10_000;
+
+/** How much there is behind a location, without reading it: a file's size, or what a server announces. Undefined where that cannot be told. */
+export async function announcedBytes(
+  location: string,
+  options: { readonly dispatcher?: Dispatcher; readonly signal?: AbortSignal } = {},
+): Promise<number | undefined> {
+  const { signal } = options;
+  try {
+    if (location.startsWith('file:')) return (await stat(fileURLToPath(location))).size;
+    return await askServer(location, options);
+  } catch {
+    signal?.throwIfAborted();
+    return undefined;
+  }
+}
+
+/** The size of an image that may be in a cache, which is not read. */
+export async function sizeOf(
+  cached: string,
+  location: string,
+  options: { readonly dispatcher?: Dispatcher; readonly signal?: AbortSignal },
+): Promise<ImageSize> {
+  const kept = await stat(cached).catch(() => undefined);
+  const here = kept !== undefined || location.startsWith('file:');
+  const bytes = kept?.size ?? (await announcedBytes(location, options));
+  return { here, ...(bytes === undefined ? {} : { bytes }) };
+}
+
+async function askServer(
+  location: string,
+  options: { readonly dispatcher?: Dispatcher; readonly signal?: AbortSignal },
+): Promise<number | undefined> {
+  const patience = AbortSignal.timeout(PATIENCE_MS);
+  const signal = options.signal === undefined ? patience : AbortSignal.any([options.signal, patience]);
+  const own = options.dispatcher === undefined ? environmentProxies() : undefined;
+  try {
+    const dispatcher = options.dispatcher ?? own ?? environmentProxies();
+    const headers = { 'accept-encoding': 'identity' };
+    const response = await requestLocation(location, { dispatcher, headers, signal, method: 'HEAD' });
+    await response.body.dump();
+    const bytes = Number(response.headers['content-length'] ?? Number.NaN);
+    return response.statusCode === 200 && Number.isSafeInteger(bytes) && bytes >= 0 ? bytes : undefined;
+  } finally {
+    await own?.destroy();
+  }
+}
