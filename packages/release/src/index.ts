@@ -8,8 +8,10 @@ export type { InventoryEntry, WrittenKeys } from './apply/inventory/entry.ts';
 export type { Inventory, InventoryChanges, InventoryStore } from './apply/inventory/inventory.ts';
 export type { LiveLook, LiveObjects } from './apply/live.ts';
 export { type ApplyMemory, applyMemory } from './apply/memory.ts';
+export { findOrphans, type Orphan, type OrphanPorts, removeOrphan } from './apply/orphans.ts';
 export type { ApplyMode, ApplyOwner } from './apply/owner.ts';
 export { type ApplyStep, losesData, stepFor } from './apply/step.ts';
+export { type WatchedObjects, type WatchedOptions, watchedObjects } from './apply/watched.ts';
 export type {
   ApplyOutcome,
   ApplyPorts,
@@ -31,7 +33,7 @@ export {
 } from './inclusion/capabilities.ts';
 export { type Override, type Selected, type SelectionOptions, select } from './inclusion/selection.ts';
 export { type PayloadFiles, readPayloadDirectory } from './payload/directory.ts';
-export { idText, type Manifest, type ObjectId } from './payload/manifest.ts';
+export { idText, type Manifest, type ObjectId, readManifestFile } from './payload/manifest.ts';
 export { type LoadOptions, loadPayload, type Payload } from './payload/payload.ts';
 export type { ReleaseMetadata } from './payload/release-metadata.ts';
 export { versionHash } from './payload/version-hash.ts';

@@ -131,8 +131,9 @@ export class Attempt {
     if (was?.why !== why) this.ports.onProgress(this.progress());
   }
 
-  /** It is no longer waited for. */
+  /** It is no longer waited for, unless the end does. */
   arrived(manifest: Manifest): void {
+    if (this.late.has(manifest)) return;
     const key = idKey(manifest.id);
     this.memory.waits.delete(key);
     this.#waiting.delete(key);

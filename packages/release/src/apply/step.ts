@@ -104,6 +104,11 @@ export function contentDigest(object: JsonObject): string {
   return digest;
 }
 
+/** Says what {@link contentDigest} is of an object whose content was not kept. */
+export function rememberDigest(object: JsonObject, digest: string): void {
+  digests.set(object, digest);
+}
+
 function contentOf(object: JsonObject): JsonObject {
   const { apiVersion: _version, kind: _kind, metadata: _metadata, status: _status, ...content } = object;
   return content;

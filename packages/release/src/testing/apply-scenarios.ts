@@ -5,7 +5,9 @@ import { type Clock, isNotFound, type KubeClient, type KubeObject, type Resource
 import { until } from '@drydock/kube/testing';
 import { applyPayload } from '../apply/apply.ts';
 import { configMapInventory } from '../apply/inventory/config-maps.ts';
+import { applyMemory } from '../apply/memory.ts';
 import type { ApplyMode } from '../apply/owner.ts';
+import { watchedObjects } from '../apply/watched.ts';
 import type { ApplyOutcome, ApplyPorts, ApplyWish } from '../apply/wish.ts';
 import { type Manifest, readManifestFile } from '../payload/manifest.ts';
 
@@ -15,6 +17,8 @@ export interface ApplyCluster {
   client(actor: 'manager' | 'administrator'): KubeClient;
   /** Writes of the manager so far. */
   writes(): number;
+  /** Requests of the manager so far, without its watches. */
+  requests(): number;
   /** A namespace that exists. */
   readonly namespace: string;
   readonly clock: Clock;
@@ -92,7 +96,10 @@ const DEFINITION: Resource<KubeObject> = {
 };
 
 /** A definition of Widgets in a group of its own, and that kind. */
-export function widgetDefinition(group: string): { readonly crd: Loose; readonly kind: Resource<KubeObject> } {
+export function widgetDefinition(group: string): {
+  readonly crd: Loose & { readonly metadata: { readonly name: string } };
+  readonly kind: Resource<KubeObject>;
+} {
   const schema = {
     type: 'object',
     properties: {
@@ -111,6 +118,21 @@ export function widgetDefinition(group: string): { readonly crd: Loose; readonly
     },
   };
   return { crd, kind: { group, version: 'v1', kind: 'Widget', plural: 'widgets', scope: 'Namespaced' } };
+}
+
+/** Applies with watched caches, as a manager does that goes on running. */
+export async function applyWatched(
+  cluster: ApplyCluster,
+  wish: ApplyWish,
+  work: (apply: (mode: ApplyMode) => Promise<ApplyOutcome>) => Promise<void>,
+): Promise<void> {
+  await using client = cluster.client('manager');
+  const end = new AbortController();
+  const memory = applyMemory();
+  await using live = watchedObjects({ client, memory, signal: end.signal });
+  await live.cover(wish.manifests);
+  await work(async (mode) => applyOn(cluster, { ...wish, mode }, { client, live, memory }));
+  end.abort(new Error('the test is over'));
 }
 
 /** The table. Run it against the in-memory cluster and the real server. */
@@ -137,6 +159,42 @@ export const APPLY_SCENARIOS: readonly ApplyScenario[] = [
       for (const mode of ['reconciling', 'updating', 'initializing'] as const)
         complete(await applyOn(cluster, wishOf(manifests, { mode })));
       assert.equal(cluster.writes(), before);
+    },
+  },
+  {
+    name: 'with watched caches a reconcile that changes nothing writes nothing, and asks at most once for ten manifests; what is edited comes back',
+    run: async (cluster) => {
+      const { namespace } = cluster;
+      const { crd, kind } = widgetDefinition(`${fresh()}.example.com`);
+      const names = Array.from({ length: 28 }, fresh);
+      const widget = { apiVersion: `${kind.group}/v1`, kind: 'Widget', metadata: { name: 'w', namespace }, spec: {} };
+      const objects = names.map((name) => configMapOf(namespace, name, { a: '1' }, { labels: { x: 'y' } }));
+      const wish = wishOf(manifestsOf(...objects, crd, widget));
+      complete(await applyOn(cluster, wish));
+      await using client = cluster.client('administrator');
+      await applyWatched(cluster, wish, async (apply) => {
+        complete(await apply('reconciling'));
+        const [writes, requests] = [cluster.writes(), cluster.requests()];
+        complete(await apply('reconciling'));
+        assert.equal(cluster.writes(), writes);
+        const asked = cluster.requests() - requests;
+        assert.ok(asked <= 3, `${asked} requests for 30 manifests`);
+        const key = { namespace, name: names[5] ?? '' };
+        await client.mergePatch(ConfigMap, key, { data: { a: 'edited' }, metadata: { labels: { x: null } } });
+        await client.mergePatch(
+          DEFINITION,
+          { name: crd.metadata.name },
+          { spec: { names: { shortNames: ['edited'] } } },
+        );
+        await until('the edits are seen and taken back', async () => {
+          complete(await apply('reconciling'));
+          const { data, metadata } = await client.get(ConfigMap, key);
+          const { spec } = (await client.get(DEFINITION, { name: crd.metadata.name })) as never as {
+            readonly spec: { readonly names: { readonly shortNames?: unknown } };
+          };
+          return data?.['a'] === '1' && metadata.labels?.['x'] === 'y' && spec.names.shortNames === undefined;
+        });
+      });
     },
   },
   {

@@ -1,4 +1,11 @@
-export { APPLY_SCENARIOS, type ApplyCluster, type ApplyScenario } from './apply-scenarios.ts';
+export {
+  APPLY_SCENARIOS,
+  type ApplyCluster,
+  type ApplyScenario,
+  applyOn,
+  applyWatched,
+  wishOf,
+} from './apply-scenarios.ts';
 export { applyVoyage, type Kill, type Voyage } from './apply-voyage.ts';
 export { type LayerEntry, type TestImage, testImage } from './image.ts';
 export { signedBy, type TestSigner, testSigner } from './signatures.ts';

@@ -23,13 +23,13 @@ export const instantClock: Clock = {
 };
 
 /** An in-memory cluster for the applier. It establishes definitions and serves their kinds, and deletes their objects with them, as the real server does. */
-export function memoryApplyCluster(): ApplyCluster & {
+export function memoryApplyCluster(resources: readonly Resource<KubeObject>[] = []): ApplyCluster & {
   readonly cluster: MemoryCluster;
   hook: ClusterHook | undefined;
 } {
-  const cluster = memoryCluster();
+  const cluster = memoryCluster({ resources });
   const managers = new Set<string>();
-  let writes = 0;
+  let [writes, requests] = [0, 0];
   cluster.subscribe(({ resource, now, old }) => {
     if (resource !== `${DEFINITION.plural}.${DEFINITION.group}` || now === undefined || old !== undefined) return;
     cluster.serve(now);
@@ -42,6 +42,7 @@ export function memoryApplyCluster(): ApplyCluster & {
     namespace: 'default',
     clock: instantClock,
     writes: () => writes,
+    requests: () => requests,
     client: (actor: 'manager' | 'administrator') => {
       const client = cluster.client();
       if (actor === 'manager') managers.add(client.id);
@@ -49,7 +50,10 @@ export function memoryApplyCluster(): ApplyCluster & {
     },
   };
   cluster.onCall = (call, phase, context) => {
-    if (phase === 'before' && context.mutates && managers.has(context.client.id)) writes += 1;
+    if (phase === 'before' && managers.has(context.client.id)) {
+      if (call.verb !== 'watch') requests += 1;
+      if (context.mutates) writes += 1;
+    }
     return world.hook?.(call, phase, context);
   };
   return world;

@@ -1,8 +1,8 @@
 import { isObject, type Json, type JsonObject } from '@drydock/crd';
 import type { ObjectId } from '../../payload/manifest.ts';
-import { objectIn, textIn } from '../json.ts';
+import { objectIn, own, textIn, withField } from '../json.ts';
 import { combine, KEYED, LIVE, type Rule } from './combine.ts';
-import { listBy, POD_TEMPLATE } from './pod.ts';
+import { listBy, listInOrder, POD_TEMPLATE } from './pod.ts';
 
 const fieldsOf = (fields: Readonly<Record<string, Rule>>, defaults: JsonObject = {}): Rule => ({
   as: 'object',
@@ -64,6 +64,14 @@ const SERVICE = fieldsOf({
   }),
 });
 
+const PEERS = listInOrder({
+  as: 'object',
+  fields: { ports: listInOrder({ as: 'object', defaults: { protocol: 'TCP' } }) },
+});
+const NETWORK_POLICY = fieldsOf({
+  spec: { as: 'object', fields: { ingress: PEERS, egress: PEERS }, filled: ['policyTypes'] },
+});
+
 const DEFINITION = fieldsOf({
   spec: {
     as: 'object',
@@ -98,6 +106,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'ValidatingWebhookConfiguration.admissionregistration.k8s.io': WEBHOOKS,
   'MutatingWebhookConfiguration.admissionregistration.k8s.io': WEBHOOKS,
   'CustomResourceDefinition.apiextensions.k8s.io': DEFINITION,
+  'NetworkPolicy.networking.k8s.io': NETWORK_POLICY,
 };
 const GENERIC = fieldsOf({});
 
@@ -131,7 +140,7 @@ const INJECT_AUTHORITY = 'service.beta.openshift.io/inject-cabundle';
 function asServed(id: ObjectId, wanted: JsonObject, live: JsonObject): JsonObject {
   switch (kindOf(id)) {
     case 'ClusterRole.rbac.authorization.k8s.io':
-      return isObject(wanted['aggregationRule']) ? { ...wanted, rules: live['rules'] ?? [] } : wanted;
+      return isObject(wanted['aggregationRule']) ? withField(wanted, 'rules', own(live, 'rules')) : wanted;
     case 'CustomResourceDefinition.apiextensions.k8s.io':
       return withAuthority(withPruned(wanted), live, ['spec', 'conversion', 'webhook', 'clientConfig']);
     case 'ValidatingWebhookConfiguration.admissionregistration.k8s.io':
