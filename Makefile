@@ -15,7 +15,7 @@ $(modules): package-lock.json package.json
 	@npm ci --no-fund --no-audit --loglevel=error
 	@touch $@
 
-demo: $(modules) ## boot images, clouds, the watch and the rollback trap, on a real API server and a vCenter simulator
+demo: $(modules) ## boot images, the way back, clouds, the watch and the rollback trap, on a real API server and a vCenter simulator
 	@npm run --silent demo
 
 test: $(modules) ## run all tests (the first run builds the sandbox's servers: several minutes)

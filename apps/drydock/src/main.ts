@@ -57,7 +57,7 @@ export const VERBS: readonly Verb[] = [
   },
   {
     name: 'release',
-    about: 'see what a release brings, and what stands between two',
+    about: 'see what a release brings, who signed it, and what stands between two',
     load: async () => (await import('./release/command.ts')).addRelease,
   },
   {
@@ -73,7 +73,7 @@ export const VERBS: readonly Verb[] = [
   { name: 'operator', about: 'run the controllers', load: async () => (await import('./operator.ts')).addOperator },
   {
     name: 'demo',
-    about: 'boot images, clouds, the watch and the rollback trap end to end, with nothing but this machine',
+    about: 'boot images, the way back, clouds, the watch and the rollback trap end to end, with nothing but this machine',
     load: async () => (await import('./demo/command.ts')).addDemo,
   },
 ];

@@ -231,7 +231,7 @@ function machineSet(set: (typeof machineSets)[number], server: string): MachineS
       replicas: 3,
       selector: { matchLabels: labels },
       template: {
-        metadata: { labels },
+        metadata: { labels: { ...labels, 'machine.openshift.io/cluster-api-cluster': infrastructureName } },
         spec: {
           providerSpec: {
             value: {

@@ -21,19 +21,21 @@ export async function watchTemplates(stage: Stage): Promise<OperatorProcess> {
   const { signal, switchboard, tell } = stage;
   tell.step('"drydock operator --roles boot-images,watch" runs');
   const operator = await stage.operate('--roles', 'boot-images,watch');
-  const templates = (await switchboard.templates()).filter(({ folder }) => folder === folderPath);
   let line: WatchLine | undefined;
+  let templates = 0;
   await awaited(
     async () => {
       operator.alive();
       line = await templateWatch(operator, signal);
-      return (line?.state === 'live' && line.machines >= templates.length && line.dirty === 0) || undefined;
+      // What nothing needs any more may go meanwhile.
+      templates = (await switchboard.templates()).filter(({ folder }) => folder === folderPath).length;
+      return (line?.state === 'live' && line.machines >= templates && line.dirty === 0) || undefined;
     },
     {
       deadline: UP_MS,
       signal,
       sentence: () =>
-        `the operator does not watch the ${templates.length} templates of ${folderPath}: ${line?.state ?? 'no watch'}, ${line?.machines ?? 0} machines`,
+        `the operator does not watch the ${templates} templates of ${folderPath}: ${line?.state ?? 'no watch'}, ${line?.machines ?? 0} machines`,
     },
   );
   return operator;

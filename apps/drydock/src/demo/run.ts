@@ -6,12 +6,14 @@ import { machineApi } from './cluster.ts';
 import { rollbackChapter } from './rollback.ts';
 import { type DemoOptions, type Stage, setStage, vcenterName } from './stage.ts';
 import { watchChapter } from './watch.ts';
+import { wayBackChapter } from './way-back.ts';
 
 /** Where `drydock` is. */
 const checkout = join(import.meta.dirname, '../../../..');
 
 const PLAY: Readonly<Record<Chapter, (stage: Stage) => Promise<void>>> = {
   'boot-images': bootImagesChapter,
+  'way-back': wayBackChapter,
   clouds: cloudsChapter,
   watch: watchChapter,
   rollback: rollbackChapter,

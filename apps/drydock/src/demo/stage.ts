@@ -19,7 +19,15 @@ export const releases = {
   old: { release: '9.6.20260512-0', version: '4.20.3' },
   first: { release: '9.8.20260802-0', version: '4.21.0' },
   second: { release: '9.8.20261019-0', version: '4.21.4' },
+  bad: { release: '9.8.20261102-0', version: '4.21.5' },
+  next: { release: '9.8.20261116-0', version: '4.21.6' },
 } as const;
+
+/** Those that come while the demo runs. */
+export type Arriving = Exclude<keyof typeof releases, 'old'>;
+
+/** Of these nobody wants to see how long they take: MiB. */
+const SMALL = 1;
 
 /** The set of CRDs that the cluster goes back to. */
 export const olderSet = 'openshift-4.17';
@@ -52,7 +60,7 @@ export interface Stage extends AsyncDisposable {
   /** A temp folder that goes with the demo. */
   readonly folder: string;
   /** The images of the releases that this run needs. */
-  image(of: 'first' | 'second'): DemoImage;
+  image(of: Arriving): DemoImage;
   /** Starts `drydock operator`. One that runs is stopped before, as a Deployment does it. */
   operate(...flags: readonly string[]): Promise<OperatorProcess>;
   /** The operator that runs. */
@@ -74,19 +82,23 @@ export async function setStage(options: DemoOptions): Promise<Stage> {
   const switchboard = connectSwitchboard(sandbox.vcenter.switchboard);
   const client = starting.use(createClient(await loadKubeconfig({ kubeconfig: sandbox.kubeconfig })));
 
-  const voyage = chapters.includes('boot-images');
-  const needed = voyage ? (['first', 'second'] as const) : chapters.includes('watch') ? (['first'] as const) : [];
-  const now = voyage || needed.length === 0 ? releases.old : releases.first;
+  const back = chapters.includes('way-back');
+  const moved = chapters.includes('boot-images') || back;
+  const first = moved || chapters.includes('watch');
+  const needed: readonly Arriving[] = moved ? ['first', 'second'] : first ? ['first'] : [];
+  const now = moved || !first ? releases.old : releases.first;
   const made = ['no release', 'one release', 'two releases'][needed.length] ?? '';
   const files = needed.length === 0 ? '' : `, its templates at ${now.release}, and ${made} of ${size} MiB`;
   tell.step(`Making a cluster of four machine sets${files}`);
   const images = starting.use(await serveImages(folder));
   const byName = new Map<string, DemoImage>();
   for (const [seed, name] of needed.entries()) byName.set(name, await makeImage(folder, images, name, seed + 1, size));
+  for (const [seed, name] of (back ? (['bad', 'next'] as const) : []).entries())
+    byName.set(name, await makeImage(folder, images, name, seed + 11, SMALL));
   await makeTemplates(switchboard, now.release);
   const old = { ...now, location: images.url('rhcos-old.ova'), sha256: '0'.repeat(64) };
   const { user, password, url, ca } = sandbox.vcenter;
-  const present = voyage ? old : (byName.get('first') ?? old);
+  const present = moved ? old : (byName.get('first') ?? old);
   await createCluster(client, { server: vcenterName, user, password }, present);
 
   const args = [
@@ -126,7 +138,7 @@ export async function setStage(options: DemoOptions): Promise<Stage> {
 async function makeImage(
   folder: string,
   images: ImageServer,
-  name: 'first' | 'second',
+  name: Arriving,
   seed: number,
   size: number,
 ): Promise<DemoImage> {
