@@ -73,7 +73,8 @@ export const VERBS: readonly Verb[] = [
   { name: 'operator', about: 'run the controllers', load: async () => (await import('./operator.ts')).addOperator },
   {
     name: 'demo',
-    about: 'boot images, the way back, clouds, the watch and the rollback trap end to end, with nothing but this machine',
+    about:
+      'boot images, the way back, clouds, the watch and the rollback trap end to end, with nothing but this machine',
     load: async () => (await import('./demo/command.ts')).addDemo,
   },
 ];

@@ -14,7 +14,9 @@ interface DemoFlags {
 export function addDemo(program: Command): void {
   program
     .command('demo')
-    .description('boot images, the way back, clouds, the watch and the rollback trap end to end, with nothing but this machine')
+    .description(
+      'boot images, the way back, clouds, the watch and the rollback trap end to end, with nothing but this machine',
+    )
     .addOption(
       new Option('--chapters <list>', `comma-separated: ${CHAPTERS.join(', ')}`)
         .argParser(chosen)
