@@ -10,6 +10,7 @@ export type { LiveLook, LiveObjects } from './apply/live.ts';
 export { type ApplyMemory, applyMemory } from './apply/memory.ts';
 export { findOrphans, type Orphan, type OrphanPorts, removeOrphan } from './apply/orphans.ts';
 export type { ApplyMode, ApplyOwner } from './apply/owner.ts';
+export { type ApplyPlan, type PlannedObject, type PlannedPhase, planPayload } from './apply/plan.ts';
 export { type ApplyStep, losesData, stepFor } from './apply/step.ts';
 export { type WatchedObjects, type WatchedOptions, watchedObjects } from './apply/watched.ts';
 export type {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +8,16 @@ import { text } from 'node:stream/consumers';
 import { after, test } from 'node:test';
 import { CLASS_MEANINGS } from '@drydock/crd';
 import { clusterVersionManifest, clusterVersionObject } from '@drydock/crd/testing';
-import { misbehavingServer, sendJson } from '@drydock/kube/testing';
+import { systemClock } from '@drydock/kube';
+import { httpAnswer, memoryCluster, misbehavingServer, sendJson } from '@drydock/kube/testing';
+import {
+  applyPayload,
+  configMapInventory,
+  loadPayload,
+  openshiftAudience,
+  readPayloadDirectory,
+  select,
+} from '@drydock/release';
 import { signedBy, testImage, testSigner } from '@drydock/release/testing';
 import { parse } from 'yaml';
 import { fromJSONSchema } from 'zod';
@@ -275,4 +285,75 @@ test('release verify says whether an image was signed, and by whom it was not', 
   );
   const refused = await verify('--keyring', keys, '--keyring', others);
   assert.match(refused, /is not verified: for the key ring .*others\.asc of 1 signatures none is valid/);
+});
+
+test('release plan prints what its schema says: what changes, what goes, what stays behind; it changes nothing, and its exit code says whether anything is pending', async () => {
+  const [old, now] = [payload(13), payload(14)];
+  const cluster = memoryCluster({ namespaces: ['n'] });
+  const { manifests } = loadPayload(await readPayloadDirectory(old));
+  await using client = cluster.client();
+  const owner = { name: 'Payload tools' };
+  const outcome = await applyPayload(
+    {
+      payload: { version: '4.13.0', image: 'i', hash: 'h' },
+      ...{
+        manifests: select(manifests, { audience: openshiftAudience }).included,
+        mode: 'initializing',
+        attempt: 0,
+        owner,
+      },
+    },
+    {
+      ...{ client, clock: systemClock, signal: new AbortController().signal, onProgress: () => undefined },
+      inventory: configMapInventory({ client, namespace: 'default' }),
+    },
+  );
+  assert.deepEqual([outcome.complete, outcome.errors], [true, []]);
+  await using host = await misbehavingServer(httpAnswer(cluster.wire()));
+  const kubeconfig = file('kubeconfig-plan', {
+    clusters: [{ name: 'c', cluster: { server: host.config.server } }],
+    users: [{ name: 'u', user: {} }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+    'current-context': 'x',
+  });
+  const before = cluster.version;
+  const plan = async (folder: string, ...more: readonly string[]) => {
+    const flags = ['--kubeconfig', kubeconfig, '--owner', owner.name, '--lease-namespace', 'default', ...more];
+    const bin = new URL('../../bin/drydock.js', import.meta.url).pathname;
+    const child = spawn(process.execPath, [bin, 'release', 'plan', folder, ...flags], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const closed = once(child, 'close');
+    const said = await text(child.stdout);
+    const [code] = (await closed) as [number];
+    return { said, code };
+  };
+  const pending = await plan(now, '-o', 'json');
+  const planned = JSON.parse(pending.said) as { readonly counts: object; readonly orphans: readonly object[] };
+  assert.deepEqual([flaws('release-plan', planned), pending.code], [[], 6]);
+  assert.deepEqual(planned.counts, { create: 1, update: 1, delete: 1, wait: 0, nothing: 0, refuse: 0 });
+  assert.equal(planned.orphans.length, 1);
+  const { said } = await plan(now, '-o', 'wide');
+  for (const told of [
+    /1 +update +CustomResourceDefinition\S* clusterversions/,
+    /2 +create +ConfigMap n\/new/,
+    /2 +delete +ConfigMap n\/gone/,
+    /waits +Custom/,
+    /leaves +ConfigMap n\/old +made by 4\.13\.0/,
+  ])
+    assert.match(said, told);
+  const same = await plan(old);
+  assert.deepEqual(
+    [same.code, same.said.split('\n')[0]],
+    [
+      0,
+      'Release 4.13.0 for Payload tools: 3 objects in 2 phases: 0 to create, 0 to update, 0 to delete, 3 with nothing to do.',
+    ],
+  );
+  const others = await plan(old, '--owner', 'Payload other');
+  assert.deepEqual(
+    [others.code, /refuse +ConfigMap n\/old +Payload tools brings it already/.test(others.said)],
+    [3, true],
+  );
+  assert.equal(cluster.version, before);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConfigMap } from '@drydock/api';
 import { scheduler, seeds, withSeed } from '@drydock/model';
-import { applyOn, configMapOf, manifestsOf, wishOf } from '../testing/apply-scenarios.ts';
+import { applyOn, configMapOf, manifestsOf, wishOf } from '../testing/apply-cluster.ts';
 import { applyVoyage } from '../testing/apply-voyage.ts';
 import { memoryApplyCluster } from '../testing/memory-apply.ts';
 

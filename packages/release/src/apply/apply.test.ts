@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { ConfigMap } from '@drydock/api';
 import { ApiError, type KubeObject, type Resource } from '@drydock/kube';
 import { ReleaseError } from '../errors.ts';
-import { APPLY_SCENARIOS, applyOn, configMapOf, type Loose, manifestsOf, wishOf } from '../testing/apply-scenarios.ts';
+import { applyOn, configMapOf, type Loose, manifestsOf, wishOf } from '../testing/apply-cluster.ts';
+import { APPLY_SCENARIOS } from '../testing/apply-scenarios.ts';
 import { memoryApplyCluster } from '../testing/memory-apply.ts';
 
 for (const scenario of APPLY_SCENARIOS) test(`in memory: ${scenario.name}`, () => scenario.run(memoryApplyCluster()));

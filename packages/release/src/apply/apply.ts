@@ -1,5 +1,5 @@
 import { ApiError, isNotFound } from '@drydock/kube';
-import { initialGraph, type Node, reconcileGraph, updateGraph } from '../graph/graph.ts';
+import type { Node } from '../graph/graph.ts';
 import { runGraph } from '../graph/run.ts';
 import { actionOf } from '../inclusion/annotations.ts';
 import { idKey, type Manifest } from '../payload/manifest.ts';
@@ -8,7 +8,7 @@ import { applyObject, precreateOperators, settleLate } from './apply-object.ts';
 import { Attempt, ManifestFault } from './attempt.ts';
 import { claimObjects } from './claim-objects.ts';
 import { applyMemory } from './memory.ts';
-import type { ApplyOutcome, ApplyPorts, ApplyWish } from './wish.ts';
+import { type ApplyOutcome, type ApplyPorts, type ApplyWish, graphOf } from './wish.ts';
 import { intendTogether } from './write-object.ts';
 
 /** Nodes at the same time. A first installation has all of them. */
@@ -46,11 +46,6 @@ export async function applyPayload(wish: ApplyWish, ports: ApplyPorts): Promise<
     progress: attempt.progress(),
     deletions: attempt.deletions,
   };
-}
-
-function graphOf({ manifests, mode, attempt }: ApplyWish) {
-  if (mode === 'updating') return updateGraph(manifests);
-  return mode === 'initializing' ? initialGraph(manifests) : reconcileGraph(manifests, attempt);
 }
 
 async function applyNode(

@@ -1,5 +1,4 @@
 import { isNotFound, type KubeClient, type KubeObject, type Resource } from '@drydock/kube';
-import { actionOf } from '../inclusion/annotations.ts';
 import { idKey, type Manifest, type ObjectId } from '../payload/manifest.ts';
 import { asJson } from './attempt.ts';
 import { claimOf, withoutStale } from './inventory/claims.ts';
@@ -32,14 +31,14 @@ export interface OrphanPorts {
   readonly signal: AbortSignal;
 }
 
-/** What a payload leaves behind of earlier releases, as it is now; the inventory forgets what is gone. Rejects with `ApiError`. */
+/** What a payload neither brings nor deletes of what earlier releases brought, as it is now; the inventory forgets what is gone. Rejects with `ApiError`. */
 export async function findOrphans(manifests: readonly Manifest[], ports: OrphanPorts): Promise<readonly Orphan[]> {
   const { client, inventory, owner, signal } = ports;
-  const brought = new Set(manifests.filter((one) => actionOf(one) !== 'delete').map(({ id }) => idKey(id)));
+  const named = new Set(manifests.map(({ id }) => idKey(id)));
   const kinds = createKinds({ client, manifests: [], memory: applyMemory(), signal });
   const found: Orphan[] = [];
   for (const [key, entry] of inventory.entries) {
-    if (brought.has(key)) continue;
+    if (named.has(key)) continue;
     const { id } = entry;
     const resource = await kinds.resourceOf(id, entry.version);
     const live = resource === undefined ? undefined : await readObject(client, resource, id, signal);

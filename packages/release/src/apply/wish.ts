@@ -1,4 +1,5 @@
 import type { Clock, KubeClient } from '@drydock/kube';
+import { type Graph, initialGraph, reconcileGraph, updateGraph } from '../graph/graph.ts';
 import type { Manifest, ObjectId } from '../payload/manifest.ts';
 import type { ApplyError } from './apply-error.ts';
 import type { InventoryStore } from './inventory/inventory.ts';
@@ -15,6 +16,12 @@ export interface ApplyWish {
   /** Number of the attempt at this target, from 0: permutes a reconcile. */
   readonly attempt: number;
   readonly owner: ApplyOwner;
+}
+
+/** The order in which a wish is applied. */
+export function graphOf({ manifests, mode, attempt }: Pick<ApplyWish, 'manifests' | 'mode' | 'attempt'>): Graph {
+  if (mode === 'updating') return updateGraph(manifests);
+  return mode === 'initializing' ? initialGraph(manifests) : reconcileGraph(manifests, attempt);
 }
 
 /** What applying needs of the world. */
@@ -59,7 +66,7 @@ export interface PendingDeletion {
 
 /** How an attempt ended. */
 export interface ApplyOutcome {
-  /** Everything is as the payload says, waits included, and each deletion was confirmed. */
+  /** Everything is as the payload says, waits included; each deletion was asked for. */
   readonly complete: boolean;
   readonly errors: readonly ApplyError[];
   readonly progress: ApplyProgress;

@@ -1,28 +1,24 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
 import { ConfigMap } from '@drydock/api';
-import { type Clock, isNotFound, type KubeClient, type KubeObject, type Resource } from '@drydock/kube';
+import { isNotFound, type KubeClient, type KubeObject } from '@drydock/kube';
 import { until } from '@drydock/kube/testing';
-import { applyPayload } from '../apply/apply.ts';
+import { deletedData } from '../apply/deletions.ts';
 import { configMapInventory } from '../apply/inventory/config-maps.ts';
-import { applyMemory } from '../apply/memory.ts';
-import type { ApplyMode } from '../apply/owner.ts';
-import { watchedObjects } from '../apply/watched.ts';
-import type { ApplyOutcome, ApplyPorts, ApplyWish } from '../apply/wish.ts';
-import { type Manifest, readManifestFile } from '../payload/manifest.ts';
-
-/** Where the scenarios work: any API server. Names inside are unique, so that all can share one. */
-export interface ApplyCluster {
-  /** Another client; those of one actor count their writes together. */
-  client(actor: 'manager' | 'administrator'): KubeClient;
-  /** Writes of the manager so far. */
-  writes(): number;
-  /** Requests of the manager so far, without its watches. */
-  requests(): number;
-  /** A namespace that exists. */
-  readonly namespace: string;
-  readonly clock: Clock;
-}
+import { planPayload } from '../apply/plan.ts';
+import type { ApplyOutcome } from '../apply/wish.ts';
+import { readManifestFile } from '../payload/manifest.ts';
+import {
+  type ApplyCluster,
+  applyOn,
+  applyWatched,
+  configMapOf,
+  DEFINITION,
+  fresh,
+  type Loose,
+  manifestsOf,
+  widgetDefinition,
+  wishOf,
+} from './apply-cluster.ts';
 
 /** One behaviour of the applier on every API server, in memory or real. */
 export interface ApplyScenario {
@@ -30,110 +26,10 @@ export interface ApplyScenario {
   run(cluster: ApplyCluster): Promise<void>;
 }
 
-/** An object of a payload. */
-export type Loose = Readonly<Record<string, unknown>>;
-
-/** Manifests of a payload: each object in a file of its own, in this order, in one component. */
-export function manifestsOf(...objects: readonly Loose[]): readonly Manifest[] {
-  return objects.flatMap((object, index) =>
-    readManifestFile(`release-manifests/0000_10_a_${`${index}`.padStart(2, '0')}.yaml`, JSON.stringify(object)),
-  );
-}
-
-/** A name nobody has. */
-export function fresh(): string {
-  return `r-${randomBytes(5).toString('hex')}`;
-}
-
-/** A ConfigMap of a payload. */
-export function configMapOf(
-  namespace: string,
-  name: string,
-  data: Readonly<Record<string, string>>,
-  metadata: Loose = {},
-): Loose {
-  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace, ...metadata }, data };
-}
-
-/** What is wished, where little matters. */
-export function wishOf(
-  manifests: readonly Manifest[],
-  more: { readonly owner?: string; readonly mode?: ApplyMode; readonly version?: string } = {},
-): ApplyWish {
-  const { owner = 'Payload tools', mode = 'updating', version = '1.0.0' } = more;
-  const payload = { version, image: `registry/tools:${version}`, hash: version };
-  return { payload, manifests, mode, attempt: 0, owner: { name: owner } };
-}
-
-/** Applies with a client of its own, as a process of its own would. */
-export async function applyOn(
-  cluster: ApplyCluster,
-  wish: ApplyWish,
-  ports: Partial<ApplyPorts> = {},
-): Promise<ApplyOutcome> {
-  await using client = cluster.client('manager');
-  return await applyPayload(wish, {
-    client,
-    inventory: configMapInventory({ client, namespace: cluster.namespace }),
-    clock: cluster.clock,
-    signal: new AbortController().signal,
-    onProgress: () => undefined,
-    ...ports,
-  });
-}
-
 const complete = (outcome: ApplyOutcome): void =>
   assert.deepEqual([outcome.errors.map(({ message }) => message), outcome.complete], [[], true]);
 const dataOf = async (client: KubeClient, key: { readonly namespace: string; readonly name: string }) =>
   (await client.get(ConfigMap, key)).data;
-
-const DEFINITION: Resource<KubeObject> = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  kind: 'CustomResourceDefinition',
-  plural: 'customresourcedefinitions',
-  scope: 'Cluster',
-};
-
-/** A definition of Widgets in a group of its own, and that kind. */
-export function widgetDefinition(group: string): {
-  readonly crd: Loose & { readonly metadata: { readonly name: string } };
-  readonly kind: Resource<KubeObject>;
-} {
-  const schema = {
-    type: 'object',
-    properties: {
-      spec: { type: 'object', properties: { size: { type: 'integer', default: 3 }, color: { type: 'string' } } },
-    },
-  };
-  const crd = {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: `widgets.${group}` },
-    spec: {
-      group,
-      scope: 'Namespaced',
-      names: { kind: 'Widget', plural: 'widgets' },
-      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: schema } }],
-    },
-  };
-  return { crd, kind: { group, version: 'v1', kind: 'Widget', plural: 'widgets', scope: 'Namespaced' } };
-}
-
-/** Applies with watched caches, as a manager does that goes on running. */
-export async function applyWatched(
-  cluster: ApplyCluster,
-  wish: ApplyWish,
-  work: (apply: (mode: ApplyMode) => Promise<ApplyOutcome>) => Promise<void>,
-): Promise<void> {
-  await using client = cluster.client('manager');
-  const end = new AbortController();
-  const memory = applyMemory();
-  await using live = watchedObjects({ client, memory, signal: end.signal });
-  await live.cover(wish.manifests);
-  await work(async (mode) => applyOn(cluster, { ...wish, mode }, { client, live, memory }));
-  end.abort(new Error('the test is over'));
-}
 
 /** The table. Run it against the in-memory cluster and the real server. */
 export const APPLY_SCENARIOS: readonly ApplyScenario[] = [
@@ -385,7 +281,6 @@ export const APPLY_SCENARIOS: readonly ApplyScenario[] = [
         wishOf([]).owner,
         new AbortController().signal,
       );
-      const { deletedData } = await import('../apply/deletions.ts');
       const lost = deletedData(incoming, entries).map((one) => `${one.class} ${one.id.name} ${one.lost}`);
       const name = (crd['metadata'] as { readonly name: string }).name;
       assert.deepEqual(
@@ -397,6 +292,59 @@ export const APPLY_SCENARIOS: readonly ApplyScenario[] = [
         return deletions.length === 0;
       });
       await assert.rejects(client.get(DEFINITION, { name }), (error) => isNotFound(error));
+    },
+  },
+  {
+    name: 'a plan says what apply then does, changes nothing, and says afterwards that nothing is to be done',
+    run: async (cluster) => {
+      const { namespace } = cluster;
+      const [going, left, changed, made] = [fresh(), fresh(), fresh(), fresh()];
+      const { crd } = widgetDefinition(`${fresh()}.example.com`);
+      const older = [configMapOf(namespace, left, {}), configMapOf(namespace, changed, { a: '1' }), crd];
+      complete(await applyOn(cluster, wishOf(manifestsOf(...older))));
+      await using client = cluster.client('manager');
+      await client.create({ ...ConfigMap, kind: 'Secret', plural: 'secrets' } as never, {
+        metadata: { namespace, name: going },
+      });
+      const deleted = { metadata: { name: going, namespace, annotations: { 'release.openshift.io/delete': 'true' } } };
+      const wish = wishOf(
+        manifestsOf(
+          { apiVersion: 'v1', kind: 'Secret', ...deleted },
+          configMapOf(namespace, changed, { a: '2' }),
+          configMapOf(namespace, made, {}),
+          crd,
+        ),
+        { version: '2.0.0' },
+      );
+      const plan = async () => {
+        const inventory = configMapInventory({ client, namespace });
+        return await planPayload(wish, { client, inventory, signal: new AbortController().signal });
+      };
+      const before = cluster.writes();
+      const { phases, counts, deletedData: lost, orphans } = await plan();
+      assert.equal(cluster.writes(), before);
+      const objects = phases.flatMap(({ nodes }) => nodes.flatMap((node) => node.objects));
+      assert.deepEqual(
+        objects.map(({ action, id, wait }) => [action, id.name, wait]),
+        [
+          ['delete', going, undefined],
+          ['update', changed, undefined],
+          ['create', made, undefined],
+          ['nothing', crd.metadata.name, 'it is established'],
+        ],
+      );
+      assert.deepEqual(objects[1]?.differences, [{ path: 'data.a', was: '"1"', is: '"2"' }]);
+      assert.deepEqual(
+        lost.map((one) => one.lost),
+        [`${namespace}/${going}`],
+      );
+      assert.deepEqual(
+        orphans.map(({ id, made: ours, releases }) => [id.name, ours, releases]),
+        [[left, true, ['1.0.0']]],
+      );
+      assert.deepEqual(counts, { create: 1, update: 1, delete: 1, wait: 0, nothing: 1, refuse: 0 });
+      complete(await applyOn(cluster, wish));
+      assert.equal((await plan()).counts.nothing, 4);
     },
   },
   {

@@ -13,7 +13,7 @@ import {
   manifestsOf,
   widgetDefinition,
   wishOf,
-} from './apply-scenarios.ts';
+} from './apply-cluster.ts';
 
 /** When the process ends, in calls of its client. */
 export interface Kill {

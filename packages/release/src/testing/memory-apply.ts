@@ -1,15 +1,7 @@
 import { setImmediate as tick } from 'node:timers/promises';
 import type { Clock, KubeObject, Resource } from '@drydock/kube';
 import { type ClusterHook, type MemoryCluster, memoryCluster } from '@drydock/kube/testing';
-import type { ApplyCluster } from './apply-scenarios.ts';
-
-const DEFINITION: Resource<KubeObject> = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  kind: 'CustomResourceDefinition',
-  plural: 'customresourcedefinitions',
-  scope: 'Cluster',
-};
+import { type ApplyCluster, DEFINITION } from './apply-cluster.ts';
 
 /** A clock on which every sleep is over at once. */
 export const instantClock: Clock = {

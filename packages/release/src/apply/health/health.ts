@@ -40,7 +40,7 @@ export function healthOf(manifest: Manifest, live: JsonObject, mode: ApplyMode):
 
 /** Services that a webhook configuration leads to, as `NAMESPACE/NAME`. */
 export function backendsOf(
-  { id }: Manifest,
+  { id }: Pick<Manifest, 'id'>,
   live: JsonObject,
 ): readonly { readonly namespace: string; readonly name: string }[] {
   if (id.group !== 'admissionregistration.k8s.io' || !id.kind.endsWith('WebhookConfiguration')) return [];
@@ -152,4 +152,22 @@ function waiting(why: string, late: boolean = false): Health {
 function failed(reason: Fault['reason'], message: string, condition?: LiveCondition): Health {
   const since = condition?.since;
   return { state: 'failed', fault: { reason, effect: 'Fail', message, ...(since === undefined ? {} : { since }) } };
+}
+
+/** What apply waits for once an object is written, as a clause; undefined where it goes on at once. */
+export function waitOf({ id, object }: Manifest, mode: ApplyMode): string | undefined {
+  const kind = kindOf(id);
+  if (kind === 'ClusterOperator.config.openshift.io') {
+    const versions = objectsIn(objectIn(object, 'status'), 'versions').map(
+      (one) => `${textIn(one, 'name')} ${textIn(one, 'version')}`,
+    );
+    const reached = mode === 'initializing' || versions.length === 0 ? '' : `, and has ${versions.join(', ')}`;
+    return `it is available and not degraded${reached}`;
+  }
+  if (mode === 'initializing') return undefined;
+  if (kind === 'CustomResourceDefinition.apiextensions.k8s.io') return 'it is established';
+  if (kind === 'StatefulSet.apps') return 'at the end: a replica is ready';
+  if (kind === 'APIService.apiregistration.k8s.io') return 'at the end: its API is available';
+  const services = backendsOf({ id }, object).map(({ namespace, name }) => `Service ${namespace}/${name}`);
+  return services.length === 0 ? undefined : `at the end: something is ready behind ${services.join(', ')}`;
 }
