@@ -200,7 +200,10 @@ suite('canaries that upstream makes, beside the operator as it is deployed', { s
     await voyage.switchboard.setOptions({ guestData: false });
     await voyage.release(await voyage.image('9.9.20261101-0'));
     const failed = await status('failed', ({ reason }) => reason === 'CanaryFailed');
-    assert.match(failed.message ?? '', /no node that is ready after .*phase Provisioned, instance poweredOn, no node/);
+    assert.match(
+      failed.message ?? '',
+      /no node that is ready after .*phase Provisioned, instance poweredOn, no node; vcenter \S+ says: poweredOn, VMware Tools not running, no address/,
+    );
     await voyage.switchboard.setOptions({ guestData: true });
     await eventually('no canary', async () => (await canaries()).length === 0 || undefined, canaries);
     assert.equal(await voyage.template(set), before);

@@ -207,7 +207,10 @@ test('OWN-18 a canary that does not become ready: nothing is patched, nothing is
   const made = creations();
   await voyage.release(await voyage.image('9.9.20261101-0'));
   const failed = await status('failed', reason('CanaryFailed'));
-  assert.match(failed.message ?? '', /Ready=False KubeletNotReady|no node/);
+  assert.match(
+    failed.message ?? '',
+    /(Ready=False KubeletNotReady|no node).*; vcenter \S+ says: no machine of it is there/,
+  );
   await eventually('no machine', async () => (await machines()).length === 0 || undefined, machines);
   assert.equal(await voyage.template(set), before);
   for (let touches = 0; touches < 3; touches += 1) await voyage.touch(set);

@@ -11,5 +11,6 @@ export function storeDuring(store: TemplateStore, servers: VCenters): ImageStore
     list: (placement, ...rest) => servers.during(placement.server, () => store.list(placement, ...rest)),
     plan: (request, ...rest) => servers.during(request.wish.placement.server, () => store.plan(request, ...rest)),
     collect: (placement, ...rest) => servers.during(placement.server, () => store.collect(placement, ...rest)),
+    guest: (server, ...rest) => servers.during(server, () => store.guest(server, ...rest)),
   };
 }

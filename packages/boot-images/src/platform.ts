@@ -236,6 +236,12 @@ export interface Platform extends Partial<AsyncDisposable> {
   readonly sharedName?: (spec: JsonObject, infrastructure: Infrastructure) => string | undefined;
   /** The failure domain, on clouds the zone, in which a set of this spec makes its machines; undefined where that cannot be told. */
   readonly failureDomainOf?: (spec: JsonObject, infrastructure: Infrastructure) => string | undefined;
+  /** How a machine of this spec and this uid is doing, as the platform itself says, as a clause; undefined where it says nothing of any. */
+  readonly guestOf?: (
+    spec: JsonObject,
+    uid: string,
+    options?: { readonly signal?: AbortSignal },
+  ) => Promise<string | undefined>;
   /** What the stream asks for, by the input alone; undefined where it has nothing for this platform. */
   readonly target: (input: PlatformInput) => string | undefined;
   /**

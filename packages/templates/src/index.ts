@@ -1,3 +1,4 @@
+export type { GuestState } from '@drydock/vsphere';
 export type { Clock } from './clock.ts';
 export { decide } from './decide/decide.ts';
 export type { Candidate, Content, Machine, Observed, Step, Uploader, Wanted } from './decide/machine.ts';

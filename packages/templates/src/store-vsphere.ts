@@ -150,6 +150,13 @@ export function templateStore(options: TemplateStoreOptions): TemplateStore {
       return adopted;
     },
 
+    guest: async (server, instanceUuid, { signal } = {}) => {
+      const vcenter = await vcenterAt(server);
+      const call = bound(signal);
+      const found = await vcenter.findByInstanceUuid(instanceUuid, call);
+      return found && vcenter.guest(found, call);
+    },
+
     hold: async (placement, reference, what, { signal } = {}) =>
       holdTemplate(await vcenterAt(placement.server), placement, reference, what, bound(signal)),
 

@@ -1,3 +1,4 @@
+import type { GuestState } from '@drydock/vsphere';
 import type {
   AdoptRequest,
   Generation,
@@ -168,6 +169,8 @@ export interface TemplateStore extends AsyncDisposable {
   revert(request: RevertRequest, options?: PlannedOptions): Promise<PublishedTemplate>;
   /** Brings a template that bears no mark under management, by a custom attribute. */
   adopt(request: AdoptRequest, options?: PlannedOptions): Promise<ListedTemplate>;
+  /** How a machine of this instance UUID is doing on a server; undefined where there is none. */
+  guest(server: string, instanceUuid: string, options?: StoreOptions): Promise<GuestState | undefined>;
   /**
    * Records on a template that `what`, a file or a consumer, points at it: from now on collection keeps it. To be called before it is pointed at. Whatever
    * becomes of the record, it can only make a template stay.

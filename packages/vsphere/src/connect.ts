@@ -4,6 +4,7 @@ import { customFields } from './inventory/custom-fields.ts';
 import { currentTime, missingPrivileges, sessions } from './inventory/doctor.ts';
 import { disksOn, places } from './inventory/estate.ts';
 import { findByInstanceUuid, findByPath, findChild } from './inventory/find.ts';
+import { guest } from './inventory/guest.ts';
 import { children, datastore, hosts, vm } from './inventory/inventory.ts';
 import { obstacle } from './inventory/obstacle.ts';
 import { destroy, markAsTemplate, reconfigure, rename } from './inventory/vm.ts';
@@ -76,6 +77,7 @@ export function connectVCenter(options: ConnectOptions): VCenterConnection {
     places: (how) => places(caller, how),
     disksOn: (place, how) => disksOn(caller, place, how),
     obstacle: (ref, methods, how) => obstacle(caller, ref, methods, how),
+    guest: (ref, how) => guest(caller, ref, how),
     findByPath: (path, how) => findByPath(caller, path, how),
     findChild: (folder, name, how) => findChild(caller, folder, name, how),
     findByInstanceUuid: (uuid, how) => findByInstanceUuid(caller, uuid, how),

@@ -36,6 +36,7 @@ export type {
   ActiveTask,
   CallOptions,
   DiskSummary,
+  GuestState,
   HostSummary,
   ImportLease,
   ImportRequest,

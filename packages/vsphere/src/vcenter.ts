@@ -43,6 +43,17 @@ export interface VmSummary {
   readonly activeTasks: readonly ActiveTask[];
 }
 
+/** How a machine is doing, as vCenter and the tools in its guest say. What is not said is absent. */
+export interface GuestState {
+  /** `poweredOn`, `poweredOff`, `suspended`. */
+  readonly power?: string;
+  /** `guestToolsRunning`, `guestToolsNotRunning`, `guestToolsExecutingScripts`. */
+  readonly tools?: string;
+  /** The first address that the guest tells. */
+  readonly address?: string;
+  readonly hostName?: string;
+}
+
 /** The backing of one virtual disk. `parents` are the file names of the backing chain below it. */
 export interface DiskSummary {
   readonly file: string;
@@ -212,6 +223,8 @@ export interface VCenter extends AsyncDisposable {
    * maintenance mode. undefined: nothing that can be known beforehand, or the machine is gone.
    */
   obstacle(vm: MoRef, methods: readonly string[], options?: CallOptions): Promise<string | undefined>;
+  /** How a machine is doing; undefined when it is gone. */
+  guest(vm: MoRef, options?: CallOptions): Promise<GuestState | undefined>;
   /** Absolute inventory path (`/dc/vm/folder`); `%`, `/` and `\` inside a name are escaped as %25, %2f, %5c. */
   findByPath(path: string, options?: CallOptions): Promise<MoRef | undefined>;
   /** Direct child of a folder by its literal name. */

@@ -1,4 +1,5 @@
 import { type BootImage, Machine, type MachineSet, Node } from '@drydock/api';
+import { shownText } from '@drydock/api/text';
 import { ApiError, type Client, isAlreadyExists, isNotFound, type Key, keyOf } from '@drydock/kube';
 import { BootImageError } from '../errors.ts';
 import { type KeptSet, setText } from '../observe/kept-set.ts';
@@ -28,6 +29,8 @@ export interface CanaryQuestion {
   readonly facts: ImageFacts;
   readonly failureDomain: string | undefined;
   readonly architecture: string;
+  /** How a machine of the set is doing, as the platform itself says, as a clause; undefined where it says nothing. */
+  readonly guest?: (uid: string, call: { readonly signal?: AbortSignal }) => Promise<string | undefined>;
   /** Throws where nothing may be done about the set any more. */
   readonly beforeWrite: () => void;
   /** Writes into the set's BootImage what became of the canary. */
@@ -87,10 +90,11 @@ export function canaries(ports: CanaryPorts, verdicts: CanaryVerdicts): Canaries
   }
 
   async function look(
-    { set, policy, image, beforeWrite, record }: CanaryQuestion,
+    question: CanaryQuestion,
     group: CanaryGroup,
     call: { readonly signal?: AbortSignal },
   ): Promise<SetOutcome | undefined> {
+    const { set, policy, image, beforeWrite, record } = question;
     const { timeout, keepOnFailure = false } = policy.spec.canary ?? {};
     const key = keyOf(canaryMachine(set, group, image));
     const timeoutMs = (timeout === undefined ? undefined : durationMs(timeout)) ?? TIMEOUT_MS;
@@ -104,11 +108,13 @@ export function canaries(ports: CanaryPorts, verdicts: CanaryVerdicts): Canaries
           await create(canaryMachine(set, group, image), policy, call);
           created.add(group.machine);
           break;
-        case 'record':
+        case 'record': {
+          const verdict = await withGuest(step.verdict, observed, question, call);
           beforeWrite();
-          await record({ ...canary, ...step.verdict });
-          verdicts.set(group.id, step.verdict);
+          await record({ ...canary, ...verdict });
+          verdicts.set(group.id, verdict);
           break;
+        }
         case 'remove':
           await remove(key, step.uid, call);
           break;
@@ -196,6 +202,22 @@ export function canaries(ports: CanaryPorts, verdicts: CanaryVerdicts): Canaries
   }
 
   return { tried, sweep };
+}
+
+/** What a machine that failed shows on its platform is told while it is there: only its console tells more. */
+async function withGuest(
+  verdict: CanaryVerdict,
+  { machine }: CanaryObserved,
+  { guest }: CanaryQuestion,
+  call: { readonly signal?: AbortSignal },
+): Promise<CanaryVerdict> {
+  const { uid } = machine?.metadata ?? {};
+  if (verdict.verdict === 'Passed' || uid === undefined || guest === undefined) return verdict;
+  const said = await guest(uid, call).catch((error: unknown) => {
+    call.signal?.throwIfAborted();
+    return `its platform could not be asked: ${error instanceof Error ? error.message : String(error)}`;
+  });
+  return said === undefined ? verdict : { ...verdict, message: `${verdict.message}; ${shownText(said)}` };
 }
 
 /** Answers by which a server says that it will not have the machine. */

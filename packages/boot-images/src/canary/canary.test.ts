@@ -203,6 +203,36 @@ for (const [fate, seen] of failures) {
   });
 }
 
+const states = [
+  [
+    { power: 'poweredOn', tools: 'guestToolsNotRunning' },
+    /no node; vcenter \S+ says: poweredOn, VMware Tools not running, no address; it is not tried again/,
+  ],
+  [
+    { power: 'poweredOn', tools: 'guestToolsRunning', address: '10.0.0.7', hostName: 'localhost' },
+    /; vcenter \S+ says: poweredOn, VMware Tools running, address 10\.0\.0\.7, host name localhost; it is/,
+  ],
+  [undefined, /; vcenter \S+ says: no machine of it is there; it is/],
+  [new Error('connect ECONNREFUSED'), /; its platform could not be asked: connect ECONNREFUSED; it is/],
+] as const;
+for (const [state, says] of states) {
+  test(`OWN-18 a canary that failed is told with the state of its guest: ${says.source}`, async () => {
+    const c = rig(() => 'never-boots');
+    c.cluster.store.guests = state;
+    for (let turns = 0; turns < 3; turns += 1) await c.turn();
+    const asked = (): number => c.cluster.store.calls.filter((call) => call.startsWith('guest ')).length;
+    assert.equal(asked(), 0, 'while it runs nobody is asked');
+    c.cluster.clock += 20 * minute;
+    for (let turns = 0; turns < 4; turns += 1) {
+      await c.turn();
+      if (turns === 1) c.restart();
+    }
+    assert.equal(said(c), 'Blocked CanaryFailed');
+    assert.match(c.image()?.status?.message ?? '', says);
+    assert.equal(asked(), 1);
+  });
+}
+
 test('OWN-18 templates by a name that nobody bears, or several do, end a canary as they end every machine', async () => {
   for (const count of [0, 2]) {
     const c = rig();

@@ -253,15 +253,19 @@ export class Work {
   ): Promise<SetOutcome | undefined> {
     const { ports, state } = this.#options;
     const { policy, input } = asked ?? {};
-    if (policy?.spec.canary?.mode !== 'Machine' || input === undefined || input.pin !== undefined) return undefined;
+    if (asked === undefined || input === undefined || policy?.spec.canary?.mode !== 'Machine') return undefined;
+    if (input.pin !== undefined) return undefined;
     const failureDomain = failureDomainOf(set, ports.world, ports.platforms);
     const { architecture } = input;
     ports.bounds?.mayTry(groupOf(set, policy, image, { failureDomain, architecture }).machine);
     const record = (canary: NonNullable<ImageFacts['canary']>): Promise<void> =>
       ports.report(set, told(set, { kind: 'step', phase: 'Publishing', reason: 'Canary', ...facts, canary }, state));
+    const { platform } = asked;
+    const guest = (uid: string, call: { readonly signal?: AbortSignal }): Promise<string | undefined> =>
+      platform.guestOf?.(input.spec, uid, call) ?? Promise.resolve(undefined);
     return this.canaries.tried(
       {
-        ...{ set, policy, image, facts, beforeWrite, record },
+        ...{ set, policy, image, facts, beforeWrite, record, guest },
         ...{ failureDomain, architecture },
       },
       this.call,

@@ -1,4 +1,4 @@
-import type { Placement, PlannedStep, TemplateProgress, TemplateWish } from '@drydock/templates';
+import type { GuestState, Placement, PlannedStep, TemplateProgress, TemplateWish } from '@drydock/templates';
 import type { ImageStore } from '../vsphere/platform.ts';
 
 /** One template of the {@link FakeStore}. */
@@ -17,6 +17,8 @@ export interface FakeStore extends ImageStore {
   /** `inspect server name`, `publish server base`, `collect server`. */
   readonly calls: string[];
   readonly wishes: TemplateWish[];
+  /** What `guest` says of every machine, or throws. */
+  guests: GuestState | Error | undefined;
   uploads: number;
   fail: Error | undefined;
   /** Thrown by `inspect`, as for a folder that is not there. */
@@ -36,6 +38,12 @@ export function fakeStore(templates: Readonly<Record<string, FakeTemplate>> = {}
     templates: new Map(Object.entries(templates)),
     calls: [],
     wishes: [],
+    guests: undefined,
+    guest: async (server) => {
+      store.calls.push(`guest ${server}`);
+      if (store.guests instanceof Error) throw store.guests;
+      return store.guests;
+    },
     uploads: 0,
     fail: undefined,
     failInspect: undefined,

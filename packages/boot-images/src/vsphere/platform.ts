@@ -27,6 +27,7 @@ import { artifactOf, type WantedImage } from './artifact.ts';
 import { increases } from './byte-count.ts';
 import { templateCollection } from './collection.ts';
 import { matchFailureDomain, mismatchText, workspaceOf } from './failure-domain.ts';
+import { guestOf } from './guest.ts';
 import { diskTypeFor } from './install-config.ts';
 import { computedName, isInstallerName, isUuid, leafName } from './names.ts';
 import { type PinnedPlans, type PinnedSet, pinnedPlan } from './pinned.ts';
@@ -36,7 +37,7 @@ import { type Present, resolveTemplate, type TemplateStep } from './resolve.ts';
 import { incomplete, isComplete, type Site, siteOf } from './site.ts';
 
 /** What is asked of the template store. */
-export type ImageStore = Pick<TemplateStore, 'inspect' | 'publish' | 'revert' | 'collect' | 'list' | 'plan'>;
+export type ImageStore = Pick<TemplateStore, 'inspect' | 'publish' | 'revert' | 'collect' | 'list' | 'plan' | 'guest'>;
 
 /** What the vSphere platform needs. */
 export interface VSphereOptions {
@@ -326,6 +327,7 @@ export function vspherePlatform(options: VSphereOptions): Platform {
       const workspace = workspaceOf(spec);
       return workspace && matchFailureDomain(workspace, infrastructure)?.name;
     },
+    guestOf: (spec, uid, call) => guestOf(store, spec, uid, call),
     target: ({ stream, architecture }) => stream.release(architecture, 'vmware'),
     ...(options.publication === 'swap' ? { sharedName } : {}),
     plan,

@@ -30,6 +30,7 @@ export function recordedStore(images: readonly BootImage[]): ImageStore {
       throw new NotRecorded(`in ${folder}`);
     },
     plan: never,
+    guest: never,
   };
 }
 

@@ -195,8 +195,13 @@ func (vc *vcenter) afterClone(c *call, set options, out *httptest.ResponseRecord
 		return
 	}
 	var extra []types.BaseOptionValue
-	if request.Spec.Config != nil {
-		extra = request.Spec.Config.ExtraConfig
+	if spec := request.Spec.Config; spec != nil {
+		extra = spec.ExtraConfig
+		// The simulator passes over it. Machine API knows its machines by it.
+		if id := spec.InstanceUuid; id != "" {
+			vc.update(clone, types.PropertyChange{Name: "config.instanceUuid", Val: id},
+				types.PropertyChange{Name: "summary.config.instanceUuid", Val: id})
+		}
 	}
 	vc.inheritExtraConfig(source, clone, extra)
 	vc.ownDisks(source, clone)

@@ -170,6 +170,7 @@ function reads(
   | 'children'
   | 'vm'
   | 'obstacle'
+  | 'guest'
   | 'hosts'
   | 'datastore'
 > {
@@ -221,6 +222,16 @@ function reads(
         () => {
           const machine = state().machines.get(refKey(ref));
           return machine === undefined ? undefined : obstacleOf(state(), machine, methods);
+        },
+        options,
+      ),
+    guest: (ref, options) =>
+      run(
+        'guest',
+        [ref],
+        () => {
+          const machine = state().machines.get(refKey(ref));
+          return machine === undefined ? undefined : { power: machine.powerState, tools: 'guestToolsNotRunning' };
         },
         options,
       ),

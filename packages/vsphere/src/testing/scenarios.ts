@@ -252,6 +252,16 @@ export const VCENTER_SCENARIOS: readonly VCenterScenario[] = [
     },
   },
   {
+    name: 'OWN-18 says how a machine is doing, and of one that is gone nothing',
+    async run(vcenter, places) {
+      const { vm } = await imported(vcenter, places);
+      const { power, address, hostName } = (await vcenter.guest(vm)) ?? {};
+      assert.deepEqual([power, address, hostName], ['poweredOff', undefined, undefined]);
+      await vcenter.destroy(vm);
+      assert.equal(await vcenter.guest(vm), undefined);
+    },
+  },
+  {
     name: 'destroys a machine, also one that is gone, and never a folder',
     async run(vcenter, places) {
       const { vm, folder, name } = await imported(vcenter, places);

@@ -1,0 +1,33 @@
+import type { GuestState } from '@drydock/templates';
+import type { JsonObject } from '../observe/provider-spec.ts';
+import { workspaceOf } from './failure-domain.ts';
+import type { ImageStore } from './platform.ts';
+
+/** VMware Tools by what vCenter calls their state. */
+const TOOLS: ReadonlyMap<string, string> = new Map([
+  ['guestToolsRunning', 'running'],
+  ['guestToolsNotRunning', 'not running'],
+  ['guestToolsExecutingScripts', 'starting'],
+]);
+
+/** See `Platform.guestOf`. Machine API gives a machine's uid to its virtual machine. */
+export async function guestOf(
+  store: Pick<ImageStore, 'guest'>,
+  spec: JsonObject,
+  uid: string,
+  options?: { readonly signal?: AbortSignal },
+): Promise<string | undefined> {
+  const { server = '' } = workspaceOf(spec) ?? {};
+  if (server === '') return undefined;
+  const state = await store.guest(server, uid, options);
+  return `vcenter ${server} says: ${state === undefined ? 'no machine of it is there' : guestText(state)}`;
+}
+
+function guestText({ power = 'power unknown', tools = 'unknown', address, hostName }: GuestState): string {
+  return [
+    power,
+    `VMware Tools ${TOOLS.get(tools) ?? tools}`,
+    address === undefined ? 'no address' : `address ${address}`,
+    ...(hostName === undefined ? [] : [`host name ${hostName}`]),
+  ].join(', ');
+}
