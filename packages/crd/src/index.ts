@@ -29,7 +29,7 @@ export {
   type LedgerView,
   ledgerName,
 } from './project/ledger.ts';
-export { type LedgerEntry, type LedgerRecord, lossPlace, readRecord } from './project/ledger-record.ts';
+export { isSameLoss, type LedgerEntry, type LedgerRecord, lossPlace, readRecord } from './project/ledger-record.ts';
 export { liveVersion } from './project/live-version.ts';
 export { type Loss, losses } from './project/losses.ts';
 export { CORE_FIELDS, type Projection, type ProjectOptions, project } from './project/project.ts';
@@ -58,6 +58,7 @@ export { type Path, pathText, schemaPathText } from './schema/path.ts';
 export { readCrd, readCrds } from './schema/read-crd.ts';
 export { readManifests } from './schema/read-manifests.ts';
 export type { CelRule, Crd, CrdVersion, Schema } from './schema/schema.ts';
+export { schemaHash } from './schema/schema-hash.ts';
 export type { Cause, CauseReason, Doubt, Verdict } from './validate/cause.ts';
 export { applyDefaults } from './validate/defaults.ts';
 export { ERAS, type Era, judge, type ServerEra, type Write } from './validate/eras.ts';

@@ -20,6 +20,8 @@ const NEXT = {
   BAD_INVENTORY:
     'Restore it, or delete it: then labels and keys of earlier releases are not known any more, and stay; nothing was applied.',
   BAD_ANNOTATION: 'Correct the annotation and build the payload again; nothing was applied.',
+  NOTHING_TO_RESCUE: 'Name it as DEFINITION NAME, as in clusterversions.config.openshift.io version.',
+  NO_WRITER: 'Name the Deployment that writes it as --writer NAMESPACE/NAME, or none where it runs elsewhere.',
 } as const;
 
 /** Characters of a message: a name in a payload may be as long as it likes. */

@@ -38,6 +38,18 @@ export { idText, type Manifest, type ObjectId, readManifestFile } from './payloa
 export { type LoadOptions, loadPayload, type Payload } from './payload/payload.ts';
 export type { ReleaseMetadata } from './payload/release-metadata.ts';
 export { versionHash } from './payload/version-hash.ts';
+export { nextRescueStep, type RescueIntent, type RescueStep, rescuePlan } from './rescue/decide.ts';
+export {
+  observePatient,
+  type Patient,
+  type RescuePorts,
+  type RescueWish,
+  type Verdict,
+} from './rescue/patient.ts';
+export type { Proof } from './rescue/proof.ts';
+export { RESCUE_RECORDS, type RescueRecord, type RescueRecords, rescueRecords } from './rescue/record.ts';
+export { type RescueOptions, type RescueOutcome, rescue } from './rescue/rescue.ts';
+export { type Restoration, restoration, undoRescue } from './rescue/undo.ts';
 export type { BlobSource } from './source/blobs.ts';
 export { imageOf } from './source/image-manifest.ts';
 export { ociLayout } from './source/oci-layout.ts';

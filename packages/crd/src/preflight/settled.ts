@@ -13,13 +13,13 @@ export function isSettled({ path, rule: text }: Doubt, now: Schema | undefined, 
   const rule = after?.['x-kubernetes-validations']?.find((one) => one.rule === text);
   if (before === undefined || after === undefined || rule === undefined) return false;
   const known = before['x-kubernetes-validations'] ?? [];
-  return known.some((one) => canonicalRule(one) === canonicalRule(rule)) && isSame(before, after, path);
+  return known.some((one) => canonicalRule(one) === canonicalRule(rule)) && isSameLoss(before, after, path);
 }
 
 const answers = new WeakMap<Schema, WeakMap<Schema, boolean>>();
 
 /** Whether two schemas take the same values, whatever rules they have. */
-function isSame(before: Schema, after: Schema, path: Path): boolean {
+function isSameLoss(before: Schema, after: Schema, path: Path): boolean {
   if (before === after) return true;
   const known = answers.get(before)?.get(after);
   if (known !== undefined) return known;

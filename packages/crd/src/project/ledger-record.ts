@@ -38,18 +38,18 @@ export function entriesFor(
   origin: EntryOrigin,
 ): readonly LedgerEntry[] {
   return lost.map((loss) => {
-    const { firstSeen, release } = known.find((entry) => isSame(entry, loss)) ?? origin;
+    const { firstSeen, release } = known.find((entry) => isSameLoss(entry, loss)) ?? origin;
     return { ...loss, schemaHash: origin.schemaHash, firstSeen, release };
   });
 }
 
 /** Both, each loss once; of equal ones that of `more`, whose index is the newer one. */
 export function union(entries: readonly LedgerEntry[], more: readonly LedgerEntry[]): readonly LedgerEntry[] {
-  return [...entries.filter((entry) => !more.some((other) => isSame(entry, other))), ...more];
+  return [...entries.filter((entry) => !more.some((other) => isSameLoss(entry, other))), ...more];
 }
 
 /** Whether two losses are of one value at one place; where in a list does not matter. */
-export function isSame(a: Loss, b: Loss): boolean {
+export function isSameLoss(a: Loss, b: Loss): boolean {
   return lossPlace(a) === lossPlace(b) && equal(a.value, b.value) && equal(a.instead, b.instead);
 }
 

@@ -3,7 +3,7 @@ import { equal, isObject, type JsonObject } from '../schema/json.ts';
 import type { CrdVersion } from '../schema/schema.ts';
 import { schemaHash } from '../schema/schema-hash.ts';
 import { isLeftOut } from './ledger.ts';
-import { isSame, type LedgerEntry } from './ledger-record.ts';
+import { isSameLoss, type LedgerEntry } from './ledger-record.ts';
 import { type Loss, losses } from './losses.ts';
 import { type Projection, type ProjectOptions, project, type Refused } from './project.ts';
 import { readRefusal, type ServerCause } from './server-cause.ts';
@@ -134,7 +134,7 @@ function attempt(state: StatusState, world: StatusWorld): ReturnType<typeof next
   const same = equal(world.object['status'], projection.status);
   const hash = schemaHash(world.live.schema);
   const isSaved = (loss: Loss): boolean =>
-    world.ledger.some((entry) => entry.schemaHash === hash && isSame(entry, loss));
+    world.ledger.some((entry) => entry.schemaHash === hash && isSameLoss(entry, loss));
   // A value that is still stored is recorded anew, so that whoever tidies up sees that a cut may follow.
   const goes = (loss: Loss): boolean => !same && !isLeftOut(stored, loss, world.live.schema);
   if (!state.recorded && lost.some((loss) => !isSaved(loss) || goes(loss)))

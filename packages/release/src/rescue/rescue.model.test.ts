@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createLedger } from '@drydock/crd';
+import { capabilitiesOf, memoryStore } from '@drydock/crd/testing';
+import type { MemoryKubeClient } from '@drydock/kube/testing';
+import { explore, soaking, type Tripwire } from '@drydock/model';
+import { conflict, type RescueWorld, rescueWorld } from '../testing/rescue-world.ts';
+import { type RescueOptions, type RescueOutcome, rescue } from './rescue.ts';
+
+type Fault = 'killed' | 'answer lost' | 'conflict';
+
+const C8 = capabilitiesOf(13);
+const C12 = capabilitiesOf(14);
+
+/** One process, from its start to its end; the writer tries whenever something was changed, and while it is waited for. */
+async function run(
+  world: RescueWorld,
+  tripwire?: Tripwire<Fault>,
+  how: Partial<RescueOptions> & { readonly careless?: boolean; readonly mute?: boolean } = {},
+): Promise<RescueOutcome> {
+  const client: MemoryKubeClient = world.cluster.client();
+  world.cluster.onCall = ({ verb, resource }, phase, { mutates }) => {
+    if (phase === 'before') {
+      const fault = tripwire?.hit(`${verb} ${resource}`);
+      if (fault === 'conflict' && mutates) throw conflict();
+      if (fault === 'killed') kill(client);
+      lost = fault === 'answer lost';
+      return;
+    }
+    if (mutates && how.mute !== true) world.tick();
+    if (lost) kill(client);
+  };
+  let lost = false;
+  let time = 0;
+  // What is kept in memory alone is gone with the process.
+  const forgetful = createLedger({ store: memoryStore() });
+  const ports = world.ports(client, how.careless === true ? () => forgetful : undefined);
+  try {
+    return await rescue(world.wish, ports, {
+      restart: false,
+      patience: 10_000,
+      clock: {
+        now: () => time,
+        sleep: async (ms) => {
+          time += ms;
+          if (how.mute !== true) world.tick();
+        },
+      },
+      onStep: () => undefined,
+      ...how,
+    });
+  } finally {
+    world.cluster.onCall = undefined;
+  }
+}
+
+function kill(client: MemoryKubeClient): never {
+  client.kill();
+  throw new Error('killed');
+}
+
+/** At every instant somebody knows what was meant. */
+function watched(): { readonly world: RescueWorld; readonly lost: string[] } {
+  const world = rescueWorld();
+  const lost: string[] = [];
+  world.cluster.subscribe(({ resource }) => {
+    const missing = C12.filter((name) => !world.meant().includes(name));
+    if (missing.length > 0) lost.push(`after a change of ${resource} nobody knows ${missing.join(', ')}`);
+  });
+  return { world, lost };
+}
+
+test('a status that every write is refused for is freed, whoever is killed or outrun at any call; nothing is lost', async (t) => {
+  const coverage = await explore<ReturnType<typeof watched>, Fault>({
+    setup: watched,
+    faults: ['killed', 'answer lost', 'conflict'],
+    depth: soaking ? 2 : 1,
+    // Whoever is killed at a call that only looks has done as much as one who is killed at the change before it.
+    tries: (_fault, place, earlier) => earlier === 0 || /^(create|replace|delete)/.test(place),
+    run: async ({ world }, tripwire) => {
+      const outcome = await run(world, tripwire);
+      assert.notEqual(outcome.kind, 'hopeless');
+    },
+    check: ({ world, lost }) => {
+      assert.deepEqual(lost, []);
+      assert.deepEqual(world.enabled(), C8);
+      assert.deepEqual(world.meant(), C12);
+      assert.equal(world.records(), 0);
+      assert.ok(world.taken > 0, 'the writer has written');
+    },
+  });
+  t.diagnostic(`${coverage.scenarios} histories, ${coverage.places.length} calls`);
+  assert.ok(coverage.places.length >= 15, coverage.places.join(', '));
+});
+
+test('control: whoever writes before the ledger has it is caught', async () => {
+  const { world, lost } = watched();
+  assert.equal((await run(world, undefined, { careless: true })).kind, 'free');
+  assert.match(lost.join('; '), /nobody knows Build/);
+});
+
+test('a stored status that is legal is left alone, and with restart its writer begins anew', async () => {
+  const { world } = watched();
+  assert.equal((await run(world)).kind, 'free');
+  const before = world.cluster.version;
+  assert.deepEqual(await run(world), { kind: 'healthy' });
+  assert.equal(world.cluster.version, before);
+  const again = await run(world, undefined, { restart: true });
+  assert.equal(again.kind, 'free');
+});
+
+test('a writer that never writes is told, and the same call goes on later', async () => {
+  const { world } = watched();
+  const silent = await run(world, undefined, { mute: true });
+  assert.equal(silent.kind, 'silent');
+  assert.equal(world.records(), 1);
+  assert.deepEqual(world.meant(), C12);
+  assert.equal((await run(world)).kind, 'free');
+});

@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto';
+import { ClusterVersion, ConfigMap, Deployment, type KubeObject } from '@drydock/api';
+import {
+  createLedger,
+  type JsonObject,
+  LEDGER_COMPONENT,
+  type Ledger,
+  ledgerName,
+  readRecord,
+  recall,
+} from '@drydock/crd';
+import { capabilitiesOf, clusterVersionManifest, clusterVersionObject } from '@drydock/crd/testing';
+import { ApiError, configMapStore } from '@drydock/kube';
+import { fastClock, type MemoryCluster, type MemoryKubeClient, memoryCluster } from '@drydock/kube/testing';
+import { Pod, type RescuePorts, type RescueWish } from '../rescue/patient.ts';
+import { RESCUE_RECORDS, rescueRecords } from '../rescue/record.ts';
+
+/** A cluster that went back from 4.14 to 4.13 unprepared: a writer keeps four capabilities too many, and is refused for ever. */
+export interface RescueWorld {
+  readonly cluster: MemoryCluster;
+  readonly wish: RescueWish;
+  /** A process that rescues. */
+  ports(client: MemoryKubeClient, ledger?: (ledger: Ledger) => Ledger): RescuePorts;
+  /** The writer tries to write, from what it read when its pod came. */
+  tick(): void;
+  /** Writes of the writer that were taken, and those that were refused. */
+  readonly taken: number;
+  readonly refused: number;
+  /** Capabilities of the status, and those of status and ledger together. */
+  enabled(): readonly string[];
+  meant(): readonly string[];
+  /** Records that are left. */
+  records(): number;
+}
+
+const NAMESPACE = 'default';
+const KEY = { name: 'version' };
+const WRITER = { namespace: 'cvo', name: 'cluster-version-operator' };
+const CRD = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  kind: 'CustomResourceDefinition',
+  plural: 'customresourcedefinitions',
+  scope: 'Cluster',
+} as const;
+const DEFINITION = 'clusterversions.config.openshift.io';
+
+type Capable = { readonly capabilities?: { readonly enabledCapabilities?: readonly string[] } };
+
+/** Lays it out. */
+export function rescueWorld(): RescueWorld {
+  const cluster = memoryCluster({ crds: [clusterVersionManifest(14)], namespaces: [WRITER.namespace] });
+  const { metadata: _metadata, ...object } = clusterVersionObject(14);
+  cluster.put(ClusterVersion, KEY, object as Partial<ClusterVersion>);
+  cluster.serve(clusterVersionManifest(13));
+  cluster.put(CRD, { name: DEFINITION }, clusterVersionManifest(13) as unknown as Partial<KubeObject>);
+  const labels = { 'k8s-app': WRITER.name };
+  cluster.put(Deployment, WRITER, { spec: { replicas: 1, selector: { matchLabels: labels } } } as never);
+  const ledgerAt = { namespace: NAMESPACE, name: ledgerName(ClusterVersion) };
+  const recordsAt = { namespace: NAMESPACE, name: RESCUE_RECORDS };
+  const clock = fastClock(1000);
+  let [taken, refused, started] = [0, 0, 0];
+
+  const status = (): JsonObject & Capable =>
+    (cluster.peek(ClusterVersion, KEY) as { readonly status?: JsonObject } | undefined)?.status ?? {};
+  const enabled = (): readonly string[] => status().capabilities?.enabledCapabilities ?? [];
+
+  /** What the running pod read when it came. */
+  let memory: { readonly uid: string; readonly enabled: readonly string[] } | undefined;
+  const start = (): void => {
+    const uid = randomUUID();
+    started += 1;
+    const name = `${WRITER.name}-${started}`;
+    cluster.put(Pod, { namespace: WRITER.namespace, name }, { metadata: { name, uid, labels } } as never);
+    memory = { uid, enabled: enabled() };
+  };
+  start();
+  cluster.subscribe(({ resource, now, old }) => {
+    // What a Deployment does, at once.
+    if (resource === 'pods' && now === undefined && old?.metadata.uid === memory?.uid) start();
+  });
+
+  const world: RescueWorld = {
+    cluster,
+    wish: { definition: DEFINITION, key: KEY, writer: WRITER },
+    ports: (client, ledger = (same) => same) => {
+      const store = (name: string) =>
+        configMapStore({ client, namespace: NAMESPACE, name, component: LEDGER_COMPONENT, clock });
+      return {
+        client,
+        ledger: ledger(createLedger({ store: store(ledgerAt.name) })),
+        records: rescueRecords(store(recordsAt.name)),
+        minor: 29,
+        now: () => '2026-01-01T00:00:00Z',
+        signal: new AbortController().signal,
+      };
+    },
+    tick: () => {
+      const kept = memory?.enabled ?? [];
+      const legal = capabilitiesOf(13);
+      if (!kept.every((name) => legal.includes(name))) {
+        refused += 1;
+        return;
+      }
+      taken += 1;
+      const now = cluster.peek(ClusterVersion, KEY) as KubeObject & { readonly status: JsonObject };
+      cluster.put(ClusterVersion, KEY, {
+        ...now,
+        status: { ...now.status, observedGeneration: 100 + taken },
+      } as Partial<ClusterVersion>);
+    },
+    get taken() {
+      return taken;
+    },
+    get refused() {
+      return refused;
+    },
+    enabled,
+    meant: () => {
+      const uid = cluster.peek(ClusterVersion, KEY)?.metadata.uid ?? '';
+      const text = cluster.peek(ConfigMap, ledgerAt)?.data?.[uid];
+      const whole = text === undefined ? status() : recall(status(), readRecord(text).entries);
+      return (whole as Capable).capabilities?.enabledCapabilities ?? [];
+    },
+    records: () => Object.keys(cluster.peek(ConfigMap, recordsAt)?.data ?? {}).length,
+  };
+  return world;
+}
+
+/** What the writer of somebody else does to a guarded write. */
+export function conflict(): ApiError {
+  return new ApiError({ code: 'Conflict', action: 'write', said: 'the object has been modified', status: 409 });
+}
