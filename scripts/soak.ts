@@ -86,6 +86,8 @@ async function soak(row: Row): Promise<void> {
       `soak: ${row.part.name}: slice ${slice + 1}, ${scale.toFixed(1)} times the usual, ${result.seconds.toFixed(0)} s, ${result.outcome}`,
     );
     if (result.outcome !== 'green') return;
+    // Nothing of it can be played here, or it counts nothing: more of that would be the same again.
+    if (result.tallies.length === 0) return;
     const rest = (until - performance.now()) / 1000;
     // The fixed costs of a slice make the estimate cautious; growth is bounded, for they hide what the rounds cost.
     const fits = (scale * rest * 0.8) / result.seconds;

@@ -55,6 +55,17 @@ test('SAFE-1 names of properties are read as they are written, whatever V8 has s
   );
 });
 
+test('SAFE-1 of a name that is written twice, once with an escape, the last one counts', () => {
+  for (const [text, value] of [
+    ['{"A":1,"\\u0041":2,"A":3}', { A: 3 }],
+    ['{"A":1,"A":2,"\\u0041":3}', { A: 3 }],
+    ['{"\\u0041":1,"A":2}', { A: 2 }],
+    ['{"7":1,"\\u0037":2,"7":3}', { 7: 3 }],
+    ['{"b":{"\\n":1},"A":{"A":1,"\\u0041":2,"A":3}}', { b: { '\n': 1 }, A: { A: 3 } }],
+  ] as const)
+    assert.deepEqual(readJson(text), value, text);
+});
+
 test('SAFE-1 what JSON.parse refuses is refused, what it accepts is accepted, and a mark makes no JSON of what is none', () => {
   const piece = fc.constantFrom(
     '{',

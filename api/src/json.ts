@@ -66,6 +66,18 @@ function hasEscapedName(text: string): boolean {
   return false;
 }
 
+/** What the names say that are written with an escape. */
+function escapedNames(text: string): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (let at = text.indexOf('\\'); at >= 0; at = text.indexOf('\\', at)) {
+    const end = endOfString(text, at);
+    // The first escape of a string: the quote before it is the one that opens it.
+    if (isBeforeColon(text, end + 1)) names.add(decoded(text.slice(text.lastIndexOf('"', at) + 1, end)));
+    at = end + 1;
+  }
+  return names;
+}
+
 /** Where the string ends in which `inside` lies, or which begins there; the text's length where it has no end. */
 function endOfString(text: string, inside: number): number {
   for (let end = text.indexOf('"', inside + 1); end >= 0; end = text.indexOf('"', end + 1)) {
@@ -89,6 +101,8 @@ function mark(
   withIntegers: boolean,
 ): { readonly marked: string; readonly names: ReadonlyMap<string, string>; readonly integers: boolean } {
   const names = new Map<string, string>();
+  /** Where one of these is also written plainly, it gets a place as well: else nobody could tell which of the two came last. */
+  const escaped = escapedNames(text);
   let integers = false;
   let marked = '';
   let kept = 0;
@@ -96,7 +110,7 @@ function mark(
   /** What stands for a name: short, however long that is, and another one each time, so that of two that say the same the later one counts. */
   const placeOf = (name: string): string => {
     const place = `${MARK}n${names.size}`;
-    names.set(place, decoded(name));
+    names.set(place, name);
     return place;
   };
   const put = (from: number, to: number, what: string): void => {
@@ -108,9 +122,10 @@ function mark(
     if (code === QUOTE) {
       const end = endOfString(text, at);
       if (slash >= 0 && slash < at) slash = text.indexOf('\\', at);
-      if (slash >= 0 && slash < end && isBeforeColon(text, end + 1)) {
-        const name = text.slice(at + 1, end);
-        put(at + 1, end, INDEX.test(name) ? decoded(name) : placeOf(name));
+      if (escaped.size > 0 && isBeforeColon(text, end + 1)) {
+        const inside = text.slice(at + 1, end);
+        const name = slash >= 0 && slash < end ? decoded(inside) : inside;
+        if (escaped.has(name)) put(at + 1, end, INDEX.test(inside) ? name : placeOf(name));
       }
       at = end;
     } else if (withIntegers && (code === MINUS || isDigit(code))) {

@@ -72,7 +72,7 @@ if (soaking) {
         kinds,
         depth: 3,
       });
-      assert.ok(!coverage.complete || coverage.scenarios > 500, `only ${coverage.scenarios} scenarios`);
+      assert.ok(!coverage.complete || coverage.scenarios > 400, `only ${coverage.scenarios} scenarios`);
     });
   }
 }

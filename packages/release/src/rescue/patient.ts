@@ -13,7 +13,7 @@ import {
   readCrd,
   schemaHash,
 } from '@drydock/crd';
-import { ApiError, type Client, isNotFound, type Key, keyText } from '@drydock/kube';
+import { ApiError, type Client, isConflict, isNotFound, type Key, keyText } from '@drydock/kube';
 import { ReleaseError } from '../errors.ts';
 import { type RescueRecord, type RescueRecords, statusHash } from './record.ts';
 
@@ -97,6 +97,20 @@ type WithStatus = KubeObject & { readonly status?: JsonObject };
 
 /** Looks at everything, and writes nothing: what is asked of the server is a dry run. Throws `ReleaseError` where object or definition are not there, and `ApiError`. */
 export async function observePatient(wish: RescueWish, ports: RescuePorts): Promise<Patient> {
+  for (let left = LOOKS; ; left -= 1) {
+    try {
+      return await look(wish, ports);
+    } catch (cause) {
+      // What is asked is about what was read, and a writer that is not stuck goes on writing.
+      if (!isConflict(cause) || left === 0) throw cause;
+    }
+  }
+}
+
+/** A writer that was always faster would be none that is stuck. */
+const LOOKS = 50;
+
+async function look(wish: RescueWish, ports: RescuePorts): Promise<Patient> {
   const { client, ledger, minor, records, signal } = ports;
   const judge = await judgeOf(wish, ports);
   const { resource, version } = judge;

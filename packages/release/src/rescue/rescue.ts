@@ -47,7 +47,8 @@ export async function rescue(wish: RescueWish, ports: RescuePorts, options: Resc
       case 'hopeless':
         return step;
       case 'prove': {
-        const proofs = await prove(patient, ports);
+        const proofs = await prove(patient, ports).catch(unlessOutrun);
+        if (proofs === undefined) break;
         if (!proofs.every(({ verdict }) => verdict.accepted)) return { kind: 'refused', proofs };
         await ports.records.remove(patient.object.metadata.uid ?? '');
         return { kind: 'free', proofs, kept: patient.ledger.entries.length };
@@ -58,11 +59,13 @@ export async function rescue(wish: RescueWish, ports: RescuePorts, options: Resc
         await clock.sleep(LOOK, ports.signal);
         break;
       default:
-        await actRescue(step, patient, ports).catch((cause: unknown) => {
-          // Somebody else has written: what is to be done is decided by what is there now.
-          if (!isConflict(cause)) throw cause;
-        });
+        await actRescue(step, patient, ports).catch(unlessOutrun);
         if (step.kind === 'save') restart = false;
     }
   }
+}
+
+/** Somebody else has written: what is to be done is decided by what is there now. */
+function unlessOutrun(cause: unknown): undefined {
+  if (!isConflict(cause)) throw cause;
 }
