@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, afterEach, before, suite, test } from 'node:test';
 import { type JsonObject, ledgerName } from '@drydock/crd';
 import { capabilitiesOf, clusterVersionCrd, clusterVersionObject } from '@drydock/crd/testing';
 import { API_SERVER_ERAS, type Sandbox, startSandbox } from '@drydock/sandbox';
+import { fromJSONSchema } from 'zod';
 import { skips } from './support/crd-eras.ts';
 import { type CrdServer, connectCrdServer } from './support/crd-server.ts';
 import { setTrap } from './support/crd-trap.ts';
@@ -60,6 +62,14 @@ async function rescue(args: readonly string[], heard: (line: string) => void = (
   return { code, stdout, stderr };
 }
 
+/** What is wrong with an output by its published schema, in which no other field may be. */
+function flaws(out: string): readonly string[] {
+  const file = new URL('../../docs/schemas/release-rescue.json', import.meta.url);
+  const schema = JSON.parse(readFileSync(file, 'utf8')) as object;
+  const strict = { ...schema, additionalProperties: false } as Parameters<typeof fromJSONSchema>[0];
+  return (fromJSONSchema(strict).safeParse(JSON.parse(out)).error?.issues ?? []).map(({ message }) => message);
+}
+
 const get = async (path: string): Promise<JsonObject> => (await server.call({ method: 'GET', path })).object;
 
 async function enabled(): Promise<unknown> {
@@ -109,7 +119,7 @@ for (const era of API_SERVER_ERAS) {
       assert.match(planned.stdout, era === 'E0' ? /other writes: refused: nobody can even ask/ : /other writes: taken/);
       assert.match(
         planned.stdout,
-        /^next: drydock release rescue clusterversions\.config\.openshift\.io version --yes$/m,
+        /^next: drydock release rescue clusterversions\.config\.openshift\.io version --kubeconfig \S+ --writer none --lease-namespace default --yes$/m,
       );
       assert.equal(await version(), was);
 
@@ -117,6 +127,7 @@ for (const era of API_SERVER_ERAS) {
         if (line.startsWith('wait until its writer was restarted')) writer?.restart();
       });
       assert.equal(freed.code, 0, freed.stdout + freed.stderr);
+      assert.deepEqual(flaws(freed.stdout), []);
       const output = JSON.parse(freed.stdout) as {
         readonly result: string;
         readonly kept: number;

@@ -32,6 +32,8 @@ export interface Shown {
   readonly values: boolean;
   /** ms. */
   readonly patience: number;
+  /** Flags that a next command has to repeat. */
+  readonly flags: readonly string[];
 }
 
 type Said = Omit<RescueOutput, 'result' | 'proofs'>;
@@ -139,19 +141,20 @@ export function restorationText(
 export function nextStep(
   outcome: RescueOutcome | { readonly kind: 'planned' },
   { definition, object }: Said,
+  { flags }: Shown,
 ): string | undefined {
-  const [name = '', namespace] = object.split('/').toReversed();
-  const where = `${namespace === undefined ? '' : `-n ${namespace} `}${definition} ${name}`;
+  const [name = ''] = object.split('/').toReversed();
+  const again = ['drydock release rescue', definition, name, ...flags].join(' ');
   switch (outcome.kind) {
     case 'planned':
-      return `drydock release rescue ${where} --yes`;
+      return `${again} --yes`;
     case 'silent':
       return outcome.for === 'restart'
-        ? `restart what writes it, then drydock release rescue ${where} --yes`
-        : `see why it does not write (its log), then drydock release rescue ${where} --restart --yes`;
+        ? `restart what writes it, then ${again} --yes`
+        : `see why it does not write (its log), then ${again} --restart --yes`;
     case 'refused':
     case 'hopeless':
-      return `kubectl get crd ${definition} -o yaml, and drydock crd preflight: the definition itself refuses it`;
+      return `drydock crd check, with the definition that is live (kubectl get crd ${definition} -o yaml) and the one that should be: it refuses by itself`;
     default:
       return undefined;
   }

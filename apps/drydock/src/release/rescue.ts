@@ -6,6 +6,7 @@ import { agreed } from '../crd/question.ts';
 import { exitCode, UsageError } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { LEASE_NAMESPACE } from '../status-notes.ts';
+import { quoted } from '../template/next-command.ts';
 import { tell } from '../terminal.ts';
 import {
   nextStep,
@@ -135,12 +136,12 @@ async function free(seen: Seen, flags: RescueFlags, patience: number): Promise<n
   const { systemClock } = await import('@drydock/kube');
   const restart = flags.restart === true;
   const plan = rescuePlan(patient, { restart, now: ports.now() });
-  const shown = { ledger, values, patience };
+  const shown = { ledger, values, patience, flags: repeated(flags) };
   const said = saidOf(patient, wish, plan, shown);
   const about = (): string => `${patientText(said)}${planText(plan, shown)}`;
   const [first] = plan;
   const end = (outcome: RescueOutcome | { readonly kind: 'planned' }, code: number, head = ''): number => {
-    const output: RescueOutput = { ...said, ...endOf(outcome), next: nextStep(outcome, said) };
+    const output: RescueOutput = { ...said, ...endOf(outcome), next: nextStep(outcome, said, shown) };
     print(format, output, () => `${head}${outcomeText(output)}`);
     return code;
   };
@@ -149,11 +150,17 @@ async function free(seen: Seen, flags: RescueFlags, patience: number): Promise<n
   const question = `Do it? What is left out stays in ConfigMap ${ledger}.`;
   if (!(await agreed(question, { yes: flags.yes === true, about, signal: ports.signal })))
     return end({ kind: 'planned' }, exitCode.undecided, about());
+  let told = '';
   const outcome = await rescue(wish, ports, {
     restart,
     patience,
     clock: { now: () => systemClock.now(), sleep: (ms, signal) => systemClock.sleep(ms, { signal }) },
-    onStep: (step: RescueStep) => tell(`${stepText(step, shown)}\n`),
+    onStep: (step: RescueStep) => {
+      const text = stepText(step, shown);
+      // A writer that is faster makes a step come again.
+      if (text !== told) tell(`${text}\n`);
+      told = text;
+    },
   });
   return end(outcome, outcome.kind === 'free' || outcome.kind === 'healthy' ? exitCode.done : exitCode.blocked);
 }
@@ -179,7 +186,7 @@ async function undo(seen: Seen, flags: RescueFlags): Promise<number> {
   const { format, ledger, patient, ports, values, wish } = seen;
   const { restoration, undoRescue } = await import('@drydock/release');
   const planned = await restoration(wish, ports);
-  const shown = { ledger, values, patience: 0 };
+  const shown = { ledger, values, patience: 0, flags: repeated(flags) };
   const said = saidOf(patient, wish, [], shown);
   const end = (back: Restoration, done: boolean, code: number): number => {
     const restored = back.returns.length;
@@ -202,6 +209,19 @@ async function undo(seen: Seen, flags: RescueFlags): Promise<number> {
     return end(planned, false, exitCode.undecided);
   const back = await undoRescue(wish, ports);
   return end(back, back.verdict.accepted, back.verdict.accepted ? exitCode.done : exitCode.blocked);
+}
+
+/** What the next command needs of this one's flags, as words of a shell. */
+function repeated({ kubeconfig, context, leaseNamespace, namespace, writer }: RescueFlags): readonly string[] {
+  const of = (flag: string, value: string | undefined): readonly string[] =>
+    value === undefined ? [] : [flag, quoted(value)];
+  return [
+    ...of('-n', namespace),
+    ...of('--kubeconfig', kubeconfig),
+    ...of('--context', context),
+    ...of('--writer', writer),
+    ...of('--lease-namespace', leaseNamespace === LEASE_NAMESPACE ? undefined : leaseNamespace),
+  ];
 }
 
 function writerOf(text: string): RescueWish['writer'] {
