@@ -35,7 +35,7 @@ export async function applyObject(attempt: Attempt, manifest: Manifest, fresh: b
 /** ClusterOperators are made before what comes with them, so that operators find theirs; what fails here is tried again in its turn. */
 export async function precreateOperators(attempt: Attempt, manifests: readonly Manifest[]): Promise<void> {
   for (const manifest of manifests) {
-    if (kindOf(manifest.id) !== 'ClusterOperator.config.openshift.io' || actionOf(manifest) === 'delete') continue;
+    if (kindOf(manifest.id) !== 'ClusterOperator.config.openshift.io') continue;
     try {
       const { step, object } = await writeObject(attempt, manifest, false);
       if (step.action !== 'create' || object === undefined) continue;

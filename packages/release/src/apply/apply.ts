@@ -53,8 +53,8 @@ async function applyNode(
   { manifests }: Node,
   refused: ReadonlyMap<string, string>,
 ): Promise<boolean> {
-  await precreateOperators(attempt, manifests);
   const free = manifests.filter((one) => !refused.has(idKey(one.id)) && actionOf(one) !== 'delete');
+  await precreateOperators(attempt, free);
   if (!(await intendedTogether(attempt, free))) return false;
   for (const manifest of manifests) {
     if (attempt.signal.aborted) return false;

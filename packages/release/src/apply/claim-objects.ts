@@ -9,22 +9,28 @@ const MOST_RELEASES = 8;
 
 /**
  * Says in the inventory, before anything is written, which objects this payload brings. Of two owners that name one object the first to say so has it: who says
- * so and then sees another claim takes it back. Returns who claims what this owner may not touch, by `idKey`.
+ * so and then sees another claim takes it back. What this owner no longer brings is free for others. Returns who claims what this owner may not touch, by `idKey`.
  */
 export async function claimObjects(attempt: Attempt): Promise<ReadonlyMap<string, string>> {
   const { inventory, wish } = attempt;
   const brought = wish.manifests.filter((manifest) => actionOf(manifest) !== 'delete');
   const fresh = brought.filter(({ id }) => !inventory.entries.has(idKey(id)));
   const refused = new Map<string, string>();
-  const changes = new Map<string, InventoryEntry>();
-  for (const manifest of brought) {
+  const changes = new Map<string, InventoryEntry | undefined>();
+  for (const manifest of wish.manifests) {
     const key = idKey(manifest.id);
     const other = inventory.claimedByOthers.get(key);
     if (other !== undefined && !holds(inventory, key)) refused.set(key, other);
-    else {
+    else if (actionOf(manifest) !== 'delete') {
       const entry = claimed(manifest, inventory.entries.get(key), wish.payload.version);
       if (entry !== undefined) changes.set(key, entry);
     }
+  }
+  const named = new Set(wish.manifests.map(({ id }) => idKey(id)));
+  for (const [key, entry] of inventory.entries) {
+    if (named.has(key)) continue;
+    if (entry.uid === '' && entry.intent === undefined && entry.held === undefined) changes.set(key, undefined);
+    else if (entry.left !== true) changes.set(key, { ...entry, left: true });
   }
   if (changes.size === 0) return refused;
   await inventory.write(changes);
@@ -51,8 +57,8 @@ function holds(inventory: Inventory, key: string): boolean {
 /** The entry with this release; undefined where it has it. */
 function claimed(manifest: Manifest, known: InventoryEntry | undefined, release: string): InventoryEntry | undefined {
   const { id, version, file } = manifest;
-  const { releases = [] } = known ?? {};
-  if (known?.file === file && known.version === version && releases.at(-1) === release) return undefined;
+  const { releases = [], left = false, ...kept } = known ?? {};
+  if (known?.file === file && known.version === version && releases.at(-1) === release && !left) return undefined;
   const all = [...releases.filter((one) => one !== release), release].slice(-MOST_RELEASES);
-  return { uid: '', made: false, written: {}, ...known, id, version, file, releases: all };
+  return { uid: '', made: false, written: {}, ...kept, id, version, file, releases: all };
 }

@@ -36,11 +36,21 @@ export function at(object: JsonObject, path: readonly string[]): Json | undefine
 
 /** The object with another value in a field; undefined takes the field out. */
 export function withField(object: JsonObject, field: string, value: Json | undefined): JsonObject {
+  return withFields(object, [[field, value]]);
+}
+
+/** The object with other values in some fields; undefined takes a field out. One copy, however many they are. */
+export function withFields(
+  object: JsonObject,
+  fields: Iterable<readonly [field: string, value: Json | undefined]>,
+): JsonObject {
   const copy: Record<string, Json> = { ...object };
-  delete copy[field];
-  if (value === undefined) return copy;
-  // A field may be called `__proto__`, and the order of fields says nothing.
-  return Object.defineProperty(copy, field, { value, enumerable: true, configurable: true, writable: true });
+  for (const [field, value] of fields) {
+    if (value === undefined) delete copy[field];
+    // A field may be called `__proto__`.
+    else Object.defineProperty(copy, field, { value, enumerable: true, configurable: true, writable: true });
+  }
+  return copy;
 }
 
 /** The object with another value at a path; undefined takes it out, and leaves no objects behind that are empty for it. */
@@ -58,17 +68,18 @@ export function isTooDeep(value: unknown, levels: number = DEEP): boolean {
   return levels === 0 || Object.values(value).some((inner) => isTooDeep(inner, levels - 1));
 }
 
-/** A short digest of a value: the same for the same JSON, whatever the order of its fields. The value must not be too deep. */
+/** A short digest of a value: the same for the same JSON, whatever the order of its fields. What is nested deeper than any real object is all the same. */
 export function digestOf(value: Json | undefined): string {
   const hash = createHash('sha256');
-  digest(value, hash);
+  digest(value, hash, DEEP);
   return hash.digest('base64url').slice(0, 16);
 }
 
-function digest(value: Json | undefined, hash: Hash): void {
-  if (Array.isArray(value)) {
+function digest(value: Json | undefined, hash: Hash, levels: number): void {
+  if (levels === 0 && typeof value === 'object') hash.update('…');
+  else if (Array.isArray(value)) {
     hash.update(`[${value.length}`);
-    for (const item of value as readonly Json[]) digest(item, hash);
+    for (const item of value as readonly Json[]) digest(item, hash, levels - 1);
   } else if (isObject(value)) {
     const fields = Object.keys(value)
       .filter((field) => value[field] !== undefined)
@@ -76,7 +87,7 @@ function digest(value: Json | undefined, hash: Hash): void {
     hash.update(`{${fields.length}`);
     for (const field of fields) {
       hash.update(JSON.stringify(field));
-      digest(value[field], hash);
+      digest(value[field], hash, levels - 1);
     }
   } else hash.update(typeof value === 'bigint' ? `${Number(value)};` : `${JSON.stringify(value)};`);
 }

@@ -31,7 +31,7 @@ export interface OrphanPorts {
   readonly signal: AbortSignal;
 }
 
-/** What a payload neither brings nor deletes of what earlier releases brought, as it is now; the inventory forgets what is gone. Rejects with `ApiError`. */
+/** What a payload neither brings nor deletes of what earlier releases brought, as it is now; the inventory forgets what is gone, and what another owner has taken over. Rejects with `ApiError`. */
 export async function findOrphans(manifests: readonly Manifest[], ports: OrphanPorts): Promise<readonly Orphan[]> {
   const { client, inventory, owner, signal } = ports;
   const named = new Set(manifests.map(({ id }) => idKey(id)));
@@ -43,8 +43,9 @@ export async function findOrphans(manifests: readonly Manifest[], ports: OrphanP
     const resource = await kinds.resourceOf(id, entry.version);
     const live = resource === undefined ? undefined : await readObject(client, resource, id, signal);
     const claim = claimOf(entry, live === undefined ? undefined : asJson(live), owner);
+    const taken = inventory.claimedByOthers.has(key);
     const ours = claim.made || Object.keys(claim.written).length > 0;
-    if (live === undefined || resource === undefined || !ours) {
+    if (live === undefined || resource === undefined || !ours || taken) {
       if (entry.held === undefined) inventory.note(new Map([[key, undefined]]));
       continue;
     }

@@ -73,7 +73,7 @@ export async function planPayload(
       const key = idKey(manifest.id);
       const other = inventory.entries.has(key) ? undefined : inventory.claimedByOthers.get(key);
       const step: ApplyStep =
-        other === undefined || actionOf(manifest) === 'delete'
+        other === undefined
           ? stepFor(manifest, live.get(manifest), inventory.entries.get(key), mode, owner)
           : { action: 'refuse', reason: 'ResourceClaimed', why: `${other} brings it already` };
       const changed = isDefinition(manifest.id) && ports.crds !== undefined ? ports.crds(step, manifest) : step;

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { equal, type JsonObject } from '@drydock/crd';
 import type { KubeObject } from '@drydock/kube';
+import { assertLinear } from '@drydock/model';
 import { type Manifest, readManifestFile } from '../payload/manifest.ts';
 import type { InventoryEntry } from './inventory/entry.ts';
+import { digestOf } from './json.ts';
 import { contentDigest, stepFor } from './step.ts';
 
 type Loose = Record<string, unknown>;
@@ -463,4 +465,27 @@ test('hostile objects are refused or merged, and never lose a field: names of wh
     stepFor(manifestOf(objectOf(DEPLOYMENT, pod({ image: 'i' }))), liveOf(DEPLOYMENT, { spec }), undefined, 'updating')
       .action === 'update',
   );
+});
+
+test('merging costs what it weighs, however many keys there are, ours or not', async () => {
+  const mapOf = (size: number, value: string) =>
+    Object.fromEntries(Array.from({ length: size }, (_, index) => [`k${index}`, value]));
+  const digests = (size: number) => mapOf(size, digestOf('x'));
+  await assertLinear({
+    name: 'a ConfigMap of which every key changes, and one of which every key goes',
+    input: (size) => {
+      const keys = Math.ceil(size / 16);
+      return {
+        live: liveOf('v1 ConfigMap', { data: mapOf(keys, 'x') }),
+        wanted: manifestOf(objectOf('v1 ConfigMap', { data: mapOf(keys, 'y') })),
+        ours: entryOf({ written: { data: digests(keys) } }),
+      };
+    },
+    read: ({ live, wanted, ours }) => {
+      assert.equal(stepFor(wanted, live, undefined, 'updating').action, 'update');
+      const step = stepFor(manifestOf(objectOf('v1 ConfigMap', { data: {} })), live, ours, 'updating');
+      assert.ok(step.action === 'update' && step.object['data'] === undefined);
+    },
+    limit: 2 ** 18,
+  });
 });

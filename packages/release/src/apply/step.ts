@@ -7,7 +7,7 @@ import { type Difference, differencesOf } from './difference.ts';
 import { claimOf, withoutStale } from './inventory/claims.ts';
 import type { InventoryEntry } from './inventory/entry.ts';
 import { digestOf, isTooDeep, objectIn, textIn, withField } from './json.ts';
-import { kindOf, mergedContent } from './merge/kinds.ts';
+import { asSent, kindOf, mergedContent } from './merge/kinds.ts';
 import { mergedMetadata, newMetadata, otherController } from './merge/metadata.ts';
 import type { ApplyMode, ApplyOwner } from './owner.ts';
 
@@ -116,7 +116,7 @@ function contentOf(object: JsonObject): JsonObject {
 
 function newObject(manifest: Manifest, owner: ApplyOwner | undefined, createOnly: boolean): JsonObject {
   const { status: _status, ...wanted } = manifest.object;
-  return { ...wanted, metadata: newMetadata(wanted, owner, createOnly) };
+  return { ...asSent(manifest.id, wanted), metadata: newMetadata(wanted, owner, createOnly) };
 }
 
 function deletion(id: ObjectId, live: JsonObject | undefined, mode: ApplyMode): ApplyStep {

@@ -5,6 +5,7 @@ import { type Attempt, asJson, ManifestFault, type Seen } from './attempt.ts';
 import { claimOf, writtenKeys } from './inventory/claims.ts';
 import type { InventoryEntry } from './inventory/entry.ts';
 import { objectIn, textIn } from './json.ts';
+import { kindOf } from './merge/kinds.ts';
 import { type ApplyStep, AS_IT_SHOULD_BE, contentDigest, isSettled, stepFor } from './step.ts';
 
 /** Writes that lost against others, after which they are left to them for this attempt. */
@@ -132,7 +133,7 @@ function noteWritten(
     uid: textIn(objectIn(after, 'metadata'), 'uid'),
     made: claim.made,
     written: writtenKeys({ id: manifest.id, wanted: manifest.object, before, after, claim }),
-    settled: settledAs(manifest, after),
+    ...settledAs(manifest, after),
   };
   inventory.note(new Map([[key, entry]]));
 }
@@ -143,7 +144,7 @@ function noteFound({ inventory, wish }: Attempt, manifest: Manifest, live: KubeO
   const is = asJson(live);
   const { uid = '' } = live.metadata;
   const known = inventory.entries.get(key);
-  const settled = compared ? settledAs(manifest, is) : undefined;
+  const { settled } = compared ? settledAs(manifest, is) : {};
   const same = known?.uid === uid && known.intent === undefined;
   if (same && known.settled?.manifest === settled?.manifest && known.settled?.content === settled?.content) return;
   const claim = claimOf(known, is, wish.owner);
@@ -153,8 +154,11 @@ function noteFound({ inventory, wish }: Attempt, manifest: Manifest, live: KubeO
   inventory.note(new Map([[key, entry]]));
 }
 
-function settledAs(manifest: Manifest, content: JsonObject): NonNullable<InventoryEntry['settled']> {
-  return { manifest: contentDigest(manifest.object), content: contentDigest(content) };
+/** Of a Secret nothing is kept that somebody could try values on. */
+function settledAs(manifest: Manifest, content: JsonObject): { readonly settled?: InventoryEntry['settled'] & object } {
+  if (kindOf(manifest.id) === 'Secret.') return {};
+  const settled = { manifest: contentDigest(manifest.object), content: contentDigest(content) };
+  return { settled };
 }
 
 /** An entry of an object of which nothing is known. */

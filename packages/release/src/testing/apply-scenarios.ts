@@ -4,6 +4,7 @@ import { isNotFound, type KubeClient, type KubeObject } from '@drydock/kube';
 import { until } from '@drydock/kube/testing';
 import { deletedData } from '../apply/deletions.ts';
 import { configMapInventory } from '../apply/inventory/config-maps.ts';
+import { findOrphans } from '../apply/orphans.ts';
 import { planPayload } from '../apply/plan.ts';
 import type { ApplyOutcome } from '../apply/wish.ts';
 import { readManifestFile } from '../payload/manifest.ts';
@@ -202,6 +203,61 @@ export const APPLY_SCENARIOS: readonly ApplyScenario[] = [
       await using client = cluster.client('administrator');
       assert.deepEqual(await dataOf(client, { namespace, name: both }), { by: 'first' });
       assert.deepEqual(await dataOf(client, { namespace, name: alone }), { by: 'second' });
+    },
+  },
+  {
+    name: 'what belongs to one owner another neither changes nor deletes; what its owner no longer brings another may have, and keeps',
+    run: async (cluster) => {
+      const { namespace } = cluster;
+      const [name, first, second] = [fresh(), `Payload ${fresh()}`, `Payload ${fresh()}`];
+      const key = { namespace, name };
+      complete(
+        await applyOn(cluster, wishOf(manifestsOf(configMapOf(namespace, name, { by: 'first' })), { owner: first })),
+      );
+      const going = configMapOf(namespace, name, {}, { annotations: { 'release.openshift.io/delete': 'true' } });
+      const refused = await applyOn(cluster, wishOf(manifestsOf(going), { owner: second }));
+      assert.deepEqual(
+        refused.errors.map(({ reason }) => reason),
+        ['ResourceClaimed'],
+      );
+      await using client = cluster.client('manager');
+      assert.deepEqual(await dataOf(client, key), { by: 'first' });
+
+      complete(await applyOn(cluster, wishOf([], { owner: first, version: '2.0.0' })));
+      const takes = wishOf(manifestsOf(configMapOf(namespace, name, { by: 'second' })), { owner: second });
+      complete(await applyOn(cluster, takes));
+      assert.deepEqual(await dataOf(client, key), { by: 'second' });
+      const { signal } = new AbortController();
+      const inventory = await configMapInventory({ client, namespace }).open({ name: first }, signal);
+      const ports = { client, inventory, owner: { name: first }, signal };
+      assert.deepEqual(await findOrphans([], ports), [], 'what another owner has taken over is nobody else to remove');
+    },
+  },
+  {
+    name: 'an inventory tells nothing of what a Secret holds',
+    run: async (cluster) => {
+      const { namespace } = cluster;
+      const name = fresh();
+      const inventoryAfter = async (value: string) => {
+        const secret = {
+          apiVersion: 'v1',
+          kind: 'Secret',
+          metadata: { name, namespace },
+          stringData: { password: value },
+        };
+        const wish = wishOf(manifestsOf(secret));
+        complete(await applyOn(cluster, wish));
+        const before = cluster.writes();
+        complete(await applyOn(cluster, wish));
+        assert.equal(cluster.writes(), before);
+        await using client = cluster.client('administrator');
+        const { entries } = await configMapInventory({ client, namespace }).open(
+          wish.owner,
+          new AbortController().signal,
+        );
+        return JSON.stringify([...entries.values()]);
+      };
+      assert.equal(await inventoryAfter('one'), await inventoryAfter('two'));
     },
   },
   {

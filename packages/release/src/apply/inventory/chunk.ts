@@ -101,6 +101,7 @@ function entryOf(text: string): InventoryEntry | undefined {
     ...(isObject(settled)
       ? { settled: { manifest: textIn(settled, 'manifest'), content: textIn(settled, 'content') } }
       : {}),
+    ...(value['left'] === true ? { left: true } : {}),
     ...(isObject(held) && isTexts(names) && typeof held['count'] === 'number'
       ? { held: { count: held['count'], names } }
       : {}),

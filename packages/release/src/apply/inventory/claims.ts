@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from '@drydock/crd';
 import type { ObjectId } from '../../payload/manifest.ts';
-import { at, digestOf, objectIn, textIn, withAt } from '../json.ts';
-import { keyedPaths } from '../merge/kinds.ts';
+import { at, digestOf, objectIn, textIn, withAt, withFields } from '../json.ts';
+import { keyedPaths, kindOf } from '../merge/kinds.ts';
 import { isOwnedBy, MADE_BY } from '../merge/metadata.ts';
 import type { ApplyOwner } from '../owner.ts';
 import type { InventoryEntry, WrittenKeys } from './entry.ts';
@@ -48,15 +48,18 @@ export function claimOf(
 /** The merged object without keys that are ours and that the manifest does not have any more. A key that somebody else has changed since is theirs, and stays. */
 export function withoutStale(id: ObjectId, merged: JsonObject, wanted: JsonObject, claim: Claim): JsonObject {
   let object = merged;
-  for (const path of keyedPaths(id)) {
-    const ours = claim.written[path.join('.')];
-    if (ours === undefined) continue;
+  for (const { path, tracks } of trackedMaps(id)) {
+    const [ours, map] = [claim.written[path.join('.')], at(object, path)];
+    if (ours === undefined || !isObject(map)) continue;
     const want = at(wanted, path);
-    for (const key of Object.keys(ours)) {
-      if (!isTracked(id, path, key) || (isObject(want) && Object.hasOwn(want, key) && want[key] !== null)) continue;
-      if (path.at(-1) === 'annotations' && key === MADE_BY) continue;
-      if (at(object, [...path, key]) !== undefined) object = withAt(object, [...path, key], undefined);
-    }
+    const has = (key: string): boolean => isObject(want) && Object.hasOwn(want, key) && want[key] !== null;
+    const stale = Object.keys(ours).filter((key) => tracks(key) && !has(key) && Object.hasOwn(map, key));
+    if (stale.length === 0) continue;
+    const rest = withFields(
+      map,
+      stale.map((key) => [key, undefined] as const),
+    );
+    object = withAt(object, path, Object.keys(rest).length === 0 && path.length > 0 ? undefined : rest);
   }
   return object;
 }
@@ -73,32 +76,48 @@ export function writtenKeys(options: {
 }): WrittenKeys {
   const { id, wanted, before, after, claim } = options;
   const written: Record<string, Readonly<Record<string, string>>> = {};
-  for (const path of keyedPaths(id)) {
+  let left = MOST_KEYS;
+  for (const { path, tracks } of trackedMaps(id)) {
     const [want, was, is] = [at(wanted, path), before === undefined ? undefined : at(before, path), at(after, path)];
     if (!isObject(want) || !isObject(is)) continue;
     const name = path.join('.');
     const ours = claim.written[name] ?? {};
-    const keys = Object.keys(want).flatMap((key): (readonly [string, string])[] => {
-      if (!isTracked(id, path, key) || !Object.hasOwn(is, key)) return [];
+    const keys = new Map<string, string>();
+    for (const key of Object.keys(want)) {
+      if (keys.size >= left) break;
+      if (!tracks(key) || !Object.hasOwn(is, key)) continue;
       const digest = digestOf(is[key]);
       const theirs = isObject(was) && Object.hasOwn(was, key) && digestOf(was[key]) === digest;
-      return theirs && !Object.hasOwn(ours, key) ? [] : [[key, digest]];
-    });
-    if (keys.length > 0) written[name] = Object.fromEntries(keys.slice(0, MOST_KEYS));
+      if (!theirs || Object.hasOwn(ours, key)) keys.set(key, digest);
+    }
+    left -= keys.size;
+    if (keys.size > 0) written[name] = Object.fromEntries(keys);
   }
   return written;
 }
 
-/** What says what an object is, and what is told apart below, is no key of ours. */
-function isTracked(id: ObjectId, path: readonly string[], key: string): boolean {
-  if (path.length === 0 && ['apiVersion', 'kind', 'metadata', 'status'].includes(key)) return false;
-  return !keyedPaths(id).some(
-    (other) => other.length === path.length + 1 && other.at(-1) === key && isBelow(other, path),
-  );
+interface TrackedMap {
+  readonly path: readonly string[];
+  readonly tracks: (key: string) => boolean;
 }
 
-function isBelow(inner: readonly string[], outer: readonly string[]): boolean {
-  return outer.every((field, index) => inner[index] === field);
+/** What says what an object is, and what is told apart below, is no key of ours. */
+const NEVER = new Set(['apiVersion', 'kind', 'metadata', 'status']);
+
+/** Maps whose keys are tracked. Of a Secret that is metadata alone: whoever may read inventories could try what a digest is of. */
+function trackedMaps(id: ObjectId): readonly TrackedMap[] {
+  const paths = keyedPaths(id);
+  return paths
+    .filter((path) => kindOf(id) !== 'Secret.' || path[0] === 'metadata')
+    .map((path) => {
+      const name = path.join('.');
+      const below = paths.filter((one) => one.length === path.length + 1 && one.slice(0, -1).join('.') === name);
+      const inner = new Set(below.map((one) => one.at(-1) as string));
+      const isAnnotations = name === 'metadata.annotations';
+      const tracks = (key: string): boolean =>
+        !inner.has(key) && !(path.length === 0 && NEVER.has(key)) && !(isAnnotations && key === MADE_BY);
+      return { path, tracks };
+    });
 }
 
 /** Those of the written keys that still have the value that was written. */

@@ -106,7 +106,9 @@ class OpenInventory implements Inventory {
       const owner = ownerOf(configMap);
       const chunk = readChunk(configMap);
       if (owner === this.#owner.name) mine.push([chunk, configMap]);
-      else for (const key of chunk.entries.keys()) others.set(key, owner ?? configMap.metadata.name);
+      else
+        for (const [key, { left }] of chunk.entries)
+          if (left !== true) others.set(key, owner ?? configMap.metadata.name);
     }
     this.#others = others;
     if (this.#read) return;

@@ -21,6 +21,8 @@ export interface InventoryEntry {
   readonly intent?: { readonly resourceVersion: string; readonly written: WrittenKeys };
   /** Digests of the manifest and of what the server made of it: where both are the same, there is nothing to write. */
   readonly settled?: { readonly manifest: string; readonly content: string };
+  /** No manifest brings it any more: another owner may. */
+  readonly left?: true;
   /** Objects that a definition had when a release asked for its deletion: names, the first hundred, and how many there were. */
   readonly held?: { readonly count: number; readonly names: readonly string[] };
 }

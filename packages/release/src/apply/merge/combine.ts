@@ -1,5 +1,5 @@
 import { equal, isObject, type Json, type JsonObject } from '@drydock/crd';
-import { own, withField } from '../json.ts';
+import { own, withFields } from '../json.ts';
 
 /** How what is wanted and what is there become one value. */
 export type Rule =
@@ -52,20 +52,21 @@ function combineObjects(
   live: JsonObject | undefined,
 ): Json | undefined {
   if (want === undefined) return undefined;
-  let merged: JsonObject = live ?? {};
-  for (const field of Object.keys(merged)) {
+  const changed = new Map<string, Json | undefined>();
+  for (const field of Object.keys(live ?? {})) {
     if (keeps === true || filled.includes(field) || (own(want, field) ?? undefined) !== undefined) continue;
-    if (!equal(own(merged, field), own(defaults, field))) merged = withField(merged, field, undefined);
+    if (!equal(own(live ?? {}, field), own(defaults, field))) changed.set(field, undefined);
   }
   for (const field of Object.keys(want)) {
     const [wanted, is] = [want[field] ?? undefined, live === undefined ? undefined : own(live, field)];
     if (wanted === undefined || (is === undefined && equal(wanted, own(defaults, field)))) continue;
     const rule = Object.hasOwn(fields, field) ? (fields[field] as Rule) : WANTED;
     const value = combine(rule, wanted, is);
-    if (value !== is) merged = withField(merged, field, value);
+    if (value !== is) changed.set(field, value);
   }
+  const merged = withFields(live ?? {}, changed);
   if (live === undefined && Object.keys(merged).length === 0) return Object.keys(want).length === 0 ? want : undefined;
-  return equal(merged, live) ? live : merged;
+  return changed.size === 0 ? live : merged;
 }
 
 function combineLists(

@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from '@drydock/crd';
 import type { ObjectId } from '../../payload/manifest.ts';
-import { objectIn, own, textIn, withField } from '../json.ts';
+import { objectIn, own, textIn, withField, withFields } from '../json.ts';
 import { combine, KEYED, LIVE, type Rule } from './combine.ts';
 import { listBy, listInOrder, POD_TEMPLATE } from './pod.ts';
 
@@ -134,11 +134,25 @@ function pathsIn(rule: Rule, path: readonly string[]): readonly (readonly string
   return [path, ...inner];
 }
 
+/** A new object as it is sent: what a Secret says in plain text is in its data, where it is looked for later. */
+export function asSent(id: ObjectId, object: JsonObject): JsonObject {
+  return kindOf(id) === 'Secret.' ? withData(object) : object;
+}
+
+function withData({ stringData, ...secret }: JsonObject): JsonObject {
+  if (!isObject(stringData)) return secret;
+  const texts = Object.entries(stringData).filter(([, value]) => typeof value === 'string');
+  const encoded = texts.map(([key, value]) => [key, Buffer.from(value as string).toString('base64')] as const);
+  return { ...secret, data: withFields(objectIn(secret, 'data'), encoded) };
+}
+
 const INJECT_AUTHORITY = 'service.beta.openshift.io/inject-cabundle';
 
 /** The manifest, with what the server or a controller says in its place. */
 function asServed(id: ObjectId, wanted: JsonObject, live: JsonObject): JsonObject {
   switch (kindOf(id)) {
+    case 'Secret.':
+      return withData(wanted);
     case 'ClusterRole.rbac.authorization.k8s.io':
       return isObject(wanted['aggregationRule']) ? withField(wanted, 'rules', own(live, 'rules')) : wanted;
     case 'CustomResourceDefinition.apiextensions.k8s.io':
