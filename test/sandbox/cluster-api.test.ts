@@ -7,9 +7,19 @@ import { BootImage, BootImagePolicy, Event } from '@drydock/api';
 import { repetitions } from '@drydock/model';
 import type { ApiWrite } from './support/api-gate.ts';
 import {
+  classVariables,
+  classyLabels,
+  controlPlaneOf,
+  createClassyCluster,
+  templateOfPlane,
+} from './support/capi-objects.ts';
+import {
+  type CapiObject,
   type CatalogueImage,
   capi,
+  capiKinds,
   imageFolder,
+  infrastructureRef,
   machineTemplate,
   type RotationWorld,
   rollOut,
@@ -34,6 +44,11 @@ before(async () => {
 after(async () => {
   await world?.[Symbol.asyncDispose]();
 });
+
+/** By the one policy. */
+async function allowRollouts({ client }: RotationWorld): Promise<void> {
+  await client.mergePatch(BootImagePolicy, { name: 'kubernetes' }, { spec: { clusterAPI: { rollout: 'Allow' } } });
+}
 
 /** Templates of ours that were made of a deployment's. */
 async function clonesOf(name: string): Promise<readonly string[]> {
@@ -115,11 +130,7 @@ test('a deployment that would roll its nodes stays until a policy allows it, and
     /^team-a\/c1 \(Cluster API\)\n(?:.*\n)*.*• capi-md\/rolling {2}Skipped .*would roll 12 nodes\n/m,
   );
   assert.match(tree.stdout, /✔ .*: 2 sets Current\n/);
-  await world.client.mergePatch(
-    BootImagePolicy,
-    { name: 'kubernetes' },
-    { spec: { clusterAPI: { rollout: 'Allow' } } },
-  );
+  await allowRollouts(world);
   const paused = await world.status('rolling', 'paused', ({ phase }) => phase === 'Pending');
   assert.equal(paused.reason, 'Paused');
   assert.equal(await world.reference('rolling'), 'rolling');
@@ -222,6 +233,75 @@ test('an image is staged before an upgrade names it, and found when it does: not
     [],
     'nothing was imported once more',
   );
+});
+
+test('OWN-18 a control plane is pointed at a copy that is complete in all zones of its cluster', async () => {
+  const cluster = { namespace: team, name: 'c1' };
+  const live = await world.client.get(capi.cluster, cluster);
+  const failureDomains = [{ name: 'zone-a', controlPlane: true }];
+  await world.client.replaceStatus(capi.cluster, { ...live, status: { failureDomains } } as CapiObject);
+  const image = await world.image();
+  await world.catalogue(image);
+  await allowRollouts(world);
+  await world.client.create(capi.template, machineTemplate('plane', 6));
+  await world.client.create(capi.controlPlane, controlPlaneOf('v1beta2', 'plane'));
+  await world.current('plane', image, 'capi-kcp');
+  const name = templateOfPlane(await world.client.get(capi.controlPlane, { namespace: team, name: 'plane' }));
+  assert.match(name, /^plane-[0-9a-f]{8}$/);
+  const copy = await world.template(name);
+  assert.equal(copy.metadata.annotations?.['drydock.dev/boot-image-release'], image.release);
+  await world.client.delete(capi.controlPlane, { namespace: team, name: 'plane' });
+});
+
+test('OWN-18 what a ClusterClass makes gets its image by the one variable that the policy names, and is told which one before', async () => {
+  const image = await world.image();
+  await world.catalogue(image);
+  await createClassyCluster(world.client);
+  await world.deployment('classy', { cluster: 'c2', labels: classyLabels });
+  const told = await world.status('classy', 'told', ({ reason }) => reason === 'ManagedByClusterClass');
+  assert.match(told.message ?? '', /variable imageName of cluster team-a\/c2/);
+  const policy = { name: 'kubernetes' };
+  const name = (classVariable: string | null): Promise<unknown> =>
+    world.client.mergePatch(BootImagePolicy, policy, { spec: { clusterAPI: { classVariable } } } as object);
+  await name('replicas');
+  const wrong = await world.status('classy', 'refused', ({ reason }) => reason === 'ClassVariableInvalid');
+  assert.match(wrong.message ?? '', /is of type integer, and an image is a string/);
+  const [before] = await classVariables(world.client);
+  assert.deepEqual(before, { name: 'imageName', value: 'by-hand' });
+  await name('imageName');
+  await world.status('classy', 'pending', ({ reason }) => reason === 'TopologyPending');
+  const [after, replicas] = await classVariables(world.client);
+  assert.match(String(after?.value), new RegExp(image.release));
+  assert.deepEqual(replicas, { name: 'replicas', value: 3 });
+  assert.equal(await world.reference('classy'), 'classy', 'the set itself is left to its topology');
+  await name(null);
+  await world.client.delete(capi.deployment, { namespace: team, name: 'classy' });
+});
+
+test('OWN-18 where nothing newer than v1beta1 is served: a deployment and a control plane are pointed at copies, by references as that version has them', async () => {
+  await using old = await startRotationWorld('v1beta1');
+  const { deployment, controlPlane, cluster } = capiKinds('v1beta1');
+  const key = { namespace: team, name: 'c1' };
+  const status = { failureDomains: { 'zone-a': { controlPlane: true } } };
+  await old.client.replaceStatus(cluster, { ...(await old.client.get(cluster, key)), status } as CapiObject);
+  await allowRollouts(old);
+  const image = await old.image();
+  await old.catalogue(image);
+  await old.deployment('worker');
+  await old.client.create(capi.template, machineTemplate('plane', 6));
+  await old.client.create(controlPlane, controlPlaneOf('v1beta1', 'plane'));
+  old.start();
+  await old.current('worker', image);
+  await old.current('plane', image, 'capi-kcp');
+  const { spec = {} } = await old.client.get(deployment, { namespace: team, name: 'worker' });
+  const machine = (spec['template'] as { readonly spec: { readonly infrastructureRef: object } }).spec;
+  const name = await old.reference('worker');
+  assert.match(name, /^worker-[0-9a-f]{8}$/);
+  assert.deepEqual(machine.infrastructureRef, infrastructureRef('v1beta1', capi.template, name));
+  const plane = templateOfPlane(await old.client.get(controlPlane, { namespace: team, name: 'plane' }));
+  assert.match(plane, /^plane-[0-9a-f]{8}$/);
+  for (const copy of [name, plane])
+    assert.equal((await old.template(copy)).metadata.annotations?.['drydock.dev/boot-image-release'], image.release);
 });
 
 suite('the operator is killed at each of its writes, and started once more: exactly one outcome, and nothing is left', {

@@ -1,7 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { BootImage, BootImagePolicy, type BootImageStatus, bootImageName, Namespace, Secret } from '@drydock/api';
+import { globSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import {
+  BootImage,
+  BootImagePolicy,
+  type BootImageStatus,
+  bootImageName,
+  type CustomResourceDefinition,
+  type MachineSetShortKind,
+  Namespace,
+  Secret,
+} from '@drydock/api';
 import {
   apiVersionOf,
   type Client,
@@ -13,13 +23,16 @@ import {
   type Resource,
 } from '@drydock/kube';
 import {
+  build,
   connectSwitchboard,
+  crdFolder,
   type Switchboard,
   scratchFolder,
   startSandbox,
   type VCenterSandbox,
 } from '@drydock/sandbox';
 import { writeTestOva } from '@drydock/templates/testing';
+import { parse } from 'yaml';
 import { type ApiGate, openApiGate } from './api-gate.ts';
 import { serveFolder } from './mirror.ts';
 import { type Process, startProcess } from './operator-process.ts';
@@ -40,18 +53,46 @@ const kind = (
 ): Resource<CapiObject> => ({
   ...{ group, version, kind: name, plural: `${name.toLowerCase()}s`, scope },
 });
-const core = (name: string): Resource<CapiObject> => kind('cluster.x-k8s.io', 'v1beta2', name);
+/** Versions of Cluster API's contract. */
+export type Contract = 'v1beta1' | 'v1beta2';
 const vsphere = (name: string, scope?: 'Cluster'): Resource<CapiObject> =>
   kind('infrastructure.cluster.x-k8s.io', 'v1beta1', name, scope);
 
 /** The kinds of the tests. */
-export const capi: Readonly<Record<'cluster' | 'deployment' | 'set' | 'template' | 'machine', Resource<CapiObject>>> = {
-  cluster: core('Cluster'),
-  deployment: core('MachineDeployment'),
-  set: core('MachineSet'),
-  template: vsphere('VSphereMachineTemplate'),
-  machine: vsphere('VSphereMachine'),
-};
+export type CapiKinds = Readonly<
+  Record<
+    'cluster' | 'clusterClass' | 'deployment' | 'set' | 'controlPlane' | 'template' | 'machine',
+    Resource<CapiObject>
+  >
+>;
+
+/** The kinds in a version of the contract. */
+export function capiKinds(contract: Contract): CapiKinds {
+  const core = (name: string): Resource<CapiObject> => kind('cluster.x-k8s.io', contract, name);
+  return {
+    cluster: core('Cluster'),
+    clusterClass: { ...core('ClusterClass'), plural: 'clusterclasses' },
+    deployment: core('MachineDeployment'),
+    set: core('MachineSet'),
+    controlPlane: kind('controlplane.cluster.x-k8s.io', contract, 'KubeadmControlPlane'),
+    template: vsphere('VSphereMachineTemplate'),
+    machine: vsphere('VSphereMachine'),
+  };
+}
+
+/** The kinds in the newest one. */
+export const capi: CapiKinds = capiKinds('v1beta2');
+
+/** A reference to an infrastructure object of the team, as the contract has it. */
+export function infrastructureRef(
+  contract: Contract,
+  { group, version, kind: of }: Resource<CapiObject>,
+  name: string,
+): Readonly<Record<string, string>> {
+  return contract === 'v1beta2'
+    ? { apiGroup: group, kind: of, name }
+    : { apiVersion: `${group}/${version}`, kind: of, name, namespace: team };
+}
 
 /** Namespace of the workload cluster. */
 export const team = 'team-a';
@@ -80,18 +121,20 @@ export interface RotationWorld extends AsyncDisposable {
   /** Puts it into the catalogue of the one policy, in place of what was there. */
   catalogue(image: CatalogueImage): Promise<void>;
   /** A template of a person, and a deployment that names it. */
-  deployment(
-    name: string,
-    options?: { readonly strategy?: string; readonly replicas?: number; readonly cpus?: number },
-  ): Promise<void>;
+  deployment(name: string, options?: DeploymentOptions & { readonly cpus?: number }): Promise<void>;
   /** Name of the template that a deployment names. */
   reference(name: string): Promise<string>;
   template(name: string): Promise<CapiObject>;
   /** `spec.template.spec` of the template that a deployment names. */
   machineSpec(name: string): Promise<Readonly<Record<string, unknown>>>;
-  /** Waits until the BootImage of a deployment is so. */
-  status(name: string, what: string, wanted: (status: BootImageStatus) => boolean): Promise<BootImageStatus>;
-  current(name: string, image: CatalogueImage): Promise<BootImageStatus>;
+  /** Waits until the BootImage of a set is so; `kind` is its own in the name of a BootImage, by default that of deployments. */
+  status(
+    name: string,
+    what: string,
+    wanted: (status: BootImageStatus) => boolean,
+    kind?: MachineSetShortKind,
+  ): Promise<BootImageStatus>;
+  current(name: string, image: CatalogueImage, kind?: MachineSetShortKind): Promise<BootImageStatus>;
   /** Starts the operator, where it does not run. */
   start(): void;
   /** Ends it without any clean-up. */
@@ -102,17 +145,33 @@ export interface RotationWorld extends AsyncDisposable {
   readonly flags: readonly string[];
 }
 
+/** Upstream's definitions as they were when no newer version of the contract was served; the folder of them. */
+async function definitionsOf(contract: Contract, files: string): Promise<string> {
+  if (contract === 'v1beta2') return 'cluster-api-sets';
+  await build({ servers: [], crds: ['cluster-api-sets'] });
+  const folder = join(files, 'definitions');
+  await mkdir(folder);
+  for (const file of globSync(join(crdFolder('cluster-api-sets'), '*.yaml'))) {
+    const crd = parse(await readFile(file, 'utf8')) as CustomResourceDefinition;
+    const versions = crd.spec.versions.flatMap((one) => (one.name === contract ? [{ ...one, storage: true }] : []));
+    await writeFile(join(folder, basename(file)), JSON.stringify({ ...crd, spec: { ...crd.spec, versions } }));
+  }
+  return folder;
+}
+
 /** Starts everything but the operator. */
-export async function startRotationWorld(): Promise<RotationWorld> {
+export async function startRotationWorld(contract: Contract = 'v1beta2'): Promise<RotationWorld> {
   await using starting = new AsyncDisposableStack();
-  const crds = ['cluster-api-sets', 'cluster-api-vsphere', join(import.meta.dirname, '../../../api/crds')];
-  const sandbox = starting.use(await startSandbox({ vcenter: true, crds }));
+  const kinds = capiKinds(contract);
   const files = starting.use(scratchFolder()).path;
+  const definitions = await definitionsOf(contract, files);
+  const crds = [definitions, 'cluster-api-vsphere', join(import.meta.dirname, '../../../api/crds')];
+  const sandbox = starting.use(await startSandbox({ vcenter: true, crds }));
   const mirror = starting.use(await serveFolder(files));
   const client = starting.use(createClient(await loadKubeconfig({ kubeconfig: sandbox.kubeconfig })));
   const switchboard = connectSwitchboard(sandbox.vcenter.switchboard);
   await switchboard.createFolder(imageFolder);
-  await createWorkloadCluster(client, sandbox.vcenter);
+  await createWorkloadCluster(contract, client, sandbox.vcenter);
   const gate = starting.use(await openApiGate(sandbox));
   const kubeconfig = join(sandbox.directory, 'rotation.kubeconfig');
   await writeFile(kubeconfig, asAccount(gate.kubeconfig), { mode: 0o600 });
@@ -122,14 +181,14 @@ export async function startRotationWorld(): Promise<RotationWorld> {
   const resources = starting.move();
   let images = 0;
   const reference: RotationWorld['reference'] = async (name) => {
-    const { spec } = await client.get(capi.deployment, { namespace: team, name });
+    const { spec } = await client.get(kinds.deployment, { namespace: team, name });
     const template = spec?.['template'] as { readonly spec: { readonly infrastructureRef: { readonly name: string } } };
     return template.spec.infrastructureRef.name;
   };
-  const template: RotationWorld['template'] = (name) => client.get(capi.template, { namespace: team, name });
-  const status: RotationWorld['status'] = (name, what, wanted) => {
+  const template: RotationWorld['template'] = (name) => client.get(kinds.template, { namespace: team, name });
+  const status: RotationWorld['status'] = (name, what, wanted, short = 'capi-md') => {
     let seen: BootImageStatus | undefined;
-    const key = { namespace: team, name: bootImageName('capi-md', name) };
+    const key = { namespace: team, name: bootImageName(short, name) };
     return eventually(
       `${name}: ${what}`,
       async () => {
@@ -151,16 +210,16 @@ export async function startRotationWorld(): Promise<RotationWorld> {
       const spec = { image: { catalogue: [{ version, url, sha256 }] } };
       await client.mergePatch(BootImagePolicy, { name: 'kubernetes' }, { spec });
     },
-    deployment: async (name, { strategy = 'OnDelete', replicas = 2, cpus = 2 } = {}) => {
-      await client.create(capi.template, machineTemplate(name, cpus));
-      await client.create(capi.deployment, deploymentOf(name, strategy, replicas));
+    deployment: async (name, { cpus = 2, ...options } = {}) => {
+      await client.create(kinds.template, machineTemplate(name, cpus));
+      await client.create(kinds.deployment, deploymentOf(contract, name, options));
     },
     machineSpec: async (name) => {
       const { spec = {} } = await template(await reference(name));
       return (spec['template'] as { readonly spec: Readonly<Record<string, unknown>> }).spec;
     },
-    current: (name, { release }) =>
-      status(name, `current at ${release}`, ({ phase, current }) => phase === 'Current' && current === release),
+    current: (name, { release }, short) =>
+      status(name, `current at ${release}`, ({ phase, current }) => phase === 'Current' && current === release, short),
     start: () => {
       running ??= startProcess(
         join(import.meta.dirname, '../../../apps/drydock/bin/drydock.js'),
@@ -198,25 +257,42 @@ export function machineTemplate(name: string, cpus: number): CapiObject {
   };
 }
 
-function deploymentOf(name: string, strategy: string, replicas: number): CapiObject {
-  const { group: apiGroup, kind: of } = capi.template;
-  const labels = { 'cluster.x-k8s.io/cluster-name': 'c1', 'cluster.x-k8s.io/deployment-name': name };
+interface DeploymentOptions {
+  /** Default OnDelete. */
+  readonly strategy?: string;
+  /** Default 2. */
+  readonly replicas?: number;
+  /** Default c1. */
+  readonly cluster?: string;
+  /** Its own; by default none. */
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+function deploymentOf(contract: Contract, name: string, options: DeploymentOptions): CapiObject {
+  const { strategy = 'OnDelete', replicas = 2, cluster: clusterName = 'c1', labels: own = {} } = options;
+  const rollout =
+    contract === 'v1beta2' ? { rollout: { strategy: { type: strategy } } } : { strategy: { type: strategy } };
+  const labels = { 'cluster.x-k8s.io/cluster-name': clusterName, 'cluster.x-k8s.io/deployment-name': name };
   return {
-    metadata: { name, namespace: team },
+    metadata: { name, namespace: team, labels: own },
     spec: {
-      ...{ clusterName: 'c1', replicas, rollout: { strategy: { type: strategy } }, selector: { matchLabels: labels } },
+      ...{ ...rollout, clusterName, replicas, selector: { matchLabels: labels } },
       template: {
         metadata: { labels },
         spec: {
-          ...{ clusterName: 'c1', version: 'v1.34.2', failureDomain: 'zone-a', bootstrap: { dataSecretName: 'none' } },
-          infrastructureRef: { apiGroup, kind: of, name },
+          ...{ clusterName, version: 'v1.34.2', failureDomain: 'zone-a', bootstrap: { dataSecretName: 'none' } },
+          infrastructureRef: infrastructureRef(contract, capi.template, name),
         },
       },
     },
   };
 }
 
-async function createWorkloadCluster(client: KubeClient, { user, password }: VCenterSandbox['vcenter']): Promise<void> {
+async function createWorkloadCluster(
+  contract: Contract,
+  client: KubeClient,
+  { user, password }: VCenterSandbox['vcenter'],
+): Promise<void> {
   for (const name of [team, 'drydock']) await client.create(Namespace, { metadata: { name } });
   const data = { username: base64(user), password: base64(password) };
   await client.create(Secret, { metadata: { namespace: team, name: 'login' }, data });
@@ -247,10 +323,12 @@ async function createWorkloadCluster(client: KubeClient, { user, password }: VCe
       placementConstraint: { resourcePool: '/DC0/host/DC0_C0/Resources', folder: imageFolder },
     },
   });
-  const { group: apiGroup, kind: of } = provider;
-  await client.create(capi.cluster, {
+  await client.create(capiKinds(contract).cluster, {
     metadata: { namespace: team, name: 'c1' },
-    spec: { infrastructureRef: { apiGroup, kind: of, name: 'c1' }, controlPlaneEndpoint: { host: 'c1', port: 6443 } },
+    spec: {
+      infrastructureRef: infrastructureRef(contract, provider, 'c1'),
+      controlPlaneEndpoint: { host: 'c1', port: 6443 },
+    },
   });
   await client.create(BootImagePolicy, { metadata: { name: 'kubernetes' }, spec: {} });
   await apply(client, manifestsOf('cluster-api'));
