@@ -1,9 +1,9 @@
 import { KINDS_AT_ONCE } from '@drydock/preflight';
 import { build, type Sandbox, scratchFolder, startSandbox } from '@drydock/sandbox';
+import { type CommandRun, runCommand } from '../command.ts';
 import { type Benchmark, compared, type Figure, median } from '../measure.ts';
 import { startWorker, type Worker } from '../worker.ts';
 import { COUNT, DEFINITIONS, type Folders, fill, writeDefinitions } from './cluster.ts';
-import { type CommandRun, runCommand } from './command.ts';
 import type { WriteJob, WriteResult } from './job.ts';
 import { writeReleases } from './releases.ts';
 
@@ -32,9 +32,9 @@ export const benchmark: Benchmark = {
 async function check(scratch: string, report: (figure: Figure) => void, signal: AbortSignal): Promise<void> {
   const { old, now, files } = await writeReleases(scratch, signal);
   // The first run leaves compiled code behind: warm is every one after it.
-  await runCommand(['check', old, now], 3, signal);
+  await runCommand(['crd', 'check', old, now], 3, signal);
   const runs: CommandRun[] = [];
-  for (let round = 0; round < CHECKS; round += 1) runs.push(await runCommand(['check', old, now], 3, signal));
+  for (let round = 0; round < CHECKS; round += 1) runs.push(await runCommand(['crd', 'check', old, now], 3, signal));
   const common = { bench: 'crd', case: `check, ${files} files`, lowerIsBetter: true } as const;
   report({ ...common, metric: 'wall', unit: 's', ours: median(runs.map(({ seconds }) => seconds)), goal: 1 });
   report({ ...common, metric: 'CPU', unit: 's', ours: median(runs.map(({ cpuSeconds }) => cpuSeconds)) });
@@ -71,10 +71,10 @@ async function preflight(
   const ours: CommandRun[] = [];
   const peer: WriteResult[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
-    ours.push(await runCommand(args, 3, signal));
+    ours.push(await runCommand(['crd', ...args], 3, signal));
     peer.push(await writes(atOnce, COUNT));
     // A short run feels every other load of the machine: one before and one after the long one.
-    ours.push(await runCommand(args, 3, signal));
+    ours.push(await runCommand(['crd', ...args], 3, signal));
   }
   const { objects, groups } = JSON.parse(ours[0]?.stdout ?? '{}') as { objects: number; groups: readonly unknown[] };
   for (const seen of [objects, ...peer.map((round) => round.writes)])

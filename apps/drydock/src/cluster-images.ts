@@ -34,6 +34,7 @@ import type { Leadership } from './leadership.ts';
 import { loginFile } from './login-file.ts';
 import { readClusterLogins } from './login-notes.ts';
 import { MARK_KEY_SECRET, markKeySecret, readMarkKeys } from './mark-keys.ts';
+import { inspectingOnce, readingOnce } from './read-once.ts';
 import { LEASE_NAMESPACE } from './status-notes.ts';
 import type { VCenterFlags } from './vcenter-flags.ts';
 import { connector, type VCenters, vcenters } from './vcenters.ts';
@@ -87,7 +88,7 @@ export interface ClusterImagesOptions {
   readonly signal: AbortSignal;
 }
 
-/** Reads the cluster once. Nothing goes to a vCenter before the first question, and nothing is ever written. */
+/** Reads the cluster once, and asks a vCenter once about each template. Nothing goes to a vCenter before the first question, and nothing is ever written. */
 export async function clusterImages(options: ClusterImagesOptions): Promise<ClusterImages> {
   const { client, flags, downgrade, markKeySecret: secret = MARK_KEY_SECRET, warn, signal } = options;
   const log: VimLog = {
@@ -107,7 +108,7 @@ export async function clusterImages(options: ClusterImagesOptions): Promise<Clus
       metrics: { vcenterCall: () => undefined, vcenterSessions: () => undefined },
     }),
   );
-  const store = opening.use(
+  const templates = opening.use(
     templateStore({
       vcenters: servers.of,
       cacheDir: options.cacheDir ?? join(homedir(), '.cache', 'drydock', 'images'),
@@ -117,6 +118,7 @@ export async function clusterImages(options: ClusterImagesOptions): Promise<Clus
         (await readMarkKeys(client, markKeySecret(secret), { signal }).catch(() => undefined))?.keys ?? NO_KEYS,
     }),
   );
+  const store = inspectingOnce(templates);
   const holderIsLive = liveUnder(options.leader);
   const vsphere = (publication: TemplatePublication): Platform =>
     vspherePlatform({
@@ -135,7 +137,7 @@ export async function clusterImages(options: ClusterImagesOptions): Promise<Clus
       ? new Map([[swapping.type, swapping]])
       : platforms;
   const ports = {
-    client,
+    client: readingOnce(client),
     world,
     platforms,
     architecture: ownArchitecture(),

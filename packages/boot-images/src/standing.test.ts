@@ -118,3 +118,21 @@ test('a set that is gone is told as gone; what may not be read leaves the last w
   assert.deepEqual(found.images[0]?.status, wellBefore);
   assert.match(found.unread.join(), /list ClusterVersion/);
 });
+
+test('OWN-18 what many sets cost grows with them: all sets are looked through a fixed number of times', async () => {
+  const through = async (count: number): Promise<number> => {
+    const c = fakeCluster({ sets: Array.from({ length: count }, (_, index) => machineSet(`wk-${index}`)) });
+    let times = 0;
+    const world = {
+      ...c.ports.world,
+      machineSets: () => {
+        times += 1;
+        return c.ports.world.machineSets();
+      },
+    };
+    const found = await standings({ world, images: [], led: true, now: new Date(c.clock), architecture: 'x86_64' });
+    assert.equal(found.images.length, count);
+    return times;
+  };
+  assert.equal(await through(40), await through(20));
+});

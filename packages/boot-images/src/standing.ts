@@ -84,6 +84,7 @@ export async function standings(input: StandingsInput): Promise<Standings> {
   };
   if (unlisted(world.machineSets)) return { images: images.map(withKind), places, unread: [...unread] };
   const noPlanes = unlisted(() => keptSets({ ...world, machineSets: () => [] }));
+  const releases = releasesByPlace(input);
   for (const set of sets) {
     const own = imageOf(set);
     const image = said.get(keyOf(own)) ?? own;
@@ -93,7 +94,7 @@ export async function standings(input: StandingsInput): Promise<Standings> {
     const missing = look.answers.find(({ question, answer }) => answer === 'unknown' && question !== 'image');
     if (missing !== undefined) unread.add(missing.text);
     const status = missing === undefined ? standing(set, image.status, look, input, ports) : image.status;
-    stand.push({ ...image, ...(status === undefined ? {} : { status: withWayBack(set, status, input) }) });
+    stand.push({ ...image, ...(status === undefined ? {} : { status: withWayBack(set, status, releases) }) });
   }
   for (const image of said.values()) {
     const { kind, apiGroup = '' } = image.spec?.machineSet ?? {};
@@ -161,16 +162,27 @@ function next({ plan, unknown }: Look, seen: ImageFacts, led: boolean, set: Kept
   return { kind: 'waiting', phase: 'Pending', ...waiting, ...seen };
 }
 
-/** The newest older release that the API objects know to be where this set makes its machines. */
-function withWayBack(set: KeptSet, status: BootImageStatus, { world, images }: StandingsInput): BootImageStatus {
-  const place = placeOf(set);
-  const releases = [status.revertTo];
-  for (const other of world.machineSets()) {
-    if (placeOf(other) !== place) continue;
-    const said = images.find((image) => keyOf(image) === keyOf(imageOf(other)))?.status;
-    releases.push(said?.template?.release, said?.revertTo);
+/** The releases that the API objects know to be where sets make their machines, by place. */
+function releasesByPlace({ world, images }: StandingsInput): ReadonlyMap<string, readonly string[]> {
+  const said = new Map(images.map((image) => [keyOf(image), image.status]));
+  const found = new Map<string, Set<string>>();
+  for (const set of world.machineSets()) {
+    const place = placeOf(set);
+    const releases = found.get(place) ?? new Set();
+    const { template, revertTo } = said.get(keyOf(imageOf(set))) ?? {};
+    for (const release of [template?.release, revertTo]) if (release !== undefined) releases.add(release);
+    found.set(place, releases);
   }
-  const known = releases.filter((release) => release !== undefined);
+  return new Map([...found].map(([place, releases]) => [place, [...releases]]));
+}
+
+/** The newest older release that is known to be where this set makes its machines. */
+function withWayBack(
+  set: KeptSet,
+  status: BootImageStatus,
+  releases: ReadonlyMap<string, readonly string[]>,
+): BootImageStatus {
+  const known = [status.revertTo ?? [], releases.get(placeOf(set)) ?? []].flat();
   const release = status.current === undefined ? undefined : newestBelow(status.current, known);
   const { revertTo: _, ...rest } = status;
   return release === undefined ? rest : { ...rest, revertTo: release };

@@ -44,7 +44,8 @@ export async function worldNow(
   const list = <T extends KubeObject>(
     resource: Resource<T>,
     where: Selector,
-  ): Promise<() => readonly T[] | undefined> => found(Array.fromAsync(client.list(resource, where, call)));
+  ): Promise<() => readonly T[] | undefined> =>
+    found(Array.fromAsync(client.list(resource, where, call), withoutOwners));
   // As the watches do it: a list of one name needs no other right than a watch of it.
   const one = async <T extends KubeObject>(
     resource: Resource<T>,
@@ -81,6 +82,12 @@ export async function worldNow(
     list(BootImagePolicy, {}),
   ]);
   let byKey: ReadonlyMap<string, BootImage> | undefined;
+  let inOrder: readonly MachineSet[] | undefined;
+  let setsByKey: ReadonlyMap<string, MachineSet> | undefined;
+  const sorted = (): readonly MachineSet[] => {
+    inOrder ??= (machineSets() ?? []).toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+    return inOrder;
+  };
   const gates = await found(
     gatesNow(
       client,
@@ -103,9 +110,11 @@ export async function worldNow(
     golden,
     installConfig,
     upstream,
-    machineSets: () => (machineSets() ?? []).toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1)),
-    machineSet: ({ namespace, name }) =>
-      machineSets()?.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name),
+    machineSets: sorted,
+    machineSet: (key) => {
+      setsByKey ??= new Map(sorted().map((set) => [keyText(keyOf(set)), set]));
+      return setsByKey.get(keyText(key));
+    },
     machines,
     controlPlaneMachineSets: planes,
     controlPlanesGated: () => gates()?.cpms === false,
@@ -119,6 +128,12 @@ export async function worldNow(
     canaryMissing,
     secret: (namespace, name) => credentials.get(keyText({ namespace, name }))?.(),
   };
+}
+
+/** Who owns which field is a third of an object, and nobody asks for it here. */
+function withoutOwners<T extends KubeObject>(object: T): T {
+  const { managedFields: _, ...metadata } = object.metadata as T['metadata'] & { readonly managedFields?: unknown };
+  return { ...object, metadata };
 }
 
 /** As the operator has it: machine-api's Secrets on clouds are of use where they may be read, and nothing is missing where not. */

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { until } from '@drydock/kube/testing';
 import { putPolicy, runCapiRole, saidOfDeployment } from '../testing/capi-role.ts';
 import { capiCluster, capiKind, capiObject, machineDeployment, templateRef } from '../testing/capi-world.ts';
+import { namedTemplates } from './collection.ts';
 import type { ClusterApiObject } from './kinds.ts';
 import { rotatedSet } from './set.ts';
 
@@ -82,4 +83,18 @@ test('OWN-18 copies of kinds that a policy names are collected as those of known
   cluster.put(capiKind('MetalMachine'), { namespace: 'ns', name: 'machine' }, undefined);
   await later(() => gone(second));
   assert.deepEqual([gone(third), gone('set-0000')], [false, false], 'what a set names, and what a person made');
+});
+
+test('OWN-18 of a kind that a policy names nothing is collected where nobody can tell what its machines need', () => {
+  const group = 'infrastructure.cluster.x-k8s.io';
+  const names = (served: readonly string[], path = { group, kind: 'MetalMachineTemplate' }): readonly string[] =>
+    namedTemplates([path], [capiKind('AWSMachineTemplate')], {
+      of: (_, kind) => (served.includes(kind) ? capiKind(kind) : undefined),
+    }).map(({ kind }) => kind);
+  assert.deepEqual(names(['MetalMachineTemplate', 'MetalMachine']), ['MetalMachineTemplate']);
+  assert.deepEqual(names(['MetalMachineTemplate']), []);
+  assert.deepEqual(names(['MetalMachine']), []);
+  const known = { group, kind: 'AWSMachineTemplate' };
+  assert.deepEqual(names(['AWSMachineTemplate', 'MetalMachine'], known), [], 'it is collected already');
+  assert.deepEqual(names(['MetalMachine'], { group, kind: 'MetalMachine' }), [], 'and a machine is no template');
 });

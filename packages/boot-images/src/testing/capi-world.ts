@@ -19,6 +19,7 @@ export const CAPI_KINDS: Readonly<Record<string, Resource<ClusterApiObject>>> = 
       [CONTROL_PLANE, 'KubeadmControlPlane', 'kubeadmcontrolplanes'],
       [INFRASTRUCTURE, 'VSphereMachineTemplate', 'vspheremachinetemplates'],
       [INFRASTRUCTURE, 'VSphereMachine', 'vspheremachines'],
+      [INFRASTRUCTURE, 'AWSMachineTemplate', 'awsmachinetemplates'],
       [INFRASTRUCTURE, 'MetalMachineTemplate', 'metalmachinetemplates'],
       [INFRASTRUCTURE, 'MetalMachine', 'metalmachines'],
     ] as const

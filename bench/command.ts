@@ -18,11 +18,11 @@ export interface CommandRun {
 /** How often (ms) the high-water mark is read. */
 const LOOK = 20;
 
-/** Runs `drydock crd …` as a person does. Rejects where it does not end with `code`. */
+/** Runs `drydock` as a person does. Rejects where it does not end with `code`. */
 export async function runCommand(args: readonly string[], code: number, signal: AbortSignal): Promise<CommandRun> {
-  const command = new URL('../../apps/drydock/bin/drydock.js', import.meta.url).pathname;
+  const command = new URL('../apps/drydock/bin/drydock.js', import.meta.url).pathname;
   const since = performance.now();
-  const child = spawn(process.execPath, [command, 'crd', ...args], { stdio: ['ignore', 'pipe', 'inherit'], signal });
+  const child = spawn(process.execPath, [command, ...args], { stdio: ['ignore', 'pipe', 'inherit'], signal });
   const ended = once(child, 'close') as Promise<[number | null]>;
   const said = text(child.stdout);
   let rssMB = 0;
@@ -38,7 +38,7 @@ export async function runCommand(args: readonly string[], code: number, signal: 
   try {
     const [exit] = await ended;
     const seconds = (performance.now() - since) / 1000;
-    if (exit !== code) throw new Error(`bench: drydock crd ${args.join(' ')} ended with ${exit} instead of ${code}`);
+    if (exit !== code) throw new Error(`bench: drydock ${args.join(' ')} ended with ${exit} instead of ${code}`);
     return { seconds, rssMB, cpuSeconds, stdout: await said };
   } finally {
     stop.abort();
