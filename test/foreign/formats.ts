@@ -3,6 +3,7 @@ import { awsAnswers, awsGrowth, awsProfiles } from './kinds/aws.ts';
 import { crdGrowth, crds, ledger } from './kinds/crd.ts';
 import { ignition, ignitionGrowth, installConfig, stream } from './kinds/ignition.ts';
 import { imageGrowth, imageManifests, registryLogins } from './kinds/image.ts';
+import { inventories, inventoryGrowth } from './kinds/inventory.ts';
 import { events, json, jsonGrowth } from './kinds/json.ts';
 import { failedAnswer, kubeconfig, kubeGrowth, statusNote } from './kinds/kubeconfig.ts';
 import { loginNotes, markGrowth, marks } from './kinds/mark.ts';
@@ -18,7 +19,20 @@ export const FORMATS: readonly Format[] = [
   ...[json, events, yaml, xml, descriptors, tar, pax, manifest],
   ...[stream, ignition, installConfig, kubeconfig, failedAnswer, statusNote],
   ...[awsAnswers, awsProfiles],
-  ...[crds, ledger, pods, plans, configs, pointers, marks, loginNotes, payloads, imageManifests, registryLogins],
+  ...[
+    crds,
+    ledger,
+    pods,
+    plans,
+    configs,
+    pointers,
+    marks,
+    loginNotes,
+    payloads,
+    inventories,
+    imageManifests,
+    registryLogins,
+  ],
 ] as readonly Format[];
 
 /** What costs a careless reader more than it weighs. */
@@ -36,6 +50,7 @@ export const HOSTILE: readonly Hostile[] = [
     planGrowth,
     markGrowth,
     payloadGrowth,
+    inventoryGrowth,
     imageGrowth,
   ].flat(),
 ];

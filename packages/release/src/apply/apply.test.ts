@@ -145,3 +145,24 @@ test('an object that is being deleted is made again when it is gone', async () =
   assert.deepEqual([outcome.complete, gone], [true, true]);
   assert.deepEqual((await client.get(ConfigMap, key)).data, { a: '1' });
 });
+
+test('a write that lost is decided anew at once, not after a pause as for a server that is down', async () => {
+  const cluster = memoryApplyCluster();
+  const wish = (value: string) => wishOf(manifestsOf(configMapOf('default', 'a', { a: value })));
+  await applyOn(cluster, wish('1'));
+  let edits = 2;
+  cluster.hook = (call, phase) => {
+    if (phase !== 'before' || call.verb !== 'replace' || call.key?.name !== 'a' || edits === 0) return;
+    edits -= 1;
+    const live = cluster.cluster.peek(ConfigMap, { namespace: 'default', name: 'a' });
+    cluster.cluster.put(
+      ConfigMap,
+      { namespace: 'default', name: 'a' },
+      { ...live, data: { ...live?.data, edit: `${edits}` } },
+    );
+  };
+  const sleeps: number[] = [];
+  const clock = { ...cluster.clock, sleep: async (ms: number) => void sleeps.push(ms) };
+  const outcome = await applyOn(cluster, wish('2'), { clock });
+  assert.deepEqual([outcome.complete, edits, sleeps.filter((ms) => ms >= 1_000)], [true, 0, []]);
+});

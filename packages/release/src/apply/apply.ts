@@ -21,6 +21,9 @@ const RETRIES = {
   reconciling: [10_000, 13_000],
 } as const;
 
+/** Before them, for a kind that is not served: its definition was written a moment ago, and servers take one. */
+const SOON = [200, 500, 1_000, 3_000] as const;
+
 /**
  * Applies a payload until everything is done, or nothing more can be done in this attempt. A failure holds back what comes after it in the graph, and nothing else;
  * all are told. The end of the signal leaves incomplete what was not reached. It never rejects for one object's sake, only with what is wrong with the inventory
@@ -75,7 +78,6 @@ function claimedBy({ wish }: Attempt, other: string): Fault {
 /** Applies one manifest, again where that may help; returns what is wrong with it at last, or that the attempt ended. */
 async function tried(attempt: Attempt, manifest: Manifest): Promise<Fault | 'ended' | undefined> {
   const { wish, ports, signal } = attempt;
-  const delays = RETRIES[wish.mode];
   for (let failures = 0; ; failures += 1) {
     try {
       await applyObject(attempt, manifest, failures > 0);
@@ -84,7 +86,8 @@ async function tried(attempt: Attempt, manifest: Manifest): Promise<Fault | 'end
     } catch (error) {
       if (signal.aborted) return 'ended';
       const fault = error instanceof ManifestFault ? error.fault : faultOf(error);
-      const delay = delays[failures];
+      const isMissing = fault.reason === 'UpdatePayloadResourceTypeMissing';
+      const delay = [...(isMissing ? SOON : []), ...RETRIES[wish.mode]][failures];
       if (delay === undefined || !mayPass(error)) return fault;
       attempt.waitFor(manifest, fault.message);
       const asked = error instanceof ApiError ? error.retryAfter : undefined;

@@ -244,6 +244,7 @@ export const APPLY_SCENARIOS: readonly ApplyScenario[] = [
           kind: 'Secret',
           metadata: { name, namespace },
           stringData: { password: value },
+          data: { token: Buffer.from(value).toString('base64') },
         };
         const wish = wishOf(manifestsOf(secret));
         complete(await applyOn(cluster, wish));

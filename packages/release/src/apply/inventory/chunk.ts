@@ -102,9 +102,7 @@ function entryOf(text: string): InventoryEntry | undefined {
       ? { settled: { manifest: textIn(settled, 'manifest'), content: textIn(settled, 'content') } }
       : {}),
     ...(value['left'] === true ? { left: true } : {}),
-    ...(isObject(held) && isTexts(names) && typeof held['count'] === 'number'
-      ? { held: { count: held['count'], names } }
-      : {}),
+    ...(isObject(held) && isTexts(names) && isCount(held['count']) ? { held: { count: held['count'], names } } : {}),
   };
 }
 
@@ -119,6 +117,10 @@ function writtenOf(value: Json | undefined): WrittenKeys | undefined {
   if (!isObject(value)) return undefined;
   const fine = Object.values(value).every((keys) => isObject(keys) && isTexts(Object.values(keys)));
   return fine ? (value as unknown as WrittenKeys) : undefined;
+}
+
+function isCount(value: Json | undefined): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
 function isTexts(value: Json | undefined): value is readonly string[] {

@@ -20,8 +20,8 @@ const MOST_KEYS = 2_000;
 const NOTHING: Claim = { uid: '', made: false, written: {} };
 
 /**
- * What of a live object is ours, by what the inventory knows. An intent counts as far as the object says that it was carried out: one that we meant to make has our mark, one that we meant to change has another version
- * and the values that we meant to write. So after a crash nothing that we wrote is unknown, and nothing that others wrote is claimed.
+ * What of a live object is ours, by what the inventory knows. An intent counts as far as the object says that it was carried out: one that we meant to make has our mark, one that we meant to change has the values
+ * that we meant to write. So after a crash nothing that we wrote is unknown, and nothing that others wrote is claimed.
  */
 export function claimOf(
   entry: InventoryEntry | undefined,
@@ -39,10 +39,8 @@ export function claimOf(
     return { uid, made: true, written: standing(live, intent.written) };
   }
   const made = entry.made || adopted.made;
-  if (intent === undefined || intent.resourceVersion === textIn(metadata, 'resourceVersion'))
-    return { uid, made, written: standing(live, entry.written) };
-  // It may have been written, and by somebody else since: each key that has one of both values is ours.
-  return { uid, made, written: union(standing(live, entry.written), standing(live, intent.written)) };
+  // What was meant may have been written, and by somebody else since: each key that has one of both values is ours. Before us none had the value that was meant.
+  return { uid, made, written: union(standing(live, entry.written), standing(live, intent?.written ?? {})) };
 }
 
 /** The merged object without keys that are ours and that the manifest does not have any more. A key that somebody else has changed since is theirs, and stays. */

@@ -85,6 +85,30 @@ test('two processes: the one whose inventory is out of date writes nothing more'
   assert.deepEqual(namesIn((await open(cluster)).entries), ['a']);
 });
 
+test('two processes that read the same: the second to write is told of a conflict, and the first is kept', async () => {
+  const cluster = memoryCluster();
+  await (await open(cluster)).write(changes(entryOf('before')));
+  const [one, two] = [await open(cluster), await open(cluster)];
+  await one.write(changes(entryOf('a')));
+  await assert.rejects(
+    two.write(changes(entryOf('b'))),
+    (error) => error instanceof ApiError && error.code === 'Conflict',
+  );
+  assert.deepEqual(namesIn((await open(cluster)).entries), ['a', 'before']);
+});
+
+test('after a write that could not be kept nothing more is written: what is kept is not known any more', async () => {
+  const cluster = memoryCluster();
+  const inventory = await open(cluster);
+  cluster.onCall = () => {
+    throw new ApiError({ code: 'Forbidden', action: 'create ConfigMap', said: 'no' });
+  };
+  await assert.rejects(inventory.write(changes(entryOf('a'))), ApiError);
+  cluster.onCall = undefined;
+  await assert.rejects(inventory.write(changes(entryOf('b'))), ApiError);
+  assert.equal((await open(cluster)).entries.size, 0);
+});
+
 test('an inventory that somebody edited is refused by name and line', async () => {
   const cluster = memoryCluster();
   const inventory = await open(cluster);
