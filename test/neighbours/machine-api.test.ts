@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { BootImagePolicy, type BootImageStatus, Machine, MachineSet } from '@drydock/api';
 import { MACHINE_SCENARIOS, type MachineFate, type MachineRig, playMachine } from '@drydock/boot-images/testing';
+import { isNotFound } from '@drydock/kube';
 import type { ActiveRule } from '@drydock/sandbox';
 import { apply, manifestsOf } from '../sandbox/support/rbac-manifests.ts';
-import { type RbacVoyage, startRbacVoyage } from '../sandbox/support/rbac-voyage.ts';
+import { type Operator, type RbacVoyage, startRbacVoyage, userOf } from '../sandbox/support/rbac-voyage.ts';
 import { eventually } from '../sandbox/support/voyage.ts';
 import { installerTemplate, machineApi, oldRelease } from '../sandbox/support/voyage-cluster.ts';
 import { type GuestFate, type Kubelets, startKubelets } from './support/kubelets.ts';
@@ -12,11 +13,13 @@ import { createTemplate, type MachineApi, skipNeighbours, startMachineApi, worki
 
 const skip = skipNeighbours;
 const set = 'wk-a';
+const account = 'drydock-boot-images';
 const folder = '/DC0/vm/harbour';
 
 let rbac: RbacVoyage;
 let controllers: MachineApi;
 let kubelets: Kubelets;
+let operator: Operator;
 const stack = new AsyncDisposableStack();
 
 before(async () => {
@@ -161,7 +164,7 @@ suite('canaries that upstream makes, beside the operator as it is deployed', { s
       metadata: { name: 'gold' },
       spec: { canary: { mode: 'Machine', timeout: '2m' } },
     });
-    stack.use(await rbac.operator('boot-images', 'drydock-boot-images'));
+    operator = stack.use(await rbac.operator('boot-images', account));
     await rbac.voyage.current(set, oldRelease);
   });
 
@@ -192,6 +195,31 @@ suite('canaries that upstream makes, beside the operator as it is deployed', { s
     );
   });
 
+  test('OWN-18 a canary is tried on by the next operator when the one that made it dies: one machine, and none is left', async () => {
+    const { voyage, audit } = rbac;
+    const creations = (): number =>
+      audit
+        .calls()
+        .filter(({ user, verb, resource }) => user === userOf(account) && `${verb} ${resource}` === 'create machines')
+        .length;
+    const made = creations();
+    kubelets.fate(/^drydock-canary-/, 'never joins');
+    const image = await voyage.image('9.8.20261001-0');
+    await voyage.release(image);
+    const [canary] = await eventually('a canary', async () => {
+      const all = await canaries();
+      return all.length > 0 ? all : undefined;
+    });
+    assert.deepEqual(canary?.metadata.ownerReferences ?? [], [], 'no set has taken it');
+    await operator.crash();
+    operator = stack.use(await rbac.operator('boot-images', account));
+    kubelets.fate(/^drydock-canary-/, 'joins');
+    const done = await status('moved', ({ phase, current }) => phase === 'Current' && current === image.release);
+    assert.equal(done.canary?.verdict, 'Passed');
+    await eventually('no canary', async () => (await canaries()).length === 0 || undefined, canaries);
+    assert.equal(creations(), made + 1);
+  });
+
   test('OWN-18 a canary of an image whose guest never speaks ends CanaryFailed: nothing is patched, and the set makes its machines from the image before', async () => {
     const { voyage } = rbac;
     kubelets.fate(/^drydock-canary-/, 'never joins');
@@ -209,7 +237,7 @@ suite('canaries that upstream makes, beside the operator as it is deployed', { s
     assert.equal(await voyage.template(set), before);
     await voyage.client.mergePatch(MachineSet, key, { spec: { replicas: 3 } });
     const all = await running(3);
-    assert.equal(all.filter((one) => templateOf(one) === before).length, 2);
+    assert.equal(all.filter((one) => templateOf(one) === before).length, 1);
   });
 
   test('OWN-18 a canary of an image whose disk has outgrown the set ends in the words of Machine API at once', async () => {
@@ -224,5 +252,25 @@ suite('canaries that upstream makes, beside the operator as it is deployed', { s
     );
     assert.match(failed.message ?? '', /phase Failed, error InvalidConfiguration: can't resize template disk down/);
     assert.equal(await voyage.template(set), before);
+  });
+
+  test('OWN-18 negative control: a machine with the labels of the set is taken by it, and counts', async () => {
+    const { client } = rbac.voyage;
+    const { spec } = await client.get(MachineSet, key);
+    const careless = { namespace: machineApi, name: 'careless' };
+    const template = { ...spec?.template?.spec?.providerSpec?.value, template: installerTemplate };
+    await client.create(Machine, {
+      metadata: { ...careless, labels: spec?.template?.metadata?.labels ?? {} },
+      spec: { providerSpec: { value: template } },
+    } as Machine);
+    // One machine too many: where it is the one that goes, that is over within moments.
+    const fate = await eventually('it is counted', async () => {
+      const found = await client.get(Machine, careless).catch((error: unknown) => {
+        if (!isNotFound(error)) throw error;
+      });
+      return found === undefined ? 'gone' : found.metadata.ownerReferences?.[0]?.name;
+    });
+    assert.ok(fate === set || fate === 'gone', fate);
+    await running(spec?.replicas ?? 0);
   });
 });
