@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { ConfigMap, Deployment, Secret } from '@drydock/api';
-import { isNotFound, type KubeClient, type KubeObject } from '@drydock/kube';
+import { ApiError, isNotFound, type KubeClient, type KubeObject } from '@drydock/kube';
 import { configMapInventory } from '../apply/inventory/config-maps.ts';
 import { findOrphans, removeOrphan } from '../apply/orphans.ts';
 import type { ApplyWish } from '../apply/wish.ts';
@@ -15,12 +15,14 @@ import {
   wishOf,
 } from './apply-cluster.ts';
 
-/** When the process ends, in calls of its client. */
+/** When the process ends, or a connection, in calls of its client. */
 export interface Kill {
   /** Number of the call, from 0. */
   readonly at: number;
   /** Before the server acted, or after it did, its answer lost. */
   readonly phase: 'before' | 'after';
+  /** Only the connection is cut, and the process goes on. */
+  readonly lives?: true;
 }
 
 /** What happened on a voyage. */
@@ -41,8 +43,9 @@ function mortal(client: KubeClient, kill: Kill | undefined, count: { calls: numb
     const number = count.calls;
     count.calls += 1;
     if (number !== kill?.at) return call();
-    dead = true;
+    dead = kill.lives !== true;
     if (kill.phase === 'after') await call().catch(() => undefined);
+    if (!dead) throw new ApiError({ code: 'Connection', action: 'ask the server', said: 'the connection was cut' });
     throw new Killed('the process ends here');
   };
   const methods = ['get', 'create', 'replace', 'replaceStatus', 'delete', 'raw'] as const;
@@ -90,7 +93,8 @@ export async function applyVoyage(
     const process = mortal(client, kill, count);
     const ports = { client: process, inventory: configMapInventory({ client: process, namespace }) };
     await applyOn(cluster, wish('2.0.0'), ports).catch((error: unknown) => {
-      if (!(error instanceof Killed)) throw error;
+      // An attempt that cannot read its inventory applies nothing.
+      if (!(error instanceof Killed) && !(error instanceof ApiError)) throw error;
     });
   }
   const target = back ? '1.0.0' : '2.0.0';
