@@ -123,11 +123,12 @@ test('policies that are followed are one line, each other one has its own', () =
 test('no line is longer than the terminal, at any width, and no word of it is lost', () => {
   const long = `voyage-4qxl2-rhcos-fd1-9.8.20260802-0-507eb234-${'x'.repeat(90)}`;
   const message = `${'a sentence that goes on '.repeat(12)}${long}`;
-  const set = { ...failed, template: { server: 'vc1', name: long }, message };
+  const progress = `blocked: ${'some more words '.repeat(20)}`;
+  const set = { ...failed, progress, template: { server: 'vc1', name: long }, message };
   const place = at('vcenter-with-a-long-name.some.where.example', 'fd1');
   const plain = text({ a: [place, set], b: [place, current] });
   const words = (of: string): string => of.replaceAll(/[\s│├└─]/g, '');
-  for (const width of [80, 100, 120, 160, 200]) {
+  for (let width = 80; width <= 200; width += 1) {
     const said = text({ a: [place, set], b: [place, current] }, { width });
     for (const line of said.split('\n')) assert.ok(line.length <= width, `${width}: ${line}`);
     assert.equal(words(said), words(plain), String(width));

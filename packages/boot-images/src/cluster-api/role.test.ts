@@ -5,6 +5,7 @@ import { putPolicy, runCapiRole, saidOfDeployment } from '../testing/capi-role.t
 import { capiCluster, capiKind, capiObject, machineDeployment, templateRef } from '../testing/capi-world.ts';
 import { namedTemplates } from './collection.ts';
 import type { ClusterApiObject } from './kinds.ts';
+import { waysBackBy } from './records.ts';
 import { rotatedSet } from './set.ts';
 
 const imagePaths = [
@@ -97,4 +98,16 @@ test('OWN-18 of a kind that a policy names nothing is collected where nobody can
   const known = { group, kind: 'AWSMachineTemplate' };
   assert.deepEqual(names(['AWSMachineTemplate', 'MetalMachine'], known), [], 'it is collected already');
   assert.deepEqual(names(['MetalMachine'], { group, kind: 'MetalMachine' }), [], 'and a machine is no template');
+});
+
+test('OWN-18 a copy of which nobody says any more where it names its image stays: a history may need it', () => {
+  const labels = { 'app.kubernetes.io/managed-by': 'drydock' };
+  const annotations = { 'drydock.dev/rotated-from': 'worker' };
+  const spec = { template: { spec: { disk: { image: 'old' } } } };
+  const copy = capiObject('MetalMachineTemplate', 'worker-0123abcd', spec, { labels, annotations });
+  const image = { metadata: { name: 'capi-md-w', namespace: 'ns' }, status: { history: [{ id: '1', image: 'old' }] } };
+  const needs = (paths: typeof imagePaths, images = [image]) => waysBackBy(() => images, 2, paths)(copy);
+  assert.match(needs([]) ?? '', /whoever says where MetalMachineTemplate names its image/);
+  assert.equal(needs(imagePaths), 'the history of bootimage capi-md-w');
+  assert.equal(needs(imagePaths, []), undefined);
 });
