@@ -233,3 +233,42 @@ test('OWN-19 what programs beside Drydock need: the name of a clone, guest data,
   assert.match(await raw.property('VirtualMachine', moref, 'guest.toolsRunningStatus'), />guestToolsNotRunning</);
   await board.setOptions({ guestData: false });
 });
+
+test("OWN-18 a machine as Machine API makes it: known by the UUID of its spec, its disk's file its own, powered on by its datacenter; a template outlives its clones", async () => {
+  const board = connectSwitchboard(sandbox.vcenter.switchboard);
+  await using raw = await rawVCenter(sandbox);
+  const at = { folder: '/DC0/vm', cluster: '/DC0/host/DC0_C0' };
+  const template = await board.createVm({ ...at, name: 'grown', disks: 1, template: true });
+  const fileOf = async (moref: string): Promise<string | undefined> =>
+    (await board.vms()).find((vm) => vm.moref === moref)?.disks[0]?.file;
+  const theirs = (await fileOf(template.moref)) ?? assert.fail('no disk');
+  const pool = await vcenter.findByPath('/DC0/host/DC0_C0/Resources');
+  const datacenter = (await vcenter.findByPath('/DC0')) ?? assert.fail('no datacenter');
+  const device = await raw.property('VirtualMachine', template.moref, 'config.hardware.device');
+  const [, key, controller] =
+    /"VirtualDisk"><key>(\d+)<.*<controllerKey>(\d+)</.exec(device) ?? assert.fail(`no disk in ${device}`);
+  await board.setOptions({ guestData: true });
+  for (const name of ['grown-1', 'grown-2']) {
+    const uuid = randomUUID();
+    const disk = `<device xsi:type="VirtualDisk"><key>${key}</key><backing xsi:type="VirtualDiskFlatVer2BackingInfo"><fileName>${theirs}</fileName><diskMode>persistent</diskMode></backing><controllerKey>${controller}</controllerKey><unitNumber>0</unitNumber><capacityInKB>2048</capacityInKB></device>`;
+    const config = `<config><instanceUuid>${uuid}</instanceUuid><deviceChange xsi:type="VirtualDeviceConfigSpec"><operation>edit</operation>${disk}</deviceChange></config>`;
+    const spec = `<spec><location><pool type="ResourcePool">${pool?.value}</pool></location><template>false</template>${config}<powerOn>false</powerOn></spec>`;
+    const fields = `<folder type="Folder">${folder.value}</folder><name>${name}</name>${spec}`;
+    await raw.task('CloneVM_Task', 'VirtualMachine', template.moref, fields);
+    const clone = (await vcenter.findByInstanceUuid(uuid)) ?? assert.fail(`${name} is not known by its UUID`);
+    const own = await fileOf(clone.value);
+    assert.ok(own?.includes(name) && own !== theirs, `${name} has ${own}`);
+    await raw.task(
+      'PowerOnMultiVM_Task',
+      datacenter.type,
+      datacenter.value,
+      `<vm type="${clone.type}">${clone.value}</vm>`,
+    );
+    const { power, tools, hostName } = (await vcenter.guest(clone)) ?? {};
+    assert.deepEqual([power, tools, hostName], ['poweredOn', 'guestToolsRunning', name]);
+    await board.powerVm(clone.value, false);
+    await vcenter.destroy(clone);
+    assert.equal(await vcenter.guest(clone), undefined);
+  }
+  await board.setOptions({ guestData: false });
+});
