@@ -13,6 +13,7 @@ import {
   createClassyCluster,
   templateOfPlane,
 } from './support/capi-objects.ts';
+import { wayBackOfDeployment } from './support/rotation-way-back.ts';
 import {
   type CapiObject,
   type CatalogueImage,
@@ -303,6 +304,9 @@ test('OWN-18 where nothing newer than v1beta1 is served: a deployment and a cont
   for (const copy of [name, plane])
     assert.equal((await old.template(copy)).metadata.annotations?.['drydock.dev/boot-image-release'], image.release);
 });
+
+test('drydock image of a deployment: what is planned is what the operator then does; history, revert without an upload, release', () =>
+  wayBackOfDeployment(world));
 
 suite('the operator is killed at each of its writes, and started once more: exactly one outcome, and nothing is left', {
   timeout: 900_000,

@@ -3,6 +3,7 @@ export { isOwnCanary } from './canary/decide.ts';
 export { cloudPlatforms, isServed } from './cloud-platforms.ts';
 export { type Identity, identityOf, serverOf } from './cluster-api/identity.ts';
 export { CORE as CLUSTER_API, type ServedKinds, servedKinds } from './cluster-api/kinds.ts';
+export type { PlannedRotation } from './cluster-api/plan.ts';
 export { type ClusterApiRole, type ClusterApiRoleOptions, clusterApiRole } from './cluster-api/role.ts';
 export { type RotatedPlaces, rotatedPlaces } from './cluster-api/set-places.ts';
 export { type Stage, type StageOptions, serverOfWish, stageOf } from './cluster-api/stage.ts';
@@ -32,6 +33,7 @@ export { type CarriedOut, type CarryOutHooks, carryOut } from './plan/carry-out.
 export { type ClusterPlan, planCluster } from './plan/cluster-plan.ts';
 export { type ClusterStep, editLines, stepTitle } from './plan/cluster-step.ts';
 export { planDifference } from './plan/difference.ts';
+export { withRotations } from './plan/rotations.ts';
 export { type PlanRun, type PlanRunOptions, planRun } from './plan-run.ts';
 export type {
   CollectedImage,

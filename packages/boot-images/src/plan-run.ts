@@ -18,6 +18,7 @@ import { type CarriedOut, type CarryOutHooks, carryOut } from './plan/carry-out.
 import type { ClusterPlan } from './plan/cluster-plan.ts';
 import { type BootImagesRoleOptions, recordsOf, servedPlatforms } from './role.ts';
 import { watchDefinitions } from './status/definitions.ts';
+import { allSynced } from './sync-wait.ts';
 import { credentialsKey } from './vsphere/platform.ts';
 
 /** What a process needs that carries out a plan: what the role of boot images does, but for what that says of the whole cluster. */
@@ -78,8 +79,7 @@ export function planRun(options: PlanRunOptions): PlanRun {
     records: recordsOf(caches),
     credentials: () => caches.credentials.get(credentialsKey),
     carryOut: async (plan, { hooks, signal }) => {
-      const synced = [...Object.values(watched), definitions.watches].map((cache) => cache.synced);
-      await untilAborted(Promise.all(synced), signal);
+      await allSynced([...Object.values(watched), definitions.watches], signal);
       const before = async (): Promise<void> => {
         await platforms.load(platformOf(ports.world));
         const release = ports.world.clusterVersion()?.status?.desired?.version;
@@ -92,17 +92,4 @@ export function planRun(options: PlanRunOptions): PlanRun {
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
-}
-
-/** Rejects with the reason of the signal where that ends first. */
-async function untilAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  const { promise, reject } = Promise.withResolvers<never>();
-  const stop = (): void => reject(signal.reason);
-  signal.addEventListener('abort', stop, { once: true });
-  try {
-    await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
 }

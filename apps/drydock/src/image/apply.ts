@@ -9,9 +9,10 @@ import { type Leadership, leadershipOf, leadershipText } from '../leadership.ts'
 import { shell } from '../template/next-command.ts';
 import { say, sayError } from '../terminal.ts';
 import { type VCenterFlags, vcenterFlags } from '../vcenter-flags.ts';
-import { type ImageFlags, imageFlags, imagesOf } from './image-flags.ts';
+import { type ImageFlags, type ImagesTold, imageFlags, imagesOf } from './image-flags.ts';
 import { type ImagePlan, readImagePlan } from './plan-file.ts';
 import { planText } from './plan-text.ts';
+import { isRotated } from './rotated-image.ts';
 
 const FORMATS = ['text', 'json'] as const;
 
@@ -59,6 +60,11 @@ async function apply(path: string, flags: ApplyFlags, signal: AbortSignal): Prom
     throw new UsageError(`unknown output format ${flags.output}: use one of ${FORMATS.join(', ')}`);
   const images = await imagesOf(flags);
   const plan = await readImagePlan(path);
+  const rotated = plan.steps.find((step) => 'set' in step && isRotated(step.set));
+  if (rotated !== undefined && 'set' in rotated)
+    throw new UsageError(
+      `the plan ${path} has steps of sets of Cluster API (${rotated.set}), which are their operator's alone: plan the others by their names`,
+    );
   const { planDifference } = await import('@drydock/boot-images');
   const { isDead } = await import('./plan-leader.ts');
   await using client = await connect(flags);
@@ -96,7 +102,7 @@ async function leftOf(
   }: {
     readonly client: Awaited<ReturnType<typeof connect>>;
     readonly flags: ApplyFlags;
-    readonly images: Awaited<ReturnType<typeof imagesOf>>;
+    readonly images: ImagesTold;
     readonly leader: Leadership;
     readonly signal: AbortSignal;
   },

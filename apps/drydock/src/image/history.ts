@@ -1,6 +1,7 @@
 import type { BootImage } from '@drydock/api';
 import { jsonText, oneLine } from '@drydock/api/text';
 import type { HistoryEntry, Pin } from '@drydock/boot-images';
+import type { KubeClient } from '@drydock/kube';
 import type { Command } from 'commander';
 import { connect } from '../connect.ts';
 import { exitCode } from '../exit.ts';
@@ -8,6 +9,7 @@ import { untilInterrupted } from '../interruption.ts';
 import { type Column, table, terminalWidth } from '../table.ts';
 import { say, sayError } from '../terminal.ts';
 import { yamlText } from '../yaml.ts';
+import { isRotated, rotatedImage } from './rotated-image.ts';
 import { checkNamespace, formatOf, type SetFlags, setNamed, setVerb } from './set-flags.ts';
 
 /** What `image history` prints as JSON and YAML. */
@@ -27,23 +29,35 @@ export function addHistory(group: Command): void {
 
 async function history(name: string, flags: SetFlags, signal: AbortSignal): Promise<number> {
   const format = formatOf(flags);
-  await checkNamespace(flags);
   await using client = await connect(flags);
-  const { bootImageOf, idOf, livePin, worldNow } = await import('@drydock/boot-images');
-  const world = await worldNow(client, { signal, credentials: 'unread' });
-  const set = await setNamed({ world }, name);
-  const { metadata } = bootImageOf(set);
-  const image = world.bootImages().find((one) => one.metadata.name === metadata.name);
+  const { livePin } = await import('@drydock/boot-images');
+  const { id, image } = isRotated(name)
+    ? await rotatedImage(client, name, flags.namespace, signal)
+    : await keptImage(client, name, flags, signal);
   const pin = livePin(image, Date.now());
   const output: HistoryOutput = {
-    set: idOf(set),
+    set: id,
     ...(pin === undefined ? {} : { pin }),
-    history: entriesOf(image, idOf(set)),
+    history: entriesOf(image, id),
   };
   if (format === 'json') say(`${jsonText(output, 2)}\n`);
   else if (format === 'yaml') say(yamlText(output));
   else await print(output);
   return exitCode.done;
+}
+
+async function keptImage(
+  client: KubeClient,
+  name: string,
+  flags: SetFlags,
+  signal: AbortSignal,
+): Promise<{ readonly id: string; readonly image: BootImage | undefined }> {
+  await checkNamespace(flags);
+  const { bootImageOf, idOf, worldNow } = await import('@drydock/boot-images');
+  const world = await worldNow(client, { signal, credentials: 'unread' });
+  const set = await setNamed({ world }, name);
+  const { metadata } = bootImageOf(set);
+  return { id: idOf(set), image: world.bootImages().find((one) => one.metadata.name === metadata.name) };
 }
 
 function entriesOf(image: BootImage | undefined, set: string): HistoryOutput['history'] {

@@ -11,6 +11,13 @@ export interface ImageFlags extends MarkKeyFlags {
   readonly imageMirrorsFile?: string;
   readonly cacheDir: string;
   readonly leaseNamespace: string;
+  readonly vsphereProviderNamespace: string;
+}
+
+/** The same, once it was looked at. */
+export interface ImagesTold
+  extends Pick<ImageFlags, 'cacheDir' | 'leaseNamespace' | 'markKeySecret' | 'vsphereProviderNamespace'> {
+  readonly locate: (location: string) => string;
 }
 
 /** Adds the flags. */
@@ -22,19 +29,21 @@ export function imageFlags(command: Command): Command {
       'the same, one a line, also with user:password (or set DRYDOCK_IMAGE_MIRRORS)',
     )
     .option('--cache-dir <folder>', 'where downloaded images are kept', join(homedir(), '.cache', 'drydock', 'images'))
-    .option('--lease-namespace <name>', 'namespace of the Leases of the operator', LEASE_NAMESPACE);
+    .option('--lease-namespace <name>', 'namespace of the Leases of the operator', LEASE_NAMESPACE)
+    .option(
+      '--vsphere-provider-namespace <name>',
+      'where Cluster API keeps the Secrets of VSphereClusterIdentities',
+      'capv-system',
+    );
 }
 
 /** Looks at the flags. Throws `UsageError`. */
-export async function imagesOf(
-  flags: ImageFlags,
-): Promise<
-  Pick<ImageFlags, 'cacheDir' | 'leaseNamespace' | 'markKeySecret'> & { readonly locate: (at: string) => string }
-> {
-  const { imageMirror, imageMirrorsFile: file, cacheDir, leaseNamespace } = flags;
+export async function imagesOf(flags: ImageFlags): Promise<ImagesTold> {
+  const { imageMirror, imageMirrorsFile: file, cacheDir, leaseNamespace, vsphereProviderNamespace } = flags;
   markKeySecret(flags.markKeySecret);
   const pairs = await mirrorPairs({ arguments: imageMirror, file, env: process.env });
-  return { cacheDir, leaseNamespace, markKeySecret: flags.markKeySecret, locate: imageMirrors(pairs) };
+  const { markKeySecret: secret } = flags;
+  return { cacheDir, leaseNamespace, markKeySecret: secret, vsphereProviderNamespace, locate: imageMirrors(pairs) };
 }
 
 /** A whole number of images. */

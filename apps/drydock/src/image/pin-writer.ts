@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import { BootImage } from '@drydock/api';
-import { bootImageOf, type KeptSet, type Pin, samePin } from '@drydock/boot-images';
+import { type Pin, samePin } from '@drydock/boot-images';
 import { apiVersionOf, type Client, isNotFound, type KubeClient, keyOf } from '@drydock/kube';
 
 /** The field manager of pins: neither the operator's nor that of whoever writes them by hand. */
@@ -14,10 +14,9 @@ export class PinPruned extends Error {
   override readonly name = 'PinPruned';
 }
 
-/** Whether the server would keep this pin of a set; nothing is stored. */
-export async function pinFits(client: PinClient, set: KeptSet, pin: Pin, signal: AbortSignal): Promise<boolean> {
+/** Whether the server would keep this pin of a set, whose BootImage is `fresh` where it is not there yet; nothing is stored. */
+export async function pinFits(client: PinClient, fresh: BootImage, pin: Pin, signal: AbortSignal): Promise<boolean> {
   const call = { signal, dryRun: true };
-  const fresh = bootImageOf(set);
   const stored = await client.mergePatch(BootImage, keyOf(fresh), { spec: { pin } }, call).catch((error: unknown) => {
     if (!isNotFound(error)) throw error;
     return client.create(BootImage, { ...fresh, spec: { ...fresh.spec, pin } }, call);
@@ -26,8 +25,7 @@ export async function pinFits(client: PinClient, set: KeptSet, pin: Pin, signal:
 }
 
 /** Writes the pin of a set as a field of its own; resolves to the BootImage that has it. Throws `PinPruned` where the server did not keep it. */
-export async function writePin(client: PinClient, set: KeptSet, pin: Pin, signal: AbortSignal): Promise<BootImage> {
-  const fresh = bootImageOf(set);
+export async function writePin(client: PinClient, fresh: BootImage, pin: Pin, signal: AbortSignal): Promise<BootImage> {
   const { name, namespace, labels } = fresh.metadata;
   const key = keyOf(fresh);
   const exists = await client.get(BootImage, key, { signal }).then(

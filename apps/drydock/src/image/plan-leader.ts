@@ -12,7 +12,7 @@ import { progressLine } from '../template/progress-line.ts';
 import { sayError } from '../terminal.ts';
 import type { VCenterFlags } from '../vcenter-flags.ts';
 import { connector, vcenters } from '../vcenters.ts';
-import type { imagesOf } from './image-flags.ts';
+import type { ImagesTold } from './image-flags.ts';
 import type { ImagePlan } from './plan-file.ts';
 
 /** As what a process leads that carries out a plan: a leader like an operator, so that the next one knows at once that it is dead. */
@@ -30,7 +30,7 @@ export function isDead(holder: string): boolean {
 export interface PlanLeaderOptions {
   readonly client: KubeClient;
   readonly flags: VCenterFlags;
-  readonly images: Awaited<ReturnType<typeof imagesOf>>;
+  readonly images: ImagesTold;
   readonly signal: AbortSignal;
 }
 

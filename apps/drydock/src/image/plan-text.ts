@@ -39,6 +39,10 @@ function stepText(step: ClusterStep, at: number): string {
 /** With which calls. */
 function linesOf(step: ClusterStep): readonly string[] {
   if (step.kind === 'point') return step.edits.flatMap(editLines);
+  if (step.kind === 'clone') {
+    const { path, from, to } = step.image;
+    return [...(from === undefined ? [] : [`${path} - ${from}`]), `${path} + ${to}`];
+  }
   if (step.kind !== 'image') return [];
   const { from, amounts, steps } = step;
   const calls = steps.flatMap((one) => one.calls);

@@ -1,8 +1,11 @@
 import { setFlagsFromString } from 'node:v8';
 import { jsonText } from '@drydock/api/text';
+import type { ClusterPlan } from '@drydock/boot-images';
 import type { Command } from 'commander';
+import type { ClusterImages } from '../cluster-images.ts';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
 import { exitCode, UsageError } from '../exit.ts';
+import { splitNames } from '../explain/cluster-api.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { leadershipOf } from '../leadership.ts';
 import { shell } from '../template/next-command.ts';
@@ -13,6 +16,7 @@ import { yamlText } from '../yaml.ts';
 import { countOf, type ImageFlags, imageFlags, imagesOf } from './image-flags.ts';
 import { type ImagePlan, writeImagePlan } from './plan-file.ts';
 import { planText } from './plan-text.ts';
+import type { RotationsOptions } from './rotations.ts';
 
 const FORMATS = ['text', 'json', 'yaml'] as const;
 
@@ -27,7 +31,7 @@ export function addPlan(group: Command): void {
   const command = group
     .command('plan')
     .description('say what the operator would do about boot images, call by call; "apply" does exactly that')
-    .argument('[machineset...]', 'names, also as ms/NAME or cpms/NAME (default: all)')
+    .argument('[set...]', 'names, also as ms/NAME, cpms/NAME or capi-md/NAME with -n NAMESPACE (default: all)')
     .option('--out <file>', 'keep the plan in a file, for "apply"')
     .option('--keep <count>', 'templates of each place that stay as a way back, as the operator is told', countOf, 2)
     .option('-o, --output <format>', FORMATS.join('|'), 'text')
@@ -46,7 +50,10 @@ async function plan(names: readonly string[], flags: PlanFlags, signal: AbortSig
   const format = FORMATS.find((known) => known === flags.output);
   if (format === undefined)
     throw new UsageError(`unknown output format ${flags.output}: use one of ${FORMATS.join(', ')}`);
-  const { downgrade, stubSecret, publication } = toldOf(flags);
+  const { clusterApi, openshift } = splitNames(names);
+  // Boot images of OpenShift are in one namespace; those of Cluster API are in any.
+  const { namespace, ...told } = flags;
+  const { downgrade, stubSecret, publication } = toldOf(openshift === undefined ? told : flags);
   const images = await imagesOf(flags);
   // What is read of a large cluster stays until the end: the young generation, which V8 would let grow to 32 MiB, is mostly copied.
   setFlagsFromString('--semi-space-growth-factor=1');
@@ -60,11 +67,14 @@ async function plan(names: readonly string[], flags: PlanFlags, signal: AbortSig
     ...{ client, flags, downgrade, stubSecret, publication, leader, warn, signal },
     ...{ ...images, retain: flags.keep },
   });
-  const sets = await chosenSets(keptSets(cluster.world), names);
+  const sets = openshift === undefined ? [] : await chosenSets(keptSets(cluster.world), openshift);
+  const ours = await cluster.plan(sets, { some: names.length > 0 });
   const planned: ImagePlan = {
     drydockImagePlan: 1,
     told: { downgrade, stubSecret, templates: publication, keep: flags.keep },
-    ...(await cluster.plan(sets, { some: names.length > 0 })),
+    ...(clusterApi === undefined
+      ? ours
+      : await withClusterApi(ours, clusterApi, { client, cluster, flags, images, namespace, warn, signal })),
   };
   if (flags.out !== undefined) await writeImagePlan(flags.out, planned);
   if (format === 'text') say(planText(planned));
@@ -75,4 +85,34 @@ async function plan(names: readonly string[], flags: PlanFlags, signal: AbortSig
   if (planned.rest.some(({ step }) => step === 'blocked' || step === 'failed')) return exitCode.blocked;
   if (planned.rest.some(({ step }) => step === 'unknown')) return exitCode.undecided;
   return planned.steps.length === 0 ? exitCode.done : exitCode.pending;
+}
+
+/** The plan with sets of Cluster API, where they are served. Without names, what cannot be read of them is a note. */
+async function withClusterApi(
+  plan: ClusterPlan,
+  names: readonly string[],
+  {
+    cluster,
+    flags,
+    namespace,
+    ...more
+  }: Pick<RotationsOptions, 'client' | 'images' | 'warn' | 'signal'> & {
+    readonly cluster: Pick<ClusterImages, 'world'>;
+    readonly flags: PlanFlags;
+    readonly namespace: string | undefined;
+  },
+): Promise<ClusterPlan> {
+  const { withRotations } = await import('@drydock/boot-images');
+  const { rotationsOf } = await import('./rotations.ts');
+  try {
+    await using rotations = await rotationsOf({ ...more, flags, world: cluster.world, retain: flags.keep });
+    if (rotations !== undefined)
+      return withRotations(plan, await rotations.plan(names, { namespace }), rotations.cluster);
+    if (names.length === 0) return plan;
+  } catch (error) {
+    more.signal.throwIfAborted();
+    if (names.length > 0 || !(error instanceof Error)) throw error;
+    return { ...plan, notes: [...(plan.notes ?? []), `sets of Cluster API: ${error.message}`] };
+  }
+  throw new UsageError(`there is no set ${names[0]}: this cluster does not serve Cluster API`);
 }

@@ -1,7 +1,7 @@
 import { BootImage } from '@drydock/api';
 import { jsonText, oneLine } from '@drydock/api/text';
 import type { Pin } from '@drydock/boot-images';
-import { isPatchTestFailed, keyOf } from '@drydock/kube';
+import { isPatchTestFailed, type KubeClient, keyOf } from '@drydock/kube';
 import type { Command } from 'commander';
 import { connect } from '../connect.ts';
 import { agreed } from '../crd/question.ts';
@@ -10,6 +10,7 @@ import { untilInterrupted } from '../interruption.ts';
 import { type Leadership, leadershipOf, leadershipText } from '../leadership.ts';
 import { say, sayError } from '../terminal.ts';
 import { yamlText } from '../yaml.ts';
+import { isRotated, rotatedImage } from './rotated-image.ts';
 import { checkNamespace, formatOf, type SetFlags, setVerb } from './set-flags.ts';
 
 interface ReleaseFlags extends SetFlags {
@@ -43,14 +44,12 @@ Exit codes: 0 released, or there was no pin, 1 failed, 2 usage, 3 nobody leads, 
 
 async function release(name: string, flags: ReleaseFlags, signal: AbortSignal): Promise<number> {
   const format = formatOf(flags);
-  await checkNamespace(flags);
-  const { pinText, worldNow } = await import('@drydock/boot-images');
+  const { pinText } = await import('@drydock/boot-images');
   await using client = await connect(flags);
-  const [leader, world] = await Promise.all([
+  const [leader, { image, set }] = await Promise.all([
     leadershipOf(client, { role: 'boot-images', namespace: flags.leaseNamespace }, { signal }),
-    worldNow(client, { signal, credentials: 'unread' }),
+    isRotated(name) ? imageOfRotation(client, name, flags, signal) : imageOfKept(client, name, flags, signal),
   ]);
-  const { image, set } = await imageNamed(world, name);
   const pin = image?.spec?.pin;
   const end = (result: ReleaseOutput['result'], message: string, code: number): number => {
     const output: ReleaseOutput = { set, result, ...(pin === undefined ? {} : { pin }), leader, message };
@@ -86,11 +85,37 @@ async function release(name: string, flags: ReleaseFlags, signal: AbortSignal): 
   return end('released', 'the pin is lifted: the set follows the release again (drydock status)', exitCode.done);
 }
 
+async function imageOfRotation(
+  client: KubeClient,
+  name: string,
+  { namespace }: SetFlags,
+  signal: AbortSignal,
+): Promise<NamedImage> {
+  const { id: set, image } = await rotatedImage(client, name, namespace, signal);
+  return { image, set };
+}
+
+async function imageOfKept(
+  client: KubeClient,
+  name: string,
+  flags: SetFlags,
+  signal: AbortSignal,
+): Promise<NamedImage> {
+  await checkNamespace(flags);
+  const { worldNow } = await import('@drydock/boot-images');
+  return imageNamed(await worldNow(client, { signal, credentials: 'unread' }), name);
+}
+
+interface NamedImage {
+  readonly image: BootImage | undefined;
+  readonly set: string;
+}
+
 /** A pin outlives its set, so that the BootImage may be all that there is. */
 async function imageNamed(
   world: Awaited<ReturnType<typeof import('@drydock/boot-images')['worldNow']>>,
   name: string,
-): Promise<{ readonly image: BootImage | undefined; readonly set: string }> {
+): Promise<NamedImage> {
   const { bootImageOf, idOf, keptSets } = await import('@drydock/boot-images');
   const id = name.replace(/^(ms|cpms)\//, '');
   const orphan = world.bootImages().find(({ spec }) => spec?.pin !== undefined && spec.machineSet?.name === id);

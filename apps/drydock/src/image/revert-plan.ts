@@ -1,5 +1,6 @@
-import type { BootImageStatus } from '@drydock/api';
+import type { BootImage, BootImageStatus } from '@drydock/api';
 import {
+  bootImageOf,
   type Explanation,
   type Goal,
   goalsOf,
@@ -19,8 +20,8 @@ export interface RevertPlan {
   /** What new machines start from now. */
   readonly from: string | undefined;
   readonly pin: Pin;
-  /** All sets that get the pin, the one that was asked about first. */
-  readonly sets: readonly KeptSet[];
+  /** All sets that get the pin, the one that was asked about first, each with its BootImage as it is where it is not there yet. */
+  readonly sets: readonly { readonly id: string; readonly image: BootImage }[];
   /** What becomes of it at once, as a sentence. */
   readonly how: string;
   /** The image was looked for from here; else it is the operator's word. */
@@ -83,7 +84,7 @@ export async function revertPlan(
     set: id,
     from: found.current ?? said?.current,
     pin: { ...resolved(goal, found), ...wish.words },
-    sets,
+    sets: sets.map((one) => ({ id: idOf(one), image: bootImageOf(one) })),
     how: word ? `${found.why}: by the operator's last look the image is there` : found.why,
     seen: !word,
     machines: machinesOf(images, set, said),
@@ -120,7 +121,7 @@ async function refusedFor(
   { allOnName }: RevertWish,
 ): Promise<RevertRefusal | undefined> {
   if (shared.length === 0) return undefined;
-  const { bootImageOf, livePin, samePin } = await import('@drydock/boot-images');
+  const { livePin, samePin } = await import('@drydock/boot-images');
   const names = shared.map(idOf).join(', ');
   const different = shared.flatMap((other) => {
     const image = world.bootImages().find(({ metadata }) => metadata.name === bootImageOf(other).metadata.name);

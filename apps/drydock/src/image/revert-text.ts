@@ -1,5 +1,5 @@
 import { oneLine } from '@drydock/api/text';
-import { idOf, pinnedName, pinText } from '@drydock/boot-images';
+import { pinnedName, pinText } from '@drydock/boot-images';
 import { type Leadership, leadershipText } from '../leadership.ts';
 import type { AffectedMachines, RevertPlan } from './revert-plan.ts';
 
@@ -9,7 +9,7 @@ const NAMED = 10;
 /** What a revert will do, for a person who is asked. */
 export function revertText(plan: RevertPlan, leader: Leadership, now: number): string {
   const { set, from, pin, sets, how, machines } = plan;
-  const others = sets.slice(1).map(idOf);
+  const others = sets.slice(1).map(({ id }) => id);
   const rows: readonly (readonly [string, string])[] = [
     ['how', how],
     ['upload', 'none'],

@@ -8,11 +8,13 @@ import { agreed } from '../crd/question.ts';
 import { exitCode } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { type Leadership, leadershipOf, leadershipText } from '../leadership.ts';
+import { shell } from '../template/next-command.ts';
 import { say, sayError } from '../terminal.ts';
 import { yamlText } from '../yaml.ts';
 import { holdUntil } from './hold.ts';
-import type { RevertPlan, RevertRefusal } from './revert-plan.ts';
+import type { RevertPlan, RevertRefusal, RevertWish } from './revert-plan.ts';
 import { revertText } from './revert-text.ts';
+import { isRotated } from './rotated-image.ts';
 import { checkNamespace, type Format, formatOf, type SetFlags, setNamed, setVerb } from './set-flags.ts';
 
 interface RevertFlags extends SetFlags {
@@ -63,45 +65,72 @@ async function revert(name: string, flags: RevertFlags, signal: AbortSignal): Pr
   const format = formatOf(flags);
   const now = new Date();
   const until = holdUntil(flags.hold, now);
-  await checkNamespace(flags);
-  const { clusterImages } = await import('../cluster-images.ts');
-  const { bootImageOf, idOf } = await import('@drydock/boot-images');
   const { pinFits, whoAsks, writePin } = await import('./pin-writer.ts');
-  const { revertPlan } = await import('./revert-plan.ts');
   await using client = await connect(flags);
-  const { leaseNamespace } = flags;
-  const warn = (message: string): void => sayError(`warning: ${message}`);
-  const [leader, by, images] = await Promise.all([
-    leadershipOf(client, { role: 'boot-images', namespace: leaseNamespace }, { signal }),
+  const [leader, by] = await Promise.all([
+    leadershipOf(client, { role: 'boot-images', namespace: flags.leaseNamespace }, { signal }),
     whoAsks(client, signal),
-    clusterImages({ client, flags, leaseNamespace, stubSecret: 'InPlace', warn, signal }),
   ]);
-  await using _ = images;
-  const set = await setNamed(images, name);
-  const out = outputOf(format, idOf(set), leader);
-  const said = images.world.bootImage(keyOf(bootImageOf(set)))?.status;
   const words = {
     ...(flags.reason === undefined ? {} : { reason: flags.reason }),
     ...{ by, since: `${now.toISOString().slice(0, 19)}Z` },
     ...(until === undefined ? {} : { until }),
   };
   const wish = { to: flags.to, words, allOnName: flags.allOnName === true };
-  const plan = await revertPlan(images, set, said, wish);
+  const { set, plan } = await (isRotated(name) ? planRotated : planKept)(name, wish, { client, flags, signal });
+  const out = outputOf(format, set, leader);
   if ('code' in plan) return out.refuse(plan);
   for (const one of plan.sets) {
-    if (await pinFits(client, one, plan.pin, signal)) continue;
+    if (await pinFits(client, one.image, plan.pin, signal)) continue;
     const message = `this cluster's definition of BootImage has no place for a pin, which the server would drop: nothing was written, and nothing moves`;
     return out.refuse({ code: exitCode.blocked, message, next: 'kubectl apply -f api/crds' });
   }
   if (format === 'text') say(revertText(plan, leader, now.getTime()));
   if (!(await agreed('Go back?', { yes: flags.yes === true, signal }))) {
-    const again = `drydock image revert ${idOf(set)}${flags.to === undefined ? '' : ` --to ${flags.to}`} --yes`;
+    const to = flags.to === undefined ? '' : shell` --to ${flags.to}`;
+    const again = `drydock image revert ${set}${to} --yes`;
     return out.refuse({ code: exitCode.undecided, message: 'nothing was changed: that needs a yes', next: again });
   }
   const began = performance.now();
   const written: BootImage[] = [];
-  for (const one of plan.sets) written.push(await writePin(client, one, plan.pin, signal));
+  for (const one of plan.sets) written.push(await writePin(client, one.image, plan.pin, signal));
   return out.end(plan, await outcomeOf(client, written, leader, signal), began);
+}
+
+/** Of what a revert is planned. */
+interface RevertSources {
+  readonly client: KubeClient;
+  readonly flags: RevertFlags;
+  readonly signal: AbortSignal;
+}
+
+async function planKept(
+  name: string,
+  wish: RevertWish,
+  { client, flags, signal }: RevertSources,
+): Promise<{ readonly set: string; readonly plan: RevertPlan | RevertRefusal }> {
+  await checkNamespace(flags);
+  const { clusterImages } = await import('../cluster-images.ts');
+  const { bootImageOf, idOf } = await import('@drydock/boot-images');
+  const { revertPlan } = await import('./revert-plan.ts');
+  const { leaseNamespace } = flags;
+  const warn = (message: string): void => sayError(`warning: ${message}`);
+  await using images = await clusterImages({ client, flags, leaseNamespace, stubSecret: 'InPlace', warn, signal });
+  const set = await setNamed(images, name);
+  const said = images.world.bootImage(keyOf(bootImageOf(set)))?.status;
+  return { set: idOf(set), plan: await revertPlan(images, set, said, wish) };
+}
+
+async function planRotated(
+  name: string,
+  wish: RevertWish,
+  { client, flags, signal }: RevertSources,
+): Promise<{ readonly set: string; readonly plan: RevertPlan | RevertRefusal }> {
+  const { rotatedImage } = await import('./rotated-image.ts');
+  const { rotationRevert } = await import('./revert-rotation.ts');
+  const found = await rotatedImage(client, name, flags.namespace, signal);
+  const warn = (message: string): void => sayError(`warning: ${message}`);
+  return { set: found.id, plan: await rotationRevert(found, wish, { client, flags, warn, signal }) };
 }
 
 interface Ending {
@@ -158,7 +187,7 @@ function outputOf(format: Format, set: string, leader: Leadership): Output {
       print({
         ...{ set, result, pin, machines, leader, message },
         ...(from === undefined ? {} : { from }),
-        sets: sets.map(({ kind, metadata }) => `${kind === 'ControlPlaneMachineSet' ? 'cpms' : 'ms'}/${metadata.name}`),
+        sets: sets.map(({ id }) => id),
         ...(next === undefined ? {} : { next }),
       });
       if (code !== exitCode.done) tellNext(message, next);

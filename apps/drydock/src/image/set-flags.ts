@@ -17,6 +17,7 @@ export type Format = (typeof FORMATS)[number];
 export interface SetFlags extends ClusterFlags, VCenterFlags {
   readonly output: string;
   readonly leaseNamespace: string;
+  readonly vsphereProviderNamespace: string;
 }
 
 /** Adds the argument and the flags of a verb about one set. */
@@ -24,9 +25,14 @@ export function setVerb(group: Command, name: string, about: string): Command {
   const command = group
     .command(name)
     .description(about)
-    .argument('<set>', 'a machine set, also as ms/NAME or cpms/NAME')
+    .argument('<set>', 'a machine set, also as ms/NAME, cpms/NAME, or capi-md/NAME with -n NAMESPACE')
     .option('-o, --output <format>', FORMATS.join('|'), 'text')
-    .option('--lease-namespace <name>', 'namespace of the Leases of the operator', LEASE_NAMESPACE);
+    .option('--lease-namespace <name>', 'namespace of the Leases of the operator', LEASE_NAMESPACE)
+    .option(
+      '--vsphere-provider-namespace <name>',
+      'where Cluster API keeps the Secrets of VSphereClusterIdentities',
+      'capv-system',
+    );
   return vcenterFlags(clusterFlags(command));
 }
 

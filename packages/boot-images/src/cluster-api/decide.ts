@@ -165,7 +165,13 @@ export function decideRotation(seen: Rotation, wish: RotationWish, there?: Image
   if (there === undefined) return { kind: 'look', leaf, image };
   const moving: ImageFacts = { ...facts, target: image.release };
   if (there.image !== undefined && named === there.image)
-    return { kind: 'settled', outcome: { kind: 'current', current: image.release, target: image.release } };
+    return {
+      kind: 'settled',
+      outcome: {
+        ...{ kind: 'current', current: image.release, target: image.release },
+        ...(image.kind === 'named' && image.pinned === true ? { pinned: true } : {}),
+      },
+    };
   if (cluster === undefined)
     return blocked(
       {

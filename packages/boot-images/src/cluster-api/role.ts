@@ -20,15 +20,19 @@ import {
 import type { ClusterRecords, HolderIsLive } from '@drydock/templates';
 import type { BootImageMetrics } from '../metrics.ts';
 import { type KeepStatuses, watchDefinitions } from '../status/definitions.ts';
+import { allSynced } from '../sync-wait.ts';
 import type { ImageStore } from '../vsphere/platform.ts';
+import { livePin, type Pin } from '../way-back/pin.ts';
 import { bootImageOfRotated, rotationReports } from './boot-images.ts';
 import { collectionController } from './collection.ts';
+import type { RotationWish } from './decide.ts';
 import { failureOf } from './failure.ts';
 import { type Identity, type IdentitySources, identityOf } from './identity.ts';
 import { imageIn, imageLeafOf } from './image-leaf.ts';
 import { canonical, object } from './json.ts';
 import { type ClusterApiObject, CORE, INFRASTRUCTURE, type ServedKinds } from './kinds.ts';
 import { createLines, type Lines } from './lines.ts';
+import { type PlannedRotation, planRotation } from './plan.ts';
 import { machineIndex, readerOf, setsOf } from './reader.ts';
 import { recordsOf } from './records.ts';
 import { type RotationPorts, rotate } from './rotate.ts';
@@ -70,6 +74,17 @@ export interface ClusterApiRole {
   readonly bootImages: () => Iterable<BootImage>;
   /** The login of a server; undefined for one that is not of Cluster API. */
   readonly identity: (server: string) => Promise<Identity | undefined>;
+  /** What would be done about each set now, once everything that is watched is known. Nothing is written. */
+  readonly plan: (options?: PlanRotationsOptions) => Promise<readonly PlannedRotation[]>;
+}
+
+/** Which sets are planned, and as if what. */
+export interface PlanRotationsOptions {
+  /** Whether a set is meant, by its id as `team-a/capi-md/worker`; default: all are. */
+  readonly sets?: (id: string) => boolean;
+  /** As if these sets had this pin. */
+  readonly pin?: Pin;
+  readonly signal?: AbortSignal;
 }
 
 const GRACE_MS = 600_000;
@@ -146,7 +161,9 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
     platform: (set) => looked.get(idOf(set))?.platform ?? platformOf(set),
     facts: (set) => {
       const { image, place } = looked.get(idOf(set)) ?? { image: undefined, place: undefined };
+      const pin = livePin(imageOf(set), now().getTime());
       return {
+        ...(pin === undefined ? {} : { pin: { pin } }),
         ...{ reference: image, target: undefined },
         ...(image === undefined ? {} : { image }),
         ...(place === undefined ? {} : { place }),
@@ -167,6 +184,7 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
         looked.set(idOf(set), { image: named, platform: about.leaf.platform, place: sites.placeText(about.rotation) });
         return there;
       },
+      foresee: images.foresee,
       publish: images.publish,
     },
     wish: (set) => wishFor(set, { policies: [...policies.all()], image: imageOf(set), now: now(), turn: lines.waits }),
@@ -244,7 +262,30 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
     records: recordsOf(() => bootImages.all()),
     bootImages: () => bootImages.all(),
     identity: (server) => identityOf(server, identities),
+    plan: async ({ sets, pin, signal } = {}) => {
+      const call = signal === undefined ? {} : { signal };
+      await allSynced([...kindsOf.values(), bootImages, policies], signal);
+      const found: PlannedRotation[] = [];
+      for (const set of allSets()) {
+        if (sets?.(idOf(set)) === false) continue;
+        const image = imageOf(set);
+        const { kind, namespace, name } = set;
+        const fresh = image ?? bootImageOfRotated(set);
+        const as = pin === undefined ? image : { ...fresh, spec: { ...fresh.spec, pin } };
+        const wish = (of: RotatedSet): RotationWish =>
+          wishFor(of, { policies: [...policies.all()], image: as, now: now(), turn: lines.waits });
+        const planned = await planRotation({ kind, namespace, name }, { reader, images, wish }, call);
+        if (planned !== undefined) found.push(planned);
+      }
+      return found.toSorted((a, b) => (a.set < b.set ? -1 : 1));
+    },
   };
+
+  function allSets(): readonly RotatedSet[] {
+    return ROTATED_KINDS.flatMap(({ group, kind }) =>
+      Array.from(cacheOf(group, kind)?.all() ?? [], (live) => rotatedSet(kind, live)).filter((set) => !isRevision(set)),
+    );
+  }
 
   function platformOf({ reference }: RotatedSet): string {
     const leaf = reference === undefined ? undefined : imageLeafOf(reference, []);

@@ -31,7 +31,11 @@ function scene(objects: readonly ClusterApiObject[], classVariable?: string): Sc
       seen: ({ kind, name }) => peek(kind, name),
       ...{ sets: () => [], machines: () => [], otherAuthority: () => undefined },
     },
-    images: { look: async () => ({ image: 'new' }), publish: () => assert.fail('it is there') },
+    images: {
+      look: async () => ({ image: 'new' }),
+      foresee: () => assert.fail('it is there'),
+      publish: () => assert.fail('it is there'),
+    },
     wish: () => ({
       image: () => ({ kind: 'named', release: 'new', image: 'new' }),
       ...{ rollout: true, imagePaths: [], classVariable, policy: 'bootimagepolicy p' },

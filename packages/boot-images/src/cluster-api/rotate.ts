@@ -1,5 +1,7 @@
 import type { TemplateOperation, TemplateProgress } from '@drydock/templates';
+import type { ForeseenPublication } from '../platform.ts';
 import type { SetOutcome } from '../status/boot-image.ts';
+import { movers } from '../way-back/history.ts';
 import { type ActPorts, actRotation } from './act.ts';
 import type { WantedImage } from './catalogue.ts';
 import { decideRotation, type ImageThere, type Rotation, type RotationStep, type RotationWish } from './decide.ts';
@@ -12,6 +14,11 @@ import { turnReason } from './turn.ts';
 export interface RotationImages {
   /** What is there of the wanted image where machines of the set are made. */
   readonly look: (about: ImageQuestion, call: { readonly signal?: AbortSignal }) => Promise<ImageThere>;
+  /** What `publish` would do now, a publication for each place; the name of the first is that which templates get. Nothing is changed. */
+  readonly foresee: (
+    about: ImageQuestion,
+    call: { readonly signal?: AbortSignal },
+  ) => Promise<readonly ForeseenPublication[]>;
   /** Makes it, idempotently. */
   readonly publish: (about: ImageQuestion, hooks: RotationHooks) => Promise<void>;
 }
@@ -75,6 +82,7 @@ export async function rotate(
   const call = signal === undefined ? {} : { signal };
   const beside = new Set<string>();
   let fresh = false;
+  let moved = false;
   for (let steps = 0; steps < MOST_STEPS; ) {
     const seen = await observeRotation(name, ports.reader, { fresh, beside, ...call });
     if (seen === undefined) return undefined;
@@ -82,7 +90,7 @@ export async function rotate(
     const rotation = withSiblings(seen, wish.classVariable, ports.reader);
     const step = await decided(rotation, wish, ports, call);
     if (step.kind === 'settled') {
-      await ports.report(rotation.set, step.outcome);
+      await ports.report(rotation.set, moved ? movedBy(step.outcome) : step.outcome);
       return { after: againAfter(step.outcome) };
     }
     if (step.kind === 'look') throw new TypeError('a look was decided upon after a look');
@@ -101,9 +109,17 @@ export async function rotate(
       continue;
     }
     const acted = await actRotation(rotation.set, step, ports, call);
-    if (acted === 'done') tell(rotation.set, step, ports);
+    if (acted !== 'done') continue;
+    moved ||= step.kind === 'point' || step.kind === 'variable';
+    tell(rotation.set, step, ports);
   }
   return { after: MOVED_MS };
+}
+
+/** What this process has moved is no move of somebody else's. */
+function movedBy(outcome: SetOutcome): SetOutcome {
+  if (outcome.kind !== 'current') return outcome;
+  return { ...outcome, by: outcome.pinned === true ? movers.revert : movers.release };
 }
 
 async function decided(

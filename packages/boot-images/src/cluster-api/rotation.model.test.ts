@@ -153,6 +153,7 @@ async function live(world: World, tripwire: Tripwire<Fault>, mistakes: Mistakes)
     },
     images: {
       look: async ({ image }) => ({ image: world.published.has(image.release) ? image.release : undefined }),
+      foresee: () => assert.fail('nobody plans here'),
       publish: async ({ image }, { announce }) => {
         await announce({ id: '1', name: image.release, holder: 'h', instanceUuid: 'u' });
         trip(`before publish`);

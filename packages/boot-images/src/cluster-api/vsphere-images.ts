@@ -1,3 +1,4 @@
+import { addressText } from '@drydock/api/text';
 import type { HolderIsLive, Placement, TemplateState, TemplateWish } from '@drydock/templates';
 import { BootImageError } from '../errors.ts';
 import type { BootImageMetrics } from '../metrics.ts';
@@ -95,6 +96,20 @@ export function vsphereImages(options: VSphereImagesOptions): RotationImages {
         return { image: there, ...(current === undefined ? {} : { current }) };
       }
       return { image: await published(places, image, call) };
+    },
+    foresee: async ({ rotation, image }, call) => {
+      if (image.kind !== 'ova') return [];
+      const places = await placesFor(rotation, options);
+      const { holderIsLive } = options;
+      return Promise.all(
+        wishesFor(places, image, rotation, options).map(async (wish) => {
+          const plan = await store.plan({ kind: 'publish', wish }, { holderIsLive, ...call });
+          const { server, folder, target: name, steps, amounts, world } = plan;
+          const { location, sha256 } = wish.image;
+          const from = { location: addressText(location), sha256 };
+          return { from, server, folder, name, steps, ...(amounts === undefined ? {} : { amounts }), world };
+        }),
+      );
     },
     publish: async ({ rotation, image }, hooks) => {
       if (image.kind !== 'ova') return;

@@ -28,6 +28,26 @@ export type ClusterStep =
       readonly to: string;
       readonly verified?: Verified;
     }
+  /** Of Cluster API: a copy of a template that differs in its image. */
+  | {
+      readonly kind: 'clone';
+      readonly set: string;
+      /** `vspheremachinetemplate team-a/worker`: what is copied. */
+      readonly of: string;
+      readonly name: string;
+      readonly image: { readonly path: string; readonly from?: string; readonly to: string };
+    }
+  /** Of Cluster API: the copy is there and was about to go. */
+  | { readonly kind: 'keep'; readonly set: string; readonly of: string; readonly name: string }
+  /** Of Cluster API: a topology gets another value. */
+  | {
+      readonly kind: 'variable';
+      readonly set: string;
+      readonly cluster: string;
+      readonly variable: string;
+      readonly from?: unknown;
+      readonly to: string;
+    }
   | {
       readonly kind: 'collect';
       readonly server: string;
@@ -58,6 +78,12 @@ export function stepTitle(step: ClusterStep): string {
       const title = `${set}: ${from} → ${to}${seen}`;
       return edits.length === 0 ? `${title}, by the name that it has` : title;
     }
+    case 'clone':
+      return `${step.set}: ${step.of} is copied as ${step.name}, with another image`;
+    case 'keep':
+      return `${step.set}: ${step.name}, a copy of ${step.of} that was about to go, is kept`;
+    case 'variable':
+      return `${step.set}: variable ${step.variable} of cluster ${step.cluster} is ${step.to}`;
     case 'collect':
       return `remove template ${step.name} in ${step.folder} on ${step.server}: ${step.reason}`;
   }

@@ -45,6 +45,10 @@ function subjectOf(step: ClusterStep): string {
       return `stub ${step.secret}`;
     case 'point':
       return `point ${step.set}`;
+    case 'clone':
+    case 'keep':
+    case 'variable':
+      return `${step.kind} ${step.set}`;
     case 'collect':
       return `collect ${step.server} ${step.name}`;
   }
@@ -72,7 +76,7 @@ function otherwise(said: ClusterStep, now: ClusterStep): string | undefined {
     const call = strangeCall(said, now);
     if (call !== undefined) return `nothing of the call ${call} for image ${now.name}, which it would be`;
   }
-  if (said.kind !== 'point' && said.kind !== 'collect' && now.kind !== 'point' && now.kind !== 'collect') {
+  if ('sets' in said && 'sets' in now) {
     const more = now.sets.filter((set) => !said.sets.includes(set));
     if (more.length > 0) return `${stepTitle(said)}, and now it would be for ${more.join(', ')}, too`;
   }

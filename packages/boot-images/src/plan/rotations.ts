@@ -1,0 +1,57 @@
+import type { PlannedRotation, PlannedRotationStep } from '../cluster-api/plan.ts';
+import type { ForeseenPublication } from '../platform.ts';
+import type { ClusterPlan } from './cluster-plan.ts';
+import type { ClusterStep, StepOf } from './cluster-step.ts';
+
+/** A plan with what would be done about sets of Cluster API: images first, each once, then what is done about each set. */
+export function withRotations(plan: ClusterPlan, rotations: readonly PlannedRotation[], cluster: string): ClusterPlan {
+  const images = new Map<string, StepOf<'image'>>();
+  const steps: ClusterStep[] = [];
+  for (const { set, current, target = '', steps: planned } of rotations)
+    for (const step of planned) {
+      if (step.kind !== 'publish') steps.push(stepOf(set, step, { current, target }));
+      else for (const image of step.images) addImage(images, image, step.release, set);
+    }
+  const rest = rotations.flatMap(({ set, current, rest: why }) => {
+    if (why === undefined) return [];
+    const { edits: _, ...words } = why;
+    return [{ set, ...words, ...(current === undefined ? {} : { current }) }];
+  });
+  const { sets } = plan;
+  return {
+    ...plan,
+    cluster: plan.cluster === '' ? cluster : plan.cluster,
+    ...(sets === undefined ? {} : { sets: [...sets, ...rotations.map(({ set }) => set)] }),
+    steps: [...plan.steps, ...images.values(), ...steps],
+    rest: [...plan.rest, ...rest],
+  };
+}
+
+function addImage(
+  images: Map<string, StepOf<'image'>>,
+  foreseen: ForeseenPublication,
+  release: string,
+  set: string,
+): void {
+  const { beside: _, ...image } = foreseen;
+  if (image.steps.length === 0) return;
+  const key = JSON.stringify([image.server, image.folder, image.name]);
+  const { sets = [] } = images.get(key) ?? {};
+  images.set(key, { kind: 'image', ...image, release, sets: [...sets, set] });
+}
+
+function stepOf(
+  set: string,
+  step: Exclude<PlannedRotationStep, { readonly kind: 'publish' }>,
+  { current, target }: { readonly current: string | undefined; readonly target: string },
+): ClusterStep {
+  if (step.kind !== 'point') return { ...step, set };
+  const { path, from, to } = step;
+  return {
+    kind: 'point',
+    set,
+    edits: [{ path, from, to }],
+    to: target,
+    ...(current === undefined ? {} : { from: current }),
+  };
+}

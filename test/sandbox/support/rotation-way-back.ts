@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { ClusterPlan } from '@drydock/boot-images';
+import { flaws } from './image-cli.ts';
+import { imageFolder, type RotationWorld, team } from './rotation-world.ts';
+
+const drydock = join(import.meta.dirname, '../../../apps/drydock/bin/drydock.js');
+const run = promisify(execFile);
+
+/** `drydock image` as a person runs it. */
+async function runImage(
+  world: RotationWorld,
+  ...args: readonly string[]
+): Promise<{ readonly code: number; readonly out: string; readonly errors: string }> {
+  const { kubeconfig, directory } = world.sandbox;
+  const led = ['--kubeconfig', kubeconfig, '--lease-namespace', 'drydock', ...world.flags];
+  const env = { ...process.env, HOME: directory };
+  return await run(process.execPath, [drydock, 'image', ...args, ...led], { env }).then(
+    ({ stdout: out, stderr: errors }) => ({ code: 0, out, errors }),
+    ({ code, stdout: out, stderr: errors }: { code: number; stdout: string; stderr: string }) => ({
+      code,
+      out,
+      errors,
+    }),
+  );
+}
+
+/** A deployment is planned, rotated by the operator, gone back with and released again; the operator runs before and after. Throws what is not so. */
+export async function wayBackOfDeployment(world: RotationWorld): Promise<void> {
+  const image = (...args: readonly string[]): ReturnType<typeof runImage> => runImage(world, ...args);
+  await world.deployment('back');
+  const first = await world.image();
+  await world.catalogue(first);
+  await world.current('back', first);
+  const made = await world.reference('back');
+  await world.kill();
+  const second = await world.image();
+  await world.catalogue(second);
+  const before = (await world.switchboard.vms()).length;
+
+  const planned = await image('plan', 'capi-md/back', '-n', team, '-o', 'json');
+  assert.equal(planned.code, 6, planned.errors);
+  assert.deepEqual(flaws('image-plan', planned.out), []);
+  const { steps } = JSON.parse(planned.out) as ClusterPlan;
+  const [made2, copy, point] = steps;
+  assert.ok(made2?.kind === 'image' && copy?.kind === 'clone' && point?.kind === 'point', planned.out);
+  assert.deepEqual([made2.release, made2.folder, copy.image.to], [second.release, imageFolder, made2.name]);
+  assert.deepEqual(point.edits[0], {
+    ...{ path: ['spec', 'template', 'spec', 'infrastructureRef', 'name'], from: made, to: copy.name },
+  });
+  const text = await image('plan', 'capi-md/back', '-n', team);
+  assert.match(
+    text.out,
+    /\n {2}2\. team-a\/capi-md\/back: vspheremachinetemplate team-a\/back-\S+ is copied as back-\S+, with another image\n/,
+  );
+  assert.deepEqual(
+    [await world.reference('back'), (await world.switchboard.vms()).length],
+    [made, before],
+    'nothing was written',
+  );
+
+  world.start();
+  await world.current('back', second);
+  assert.equal(await world.reference('back'), copy.name);
+  assert.equal((await world.machineSpec('back'))['template'], made2.name);
+  const uploads = (await world.switchboard.vms()).length;
+
+  const history = await image('history', 'capi-md/back', '-n', team, '-o', 'json');
+  assert.deepEqual([history.code, flaws('image-history', history.out)], [0, []], history.errors);
+  assert.match(history.out, new RegExp(`"set": "${team}/capi-md/back"`));
+  const refused = await image('revert', 'capi-md/back', '-n', team, '--to', 'v1.2.3', '--yes');
+  assert.equal(refused.code, 3, refused.errors);
+  assert.match(refused.errors, /its history has no image v1\.2\.3, and a pin of a set of Cluster API names an image/);
+  const reverted = await image('revert', `${team}/capi-md/back`, '--yes', '-o', 'json');
+  assert.deepEqual([reverted.code, flaws('image-revert', reverted.out)], [0, []], `${reverted.out}${reverted.errors}`);
+  const status = await world.status(
+    'back',
+    'pinned',
+    ({ reason, phase }) => reason === 'Pinned' && phase === 'Current',
+  );
+  assert.deepEqual([status.current, status.history?.[0]?.by], [first.release, 'revert']);
+  assert.equal(await world.reference('back'), made, 'the copy of then is the copy of now');
+  const released = await image('release', 'capi-md/back', '-n', team, '--yes', '-o', 'json');
+  assert.deepEqual([released.code, flaws('image-release', released.out)], [0, []], released.errors);
+  await world.current('back', second);
+  assert.equal(await world.reference('back'), copy.name);
+  assert.equal((await world.switchboard.vms()).length, uploads, 'nothing was uploaded');
+}
