@@ -18,8 +18,9 @@ export { type WatchMetrics, type WatchReport, watchMetrics } from './metrics.ts'
 export { MACHINE_UUID_INDEX, machineOf, machineUuids } from './openshift/machines.ts';
 export { type TemplateChange, type TemplateWatch, templateWatch } from './openshift/templates.ts';
 export { type VmWatchRole, type VmWatchRoleOptions, vmWatchRole } from './role.ts';
+export type { ChangeKind, DirtyMachine } from './watch/dirty-machine.ts';
 export { IGNORED_KEYS } from './watch/ignored-keys.ts';
-export type { ChangeKind, DirtyMachine, Ledger } from './watch/ledger.ts';
+export type { Ledger } from './watch/ledger.ts';
 export type { Connect, VCenterLink } from './watch/link.ts';
 export { type Links, links } from './watch/links.ts';
 export { keepHeapSmall } from './watch/small-heap.ts';

@@ -73,6 +73,26 @@ test('VS-W9 a machine that is destroyed out of band is marked, and one that is r
   assert.equal(condition(world, 'a'), 'True Found');
 });
 
+test('what the mirror saw while the watch heard nothing, and nobody knew it, does not stay when it is over', async () => {
+  await using world = vmWorld();
+  const vc1 = world.estate.vcenter('vc1');
+  vc1.create('f1', 'vm-1', 'ns/a');
+  world.zone('zone-1', 'f1');
+  world.vm('a', { uniqueID: 'vm-1' });
+  await world.start();
+  await world.live();
+  await world.shows('a', 'the mirror', ({ powerState }) => powerState === 'PoweredOff');
+  vc1.feed.mute = true;
+  vc1.power('vm-1', 'poweredOn');
+  // Somebody edits the object, and the mirror looks for that.
+  world.vm('a', world.status('a'), { metadata: { name: 'a', annotations: { edited: 'yes' } } });
+  await world.shows('a', 'what is there', ({ powerState }) => powerState === 'PoweredOn');
+  vc1.power('vm-1', 'poweredOff');
+  vc1.feed.mute = false;
+  vc1.feed.endSession();
+  await world.shows('a', 'that it is over', ({ powerState }) => powerState === 'PoweredOff');
+});
+
 test('a machine that leaves the watched folders and lives on is no deleted one', async () => {
   await using world = vmWorld();
   const vc1 = world.estate.vcenter('vc1');

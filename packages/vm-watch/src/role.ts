@@ -124,6 +124,7 @@ export function vmWatchRole(options: VmWatchRoleOptions): VmWatchRole {
     where,
     candidates,
     reader,
+    looked: (server, machine) => watch.looked(server, machine),
     refusal,
     seen: (server) => {
       const wanted = [...zones.all()].some((zone) => where.zone(zone) === server && folderOf(zone) !== undefined);

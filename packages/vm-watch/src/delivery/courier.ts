@@ -1,5 +1,6 @@
 import type { Clock, MoRef } from '@drydock/vsphere';
-import type { DirtyMachine, Ledger } from '../watch/ledger.ts';
+import type { DirtyMachine } from '../watch/dirty-machine.ts';
+import type { Ledger } from '../watch/ledger.ts';
 import { delayBefore } from '../watch/state.ts';
 import type { WatchLog } from '../watch/watch-log.ts';
 import { type Lookup, type Resolution, resolve, type Signal } from './resolve.ts';
@@ -93,9 +94,18 @@ export class Courier {
     this.#wake.resolve();
   }
 
-  /** What is known of an object changed: machines that nobody owned may be its own, and the one that it named before may be another's. */
+  /**
+   * Somebody looks at a machine of his own accord, now or within a minute. To be said before he does: if the watch turns out to have been away at that moment, he is told to look
+   * again, since what he saw may be over without a word of it.
+   */
+  looked(machine: string): void {
+    this.#options.ledger.looked(machine, this.#options.clock.now());
+  }
+
+  /** What is known of an object changed, and whoever knows it looks at its machine: machines that nobody owned may be its own, and the one that it named before may be another's. */
   claimed(by: Claim): void {
     if (by.formerly !== undefined) this.#options.ledger.again(by.formerly);
+    if (by.uniqueId !== undefined) this.looked(by.uniqueId);
     const claimed = [...this.#unresolved.values()].filter(
       ({ ref, carries }) => ref.value === by.uniqueId || carries === by.namespacedName,
     );
@@ -152,6 +162,8 @@ export class Courier {
     }
     switch (resolution.kind) {
       case 'signal':
+        // What is said of it while it is handed over may come after the look.
+        this.looked(ref.value);
         await unlessAborted(deliver(resolution.signal), signal);
         ledger.delivered(dirty, this.#options.clock.now());
         this.#gather(ref.value);

@@ -1,5 +1,5 @@
 import type { MoRef } from '@drydock/vsphere';
-import type { DirtyMachine } from '../watch/ledger.ts';
+import type { DirtyMachine } from '../watch/dirty-machine.ts';
 
 /** What is known of a VirtualMachine object. */
 export interface KnownObject {

@@ -65,6 +65,7 @@ test('a machine that is switched on and off faster than the cache learns of it i
       },
       carries: async () => 'ns/a',
     }),
+    looked: () => undefined,
     seen: () => 'yes',
     refusal: () => undefined,
   });

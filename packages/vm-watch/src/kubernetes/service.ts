@@ -21,7 +21,7 @@ export interface WatchServiceOptions
   readonly deliver: (server: string, signal: Signal) => void | Promise<void>;
   /**
    * A machine was seen for the first time, and its object names it: no signal, since nothing is known to have changed. Whoever looked at it before has to look again, because what
-   * changed between that look and this moment is told by nobody.
+   * changed between that look and this moment is told by nobody. Say `looked` before.
    */
   readonly onBaseline?: (server: string, ref: MoRef) => void;
   /** False: nothing is watched, and no session opened. Default true. */
@@ -104,6 +104,11 @@ export class WatchService implements Service {
       watcher.supervisor.containers.filter(({ ids }) => ids.includes(id)).map(({ ref }) => ({ server, ref })),
     );
     return [...early, ...held];
+  }
+
+  /** Somebody looks at a machine though no signal bade him: see `Courier.looked`. */
+  looked(server: string, machine: string): void {
+    this.#made.get(server)?.watcher.courier.looked(machine);
   }
 
   /** An object appeared or got another machine: see `Courier.claimed`. */

@@ -32,6 +32,8 @@ export interface MirrorOptions {
   readonly where: Whereabouts;
   readonly candidates: Candidates;
   readonly reader: (server: string) => MachineReader;
+  /** A machine is about to be looked at: `WatchService.looked`. */
+  readonly looked: (server: string, machine: string) => void;
   /**
    * Whether all machines of a vCenter were seen. Before, nobody can say that one is not there, or the only one; and a look is worth little, since what changes between it and the
    * beginning of the watch is told by nobody. `soon`: what is left is on its way; `first`: and the first of it is not through.
@@ -170,7 +172,7 @@ async function reconcileVirtualMachine(
 
 /** The machine of an object. */
 async function findMachine(
-  { reader, candidates, where }: MirrorOptions,
+  { reader, looked, candidates, where }: MirrorOptions,
   vm: VirtualMachine,
   server: string,
   signal: AbortSignal,
@@ -179,6 +181,7 @@ async function findMachine(
   const call = { signal };
   const name = keyText({ namespace: vm.metadata.namespace ?? '', name: vm.metadata.name });
   const look = async (ref: MoRef): Promise<MachineFinding> => {
+    looked(server, ref.value);
     const state = await machines.state(ref, call);
     if (state === 'gone') return { kind: 'deleted', uniqueId: ref.value };
     if (state === 'unreadable') return { kind: 'unreadable', uniqueId: ref.value };

@@ -82,6 +82,27 @@ async function rig(clock: Clock = systemClock): Promise<Rig> {
   };
 }
 
+test('whoever looked when he heard that a template is watched is told when what he saw came and went unheard', async () => {
+  await using world = await rig();
+  const { vc1 } = world;
+  vc1.create('f1', 't1', undefined, { 'config.template': 'true' });
+  world.put('a', set('t1'));
+  await until('it is watched', () => world.probes.includes('watched'));
+  vc1.create('f1', 'probe', undefined, { 'config.template': 'true' });
+  let names = 0;
+  await until('the watch is live', () => {
+    names += 1;
+    vc1.feed.set('probe', 'name', `probe-${names}`);
+    return world.probes.length > 1;
+  });
+  vc1.feed.mute = true;
+  vc1.feed.set('t1', 'name', 'in between');
+  vc1.feed.set('t1', 'name', 't1');
+  vc1.feed.mute = false;
+  vc1.feed.endSession();
+  assert.equal(await world.next('there and back'), 'changed vc1 t1');
+});
+
 test('a template that is destroyed, renamed, moved or turned into a machine is told at once; ordinary machines are not', async () => {
   await using world = await rig();
   const { vc1 } = world;

@@ -142,6 +142,8 @@ export function templateWatch(options: TemplateWatchOptions): TemplateWatch {
     const feed = links.of(server).feed();
     const [names, templates] = await Promise.all([feed.survey([ref], 'name'), feed.survey([ref], 'config.template')]);
     for (const [value, name] of names) {
+      // Whoever is told below looks at those.
+      if (templates.get(value) === 'true') service.looked(server, value);
       if (knownOf(server).has(value)) continue;
       const parent = await (templates.get(value) === 'true'
         ? feed.property({ type: 'VirtualMachine', value }, 'parent')

@@ -32,6 +32,8 @@ export interface MemoryFeed extends UpdateFeed {
   /** Containers that the user may not see; what is in them is not seen either. */
   readonly forbidden: Set<string>;
   endSession(): void;
+  /** The way of the waits is cut without a word: nobody notices, and every other call works. */
+  mute: boolean;
   /** Another vCenter stands under the address, without folders and machines. */
   replace(): void;
   readonly logins: number;
@@ -205,9 +207,9 @@ export function memoryFeed(clock: Clock): MemoryFeed {
             if (position.rest.length > 0) return page(position.rest, new Map(position.seen), sink, position.at);
             const until = clock.now() + 60_000;
             for (;;) {
-              const answer = since(position, sink);
+              const answer = feed.mute ? undefined : since(position, sink);
               if (answer !== undefined) return answer;
-              if (clock.now() >= until) return { version: undefined, truncated: false };
+              if (clock.now() >= until && !feed.mute) return { version: undefined, truncated: false };
               await orAborted(
                 Promise.race([changed.promise, clock.sleep(until - clock.now(), { background: true })]),
                 options.signal,
@@ -246,6 +248,7 @@ export function memoryFeed(clock: Clock): MemoryFeed {
 
   const feed: MemoryFeed = {
     onCall: undefined,
+    mute: false,
     server: 'vcenter.example',
     folders,
     forbidden: new Set(),

@@ -24,7 +24,7 @@ function live(machines: Readonly<Record<string, Readonly<Record<string, string |
   const made = ledger();
   made.beginPass();
   feed(made.sink(), ...Object.entries(machines).map(([vm, changes]) => ({ kind: 'enter' as const, vm, changes })));
-  made.endPass(0);
+  made.endPass();
   made.take(Number.POSITIVE_INFINITY);
   return made;
 }
@@ -40,7 +40,7 @@ test('VS-W3 the first pass of a process finds machines, each once', () => {
   const made = ledger();
   made.beginPass();
   feed(made.sink(), { kind: 'enter', vm: 'vm-1', changes: { name: 'a' } }, { kind: 'enter', vm: 'vm-2' });
-  made.endPass(0);
+  made.endPass();
   assert.deepEqual(taken(made), ['vm-1 found', 'vm-2 found']);
   assert.deepEqual(taken(made), []);
   assert.equal(made.size, 2);
@@ -107,7 +107,7 @@ test('VS-W23 what changed, left and came while nobody looked shows in the next p
     { kind: 'enter', vm: 'vm-4', changes: { 'summary.runtime.powerState': 'poweredOff' } },
     { kind: 'enter', vm: 'vm-5', changes: off },
   );
-  made.endPass(0);
+  made.endPass();
   assert.deepEqual(taken(made), [
     'vm-1 changed summary.runtime.powerState',
     'vm-4 changed snapshot',
@@ -220,28 +220,72 @@ test('a machine that rests is looked at once, however often it changes and other
 });
 
 test('what was delivered shortly before a new pass is delivered again: its reader may have seen what the watch did not', () => {
-  const made = live({ 'vm-1': { name: 'a' }, 'vm-2': { name: 'a' } });
-  made.delivered({ ref: { type: 'VirtualMachine', value: 'vm-2' }, era: 0 }, 1_000);
-  made.delivered({ ref: { type: 'VirtualMachine', value: 'vm-1' }, era: 0 }, 100_000);
+  const made = live({ 'vm-1': { name: 'a' }, 'vm-2': { name: 'a' }, 'vm-3': { name: 'a' } });
+  for (const { vm, at } of [
+    { vm: 'vm-2', at: 1_000 },
+    { vm: 'vm-1', at: 100_000 },
+  ]) {
+    feed(made.sink(), { kind: 'modify', vm, changes: { name: 'b' } });
+    for (const dirty of made.take(1)) made.delivered(dirty, at);
+  }
+  made.looked('vm-3', 110_000);
+  made.heard(130_000);
   made.beginPass();
   feed(
     made.sink(),
-    { kind: 'enter', vm: 'vm-1', changes: { name: 'a' } },
-    { kind: 'enter', vm: 'vm-2', changes: { name: 'a' } },
+    { kind: 'enter', vm: 'vm-1', changes: { name: 'b' } },
+    { kind: 'enter', vm: 'vm-2', changes: { name: 'b' } },
+    { kind: 'enter', vm: 'vm-3', changes: { name: 'a' } },
   );
-  made.endPass(130_000);
-  assert.deepEqual(taken(made), ['vm-1 changed']);
+  made.endPass();
+  assert.deepEqual(taken(made), ['vm-1 changed', 'vm-3 changed']);
 });
 
 test('what was delivered while a pass runs is delivered again only if that pass had not come to it', () => {
   const made = live({ 'vm-1': { name: 'a' }, 'vm-2': { name: 'a' } });
   made.beginPass();
   feed(made.sink(), { kind: 'enter', vm: 'vm-1', changes: { name: 'b' } });
-  for (const value of ['vm-1', 'vm-2']) made.delivered({ ref: { type: 'VirtualMachine', value }, era: 0 }, 1_000);
-  assert.deepEqual(taken(made), ['vm-1 changed name']);
+  made.again('vm-2');
+  const both = made.take(2);
+  assert.deepEqual(
+    both.map(({ ref }) => ref.value),
+    ['vm-1', 'vm-2'],
+  );
+  for (const dirty of both) made.delivered(dirty, 1_000);
+  assert.deepEqual(taken(made), []);
   feed(made.sink(), { kind: 'enter', vm: 'vm-2', changes: { name: 'a' } });
-  made.endPass(2_000);
+  made.endPass();
   assert.deepEqual(taken(made), ['vm-2 changed']);
+});
+
+test('what was looked at before the first pass came to it, or before that began anew, is told once more, when everybody has looked', () => {
+  const made = ledger();
+  made.beginPass();
+  feed(made.sink(), { kind: 'enter', vm: 'vm-1', changes: { name: 'a' } });
+  for (const dirty of made.take(1)) made.delivered(dirty, 1_000);
+  made.beginPass();
+  made.looked('vm-2', 1_000);
+  feed(
+    made.sink(),
+    { kind: 'enter', vm: 'vm-1', changes: { name: 'a' } },
+    { kind: 'enter', vm: 'vm-2', changes: { name: 'a' } },
+  );
+  made.endPass();
+  assert.deepEqual(taken(made), ['vm-2 found']);
+  made.heard(60_000);
+  assert.deepEqual(taken(made), []);
+  made.heard(62_000);
+  assert.deepEqual(taken(made), ['vm-1 changed', 'vm-2 changed']);
+});
+
+test('what was looked at before the watch was interrupted is told once more, though the server says nothing of it', () => {
+  const made = live({ 'vm-1': { name: 'a' }, 'vm-2': { name: 'a' } });
+  made.looked('vm-1', 1_000);
+  made.heard(50_000);
+  made.resumed();
+  made.looked('vm-2', 60_000);
+  made.heard(200_000);
+  assert.deepEqual(taken(made), ['vm-1 changed']);
 });
 
 test('VS-W38 a property that the server does not give is named, and the others work', () => {
@@ -252,7 +296,7 @@ test('VS-W38 a property that the server does not give is named, and the others w
   sink.object('enter', 'VirtualMachine', 'vm-1');
   sink.missing('config.keyId', undefined, () => assert.fail());
   sink.objectEnd();
-  made.endPass(0);
+  made.endPass();
   taken(made);
   feed(made.sink(), { kind: 'modify', vm: 'vm-1', changes: { name: 'b' } });
   assert.deepEqual(taken(made), ['vm-1 changed name']);
@@ -264,7 +308,7 @@ test('a value that no parser takes is a change of its machine and of no other', 
   const made = ledger({ onUnreadable: (ref, path) => unreadable.push(`${ref.value} ${path}`) });
   made.beginPass();
   feed(made.sink(), { kind: 'enter', vm: 'vm-1' }, { kind: 'enter', vm: 'vm-2' });
-  made.endPass(0);
+  made.endPass();
   taken(made);
   const broken = '<OptionValue><key>&undeclared;</key></OptionValue>';
   feed(
@@ -331,7 +375,7 @@ test('45,000 machines cost less than 700 bytes each', () => {
     sink.object('enter', 'VirtualMachine', `vm-${n}`);
     sink.objectEnd();
   }
-  made.endPass(0);
+  made.endPass();
   made.take(Number.POSITIVE_INFINITY);
   gc();
   const end = process.memoryUsage();

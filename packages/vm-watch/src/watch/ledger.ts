@@ -1,29 +1,10 @@
 import type { ItemRanges, MoRef, UpdateSink, XmlElement } from '@drydock/vsphere';
+import type { ChangeKind, DirtyMachine } from './dirty-machine.ts';
 import type { Hash64 } from './hash.ts';
 import { listHash } from './list-hash.ts';
+import { Looks } from './looks.ts';
 import { HashSlab } from './slab.ts';
 import { EXTRA_CONFIG, UNORDERED_PATHS } from './watched-paths.ts';
-
-/** Why a machine is to be looked at. */
-export type ChangeKind =
-  /** Seen for the first time, by a process or in a container that it had not watched: whoever knows the machine has looked at it already. */
-  | 'found'
-  /** Something changed, or it came (back) into a watched container. */
-  | 'changed'
-  /** It is in no watched container any more, for all the server says: moved away or destroyed. */
-  | 'left';
-
-/** A machine whose change has not been delivered yet. */
-export interface DirtyMachine {
-  readonly ref: MoRef;
-  readonly kind: ChangeKind;
-  /** Watched paths that changed since the last delivery; empty where it came or left. */
-  readonly paths: ReadonlySet<string>;
-  /** `<namespace>/<name>` as the machine itself carries it, whatever that is worth. */
-  readonly carries: string | undefined;
-  /** Before the last {@link Ledger.clear}, or after it: a reference means nothing across one. */
-  readonly era: number;
-}
 
 /** What a {@link Ledger} needs. */
 export interface LedgerOptions {
@@ -37,9 +18,6 @@ export interface LedgerOptions {
   /** Sees each change of a value, once decoded where that is cheap; for people who watch. */
   readonly onChange?: (ref: MoRef, path: string, value: XmlElement | undefined) => void;
 }
-
-/** Whoever is told looks at the machine within this time. */
-const RECONCILED_MS = 60_000;
 
 interface Machine {
   readonly ref: MoRef;
@@ -73,8 +51,7 @@ export class Ledger {
   readonly #expectedIn = new Set<string>();
   readonly #expectedOut = new Set<string>();
   readonly #mentioned: Uint8Array;
-  /** Machines that were delivered lately, with when, and in which pass they were seen before that. */
-  readonly #recent = new Map<string, { readonly at: number; readonly epoch: number }>();
+  readonly #looks = new Looks();
   /** The machine of which only a part has been read: whoever took it now would not know whose it is. */
   #arriving: string | undefined;
   #epoch = 0;
@@ -130,7 +107,7 @@ export class Ledger {
   clear(): void {
     this.#era += 1;
     for (const { slot } of this.#machines.values()) this.#slab.free(slot);
-    for (const known of [this.#machines, this.#dirty, this.#ready, this.#expectedIn, this.#expectedOut, this.#recent])
+    for (const known of [this.#machines, this.#dirty, this.#ready, this.#expectedIn, this.#expectedOut, this.#looks])
       known.clear();
     this.#arriving = undefined;
     this.#passing = false;
@@ -144,17 +121,16 @@ export class Ledger {
   }
 
   /**
-   * The pass is complete: what was not seen in it left meanwhile. What was delivered shortly before `now` is delivered again: whoever looked at it may have seen
+   * The pass is complete: what was not seen in it left meanwhile. What was looked at since the watch was last heard is delivered again: its reader may have seen
    * something that the watch never saw, and that is over. `obscured`: not all that is watched may be seen, so what was not seen need not have left.
    */
-  endPass(now: number, obscured = false): void {
+  endPass(obscured = false): void {
     this.#passing = false;
-    if (this.#everPassed) {
-      this.#forgetDeliveries(now);
-      for (const [value, { epoch }] of this.#recent) {
-        // What was delivered after this very pass had seen it is followed from there.
-        if (epoch !== this.#epoch && this.#machines.get(value)?.present === true) this.#soil(value, 'changed', []);
-      }
+    // What was looked at after this very pass had seen it is followed from there.
+    for (const value of this.#looks.before(this.#epoch)) {
+      if (this.#everPassed) this.again(value);
+      // The first pass began anew, and what its beginning found is still being looked at: once more when that is over.
+      else this.#looks.touch(value);
     }
     this.#everPassed = true;
     if (!obscured) {
@@ -202,7 +178,8 @@ export class Ledger {
       this.#dirty.delete(value);
       if (dirty === undefined || machine === undefined) continue;
       const { kind, paths } = dirty;
-      taken.push({ ref: machine.ref, kind, paths, carries: machine.carries, era: this.#era });
+      const { ref, carries, epoch } = machine;
+      taken.push({ ref, kind, paths, carries, era: this.#era, epoch });
     }
     return taken;
   }
@@ -212,12 +189,28 @@ export class Ledger {
     if (this.#dirty.has(value)) this.#ready.add(value);
   }
 
-  /** It was delivered. */
-  delivered({ ref, era }: Pick<DirtyMachine, 'ref' | 'era'>, now: number): void {
-    if (era !== this.#era) return;
-    this.#recent.delete(ref.value);
-    this.#recent.set(ref.value, { at: now, epoch: this.#machines.get(ref.value)?.epoch ?? 0 });
-    this.#forgetDeliveries(now);
+  /** It was delivered: whoever was told looks at it within a minute, or has done so. */
+  delivered({ ref: { value }, era, epoch }: Pick<DirtyMachine, 'ref' | 'era' | 'epoch'>, now: number): void {
+    const machine = this.#machines.get(value);
+    if (era !== this.#era || machine === undefined) return;
+    this.#looks.note(value, now, epoch);
+    // A pass came to it while it was handed over, which may have been after the look.
+    if (machine.epoch !== epoch) this.again(value);
+  }
+
+  /** Somebody looks at it now, or within a minute, whoever made him, and whether it was seen yet or not. */
+  looked(value: string, now: number): void {
+    this.#looks.note(value, now, this.#machines.get(value)?.epoch ?? -1);
+  }
+
+  /** The watch goes on where it was before it was interrupted. */
+  resumed(): void {
+    this.#looks.doubt();
+  }
+
+  /** An answer came, to a question that was asked at this time (ms): whatever happened before is known. */
+  heard(asked: number): void {
+    for (const value of this.#looks.heard(asked)) this.again(value);
   }
 
   /** It could not be delivered: it is dirty as before, besides whatever happened since. */
@@ -228,7 +221,7 @@ export class Ledger {
     this.#soil(ref.value, since === undefined || since.kind === 'found' ? kind : since.kind, paths);
   }
 
-  /** Whose machine it is has to be found out anew. */
+  /** It has to be looked at anew, whatever is known of it. */
   again(value: string): void {
     if (this.#machines.get(value)?.present === true) this.#soil(value, 'changed', []);
   }
@@ -274,7 +267,9 @@ export class Ledger {
           return;
         }
         if (entering) this.#mentioned[index] = 1;
-        this.#compare(machine, index, path, value, fresh, decode, items);
+        const changed = this.#compare(machine, index, path, value, fresh, decode, items);
+        // A machine that enters says all that it has.
+        if (!changed && !entering) this.#looks.touch(machine.ref.value);
       },
       missing: (path, fault, decode) => {
         const index = this.#index.get(path);
@@ -329,6 +324,7 @@ export class Ledger {
     if (!this.#expectedOut.delete(machine.ref.value)) this.#soil(machine.ref.value, 'left', []);
   }
 
+  /** False: the value is what it was, byte for byte. */
   #compare(
     machine: Machine,
     index: number,
@@ -337,9 +333,9 @@ export class Ledger {
     fresh: boolean,
     decode?: (bytes: Uint8Array) => XmlElement,
     items?: ItemRanges,
-  ): void {
+  ): boolean {
     const { hash, ignoredKeys, onChange } = this.#options;
-    if (!this.#slab.replace(machine.slot, index, value === undefined ? 0n : hash(value))) return;
+    if (!this.#slab.replace(machine.slot, index, value === undefined ? 0n : hash(value))) return false;
     const listAt = this.#lists.get(path);
     if (listAt !== undefined) {
       let list = { hash: 0n, carries: undefined as string | undefined };
@@ -354,11 +350,12 @@ export class Ledger {
         // Whose machine it is may be known only now; an ignored key, but not for this.
         if (!fresh) this.#soil(machine.ref.value, 'changed', []);
       }
-      if (!this.#slab.replace(machine.slot, listAt, list.hash)) return;
+      if (!this.#slab.replace(machine.slot, listAt, list.hash)) return true;
     }
-    if (fresh) return;
+    if (fresh) return true;
     this.#soil(machine.ref.value, 'changed', [path]);
     onChange?.(machine.ref, path, value === undefined || decode === undefined ? undefined : decode(value));
+    return true;
   }
 
   #unreadable(
@@ -374,14 +371,6 @@ export class Ledger {
       // Then nothing more is known than that it is missing.
     }
     this.#options.onUnreadable?.(ref, path, read);
-  }
-
-  /** The oldest come first. */
-  #forgetDeliveries(now: number): void {
-    for (const [value, { at }] of this.#recent) {
-      if (at + RECONCILED_MS >= now) return;
-      this.#recent.delete(value);
-    }
   }
 
   #soil(value: string, kind: ChangeKind, paths: Iterable<string>): void {

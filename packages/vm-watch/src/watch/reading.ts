@@ -6,12 +6,13 @@ import { delayBefore, remedyFor } from './state.ts';
 
 /** What reading from a watch does besides. */
 export interface ReadingHooks {
-  readonly ledger: Pick<Ledger, 'sink' | 'beginPass'>;
+  readonly ledger: Pick<Ledger, 'sink' | 'beginPass' | 'heard' | 'resumed'>;
   /** Everything was read once. */
   readonly endPass: () => Promise<void>;
   readonly onLive: () => void;
   readonly enter: (name: 'syncing' | 'live' | 'resuming', error?: unknown) => void;
   readonly sleep: (ms: number) => Promise<void>;
+  readonly now: () => number;
   /** In [0, 1). */
   readonly random: () => number;
 }
@@ -24,11 +25,13 @@ const MAX_UNREADABLE = 3;
  * outer signal ends everything.
  */
 export async function readWatch(watch: PropertyWatch, wait: Interrupt, hooks: ReadingHooks): Promise<never> {
-  const { ledger, endPass, onLive, enter, sleep, random } = hooks;
+  const { ledger, endPass, onLive, enter, sleep, now, random } = hooks;
   const sink = ledger.sink();
   let version = '';
   let truncated = false;
   let passing = false;
+  /** When the first page was asked for. */
+  let since = now();
   let hiccups = 0;
   let unreadable = 0;
   const restart = (): void => {
@@ -41,9 +44,11 @@ export async function readWatch(watch: PropertyWatch, wait: Interrupt, hooks: Re
   enter('syncing');
   for (;;) {
     try {
+      if (!truncated) since = now();
       const asked = watch.next(version, sink, wait);
       whileWaiting();
       const answer = await asked;
+      if (hiccups > 0) ledger.resumed();
       hiccups = 0;
       unreadable = 0;
       version = answer.version ?? version;
@@ -53,6 +58,7 @@ export async function readWatch(watch: PropertyWatch, wait: Interrupt, hooks: Re
         await endPass();
         onLive();
       }
+      if (!truncated) ledger.heard(since);
       enter(passing ? 'syncing' : 'live');
     } catch (error) {
       if (wait.ended) throw error;

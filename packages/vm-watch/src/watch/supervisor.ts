@@ -159,7 +159,7 @@ export class Supervisor {
 
   /** Opens a watch and reads from it until it breaks. */
   async #watchOnce(signal: AbortSignal, onLive: () => void): Promise<void> {
-    const { feed, ledger, paths, maxWaitSeconds } = this.#options;
+    const { feed, ledger, paths, maxWaitSeconds, clock } = this.#options;
     this.#enter('connecting');
     const wanted = [...this.#containers];
     const asked: Container[] = [];
@@ -197,7 +197,7 @@ export class Supervisor {
       const wait = new Interrupt(signal);
       this.#wait = wait;
       await readWatch(watch, wait, {
-        ...{ ledger, onLive, random: this.#random },
+        ...{ ledger, onLive, now: () => clock.now(), random: this.#random },
         endPass: () => this.#endPass(signal),
         enter: (name, error) => this.#enter(name, error),
         // Other credentials, or another address, end this one, too.
@@ -228,7 +228,7 @@ export class Supervisor {
   }
 
   async #endPass(signal: AbortSignal): Promise<void> {
-    const { feed, ledger, clock } = this.#options;
+    const { feed, ledger } = this.#options;
     const dropped = this.#dropped.splice(0);
     if (dropped.length > 0) {
       try {
@@ -239,7 +239,7 @@ export class Supervisor {
         this.#note(error, undefined, 'The machines of dropped containers could not be listed.');
       }
     }
-    ledger.endPass(clock.now(), this.#containers.obscured);
+    ledger.endPass(this.#containers.obscured);
   }
 
   /** Puts a container into the open watch. */
