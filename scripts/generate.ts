@@ -11,6 +11,7 @@ const root = new URL('../api/', import.meta.url);
 const outputs = [
   { crd: 'crds/drydock.dev_bootimages.yaml', version: 'v1alpha1', out: 'src/bootimage.gen.ts' },
   { crd: 'crds/drydock.dev_bootimagepolicies.yaml', version: 'v1alpha1', out: 'src/bootimagepolicy.gen.ts' },
+  { crd: 'crds/drydock.dev_payloads.yaml', version: 'v1alpha1', out: 'src/payload.gen.ts' },
   ...OPTIONAL_SOURCES.map(({ crd, version, out }) => ({ crd: `optional/${crd}`, version, out: `optional/${out}` })),
 ];
 

@@ -85,9 +85,20 @@ export interface ClusterVersion {
       readonly name?: string;
       readonly unmanaged?: boolean;
     }[];
+    readonly desiredUpdate?: { readonly image?: string; readonly version?: string; readonly force?: boolean };
+    readonly capabilities?: {
+      readonly baselineCapabilitySet?: string;
+      readonly additionalEnabledCapabilities?: readonly string[];
+    };
   };
   readonly status?: {
     readonly desired?: { readonly version?: string; readonly image?: string; readonly architecture?: string };
+    readonly availableUpdates?: readonly { readonly version?: string; readonly image?: string }[] | null;
+    readonly versionHash?: string;
+    readonly capabilities?: {
+      readonly knownCapabilities?: readonly string[];
+      readonly enabledCapabilities?: readonly string[];
+    };
     /** Newest first. */
     readonly history?: readonly {
       readonly state?: 'Completed' | 'Partial' | (string & {});
@@ -95,6 +106,8 @@ export interface ClusterVersion {
       readonly image?: string;
       readonly startedTime?: string;
       readonly completionTime?: string | null;
+      readonly verified?: boolean;
+      readonly acceptedRisks?: string;
     }[];
     readonly observedGeneration?: number;
     readonly conditions?: readonly Condition[];

@@ -7,4 +7,5 @@ export * from './core.ts';
 export { type LargeInteger, readJson } from './json.ts';
 export type { Condition, KubeObject, LabelSelector, ObjectMeta, OwnerReference, Resource } from './meta.ts';
 export * from './openshift.ts';
+export * from './payload.gen.ts';
 export * from './phases.ts';

@@ -33,6 +33,17 @@ export {
   withImplicit,
 } from './inclusion/capabilities.ts';
 export { type Override, type Selected, type SelectionOptions, select } from './inclusion/selection.ts';
+export type { ClusterVersionTrust } from './manager/cluster-version-face.ts';
+export type { Account } from './manager/face.ts';
+export type { Retrieve } from './manager/loaded-release.ts';
+export { type ReleaseMetrics, releaseMetrics } from './manager/metrics.ts';
+export {
+  CLUSTER_VERSION_OPERATOR,
+  type ReleaseRole,
+  type ReleaseRoleOptions,
+  releaseRole,
+  SIGNATURES,
+} from './manager/role.ts';
 export { type PayloadFiles, readPayloadDirectory } from './payload/directory.ts';
 export { idText, type Manifest, type ObjectId, readManifestFile } from './payload/manifest.ts';
 export { type LoadOptions, loadPayload, type Payload } from './payload/payload.ts';

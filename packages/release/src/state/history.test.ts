@@ -51,6 +51,9 @@ test('an entry is filled in as more is known, a signature is never taken back, r
   ]);
   const done = mergeHistory(known, { version: '4.14.1', image: image('a'), completed: true, verified: false }, at(2));
   assert.deepEqual([done[0]?.acceptedRisks, done[0]?.completionTime], ['x', at(2)]);
+  // What was accepted for going there is not asked again once it is there, and stays on record.
+  const held = mergeHistory(done, { ...attained('4.14.1', true, 'a'), acceptedRisks: '' }, at(3));
+  assert.equal(held[0]?.acceptedRisks, 'x');
   assert.equal(
     mergeHistory(done, { ...attained('4.14.1', true), image: '' }, at(3)),
     done,

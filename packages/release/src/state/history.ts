@@ -24,7 +24,7 @@ export interface Attained {
   readonly image: string;
   readonly completed: boolean;
   readonly verified: boolean;
-  /** undefined: nothing is known of it now, and what was written stays. */
+  /** '' or undefined: nothing had to be, or is asked again once it is there. What was written stays. */
   readonly acceptedRisks?: string;
 }
 
@@ -58,7 +58,7 @@ function withAttained(
   if (image === '') return history;
   const [head, ...older] = history;
   const done = completed ? { state: 'Completed' } : {};
-  const risks = acceptedRisks === undefined ? {} : { acceptedRisks };
+  const risks = acceptedRisks === undefined || acceptedRisks === '' ? {} : { acceptedRisks };
   if (head !== undefined && isSame(head, { version, image })) {
     const filled: HistoryEntry = {
       ...head,

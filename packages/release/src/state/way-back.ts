@@ -16,6 +16,8 @@ export interface WayBackFinding {
 export interface WayBack {
   /** undefined: nobody has looked, or not at what is stored now. */
   readonly findings: readonly WayBackFinding[] | undefined;
+  /** Why nobody has. */
+  readonly unjudged?: string;
   /** Why the API server does not allow it; undefined where it does. */
   readonly skew?: string;
   /** The newer release was declared final. */
@@ -30,7 +32,7 @@ const FINAL = 'CRD_REJECTED';
  * rule that only the same minor is gone back to.
  */
 export function wayBackRefusal(
-  { findings, skew, finalised }: WayBack,
+  { findings, unjudged, skew, finalised }: WayBack,
   {
     history,
     current,
@@ -63,7 +65,12 @@ export function wayBackRefusal(
       ),
     );
   if (findings === undefined)
-    unmet.push(refused('NotJudged', `What is stored was not judged by the definitions of ${target.version} yet.`));
+    unmet.push(
+      refused(
+        'NotJudged',
+        `What is stored was not judged by the definitions of ${target.version}${unjudged === undefined ? ' yet.' : `: ${unjudged}`}`,
+      ),
+    );
   return [...unmet, ...(findings ?? []).filter(({ blocking }) => blocking).map(unmetFinding)];
 }
 

@@ -1,0 +1,31 @@
+import { ClusterOperator, type ClusterVersion, ConfigMap } from '@drydock/api';
+import { type CallOptions, isNotFound, type KubeClient } from '@drydock/kube';
+import { notUpgradeableOperators, type UpgradeRisk, upgradeRisks } from '../state/upgradeable.ts';
+
+const GATES = { namespace: 'openshift-config-managed', name: 'admin-gates' };
+const ACKS = { namespace: 'openshift-config', name: 'admin-acks' };
+
+/** What of an OpenShift cluster stands against another minor: gates that an administrator has not opened, and operators that say so. Rejects with `ApiError`. */
+export async function clusterRisks(
+  client: KubeClient,
+  { status }: ClusterVersion,
+  call: CallOptions,
+): Promise<readonly UpgradeRisk[]> {
+  const textsOf = async (key: typeof GATES): Promise<Readonly<Record<string, string>>> => {
+    try {
+      return (await client.get(ConfigMap, key, call)).data ?? {};
+    } catch (error) {
+      if (isNotFound(error)) return {};
+      throw error;
+    }
+  };
+  const operators: ClusterOperator[] = [];
+  for await (const operator of client.list(ClusterOperator, {}, call)) operators.push(operator);
+  return upgradeRisks({
+    version: status?.history?.[0]?.version ?? '',
+    ...{ updating: false, overridden: [], deleting: [] },
+    gates: await textsOf(GATES),
+    acks: await textsOf(ACKS),
+    operators: notUpgradeableOperators(operators),
+  });
+}

@@ -1,0 +1,142 @@
+import {
+  type Cache,
+  type CallOptions,
+  type Client,
+  type Controller,
+  controller,
+  type EventRecorder,
+  generationChanged,
+  isNotFound,
+  type KubeObject,
+  keyOf,
+  statusWriter,
+  type WithStatus,
+} from '@drydock/kube';
+import type { UpgradeRisk } from '../state/upgradeable.ts';
+import type { Projected } from './definitions.ts';
+import { type Face, ownerName } from './face.ts';
+import { type ReleaseMemory, releaseMemory } from './memory.ts';
+import { runPass } from './pass.ts';
+import type { ReleasePorts } from './ports.ts';
+
+/** What reconciles the releases of one kind. */
+export interface ReleaseControllerOptions<T extends KubeObject & WithStatus> {
+  readonly name: string;
+  readonly face: Face<T>;
+  readonly cache: Cache<T>;
+  readonly client: Client;
+  readonly projected: Projected;
+  readonly ports: ReleasePorts;
+  readonly events: Pick<EventRecorder, 'record'>;
+  /** Who manages the object instead, as a clause; undefined: nobody. Asked before each pass. */
+  readonly managedBy?: (call: CallOptions) => Promise<string | undefined>;
+  /** What of the cluster stands against another minor. */
+  readonly risks?: (object: T, call: CallOptions) => Promise<readonly UpgradeRisk[]>;
+}
+
+/** Releases that are applied at the same time. */
+const AT_ONCE = 4;
+/** ms that a pass may take before it counts as hanging: an attempt has eight minutes. */
+const HANGS = 600_000;
+/** ms until somebody else is looked for again. */
+const ELSEWHERE = 60_000;
+
+/** Brings each object's release about, and writes its status. */
+export function releaseController<T extends KubeObject & WithStatus>(options: ReleaseControllerOptions<T>): Controller {
+  const { face, cache, client, projected, ports } = options;
+  const { projector } = projected;
+  const { recall, project, refused, written, failed } = projector;
+  const writer = statusWriter<T>({ client, resource: face.resource, recall, project, refused, written, failed });
+  const memories = new Map<string, ReleaseMemory>();
+  cache.subscribe(({ old, now }) => {
+    const { uid = '', name = '' } = old?.metadata ?? {};
+    if (old === undefined || now?.metadata.uid === uid) return;
+    memories.delete(uid);
+    projector.forget(uid);
+    ports.metrics.gone({ uid, name });
+  });
+  const all = () => Array.from(cache.all(), keyOf);
+  return controller<T>({
+    name: options.name,
+    for: cache,
+    when: generationChanged,
+    watches: [projected.changes(all)],
+    concurrency: AT_ONCE,
+    hangsAfter: HANGS,
+    backOff: { first: 1_000, longest: 120_000 },
+    reconcile: async (key, { signal, stopping, log }) => {
+      const object = cache.get(key);
+      if (object === undefined || object.metadata.deletionTimestamp !== undefined) return undefined;
+      const elsewhere = await options.managedBy?.({ signal });
+      if (elsewhere !== undefined) {
+        log.info({}, `${ownerName(face.resource, object)} is only read: ${elsewhere}`);
+        return { after: ELSEWHERE };
+      }
+      const uid = object.metadata.uid ?? '';
+      const memory = memories.get(uid) ?? releaseMemory();
+      memories.set(uid, memory);
+      const risks = (await options.risks?.(object, { signal })) ?? [];
+      let last: T = object;
+      const write = async (compute: (current: T) => NonNullable<T['status']> | undefined): Promise<void> => {
+        try {
+          // The stop of the process is told, too: only the loss of the lease keeps it from being written.
+          const result = await writer.write(key, compute, { current: cache.get(key) ?? last, signal });
+          announce(options, last, result.object);
+          last = result.object;
+          if (projector.retryIn(uid) === undefined) ports.metrics.written(face.resource as never, result.object);
+        } catch (error) {
+          // It was deleted meanwhile.
+          if (!isNotFound(error)) throw error;
+        }
+      };
+      const blocked = projector.retryIn(uid) !== undefined;
+      const after = await runPass({
+        face,
+        object,
+        remembered: projector.remembered(object),
+        blocked,
+        memory,
+        ports,
+        cache,
+        risks,
+        write,
+        signal,
+        stopping,
+      });
+      return { after: Math.max(100, Math.min(after, projector.retryIn(uid) ?? after)) };
+    },
+  });
+}
+
+/** What has become true, as Events. */
+function announce<T extends KubeObject & WithStatus>(
+  { face, events }: ReleaseControllerOptions<T>,
+  before: T,
+  now: T,
+): void {
+  const [was, is] = [face.recordOf(before), face.recordOf(now)];
+  const accepted = (record: typeof was) => record.conditions.find(({ type }) => type === 'ReleaseAccepted');
+  const [old, condition] = [accepted(was), accepted(is)];
+  const action = 'ManageRelease';
+  if (condition !== undefined && (condition.reason !== old?.reason || condition.status !== old?.status)) {
+    const taken = condition.status === 'True';
+    events.record(face.resource, now, {
+      type: taken ? 'Normal' : 'Warning',
+      reason: taken ? 'ReleaseAccepted' : 'ReleaseRefused',
+      action,
+      note: condition.message ?? '',
+    });
+  }
+  const [first, head] = [was.history[0], is.history[0]];
+  if (
+    head?.state !== 'Completed' ||
+    (first?.state === 'Completed' && first.image === head.image && first.startedTime === head.startedTime)
+  )
+    return;
+  events.record(face.resource, now, {
+    type: 'Normal',
+    reason: 'ReleaseCompleted',
+    action,
+    note: `Release ${head.version} was applied to its end.`,
+  });
+}

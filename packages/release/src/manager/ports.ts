@@ -1,0 +1,26 @@
+import type { Clock, KubeClient } from '@drydock/kube';
+import type { InventoryStore } from '../apply/inventory/inventory.ts';
+import type { ApplyOutcome, ApplyPorts, ApplyWish } from '../apply/wish.ts';
+import type { Account } from './face.ts';
+import type { Retrieve, SignaturePorts } from './loaded-release.ts';
+import type { ReleaseMetrics } from './metrics.ts';
+import type { WayBackJudge } from './way-back-judge.ts';
+
+/** What a pass over a release needs of the world. */
+export interface ReleasePorts {
+  /** A client in the name of an account. It belongs to whoever gave it. */
+  readonly clientFor: (account: Account) => KubeClient;
+  readonly retrieve: Retrieve;
+  readonly signatures: SignaturePorts & {
+    /** Keeps what proved a digest. */
+    readonly keep: (digest: string, proof: readonly Uint8Array[], needed: ReadonlySet<string>) => Promise<void>;
+  };
+  readonly inventory: InventoryStore;
+  readonly apply: (wish: ApplyWish, ports: ApplyPorts) => Promise<ApplyOutcome>;
+  readonly judge: WayBackJudge;
+  readonly clock: Clock;
+  readonly metrics: ReleaseMetrics;
+  /** A failure that is nobody's status. */
+  readonly warn: (message: string, error: unknown) => void;
+  readonly random: () => number;
+}

@@ -1,0 +1,146 @@
+import { ClusterVersion, ConfigMap, Deployment, Payload } from '@drydock/api';
+import {
+  type Cache,
+  type CallOptions,
+  type Clock,
+  type Controller,
+  configMapStore,
+  createCache,
+  type EventRecorderOptions,
+  eventRecorder,
+  isNotFound,
+  type KubeClient,
+  type KubeObject,
+  type ManagedCache,
+  type Resource,
+  systemClock,
+} from '@drydock/kube';
+import type { InventoryStore } from '../apply/inventory/inventory.ts';
+import { configMapSignatures, keptSignatures } from '../verify/kept-signatures.ts';
+import type { SignatureStore } from '../verify/signature-stores.ts';
+import { clusterRisks } from './cluster-risks.ts';
+import { type ClusterVersionTrust, clusterVersionFace } from './cluster-version-face.ts';
+import { releaseController } from './controller.ts';
+import { type KeepStatuses, type Projected, projected } from './definitions.ts';
+import type { Account } from './face.ts';
+import type { Retrieve } from './loaded-release.ts';
+import { type ReleaseMetrics, releaseMetrics } from './metrics.ts';
+import { payloadFace } from './payload-face.ts';
+import type { ReleasePorts } from './ports.ts';
+import { judgeWayBack } from './way-back-judge.ts';
+
+/** What the role needs from the app that runs it. */
+export interface ReleaseRoleOptions {
+  readonly client: KubeClient;
+  /** A client in the name of an account. */
+  readonly clientFor: (account: Account) => KubeClient;
+  /** Where what is kept in the cluster is: beside the Lease. */
+  readonly namespace: string;
+  readonly inventory: InventoryStore;
+  readonly apply: ReleasePorts['apply'];
+  readonly retrieve: Retrieve;
+  readonly storeAt: (address: string) => SignatureStore;
+  readonly log: EventRecorderOptions['log'];
+  /** Manages ClusterVersion, too, in the name of this account, unless cluster-version-operator is there. Default: it is left alone. */
+  readonly clusterVersion?: ClusterVersionTrust;
+  readonly metrics?: ReleaseMetrics;
+  /** Keeps what the live schemas cannot hold, and tells what cannot be written. Default: logged alone. */
+  readonly statuses?: KeepStatuses;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+}
+
+/** What the app runs: give all to kube's `run`. */
+export interface ReleaseRole {
+  readonly caches: Readonly<Record<string, ManagedCache>>;
+  readonly controllers: readonly Controller[];
+}
+
+/** Name of the ConfigMap with signatures that were verified. */
+export const SIGNATURES = 'drydock-release-signatures';
+/** The Deployment that manages ClusterVersion in OpenShift. */
+export const CLUSTER_VERSION_OPERATOR = { namespace: 'openshift-cluster-version', name: 'cluster-version-operator' };
+const UPSTREAM_SIGNATURES = {
+  namespace: 'openshift-config-managed',
+  labels: 'release.openshift.io/verification-signatures',
+};
+
+/** Wires the release manager: watches, controllers, writers. Watches start at once, controllers with `run`. */
+export function releaseRole(options: ReleaseRoleOptions): ReleaseRole {
+  const { client, log, namespace, clusterVersion, clock = systemClock, metrics = releaseMetrics() } = options;
+  const recorder = eventRecorder({ client, controller: 'drydock.dev/release', log });
+  const store = configMapStore({ client, namespace, name: SIGNATURES, component: 'release-signatures', clock });
+  const kept = keptSignatures(store, `ConfigMap ${namespace}/${SIGNATURES}`);
+  const ports = (more: readonly SignatureStore[]): ReleasePorts => ({
+    ...{
+      clientFor: options.clientFor,
+      retrieve: options.retrieve,
+      inventory: options.inventory,
+      apply: options.apply,
+      clock,
+      metrics,
+    },
+    judge: judgeWayBack,
+    signatures: { kept: [kept, ...more], storeAt: options.storeAt, keep: kept.keep },
+    warn: (message, error) => log.warn({ err: error }, message),
+    random: options.random ?? Math.random,
+  });
+  const watch = <T extends KubeObject>(resource: Resource<T>): Cache<T> =>
+    createCache({
+      client,
+      resource,
+      onError: (error) => log.warn({ err: error, kind: resource.kind }, 'a watch failed'),
+    });
+  const definition = (resource: Resource<never>): Projected =>
+    projected(resource, { client, log, metrics, keep: options.statuses });
+  const common = { client, events: recorder };
+  const payloads = { cache: watch(Payload), projected: definition(Payload as Resource<never>) };
+  const versions =
+    clusterVersion === undefined
+      ? undefined
+      : {
+          cache: watch(ClusterVersion),
+          projected: definition(ClusterVersion as Resource<never>),
+          face: clusterVersionFace(clusterVersion),
+        };
+  return {
+    caches: {
+      events: { synced: Promise.resolve(), [Symbol.asyncDispose]: () => recorder[Symbol.asyncDispose]() },
+      ...{ payloads: payloads.cache, payloadDefinition: payloads.projected.watch },
+      ...(versions === undefined
+        ? {}
+        : { clusterVersions: versions.cache, clusterVersionDefinition: versions.projected.watch }),
+    },
+    controllers: [
+      releaseController({ ...common, ...payloads, name: 'payloads', face: payloadFace, ports: ports([]) }),
+      ...(versions === undefined
+        ? []
+        : [
+            releaseController({
+              ...{ ...common, ...versions, name: 'cluster-versions', ports: ports([upstreamSignatures(client)]) },
+              managedBy: (call) => upstreamManager(client, call),
+              risks: (object, call) => clusterRisks(client, object, call),
+            }),
+          ]),
+    ],
+  };
+}
+
+function upstreamSignatures(client: KubeClient): SignatureStore {
+  const { namespace, labels } = UPSTREAM_SIGNATURES;
+  return configMapSignatures(`ConfigMaps in ${namespace}`, (signal) =>
+    client.list(ConfigMap, { namespace, labels }, { signal }),
+  );
+}
+
+/** Whether cluster-version-operator is there: then it alone applies. A cluster that does not say so is not touched. */
+async function upstreamManager(client: KubeClient, call: CallOptions): Promise<string | undefined> {
+  const { namespace, name } = CLUSTER_VERSION_OPERATOR;
+  try {
+    await client.get(Deployment, CLUSTER_VERSION_OPERATOR, call);
+    return `Deployment ${namespace}/${name} manages it`;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}

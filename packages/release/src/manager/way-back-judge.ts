@@ -1,0 +1,93 @@
+import { type Crd, CrdError, createReport, type FindingGroup, readCrd, undecidedKind } from '@drydock/crd';
+import { ApiError, type KubeClient } from '@drydock/kube';
+import { clusterCrds, clusterEra, scan } from '@drydock/preflight';
+import type { Manifest } from '../payload/manifest.ts';
+import type { WayBackState } from '../state/conditions.ts';
+import type { WayBackFinding } from '../state/way-back.ts';
+
+/** What stands between what is stored and the definitions of a release. */
+export interface JudgedWay {
+  readonly findings: readonly WayBackFinding[];
+  /** Why not everything could be looked at; '' where it was. */
+  readonly undecided: string;
+}
+
+/** Asks a cluster. It only reads. Rejects with `ApiError`, and with the signal's reason. */
+export type WayBackJudge = (
+  client: KubeClient,
+  manifests: readonly Manifest[],
+  signal: AbortSignal,
+) => Promise<JudgedWay>;
+
+const TOLD = 5;
+
+/** Judges every stored object of the kinds that a release brings under its definitions, as an API server of the running era would. */
+export const judgeWayBack: WayBackJudge = async (client, manifests, signal) => {
+  // Nobody needs a right to look at definitions for a release that has none.
+  if (!manifests.some(({ id }) => id.kind === 'CustomResourceDefinition')) return { findings: [], undecided: '' };
+  const wanted: Crd[] = [];
+  const server = (await clusterEra(client, { signal })).server;
+  const options = { now: server, target: server };
+  const report = createReport();
+  for (const { id, object, file } of manifests) {
+    if (id.kind !== 'CustomResourceDefinition') continue;
+    try {
+      wanted.push(readCrd(object, file));
+    } catch (error) {
+      if (!(error instanceof CrdError)) throw error;
+      report.add([undecidedKind(id.name, error.message, options)]);
+    }
+  }
+  const names = new Set(wanted.map(({ name }) => name));
+  const { crds, unreadable } = await clusterCrds(client, { signal });
+  report.add(unreadable.filter(({ crd }) => names.has(crd)).map(({ crd, why }) => undecidedKind(crd, why, options)));
+  const here = crds.filter(({ name }) => names.has(name));
+  for await (const findings of scan({ client, crds: here, wanted, ...options, signal })) report.add(findings);
+  const { groups } = report.build();
+  return {
+    findings: groups.map((group) => ({
+      id: group.id,
+      class: group.class,
+      blocking: group.blocking || group.class === UNDECIDED,
+      message: findingText(group),
+    })),
+    undecided: groups
+      .filter((group) => group.class === UNDECIDED)
+      .slice(0, TOLD)
+      .map(findingText)
+      .join(' '),
+  };
+};
+
+const UNDECIDED = 'UNDECIDED';
+
+/** What a judgement means for the condition Rollbackable. `version`: the release that would be gone back to. */
+export function wayBackState(version: string, { findings, undecided }: JudgedWay): WayBackState {
+  const blocking = findings.filter((one) => one.blocking && one.class !== UNDECIDED);
+  const more = blocking.length > TOLD ? ` And ${blocking.length - TOLD} more.` : '';
+  if (blocking.length > 0) {
+    const told = blocking.slice(0, TOLD).map(({ id, message }) => `${id}: ${message}`);
+    return {
+      status: 'False',
+      reason: 'PreflightFindings',
+      message: `Going back to ${version} is held up: ${told.join(' ')}${more}`,
+    };
+  }
+  if (undecided !== '')
+    return { status: 'Unknown', reason: 'Undecided', message: `Going back to ${version} is undecided: ${undecided}` };
+  return { status: 'True', reason: 'AsExpected', message: `What is stored fits the definitions of ${version}.` };
+}
+
+/** The same for a look that failed. */
+export function unjudged(version: string, error: unknown): WayBackState {
+  const why = error instanceof ApiError ? error.message : (error as Error).message;
+  return {
+    status: 'Unknown',
+    reason: 'NotJudged',
+    message: `Whether ${version} can be gone back to could not be looked at: ${why}`,
+  };
+}
+
+function findingText({ crd, path, what, objects }: FindingGroup): string {
+  return `${crd}${path === '' ? '' : ` ${path}`}: ${what}${objects === 0 ? '' : ` (${objects} ${objects === 1 ? 'object' : 'objects'})`}.`;
+}
