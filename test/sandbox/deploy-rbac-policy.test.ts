@@ -20,6 +20,8 @@ const onRequest: ReadonlySet<string> = new Set([
   ...['drydock-stand-in', 'drydock-control-plane', 'drydock-managed-stub', 'drydock-canary'],
 ]);
 const manifests = kustomizations.flatMap(manifestsOf);
+/** By request, for an account of its own. */
+const release = manifestsOf('release');
 
 const VERBS: ReadonlySet<string> = new Set(['get', 'list', 'watch', 'create', 'patch', 'update']);
 /** Everything that may be written, as `<resource>.<group>`. */
@@ -34,6 +36,7 @@ const WRITTEN: ReadonlySet<string> = new Set([
   'bootimages.drydock.dev',
   'bootimages/status.drydock.dev',
   'bootimagepolicies/status.drydock.dev',
+  'payloads/status.drydock.dev',
   'zones.topology.tanzu.vmware.com',
   'virtualmachines/status.vmoperator.vmware.com',
   'events.events.k8s.io',
@@ -91,6 +94,27 @@ test('no rule has a wildcard, deletes, escalates, touches pods, or reads Secrets
     for (const rule of rules)
       assert.deepEqual(offences(rule, namespace), [], `${kind} ${metadata.name}: ${JSON.stringify(rule)}`);
   }
+});
+
+test('the release manager may act in the name of accounts that are named, write ConfigMaps in the namespace of Drydock, and no more', () => {
+  const wrong = rolesOf(release).flatMap(({ kind, metadata, rules = [] }) =>
+    rules.flatMap((rule) => {
+      const named = rule.verbs.includes('impersonate') ? ` ${rule.resources.join()} ${rule.resourceNames?.join()}` : '';
+      const namespace = kind === 'ClusterRole' ? undefined : metadata.namespace;
+      return offences(rule, namespace).map((what) => `${kind} ${namespace}/${metadata.name}: ${what}${named}`);
+    }),
+  );
+  assert.deepEqual(wrong, [
+    'Role drydock/drydock-release: configmaps. without a name',
+    'Role drydock/drydock-release-accounts: verb impersonate serviceaccounts drydock-payloads',
+    'Role drydock/drydock-release-accounts: writes serviceaccounts. serviceaccounts drydock-payloads',
+  ]);
+  for (const { metadata, subjects = [] } of release.filter(({ roleRef }) => roleRef !== undefined))
+    assert.deepEqual(
+      subjects.map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`),
+      [`ServiceAccount ${accountNamespace}/drydock-release`],
+      metadata.name,
+    );
 });
 
 test('a rule that has any of that is seen', () => {
@@ -165,7 +189,7 @@ test('docs/install.md has a row for each rule', () => {
   // Cells are padded.
   const page = readFileSync(join(root, 'docs/install.md'), 'utf8').replaceAll(/ {2,}/g, ' ');
   let rows = 0;
-  for (const { kind, metadata, rules = [] } of rolesOf(manifests)) {
+  for (const { kind, metadata, rules = [] } of rolesOf([...manifests, ...release])) {
     for (const { apiGroups, resources, verbs } of rules) {
       const where = kind === 'ClusterRole' ? 'everywhere' : (metadata.namespace ?? 'machines');
       const named = resources.map((one) => `\`${[one, ...apiGroups.filter((group) => group !== '')].join('.')}\``);
@@ -175,7 +199,7 @@ test('docs/install.md has a row for each rule', () => {
     }
   }
   assert.equal(
-    page.split('\n').filter((line) => /^\| [a-z-]+ \| (get|list|create|patch|update)/.test(line)).length,
+    page.split('\n').filter((line) => /^\| [a-z-]+ \| (get|list|create|patch|update|impersonate)/.test(line)).length,
     rows,
   );
 });
@@ -183,7 +207,7 @@ test('docs/install.md has a row for each rule', () => {
 const kubectl = spawnSync('kubectl', ['version', '--client'], { stdio: 'ignore' }).status === 0;
 
 test('kubectl reads the kustomizations as the tests here do', { skip: kubectl ? false : 'there is no kubectl' }, () => {
-  for (const name of [...kustomizations, '../operator']) {
+  for (const name of [...kustomizations, 'release', '../operator']) {
     const text = execFileSync('kubectl', ['kustomize', join(root, 'deploy/rbac', name)], { encoding: 'utf8' });
     const read = parseAllDocuments(text).map((document) => document.toJS() as Manifest);
     const byName = (all: readonly Manifest[]) => new Map(all.map((one) => [idOf(one), one]));

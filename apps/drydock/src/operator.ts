@@ -37,6 +37,7 @@ import { storeDuring } from './image-store.ts';
 import { clusterLogins } from './login-notes.ts';
 import { type MarkKeyFlags, markKeyFlags, markKeySecret, markKeys } from './mark-keys.ts';
 import { orphanedVerdict } from './orphaned-verdict.ts';
+import { type ReleaseFlags, releaseFlags, releasePart } from './release-role.ts';
 import { type StatusKeepers, statusKeeping } from './status-keeping.ts';
 import { LEASE_NAMESPACE } from './status-notes.ts';
 import { type VCenterFlags, vcenterFlags } from './vcenter-flags.ts';
@@ -44,10 +45,10 @@ import { connector, vcenters } from './vcenters.ts';
 import { VERSION } from './version.ts';
 import { type WatchFlags, type WatchParts, watchParts } from './watch-role.ts';
 
-const roles = ['boot-images', 'watch'] as const;
+const roles = ['boot-images', 'watch', 'release'] as const;
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug'] as const;
 
-interface OperatorFlags extends ClusterFlags, VCenterFlags, WatchFlags, MarkKeyFlags {
+interface OperatorFlags extends ClusterFlags, VCenterFlags, WatchFlags, MarkKeyFlags, ReleaseFlags {
   readonly roles: string;
   readonly leaseNamespace: string;
   readonly identity?: string;
@@ -69,7 +70,7 @@ interface OperatorFlags extends ClusterFlags, VCenterFlags, WatchFlags, MarkKeyF
 
 /** Adds `drydock operator`: the controllers, until a signal. */
 export function addOperator(program: Command): void {
-  markKeyFlags(vcenterFlags(clusterFlags(program.command('operator').description('run the controllers'))))
+  releaseFlags(markKeyFlags(vcenterFlags(clusterFlags(program.command('operator').description('run the controllers')))))
     .option('--roles <list>', `comma-separated: ${roles.join(', ')}`, 'boot-images')
     .option('--lease-namespace <name>', 'namespace of the leader election Lease', LEASE_NAMESPACE)
     .option('--identity <name>', 'identity of this process in the Lease (default: host name and a random part)')
@@ -219,6 +220,10 @@ async function operate(flags: OperatorFlags): Promise<void> {
         : [orphanedVerdict({ client, name, leaseNamespace, log, clock: systemClock })];
     const services = [...watch.vms.services, mirrored.sweeper, ...orphaned];
     await start({ ...watch.vms, services, leader: leaderOf('watch') });
+  }
+  if (wanted.has('release')) {
+    const part = await releasePart({ flags, client, metrics, statuses: keeping('release'), log, closing });
+    await start({ ...part, leader: leaderOf('release') });
   }
   // The end of one is the end of all, and one that did not end well is told, whichever it is.
   await Promise.race(running.map(({ finished }) => finished));

@@ -5,7 +5,7 @@ import { ApiError, type Client, isForbidden, isNotFound, type NotedStatus, readS
 export const LEASE_NAMESPACE = 'openshift-machine-config-operator';
 
 /** Leases of the roles that write statuses. */
-const LEASES = ['drydock-boot-images', 'drydock-watch'];
+const LEASES = ['drydock-boot-images', 'drydock-watch', 'drydock-release'];
 
 /** What the operator says of statuses that it cannot write, or not whole. */
 export interface StatusNotes {

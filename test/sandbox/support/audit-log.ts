@@ -28,6 +28,8 @@ interface AuditEvent {
   readonly verb: string;
   readonly requestURI: string;
   readonly user: { readonly username: string };
+  /** In whose name it was asked. */
+  readonly impersonatedUser?: { readonly username: string };
   readonly objectRef?: {
     readonly apiGroup?: string;
     readonly resource?: string;
@@ -66,10 +68,17 @@ function auditLogOf(folder: string, rule: object): AuditLog {
   };
 }
 
-function callsOf({ verb, requestURI, user, objectRef, responseStatus }: AuditEvent): readonly ApiCall[] {
+function callsOf({
+  verb,
+  requestURI,
+  user,
+  impersonatedUser = user,
+  objectRef,
+  responseStatus,
+}: AuditEvent): readonly ApiCall[] {
   const { apiGroup = '', resource, subresource, namespace = '', name = '' } = objectRef ?? {};
   const call: ApiCall = {
-    user: user.username,
+    user: impersonatedUser.username,
     verb,
     group: apiGroup,
     resource: resource === undefined ? requestURI : subresource === undefined ? resource : `${resource}/${subresource}`,

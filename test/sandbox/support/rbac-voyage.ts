@@ -129,7 +129,14 @@ async function seen(manifests: readonly Manifest[], may: RbacVoyage['may']): Pro
   }
 }
 
-async function kubeconfigOf({ client, sandbox }: Voyage, account: string): Promise<object> {
+/** A kubeconfig with a token of a ServiceAccount. */
+export async function kubeconfigOf(
+  {
+    client,
+    sandbox,
+  }: { readonly client: Pick<KubeClient, 'raw'>; readonly sandbox: { readonly server: string; readonly ca: string } },
+  account: string,
+): Promise<object> {
   const path = `/api/v1/namespaces/${accountNamespace}/serviceaccounts/${account}/token`;
   const body = { spec: { expirationSeconds: 3600 } };
   const { status } = (await client.raw({ method: 'POST', path, body })) as { readonly status: { token: string } };

@@ -3,6 +3,7 @@ import { addDiff } from './diff.ts';
 import { addLoad } from './load.ts';
 import { addPlan } from './plan.ts';
 import { addRescue } from './rescue.ts';
+import { addHistory, addStatus } from './status.ts';
 import { addVerify } from './verify.ts';
 
 /** Adds `drydock release <verb>`: what a release brings, who signed it, what stands between two, what it would do to a cluster, and a way out where the way back has stuck. */
@@ -10,12 +11,12 @@ export function addRelease(program: Command): void {
   const group = program
     .command('release')
     .description(
-      'see what a release brings, who signed it, what stands between two, and what it would do to a cluster; free what the way back has stuck',
+      'see what a release brings, who signed it, what stands between two, what it would do to a cluster, and what that has; free what the way back has stuck',
     )
     .addHelpText(
       'after',
       '\nExit codes: 0 done, 1 failed (a payload that cannot be read whole), 2 usage, 3 not verified, refused or not to be freed,\n5 nobody agreed to the plan (rescue), 6 changes pending (plan).',
     );
-  for (const add of [addLoad, addVerify, addDiff, addPlan, addRescue]) add(group);
+  for (const add of [addLoad, addVerify, addDiff, addPlan, addStatus, addHistory, addRescue]) add(group);
   for (const verb of group.commands) verb.exitOverride().showHelpAfterError('(use --help to see what there is)');
 }

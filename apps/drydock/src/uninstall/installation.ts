@@ -67,7 +67,7 @@ const MANAGED_BY = 'app.kubernetes.io/managed-by=drydock';
 /** Namespace of the manifests. */
 export const NAMESPACE = 'drydock';
 const MARK_KEY = { namespace: NAMESPACE, name: 'drydock-mark-key' } as const;
-const ROLES = ['boot-images', 'watch'] as const;
+const ROLES = ['boot-images', 'watch', 'release'] as const;
 
 const RBAC = 'rbac.authorization.k8s.io';
 const ADMISSION = 'admissionregistration.k8s.io';

@@ -1,0 +1,136 @@
+import { createClient, type KubeClient, type KubeMetrics, loadKubeconfig, type RunOptions } from '@drydock/kube';
+import type { Account, ClusterVersionTrust, ReleaseRoleOptions } from '@drydock/release';
+import { type Command, InvalidArgumentError } from 'commander';
+import type { Logger } from 'pino';
+import type { ClusterFlags } from './connect.ts';
+import { UsageError } from './exit.ts';
+import { type RegistryFlags, registryFlags, registryOptions } from './release/payload-source.ts';
+import { readSmallFile } from './small-file.ts';
+import type { StatusKeepers } from './status-keeping.ts';
+
+/** Flags of the role `release`. */
+export interface ReleaseFlags extends ClusterFlags, RegistryFlags {
+  readonly leaseNamespace: string;
+  readonly releaseAccount?: Account;
+  readonly releaseKeyring?: readonly string[];
+  readonly releaseStore?: readonly string[];
+}
+
+/** Adds the flags of the role `release`. */
+export function releaseFlags(command: Command): Command {
+  return registryFlags(command)
+    .option(
+      '--release-account <namespace/name>',
+      'also manage ClusterVersion, in the name of this ServiceAccount, where no cluster-version-operator does',
+      accountOf,
+    )
+    .option(
+      '--release-keyring <file...>',
+      'who must have signed the first release of ClusterVersion; the next ones by the key rings that a release brings',
+    )
+    .option('--release-store <url...>', 'where its signatures are');
+}
+
+/** What the role is made of. */
+export interface ReleasePartOptions {
+  readonly flags: ReleaseFlags;
+  readonly client: KubeClient;
+  readonly metrics: KubeMetrics;
+  readonly statuses: StatusKeepers;
+  readonly log: Logger;
+  readonly closing: AsyncDisposableStack;
+}
+
+/** Clients in the name of accounts that are kept. */
+const MOST_ACCOUNTS = 64;
+
+/** The role of releases: Payloads, and ClusterVersion where an account is named for it. */
+export async function releasePart(
+  options: ReleasePartOptions,
+): Promise<Pick<RunOptions, 'caches' | 'controllers' | 'services'>> {
+  const { flags, client, metrics, statuses, log, closing } = options;
+  if (flags.as !== undefined)
+    throw new UsageError('the role release acts in the name of accounts: --as cannot be given with it');
+  const release = await import('@drydock/release');
+  const registry = await registryOptions(flags);
+  const trust = {
+    ...(registry.ca === undefined ? {} : { ca: registry.ca }),
+    ...(registry.plain === undefined ? {} : { plain: registry.plain }),
+  };
+  const clusterVersion = await trustOf(flags);
+  const namespace = flags.leaseNamespace;
+  const role = release.releaseRole({
+    ...{ client, namespace, log },
+    clientFor: closing.use(await accountClients(flags, metrics)).of,
+    inventory: release.configMapInventory({ client, namespace }),
+    apply: release.applyPayload,
+    retrieve: async (image, signal) => {
+      await using source = release.registryImage(release.parseReference(image), registry);
+      return await release.readPayloadImage(source, {
+        signal,
+        ...(flags.architecture === undefined ? {} : { architecture: flags.architecture }),
+      });
+    },
+    storeAt: (address) => release.httpStore(address, trust),
+    metrics: release.releaseMetrics(metrics.registry),
+    statuses: statuses.of,
+    ...(clusterVersion === undefined ? {} : { clusterVersion }),
+  });
+  return { ...role, services: [statuses.sweeper] };
+}
+
+/** Clients in the name of accounts, each made once. */
+async function accountClients(
+  flags: ClusterFlags,
+  metrics: KubeMetrics,
+): Promise<AsyncDisposable & { readonly of: ReleaseRoleOptions['clientFor'] }> {
+  const config = await loadKubeconfig(flags);
+  const clients = new Map<string, KubeClient>();
+  return {
+    of: ({ namespace, name }) => {
+      const user = `system:serviceaccount:${namespace}:${name}`;
+      const known = clients.get(user);
+      clients.delete(user);
+      const found =
+        known ?? createClient({ ...config, impersonate: { user } }, { onRequest: (metric) => metrics.request(metric) });
+      clients.set(user, found);
+      const [oldest] = clients;
+      if (clients.size > MOST_ACCOUNTS && oldest !== undefined) {
+        clients.delete(oldest[0]);
+        void oldest[1][Symbol.asyncDispose]();
+      }
+      return found;
+    },
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all([...clients.values()].map((one) => one[Symbol.asyncDispose]()));
+    },
+  };
+}
+
+async function trustOf({
+  releaseAccount: account,
+  releaseKeyring = [],
+  releaseStore = [],
+}: ReleaseFlags): Promise<ClusterVersionTrust | undefined> {
+  if (account === undefined) {
+    if (releaseKeyring.length + releaseStore.length > 0)
+      throw new UsageError('--release-keyring and --release-store are for ClusterVersion: give --release-account, too');
+    return undefined;
+  }
+  const { MAX_RING } = await import('@drydock/release');
+  const rings: { readonly name: string; readonly armoured: string }[] = [];
+  for (const file of releaseKeyring) {
+    const armoured = await readSmallFile(file, MAX_RING).catch((error: Error) => {
+      throw new UsageError(`${file} cannot be read: ${error.message}`);
+    });
+    rings.push({ name: file, armoured });
+  }
+  return { account, rings, stores: releaseStore };
+}
+
+function accountOf(text: string): Account {
+  const [, namespace, name] = /^([a-z0-9][-a-z0-9]{0,62})\/([a-z0-9][-a-z0-9.]{0,252})$/.exec(text) ?? [];
+  if (namespace === undefined || name === undefined)
+    throw new InvalidArgumentError('NAMESPACE/NAME of a ServiceAccount is expected.');
+  return { namespace, name };
+}

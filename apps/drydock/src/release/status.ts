@@ -1,0 +1,126 @@
+import { oneLine } from '@drydock/api/text';
+import type { Command } from 'commander';
+import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
+import { formatOf, print } from '../crd/formats.ts';
+import { exitCode } from '../exit.ts';
+import { untilInterrupted } from '../interruption.ts';
+import { type Column, table, terminalWidth } from '../table.ts';
+import { sayError } from '../terminal.ts';
+import { type ManagedRelease, managedReleases, type ReleaseEntry, releaseNamed } from './managed.ts';
+
+interface Flags extends ClusterFlags {
+  readonly output: string;
+}
+
+/** Adds `release status`: what the cluster's releases are doing. It only reads. */
+export function addStatus(group: Command): void {
+  clusterFlags(
+    group
+      .command('status')
+      .description('show the releases that a cluster has, what is being done about them, and what holds them up'),
+  )
+    .option('-o, --output <format>', 'table|wide|json|yaml', 'table')
+    .action((flags: Flags) => untilInterrupted((signal) => status(flags, signal), 'nothing was changed'));
+}
+
+/** Adds `release history`: the releases that were applied, the newest first. It only reads. */
+export function addHistory(group: Command): void {
+  clusterFlags(
+    group
+      .command('history')
+      .description('show the releases that were applied, the newest first, and what was accepted about each'),
+  )
+    .argument('[name]', 'a Payload, or version for ClusterVersion; not needed where there is only one')
+    .option('-o, --output <format>', 'table|json|yaml', 'table')
+    .action((name: string | undefined, flags: Flags) =>
+      untilInterrupted((signal) => history(name, flags, signal), 'nothing was changed'),
+    );
+}
+
+async function status(flags: Flags, signal: AbortSignal): Promise<number> {
+  const format = formatOf(flags.output);
+  await using client = await connect(flags);
+  const { releases, unread } = await managedReleases(client, signal);
+  for (const why of unread) sayError(`drydock: ${why}`);
+  const value = { releases: releases.map(({ history: _history, ...one }) => one) };
+  print(format, value, () => statusText(releases, format === 'wide'));
+  return exitCode.done;
+}
+
+async function history(name: string | undefined, flags: Flags, signal: AbortSignal): Promise<number> {
+  const format = formatOf(flags.output);
+  await using client = await connect(flags);
+  const { releases } = await managedReleases(client, signal);
+  const release = releaseNamed(releases, name);
+  const value = { name: release.name, history: release.history };
+  print(format, value, () =>
+    release.history.length === 0
+      ? `${release.name}: nothing was applied yet.\n`
+      : table(ENTRIES, release.history, { width: terminalWidth() }),
+  );
+  return exitCode.done;
+}
+
+const conditionOf = ({ conditions }: ManagedRelease, type: string): ManagedRelease['conditions'][number] | undefined =>
+  conditions.find((one) => one.type === type);
+const said = (release: ManagedRelease, type: string): string => {
+  const found = conditionOf(release, type);
+  if (found === undefined) return '';
+  return found.status === 'True' || found.reason === undefined || found.reason === 'AsExpected'
+    ? found.status
+    : `${found.status} (${found.reason})`;
+};
+
+const RELEASES: readonly Column<ManagedRelease>[] = [
+  { header: 'NAME', cell: ({ name }) => name },
+  { header: 'VERSION', cell: ({ version = '' }) => version },
+  {
+    header: 'PROGRESS',
+    cell: (one) => one.progress ?? (conditionOf(one, 'Progressing')?.status === 'True' ? 'applying' : '-'),
+  },
+  { header: 'FAILING', cell: (one) => said(one, 'Failing') },
+  { header: 'ACCEPTED', cell: (one) => said(one, 'ReleaseAccepted') },
+  { header: 'UPGRADEABLE', cell: (one) => said(one, 'Upgradeable') },
+  { header: 'ROLLBACKABLE', cell: (one) => said(one, 'Rollbackable') },
+];
+
+const ENTRIES: readonly Column<ReleaseEntry>[] = [
+  { header: 'VERSION', cell: ({ version = '' }) => version },
+  { header: 'STATE', cell: ({ state = '' }) => state },
+  { header: 'BEGUN', cell: ({ startedTime = '' }) => startedTime },
+  { header: 'ENDED', cell: ({ completionTime = '' }) => completionTime },
+  { header: 'VERIFIED', cell: ({ verified = false }) => (verified ? 'yes' : 'no') },
+  { header: 'ACCEPTED', cell: ({ acceptedRisks = '' }) => acceptedRisks },
+  { header: 'IMAGE', cell: ({ image = '' }) => image },
+];
+
+/** What holds a release up, or cannot be followed. */
+const TROUBLE: readonly (readonly [type: string, when: string])[] = [
+  ['Invalid', 'True'],
+  ['ReleaseAccepted', 'False'],
+  ['Failing', 'True'],
+  ['Failing', 'Unknown'],
+];
+
+function statusText(releases: readonly ManagedRelease[], wide: boolean): string {
+  if (releases.length === 0) return 'There is neither a Payload nor a ClusterVersion here.\n';
+  const notes = releases.flatMap((release) => {
+    const troubles = TROUBLE.flatMap(([type, when]) => {
+      const found = conditionOf(release, type);
+      return found?.status === when ? [`${release.name}: ${oneLine(found.message ?? found.reason ?? type)}`] : [];
+    });
+    const told = wide
+      ? release.conditions.map(
+          ({ type, status: is, message = '' }) => `${release.name}: ${type} is ${is}. ${oneLine(message)}`,
+        )
+      : troubles;
+    return [
+      ...told,
+      ...release.waiting.map(
+        ({ object, why = '', since = '' }) =>
+          `${release.name} waits for ${oneLine(`${object} (${why}) since ${since}`)}`,
+      ),
+    ];
+  });
+  return [table(RELEASES, releases, { width: terminalWidth() }), ...notes.map((line) => `${line}\n`)].join('');
+}

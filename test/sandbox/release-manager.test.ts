@@ -1,0 +1,390 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, before, test } from 'node:test';
+import { ConfigMap, CustomResourceDefinition, Event, Lease, Namespace, Payload } from '@drydock/api';
+import {
+  createClient,
+  isForbidden,
+  isInvalid,
+  isNotFound,
+  type KubeClient,
+  loadKubeconfig,
+  readStatusNote,
+} from '@drydock/kube';
+import { type TestSigner, testSigner } from '@drydock/release/testing';
+import { type Sandbox, scratchFolder, startSandbox } from '@drydock/sandbox';
+import { fromJSONSchema } from 'zod';
+import { type ApiCall, type AuditLog, auditLog } from './support/audit-log.ts';
+import { eventually } from './support/kube-kinds.ts';
+import { type Process, startProcess } from './support/operator-process.ts';
+import { superfluous, uncovered } from './support/rbac-coverage.ts';
+import { accountNamespace, apply, grantsTo, type Manifest, manifestsOf } from './support/rbac-manifests.ts';
+import { kubeconfigOf, userOf } from './support/rbac-voyage.ts';
+import { type ReleaseRegistry, startReleaseRegistry } from './support/release-registry.ts';
+
+// The release manager as it is deployed: with the rights of its role alone, on a real API server, against a registry with signatures.
+
+const root = resolve(import.meta.dirname, '../..');
+const drydock = join(root, 'apps/drydock/bin/drydock.js');
+const shop = 'shop';
+const account = { namespace: accountNamespace, name: 'drydock-payloads' };
+const RBAC = '/apis/rbac.authorization.k8s.io/v1';
+
+let sandbox: Sandbox;
+let client: KubeClient;
+let registry: ReleaseRegistry;
+let signer: TestSigner;
+let audit: AuditLog;
+let manifests: readonly Manifest[];
+let folder: ReturnType<typeof scratchFolder>;
+let started = 0;
+
+before(async () => {
+  registry = await startReleaseRegistry();
+  signer = await testSigner('ours');
+  folder = scratchFolder();
+  audit = auditLog(folder.path, accountNamespace);
+  sandbox = await startSandbox({ crds: [join(root, 'api/crds')], apiserverFlags: [...audit.flags] });
+  client = createClient(await loadKubeconfig({ kubeconfig: sandbox.kubeconfig }));
+  for (const name of [shop, accountNamespace]) await client.create(Namespace, { metadata: { name } });
+  manifests = manifestsOf('release');
+  await apply(client, manifests);
+  await grant('shop', [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'create', 'update', 'delete'] }]);
+});
+after(async () => {
+  await client?.[Symbol.asyncDispose]();
+  await sandbox?.[Symbol.asyncDispose]();
+  await registry?.[Symbol.asyncDispose]();
+  folder?.[Symbol.dispose]();
+});
+
+/** Gives the account of the Payloads more rights in the namespace of what they apply. */
+async function grant(
+  name: string,
+  rules: readonly object[],
+  subjects: readonly object[] = [{ kind: 'ServiceAccount', ...account }],
+): Promise<void> {
+  const body = { metadata: { name, namespace: shop }, rules };
+  await client.raw({ method: 'POST', path: `${RBAC}/namespaces/${shop}/roles`, body });
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name };
+  await client.raw({
+    method: 'POST',
+    path: `${RBAC}/namespaces/${shop}/rolebindings`,
+    body: { metadata: { name, namespace: shop }, roleRef, subjects },
+  });
+}
+
+interface Running extends Process {
+  readonly log: () => string;
+  readonly served: (path: string) => Promise<string>;
+}
+
+/** `drydock operator --roles release` with the token of its ServiceAccount. */
+async function operator(identity = 'one'): Promise<Running> {
+  started += 1;
+  const kubeconfig = join(sandbox.directory, `release-${started}.json`);
+  writeFileSync(kubeconfig, JSON.stringify(await kubeconfigOf({ client, sandbox }, 'drydock-release')), {
+    mode: 0o600,
+  });
+  const log = join(sandbox.directory, `release-${started}.log`);
+  const flags = [
+    '--roles',
+    'release',
+    '--lease-namespace',
+    accountNamespace,
+    '--identity',
+    identity,
+    '--port',
+    '0',
+    '--registry-plain',
+    registry.host,
+  ];
+  const running = startProcess(drydock, ['operator', '--kubeconfig', kubeconfig, ...flags], {
+    sandbox: sandbox.directory,
+    log,
+  });
+  const told = (): string => readFileSync(log, 'utf8');
+  return {
+    ...running,
+    log: told,
+    served: async (path) => {
+      const port = /"port":(\d+)/.exec(told())?.[1];
+      return port === undefined ? '' : (await fetch(`http://127.0.0.1:${port}/${path}`)).text();
+    },
+  };
+}
+
+const configMap = (name: string, data: object = {}) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, namespace: shop },
+  data,
+});
+const payload = (name: string, image: string, more: object = {}): Payload => ({
+  metadata: { name },
+  spec: {
+    image,
+    serviceAccount: account,
+    verify: { keyRings: [{ name: 'ours', keys: signer.publicKey }], stores: [registry.store] },
+    ...more,
+  },
+});
+const conditionOf = async (name: string, type: string): Promise<string> => {
+  const { status } = await client.get(Payload, { name });
+  const found = status?.conditions?.find((one) => one.type === type);
+  return found === undefined ? '' : `${found.status} ${found.reason}: ${found.message}`;
+};
+const headOf = async (name: string): Promise<string> => {
+  const [head] = (await client.get(Payload, { name })).status?.history ?? [];
+  return `${head?.version} ${head?.state}`;
+};
+const completed = (name: string, version: string): Promise<void> =>
+  eventually(`${name} ${version}`, async () => (await headOf(name)) === `${version} Completed`);
+const dataOf = async (name: string): Promise<object | undefined> => {
+  try {
+    return (await client.get(ConfigMap, { namespace: shop, name })).data;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+};
+async function ran(...args: readonly string[]): Promise<string> {
+  const child = spawn(process.execPath, [drydock, ...args, '--kubeconfig', sandbox.kubeconfig], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [out] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+  return out;
+}
+const fits = (schema: string, value: unknown): void => {
+  const read = fromJSONSchema(JSON.parse(readFileSync(join(root, `docs/schemas/${schema}.json`), 'utf8')) as never);
+  assert.deepEqual(read.safeParse(value).error?.issues ?? [], []);
+};
+const callsOf = (name: string): readonly ApiCall[] => audit.calls().filter(({ user }) => user === userOf(name));
+
+test('a Payload is applied in the name of its account, goes on, and back by its version without a store of signatures', async () => {
+  await using running = await operator();
+  const first = await registry.release('1.0.0', { '0000_10_a_1.yaml': configMap('a', { version: '1' }) }, signer);
+  const second = await registry.release(
+    '1.0.1',
+    { '0000_10_a_1.yaml': configMap('a', { version: '2' }), '0000_20_a_1.yaml': configMap('b') },
+    signer,
+  );
+  await client.create(Payload, payload('tools', first));
+  await completed('tools', '1.0.0');
+  assert.deepEqual(await dataOf('a'), { version: '1' });
+  await client.mergePatch(Payload, { name: 'tools' }, { spec: { image: second } });
+  await completed('tools', '1.0.1');
+  assert.deepEqual(await dataOf('a'), { version: '2' });
+  registry.forgetSignatures();
+  await client.mergePatch(Payload, { name: 'tools' }, { spec: { image: null, version: '1.0.0' } });
+  await completed('tools', '1.0.0');
+  assert.deepEqual(await dataOf('a'), { version: '1' });
+  await eventually(
+    'the way back is judged',
+    async () => !(await conditionOf('tools', 'Rollbackable')).includes('NoReleaseBefore'),
+  );
+  // Writes of objects bear the name of the account; what the role does itself is what its rules say.
+  const own = callsOf('drydock-release');
+  assert.ok(own.length > 20, `${own.length} calls`);
+  assert.match(await running.served('metrics'), /payload_status_write_age_seconds\{resource="payloads",name="tools"\}/);
+
+  const status = JSON.parse(await ran('release', 'status', '-o', 'json')) as {
+    readonly releases: readonly { readonly name: string; readonly version: string }[];
+  };
+  fits('release-status', status);
+  assert.deepEqual(
+    status.releases.map(({ name, version }) => `${name} ${version}`),
+    ['Payload tools 1.0.0'],
+  );
+  const history = JSON.parse(await ran('release', 'history', 'tools', '-o', 'json')) as {
+    readonly history: readonly { readonly version: string; readonly verified: boolean }[];
+  };
+  fits('release-history', history);
+  assert.deepEqual(
+    history.history.map(({ version, verified }) => `${version} ${verified}`),
+    ['1.0.0 true', '1.0.1 true', '1.0.0 true'],
+  );
+  assert.match(await ran('release', 'status'), /^Payload tools +1\.0\.0 +- +False +True/m);
+});
+
+test('an account that may not be impersonated applies nothing, and who may not act in the name of an account makes no Payload for it', async () => {
+  await using running = await operator();
+  const image = await registry.release('3.0.0', { '0000_10_a_1.yaml': configMap('stolen') }, signer);
+  await client.create(Payload, payload('thief', image, { serviceAccount: { namespace: 'default', name: 'default' } }));
+  await eventually('it fails', async () => (await conditionOf('thief', 'Failing')).startsWith('True'));
+  assert.match(await conditionOf('thief', 'Failing'), /impersonate/);
+  assert.equal(await dataOf('stolen'), undefined);
+  await client.delete(Payload, { name: 'thief' });
+
+  // Somebody who may write Payloads, and nothing else.
+  const author = `${RBAC}/clusterroles`;
+  await client.raw({
+    method: 'POST',
+    path: author,
+    body: {
+      metadata: { name: 'author' },
+      rules: [{ apiGroups: ['drydock.dev'], resources: ['payloads'], verbs: ['create', 'patch', 'get', 'delete'] }],
+    },
+  });
+  const subjects = [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'ann' }];
+  await client.raw({
+    method: 'POST',
+    path: `${RBAC}/clusterrolebindings`,
+    body: {
+      metadata: { name: 'author' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'author' },
+      subjects,
+    },
+  });
+  await using ann = createClient({
+    ...(await loadKubeconfig({ kubeconfig: sandbox.kubeconfig })),
+    impersonate: { user: 'ann', groups: ['system:authenticated'] },
+  });
+  const refused = async (): Promise<string> => {
+    try {
+      await ann.create(Payload, payload('anns', image));
+      return '';
+    } catch (error) {
+      if (isForbidden(error) || isInvalid(error)) return (error as Error).message;
+      throw error;
+    }
+  };
+  await eventually('the policy holds', async () =>
+    (await refused()).includes('may not impersonate ServiceAccount drydock/drydock-payloads'),
+  );
+  await client.raw({
+    method: 'POST',
+    path: `${RBAC}/namespaces/${accountNamespace}/roles`,
+    body: {
+      metadata: { name: 'ann' },
+      rules: [
+        { apiGroups: [''], resources: ['serviceaccounts'], resourceNames: [account.name], verbs: ['impersonate'] },
+      ],
+    },
+  });
+  await client.raw({
+    method: 'POST',
+    path: `${RBAC}/namespaces/${accountNamespace}/rolebindings`,
+    body: {
+      metadata: { name: 'ann' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'ann' },
+      subjects,
+    },
+  });
+  await eventually('she may', async () => (await refused()) === '');
+  await client.delete(Payload, { name: 'anns' });
+  assert.doesNotMatch(running.log(), /BEGIN PGP/);
+});
+
+test('of two Payloads with one object the later one is refused before anything of it is applied', async () => {
+  await using _running = await operator();
+  const image = await registry.release(
+    '2.0.0',
+    { '0000_10_a_1.yaml': configMap('a', { version: 'theirs' }), '0000_20_a_1.yaml': configMap('theirs') },
+    signer,
+  );
+  await client.create(Payload, payload('second', image));
+  await eventually('it is refused', async () =>
+    (await conditionOf('second', 'ReleaseAccepted')).startsWith('False PreconditionChecks'),
+  );
+  assert.match(await conditionOf('second', 'ReleaseAccepted'), /ConfigMap shop\/a belongs to Payload tools/);
+  assert.deepEqual([await dataOf('a'), await dataOf('theirs')], [{ version: '1' }, undefined]);
+  await client.delete(Payload, { name: 'second' });
+});
+
+test('RB-R29 a second process waits while the first applies; SIGTERM ends that with a last status and the Lease given back', async () => {
+  const first = await operator('first');
+  const holder = async (): Promise<string> =>
+    (await client.get(Lease, { namespace: accountNamespace, name: 'drydock-release' })).spec?.holderIdentity ?? '';
+  await eventually('the first leads', async () => (await holder()) === 'first');
+  // It has no right to Secrets yet, so that it tries for a while.
+  const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's', namespace: shop }, stringData: { a: 'b' } };
+  const image = await registry.release(
+    '1.1.0',
+    { '0000_10_a_1.yaml': configMap('a', { version: '3' }), '0000_20_a_1.yaml': secret },
+    signer,
+  );
+  await client.mergePatch(Payload, { name: 'tools' }, { spec: { image, version: null } });
+  await eventually('it is being applied', async () => (await headOf('tools')) === '1.1.0 Partial');
+  await using second = await operator('second');
+  await eventually(
+    'the second waits',
+    async () => (await second.served('readyz')).startsWith('ok') || /"port"/.test(second.log()),
+  );
+  assert.equal(await holder(), 'first');
+  await first[Symbol.asyncDispose]();
+  assert.match(await conditionOf('tools', 'Progressing'), /^True \w+: Working towards 1\.1\.0: \d of 2 done/);
+  await eventually('the second leads', async () => (await holder()) === 'second');
+  await grant('secrets', [{ apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'update'] }]);
+  await completed('tools', '1.1.0');
+  assert.deepEqual(
+    (await client.get(Payload, { name: 'tools' })).status?.history?.map(({ id, version }) => `${id} ${version}`),
+    ['4 1.1.0', '3 1.0.0', '2 1.0.1', '1 1.0.0'],
+  );
+});
+
+test('RB-R86 a status that the server refuses is told by metric, Event and Lease, the payload goes on, and it is written when the definition is whole', async () => {
+  await using running = await operator('third');
+  const name = 'payloads.drydock.dev';
+  const { spec } = await client.get(CustomResourceDefinition, { name });
+  const put = async (next: CustomResourceDefinition['spec']): Promise<void> => {
+    await client.replace(CustomResourceDefinition, {
+      ...(await client.get(CustomResourceDefinition, { name })),
+      spec: next,
+    });
+  };
+  const sealed = structuredClone(spec) as unknown as {
+    versions: {
+      schema: {
+        openAPIV3Schema: { properties: { status: { required?: string[]; properties: Record<string, object> } } };
+      };
+    }[];
+  };
+  const status = sealed.versions[0]?.schema.openAPIV3Schema.properties.status ?? assert.fail('there is a status');
+  status.required = ['seal'];
+  status.properties['seal'] = { type: 'string', pattern: '^[0-9a-f]{64}$' };
+  await completed('tools', '1.1.0');
+  await put(sealed as never);
+  const image = await registry.release('1.2.0', { '0000_10_a_1.yaml': configMap('a', { version: '4' }) }, signer);
+  await client.mergePatch(Payload, { name: 'tools' }, { spec: { image } });
+  await eventually(
+    'the payload goes on',
+    async () => JSON.stringify(await dataOf('a')) === JSON.stringify({ version: '4' }),
+  );
+  await eventually('the metric', async () =>
+    /payload_status_write_blocked\{group="drydock\.dev",resource="payloads",name="tools",field="status\.seal"\} 1/.test(
+      await running.served('metrics'),
+    ),
+  );
+  await eventually('the Event', async () =>
+    (await Array.fromAsync(client.list(Event, { namespace: 'default' }))).some(
+      ({ reason, regarding }) => reason === 'StatusWriteBlocked' && regarding?.name === 'tools',
+    ),
+  );
+  const note = async (): Promise<number> =>
+    readStatusNote(
+      (await client.get(Lease, { namespace: accountNamespace, name: 'drydock-release' })).metadata.annotations,
+    )?.blocked ?? 0;
+  await eventually('the Lease', async () => (await note()) === 1);
+  assert.equal(await headOf('tools'), '1.1.0 Completed', 'nothing of it is stored');
+  await put(spec);
+  await completed('tools', '1.2.0');
+  await eventually('the Lease is quiet', async () => (await note()) === 0);
+});
+
+test('each call of the role is permitted by its rules, and each rule is needed', () => {
+  const calls = callsOf('drydock-release').filter(({ resource }) => resource !== 'serviceaccounts');
+  const grants = grantsTo('drydock-release', manifests).filter(({ rule }) => !rule.verbs.includes('impersonate'));
+  assert.deepEqual(
+    uncovered(
+      calls.filter(({ code }) => code !== 403),
+      grants,
+    ),
+    [],
+  );
+  assert.deepEqual(superfluous(calls, grants), []);
+});
