@@ -1,4 +1,4 @@
-import { isSameLoss, type JsonObject, type Loss } from '@drydock/crd';
+import { isSameLoss, type JsonObject, type Loss, pathText } from '@drydock/crd';
 import { keyText } from '@drydock/kube';
 import type { Patient, WriterPod } from './patient.ts';
 import { type RescueRecord, statusHash } from './record.ts';
@@ -87,5 +87,6 @@ function knowsPods({ pods = [] }: Patient, record: RescueRecord): boolean {
 
 function hopeless({ stuck, judge }: Patient): string {
   const [first] = stuck;
-  return `${judge.crd.name} refuses what nobody may leave out: ${first?.message ?? ''}`;
+  const where = first === undefined ? '' : `${pathText(first.path)}: ${first.message}`;
+  return `${judge.crd.name} refuses what nobody may leave out: ${where}`;
 }

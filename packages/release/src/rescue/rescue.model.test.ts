@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createLedger } from '@drydock/crd';
-import { capabilitiesOf, memoryStore } from '@drydock/crd/testing';
+import { capabilitiesOf, clusterVersionManifest, memoryStore } from '@drydock/crd/testing';
 import type { MemoryKubeClient } from '@drydock/kube/testing';
 import { explore, soaking, type Tripwire } from '@drydock/model';
-import { conflict, type RescueWorld, rescueWorld } from '../testing/rescue-world.ts';
+import { conflict, type RescueWorld, refusal, rescueWorld } from '../testing/rescue-world.ts';
 import { type RescueOptions, type RescueOutcome, rescue } from './rescue.ts';
 
 type Fault = 'killed' | 'answer lost' | 'conflict';
@@ -19,8 +19,9 @@ async function run(
   how: Partial<RescueOptions> & { readonly careless?: boolean; readonly mute?: boolean } = {},
 ): Promise<RescueOutcome> {
   const client: MemoryKubeClient = world.cluster.client();
-  world.cluster.onCall = ({ verb, resource }, phase, { mutates }) => {
+  world.cluster.onCall = ({ path, resource, verb }, phase, { mutates }) => {
     if (phase === 'before') {
+      if (world.refuseDryRuns && path.includes('dryRun')) throw refusal();
       const fault = tripwire?.hit(`${verb} ${resource}`);
       if (fault === 'conflict' && mutates) throw conflict();
       if (fault === 'killed') kill(client);
@@ -117,3 +118,73 @@ test('a writer that never writes is told, and the same call goes on later', asyn
   assert.deepEqual(world.meant(), C12);
   assert.equal((await run(world)).kind, 'free');
 });
+
+test('a definition that refuses what nobody may leave out is told, and nothing is written', async () => {
+  const { world } = watched();
+  // Parts of it are one object in several places.
+  const narrow = JSON.parse(JSON.stringify(clusterVersionManifest(13))) as Definition;
+  const { status } = narrow.spec.versions[0].schema.openAPIV3Schema.properties;
+  status.properties.desired.properties.version.enum = ['another'];
+  world.define(narrow);
+  const before = world.cluster.version;
+  const outcome = await run(world);
+  assert.equal(outcome.kind, 'hopeless');
+  assert.match(outcome.kind === 'hopeless' ? outcome.why : '', /refuses what nobody may leave out.*desired/);
+  assert.equal(world.cluster.version, before);
+});
+
+test('a server that refuses what may come next is told, and the next call proves it anew', async () => {
+  const { world } = watched();
+  const refused = await run(world, undefined, {
+    onStep: ({ kind }) => {
+      if (kind === 'prove') world.refuseDryRuns = true;
+    },
+  });
+  assert.deepEqual(
+    [refused.kind, refused.kind === 'refused' ? refused.proofs.map(({ verdict }) => verdict.accepted) : []],
+    ['refused', [false, false, false]],
+  );
+  assert.equal(world.records(), 1);
+  world.refuseDryRuns = false;
+  assert.equal((await run(world)).kind, 'free');
+});
+
+test('a pod that came between the note and the write is restarted, too: it has read what is refused', async () => {
+  const { world } = watched();
+  let first = true;
+  const outcome = await run(world, undefined, {
+    onStep: ({ kind }) => {
+      if (kind === 'save' && first) world.startPod();
+      first = false;
+    },
+  });
+  assert.equal(outcome.kind, 'free');
+});
+
+test('what somebody deletes of the ledger while nobody rescues is kept again before it is taken out', async () => {
+  const { world, lost } = watched();
+  await assert.rejects(run(world, { hit: (place) => (place.startsWith('replaceStatus') ? 'killed' : undefined) }));
+  world.forget();
+  assert.equal((await run(world)).kind, 'free');
+  assert.deepEqual([lost, world.meant()], [[], C12]);
+});
+
+interface Definition {
+  readonly spec: {
+    readonly versions: [
+      {
+        readonly schema: {
+          readonly openAPIV3Schema: {
+            readonly properties: {
+              readonly status: {
+                readonly properties: {
+                  readonly desired: { readonly properties: { readonly version: { enum?: string[] } } };
+                };
+              };
+            };
+          };
+        };
+      },
+    ];
+  };
+}

@@ -21,6 +21,14 @@ export interface RescueWorld {
   readonly wish: RescueWish;
   /** A process that rescues. */
   ports(client: MemoryKubeClient, ledger?: (ledger: Ledger) => Ledger): RescuePorts;
+  /** Another definition takes the place of the older one. */
+  define(manifest: unknown): void;
+  /** A pod of the writer comes beside the one that is there, and writes from now on. */
+  startPod(): void;
+  /** Somebody deletes the ledger. */
+  forget(): void;
+  /** Whether whatever is asked of the server is refused. */
+  refuseDryRuns: boolean;
   /** The writer tries to write, from what it read when its pod came. */
   tick(): void;
   /** Writes of the writer that were taken, and those that were refused. */
@@ -95,6 +103,13 @@ export function rescueWorld(): RescueWorld {
         signal: new AbortController().signal,
       };
     },
+    define: (manifest) => {
+      cluster.serve(manifest);
+      cluster.put(CRD, { name: DEFINITION }, manifest as Partial<KubeObject>);
+    },
+    startPod: start,
+    forget: () => cluster.put(ConfigMap, ledgerAt, undefined),
+    refuseDryRuns: false,
     tick: () => {
       const kept = memory?.enabled ?? [];
       const legal = capabilitiesOf(13);
@@ -130,4 +145,10 @@ export function rescueWorld(): RescueWorld {
 /** What the writer of somebody else does to a guarded write. */
 export function conflict(): ApiError {
   return new ApiError({ code: 'Conflict', action: 'write', said: 'the object has been modified', status: 409 });
+}
+
+/** What a server says that takes nothing. */
+export function refusal(): ApiError {
+  const causes = [{ field: 'status', reason: 'FieldValueInvalid', message: 'no' }];
+  return new ApiError({ code: 'Invalid', action: 'write', said: 'no', status: 422, details: { causes } });
 }
