@@ -57,8 +57,7 @@ export const VERBS: readonly Verb[] = [
   },
   {
     name: 'release',
-    about:
-      'see what a release brings, who signed it, what stands between two, what it would do to a cluster, and what that has; free what the way back has stuck',
+    about: 'see what a release brings, who signed it and what it would do; free what a way back has stuck',
     load: async () => (await import('./release/command.ts')).addRelease,
   },
   {

@@ -10,9 +10,7 @@ import { addVerify } from './verify.ts';
 export function addRelease(program: Command): void {
   const group = program
     .command('release')
-    .description(
-      'see what a release brings, who signed it, what stands between two, what it would do to a cluster, and what that has; free what the way back has stuck',
-    )
+    .description('see what a release brings, who signed it and what it would do; free what a way back has stuck')
     .addHelpText(
       'after',
       '\nExit codes: 0 done, 1 failed (a payload that cannot be read whole), 2 usage, 3 not verified, refused or not to be freed,\n5 nobody agreed to the plan (rescue), 6 changes pending (plan).',
