@@ -158,14 +158,14 @@ test('a password that is put right, and a folder that appears, are taken up with
   });
   await status('the login', ({ reason }) => reason === 'FolderNotFound');
   // Far below the pause that refused credentials, and a failed set, have before the next attempt.
-  assert.ok(performance.now() - fixed < 5_000, `${performance.now() - fixed} ms`);
+  assert.ok(performance.now() - fixed < 20_000, `${performance.now() - fixed} ms`);
 
   await switchboard.createFolder(folder);
   const at = { folder, cluster: place.computeCluster };
   await switchboard.createVm({ ...at, name: installerTemplate, productVersion: oldRelease, template: true });
   const made = performance.now();
   await status('the template', ({ phase, current }) => phase === 'Current' && current === oldRelease);
-  assert.ok(performance.now() - made < 15_000, `${performance.now() - made} ms`);
+  assert.ok(performance.now() - made < 30_000, `${performance.now() - made} ms`);
 
   const metrics = await operator.scrape();
   assert.ok(metrics.includes(`drydock_vcenter_sessions{vcenter="${serverName}"} 1`), metrics);
