@@ -1,10 +1,13 @@
 /** Whoever is told looks at the machine within this time. */
 const RECONCILED_MS = 60_000;
 
+/** Looks within this time (ms) are one, the latest possible: a delivery notes two of them, and each costs the order of the map. */
+const AT_ONCE_MS = 100;
+
 interface Look {
   readonly at: number;
   /** The last full pass in which the machine had been seen. */
-  readonly epoch: number;
+  epoch: number;
   /** Something may have happened since of which the watch sees nothing. */
   touched: boolean;
 }
@@ -19,9 +22,13 @@ export class Looks {
 
   /** Somebody looks at a machine at this time (ms) or soon after it, that is, after the pass of this number came to it. */
   note(machine: string, at: number, epoch: number): void {
-    const touched = this.#looks.get(machine)?.touched === true;
-    this.#looks.delete(machine);
-    this.#looks.set(machine, { at, epoch, touched });
+    const look = this.#looks.get(machine);
+    if (look !== undefined && look.at >= at) {
+      look.epoch = epoch;
+      return;
+    }
+    if (look !== undefined) this.#looks.delete(machine);
+    this.#looks.set(machine, { at: at + AT_ONCE_MS, epoch, touched: look?.touched === true });
   }
 
   /** The server says of a machine what is known. Unasked it does so only where something happened. */
