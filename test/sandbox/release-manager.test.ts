@@ -376,6 +376,47 @@ test('RB-R86 a status that the server refuses is told by metric, Event and Lease
   await eventually('the Lease is quiet', async () => (await note()) === 0);
 });
 
+test('a pass that changes nothing asks at most once for ten objects where the account may watch them, and for each where it may not', async () => {
+  const many = Object.fromEntries(
+    Array.from({ length: 120 }, (_, at) => [
+      `0000_10_a_${`${at}`.padStart(3, '0')}.yaml`,
+      configMap(`shelf-${at}`, { at: `${at}` }),
+    ]),
+  );
+  const image = await registry.release('4.0.0', many, signer);
+  await client.create(Payload, payload('shelf', image));
+  /** What one more pass asks for, in a new process. */
+  const asked = async (identity: string, risk: string): Promise<readonly ApiCall[]> => {
+    await using running = await operator(identity);
+    const passes = async (): Promise<number> =>
+      [...(await running.served('metrics')).matchAll(/reconcile_total\{controller="payloads",[^}]*\} (\d+)/g)].reduce(
+        (sum, [, count]) => sum + Number(count),
+        0,
+      );
+    const all = (await Array.fromAsync(client.list(Payload))).length;
+    await eventually('each Payload was looked at', async () => (await passes()) >= all);
+    await completed('shelf', '4.0.0');
+    const [before, ended] = [audit.calls().length, await passes()];
+    await client.mergePatch(Payload, { name: 'shelf' }, { spec: { acceptedRisks: [risk] } });
+    await eventually('a pass has ended', async () => (await passes()) > ended);
+    const { status, metadata } = await client.get(Payload, { name: 'shelf' });
+    assert.equal(status?.observedGeneration, metadata.generation);
+    return audit
+      .calls()
+      .slice(before)
+      .filter(({ resource, user }) => resource !== 'leases' && /drydock-(release|payloads)$/.test(user));
+  };
+  const one = await asked('blind', 'GiantHop');
+  assert.ok(one.filter(({ verb, resource }) => verb === 'get' && resource === 'configmaps').length >= 120);
+  await grant('watches', [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list', 'watch'] }]);
+  const calls = await asked('seeing', 'Upgradeable');
+  assert.ok(
+    calls.length > 0 && calls.length <= 12,
+    `${calls.length} requests: ${calls.map(({ verb, resource, name }) => `${verb} ${resource} ${name}`).join(', ')}`,
+  );
+  await client.delete(Payload, { name: 'shelf' });
+});
+
 test('each call of the role is permitted by its rules, and each rule is needed', () => {
   const calls = callsOf('drydock-release').filter(({ resource }) => resource !== 'serviceaccounts');
   const grants = grantsTo('drydock-release', manifests).filter(({ rule }) => !rule.verbs.includes('impersonate'));

@@ -1,153 +1,125 @@
-import {
-  type Cache,
-  createCache,
-  type Key,
-  type KubeClient,
-  type KubeObject,
-  keyOf as keyOfObject,
-  keyText,
-  type Resource,
-} from '@drydock/kube';
+import { type Clock, type Key, type KubeClient, type KubeObject, type Resource, systemClock } from '@drydock/kube';
 import type { Manifest } from '../payload/manifest.ts';
-import { asJson, keyOf } from './attempt.ts';
+import { keyOf } from './attempt.ts';
 import { createKinds } from './kinds.ts';
-import type { LiveLook, LiveObjects } from './live.ts';
+import type { LiveObjects } from './live.ts';
 import { type ApplyMemory, applyMemory } from './memory.ts';
-import { contentDigest, rememberDigest } from './step.ts';
+import { type Scope, type Scopes, scopesOf, type WatchedScope, watchScope } from './watched-scope.ts';
 
 /** What is watched with. */
 export interface WatchedOptions {
+  /** In whose name: only what it may read is seen. */
   readonly client: KubeClient;
   readonly memory?: ApplyMemory;
   readonly signal: AbortSignal;
-  /** Told of failed lists and watches, which go on. */
+  /** Told of failed lists and watches, which go on unless they are forbidden. */
   readonly onError?: (error: unknown) => void;
+  readonly clock?: Clock;
 }
 
-/** Live objects of payloads in watched caches, one for each kind. Dispose it to end the watches. */
+/** Live objects of payloads in watched caches. Dispose it to end the watches. */
 export interface WatchedObjects extends LiveObjects, AsyncDisposable {
-  /** Watches what these manifests are about, besides what is watched already. Resolves when the first lists are there. */
-  cover(manifests: readonly Manifest[]): Promise<void>;
+  /**
+   * Watches what these manifests are about, and nothing else any more. Resolves when the first lists are there, or a few seconds have passed: what may not be watched, or does not answer, is not known, and asked for one by
+   * one. Rejects with the signal's reason.
+   */
+  cover(manifests: readonly Manifest[], signal?: AbortSignal): Promise<void>;
 }
 
-interface Watched {
-  readonly cache: Cache<KubeObject>;
-  readonly wanted: ReadonlySet<string>;
-  /** Of definitions only this is kept of what they define. */
-  readonly digests: Map<string, { readonly version: string | undefined; readonly digest: string }>;
-  readonly synced: () => boolean;
-}
+/** Watches of one payload; each is a connection. What is beyond is asked for. */
+const MOST = 128;
+/** ms that first lists may take. */
+const LISTED = 10_000;
+/** ms before a watch that was forbidden is tried again: somebody may have bound a role. */
+const REFUSED = 600_000;
 
 /**
- * Watches the kinds of a payload, so that a reconcile that changes nothing asks for nothing. Of objects that no manifest is about only the name is kept, of
+ * Watches the objects of a payload, so that a reconcile that changes nothing asks for nothing. Of objects that no manifest is about only the name is kept, of
  * definitions no schema: a payload with sixty of them has as many megabytes.
  */
 export function watchedObjects(options: WatchedOptions): WatchedObjects {
-  const { client, signal, memory = applyMemory(), onError } = options;
-  const kinds = new Map<string, Watched>();
+  const { client, signal, memory = applyMemory(), onError, clock = systemClock } = options;
   const stop = new AbortController();
   const ends = AbortSignal.any([signal, stop.signal]);
+  const watches = new Map<string, WatchedScope>();
+  /** When each scope was refused. */
+  const refusals = new Map<string, number>();
+  /** The watches that may know an object, by its kind. */
+  let byKind: ReadonlyMap<string, readonly WatchedScope[]> = new Map();
 
-  function watch(resource: Resource<KubeObject>, wanted: ReadonlySet<string>): Watched {
-    const definitions = resource.plural === 'customresourcedefinitions';
-    const digests: Watched['digests'] = new Map();
-    let synced = false;
-    const cache = createCache<KubeObject>({
-      client,
-      resource,
-      signal: ends,
-      ...(onError === undefined ? {} : { onError }),
-      transform: (object) => {
-        const key = keyText(keyOfObject(object));
-        if (!wanted.has(key)) return nameOnly(object);
-        if (!definitions) return object;
-        digests.set(key, { version: object.metadata.resourceVersion, digest: contentDigest(asJson(object)) });
-        return withoutContent(object);
-      },
-    });
-    cache.synced.then(
-      () => {
-        synced = true;
-      },
-      () => undefined,
+  const isRefused = ({ id }: Scope): boolean => {
+    const at = refusals.get(id);
+    return at !== undefined && clock.now() - at < REFUSED;
+  };
+
+  /** Watches exactly these, and tells whether some turned out to be forbidden. */
+  async function watch(kinds: ReadonlyMap<string, Scopes>, calls: AbortSignal): Promise<boolean> {
+    const chosen = [...kinds.values()].flatMap(({ best, narrow }) => (best.some(isRefused) ? narrow : best));
+    const scopes = new Map(
+      chosen
+        .filter((scope) => !isRefused(scope))
+        .slice(0, MOST)
+        .map((scope) => [scope.id, scope]),
     );
-    return { cache, wanted, digests, synced: () => synced };
+    for (const [id, watched] of watches) {
+      const scope = scopes.get(id);
+      // What was not wanted was not kept: it is read again.
+      if (!watched.refused && scope?.wanted.values().every((one) => watched.scope.wanted.has(one)) === true) continue;
+      watches.delete(id);
+      await watched[Symbol.asyncDispose]();
+    }
+    for (const [id, scope] of scopes)
+      if (!watches.has(id)) watches.set(id, watchScope(scope, { client, signal: ends, onError }));
+    byKind = Map.groupBy(watches.values(), ({ scope }) => nameOf(scope.resource));
+    const all = Promise.all([...watches.values()].map(({ begun }) => begun));
+    const over = new AbortController();
+    const late = clock.sleep(LISTED, { signal: AbortSignal.any([calls, over.signal]) }).catch(() => undefined);
+    await Promise.race([all, late]);
+    over.abort();
+    calls.throwIfAborted();
+    const refused = [...watches.values()].filter((one) => one.refused);
+    for (const { scope } of refused) refusals.set(scope.id, clock.now());
+    return refused.length > 0;
   }
 
   return {
-    cover: async (manifests) => {
-      const served = createKinds({ client, manifests: [], memory, signal: ends });
-      const fresh = new Map<string, { readonly resource: Resource<KubeObject>; readonly wanted: Set<string> }>();
+    cover: async (manifests, call = ends) => {
+      const calls = AbortSignal.any([call, ends]);
+      const served = createKinds({ client, manifests: [], memory, signal: calls });
+      const found = new Map<string, { readonly resource: Resource<KubeObject>; readonly keys: Key[] }>();
+      const silent = new Set<string>();
       for (const manifest of manifests) {
-        const resource = await served.resourceOf(manifest.id, manifest.version);
+        const type = `${manifest.id.group}/${manifest.version}`;
+        if (silent.has(type)) continue;
+        const resource = await served.resourceOf(manifest.id, manifest.version).catch((error: unknown) => {
+          calls.throwIfAborted();
+          onError?.(error);
+          // Whoever applies is told so of each of them.
+          silent.add(type);
+          return undefined;
+        });
         if (resource === undefined) continue;
-        const name = nameOf(resource);
-        const key = keyText(placeOf(resource, keyOf(manifest)));
-        const watched = kinds.get(name)?.wanted ?? new Set();
-        if (!watched.has(key))
-          fresh.set(name, { resource, wanted: (fresh.get(name)?.wanted ?? new Set(watched)).add(key) });
+        const kind = found.get(nameOf(resource)) ?? { resource, keys: [] };
+        found.set(nameOf(resource), kind);
+        kind.keys.push(keyOf(manifest));
       }
-      for (const [name, { resource, wanted }] of fresh) {
-        // What was not wanted was not kept: the kind is read again.
-        await kinds.get(name)?.cache[Symbol.asyncDispose]();
-        kinds.set(name, watch(resource, wanted));
-      }
-      await Promise.all([...kinds.values()].map(({ cache }) => cache.synced));
+      const kinds = new Map([...found].map(([name, { resource, keys }]) => [name, scopesOf(resource, keys)]));
+      if (await watch(kinds, calls)) await watch(kinds, calls);
     },
-    look: (resource, key): LiveLook => {
-      const watched = kinds.get(nameOf(resource));
-      const id = keyText(placeOf(resource, key));
-      if (watched === undefined || !watched.synced() || !watched.wanted.has(id)) return { known: false };
-      const object = watched.cache.get(placeOf(resource, key));
-      if (object === undefined) return { known: true, object };
-      if (isNameOnly(object)) return { known: false };
-      const digest = watched.digests.get(id);
-      if (digest === undefined) return { known: true, object };
-      if (digest.version !== object.metadata.resourceVersion) return { known: false };
-      rememberDigest(asJson(object), digest.digest);
-      return { known: true, object, partial: true };
+    look: (resource, key) => {
+      for (const watched of byKind.get(nameOf(resource)) ?? []) {
+        const look = watched.look(key);
+        if (look.known) return look;
+      }
+      return { known: false };
     },
     [Symbol.asyncDispose]: async () => {
       stop.abort(new Error('the payload is not watched any more'));
-      for (const { cache } of kinds.values()) await cache[Symbol.asyncDispose]();
+      await Promise.all([...watches.values()].map((one) => one[Symbol.asyncDispose]()));
     },
   };
 }
 
 function nameOf({ group, version, plural }: Resource<KubeObject>): string {
   return `${group}/${version}/${plural}`;
-}
-
-function placeOf({ scope }: Resource<KubeObject>, { namespace, name }: Key): Key {
-  return scope === 'Cluster' || namespace === undefined ? { name } : { namespace, name };
-}
-
-function nameOnly({ apiVersion, kind, metadata }: KubeObject): KubeObject {
-  const { name, namespace, uid, resourceVersion } = metadata;
-  const kept = { name, ...(namespace === undefined ? {} : { namespace }) };
-  return {
-    ...typeOf({ apiVersion, kind }),
-    metadata: { ...kept, uid: uid ?? '', resourceVersion: resourceVersion ?? '' },
-  };
-}
-
-/** The server gives every object this. */
-function isNameOnly({ metadata }: KubeObject): boolean {
-  return metadata.creationTimestamp === undefined;
-}
-
-function withoutContent(object: KubeObject): KubeObject {
-  const { apiVersion, kind, metadata } = object;
-  const { status } = asJson(object);
-  return { ...typeOf({ apiVersion, kind }), metadata, ...(status === undefined ? {} : { status }) };
-}
-
-function typeOf({
-  apiVersion,
-  kind,
-}: {
-  readonly apiVersion: string | undefined;
-  readonly kind: string | undefined;
-}): Pick<KubeObject, 'apiVersion' | 'kind'> {
-  return { ...(apiVersion === undefined ? {} : { apiVersion }), ...(kind === undefined ? {} : { kind }) };
 }

@@ -54,6 +54,7 @@ export function releaseController<T extends KubeObject & WithStatus>(options: Re
     memories.delete(uid);
     projector.forget(uid);
     ports.metrics.gone({ uid, name });
+    ports.watches.forget(uid);
   });
   const all = () => Array.from(cache.all(), keyOf);
   return controller<T>({

@@ -151,21 +151,24 @@ async function applyChosen<T extends KubeObject & WithStatus>(
   {
     using changed = whenChanged(options);
     using writes = throttled(during, ports);
+    const ends = AbortSignal.any([options.signal, stopping, changed.signal, AbortSignal.timeout(4 * INTERVAL)]);
     try {
+      const client = ports.clientFor(told.wish.account);
+      const manifests = loaded.included;
+      const watching = { client, manifests, memory: memory.apply, signal: ends };
+      const live = await ports.watches.of(object.metadata.uid ?? '', watching);
       outcome = await ports.apply(
         {
           payload: { version, image, hash: loaded.hash },
-          manifests: loaded.included,
+          manifests,
           mode,
           attempt: count,
           owner: { name: ownerName(face.resource, object) },
         },
         {
-          client: ports.clientFor(told.wish.account),
-          inventory: ports.inventory,
-          memory: memory.apply,
+          ...{ client, live, inventory: ports.inventory, memory: memory.apply },
           clock: ports.clock,
-          signal: AbortSignal.any([options.signal, stopping, changed.signal, AbortSignal.timeout(4 * INTERVAL)]),
+          signal: ends,
           onProgress: (next) => {
             progress = next;
             if (mode !== 'reconciling') writes.ask();

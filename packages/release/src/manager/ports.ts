@@ -4,6 +4,7 @@ import type { ApplyOutcome, ApplyPorts, ApplyWish } from '../apply/wish.ts';
 import type { Account } from './face.ts';
 import type { Retrieve, SignaturePorts } from './loaded-release.ts';
 import type { ReleaseMetrics } from './metrics.ts';
+import type { ReleaseWatches } from './release-watches.ts';
 import type { WayBackJudge } from './way-back-judge.ts';
 
 /** What a pass over a release needs of the world. */
@@ -17,6 +18,7 @@ export interface ReleasePorts {
   };
   readonly inventory: InventoryStore;
   readonly apply: (wish: ApplyWish, ports: ApplyPorts) => Promise<ApplyOutcome>;
+  readonly watches: ReleaseWatches;
   readonly judge: WayBackJudge;
   readonly clock: Clock;
   readonly metrics: ReleaseMetrics;

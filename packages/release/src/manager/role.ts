@@ -8,6 +8,7 @@ import {
   createCache,
   type EventRecorderOptions,
   eventRecorder,
+  isForbidden,
   isNotFound,
   type KubeClient,
   type KubeObject,
@@ -27,6 +28,7 @@ import type { Retrieve } from './loaded-release.ts';
 import { type ReleaseMetrics, releaseMetrics } from './metrics.ts';
 import { payloadFace } from './payload-face.ts';
 import type { ReleasePorts } from './ports.ts';
+import { releaseWatches } from './release-watches.ts';
 import { judgeWayBack } from './way-back-judge.ts';
 
 /** What the role needs from the app that runs it. */
@@ -71,12 +73,18 @@ export function releaseRole(options: ReleaseRoleOptions): ReleaseRole {
   const recorder = eventRecorder({ client, controller: 'drydock.dev/release', log });
   const store = configMapStore({ client, namespace, name: SIGNATURES, component: 'release-signatures', clock });
   const kept = keptSignatures(store, `ConfigMap ${namespace}/${SIGNATURES}`);
+  const watches = releaseWatches({
+    clock,
+    onError: (error) =>
+      log[isForbidden(error) ? 'info' : 'warn']({ err: error }, 'objects of a release are asked for one by one'),
+  });
   const ports = (more: readonly SignatureStore[]): ReleasePorts => ({
     ...{
       clientFor: options.clientFor,
       retrieve: options.retrieve,
       inventory: options.inventory,
       apply: options.apply,
+      watches,
       clock,
       metrics,
     },
@@ -106,6 +114,7 @@ export function releaseRole(options: ReleaseRoleOptions): ReleaseRole {
   return {
     caches: {
       events: { synced: Promise.resolve(), [Symbol.asyncDispose]: () => recorder[Symbol.asyncDispose]() },
+      watches: { synced: Promise.resolve(), [Symbol.asyncDispose]: () => watches[Symbol.asyncDispose]() },
       ...{ payloads: payloads.cache, payloadDefinition: payloads.projected.watch },
       ...(versions === undefined
         ? {}
