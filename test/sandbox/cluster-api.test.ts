@@ -149,6 +149,14 @@ test('explain and doctor speak of them, and the roles of the component are all t
   assert.match(doctor.stdout, /ok +cluster api +this is no OpenShift cluster: sets of Cluster API are looked after/);
   assert.match(doctor.stdout, /ok +cluster-api +all \d+ rights of the role are granted/);
   assert.match(doctor.stdout, /ok +team-a\/capi-md\/worker/);
+  const { status: { conditions = [], selected } = {} } = await world.client.get(BootImagePolicy, {
+    name: 'kubernetes',
+  });
+  const sets = await Array.fromAsync(world.client.list(capi.deployment));
+  assert.deepEqual(
+    [selected, conditions.map(({ type, status }) => `${type} ${status}`)],
+    [sets.length, ['Accepted True']],
+  );
   const refused = (await world.log()).split('\n').filter((line) => line.includes('Forbidden'));
   assert.deepEqual(refused, []);
 });

@@ -7,6 +7,7 @@ import {
   bootImageMetrics,
   bootImagesRole,
   credentialsKey,
+  policyStatuses,
   type Stamp,
   type StubSecret,
   serverOf,
@@ -307,11 +308,14 @@ async function bootImages(
   });
   const records = (): readonly ClusterRecords[] =>
     [role?.records, worlds.clusterApi?.role.records].filter((one) => one !== undefined);
+  const [first, ...others] = [role?.policies, worlds.clusterApi?.role.policies].filter((one) => one !== undefined);
   return {
     caches: { ...role?.caches, ...worlds.clusterApi?.role.caches, ...templates?.caches },
     controllers: [
       ...(role?.controllers ?? []),
       ...(worlds.clusterApi?.role.controllers ?? []),
+      // One for both worlds: a policy selects sets of either.
+      ...(first === undefined ? [] : [policyStatuses([first, ...others], { client })]),
       ...(templates?.controllers ?? []),
     ],
     services: [...(templates?.services ?? []), statuses.sweeper, worlds.watch],

@@ -49,6 +49,7 @@ export type {
 } from './platform.ts';
 export { type LazyPlatforms, lazyPlatforms, type Platforms } from './platforms.ts';
 export { type PolicySubject, type PolicyVerdict, policyFor } from './policy/policy-for.ts';
+export { type PolicyWorld, policyStatuses } from './policy/policy-statuses.ts';
 export { type BootImagesRole, type BootImagesRoleOptions, bootImagesRole } from './role.ts';
 export type { Stamp } from './skew/stamp.ts';
 export { type SetPlace, type Standings, type StandingsInput, standings } from './standing.ts';

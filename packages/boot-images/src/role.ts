@@ -1,7 +1,6 @@
-import type { BootImage, BootImagePolicy, MachineConfiguration } from '@drydock/api';
+import type { BootImage, MachineConfiguration } from '@drydock/api';
 import type { Projector } from '@drydock/crd';
 import {
-  type CallOptions,
   type Controller,
   controller,
   type EventRecorder,
@@ -34,8 +33,8 @@ import { runPass } from './pass/pass.ts';
 import { createPassState, type PassSettings } from './pass/pass-state.ts';
 import { createPassPorts } from './pass/ports.ts';
 import { type LazyPlatforms, lazyPlatforms } from './platforms.ts';
-import type { PolicyFault } from './policy/policy-for.ts';
-import { policyStatuses } from './policy/policy-statuses.ts';
+import type { PolicyWorld } from './policy/policy-statuses.ts';
+import { subjectOf } from './policy/set-policy.ts';
 import { upgradeBlock } from './skew/guard.ts';
 import { unenforced } from './skew/mode.ts';
 import { skewReleases } from './skew/releases.ts';
@@ -90,6 +89,8 @@ export interface BootImagesRole {
   readonly controllers: readonly Controller[];
   /** What the cluster knows of templates: a witness for their marks. */
   readonly records: ClusterRecords;
+  /** Its sets, for the statuses of policies. */
+  readonly policies: PolicyWorld;
 }
 
 interface Parts {
@@ -130,10 +131,12 @@ export function bootImagesRole(options: BootImagesRoleOptions): BootImagesRole {
     synced: Promise.resolve(),
     [Symbol.asyncDispose]: () => platforms[Symbol.asyncDispose](),
   };
+  const half = controllerHalf(options, parts);
   return {
     caches: { events, conversations, definitions: definitions.watches, ...caches },
-    controllers: [operatorHalf(options, parts), ...controllerHalf(options, parts)],
+    controllers: [operatorHalf(options, parts), ...half.controllers],
     records: recordsOf(caches),
+    policies: half.policies,
   };
 }
 
@@ -208,7 +211,10 @@ function operatorHalf(options: BootImagesRoleOptions, { caches, now, definitions
   });
 }
 
-function controllerHalf(options: BootImagesRoleOptions, parts: Parts): readonly Controller[] {
+function controllerHalf(
+  options: BootImagesRoleOptions,
+  parts: Parts,
+): { readonly controllers: readonly Controller[]; readonly policies: PolicyWorld } {
   const { caches, platforms } = parts;
   const { log } = options;
   const state = createPassState(parts.now(), (set) => attemptsIn(caches.bootImages.get(keyOf(bootImageFor(set))), set));
@@ -310,18 +316,24 @@ function controllerHalf(options: BootImagesRoleOptions, parts: Parts): readonly 
       return uid === undefined ? undefined : againIn({ retryIn: () => projections.bootImages.retryIn(uid) });
     },
   });
-  const load = (): Promise<void> => platforms.load(platformOf(ports.world));
-  const refused = async (policy: BootImagePolicy, call: CallOptions): Promise<PolicyFault | undefined> => {
-    await rights.ask([policy], call);
-    const message = wantsCanary(policy) ? rights.missing() : undefined;
-    return message === undefined ? undefined : { reason: 'CanaryNotPermitted', message };
+  const policies: PolicyWorld = {
+    ...{ policies: caches.policies, projector: projections.policies, changes },
+    watches: (keys) => [
+      on(caches.machineSets, keys),
+      on(caches.controlPlaneMachineSets, keys),
+      on(caches.infrastructures, keys),
+    ],
+    subjects: async () => {
+      await platforms.load(platformOf(ports.world));
+      return keptSets(ports.world).map((set) => subjectOf(set, { world: ports.world, platforms }));
+    },
+    refused: async (policy, call) => {
+      await rights.ask([policy], call);
+      const message = wantsCanary(policy) ? rights.missing() : undefined;
+      return message === undefined ? undefined : { reason: 'CanaryNotPermitted', message };
+    },
   };
-  const policies = policyStatuses({
-    refused,
-    ...{ client, caches, platforms, changes, load },
-    ...{ world: ports.world, projector: projections.policies, now: parts.now },
-  });
-  return [passes, statuses, policies];
+  return { controllers: [passes, statuses], policies };
 }
 
 /** When a status that is not written is tried again. */

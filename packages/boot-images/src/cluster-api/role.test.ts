@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
+import { BootImagePolicy } from '@drydock/api';
 import { until } from '@drydock/kube/testing';
 import { putPolicy, runCapiRole, saidOfDeployment } from '../testing/capi-role.ts';
 import { capiCluster, capiKind, capiObject, machineDeployment, templateRef } from '../testing/capi-world.ts';
@@ -39,6 +41,35 @@ test('OWN-18 sets that wait for their turn are begun when it comes, each by itse
     patched,
     names.map((name) => `patch machinedeployments ns/${name}`),
   );
+});
+
+test('OWN-18 without OpenShift a policy says whether it can be followed and how many sets it selects; with it, those of both worlds', async () => {
+  const { cluster, put } = world(2);
+  const accepted = (): readonly unknown[] => {
+    const { conditions = [], selected } = cluster.peek(BootImagePolicy, { name: 'gold' })?.status ?? {};
+    const [{ status, reason } = {}] = conditions.filter(({ type }) => type === 'Accepted');
+    return [selected, status, reason];
+  };
+  const told = (...wanted: readonly unknown[]): Promise<unknown> =>
+    until(`the policy says ${wanted.join(', ')}`, () => isDeepStrictEqual(accepted(), wanted));
+  putPolicy(cluster, { image: { catalogue: catalogue('old') }, clusterAPI: { imagePaths } });
+  await using stack = new AsyncDisposableStack();
+  const alone = stack.use(await runCapiRole(cluster));
+  await told(2, 'True', 'Accepted');
+  put(machineDeployment('third', 'set-0000'));
+  await told(3, 'True', 'Accepted');
+  putPolicy(cluster, { windows: [{ schedule: '0 0 30 2 *', duration: '1h' }] }, 2);
+  await told(3, 'False', 'WindowNeverOpens');
+  await alone[Symbol.asyncDispose]();
+  const { policies } = alone.role;
+  const one = { kind: 'MachineSet', labels: {} };
+  const refused = async () => ({ reason: 'CanaryNotPermitted', message: 'that world may not' });
+  const other = { ...policies, watches: () => [], subjects: async () => [one], refused };
+  putPolicy(cluster, { kinds: ['MachineDeployment'] }, 3);
+  stack.use(await runCapiRole(cluster, { others: [other] }));
+  await told(3, 'True', 'Accepted');
+  putPolicy(cluster, {}, 4);
+  await told(4, 'False', 'CanaryNotPermitted');
 });
 
 test('OWN-18 copies of kinds that a policy names are collected as those of known kinds: not while a set, a machine or a history needs them', async () => {

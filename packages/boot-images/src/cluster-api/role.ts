@@ -19,6 +19,7 @@ import {
 } from '@drydock/kube';
 import type { ClusterRecords, HolderIsLive } from '@drydock/templates';
 import type { BootImageMetrics } from '../metrics.ts';
+import type { PolicyWorld } from '../policy/policy-statuses.ts';
 import { type KeepStatuses, watchDefinitions } from '../status/definitions.ts';
 import { allSynced } from '../sync-wait.ts';
 import type { ImageStore } from '../vsphere/platform.ts';
@@ -38,6 +39,7 @@ import { recordsOf } from './records.ts';
 import { type RotationPorts, rotate } from './rotate.ts';
 import { isPaused, isRevision, ROTATED_KINDS, type RotatedKind, type RotatedSet, rotatedSet } from './set.ts';
 import { siteReader } from './sites.ts';
+import { policySubjectOf } from './subject.ts';
 import { vsphereImages } from './vsphere-images.ts';
 import { wishFor } from './wish.ts';
 
@@ -72,6 +74,8 @@ export interface ClusterApiRole {
   /** What the cluster knows of templates: a witness for their marks. */
   readonly records: ClusterRecords;
   readonly bootImages: () => Iterable<BootImage>;
+  /** Its sets, for the statuses of policies. */
+  readonly policies: PolicyWorld;
   /** The login of a server; undefined for one that is not of Cluster API. */
   readonly identity: (server: string) => Promise<Identity | undefined>;
   /** What would be done about each set now, once everything that is watched is known. Nothing is written. */
@@ -260,6 +264,16 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
     },
     controllers: [...rotations, ...collections],
     records: recordsOf(() => bootImages.all()),
+    policies: {
+      ...{ policies, projector: definitions.projections.policies, changes: definitions.changes },
+      watches: (keys) =>
+        ROTATED_KINDS.flatMap(({ group, kind }) => {
+          const cache = cacheOf(group, kind);
+          return cache === undefined ? [] : [on(cache, keys, isAnotherSubject(kind))];
+        }),
+      subjects: async () => allSets().map(policySubjectOf),
+      refused: async () => undefined,
+    },
     bootImages: () => bootImages.all(),
     identity: (server) => identityOf(server, identities),
     plan: async ({ sets, pin, signal } = {}) => {
@@ -309,6 +323,17 @@ function setNamedBy(
 ): readonly Required<Key>[] {
   const { apiGroup, kind: of, name } = spec?.machineSet ?? {};
   return apiGroup === group && of === kind && name !== undefined ? [{ namespace, name }] : [];
+}
+
+/** Of a set that changes, policies look at a few words. */
+function isAnotherSubject(
+  kind: RotatedKind,
+): (change: { readonly old?: ClusterApiObject; readonly now?: ClusterApiObject }) => boolean {
+  const read = (one: ClusterApiObject | undefined): string => {
+    const set = one === undefined ? undefined : rotatedSet(kind, one);
+    return set === undefined || isRevision(set) ? '' : canonical(policySubjectOf(set));
+  };
+  return ({ old, now }) => read(old) !== read(now);
 }
 
 /** A status is written here, and is no work; what somebody deleted is made again. */

@@ -1,7 +1,6 @@
 import { BootImagePolicy, Namespace } from '@drydock/api';
 import { type Client, isNotFound, type KubeClient, keyOf, keyText } from '@drydock/kube';
 import type { Placement, TemplateWish } from '@drydock/templates';
-import { policyFor } from '../policy/policy-for.ts';
 import { architectureOf, catalogueImage, type WantedImage } from './catalogue.ts';
 import type { Rotation } from './decide.ts';
 import { type IdentitySources, serverOf } from './identity.ts';
@@ -10,6 +9,7 @@ import { type ClusterApiObject, CORE, INFRASTRUCTURE, type ServedKinds } from '.
 import { isRevision, ROTATED_KINDS, rotatedSet } from './set.ts';
 import { type SiteReader, siteReader } from './sites.ts';
 import { wishesFor } from './vsphere-images.ts';
+import { policyOfRotated } from './wish.ts';
 
 /** What is read to say what a version needs. */
 export interface StageOptions {
@@ -73,10 +73,7 @@ export async function stageOf(options: StageOptions): Promise<Stage> {
       const leaf = reference === undefined ? undefined : imageLeafOf(reference, []);
       if (isRevision(set) || reference === undefined || typeof leaf !== 'object' || leaf.platform !== 'vsphere')
         continue;
-      const [failureDomain, ...more] = set.failureDomains;
-      const labels = live.metadata.labels;
-      const subject = { kind, labels, ...(more.length > 0 ? {} : { failureDomain }) };
-      const { policy } = policyFor(subject, policies);
+      const { policy } = policyOfRotated(set, policies);
       const image = policy === undefined ? undefined : imageOf(policy, version, architectureOf(set));
       if (image === undefined) continue;
       if (image.kind === 'none') {

@@ -8,6 +8,7 @@ import { architectureOf, catalogueImage, type NoImage, type WantedImage } from '
 import type { RotationWish } from './decide.ts';
 import type { ImageLeaf } from './image-leaf.ts';
 import { type RotatedSet, setText } from './set.ts';
+import { policySubjectOf } from './subject.ts';
 import { isPaced } from './turn.ts';
 
 /** From what a wish is made. */
@@ -47,10 +48,7 @@ export function wishFor(set: RotatedSet, { policies, image, now, turn }: WishSou
 
 /** Which policy decides about a set of Cluster API. */
 export function policyOfRotated(set: RotatedSet, policies: readonly BootImagePolicy[]): ReturnType<typeof policyFor> {
-  const [failureDomain, ...more] = set.failureDomains;
-  const labels = set.object.metadata.labels;
-  const where = more.length > 0 || failureDomain === undefined ? {} : { failureDomain };
-  return policyFor({ kind: set.kind, labels, ...where }, policies);
+  return policyFor(policySubjectOf(set), policies);
 }
 
 function imageFor(

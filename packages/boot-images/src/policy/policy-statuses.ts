@@ -1,6 +1,7 @@
 import { BootImagePolicy } from '@drydock/api';
 import type { Projector } from '@drydock/crd';
 import {
+  type Cache,
   type CallOptions,
   type Client,
   type Controller,
@@ -8,58 +9,62 @@ import {
   isNotFound,
   type Key,
   keyOf,
-  on,
+  type Source,
   statusWriter,
 } from '@drydock/kube';
-import type { BootImageCaches } from '../caches.ts';
-import { keptSets } from '../observe/kept-set.ts';
-import type { World } from '../observe/world.ts';
-import type { Platforms } from '../platforms.ts';
 import { type Definitions, hooksOf } from '../status/definitions.ts';
-import type { PolicyFault } from './policy-for.ts';
+import { type PolicyFault, type PolicySubject, readPolicy } from './policy-for.ts';
 import { policyStatus } from './policy-status.ts';
-import { subjectOf } from './set-policy.ts';
 
-/** What {@link policyStatuses} needs. */
-export interface PolicyStatusesOptions {
-  readonly client: Client;
-  readonly caches: BootImageCaches;
-  readonly world: World;
-  readonly platforms: Platforms;
+/** The sets of one world of machines, OpenShift's or Cluster API's, as policies select them. */
+export interface PolicyWorld {
+  readonly policies: Pick<Cache<BootImagePolicy>, 'get' | 'all' | 'subscribe' | 'synced'>;
   readonly projector: Projector;
   readonly changes: Definitions['changes'];
-  readonly now: () => Date;
-  /** Why a policy cannot be followed, besides what it says itself. */
+  /** What may be other sets than before is work for these keys. */
+  readonly watches: (keys: () => readonly Key[]) => readonly Source[];
+  readonly subjects: () => Promise<readonly PolicySubject[]>;
+  /** Why a policy cannot be followed there, besides what it says itself. */
   readonly refused: (policy: BootImagePolicy, call: CallOptions) => Promise<PolicyFault | undefined>;
-  /** Makes what is known of the cluster's platform ready. */
-  readonly load: () => Promise<void>;
+}
+
+/** What {@link policyStatuses} needs besides. */
+export interface PolicyStatusesOptions {
+  readonly client: Client;
+  readonly now?: () => Date;
 }
 
 const AGAIN_MS = 30_000;
 
-/** Tells of each policy whether it can be followed, and how many sets it selects. */
-export function policyStatuses(options: PolicyStatusesOptions): Controller {
-  const { client, caches, world, platforms, projector } = options;
+/** Tells of each policy whether it can be followed, and how many sets it selects in all worlds together. There is one writer, however many worlds: the first one's watch of policies is used. */
+export function policyStatuses(
+  [first, ...others]: readonly [PolicyWorld, ...PolicyWorld[]],
+  { client, now = () => new Date() }: PolicyStatusesOptions,
+): Controller {
+  const { policies, projector } = first;
   const writer = statusWriter<BootImagePolicy>({ client, resource: BootImagePolicy, ...hooksOf(projector) });
-  const all = (): readonly Key[] => Array.from(caches.policies.all(), keyOf);
+  const all = (): readonly Key[] => Array.from(policies.all(), keyOf);
+  const worlds = [first, ...others];
   return controller<BootImagePolicy>({
     name: 'boot-image-policies',
-    for: caches.policies,
-    watches: [
-      on(caches.machineSets, all),
-      on(caches.controlPlaneMachineSets, all),
-      on(caches.infrastructures, all),
-      options.changes(all),
-    ],
+    for: policies,
+    watches: [...worlds.flatMap(({ watches }) => watches(all)), first.changes(all)],
     backOff: { first: 500, longest: 60_000 },
     reconcile: async (key, { signal }) => {
-      const current = caches.policies.get(key);
+      const current = policies.get(key);
       if (current === undefined) return undefined;
-      await options.load();
-      const subjects = keptSets(world).map((set) => subjectOf(set, { world, platforms }));
-      const refused = await options.refused(current, { signal });
+      const { selects } = readPolicy(current);
+      const subjects: PolicySubject[] = [];
+      let refused: PolicyFault | undefined;
+      for (const world of worlds) {
+        const own = await world.subjects();
+        subjects.push(...own);
+        // What a world lacks is nothing to a policy that selects nothing there.
+        if (refused === undefined && (others.length === 0 || own.some(selects)))
+          refused = await world.refused(current, { signal });
+      }
       try {
-        await writer.write(key, (live) => policyStatus(live, subjects, options.now(), refused), { current });
+        await writer.write(key, (live) => policyStatus(live, subjects, now(), refused), { current });
       } catch (error) {
         // It was deleted meanwhile.
         if (!isNotFound(error)) throw error;

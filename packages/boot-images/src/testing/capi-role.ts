@@ -3,6 +3,7 @@ import { kubeMetrics } from '@drydock/kube';
 import type { ClusterCall, MemoryCluster } from '@drydock/kube/testing';
 import { type ClusterApiRole, type ClusterApiRoleOptions, clusterApiRole } from '../cluster-api/role.ts';
 import { bootImageMetrics } from '../metrics.ts';
+import { type PolicyWorld, policyStatuses } from '../policy/policy-statuses.ts';
 import { CAPI_KINDS } from './capi-world.ts';
 import { fakeStore } from './fake-store.ts';
 
@@ -16,7 +17,10 @@ export interface RunningCapiRole extends AsyncDisposable {
 }
 
 /** Options of {@link runCapiRole}. */
-export type CapiRoleOptions = Partial<Pick<ClusterApiRoleOptions, 'now' | 'retain' | 'graceMs' | 'log'>>;
+export type CapiRoleOptions = Partial<Pick<ClusterApiRoleOptions, 'now' | 'retain' | 'graceMs' | 'log'>> & {
+  /** Worlds of machines beside it, as far as policies select their sets. */
+  readonly others?: readonly PolicyWorld[];
+};
 
 const noWord = (): void => undefined;
 const silent = { debug: noWord, info: noWord, warn: noWord, error: noWord, child: () => silent } as never;
@@ -28,7 +32,7 @@ export async function runCapiRole(cluster: MemoryCluster, options: CapiRoleOptio
   cluster.onCall = (call, phase, { mutates }) => {
     if (mutates && phase === 'after' && !call.resource.startsWith('events')) writes.push(textOf(call));
   };
-  const { log = silent, ...more } = options;
+  const { log = silent, others = [], ...more } = options;
   const role = clusterApiRole({
     ...{ client, log, owner: 'cluster-uid', store: fakeStore(), metrics: bootImageMetrics() },
     served: { of: (_, kind) => CAPI_KINDS[kind], openshift: false, fingerprint: '' },
@@ -37,7 +41,8 @@ export async function runCapiRole(cluster: MemoryCluster, options: CapiRoleOptio
   });
   const ends = new AbortController();
   const metrics = kubeMetrics();
-  const running = role.controllers.map((one) => one.run({ log: silent, metrics, signal: ends.signal }));
+  const controllers = [...role.controllers, policyStatuses([role.policies, ...others], { client })];
+  const running = controllers.map((one) => one.run({ log: silent, metrics, signal: ends.signal }));
   await Promise.all(Object.values(role.caches).map(({ synced }) => synced));
   return {
     role,
