@@ -2,15 +2,15 @@ import { relative } from 'node:path';
 import type { TestEvent } from 'node:test/reporters';
 import { root } from './command.ts';
 
-/** A reporter of node:test that lists how long each file took, the slowest first, so that the budget of a run can be kept. */
-// biome-ignore lint/style/noDefaultExport: a reporter of node:test is the default export of its file.
-export default async function* slowestFiles(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
-  const files: { readonly file: string; readonly ms: number }[] = [];
+/** Lists how long the tests of each file took, the slowest file first, so that the budget of a run can be kept. Of a file that has its process for itself it is the whole of that. */
+export async function* slowestFiles(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
+  const files = new Map<string, number>();
+  const add = (file: string, ms: number): void => void files.set(file, (files.get(file) ?? 0) + ms);
   for await (const { type, data } of events) {
-    if (type === 'test:summary' && data.file !== undefined) files.push({ file: data.file, ms: data.duration_ms });
+    if (type === 'test:summary' && data.file !== undefined) files.set(data.file, data.duration_ms);
+    if ((type === 'test:pass' || type === 'test:fail') && data.nesting === 0 && data.file !== undefined)
+      add(data.file, data.details.duration_ms);
   }
-  files.sort((a, b) => b.ms - a.ms);
-  for (const { file, ms } of files) {
+  for (const [file, ms] of [...files].sort(([, a], [, b]) => b - a))
     yield `${(ms / 1000).toFixed(1).padStart(6)} s  ${relative(root, file)}\n`;
-  }
 }

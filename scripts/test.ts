@@ -1,7 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
+import { run as runTests } from 'node:test';
+import { spec } from 'node:test/reporters';
 import { root, run } from './command.ts';
+import { slowestFiles } from './slowest-files.ts';
+import { batchesOf } from './test-batches.ts';
 import { testFiles } from './test-files.ts';
 
 // The sandbox's servers are built first, so that no test pays for it inside its own deadline.
@@ -23,16 +27,19 @@ if (files.length === 0) {
 process.env['NODE_COMPILE_CACHE'] ??= join(root, '.cache', 'compiled');
 // Only a process that ends in good order leaves there what it compiled, and of the operators most are killed.
 execFileSync(process.execPath, ['apps/drydock/bin/drydock.js', 'operator', '--help'], { cwd: root, stdio: 'ignore' });
-mkdirSync(join(root, '.cache'), { recursive: true });
-const slowest = '.cache/slowest-test-files.txt';
-process.exitCode = await run(process.execPath, [
-  '--test',
-  '--test-concurrency=3',
+const modules = soak
+  ? files.map((file) => join(root, file))
+  : batchesOf(files, join(root, '.cache', 'test-batches')).map(({ module }) => module);
+const events = runTests({
+  cwd: root,
+  files: modules,
+  concurrency: 3,
   // A soak is long by purpose; each of its waits has a deadline of its own.
-  `--test-timeout=${soak ? 4 * 3_600_000 : 300_000}`,
-  '--test-reporter=spec',
-  '--test-reporter-destination=stdout',
-  '--test-reporter=./scripts/slowest-files.ts',
-  `--test-reporter-destination=${slowest}`,
-  ...files,
-]);
+  timeout: soak ? 4 * 3_600_000 : 300_000,
+});
+process.exitCode = 1;
+events.on('test:summary', ({ file, success }) => {
+  if (file === undefined && success) process.exitCode = 0;
+});
+events.compose(slowestFiles).pipe(createWriteStream(join(root, '.cache', 'slowest-test-files.txt')));
+events.compose(spec()).pipe(process.stdout);
