@@ -5,8 +5,10 @@ import { UPSTREAM_SET, UPSTREAM_SOURCES } from '../api/upstream/sources.ts';
 import { generateTypes } from '../packages/kube/src/generate.ts';
 import { copyCrds, crdDirectory } from '../packages/sandbox/src/crd-copy.ts';
 import { CRD_SETS } from '../packages/sandbox/src/crd-sets.ts';
+import { chartBundles } from './chart.ts';
+import { root as checkout } from './command.ts';
 
-// Writes the types of our own CRDs and of upstream's. Tests fail when these files differ from what this writes.
+// Writes the types of our own CRDs and of upstream's, and what the Helm chart has of deploy. Tests fail when these files differ from what this writes.
 const root = new URL('../api/', import.meta.url);
 const outputs = [
   { crd: 'crds/drydock.dev_bootimages.yaml', version: 'v1alpha1', out: 'src/bootimage.gen.ts' },
@@ -20,6 +22,11 @@ for (const { crd, version, out } of outputs) {
   const text = generateTypes(readFileSync(new URL(crd, root), 'utf8'), { version, descriptions: true, ...meta });
   writeFileSync(new URL(out, root), text);
   process.stdout.write(`api/${out}\n`);
+}
+
+for (const [file, text] of chartBundles()) {
+  writeFileSync(join(checkout, file), text);
+  process.stdout.write(`${file}\n`);
 }
 
 const set = CRD_SETS.find(({ name }) => name === UPSTREAM_SET);

@@ -13,6 +13,7 @@ import {
   loadKubeconfig,
   type Resource,
 } from '@drydock/kube';
+import { releaseMetrics } from '@drydock/release';
 import { type Sandbox, startSandbox } from '@drydock/sandbox';
 import { watchMetrics } from '@drydock/vm-watch';
 import { parse, parseAllDocuments } from 'yaml';
@@ -170,12 +171,16 @@ test('BI-V204 every metric of an alert is one that the operator has, and the one
   const { registry } = kubeMetrics();
   bootImageMetrics(registry);
   watchMetrics(registry);
+  releaseMetrics(registry);
   const known = new Set((await registry.getMetricsAsJSON()).map(({ name }) => name));
   const alerts = rules.spec.groups.flatMap((group) => group.rules);
   assert.ok(alerts.length > 10);
   const page = readFileSync(join(deploy, '../docs/install.md'), 'utf8');
-  for (const { alert, expr } of alerts) {
-    const named = String(expr).match(/\b(?:drydock|mcc)_\w+/g) ?? [];
+  for (const { alert, expr, annotations } of alerts) {
+    const runbook = `docs/runbooks/${String(alert)}.md`;
+    assert.equal((annotations as Readonly<Record<string, string>>)['runbook'], runbook);
+    assert.ok(readFileSync(join(deploy, '..', runbook), 'utf8').startsWith(`# ${String(alert)}: `), runbook);
+    const named = String(expr).match(/\b(?:drydock|mcc|payload)_\w+/g) ?? [];
     assert.ok(named.length > 0, String(alert));
     assert.ok(page.includes(`| \`${String(alert)}\` `), `docs/install.md does not have ${String(alert)}`);
     for (const name of named) assert.ok(known.has(name), `${String(alert)}: ${name}`);

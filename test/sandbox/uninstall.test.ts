@@ -231,7 +231,9 @@ test('TRUTH-5 an upgrade: the next operator takes over at once, nothing is made 
   for (const kind of [
     'ValidatingAdmissionPolicy ',
     'ValidatingAdmissionPolicyBinding ',
-    'PodMonitor ',
+    'Service ',
+    'PodDisruptionBudget ',
+    'ServiceMonitor ',
     'PrometheusRule ',
   ])
     assert.ok(

@@ -25,7 +25,7 @@ interface Advice {
 const PUT_IN = /\$\{(?:[^{}`]|\{[^{}]*\}|`[^`]*`)*\}/g;
 
 /** `drydock` as a word of another program's command, where it is a name or a namespace. */
-const OF_ANOTHER = /\b(?:kubectl|oc|govc)\s+\S[^;|&]*$/;
+const OF_ANOTHER = /\b(?:kubectl|oc|govc|helm)\s+\S[^;|&]*$/;
 
 /** Every command of ours that a text names: in a string of the sources, or as code of a document. */
 function named(text: string, where: string): readonly Advice[] {
@@ -88,9 +88,12 @@ test('SAFE-17 every command of ours that the product names in a sentence, or its
     );
     return [...named(literals(source), file), ...made.flatMap((words) => named(`drydock template ${words}`, file))];
   });
-  const documents = globSync('{README.md,docs/*.md,packages/*/README.md,apps/*/README.md,deploy/**/*.{md,yaml,txt}}', {
-    cwd: root,
-  });
+  const documents = globSync(
+    '{README.md,docs/**/*.md,packages/*/README.md,apps/*/README.md,deploy/**/*.{md,yaml,txt}}',
+    {
+      cwd: root,
+    },
+  );
   for (const file of documents) {
     const code = [...readFileSync(join(root, file), 'utf8').matchAll(/```[a-z]*\n([\s\S]*?)```|`([^`\n]+)`/g)];
     advice.push(

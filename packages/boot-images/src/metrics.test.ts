@@ -22,6 +22,18 @@ test('the info gauge follows the BootImages: a set that is gone has no line', as
   ]);
 });
 
+test('why a set is stuck is told as long as it is', async () => {
+  const registry = new Registry();
+  const metrics = bootImageMetrics(registry);
+  const status = { set: 'ms/wk-a', phase: 'Blocked', reason: 'CanaryFailed' };
+  metrics.images(() => [{ metadata: { name: 'wk-a' }, status }]);
+  const lines = async (): Promise<readonly string[]> =>
+    (await registry.metrics()).split('\n').filter((line) => line.startsWith('drydock_bootimage_stuck{'));
+  assert.deepEqual(await lines(), ['drydock_bootimage_stuck{set="ms/wk-a",reason="CanaryFailed"} 1']);
+  status.phase = 'Uploading';
+  assert.deepEqual(await lines(), []);
+});
+
 test('what must stay 0 is there from the start', async () => {
   const registry = new Registry();
   const metrics = bootImageMetrics(registry);

@@ -56,6 +56,19 @@ export function bootImageMetrics(registry: Registry = new Registry()): BootImage
       }
     },
   });
+  new Gauge({
+    name: 'drydock_bootimage_stuck',
+    help: '1 for each machine set that is Blocked or Failed, with why.',
+    labelNames: ['set', 'reason'],
+    registers,
+    collect() {
+      this.reset();
+      for (const { status } of all()) {
+        const { set, phase, reason = '' } = status ?? {};
+        if (set !== undefined && (phase === 'Blocked' || phase === 'Failed')) this.set({ set, reason }, 1);
+      }
+    },
+  });
   const state = (name: string, help: string, of: (status: BootImageStatus) => number | undefined): void =>
     void new Gauge({
       ...{ name, help, labelNames: ['set'], registers },

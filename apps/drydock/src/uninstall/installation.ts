@@ -90,6 +90,8 @@ const OTHERS: readonly Resource<KubeObject>[] = [
   kind('CredentialsRequest', 'credentialsrequests', 'cloudcredential.openshift.io', 'Namespaced'),
   kind('ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings', ADMISSION, 'Cluster'),
   kind('ValidatingAdmissionPolicy', 'validatingadmissionpolicies', ADMISSION, 'Cluster'),
+  kind('ServiceMonitor', 'servicemonitors', 'monitoring.coreos.com', 'Namespaced'),
+  // Of installations before.
   kind('PodMonitor', 'podmonitors', 'monitoring.coreos.com', 'Namespaced'),
   kind('PrometheusRule', 'prometheusrules', 'monitoring.coreos.com', 'Namespaced'),
   ConfigMap as Resource<KubeObject>,
