@@ -96,6 +96,7 @@ async function prometheusDefinitions(): Promise<string> {
   await mkdir(folder);
   for (const manifest of manifestsOf('../monitoring')) {
     const { kind, plural, group } = kindOf(manifest);
+    if (group === '') continue;
     const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
     const definition = {
       ...{ apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' },
