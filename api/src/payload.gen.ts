@@ -45,6 +45,11 @@ export interface PayloadSpec {
   /** Objects that somebody else looks after, as long as unmanaged is true. They hold up other minor versions. */
   readonly overrides?: readonly PayloadSpecOverride[];
   /**
+   * How long a release must have been complete until it is final, as 168h: what it wrote is not guarded against going
+   * back any more, and going back past it must be accepted by name. Without it no release ever is.
+   */
+  readonly soak?: string;
+  /**
    * What is accepted although something speaks against it, by the names that the condition ReleaseAccepted tells:
    * Signature, Rollback, GiantHop, Upgradeable, or one finding of a way back as Rollback/PRUNE:DEFINITION. They end up
    * in status.history.
@@ -149,6 +154,8 @@ export interface PayloadStatusHistoryItem {
   readonly verified?: boolean;
   /** What spoke against it and was accepted. */
   readonly acceptedRisks?: string;
+  /** Since when it is final. Never taken back. */
+  readonly finalisedTime?: string;
 }
 
 export interface PayloadStatusCondition {

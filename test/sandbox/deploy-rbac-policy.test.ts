@@ -96,7 +96,7 @@ test('no rule has a wildcard, deletes, escalates, touches pods, or reads Secrets
   }
 });
 
-test('the release manager may act in the name of accounts that are named, write ConfigMaps in the namespace of Drydock, and no more', () => {
+test('the release manager may act in the name of accounts that are named, write and delete ConfigMaps in the namespace of Drydock, and no more', () => {
   const wrong = rolesOf(release).flatMap(({ kind, metadata, rules = [] }) =>
     rules.flatMap((rule) => {
       const named = rule.verbs.includes('impersonate') ? ` ${rule.resources.join()} ${rule.resourceNames?.join()}` : '';
@@ -105,6 +105,7 @@ test('the release manager may act in the name of accounts that are named, write 
     }),
   );
   assert.deepEqual(wrong, [
+    'Role drydock/drydock-release: verb delete',
     'Role drydock/drydock-release: configmaps. without a name',
     'Role drydock/drydock-release-accounts: verb impersonate serviceaccounts drydock-payloads',
     'Role drydock/drydock-release-accounts: writes serviceaccounts. serviceaccounts drydock-payloads',

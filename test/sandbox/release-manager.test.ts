@@ -417,6 +417,69 @@ test('a pass that changes nothing asks at most once for ten objects where the ac
   await client.delete(Payload, { name: 'shelf' });
 });
 
+test('RB-R72 what a newer release deletes of an older one is told object by object before somebody goes back; claims end with the Payload', async () => {
+  await using _running = await operator();
+  const roles = `${RBAC}/clusterroles`;
+  const rules = [
+    { apiGroups: ['apiextensions.k8s.io'], resources: ['customresourcedefinitions'], verbs: ['*'] },
+    { apiGroups: ['shop.example.com'], resources: ['widgets'], verbs: ['list'] },
+  ];
+  const [subject, roleRef] = [
+    { kind: 'ServiceAccount', ...account },
+    { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'widgets' },
+  ];
+  await client.raw({ method: 'POST', path: roles, body: { metadata: { name: 'widgets' }, rules } });
+  const binding = { metadata: { name: 'widgets' }, roleRef, subjects: [subject] };
+  await client.raw({ method: 'POST', path: `${RBAC}/clusterrolebindings`, body: binding });
+  const name = 'widgets.shop.example.com';
+  const schema = { openAPIV3Schema: { type: 'object' } };
+  const definition = (annotations: object = {}): object => ({
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name, annotations },
+    spec: {
+      ...{ group: 'shop.example.com', scope: 'Namespaced', names: { kind: 'Widget', plural: 'widgets' } },
+      versions: [{ name: 'v1', served: true, storage: true, schema }],
+    },
+  });
+  const first = await registry.release('5.0.0', { '0000_10_a_1.yaml': definition() }, signer);
+  const gone = definition({ 'release.openshift.io/delete': 'true' });
+  const second = await registry.release('5.1.0', { '0000_10_a_1.yaml': gone }, signer);
+  await client.create(Payload, payload('widgets', first));
+  await completed('widgets', '5.0.0');
+  const path = `/apis/shop.example.com/v1/namespaces/${shop}/widgets`;
+  for (const widget of ['a', 'b', 'c']) {
+    const body = { apiVersion: 'shop.example.com/v1', kind: 'Widget', metadata: { name: widget } };
+    await client.raw({ method: 'POST', path, body });
+  }
+  await client.mergePatch(Payload, { name: 'widgets' }, { spec: { image: second } });
+  await completed('widgets', '5.1.0');
+  await client.mergePatch(Payload, { name: 'widgets' }, { spec: { image: null, version: '5.0.0' } });
+  await eventually('it is refused', async () =>
+    (await conditionOf('widgets', 'ReleaseAccepted')).startsWith('False PreconditionChecks'),
+  );
+  const said = await conditionOf('widgets', 'ReleaseAccepted');
+  for (const widget of ['a', 'b', 'c'])
+    assert.ok(said.includes(`${shop}/${widget} of ${name} was deleted, and comes back empty`), said);
+  await client.mergePatch(Payload, { name: 'widgets' }, { spec: { acceptedRisks: [`Rollback/DELETED_DATA:${name}`] } });
+  await completed('widgets', '5.0.0');
+
+  const inventories = async (): Promise<readonly string[]> => {
+    const labels = 'app.kubernetes.io/component=release-inventory';
+    const all = await Array.fromAsync(client.list(ConfigMap, { namespace: accountNamespace, labels }));
+    return all.flatMap(({ data }) => data?.['owner'] ?? []);
+  };
+  assert.ok((await inventories()).includes('Payload widgets'));
+  await client.delete(Payload, { name: 'widgets' });
+  await eventually('its claims have ended', async () => !(await inventories()).includes('Payload widgets'));
+  await client.get(CustomResourceDefinition, { name });
+  assert.deepEqual(
+    [...new Set(await inventories())],
+    ['Payload tools'],
+    'those of the Payloads before it have ended, too',
+  );
+});
+
 test('each call of the role is permitted by its rules, and each rule is needed', () => {
   const calls = callsOf('drydock-release').filter(({ resource }) => resource !== 'serviceaccounts');
   const grants = grantsTo('drydock-release', manifests).filter(({ rule }) => !rule.verbs.includes('impersonate'));

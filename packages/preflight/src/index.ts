@@ -1,5 +1,5 @@
 export { type ClusterAdmission, clusterAdmission } from './admission.ts';
-export { type ClusterCrds, type ClusterEra, clusterCrds, clusterEra, eraOf } from './cluster-schemas.ts';
+export { type ClusterCrds, type ClusterEra, CRD, clusterCrds, clusterEra, eraOf } from './cluster-schemas.ts';
 export { conversionBackends } from './conversion-backend.ts';
 export { PreflightError, type PreflightErrorCode } from './errors.ts';
 export { type ProbeRequest, probe, probeRequests } from './probe.ts';

@@ -50,6 +50,37 @@ export function deletedData(
   });
 }
 
+/**
+ * What a newer release has deleted of what `target` brings, and what making it again does not bring back: the objects of definitions by the inventory, but for those that are there again (`live`), and what holds data and
+ * `running` deletes.
+ */
+export function goneData(
+  target: readonly Manifest[],
+  {
+    inventory,
+    running,
+    live,
+  }: {
+    readonly inventory: ReadonlyMap<string, InventoryEntry>;
+    readonly running: readonly Manifest[];
+    readonly live: ReadonlyMap<string, Held>;
+  },
+): readonly DeletedData[] {
+  const deleting = new Set(running.filter((one) => actionOf(one) === 'delete').map(({ id }) => idKey(id)));
+  return target.flatMap((manifest) => {
+    const { id, file, line } = manifest;
+    const key = idKey(id);
+    if (actionOf(manifest) === 'delete' || !losesData(id)) return [];
+    const there = new Set(live.get(key)?.names);
+    const gone = isDefinition(id)
+      ? namesOf(inventory.get(key)?.held).filter((one) => !there.has(one))
+      : deleting.has(key)
+        ? [id.namespace === '' ? id.name : `${id.namespace}/${id.name}`]
+        : [];
+    return gone.map((lost): DeletedData => ({ class: 'DELETED_DATA', id, file, line, lost }));
+  });
+}
+
 function namesOf(held: Held | undefined): readonly string[] {
   const { count = 0, names = [] } = held ?? {};
   return count > names.length ? [...names, `${count - names.length} more`] : names;

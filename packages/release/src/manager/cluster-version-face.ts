@@ -25,7 +25,7 @@ export function clusterVersionFace({ account, rings, stores }: ClusterVersionTru
       const { baselineCapabilitySet: baseline, additionalEnabledCapabilities: additional } = capabilities;
       return {
         target: { ...(image === undefined ? {} : { image }), ...(version === undefined ? {} : { version }) },
-        ...{ force, acceptedRisks: [], account },
+        ...{ force, acceptedRisks: [], account, soak: undefined },
         verify: { rings, stores, unsigned: false, byRelease: true },
         ...{ profile: DEFAULT_PROFILE, featureSet: 'Default' },
         capabilities: {

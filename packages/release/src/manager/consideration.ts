@@ -3,6 +3,7 @@ import { ReleaseError } from '../errors.ts';
 import { actionOf } from '../inclusion/annotations.ts';
 import { idKey, idText, type Manifest } from '../payload/manifest.ts';
 import { type Acceptance, type Attempt, accept } from '../state/acceptance.ts';
+import { finalBefore } from '../state/finalisation.ts';
 import type { HistoryEntry } from '../state/history.ts';
 import { unmetPreconditions } from '../state/preconditions.ts';
 import type { Release } from '../state/target.ts';
@@ -140,14 +141,24 @@ async function preconditions(
   const [current] = history;
   if (current === undefined) return [];
   const back = current.image !== target.image && isOlder(target.version, current.version) === true;
-  const wayBack: WayBack = back ? await looked(loaded, options) : { findings: [] };
+  const finalised = finalBefore(history, target);
+  const wayBack: WayBack = back
+    ? { ...(await looked(loaded, options)), ...(finalised === undefined ? {} : { finalised }) }
+    : { findings: [] };
   return unmetPreconditions({ current, history, target, notUpgradeable: risks, wayBack });
 }
 
 /** A look at what is stored now: an older one may have become untrue since. */
-async function looked(loaded: LoadedRelease, { wish, ports, signal }: ConsiderOptions): Promise<WayBack> {
+async function looked(
+  { included: manifests, payload: { kubernetes } }: LoadedRelease,
+  { wish, owner, memory, ports, signal }: ConsiderOptions,
+): Promise<WayBack> {
   try {
-    return { findings: (await ports.judge(ports.clientFor(wish.account), loaded.included, signal)).findings };
+    const { entries: inventory } = await ports.inventory.open({ name: owner }, signal);
+    const running = { inventory, manifests: memory.running?.included ?? [] };
+    const question = { manifests, kubernetes, running };
+    const { findings, skew } = await ports.judge(ports.clientFor(wish.account), question, signal);
+    return { findings, ...(skew === undefined ? {} : { skew }) };
   } catch (error) {
     signal.throwIfAborted();
     return { findings: undefined, unjudged: (error as Error).message };

@@ -7,12 +7,15 @@ import {
   type EventRecorder,
   generationChanged,
   isNotFound,
+  type Key,
   type KubeObject,
   keyOf,
   statusWriter,
   type WithStatus,
 } from '@drydock/kube';
+import { MADE_BY } from '../apply/merge/metadata.ts';
 import type { UpgradeRisk } from '../state/upgradeable.ts';
+import { abandoned } from './abandoned.ts';
 import type { Projected } from './definitions.ts';
 import { type Face, ownerName } from './face.ts';
 import { type ReleaseMemory, releaseMemory } from './memory.ts';
@@ -57,17 +60,21 @@ export function releaseController<T extends KubeObject & WithStatus>(options: Re
     ports.watches.forget(uid);
   });
   const all = () => Array.from(cache.all(), keyOf);
+  const { clock } = ports;
+  const isHere = (key: Key): boolean => cache.get(key) !== undefined;
+  const warn = (error: unknown): void => ports.warn('whose inventories there are cannot be looked at', error);
   return controller<T>({
     name: options.name,
     for: cache,
     when: generationChanged,
-    watches: [projected.changes(all)],
+    watches: [projected.changes(all), abandoned(ports.inventory, face.resource, { clock, isHere, warn })],
     concurrency: AT_ONCE,
     hangsAfter: HANGS,
     backOff: { first: 1_000, longest: 120_000 },
     reconcile: async (key, { signal, stopping, log }) => {
       const object = cache.get(key);
-      if (object === undefined || object.metadata.deletionTimestamp !== undefined) return undefined;
+      if (object === undefined) return endClaims(options, key, { signal });
+      if (object.metadata.deletionTimestamp !== undefined) return undefined;
       const elsewhere = await options.managedBy?.({ signal });
       if (elsewhere !== undefined) {
         log.info({}, `${ownerName(face.resource, object)} is only read: ${elsewhere}`);
@@ -106,6 +113,30 @@ export function releaseController<T extends KubeObject & WithStatus>(options: Re
       });
       return { after: Math.max(100, Math.min(after, projector.retryIn(uid) ?? after)) };
     },
+  });
+}
+
+/** What a deleted object had applied stays, and is nobody's any more: others may have it. */
+async function endClaims<T extends KubeObject & WithStatus>(
+  { face, client, ports, events }: ReleaseControllerOptions<T>,
+  key: Key,
+  call: { readonly signal: AbortSignal },
+): Promise<undefined> {
+  const name = ownerName(face.resource, { metadata: { name: key.name } });
+  if (!(await ports.inventory.owners(call.signal)).includes(name)) return;
+  try {
+    // A cache may be older than an object that was made again under this name.
+    await client.get(face.resource, key, call);
+    return;
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+  const count = await ports.inventory.remove({ name }, call.signal);
+  events.record(face.resource, { metadata: { name: key.name } } as T, {
+    type: 'Normal',
+    reason: 'ReleaseLeftBehind',
+    action: 'ManageRelease',
+    note: `${name} is gone. What it applied stays (${count} ${count === 1 ? 'object' : 'objects'}), and is nobody's now; what it made has the annotation ${MADE_BY}.`,
   });
 }
 

@@ -31,6 +31,8 @@ export interface ReleaseWish {
   /** undefined: all count as enabled. */
   readonly capabilities: CapabilityWish | undefined;
   readonly overrides: readonly Override[];
+  /** ms after which a release that is complete is final; undefined: never. */
+  readonly soak: number | undefined;
   /** Releases on offer, for a wish that names a version alone. */
   readonly updates: readonly Release[];
 }

@@ -1,163 +1,18 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { before, test } from 'node:test';
 import { CustomResourceDefinition, Event, Payload } from '@drydock/api';
-import { readYamlDocument } from '@drydock/api/yaml';
-import { kubeMetrics, type Operator, run } from '@drydock/kube';
-import { memoryCluster, until } from '@drydock/kube/testing';
-import { pino } from 'pino';
-import type { Inventory, InventoryStore } from '../apply/inventory/inventory.ts';
-import type { ApplyOutcome, ApplyPorts, ApplyWish } from '../apply/wish.ts';
-import { ReleaseError } from '../errors.ts';
-import type { PayloadFiles } from '../payload/directory.ts';
-import { idKey } from '../payload/manifest.ts';
-import { manifestText, payloadFiles } from '../testing/payload-files.ts';
-import { signedBy, type TestSigner, testSigner } from '../testing/signatures.ts';
-import type { SignatureStore } from '../verify/signature-stores.ts';
-import type { Account } from './face.ts';
-import { releaseMetrics } from './metrics.ts';
-import { releaseRole, SIGNATURES } from './role.ts';
-
-const file = new URL('../../../../api/crds/drydock.dev_payloads.yaml', import.meta.url);
-const definition = readYamlDocument(readFileSync(file, 'utf8'), { maxBytes: 1 << 20 }) as object;
-const log = pino({ level: process.env['DRYDOCK_TEST_LOG'] ?? 'silent' });
-const hex = (name: string) => Buffer.from(name).toString('hex').padEnd(64, '0');
-const imageOf = (name: string) => `registry.test/tools@sha256:${hex(name)}`;
-const account: Account = { namespace: 'default', name: 'deployer' };
-const STORE = 'https://signatures.test';
+import { until } from '@drydock/kube/testing';
+import { account, imageOf, payloadDefinition, ReleaseWorld } from '../testing/manager-world.ts';
+import { type TestSigner, testSigner } from '../testing/signatures.ts';
+import { SIGNATURES } from './role.ts';
 
 let signer: TestSigner;
 before(async () => {
   signer = await testSigner('ours');
 });
 
-/** A manager in memory, with a registry, a store of signatures, and an application that a test decides about. */
-class World implements AsyncDisposable {
-  readonly cluster = memoryCluster({ crds: [definition] });
-  readonly client = this.cluster.client();
-  readonly images = new Map<string, PayloadFiles>();
-  readonly signatures = new Map<string, Uint8Array>();
-  readonly retrieved: string[] = [];
-  readonly applied: { readonly wish: ApplyWish; readonly account: Account }[] = [];
-  readonly metrics = kubeMetrics();
-  readonly claims = new Map<string, string>();
-  /** How an application ends. */
-  outcome: (wish: ApplyWish, ports: ApplyPorts) => Promise<ApplyOutcome> = (wish) => Promise.resolve(done(wish));
-  operator: Operator | undefined;
-
-  /** Puts a release into the registry, signed or not. */
-  async release(
-    version: string,
-    { signed = true, objects = ['a'] }: { readonly signed?: boolean; readonly objects?: readonly string[] } = {},
-  ): Promise<string> {
-    const manifests = objects.map(
-      (name, at) => [`release-manifests/0000_10_a_${at}.yaml`, manifestText('ConfigMap', name)] as const,
-    );
-    this.images.set(imageOf(version), payloadFiles(Object.fromEntries(manifests), { version }));
-    if (signed) this.signatures.set(`sha256:${hex(version)}`, await signedBy(signer, `sha256:${hex(version)}`));
-    return imageOf(version);
-  }
-
-  async start(): Promise<this> {
-    let acting = account;
-    const role = releaseRole({
-      ...{ client: this.client, namespace: 'default', log, random: () => 0 },
-      clientFor: (of) => {
-        acting = of;
-        return this.client;
-      },
-      inventory: this.inventory(),
-      metrics: releaseMetrics(this.metrics.registry),
-      retrieve: (image) => {
-        this.retrieved.push(image);
-        const found = this.images.get(image);
-        return found === undefined
-          ? Promise.reject(new ReleaseError('REGISTRY', `${image} is not there`))
-          : Promise.resolve(found);
-      },
-      storeAt: (): SignatureStore => ({
-        name: STORE,
-        signatures: (digest) => this.#signaturesOf(digest),
-        [Symbol.asyncDispose]: () => Promise.resolve(),
-      }),
-      apply: (wish, ports) => {
-        this.applied.push({ wish, account: acting });
-        for (const { id } of wish.manifests)
-          if (!this.claims.has(idKey(id))) this.claims.set(idKey(id), wish.owner.name);
-        return this.outcome(wish, ports);
-      },
-    });
-    this.operator = await run({
-      client: this.client,
-      ...role,
-      log,
-      metrics: this.metrics,
-      signal: new AbortController().signal,
-    });
-    return this;
-  }
-
-  async *#signaturesOf(digest: string): AsyncGenerator<Uint8Array> {
-    const found = this.signatures.get(digest);
-    if (found !== undefined) yield found;
-  }
-
-  inventory(): InventoryStore {
-    return {
-      open: ({ name }): Promise<Inventory> =>
-        Promise.resolve({
-          entries: new Map(),
-          claimedByOthers: new Map([...this.claims].filter(([, owner]) => owner !== name)),
-          refresh: () => Promise.resolve(),
-          write: () => Promise.resolve(),
-          flush: () => Promise.resolve(),
-          note: () => undefined,
-        }),
-    };
-  }
-
-  create(name: string, spec: Partial<Payload['spec']>): Promise<Payload> {
-    const verify = { keyRings: [{ name: 'ours', keys: signer.publicKey }], stores: [STORE] };
-    return this.client.create(Payload, { metadata: { name }, spec: { serviceAccount: account, verify, ...spec } });
-  }
-
-  patch(name: string, spec: object): Promise<Payload> {
-    return this.client.mergePatch(Payload, { name }, { spec });
-  }
-
-  condition(name: string, type: string): string {
-    const found = this.cluster.peek(Payload, { name })?.status?.conditions?.find((one) => one.type === type);
-    return found === undefined ? '' : `${found.status} ${found.reason}: ${found.message}`;
-  }
-
-  history(name: string): readonly string[] {
-    return (this.cluster.peek(Payload, { name })?.status?.history ?? []).map(
-      ({ id, state, version }) => `${id} ${version} ${state}`,
-    );
-  }
-
-  completed = (name: string, version: string): Promise<unknown> =>
-    until(`${version} is complete`, () => {
-      const [head] = this.cluster.peek(Payload, { name })?.status?.history ?? [];
-      return (
-        head?.version === version &&
-        head.state === 'Completed' &&
-        this.condition(name, 'Progressing').startsWith('False')
-      );
-    });
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.operator?.[Symbol.asyncDispose]();
-  }
-}
-
-const done = ({ manifests }: ApplyWish): ApplyOutcome => ({
-  ...{ complete: true, errors: [], deletions: [] },
-  progress: { done: manifests.length, total: manifests.length, waiting: [] },
-});
-
 test('a release that is signed is applied in the name of the account, recorded, and held', async () => {
-  await using world = new World();
+  await using world = new ReleaseWorld(signer);
   const image = await world.release('1.0.0');
   await world.start();
   await world.create('tools', { image });
@@ -189,7 +44,7 @@ test('a release that is signed is applied in the name of the account, recorded, 
 });
 
 test('without a signature not a byte of the image is read, and what was running goes on running', async () => {
-  await using world = new World();
+  await using world = new ReleaseWorld(signer);
   await world.release('1.0.0');
   await world.release('1.1.0', { signed: false });
   await world.start();
@@ -216,7 +71,7 @@ test('without a signature not a byte of the image is read, and what was running 
 });
 
 test('RB-R26 RB-R28 back by the version alone, with no store of signatures in reach', async () => {
-  await using world = new World();
+  await using world = new ReleaseWorld(signer);
   for (const version of ['1.0.0', '1.0.1']) await world.release(version);
   await world.start();
   await world.create('tools', { image: imageOf('1.0.0') });
@@ -236,7 +91,7 @@ test('RB-R26 RB-R28 back by the version alone, with no store of signatures in re
 });
 
 test('of two Payloads with one object the later one is refused, and both are named', async () => {
-  await using world = new World();
+  await using world = new ReleaseWorld(signer);
   await world.release('1.0.0', { objects: ['a', 'shared'] });
   await world.release('2.0.0', { objects: ['b', 'shared'] });
   await world.start();
@@ -256,7 +111,7 @@ test('of two Payloads with one object the later one is refused, and both are nam
 });
 
 test('a history that was edited by hand leads to nothing that is not signed, and to no image without a digest', async () => {
-  await using world = new World();
+  await using world = new ReleaseWorld(signer);
   await world.release('1.0.0');
   await world.release('6.6.6', { signed: false });
   await world.start();
@@ -291,9 +146,9 @@ test('a history that was edited by hand leads to nothing that is not signed, and
 });
 
 test('RB-R86 a status that nothing can save holds nothing up: it is told elsewhere, and written when the definition is whole again', async () => {
-  await using world = new World();
+  await using world = new ReleaseWorld(signer);
   await world.release('1.0.0');
-  const seal = structuredClone(definition) as {
+  const seal = structuredClone(payloadDefinition) as {
     spec: {
       versions: {
         schema: {
@@ -317,15 +172,18 @@ test('RB-R86 a status that nothing can save holds nothing up: it is told elsewhe
     ),
   );
   assert.deepEqual(world.history('tools'), []);
-  world.cluster.serve(definition);
-  await world.client.replace(CustomResourceDefinition, { ...(definition as typeof sealed), metadata: sealed.metadata });
+  world.cluster.serve(payloadDefinition);
+  await world.client.replace(CustomResourceDefinition, {
+    ...(payloadDefinition as typeof sealed),
+    metadata: sealed.metadata,
+  });
   await world.completed('tools', '1.0.0');
   await until('the metric is gone', async () => !/payload_status_write_blocked\{/.test(await scrape()));
   assert.deepEqual(world.history('tools'), ['1 1.0.0 Completed']);
 });
 
 test('another wish ends an attempt; progress and failures are told, and the stop of the process is recorded', async () => {
-  await using world = new World();
+  await using world = new ReleaseWorld(signer);
   for (const version of ['1.0.0', '1.0.1']) await world.release(version);
   let ended = 0;
   world.outcome = (wish, ports) =>
@@ -366,7 +224,7 @@ test('another wish ends an attempt; progress and failures are told, and the stop
 });
 
 test('a Payload without an account, or with one that is none, applies nothing and says why', async () => {
-  await using world = new World();
+  await using world = new ReleaseWorld(signer);
   await world.release('1.0.0');
   await world.start();
   world.cluster.put(

@@ -17,8 +17,10 @@ export interface ReleaseMemory {
   attempts: { readonly image: string; readonly count: number; readonly failed: number };
   /** What the status should say: the server may refuse to store it. */
   history: readonly HistoryEntry[] | undefined;
-  /** Of the release before: its definitions, and what the last look at them found. */
-  before: { readonly image: string; readonly definitions: readonly Manifest[] } | undefined;
+  /** Of the release before: its definitions with what else holds data, the Kubernetes that it brings, and what the last look found. */
+  before:
+    | { readonly image: string; readonly manifests: readonly Manifest[]; readonly kubernetes: string | undefined }
+    | undefined;
   wayBack: { readonly image: string; readonly state: WayBackState; readonly at: number } | undefined;
   /** How the last attempt ended: objects that are still being deleted. */
   deleting: readonly string[];

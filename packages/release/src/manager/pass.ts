@@ -4,6 +4,7 @@ import { ReleaseError } from '../errors.ts';
 import { idText } from '../payload/manifest.ts';
 import { conditionsOf, type WayBackState, type Work, withConditions } from '../state/conditions.ts';
 import { type Failing, failingOf, sinceAfter } from '../state/failing.ts';
+import { withFinalised } from '../state/finalisation.ts';
 import { type HistoryEntry, mergeHistory } from '../state/history.ts';
 import { modeOf } from '../state/mode.ts';
 import { targetOf } from '../state/target.ts';
@@ -198,7 +199,8 @@ async function applyChosen<T extends KubeObject & WithStatus>(
     outcome === undefined
       ? brokenOff(failure, stopping)
       : failingOf(outcome.errors, { since: memory.since, now: ports.clock.date().getTime(), mode });
-  const history = mergeHistory(begun, { ...attained, completed: complete }, now());
+  const merged = mergeHistory(begun, { ...attained, completed: complete }, now());
+  const history = withFinalised(merged, told.wish.soak, ports.clock.date());
   memory.history = history;
   const risks = [...options.risks, ...ownRisks(history, told.wish, memory)];
   const said = { ...told, risks, failing, work: work(complete), loaded, ...(complete ? {} : { progress }) };
@@ -210,7 +212,7 @@ async function applyChosen<T extends KubeObject & WithStatus>(
         wish: told.wish,
         memory,
         ports,
-        name: object.metadata.name,
+        ...{ name: object.metadata.name, owner: ownerName(face.resource, object) },
         signal: AbortSignal.any([options.signal, stopping]),
       });
   if (wayBack !== undefined) await tell(options, { ...record, history }, { ...said, wayBack });

@@ -21,6 +21,7 @@ export const payloadFace: Face<Payload> = {
       featureSet = 'Default',
       overrides = [],
       acceptedRisks = [],
+      soak,
     } = (spec as Partial<Payload['spec']> | undefined) ?? {};
     const { namespace = '', name = '' } =
       (serviceAccount as Partial<Payload['spec']['serviceAccount']> | undefined) ?? {};
@@ -31,6 +32,7 @@ export const payloadFace: Face<Payload> = {
       target: { ...(image === undefined ? {} : { image }), ...(version === undefined ? {} : { version }) },
       force: false,
       acceptedRisks,
+      soak: durationOf(soak),
       verify: {
         rings: keyRings.map((ring) => ({ name: ring.name, armoured: ring.keys })),
         stores,
@@ -74,12 +76,24 @@ function entryOf({
   completionTime,
   verified = false,
   acceptedRisks,
+  finalisedTime,
 }: Stored): HistoryEntry {
   return {
     ...{ state, version, image, startedTime, verified },
     ...(completionTime === undefined ? {} : { completionTime }),
     ...(acceptedRisks === undefined ? {} : { acceptedRisks }),
+    ...(finalisedTime === undefined ? {} : { finalisedTime }),
   };
+}
+
+const DURATION = /^(?:(\d{1,5})h)?(?:(\d{1,5})m)?(?:(\d{1,6})s)?$/;
+
+/** ms of a text like `168h`; undefined where it says nothing, so that nothing is final by mistake. */
+function durationOf(text: string | undefined): number | undefined {
+  const found = text === undefined || text === '' ? null : DURATION.exec(text);
+  if (found === null) return undefined;
+  const [, hours = '0', minutes = '0', seconds = '0'] = found;
+  return ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1000;
 }
 
 /** Entries keep the number that they have: the same release that was begun at the same time. New ones count on. */

@@ -1,33 +1,72 @@
-import { type Crd, CrdError, createReport, type FindingGroup, readCrd, undecidedKind } from '@drydock/crd';
+import {
+  type Crd,
+  CrdError,
+  createReport,
+  type FindingGroup,
+  readCrd,
+  type ServerEra,
+  undecidedKind,
+} from '@drydock/crd';
 import { ApiError, type KubeClient } from '@drydock/kube';
-import { clusterCrds, clusterEra, scan } from '@drydock/preflight';
+import { clusterCrds, clusterEra, eraOf, scan } from '@drydock/preflight';
+import { minor } from 'semver';
 import type { Manifest } from '../payload/manifest.ts';
 import type { WayBackState } from '../state/conditions.ts';
 import type { WayBackFinding } from '../state/way-back.ts';
+import { lostData, type Running } from './lost-data.ts';
 
 /** What stands between what is stored and the definitions of a release. */
 export interface JudgedWay {
   readonly findings: readonly WayBackFinding[];
   /** Why not everything could be looked at; '' where it was. */
   readonly undecided: string;
+  /** Why its API server cannot follow the one that runs; absent where it can, or stays. */
+  readonly skew?: string;
+}
+
+/** A release that would be gone to, and what is known besides what is stored. */
+export interface WayBackQuestion {
+  readonly manifests: readonly Manifest[];
+  /** Version of the API server that it brings; absent: the one that runs stays. */
+  readonly kubernetes?: string | undefined;
+  /** What the running release has done; absent: nobody knows. */
+  readonly running?: Running;
 }
 
 /** Asks a cluster. It only reads. Rejects with `ApiError`, and with the signal's reason. */
-export type WayBackJudge = (
-  client: KubeClient,
-  manifests: readonly Manifest[],
-  signal: AbortSignal,
-) => Promise<JudgedWay>;
+export type WayBackJudge = (client: KubeClient, question: WayBackQuestion, signal: AbortSignal) => Promise<JudgedWay>;
 
 const TOLD = 5;
 
-/** Judges every stored object of the kinds that a release brings under its definitions, as an API server of the running era would. */
-export const judgeWayBack: WayBackJudge = async (client, manifests, signal) => {
+/** Minors that an API server can go back at once: it reads what the next one stored. */
+const SERVER_MINORS = 1;
+
+/**
+ * Judges every stored object of the kinds that a release brings under its definitions, as the API server would that it brings (what the running one tolerates an older one may refuse), and tells
+ * what no way back brings again.
+ */
+export const judgeWayBack: WayBackJudge = async (client, question, signal) => {
+  const { manifests, kubernetes, running } = question;
+  const lost = running === undefined ? [] : await lostData(client, manifests, running, signal);
+  const isDefined = manifests.some(({ id }) => id.kind === 'CustomResourceDefinition');
   // Nobody needs a right to look at definitions for a release that has none.
-  if (!manifests.some(({ id }) => id.kind === 'CustomResourceDefinition')) return { findings: [], undecided: '' };
+  if (!isDefined && kubernetes === undefined) return { findings: lost, undecided: '' };
+  const { server } = await clusterEra(client, { signal });
+  const target = kubernetes === undefined ? server : eraOf(minor(kubernetes));
+  const skewed = server.minor - target.minor > SERVER_MINORS;
+  const skew = `It brings Kubernetes 1.${target.minor}, and 1.${server.minor} runs: an API server goes back ${SERVER_MINORS} minor at a time.`;
+  const judged = isDefined ? await stored(client, manifests, { now: server, target, signal }) : NOTHING;
+  return { ...judged, findings: [...lost, ...judged.findings], ...(skewed ? { skew } : {}) };
+};
+
+const NOTHING: JudgedWay = { findings: [], undecided: '' };
+
+async function stored(
+  client: KubeClient,
+  manifests: readonly Manifest[],
+  { signal, ...options }: { readonly now: ServerEra; readonly target: ServerEra; readonly signal: AbortSignal },
+): Promise<JudgedWay> {
   const wanted: Crd[] = [];
-  const server = (await clusterEra(client, { signal })).server;
-  const options = { now: server, target: server };
   const report = createReport();
   for (const { id, object, file } of manifests) {
     if (id.kind !== 'CustomResourceDefinition') continue;
@@ -57,12 +96,14 @@ export const judgeWayBack: WayBackJudge = async (client, manifests, signal) => {
       .map(findingText)
       .join(' '),
   };
-};
+}
 
 const UNDECIDED = 'UNDECIDED';
 
 /** What a judgement means for the condition Rollbackable. `version`: the release that would be gone back to. */
-export function wayBackState(version: string, { findings, undecided }: JudgedWay): WayBackState {
+export function wayBackState(version: string, { findings, undecided, skew }: JudgedWay): WayBackState {
+  if (skew !== undefined)
+    return { status: 'False', reason: 'ServerSkew', message: `Going back to ${version}: ${skew}` };
   const blocking = findings.filter((one) => one.blocking && one.class !== UNDECIDED);
   const more = blocking.length > TOLD ? ` And ${blocking.length - TOLD} more.` : '';
   if (blocking.length > 0) {

@@ -1,7 +1,12 @@
 import { ReleaseError } from '../errors.ts';
 import { OWN_FOLDER, type PayloadFiles, RELEASE_FOLDER } from './directory.ts';
 import { type Manifest, readManifestFile } from './manifest.ts';
-import { type ReleaseMetadata, readImageReferences, readReleaseMetadata } from './release-metadata.ts';
+import {
+  type ReleaseMetadata,
+  readImageReferences,
+  readKubernetesVersion,
+  readReleaseMetadata,
+} from './release-metadata.ts';
 import { renderTemplate } from './template.ts';
 
 /** A release as it was shipped: everything that it brings, nothing left out yet. */
@@ -13,6 +18,8 @@ export interface Payload {
   readonly images: ReadonlyMap<string, string>;
   /** In the order of their files: the release manager's own first, then everybody else's, each sorted by name. */
   readonly manifests: readonly Manifest[];
+  /** Version of the Kubernetes that it brings; absent where the API server is somebody else's. */
+  readonly kubernetes?: string;
 }
 
 /** What the templates in `manifests/` are rendered with, beside the images. */
@@ -48,5 +55,6 @@ export function loadPayload({ name, files }: PayloadFiles, options: LoadOptions 
   const manifests = sorted.flatMap(([path, text]) =>
     readManifestFile(path, isOwn(path) ? renderTemplate(path, text, { fields, images }) : text),
   );
-  return { name, metadata, images, manifests };
+  const kubernetes = readKubernetesVersion(imagesText);
+  return { name, metadata, images, manifests, ...(kubernetes === undefined ? {} : { kubernetes }) };
 }

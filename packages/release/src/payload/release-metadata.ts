@@ -59,6 +59,19 @@ export function readImageReferences(file: string, text: string, version: string)
   );
 }
 
+/** The Kubernetes that a release brings, as one of its images says (`io.openshift.build.versions`); undefined where it brings none. */
+export function readKubernetesVersion(text: string): string | undefined {
+  const value = jsonOf(text);
+  const spec = isObject(value) ? value['spec'] : undefined;
+  const tags = isObject(spec) && Array.isArray(spec['tags']) ? spec['tags'] : [];
+  for (const { annotations } of tags.filter(isObject)) {
+    const said = isObject(annotations) ? annotations['io.openshift.build.versions'] : undefined;
+    const [, version] = typeof said === 'string' ? (/(?:^|,)kubernetes=([^,]+)/.exec(said) ?? []) : [];
+    if (version !== undefined && valid(version) !== null) return version;
+  }
+  return undefined;
+}
+
 function jsonOf(text: string): Json | undefined {
   try {
     return readJson(text) as Json;

@@ -51,6 +51,7 @@ test('RB-R24 the way back: the release before of the same minor by upstream; any
 test('by our policy a way back must be recorded whole, judged, allowed by the server and not declared final', () => {
   const reasons = (wayBack: WayBack, history: readonly HistoryEntry[], target = release('4.12.1')) =>
     unmet({ target, history, wayBack }).map(({ reason }) => reason);
+  const finalised = { version: '4.14.3', finalisedTime: '2026-01-01T00:00:00Z' };
   const path = [entry('4.14.3'), entry('4.13.9', 'Partial'), entry('4.12.1')];
   assert.deepEqual(reasons({ findings: [] }, path), []);
   assert.deepEqual(reasons({ findings: [] }, [entry('4.14.3'), entry('4.12.1')]), ['PathNotRecorded']);
@@ -58,7 +59,7 @@ test('by our policy a way back must be recorded whole, judged, allowed by the se
     reasons({ findings: [] }, [entry('4.14.3'), entry('4.13.9'), entry('4.12.1', 'Completed', 'another')]),
     ['NotInHistory'],
   );
-  assert.deepEqual(reasons({ findings: undefined, skew: 'The server is newer.', finalised: true }, path), [
+  assert.deepEqual(reasons({ findings: undefined, skew: 'The server is newer.', finalised }, path), [
     'ServerSkew',
     'Finalised',
     'NotJudged',

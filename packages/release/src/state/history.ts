@@ -14,6 +14,8 @@ export interface HistoryEntry {
   readonly verified: boolean;
   /** What was known to be wrong and was accepted, in words. */
   readonly acceptedRisks?: string;
+  /** RFC 3339; since when it is final. Never taken back. */
+  readonly finalisedTime?: string;
 }
 
 /** How far a release has come. */

@@ -1,3 +1,4 @@
+import type { Final } from './finalisation.ts';
 import type { HistoryEntry } from './history.ts';
 import type { Release } from './target.ts';
 import type { Unmet } from './unmet.ts';
@@ -20,8 +21,8 @@ export interface WayBack {
   readonly unjudged?: string;
   /** Why the API server does not allow it; undefined where it does. */
   readonly skew?: string;
-  /** The newer release was declared final. */
-  readonly finalised?: true;
+  /** A release that would be gone past, and was declared final. */
+  readonly finalised?: Final;
 }
 
 /** The server would not take the definition: no consent helps. */
@@ -57,13 +58,7 @@ export function wayBackRefusal(
       ),
     );
   if (skew !== undefined) unmet.push(refused('ServerSkew', skew));
-  if (finalised === true)
-    unmet.push(
-      refused(
-        'Finalised',
-        `${current.version} was declared final: what it wrote is not guarded against going back any more.`,
-      ),
-    );
+  if (finalised !== undefined) unmet.push(refused('Finalised', finalText(finalised)));
   if (findings === undefined)
     unmet.push(
       refused(
@@ -72,6 +67,11 @@ export function wayBackRefusal(
       ),
     );
   return [...unmet, ...(findings ?? []).filter(({ blocking }) => blocking).map(unmetFinding)];
+}
+
+/** What it means that a release is final. */
+export function finalText({ version, finalisedTime }: Final): string {
+  return `${version} is final since ${finalisedTime}: what it wrote is not guarded against going back any more.`;
 }
 
 function unmetFinding({ id, class: kind, message }: WayBackFinding): Unmet {

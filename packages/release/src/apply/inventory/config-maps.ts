@@ -1,5 +1,5 @@
 import { ConfigMap } from '@drydock/api';
-import { ApiError, isConflict, type KubeClient } from '@drydock/kube';
+import { ApiError, isConflict, isNotFound, type KubeClient, keyOf } from '@drydock/kube';
 import type { ApplyOwner } from '../owner.ts';
 import {
   type Chunk,
@@ -17,7 +17,7 @@ import type { Inventory, InventoryChanges, InventoryStore } from './inventory.ts
 
 /** Where the ConfigMaps are: beside the Lease. */
 export interface ConfigMapInventoryOptions {
-  readonly client: Pick<KubeClient, 'list' | 'get' | 'create' | 'replace'>;
+  readonly client: Pick<KubeClient, 'list' | 'get' | 'create' | 'replace' | 'delete'>;
   readonly namespace: string;
 }
 
@@ -32,7 +32,36 @@ export function configMapInventory(options: ConfigMapInventoryOptions): Inventor
       await inventory.refresh();
       return inventory;
     },
+    owners: async (signal) => {
+      const all = await Array.fromAsync(listed(options, signal));
+      return [...new Set(all.flatMap((one) => ownerOf(one) ?? []))];
+    },
+    remove: async ({ name }, signal) => {
+      let count = 0;
+      for await (const configMap of listed(options, signal)) {
+        if (ownerOf(configMap) !== name) continue;
+        const { metadata, data } = configMap;
+        const { uid, resourceVersion } = metadata;
+        const guard = {
+          ...(uid === undefined ? {} : { uid }),
+          ...(resourceVersion === undefined ? {} : { resourceVersion }),
+        };
+        await options.client.delete(ConfigMap, keyOf(configMap), guard, { signal }).catch((error: unknown) => {
+          if (!isNotFound(error)) throw error;
+        });
+        count += (data?.['entries'] ?? '').split('\n').filter((line) => line !== '').length;
+      }
+      return count;
+    },
   };
+}
+
+function listed({ client, namespace }: ConfigMapInventoryOptions, signal: AbortSignal): AsyncIterable<ConfigMap> {
+  return client.list(
+    ConfigMap,
+    { namespace, labels: `app.kubernetes.io/component=${INVENTORY_COMPONENT}` },
+    { signal },
+  );
 }
 
 interface KeptChunk {
@@ -101,8 +130,7 @@ class OpenInventory implements Inventory {
   async refresh(): Promise<void> {
     const others = new Map<string, string>();
     const mine: [Chunk, ConfigMap][] = [];
-    const where = { namespace: this.#namespace, labels: `app.kubernetes.io/component=${INVENTORY_COMPONENT}` };
-    for await (const configMap of this.#client.list(ConfigMap, where, { signal: this.#signal })) {
+    for await (const configMap of listed({ client: this.#client, namespace: this.#namespace }, this.#signal)) {
       const owner = ownerOf(configMap);
       const chunk = readChunk(configMap);
       if (owner === this.#owner.name) mine.push([chunk, configMap]);

@@ -27,4 +27,11 @@ export interface Inventory {
 export interface InventoryStore {
   /** Reads what an owner has, and what others claim. Rejects with `ApiError`, and with `ReleaseError` for one that cannot be read. */
   open(owner: ApplyOwner, signal: AbortSignal): Promise<Inventory>;
+  /** Names of the owners that have one. Rejects with `ApiError`. */
+  owners(signal: AbortSignal): Promise<readonly string[]>;
+  /**
+   * Ends all claims of an owner that is gone; resolves to how many objects it had. What it applied stays, and is nobody's. Killed on the way it is called again: `owners` names it until all is gone. Rejects with `ApiError`;
+   * Conflict means that somebody writes that inventory.
+   */
+  remove(owner: Pick<ApplyOwner, 'name'>, signal: AbortSignal): Promise<number>;
 }
