@@ -38,7 +38,6 @@ export type { Account } from './manager/face.ts';
 export type { Retrieve } from './manager/loaded-release.ts';
 export { type ReleaseMetrics, releaseMetrics } from './manager/metrics.ts';
 export {
-  CLUSTER_VERSION_OPERATOR,
   type ReleaseRole,
   type ReleaseRoleOptions,
   releaseRole,

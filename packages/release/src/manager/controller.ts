@@ -21,6 +21,7 @@ import { type Face, ownerName } from './face.ts';
 import { type ReleaseMemory, releaseMemory } from './memory.ts';
 import { runPass } from './pass.ts';
 import type { ReleasePorts } from './ports.ts';
+import { type ManagedBy, whileAlone } from './upstream-manager.ts';
 
 /** What reconciles the releases of one kind. */
 export interface ReleaseControllerOptions<T extends KubeObject & WithStatus> {
@@ -32,7 +33,7 @@ export interface ReleaseControllerOptions<T extends KubeObject & WithStatus> {
   readonly ports: ReleasePorts;
   readonly events: Pick<EventRecorder, 'record'>;
   /** Who manages the object instead, as a clause; undefined: nobody. Asked before each pass. */
-  readonly managedBy?: (call: CallOptions) => Promise<string | undefined>;
+  readonly managedBy?: ManagedBy;
   /** What of the cluster stands against another minor. */
   readonly risks?: (object: T, call: CallOptions) => Promise<readonly UpgradeRisk[]>;
 }
@@ -80,6 +81,7 @@ export function releaseController<T extends KubeObject & WithStatus>(options: Re
         log.info({}, `${ownerName(face.resource, object)} is only read: ${elsewhere}`);
         return { after: ELSEWHERE };
       }
+      using alone = whileAlone(options.managedBy, { clock, signal });
       const uid = object.metadata.uid ?? '';
       const memory = memories.get(uid) ?? releaseMemory();
       memories.set(uid, memory);
@@ -88,7 +90,7 @@ export function releaseController<T extends KubeObject & WithStatus>(options: Re
       const write = async (compute: (current: T) => NonNullable<T['status']> | undefined): Promise<void> => {
         try {
           // The stop of the process is told, too: only the loss of the lease keeps it from being written.
-          const result = await writer.write(key, compute, { current: cache.get(key) ?? last, signal });
+          const result = await writer.write(key, compute, { current: cache.get(key) ?? last, signal: alone.signal });
           announce(options, last, result.object);
           last = result.object;
           if (projector.retryIn(uid) === undefined) ports.metrics.written(face.resource as never, result.object);
@@ -98,7 +100,7 @@ export function releaseController<T extends KubeObject & WithStatus>(options: Re
         }
       };
       const blocked = projector.retryIn(uid) !== undefined;
-      const after = await runPass({
+      const pass = runPass({
         face,
         object,
         remembered: projector.remembered(object),
@@ -108,8 +110,13 @@ export function releaseController<T extends KubeObject & WithStatus>(options: Re
         cache,
         risks,
         write,
-        signal,
+        signal: alone.signal,
         stopping,
+      });
+      const after = await pass.catch((error: unknown) => {
+        if (alone.instead === undefined) throw error;
+        log.info({}, `${ownerName(face.resource, object)} is only read from now on: ${alone.instead}`);
+        return ELSEWHERE;
       });
       return { after: Math.max(100, Math.min(after, projector.retryIn(uid) ?? after)) };
     },

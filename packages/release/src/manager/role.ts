@@ -1,7 +1,6 @@
-import { ClusterVersion, ConfigMap, Deployment, Payload } from '@drydock/api';
+import { ClusterVersion, ConfigMap, Payload } from '@drydock/api';
 import {
   type Cache,
-  type CallOptions,
   type Clock,
   type Controller,
   configMapStore,
@@ -9,7 +8,6 @@ import {
   type EventRecorderOptions,
   eventRecorder,
   isForbidden,
-  isNotFound,
   type KubeClient,
   type KubeObject,
   type ManagedCache,
@@ -29,6 +27,7 @@ import { type ReleaseMetrics, releaseMetrics } from './metrics.ts';
 import { payloadFace } from './payload-face.ts';
 import type { ReleasePorts } from './ports.ts';
 import { releaseWatches } from './release-watches.ts';
+import { upstreamManager } from './upstream-manager.ts';
 import { judgeWayBack } from './way-back-judge.ts';
 
 /** What the role needs from the app that runs it. */
@@ -60,8 +59,6 @@ export interface ReleaseRole {
 
 /** Name of the ConfigMap with signatures that were verified. */
 export const SIGNATURES = 'drydock-release-signatures';
-/** The Deployment that manages ClusterVersion in OpenShift. */
-export const CLUSTER_VERSION_OPERATOR = { namespace: 'openshift-cluster-version', name: 'cluster-version-operator' };
 const UPSTREAM_SIGNATURES = {
   namespace: 'openshift-config-managed',
   labels: 'release.openshift.io/verification-signatures',
@@ -127,7 +124,7 @@ export function releaseRole(options: ReleaseRoleOptions): ReleaseRole {
         : [
             releaseController({
               ...{ ...common, ...versions, name: 'cluster-versions', ports: ports([upstreamSignatures(client)]) },
-              managedBy: (call) => upstreamManager(client, call),
+              managedBy: upstreamManager(client, clock),
               risks: (object, call) => clusterRisks(client, object, call),
             }),
           ]),
@@ -140,16 +137,4 @@ function upstreamSignatures(client: KubeClient): SignatureStore {
   return configMapSignatures(`ConfigMaps in ${namespace}`, (signal) =>
     client.list(ConfigMap, { namespace, labels }, { signal }),
   );
-}
-
-/** Whether cluster-version-operator is there: then it alone applies. A cluster that does not say so is not touched. */
-async function upstreamManager(client: KubeClient, call: CallOptions): Promise<string | undefined> {
-  const { namespace, name } = CLUSTER_VERSION_OPERATOR;
-  try {
-    await client.get(Deployment, CLUSTER_VERSION_OPERATOR, call);
-    return `Deployment ${namespace}/${name} manages it`;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
 }
