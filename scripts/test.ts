@@ -12,9 +12,11 @@ import { testFiles } from './test-files.ts';
 const soak = process.argv.includes('--soak');
 // The older API server costs minutes more, so only a soak and DRYDOCK_ERAS=1 want it; the tests that need it say so when they are skipped.
 const eras = soak || process.env['DRYDOCK_ERAS'] === '1' ? ['--era', 'E1'] : [];
-// So do the programs of upstream, and DRYDOCK_NEIGHBOURS=1.
+// So do controllers and a scheduler, and DRYDOCK_WORKLOADS=1; the programs of upstream, and DRYDOCK_NEIGHBOURS=1.
 const neighbours = soak || process.env['DRYDOCK_NEIGHBOURS'] === '1' ? ['--neighbours'] : [];
-const built = await run(process.execPath, ['packages/sandbox/bin/drydock-sandbox.js', 'build', ...eras, ...neighbours]);
+const workloads = soak || process.env['DRYDOCK_WORKLOADS'] === '1' ? ['--workloads'] : [];
+const wanted = [...eras, ...workloads, ...neighbours];
+const built = await run(process.execPath, ['packages/sandbox/bin/drydock-sandbox.js', 'build', ...wanted]);
 if (built !== 0) process.exit(built);
 
 if (soak) process.env['DRYDOCK_SOAK'] = '1';

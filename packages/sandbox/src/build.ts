@@ -9,7 +9,12 @@ import { checkGo, goBuild } from './go-tool.ts';
 import { cacheDirectory, GO_DIRECTORY } from './paths.ts';
 
 /** A server that is built from `go/<name>`. */
-export type GoServer = 'drydock-apiserver' | 'drydock-apiserver-1.32' | 'drydock-vcenter' | Neighbour;
+export type GoServer =
+  | 'drydock-apiserver'
+  | 'drydock-apiserver-1.32'
+  | 'drydock-vcenter'
+  | 'drydock-workloads'
+  | Neighbour;
 
 /** A program of upstream that is built from a module in `go/neighbours`, for tests that ask for it. */
 export type Neighbour =
@@ -20,7 +25,7 @@ export type Neighbour =
   | 'cluster-api'
   | 'cluster-api-provider-vsphere';
 
-/** What to build; by default everything but the older API server, which only tests of other eras need, and the neighbours. */
+/** What to build; by default the API server and the vCenter. The older API server, workloads and neighbours are built when they are asked for. */
 export interface BuildOptions {
   readonly servers?: readonly GoServer[];
   /** Names of CRD sets. */
@@ -58,6 +63,11 @@ const SERVERS: Readonly<Record<GoServer, Source>> = {
     expected: '3 min more, and 1 GB of downloads and build cache',
   },
   'drydock-vcenter': { ldflags: '', what: 'the vCenter simulator', expected: '40 s' },
+  'drydock-workloads': {
+    ldflags: '-X k8s.io/component-base/version.gitVersion=v1.34.4',
+    what: 'kube-controller-manager and kube-scheduler 1.34.4, and a kubelet that runs nothing',
+    expected: '2 min beside a built API server',
+  },
   'machine-config-controller': {
     module: 'neighbours/machine-config-controller',
     ldflags: '',

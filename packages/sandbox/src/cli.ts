@@ -15,6 +15,8 @@ const USAGE = `usage: drydock-sandbox <up|build> [options]
 options of up and build:
   --era E0|E1|E2    how the API server treats what was illegal before (default: E2, Kubernetes 1.34;
                     E1 is 1.32, which is built the first time; E0 emulates what was before 1.30)
+  --workloads       controllers, a scheduler and three nodes besides, so that Deployments roll out (built the
+                    first time: 2 min)
   --neighbours      with build: upstream's programs as well, which tests run beside Drydock when they are asked to
 
 options of up:
@@ -49,6 +51,7 @@ function parse(args: readonly string[]) {
       options: {
         help: { type: 'boolean', short: 'h' },
         era: { type: 'string' },
+        workloads: { type: 'boolean', default: false },
         neighbours: { type: 'boolean', default: false },
         crds: { type: 'string', multiple: true },
         vcenter: { type: 'boolean', default: true },
@@ -81,6 +84,7 @@ async function up(values: Values, signal: AbortSignal): Promise<void> {
   await using sandbox = await startSandbox({
     crds: values.crds ?? ['openshift'],
     vcenter: values.vcenter ? vcenter : false,
+    workloads: values.workloads,
     era,
     signal,
   });
@@ -106,7 +110,8 @@ async function run(args: readonly string[], signal: AbortSignal): Promise<number
   if (rest.length > 0) throw new UsageError(`unexpected argument "${rest[0]}"`);
   if (verb === 'build') {
     const neighbours = values.neighbours ? NEIGHBOURS : [];
-    const servers = [...findBinaries().needed(eraOf(values)), 'drydock-vcenter', ...neighbours] as const;
+    const workloads = values.workloads ? (['drydock-workloads'] as const) : [];
+    const servers = [...findBinaries().needed(eraOf(values)), 'drydock-vcenter', ...workloads, ...neighbours] as const;
     await build({ signal, servers });
   } else if (verb === 'up') await up(values, signal);
   else throw new UsageError(verb === undefined ? 'a verb is missing' : `unknown verb "${verb}"`);

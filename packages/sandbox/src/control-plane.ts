@@ -16,6 +16,8 @@ export interface ControlPlane {
   /** As cluster administrator (system:masters). */
   readonly admin: Credentials;
   readonly api: Api;
+  /** File with the key of the tokens of ServiceAccounts. */
+  readonly signingKey: string;
   /** Writes a kubeconfig for any user and returns its path. */
   kubeconfigFor(subject: Subject): string;
 }
@@ -27,6 +29,8 @@ export interface ControlPlaneSpec {
   readonly binaries: Binaries;
   /** Of the next start of the API server. */
   readonly era: () => ApiServerEra;
+  /** Controllers are there, who make the ServiceAccounts that pods are admitted with. */
+  readonly workloads: boolean;
   /** Put after our own kube-apiserver flags, so that they win. */
   readonly apiserverFlags: readonly string[];
 }
@@ -46,10 +50,12 @@ function etcdFlags(directory: WorkDirectory, client: string, peer: string): read
   ];
 }
 
-function apiserverFlags(spec: ControlPlaneSpec, port: number, etcd: string): readonly string[] {
+function apiserverFlags(
+  spec: ControlPlaneSpec,
+  { port, etcd, signingKey }: { readonly port: number; readonly etcd: string; readonly signingKey: string },
+): readonly string[] {
   const { directory, authority } = spec;
   const serving = authority.issueServer(['localhost', '127.0.0.1', 'kubernetes.default.svc']);
-  const signingKey = directory.write('service-account.key', newSigningKey());
   return [
     `--etcd-servers=${etcd}`,
     '--bind-address=127.0.0.1',
@@ -66,8 +72,8 @@ function apiserverFlags(spec: ControlPlaneSpec, port: number, etcd: string): rea
     `--service-account-key-file=${signingKey}`,
     `--service-account-signing-key-file=${signingKey}`,
     '--service-cluster-ip-range=10.0.0.0/24',
-    // There is no controller that would create the default service accounts that it waits for.
-    '--disable-admission-plugins=ServiceAccount',
+    // Without controllers nobody makes the default service accounts that it waits for.
+    ...(spec.workloads ? [] : ['--disable-admission-plugins=ServiceAccount']),
     // Else SIGTERM takes a minute while one watch is open.
     '--shutdown-watch-termination-grace-period=1s',
   ];
@@ -89,10 +95,12 @@ export async function defineControlPlane(spec: ControlPlaneSpec): Promise<Contro
   mkdirSync(join(directory.path, 'etcd'), { mode: 0o700 });
   let kubeconfigs = 0;
   const etcdArgs = etcdFlags(directory, etcdUrl, `http://127.0.0.1:${peerPort}`);
-  const apiserverArgs = apiserverFlags(spec, apiPort, etcdUrl);
+  const signingKey = directory.write('service-account.key', newSigningKey());
+  const apiserverArgs = apiserverFlags(spec, { port: apiPort, etcd: etcdUrl, signingKey });
   return {
     admin,
     api,
+    signingKey,
     etcd: defineServer({
       name: 'etcd',
       directory,

@@ -7,9 +7,16 @@ export { API_SERVER_ERAS, type ApiServerEra } from './era.ts';
 export { SandboxError, type SandboxErrorCode } from './errors.ts';
 export { type NeighbourOptions, type RunningNeighbour, startNeighbour } from './neighbour.ts';
 export { cacheDirectory } from './paths.ts';
-export { type Sandbox, type SandboxOptions, startSandbox, type VCenterSandbox } from './sandbox.ts';
+export {
+  type Sandbox,
+  type SandboxOptions,
+  startSandbox,
+  type VCenterSandbox,
+  type WorkloadsSandbox,
+} from './sandbox.ts';
 export type { Server } from './server-process.ts';
 export { type ActiveRule, connectSwitchboard, type RunningTask, type Switchboard } from './switchboard.ts';
 export type { Call, DiskView, Fault, NameChange, NameGap, Rule, RuleState, VmView } from './switchboard-types.ts';
 export type { VCenterEndpoint, VCenterModel, VCenterOptions } from './vcenter.ts';
 export { recordProcess, type ScratchFolder, scratchFolder } from './workdir.ts';
+export type { PodBehaviour, PodRule, Workloads, WorkloadsOptions } from './workloads.ts';

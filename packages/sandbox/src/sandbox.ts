@@ -10,6 +10,7 @@ import { guardExit } from './exit-guard.ts';
 import type { OwnedServer, Server } from './server-process.ts';
 import { defineVCenter, type VCenterEndpoint, type VCenterOptions } from './vcenter.ts';
 import { createWorkDirectory, killRecorded, sweep } from './workdir.ts';
+import { defineWorkloads, type Workloads, type WorkloadsOptions } from './workloads.ts';
 
 /** What `startSandbox` starts. */
 export interface SandboxOptions {
@@ -17,6 +18,11 @@ export interface SandboxOptions {
   readonly vcenter?: boolean | VCenterOptions;
   /** False: the vCenter alone is started, in a fraction of the time; nothing answers at `server`. Default true. */
   readonly kubernetes?: boolean;
+  /**
+   * Controllers, a scheduler and nodes whose pods do nothing, so that Deployments roll out; none by default. They are built the first
+   * time they are asked for (minutes), and are those of 1.34 in every era.
+   */
+  readonly workloads?: boolean | WorkloadsOptions;
   /** CRDs to install: `openshift` (the newest set), a set such as `openshift-4.17`, files or folders. */
   readonly crds?: readonly string[];
   /** How the API server treats what was illegal before; `E2`, the current one, by default. */
@@ -47,6 +53,7 @@ export interface Sandbox extends AsyncDisposable {
   /** Of the API server as it runs, or as it will start. */
   readonly era: ApiServerEra;
   readonly vcenter?: VCenterEndpoint;
+  readonly workloads?: Workloads;
   /** Kubeconfig for another user (CN) with groups (O); RBAC decides what it may. */
   kubeconfigFor(subject: Subject): string;
   /**
@@ -56,6 +63,11 @@ export interface Sandbox extends AsyncDisposable {
   switchEra(era: ApiServerEra, options?: { readonly signal?: AbortSignal }): Promise<void>;
   /** Installs more CRDs, or replaces installed ones. */
   installCrds(sources: readonly string[], options?: { readonly signal?: AbortSignal }): Promise<void>;
+}
+
+/** A sandbox whose Deployments roll out. */
+export interface WorkloadsSandbox extends Sandbox {
+  readonly workloads: Workloads;
 }
 
 /** A sandbox that has a vCenter. */
@@ -70,6 +82,7 @@ function prepare(options: SandboxOptions, vcenter: boolean): Promise<void> {
   const servers: GoServer[] = [
     ...(options.kubernetes === false ? [] : findBinaries().needed(options.era ?? 'E2')),
     ...(vcenter ? (['drydock-vcenter'] as const) : []),
+    ...(options.workloads ? (['drydock-workloads'] as const) : []),
   ];
   const crds = (options.crds ?? []).map(crdSetName).filter((name) => name !== undefined);
   const log = options.log === undefined ? {} : { log: options.log };
@@ -106,6 +119,9 @@ function withWarmStart(plane: ControlPlane, kinds: () => readonly ServedKind[]):
 export function startSandbox(
   options: SandboxOptions & { readonly vcenter: true | VCenterOptions },
 ): Promise<VCenterSandbox>;
+export function startSandbox(
+  options: SandboxOptions & { readonly workloads: true | WorkloadsOptions },
+): Promise<WorkloadsSandbox>;
 export function startSandbox(options?: SandboxOptions): Promise<Sandbox>;
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const wanted = options.vcenter === true ? {} : options.vcenter || undefined;
@@ -145,11 +161,20 @@ async function launch(options: SandboxOptions, wanted: VCenterOptions | undefine
     authority,
     binaries,
     era: () => era,
+    workloads: Boolean(options.workloads),
     apiserverFlags: options.apiserverFlags ?? [],
   });
   starting.use(plane.api);
   const simulator = wanted === undefined ? undefined : defineVCenter(directory, authority, ca, wanted);
+  const kubeconfig = plane.kubeconfigFor({ user: 'sandbox-admin', groups: ['system:masters'] });
+  const workloads = options.workloads
+    ? defineWorkloads({
+        ...{ directory, kubeconfig, api: plane.api, signingKey: plane.signingKey, era: () => era },
+        options: options.workloads === true ? {} : options.workloads,
+      })
+    : undefined;
   servers.push(plane.apiserver, plane.etcd, ...(simulator === undefined ? [] : [simulator.server]));
+  servers.push(...(workloads?.owned ?? []));
 
   const kinds = new Map<string, ServedKind>();
   const install = async (sources: readonly string[], signal = new AbortController().signal): Promise<void> => {
@@ -158,7 +183,7 @@ async function launch(options: SandboxOptions, wanted: VCenterOptions | undefine
   const startPlane = async (): Promise<void> => {
     await plane.etcd.start(optional(options.signal));
     await plane.apiserver.start(optional(options.signal));
-    await install(options.crds ?? [], options.signal);
+    await Promise.all([install(options.crds ?? [], options.signal), workloads?.start(optional(options.signal))]);
   };
   const plain = options.kubernetes === false;
   await Promise.all([plain ? undefined : startPlane(), simulator?.server.start(optional(options.signal))]);
@@ -166,7 +191,7 @@ async function launch(options: SandboxOptions, wanted: VCenterOptions | undefine
   const apiserver = withWarmStart(plane, () => [...kinds.values()]);
   const running = starting.move();
   return {
-    kubeconfig: plane.kubeconfigFor({ user: 'sandbox-admin', groups: ['system:masters'] }),
+    kubeconfig,
     server: plane.admin.url,
     admin: plane.admin,
     ca,
@@ -183,6 +208,7 @@ async function launch(options: SandboxOptions, wanted: VCenterOptions | undefine
       await apiserver.restart(optional(signal));
     },
     ...(simulator === undefined ? {} : { vcenter: simulator.endpoint() }),
+    ...(workloads === undefined ? {} : { workloads }),
     kubeconfigFor: (subject) => plane.kubeconfigFor(subject),
     installCrds: (sources, { signal } = {}) => install(sources, signal),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
