@@ -43,7 +43,10 @@ export const SOAK_PARTS: readonly SoakPart[] = [
   { name: 'hostile neighbours', files: ['test/sandbox/hostile-neighbour.test.ts'], weight: 2 },
   {
     name: 'releases: killed while they are applied',
-    files: ['packages/release/src/{apply,rescue}/**/*{.model,config-maps}.test.ts', 'test/sandbox/release-*.test.ts'],
+    files: [
+      'packages/release/src/{apply,rescue,rollback}/**/*{.model,config-maps}.test.ts',
+      'test/sandbox/release-*.test.ts',
+    ],
     weight: 2,
   },
   { name: 'logins: a wrong password', files: ['packages/vsphere/src/session/*.model.test.ts'], weight: 1 },

@@ -44,6 +44,14 @@ export {
 } from './project/projector.ts';
 export type { Quarantined } from './project/quarantine.ts';
 export { recall } from './project/recall.ts';
+export {
+  frozenSchema,
+  ROLLBACK,
+  ROLLBACK_SCHEMAS,
+  type RollbackMarker,
+  readRollbackMarker,
+  rollbackAnnotations,
+} from './project/rollback-marker.ts';
 export { type Refusal, readRefusal, type ServerCause } from './project/server-cause.ts';
 export {
   nextWrite,

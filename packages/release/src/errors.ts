@@ -21,6 +21,14 @@ const NEXT = {
     'Restore it, or delete it: then labels and keys of earlier releases are not known any more, and stay; nothing was applied.',
   BAD_ANNOTATION: 'Correct the annotation and build the payload again; nothing was applied.',
   NOTHING_TO_RESCUE: 'Name it as DEFINITION NAME, as in clusterversions.config.openshift.io version.',
+  NO_BRIDGE:
+    'Go through a release between the two; drydock crd bridge OLD NEW says place by place what stands in the way; nothing was applied.',
+  BAD_MARKER:
+    'Let whoever goes back end it, or take it away: kubectl annotate crd NAME drydock.dev/rollback- drydock.dev/rollback-schemas-; nothing was applied.',
+  BAD_LEDGER:
+    'Correct or delete this key, after a look at what it keeps: kubectl -n NAMESPACE edit configmap NAME; nothing was applied.',
+  NOT_ACCEPTED:
+    'Heal what it names, or accept it by its name in spec.acceptedRisks; drydock release preflight NAME --to VERSION says all of it; nothing was applied.',
   NO_WRITER: 'Name the Deployment that writes it as --writer NAMESPACE/NAME, or none where it runs elsewhere.',
 } as const;
 

@@ -60,6 +60,28 @@ export type { Proof } from './rescue/proof.ts';
 export { RESCUE_RECORDS, type RescueRecord, type RescueRecords, rescueRecords } from './rescue/record.ts';
 export { type RescueOptions, type RescueOutcome, rescue } from './rescue/rescue.ts';
 export { type Restoration, restoration, undoRescue } from './rescue/undo.ts';
+export { tableColumns } from './rollback/columns.ts';
+export { nextRollbackStep, type RollbackStanding, type RollbackStep } from './rollback/decide.ts';
+export type { Definition, DefinitionState } from './rollback/definitions.ts';
+export { configMapKept, type KeptOfKind, type KeptValues } from './rollback/kept-values.ts';
+export { type RollbackMemory, rollbackMemory } from './rollback/memory.ts';
+export { planRollback, type RollbackPlan, type RollbackPlanStep } from './rollback/plan.ts';
+export { type HealedPlace, type WayPreflight, wayPreflight } from './rollback/preflight.ts';
+export { type RestoredValues, restoreKept } from './rollback/restore.ts';
+export { observeRollback, rollBack } from './rollback/rollback.ts';
+export {
+  type BlockingObject,
+  type Columns,
+  type KeptDefinition,
+  type KeptOrphan,
+  ROLLBACK_PHASES,
+  type RollbackEnd,
+  type RollbackOutcome,
+  type RollbackPhase,
+  type RollbackPorts,
+  type RollbackProgress,
+  type RollbackWish,
+} from './rollback/wish.ts';
 export type { BlobSource } from './source/blobs.ts';
 export { imageOf } from './source/image-manifest.ts';
 export { ociLayout } from './source/oci-layout.ts';

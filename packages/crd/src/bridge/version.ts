@@ -37,19 +37,20 @@ export function withinSize(versions: readonly JsonObject[]): readonly JsonObject
   if (Buffer.byteLength(jsonText(versions)) <= MOST_BYTES) return versions;
   return versions.map((version) => {
     const schema = fieldsOf(version, 'schema')['openAPIV3Schema'] as unknown as Schema;
-    return { ...version, schema: { openAPIV3Schema: lean(schema) as unknown as JsonObject } };
+    return { ...version, schema: { openAPIV3Schema: leanSchema(schema) as unknown as JsonObject } };
   });
 }
 
-function lean(schema: Schema): Schema {
+/** A schema without what only explains. */
+export function leanSchema(schema: Schema): Schema {
   const { additionalProperties: additional, items, properties } = schema;
   return {
     ...Object.fromEntries(Object.entries(schema).filter(([keyword]) => !EXPLAINS.has(keyword))),
-    ...(items === undefined ? {} : { items: lean(items) }),
-    ...(typeof additional === 'object' ? { additionalProperties: lean(additional) } : {}),
+    ...(items === undefined ? {} : { items: leanSchema(items) }),
+    ...(typeof additional === 'object' ? { additionalProperties: leanSchema(additional) } : {}),
     ...(properties === undefined
       ? {}
-      : { properties: Object.fromEntries(Object.entries(properties).map(([name, of]) => [name, lean(of)])) }),
+      : { properties: Object.fromEntries(Object.entries(properties).map(([name, of]) => [name, leanSchema(of)])) }),
   };
 }
 

@@ -1,7 +1,7 @@
 import { valueAt } from '../preflight/preflight-object.ts';
 import { equal, isList, isObject, type Json, type JsonObject } from '../schema/json.ts';
 import { type Path, pathText } from '../schema/path.ts';
-import type { CrdVersion } from '../schema/schema.ts';
+import type { CrdVersion, Schema } from '../schema/schema.ts';
 import type { Cause } from '../validate/cause.ts';
 import { applyDefaults } from '../validate/defaults.ts';
 import { ERAS, judge } from '../validate/eras.ts';
@@ -65,8 +65,41 @@ const OF_VALUE: ReadonlySet<string> = new Set([
   'type',
 ]);
 
-/** Cuts the status that somebody intends to what the live schema accepts. Nothing is thrown for any input. */
+/**
+ * Cuts the status that somebody intends to what the live schema accepts; while a release is being gone back from, to what both accept, as far as the live one takes that. Nothing is thrown
+ * for any input.
+ */
 export function project(intent: JsonObject, object: JsonObject, options: ProjectOptions): Projection {
+  const first = projectOn(intent, object, options);
+  const { also } = options.live;
+  return also === undefined ? first : (withinBoth(first, object, also, options) ?? first);
+}
+
+/** What one schema needs the other may not know: such a pair has nothing in common, and two rounds show it. */
+const ROUNDS = 3;
+
+/** What is left in both schemas; undefined where the live one refuses what the other one leaves. */
+function withinBoth(
+  first: Projection,
+  object: JsonObject,
+  also: Schema,
+  options: ProjectOptions,
+): Projection | undefined {
+  const quarantined = [...first.quarantined];
+  let { status } = first;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const target = projectOn(status, object, { ...options, live: { ...options.live, schema: also }, refused: [] });
+    const back = projectOn(target.status, object, options);
+    quarantined.push(...target.quarantined, ...back.quarantined);
+    if (back.stuck.length > first.stuck.length) return undefined;
+    if (equal(back.status, target.status))
+      return { status: back.status, quarantined, stuck: back.stuck, heeded: first.heeded };
+    ({ status } = back);
+  }
+  return undefined;
+}
+
+function projectOn(intent: JsonObject, object: JsonObject, options: ProjectOptions): Projection {
   const { live, minor = ERAS.E2.minor, core = CORE_FIELDS, refused = [] } = options;
   const { schema } = live;
   if (schema === undefined) return { status: intent, quarantined: [], stuck: [], heeded: [] };

@@ -1,6 +1,6 @@
 import { equal, isObject, type JsonObject } from '../schema/json.ts';
 import type { CrdVersion } from '../schema/schema.ts';
-import { schemaHash } from '../schema/schema-hash.ts';
+import { versionHash } from '../schema/schema-hash.ts';
 import type { Ledger, LedgerSubject, LedgerView } from './ledger.ts';
 import { entriesFor } from './ledger-record.ts';
 import type { Loss } from './losses.ts';
@@ -116,7 +116,7 @@ export function createProjector(options: ProjectorOptions): Projector {
     const version = live();
     if (version === undefined) return meant;
     const subject = subjectOf(current);
-    const hash = schemaHash(version.schema);
+    const hash = versionHash(version);
     let view = (await ledger?.view(subject.uid)) ?? NOTHING;
     const whole = ledger === undefined || (recalled.has(current) && recalled.get(current) === view.text);
     const memory = memories.of(subject, hash, view, current);

@@ -1,7 +1,7 @@
 import { valueAt } from '../preflight/preflight-object.ts';
 import { equal, isObject, type JsonObject } from '../schema/json.ts';
 import type { CrdVersion } from '../schema/schema.ts';
-import { schemaHash } from '../schema/schema-hash.ts';
+import { versionHash } from '../schema/schema-hash.ts';
 import { isLeftOut } from './ledger.ts';
 import { isSameLoss, type LedgerEntry } from './ledger-record.ts';
 import { type Loss, losses } from './losses.ts';
@@ -132,7 +132,7 @@ function attempt(state: StatusState, world: StatusWorld): ReturnType<typeof next
   const lost = lossesOf(world, projection);
   const stored = statusOf(world);
   const same = equal(world.object['status'], projection.status);
-  const hash = schemaHash(world.live.schema);
+  const hash = versionHash(world.live);
   const isSaved = (loss: Loss): boolean =>
     world.ledger.some((entry) => entry.schemaHash === hash && isSameLoss(entry, loss));
   // A value that is still stored is recorded anew, so that whoever tidies up sees that a cut may follow.

@@ -61,6 +61,8 @@ export interface CrdVersion {
   readonly scale: boolean;
   /** JSON paths that field selectors may name (from 1.30). */
   readonly selectable: readonly string[];
+  /** Of the release that is being gone back to, where one is: whoever writes a status keeps within both schemas. */
+  readonly also?: Schema;
 }
 
 /** What of a CustomResourceDefinition decides about stored objects. */

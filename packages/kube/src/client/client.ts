@@ -155,6 +155,8 @@ export interface RawRequest {
   readonly path: string;
   readonly body?: unknown;
   readonly contentType?: string;
+  /** What is asked for; default `application/json`. */
+  readonly accept?: string;
 }
 
 /** A client of one API server with its connections. Disposing ends watches and calls and closes every socket. */

@@ -120,7 +120,7 @@ export function clientOver(
         signal: call?.signal,
       });
     },
-    raw: async ({ method = 'GET', path, body, contentType }, call) => {
+    raw: async ({ method = 'GET', path, body, contentType, accept }, call) => {
       const action = `${method} ${path}`;
       const text = await transport.call({
         method,
@@ -128,6 +128,7 @@ export function clientOver(
         action,
         ...(body === undefined ? {} : { body }),
         ...(contentType === undefined ? {} : { contentType }),
+        ...(accept === undefined ? {} : { accept }),
         signal: call?.signal,
       });
       try {

@@ -53,6 +53,7 @@ export interface WireRequest {
   /** Written with the integers that JavaScript cannot hold. */
   readonly body?: unknown;
   readonly contentType?: string;
+  readonly accept?: string;
   readonly signal?: AbortSignal | undefined;
   /** See `CallOptions.urgent`. */
   readonly urgent?: boolean | undefined;
@@ -125,6 +126,7 @@ export function createTransport(config: ClusterConfig, options: TransportOptions
         headers: {
           ...fixed,
           ...(credential.authorization === undefined ? {} : { authorization: credential.authorization }),
+          ...(request.accept === undefined ? {} : { accept: request.accept }),
           ...(request.body === undefined ? {} : { 'content-type': request.contentType ?? 'application/json' }),
         },
         body: sent,

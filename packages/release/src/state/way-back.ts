@@ -25,8 +25,8 @@ export interface WayBack {
   readonly finalised?: Final;
 }
 
-/** The server would not take the definition: no consent helps. */
-const FINAL = 'CRD_REJECTED';
+/** Classes of findings. The server would not take the definition, or no definition takes what both releases write: no consent helps. */
+export const FINAL: ReadonlySet<string> = new Set(['CRD_REJECTED', 'UNBRIDGED']);
 
 /**
  * Why an older release is not gone to: it must be in the history with this image, with every minor between; what a preflight finds must be accepted one by one. In place of openshift/cluster-version-operator's
@@ -76,7 +76,7 @@ export function finalText({ version, finalisedTime }: Final): string {
 
 function unmetFinding({ id, class: kind, message }: WayBackFinding): Unmet {
   const found: Unmet = { name: `Rollback/${id}`, reason: 'PreflightFinding', message, blocking: true };
-  return kind === FINAL ? { ...found, final: true } : found;
+  return FINAL.has(kind) ? { ...found, final: true } : found;
 }
 
 /** A minor between the two that the history does not have. How many minors a major had nobody knows: those up to the last recorded one count. */
