@@ -34,4 +34,4 @@ generate: $(modules) ## regenerate the types in api/ from the CRDs
 	@npm run --silent generate
 
 clean: ## remove what was installed and built
-	rm -rf node_modules dist .cache packages/*/.cache packages/*/node_modules apps/*/node_modules bench/.cache
+	rm -rf node_modules dist .cache packages/*/.cache apps/*/.cache packages/*/node_modules apps/*/node_modules bench/.cache

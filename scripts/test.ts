@@ -3,6 +3,7 @@ import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { run as runTests } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { bundle } from './bundle.ts';
 import { root, run } from './command.ts';
 import { slowestFiles } from './slowest-files.ts';
 import { batchesOf } from './test-batches.ts';
@@ -27,8 +28,15 @@ if (files.length === 0) {
 }
 // Each file is a process, and most of a short one's time goes into stripping types that the one before it has stripped.
 process.env['NODE_COMPILE_CACHE'] ??= join(root, '.cache', 'compiled');
-// Only a process that ends in good order leaves there what it compiled, and of the operators most are killed.
-execFileSync(process.execPath, ['apps/drydock/bin/drydock.js', 'operator', '--help'], { cwd: root, stdio: 'ignore' });
+// So does a bundle, for the programs that tests start, which are killed before they leave compiled code.
+await bundle(root, join('.cache', 'bundle'));
+process.env['NODE_OPTIONS'] = `${process.env['NODE_OPTIONS'] ?? ''} --conditions=drydock-bundle`;
+for (const words of [
+  ['operator', '--help'],
+  ['image', '--help'],
+  ['template', '--help'],
+])
+  execFileSync(process.execPath, ['apps/drydock/bin/drydock.js', ...words], { cwd: root, stdio: 'ignore' });
 const modules = soak
   ? files.map((file) => join(root, file))
   : batchesOf(files, join(root, '.cache', 'test-batches')).map(({ module }) => module);

@@ -12,7 +12,7 @@ if (major >= wanted) {
   keepCompiled();
   // Each fsync of "node" occupies a thread of Node's pool, of which there are four by default; the pool is made at its first use, which is later than here.
   if (process.argv[2] === 'node') process.env.UV_THREADPOOL_SIZE ??= '64';
-  const { main } = await import('../src/main.ts');
+  const { main } = await import('#main');
   await main(process.argv);
 } else {
   const own = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..', 'node_modules', '.bin', 'node');

@@ -9,5 +9,5 @@ const { keepCompiled } = await import('./compiled.js');
 keepCompiled();
 // Each fsync occupies a thread of Node's pool, of which there are four by default; the pool is made at its first use, which is later than here.
 process.env.UV_THREADPOOL_SIZE ??= '64';
-const { main } = await import('../src/main.ts');
+const { main } = await import('#main');
 await main(process.argv);
