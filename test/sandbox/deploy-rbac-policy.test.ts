@@ -20,6 +20,8 @@ const onRequest: ReadonlySet<string> = new Set([
   ...['drydock-stand-in', 'drydock-control-plane', 'drydock-managed-stub', 'drydock-canary'],
 ]);
 const manifests = kustomizations.flatMap(manifestsOf);
+/** By request, where Cluster API is. */
+const clusterApiCanary = manifestsOf('cluster-api-canary');
 /** By request, for an account of its own. */
 const release = manifestsOf('release');
 
@@ -94,6 +96,17 @@ test('no rule has a wildcard, deletes, escalates, touches pods, or reads Secrets
     for (const rule of rules)
       assert.deepEqual(offences(rule, namespace), [], `${kind} ${metadata.name}: ${JSON.stringify(rule)}`);
   }
+});
+
+test('OWN-18 for a canary of Cluster API machines are made and deleted, what belongs to them is made, and no more', () => {
+  const wrong = rolesOf(clusterApiCanary).flatMap(({ rules = [] }) =>
+    rules.flatMap((rule) => offences(rule, undefined)),
+  );
+  assert.deepEqual(wrong, [
+    'writes machines.cluster.x-k8s.io',
+    'writes kubeadmconfigs.bootstrap.cluster.x-k8s.io',
+    ...['vsphere', 'aws', 'azure', 'gcp'].map((of) => `writes ${of}machines.infrastructure.cluster.x-k8s.io`),
+  ]);
 });
 
 test('the release manager may act in the name of accounts that are named, write and delete ConfigMaps in the namespace of Drydock, and no more', () => {

@@ -1,6 +1,7 @@
 export type { BootImageCaches } from './caches.ts';
 export { isOwnCanary } from './canary/decide.ts';
 export { cloudPlatforms, isServed } from './cloud-platforms.ts';
+export { isRotationCanary } from './cluster-api/canary.ts';
 export { type Identity, identityOf, serverOf } from './cluster-api/identity.ts';
 export { CORE as CLUSTER_API, type ServedKinds, servedKinds } from './cluster-api/kinds.ts';
 export type { PlannedRotation } from './cluster-api/plan.ts';

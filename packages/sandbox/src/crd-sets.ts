@@ -91,7 +91,13 @@ const NEIGHBOUR_SETS: readonly CrdSet[] = [
       ...['cluster.x-k8s.io_machinedrainrules', 'cluster.x-k8s.io_machinehealthchecks'],
       ...['ipam.cluster.x-k8s.io_ipaddressclaims', 'ipam.cluster.x-k8s.io_ipaddresses'],
       'runtime.cluster.x-k8s.io_extensionconfigs',
-    ].map((name) => `core/config/crd/bases/${name}.yaml`),
+    ]
+      .map((name) => `core/config/crd/bases/${name}.yaml`)
+      .concat(
+        ['kubeadmconfigs', 'kubeadmconfigtemplates'].map(
+          (plural) => `bootstrap/kubeadm/config/crd/bases/bootstrap.cluster.x-k8s.io_${plural}.yaml`,
+        ),
+      ),
   },
 ];
 

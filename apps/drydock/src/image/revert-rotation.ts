@@ -66,6 +66,7 @@ function howText({ steps, rest }: PlannedRotation): string {
   const parts = steps.map((step) => {
     if (step.kind === 'clone') return `${step.of} is copied as ${step.name} with ${step.image.to}`;
     if (step.kind === 'keep') return `${step.name}, a copy of ${step.of}, is kept`;
+    if (step.kind === 'canary') return `machine ${step.machine} tries ${step.image}`;
     if (step.kind === 'variable') return `variable ${step.variable} of cluster ${step.cluster} is ${step.to}`;
     return step.kind === 'point' ? `the set is pointed from ${step.from} at ${step.to}` : `${step.release} is made`;
   });

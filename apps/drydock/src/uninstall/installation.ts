@@ -9,7 +9,7 @@ import {
   Secret,
   Zone,
 } from '@drydock/api';
-import { isOwnCanary, machineApiNamespace } from '@drydock/boot-images';
+import { CLUSTER_API, isOwnCanary, isRotationCanary, machineApiNamespace } from '@drydock/boot-images';
 import { type Client, isForbidden, isNotFound, type Key, type KubeObject, keyText, type Resource } from '@drydock/kube';
 import { vmOperator, ZONE_FINALIZER } from '@drydock/vm-watch';
 import { type Leadership, leadershipOf } from '../leadership.ts';
@@ -128,7 +128,7 @@ export async function installationIn(
     await Promise.all([
       labelled(Deployment as Resource<KubeObject>),
       Promise.all(ROLES.map(leader)),
-      list(Machine, { namespace: machineApiNamespace, labels: MANAGED_BY }),
+      canariesIn(list),
       list(ClusterOperator, { labels: MANAGED_BY }),
       list(BootImage),
       list(CustomResourceDefinition, { labels: PART_OF }),
@@ -150,9 +150,7 @@ export async function installationIn(
     leaders,
     ...(await zonesIn(list)),
     // One that is being deleted is drained first, which takes as long as its pods do.
-    canaries: machines
-      .filter((machine) => isOwnCanary(machine) && machine.metadata.deletionTimestamp === undefined)
-      .map((machine) => own(Machine as Resource<KubeObject>, machine)),
+    canaries: machines.filter(({ going }) => !going).map(({ object }) => object),
     verdicts: verdicts.map((verdict) => own(ClusterOperator as Resource<KubeObject>, verdict)),
     bootImages: bootImages.map((image) => own(BootImage as Resource<KubeObject>, image)),
     definitions: ours.map((crd) => own(CustomResourceDefinition as Resource<KubeObject>, crd)),
@@ -169,9 +167,28 @@ export async function installationIn(
   };
 }
 
+/** Of Machine API and of Cluster API, in the newest version of its contract that is there. */
+async function canariesIn(list: List): Promise<readonly { readonly object: OwnObject; readonly going: boolean }[]> {
+  const found = (await list(Machine, { namespace: machineApiNamespace, labels: MANAGED_BY }))
+    .filter(isOwnCanary)
+    .map((machine) => [Machine as Resource<KubeObject>, machine as KubeObject] as const);
+  for (const version of ['v1beta2', 'v1beta1']) {
+    const machines = kind('Machine', 'machines', CLUSTER_API, 'Namespaced');
+    const resource = { ...machines, version };
+    const there = (await list(resource, { labels: MANAGED_BY })).filter(isRotationCanary);
+    if (there.length === 0) continue;
+    found.push(...there.map((machine) => [resource, machine] as const));
+    break;
+  }
+  return found.map(([resource, machine]) => ({
+    object: own(resource, machine),
+    going: machine.metadata.deletionTimestamp !== undefined,
+  }));
+}
+
 type List = <T extends KubeObject>(
   resource: Resource<T>,
-  where?: { readonly namespace?: string; readonly fields?: string },
+  where?: { readonly namespace?: string; readonly labels?: string; readonly fields?: string },
 ) => Promise<readonly T[]>;
 
 /** The finalizer has upstream's name: where its controller is there, Zones are left to that one. */

@@ -4,11 +4,19 @@ import { ApiError, type Client, isAlreadyExists, isNotFound, type Key, keyOf } f
 import { BootImageError } from '../errors.ts';
 import { type KeptSet, setText } from '../observe/kept-set.ts';
 import type { ImageFacts, PointedImage } from '../platform.ts';
-import { durationMs } from '../policy/duration.ts';
 import type { SetPolicy } from '../policy/set-policy.ts';
 import type { SetOutcome } from '../status/boot-image.ts';
-import { type CanaryObserved, type CanaryVerdict, decideCanary, isOwnCanary } from './decide.ts';
+import { machineApiNamespace } from '../user-data/user-data.ts';
+import {
+  type CanaryMachine,
+  type CanaryObserved,
+  type CanaryVerdict,
+  canaryMachineOf,
+  decideCanary,
+  isOwnCanary,
+} from './decide.ts';
 import { type CanaryGroup, canaryMachine, groupOf, isCanaryName, unsupported } from './machine.ts';
+import { canarySpec, MOST_CANARIES } from './spec.ts';
 
 /** What canaries are made with, and told from. */
 export interface CanaryPorts {
@@ -52,10 +60,6 @@ export interface Canaries {
   ) => Promise<void>;
 }
 
-/** Canaries at a time in a cluster. */
-const MOST = 5;
-/** How long one may take where its policy does not say. */
-const TIMEOUT_MS = 20 * 60_000;
 /** More than any look takes: create, or record, then remove, then the end. */
 const STEPS = 6;
 
@@ -95,13 +99,12 @@ export function canaries(ports: CanaryPorts, verdicts: CanaryVerdicts): Canaries
     call: { readonly signal?: AbortSignal },
   ): Promise<SetOutcome | undefined> {
     const { set, policy, image, beforeWrite, record } = question;
-    const { timeout, keepOnFailure = false } = policy.spec.canary ?? {};
+    const { timeoutMs, keepOnFailure } = canarySpec(policy.spec);
     const key = keyOf(canaryMachine(set, group, image));
-    const timeoutMs = (timeout === undefined ? undefined : durationMs(timeout)) ?? TIMEOUT_MS;
     const canary = { group: group.id, machine: group.machine, image: group.image };
     for (let count = 0; count < STEPS; count += 1) {
       const observed = await observe(group, key, call);
-      const step = decideCanary(observed, { group: group.id, timeoutMs, keepOnFailure, most: MOST });
+      const step = decideCanary(observed, { timeoutMs, keepOnFailure, most: MOST_CANARIES });
       switch (step.kind) {
         case 'create':
           beforeWrite();
@@ -109,7 +112,7 @@ export function canaries(ports: CanaryPorts, verdicts: CanaryVerdicts): Canaries
           created.add(group.machine);
           break;
         case 'record': {
-          const verdict = await withGuest(step.verdict, observed, question, call);
+          const verdict = await withGuest(step.verdict, observed.machine, question.guest, call);
           beforeWrite();
           await record({ ...canary, ...verdict });
           verdicts.set(group.id, verdict);
@@ -149,8 +152,7 @@ export function canaries(ports: CanaryPorts, verdicts: CanaryVerdicts): Canaries
     const there = new Set([...created, ...(ports.machines() ?? []).map(({ metadata }) => metadata.name)]);
     there.delete(group.machine);
     return {
-      ...(machine === undefined ? {} : { machine }),
-      ...(node === undefined ? {} : { node }),
+      ...(machine === undefined ? {} : { machine: canaryMachineOf(machine, node, group.id) }),
       ...(verdict === undefined ? {} : { verdict }),
       others: [...there].filter(isCanaryName).length,
       now: ports.now().getTime(),
@@ -205,32 +207,51 @@ export function canaries(ports: CanaryPorts, verdicts: CanaryVerdicts): Canaries
 }
 
 /** What a machine that failed shows on its platform is told while it is there: only its console tells more. */
-async function withGuest(
+export async function withGuest(
   verdict: CanaryVerdict,
-  { machine }: CanaryObserved,
-  { guest }: CanaryQuestion,
+  machine: CanaryMachine | undefined,
+  guest: CanaryQuestion['guest'],
   call: { readonly signal?: AbortSignal },
 ): Promise<CanaryVerdict> {
-  const { uid } = machine?.metadata ?? {};
-  if (verdict.verdict === 'Passed' || uid === undefined || guest === undefined) return verdict;
-  const said = await guest(uid, call).catch((error: unknown) => {
+  if (verdict.verdict === 'Passed' || machine === undefined || guest === undefined) return verdict;
+  const said = await guest(machine.uid, call).catch((error: unknown) => {
     call.signal?.throwIfAborted();
     return `its platform could not be asked: ${error instanceof Error ? error.message : String(error)}`;
   });
   return said === undefined ? verdict : { ...verdict, message: `${verdict.message}; ${shownText(said)}` };
 }
 
-/** Answers by which a server says that it will not have the machine. */
-const REFUSED: ReadonlySet<string> = new Set(['Forbidden', 'Invalid', 'BadRequest']);
+/** Answers by which a server says that it will not have a machine. */
+export const REFUSED: ReadonlySet<string> = new Set(['Forbidden', 'Invalid', 'BadRequest']);
 
-function failed({ image, machine }: CanaryGroup, { name }: SetPolicy, message: string, kept: boolean): BootImageError {
+function failed(group: CanaryGroup, { name }: SetPolicy, message: string, kept: boolean): BootImageError {
+  return canaryFailure(group, { policy: name, message, kept, machine: `-n ${machineApiNamespace} describe machine` });
+}
+
+/** What is told of an image whose canary has failed. `machine`: kubectl's words for a machine. */
+export function canaryFailure(
+  { image, machine: name }: CanaryGroup,
+  {
+    policy,
+    message,
+    kept,
+    machine,
+    facts,
+  }: {
+    readonly policy: string;
+    readonly message: string;
+    readonly kept: boolean;
+    readonly machine: string;
+    readonly facts?: ImageFacts;
+  },
+): BootImageError {
   const look = kept
-    ? `look at it: kubectl -n openshift-machine-api describe machine ${machine}, and at its console: govc vm.console ${machine}`
-    : `to have the machine kept for a look, set spec.canary.keepOnFailure: kubectl edit bootimagepolicy ${name}`;
+    ? `look at it: kubectl ${machine} ${name}, and at its console: govc vm.console ${name}`
+    : `to have the machine kept for a look, set spec.canary.keepOnFailure: kubectl edit bootimagepolicy ${policy}`;
   return new BootImageError(
     'CanaryFailed',
-    `the canary of ${image} failed, and nothing is pointed at it: ${message}; it is not tried again before another release is wanted or bootimagepolicy ${name} changes`,
-    { retriable: false, nextStep: look },
+    `the canary of ${image} failed, and nothing is pointed at it: ${message}; it is not tried again before another release is wanted or bootimagepolicy ${policy} changes`,
+    { retriable: false, nextStep: look, ...(facts === undefined ? {} : { facts }) },
   );
 }
 

@@ -1,6 +1,6 @@
 import type { Machine, Node } from '@drydock/api';
 import { shownText } from '@drydock/api/text';
-import { list, object } from '../cluster-api/json.ts';
+import { list, object } from '../observe/json.ts';
 import { canaryLabel, isCanaryName } from './machine.ts';
 
 /** What became of a canary, as the BootImages of its sets keep it. */
@@ -10,12 +10,28 @@ export interface CanaryVerdict {
   readonly message: string;
 }
 
+/** A machine, of whichever world, as far as it decides about a canary. */
+export interface CanaryMachine {
+  readonly name: string;
+  readonly uid: string;
+  /** It is the canary of the group, and no set has taken it. */
+  readonly own: boolean;
+  readonly going: boolean;
+  /** When it was made, in ms. */
+  readonly made: number;
+  /** Whoever makes machines has given it up. */
+  readonly failed: boolean;
+  /** Name of the node that it has become, once that is ready. */
+  readonly ready: string | undefined;
+  readonly phase: string | undefined;
+  /** What there is to see of it, for people. */
+  readonly seen: string;
+}
+
 /** What is so of one group. */
 export interface CanaryObserved {
   /** What bears the name of the group's machine. */
-  readonly machine?: Machine;
-  /** The Node that the machine says it has become. */
-  readonly node?: Node;
+  readonly machine?: CanaryMachine;
   /** What is recorded of this very group. */
   readonly verdict?: CanaryVerdict;
   /** Canaries of other groups that are there. */
@@ -25,7 +41,6 @@ export interface CanaryObserved {
 
 /** What is wanted of a canary. */
 export interface CanaryWanted {
-  readonly group: string;
   readonly timeoutMs: number;
   readonly keepOnFailure: boolean;
   /** Canaries at a time. */
@@ -49,11 +64,11 @@ export type CanaryStep =
  */
 export function decideCanary(observed: CanaryObserved, wanted: CanaryWanted): CanaryStep {
   const { machine, verdict } = observed;
-  if (machine !== undefined && !isCanary(machine, wanted.group))
-    return { kind: 'taken', message: `machine ${machine.metadata.name} is not the canary that should bear its name` };
+  if (machine !== undefined && !machine.own)
+    return { kind: 'taken', message: `machine ${machine.name} is not the canary that should bear its name` };
   if (verdict !== undefined) {
     const keep = verdict.verdict === 'Failed' && wanted.keepOnFailure;
-    if (machine !== undefined && !keep && !isGoing(machine)) return { kind: 'remove', uid: machine.metadata.uid ?? '' };
+    if (machine !== undefined && !keep && !machine.going) return { kind: 'remove', uid: machine.uid };
     return verdict.verdict === 'Passed' ? { kind: 'go' } : { kind: 'fail', message: verdict.message };
   }
   if (machine === undefined) {
@@ -64,24 +79,33 @@ export function decideCanary(observed: CanaryObserved, wanted: CanaryWanted): Ca
   return running(machine, observed, wanted);
 }
 
-function running(machine: Machine, { node, now }: CanaryObserved, { timeoutMs }: CanaryWanted): CanaryStep {
-  const { name, creationTimestamp } = machine.metadata;
-  const seen = seenOf(machine, node);
+function running(machine: CanaryMachine, { now }: CanaryObserved, { timeoutMs }: CanaryWanted): CanaryStep {
+  const { name, phase, seen } = machine;
   const failed = (why: string): CanaryStep => ({
     kind: 'record',
     verdict: { verdict: 'Failed', message: `machine ${name} ${why}; seen last: ${seen}` },
   });
-  if (isGoing(machine)) return failed('was deleted by somebody before it was ready');
-  const { phase, errorReason, errorMessage } = machine.status ?? {};
-  if (phase === 'Failed' || errorReason !== undefined || errorMessage !== undefined) return failed('failed');
-  if (readyOf(node)?.status === 'True') {
-    const message = `machine ${name} became node ${node?.metadata.name}, which is ready`;
+  if (machine.going) return failed('was deleted by somebody before it was ready');
+  if (machine.failed) return failed('failed');
+  if (machine.ready !== undefined) {
+    const message = `machine ${name} became node ${machine.ready}, which is ready`;
     return { kind: 'record', verdict: { verdict: 'Passed', message } };
   }
-  const began = Date.parse(creationTimestamp ?? '');
   const minutes = Math.round(timeoutMs / 60_000);
-  if (now - began >= timeoutMs) return failed(`was no node that is ready after ${minutes} min`);
+  if (now - machine.made >= timeoutMs) return failed(`was no node that is ready after ${minutes} min`);
   return { kind: 'wait', brief: `canary: ${phase ?? 'made'}`, message: `canary ${name}: ${seen}` };
+}
+
+/** A machine of Machine API, with the Node that it says it has become. */
+export function canaryMachineOf(machine: Machine, node: Node | undefined, group: string): CanaryMachine {
+  const { name, uid = '', creationTimestamp = '' } = machine.metadata;
+  const { phase, errorReason, errorMessage } = machine.status ?? {};
+  return {
+    ...{ name, uid, phase, seen: seenOf(machine, node), own: isCanary(machine, group), going: isGoing(machine) },
+    made: Date.parse(creationTimestamp),
+    failed: phase === 'Failed' || errorReason !== undefined || errorMessage !== undefined,
+    ready: readyOf(node)?.status === 'True' ? node?.metadata.name : undefined,
+  };
 }
 
 /** Whether a machine is the canary of a group: by its label, and nobody owns it. */

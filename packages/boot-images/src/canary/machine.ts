@@ -25,7 +25,8 @@ export const canaryLabel = 'drydock.dev/canary';
 /** Keeps workloads off a canary. */
 export const canaryTaint = { key: 'drydock.dev/canary', value: 'true', effect: 'NoSchedule' } as const;
 
-const PREFIX = 'drydock-canary-';
+/** Names of canaries begin so. */
+export const CANARY_PREFIX = 'drydock-canary-';
 const NAME = /^drydock-canary-[0-9a-f]{12}$/;
 /** Machine API passes over a machine without it, not even saying so; no set tells its machines by it alone. */
 const CLUSTER_LABEL = 'machine.openshift.io/cluster-api-cluster';
@@ -51,7 +52,7 @@ export function groupOf(
   const tried = identity ?? image;
   const hash = createHash('sha256').update(JSON.stringify([name, uid, generation, place, architecture, stub, tried]));
   const id = hash.digest('hex').slice(0, 12);
-  return { id, machine: `${PREFIX}${id}`, image };
+  return { id, machine: `${CANARY_PREFIX}${id}`, image };
 }
 
 /** Why no canary is made for a set, as a clause; undefined where one can be. */
@@ -95,9 +96,13 @@ function labelsOf(set: KeptSet, group: string): Readonly<Record<string, string>>
   const cluster = set.spec?.template?.metadata?.labels?.[CLUSTER_LABEL];
   return {
     ...(cluster === undefined ? {} : { [CLUSTER_LABEL]: cluster }),
-    [canaryLabel]: group,
-    'app.kubernetes.io/managed-by': 'drydock',
+    ...canaryLabels(group),
   };
+}
+
+/** By which a machine is known as the canary of a group. */
+export function canaryLabels(group: string): Readonly<Record<string, string>> {
+  return { [canaryLabel]: group, 'app.kubernetes.io/managed-by': 'drydock' };
 }
 
 /** What cannot be read selects whatever it may. */

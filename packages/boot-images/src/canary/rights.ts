@@ -2,13 +2,21 @@ import type { BootImagePolicy } from '@drydock/api';
 import type { CallOptions, KubeClient } from '@drydock/kube';
 import { machineApiNamespace } from '../user-data/user-data.ts';
 
-/** What canaries are made with, besides what every role of boot images may do; `deploy/rbac/canary` grants it. */
-const RIGHTS = [
+/** What canaries are made with, of Machine API, besides what every role of boot images may do; `deploy/rbac/canary` grants it. */
+const RIGHTS: readonly CanaryRight[] = [
   ...['get', 'create', 'delete'].map((verb) => ({
     ...{ verb, group: 'machine.openshift.io', resource: 'machines', namespace: machineApiNamespace },
   })),
   { verb: 'get', group: '', resource: 'nodes' },
-] as const;
+];
+
+/** One right, in all namespaces where it names none. */
+export interface CanaryRight {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly namespace?: string;
+}
 
 /** What was granted is taken for granted for so long (ms). */
 const GRANTED_MS = 60_000;
@@ -27,7 +35,11 @@ export function wantsCanary({ spec }: BootImagePolicy): boolean {
 }
 
 /** See {@link CanaryRights}. */
-export function canaryRights(client: Pick<KubeClient, 'raw'>, now: () => Date): CanaryRights {
+export function canaryRights(
+  client: Pick<KubeClient, 'raw'>,
+  now: () => Date,
+  rights: readonly CanaryRight[] = RIGHTS,
+): CanaryRights {
   let missing: string | undefined;
   let granted = Number.NEGATIVE_INFINITY;
   return {
@@ -35,10 +47,10 @@ export function canaryRights(client: Pick<KubeClient, 'raw'>, now: () => Date): 
     ask: async (policies, call = {}) => {
       if (Math.abs(now().getTime() - granted) < GRANTED_MS || ![...policies].some(wantsCanary)) return;
       missing = undefined;
-      for (const right of RIGHTS) {
+      for (const right of rights) {
         if (await may(client, right, call)) continue;
-        const { verb, group, resource } = right;
-        const where = 'namespace' in right ? ` in ${right.namespace}` : '';
+        const { verb, group, resource, namespace } = right;
+        const where = namespace === undefined ? '' : ` in ${namespace}`;
         missing = `the operator may not ${verb} ${group === '' ? resource : `${resource}.${group}`}${where}, which a canary needs`;
         return;
       }
@@ -49,7 +61,7 @@ export function canaryRights(client: Pick<KubeClient, 'raw'>, now: () => Date): 
 
 async function may(
   client: Pick<KubeClient, 'raw'>,
-  resourceAttributes: (typeof RIGHTS)[number],
+  resourceAttributes: CanaryRight,
   call: CallOptions,
 ): Promise<boolean> {
   const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';

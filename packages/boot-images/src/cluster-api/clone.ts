@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { canonical } from '../observe/json.ts';
 import { type ImageLeaf, specWithImage } from './image-leaf.ts';
-import { canonical } from './json.ts';
 import type { ClusterApiObject } from './kinds.ts';
 
 /** On templates that Drydock made. */

@@ -1,5 +1,5 @@
+import { at, canonical, list, object, text } from '../observe/json.ts';
 import type { ImageLeaf } from './image-leaf.ts';
-import { at, canonical, list, object, text } from './json.ts';
 import type { ClusterApiObject } from './kinds.ts';
 import { type Reference, type RotatedSet, referenceOf, TOPOLOGY_NAMES } from './set.ts';
 

@@ -49,8 +49,11 @@ export async function collectImages(
 
 function wayBackTo(name: string, { bootImages, keep }: CollectImagesOptions): string | undefined {
   for (const image of bootImages()) {
-    const moving = image.status?.operation?.name === name;
-    if (moving || wayBackOf(image, keep).includes(name))
+    const { operation, canary } = image.status ?? {};
+    const moving = operation?.name === name;
+    // An image that failed would be made again, and fail again.
+    const tried = canary?.image === name && canary.verdict !== 'Passed';
+    if (moving || tried || wayBackOf(image, keep).includes(name))
       return `bootimage ${image.metadata.namespace}/${image.metadata.name}`;
   }
   return undefined;

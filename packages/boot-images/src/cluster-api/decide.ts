@@ -1,5 +1,7 @@
+import { BootImageError } from '../errors.ts';
 import type { ImageFacts } from '../platform.ts';
 import type { SetOutcome } from '../status/boot-image.ts';
+import { canaryFault } from './canary-machine.ts';
 import type { NoImage, WantedImage } from './catalogue.ts';
 import { BASE, clonesOf, isClone, RELEASE, RETIRED } from './clone.ts';
 import { classFacts, sameValue, type VariablePlace, variableFault, variablePlace } from './cluster-class.ts';
@@ -49,12 +51,23 @@ export interface RotationWish {
   readonly classVariable: string | undefined;
   /** The policy that says so, as kubectl names it; undefined where there is none. */
   readonly policy: string | undefined;
+  /** A machine is to be made from an image before sets use it. */
+  readonly canary?: RotationCanary;
+}
+
+/** How an image is tried. */
+export interface RotationCanary {
+  readonly policy: { readonly name: string; readonly uid: string | undefined; readonly generation: number | undefined };
+  readonly timeoutMs: number;
+  readonly keepOnFailure: boolean;
 }
 
 /** What is known of the wanted image where the set's machines are made. */
 export interface ImageThere {
   /** What templates name it; undefined where it has to be published first. */
   readonly image: string | undefined;
+  /** A machine was made from it, and became a node. */
+  readonly tried?: boolean;
   /** The release of what the set's template names now, where that is known. */
   readonly current?: string;
 }
@@ -65,6 +78,14 @@ export type RotationStep =
   /** What is there of the image must be known first. */
   | { readonly kind: 'look'; readonly leaf: ImageLeaf; readonly image: WantedImage }
   | { readonly kind: 'publish'; readonly leaf: ImageLeaf; readonly image: WantedImage; readonly facts: ImageFacts }
+  | {
+      readonly kind: 'try';
+      readonly leaf: ImageLeaf;
+      /** As templates name it. */
+      readonly image: string;
+      readonly wish: RotationCanary;
+      readonly facts: ImageFacts;
+    }
   | { readonly kind: 'clone'; readonly template: ClusterApiObject; readonly facts: ImageFacts }
   /** The clone was about to be collected: from now on it is not. */
   | { readonly kind: 'keep'; readonly template: ClusterApiObject; readonly facts: ImageFacts }
@@ -187,7 +208,17 @@ export function decideRotation(seen: Rotation, wish: RotationWish, there?: Image
   if (rolling.length > 0 && !wish.rollout) return skip(notAllowed(set, rolling, wish), moving);
   const wait = waitsFor(seen, cluster, wish);
   if (wait !== undefined) return waiting(wait, moving);
+  const untried = wish.canary === undefined ? undefined : canaryFault(seen, leaf);
+  if (wish.canary !== undefined && untried !== undefined) {
+    const { code, message, nextStep } = canaryUnsupported(set, wish.canary, untried);
+    return blocked(
+      { reason: code, brief: 'no canary', message, ...(nextStep === undefined ? {} : { nextStep }) },
+      moving,
+    );
+  }
   if (there.image === undefined) return { kind: 'publish', leaf, image, facts: moving };
+  if (wish.canary !== undefined && there.tried !== true)
+    return { kind: 'try', leaf, image: there.image, wish: wish.canary, facts: moving };
   if (set.byClass) return variableStep(seen, cluster, wish.classVariable ?? '', there.image, moving);
   for (const clone of clonesOf(template, leaf, { image: there.image, release: image.release })) {
     const found = seen.beside(clone.metadata.name);
@@ -203,6 +234,18 @@ export function decideRotation(seen: Rotation, wish: RotationWish, there?: Image
       nextStep: `delete what begins with ${of}- and bears annotation ${BASE}, unless something refers to it`,
     },
     moving,
+  );
+}
+
+/** What is told of a set of which no canary is made: nothing is changed then. */
+export function canaryUnsupported(set: RotatedSet, { policy: { name } }: RotationCanary, why: string): BootImageError {
+  return new BootImageError(
+    'CanaryUnsupported',
+    `bootimagepolicy ${name} wants a canary for ${setText(set)}, and none is made: ${why}`,
+    {
+      retriable: false,
+      nextStep: `give ${setText(set)} a policy without a canary: kubectl edit bootimagepolicy ${name}`,
+    },
   );
 }
 

@@ -2,7 +2,7 @@ import { Namespace, Secret } from '@drydock/api';
 import { type Client, isNotFound } from '@drydock/kube';
 import { labelSelector } from '../decide/selection.ts';
 import { BootImageError } from '../errors.ts';
-import { object, text } from './json.ts';
+import { object, text } from '../observe/json.ts';
 import { type ClusterApiObject, INFRASTRUCTURE, type ServedKinds } from './kinds.ts';
 
 /** A login for a vCenter. */

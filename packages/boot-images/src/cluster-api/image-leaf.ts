@@ -1,4 +1,4 @@
-import { at, canonical, type JsonPath, object, specPath, text, withLeaf } from './json.ts';
+import { at, canonical, type JsonPath, object, specPath, text, withLeaf } from '../observe/json.ts';
 import { type ClusterApiObject, INFRASTRUCTURE } from './kinds.ts';
 import type { Reference } from './set.ts';
 

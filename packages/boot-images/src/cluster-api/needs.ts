@@ -1,4 +1,4 @@
-import { at, list, object, text } from './json.ts';
+import { at, list, object, text } from '../observe/json.ts';
 import type { ClusterApiObject } from './kinds.ts';
 import { isRevision, type Reference, type RotatedSet, referenceOf, setText } from './set.ts';
 

@@ -1,5 +1,5 @@
 import type { Placement } from '@drydock/templates';
-import { at, canonical, list, object, text } from './json.ts';
+import { at, canonical, list, object, text } from '../observe/json.ts';
 import type { ClusterApiObject } from './kinds.ts';
 import type { RotatedSet } from './set.ts';
 

@@ -1,5 +1,7 @@
 import { type Conclusion, conclusionOf } from '../explain.ts';
 import type { ForeseenPublication, ImageFacts } from '../platform.ts';
+import type { RotationCanaries } from './canary.ts';
+import { rotationGroup } from './canary-machine.ts';
 import { RETIRED } from './clone.ts';
 import { decideRotation, type ImageThere, type Rotation, type RotationStep } from './decide.ts';
 import { failureOf } from './failure.ts';
@@ -12,6 +14,7 @@ import { setText } from './set.ts';
 /** One step of a rotation, by what it changes. */
 export type PlannedRotationStep =
   | { readonly kind: 'publish'; readonly release: string; readonly images: readonly ForeseenPublication[] }
+  | { readonly kind: 'canary'; readonly machine: string; readonly image: string; readonly policy: string }
   | {
       readonly kind: 'clone';
       /** `vspheremachinetemplate team-a/worker`: what is copied. */
@@ -44,6 +47,7 @@ export interface PlannedRotation {
 
 /** What a plan reads. */
 export type RotationPlanPorts = Pick<RotationPorts, 'reader' | 'wish'> & {
+  readonly verdict: RotationCanaries['verdict'];
   readonly images: Pick<RotationPorts['images'], 'look' | 'foresee'>;
 };
 
@@ -87,6 +91,17 @@ export async function planRotation(
           if (images.some((one) => one.steps.length > 0))
             steps.push({ kind: 'publish', release: step.image.release, images });
           there = { ...there, image: images[0]?.name };
+          break;
+        }
+        case 'try': {
+          const { id: group, machine, image } = rotationGroup(seen.set, step.wish, step.image);
+          const { verdict, message } = ports.verdict(group) ?? {};
+          if (verdict === 'Failed') {
+            const why = `the canary ${machine} failed: ${message}`;
+            return { set, steps: [], ...factsOf(step.facts), rest: { step: 'blocked', why } };
+          }
+          if (verdict === undefined) steps.push({ kind: 'canary', machine, image, policy: step.wish.policy.name });
+          there = { ...there, image: step.image, tried: true };
           break;
         }
         case 'clone':

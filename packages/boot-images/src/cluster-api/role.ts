@@ -15,9 +15,9 @@ import {
   type ManagedCache,
   on,
   type Resource,
-  type Source,
 } from '@drydock/kube';
 import type { ClusterRecords, HolderIsLive } from '@drydock/templates';
+import { wantsCanary } from '../canary/rights.ts';
 import type { BootImageMetrics } from '../metrics.ts';
 import type { PolicyWorld } from '../policy/policy-statuses.ts';
 import { type KeepStatuses, watchDefinitions } from '../status/definitions.ts';
@@ -25,22 +25,25 @@ import { allSynced } from '../sync-wait.ts';
 import type { ImageStore } from '../vsphere/platform.ts';
 import { livePin, type Pin } from '../way-back/pin.ts';
 import { bootImageOfRotated, rotationReports } from './boot-images.ts';
+import { isRotationCanary } from './canary.ts';
+import { rotationGroup } from './canary-machine.ts';
 import { collectionController } from './collection.ts';
 import type { RotationWish } from './decide.ts';
 import { failureOf } from './failure.ts';
 import { type Identity, type IdentitySources, identityOf } from './identity.ts';
 import { imageIn, imageLeafOf } from './image-leaf.ts';
-import { canonical, object } from './json.ts';
 import { type ClusterApiObject, CORE, INFRASTRUCTURE, type ServedKinds } from './kinds.ts';
-import { createLines, type Lines } from './lines.ts';
+import { createLines } from './lines.ts';
 import { type PlannedRotation, planRotation } from './plan.ts';
 import { machineIndex, readerOf, setsOf } from './reader.ts';
 import { recordsOf } from './records.ts';
+import { canaryIndexes, canaryOf, imagesNaming, roleCanaries } from './role-canaries.ts';
 import { type RotationPorts, rotate } from './rotate.ts';
-import { isPaused, isRevision, ROTATED_KINDS, type RotatedKind, type RotatedSet, rotatedSet } from './set.ts';
+import { isRevision, ROTATED_KINDS, type RotatedKind, type RotatedSet, rotatedSet } from './set.ts';
 import { siteReader } from './sites.ts';
 import { policySubjectOf } from './subject.ts';
 import { vsphereImages } from './vsphere-images.ts';
+import { isAnotherCluster, isAnotherSubject, setNamedBy, specChanged, whoseTurn } from './wakes.ts';
 import { wishFor } from './wish.ts';
 
 /** What the role needs from the app that runs it. */
@@ -113,7 +116,7 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
   for (const kind of ['VSphereCluster', 'VSphereDeploymentZone', 'VSphereFailureDomain'])
     watchKind(INFRASTRUCTURE, kind);
   const cacheOf = (group: string, kind: string): Cache<ClusterApiObject> | undefined => kindsOf.get(`${kind}.${group}`);
-  const bootImages = watched(BootImage);
+  const bootImages = watched(BootImage, canaryIndexes);
   const policies = watched(BootImagePolicy);
   const definitions = watchDefinitions(client, log, options.statuses);
   const events = eventRecorder({ client, controller: 'drydock.dev/cluster-api', log });
@@ -178,6 +181,26 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
     ...{ store, owner: options.owner, holder: leader.identity, holderIsLive, places: sites.placesFor, metrics },
     ...(options.locate === undefined ? {} : { locate: options.locate }),
   });
+  const {
+    canaries,
+    watch,
+    rights,
+    controllers: sweepers,
+  } = roleCanaries({
+    ...{ client, served, store, leader, sites, bootImages, now },
+    machines: cacheOf(CORE, 'Machine'),
+    record: ({ set }, facts) => report(set, { kind: 'step', phase: 'Publishing', reason: 'Canary', ...facts }),
+    setOf: (image) => {
+      const [set] = ROTATED_KINDS.flatMap(({ group, kind }) =>
+        setNamedBy(image, group, kind).flatMap((key) => {
+          const live = cacheOf(group, kind)?.get(key);
+          return live === undefined ? [] : [rotatedSet(kind, live)];
+        }),
+      );
+      return set === undefined ? undefined : idOf(set);
+    },
+  });
+  const canaryMissing = rights.missing;
   const ports: RotationPorts = {
     ...{ client, resourceOf, reader, mayWrite: () => leader.assertHeld() },
     images: {
@@ -191,8 +214,12 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
       foresee: images.foresee,
       publish: images.publish,
     },
-    wish: (set) => wishFor(set, { policies: [...policies.all()], image: imageOf(set), now: now(), turn: lines.waits }),
+    wish: (set) =>
+      wishFor(set, {
+        ...{ policies: [...policies.all()], image: imageOf(set), now: now(), turn: lines.waits, canaryMissing },
+      }),
     report,
+    tried: canaries.tried,
     event: (set, reason, note) => {
       log.info({ set: idOf(set), reason }, note);
       const type = reason === 'Failed' ? 'Warning' : 'Normal';
@@ -219,14 +246,33 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
           whoseTurn(lines, kind),
           // A machine that is healthy again ends what waited for it.
           ...(machines === undefined ? [] : [on(machines, (one) => setsOf(one, kind))]),
+          // So does one that tries their image.
+          ...(machines === undefined
+            ? []
+            : [
+                on(machines, (one) =>
+                  isRotationCanary(one)
+                    ? imagesNaming(bootImages, keyOf(one)).flatMap((image) => setNamedBy(image, group, kind))
+                    : [],
+                ),
+              ]),
           on(bootImages, (image) => setNamedBy(image, group, kind), specChanged),
         ],
         reconcile: async ({ namespace = '', name }, { signal }) => {
           const live = cache.get({ namespace, name });
+          if (live === undefined) watch.forget(idOf(rotatedSet(kind, { metadata: { namespace, name } })));
           if (live === undefined || isRevision(rotatedSet(kind, live))) return undefined;
           const set = rotatedSet(kind, live);
           try {
-            return await rotate({ kind, namespace, name }, ports, { signal });
+            await rights.ask(policies.all(), { signal });
+            const image = imageOf(set);
+            return await watch.during(idOf(set), image && canaryOf(image), (asks) => {
+              const tried: RotationPorts['tried'] = (rotation, step, call) => {
+                asks({ namespace, name: rotationGroup(rotation.set, step.wish, step.image).machine });
+                return canaries.tried(rotation, step, call);
+              };
+              return rotate({ kind, namespace, name }, { ...ports, tried }, { signal });
+            });
           } catch (error) {
             signal.throwIfAborted();
             const { outcome, after } = failureOf(error);
@@ -262,7 +308,7 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
       clusterApiDefinitions: definitions.watches,
       clusterApiEvents: { synced: Promise.resolve(), [Symbol.asyncDispose]: () => events[Symbol.asyncDispose]() },
     },
-    controllers: [...rotations, ...collections],
+    controllers: [...rotations, ...collections, ...sweepers],
     records: recordsOf(() => bootImages.all()),
     policies: {
       ...{ policies, projector: definitions.projections.policies, changes: definitions.changes },
@@ -272,7 +318,11 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
           return cache === undefined ? [] : [on(cache, keys, isAnotherSubject(kind))];
         }),
       subjects: async () => allSets().map(policySubjectOf),
-      refused: async () => undefined,
+      refused: async (policy, call) => {
+        await rights.ask([policy], call);
+        const message = wantsCanary(policy) ? rights.missing() : undefined;
+        return message === undefined ? undefined : { reason: 'CanaryNotPermitted', message };
+      },
     },
     bootImages: () => bootImages.all(),
     identity: (server) => identityOf(server, identities),
@@ -287,8 +337,9 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
         const fresh = image ?? bootImageOfRotated(set);
         const as = pin === undefined ? image : { ...fresh, spec: { ...fresh.spec, pin } };
         const wish = (of: RotatedSet): RotationWish =>
-          wishFor(of, { policies: [...policies.all()], image: as, now: now(), turn: lines.waits });
-        const planned = await planRotation({ kind, namespace, name }, { reader, images, wish }, call);
+          wishFor(of, { policies: [...policies.all()], image: as, now: now(), turn: lines.waits, canaryMissing });
+        const { verdict } = canaries;
+        const planned = await planRotation({ kind, namespace, name }, { reader, images, wish, verdict }, call);
         if (planned !== undefined) found.push(planned);
       }
       return found.toSorted((a, b) => (a.set < b.set ? -1 : 1));
@@ -313,50 +364,4 @@ function idOf({ namespace, id }: RotatedSet): string {
 
 function groupOf(kind: RotatedKind): string {
   return ROTATED_KINDS.find((one) => one.kind === kind)?.group ?? CORE;
-}
-
-/** The set that a BootImage is of, where it is one of this kind. */
-function setNamedBy(
-  { metadata: { namespace = '' }, spec }: BootImage,
-  group: string,
-  kind: string,
-): readonly Required<Key>[] {
-  const { apiGroup, kind: of, name } = spec?.machineSet ?? {};
-  return apiGroup === group && of === kind && name !== undefined ? [{ namespace, name }] : [];
-}
-
-/** Of a set that changes, policies look at a few words. */
-function isAnotherSubject(
-  kind: RotatedKind,
-): (change: { readonly old?: ClusterApiObject; readonly now?: ClusterApiObject }) => boolean {
-  const read = (one: ClusterApiObject | undefined): string => {
-    const set = one === undefined ? undefined : rotatedSet(kind, one);
-    return set === undefined || isRevision(set) ? '' : canonical(policySubjectOf(set));
-  };
-  return ({ old, now }) => read(old) !== read(now);
-}
-
-/** A status is written here, and is no work; what somebody deleted is made again. */
-function specChanged({ old, now }: { readonly old?: KubeObject; readonly now?: KubeObject }): boolean {
-  return now === undefined || old?.metadata.generation !== now.metadata.generation;
-}
-
-/** Its status changes with every rollout of one of its sets, and of that only the failure domains are read. */
-function isAnotherCluster(change: { readonly old?: ClusterApiObject; readonly now?: ClusterApiObject }): boolean {
-  const { old, now } = change;
-  if (old === undefined || specChanged(change)) return true;
-  const read = (one: ClusterApiObject | undefined): string =>
-    canonical([isPaused(one), one?.metadata.deletionTimestamp ?? '', object(one?.status)['failureDomains'] ?? {}]);
-  return read(old) !== read(now);
-}
-
-/** Sets that wait until another one is done are looked at when it is. */
-function whoseTurn(lines: Lines, kind: RotatedKind): Source {
-  return {
-    synced: Promise.resolve(),
-    start: (enqueue) =>
-      lines.onTurn((set) => {
-        if (set.kind === kind) enqueue({ namespace: set.namespace, name: set.name }, false);
-      }),
-  };
 }

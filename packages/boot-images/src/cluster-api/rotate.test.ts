@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { at } from '../observe/json.ts';
 import type { SetOutcome } from '../status/boot-image.ts';
 import { capiCluster, capiKind, capiObject, machineDeployment, vsphereTemplate } from '../testing/capi-world.ts';
-import { at } from './json.ts';
 import type { ClusterApiObject } from './kinds.ts';
 import { type RotationPorts, rotate } from './rotate.ts';
 import { rotatedSet } from './set.ts';
@@ -41,6 +41,7 @@ function scene(objects: readonly ClusterApiObject[], classVariable?: string): Sc
       ...{ rollout: true, imagePaths: [], classVariable, policy: 'bootimagepolicy p' },
     }),
     report: async (_, outcome) => void outcomes.push(outcome),
+    tried: () => assert.fail('no canary is wanted'),
     event: () => undefined,
   };
   return { ports, writes, outcomes, peek };

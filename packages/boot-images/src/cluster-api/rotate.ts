@@ -3,6 +3,7 @@ import type { ForeseenPublication } from '../platform.ts';
 import type { SetOutcome } from '../status/boot-image.ts';
 import { movers } from '../way-back/history.ts';
 import { type ActPorts, actRotation } from './act.ts';
+import type { RotationCanaries } from './canary.ts';
 import type { WantedImage } from './catalogue.ts';
 import { decideRotation, type ImageThere, type Rotation, type RotationStep, type RotationWish } from './decide.ts';
 import type { ImageLeaf } from './image-leaf.ts';
@@ -55,6 +56,8 @@ export interface RotationPorts extends ActPorts {
   /** What is wanted for the set, by what is known now. */
   readonly wish: (set: RotatedSet) => RotationWish;
   readonly report: (set: RotatedSet, outcome: SetOutcome) => Promise<void>;
+  /** One step further with the canary of a set, where one is wanted: undefined where its image has passed, else how it stands. */
+  readonly tried: RotationCanaries['tried'];
   readonly event: (set: RotatedSet, reason: RotationReason, note: string) => void;
   /** Throws where this process may not write any more. */
   readonly mayWrite?: () => void;
@@ -68,6 +71,7 @@ const MOVED_MS = 1_000;
 const LOOK_AGAIN_MS = 3_600_000;
 const WAITING_MS = 60_000;
 const BLOCKED_MS = 60_000;
+const CANARY_MS = 10_000;
 
 /**
  * Brings one set closer to its image: observe, decide, one write, and again, until nothing is left to do now. Correct from any state, its own crash half-way among them. Resolves to when
@@ -88,7 +92,7 @@ export async function rotate(
     if (seen === undefined) return undefined;
     const wish = ports.wish(seen.set);
     const rotation = withSiblings(seen, wish.classVariable, ports.reader);
-    const step = await decided(rotation, wish, ports, call);
+    const step = await decided(rotation, wish, ports, { fresh, ...call });
     if (step.kind === 'settled') {
       await ports.report(rotation.set, moved ? movedBy(step.outcome) : step.outcome);
       return { after: againAfter(step.outcome) };
@@ -104,6 +108,8 @@ export async function rotate(
     steps += 1;
     signal?.throwIfAborted();
     ports.mayWrite?.();
+    // Where it is acted upon a try has ended by now.
+    if (step.kind === 'try') continue;
     if (step.kind === 'publish') {
       await publish(rotation, step, ports, call);
       continue;
@@ -125,13 +131,18 @@ function movedBy(outcome: SetOutcome): SetOutcome {
 async function decided(
   rotation: Rotation,
   wish: RotationWish,
-  { images }: RotationPorts,
-  call: { readonly signal?: AbortSignal },
+  { images, tried }: RotationPorts,
+  { fresh, ...call }: { readonly fresh: boolean; readonly signal?: AbortSignal },
 ): Promise<RotationStep> {
   const step = decideRotation(rotation, wish);
   if (step.kind !== 'look') return step;
   const there = await images.look({ rotation, leaf: step.leaf, image: step.image }, call);
-  return decideRotation(rotation, wish, there);
+  const next = decideRotation(rotation, wish, there);
+  if (next.kind !== 'try' || !fresh) return next;
+  const outcome = await tried(rotation, next, call);
+  return outcome === undefined
+    ? decideRotation(rotation, wish, { ...there, tried: true })
+    : { kind: 'settled', outcome };
 }
 
 async function publish(
@@ -159,7 +170,7 @@ async function publish(
 
 function tell(
   set: RotatedSet,
-  step: Exclude<RotationStep, { readonly kind: 'settled' | 'look' | 'publish' }>,
+  step: Exclude<RotationStep, { readonly kind: 'settled' | 'look' | 'publish' | 'try' }>,
   { event }: RotationPorts,
 ): void {
   const text = setText(set);
@@ -189,6 +200,8 @@ function tell(
 function againAfter(outcome: SetOutcome): number {
   const { kind } = outcome;
   // Whoever waits for its turn is told of it.
+  // Its machine is watched, its node and the clock are not.
+  if (kind === 'step') return CANARY_MS;
   if (kind === 'waiting') return outcome.reason === turnReason ? LOOK_AGAIN_MS : WAITING_MS;
   return kind === 'failed' ? BLOCKED_MS : LOOK_AGAIN_MS;
 }

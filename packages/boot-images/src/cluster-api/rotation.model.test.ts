@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { isNotFound, type KubeObject } from '@drydock/kube';
 import type { MemoryCluster } from '@drydock/kube/testing';
 import { type Coverage, explore, soaking, type Tripwire } from '@drydock/model';
+import { at, withLeaf } from '../observe/json.ts';
 import {
   CAPI_KINDS,
   capiCluster,
@@ -15,7 +16,6 @@ import {
 import { isOurs } from './clone.ts';
 import { type CollectPorts, collectTemplates } from './collect-templates.ts';
 import { imageIn, imageLeafOf } from './image-leaf.ts';
-import { at, withLeaf } from './json.ts';
 import type { ClusterApiObject } from './kinds.ts';
 import { type RotationPorts, rotate } from './rotate.ts';
 import { rotatedSet } from './set.ts';
@@ -166,6 +166,7 @@ async function live(world: World, tripwire: Tripwire<Fault>, mistakes: Mistakes)
       ...{ rollout: true, imagePaths: [], classVariable: undefined, policy: 'bootimagepolicy p' },
     }),
     report: async () => undefined,
+    tried: () => assert.fail('no canary is wanted'),
     event: () => undefined,
   };
   const collection: CollectPorts = {

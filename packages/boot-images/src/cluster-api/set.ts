@@ -1,6 +1,6 @@
 import type { MachineSetShortKind } from '@drydock/api';
 import type { OwnerReference } from '@drydock/kube';
-import { at, count, type JsonPath, list, object, text } from './json.ts';
+import { at, count, type JsonPath, list, object, text } from '../observe/json.ts';
 import { type ClusterApiObject, CONTROL_PLANE, CORE } from './kinds.ts';
 
 /** Kinds whose machines are made from an infrastructure template. */

@@ -1,5 +1,7 @@
 import type { BootImage, BootImagePolicy } from '@drydock/api';
 import { shortText } from '@drydock/api/text';
+import { wantsCanary } from '../canary/rights.ts';
+import { canarySpec } from '../canary/spec.ts';
 import { optOutAnnotation, optOutReasonAnnotation } from '../decide/request.ts';
 import { policyFor, readPolicy } from '../policy/policy-for.ts';
 import { windowsAt } from '../policy/windows.ts';
@@ -17,6 +19,8 @@ export interface WishSources {
   /** The BootImage of the set. */
   readonly image: BootImage | undefined;
   readonly now: Date;
+  /** Which right is missing for a canary; undefined where none is. */
+  readonly canaryMissing?: (policy: BootImagePolicy) => string | undefined;
   /** Why it is not the set's turn, by the pace of the policy that decides about it. */
   readonly turn?: (set: RotatedSet, policy: BootImagePolicy) => RotationWish['waits'];
 }
@@ -25,7 +29,7 @@ export interface WishSources {
 const CELL = 60;
 
 /** What is wanted for a set: a request to leave it alone comes first, then a pin, then the policy that selects it. */
-export function wishFor(set: RotatedSet, { policies, image, now, turn }: WishSources): RotationWish {
+export function wishFor(set: RotatedSet, { policies, image, now, turn, canaryMissing }: WishSources): RotationWish {
   const { policy, conflict } = policyOfRotated(set, policies);
   const spec = policy?.spec ?? {};
   const name = policy === undefined ? undefined : `bootimagepolicy ${policy.metadata.name}`;
@@ -35,14 +39,23 @@ export function wishFor(set: RotatedSet, { policies, image, now, turn }: WishSou
     pinned || policy === undefined
       ? undefined
       : (waitsFor(policy, now) ?? (isPaced(policy.spec) ? turn?.(set, policy) : undefined));
+  // A person who pinned a set has seen the image run.
+  const canary =
+    pinned || policy === undefined || !wantsCanary(policy)
+      ? undefined
+      : {
+          policy: { name: policy.metadata.name, uid: policy.metadata.uid, generation: policy.metadata.generation },
+          ...canarySpec(spec),
+        };
   return {
     ...(leftAlone === undefined ? {} : { leftAlone }),
     ...(waits === undefined ? {} : { waits }),
-    image: (leaf) => imageFor(set, leaf, { policy, conflict, image, now }),
+    image: (leaf) => imageFor(set, leaf, { policy, conflict, image, now, canaryMissing }),
     rollout: spec.clusterAPI?.rollout === 'Allow',
     imagePaths: spec.clusterAPI?.imagePaths ?? [],
     classVariable: spec.clusterAPI?.classVariable,
     policy: name,
+    ...(canary === undefined ? {} : { canary }),
   };
 }
 
@@ -59,7 +72,9 @@ function imageFor(
     conflict,
     image,
     now,
-  }: Omit<WishSources, 'policies'> & {
+    canaryMissing,
+  }: Omit<WishSources, 'policies' | 'canaryMissing'> & {
+    readonly canaryMissing: WishSources['canaryMissing'] | undefined;
     readonly policy: BootImagePolicy | undefined;
     readonly conflict: readonly string[] | undefined;
   },
@@ -97,13 +112,14 @@ function imageFor(
   const { fault } = readPolicy(policy);
   if (fault !== undefined)
     return none(true, fault.reason, 'policy is wrong', `${source}: ${fault.message}`, `correct ${source}`);
-  if (policy.spec?.canary?.mode === 'Machine')
+  const missing = wantsCanary(policy) ? canaryMissing?.(policy) : undefined;
+  if (missing !== undefined)
     return none(
       true,
-      'CanaryUnsupported',
-      'no canary is made of it',
-      `${source} wants a canary for ${text}, and none is made of machines of Cluster API: its template stays as it is`,
-      `give ${text} a policy without a canary: kubectl edit bootimagepolicy ${policy.metadata.name}`,
+      'PolicyRefused',
+      'policy is refused',
+      `${source} decides about ${text} and cannot be followed: ${missing}`,
+      'grant it: kubectl apply -k deploy/rbac/cluster-api-canary',
     );
   const wanted = policy.spec?.image?.release ?? set.version;
   if (wanted === undefined)

@@ -3,14 +3,18 @@ import type { ForeseenPublication } from '../platform.ts';
 import type { ClusterPlan } from './cluster-plan.ts';
 import type { ClusterStep, StepOf } from './cluster-step.ts';
 
-/** A plan with what would be done about sets of Cluster API: images first, each once, then what is done about each set. */
+/** A plan with what would be done about sets of Cluster API: images first, each once, then the machines that try them, then what is done about each set. */
 export function withRotations(plan: ClusterPlan, rotations: readonly PlannedRotation[], cluster: string): ClusterPlan {
   const images = new Map<string, StepOf<'image'>>();
+  const canaries = new Map<string, StepOf<'canary'>>();
   const steps: ClusterStep[] = [];
   for (const { set, current, target = '', steps: planned } of rotations)
     for (const step of planned) {
-      if (step.kind !== 'publish') steps.push(stepOf(set, step, { current, target }));
-      else for (const image of step.images) addImage(images, image, step.release, set);
+      if (step.kind === 'publish') for (const image of step.images) addImage(images, image, step.release, set);
+      else if (step.kind === 'canary') {
+        const { sets = [] } = canaries.get(step.machine) ?? {};
+        canaries.set(step.machine, { ...step, sets: [...sets, set] });
+      } else steps.push(stepOf(set, step, { current, target }));
     }
   const rest = rotations.flatMap(({ set, current, rest: why }) => {
     if (why === undefined) return [];
@@ -22,7 +26,7 @@ export function withRotations(plan: ClusterPlan, rotations: readonly PlannedRota
     ...plan,
     cluster: plan.cluster === '' ? cluster : plan.cluster,
     ...(sets === undefined ? {} : { sets: [...sets, ...rotations.map(({ set }) => set)] }),
-    steps: [...plan.steps, ...images.values(), ...steps],
+    steps: [...plan.steps, ...images.values(), ...canaries.values(), ...steps],
     rest: [...plan.rest, ...rest],
   };
 }
@@ -42,7 +46,7 @@ function addImage(
 
 function stepOf(
   set: string,
-  step: Exclude<PlannedRotationStep, { readonly kind: 'publish' }>,
+  step: Exclude<PlannedRotationStep, { readonly kind: 'publish' | 'canary' }>,
   { current, target }: { readonly current: string | undefined; readonly target: string },
 ): ClusterStep {
   if (step.kind !== 'point') return { ...step, set };

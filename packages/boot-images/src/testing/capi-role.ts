@@ -1,6 +1,6 @@
 import { BootImage, BootImagePolicy, type BootImagePolicySpec, bootImageName } from '@drydock/api';
-import { kubeMetrics } from '@drydock/kube';
-import type { ClusterCall, MemoryCluster } from '@drydock/kube/testing';
+import { type KubeClient, kubeMetrics } from '@drydock/kube';
+import type { ClusterCall, MemoryCluster, MemoryKubeClient } from '@drydock/kube/testing';
 import { type ClusterApiRole, type ClusterApiRoleOptions, clusterApiRole } from '../cluster-api/role.ts';
 import { bootImageMetrics } from '../metrics.ts';
 import { type PolicyWorld, policyStatuses } from '../policy/policy-statuses.ts';
@@ -20,6 +20,8 @@ export interface RunningCapiRole extends AsyncDisposable {
 export type CapiRoleOptions = Partial<Pick<ClusterApiRoleOptions, 'now' | 'retain' | 'graceMs' | 'log'>> & {
   /** Worlds of machines beside it, as far as policies select their sets. */
   readonly others?: readonly PolicyWorld[];
+  /** Which verbs on which resources are granted; default all. */
+  readonly may?: (verb: string, resource: string) => boolean;
 };
 
 const noWord = (): void => undefined;
@@ -27,12 +29,12 @@ const silent = { debug: noWord, info: noWord, warn: noWord, error: noWord, child
 
 /** Runs it as the operator does. Images are named, as on clouds: nothing is imported. */
 export async function runCapiRole(cluster: MemoryCluster, options: CapiRoleOptions = {}): Promise<RunningCapiRole> {
-  const client = cluster.client();
+  const client = asked(cluster.client(), (verb, resource) => options.may?.(verb, resource) !== false);
   const writes: string[] = [];
   cluster.onCall = (call, phase, { mutates }) => {
     if (mutates && phase === 'after' && !call.resource.startsWith('events')) writes.push(textOf(call));
   };
-  const { log = silent, others = [], ...more } = options;
+  const { log = silent, others = [], may: _, ...more } = options;
   const role = clusterApiRole({
     ...{ client, log, owner: 'cluster-uid', store: fakeStore(), metrics: bootImageMetrics() },
     served: { of: (_, kind) => CAPI_KINDS[kind], openshift: false, fingerprint: '' },
@@ -72,4 +74,19 @@ export function saidOfDeployment(cluster: MemoryCluster, name: string): BootImag
 
 function textOf({ verb, resource, key }: ClusterCall): string {
   return `${verb} ${resource.split('.')[0]} ${key === undefined ? '' : `${key.namespace}/${key.name}`}`;
+}
+
+/** A client that is also told what it may do. */
+function asked(client: MemoryKubeClient, may: (verb: string, resource: string) => boolean): KubeClient {
+  return {
+    ...client,
+    raw: async (request, call) => {
+      if (!request.path.endsWith('/selfsubjectaccessreviews')) return client.raw(request, call);
+      const { spec } = request.body as {
+        readonly spec: { readonly resourceAttributes: Readonly<Record<string, string>> };
+      };
+      const { verb = '', resource = '' } = spec.resourceAttributes;
+      return { status: { allowed: may(verb, resource) } };
+    },
+  };
 }

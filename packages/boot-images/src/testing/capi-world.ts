@@ -1,9 +1,10 @@
 import type { KubeObject, Resource } from '@drydock/kube';
 import { type MemoryCluster, memoryCluster } from '@drydock/kube/testing';
-import { object } from '../cluster-api/json.ts';
+import { BOOTSTRAP } from '../cluster-api/canary-machine.ts';
 import { type ClusterApiObject, CONTROL_PLANE, CORE, INFRASTRUCTURE } from '../cluster-api/kinds.ts';
 import { CLONED_FROM, CLONED_FROM_KIND } from '../cluster-api/needs.ts';
 import { rotatedSet } from '../cluster-api/set.ts';
+import { object } from '../observe/json.ts';
 import { ourCrds } from './fake-client.ts';
 
 /** Kinds of Cluster API as the in-memory cluster serves them. */
@@ -16,10 +17,14 @@ export const CAPI_KINDS: Readonly<Record<string, Resource<ClusterApiObject>>> = 
       [CORE, 'MachineSet', 'machinesets'],
       [CORE, 'MachinePool', 'machinepools'],
       [CORE, 'Machine', 'machines'],
+      [CORE, 'MachineHealthCheck', 'machinehealthchecks'],
+      [BOOTSTRAP, 'KubeadmConfigTemplate', 'kubeadmconfigtemplates'],
+      [BOOTSTRAP, 'KubeadmConfig', 'kubeadmconfigs'],
       [CONTROL_PLANE, 'KubeadmControlPlane', 'kubeadmcontrolplanes'],
       [INFRASTRUCTURE, 'VSphereMachineTemplate', 'vspheremachinetemplates'],
       [INFRASTRUCTURE, 'VSphereMachine', 'vspheremachines'],
       [INFRASTRUCTURE, 'AWSMachineTemplate', 'awsmachinetemplates'],
+      [INFRASTRUCTURE, 'AWSMachine', 'awsmachines'],
       [INFRASTRUCTURE, 'MetalMachineTemplate', 'metalmachinetemplates'],
       [INFRASTRUCTURE, 'MetalMachine', 'metalmachines'],
     ] as const
@@ -60,6 +65,17 @@ export function vsphereTemplate(name: string, image: string, numCPUs: number): C
   return capiObject('VSphereMachineTemplate', name, {
     template: { spec: { template: image, numCPUs, server: 'vc1' } },
   });
+}
+
+/** What machines are told before they join. */
+export function kubeadmTemplate(name: string, spec: Readonly<Record<string, unknown>> = {}): ClusterApiObject {
+  return capiObject('KubeadmConfigTemplate', name, { template: { spec } });
+}
+
+/** A reference to it, as a set has it. */
+export function bootstrapRef(name: string): Readonly<Record<string, unknown>> {
+  const apiVersion = `${BOOTSTRAP}/v1beta1`;
+  return { configRef: { apiVersion, kind: 'KubeadmConfigTemplate', name, namespace: 'ns' } };
 }
 
 /** A deployment that names a template. */

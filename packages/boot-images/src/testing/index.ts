@@ -1,4 +1,6 @@
 export * from './aws-on.ts';
+export * from './capi-machine-actor.ts';
+export * from './capi-machine-scenarios.ts';
 export * from './capi-role.ts';
 export * from './capi-world.ts';
 export * from './cloud-crash.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { Machine, Node } from '@drydock/api';
 import { type Client, isNotFound } from '@drydock/kube';
-import { decideCanary, seenOf } from '../canary/decide.ts';
+import { canaryMachineOf, decideCanary, seenOf } from '../canary/decide.ts';
 import { canaryLabel } from '../canary/machine.ts';
 import { machineApiNamespace } from '../user-data/user-data.ts';
 import type { MachineFate } from './machine-actor.ts';
@@ -129,8 +129,8 @@ export async function playMachine(rig: MachineRig, { wanted, seen, verdict }: Ma
     () => last,
   );
   const began = Date.parse(machine.metadata.creationTimestamp ?? '');
-  const observed = { machine, others: 0, now: began + 1, ...(node === undefined ? {} : { node }) };
-  const step = decideCanary(observed, { group, timeoutMs: 60_000, keepOnFailure: false, most: 1 });
+  const observed = { machine: canaryMachineOf(machine, node, group), others: 0, now: began + 1 };
+  const step = decideCanary(observed, { timeoutMs: 60_000, keepOnFailure: false, most: 1 });
   assert.deepEqual(step.kind === 'record' ? step.verdict.verdict : step.kind, verdict ?? 'wait');
   await client.delete(Machine, key);
   await until(

@@ -18,8 +18,11 @@ export async function guestOf(
   options?: { readonly signal?: AbortSignal },
 ): Promise<string | undefined> {
   const { server = '' } = workspaceOf(spec) ?? {};
-  if (server === '') return undefined;
-  const state = await store.guest(server, uid, options);
+  return server === '' ? undefined : guestSaid(server, await store.guest(server, uid, options));
+}
+
+/** What a vCenter says of a machine, as a clause. */
+export function guestSaid(server: string, state: GuestState | undefined): string {
   return `vcenter ${server} says: ${state === undefined ? 'no machine of it is there' : guestText(state)}`;
 }
 

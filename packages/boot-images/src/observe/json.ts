@@ -1,4 +1,4 @@
-import type { JsonObject } from '../observe/provider-spec.ts';
+import type { JsonObject } from './provider-spec.ts';
 
 /** A path into a JSON object. */
 export type JsonPath = readonly string[];

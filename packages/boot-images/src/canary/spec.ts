@@ -1,0 +1,16 @@
+import type { BootImagePolicySpec } from '@drydock/api';
+import { durationMs } from '../policy/duration.ts';
+
+/** Canaries at a time in a cluster. */
+export const MOST_CANARIES = 5;
+/** How long one may take where its policy does not say. */
+const TIMEOUT_MS = 20 * 60_000;
+
+/** How long the canary of a policy may take, and whether one that failed stays for a look. */
+export function canarySpec({ canary = {} }: BootImagePolicySpec): {
+  readonly timeoutMs: number;
+  readonly keepOnFailure: boolean;
+} {
+  const { timeout, keepOnFailure = false } = canary;
+  return { timeoutMs: (timeout === undefined ? undefined : durationMs(timeout)) ?? TIMEOUT_MS, keepOnFailure };
+}

@@ -1,0 +1,302 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { test } from 'node:test';
+import { BootImagePolicy, type BootImagePolicySpec } from '@drydock/api';
+import type { MemoryCluster } from '@drydock/kube/testing';
+import { until } from '@drydock/kube/testing';
+import { at } from '../observe/json.ts';
+import { type CapiMachineActor, capiMachineActor, type RotatedMachineFate } from '../testing/capi-machine-actor.ts';
+import {
+  playRotatedMachine,
+  ROTATED_MACHINE_SCENARIOS,
+  type RotatedMachineRig,
+} from '../testing/capi-machine-scenarios.ts';
+import { putPolicy, type RunningCapiRole, runCapiRole, saidOfDeployment } from '../testing/capi-role.ts';
+import {
+  bootstrapRef,
+  capiCluster,
+  capiKind,
+  capiObject,
+  kubeadmTemplate,
+  machineDeployment,
+  templateRef,
+} from '../testing/capi-world.ts';
+import { canaryLabelsOf, canaryParts, ownedBy } from './canary-machine.ts';
+import type { ClusterApiObject } from './kinds.ts';
+import { rotatedSet } from './set.ts';
+
+const namespace = 'ns';
+
+interface Scene extends AsyncDisposable {
+  readonly cluster: MemoryCluster;
+  readonly role: RunningCapiRole;
+  readonly actor: CapiMachineActor;
+  /** Machines that were ever made. */
+  readonly made: () => number;
+  readonly all: (kind: string) => readonly ClusterApiObject[];
+  readonly policy: (generation: number, image: string, more?: BootImagePolicySpec) => void;
+  /** Until a deployment is so; the controllers of machines work meanwhile. */
+  readonly said: (
+    name: string,
+    what: string,
+    wanted: (status: NonNullable<ReturnType<typeof saidOfDeployment>>) => boolean,
+  ) => Promise<void>;
+}
+
+async function scene(
+  objects: readonly ClusterApiObject[],
+  {
+    fate = 'boots',
+    may,
+    canary = {},
+    later = 0,
+  }: {
+    readonly fate?: RotatedMachineFate;
+    readonly may?: (verb: string, resource: string) => boolean;
+    readonly canary?: object;
+    /** How far the operator's clock is ahead (ms). */
+    readonly later?: number;
+  } = {},
+): Promise<Scene> {
+  const cluster = capiCluster();
+  const put = (one: ClusterApiObject): void =>
+    cluster.put(capiKind(one.kind ?? ''), { namespace, name: one.metadata.name }, one);
+  for (const one of [capiObject('Cluster', 'c1', {}), kubeadmTemplate('boot'), ...objects]) put(one);
+  const policy: Scene['policy'] = (generation, image, more = {}) =>
+    putPolicy(
+      cluster,
+      {
+        ...{ canary: { mode: 'Machine', ...canary }, clusterAPI: { rollout: 'Allow' } },
+        image: { catalogue: [{ version: 'v1.34.2', image }] },
+        ...more,
+      } as BootImagePolicySpec,
+      generation,
+    );
+  policy(1, 'new');
+  let made = 0;
+  cluster.subscribe(({ resource, old }) => {
+    if (resource.startsWith('machines.') && old === undefined) made += 1;
+  });
+  const role = await runCapiRole(cluster, {
+    now: () => new Date(Date.now() + later),
+    ...(may === undefined ? {} : { may }),
+  });
+  const actor = capiMachineActor({ client: cluster.client(), templates: () => 1, fate: () => fate });
+  const all: Scene['all'] = (kind) =>
+    Object.entries(cluster.snapshot()).flatMap(([id, one]) =>
+      id.startsWith(`${capiKind(kind).plural}.`) ? [one as ClusterApiObject] : [],
+    );
+  return {
+    ...{ cluster, role, actor, all, policy, made: () => made },
+    said: (name, what, wanted) =>
+      until(`${name}: ${what}`, async () => {
+        await actor.round();
+        const status = saidOfDeployment(cluster, name);
+        return status !== undefined && wanted(status);
+      }).then(() => undefined),
+    [Symbol.asyncDispose]: () => role[Symbol.asyncDispose](),
+  };
+}
+
+const template = (name: string): ClusterApiObject =>
+  capiObject('AWSMachineTemplate', name, {
+    template: { metadata: { labels: { team: 'a' } }, spec: { ami: { id: 'old' }, instanceType: 'm6i' } },
+  });
+
+const deployment = (name: string, more: Readonly<Record<string, unknown>> = {}): ClusterApiObject => {
+  const infrastructureRef = templateRef(name, 'AWSMachineTemplate');
+  return machineDeployment(name, name, {
+    infrastructureRef,
+    bootstrap: bootstrapRef('boot'),
+    failureDomain: 'fd',
+    ...more,
+  });
+};
+
+test('OWN-18 a canary of Cluster API: a machine with clones of what the set’s machines are made of and told, no label and no owner of the set, a taint; when it is a ready node it goes, and all equal sets are moved', async () => {
+  await using world = await scene([template('a'), deployment('a'), template('b'), deployment('b')]);
+  const { cluster, all } = world;
+  await until('a canary is made', () => all('AWSMachine').length > 0);
+  const [machine] = all('Machine');
+  const [made] = all('AWSMachine');
+  const [told] = all('KubeadmConfig');
+  assert.ok(machine !== undefined && made !== undefined && told !== undefined);
+  const { name, labels } = machine.metadata;
+  const own = {
+    'cluster.x-k8s.io/cluster-name': 'c1',
+    'drydock.dev/canary': name.slice(-12),
+    'app.kubernetes.io/managed-by': 'drydock',
+  };
+  assert.deepEqual([labels, machine.metadata.ownerReferences], [own, undefined]);
+  assert.equal(machine.spec?.['failureDomain'], 'fd');
+  assert.deepEqual(machine.spec?.['infrastructureRef'], { ...templateRef(name, 'AWSMachine') });
+  assert.deepEqual(made.spec, { ami: { id: 'new' }, instanceType: 'm6i' });
+  assert.deepEqual(made.metadata.labels, { ...own, team: 'a' });
+  for (const part of [made, told])
+    assert.deepEqual(
+      part.metadata.ownerReferences?.map(({ uid }) => uid),
+      [machine.metadata.uid],
+    );
+  assert.deepEqual(at(told.spec, ['joinConfiguration', 'nodeRegistration', 'taints']), [
+    { key: 'drydock.dev/canary', value: 'true', effect: 'NoSchedule' },
+  ]);
+  assert.deepEqual(
+    world.role.writes.filter((write) => write.startsWith('patch machinedeployments')),
+    [],
+  );
+  for (const set of ['a', 'b'])
+    await world.said(set, 'has the image', ({ phase, current }) => phase === 'Current' && current === 'new');
+  assert.equal(world.made(), 1, 'one machine for both');
+  await until(
+    'nothing of it is left',
+    () =>
+      ['Machine', 'AWSMachine', 'KubeadmConfig'].every((kind) => all(kind).length === 0) ||
+      world.actor.round().then(() => false),
+  );
+  assert.deepEqual(world.actor.adopted, []);
+  assert.equal(saidOfDeployment(cluster, 'a')?.canary?.verdict, 'Passed');
+});
+
+test('OWN-18 a canary of Cluster API that fails: nothing is patched, what was seen last is said, it is not tried again; kept only by keepOnFailure, until the image or the policy changes', async () => {
+  await using world = await scene([template('a'), deployment('a')], {
+    fate: 'quota',
+    canary: { keepOnFailure: true },
+    later: 21 * 60_000,
+  });
+  await world.said('a', 'failed', ({ reason }) => reason === 'CanaryFailed');
+  const { message, nextStep, phase } = saidOfDeployment(world.cluster, 'a') ?? {};
+  assert.equal(phase, 'Blocked');
+  assert.match(
+    message ?? '',
+    /^the canary of new failed, and nothing is pointed at it: machine drydock-canary-\w+ was no node that is ready/,
+  );
+  assert.match(nextStep ?? '', /kubectl -n ns describe machines\.cluster\.x-k8s\.io drydock-canary-/);
+  assert.equal(world.all('Machine').length, 1, 'it is kept');
+  world.policy(2, 'newer', { canary: { mode: 'None' } } as BootImagePolicySpec);
+  await world.said('a', 'has the next one', ({ phase: now, current }) => now === 'Current' && current === 'newer');
+  await until('the machine goes', async () => {
+    await world.actor.round();
+    return world.all('Machine').length === 0;
+  });
+  assert.equal(world.made(), 1);
+});
+
+test('OWN-18 where a machine cannot be cloned: CanaryUnsupported, nothing made and nothing patched; never for control planes', async () => {
+  const selector = { matchLabels: { 'cluster.x-k8s.io/cluster-name': 'c1' } };
+  const ref = templateRef('plane', 'AWSMachineTemplate');
+  const other = {
+    configRef: { apiVersion: 'bootstrap.cluster.x-k8s.io/v1alpha1', kind: 'TalosConfigTemplate', name: 'x' },
+  };
+  const tainted = kubeadmTemplate('tainted', {
+    joinConfiguration: { nodeRegistration: { kubeletExtraArgs: { 'register-with-taints': 'a=b:NoSchedule' } } },
+  });
+  await using world = await scene([
+    tainted,
+    ...['data', 'other', 'tainted', 'plane'].map(template),
+    deployment('data', { bootstrap: { dataSecretName: 's' } }),
+    deployment('other', { bootstrap: other }),
+    deployment('tainted', { bootstrap: bootstrapRef('tainted') }),
+    capiObject(
+      'KubeadmControlPlane',
+      'plane',
+      { version: 'v1.34.2', machineTemplate: { infrastructureRef: ref } },
+      { labels: { 'cluster.x-k8s.io/cluster-name': 'c1' } },
+    ),
+  ]);
+  const why = {
+    data: /bootstrap data, which cannot keep workloads off/,
+    other: /TalosConfigTemplate, of which it is not known/,
+    tainted: /set register-with-taints/,
+  };
+  for (const [name, text] of Object.entries(why)) {
+    await world.said(name, 'blocked', ({ reason }) => reason === 'CanaryUnsupported');
+    assert.match(saidOfDeployment(world.cluster, name)?.message ?? '', text);
+  }
+  const plane = (): string =>
+    JSON.stringify(Object.entries(world.cluster.snapshot()).find(([id]) => id.endsWith('/capi-kcp-plane'))?.[1] ?? '');
+  await until('the control plane is blocked', () => plane().includes('would join etcd'));
+  // A health check that would count it.
+  world.cluster.put(
+    capiKind('MachineHealthCheck'),
+    { namespace, name: 'all' },
+    capiObject('MachineHealthCheck', 'all', { clusterName: 'c1', selector }),
+  );
+  world.cluster.put(capiKind('AWSMachineTemplate'), { namespace, name: 'counted' }, template('counted'));
+  world.cluster.put(capiKind('MachineDeployment'), { namespace, name: 'counted' }, deployment('counted'));
+  await world.said('counted', 'blocked', ({ reason }) => reason === 'CanaryUnsupported');
+  assert.match(
+    saidOfDeployment(world.cluster, 'counted')?.message ?? '',
+    /machinehealthcheck all would count it as one of its own/,
+  );
+  assert.deepEqual(
+    world.role.writes.filter((write) =>
+      /machines |kubeadmconfigs |templates |patch machinedep|patch kubeadm/.test(write),
+    ),
+    [],
+  );
+});
+
+test('OWN-18 without a right that a canary of Cluster API needs the policy is refused with the missing verb, and no image is looked for', async () => {
+  await using world = await scene([template('a'), deployment('a')], {
+    may: (verb, resource) => !(verb === 'create' && resource === 'kubeadmconfigs'),
+  });
+  await world.said('a', 'refused', ({ reason }) => reason === 'PolicyRefused');
+  const { message, nextStep } = saidOfDeployment(world.cluster, 'a') ?? {};
+  assert.match(
+    message ?? '',
+    /the operator may not create kubeadmconfigs\.bootstrap\.cluster\.x-k8s\.io, which a canary needs$/,
+  );
+  assert.equal(nextStep, 'grant it: kubectl apply -k deploy/rbac/cluster-api-canary');
+  await until('the policy says so', () =>
+    JSON.stringify(world.cluster.peek(BootImagePolicy, { name: 'gold' })?.status ?? '').includes('CanaryNotPermitted'),
+  );
+});
+
+function playedRig(): RotatedMachineRig {
+  const cluster = capiCluster();
+  const client = cluster.client();
+  const wanted = new Map<string, { readonly fate: RotatedMachineFate; readonly templates: number }>();
+  const actor = capiMachineActor({
+    client,
+    templates: (name) => wanted.get(name)?.templates ?? 0,
+    fate: ({ metadata }) => wanted.get(metadata.name)?.fate ?? 'boots',
+  });
+  return {
+    ...{ client, namespace, machines: capiKind('Machine') },
+    parts: [capiKind('KubeadmConfig'), capiKind('VSphereMachine')],
+    create: async ({ name, group, fate, templates }) => {
+      wanted.set(name, { fate, templates });
+      const set = rotatedSet('MachineDeployment', machineDeployment('w', 'w', { bootstrap: bootstrapRef('boot') }));
+      const rotation = {
+        set,
+        template: capiObject('VSphereMachineTemplate', 'w', { template: { spec: {} } }),
+      } as never;
+      const leaf = { path: ['spec', 'template', 'spec', 'template'], platform: 'vsphere' } as const;
+      const config = kubeadmTemplate('boot');
+      const parts = canaryParts(
+        rotation,
+        { id: group, machine: name, image: name },
+        { leaf, config, machineVersion: 'v1beta1' },
+      );
+      assert.equal(
+        parts.machine.metadata.labels?.['drydock.dev/canary'],
+        canaryLabelsOf(set, group)['drydock.dev/canary'],
+      );
+      const machine = await client.create(capiKind('Machine'), parts.machine);
+      for (const part of [parts.bootstrap, parts.infrastructure])
+        await client.create(capiKind(part.kind ?? ''), ownedBy(part, { ...parts.machine, ...machine }));
+    },
+    until: async (what, look, seen) => {
+      for (let rounds = 0; rounds < 40; rounds += 1) {
+        const found = await look();
+        if (found !== undefined) return found;
+        await actor.round();
+      }
+      throw new Error(`${what}: ${JSON.stringify(seen())}`);
+    },
+  };
+}
+
+for (const scenario of ROTATED_MACHINE_SCENARIOS)
+  test(`OWN-18 the played controllers of Cluster API: ${scenario.name}`, () =>
+    playRotatedMachine(playedRig(), scenario, randomBytes(6).toString('hex')));

@@ -1,0 +1,289 @@
+import { ApiError, type Client, isAlreadyExists, isConflict, isNotFound, type Resource } from '@drydock/kube';
+import { canaryFailure, REFUSED, withGuest } from '../canary/canaries.ts';
+import { type CanaryMachine, type CanaryVerdict, decideCanary } from '../canary/decide.ts';
+import { type CanaryGroup, canaryLabel, isCanaryName } from '../canary/machine.ts';
+import { MOST_CANARIES } from '../canary/spec.ts';
+import { labelSelector } from '../decide/selection.ts';
+import { BootImageError } from '../errors.ts';
+import { at, object, text } from '../observe/json.ts';
+import type { ImageFacts } from '../platform.ts';
+import type { SetOutcome } from '../status/boot-image.ts';
+import {
+  bootstrapFault,
+  bootstrapOf,
+  type CanaryParts,
+  canaryLabelsOf,
+  canaryParts,
+  failureIn,
+  ownedBy,
+  readyNodeIn,
+  rotationGroup,
+  rotationSeen,
+} from './canary-machine.ts';
+import { canaryUnsupported, type Rotation, type RotationStep } from './decide.ts';
+import { type ClusterApiObject, CORE, type ServedKinds } from './kinds.ts';
+
+/** What canaries of Cluster API are made with, and told from. */
+export interface RotationCanaryPorts {
+  readonly client: Pick<Client, 'get' | 'list' | 'create' | 'delete'>;
+  readonly served: Pick<ServedKinds, 'of'>;
+  /** Machines as they were seen last. */
+  readonly machines: () => Iterable<ClusterApiObject>;
+  /** What is recorded of the canary of a group, as it was seen last. */
+  readonly recorded: (group: string) => CanaryVerdict | undefined;
+  /** Writes into the set's BootImage how its canary stands. */
+  readonly record: (rotation: Rotation, facts: ImageFacts) => Promise<void>;
+  /** How a machine is doing, as the platform itself says, as a clause. */
+  readonly guest?: (rotation: Rotation, name: string, call: Call) => Promise<string | undefined>;
+  readonly now: () => Date;
+  /** Throws where this process may not write any more. */
+  readonly mayWrite?: () => void;
+}
+
+interface Call {
+  readonly signal?: AbortSignal;
+}
+
+/** An image that is there, and that no machine was made from yet. */
+export type Untried = Extract<RotationStep, { readonly kind: 'try' }>;
+
+/** The canaries of one process. What it knows besides what it reads can be lost at no cost. */
+export interface RotationCanaries {
+  /** One step further with the canary of a set: undefined where its image has passed, else how it stands. Throws `CanaryFailed`, and what stands in the way of one. */
+  readonly tried: (rotation: Rotation, step: Untried, call: Call) => Promise<SetOutcome | undefined>;
+  /** What is recorded, for a plan. */
+  readonly verdict: (group: string) => CanaryVerdict | undefined;
+  /** Removes a machine that is a canary, as it is now. */
+  readonly remove: (machine: ClusterApiObject, call: Call) => Promise<void>;
+}
+
+/** More than any look takes: create, or record, then remove, then the end. */
+const STEPS = 6;
+
+/** See {@link RotationCanaries}. */
+export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
+  const { client, served } = ports;
+  const verdicts = new Map<string, CanaryVerdict>();
+  const created = new Set<string>();
+  const complete = new Set<string>();
+  /** Machines that this process removed because nobody waited for them. */
+  const removed = new Set<string>();
+  const verdict = (group: string): CanaryVerdict | undefined => verdicts.get(group) ?? ports.recorded(group);
+
+  async function tried(rotation: Rotation, step: Untried, call: Call): Promise<SetOutcome | undefined> {
+    const { set } = rotation;
+    const { wish, image, facts } = step;
+    const group = rotationGroup(set, wish, image);
+    const canary = { group: group.id, machine: group.machine, image };
+    for (let count = 0; count < STEPS; count += 1) {
+      const live = await found(resourceOf(CORE, 'Machine'), set.namespace, group.machine, call);
+      const machine = live && seenMachine(live, group.id);
+      // After the machine: it goes once its verdict is known.
+      const known = verdict(group.id);
+      if (machine !== undefined && removed.has(machine.uid) && known === undefined)
+        return waiting(canary, facts, 'canary: goes', `canary ${group.machine} of before goes`);
+      const next = decideCanary(
+        {
+          ...(machine === undefined ? {} : { machine }),
+          ...(known === undefined ? {} : { verdict: known }),
+          ...{ others: othersOf(group.machine), now: ports.now().getTime() },
+        },
+        { ...wish, most: MOST_CANARIES },
+      );
+      switch (next.kind) {
+        case 'create':
+          created.add(group.machine);
+          await create(rotation, step, group, call);
+          break;
+        case 'record': {
+          const guest =
+            ports.guest === undefined ? undefined : () => ports.guest?.(rotation, group.machine, call) ?? none();
+          const said = await withGuest(next.verdict, machine, guest, call);
+          ports.mayWrite?.();
+          await ports.record(rotation, { ...facts, canary: { ...canary, ...said } });
+          verdicts.set(group.id, said);
+          break;
+        }
+        case 'remove':
+          if (live !== undefined) await remove(live, call);
+          break;
+        case 'go':
+          return undefined;
+        case 'fail':
+          throw canaryFailure(group, {
+            ...{ policy: wish.policy.name, message: next.message, kept: wish.keepOnFailure, facts },
+            machine: `-n ${set.namespace} describe machines.${CORE}`,
+          });
+        case 'taken':
+          throw new BootImageError('CanaryRefused', next.message, {
+            ...{ retriable: false, facts },
+            nextStep: `kubectl -n ${set.namespace} get machines.${CORE} ${group.machine} -o yaml`,
+          });
+        case 'wait':
+          if (live !== undefined && !complete.has(live.metadata.uid ?? '')) {
+            const { parts } = await partsOf(rotation, step, group, call);
+            await give(live, parts, step, call);
+          }
+          return waiting(canary, facts, next.brief, next.message);
+      }
+    }
+    throw new BootImageError('CanaryUnsettled', `the canary ${group.machine} is not settled after ${STEPS} steps`);
+  }
+
+  /** The machine first, because it owns the rest: whatever becomes of this process, what goes with the machine goes. */
+  async function create(rotation: Rotation, step: Untried, group: CanaryGroup, call: Call): Promise<void> {
+    const { facts, image } = step;
+    const { parts, resource } = await partsOf(rotation, step, group, call);
+    await mayCount(rotation, step, group, call);
+    const canary = { group: group.id, machine: group.machine, image, message: `canary ${group.machine} is made` };
+    await ports.record(rotation, { ...facts, canary });
+    const machine = await made(resource, parts.machine, step, call);
+    if (machine !== undefined) await give(machine, parts, step, call);
+  }
+
+  async function give(machine: ClusterApiObject, parts: CanaryParts, step: Untried, call: Call): Promise<void> {
+    for (const part of [parts.bootstrap, parts.infrastructure]) {
+      const { apiVersion = '', kind = '' } = part;
+      await made(resourceOf(apiVersion.split('/')[0] ?? '', kind), ownedBy(part, machine), step, call);
+    }
+    complete.add(machine.metadata.uid ?? '');
+  }
+
+  /** Undefined where it is there already: perhaps this process's predecessor was faster, and the next look tells. */
+  async function made(
+    resource: Resource<ClusterApiObject>,
+    one: ClusterApiObject,
+    { wish, facts }: Untried,
+    call: Call,
+  ): Promise<ClusterApiObject | undefined> {
+    call.signal?.throwIfAborted();
+    ports.mayWrite?.();
+    try {
+      return { ...one, ...(await client.create(resource, one, call)) };
+    } catch (error) {
+      if (isAlreadyExists(error)) return undefined;
+      if (!(error instanceof ApiError) || !REFUSED.has(error.code)) throw error;
+      throw new BootImageError('CanaryRefused', `no canary could be made: ${error.message}`, {
+        ...{ cause: error, retriable: false, facts },
+        nextStep: `make room for it, or grant what is missing (kubectl apply -k deploy/rbac/cluster-api-canary), or do without: kubectl edit bootimagepolicy ${wish.policy.name}`,
+      });
+    }
+  }
+
+  async function partsOf(
+    rotation: Rotation,
+    { leaf, wish }: Untried,
+    group: CanaryGroup,
+    call: Call,
+  ): Promise<{ readonly parts: CanaryParts; readonly resource: Resource<ClusterApiObject> }> {
+    const { set } = rotation;
+    const reference = bootstrapOf(set);
+    const resource = resourceOf(CORE, 'Machine');
+    const template = reference && served.of(reference.group, reference.kind);
+    const config = template && (await found(template, set.namespace, reference?.name ?? '', call));
+    const fault = bootstrapFault(config);
+    if (config === undefined || fault !== undefined) throw canaryUnsupported(set, wish, fault ?? 'it is not there');
+    const { group: of, version } = template as Resource<ClusterApiObject>;
+    const typed = { ...config, apiVersion: `${of}/${version}` };
+    return {
+      parts: canaryParts(rotation, group, { leaf, config: typed, machineVersion: resource.version }),
+      resource,
+    };
+  }
+
+  /** Whoever selects it by what every machine of its cluster bears would count it as one of his own. */
+  async function mayCount({ set }: Rotation, { wish }: Untried, group: CanaryGroup, call: Call): Promise<void> {
+    const labels = canaryLabelsOf(set, group.id);
+    for (const kind of ['MachineSet', 'MachineHealthCheck']) {
+      const resource = served.of(CORE, kind);
+      if (resource === undefined) continue;
+      for await (const { metadata, spec } of client.list(resource, { namespace: set.namespace }, call)) {
+        if (text(object(spec)['clusterName']) !== set.clusterName) continue;
+        if (labelSelector(at(spec, ['selector']) as never)(labels))
+          throw canaryUnsupported(set, wish, `${kind.toLowerCase()} ${metadata.name} would count it as one of its own`);
+      }
+    }
+  }
+
+  async function remove({ metadata }: ClusterApiObject, call: Call): Promise<void> {
+    const { name, namespace = '', uid = '' } = metadata;
+    ports.mayWrite?.();
+    removed.add(uid);
+    try {
+      await client.delete(resourceOf(CORE, 'Machine'), { namespace, name }, { uid }, call);
+    } catch (error) {
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    }
+  }
+
+  function othersOf(own: string): number {
+    const there = new Set([...created, ...Array.from(ports.machines(), ({ metadata }) => metadata.name)]);
+    there.delete(own);
+    return [...there].filter(isCanaryName).length;
+  }
+
+  function resourceOf(group: string, kind: string): Resource<ClusterApiObject> {
+    const resource = served.of(group, kind);
+    if (resource === undefined)
+      throw new BootImageError('CanaryUnsupported', `${kind} of ${group} is not served`, { retriable: false });
+    return resource;
+  }
+
+  async function found(
+    resource: Resource<ClusterApiObject>,
+    namespace: string,
+    name: string,
+    call: Call,
+  ): Promise<ClusterApiObject | undefined> {
+    try {
+      return await client.get(resource, { namespace, name }, call);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  return { tried, verdict, remove };
+}
+
+/** A machine of Cluster API, as far as it decides about a canary. Its cluster may own it: that counts it nowhere. */
+export function seenMachine(live: ClusterApiObject, group: string): CanaryMachine {
+  const { name, uid = '', labels = {}, creationTimestamp = '', deletionTimestamp } = live.metadata;
+  const { status } = live;
+  const phase = text(object(status)['phase']);
+  const { reason, message } = failureIn(status);
+  return {
+    ...{ name, uid, phase, seen: rotationSeen(live), going: deletionTimestamp !== undefined },
+    own: labels[canaryLabel] === group && !isTaken(live),
+    made: Date.parse(creationTimestamp),
+    failed: phase === 'Failed' || reason !== undefined || message !== undefined,
+    ready: readyNodeIn(status),
+  };
+}
+
+/** Whether a machine of Cluster API is a canary of ours, of any group. */
+export function isRotationCanary(machine: ClusterApiObject): boolean {
+  const { name, labels } = machine.metadata;
+  return isCanaryName(name) && labels?.[canaryLabel] === name.slice(-12) && !isTaken(machine);
+}
+
+function isTaken({ metadata }: ClusterApiObject): boolean {
+  return metadata.ownerReferences?.some(({ controller }) => controller === true) === true;
+}
+
+function waiting(
+  canary: NonNullable<ImageFacts['canary']>,
+  facts: ImageFacts,
+  brief: string,
+  message: string,
+): SetOutcome {
+  return {
+    ...facts,
+    ...{ kind: 'step', phase: 'Publishing', reason: 'Canary', brief, note: message },
+    canary: { ...canary, message },
+  };
+}
+
+async function none(): Promise<undefined> {
+  return undefined;
+}

@@ -1,0 +1,145 @@
+import type { BootImage } from '@drydock/api';
+import {
+  type Cache,
+  type Controller,
+  controller,
+  isNotFound,
+  type Key,
+  type KubeClient,
+  keyText,
+  type Leader,
+  type Source,
+} from '@drydock/kube';
+import { recordedOf } from '../canary/canaries.ts';
+import { type CanaryRight, type CanaryRights, canaryRights } from '../canary/rights.ts';
+import { guestSaid } from '../vsphere/guest.ts';
+import type { ImageStore } from '../vsphere/platform.ts';
+import { isRotationCanary, type RotationCanaries, type RotationCanaryPorts, rotationCanaries } from './canary.ts';
+import { BOOTSTRAP } from './canary-machine.ts';
+import { type CanaryWatch, canaryWatch } from './canary-watch.ts';
+import { machineKind } from './collect-templates.ts';
+import type { Rotation } from './decide.ts';
+import { serverOf } from './identity.ts';
+import { type ClusterApiObject, CORE, INFRASTRUCTURE, type ServedKinds } from './kinds.ts';
+import type { SiteReader } from './sites.ts';
+
+/** What {@link roleCanaries} needs. */
+export interface RoleCanariesOptions extends Pick<RotationCanaryPorts, 'record' | 'now'> {
+  readonly client: KubeClient;
+  readonly served: ServedKinds;
+  readonly store: Pick<ImageStore, 'guest'>;
+  readonly leader: Pick<Leader, 'assertHeld'>;
+  readonly sites: Pick<SiteReader, 'placesFor'>;
+  /** Undefined where machines are not served. */
+  readonly machines: Cache<ClusterApiObject> | undefined;
+  /** With {@link canaryIndexes}. */
+  readonly bootImages: Cache<BootImage>;
+  /** The set that a BootImage is of, where it exists. */
+  readonly setOf: (image: BootImage) => string | undefined;
+}
+
+/** Canaries as the role has them. */
+export interface RoleCanaries {
+  readonly canaries: RotationCanaries;
+  readonly watch: CanaryWatch;
+  /** None where machines are not served. */
+  readonly controllers: readonly Controller[];
+  readonly rights: CanaryRights;
+}
+
+const GROUP = 'canary-group';
+const MACHINE = 'canary-machine';
+
+/** What the cache of BootImages is asked by. */
+export const canaryIndexes: Readonly<Record<string, (image: BootImage) => readonly string[]>> = {
+  [GROUP]: ({ status }) => (status?.canary?.group === undefined ? [] : [status.canary.group]),
+  [MACHINE]: (image) => {
+    const canary = canaryOf(image);
+    return canary === undefined ? [] : [keyText(canary)];
+  },
+};
+
+/** The canary that a BootImage names. */
+export function canaryOf({ metadata: { namespace = '' }, status }: BootImage): Key | undefined {
+  const name = status?.canary?.machine;
+  return name === undefined ? undefined : { namespace, name };
+}
+
+/** BootImages that name this canary. */
+export function imagesNaming(bootImages: Cache<BootImage>, canary: Key): readonly BootImage[] {
+  return bootImages.by(MACHINE, keyText(canary));
+}
+
+/** Wires them. */
+export function roleCanaries(options: RoleCanariesOptions): RoleCanaries {
+  const { client, served, machines, bootImages, leader, now, record, setOf } = options;
+  const canaries = rotationCanaries({
+    ...{ client, served, record, now, mayWrite: () => leader.assertHeld() },
+    machines: () => machines?.all() ?? [],
+    recorded: (group) => recordedOf(group, bootImages.by(GROUP, group)),
+    guest: (rotation, name, call) => guestOf(rotation, name, options, call),
+  });
+  const named = (canary: Key): readonly string[] =>
+    imagesNaming(bootImages, canary).flatMap((image) => setOf(image) ?? []);
+  const watch = canaryWatch({ machine: (key) => machines?.get(key), canaries, named });
+  return {
+    ...{ canaries, watch },
+    controllers: machines === undefined ? [] : [sweeper(machines, watch)],
+    rights: canaryRights(client, now, rightsFor(served)),
+  };
+}
+
+function sweeper(machines: Cache<ClusterApiObject>, watch: CanaryWatch): Controller {
+  const ended: Source = {
+    synced: Promise.resolve(),
+    start: (enqueue) => watch.onEnd((canary) => enqueue(canary, false)),
+  };
+  return controller<ClusterApiObject>({
+    ...{ name: 'boot-images-cluster-api-canaries', for: machines, watches: [ended] },
+    when: ({ now, old = now }) => old !== undefined && isRotationCanary(old),
+    backOff: { first: 500, longest: 60_000 },
+    reconcile: async (key, { signal }) => {
+      await watch.sweep(key, { signal });
+      return undefined;
+    },
+  });
+}
+
+/** `deploy/rbac/cluster-api-canary` grants them. */
+function rightsFor(served: Pick<ServedKinds, 'of'>): readonly CanaryRight[] {
+  const wanted: readonly (readonly [group: string, kind: string, ...verbs: readonly string[]])[] = [
+    [CORE, 'Machine', 'get', 'create', 'delete'],
+    [CORE, 'MachineHealthCheck', 'list'],
+    [BOOTSTRAP, 'KubeadmConfigTemplate', 'get'],
+    [BOOTSTRAP, 'KubeadmConfig', 'create'],
+    ...['VSphere', 'AWS', 'Azure', 'GCP'].map(
+      (of) => [INFRASTRUCTURE, machineKind(`${of}MachineTemplate`), 'create'] as const,
+    ),
+  ];
+  return wanted.flatMap(([group, kind, ...verbs]) => {
+    const resource = served.of(group, kind);
+    return resource === undefined ? [] : verbs.map((verb) => ({ verb, group, resource: resource.plural }));
+  });
+}
+
+/** The provider gives the uid of its own object to the virtual machine. */
+async function guestOf(
+  rotation: Rotation,
+  name: string,
+  { client, served, store, sites }: RoleCanariesOptions,
+  call: { readonly signal?: AbortSignal },
+): Promise<string | undefined> {
+  const resource = served.of(INFRASTRUCTURE, 'VSphereVM');
+  if (resource === undefined || rotation.template?.kind !== 'VSphereMachineTemplate') return undefined;
+  const places = await sites.placesFor(rotation);
+  if ('message' in places) return undefined;
+  const [place] = places;
+  if (place === undefined) return undefined;
+  try {
+    const { metadata } = await client.get(resource, { namespace: rotation.set.namespace, name }, call);
+    return guestSaid(serverOf(place.server), await store.guest(place.server, metadata.uid ?? '', call));
+  } catch (error) {
+    if (isNotFound(error)) return guestSaid(serverOf(place.server), undefined);
+    throw error;
+  }
+}
