@@ -23,7 +23,7 @@ const manifests = kustomizations.flatMap(manifestsOf);
 /** By request, where Cluster API is. */
 const clusterApiCanary = manifestsOf('cluster-api-canary');
 /** By request, for an account of its own. */
-const release = manifestsOf('release');
+const release = [...manifestsOf('release'), ...manifestsOf('release/cluster-version')];
 
 const VERBS: ReadonlySet<string> = new Set(['get', 'list', 'watch', 'create', 'patch', 'update']);
 /** Everything that may be written, as `<resource>.<group>`. */
@@ -122,6 +122,11 @@ test('the release manager may act in the name of accounts that are named, write 
     'Role drydock/drydock-release: configmaps. without a name',
     'Role drydock/drydock-release-accounts: verb impersonate serviceaccounts drydock-payloads',
     'Role drydock/drydock-release-accounts: writes serviceaccounts. serviceaccounts drydock-payloads',
+    'ClusterRole undefined/drydock-release-cluster-version: writes clusterversions/status.config.openshift.io',
+    'ClusterRole undefined/drydock-release-cluster-version: clusteroperators.config.openshift.io without a name',
+    'Role openshift-config-managed/drydock-release-cluster-version: configmaps. without a name',
+    'Role drydock/drydock-release-cluster-version: verb impersonate serviceaccounts drydock-cluster-version',
+    'Role drydock/drydock-release-cluster-version: writes serviceaccounts. serviceaccounts drydock-cluster-version',
   ]);
   for (const { metadata, subjects = [] } of release.filter(({ roleRef }) => roleRef !== undefined))
     assert.deepEqual(
@@ -221,7 +226,7 @@ test('docs/install.md has a row for each rule', () => {
 const kubectl = spawnSync('kubectl', ['version', '--client'], { stdio: 'ignore' }).status === 0;
 
 test('kubectl reads the kustomizations as the tests here do', { skip: kubectl ? false : 'there is no kubectl' }, () => {
-  for (const name of [...kustomizations, 'release', '../operator']) {
+  for (const name of [...kustomizations, 'release', 'release/cluster-version', '../operator']) {
     const text = execFileSync('kubectl', ['kustomize', join(root, 'deploy/rbac', name)], { encoding: 'utf8' });
     const read = parseAllDocuments(text).map((document) => document.toJS() as Manifest);
     const byName = (all: readonly Manifest[]) => new Map(all.map((one) => [idOf(one), one]));

@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
-import { ConfigMap, CustomResourceDefinition, Event, Lease, Namespace, Payload } from '@drydock/api';
+import { ConfigMap, CustomResourceDefinition, Event, Lease, Payload } from '@drydock/api';
 import {
   createClient,
   isForbidden,
@@ -15,108 +12,40 @@ import {
   loadKubeconfig,
   readStatusNote,
 } from '@drydock/kube';
-import { type TestSigner, testSigner } from '@drydock/release/testing';
-import { type Sandbox, scratchFolder, startSandbox } from '@drydock/sandbox';
+import type { TestSigner } from '@drydock/release/testing';
 import { fromJSONSchema } from 'zod';
-import { type ApiCall, type AuditLog, auditLog } from './support/audit-log.ts';
+import type { ApiCall } from './support/audit-log.ts';
 import { eventually } from './support/kube-kinds.ts';
-import { type Process, startProcess } from './support/operator-process.ts';
 import { superfluous, uncovered } from './support/rbac-coverage.ts';
-import { accountNamespace, apply, grantsTo, type Manifest, manifestsOf } from './support/rbac-manifests.ts';
-import { kubeconfigOf, userOf } from './support/rbac-voyage.ts';
-import { type ReleaseRegistry, startReleaseRegistry } from './support/release-registry.ts';
+import { accountNamespace, grantsTo } from './support/rbac-manifests.ts';
+import type { ReleaseRegistry } from './support/release-registry.ts';
+import { type ReleaseOperator, type ReleaseRig, startReleaseRig } from './support/release-rig.ts';
 
 // The release manager as it is deployed: with the rights of its role alone, on a real API server, against a registry with signatures.
 
 const root = resolve(import.meta.dirname, '../..');
-const drydock = join(root, 'apps/drydock/bin/drydock.js');
 const shop = 'shop';
 const account = { namespace: accountNamespace, name: 'drydock-payloads' };
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 
-let sandbox: Sandbox;
+let rig: ReleaseRig;
 let client: KubeClient;
 let registry: ReleaseRegistry;
 let signer: TestSigner;
-let audit: AuditLog;
-let manifests: readonly Manifest[];
-let folder: ReturnType<typeof scratchFolder>;
-let started = 0;
 
 before(async () => {
-  registry = await startReleaseRegistry();
-  signer = await testSigner('ours');
-  folder = scratchFolder();
-  audit = auditLog(folder.path, accountNamespace);
-  sandbox = await startSandbox({ crds: [join(root, 'api/crds')], apiserverFlags: [...audit.flags] });
-  client = createClient(await loadKubeconfig({ kubeconfig: sandbox.kubeconfig }));
-  for (const name of [shop, accountNamespace]) await client.create(Namespace, { metadata: { name } });
-  manifests = manifestsOf('release');
-  await apply(client, manifests);
+  rig = await startReleaseRig({ kustomizations: ['release'], namespaces: [shop] });
+  ({ client, registry, signer } = rig);
   await grant('shop', [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'create', 'update', 'delete'] }]);
 });
 after(async () => {
-  await client?.[Symbol.asyncDispose]();
-  await sandbox?.[Symbol.asyncDispose]();
-  await registry?.[Symbol.asyncDispose]();
-  folder?.[Symbol.dispose]();
+  await rig?.[Symbol.asyncDispose]();
 });
 
 /** Gives the account of the Payloads more rights in the namespace of what they apply. */
-async function grant(
-  name: string,
-  rules: readonly object[],
-  subjects: readonly object[] = [{ kind: 'ServiceAccount', ...account }],
-): Promise<void> {
-  const body = { metadata: { name, namespace: shop }, rules };
-  await client.raw({ method: 'POST', path: `${RBAC}/namespaces/${shop}/roles`, body });
-  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name };
-  await client.raw({
-    method: 'POST',
-    path: `${RBAC}/namespaces/${shop}/rolebindings`,
-    body: { metadata: { name, namespace: shop }, roleRef, subjects },
-  });
-}
-
-interface Running extends Process {
-  readonly log: () => string;
-  readonly served: (path: string) => Promise<string>;
-}
-
-/** `drydock operator --roles release` with the token of its ServiceAccount. */
-async function operator(identity = 'one'): Promise<Running> {
-  started += 1;
-  const kubeconfig = join(sandbox.directory, `release-${started}.json`);
-  writeFileSync(kubeconfig, JSON.stringify(await kubeconfigOf({ client, sandbox }, 'drydock-release')), {
-    mode: 0o600,
-  });
-  const log = join(sandbox.directory, `release-${started}.log`);
-  const flags = [
-    '--roles',
-    'release',
-    '--lease-namespace',
-    accountNamespace,
-    '--identity',
-    identity,
-    '--port',
-    '0',
-    '--registry-plain',
-    registry.host,
-  ];
-  const running = startProcess(drydock, ['operator', '--kubeconfig', kubeconfig, ...flags], {
-    sandbox: sandbox.directory,
-    log,
-  });
-  const told = (): string => readFileSync(log, 'utf8');
-  return {
-    ...running,
-    log: told,
-    served: async (path) => {
-      const port = /"port":(\d+)/.exec(told())?.[1];
-      return port === undefined ? '' : (await fetch(`http://127.0.0.1:${port}/${path}`)).text();
-    },
-  };
-}
+const grant = (name: string, rules: readonly object[]): Promise<void> =>
+  rig.grant(name, rules, { namespace: shop, account });
+const operator = (identity?: string): Promise<ReleaseOperator> => rig.operator(identity);
 
 const configMap = (name: string, data: object = {}) => ({
   apiVersion: 'v1',
@@ -152,18 +81,12 @@ const dataOf = async (name: string): Promise<object | undefined> => {
     throw error;
   }
 };
-async function ran(...args: readonly string[]): Promise<string> {
-  const child = spawn(process.execPath, [drydock, ...args, '--kubeconfig', sandbox.kubeconfig], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const [out] = await Promise.all([text(child.stdout), once(child, 'exit')]);
-  return out;
-}
+const ran = (...args: readonly string[]): Promise<string> => rig.ran(...args);
 const fits = (schema: string, value: unknown): void => {
   const read = fromJSONSchema(JSON.parse(readFileSync(join(root, `docs/schemas/${schema}.json`), 'utf8')) as never);
   assert.deepEqual(read.safeParse(value).error?.issues ?? [], []);
 };
-const callsOf = (name: string): readonly ApiCall[] => audit.calls().filter(({ user }) => user === userOf(name));
+const callsOf = (name: string): readonly ApiCall[] => rig.callsOf(name);
 
 test('a Payload is applied in the name of its account, goes on, and back by its version without a store of signatures', async () => {
   await using running = await operator();
@@ -241,7 +164,7 @@ test('an account that may not be impersonated applies nothing, and who may not a
     },
   });
   await using ann = createClient({
-    ...(await loadKubeconfig({ kubeconfig: sandbox.kubeconfig })),
+    ...(await loadKubeconfig({ kubeconfig: rig.sandbox.kubeconfig })),
     impersonate: { user: 'ann', groups: ['system:authenticated'] },
   });
   const refused = async (): Promise<string> => {
@@ -388,20 +311,16 @@ test('a pass that changes nothing asks at most once for ten objects where the ac
   /** What one more pass asks for, in a new process. */
   const asked = async (identity: string, risk: string): Promise<readonly ApiCall[]> => {
     await using running = await operator(identity);
-    const passes = async (): Promise<number> =>
-      [...(await running.served('metrics')).matchAll(/reconcile_total\{controller="payloads",[^}]*\} (\d+)/g)].reduce(
-        (sum, [, count]) => sum + Number(count),
-        0,
-      );
+    const passes = (): Promise<number> => running.passes('payloads');
     const all = (await Array.fromAsync(client.list(Payload))).length;
     await eventually('each Payload was looked at', async () => (await passes()) >= all);
     await completed('shelf', '4.0.0');
-    const [before, ended] = [audit.calls().length, await passes()];
+    const [before, ended] = [rig.audit.calls().length, await passes()];
     await client.mergePatch(Payload, { name: 'shelf' }, { spec: { acceptedRisks: [risk] } });
     await eventually('a pass has ended', async () => (await passes()) > ended);
     const { status, metadata } = await client.get(Payload, { name: 'shelf' });
     assert.equal(status?.observedGeneration, metadata.generation);
-    return audit
+    return rig.audit
       .calls()
       .slice(before)
       .filter(({ resource, user }) => resource !== 'leases' && /drydock-(release|payloads)$/.test(user));
@@ -419,18 +338,11 @@ test('a pass that changes nothing asks at most once for ten objects where the ac
 
 test('RB-R72 what a newer release deletes of an older one is told object by object before somebody goes back; claims end with the Payload', async () => {
   await using _running = await operator();
-  const roles = `${RBAC}/clusterroles`;
   const rules = [
     { apiGroups: ['apiextensions.k8s.io'], resources: ['customresourcedefinitions'], verbs: ['*'] },
     { apiGroups: ['shop.example.com'], resources: ['widgets'], verbs: ['list'] },
   ];
-  const [subject, roleRef] = [
-    { kind: 'ServiceAccount', ...account },
-    { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'widgets' },
-  ];
-  await client.raw({ method: 'POST', path: roles, body: { metadata: { name: 'widgets' }, rules } });
-  const binding = { metadata: { name: 'widgets' }, roleRef, subjects: [subject] };
-  await client.raw({ method: 'POST', path: `${RBAC}/clusterrolebindings`, body: binding });
+  await rig.grant('widgets', rules, { account });
   const name = 'widgets.shop.example.com';
   const schema = { openAPIV3Schema: { type: 'object' } };
   const definition = (annotations: object = {}): object => ({
@@ -482,7 +394,7 @@ test('RB-R72 what a newer release deletes of an older one is told object by obje
 
 test('each call of the role is permitted by its rules, and each rule is needed', () => {
   const calls = callsOf('drydock-release').filter(({ resource }) => resource !== 'serviceaccounts');
-  const grants = grantsTo('drydock-release', manifests).filter(({ rule }) => !rule.verbs.includes('impersonate'));
+  const grants = grantsTo('drydock-release', rig.manifests).filter(({ rule }) => !rule.verbs.includes('impersonate'));
   assert.deepEqual(
     uncovered(
       calls.filter(({ code }) => code !== 403),
