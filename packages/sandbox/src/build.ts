@@ -14,7 +14,8 @@ export type GoServer =
   | 'drydock-apiserver-1.32'
   | 'drydock-vcenter'
   | 'drydock-workloads'
-  | Neighbour;
+  | Neighbour
+  | Tool;
 
 /** A program of upstream that is built from a module in `go/neighbours`, for tests that ask for it. */
 export type Neighbour =
@@ -25,7 +26,10 @@ export type Neighbour =
   | 'cluster-api'
   | 'cluster-api-provider-vsphere';
 
-/** What to build; by default the API server and the vCenter. The older API server, workloads and neighbours are built when they are asked for. */
+/** A program that people install and watch Drydock with, built the same way. */
+export type Tool = 'helm' | 'promtool';
+
+/** What to build; by default the API server and the vCenter. The older API server, workloads, neighbours and tools are built when they are asked for. */
 export interface BuildOptions {
   readonly servers?: readonly GoServer[];
   /** Names of CRD sets. */
@@ -100,6 +104,16 @@ const SERVERS: Readonly<Record<GoServer, Source>> = {
     what: "Cluster API's vSphere provider",
     expected: '3 min, and 1 GB of downloads and build cache',
   },
+  helm: {
+    ...{ module: 'neighbours/helm', ldflags: '', program: 'helm.sh/helm/v3/cmd/helm' },
+    what: 'helm, which installs the chart',
+    expected: '1 min, and 1 GB of downloads and build cache',
+  },
+  promtool: {
+    ...{ module: 'neighbours/promtool', ldflags: '', program: 'github.com/prometheus/prometheus/cmd/promtool' },
+    what: 'promtool, which evaluates alerts',
+    expected: '4 min, and 2 GB of downloads and build cache',
+  },
 };
 
 /** All programs of upstream that can be built. */
@@ -107,6 +121,9 @@ export const NEIGHBOURS: readonly Neighbour[] = [
   ...(['machine-config-controller', 'machine-api-vsphere', 'machine-api-machineset', 'machine-api-nodelink'] as const),
   ...(['cluster-api', 'cluster-api-provider-vsphere'] as const),
 ];
+
+/** All tools that can be built. */
+export const TOOLS: readonly Tool[] = ['helm', 'promtool'];
 
 /** Where the binary of the present sources is, whether it is built or not. */
 export function binaryPath(server: GoServer): string {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
 import { findBinaries } from './binaries.ts';
-import { build, NEIGHBOURS } from './build.ts';
+import { build, NEIGHBOURS, TOOLS } from './build.ts';
 import { API_SERVER_ERAS, type ApiServerEra } from './era.ts';
 import { SandboxError } from './errors.ts';
 import { type Sandbox, startSandbox } from './sandbox.ts';
@@ -17,7 +17,7 @@ options of up and build:
                     E1 is 1.32, which is built the first time; E0 emulates what was before 1.30)
   --workloads       controllers, a scheduler and three nodes besides, so that Deployments roll out (built the
                     first time: 2 min)
-  --neighbours      with build: upstream's programs as well, which tests run beside Drydock when they are asked to
+  --neighbours      with build: upstream's programs and tools as well, which tests run beside Drydock when they are asked to
 
 options of up:
   --crds SET|PATH   CRDs to install, repeatable (default: openshift)
@@ -109,7 +109,7 @@ async function run(args: readonly string[], signal: AbortSignal): Promise<number
   const [verb, ...rest] = positionals;
   if (rest.length > 0) throw new UsageError(`unexpected argument "${rest[0]}"`);
   if (verb === 'build') {
-    const neighbours = values.neighbours ? NEIGHBOURS : [];
+    const neighbours = values.neighbours ? [...NEIGHBOURS, ...TOOLS] : [];
     const workloads = values.workloads ? (['drydock-workloads'] as const) : [];
     const servers = [...findBinaries().needed(eraOf(values)), 'drydock-vcenter', ...workloads, ...neighbours] as const;
     await build({ signal, servers });

@@ -1,5 +1,5 @@
 export type { Credentials } from './api.ts';
-export { type BuildOptions, build, type GoServer, type Neighbour } from './build.ts';
+export { type BuildOptions, build, type GoServer, type Neighbour, type Tool } from './build.ts';
 export { type Authority, createAuthority, type Identity, type Subject } from './certificate.ts';
 export { crdFolder, crdFolders } from './crd-copy.ts';
 export { CRD_HISTORIES, type CrdHistory } from './crd-histories.ts';
@@ -17,6 +17,7 @@ export {
 export type { Server } from './server-process.ts';
 export { type ActiveRule, connectSwitchboard, type RunningTask, type Switchboard } from './switchboard.ts';
 export type { Call, DiskView, Fault, NameChange, NameGap, Rule, RuleState, VmView } from './switchboard-types.ts';
+export { toolPath } from './tool.ts';
 export type { VCenterEndpoint, VCenterModel, VCenterOptions } from './vcenter.ts';
 export { recordProcess, type ScratchFolder, scratchFolder } from './workdir.ts';
 export type { PodBehaviour, PodRule, Workloads, WorkloadsOptions } from './workloads.ts';

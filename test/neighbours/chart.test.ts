@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { resolve } from 'node:path';
+import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
+import { Deployment } from '@drydock/api';
+import { createClient, isNotFound, type KubeClient, loadKubeconfig } from '@drydock/kube';
+import { type Sandbox, startSandbox, toolPath } from '@drydock/sandbox';
+import { parseAllDocuments } from 'yaml';
+import { inNamespace, kindOf, type Manifest, manifestsOf } from '../sandbox/support/rbac-manifests.ts';
+import { skipNeighbours } from './support/machine-api.ts';
+
+const skip = skipNeighbours;
+const run = promisify(execFile);
+const chart = resolve(import.meta.dirname, '../../deploy/chart');
+
+let helm: string;
+let sandbox: Sandbox;
+let client: KubeClient;
+before(async () => {
+  if (skip !== false) return;
+  helm = await toolPath('helm');
+  sandbox = await startSandbox({ vcenter: false });
+  client = createClient(await loadKubeconfig({ kubeconfig: sandbox.kubeconfig }));
+  // Roles are bound in these.
+  for (const name of ['drydock', 'openshift-machine-api', 'openshift-machine-config-operator', 'zones'])
+    await client.raw({ method: 'POST', path: '/api/v1/namespaces', body: { metadata: { name } } });
+});
+after(async () => {
+  await client?.[Symbol.asyncDispose]();
+  await sandbox?.[Symbol.asyncDispose]();
+});
+
+async function rendered(namespace: string, ...values: readonly string[]): Promise<readonly Manifest[]> {
+  const set = values.flatMap((value) => ['--set', value]);
+  const args = ['template', 'drydock', chart, '--namespace', namespace, '--kube-version', '1.34.0', ...set];
+  const { stdout } = await run(helm, args, { maxBuffer: 2 ** 26 });
+  return parseAllDocuments(stdout).flatMap((document) => (document.toJS() as Manifest | null) ?? []);
+}
+
+const nameOf = ({ kind, metadata: { namespace = '', name } }: Manifest): string => `${kind} ${namespace}/${name}`;
+const byName = (manifests: readonly Manifest[]): object =>
+  Object.fromEntries(manifests.map((one) => [nameOf(one), one]).toSorted());
+const definition = ({ kind }: Manifest): boolean => kind === 'CustomResourceDefinition';
+
+/** What kustomize applies, with the image that the chart names. */
+function kustomized(...folders: readonly string[]): readonly Manifest[] {
+  return structuredClone(folders.flatMap(manifestsOf))
+    .filter(({ kind }) => kind !== 'Namespace')
+    .map((one) => {
+      const { spec } = one as unknown as { readonly spec?: { readonly template?: Pod } };
+      const [container] = spec?.template?.spec.containers ?? [];
+      if (container !== undefined)
+        Object.assign(container, { image: 'drydock:0.1.0', imagePullPolicy: 'IfNotPresent' });
+      return one;
+    });
+}
+
+interface Pod {
+  readonly spec: {
+    readonly serviceAccountName: string;
+    readonly containers: { image: string; readonly args: string[] }[];
+  };
+}
+
+test('the chart renders what kustomize applies, and its requests the components', { skip }, async () => {
+  const plain = await rendered('drydock');
+  assert.deepEqual(byName(plain.filter((one) => !definition(one))), byName(kustomized('../operator')));
+  assert.equal(plain.filter(definition).length, 3);
+  const all = await rendered(
+    'drydock',
+    ...['rights.controlPlane=true', 'rights.managedStub=true', 'rights.standIn=true', 'rights.canary=true'],
+    ...['rights.machinesIn={zones}', 'policies=true', 'definitions=false'],
+    ...['monitoring.serviceMonitor=true', 'monitoring.alerts=true', 'monitoring.dashboard=true'],
+  );
+  const components = ['control-plane', 'managed-stub', 'stand-in', 'canary', '../policies', '../monitoring'];
+  const machines = inNamespace(manifestsOf('machines'), 'zones');
+  assert.deepEqual(byName(all), byName([...kustomized('../operator', ...components), ...machines]));
+});
+
+test('in another namespace, and for Cluster API alone, nothing is left in the one of the manifests', {
+  skip,
+}, async () => {
+  const all = await rendered('harbour', 'cluster=ClusterAPI', 'image.digest=sha256:' + 'a'.repeat(64));
+  assert.ok(!JSON.stringify(all).includes('"namespace":"drydock"'));
+  const accounts = all.filter(({ kind }) => kind === 'ServiceAccount').map(({ metadata }) => metadata.name);
+  assert.deepEqual(accounts, ['drydock-boot-images']);
+  const { spec } = (all.find(({ kind }) => kind === 'Deployment') ?? assert.fail()) as unknown as {
+    readonly spec: { readonly template: Pod };
+  };
+  const { serviceAccountName, containers } = spec.template.spec;
+  assert.equal(serviceAccountName, 'drydock-boot-images');
+  assert.equal(containers[0]?.image, `drydock@sha256:${'a'.repeat(64)}`);
+  const args = containers[0]?.args ?? [];
+  for (const arg of ['--roles=boot-images', '--lease-namespace=harbour', '--mark-key-secret=harbour/drydock-mark-key'])
+    assert.ok(args.includes(arg), `${arg} in ${args.join(' ')}`);
+  assert.equal(args.filter((arg) => arg.startsWith('--roles=')).length, 1);
+});
+
+test('a value that nobody knows, and one of the wrong kind, are refused by name', { skip }, async () => {
+  for (const [value, said] of [
+    ['replica=3', /additional properties 'replica' not allowed/],
+    ['replicas=0', /at '\/replicas'/],
+    ['cluster=Nomad', /at '\/cluster'/],
+    ['image.digest=latest', /at '\/image\/digest'/],
+    ['args={keep}', /at '\/args\/0'/],
+  ] as const)
+    await assert.rejects(rendered('drydock', value), said);
+});
+
+test('helm installs it on a real API server, upgrades it, and leaves the definitions when it goes', {
+  skip,
+}, async () => {
+  const kubeconfig = ['--kubeconfig', sandbox.kubeconfig, '--namespace', 'drydock'];
+  await run(helm, ['lint', '--strict', chart]);
+  await run(helm, [
+    'install',
+    'drydock',
+    chart,
+    ...kubeconfig,
+    '--set',
+    'policies=true',
+    '--set',
+    'rights.machinesIn={zones}',
+  ]);
+  const key = { namespace: 'drydock', name: 'drydock' };
+  assert.equal((await client.get(Deployment, key)).spec?.replicas, 2);
+  await run(helm, ['upgrade', 'drydock', chart, ...kubeconfig, '--set', 'replicas=1']);
+  assert.equal((await client.get(Deployment, key)).spec?.replicas, 1);
+  await run(helm, ['uninstall', 'drydock', ...kubeconfig, '--wait']);
+  await assert.rejects(client.get(Deployment, key), isNotFound);
+  const left = manifestsOf('../operator').filter(({ kind }) => kind !== 'Namespace');
+  for (const manifest of left) {
+    const { namespace, name } = manifest.metadata;
+    await assert.rejects(
+      client.get(kindOf(manifest), namespace === undefined ? { name } : { namespace, name }),
+      isNotFound,
+    );
+  }
+  const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/bootimages.drydock.dev';
+  assert.equal(((await client.raw({ method: 'GET', path })) as Manifest).metadata.name, 'bootimages.drydock.dev');
+});
