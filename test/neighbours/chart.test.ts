@@ -40,7 +40,7 @@ async function rendered(namespace: string, ...values: readonly string[]): Promis
 
 const nameOf = ({ kind, metadata: { namespace = '', name } }: Manifest): string => `${kind} ${namespace}/${name}`;
 const byName = (manifests: readonly Manifest[]): object =>
-  Object.fromEntries(manifests.map((one) => [nameOf(one), one]).toSorted());
+  Object.fromEntries(manifests.map((one) => [nameOf(one), one]));
 const definition = ({ kind }: Manifest): boolean => kind === 'CustomResourceDefinition';
 
 /** What kustomize applies, with the image that the chart names. */
