@@ -111,7 +111,7 @@ const CASES: Readonly<Record<string, Case>> = {
   DrydockReleaseStatusRefused: {
     fires: [['payload_status_write_blocked{resource="payloads",name="tools",field="status.x"}', always(1)]],
     ...{ notBefore: 4, at: 6, of: { resource: 'payloads', name: 'tools' } },
-    silent: [['payload_status_write_blocked{resource="payloads",name="tools",field="status.x"}', '1x2 _x57']],
+    silent: [['payload_status_write_blocked{resource="payloads",name="tools",field="status.x"}', '1x2 stale']],
   },
   DrydockWatchDown: {
     fires: [['drydock_watch_state{watch="vms",vcenter="vc1",state="live"}', always(0)]],
