@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { bundle as bundlePage } from '../apps/page/build/bundle.ts';
 import { root } from './command.ts';
 
 /** What runs nowhere but in a checkout. */
@@ -39,6 +40,7 @@ export async function build(to: string): Promise<void> {
     mkdirSync(join(to, path), { recursive: true });
     writeFileSync(join(to, path, 'package.json'), manifest.replaceAll(/("\.\/[^"]*)\.ts"/g, '$1.js"'));
   }
+  await bundlePage(join(to, 'apps', 'page', 'assets'));
   for (const path of ['package.json', ...ASSETS]) {
     if (existsSync(join(root, path))) cpSync(join(root, path), join(to, path), { recursive: true, filter: isNoSource });
   }

@@ -1,9 +1,13 @@
 import { styleText } from 'node:util';
 import { run } from './command.ts';
+import { linkWorkspaces } from './workspace-links.ts';
 
 /** Everything that can be said about the sources without running them. All are run, so that one pass shows all findings. */
 const checks: readonly (readonly [name: string, command: string, args: readonly string[]])[] = [
   ['types', 'tsc', ['--noEmit', '-p', '.']],
+  // What runs in a browser knows other globals.
+  ['types of the page', 'tsc', ['--noEmit', '-p', 'apps/page/client']],
+  ['types of its tests', 'tsc', ['--noEmit', '-p', 'test/browser']],
   ['format and lint', 'biome', ['ci', '--error-on-warnings', '.']],
   ['type-aware lint', 'oxlint', ['--type-aware', '--deny-warnings', '.']],
   ['dead code', 'knip', ['--no-progress']],
@@ -16,6 +20,7 @@ const checks: readonly (readonly [name: string, command: string, args: readonly 
   ],
 ];
 
+linkWorkspaces();
 const failed: string[] = [];
 for (const [name, command, args] of checks) {
   const started = performance.now();

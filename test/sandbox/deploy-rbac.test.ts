@@ -228,6 +228,9 @@ test('two processes, each with the rights of its role alone, do all that they ca
     ),
   );
   await wrongPasswords();
+  const says = ({ verb, resource, name }: ApiCall): boolean =>
+    `${verb} ${resource} ${name}` === 'update configmaps drydock-vcenters';
+  await eventually('how the vCenter is', async () => callsOf('drydock-boot-images').some(says) || undefined);
   // Somebody else manages boot images from now on.
   await client.create(Deployment, { metadata: upstreamController, spec: idle } as Deployment);
   await eventually('the verdict is taken off', async () => !(await hasVerdict()) || undefined);

@@ -12,6 +12,9 @@ export const LOGINS = 'drydock-logins';
 /** Tells an operator to show the password once more, at once. */
 export const LOGIN_NOW: string = `kubectl -n ${credentialsKey.namespace} annotate secret ${credentialsKey.name} --overwrite ${LOGIN_NOW_ANNOTATION}="$(date)"`;
 
+/** What a person does about a refused login. */
+export const LOGIN_NEXT: string = `Another password is tried at once. Where this one is right again: ${LOGIN_NOW}`;
+
 /** Whoever was refused so long ago (ms) and not since tries no more. */
 const FORGOTTEN_MS = 24 * 60 * 60_000;
 
@@ -55,7 +58,7 @@ export async function refusedLogins(
 export function loginsText(notes: readonly LoginNote[]): string {
   if (notes.length === 0) return '';
   const lines = notes.map((note) => `${lateText(note)}.\n`).join('');
-  return `${lines}Another password is tried at once. Where this one is right again: ${LOGIN_NOW}\n`;
+  return `${lines}${LOGIN_NEXT}\n`;
 }
 
 /** Names of users have characters that keys cannot have. */

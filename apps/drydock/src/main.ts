@@ -66,6 +66,11 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./node.ts')).addNode,
   },
   {
+    name: 'page',
+    about: 'show on a web page of this machine where new machines can be made now, and what happens',
+    load: async () => (await import('./page/command.ts')).addPage,
+  },
+  {
     name: 'uninstall',
     about: 'take off what Drydock has put into the cluster, and say what stays',
     load: async () => (await import('./uninstall/command.ts')).addUninstall,

@@ -7,6 +7,7 @@ import {
   bootImageMetrics,
   bootImagesRole,
   credentialsKey,
+  placementsOf,
   policyStatuses,
   type Stamp,
   type StubSecret,
@@ -42,6 +43,8 @@ import { type ReleaseFlags, releaseFlags, releasePart } from './release-role.ts'
 import { type StatusKeepers, statusKeeping } from './status-keeping.ts';
 import { LEASE_NAMESPACE } from './status-notes.ts';
 import { type VCenterFlags, vcenterFlags } from './vcenter-flags.ts';
+import { vcenterLooks } from './vcenter-looks.ts';
+import { vcenterNotes } from './vcenter-notes.ts';
 import { connector, vcenters } from './vcenters.ts';
 import { VERSION } from './version.ts';
 import { type WatchFlags, type WatchParts, watchParts } from './watch-role.ts';
@@ -306,6 +309,10 @@ async function bootImages(
       machineSets: role?.caches.machineSets,
     },
   });
+  const looks = vcenterLooks({
+    ...{ vcenters: servers, notes: vcenterNotes(client, flags.leaseNamespace), log, clock: systemClock },
+    places: () => (role === undefined ? [] : placesNow(role)),
+  });
   const records = (): readonly ClusterRecords[] =>
     [role?.records, worlds.clusterApi?.role.records].filter((one) => one !== undefined);
   const [first, ...others] = [role?.policies, worlds.clusterApi?.role.policies].filter((one) => one !== undefined);
@@ -318,10 +325,18 @@ async function bootImages(
       ...(first === undefined ? [] : [policyStatuses([first, ...others], { client })]),
       ...(templates?.controllers ?? []),
     ],
-    services: [...(templates?.services ?? []), statuses.sweeper, worlds.watch],
+    services: [...(templates?.services ?? []), statuses.sweeper, worlds.watch, looks],
     ready: { ...templates?.ready, ...watch?.vms.ready },
     leader,
   };
+}
+
+/** Where the sets of this moment have their templates. */
+function placesNow({ caches }: BootImagesRole): ReturnType<typeof placementsOf> {
+  const infrastructure = caches.infrastructures.get({ name: 'cluster' });
+  if (infrastructure === undefined) return [];
+  const specs = [...caches.machineSets.all()].map((set) => set.spec?.template?.spec?.providerSpec?.value ?? {});
+  return placementsOf(specs, infrastructure);
 }
 
 function clusterOperatorName(text: string): string {

@@ -119,12 +119,19 @@ export function stuckText(images: readonly BootImage[]): string {
   return `${number} ${verb} stuck. Why: drydock status -o wide, or drydock explain${set === '' ? '' : ` ${set}`}\n`;
 }
 
-/** The first line: who keeps these images current, and since when. */
-export function leaderText(leader: Leadership, now: number): string {
+/** Who keeps these images current, and since when; and what to do where nobody does. */
+export function leaderWords(leader: Leadership, now: number): { readonly text: string; readonly nextStep?: string } {
   const said = oneLine(leadershipText(leader, 'boot images', now));
-  const next = leader.state === 'vacant' || leader.state === 'never' ? '. Start one: drydock operator' : '';
   // Not the name of a holder.
-  return `${said.replace(/^(?:nobody|who) /, (word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`)}${next}\n`;
+  const text = said.replace(/^(?:nobody|who) /, (word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`);
+  const vacant = leader.state === 'vacant' || leader.state === 'never';
+  return vacant ? { text, nextStep: 'drydock operator' } : { text };
+}
+
+/** The first line: {@link leaderWords}. */
+export function leaderText(leader: Leadership, now: number): string {
+  const { text, nextStep } = leaderWords(leader, now);
+  return `${text}${nextStep === undefined ? '' : `. Start one: ${nextStep}`}\n`;
 }
 
 /** What stands as the operator said it last, because nobody could look. */

@@ -37,6 +37,8 @@ export interface VCentersOptions {
 export interface VCenters extends AsyncDisposable {
   /** The connection with the credentials of this moment, made at the first use. Fails where the Secret lacks them. */
   readonly of: (server: string) => Promise<VCenter>;
+  /** Those in which there is a session by the credentials of this moment, as far as is known here; another password makes another connection. */
+  readonly loggedIn: () => readonly { readonly server: string; readonly connection: VCenter }[];
   /** Work that uses a server: a connection that it was given stays open until it ends, also when the credentials change meanwhile. */
   readonly during: <T>(server: string, work: () => Promise<T>) => Promise<T>;
 }
@@ -112,6 +114,10 @@ export function vcenters(options: VCentersOptions): VCenters {
       if (server.users === 0) close(name, server);
       return made.vcenter;
     },
+    loggedIn: () =>
+      [...servers].flatMap(([server, { current }]) =>
+        current?.loggedIn === true ? [{ server, connection: current.vcenter }] : [],
+      ),
     during: async (name, work) => {
       const server = serverOf(name);
       server.users += 1;

@@ -10,10 +10,12 @@ import { besideUpstream, duringUpgrade, notSelected } from './pass/left-alone.ts
 import type { PassPorts } from './pass/pass-state.ts';
 import { byPolicy, planOf, type Question, questionOf } from './pass/question.ts';
 import { leftToUpstream, selectionNow } from './pass/selection-now.ts';
+import { setFacts } from './pass/set-facts.ts';
 import { factsOf, type ImageFacts, type PlatformPlan } from './platform.ts';
 import type { Waiting } from './policy/held.ts';
 import type { SetPolicy } from './policy/set-policy.ts';
 import type { SetOutcome } from './status/boot-image.ts';
+import { pinWords } from './status/pin-words.ts';
 import { checkUserData, stubSecretOf, userDataSecret } from './user-data/user-data.ts';
 import { NotRecorded } from './vsphere/recorded-store.ts';
 import { goldenName, goldenNamespace } from './wakes/triggers.ts';
@@ -93,7 +95,18 @@ export async function explainSet(
   // Of an image that is known not to start more is known than that.
   const facts = factsOf(look.plan ?? look.outcome ?? {});
   const by = look.policy === undefined ? {} : { policy: look.policy };
-  return { set: idOf(set), answers: look.answers, ...facts, ...by, ...conclusionOf(look) };
+  const conclusion = underPin(set, look, ports);
+  return { set: idOf(set), answers: look.answers, ...facts, ...by, ...conclusion };
+}
+
+/** What becomes of a set that is pinned says so, in the words of its BootImage. */
+function underPin(set: KeptSet, look: Look, ports: ExplainPorts): Conclusion {
+  const conclusion = conclusionOf(look);
+  const facts = look.unknown === undefined ? known(() => setFacts(set, ports)) : undefined;
+  if (look.outcome === undefined || facts === undefined) return conclusion;
+  const { step, why, nextStep } = conclusion;
+  const said = { reason: '', message: why, ...(nextStep === undefined ? {} : { nextStep }) };
+  return { step, ...words(pinWords(said, look.outcome.kind, { set: idOf(set), now: ports.now(), facts })) };
 }
 
 /** See {@link explainSet}. Without a client nothing is asked about user-data. */

@@ -1,8 +1,6 @@
 import { jsonText } from '@drydock/api/text';
 import type { ClusterTree } from '@drydock/boot-images';
-import type { KubeClient } from '@drydock/kube';
 import type { Command } from 'commander';
-import { clusterStandings } from '../cluster-standings.ts';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
 import { exitCode, UsageError } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
@@ -12,6 +10,7 @@ import { LEASE_NAMESPACE, statusNotes } from '../status-notes.ts';
 import { terminalWidth } from '../table.ts';
 import { say, sayError, tell } from '../terminal.ts';
 import { yamlText } from '../yaml.ts';
+import { clusterTreeNow } from './cluster-tree.ts';
 import { treeText } from './text.ts';
 
 const FORMATS = ['text', 'json', 'yaml'] as const;
@@ -57,29 +56,12 @@ async function tree(flags: TreeFlags, signal: AbortSignal): Promise<number> {
   if (format === undefined)
     throw new UsageError(`unknown output format ${flags.output}: use one of ${FORMATS.join(', ')}`);
   await using client = await connect(flags);
-  const { clusterTree } = await import('@drydock/boot-images');
-  const [found, rotated, notes] = await Promise.all([
-    clusterStandings(client, flags, signal),
-    placesIn(client, signal),
+  const [found, notes] = await Promise.all([
+    clusterTreeNow(client, flags, signal),
     statusNotes(client, flags.leaseNamespace),
   ]);
-  const { world, images, leader, now } = found;
-  const unread = [...found.unread, ...rotated.unread];
-  const known = <T>(read: () => T): T | undefined => {
-    try {
-      return read();
-    } catch (error) {
-      unread.push(error instanceof Error ? error.message : String(error));
-      return undefined;
-    }
-  };
-  const made = clusterTree({
-    ...{ images, now },
-    places: new Map([...found.places, ...rotated.places]),
-    name: known(() => world.infrastructure()?.status?.infrastructureName),
-    policies: known(() => world.bootImagePolicies()) ?? [],
-  });
-  const output: TreeOutput = { leader, ...made, unread: [...new Set(unread)] };
+  const { images, leader, now, tree: made, unread } = found;
+  const output: TreeOutput = { leader, ...made, unread };
   if (format === 'json') say(`${jsonText(output, 2)}\n`);
   if (format === 'yaml') say(yamlText(output));
   if (format !== 'text') return exitCode.done;
@@ -90,10 +72,4 @@ async function tree(flags: TreeFlags, signal: AbortSignal): Promise<number> {
   say(treeText(made, { now: now.getTime(), all: flags.all === true, width: terminalWidth() }));
   tell(stuckText(images));
   return exitCode.done;
-}
-
-/** Where sets of Cluster API are, where it is served. */
-async function placesIn(client: KubeClient, signal: AbortSignal) {
-  const { rotatedPlaces, servedKinds } = await import('@drydock/boot-images');
-  return rotatedPlaces(client, await servedKinds(client, { signal }), { signal });
 }

@@ -17,7 +17,7 @@ export interface ReadTarget {
 /** Whether an object is in the namespace and selected. 400 for a selector that does not parse. */
 export function matcherOf({ kind, namespace, query }: ReadTarget): Matcher {
   const labels = labelMatcher(query.get('labelSelector') ?? '');
-  const fields = fieldMatcher(query.get('fieldSelector') ?? '');
+  const fields = fieldMatcher(query.get('fieldSelector') ?? '', kind.group);
   const anywhere = !kind.namespaced || namespace === undefined;
   return (object) => (anywhere || metadataOf(object)['namespace'] === namespace) && labels(object) && fields(object);
 }

@@ -47,18 +47,20 @@ function requirement(groups: Readonly<Record<string, string | undefined>>): (lab
   }
 }
 
-/** Parses a field selector on `metadata.name` and `metadata.namespace`; 400 for other fields, as for a kind without selectable fields. */
-export function fieldMatcher(selector: string): Matcher {
+/** Parses a field selector on `metadata.name` and `metadata.namespace`, and of Events on who reports them; 400 for other fields, as for a kind without selectable fields. */
+export function fieldMatcher(selector: string, group: string): Matcher {
   const matchers = selector
     .split(',')
     .filter((one) => one !== '')
     .map((one): Matcher => {
-      const match = /^metadata\.(name|namespace)(==|=|!=)(.*)$/.exec(one.trim());
-      if (match === null) throw badRequest(`field label not supported: ${one.split(/[=!]/)[0]}`);
-      const [, field = '', op, value] = match;
+      const match = /^(metadata\.name|metadata\.namespace|reportingController)(==|=|!=)(.*)$/.exec(one.trim());
+      if (match === null || (match[1] === 'reportingController' && group !== 'events.k8s.io'))
+        throw badRequest(`field label not supported: ${one.split(/[=!]/)[0]}`);
+      const [, path = '', op, value] = match;
+      const [last = '', inside] = path.split('.').toReversed();
       return (object) => {
-        const metadata = object['metadata'];
-        return ((isObject(metadata) ? metadata[field] : undefined) === value) === (op !== '!=');
+        const holder = inside === undefined ? object : object[inside];
+        return ((isObject(holder) ? holder[last] : undefined) === value) === (op !== '!=');
       };
     });
   return (object) => matchers.every((one) => one(object));

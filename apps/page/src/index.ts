@@ -1,0 +1,16 @@
+export { type Assets, pageAssets } from './server/assets.ts';
+export { type Feed, type FeedOptions, feed } from './server/feed.ts';
+export { isLoopback, loopbackOnly } from './server/loopback.ts';
+export { type Admission, type Admit, type PageServer, type PageServerOptions, startPage } from './server/server.ts';
+export type { Answer, AnswerRow, PageState, SetRow } from './state/page-state.ts';
+export type {
+  DatastoreHealth,
+  PageLeader,
+  PageRelease,
+  PageWorld,
+  Read,
+  RefusedLogin,
+  Told,
+  VCenterHealth,
+} from './state/page-world.ts';
+export { pageState } from './state/state.ts';

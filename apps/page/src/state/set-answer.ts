@@ -1,0 +1,38 @@
+import type { BootImage } from '@drydock/api';
+import type { TreeSet } from '@drydock/boot-images';
+import type { Answer } from './page-state.ts';
+import type { PageLeader } from './page-world.ts';
+
+/** What one set says to whoever wants more machines of it. */
+export interface SetAnswer {
+  readonly answer: Answer;
+  /** In the words of `drydock status`; absent where there is nothing to say. */
+  readonly text?: string;
+  readonly nextStep?: string;
+}
+
+const MOVING: ReadonlySet<string> = new Set(['Downloading', 'Uploading', 'Publishing', 'Switching']);
+
+/** Whether new machines of a set are what they should be. Undefined for one that is gone. */
+export function setAnswer(
+  { status, pin }: Pick<TreeSet, 'status' | 'pin'>,
+  image: BootImage | undefined,
+  leader: Pick<PageLeader, 'state'>,
+): SetAnswer | undefined {
+  const { phase = '', reason, message, nextStep, progress } = status;
+  const words = (text: string | undefined): Omit<SetAnswer, 'answer'> => ({
+    ...(text === undefined ? {} : { text }),
+    ...(nextStep === undefined ? {} : { nextStep }),
+  });
+  const told = words(message ?? progress ?? (phase === '' ? 'nobody has looked at it yet' : phase));
+  if (phase === 'Current') {
+    const verified = image?.status?.conditions?.find(({ type }) => type === 'Verified');
+    const seen = verified?.status ?? 'True';
+    if (seen !== 'True') return { answer: seen === 'False' ? 'no' : 'unknown', ...words(verified?.message ?? message) };
+    return pin === undefined ? { answer: 'yes' } : { answer: 'yes', ...words(progress ?? message) };
+  }
+  if (MOVING.has(phase)) return { answer: 'wait', ...told };
+  if (phase === 'Pending') return { answer: leader.state === 'led' ? 'wait' : 'unknown', ...told };
+  if (phase === 'Blocked' || phase === 'Failed') return { answer: 'no', ...told };
+  return phase === 'Skipped' && reason === 'Deleting' ? undefined : { answer: 'unknown', ...told };
+}

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { BootImage, BootImageStatus } from '@drydock/api';
+import { clusterTree, type SetPlace } from '@drydock/boot-images';
+import fc from 'fast-check';
+import { changed, changesOf } from './changes.ts';
+import type { Answer, AnswerRow, PageState } from './page-state.ts';
+import type { PageWorld } from './page-world.ts';
+import { pageState } from './state.ts';
+
+const now = new Date('2026-08-02T12:00:00Z');
+const wanted = '9.8.20260802-0';
+const old = '9.6.20260512-0';
+
+interface Told extends BootImageStatus {
+  readonly name: string;
+  readonly domain?: string;
+  readonly pin?: NonNullable<BootImage['spec']>['pin'];
+}
+
+const current: Told = { name: 'a', phase: 'Current', progress: '-', current: wanted, target: wanted };
+
+function worldOf(sets: readonly Told[], more: Partial<PageWorld> = {}): PageWorld {
+  const images = sets.map(
+    ({ name, domain: _domain, pin, ...status }): BootImage => ({
+      metadata: { name: `ms-${name}`, namespace: 'machines' },
+      spec: { machineSet: { kind: 'MachineSet', name }, ...(pin === undefined ? {} : { pin }) },
+      status: { set: `ms/${name}`, platform: 'vsphere', ...status },
+    }),
+  );
+  const places = new Map(
+    sets.map(({ name, domain = 'fd1' }): [string, SetPlace] => [
+      `machines/ms-${name}`,
+      { region: 'vc1', failureDomains: [domain] },
+    ]),
+  );
+  return {
+    ...{ now, images, tree: clusterTree({ images, places, name: 'harbour', policies: [], now }) },
+    leader: { state: 'led', text: 'one leads boot images' },
+    ...{ logins: [], releases: [], events: [], notes: [] },
+    vcenters: { kind: 'read', value: [healthy] },
+    ...more,
+  };
+}
+
+const store = { path: '/dc/datastore/ds1', failureDomains: ['fd1'], accessible: true, free: 10 ** 12 };
+const healthy = { server: 'vc1', asOf: '2026-08-02T11:59:30Z', version: '8.0.3', sessions: 1, datastores: [store] };
+
+function only(world: PageWorld): AnswerRow {
+  const { answers } = pageState(world).sections;
+  assert.equal(answers.length, 1);
+  return answers[0] ?? assert.fail();
+}
+
+test('a place is a plain yes where its sets have what is asked for and nothing speaks against its vCenter', () => {
+  const row = only(worldOf([current, { ...current, name: 'b' }]));
+  assert.deepEqual([row.answer, row.sets, row.ready, row.because], ['yes', 2, 2, []]);
+  assert.deepEqual([row.kind, row.region, row.failureDomain], ['vCenter', 'vc1', 'fd1']);
+});
+
+test('each thing that speaks against a place is its answer, with the words of status and what to do', () => {
+  const moving: Told = {
+    ...current,
+    ...{ phase: 'Uploading', current: old, message: 'it is uploaded' },
+    progressDetail: { bytes: 10, total: 110, rate: 5, etaSeconds: 20 },
+  };
+  const blocked = { ...current, phase: 'Blocked', message: 'no space', nextStep: 'make room', current: old };
+  const verified = (status: string): Told => ({
+    ...current,
+    conditions: [{ type: 'Verified', status, message: 'the image was withdrawn' }],
+  });
+  const vcenter = (health: Partial<typeof healthy> & { readonly trouble?: string }): Partial<PageWorld> => ({
+    vcenters: { kind: 'read', value: [{ ...healthy, ...health }] },
+  });
+  const table: readonly (readonly [sets: readonly Told[], more: Partial<PageWorld>, Answer, RegExp, RegExp?])[] = [
+    [[moving], {}, 'wait', /it is uploaded/],
+    [[current, blocked], {}, 'no', /no space/, /make room/],
+    [[{ ...blocked, phase: 'Failed' }], {}, 'no', /no space/],
+    [[{ ...current, phase: 'Pending', message: 'not looked at yet' }], {}, 'wait', /not looked at yet/],
+    [[{ ...current, phase: 'Skipped', message: 'owned by somebody' }], {}, 'unknown', /owned by somebody/],
+    [[{ name: 'a' }], {}, 'unknown', /nobody has looked at it yet/],
+    [[verified('False')], {}, 'no', /withdrawn/],
+    [[verified('Unknown')], {}, 'unknown', /withdrawn/],
+    [
+      [current],
+      { leader: { state: 'vacant', text: 'Nobody leads since 5m', nextStep: 'drydock operator' } },
+      'unknown',
+      /Nobody leads since 5m/,
+      /^drydock operator$/,
+    ],
+    [[current], { leader: { state: 'unread', text: 'who leads cannot be read' } }, 'unknown', /cannot be read/],
+    [
+      [current],
+      { logins: [{ server: 'vc1', text: 'vc1 refused it', nextStep: 'put it right' }] },
+      'no',
+      /refused/,
+      /put/,
+    ],
+    [[current], vcenter({ asOf: '2026-08-02T11:50:00Z' }), 'unknown', /looked at last at 2026-08-02T11:50/, /doctor/],
+    [[current], vcenter({ asOf: 'never' }), 'unknown', /looked at last at never/],
+    [[current], vcenter({ trouble: 'it does not answer' }), 'unknown', /does not answer/, /doctor/],
+    [[current], vcenter({ datastores: [{ ...store, accessible: false }] }), 'no', /ds1 on vCenter vc1 is not access/],
+    [[moving], vcenter({ datastores: [{ ...store, free: 99 }] }), 'no', /99 bytes free, .* wants 100 bytes/],
+    [[current], { vcenters: { kind: 'unread', why: 'forbidden' } }, 'unknown', /could not be read: forbidden/],
+    [[current], { vcenters: { kind: 'read', value: [] } }, 'unknown', /nobody has looked yet/, /drydock operator/],
+  ];
+  for (const [sets, more, answer, text, next] of table) {
+    const row = only(worldOf(sets, more));
+    assert.equal(row.answer, answer, String(text));
+    assert.match(row.because[0]?.text ?? '', text);
+    if (next !== undefined) assert.match(row.because[0]?.nextStep ?? '', next);
+  }
+  assert.deepEqual(only(worldOf([moving])).progress, moving.progressDetail);
+});
+
+test('a datastore that another failure domain lacks does not speak against this one; a pin that is obeyed is a yes that says so', () => {
+  const value = [{ ...healthy, datastores: [store, { ...store, failureDomains: ['fd2'], accessible: false }] }];
+  assert.equal(only(worldOf([current], { vcenters: { kind: 'read', value } })).answer, 'yes');
+  const pin = { release: old, by: 'alice', until: '2026-08-09T12:00:00Z' };
+  const pinned = { ...current, current: old, target: old, pin, progress: 'pinned by alice until 2026-08-09T12:00:00Z' };
+  const row = only(worldOf([pinned]));
+  assert.deepEqual([row.answer, row.because[0]?.text], ['yes', pinned.progress]);
+});
+
+test('what is equal of many sets is said once with the first five names, and a set that is gone is of no place', () => {
+  const many = Array.from({ length: 7 }, (_, at) => ({
+    ...current,
+    name: `w${at}`,
+    phase: 'Failed',
+    message: 'broken',
+  }));
+  const gone = { ...current, name: 'z', domain: 'fd9', phase: 'Skipped', reason: 'Deleting' };
+  const row = only(worldOf([...many, gone]));
+  assert.deepEqual([row.because.length, row.because[0]?.sets.length, row.because[0]?.more], [1, 5, 2]);
+});
+
+test('what others wrote stays on one line, without what nobody sees', () => {
+  const hostile = 'x\n<img src=x onerror=alert(1)>\u202e\u001b[2J';
+  const text = JSON.stringify(
+    pageState(worldOf([{ ...current, phase: 'Failed', message: hostile, current: hostile }])),
+  );
+  assert.doesNotMatch(text, /\\n|\\u001b|\u202e/);
+  const turned = [old, `${old}\u202e`, `\u202e${old}`].map((is, at) => ({ ...current, name: `w${at}`, current: is }));
+  const ids = pageState(worldOf(turned)).sections.versions.map(({ id }) => id);
+  assert.equal(new Set(ids).size, 3, 'rows that read alike are still three');
+});
+
+const status = fc.record(
+  {
+    phase: fc.constantFrom('Current', 'Uploading', 'Pending', 'Blocked', 'Skipped', 'Failed'),
+    message: fc.constantFrom('one', 'two'),
+    current: fc.constantFrom(old, wanted),
+    target: fc.constantFrom(old, wanted),
+    domain: fc.constantFrom('fd1', 'fd2'),
+  },
+  { requiredKeys: ['phase'] },
+);
+const worlds = fc
+  .dictionary(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'), status, { maxKeys: 8 })
+  .map((sets) => pageState(worldOf(Object.entries(sets).map(([name, of]) => ({ name, ...of })))));
+
+test('a reader who takes the changes has what a reader who comes now has, and nothing is sent for nothing', () => {
+  fc.assert(
+    fc.property(fc.array(worlds, { minLength: 2, maxLength: 6 }), ([first, ...others]) => {
+      let [read, sent] = [first as PageState, first as PageState];
+      for (const next of others) {
+        const change = changesOf(sent, next);
+        if (change === undefined) assert.deepEqual(next.sections, sent.sections);
+        else read = changed(read, JSON.parse(JSON.stringify(change)));
+        sent = next;
+        assert.deepEqual(read.sections, next.sections);
+        assert.deepEqual(read.head, next.head);
+      }
+      assert.equal(changesOf(sent, sent), undefined);
+    }),
+  );
+});
+
+test('one set that changes among a thousand is one row of a change', () => {
+  const sets = Array.from({ length: 1000 }, (_, at) => ({ ...current, name: `w${String(at).padStart(4, '0')}` }));
+  const before = pageState(worldOf(sets));
+  const after = pageState(worldOf(sets.map((set) => (set.name === 'w0500' ? { ...set, message: 'looked at' } : set))));
+  const change = changesOf(before, after) ?? assert.fail('there is a change');
+  assert.deepEqual(Object.keys(change.sections), ['sets']);
+  assert.deepEqual([change.sections.sets?.set.length, change.sections.sets?.order], [1, undefined]);
+});
+
+test('the chart counts what sets remember, and time alone changes nothing', () => {
+  const history = (since: string) => [
+    { id: '2', release: wanted, since, outcome: 'InUse' },
+    { id: '1', release: old, since: '2026-05-12T00:00:00Z', until: since },
+    { id: '0', release: 'refused', since: '2026-05-12T00:00:00Z', outcome: 'CanaryFailed' },
+  ];
+  const sets = ['2026-08-01T00:00:00Z', '2026-08-02T00:00:00Z'].map((since, at) => ({
+    ...{ ...current, name: `w${at}` },
+    history: history(since),
+  }));
+  const { series } = pageState(worldOf(sets)).head;
+  assert.deepEqual(series.releases, [
+    { release: wanted, sets: [0, 1, 2] },
+    { release: old, sets: [2, 1, 0] },
+  ]);
+  const later = { now: new Date(now.getTime() + 1000) };
+  assert.equal(changesOf(pageState(worldOf(sets)), pageState(worldOf(sets, later))), undefined);
+});
