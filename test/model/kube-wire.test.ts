@@ -66,12 +66,14 @@ async function play(
 
 test('over real sockets caches and reconciles end with the server state', async () => {
   let connections = 0;
+  let played = 0;
   for (const seed of seeds(12, 2000)) {
     await withSeed(seed, import.meta.filename, async () => {
       connections += await play(seed);
+      played += 1;
     });
   }
-  assert.ok(connections > 12);
+  assert.ok(connections >= played && played > 0, `${connections} connections in ${played} histories`);
 });
 
 test('negative control: over real sockets too a client that resumes without a version is caught', async () => {

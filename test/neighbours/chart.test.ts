@@ -81,7 +81,7 @@ test('the chart renders what kustomize applies, and its requests the components'
 test('in another namespace, and for Cluster API alone, nothing is left in the one of the manifests', {
   skip,
 }, async () => {
-  const all = await rendered('harbour', 'cluster=ClusterAPI', 'image.digest=sha256:' + 'a'.repeat(64));
+  const all = await rendered('harbour', 'cluster=ClusterAPI', `image.digest=sha256:${'a'.repeat(64)}`);
   assert.ok(!JSON.stringify(all).includes('"namespace":"drydock"'));
   const accounts = all.filter(({ kind }) => kind === 'ServiceAccount').map(({ metadata }) => metadata.name);
   assert.deepEqual(accounts, ['drydock-boot-images']);

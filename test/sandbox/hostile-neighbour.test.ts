@@ -220,6 +220,10 @@ function tenantSet(name: string, value: Readonly<Record<string, unknown>>): Mach
 
 for (let round = 1; round <= ROUNDS; round += 1) {
   test(`hostile neighbours, round ${round}: the operator keeps its Leases, its memory and its sessions, and every other set goes on`, async (t) => {
+    // Each is newer than all before it: an older one is not gone back to.
+    const release = (nth: number): string => `9.${10 * round + nth}.0`;
+    // The round before ended with an image that nobody serves any more.
+    if (round > 1) await publish(release(0), ...(await realImage(release(0))));
     await using operator = await startOperator();
     await status('worker', 'the beginning', ({ phase }) => phase === 'Current');
     const before = await bothLead();
@@ -238,12 +242,12 @@ for (let round = 1; round <= ROUNDS; round += 1) {
     // An image that never ends, then a release that has one.
     {
       await using drip = await endlessFiles();
-      await publish(`9.7.${round}`, `http://${drip.address}/rhcos.ova`, 'a'.repeat(64));
+      await publish(release(1), `http://${drip.address}/rhcos.ova`, 'a'.repeat(64));
       await status('worker', 'the download', ({ phase }) => phase === 'Downloading');
-      const [location, sha256] = await realImage(`9.8.${round}`);
+      const [location, sha256] = await realImage(release(2));
       const asked = performance.now();
-      await publish(`9.8.${round}`, location, sha256);
-      await status('worker', 'the new release', (s) => s.phase === 'Current' && s.current === `9.8.${round}`);
+      await publish(release(2), location, sha256);
+      await status('worker', 'the new release', (s) => s.phase === 'Current' && s.current === release(2));
       t.diagnostic(`the new release took ${Math.round(performance.now() - asked)} ms`);
     }
     step('endless image');
@@ -296,9 +300,9 @@ for (let round = 1; round <= ROUNDS; round += 1) {
     t.diagnostic(`given up after ${way.pages() - pages} pages: peak ${second.peak().toFixed(0)} MiB`);
     way.endless = undefined;
 
-    const [location, sha256] = await realImage(`9.9.${round}`);
-    await publish(`9.9.${round}`, location, sha256);
-    await status('worker', 'the last release', (s) => s.phase === 'Current' && s.current === `9.9.${round}`);
+    const [location, sha256] = await realImage(release(3));
+    await publish(release(3), location, sha256);
+    await status('worker', 'the last release', (s) => s.phase === 'Current' && s.current === release(3));
     step('last release');
     assert.deepEqual(await leases(), before, 'nobody else led, and nobody led anew');
     const sessions = (await switchboard.sessions()).sessions.filter(({ agent }) => agent.includes('drydock'));
@@ -310,7 +314,7 @@ for (let round = 1; round <= ROUNDS; round += 1) {
 
     // A stop in the middle of a download, beside a vCenter that takes connections and says nothing.
     await using drip = await endlessFiles();
-    await publish(`9.10.${round}`, `http://${drip.address}/rhcos.ova`, 'b'.repeat(64));
+    await publish(release(4), `http://${drip.address}/rhcos.ova`, 'b'.repeat(64));
     await status('worker', 'the download', ({ phase }) => phase === 'Downloading');
     const { took, code } = await operator.stop();
     assert.equal(code, 0);

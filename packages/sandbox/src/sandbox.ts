@@ -61,7 +61,7 @@ export interface Sandbox extends AsyncDisposable {
    * binary is not there yet, it is built first, while the old one still serves.
    */
   switchEra(era: ApiServerEra, options?: { readonly signal?: AbortSignal }): Promise<void>;
-  /** Installs more CRDs, or replaces installed ones. */
+  /** Installs more CRDs, or replaces installed ones. A set that is not there yet is copied from its module first. */
   installCrds(sources: readonly string[], options?: { readonly signal?: AbortSignal }): Promise<void>;
 }
 
@@ -78,13 +78,18 @@ export interface VCenterSandbox extends Sandbox {
 const optional = (signal: AbortSignal | undefined): { readonly signal?: AbortSignal } =>
   signal === undefined ? {} : { signal };
 
+/** The sets among CRD sources, which are copied from their modules where they are not there yet. */
+function setsOf(sources: readonly string[]): readonly string[] {
+  return sources.map(crdSetName).filter((name) => name !== undefined);
+}
+
 function prepare(options: SandboxOptions, vcenter: boolean): Promise<void> {
   const servers: GoServer[] = [
     ...(options.kubernetes === false ? [] : findBinaries().needed(options.era ?? 'E2')),
     ...(vcenter ? (['drydock-vcenter'] as const) : []),
     ...(options.workloads ? (['drydock-workloads'] as const) : []),
   ];
-  const crds = (options.crds ?? []).map(crdSetName).filter((name) => name !== undefined);
+  const crds = setsOf(options.crds ?? []);
   const log = options.log === undefined ? {} : { log: options.log };
   return build({ servers, crds, ...log, ...optional(options.signal) });
 }
@@ -190,6 +195,7 @@ async function launch(options: SandboxOptions, wanted: VCenterOptions | undefine
 
   const apiserver = withWarmStart(plane, () => [...kinds.values()]);
   const running = starting.move();
+  const log = options.log === undefined ? {} : { log: options.log };
   return {
     kubeconfig,
     server: plane.admin.url,
@@ -202,7 +208,6 @@ async function launch(options: SandboxOptions, wanted: VCenterOptions | undefine
       return era;
     },
     switchEra: async (next, { signal } = {}) => {
-      const log = options.log === undefined ? {} : { log: options.log };
       await build({ servers: binaries.needed(next), crds: [], ...log, ...optional(signal) });
       era = next;
       await apiserver.restart(optional(signal));
@@ -210,7 +215,10 @@ async function launch(options: SandboxOptions, wanted: VCenterOptions | undefine
     ...(simulator === undefined ? {} : { vcenter: simulator.endpoint() }),
     ...(workloads === undefined ? {} : { workloads }),
     kubeconfigFor: (subject) => plane.kubeconfigFor(subject),
-    installCrds: (sources, { signal } = {}) => install(sources, signal),
+    installCrds: async (sources, { signal } = {}) => {
+      await build({ servers: [], crds: setsOf(sources), ...log, ...optional(signal) });
+      await install(sources, signal);
+    },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
