@@ -313,7 +313,7 @@ test('OWN-18 where nothing newer than v1beta1 is served: a deployment and a cont
     assert.equal((await old.template(copy)).metadata.annotations?.['drydock.dev/boot-image-release'], image.release);
 });
 
-test('drydock image of a deployment: what is planned is what the operator then does; history, revert without an upload, release', () =>
+test('OWN-18 drydock image of a deployment: what is planned is what apply then does, and not where the world moved; history, revert without an upload, release', () =>
   wayBackOfDeployment(world));
 
 suite('the operator is killed at each of its writes, and started once more: exactly one outcome, and nothing is left', {

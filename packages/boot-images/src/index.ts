@@ -31,9 +31,12 @@ export { compareReleases, type DowngradePolicy } from './observe/version.ts';
 export { platformOf, type World } from './observe/world.ts';
 export { pinnedWorld, underOneName } from './pass/pinned-world.ts';
 export { type CarriedOut, type CarryOutHooks, carryOut } from './plan/carry-out.ts';
+export { carryOutRotations, type RotationCarryPorts } from './plan/carry-out-rotations.ts';
 export { type ClusterPlan, planCluster } from './plan/cluster-plan.ts';
 export { type ClusterStep, editLines, stepTitle } from './plan/cluster-step.ts';
 export { planDifference } from './plan/difference.ts';
+export { planPart } from './plan/parts.ts';
+export { collectRotations, foreseeRotationCollections } from './plan/rotation-collections.ts';
 export { withRotations } from './plan/rotations.ts';
 export { type PlanRun, type PlanRunOptions, planRun } from './plan-run.ts';
 export type {

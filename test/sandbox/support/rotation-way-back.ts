@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { ClusterPlan } from '@drydock/boot-images';
 import { flaws } from './image-cli.ts';
 import { imageFolder, type RotationWorld, team } from './rotation-world.ts';
+import { eventually } from './voyage.ts';
 
 const drydock = join(import.meta.dirname, '../../../apps/drydock/bin/drydock.js');
 const run = promisify(execFile);
@@ -27,7 +29,7 @@ async function runImage(
   );
 }
 
-/** A deployment is planned, rotated by the operator, gone back with and released again; the operator runs before and after. Throws what is not so. */
+/** A deployment is planned, rotated by that plan and by nothing else, gone back with and released again by the operator, which runs before and after. Throws what is not so. */
 export async function wayBackOfDeployment(world: RotationWorld): Promise<void> {
   const image = (...args: readonly string[]): ReturnType<typeof runImage> => runImage(world, ...args);
   await world.deployment('back');
@@ -60,6 +62,25 @@ export async function wayBackOfDeployment(world: RotationWorld): Promise<void> {
     [made, before],
     'nothing was written',
   );
+
+  const file = join(world.sandbox.directory, 'plan.json');
+  await writeFile(file, planned.out);
+  await world.catalogue(await world.image());
+  const moved = await eventually('the Lease of who died is over', async () => {
+    const refused = await image('apply', file, '--yes');
+    return refused.code === 3 ? undefined : refused;
+  });
+  assert.equal(moved.code, 4, moved.errors);
+  assert.match(moved.errors, /nothing was changed: .*\. Next: drydock image plan team-a\/capi-md\/back --out /);
+  assert.deepEqual([await world.reference('back'), (await world.switchboard.vms()).length], [made, before]);
+  await world.catalogue(second);
+  const applied = await image('apply', file, '--yes', '-o', 'json');
+  assert.equal(applied.code, 0, `${applied.out}${applied.errors}`);
+  assert.deepEqual(flaws('image-apply', applied.out), []);
+  assert.equal((JSON.parse(applied.out) as { readonly result: string }).result, 'done');
+  assert.equal(await world.reference('back'), copy.name);
+  assert.equal((await image('apply', file, '--yes')).out, 'Nothing of the plan is left to do.\n');
+  assert.equal((await world.switchboard.vms()).length, before + 1);
 
   world.start();
   await world.current('back', second);

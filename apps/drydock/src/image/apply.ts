@@ -1,5 +1,5 @@
 import { jsonText, oneLine } from '@drydock/api/text';
-import type { CarriedOut, ClusterPlan } from '@drydock/boot-images';
+import type { CarriedOut, ClusterPlan, ClusterStep } from '@drydock/boot-images';
 import type { Command } from 'commander';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
 import { agreed } from '../crd/question.ts';
@@ -60,11 +60,6 @@ async function apply(path: string, flags: ApplyFlags, signal: AbortSignal): Prom
     throw new UsageError(`unknown output format ${flags.output}: use one of ${FORMATS.join(', ')}`);
   const images = await imagesOf(flags);
   const plan = await readImagePlan(path);
-  const rotated = plan.steps.find((step) => 'set' in step && isRotated(step.set));
-  if (rotated !== undefined && 'set' in rotated)
-    throw new UsageError(
-      `the plan ${path} has steps of sets of Cluster API (${rotated.set}), which are their operator's alone: plan the others by their names`,
-    );
   const { planDifference } = await import('@drydock/boot-images');
   const { isDead } = await import('./plan-leader.ts');
   await using client = await connect(flags);
@@ -75,7 +70,7 @@ async function apply(path: string, flags: ApplyFlags, signal: AbortSignal): Prom
   const left = await leftOf(plan, { client, flags, images, leader, signal });
   const difference = planDifference(plan, left);
   if (difference !== undefined) return end({ kind: 'moved', why: difference, begun: false });
-  const steps = left.steps.filter((step) => step.kind !== 'collect' || isPlanned(plan, step.name));
+  const steps = left.steps.filter((step) => isPlanned(plan, step));
   if (steps.length === 0) return end({ kind: 'nothing' });
   if (format === 'text') say(planText({ ...left, steps, rest: [] }));
   if (!(await agreed('Do this?', { yes: flags.yes === true, signal })))
@@ -118,11 +113,21 @@ async function leftOf(
     ...images,
   });
   const sets = keptSets(cluster.world).filter((set) => plan.sets?.includes(idOf(set)) !== false);
-  return await cluster.plan(sets, { some: plan.sets !== undefined });
+  const some = plan.sets !== undefined;
+  const ours = await cluster.plan(sets, { some });
+  const rotated = plan.sets?.filter(isRotated) ?? [];
+  if (some && rotated.length === 0) return ours;
+  const { withClusterApi } = await import('./rotated-plan.ts');
+  return withClusterApi(ours, rotated, {
+    ...{ client, cluster, flags, images, warn, signal, retain, namespace: undefined },
+  });
 }
 
-function isPlanned({ steps }: ClusterPlan, name: string): boolean {
-  return steps.some((step) => step.kind === 'collect' && step.name === name);
+/** Whether a step is one of the plan: what else could be taken away by now stays. */
+function isPlanned({ steps }: ClusterPlan, step: ClusterStep): boolean {
+  if (step.kind === 'collect') return steps.some((one) => one.kind === 'collect' && one.name === step.name);
+  if (step.kind !== 'copy') return true;
+  return steps.some((one) => one.kind === 'copy' && one.template === step.template && one.does === step.does);
 }
 
 /** Why nothing was tried. */

@@ -48,6 +48,7 @@ const schema = z.looseObject({
       z.looseObject({ kind: z.literal('clone'), set: text, of: text, name: text, image: z.looseObject({ to: text }) }),
       z.looseObject({ kind: z.literal('keep'), set: text, of: text, name: text }),
       z.looseObject({ kind: z.literal('variable'), set: text, cluster: text, variable: text, to: text }),
+      z.looseObject({ kind: z.literal('copy'), does: z.enum(['retire', 'keep', 'delete']), template: text }),
       z.looseObject({ kind: z.literal('collect'), server: text, folder: text, name: text, reason: text }),
     ]),
   ),

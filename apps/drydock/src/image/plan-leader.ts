@@ -1,5 +1,13 @@
 import { oneLine } from '@drydock/api/text';
-import { type CarriedOut, type CarryOutHooks, type PlanRun, planRun, serverOf } from '@drydock/boot-images';
+import {
+  type CarriedOut,
+  type CarryOutHooks,
+  type PlanRun,
+  planPart,
+  planRun,
+  serverOf,
+  worldNow,
+} from '@drydock/boot-images';
 import { type KubeClient, leaderElection } from '@drydock/kube';
 import { templateStore } from '@drydock/templates';
 import { loginBudget } from '@drydock/vsphere';
@@ -14,6 +22,7 @@ import type { VCenterFlags } from '../vcenter-flags.ts';
 import { connector, vcenters } from '../vcenters.ts';
 import type { ImagesTold } from './image-flags.ts';
 import type { ImagePlan } from './plan-file.ts';
+import { rotationsOf } from './rotations.ts';
 
 /** As what a process leads that carries out a plan: a leader like an operator, so that the next one knows at once that it is dead. */
 const LEADS = 'apply/';
@@ -47,8 +56,7 @@ export async function leadPlan(plan: ImagePlan, options: PlanLeaderOptions): Pro
   try {
     const lead = async (held: AbortSignal): Promise<void> => {
       clearTimeout(timer);
-      await using led = await ledBy({ leader, plan, log, ...options });
-      outcome = await led.carryOut(plan, { hooks: telling(), signal: AbortSignal.any([signal, held]) });
+      outcome = await carriedOut({ leader, plan, log, ...options, signal: AbortSignal.any([signal, held]) });
     };
     await leader.run(lead, AbortSignal.any([signal, patience.signal]));
   } finally {
@@ -56,6 +64,34 @@ export async function leadPlan(plan: ImagePlan, options: PlanLeaderOptions): Pro
   }
   signal.throwIfAborted();
   return outcome;
+}
+
+/** First the part of Machine API, then that of Cluster API. */
+async function carriedOut(options: LedOptions): Promise<CarriedOut> {
+  const { plan, signal } = options;
+  const [own, rotated] = [planPart(plan, 'MachineAPI'), planPart(plan, 'ClusterAPI')];
+  const hooks = telling();
+  if (own.steps.length > 0 || rotated.steps.length === 0) {
+    await using led = await ledBy(options);
+    const outcome = await led.carryOut(own, { hooks, signal });
+    if (outcome.kind !== 'done' || rotated.steps.length === 0) return outcome;
+  }
+  const { client, flags, images, leader, log } = options;
+  const logins = loginBudget({ notes: clusterLogins(client, images.leaseNamespace), log });
+  await using rotations = await rotationsOf({
+    ...{ client, flags, images, leader, logins, signal, retain: plan.told.keep },
+    world: await worldNow(client, { signal }),
+    warn: (message) => sayError(oneLine(`warning: ${message}`)),
+  });
+  if (rotations === undefined)
+    return { kind: 'moved', why: 'Cluster API is not served any more', begun: own.steps.length > 0 };
+  return await rotations.carryOut(rotated, { hooks, signal });
+}
+
+interface LedOptions extends PlanLeaderOptions {
+  readonly leader: ReturnType<typeof leaderElection>;
+  readonly plan: ImagePlan;
+  readonly log: pino.Logger;
 }
 
 /** What the operator wires, for one plan. */
@@ -66,11 +102,7 @@ async function ledBy({
   client,
   flags,
   images,
-}: PlanLeaderOptions & {
-  readonly leader: ReturnType<typeof leaderElection>;
-  readonly plan: ImagePlan;
-  readonly log: pino.Logger;
-}): Promise<Pick<PlanRun, 'carryOut'> & AsyncDisposable> {
+}: LedOptions): Promise<Pick<PlanRun, 'carryOut'> & AsyncDisposable> {
   await using opening = new AsyncDisposableStack();
   const reach = await connector(flags, log, loginBudget({ notes: clusterLogins(client, images.leaseNamespace), log }));
   const servers = opening.use(

@@ -1,8 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { jsonText } from '@drydock/api/text';
-import type { ClusterPlan } from '@drydock/boot-images';
 import type { Command } from 'commander';
-import type { ClusterImages } from '../cluster-images.ts';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
 import { exitCode, UsageError } from '../exit.ts';
 import { splitNames } from '../explain/cluster-api.ts';
@@ -16,7 +14,7 @@ import { yamlText } from '../yaml.ts';
 import { countOf, type ImageFlags, imageFlags, imagesOf } from './image-flags.ts';
 import { type ImagePlan, writeImagePlan } from './plan-file.ts';
 import { planText } from './plan-text.ts';
-import type { RotationsOptions } from './rotations.ts';
+import { withClusterApi } from './rotated-plan.ts';
 
 const FORMATS = ['text', 'json', 'yaml'] as const;
 
@@ -74,7 +72,9 @@ async function plan(names: readonly string[], flags: PlanFlags, signal: AbortSig
     told: { downgrade, stubSecret, templates: publication, keep: flags.keep },
     ...(clusterApi === undefined
       ? ours
-      : await withClusterApi(ours, clusterApi, { client, cluster, flags, images, namespace, warn, signal })),
+      : await withClusterApi(ours, clusterApi, {
+          ...{ client, cluster, flags, images, namespace, warn, signal, retain: flags.keep },
+        })),
   };
   if (flags.out !== undefined) await writeImagePlan(flags.out, planned);
   if (format === 'text') say(planText(planned));
@@ -85,34 +85,4 @@ async function plan(names: readonly string[], flags: PlanFlags, signal: AbortSig
   if (planned.rest.some(({ step }) => step === 'blocked' || step === 'failed')) return exitCode.blocked;
   if (planned.rest.some(({ step }) => step === 'unknown')) return exitCode.undecided;
   return planned.steps.length === 0 ? exitCode.done : exitCode.pending;
-}
-
-/** The plan with sets of Cluster API, where they are served. Without names, what cannot be read of them is a note. */
-async function withClusterApi(
-  plan: ClusterPlan,
-  names: readonly string[],
-  {
-    cluster,
-    flags,
-    namespace,
-    ...more
-  }: Pick<RotationsOptions, 'client' | 'images' | 'warn' | 'signal'> & {
-    readonly cluster: Pick<ClusterImages, 'world'>;
-    readonly flags: PlanFlags;
-    readonly namespace: string | undefined;
-  },
-): Promise<ClusterPlan> {
-  const { withRotations } = await import('@drydock/boot-images');
-  const { rotationsOf } = await import('./rotations.ts');
-  try {
-    await using rotations = await rotationsOf({ ...more, flags, world: cluster.world, retain: flags.keep });
-    if (rotations !== undefined)
-      return withRotations(plan, await rotations.plan(names, { namespace }), rotations.cluster);
-    if (names.length === 0) return plan;
-  } catch (error) {
-    more.signal.throwIfAborted();
-    if (names.length > 0 || !(error instanceof Error)) throw error;
-    return { ...plan, notes: [...(plan.notes ?? []), `sets of Cluster API: ${error.message}`] };
-  }
-  throw new UsageError(`there is no set ${names[0]}: this cluster does not serve Cluster API`);
 }

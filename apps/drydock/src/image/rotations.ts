@@ -1,19 +1,27 @@
 import { Namespace } from '@drydock/api';
 import {
   bootImageMetrics,
+  type CarriedOut,
+  type CarryOutHooks,
   CLUSTER_API,
+  type ClusterPlan,
+  type ClusterStep,
+  carryOutRotations,
   clusterApiRole,
+  collectRotations,
+  foreseeRotationCollections,
   identityOf,
   type Pin,
   type PlannedRotation,
   servedKinds,
   serverOf,
   type World,
+  withRotations,
 } from '@drydock/boot-images';
-import type { KubeClient } from '@drydock/kube';
+import type { KubeClient, Leader } from '@drydock/kube';
 import { templateStore } from '@drydock/templates';
 import { passwordVersion } from '@drydock/vm-watch';
-import { loginBudget } from '@drydock/vsphere';
+import { type LoginBudget, loginBudget } from '@drydock/vsphere';
 import { pino } from 'pino';
 import { UsageError } from '../exit.ts';
 import { storeDuring } from '../image-store.ts';
@@ -33,6 +41,15 @@ export interface Rotations extends AsyncDisposable {
     names: readonly string[],
     options: { readonly namespace?: string | undefined; readonly pin?: Pin },
   ) => Promise<readonly PlannedRotation[]>;
+  /** What nothing needs any more, but for what these steps use. */
+  readonly collections: (
+    planned: readonly ClusterStep[],
+  ) => Promise<Awaited<ReturnType<typeof foreseeRotationCollections>>>;
+  /** Does exactly what is left of the part of a plan that is about them; needs the leader of the options. */
+  readonly carryOut: (
+    plan: ClusterPlan,
+    options: { readonly hooks: CarryOutHooks; readonly signal: AbortSignal },
+  ) => Promise<CarriedOut>;
 }
 
 /** What {@link rotationsOf} needs. */
@@ -44,13 +61,16 @@ export interface RotationsOptions {
   readonly world: Pick<World, 'machineSets'>;
   readonly retain: number;
   readonly warn: (message: string) => void;
+  /** Who may write, and how often logins are tried; default: nothing is written, and what was refused once is not tried again. */
+  readonly leader?: Pick<Leader, 'identity' | 'holderIsLive' | 'assertHeld'>;
+  readonly logins?: LoginBudget;
   readonly signal: AbortSignal;
 }
 
 /** How long (ms) watches may take to know all sets: whoever may not read them waits for ever. */
 const PATIENCE_MS = 60_000;
 
-/** Watches the sets of Cluster API for as long as somebody looks at them; undefined where they are not served. Nothing is ever written. */
+/** Watches the sets of Cluster API for as long as somebody looks at them; undefined where they are not served. Without a leader nothing is ever written. */
 export async function rotationsOf(options: RotationsOptions): Promise<Rotations | undefined> {
   const { client, flags, images, world, retain, warn, signal } = options;
   const served = await servedKinds(client, { signal });
@@ -62,9 +82,8 @@ export async function rotationsOf(options: RotationsOptions): Promise<Rotations 
   const { metadata } = await client.get(Namespace, { name: 'kube-system' }, { signal });
   const owner = metadata.uid ?? '';
   await using opening = new AsyncDisposableStack();
-  const budget = loginBudget({
-    ...{ notes: loginFile(), others: readClusterLogins(client, images.leaseNamespace), attempts: 1, log },
-  });
+  const others = readClusterLogins(client, images.leaseNamespace);
+  const budget = options.logins ?? loginBudget({ notes: loginFile(), others, attempts: 1, log });
   const reach = await connector(flags, log, budget);
   const { vsphereProviderNamespace: providerNamespace } = images;
   const servers = opening.use(
@@ -81,10 +100,11 @@ export async function rotationsOf(options: RotationsOptions): Promise<Rotations 
       metrics: { vcenterCall: () => undefined, vcenterSessions: () => undefined },
     }),
   );
+  const leader = options.leader ?? { identity: '', holderIsLive: () => true, assertHeld: refuse };
   const keys = await readMarkKeys(client, markKeySecret(images.markKeySecret), { signal }).catch(() => undefined);
   const store = opening.use(
     templateStore({
-      ...{ vcenters: servers.of, cacheDir: images.cacheDir },
+      ...{ vcenters: servers.of, cacheDir: images.cacheDir, fence: () => leader.assertHeld() },
       ...(keys === undefined ? {} : { markKeys: async () => keys.keys }),
       cluster: {
         recorded: (operation, instanceUuid) => role.records.recorded(operation, instanceUuid),
@@ -93,7 +113,6 @@ export async function rotationsOf(options: RotationsOptions): Promise<Rotations 
       },
     }),
   );
-  const leader = { identity: '', holderIsLive: () => true, assertHeld: refuse };
   const role = clusterApiRole({
     ...{ client, served, owner, store: storeDuring(store, servers), leader, log, metrics: bootImageMetrics(), retain },
     ...{ locate: images.locate, providerNamespace },
@@ -123,6 +142,28 @@ export async function rotationsOf(options: RotationsOptions): Promise<Rotations 
       const missing = ids.find((name) => !found.some(({ set }) => isNamed(set, name)));
       if (missing !== undefined) throw new UsageError(`there is no set ${missing} of Cluster API`);
       return found;
+    },
+    collections: async (planned) =>
+      role.collections === undefined
+        ? { steps: [], notes: [] }
+        : foreseeRotationCollections(role.collections, planned, { signal }),
+    carryOut: async (plan, { hooks, signal: during }) => {
+      const bare: ClusterPlan = { version: 1, cluster: plan.cluster, steps: [], rest: [] };
+      return carryOutRotations(
+        plan,
+        {
+          hooks,
+          look: async (sets, call) => {
+            const means = (id: string): boolean => sets?.includes(id) !== false;
+            return withRotations(bare, await role.plan({ sets: means, ...call }), owner);
+          },
+          work: (set, bounds) => role.work(set, { bounds, signal: during }),
+          collect: async (steps, call) => {
+            if (role.collections !== undefined) await collectRotations(role.collections, steps, call);
+          },
+        },
+        { signal: during },
+      );
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };

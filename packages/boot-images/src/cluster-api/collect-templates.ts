@@ -1,7 +1,7 @@
 import { type Client, isNotFound, type Resource } from '@drydock/kube';
 import { type ActPorts, actCollection } from './act.ts';
 import { isOurs } from './clone.ts';
-import { type CollectionOptions, decideCollection } from './collect.ts';
+import { type Collection, type CollectionOptions, type CollectStep, decideCollection } from './collect.ts';
 import { type ClusterApiObject, CORE, type ServedKinds } from './kinds.ts';
 import type { NeedSources } from './needs.ts';
 import { ROTATED_KINDS, rotatedSet } from './set.ts';
@@ -19,15 +19,24 @@ export interface CollectPorts extends ActPorts {
   readonly mayWrite?: () => void;
 }
 
+/** What of a collection is done. */
+export interface CollectedOnly {
+  /** Default: whatever nothing needs. */
+  readonly only?: (step: CollectStep) => boolean;
+  /** Only says what would be done. */
+  readonly dryRun?: boolean;
+  readonly signal?: AbortSignal;
+}
+
 /**
  * Takes away templates of ours that nothing in a namespace needs any more. What needs them is asked of the server after the templates were read, so that whoever needs one by then makes
- * its removal fail. Resolves to when something may be due; undefined where nothing will be.
+ * its removal fail. With `dryRun` nothing is written.
  */
 export async function collectTemplates(
   namespace: string,
   ports: CollectPorts,
-  options: CollectionOptions & { readonly signal?: AbortSignal },
-): Promise<number | undefined> {
+  options: CollectionOptions & CollectedOnly,
+): Promise<Collection> {
   const { signal } = options;
   const call = signal === undefined ? {} : { signal };
   const all = <T extends ClusterApiObject>(resource: Resource<T> | undefined): Promise<readonly T[]> =>
@@ -35,7 +44,7 @@ export async function collectTemplates(
   const templates: ClusterApiObject[] = [];
   for (const kind of ports.templates) templates.push(...(await all(kind)).map((one) => typed(kind, one)));
   const own = templates.filter(isOurs);
-  if (own.length === 0) return undefined;
+  if (own.length === 0) return { steps: [], after: undefined };
   const sets = [];
   for (const { group, kind } of ROTATED_KINDS)
     sets.push(...(await all(ports.served.of(group, kind))).map((one) => rotatedSet(kind, one)));
@@ -50,7 +59,9 @@ export async function collectTemplates(
     ...{ sets, infrastructure, history: ports.history },
     clusterClasses: await all(ports.served.of(CORE, 'ClusterClass')),
   };
-  const { steps, after } = decideCollection(templates, sources, options);
+  const { steps: decided, after } = decideCollection(templates, sources, options);
+  const steps = decided.filter((step) => options.only?.(step) !== false);
+  if (options.dryRun === true) return { steps, after };
   for (const step of steps) {
     signal?.throwIfAborted();
     ports.mayWrite?.();
@@ -59,7 +70,7 @@ export async function collectTemplates(
   }
   // What was only told of now goes when its time is over.
   const retired = steps.some(({ kind }) => kind === 'retire') ? options.graceMs : undefined;
-  return retired === undefined || after === undefined ? (retired ?? after) : Math.min(retired, after);
+  return { steps, after: retired === undefined || after === undefined ? (retired ?? after) : Math.min(retired, after) };
 }
 
 /** What machines become that are made of templates of this kind. */

@@ -12,8 +12,9 @@ import {
 } from '@drydock/kube';
 import type { HolderIsLive, Placement } from '@drydock/templates';
 import type { ImageStore } from '../vsphere/platform.ts';
-import { collectImages } from './collect-images.ts';
-import { type CollectPorts, collectTemplates, machineKind } from './collect-templates.ts';
+import type { Collection } from './collect.ts';
+import { type CollectedImage, collectImages, type ImagesOnly } from './collect-images.ts';
+import { type CollectedOnly, type CollectPorts, collectTemplates, machineKind } from './collect-templates.ts';
 import type { NamedPath } from './image-leaf.ts';
 import { type ClusterApiObject, CORE, INFRASTRUCTURE, type ServedKinds } from './kinds.ts';
 import { waysBackBy } from './records.ts';
@@ -44,54 +45,86 @@ const COLLECT_MS = 600_000;
 /** Kinds of templates that are collected: those whose image is known to be one. */
 const TEMPLATES = ['VSphereMachineTemplate', 'AWSMachineTemplate', 'AzureMachineTemplate', 'GCPMachineTemplate'];
 
-/** Takes away what nothing needs any more: infrastructure templates of ours for each namespace with a cluster, and the images of all in their vCenters. */
-export function collectionController(role: CollectionRole): Controller {
+/** What nothing needs any more: infrastructure templates of ours, and the images of all of them in their vCenters. */
+export interface Collections {
+  /** Of one namespace with a cluster. Resolves to what was done, or would be, and to when more may be due. */
+  readonly templates: (namespace: string, options?: CollectedOnly) => Promise<Collection>;
+  /** Of every place. */
+  readonly images: (options?: Omit<ImagesOnly, 'warn'>) => Promise<readonly CollectedImage[]>;
+  /** Namespaces with a cluster. */
+  readonly namespaces: () => readonly string[];
+}
+
+/** See {@link Collections}. What cannot be looked at stays, and is told. */
+export function collections(role: CollectionRole): Collections {
   const { client, served, clusters, store, leader, log, now, retain, graceMs, resourceOf, bootImages } = role;
-  return controller<ClusterApiObject>({
-    ...{ name: 'boot-images-cluster-api-collect', for: clusters, when: ({ old }) => old === undefined },
-    backOff: { first: 5_000, longest: 300_000 },
-    reconcile: async (key, { signal }) => {
-      const all = [...clusters.all()].toSorted((a, b) => (textOf(a) < textOf(b) ? -1 : 1));
-      const first = all.find(({ metadata }) => metadata.namespace === key.namespace);
-      if (first === undefined) return undefined;
-      // One for each namespace, whichever cluster is told of.
-      if (first.metadata.name !== key.name) return { after: COLLECT_MS };
+  const removed = (template: ClusterApiObject): void => {
+    const [first] = sorted(clusters).filter(({ metadata }) => metadata.namespace === template.metadata.namespace);
+    const note = `${template.kind?.toLowerCase()} ${template.metadata.name}: nothing needs it any more`;
+    log.info({ template: textOf(template) }, note);
+    const event = { type: 'Normal', reason: 'GarbageCollected', action: 'CollectTemplates', note } as const;
+    if (first !== undefined) role.events.record(resourceOf(CORE, 'Cluster'), first, event);
+  };
+  return {
+    namespaces: () => [...new Set(sorted(clusters).map(({ metadata }) => metadata.namespace ?? ''))],
+    templates: async (namespace, options = {}) => {
       const paths = [...role.policies()].flatMap(({ spec }) => spec?.clusterAPI?.imagePaths ?? []);
       const known = TEMPLATES.flatMap((kind) => served.of(INFRASTRUCTURE, kind) ?? []);
-      const ports = {
-        ...{ client, served, resourceOf, mayWrite: () => leader.assertHeld() },
-        removed: (template: ClusterApiObject) => {
-          const note = `${template.kind?.toLowerCase()} ${template.metadata.name}: nothing needs it any more`;
-          log.info({ template: textOf(template) }, note);
-          const event = { type: 'Normal', reason: 'GarbageCollected', action: 'CollectTemplates', note } as const;
-          role.events.record(resourceOf(CORE, 'Cluster'), first, event);
-        },
-      };
-      const collect = (templates: CollectPorts['templates']): Promise<number | undefined> =>
+      const ports = { ...{ client, served, resourceOf, removed, mayWrite: () => leader.assertHeld() } };
+      const collect = (templates: CollectPorts['templates']): Promise<Collection> =>
         collectTemplates(
-          key.namespace ?? '',
+          namespace,
           { ...ports, templates, history: waysBackBy(bootImages, retain, paths) },
-          { now: now(), keep: retain, graceMs, signal },
+          { now: now(), keep: retain, graceMs, ...options },
         );
-      const due = [await collect(known)];
+      const done = [await collect(known)];
       for (const template of namedTemplates(paths, known, served)) {
         try {
-          due.push(await collect([template]));
+          done.push(await collect([template]));
         } catch (error) {
-          signal.throwIfAborted();
+          options.signal?.throwIfAborted();
           // What a person named needs rights that a person grants; the others go on.
           log.warn({ err: error, kind: template.kind }, 'unneeded templates of this kind could not be collected');
         }
       }
-      if (first === all[0])
-        await collectImages(
-          { client, served, store, bootImages, owner: role.owner, holderIsLive: role.holderIsLive, keep: retain },
-          await role.places(),
-          { signal, warn: (error) => log.warn({ err: error }, 'unneeded images could not be collected') },
-        );
-      return { after: Math.min(...due.map((after) => after ?? COLLECT_MS), COLLECT_MS) };
+      const due = done.flatMap(({ after }) => after ?? []);
+      return {
+        steps: done.flatMap(({ steps }) => steps),
+        after: due.length === 0 ? undefined : Math.min(...due),
+      };
+    },
+    images: async (options = {}) =>
+      collectImages(
+        { client, served, store, bootImages, owner: role.owner, holderIsLive: role.holderIsLive, keep: retain },
+        await role.places(),
+        { ...options, warn: (error) => log.warn({ err: error }, 'unneeded images could not be collected') },
+      ),
+  };
+}
+
+/** Collects all of it, again and again. */
+export function collectionController(
+  { clusters }: Pick<CollectionRole, 'clusters'>,
+  { templates, images }: Collections,
+): Controller {
+  return controller<ClusterApiObject>({
+    ...{ name: 'boot-images-cluster-api-collect', for: clusters, when: ({ old }) => old === undefined },
+    backOff: { first: 5_000, longest: 300_000 },
+    reconcile: async (key, { signal }) => {
+      const all = sorted(clusters);
+      const first = all.find(({ metadata }) => metadata.namespace === key.namespace);
+      if (first === undefined) return undefined;
+      // One for each namespace, whichever cluster is told of.
+      if (first.metadata.name !== key.name) return { after: COLLECT_MS };
+      const { after = COLLECT_MS } = await templates(key.namespace ?? '', { signal });
+      if (first === all[0]) await images({ signal });
+      return { after: Math.min(after, COLLECT_MS) };
     },
   });
+}
+
+function sorted(clusters: CollectionRole['clusters']): readonly ClusterApiObject[] {
+  return [...clusters.all()].toSorted((a, b) => (textOf(a) < textOf(b) ? -1 : 1));
 }
 
 /** Kinds that policies name. One whose machines cannot be asked for stays: nobody could tell what they need. */

@@ -20,6 +20,7 @@ import type { ClusterRecords, HolderIsLive } from '@drydock/templates';
 import { wantsCanary } from '../canary/rights.ts';
 import type { BootImageMetrics } from '../metrics.ts';
 import type { PolicyWorld } from '../policy/policy-statuses.ts';
+import type { SetOutcome } from '../status/boot-image.ts';
 import { type KeepStatuses, watchDefinitions } from '../status/definitions.ts';
 import { allSynced } from '../sync-wait.ts';
 import type { ImageStore } from '../vsphere/platform.ts';
@@ -27,19 +28,20 @@ import { livePin, type Pin } from '../way-back/pin.ts';
 import { bootImageOfRotated, rotationReports } from './boot-images.ts';
 import { isRotationCanary } from './canary.ts';
 import { rotationGroup } from './canary-machine.ts';
-import { collectionController } from './collection.ts';
+import { type Collections, collectionController, collections } from './collection.ts';
 import type { RotationWish } from './decide.ts';
 import { failureOf } from './failure.ts';
 import { type Identity, type IdentitySources, identityOf } from './identity.ts';
 import { imageIn, imageLeafOf } from './image-leaf.ts';
 import { type ClusterApiObject, CORE, INFRASTRUCTURE, type ServedKinds } from './kinds.ts';
 import { createLines } from './lines.ts';
+import type { SetName } from './observe.ts';
 import { type PlannedRotation, planRotation } from './plan.ts';
 import { machineIndex, readerOf, setsOf } from './reader.ts';
 import { recordsOf } from './records.ts';
 import { canaryIndexes, canaryOf, imagesNaming, roleCanaries } from './role-canaries.ts';
-import { type RotationPorts, rotate } from './rotate.ts';
-import { isRevision, ROTATED_KINDS, type RotatedKind, type RotatedSet, rotatedSet } from './set.ts';
+import { type RotationBounds, type RotationPorts, rotate } from './rotate.ts';
+import { idOfRotated, isRevision, ROTATED_KINDS, type RotatedKind, type RotatedSet, rotatedSet } from './set.ts';
 import { siteReader } from './sites.ts';
 import { policySubjectOf } from './subject.ts';
 import { vsphereImages } from './vsphere-images.ts';
@@ -83,6 +85,13 @@ export interface ClusterApiRole {
   readonly identity: (server: string) => Promise<Identity | undefined>;
   /** What would be done about each set now, once everything that is watched is known. Nothing is written. */
   readonly plan: (options?: PlanRotationsOptions) => Promise<readonly PlannedRotation[]>;
+  /** What controllers do about one set, when somebody says so and within what he says. */
+  readonly work: (
+    set: string,
+    options: { readonly signal: AbortSignal; readonly bounds: RotationBounds },
+  ) => Promise<{ readonly after: number; readonly outcome: SetOutcome | undefined } | undefined>;
+  /** Undefined where no clusters are served. */
+  readonly collections: Collections | undefined;
 }
 
 /** Which sets are planned, and as if what. */
@@ -162,12 +171,13 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
   });
 
   const reader = readerOf({ client, served, cacheOf, machineApi: options.machineApi });
-  const report = rotationReports({
+  const outcomes = new Map<string, SetOutcome>();
+  const reported = rotationReports({
     ...{ client, now, projector: definitions.projections.bootImages },
     cached: (key) => bootImages.get(key),
-    platform: (set) => looked.get(idOf(set))?.platform ?? platformOf(set),
+    platform: (set) => looked.get(idOfRotated(set))?.platform ?? platformOf(set),
     facts: (set) => {
-      const { image, place } = looked.get(idOf(set)) ?? { image: undefined, place: undefined };
+      const { image, place } = looked.get(idOfRotated(set)) ?? { image: undefined, place: undefined };
       const pin = livePin(imageOf(set), now().getTime());
       return {
         ...(pin === undefined ? {} : { pin: { pin } }),
@@ -177,6 +187,10 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
       };
     },
   });
+  const report: RotationPorts['report'] = async (set, outcome) => {
+    outcomes.set(idOfRotated(set), outcome);
+    await reported(set, outcome);
+  };
   const images = vsphereImages({
     ...{ store, owner: options.owner, holder: leader.identity, holderIsLive, places: sites.placesFor, metrics },
     ...(options.locate === undefined ? {} : { locate: options.locate }),
@@ -197,7 +211,7 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
           return live === undefined ? [] : [rotatedSet(kind, live)];
         }),
       );
-      return set === undefined ? undefined : idOf(set);
+      return set === undefined ? undefined : idOfRotated(set);
     },
   });
   const canaryMissing = rights.missing;
@@ -208,7 +222,11 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
         const there = await images.look(about, call);
         const { set, template } = about.rotation;
         const named = template === undefined ? undefined : imageIn(template, about.leaf);
-        looked.set(idOf(set), { image: named, platform: about.leaf.platform, place: sites.placeText(about.rotation) });
+        looked.set(idOfRotated(set), {
+          image: named,
+          platform: about.leaf.platform,
+          place: sites.placeText(about.rotation),
+        });
         return there;
       },
       foresee: images.foresee,
@@ -221,11 +239,43 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
     report,
     tried: canaries.tried,
     event: (set, reason, note) => {
-      log.info({ set: idOf(set), reason }, note);
+      log.info({ set: idOfRotated(set), reason }, note);
       const type = reason === 'Failed' ? 'Warning' : 'Normal';
       events.record(resourceOf(set.group, set.kind), set.object, { type, reason, action: 'RotateTemplate', note });
     },
   };
+
+  /** Brings one set closer to its image, and says in its BootImage what came of it. Within bounds, what they refuse is thrown. */
+  async function work(
+    { kind, namespace, name }: SetName,
+    { signal, bounds }: { readonly signal: AbortSignal; readonly bounds?: RotationBounds },
+  ): Promise<{ readonly after: number } | undefined> {
+    const live = cacheOf(groupOf(kind), kind)?.get({ namespace, name });
+    if (live === undefined) watch.forget(idOfRotated(rotatedSet(kind, { metadata: { namespace, name } })));
+    if (live === undefined || isRevision(rotatedSet(kind, live))) return undefined;
+    const set = rotatedSet(kind, live);
+    try {
+      await rights.ask(policies.all(), { signal });
+      const image = imageOf(set);
+      return await watch.during(idOfRotated(set), image && canaryOf(image), (asks) => {
+        const tried: RotationPorts['tried'] = (rotation, step, call) => {
+          const { machine } = rotationGroup(rotation.set, step.wish, step.image);
+          bounds?.mayTry(machine);
+          asks({ namespace, name: machine });
+          return canaries.tried(rotation, step, call);
+        };
+        return rotate({ kind, namespace, name }, { ...ports, tried, bounds }, { signal });
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      if (bounds?.isOwn(error) === true) throw error;
+      const { outcome, after } = failureOf(error);
+      const before = imageOf(set)?.status;
+      if (outcome.kind === 'failed' && before?.message !== outcome.message) ports.event(set, 'Failed', outcome.message);
+      await report(set, outcome);
+      return { after };
+    }
+  }
 
   const rotations = ROTATED_KINDS.flatMap(({ group, kind }) => {
     const cache = cacheOf(group, kind);
@@ -258,47 +308,24 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
               ]),
           on(bootImages, (image) => setNamedBy(image, group, kind), specChanged),
         ],
-        reconcile: async ({ namespace = '', name }, { signal }) => {
-          const live = cache.get({ namespace, name });
-          if (live === undefined) watch.forget(idOf(rotatedSet(kind, { metadata: { namespace, name } })));
-          if (live === undefined || isRevision(rotatedSet(kind, live))) return undefined;
-          const set = rotatedSet(kind, live);
-          try {
-            await rights.ask(policies.all(), { signal });
-            const image = imageOf(set);
-            return await watch.during(idOf(set), image && canaryOf(image), (asks) => {
-              const tried: RotationPorts['tried'] = (rotation, step, call) => {
-                asks({ namespace, name: rotationGroup(rotation.set, step.wish, step.image).machine });
-                return canaries.tried(rotation, step, call);
-              };
-              return rotate({ kind, namespace, name }, { ...ports, tried }, { signal });
-            });
-          } catch (error) {
-            signal.throwIfAborted();
-            const { outcome, after } = failureOf(error);
-            const before = imageOf(set)?.status;
-            if (outcome.kind === 'failed' && before?.message !== outcome.message)
-              ports.event(set, 'Failed', outcome.message);
-            await report(set, outcome);
-            return { after };
-          }
-        },
+        reconcile: ({ namespace = '', name }, call) => work({ kind, namespace, name }, call),
       }),
     ];
   });
 
   const clusters = cacheOf(CORE, 'Cluster');
-  const collections =
+  const collecting =
     clusters === undefined
-      ? []
-      : [
-          collectionController({
-            ...{ client, served, store, leader, log, now, retain, holderIsLive, resourceOf, clusters },
-            ...{ owner: options.owner, graceMs: options.graceMs ?? GRACE_MS, places: sites.all, events },
-            bootImages: () => bootImages.all(),
-            policies: () => policies.all(),
-          }),
-        ];
+      ? undefined
+      : {
+          ...{ client, served, store, leader, log, now, retain, holderIsLive, resourceOf, clusters },
+          ...{ owner: options.owner, graceMs: options.graceMs ?? GRACE_MS, places: sites.all, events },
+          bootImages: () => bootImages.all(),
+          policies: () => policies.all(),
+        };
+  const collected = collecting === undefined ? undefined : collections(collecting);
+  const collectors =
+    collecting === undefined || collected === undefined ? [] : [collectionController(collecting, collected)];
 
   return {
     caches: {
@@ -308,7 +335,7 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
       clusterApiDefinitions: definitions.watches,
       clusterApiEvents: { synced: Promise.resolve(), [Symbol.asyncDispose]: () => events[Symbol.asyncDispose]() },
     },
-    controllers: [...rotations, ...collections, ...sweepers],
+    controllers: [...rotations, ...collectors, ...sweepers],
     records: recordsOf(() => bootImages.all()),
     policies: {
       ...{ policies, projector: definitions.projections.policies, changes: definitions.changes },
@@ -326,12 +353,20 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
     },
     bootImages: () => bootImages.all(),
     identity: (server) => identityOf(server, identities),
+    collections: collected,
+    work: async (id, { signal, bounds }) => {
+      const set = allSets().find((one) => idOfRotated(one) === id);
+      if (set === undefined) return undefined;
+      outcomes.delete(id);
+      const done = await work(set, { signal, bounds });
+      return done === undefined ? undefined : { ...done, outcome: outcomes.get(id) };
+    },
     plan: async ({ sets, pin, signal } = {}) => {
       const call = signal === undefined ? {} : { signal };
       await allSynced([...kindsOf.values(), bootImages, policies], signal);
       const found: PlannedRotation[] = [];
       for (const set of allSets()) {
-        if (sets?.(idOf(set)) === false) continue;
+        if (sets?.(idOfRotated(set)) === false) continue;
         const image = imageOf(set);
         const { kind, namespace, name } = set;
         const fresh = image ?? bootImageOfRotated(set);
@@ -356,10 +391,6 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
     const leaf = reference === undefined ? undefined : imageLeafOf(reference, []);
     return typeof leaf === 'object' ? leaf.platform : 'unknown';
   }
-}
-
-function idOf({ namespace, id }: RotatedSet): string {
-  return `${namespace}/${id}`;
 }
 
 function groupOf(kind: RotatedKind): string {

@@ -2,7 +2,7 @@ import type { TemplateOperation, TemplateProgress } from '@drydock/templates';
 import type { ForeseenPublication } from '../platform.ts';
 import type { SetOutcome } from '../status/boot-image.ts';
 import { movers } from '../way-back/history.ts';
-import { type ActPorts, actRotation } from './act.ts';
+import { type ActPorts, actRotation, type Write } from './act.ts';
 import type { RotationCanaries } from './canary.ts';
 import type { WantedImage } from './catalogue.ts';
 import { decideRotation, type ImageThere, type Rotation, type RotationStep, type RotationWish } from './decide.ts';
@@ -49,6 +49,18 @@ export type RotationReason =
   | 'GarbageCollected'
   | 'Failed';
 
+/** What a rotation may do where it carries out what somebody agreed to beforehand. What a question throws ends it, with nothing more done. */
+export interface RotationBounds {
+  /** Asked before images are made; these would be. */
+  readonly mayPublish: (set: RotatedSet, release: string, foreseen: readonly ForeseenPublication[]) => void;
+  /** Asked before this machine tries an image. */
+  readonly mayTry: (machine: string) => void;
+  /** Asked right before each write. */
+  readonly mayWrite: (set: RotatedSet, step: Write) => void;
+  /** Whether that is what one of them throws. */
+  readonly isOwn: (error: unknown) => boolean;
+}
+
 /** What a rotation reads from and writes to. */
 export interface RotationPorts extends ActPorts {
   readonly reader: RotationReader;
@@ -61,6 +73,8 @@ export interface RotationPorts extends ActPorts {
   readonly event: (set: RotatedSet, reason: RotationReason, note: string) => void;
   /** Throws where this process may not write any more. */
   readonly mayWrite?: () => void;
+  /** Default: everything that is decided may be done. */
+  readonly bounds?: RotationBounds | undefined;
 }
 
 /** Writes of one set before others have their turn: more than a rotation has, fewer than two that fight would make. */
@@ -111,9 +125,13 @@ export async function rotate(
     // Where it is acted upon a try has ended by now.
     if (step.kind === 'try') continue;
     if (step.kind === 'publish') {
+      const about = { rotation, leaf: step.leaf, image: step.image };
+      if (ports.bounds !== undefined)
+        ports.bounds.mayPublish(rotation.set, step.image.release, await ports.images.foresee(about, call));
       await publish(rotation, step, ports, call);
       continue;
     }
+    ports.bounds?.mayWrite(rotation.set, step);
     const acted = await actRotation(rotation.set, step, ports, call);
     if (acted !== 'done') continue;
     moved ||= step.kind === 'point' || step.kind === 'variable';

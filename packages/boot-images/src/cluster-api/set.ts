@@ -116,6 +116,16 @@ export function referenceOf(value: unknown): Reference | undefined {
     : { group, kind: String(kind), name: String(name) };
 }
 
+/** A set by its name and its namespace: `team-a/capi-md/worker`. */
+export function idOfRotated({ namespace, id }: Pick<RotatedSet, 'namespace' | 'id'>): string {
+  return `${namespace}/${id}`;
+}
+
+/** Whether that is the id of a set of Cluster API. */
+export function isRotatedId(id: string): boolean {
+  return /^[^/]+\/capi-(?:md|ms|mp|kcp)\/[^/]+$/.test(id);
+}
+
 /** A set for people and for kubectl, with its namespace. */
 export function setText({ kind, namespace, name }: Pick<RotatedSet, 'kind' | 'namespace' | 'name'>): string {
   return `${kind.toLowerCase()} ${namespace}/${name}`;

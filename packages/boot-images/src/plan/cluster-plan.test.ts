@@ -28,7 +28,7 @@ test('an image is planned once for all its sets, then the stub, then each set; w
   const { steps, rest, cluster } = await plan(c);
   assert.equal(cluster, 'cluster-uid');
   assert.deepEqual(
-    steps.map((step) => [step.kind, 'sets' in step ? step.sets : 'set' in step ? step.set : step.name]),
+    steps.map((step) => [step.kind, 'sets' in step ? step.sets : 'set' in step ? step.set : step.kind]),
     [
       ['image', ['ms/wk-a', 'ms/wk-b']],
       ['stub', ['ms/wk-a', 'ms/wk-b']],

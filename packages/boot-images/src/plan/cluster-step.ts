@@ -48,8 +48,12 @@ export type ClusterStep =
       readonly from?: unknown;
       readonly to: string;
     }
+  /** Of Cluster API: a copy that nothing needs says so for a while, is kept after all, or goes. */
+  | { readonly kind: 'copy'; readonly does: 'retire' | 'keep' | 'delete'; readonly template: string }
   | {
       readonly kind: 'collect';
+      /** An image of sets of Cluster API. */
+      readonly clusterApi?: true;
       readonly server: string;
       readonly folder: string;
       readonly name: string;
@@ -84,9 +88,18 @@ export function stepTitle(step: ClusterStep): string {
       return `${step.set}: ${step.name}, a copy of ${step.of} that was about to go, is kept`;
     case 'variable':
       return `${step.set}: variable ${step.variable} of cluster ${step.cluster} is ${step.to}`;
+    case 'copy':
+      return copyTitle(step);
     case 'collect':
       return `remove template ${step.name} in ${step.folder} on ${step.server}: ${step.reason}`;
   }
+}
+
+function copyTitle({ does, template }: StepOf<'copy'>): string {
+  if (does === 'keep') return `${template} does not go: something needs it again`;
+  return does === 'retire'
+    ? `${template} is marked, to go later: nothing needs it`
+    : `remove ${template}: nothing needs it`;
 }
 
 /** What changes in a set, as the lines of a difference. */

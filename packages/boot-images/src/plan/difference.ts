@@ -11,7 +11,8 @@ export function planDifference(plan: ClusterPlan, now: ClusterPlan): string | un
   if (plan.cluster !== now.cluster)
     return `the plan was made for cluster ${plan.cluster || '(unknown)'}, and this is ${now.cluster || '(unknown)'}`;
   for (const step of now.steps) {
-    const why = step.kind === 'collect' ? undefined : notPlanned(step, plan);
+    if (step.kind === 'collect' || step.kind === 'copy' || isLater(step, plan)) continue;
+    const why = notPlanned(step, plan);
     if (why !== undefined) return why;
   }
   for (const [at, step] of plan.steps.entries()) {
@@ -49,13 +50,22 @@ function subjectOf(step: ClusterStep): string {
     case 'keep':
     case 'variable':
       return `${step.kind} ${step.set}`;
+    case 'copy':
+      return `copy ${step.template} ${step.does}`;
     case 'collect':
       return `collect ${step.server} ${step.name}`;
   }
 }
 
+/** Sets that the plan has waiting are another plan's, once they need not wait any more. */
+function isLater(step: ClusterStep, { rest }: ClusterPlan): boolean {
+  const waiting = new Set(rest.flatMap((one) => (one.step === 'wait' ? [one.set] : [])));
+  const sets = 'set' in step ? [step.set] : 'sets' in step ? step.sets : [];
+  return sets.length > 0 && sets.every((set) => waiting.has(set));
+}
+
 /** Why a step that would be done is none of the plan's. */
-function notPlanned(step: Exclude<ClusterStep, StepOf<'collect'>>, plan: ClusterPlan): string | undefined {
+function notPlanned(step: ClusterStep, plan: ClusterPlan): string | undefined {
   const said = counterpart(plan, step);
   if (said === undefined) return `the plan has no such step, and now it would be ${stepTitle(step)}`;
   const why = otherwise(said, step);
@@ -75,6 +85,12 @@ function otherwise(said: ClusterStep, now: ClusterStep): string | undefined {
     if (images[0] !== images[1]) return `image ${images[0]}, and it would be ${images[1]}`;
     const call = strangeCall(said, now);
     if (call !== undefined) return `nothing of the call ${call} for image ${now.name}, which it would be`;
+  }
+  if ((said.kind === 'clone' || said.kind === 'keep') && said.kind === now.kind && said.name !== now.name)
+    return `${stepTitle(said)}, and it would be ${now.name}`;
+  if (said.kind === 'variable' && now.kind === 'variable') {
+    const [was, is] = [said, now].map(({ cluster, variable, to }) => JSON.stringify([cluster, variable, to]));
+    if (was !== is) return `${stepTitle(said)}, and it would be ${stepTitle(now)}`;
   }
   if ('sets' in said && 'sets' in now) {
     const more = now.sets.filter((set) => !said.sets.includes(set));

@@ -14,6 +14,8 @@ export class PlanMoved extends Error {
 /** A pass within these does what the plan says and nothing else. `moved` is called with the first thing that it would do otherwise. */
 export function planBounds(plan: ClusterPlan, moved: (why: PlanMoved) => void): PassBounds {
   const some = plan.sets === undefined ? undefined : new Set(plan.sets);
+  // What waited is another plan's, once it need not wait any more.
+  const waiting = new Set(plan.rest.flatMap(({ set, step }) => (step === 'wait' ? [set] : [])));
   const removed = new Set(
     plan.steps.flatMap((step) => (step.kind === 'collect' ? step.name : step.kind === 'canary' ? step.machine : [])),
   );
@@ -32,7 +34,7 @@ export function planBounds(plan: ClusterPlan, moved: (why: PlanMoved) => void): 
     if (other !== undefined) stop(`the plan points ${idOf(set)} ${other}`);
   };
   return {
-    includes: (set) => some?.has(idOf(set)) !== false,
+    includes: (set) => some?.has(idOf(set)) !== false && !waiting.has(idOf(set)),
     mayMove: async (set, move, call) => {
       const step = stepFor(set);
       const to = move.target ?? move.hotLoopValue;

@@ -27,20 +27,25 @@ export type CapiRoleOptions = Partial<Pick<ClusterApiRoleOptions, 'now' | 'retai
 const noWord = (): void => undefined;
 const silent = { debug: noWord, info: noWord, warn: noWord, error: noWord, child: () => silent } as never;
 
+/** The role as a plan has it: nothing of it runs by itself. Disposal ends its watches. */
+export async function idleCapiRole(
+  cluster: MemoryCluster,
+  options: CapiRoleOptions = {},
+): Promise<Omit<RunningCapiRole, 'collect'>> {
+  const { role, writes } = await wired(cluster, options);
+  await Promise.all(Object.values(role.caches).map(({ synced }) => synced));
+  return {
+    ...{ role, writes },
+    [Symbol.asyncDispose]: async () => {
+      for (const cache of Object.values(role.caches)) await cache[Symbol.asyncDispose]();
+    },
+  };
+}
+
 /** Runs it as the operator does. Images are named, as on clouds: nothing is imported. */
 export async function runCapiRole(cluster: MemoryCluster, options: CapiRoleOptions = {}): Promise<RunningCapiRole> {
-  const client = asked(cluster.client(), (verb, resource) => options.may?.(verb, resource) !== false);
-  const writes: string[] = [];
-  cluster.onCall = (call, phase, { mutates }) => {
-    if (mutates && phase === 'after' && !call.resource.startsWith('events')) writes.push(textOf(call));
-  };
-  const { log = silent, others = [], may: _, ...more } = options;
-  const role = clusterApiRole({
-    ...{ client, log, owner: 'cluster-uid', store: fakeStore(), metrics: bootImageMetrics() },
-    served: { of: (_, kind) => CAPI_KINDS[kind], openshift: false, fingerprint: '' },
-    leader: { identity: 'us', holderIsLive: () => true, assertHeld: () => undefined },
-    ...more,
-  });
+  const { others = [] } = options;
+  const { role, writes, client } = await wired(cluster, options);
   const ends = new AbortController();
   const metrics = kubeMetrics();
   const controllers = [...role.controllers, policyStatuses([role.policies, ...others], { client })];
@@ -59,6 +64,26 @@ export async function runCapiRole(cluster: MemoryCluster, options: CapiRoleOptio
       for (const cache of Object.values(role.caches)) await cache[Symbol.asyncDispose]();
     },
   };
+}
+
+async function wired(
+  cluster: MemoryCluster,
+  options: CapiRoleOptions,
+): Promise<{ readonly role: ClusterApiRole; readonly writes: string[]; readonly client: KubeClient }> {
+  const own = cluster.client();
+  const client = asked(own, (verb, resource) => options.may?.(verb, resource) !== false);
+  const writes: string[] = [];
+  cluster.onCall = (call, phase, { mutates, client: by }) => {
+    if (by === own && mutates && phase === 'after' && !call.resource.startsWith('events')) writes.push(textOf(call));
+  };
+  const { log = silent, others: _others, may: _may, ...more } = options;
+  const role = clusterApiRole({
+    ...{ client, log, owner: 'cluster-uid', store: fakeStore(), metrics: bootImageMetrics() },
+    served: { of: (_, kind) => CAPI_KINDS[kind], openshift: false, fingerprint: '' },
+    leader: { identity: 'us', holderIsLive: () => true, assertHeld: () => undefined },
+    ...more,
+  });
+  return { role, writes, client };
 }
 
 /** A policy that selects all sets. */
