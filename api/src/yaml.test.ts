@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { readYaml, readYamlDocument, YamlFlaw } from './yaml.ts';
 
 test('SAFE-1 what costs more than it may is refused by name: bytes, levels, aliases, and what they stand for', () => {
@@ -52,4 +53,31 @@ test('SAFE-9 not a word of a text that is no YAML is told, neither by the error 
   await new Promise((resolve) => setImmediate(resolve));
   process.off('warning', listen);
   assert.deepEqual(warnings, []);
+});
+
+test('integers of 64 bits are read digit by digit where they are to be exact, however they are written, and as the nearest number elsewhere', () => {
+  const [least, most] = [-(2n ** 63n), 2n ** 64n - 1n];
+  const written = fc.oneof(
+    fc.constant((value: bigint) => `${value}`),
+    fc.constant(
+      (value: bigint) =>
+        `${value < 0n ? '-' : '+'}${(value < 0n ? -value : value).toString().replace(/(\d)(\d)$/, '$1_$2')}`,
+    ),
+    fc.constant((value: bigint) => `${value < 0n ? '-' : ''}0x${(value < 0n ? -value : value).toString(16)}`),
+    fc.constant((value: bigint) => `${value < 0n ? '-' : ''}0${(value < 0n ? -value : value).toString(8)}`),
+  );
+  const integer = fc.oneof(
+    fc.bigInt({ min: least - 10n, max: most + 10n }),
+    fc.bigInt({ min: 2n ** 53n - 3n, max: 2n ** 53n + 3n }),
+  );
+  fc.assert(
+    fc.property(integer, written, (value, write) => {
+      const text = `a: [${write(value)}]`;
+      const isKept = value < BigInt(Number.MIN_SAFE_INTEGER) || value > BigInt(Number.MAX_SAFE_INTEGER);
+      const wanted = isKept && value >= least && value <= most ? value : Number(value);
+      assert.deepEqual(readYaml(text, { exact: true }), [{ a: [wanted] }]);
+      assert.deepEqual(readYaml(text), [{ a: [Number(value)] }]);
+    }),
+  );
+  assert.deepEqual(readYaml('9007199254740993: x', { exact: true }), [{ '9007199254740993': 'x' }]);
 });

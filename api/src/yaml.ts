@@ -16,6 +16,8 @@ export interface YamlBounds {
   readonly maxBytes?: number;
   /** Default 100. */
   readonly maxAliases?: number;
+  /** Integers beyond 2^53 are read as bigint, up to what the API has (64 bits), instead of as the nearest number. */
+  readonly exact?: boolean;
 }
 
 const MAX_BYTES = 8 << 20;
@@ -40,10 +42,13 @@ export class YamlFlaw extends Error {
  * All documents of a YAML or JSON text, as kubectl reads them (sigs.k8s.io/yaml, which is YAML 1.1 but for times and base 60): an unquoted `on` is true, and
  * 0644 is octal. Throws `YamlFlaw`; nothing is warned about, because warnings quote the line.
  */
-export function readYaml(text: string, { maxBytes = MAX_BYTES, maxAliases = MAX_ALIASES }: YamlBounds = {}): unknown[] {
+export function readYaml(
+  text: string,
+  { maxBytes = MAX_BYTES, maxAliases = MAX_ALIASES, exact = false }: YamlBounds = {},
+): unknown[] {
   if (Buffer.byteLength(text) > maxBytes) throw new YamlFlaw(`it has more than ${maxBytes} bytes`, true);
   try {
-    const documents = loadAll(text, { schema: PLAIN, maxAliases, maxDepth: MAX_DEPTH });
+    const documents = loadAll(text, { schema: exact ? EXACT : PLAIN, maxAliases, maxDepth: MAX_DEPTH });
     if (text.includes('*')) assertFew(documents);
     return documents;
   } catch (error) {
@@ -86,23 +91,36 @@ const foreignTags = ['!', 'tag:'].flatMap((tagName) => [
   { ...mapTag, tagName, matchByTagPrefix: true, identify: () => false },
 ]);
 
-const PLAIN = CORE_SCHEMA.withTags(
-  boolYaml11Tag,
-  defineScalarTag('tag:yaml.org,2002:int', {
-    implicit: true,
-    implicitFirstChars: '+-0123456789'.split(''),
-    identify: () => false,
-    resolve: (source) => integerOf(source) ?? NOT_RESOLVED,
-  }),
-  mergeTag,
-  ...foreignTags,
-);
+const schemaOf = (integer: (source: string) => number | bigint | undefined) =>
+  CORE_SCHEMA.withTags(
+    boolYaml11Tag,
+    defineScalarTag('tag:yaml.org,2002:int', {
+      implicit: true,
+      implicitFirstChars: '+-0123456789'.split(''),
+      identify: () => false,
+      resolve: (source) => integer(source) ?? NOT_RESOLVED,
+    }),
+    mergeTag,
+    ...foreignTags,
+  );
 
-/** Go's strconv.ParseInt with base 0, as far as doubles hold it. */
-function integerOf(source: string): number | undefined {
+const PLAIN = schemaOf((source) => integerOf(source)?.value);
+const EXACT = schemaOf((source) => {
+  const { value, whole } = integerOf(source) ?? {};
+  if (value === undefined || whole === undefined || Number.isSafeInteger(value)) return value;
+  const exact = value < 0 ? -BigInt(whole) : BigInt(whole);
+  // What is longer Go reads as a floating-point number, too.
+  return exact < LEAST || exact > MOST ? value : exact;
+});
+/** Of int64 and uint64. */
+const [LEAST, MOST] = [-(2n ** 63n), 2n ** 64n - 1n];
+
+/** Go's strconv.ParseInt with base 0: as far as doubles hold it, and its digits without sign. */
+function integerOf(source: string): { readonly value: number; readonly whole: string } | undefined {
   const [, sign = '', digits = ''] = /^([+-]?)(0b[01_]+|0[0-7_]+|0x[\da-fA-F_]+|0|[1-9][\d_]*)$/i.exec(source) ?? [];
   if (digits === '') return undefined;
   const plain = digits.replaceAll('_', '').toLowerCase();
-  const value = Number(/^0[0-7]/.test(plain) ? `0o${plain.slice(1)}` : plain);
-  return sign === '-' ? -value : value;
+  const whole = /^0[0-7]/.test(plain) ? `0o${plain.slice(1)}` : plain;
+  const value = Number(whole);
+  return { value: sign === '-' ? -value : value, whole };
 }

@@ -61,7 +61,7 @@ export {
   type StatusWorld,
   type WriteAnswer,
 } from './project/status-machine.ts';
-export { equal, isObject, type Json, type JsonObject } from './schema/json.ts';
+export { equal, isObject, type Json, type JsonObject, jsonText } from './schema/json.ts';
 export { type Path, pathText, schemaPathText } from './schema/path.ts';
 export { readCrd, readCrds } from './schema/read-crd.ts';
 export { readManifests } from './schema/read-manifests.ts';

@@ -6,6 +6,7 @@ import {
   type KubeClient,
   type KubeObject,
   type Resource,
+  withExact,
 } from '@drydock/kube';
 
 /** apiextensions.k8s.io/v1. */
@@ -30,7 +31,7 @@ export async function clusterCrds(client: Pick<Client, 'list'>, options: CallOpt
   for await (const object of client.list(CRD, {}, options)) {
     const { name } = object.metadata;
     try {
-      crds.push(readCrd({ kind: CRD.kind, ...object } as never, 'cluster'));
+      crds.push(readCrd(withExact({ kind: CRD.kind, ...object }, BigInt) as never, 'cluster'));
     } catch (error) {
       if (!(error instanceof CrdError)) throw error;
       unreadable.push({ crd: name, why: error.message });

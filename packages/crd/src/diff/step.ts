@@ -1,4 +1,4 @@
-import type { Json } from '../schema/json.ts';
+import { type Json, jsonText } from '../schema/json.ts';
 import { type Path, schemaPathText } from '../schema/path.ts';
 import type { Schema } from '../schema/schema.ts';
 
@@ -79,6 +79,6 @@ export function enumRule(place: Place, introduced: boolean): RuleId {
 
 /** A value in a message; long ones are cut. */
 export function shown(value: Json | undefined): string {
-  const text = JSON.stringify(value, (_key, inner: unknown) => (typeof inner === 'bigint' ? Number(inner) : inner));
+  const text = value === undefined ? undefined : jsonText(value);
   return text === undefined ? 'none' : text.length > 60 ? `${text.slice(0, 59)}…` : text;
 }

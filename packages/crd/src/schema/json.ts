@@ -36,11 +36,17 @@ export function headOf(text: string, most: number): string {
 /** Deep equality as the API server has it: the order of keys does not count, absent is not null, and 1 is 1.0. */
 export function equal(a: Json | undefined, b: Json | undefined): boolean {
   if (a === b) return true;
-  if (isNumber(a) && isNumber(b)) return typeof a !== typeof b && Number(a) === Number(b);
+  if (isNumber(a) && isNumber(b)) return typeof a !== typeof b && isSame(a, b);
   if (isList(a)) return isList(b) && a.length === b.length && a.every((item, index) => equal(item, b[index]));
   if (!isObject(a) || !isObject(b)) return false;
   const keys = Object.keys(a);
   return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && equal(a[key], b[key]));
+}
+
+/** Of two kinds: a number that is a whole one has exactly one value, however many digits the other one has. */
+function isSame(a: number | bigint, b: number | bigint): boolean {
+  const [whole, other] = typeof a === 'bigint' ? [a, b as number] : [b as bigint, a];
+  return Number.isInteger(other) && BigInt(other) === whole;
 }
 
 /** Whether a value is a number of either kind. */

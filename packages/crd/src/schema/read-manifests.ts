@@ -47,7 +47,7 @@ function tooLarge(source: string, most: number): CrdError {
 
 function documentsOf(text: string, source: string, maxBytes: number): readonly Json[] {
   try {
-    return readYaml(text, { maxBytes }) as readonly Json[];
+    return readYaml(text, { maxBytes, exact: true }) as readonly Json[];
   } catch (error) {
     if (!(error instanceof YamlFlaw)) throw error;
     if (error.tooLarge) throw new CrdError('TOO_LARGE', `${source} cannot be read: ${error.message}`);

@@ -18,7 +18,7 @@ export function deepText(value: unknown): string {
   const open: Level[] = [];
   const begin = (field: unknown): void => {
     if (!isNested(field)) {
-      parts.push(JSON.stringify(field) ?? 'null');
+      parts.push(typeof field === 'bigint' ? `${field}` : (JSON.stringify(field) ?? 'null'));
       return;
     }
     const level = levelOf(field);

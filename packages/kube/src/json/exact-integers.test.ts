@@ -145,3 +145,9 @@ test('any JSON that this reads is the same JSON when it is written; what holds n
     { numRuns: 300 },
   );
 });
+
+test('what others have read exactly is sent digit by digit, however deep it is', () => {
+  const deep = Array.from({ length: 9_000 }).reduce<unknown>((inner) => [inner], 9223372036854775807n);
+  assert.equal(exactText({ a: [9007199254740993n, 1], b: undefined }), '{"a":[9007199254740993,1]}');
+  assert.ok(exactText({ deep }).includes('[9223372036854775807]'));
+});

@@ -77,6 +77,13 @@ export function withExact(value: unknown, write: (digits: string) => unknown): u
   }
 }
 
+/** `copy`, which was made of the fields of `of`, with what is remembered of them. */
+export function withDigitsOf<T extends object>(copy: T, of: object): T {
+  const exact = (of as Exact)[EXACT];
+  if (exact !== undefined) (copy as Exact)[EXACT] = exact;
+  return copy;
+}
+
 function isNested(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
@@ -94,12 +101,15 @@ function put(level: Level, key: string, sent: unknown): void {
   Object.defineProperty(level.copy, key, { value: sent, enumerable: true, configurable: true, writable: true });
 }
 
-/** What is sent for a value: as JSON.stringify, with the digits of the remembered integers, and however deep a server takes it. Throws `DeepJson`. */
+/** What is sent for a value: as JSON.stringify, with the digits of the remembered integers and of bigints, and however deep a server takes it. Throws `DeepJson`. */
 export function exactText(value: unknown): string {
   const whole = withExact(value, rawJson);
   try {
     return JSON.stringify(whole);
   } catch (error) {
+    // What others have read exactly has bigints.
+    if (error instanceof TypeError)
+      return JSON.stringify(whole, (_key, one: unknown) => (typeof one === 'bigint' ? rawJson(`${one}`) : one));
     // The language writes some values by recursion, and its stack holds fewer levels than servers take.
     if (error instanceof RangeError) return deepText(whole);
     throw error;

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../clock.ts';
+import { exactText, parseExact } from '../json/exact-integers.ts';
 import type { Key, KubeObject, Resource } from '../resource.ts';
 import type { Transport } from '../transport/transport.ts';
 import { type MemoryClientOptions, memoryClient } from './cluster/client.ts';
@@ -134,7 +135,7 @@ export function memoryCluster(options: MemoryClusterOptions = {}): MemoryCluster
         store.remove(kind, id);
         return;
       }
-      const copy = objectOf(JSON.parse(JSON.stringify(object)));
+      const copy = objectOf(parseExact(exactText(object)));
       const given = metadataOf(copy);
       const metadata = {
         uid: randomUUID(),

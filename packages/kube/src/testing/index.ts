@@ -1,3 +1,4 @@
+export { parseExact } from '../json/exact-integers.ts';
 export { settle, type VirtualClock, virtualClock } from './clock.ts';
 export type { MemoryClientOptions } from './cluster/client.ts';
 export { fastClock } from './cluster/fast-clock.ts';

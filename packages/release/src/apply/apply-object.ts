@@ -1,11 +1,11 @@
 import { compareVersions, type KubeObject } from '@drydock/kube';
 import { actionOf } from '../inclusion/annotations.ts';
 import type { Manifest } from '../payload/manifest.ts';
-import { type Attempt, asJson, ManifestFault } from './attempt.ts';
+import { type Attempt, ManifestFault } from './attempt.ts';
 import { missingBackend } from './backends.ts';
 import { deleteObject, forget } from './deletions.ts';
 import { backendsOf, healthOf } from './health/health.ts';
-import { own } from './json.ts';
+import { asJson, own } from './json.ts';
 import { kindOf } from './merge/kinds.ts';
 import { writeObject } from './write-object.ts';
 

@@ -1,4 +1,3 @@
-import type { JsonObject } from '@drydock/crd';
 import { isNotFound, type KubeObject, type Resource } from '@drydock/kube';
 import { idKey, type Manifest } from '../payload/manifest.ts';
 import { type ApplyError, applyError, type Fault, faultOf } from './apply-error.ts';
@@ -147,9 +146,4 @@ export class Attempt {
 /** Namespace and name. */
 export function keyOf({ id }: Manifest): { readonly namespace?: string; readonly name: string } {
   return id.namespace === '' ? { name: id.name } : { namespace: id.namespace, name: id.name };
-}
-
-/** A live object as JSON. */
-export function asJson(object: KubeObject): JsonObject {
-  return object as unknown as JsonObject;
 }

@@ -1,9 +1,9 @@
 import { isConflict, isNotFound, type KubeClient, type KubeObject, type Resource } from '@drydock/kube';
 import { actionOf } from '../inclusion/annotations.ts';
 import { idKey, type Manifest, type ObjectId } from '../payload/manifest.ts';
-import { type Attempt, asJson, keyOf, ManifestFault } from './attempt.ts';
+import { type Attempt, keyOf, ManifestFault } from './attempt.ts';
 import type { InventoryEntry } from './inventory/entry.ts';
-import { objectIn, objectsIn, textIn } from './json.ts';
+import { asJson, objectIn, objectsIn, textIn } from './json.ts';
 import { kindOf } from './merge/kinds.ts';
 import { type ApplyStep, losesData } from './step.ts';
 import type { PendingDeletion } from './wish.ts';

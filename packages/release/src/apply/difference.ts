@@ -1,4 +1,4 @@
-import { equal, isObject, type Json, type JsonObject } from '@drydock/crd';
+import { equal, isObject, type Json, type JsonObject, jsonText } from '@drydock/crd';
 import { own } from './json.ts';
 
 /** A place where live and wanted differ; undefined: absent there. */
@@ -44,6 +44,6 @@ function placed(path: string, field: string): string {
 }
 
 function shortJson(value: Json): string {
-  const text = JSON.stringify(value, (_field, inner: unknown) => (typeof inner === 'bigint' ? Number(inner) : inner));
+  const text = jsonText(value);
   return text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT)}…`;
 }

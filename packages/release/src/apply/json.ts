@@ -1,8 +1,20 @@
 import { createHash, type Hash } from 'node:crypto';
-import { isObject, type Json, type JsonObject } from '@drydock/crd';
+import { isObject, type Json, type JsonObject, jsonText } from '@drydock/crd';
+import { type KubeObject, withExact } from '@drydock/kube';
 
 /** No real object has as many levels; servers take ten thousand of them, and each costs stack to walk. */
 const DEEP = 300;
+
+const exact = new WeakMap<object, JsonObject>();
+
+/** A live object as JSON: integers beyond 2^53 with all their digits. The same each time. */
+export function asJson(object: KubeObject): JsonObject {
+  const known = exact.get(object);
+  if (known !== undefined) return known;
+  const json = withExact(object, BigInt) as JsonObject;
+  exact.set(object, json);
+  return json;
+}
 
 /** A field of the object itself, never what every object inherits. */
 export function own(object: JsonObject, field: string): Json | undefined {
@@ -89,5 +101,10 @@ function digest(value: Json | undefined, hash: Hash, levels: number): void {
       hash.update(JSON.stringify(field));
       digest(value[field], hash, levels - 1);
     }
-  } else hash.update(typeof value === 'bigint' ? `${Number(value)};` : `${JSON.stringify(value)};`);
+  } else hash.update(`${isWide(value) ? BigInt(value) : jsonText(value ?? null)};`);
+}
+
+/** A whole number that is written as a bigint where its digits were read. */
+function isWide(value: Json | undefined): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value);
 }

@@ -1,9 +1,9 @@
 import { isNotFound, type KubeClient, type KubeObject, type Resource } from '@drydock/kube';
 import { idKey, type Manifest, type ObjectId } from '../payload/manifest.ts';
-import { asJson } from './attempt.ts';
 import { claimOf, withoutStale } from './inventory/claims.ts';
 import type { InventoryEntry } from './inventory/entry.ts';
 import type { Inventory } from './inventory/inventory.ts';
+import { asJson } from './json.ts';
 import { createKinds } from './kinds.ts';
 import { applyMemory } from './memory.ts';
 import type { ApplyOwner } from './owner.ts';

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { equal, type JsonObject } from '@drydock/crd';
+import { equal, type JsonObject, jsonText } from '@drydock/crd';
 import type { KubeObject } from '@drydock/kube';
+import { parseExact } from '@drydock/kube/testing';
 import { assertLinear } from '@drydock/model';
+import fc from 'fast-check';
 import { type Manifest, readManifestFile } from '../payload/manifest.ts';
 import type { InventoryEntry } from './inventory/entry.ts';
-import { digestOf } from './json.ts';
+import { asJson, digestOf } from './json.ts';
 import { contentDigest, stepFor } from './step.ts';
 
 type Loose = Record<string, unknown>;
@@ -488,4 +490,35 @@ test('merging costs what it weighs, however many keys there are, ours or not', a
     },
     limit: 2 ** 18,
   });
+});
+
+test('integers of 64 bits are compared digit by digit: the same is no change, the next one is, and is written as it is', () => {
+  const kind = 'example.com/v1 Widget';
+  const textOf = (value: bigint): string => jsonText(objectOf(kind, { spec: { list: [{ value }], value } }));
+  const wanted = (value: bigint): Manifest => readManifestFile('0000_10_a_1.yaml', textOf(value))[0] ?? assert.fail();
+  const live = (value: bigint): KubeObject =>
+    parseExact(jsonText({ ...objectOf(kind, { spec: { list: [{ value }], value } }, SERVERS) })) as KubeObject;
+  const integer = fc.oneof(
+    fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 2n }),
+    fc.bigInt({ min: 2n ** 53n - 3n, max: 2n ** 53n + 3n }),
+  );
+  fc.assert(
+    fc.property(integer, (value) => {
+      assert.equal(stepFor(wanted(value), live(value), undefined, 'updating').action, 'nothing');
+      const step = stepFor(wanted(value + 1n), live(value), undefined, 'updating');
+      assert.equal(step.action, 'update');
+      if (step.action !== 'update') return;
+      assert.ok(jsonText(step.object).includes(`"value":${value + 1n}}`));
+      assert.deepEqual(
+        step.differences.map(({ was, is }) => [was, is]),
+        [
+          [`${value}`, `${value + 1n}`],
+          [`${value}`, `${value + 1n}`],
+        ],
+      );
+      const digests = [live(value), live(value + 1n)].map((one) => contentDigest(asJson(one)));
+      assert.notEqual(digests[0], digests[1]);
+      assert.equal(contentDigest(wanted(value).object), digests[0]);
+    }),
+  );
 });

@@ -6,7 +6,7 @@ import type { ApplyReason } from './apply-error.ts';
 import { type Difference, differencesOf } from './difference.ts';
 import { claimOf, withoutStale } from './inventory/claims.ts';
 import type { InventoryEntry } from './inventory/entry.ts';
-import { digestOf, isTooDeep, objectIn, textIn, withField } from './json.ts';
+import { asJson, digestOf, isTooDeep, objectIn, textIn, withField } from './json.ts';
 import { asSent, kindOf, mergedContent } from './merge/kinds.ts';
 import { mergedMetadata, newMetadata, otherController } from './merge/metadata.ts';
 import type { ApplyMode, ApplyOwner } from './owner.ts';
@@ -63,7 +63,7 @@ export function stepFor(
   owner?: ApplyOwner,
 ): ApplyStep {
   const action = actionOf(manifest);
-  const is = live as JsonObject | undefined;
+  const is = live === undefined ? undefined : asJson(live);
   if (action === 'delete') return deletion(manifest.id, is, mode);
   const createOnly = action === 'create';
   const wanted = manifest.object;

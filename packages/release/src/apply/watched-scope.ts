@@ -9,7 +9,7 @@ import {
   type Resource,
   type Selector,
 } from '@drydock/kube';
-import { asJson } from './attempt.ts';
+import { asJson } from './json.ts';
 import type { LiveLook } from './live.ts';
 import { contentDigest, rememberDigest } from './step.ts';
 

@@ -1,10 +1,10 @@
 import type { JsonObject } from '@drydock/crd';
 import { isAlreadyExists, isConflict, isNotFound, type KubeObject } from '@drydock/kube';
 import { idKey, type Manifest } from '../payload/manifest.ts';
-import { type Attempt, asJson, ManifestFault, type Seen } from './attempt.ts';
+import { type Attempt, ManifestFault, type Seen } from './attempt.ts';
 import { claimOf, writtenKeys } from './inventory/claims.ts';
 import type { InventoryEntry } from './inventory/entry.ts';
-import { objectIn, textIn } from './json.ts';
+import { asJson, objectIn, textIn } from './json.ts';
 import { kindOf } from './merge/kinds.ts';
 import { type ApplyStep, AS_IT_SHOULD_BE, contentDigest, isSettled, stepFor } from './step.ts';
 

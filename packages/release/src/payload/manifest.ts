@@ -57,7 +57,7 @@ export function whereOf({ file, line }: Pick<Manifest, 'file' | 'line'>): string
 function objectsOf(file: string, { text, line }: TextDocument): readonly JsonObject[] {
   let value: Json | undefined;
   try {
-    value = readYamlDocument(text, { maxBytes: MAX_DOCUMENT }) as Json | undefined;
+    value = readYamlDocument(text, { maxBytes: MAX_DOCUMENT, exact: true }) as Json | undefined;
   } catch (error) {
     if (!(error instanceof YamlFlaw)) throw error;
     const code = error.tooLarge ? 'TOO_LARGE' : 'UNREADABLE';

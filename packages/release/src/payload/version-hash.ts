@@ -1,4 +1,4 @@
-import type { Json } from '@drydock/crd';
+import { type Json, jsonText } from '@drydock/crd';
 import type { Manifest } from './manifest.ts';
 
 /** Offset basis and prime of 64-bit FNV, in halves: a BigInt for each byte of 60 MB would take seconds. The prime is 2^40 + 435. */
@@ -22,7 +22,7 @@ export function versionHash(manifests: readonly Manifest[]): string {
 
 /** JSON as Go's encoding/json writes it: sorted names, and what could be read as HTML escaped. */
 function goJson(value: Json): string {
-  return JSON.stringify(sorted(value)).replace(
+  return jsonText(sorted(value)).replace(
     /[<>&\u2028\u2029]/g,
     (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );

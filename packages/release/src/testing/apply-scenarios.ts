@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { ConfigMap } from '@drydock/api';
-import { isNotFound, type KubeClient, type KubeObject } from '@drydock/kube';
+import { jsonText } from '@drydock/crd';
+import { isNotFound, type KubeClient, type KubeObject, withExact } from '@drydock/kube';
 import { until } from '@drydock/kube/testing';
 import { deletedData } from '../apply/deletions.ts';
 import { configMapInventory } from '../apply/inventory/config-maps.ts';
@@ -418,6 +419,38 @@ export const APPLY_SCENARIOS: readonly ApplyScenario[] = [
       });
       assert.deepEqual([outcome.complete, outcome.errors, outcome.progress.done], [false, [], 2]);
       complete(await applyOn(cluster, wishOf(manifests)));
+    },
+  },
+  {
+    name: 'integers of 64 bits, of definitions and of objects, are written and compared digit by digit',
+    run: async (cluster) => {
+      const { namespace } = cluster;
+      const { crd, kind } = widgetDefinition(`${fresh()}.example.com`);
+      const [limit, size, next] = [9223372036854775807n, 9007199254740993n, 9007199254740995n];
+      const text = jsonText(crd).replace('"default":3', `"default":${limit}`);
+      assert.ok(text.includes(`${limit}`));
+      const yaml = (of: bigint): string =>
+        `apiVersion: ${kind.group}/v1\nkind: Widget\nmetadata: { name: w, namespace: ${namespace} }\nspec: { size: ${of}, color: red }\n`;
+      const release = (of: bigint) => [
+        ...readManifestFile('release-manifests/0000_10_a_00.yaml', text),
+        ...readManifestFile('release-manifests/0000_10_a_01.yaml', yaml(of)),
+      ];
+      complete(await applyOn(cluster, wishOf(release(size))));
+      await using client = cluster.client('administrator');
+      const stored = async (): Promise<string> => {
+        const objects = [
+          await client.get(DEFINITION, { name: crd.metadata.name }),
+          await client.get(kind, { namespace, name: 'w' }),
+        ];
+        return objects.map((one) => jsonText(withExact(one, BigInt))).join();
+      };
+      assert.ok((await stored()).includes(`"default":${limit}`));
+      assert.ok((await stored()).includes(`"size":${size}`));
+      const before = cluster.writes();
+      complete(await applyOn(cluster, wishOf(release(size), { mode: 'reconciling' })));
+      assert.equal(cluster.writes(), before, 'what is as it should be is not written again');
+      complete(await applyOn(cluster, wishOf(release(next))));
+      assert.ok((await stored()).includes(`"size":${next}`));
     },
   },
 ];

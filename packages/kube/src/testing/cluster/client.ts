@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers';
 import { clientOver } from '../../client/rest.ts';
 import type { Clock } from '../../clock.ts';
 import { ApiError, errorOfStatus, type Status } from '../../errors.ts';
+import { exactText, parseExact } from '../../json/exact-integers.ts';
 import { JSON_PATCH } from '../../patch-types.ts';
 import type { Key } from '../../resource.ts';
 import type { Transport, WireRequest } from '../../transport/transport.ts';
@@ -77,7 +78,7 @@ export function memoryClient(host: ClientHost, id: string, options: MemoryClient
       if (isWatch(request.path)) return text(await transport.stream(request));
       const { code, body } = await between(request, (wire) => host.server.answer(wire));
       if (code >= 400) throw failure(objectOf(body), code, request);
-      return typeof body === 'string' ? body : JSON.stringify(body);
+      return typeof body === 'string' ? body : exactText(body);
     },
     stream: async (request) => {
       const stream = new Readable({ read: () => undefined });
@@ -85,7 +86,7 @@ export function memoryClient(host: ClientHost, id: string, options: MemoryClient
       const abort = (): void => void stream.destroy(request.signal?.reason as Error);
       let watch: Disposable | undefined;
       const streamed: Listener = {
-        event: (event) => void stream.push(`${JSON.stringify(event)}\n`),
+        event: (event) => void stream.push(`${exactText(event)}\n`),
         end: () => void stream.push(null),
       };
       try {
@@ -142,7 +143,7 @@ function connectionLost(action: string): ApiError {
 
 function wireOf({ method, path, body, contentType }: WireRequest, agent: string): ServerRequest {
   // Through JSON, as on a wire: what the caller keeps is not what the server keeps.
-  const copy = body === undefined ? {} : { body: JSON.parse(JSON.stringify(body)) as unknown };
+  const copy = body === undefined ? {} : { body: parseExact(exactText(body)) };
   return { method, path, contentType, agent, ...copy };
 }
 

@@ -1,3 +1,5 @@
+import { withExact } from '../../json/exact-integers.ts';
+
 /** A JSON object. Values of the cluster are never edited in place: every change is a copy. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -23,7 +25,8 @@ export function without(object: JsonObject, ...keys: readonly string[]): JsonObj
 
 /** JSON with sorted keys: equal values have equal texts. */
 export function canonical(value: unknown): string {
-  return JSON.stringify(value, (_key, inner: unknown) =>
+  const exact = withExact(value, (digits) => `${digits} as an integer`);
+  return JSON.stringify(exact, (_key, inner: unknown) =>
     isObject(inner) ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1))) : inner,
   );
 }

@@ -1,3 +1,4 @@
+import { withDigitsOf } from '../../json/exact-integers.ts';
 import { isObject, type JsonObject } from './json.ts';
 
 /** The part of a structural schema (`openAPIV3Schema`) that the cluster obeys; CEL rules and formats are ignored. */
@@ -69,7 +70,8 @@ export function settle(object: JsonObject, schema: Schema, nulls: Nulls): Settle
 function settled(value: unknown, schema: Schema, path: string, unknown: string[], nulls: Nulls): unknown {
   if (Array.isArray(value)) {
     const items = itemSchema(schema);
-    return value.map((item, at) => settled(item, items, `${path}[${at}]`, unknown, nulls));
+    const list = value.map((item, at) => settled(item, items, `${path}[${at}]`, unknown, nulls));
+    return withDigitsOf(list, value);
   }
   // What should be something else is left for the validation to find.
   if (!isObject(value) || (schema.type !== undefined && schema.type !== 'object')) return value;
@@ -96,5 +98,5 @@ function settled(value: unknown, schema: Schema, path: string, unknown: string[]
   for (const [key, of] of Object.entries(schema.properties ?? {})) {
     if (of.default !== undefined && !(key in out)) out[key] = settled(of.default, of, key, unknown, nulls);
   }
-  return out;
+  return withDigitsOf(out, value);
 }

@@ -1,4 +1,4 @@
-import { equal, isObject, type Json, type JsonObject } from '@drydock/crd';
+import { equal, isObject, type Json, type JsonObject, jsonText } from '@drydock/crd';
 import { own, withFields } from '../json.ts';
 
 /** How what is wanted and what is there become one value. */
@@ -76,11 +76,11 @@ function combineLists(
 ): readonly Json[] {
   const known = new Map<string, Json>();
   for (const [index, one] of live.entries()) {
-    const name = isObject(one) ? key(one, index) : JSON.stringify(one);
+    const name = isObject(one) ? key(one, index) : jsonText(one);
     if (!known.has(name)) known.set(name, one);
   }
   const merged = want.flatMap((one, index) => {
-    const same = known.get(isObject(one) ? key(one, index) : JSON.stringify(one));
+    const same = known.get(isObject(one) ? key(one, index) : jsonText(one));
     const value = combine(item, one, same);
     return value === undefined ? [] : [value];
   });

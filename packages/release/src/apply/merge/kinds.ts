@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from '@drydock/crd';
+import { isObject, type Json, type JsonObject, jsonText } from '@drydock/crd';
 import type { ObjectId } from '../../payload/manifest.ts';
 import { objectIn, own, textIn, withField, withFields } from '../json.ts';
 import { combine, KEYED, LIVE, type Rule } from './combine.ts';
@@ -58,7 +58,7 @@ const SERVICE = fieldsOf({
     ...Object.fromEntries(ALLOCATED.map((field) => [field, LIVE])),
     ports: {
       as: 'list',
-      key: (port) => textIn(port, 'name') || JSON.stringify(port['port']),
+      key: (port) => textIn(port, 'name') || jsonText(port['port']),
       item: { as: 'object', defaults: { protocol: 'TCP' }, filled: ['targetPort', 'nodePort'] },
     },
   }),

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@drydock/crd';
+import { type JsonObject, jsonText } from '@drydock/crd';
 import { textIn } from '../json.ts';
 import { KEYED, type Rule, WANTED } from './combine.ts';
 
@@ -38,7 +38,7 @@ const LIFECYCLE = object({}, { postStart: object({}, HANDLER), preStop: object({
 /** A port by its number, since most have no name. */
 const CONTAINER_PORT: Rule = {
   as: 'list',
-  key: (port) => `${JSON.stringify(port['containerPort'])}/${textIn(port, 'protocol') || 'TCP'}`,
+  key: (port) => `${jsonText(port['containerPort'])}/${textIn(port, 'protocol') || 'TCP'}`,
   // With the host's network the server gives the same port of the host.
   item: object({ protocol: 'TCP' }, {}, ['hostPort']),
 };
