@@ -18,7 +18,7 @@ import { root } from './command.ts';
 /** What runs nowhere but in a checkout. */
 const NOT_BUILT = ['packages/sandbox', 'packages/model'];
 /** What programs read beside their code. */
-const ASSETS = ['api/crds', 'api/optional', 'deploy/rbac'];
+export const ASSETS: readonly string[] = ['api/crds', 'api/optional', 'deploy/rbac'];
 
 /**
  * Builds the programs into `to`, laid out as the checkout: JavaScript, without types, tests and what only tests need. A process that strips types while it starts

@@ -29,7 +29,7 @@ if (files.length === 0) {
 // Each file is a process, and most of a short one's time goes into stripping types that the one before it has stripped.
 process.env['NODE_COMPILE_CACHE'] ??= join(root, '.cache', 'compiled');
 // So does a bundle, for the programs that tests start, which are killed before they leave compiled code.
-await bundle(root, join('.cache', 'bundle'));
+await bundle(root, { folder: join('.cache', 'bundle'), demo: 'checkout' });
 process.env['NODE_OPTIONS'] = `${process.env['NODE_OPTIONS'] ?? ''} --conditions=drydock-bundle`;
 for (const words of [
   ['operator', '--help'],

@@ -1,0 +1,19 @@
+import type { Command } from 'commander';
+import { UsageError } from '../exit.ts';
+
+/** Adds the `drydock demo` of an installed program, which lacks the servers that it plays on. */
+export function addDemo(program: Command): void {
+  program
+    .command('demo')
+    .description(
+      'boot images, the way back, clouds, the watch and the rollback trap end to end, with nothing but this machine',
+    )
+    .helpOption(false)
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .action(() => {
+      throw new UsageError(
+        'the demo plays on a real API server and a simulated vCenter, which only a checkout builds. Get one, and run "make demo" there.',
+      );
+    });
+}
