@@ -142,10 +142,11 @@ export interface BootImageStatus {
   /** The images that new machines started from, the newest first, at most 20. The first is the one in use. */
   readonly history?: readonly BootImageStatusHistoryItem[];
   /**
-   * Conditions by type: UpToDate, Progressing, Blocked, Pinned where a pin is obeyed, and on clouds Verified. Verified
-   * is True where machines are known to start from the image, False where they are known not to, and Unknown where
-   * nobody could look, with what is missing in the message. It speaks of the target while the set is being moved to it
-   * or waits for it, else of the current image.
+   * Conditions by type: UpToDate, Progressing, Blocked, Pinned where a pin is obeyed, Paused where a person wants
+   * nothing to be begun and nobody leads, and on clouds Verified. Verified is True where machines are known to start
+   * from the image, False where they are known not to, and Unknown where nobody could look, with what is missing in
+   * the message. It speaks of the target while the set is being moved to it or waits for it, else of the current
+   * image.
    */
   readonly conditions?: readonly BootImageStatusCondition[];
 }

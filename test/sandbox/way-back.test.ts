@@ -186,7 +186,7 @@ test('a plan is applied as it was printed, refused beside an operator and in ano
     assert.match(refused.errors, new RegExp(`${lease?.spec?.holderIdentity} leads boot images`));
     assert.match(
       refused.errors,
-      /to pause the operator: kubectl -n openshift-machine-api scale deployment\/drydock --replicas=0/,
+      /Next: drydock pause --role boot-images --lease-namespace openshift-machine-api, this again, and then drydock resume/,
     );
     assert.deepEqual(flaws('image-apply', refused.out), []);
   });

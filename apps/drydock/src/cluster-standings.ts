@@ -1,7 +1,8 @@
 import { BootImage } from '@drydock/api';
 import type { Standings, World } from '@drydock/boot-images';
 import { type Client, isNotFound } from '@drydock/kube';
-import { type Leadership, leadershipOf } from './leadership.ts';
+import { type Leadership, leadershipOf, pausedOf } from './leadership.ts';
+import { pauseText, RESUME } from './pause/pause.ts';
 
 /** How all sets stand, for every verb that shows it. */
 export interface ClusterStandings extends Standings {
@@ -30,7 +31,12 @@ export async function clusterStandings(
     worldNow(client, { signal, credentials: 'unread' }),
   ]);
   const now = new Date();
-  const all = await standings({ world, images: said, led: isLed(leader), now, architecture: ownArchitecture() });
+  const pause = pausedOf(leader);
+  const paused = pause === undefined ? {} : { paused: { text: pauseText(pause, now.getTime()), nextStep: RESUME } };
+  const all = await standings({
+    ...{ world, images: said, led: isLed(leader), now, architecture: ownArchitecture() },
+    ...paused,
+  });
   const images = all.images.filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace);
   return { ...all, images, leader, world, now };
 }

@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Lease } from '@drydock/api';
 import { type Client, isForbidden, isNotFound } from '@drydock/kube';
+import { type Pause, pauseOf, pauseText } from './pause/pause.ts';
 import { age } from './table.ts';
 
-/** Who leads a role of the operator, as its Lease says. */
+/** Who leads a role of the operator, as its Lease says. Paused: whoever leads ends what is under way, and nobody begins anything. */
 export type Leadership =
-  | { readonly state: 'led'; readonly holder: string; readonly since: string | undefined }
+  | { readonly state: 'led'; readonly holder: string; readonly since: string | undefined; readonly paused?: Pause }
   /** It was led until then, by `holder` where it was not given back. */
-  | { readonly state: 'vacant'; readonly holder: string; readonly since: string | undefined }
+  | { readonly state: 'vacant'; readonly holder: string; readonly since: string | undefined; readonly paused?: Pause }
   | { readonly state: 'never' }
   /** Whoever asks may not read the Lease. */
   | { readonly state: 'unread'; readonly why: string };
@@ -32,25 +33,32 @@ export async function leadershipOf(
   options: { readonly signal?: AbortSignal; readonly now?: () => number; readonly pause?: typeof wait } = {},
 ): Promise<Leadership> {
   const { signal, now = Date.now, pause = wait } = options;
-  const read = async (): Promise<Lease['spec']> => {
+  const read = async (): Promise<Lease> => {
     const call = signal === undefined ? {} : { signal };
-    return (await client.get(Lease, { namespace, name: `drydock-${role}` }, call)).spec ?? {};
+    return client.get(Lease, { namespace, name: `drydock-${role}` }, call);
+  };
+  const pauseIn = (lease: Lease): { readonly paused?: Pause } => {
+    const paused = pauseOf(lease, now());
+    return paused === undefined ? {} : { paused };
   };
   try {
-    const first = await read();
+    const lease = await read();
+    const first = lease.spec;
     const { holderIdentity: holder = '', acquireTime, renewTime, leaseDurationSeconds = 0 } = first ?? {};
-    if (holder === '') return { state: 'vacant', holder: '', since: renewTime };
+    const paused = pauseIn(lease);
+    if (holder === '') return { state: 'vacant', holder: '', since: renewTime, ...paused };
     const old = renewTime === undefined ? Number.POSITIVE_INFINITY : now() - Date.parse(renewTime);
     const current = Math.abs(old) <= leaseDurationSeconds * 1000;
-    if (current) return { state: 'led', holder, since: acquireTime };
+    if (current) return { state: 'led', holder, since: acquireTime, ...paused };
     if (Math.abs(old) < APART_MS) {
       await pause(SECOND_LOOK_MS, signal);
-      const second = await read();
+      const again = await read();
+      const second = again.spec;
       const next = second?.holderIdentity ?? '';
       if (next !== '' && second?.renewTime !== renewTime)
-        return { state: 'led', holder: next, since: second?.acquireTime };
+        return { state: 'led', holder: next, since: second?.acquireTime, ...pauseIn(again) };
     }
-    return { state: 'vacant', holder, since: renewTime };
+    return { state: 'vacant', holder, since: renewTime, ...paused };
   } catch (error) {
     if (isNotFound(error)) return { state: 'never' };
     if (isForbidden(error)) return { state: 'unread', why: (error as Error).message };
@@ -62,13 +70,22 @@ async function wait(ms: number, signal: AbortSignal | undefined): Promise<void> 
   await sleep(ms, undefined, signal === undefined ? {} : { signal });
 }
 
-/** One sentence without its full stop: who leads what, and since when; or that nobody does. */
+/** The pause that is asked for, where one is. */
+export function pausedOf(leadership: Leadership): Pause | undefined {
+  return leadership.state === 'led' || leadership.state === 'vacant' ? leadership.paused : undefined;
+}
+
+/** One sentence without its full stop: who leads what, and since when; or that nobody does, or is to. */
 export function leadershipText(leadership: Leadership, what: string, now: number): string {
   switch (leadership.state) {
-    case 'led':
-      return `${leadership.holder} leads ${what}${since(leadership.since, now)}`;
+    case 'led': {
+      const { holder, paused } = leadership;
+      const ends = paused === undefined ? '' : `, which ${is(what)} ${pauseText(paused, now)}`;
+      return `${holder} leads ${what}${since(leadership.since, now)}${ends}`;
+    }
     case 'vacant': {
-      const { holder } = leadership;
+      const { holder, paused } = leadership;
+      if (paused !== undefined) return `nobody leads ${what}, which ${is(what)} ${pauseText(paused, now)}`;
       const before = holder === '' ? 'it was given back' : `${holder} led, and was not followed`;
       return `nobody leads ${what}${since(leadership.since, now)}: ${before}`;
     }
@@ -82,4 +99,8 @@ export function leadershipText(leadership: Leadership, what: string, now: number
 function since(time: string | undefined, now: number): string {
   const old = age(time, now);
   return old === '' ? '' : ` since ${old}`;
+}
+
+function is(what: string): string {
+  return what.endsWith('s') ? 'are' : 'is';
 }

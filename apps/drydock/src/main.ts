@@ -36,6 +36,16 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./explain/command.ts')).addExplain,
   },
   {
+    name: 'pause',
+    about: 'let the operator end what is under way and begin nothing, until resume',
+    load: async () => (await import('./pause/command.ts')).addPause,
+  },
+  {
+    name: 'resume',
+    about: 'let the operator go on after a pause',
+    load: async () => (await import('./pause/command.ts')).addResume,
+  },
+  {
     name: 'image',
     about: 'plan, apply, stage, pin and take back the images that new machines start from',
     load: async () => (await import('./image/command.ts')).addImage,

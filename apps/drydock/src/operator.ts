@@ -39,6 +39,8 @@ import { storeDuring } from './image-store.ts';
 import { clusterLogins } from './login-notes.ts';
 import { type MarkKeyFlags, markKeyFlags, markKeySecret, markKeys } from './mark-keys.ts';
 import { orphanedVerdict } from './orphaned-verdict.ts';
+import { pauseOf } from './pause/pause.ts';
+import { pausedImages } from './pause/paused-images.ts';
 import { type ReleaseFlags, releaseFlags, releasePart } from './release-role.ts';
 import { type StatusKeepers, statusKeeping } from './status-keeping.ts';
 import { LEASE_NAMESPACE } from './status-notes.ts';
@@ -130,6 +132,15 @@ export function addOperator(program: Command): void {
 }
 
 async function operate(flags: OperatorFlags): Promise<void> {
+  using signals = processSignals();
+  // A pause ends all that runs here as a signal does; then everything is made anew, and waits until it may lead.
+  do await operateOnce(flags, signals.signal);
+  while (!signals.signal.aborted);
+  process.exitCode = exitCode.done;
+}
+
+/** Until the signal, or until a role that was led is paused. */
+async function operateOnce(flags: OperatorFlags, signal: AbortSignal): Promise<void> {
   const wanted = new Set(flags.roles.split(','));
   for (const role of wanted) {
     if (!roles.some((known) => known === role))
@@ -149,7 +160,6 @@ async function operate(flags: OperatorFlags): Promise<void> {
     await mirrorPairs({ arguments: flags.imageMirror, file: flags.imageMirrorsFile, env: process.env }),
   );
   const keySecret = markKeySecret(flags.markKeySecret);
-  using signals = processSignals();
   const log = pino(
     {
       ...{ level: flags.logLevel, base: { app: 'drydock' }, timestamp: pino.stdTimeFunctions.isoTime },
@@ -178,9 +188,14 @@ async function operate(flags: OperatorFlags): Promise<void> {
       ...{ client, namespace: flags.leaseNamespace, channel, events, log, clock: systemClock },
       release: `drydock ${VERSION}`,
     });
-  const leaderOf = (role: string): Leader =>
+  const leaderOf = (role: string, paused: PausedHook = () => undefined): Leader =>
     leaderElection({
       client,
+      waits: (lease) => {
+        const pause = pauseOf(lease, Date.now());
+        if (pause !== undefined) paused(lease, pause);
+        return pause !== undefined;
+      },
       namespace: flags.leaseNamespace,
       name: `drydock-${role}`,
       ...(flags.identity === undefined ? {} : { identity: flags.identity }),
@@ -207,7 +222,7 @@ async function operate(flags: OperatorFlags): Promise<void> {
     // One server for all that runs here: what the first part does not know of is told by its checks.
     const served = running.length === 0 ? { http: { port: flags.port, host: flags.bindAddress } } : {};
     const ready = { ...part.ready, statuses: channel.check };
-    running.push(closing.use(await run({ client, ...part, ready, ...served, metrics, log, signal: signals.signal })));
+    running.push(closing.use(await run({ client, ...part, ready, ...served, metrics, log, signal })));
   };
   if (wanted.has('boot-images'))
     await start(
@@ -233,8 +248,10 @@ async function operate(flags: OperatorFlags): Promise<void> {
   await Promise.race(running.map(({ finished }) => finished));
   await Promise.all(running.map((one) => one[Symbol.asyncDispose]()));
   await Promise.all(running.map(({ finished }) => finished));
-  process.exitCode = exitCode.done;
 }
+
+/** Told of each look at a Lease that is paused. */
+type PausedHook = ReturnType<typeof pausedImages>;
 
 interface BootImagesOptions {
   readonly flags: OperatorFlags;
@@ -247,7 +264,7 @@ interface BootImagesOptions {
   readonly metrics: KubeMetrics;
   readonly closing: AsyncDisposableStack;
   readonly reach: Awaited<ReturnType<typeof connector>>;
-  readonly leaderOf: (role: string) => Leader;
+  readonly leaderOf: (role: string, paused?: PausedHook) => Leader;
   readonly watch: WatchParts | undefined;
   readonly statuses: StatusKeepers;
 }
@@ -279,7 +296,7 @@ async function bootImages(
       },
     }),
   );
-  const leader = options.leaderOf('boot-images');
+  const leader = options.leaderOf('boot-images', (lease, pause) => tellPaused(lease, pause));
   const templates = watch?.templates();
   const during = storeDuring(store, servers);
   const found = await worldsOf(client, log);
@@ -315,6 +332,12 @@ async function bootImages(
   });
   const records = (): readonly ClusterRecords[] =>
     [role?.records, worlds.clusterApi?.role.records].filter((one) => one !== undefined);
+  const tellPaused = pausedImages({
+    ...{ client, log, now: () => new Date(), holderIsLive: leader.holderIsLive.bind(leader) },
+    lease: { namespace: flags.leaseNamespace, name: leader.name },
+    // Of Cluster API all namespaces are watched.
+    images: worlds.clusterApi?.role.bootImages ?? (() => role?.caches.bootImages.all() ?? []),
+  });
   const [first, ...others] = [role?.policies, worlds.clusterApi?.role.policies].filter((one) => one !== undefined);
   return {
     caches: { ...role?.caches, ...worlds.clusterApi?.role.caches, ...templates?.caches },

@@ -5,7 +5,8 @@ import { clusterStandings, isLed } from './cluster-standings.ts';
 import { type ClusterFlags, clusterFlags, connect } from './connect.ts';
 import { exitCode, UsageError } from './exit.ts';
 import { untilInterrupted } from './interruption.ts';
-import { type Leadership, leadershipText } from './leadership.ts';
+import { type Leadership, leadershipText, pausedOf } from './leadership.ts';
+import { RESUME } from './pause/pause.ts';
 import { LEASE_NAMESPACE, type StatusNotes, statusNotes } from './status-notes.ts';
 import { age, type Column, table } from './table.ts';
 import { say, sayError, tell } from './terminal.ts';
@@ -124,6 +125,7 @@ export function leaderWords(leader: Leadership, now: number): { readonly text: s
   const said = oneLine(leadershipText(leader, 'boot images', now));
   // Not the name of a holder.
   const text = said.replace(/^(?:nobody|who) /, (word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`);
+  if (pausedOf(leader) !== undefined) return { text, nextStep: RESUME };
   const vacant = leader.state === 'vacant' || leader.state === 'never';
   return vacant ? { text, nextStep: 'drydock operator' } : { text };
 }
@@ -131,7 +133,8 @@ export function leaderWords(leader: Leadership, now: number): { readonly text: s
 /** The first line: {@link leaderWords}. */
 export function leaderText(leader: Leadership, now: number): string {
   const { text, nextStep } = leaderWords(leader, now);
-  return `${text}${nextStep === undefined ? '' : `. Start one: ${nextStep}`}\n`;
+  const what = nextStep === RESUME ? 'To go on' : 'Start one';
+  return `${text}${nextStep === undefined ? '' : `. ${what}: ${nextStep}`}\n`;
 }
 
 /** What stands as the operator said it last, because nobody could look. */

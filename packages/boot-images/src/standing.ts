@@ -24,6 +24,8 @@ export interface StandingsInput {
   readonly images: readonly BootImage[];
   /** Whether somebody leads: then what moves is moving. */
   readonly led: boolean;
+  /** That a person wants nothing to be begun: the clause that says so, and what ends it. */
+  readonly paused?: { readonly text: string; readonly nextStep: string };
   readonly now: Date;
   /** RPM name of the architecture of single-architecture clusters. */
   readonly architecture: string;
@@ -112,7 +114,7 @@ function standing(
   set: KeptSet,
   said: BootImageStatus | undefined,
   look: Look,
-  { led, now }: StandingsInput,
+  { led, paused, now }: StandingsInput,
   ports: Ports,
 ): BootImageStatus {
   const facts = setFacts(set, ports);
@@ -132,7 +134,7 @@ function standing(
     if (look.plan === undefined && ports.platforms.get(type)?.stands?.(said, facts.target) === true) return said;
   }
   const seen = look.plan === undefined ? {} : factsOf(look.plan);
-  const outcome = decided ?? look.outcome ?? next(look, seen, led, set);
+  const outcome = decided ?? look.outcome ?? next(look, seen, { led, paused }, set);
   const { history: _history, ...found } = bootImageStatus(
     said,
     outcome.kind === 'waiting' ? outcome : { ...seen, ...outcome },
@@ -153,9 +155,19 @@ function holds(phase: string | undefined, led: boolean): boolean {
 }
 
 /** Where nothing stands in the way: there already, not begun, or nothing that API objects tell. */
-function next({ plan, unknown }: Look, seen: ImageFacts, led: boolean, set: KeptSet): SetOutcome {
+function next(
+  { plan, unknown }: Look,
+  seen: ImageFacts,
+  { led, paused }: { readonly led: boolean; readonly paused: StandingsInput['paused'] | undefined },
+  set: KeptSet,
+): SetOutcome {
   if (plan?.kind === 'current') return { kind: 'current', ...seen };
   const what = unknown ?? `${setText(set)} is to move to ${seen.target ?? 'the release'}`;
+  if (paused !== undefined && !led) {
+    const { text, nextStep } = paused;
+    const told = { reason: 'Paused', brief: 'paused', message: `${what}; boot images are ${text}`, nextStep };
+    return { kind: 'waiting', phase: 'Pending', ...told, ...seen };
+  }
   const waiting = led
     ? { reason: 'NotBegun', brief: 'not looked at yet', message: what }
     : { reason: 'NobodyLeads', brief: 'nobody leads', message: `${what}; nobody leads`, nextStep: 'drydock operator' };

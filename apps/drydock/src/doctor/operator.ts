@@ -1,7 +1,7 @@
 import { BootImage, ConfigMap, Lease, MachineConfiguration, VirtualMachine } from '@drydock/api';
 import { LEDGER_COMPONENT } from '@drydock/crd';
 import { type Client, isNotFound, type Resource } from '@drydock/kube';
-import { leadershipOf, leadershipText } from '../leadership.ts';
+import { leadershipOf, leadershipText, pausedOf } from '../leadership.ts';
 import { statusKeepingRules } from '../status-keeping.ts';
 import { statusNotes } from '../status-notes.ts';
 import { age } from '../table.ts';
@@ -19,6 +19,8 @@ export async function leaseLine(
   // Without the right to read it nobody knows, which is told as such.
   if (leadership.state === 'unread') throw new Error(leadership.why);
   const detail = leadershipText(leadership, 'it', Date.now());
+  if (pausedOf(leadership) !== undefined)
+    return { name: where.role, state: 'warn', detail, next: shell`drydock resume --role ${where.role}` };
   if (leadership.state === 'led') return { name: where.role, state: 'ok', detail };
   return { name: where.role, state: 'warn', detail, next: shell`drydock operator --roles ${where.role}` };
 }

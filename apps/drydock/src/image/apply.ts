@@ -6,6 +6,7 @@ import { agreed } from '../crd/question.ts';
 import { exitCode, UsageError } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { type Leadership, leadershipOf, leadershipText } from '../leadership.ts';
+import { LEASE_NAMESPACE } from '../status-notes.ts';
 import { shell } from '../template/next-command.ts';
 import { say, sayError } from '../terminal.ts';
 import { type VCenterFlags, vcenterFlags } from '../vcenter-flags.ts';
@@ -140,10 +141,11 @@ interface Refused {
 
 function ledBy(leader: Extract<Leadership, { readonly state: 'led' }>, namespace: string): Refused {
   const why = `${leadershipText(leader, 'boot images', Date.now())}, and does what is to be done itself: nothing was changed`;
-  // Another apply ends by itself.
-  const next = leader.holder.startsWith('apply/')
-    ? 'wait until it has ended'
-    : shell`to pause the operator: kubectl -n ${namespace} scale deployment/drydock --replicas=0, and --replicas=1 when this is done`;
+  // Another apply ends by itself, and so does who was told to pause.
+  const next =
+    leader.holder.startsWith('apply/') || leader.paused !== undefined
+      ? 'wait until it has ended'
+      : `drydock pause --role boot-images${namespace === LEASE_NAMESPACE ? '' : shell` --lease-namespace ${namespace}`}, this again, and then drydock resume`;
   return { kind: 'refused', code: exitCode.blocked, why, next };
 }
 

@@ -8,6 +8,7 @@ import { agreed } from '../crd/question.ts';
 import { exitCode } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { type Leadership, leadershipOf, leadershipText } from '../leadership.ts';
+import { leaderWords } from '../status.ts';
 import { shell } from '../template/next-command.ts';
 import { say, sayError } from '../terminal.ts';
 import { yamlText } from '../yaml.ts';
@@ -148,7 +149,12 @@ async function outcomeOf(
 ): Promise<Ending> {
   if (leader.state === 'vacant' || leader.state === 'never') {
     const message = `the pin is written, and nothing moves yet: ${leadershipText(leader, 'boot images', Date.now())}`;
-    return { code: exitCode.blocked, result: 'pinned', message, next: 'drydock operator' };
+    return {
+      code: exitCode.blocked,
+      result: 'pinned',
+      message,
+      next: leaderWords(leader, 0).nextStep ?? 'drydock operator',
+    };
   }
   const { pinsObeyed } = await import('./pin-wait.ts');
   const outcome = await pinsObeyed(client, written, { waitMs: WAIT_MS, signal });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import pino from 'pino';
 import { settle, virtualClock } from '../testing/clock.ts';
 import { contest, failure, LeaseStore } from '../testing/lease-contest.ts';
-import { leaderElection } from './leader.ts';
+import { type LeaderOptions, leaderElection } from './leader.ts';
 
 const log = pino({ level: 'silent' });
 
@@ -273,6 +273,68 @@ test('a renewal whose answer the stop cuts off does not keep the lease from bein
   assert.deepEqual([store.writes, store.holder], [stored + 1, '']);
   await clock.advance(3_000);
   assert.ok(b.acts(), 'the other one does not wait for the lease to expire');
+  b.stop.abort();
+  await b.done;
+});
+
+test('a lease that is to be left is given back once its work has ended, taken by nobody, and taken again when it may be', async () => {
+  const store = new LeaseStore();
+  const clock = virtualClock();
+  const waits: LeaderOptions['waits'] = ({ metadata }) => metadata.annotations?.['left'] !== undefined;
+  const leader = leaderElection({
+    ...{ client: store.client('a'), namespace: 'ns', name: 'lease', identity: 'a', log, clock, waits },
+  });
+  const ends = Promise.withResolvers<void>();
+  let told = false;
+  const stop = new AbortController();
+  const done = leader.run(async (_, left) => {
+    left.addEventListener('abort', () => {
+      told = true;
+    });
+    await ends.promise;
+  }, stop.signal);
+  await settle();
+  const b = contest(store, 'b', clock, { waits });
+  await clock.advance(4_000);
+  const leave = (annotations: Readonly<Record<string, string>>): void => {
+    const { lease } = store;
+    // As another writer's: a version that nobody has seen.
+    const metadata = { ...lease?.metadata, name: 'lease', annotations, resourceVersion: `left-${store.writes}` };
+    store.lease = { ...lease, metadata };
+  };
+  leave({ left: 'by a person' });
+  await clock.advance(2_500);
+  assert.ok(told, 'its holder was told');
+  await clock.advance(60_000);
+  assert.equal(store.holder, 'a', 'what is under way is under its lease');
+  leader.assertHeld();
+  ends.resolve();
+  await done;
+  assert.deepEqual([store.holder, store.lease?.metadata.annotations], ['', { left: 'by a person' }]);
+  await clock.advance(60_000);
+  assert.deepEqual([store.holder, b.acts()], ['', false]);
+  leave({});
+  await clock.advance(3_000);
+  assert.deepEqual([store.holder, b.acts()], ['b', true]);
+  b.stop.abort();
+  await b.done;
+  assert.equal(clock.sleeping, 0);
+});
+
+test('whoever was killed while it led a lease that is to be left is not followed before it may be', async () => {
+  const store = new LeaseStore();
+  const clock = virtualClock();
+  let left = true;
+  store.lease = {
+    metadata: { name: 'lease', namespace: 'ns', resourceVersion: '1' },
+    spec: { holderIdentity: 'killed', leaseDurationSeconds: 15 },
+  };
+  const b = contest(store, 'b', clock, { waits: () => left });
+  await clock.advance(120_000);
+  assert.deepEqual([store.holder, store.writes], ['killed', 0]);
+  left = false;
+  await clock.advance(3_000);
+  assert.equal(store.holder, 'b');
   b.stop.abort();
   await b.done;
 });

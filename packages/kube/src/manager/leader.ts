@@ -27,6 +27,11 @@ export interface LeaderOptions {
    * take their place.
    */
   readonly annotations?: () => Readonly<Record<string, string | undefined>>;
+  /**
+   * Asked of the Lease as it was seen last, at each look and each renewal: while it says yes, this contestant does not take the lease, and gives it back as soon as what it does as the holder has
+   * ended.
+   */
+  readonly waits?: (lease: Lease) => boolean;
   readonly log: Logger;
   readonly clock?: Clock;
   /** Called when leadership begins and ends. */
@@ -48,11 +53,11 @@ export interface Leader {
   readonly identity: string;
   readonly leading: boolean;
   /**
-   * Contests until the signal ends. `lead` runs while the lease is held, and its signal ends when it no longer is; the lease
+   * Contests until the signal ends. `lead` runs while the lease is held, and its signal ends when it no longer is; its second one ends when what is begun is to be ended, and nothing new begun, see `LeaderOptions.waits`. The lease
    * is released when `lead` has returned, and kept until it expires when `lead` failed. Rejects with `RunError` LeaseLost when the lease was lost,
    * without a release.
    */
-  run(lead: (held: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void>;
+  run(lead: (held: AbortSignal, waits: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void>;
   /**
    * Throws `RunError` LeaseNotHeld unless the last renewal, counted from when it was sent, is younger than the renew deadline by both clocks.
    * To be called right before a write that no resourceVersion guards.
@@ -135,18 +140,19 @@ class Elector implements Leader {
     return this.#seen.lease.spec?.holderIdentity === identity && !this.#expired(this.#seen);
   }
 
-  async run(lead: (held: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
+  async run(lead: (held: AbortSignal, waits: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
     if (!(await this.#acquire(signal))) return;
     this.#options.log.info({ lease: keyText(this.#key), identity: this.identity }, 'leading');
     this.#options.onChange?.(true);
     const held = new AbortController();
+    const waits = new AbortController();
     const stopRenewing = new AbortController();
     try {
-      const renewing = this.#renew(stopRenewing.signal).catch((error: unknown) => {
+      const renewing = this.#renew(stopRenewing.signal, waits).catch((error: unknown) => {
         held.abort(error);
         throw error;
       });
-      const led = lead(held.signal).finally(() => stopRenewing.abort());
+      const led = lead(held.signal, waits.signal).finally(() => stopRenewing.abort());
       const [, outcome] = await Promise.allSettled([renewing, led]);
       // Leadership that was lost explains whatever `lead` threw.
       if (held.signal.aborted) throw held.signal.reason;
@@ -177,7 +183,7 @@ class Elector implements Leader {
   }
 
   /** Returns when the signal ended; throws when the lease is lost. */
-  async #renew(signal: AbortSignal): Promise<void> {
+  async #renew(signal: AbortSignal, waits: AbortController): Promise<void> {
     for (let failed = false; ; ) {
       const rest = this.#left();
       // A period near the deadline is legal: half of the rest is for the attempts.
@@ -190,6 +196,7 @@ class Elector implements Leader {
       try {
         if (!(await this.#try(signal, Math.min(left, Math.max(left * SHARE, SHORTEST_ATTEMPT)))))
           throw this.#lost('another process held it');
+        if (this.#mustWait(this.#seen)) waits.abort();
       } catch (error) {
         if (signal.aborted) return;
         if (error instanceof RunError) throw error;
@@ -239,7 +246,7 @@ class Elector implements Leader {
     if (!leads) await this.#look(signal);
     for (let tries = 0; ; tries++) {
       const seen = this.#seen;
-      if (leads ? !this.#isOwnTerm(seen) : !this.#isFree(seen)) return false;
+      if (leads ? !this.#isOwnTerm(seen) : !this.#isFree(seen) || this.#mustWait(seen)) return false;
       const sent = this.#moment();
       try {
         const lease = await this.#write(seen?.lease, signal);
@@ -267,6 +274,10 @@ class Elector implements Leader {
   #isFree(seen: Observation | undefined): boolean {
     const holder = seen?.lease.spec?.holderIdentity ?? '';
     return seen === undefined || holder === '' || holder === this.identity || this.#expired(seen);
+  }
+
+  #mustWait(seen: Observation | undefined): boolean {
+    return seen !== undefined && this.#options.waits?.(seen.lease) === true;
   }
 
   async #look(signal: AbortSignal): Promise<void> {

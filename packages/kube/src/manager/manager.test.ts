@@ -14,6 +14,7 @@ interface Rig {
   readonly story: string[];
   readonly stop: AbortController;
   readonly lose: AbortController;
+  readonly waits: AbortController;
   readonly clock: VirtualClock;
   start(more?: Partial<RunOptions>): Promise<Operator>;
 }
@@ -22,6 +23,7 @@ function rig(): Rig {
   const story: string[] = [];
   const stop = new AbortController();
   const lose = new AbortController();
+  const waits = new AbortController();
   const clock = virtualClock();
   const cache = (name: string): ManagedCache => ({
     synced: Promise.resolve(),
@@ -35,7 +37,7 @@ function rig(): Rig {
     holderIsLive: () => true,
     run: async (lead) => {
       story.push('lead');
-      await lead(lose.signal);
+      await lead(lose.signal, waits.signal);
       if (lose.signal.aborted) throw lose.signal.reason;
       story.push('release');
     },
@@ -51,7 +53,7 @@ function rig(): Rig {
       signal: stop.signal,
       ...more,
     });
-  return { story, stop, lose, clock, start };
+  return { story, stop, lose, waits, clock, start };
 }
 
 /** A controller whose one reconcile ends when told: with the stop, with the abort, or never. */
@@ -80,6 +82,15 @@ test('starts and stops in order: lead, work, release, caches the last one first'
   await operator.finished;
   assert.deepEqual(made.story, ['lead', 'start c', 'end c', 'release', 'dispose second', 'dispose first']);
   assert.equal(made.clock.sleeping, 0);
+});
+
+test('whoever is to leave the lease ends in the same order, and cleanly', async () => {
+  const made = rig();
+  const operator = await made.start();
+  await settle();
+  made.waits.abort();
+  await operator.finished;
+  assert.deepEqual(made.story, ['lead', 'start c', 'end c', 'release', 'dispose second', 'dispose first']);
 });
 
 test('a reconcile that goes on for 30 s after the stop is aborted; the lease is not released', async () => {

@@ -49,7 +49,7 @@ export interface Operator extends AsyncDisposable {
   /** Port of the health server, if there is one. */
   readonly port: number | undefined;
   /**
-   * Resolves after a clean stop. Rejects with `RunError`: LeaseLost, StopTimeout, or PartEnded when a controller, service or cache
+   * Resolves after a clean stop, also where the leader is to wait. Rejects with `RunError`: LeaseLost, StopTimeout, or PartEnded when a controller, service or cache
    * failed.
    */
   readonly finished: Promise<void>;
@@ -96,15 +96,16 @@ export async function run(options: RunOptions): Promise<Operator> {
   cleanup.use(caches.move());
   if (leader !== undefined) metrics.leading(leader.name, false);
 
-  const lead = async (held?: AbortSignal): Promise<void> => {
+  const lead = async (held?: AbortSignal, waits?: AbortSignal): Promise<void> => {
     acting = true;
-    await work(options, { clock, metrics, stop, held });
+    const halt = waits === undefined ? stop : AbortSignal.any([stop, waits]);
+    await work(options, { clock, metrics, stop: halt, held });
     // Not in a `finally`: what was given up may still be acting, and that is what the lease check is for.
     acting = false;
   };
   const resources = cleanup.move();
   const finished = (async () => {
-    const parts = leader === undefined ? lead() : leader.run((held) => lead(held), stop);
+    const parts = leader === undefined ? lead() : leader.run(lead, stop);
     try {
       await Promise.race([parts, failureOf(options.caches, stop)]);
       await parts;
