@@ -81,6 +81,12 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./page/command.ts')).addPage,
   },
   {
+    name: 'support-bundle',
+    about:
+      'write what a maintainer needs to a file: versions, flags, objects, Events, findings, metrics and logs, no secrets',
+    load: async () => (await import('./support-bundle/command.ts')).addSupportBundle,
+  },
+  {
     name: 'uninstall',
     about: 'take off what Drydock has put into the cluster, and say what stays',
     load: async () => (await import('./uninstall/command.ts')).addUninstall,

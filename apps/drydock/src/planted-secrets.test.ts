@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createReadStream, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { after, test } from 'node:test';
+import { createGunzip } from 'node:zlib';
+import { misbehavingServer, sendJson } from '@drydock/kube/testing';
+import { extract } from 'tar-stream';
 
 const root = resolve(import.meta.dirname, '../../..');
 const folder = mkdtempSync(join(tmpdir(), 'drydock-planted-'));
@@ -11,8 +16,8 @@ after(() => rmSync(folder, { recursive: true }));
 
 const word = (of: string): string => `planted${of}${'0123456789abcdef'.repeat(2)}`;
 const secrets = Object.fromEntries(
-  ['token', 'password', 'key', 'exec', 'plan', 'proxy', 'config'].map((of) => [of, word(of)]),
-) as Readonly<Record<'token' | 'password' | 'key' | 'exec' | 'plan' | 'proxy' | 'config', string>>;
+  ['token', 'password', 'key', 'exec', 'plan', 'proxy', 'config', 'cluster'].map((of) => [of, word(of)]),
+) as Readonly<Record<'token' | 'password' | 'key' | 'exec' | 'plan' | 'proxy' | 'config' | 'cluster', string>>;
 const pem = `-----BEGIN EC PRIVATE KEY-----\n${secrets.key}\n-----END EC PRIVATE KEY-----\n`;
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
@@ -118,6 +123,181 @@ test('SAFE-9 no word of what is secret in plans and config files is printed', ()
     6,
   );
 });
+
+/** A text of a kind that programs print when something is wrong, with a secret in it. */
+const CARELESS: readonly string[] = [
+  `cannot reach https://admin:${secrets.cluster}@vc.example/sdk`,
+  `GET https://images.example/a.ova?X-Amz-Signature=${secrets.cluster}: 403`,
+  `authorization: Bearer ${secrets.cluster}`,
+  `login failed, password=${secrets.cluster}`,
+  `{"token":"${secrets.cluster}"}`,
+  pem,
+];
+const careless = CARELESS.join(' and ');
+
+/** An object of any kind with a secret wherever somebody could have put one, and what a maintainer needs. */
+function planted(name: string): Readonly<Record<string, unknown>> {
+  const conditions = [
+    { type: 'Degraded', status: 'True', reason: 'Planted', message: careless, [secrets.cluster]: 'x' },
+  ];
+  const provider = {
+    kind: 'VSphereMachineProviderSpec',
+    template: 'rhcos-kept',
+    userData: secrets.cluster,
+    workspace: { server: 'vc.example', password: secrets.cluster },
+    metadata: { annotations: { a: secrets.cluster } },
+  };
+  const container = {
+    name: 'operator',
+    image: 'quay.example/drydock:1',
+    args: ['operator', '--roles=boot-images', `--token=${secrets.cluster}`, '--as', secrets.cluster, secrets.cluster],
+    env: [{ name: 'GOVC_PASSWORD', value: secrets.cluster }],
+    command: [secrets.cluster],
+  };
+  return {
+    metadata: {
+      name,
+      namespace: 'drydock',
+      annotations: { 'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify({ token: secrets.cluster }) },
+      labels: { [secrets.cluster]: secrets.cluster },
+    },
+    data: { password: base64(secrets.cluster), note: secrets.cluster },
+    stringData: { password: secrets.cluster },
+    reportingController: 'drydock.dev/status',
+    eventTime: '2026-01-01T00:00:00.000000Z',
+    reason: 'Planted',
+    note: careless,
+    regarding: { apiVersion: 'drydock.dev/v1alpha1', kind: 'BootImage', name },
+    spec: {
+      userData: secrets.cluster,
+      files: [{ content: secrets.cluster }],
+      group: 'drydock.dev',
+      names: { plural: 'bootimages', kind: 'BootImage' },
+      versions: [
+        { name: 'v1alpha1', served: true, storage: true, schema: { openAPIV3Schema: { default: secrets.cluster } } },
+      ],
+      containers: [container],
+      pin: { reason: careless, by: 'alice' },
+      template: {
+        spec: { containers: [container], providerSpec: { value: provider } },
+        metadata: { annotations: { a: secrets.cluster } },
+      },
+    },
+    status: { phase: 'Blocked', message: careless, conditions, [secrets.cluster]: secrets.cluster },
+  };
+}
+
+const LOG = [
+  JSON.stringify({
+    level: 50,
+    msg: `kept: ${careless}`,
+    password: secrets.cluster,
+    [secrets.cluster]: 1,
+    err: {
+      message: careless,
+      config: secrets.cluster,
+      stack: `Error: ${secrets.cluster}\n    at run (file:///app/main.js:1:2)`,
+    },
+  }),
+  `${secrets.cluster} said by another program`,
+  `TypeError: ${secrets.cluster}`,
+  '    at go (file:///app/main.js:3:4)',
+].join('\n');
+
+test('a support bundle has what a maintainer needs and no word of what is secret, wherever in a cluster it stands', async () => {
+  const groups = ['drydock.dev', 'machine.openshift.io', 'config.openshift.io', 'apiextensions.k8s.io'];
+  await using host = await misbehavingServer(({ path }, response) => {
+    const kind = path.split('/').at(-1) ?? '';
+    if (path === '/version') return sendJson(response, { gitVersion: 'v1.34.0', [secrets.cluster]: secrets.cluster });
+    if (path === '/apis')
+      return sendJson(response, { groups: groups.map((name) => ({ name, versions: [{ version: 'v1' }] })) });
+    if (kind === 'log') {
+      response.end(LOG);
+      return;
+    }
+    if (kind === 'metrics') {
+      response.end(`drydock_up{url="https://a:${secrets.cluster}@vc"} 1\nother{x="${secrets.cluster}"} 1\n`);
+      return;
+    }
+    if (kind === 'leases')
+      return sendJson(response, { kind: 'Status', code: 403, reason: 'Forbidden', message: careless }, 403);
+    if (path.includes('/configmaps/') || path.includes('/leases/'))
+      return sendJson(response, { kind: 'Status', code: 404, reason: 'NotFound' }, 404);
+    return sendJson(response, { metadata: { resourceVersion: '9' }, items: [planted(`kept-${kind}`)] });
+  });
+  const path = file(
+    'kubeconfig-bundle',
+    JSON.stringify({
+      clusters: [{ name: 'c', cluster: { server: host.config.server } }],
+      users: [{ name: 'u', user: { token: secrets.token } }],
+      contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+      'current-context': 'x',
+    }),
+  );
+  const bundle = join(folder, 'bundle.tar.gz');
+  const said = await spoken('support-bundle', '-o', bundle, '--kubeconfig', path);
+  const files = await unpacked(bundle);
+  const all = [said, ...files.entries()].map((one) => (typeof one === 'string' ? one : one.join('\n')));
+  expectNone([...all, ...all, ...all], 1);
+  assert.equal(statSync(bundle).mode & 0o777, 0o600);
+  const manifest = JSON.parse(files.get('manifest.json') ?? '') as {
+    files: { name: string }[];
+    leftOut: Record<string, number>;
+    unread: { what: string; why: string }[];
+  };
+  assert.deepEqual(
+    manifest.files.map(({ name }) => name).toSorted(),
+    [...files.keys()].filter((name) => name !== 'manifest.json').toSorted(),
+  );
+  const has = (name: string, ...words: readonly string[]): void => {
+    for (const one of words) assert.ok(files.get(name)?.includes(one), `${name} lacks ${one}: ${files.get(name)}`);
+  };
+  has('drydock/bootimages.json', 'kept-bootimages', 'Blocked', 'alice', 'cannot reach https://***@vc.example/sdk');
+  has('drydock/bootimagepolicies.json', 'kept-bootimagepolicies');
+  has('drydock/payloads.json', 'kept-payloads');
+  has('sets/machine-sets.json', 'rhcos-kept', 'vc.example');
+  has('operator/deployments.json', '--roles=boot-images', '--token=***', 'GOVC_PASSWORD');
+  has('operator/ledgers.json', '"entries": 2');
+  has('logs/kept-pods.operator.log', 'kept: cannot reach', 'main.js:3:4', 'main.js:1:2', 'TypeError: ***');
+  has('metrics/kept-pods.prom', 'drydock_up');
+  has('events.json', 'Planted');
+  has('doctor.json', '"checks"');
+  has('versions.json', 'v1.34.0');
+  assert.ok(
+    (manifest.leftOut['sets'] ?? 0) + (manifest.leftOut['machinesets'] ?? 0) > 0,
+    JSON.stringify(manifest.leftOut),
+  );
+  assert.ok(
+    manifest.unread.some(({ what }) => what === 'operator/leases.json'),
+    JSON.stringify(manifest.unread),
+  );
+  assert.match(said, /Left out: all Secrets, and \d+ fields[\s\S]*Could not be read:\n {2}operator\/leases\.json: /);
+  // What is there already stays.
+  assert.match(await spoken('support-bundle', '-o', bundle, '--kubeconfig', path, '--no-doctor'), /is there already/);
+});
+
+async function spoken(...words: readonly string[]): Promise<string> {
+  const child = spawn(process.execPath, [join(root, 'apps/drydock/bin/drydock.js'), ...words], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      PATH: process.env['PATH'],
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+      HOME: folder,
+      DRYDOCK_DEBUG: '1',
+    },
+  });
+  const [out, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  return `${out}${errors}`;
+}
+
+/** Files of a bundle, without the folder that they are in. */
+async function unpacked(path: string): Promise<ReadonlyMap<string, string>> {
+  const files = new Map<string, string>();
+  const tar = extract();
+  createReadStream(path).pipe(createGunzip()).pipe(tar);
+  for await (const entry of tar) files.set(entry.header.name.replace(/^[^/]*\//, ''), await text(entry));
+  return files;
+}
 
 function expectNone(said: readonly string[], least: number): void {
   assert.ok(said.filter((text) => text.length > 60).length >= least, said.join('\n'));
