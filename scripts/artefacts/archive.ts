@@ -10,6 +10,8 @@ export interface ArchiveOptions {
   readonly prefix: string;
   /** Of all entries: an archive depends on nothing but what is in it. */
   readonly modified: Date;
+  /** Paths, from the folder, that are not for the archive. */
+  readonly leave?: (path: string) => boolean;
   /** Of gzip. Default 9. */
   readonly level?: number;
 }
@@ -22,7 +24,7 @@ export async function archive(folder: string, to: string, options: ArchiveOption
 /** The tree below a folder as a tar, in chunks; it is read while it is written. */
 export function tarOf(
   folder: string,
-  { prefix, modified: mtime }: Omit<ArchiveOptions, 'level'>,
+  { prefix, modified: mtime, leave = () => false }: Omit<ArchiveOptions, 'level'>,
 ): AsyncIterable<Uint8Array> {
   const tar = pack();
   const add = (header: Pick<Header, 'name'> & Partial<Header>, content: Uint8Array): Promise<void> =>
@@ -33,6 +35,7 @@ export function tarOf(
   const walk = async (path: string): Promise<void> => {
     for (const name of readdirSync(join(folder, path)).sort()) {
       const inside = path === '' ? name : `${path}/${name}`;
+      if (leave(inside)) continue;
       const from = join(folder, inside);
       const stat = lstatSync(from);
       const full = `${prefix}${inside}`;
@@ -43,7 +46,11 @@ export function tarOf(
       } else await add({ name: full, mode: (stat.mode & 0o111) === 0 ? 0o644 : 0o755 }, readFileSync(from));
     }
   };
-  walk('').then(
+  const whole = async (): Promise<void> => {
+    if (prefix !== '') await add({ name: prefix, type: 'directory', mode: 0o755 }, nothing);
+    await walk('');
+  };
+  whole().then(
     () => tar.finalize(),
     (error: Error) => tar.destroy(error),
   );
