@@ -21,6 +21,7 @@ const NEXT = {
     'Restore it, or delete it: then labels and keys of earlier releases are not known any more, and stay; nothing was applied.',
   BAD_ANNOTATION: 'Correct the annotation and build the payload again; nothing was applied.',
   NOTHING_TO_RESCUE: 'Name it as DEFINITION NAME, as in clusterversions.config.openshift.io version.',
+  NO_WAY_BACK: 'Name a release of its history: drydock release history NAME.',
   NO_BRIDGE:
     'Go through a release between the two; drydock crd bridge OLD NEW says place by place what stands in the way; nothing was applied.',
   BAD_MARKER:

@@ -37,12 +37,14 @@ export type { ClusterVersionTrust } from './manager/cluster-version-face.ts';
 export type { Account } from './manager/face.ts';
 export type { Retrieve } from './manager/loaded-release.ts';
 export { type ReleaseMetrics, releaseMetrics } from './manager/metrics.ts';
+export { type PayloadWay, payloadWay } from './manager/payload-way.ts';
 export {
   type ReleaseRole,
   type ReleaseRoleOptions,
   releaseRole,
   SIGNATURES,
 } from './manager/role.ts';
+export { targetServer } from './manager/way-back-judge.ts';
 export { type PayloadFiles, readPayloadDirectory } from './payload/directory.ts';
 export { idText, type Manifest, type ObjectId, readManifestFile } from './payload/manifest.ts';
 export { type LoadOptions, loadPayload, type Payload } from './payload/payload.ts';
@@ -60,6 +62,7 @@ export type { Proof } from './rescue/proof.ts';
 export { RESCUE_RECORDS, type RescueRecord, type RescueRecords, rescueRecords } from './rescue/record.ts';
 export { type RescueOptions, type RescueOutcome, rescue } from './rescue/rescue.ts';
 export { type Restoration, restoration, undoRescue } from './rescue/undo.ts';
+export { isStop } from './rollback/accepted.ts';
 export { tableColumns } from './rollback/columns.ts';
 export { nextRollbackStep, type RollbackStanding, type RollbackStep } from './rollback/decide.ts';
 export type { Definition, DefinitionState } from './rollback/definitions.ts';

@@ -1,5 +1,7 @@
 import { type ApplyMemory, applyMemory } from '../apply/memory.ts';
 import type { Manifest } from '../payload/manifest.ts';
+import type { RollbackMemory } from '../rollback/memory.ts';
+import type { KeptDefinition, RollbackEnd } from '../rollback/wish.ts';
 import type { WayBackState } from '../state/conditions.ts';
 import type { Since } from '../state/failing.ts';
 import type { HistoryEntry } from '../state/history.ts';
@@ -21,6 +23,14 @@ export interface ReleaseMemory {
   before:
     | { readonly image: string; readonly manifests: readonly Manifest[]; readonly kubernetes: string | undefined }
     | undefined;
+  /** Of the way that is being gone: to which image, and what was seen of it. */
+  rollback: { readonly image: string; readonly memory: RollbackMemory } | undefined;
+  /** The release that is being gone back from. */
+  from: RollbackEnd | undefined;
+  /** Definitions that the last way to an image left where both releases can write; undefined: this process knows of none, nor that there is none. */
+  kept: { readonly image: string; readonly definitions: readonly KeptDefinition[] } | undefined;
+  /** The image at which what was left out was looked for. */
+  restored: string | undefined;
   wayBack: { readonly image: string; readonly state: WayBackState; readonly at: number } | undefined;
   /** How the last attempt ended: objects that are still being deleted. */
   deleting: readonly string[];
@@ -31,6 +41,7 @@ export function releaseMemory(): ReleaseMemory {
   return {
     apply: applyMemory(),
     ...{ loaded: undefined, running: undefined, history: undefined, before: undefined, wayBack: undefined },
+    ...{ rollback: undefined, from: undefined, kept: undefined, restored: undefined },
     ...{ since: new Map(), deleting: [] },
     attempts: { image: '', count: 0, failed: 0 },
   };

@@ -1,14 +1,23 @@
 import { ApiError, type Cache, type Key, type KubeObject, keyOf, type WithStatus } from '@drydock/kube';
-import type { ApplyOutcome, ApplyProgress } from '../apply/wish.ts';
+import type { ApplyProgress } from '../apply/wish.ts';
 import { ReleaseError } from '../errors.ts';
 import { idText } from '../payload/manifest.ts';
-import { conditionsOf, type WayBackState, type Work, withConditions } from '../state/conditions.ts';
+import {
+  conditionsOf,
+  ROLLBACK_INCOMPLETE,
+  type StateCondition,
+  type StoredCondition,
+  type WayBackState,
+  type Work,
+  withConditions,
+} from '../state/conditions.ts';
 import { type Failing, failingOf, sinceAfter } from '../state/failing.ts';
 import { withFinalised } from '../state/finalisation.ts';
 import { type HistoryEntry, mergeHistory } from '../state/history.ts';
 import { modeOf } from '../state/mode.ts';
 import { targetOf } from '../state/target.ts';
 import { type UpgradeRisk, upgradeRisks } from '../state/upgradeable.ts';
+import { type BroughtAbout, bringAbout } from './bring-about.ts';
 import { type Considered, consider } from './consideration.ts';
 import { type Face, ownerName, type ReleaseRecord, type ReleaseWish, type Standing } from './face.ts';
 import { imageText, type LoadedRelease } from './loaded-release.ts';
@@ -137,8 +146,10 @@ async function applyChosen<T extends KubeObject & WithStatus>(
   const { attempts } = memory;
   const count = attempts.image === image ? attempts.count : 0;
   let progress: ApplyProgress = { done: 0, total: loaded.included.length, waiting: [] };
+  let phase: string | undefined;
   const work = (complete: boolean): Work => ({
     ...{ version, mode, complete, done: progress.done, total: progress.total },
+    ...(phase === undefined ? {} : { phase }),
     waiting: progress.waiting.map(({ object: of, why }) => ({ object: idText(of), why })),
   });
   const during = (): Promise<void> =>
@@ -147,7 +158,7 @@ async function applyChosen<T extends KubeObject & WithStatus>(
   await during().catch((error: unknown) =>
     ports.warn('the status cannot be written, the release is applied all the same', error),
   );
-  let outcome: ApplyOutcome | undefined;
+  let outcome: BroughtAbout | undefined;
   let failure: unknown;
   {
     using changed = whenChanged(options);
@@ -158,7 +169,7 @@ async function applyChosen<T extends KubeObject & WithStatus>(
       const manifests = loaded.included;
       const watching = { client, manifests, memory: memory.apply, signal: ends };
       const live = await ports.watches.of(object.metadata.uid ?? '', watching);
-      outcome = await ports.apply(
+      outcome = await bringAbout(
         {
           payload: { version, image, hash: loaded.hash },
           manifests,
@@ -175,6 +186,13 @@ async function applyChosen<T extends KubeObject & WithStatus>(
             if (mode !== 'reconciling') writes.ask();
           },
         },
+        {
+          ...{ history: begun, wish: told.wish, memory, ports },
+          onWayBack: (next) => {
+            phase = `${next.phase}${next.what === '' ? '' : `: ${next.what}`}`;
+            writes.ask();
+          },
+        },
       );
     } catch (error) {
       if (
@@ -187,6 +205,7 @@ async function applyChosen<T extends KubeObject & WithStatus>(
     await writes.ended();
   }
   const complete = outcome?.complete === true;
+  if (complete || outcome?.kept !== undefined) memory.kept = { image, definitions: outcome?.kept ?? [] };
   progress = outcome?.progress ?? progress;
   memory.deleting = (outcome?.deletions ?? []).map((one) => idText(one.object));
   memory.attempts = {
@@ -266,10 +285,17 @@ async function tell<T extends KubeObject & WithStatus>(
     upgradeRisks: said.risks ?? options.risks,
     implicit: said.loaded?.capabilities?.implicit ?? [],
     wayBack: said.wayBack ?? memory.wayBack?.state,
+    ...(memory.kept?.image === head?.image ? { kept: memory.kept?.definitions ?? [] } : {}),
     ...(said.invalid === undefined ? {} : { invalid: said.invalid }),
   });
   const { capabilities } = said.loaded ?? {};
   await options.write((current) => {
+    const stored = face.recordOf(current);
+    // A process that has just begun does not know yet.
+    const carried =
+      memory.kept?.image === head?.image || head?.state === 'Completed' || stored.history[0]?.image !== head?.image
+        ? []
+        : stored.conditions.filter(({ type }) => type === ROLLBACK_INCOMPLETE).map(asStated);
     const standing: Standing = {
       observedGeneration: object.metadata.generation ?? 0,
       desired:
@@ -278,7 +304,7 @@ async function tell<T extends KubeObject & WithStatus>(
           : { image: head.image, ...(head.version === '' ? {} : { version: head.version }) },
       versionHash: said.loaded?.hash,
       history: record.history,
-      conditions: withConditions(face.recordOf(current).conditions, wanted, ports.clock.date().toISOString()),
+      conditions: withConditions(stored.conditions, [...wanted, ...carried], ports.clock.date().toISOString()),
       progress: said.progress,
       waiting: (said.progress?.waiting ?? []).map(({ object: of, why, since }) => ({
         object: idText(of),
@@ -289,6 +315,10 @@ async function tell<T extends KubeObject & WithStatus>(
     };
     return face.statusOf(standing, current);
   });
+}
+
+function asStated({ type, status, reason = '', message = '' }: StoredCondition): StateCondition {
+  return { type, reason, message, status: status === 'True' || status === 'False' ? status : 'Unknown' };
 }
 
 /** What is said of a release that is not being worked on. */

@@ -1,6 +1,8 @@
 import type { Clock, KubeClient } from '@drydock/kube';
 import type { InventoryStore } from '../apply/inventory/inventory.ts';
 import type { ApplyOutcome, ApplyPorts, ApplyWish } from '../apply/wish.ts';
+import type { KeptValues } from '../rollback/kept-values.ts';
+import type { Columns } from '../rollback/wish.ts';
 import type { Account } from './face.ts';
 import type { Retrieve, SignaturePorts } from './loaded-release.ts';
 import type { ReleaseMetrics } from './metrics.ts';
@@ -20,6 +22,10 @@ export interface ReleasePorts {
   readonly apply: (wish: ApplyWish, ports: ApplyPorts) => Promise<ApplyOutcome>;
   readonly watches: ReleaseWatches;
   readonly judge: WayBackJudge;
+  /** Where what a way back leaves out is kept. */
+  readonly kept: KeptValues;
+  /** How each API server shows a kind, asked in the name of an account. */
+  readonly columns: (account: Account) => Columns;
   readonly clock: Clock;
   readonly metrics: ReleaseMetrics;
   /** A failure that is nobody's status. */

@@ -15,6 +15,8 @@ import {
   systemClock,
 } from '@drydock/kube';
 import type { InventoryStore } from '../apply/inventory/inventory.ts';
+import { tableColumns } from '../rollback/columns.ts';
+import { configMapKept } from '../rollback/kept-values.ts';
 import { configMapSignatures, keptSignatures } from '../verify/kept-signatures.ts';
 import type { SignatureStore } from '../verify/signature-stores.ts';
 import { clusterRisks } from './cluster-risks.ts';
@@ -41,6 +43,8 @@ export interface ReleaseRoleOptions {
   readonly apply: ReleasePorts['apply'];
   readonly retrieve: Retrieve;
   readonly storeAt: (address: string) => SignatureStore;
+  /** How each API server shows a kind, in the name of an account. Default: as the one that answers. */
+  readonly columns?: ReleasePorts['columns'];
   readonly log: EventRecorderOptions['log'];
   /** Manages ClusterVersion, too, in the name of this account, unless cluster-version-operator is there. Default: it is left alone. */
   readonly clusterVersion?: ClusterVersionTrust;
@@ -86,6 +90,8 @@ export function releaseRole(options: ReleaseRoleOptions): ReleaseRole {
       metrics,
     },
     judge: judgeWayBack,
+    kept: configMapKept({ client, namespace, clock }),
+    columns: options.columns ?? ((account) => tableColumns(() => Promise.resolve([options.clientFor(account)]))),
     signatures: { kept: [kept, ...more], storeAt: options.storeAt, keep: kept.keep },
     warn: (message, error) => log.warn({ err: error }, message),
     random: options.random ?? Math.random,

@@ -1,16 +1,9 @@
-import {
-  type Crd,
-  CrdError,
-  createReport,
-  type FindingGroup,
-  readCrd,
-  type ServerEra,
-  undecidedKind,
-} from '@drydock/crd';
+import type { ServerEra } from '@drydock/crd';
 import { ApiError, type KubeClient } from '@drydock/kube';
-import { clusterCrds, clusterEra, eraOf, scan } from '@drydock/preflight';
+import { clusterEra, eraOf } from '@drydock/preflight';
 import { minor } from 'semver';
 import type { Manifest } from '../payload/manifest.ts';
+import { wayPreflight } from '../rollback/preflight.ts';
 import type { WayBackState } from '../state/conditions.ts';
 import type { WayBackFinding } from '../state/way-back.ts';
 import { lostData, type Running } from './lost-data.ts';
@@ -42,8 +35,8 @@ const TOLD = 5;
 const SERVER_MINORS = 1;
 
 /**
- * Judges every stored object of the kinds that a release brings under its definitions, as the API server would that it brings (what the running one tolerates an older one may refuse), and tells
- * what no way back brings again.
+ * Judges every stored object of the kinds that a release brings under its definitions, as a way back leaves it and as the API server would that it brings (what the running one tolerates an older one may refuse), and
+ * tells what no way back brings again.
  */
 export const judgeWayBack: WayBackJudge = async (client, question, signal) => {
   const { manifests, kubernetes, running } = question;
@@ -52,51 +45,19 @@ export const judgeWayBack: WayBackJudge = async (client, question, signal) => {
   // Nobody needs a right to look at definitions for a release that has none.
   if (!isDefined && kubernetes === undefined) return { findings: lost, undecided: '' };
   const { server } = await clusterEra(client, { signal });
-  const target = kubernetes === undefined ? server : eraOf(minor(kubernetes));
+  const target = targetServer(kubernetes) ?? server;
   const skewed = server.minor - target.minor > SERVER_MINORS;
   const skew = `It brings Kubernetes 1.${target.minor}, and 1.${server.minor} runs: an API server goes back ${SERVER_MINORS} minor at a time.`;
-  const judged = isDefined ? await stored(client, manifests, { now: server, target, signal }) : NOTHING;
+  const judged = isDefined ? await wayPreflight(client, manifests, { now: new Date(), target, signal }) : NOTHING;
   return { ...judged, findings: [...lost, ...judged.findings], ...(skewed ? { skew } : {}) };
 };
 
-const NOTHING: JudgedWay = { findings: [], undecided: '' };
-
-async function stored(
-  client: KubeClient,
-  manifests: readonly Manifest[],
-  { signal, ...options }: { readonly now: ServerEra; readonly target: ServerEra; readonly signal: AbortSignal },
-): Promise<JudgedWay> {
-  const wanted: Crd[] = [];
-  const report = createReport();
-  for (const { id, object, file } of manifests) {
-    if (id.kind !== 'CustomResourceDefinition') continue;
-    try {
-      wanted.push(readCrd(object, file));
-    } catch (error) {
-      if (!(error instanceof CrdError)) throw error;
-      report.add([undecidedKind(id.name, error.message, options)]);
-    }
-  }
-  const names = new Set(wanted.map(({ name }) => name));
-  const { crds, unreadable } = await clusterCrds(client, { signal });
-  report.add(unreadable.filter(({ crd }) => names.has(crd)).map(({ crd, why }) => undecidedKind(crd, why, options)));
-  const here = crds.filter(({ name }) => names.has(name));
-  for await (const findings of scan({ client, crds: here, wanted, ...options, signal })) report.add(findings);
-  const { groups } = report.build();
-  return {
-    findings: groups.map((group) => ({
-      id: group.id,
-      class: group.class,
-      blocking: group.blocking || group.class === UNDECIDED,
-      message: findingText(group),
-    })),
-    undecided: groups
-      .filter((group) => group.class === UNDECIDED)
-      .slice(0, TOLD)
-      .map(findingText)
-      .join(' '),
-  };
+/** The API server of a release by the version that it brings; undefined where the one that runs stays. */
+export function targetServer(kubernetes: string | undefined): ServerEra | undefined {
+  return kubernetes === undefined ? undefined : eraOf(minor(kubernetes));
 }
+
+const NOTHING: JudgedWay = { findings: [], undecided: '' };
 
 const UNDECIDED = 'UNDECIDED';
 
@@ -127,8 +88,4 @@ export function unjudged(version: string, error: unknown): WayBackState {
     reason: 'NotJudged',
     message: `Whether ${version} can be gone back to could not be looked at: ${why}`,
   };
-}
-
-function findingText({ crd, path, what, objects }: FindingGroup): string {
-  return `${crd}${path === '' ? '' : ` ${path}`}: ${what}${objects === 0 ? '' : ` (${objects} ${objects === 1 ? 'object' : 'objects'})`}.`;
 }

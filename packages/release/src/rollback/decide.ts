@@ -19,7 +19,7 @@ export type RollbackStep =
   /** Nothing: somebody must decide first. */
   | { readonly kind: 'refuse'; readonly phase: 'Preflight'; readonly definition: Definition }
   /** Nobody has begun: what is stored is judged first. */
-  | { readonly kind: 'preflight'; readonly phase: 'Preflight' }
+  | { readonly kind: 'preflight'; readonly phase: 'Preflight'; readonly definitions: readonly Definition[] }
   /** Tell the writers of these kinds to keep within both releases. */
   | { readonly kind: 'freeze'; readonly phase: 'Freeze'; readonly definitions: readonly Definition[] }
   /** Keep what the target cannot hold, and write statuses that it takes. */
@@ -49,7 +49,7 @@ export function nextRollbackStep(standing: RollbackStanding): RollbackStep {
   const fresh = of('narrows');
   if (fresh.length > 0)
     return of('marked', 'bridged').length === 0 && !sanitised.has(JUDGED)
-      ? { kind: 'preflight', phase: 'Preflight' }
+      ? { kind: 'preflight', phase: 'Preflight', definitions: fresh }
       : { kind: 'freeze', phase: 'Freeze', definitions: fresh };
   const marked = of('marked');
   const dirty = marked.filter(({ name }) => !sanitised.has(name));

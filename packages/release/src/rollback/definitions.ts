@@ -76,7 +76,7 @@ export async function observeDefinitions(
 }
 
 /** Definitions that a release brings. */
-export function definitionsIn({ manifests }: RollbackEnd): readonly Manifest[] {
+export function definitionsIn({ manifests }: Pick<RollbackEnd, 'manifests'>): readonly Manifest[] {
   return manifests.filter(({ id }) => id.kind === DEFINITION.kind && id.group === DEFINITION.group);
 }
 
@@ -126,6 +126,25 @@ function stateOf(
 /** Whether a definition refuses or loses something that another one takes, as far as anybody can tell. */
 export function narrows(from: Crd, to: Crd): boolean {
   return diff(from, to).steps.some(({ effect }) => effect === 'narrows' || effect === 'undecided');
+}
+
+/** Whether applying definitions narrows any of those that are there; one that nobody can read does. */
+export function narrowsAny(manifests: readonly Manifest[], live: readonly KubeObject[]): boolean {
+  return manifests.some((manifest) => {
+    const there = live.find(({ metadata }) => metadata.name === manifest.id.name);
+    try {
+      return (
+        there !== undefined &&
+        narrows(
+          readCrd({ kind: DEFINITION.kind, ...there } as never, 'the cluster'),
+          readCrd(manifest.object, manifest.file),
+        )
+      );
+    } catch (error) {
+      if (!(error instanceof CrdError)) throw error;
+      return true;
+    }
+  });
 }
 
 /** Whether applying the manifest would change more than metadata. */

@@ -49,6 +49,8 @@ export interface PreflightOf {
 }
 
 const TOLD = 5;
+/** What servers tolerate as long as nobody touches it: no definition is narrowed over it. */
+const STRICT: ReadonlySet<string> = new Set(['LATENT', 'BLOCK_CREATE']);
 const UNDECIDED = 'UNDECIDED';
 
 /**
@@ -117,7 +119,7 @@ export async function wayPreflight(
       ...groups.map((group) => ({
         id: group.id,
         class: group.class,
-        blocking: group.blocking || group.class === UNDECIDED,
+        blocking: group.blocking || group.class === UNDECIDED || (STRICT.has(group.class) && bridges.has(group.crd)),
         message: findingText(group),
       })),
     ],

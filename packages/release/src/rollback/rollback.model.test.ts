@@ -1,16 +1,27 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConfigMap } from '@drydock/api';
+import { ROLLBACK } from '@drydock/crd';
 import { ApiError } from '@drydock/kube';
 import type { MemoryKubeClient } from '@drydock/kube/testing';
-import { explore, soaking, type Tripwire } from '@drydock/model';
-import { applyOn, wishOf } from '../testing/apply-cluster.ts';
-import { GADGET, isMarked, type RollbackWorld, rollbackWorld, WIDGET } from '../testing/rollback-world.ts';
+import { explore, scheduler, seeds, soaking, type Tripwire, withSeed } from '@drydock/model';
+import { applyOn, type Loose, wishOf } from '../testing/apply-cluster.ts';
+import {
+  GADGET,
+  isMarked,
+  type RollbackWorld,
+  rollbackWorld,
+  shopDefinition,
+  shopRelease,
+  WIDGET,
+} from '../testing/rollback-world.ts';
 import { bridgeColumn } from './bridge-definition.ts';
-import { specOf } from './definitions.ts';
+import { DEFINITION, specOf } from './definitions.ts';
 import { restoreKept } from './restore.ts';
 import { rollBack } from './rollback.ts';
 import type { RollbackOutcome, RollbackPorts, RollbackWish } from './wish.ts';
+
+const FILE = 'packages/release/src/rollback/rollback.model.test.ts';
 
 type Fault = 'killed' | 'answer lost' | 'conflict';
 
@@ -124,4 +135,229 @@ test('RB-R91 forward again: what was left out is in its objects again, and the l
     'code-too-long',
   );
   assert.deepEqual(await ports.kept.definitions(ports.signal), []);
+});
+
+test('RB-R93 a writer that cannot be filtered keeps its definition at the bridge, and the others are narrowed', async () => {
+  const world = await rollbackWorld('legacy');
+  const outcome = await run(world, world.back);
+  assert.deepEqual(world.broken, []);
+  assert.deepEqual([outcome.complete, outcome.phase], [false, 'Recorded']);
+  assert.deepEqual(
+    outcome.kept.map(({ definition, objects }) => [definition, objects.map(({ object, path }) => `${object} ${path}`)]),
+    [
+      ['widgets.shop.example.com', ['one status.phase']],
+      ['gadgets.shop.example.com', ['g status.code']],
+    ],
+  );
+  assert.match(outcome.kept[0]?.objects[0]?.why ?? '', /its writer puts back what 1\.0\.0 does not take/);
+  assert.notEqual(bridgeColumn(specOf(world.definition('widgets'))), undefined);
+  // Its author mends it: the same call goes on.
+  world.writer = 'older';
+  const mended = await run(world, world.back);
+  assert.deepEqual([mended.complete, mended.kept], [true, []]);
+  assertBack(world);
+});
+
+test('a writer that says nothing is waited for, and no longer than it was said', async () => {
+  const world = await rollbackWorld('silent');
+  const outcome = await run(world, world.back);
+  assert.equal(outcome.complete, true);
+  assertBack(world);
+});
+
+test('RB-R97 where one definition fails those before it stay narrow, it is a bridge again, and what blocks it is told', async () => {
+  const world = await rollbackWorld();
+  const refused = new Set<string>();
+  const outcome = await run(world, world.back, undefined, {
+    onProgress: () => undefined,
+    columns: async (resource, signal) => {
+      const client = world.cluster.client();
+      const columns = await world.ports(client).columns(resource, signal);
+      // Somebody writes what only the newer release takes, between the last look and the moment in which the narrow definition is served.
+      const narrow = !columns[0]?.some((one) => one.startsWith('drydock-bridge-'));
+      if (narrow && resource.plural === 'gadgets' && !refused.has('gadgets')) {
+        refused.add('gadgets');
+        world.cluster.put(GADGET, { name: 'late' }, { status: { code: 'too-long-for-it' } } as never);
+      }
+      return columns;
+    },
+  });
+  assert.deepEqual(outcome.kept, [
+    {
+      definition: 'gadgets.shop.example.com',
+      why: 'statuses became illegal meanwhile',
+      objects: [],
+    },
+  ]);
+  assert.equal(bridgeColumn(specOf(world.definition('widgets'))), undefined);
+  assert.notEqual(bridgeColumn(specOf(world.definition('gadgets'))), undefined);
+});
+
+test('RB-R96 a definition is not done before each server serves it', async () => {
+  const world = await rollbackWorld();
+  let lagging = 5;
+  const client = world.cluster.client();
+  const outcome = await run(world, world.back, undefined, {
+    columns: async (resource, signal) => {
+      const [columns = []] = await world.ports(client).columns(resource, signal);
+      const isNarrow = !columns.some((one) => one.startsWith('drydock-bridge-'));
+      lagging -= isNarrow ? 1 : 0;
+      // The other server is late.
+      const other = isNarrow && lagging > 0 ? ['drydock-bridge-00000000'] : columns;
+      if (isNarrow && lagging > 0) assert.equal(isMarked(world.definition('widgets')), true);
+      return [columns, other];
+    },
+  });
+  assert.deepEqual([outcome.complete, lagging <= 0], [true, true]);
+  const stuck = await rollbackWorld();
+  const never = await run(stuck, stuck.back, undefined, {
+    columns: async (resource, signal) => {
+      const [columns = []] = await stuck.ports(stuck.cluster.client()).columns(resource, signal);
+      const isNarrow = !columns.some((one) => one.startsWith('drydock-bridge-'));
+      return [columns, isNarrow ? ['drydock-bridge-00000000'] : columns];
+    },
+  });
+  assert.deepEqual(
+    never.kept.map(({ why }) => why),
+    ['not every API server has begun to serve it', 'not every API server has begun to serve it'],
+  );
+});
+
+test('a way is broken off at any write before the first definition is narrowed: forward again nothing is lost, and nothing is left', async (t) => {
+  let places = 0;
+  for (let at = 0; ; at += 1) {
+    const world = await rollbackWorld();
+    let writes = 0;
+    const killed = await run(world, world.back, {
+      hit: (place) => {
+        if (!/^(create|replace|delete)/.test(place)) return undefined;
+        writes += 1;
+        return writes - 1 === at ? 'killed' : undefined;
+      },
+    }).then(
+      () => false,
+      () => true,
+    );
+    if (!killed) break;
+    places += 1;
+    const outcome = await run(world, world.forth);
+    assert.deepEqual([outcome.complete, outcome.kept, world.broken], [true, [], []], `broken off at write ${at}`);
+    await restoreKept(world.ports(world.cluster.client()));
+    assert.deepEqual(world.lost(), []);
+    assert.equal(world.image(), 'operator:1.1.0');
+    for (const name of ['widgets', 'gadgets']) {
+      assert.equal(isMarked(world.definition(name)), false, `${name} is marked, broken off at write ${at}`);
+      assert.equal(bridgeColumn(specOf(world.definition(name))), undefined);
+    }
+    const { status, spec } = world.object(WIDGET, 'one') as { readonly status: object; readonly spec: object };
+    assert.deepEqual(
+      [{ ...status, beats: 0 }, spec],
+      [
+        { phase: 'Draining', features: ['x', 'z-feature'], note: 'note-of-the-new', beats: 0 },
+        { size: 1, extra: 'extra-of-the-new' },
+      ],
+      `broken off at write ${at}`,
+    );
+  }
+  t.diagnostic(`${places} writes`);
+  assert.ok(places >= 25, `only ${places} writes`);
+});
+
+test('two managers at once: whatever each of them does, a third one ends it whole', async () => {
+  for (const seed of seeds(12))
+    await withSeed(seed, FILE, async () => {
+      const world = await rollbackWorld();
+      const order = scheduler(seed);
+      const clients = [world.cluster.client(), world.cluster.client()];
+      world.cluster.onCall = async (_call, phase, { mutates }) => {
+        if (phase === 'before') await order.turn();
+        else if (mutates) world.tick();
+      };
+      let time = 0;
+      const clock = {
+        now: () => time,
+        date: () => new Date(Date.UTC(2026, 0, 1)),
+        sleep: async (ms: number) => {
+          time += ms;
+          world.tick();
+        },
+      };
+      const ended = await order.run(
+        clients.map((client) => () => rollBack(world.back, world.ports(client, { clock }))),
+      );
+      world.cluster.onCall = undefined;
+      for (const one of ended)
+        if (one.status === 'rejected')
+          assert.ok(one.reason instanceof ApiError && one.reason.code === 'Conflict', String(one.reason));
+      assert.deepEqual(world.broken, []);
+      assert.equal((await run(world, world.back)).complete, true);
+      assertBack(world);
+    });
+});
+
+test('what nobody can bridge, who else goes back, and a ledger that nobody can read are refused by name before anything is changed', async () => {
+  const refused = async (world: RollbackWorld, wish: RollbackWish, what: RegExp): Promise<void> => {
+    const before = world.cluster.version;
+    await assert.rejects(run(world, wish), what);
+    assert.equal(world.cluster.version, before, 'nothing was written');
+  };
+  const world = await rollbackWorld();
+  const typed = shopRelease('1.0.0', [
+    shopDefinition(WIDGET, {
+      spec: { type: 'object', properties: { size: { type: 'boolean' } } },
+      status: { type: 'object', properties: { beats: { type: 'integer' } } },
+    }),
+  ]);
+  await refused(
+    world,
+    { ...world.back, to: typed },
+    /no definition takes what both releases write of widgets\.shop\.example\.com at spec\.size.*drydock crd bridge/s,
+  );
+  const marked = await rollbackWorld();
+  const other = { [ROLLBACK]: JSON.stringify({ owner: 'Payload other', from: '2.0.0', to: '1.0.0' }) };
+  const definition = marked.definition('gadgets');
+  marked.cluster.put(DEFINITION, { name: definition.metadata.name }, {
+    ...definition,
+    metadata: { ...definition.metadata, annotations: other },
+  } as never);
+  await refused(
+    marked,
+    marked.back,
+    /gadgets\.shop\.example\.com is held by somebody else: Payload other goes back from 2\.0\.0 to 1\.0\.0/,
+  );
+  const torn = await rollbackWorld();
+  const name = 'drydock-rollback-ledger-widgets.shop.example.com';
+  const labels = { 'app.kubernetes.io/managed-by': 'drydock', 'app.kubernetes.io/component': 'rollback-ledger' };
+  const data = { somebody: 'not what we write' };
+  torn.cluster.put(ConfigMap, { namespace: 'default', name }, { metadata: { name, labels }, data });
+  await refused(torn, torn.back, /drydock-rollback-ledger-widgets\.shop\.example\.com, key somebody/);
+});
+
+/** Widgets whose spec has a mode. */
+function moded(modes: readonly string[]): Loose {
+  return shopDefinition(WIDGET, {
+    spec: { type: 'object', properties: { size: { type: 'integer' }, mode: { type: 'string', enum: modes } } },
+    status: { type: 'object', properties: { beats: { type: 'integer' } } },
+  });
+}
+
+test('a finding that no way back heals stops it until it is accepted by its name; then its definition stays at the bridge', async () => {
+  const world = await rollbackWorld();
+  world.cluster.put(WIDGET, { name: 'odd' }, { spec: { size: 3, mode: 'new' }, status: { beats: 0 } } as never);
+  const older = shopRelease('1.0.0', [moded(['old'])]);
+  const wish = { ...world.back, to: older };
+  world.cluster.put(DEFINITION, { name: 'widgets.shop.example.com' }, {
+    ...world.definition('widgets'),
+    spec: moded(['old', 'new'])['spec'],
+  } as never);
+  const before = world.cluster.version;
+  const error: unknown = await run(world, wish).catch((cause: unknown) => cause);
+  const [, id = ''] = /(Rollback\/LATENT:[^ ]+)/.exec(String(error)) ?? [];
+  assert.match(id, /^Rollback\/LATENT:widgets\.shop\.example\.com/);
+  assert.equal(world.cluster.version, before);
+  const outcome = await run(world, { ...wish, accepted: [id] });
+  assert.deepEqual(
+    outcome.kept.map(({ objects }) => objects.map(({ object, path }) => `${object} ${path}`)),
+    [['odd spec.mode']],
+  );
 });

@@ -96,6 +96,8 @@ async function act(step: Exclude<RollbackStep, { readonly kind: 'done' }>, way: 
     case 'refuse':
       throw refusal(step.definition);
     case 'preflight':
+      for (const { crd, state } of step.definitions)
+        if (crd !== undefined && state.kind === 'narrows') await way.ports.kept.of(crd).check();
       await judge(way);
       found.sanitised.add(JUDGED);
       return;

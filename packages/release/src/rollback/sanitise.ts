@@ -147,6 +147,9 @@ async function sanitiseObject(first: KubeObject, sanitising: Sanitising): Promis
       if (isNotFound(error)) return { ...standing, waiting: false, blocks: [] };
       if (!isConflict(error)) throw error;
       if (conflicts === CONFLICTS) {
+        // As one that puts it back.
+        if (options.watches === true)
+          memory.cuts.set(uid, { times: (watched?.times ?? 0) + 1, resourceVersion, since: clock.now() });
         const why = 'its writer is always faster';
         return { ...standing, waiting: options.watches === true, blocks: [...told, { object, path: 'status', why }] };
       }

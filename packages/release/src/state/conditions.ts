@@ -31,6 +31,8 @@ export interface Work {
   readonly total: number;
   /** What is waited for, as `Deployment.apps x/y`, and why. */
   readonly waiting: readonly { readonly object: string; readonly why: string }[];
+  /** Of a way back: what is being done, as `Bridge: widgets.example.com`. */
+  readonly phase?: string;
 }
 
 /** Whether the release before could be gone back to, as a preflight says. */
@@ -53,9 +55,18 @@ export interface ConditionsInput {
   readonly upgradeRisks: readonly UpgradeRisk[];
   readonly implicit: readonly string[];
   readonly wayBack: WayBackState | undefined;
+  /** Definitions that a way back left where both releases can write. */
+  readonly kept?: readonly {
+    readonly definition: string;
+    readonly why: string;
+    readonly objects: readonly { readonly object: string; readonly path: string; readonly why: string }[];
+  }[];
 }
 
 const TOLD = 5;
+
+/** True while a way back leaves definitions where both releases can write. */
+export const ROLLBACK_INCOMPLETE = 'RollbackIncomplete';
 
 /** Types that are derived here; `Upgradeable…` with a reason behind, too. */
 const OWN = new Set([
@@ -65,6 +76,7 @@ const OWN = new Set([
   'ReleaseAccepted',
   'Upgradeable',
   'Rollbackable',
+  ROLLBACK_INCOMPLETE,
   'Invalid',
   'ImplicitlyEnabledCapabilities',
 ]);
@@ -82,6 +94,7 @@ export function conditionsOf(input: ConditionsInput): readonly StateCondition[] 
     ...accepted(input),
     ...upgradeable(input.upgradeRisks),
     ...(wayBack === undefined ? [] : [condition('Rollbackable', wayBack.status, wayBack.reason, wayBack.message)]),
+    ...incomplete(input),
     ...(invalid === undefined ? [] : [condition('Invalid', 'True', invalid.reason, invalid.message)]),
     implicit.length === 0
       ? condition(
@@ -124,6 +137,20 @@ export function withConditions(
   ];
 }
 
+function incomplete({ kept = [] }: ConditionsInput): readonly StateCondition[] {
+  if (kept.length === 0) return [];
+  const told = kept.slice(0, TOLD).map(({ definition, objects, why }) => {
+    const named = objects
+      .slice(0, TOLD)
+      .map((one) => `${one.object}${one.path === '' ? '' : ` ${one.path}`}: ${one.why}`);
+    const more = objects.length > TOLD ? ` and ${objects.length - TOLD} more` : '';
+    return `${definition} (${why}${named.length === 0 ? '' : `: ${named.join('; ')}${more}`})`;
+  });
+  const rest = kept.length > TOLD ? ` and ${kept.length - TOLD} more` : '';
+  const message = `Both releases can still write, so nothing is refused and nothing is lost; these definitions are not the older release's yet: ${told.join(', ')}${rest}.`;
+  return [condition(ROLLBACK_INCOMPLETE, 'True', 'DefinitionsKept', message)];
+}
+
 function progressing({ work, failing, invalid }: ConditionsInput): StateCondition {
   if (work === undefined || work.version === '')
     return condition(
@@ -132,7 +159,7 @@ function progressing({ work, failing, invalid }: ConditionsInput): StateConditio
       invalid === undefined ? 'NothingWanted' : 'Invalid',
       'No release is being applied.',
     );
-  const { version, mode, complete, done, total, waiting } = work;
+  const { version, mode, complete, done, total, waiting, phase } = work;
   if (mode === 'reconciling' || complete)
     return condition(
       'Progressing',
@@ -143,7 +170,7 @@ function progressing({ work, failing, invalid }: ConditionsInput): StateConditio
         : `Release ${version} is applied.`,
     );
   const share = total === 0 ? 0 : Math.floor((done / total) * 100);
-  const head = `Working towards ${version}: ${done} of ${total} done (${share}% complete)`;
+  const head = `${phase === undefined ? 'Working towards' : 'Going back to'} ${version}: ${phase === undefined ? '' : `${phase}, `}${done} of ${total} done (${share}% complete)`;
   const held = waiting.slice(0, TOLD).map(({ object, why }) => `${object} (${why})`);
   const more = waiting.length > TOLD ? ` and ${waiting.length - TOLD} more` : '';
   const text = held.length === 0 ? head : `${head}, waiting for ${held.join(', ')}${more}`;

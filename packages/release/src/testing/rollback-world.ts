@@ -208,11 +208,12 @@ export async function rollbackWorld(writer: Writer = 'older'): Promise<RollbackW
       const [version] = crdOf(kind).versions;
       const stored = object['status'] as JsonObject;
       const known = readCrd(manifestOf(older, kind).object, 'older').versions[0];
-      const next: JsonObject = isOld
-        ? world.writer === 'legacy'
+      const next: JsonObject =
+        world.writer === 'legacy'
           ? { ...memory.statuses[index], beats }
-          : { ...project(stored, object, { live: known as never, core: [] }).status, beats }
-        : { ...stored, beats };
+          : isOld
+            ? { ...project(stored, object, { live: known as never, core: [] }).status, beats }
+            : { ...stored, beats };
       const written = prune({ ...object, status: next }, version?.schema ?? {}).value as JsonObject;
       if (!isLegal(written, crdOf(kind))) broken.push(`the writer of ${image} is refused`);
       else cluster.put(kind, { name }, written as unknown as Partial<KubeObject>);
