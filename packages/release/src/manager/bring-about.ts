@@ -89,6 +89,8 @@ async function goBack(
 ): Promise<BroughtAbout> {
   const { client, clock, inventory, live, onProgress, signal } = apply;
   const { payload, manifests, attempt, owner } = wish;
+  // What is left out from now on is looked for when a newer release is there again.
+  memory.restored = undefined;
   if (memory.rollback?.image !== payload.image) memory.rollback = { image: payload.image, memory: rollbackMemory() };
   const { kept, complete, errors, deletions, progress } = await rollBack(
     {
