@@ -1,6 +1,18 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { randomBytes } from 'node:crypto';
+import { after, before, suite, test } from 'node:test';
 import { BootImagePolicy } from '@drydock/api';
+import {
+  partOf,
+  playRotatedMachine,
+  ROTATED_MACHINE_SCENARIOS,
+  type RotatedMachineFate,
+  type RotatedMachineRig,
+  rotatedParts,
+} from '@drydock/boot-images/testing';
+import { apiVersionOf } from '@drydock/kube';
+import type { ActiveRule } from '@drydock/sandbox';
+import { apply, manifestsOf } from '../sandbox/support/rbac-manifests.ts';
 import {
   type CapiObject,
   capi,
@@ -10,14 +22,22 @@ import {
   team,
 } from '../sandbox/support/rotation-world.ts';
 import { eventually } from '../sandbox/support/voyage.ts';
-import { type ClusterApi, createFleet, startClusterApi } from './support/cluster-api.ts';
-import { startKubelets } from './support/kubelets.ts';
+import {
+  type ClusterApi,
+  configs,
+  createFleet,
+  machines,
+  startBootstrap,
+  startClusterApi,
+} from './support/cluster-api.ts';
+import { type GuestFate, type Kubelets, startKubelets } from './support/kubelets.ts';
 import { createTemplate, skipNeighbours } from './support/machine-api.ts';
 
 const skip = skipNeighbours;
 const stack = new AsyncDisposableStack();
 let world: RotationWorld;
 let managers: ClusterApi;
+let kubelets: Kubelets;
 
 before(async () => {
   if (skip !== false) return;
@@ -25,7 +45,9 @@ before(async () => {
   await world.switchboard.setOptions({ guestData: true });
   await createTemplate(world.switchboard, { folder: imageFolder, name: 'by-hand' });
   managers = stack.use(await startClusterApi(world));
-  stack.use(startKubelets(world.client, world.switchboard));
+  kubelets = stack.use(startKubelets(world.client, world.switchboard));
+  stack.use(startBootstrap(world.client));
+  await apply(world.client, manifestsOf('cluster-api-canary'));
   world.start();
 });
 after(() => stack.disposeAsync());
@@ -153,3 +175,142 @@ test('OWN-18 a deployment with strategy OnDelete is pointed at the copy without 
   const second = both.find(({ metadata }) => metadata.uid !== only?.metadata.uid);
   assert.equal(clonedFrom(second as CapiObject), template);
 });
+
+const GUESTS: Readonly<Partial<Record<RotatedMachineFate, GuestFate>>> = {
+  'never-boots': 'never joins',
+  'no-node': 'never joins',
+  'kubelet-not-ready': 'joins, and is not ready',
+  'node-lost': 'joins, and goes',
+};
+
+/** The real controllers. What stands in their way goes with the rig. */
+function rig(fleet: CapiObject): RotatedMachineRig & AsyncDisposable {
+  const { client, switchboard } = world;
+  const rules: ActiveRule[] = [];
+  return {
+    ...{ client, namespace: team, machines, parts: [configs.config, capi.machine] },
+    create: async ({ name, group, fate, templates }) => {
+      const image = `made-for-${name}`;
+      for (let count = 0; count < templates; count += 1)
+        await createTemplate(switchboard, { folder: `/DC0/vm/elsewhere/${name}-${count}`, name: image });
+      if (fate === 'quota')
+        rules.push(
+          await switchboard.rule({
+            ...{ on: 'CloneVM_Task', do: 'task', delayMs: 0 },
+            fault: {
+              name: 'InsufficientResourcesFault',
+              message: 'The operation exceeds the quota of the resource pool.',
+            },
+          }),
+        );
+      kubelets.fate(new RegExp(`^${name}$`), GUESTS[fate] ?? 'joins');
+      await switchboard.setOptions({ guestData: fate !== 'never-boots' });
+      const typed = (resource: typeof machines, one: CapiObject): CapiObject => ({
+        ...{ apiVersion: apiVersionOf(resource), kind: resource.kind },
+        ...one,
+      });
+      const config = typed(configs.template, await client.get(configs.template, { namespace: team, name: 'boot' }));
+      const template = typed(capi.template, await client.get(capi.template, { namespace: team, name: 'tried' }));
+      const parts = rotatedParts(fleet, template, { config, group, image, version: machines.version });
+      const machine = await client.create(machines, parts.machine);
+      for (const part of parts.others)
+        await client.create(
+          part.kind === configs.config.kind ? configs.config : capi.machine,
+          partOf(part, { ...parts.machine, ...machine }),
+        );
+    },
+    until: async (what, look, seen) => eventually(what, look, () => [seen(), managers.log()]),
+    [Symbol.asyncDispose]: async () => {
+      for (const rule of rules) await rule.remove();
+      await switchboard.setOptions({ guestData: true });
+    },
+  };
+}
+
+let tried: CapiObject | undefined;
+
+/** A deployment without machines that starts them by kubeadm. */
+async function triedFleet(): Promise<CapiObject> {
+  if (tried !== undefined) return tried;
+  await world.client.create(configs.template, {
+    metadata: { namespace: team, name: 'boot' },
+    spec: { template: { spec: { joinConfiguration: { nodeRegistration: {} } } } },
+  });
+  tried = await createFleet(world.client, 'tried', { replicas: 0, strategy: 'OnDelete', config: 'boot' });
+  return tried;
+}
+
+suite('OWN-18 the real controllers of Cluster API and of its vSphere provider', { skip }, () => {
+  for (const scenario of ROTATED_MACHINE_SCENARIOS)
+    test(`OWN-18 ${scenario.name}`, async () => {
+      await using real = rig(await triedFleet());
+      await playRotatedMachine(real, scenario, randomBytes(6).toString('hex'));
+    });
+});
+
+test('OWN-18 a canary of Cluster API is cloned by its provider, becomes a node with a taint and goes, and then the deployment is rotated; one whose guest never joins stops the next image', {
+  skip,
+}, async () => {
+  await triedFleet();
+  const policy = { name: 'kubernetes' };
+  const canary = { mode: 'Machine', timeout: '45s' };
+  await world.client.mergePatch(BootImagePolicy, policy, { spec: { canary } } as object);
+  const image = await world.image();
+  const seen: CapiObject[] = [];
+  const watching = watchCanaries(seen);
+  await world.catalogue(image);
+  await world.current('tried', image);
+  const status = await world.status('tried', 'its canary has passed', (one) => one.canary?.verdict === 'Passed');
+  await watching[Symbol.asyncDispose]();
+  assert.deepEqual(new Set(seen.map(({ metadata }) => metadata.name)), new Set([status.canary?.machine]));
+  for (const { metadata } of seen)
+    assert.equal(metadata.ownerReferences?.some(({ controller }) => controller === true) ?? false, false);
+  await gone(status.canary?.machine ?? '');
+
+  kubelets.fate(/^drydock-canary-/, 'never joins');
+  const reference = await world.reference('tried');
+  await world.catalogue(await world.image());
+  const failed = await world.status('tried', 'its canary failed', ({ reason }) => reason === 'CanaryFailed');
+  assert.match(
+    failed.message ?? '',
+    /was no node that is ready .*; vcenter vc\.example says: poweredOn, VMware Tools running/,
+  );
+  assert.equal(await world.reference('tried'), reference, 'nothing is patched');
+  await gone(failed.canary?.machine ?? '');
+  const refused = (await world.log()).split('\n').filter((line) => line.includes('Forbidden'));
+  assert.deepEqual(refused, []);
+});
+
+function watchCanaries(seen: CapiObject[]): AsyncDisposable {
+  const ends = new AbortController();
+  const running = (async () => {
+    while (!ends.signal.aborted) {
+      for (const one of await Array.fromAsync(world.client.list(machines, { namespace: team })))
+        if (one.metadata.name.startsWith('drydock-canary-')) seen.push(one);
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+  })();
+  return {
+    [Symbol.asyncDispose]: async () => {
+      ends.abort();
+      await running;
+    },
+  };
+}
+
+/** With its virtual machine and all that it referred to. */
+async function gone(name: string): Promise<void> {
+  for (const resource of [machines, configs.config, capi.machine])
+    await eventually(
+      `${resource.kind} ${name} is gone`,
+      async () => {
+        const all = await Array.fromAsync(world.client.list(resource, { namespace: team }));
+        return all.every(({ metadata }) => metadata.name !== name) || undefined;
+      },
+      () => managers.log(),
+    );
+  assert.deepEqual(
+    (await world.switchboard.vms()).filter((vm) => vm.name === name),
+    [],
+  );
+}

@@ -2,8 +2,16 @@ import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CustomResourceDefinition, Secret } from '@drydock/api';
-import { apiVersionOf, type KubeClient, statusWriter } from '@drydock/kube';
-import { type RunningNeighbour, startNeighbour } from '@drydock/sandbox';
+import {
+  apiVersionOf,
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+  type KubeClient,
+  type Resource,
+  statusWriter,
+} from '@drydock/kube';
+import { build, type RunningNeighbour, startNeighbour } from '@drydock/sandbox';
 import {
   type CapiObject,
   capi,
@@ -27,6 +35,7 @@ const secretType = 'cluster.x-k8s.io/secret';
 /** Gives a world what Cluster API wants of it, and starts its core manager and its vSphere provider. The workload cluster is the management cluster. */
 export async function startClusterApi({ sandbox, client }: RotationWorld): Promise<ClusterApi> {
   await using starting = new AsyncDisposableStack();
+  await build({ servers: [], crds: ['cluster-api-managers'] });
   await sandbox.installCrds(['cluster-api-managers']);
   await speakContracts(client);
   await furnish(client, readFileSync(sandbox.kubeconfig, 'utf8'));
@@ -93,12 +102,25 @@ async function furnish(client: KubeClient, kubeconfig: string): Promise<void> {
 export async function createFleet(
   client: KubeClient,
   name: string,
-  { replicas, strategy }: { readonly replicas: number; readonly strategy: 'RollingUpdate' | 'OnDelete' },
-): Promise<void> {
+  {
+    replicas,
+    strategy,
+    config,
+  }: {
+    readonly replicas: number;
+    readonly strategy: 'RollingUpdate' | 'OnDelete';
+    /** A KubeadmConfigTemplate; default: bootstrap data in a Secret. */
+    readonly config?: string;
+  },
+): Promise<CapiObject> {
   await client.create(capi.template, machineTemplate(name, 2));
   const { group: apiGroup, kind } = capi.template;
   const labels = { [CLUSTER_NAME]: 'c1', 'cluster.x-k8s.io/deployment-name': name };
   const rollingUpdate = { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } };
+  const bootstrap =
+    config === undefined
+      ? { dataSecretName: 'none' }
+      : { configRef: { apiGroup: configs.template.group, kind: configs.template.kind, name: config } };
   const deployment: CapiObject = {
     apiVersion: apiVersionOf(capi.deployment),
     kind: capi.deployment.kind,
@@ -109,11 +131,58 @@ export async function createFleet(
       template: {
         metadata: { labels },
         spec: {
-          ...{ clusterName: 'c1', version: 'v1.34.2', failureDomain: 'zone-a', bootstrap: { dataSecretName: 'none' } },
+          ...{ clusterName: 'c1', version: 'v1.34.2', failureDomain: 'zone-a', bootstrap },
           infrastructureRef: { apiGroup, kind, name },
         },
       },
     },
   };
   await client.create(capi.deployment, deployment);
+  return deployment;
+}
+
+const bootstrapKind = (kind: string): Resource<CapiObject> => ({
+  ...{ group: 'bootstrap.cluster.x-k8s.io', version: 'v1beta2', kind },
+  ...{ plural: `${kind.toLowerCase()}s`, scope: 'Namespaced' },
+});
+
+/** What kubeadm needs, and templates of it. */
+export const configs: Readonly<Record<'config' | 'template', Resource<CapiObject>>> = {
+  config: bootstrapKind('KubeadmConfig'),
+  template: bootstrapKind('KubeadmConfigTemplate'),
+};
+
+/** Machines of Cluster API. */
+export const machines: Resource<CapiObject> = { ...capi.cluster, kind: 'Machine', plural: 'machines' };
+
+/** Stands in for the provider of bootstrap data: whoever asks for some gets some. Disposal ends it. */
+export function startBootstrap(client: KubeClient): AsyncDisposable {
+  const ends = new AbortController();
+  const give = async ({ metadata: { name } }: CapiObject): Promise<void> => {
+    const data = { value: base64('#cloud-config\n'), format: base64('cloud-config') };
+    const metadata = { namespace: team, name, labels: { [CLUSTER_NAME]: 'c1' } };
+    await client.create(Secret, { metadata, type: secretType, data } as Secret).catch((error: unknown) => {
+      if (!isAlreadyExists(error)) throw error;
+    });
+    const live = await client.get(configs.config, { namespace: team, name });
+    const status = { dataSecretName: name, initialization: { dataSecretCreated: true } };
+    await client.replaceStatus(configs.config, { ...live, status } as CapiObject);
+  };
+  const running = (async () => {
+    while (!ends.signal.aborted) {
+      const all = await Array.fromAsync(client.list(configs.config, { namespace: team }));
+      for (const one of all)
+        if ((one as { readonly status?: { readonly dataSecretName?: string } }).status?.dataSecretName === undefined)
+          await give(one).catch((error: unknown) => {
+            if (!isNotFound(error) && !isConflict(error)) throw error;
+          });
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+  })();
+  return {
+    [Symbol.asyncDispose]: async () => {
+      ends.abort();
+      await running;
+    },
+  };
 }

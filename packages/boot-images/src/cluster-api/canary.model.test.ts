@@ -161,7 +161,7 @@ async function live(world: World, event: Event, tripwire: Tripwire<'dies'>, mist
         }
       },
       seen: ({ kind, name }) => cluster.peek(capiKind(kind), { namespace, name }),
-      ...{ sets: () => [], machines: () => [], otherAuthority: () => undefined },
+      ...{ ofTopology: () => [], machines: () => [], otherAuthority: () => undefined },
     },
     images: {
       look: async ({ image }) => ({ image: image.release }),

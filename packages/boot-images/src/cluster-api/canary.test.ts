@@ -7,9 +7,11 @@ import { until } from '@drydock/kube/testing';
 import { at } from '../observe/json.ts';
 import { type CapiMachineActor, capiMachineActor, type RotatedMachineFate } from '../testing/capi-machine-actor.ts';
 import {
+  partOf,
   playRotatedMachine,
   ROTATED_MACHINE_SCENARIOS,
   type RotatedMachineRig,
+  rotatedParts,
 } from '../testing/capi-machine-scenarios.ts';
 import { putPolicy, type RunningCapiRole, runCapiRole, saidOfDeployment } from '../testing/capi-role.ts';
 import {
@@ -21,9 +23,7 @@ import {
   machineDeployment,
   templateRef,
 } from '../testing/capi-world.ts';
-import { canaryLabelsOf, canaryParts, ownedBy } from './canary-machine.ts';
 import type { ClusterApiObject } from './kinds.ts';
-import { rotatedSet } from './set.ts';
 
 const namespace = 'ns';
 
@@ -266,25 +266,14 @@ function playedRig(): RotatedMachineRig {
     parts: [capiKind('KubeadmConfig'), capiKind('VSphereMachine')],
     create: async ({ name, group, fate, templates }) => {
       wanted.set(name, { fate, templates });
-      const set = rotatedSet('MachineDeployment', machineDeployment('w', 'w', { bootstrap: bootstrapRef('boot') }));
-      const rotation = {
-        set,
-        template: capiObject('VSphereMachineTemplate', 'w', { template: { spec: {} } }),
-      } as never;
-      const leaf = { path: ['spec', 'template', 'spec', 'template'], platform: 'vsphere' } as const;
-      const config = kubeadmTemplate('boot');
-      const parts = canaryParts(
-        rotation,
-        { id: group, machine: name, image: name },
-        { leaf, config, machineVersion: 'v1beta1' },
-      );
-      assert.equal(
-        parts.machine.metadata.labels?.['drydock.dev/canary'],
-        canaryLabelsOf(set, group)['drydock.dev/canary'],
+      const parts = rotatedParts(
+        machineDeployment('w', 'w', { bootstrap: bootstrapRef('boot') }),
+        capiObject('VSphereMachineTemplate', 'w', { template: { spec: {} } }),
+        { config: kubeadmTemplate('boot'), group, image: name, version: 'v1beta1' },
       );
       const machine = await client.create(capiKind('Machine'), parts.machine);
-      for (const part of [parts.bootstrap, parts.infrastructure])
-        await client.create(capiKind(part.kind ?? ''), ownedBy(part, { ...parts.machine, ...machine }));
+      for (const part of parts.others)
+        await client.create(capiKind(part.kind ?? ''), partOf(part, { ...parts.machine, ...machine }));
     },
     until: async (what, look, seen) => {
       for (let rounds = 0; rounds < 40; rounds += 1) {

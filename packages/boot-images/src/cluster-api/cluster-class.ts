@@ -78,6 +78,35 @@ export function variableFault(found: ClusterApiObject | undefined, variable: str
     : `variable ${variable} is of type ${[...types].join(' and ')}, and an image is a string`;
 }
 
+const overridden = new WeakMap<ClusterApiObject, Map<string, ReadonlySet<string>>>();
+
+/** Whether a set gets a variable from the entry for its whole cluster. What the cluster says of others is read once, however many sets are asked about. */
+export function isShared(set: RotatedSet, cluster: ClusterApiObject, variable: string): boolean {
+  const known = overridden.get(cluster) ?? new Map<string, ReadonlySet<string>>();
+  overridden.set(cluster, known);
+  const own = known.get(variable) ?? overridesOf(cluster, variable);
+  known.set(variable, own);
+  return !own.has(`${set.kind} ${set.kind === 'KubeadmControlPlane' ? '' : (topologyName(set) ?? '')}`);
+}
+
+function overridesOf(cluster: ClusterApiObject, variable: string): ReadonlySet<string> {
+  const topology = at(cluster.spec, ['topology']);
+  const entries = [
+    ['KubeadmControlPlane', '', at(topology, ['controlPlane'])] as const,
+    ...(['MachineDeployment', 'MachinePool'] as const).flatMap((kind) =>
+      list(at(topology, ['workers', kind === 'MachinePool' ? 'machinePools' : 'machineDeployments'])).map(
+        (one) => [kind, text(object(one)['name']) ?? '', one] as const,
+      ),
+    ),
+  ];
+  return new Set(
+    entries.flatMap(([kind, name, one]) => {
+      const overrides = list(at(one, ['variables', 'overrides'])).map(object);
+      return overrides.some((entry) => entry['name'] === variable) ? [`${kind} ${name}`] : [];
+    }),
+  );
+}
+
 /** Where a variable is set for a set: in its own overrides where it is there, else for the whole cluster. */
 export function variablePlace(set: RotatedSet, cluster: ClusterApiObject, variable: string): VariablePlace {
   const topology = ['spec', 'topology'];

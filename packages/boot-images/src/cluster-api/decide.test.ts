@@ -5,6 +5,7 @@ import type { SetOutcome } from '../status/boot-image.ts';
 import { capiObject, machineDeployment, templateRef, vsphereTemplate } from '../testing/capi-world.ts';
 import { decideRotation, type ImageThere, type Rotation, type RotationStep } from './decide.ts';
 import type { ClusterApiObject } from './kinds.ts';
+import { withSiblings } from './observe.ts';
 import { type RotatedKind, rotatedSet } from './set.ts';
 import { wishFor } from './wish.ts';
 
@@ -288,4 +289,38 @@ test('a variable that serves several sets counts the nodes of all, and waits for
   const rolls = byClass('other', { strategy: { type: 'RollingUpdate' }, replicas: 5 });
   assert.match(outcome({ ...scene, siblings: [rolls] }).message, /5 nodes of machinedeployment ns\/other/);
   assert.equal(outcome({ ...scene, siblings: [byClass('other', { version: 'v1.33.0' })] }).reason, 'UpgradeRunning');
+});
+
+test('OWN-18 sets that share a ClusterClass variable: what the cluster says of them is read once, however many ask', () => {
+  const reads = (count: number): number => {
+    let entries = 0;
+    const names = Array.from({ length: count }, (_, at) => `w${at}`);
+    const machineDeployments = names.map((name) => ({
+      get name() {
+        entries += 1;
+        return name;
+      },
+    }));
+    const cluster = {
+      metadata: { name: 'c1', namespace: 'ns' },
+      spec: { topology: { workers: { machineDeployments } } },
+    };
+    const sets = names.map((name) => {
+      const live = machineDeployment(name, name);
+      const labels = { 'topology.cluster.x-k8s.io/owned': '', 'topology.cluster.x-k8s.io/deployment-name': name };
+      return rotatedSet('MachineDeployment', { ...live, metadata: { ...live.metadata, labels } });
+    });
+    for (const set of sets) {
+      const seen = {
+        ...{ set, siblings: [], cluster, clusterClass: undefined, template: undefined },
+        beside: () => undefined,
+        remediated: [],
+        otherAuthority: undefined,
+      };
+      assert.equal(withSiblings(seen, 'imageName', { ofTopology: () => sets }).siblings.length, count - 1);
+    }
+    return entries;
+  };
+  const few = reads(10);
+  assert.ok(few > 0 && reads(100) === few * 10, `${few} reads for 10 sets, ${reads(100)} for 100`);
 });

@@ -39,6 +39,12 @@ export function imageLeafOf(
   return path === undefined ? 'bad' : { path, platform: 'other' };
 }
 
+/** Of which platform the machines are that a template makes, as `BootImage.status.platform` has it. */
+export function platformOf(reference: Reference | undefined): string {
+  const leaf = reference === undefined ? undefined : imageLeafOf(reference, []);
+  return typeof leaf === 'object' ? leaf.platform : 'unknown';
+}
+
 /** The image that a template names, as text; undefined where it names none. */
 export function imageIn(template: ClusterApiObject, leaf: ImageLeaf): string | undefined {
   const value = at(template, leaf.path);

@@ -1,4 +1,4 @@
-import { classNameOf, variablePlace } from './cluster-class.ts';
+import { classNameOf, isShared } from './cluster-class.ts';
 import type { Rotation } from './decide.ts';
 import { type ClusterApiObject, CORE } from './kinds.ts';
 import { isRemediated, ROTATED_KINDS, type RotatedKind, type RotatedSet, rotatedSet } from './set.ts';
@@ -17,8 +17,8 @@ export interface RotationReader {
   readonly get: (name: ObjectName, call: { readonly signal?: AbortSignal }) => Promise<ClusterApiObject | undefined>;
   /** The object as it was seen last. */
   readonly seen: (name: ObjectName) => ClusterApiObject | undefined;
-  /** All sets of a namespace, revisions among them, as they were seen last. */
-  readonly sets: (namespace: string) => readonly RotatedSet[];
+  /** All sets that the topology of a cluster makes, as they were seen last. */
+  readonly ofTopology: (namespace: string, cluster: string) => readonly RotatedSet[];
   /** Machines of a set, as they were seen last. */
   readonly machines: (set: RotatedSet) => readonly ClusterApiObject[];
   /** Who else manages the machines of a set. */
@@ -83,20 +83,15 @@ export async function observeRotation(
 export function withSiblings(
   seen: Rotation,
   variable: string | undefined,
-  reader: Pick<RotationReader, 'sets'>,
+  reader: Pick<RotationReader, 'ofTopology'>,
 ): Rotation {
   const { set, cluster } = seen;
   if (variable === undefined || cluster === undefined || !set.byClass) return seen;
-  if (!variablePlace(set, cluster, variable).shared) return seen;
+  if (!isShared(set, cluster, variable)) return seen;
   const siblings = reader
-    .sets(set.namespace)
+    .ofTopology(set.namespace, cluster.metadata.name)
     .filter(
-      (one) =>
-        one.id !== set.id &&
-        one.byClass &&
-        one.clusterName === set.clusterName &&
-        one.reference?.kind === set.reference?.kind &&
-        variablePlace(one, cluster, variable).shared,
+      (one) => one.id !== set.id && one.reference?.kind === set.reference?.kind && isShared(one, cluster, variable),
     );
   return { ...seen, siblings };
 }

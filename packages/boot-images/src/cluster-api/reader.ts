@@ -21,6 +21,19 @@ export interface ReaderOptions {
 }
 
 const BY_SET = 'set';
+const BY_TOPOLOGY = 'topology';
+
+/** The index that caches of sets have for {@link readerOf}. */
+export function topologyIndex(
+  kind: RotatedKind,
+): Readonly<Record<string, (live: ClusterApiObject) => readonly string[]>> {
+  return {
+    [BY_TOPOLOGY]: (live) => {
+      const { byClass, namespace, clusterName } = rotatedSet(kind, live);
+      return byClass && clusterName !== undefined ? [`${namespace}/${clusterName}`] : [];
+    },
+  };
+}
 
 /** The index that the cache of Machines has for {@link readerOf}. */
 export const machineIndex: Readonly<Record<string, (machine: ClusterApiObject) => readonly string[]>> = {
@@ -55,11 +68,9 @@ export function readerOf({ client, served, cacheOf, machineApi }: ReaderOptions)
     },
     seen: ({ group, kind, namespace, name }) =>
       cacheOf(group, kind)?.get({ ...(namespace === undefined ? {} : { namespace }), name }),
-    sets: (namespace) =>
+    ofTopology: (namespace, cluster) =>
       ROTATED_KINDS.flatMap(({ group, kind }) =>
-        [...(cacheOf(group, kind)?.all() ?? [])]
-          .filter(({ metadata }) => metadata.namespace === namespace)
-          .map((one) => rotatedSet(kind, one)),
+        (cacheOf(group, kind)?.by(BY_TOPOLOGY, `${namespace}/${cluster}`) ?? []).map((one) => rotatedSet(kind, one)),
       ),
     machines: ({ kind, namespace, name }) => cacheOf(CORE, 'Machine')?.by(BY_SET, `${kind} ${namespace}/${name}`) ?? [],
     otherAuthority: ({ kind, name }) => (kind === 'MachineSet' ? machineApi?.(name) : undefined),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { BootImagePolicy } from '@drydock/api';
+import { BootImage, BootImagePolicy } from '@drydock/api';
 import { until } from '@drydock/kube/testing';
 import { putPolicy, runCapiRole, saidOfDeployment } from '../testing/capi-role.ts';
 import { capiCluster, capiKind, capiObject, machineDeployment, templateRef } from '../testing/capi-world.ts';
@@ -70,6 +70,59 @@ test('OWN-18 without OpenShift a policy says whether it can be followed and how 
   await told(3, 'True', 'Accepted');
   putPolicy(cluster, {}, 4);
   await told(4, 'False', 'CanaryNotPermitted');
+});
+
+test('OWN-18 a pinned BootImage of a set of Cluster API outlives it, holds the next set of that name, and goes when it is lifted; one that lapses is taken off when it does', async () => {
+  const { cluster, put } = world(1);
+  putPolicy(cluster, { image: { catalogue: catalogue('new') }, clusterAPI: { imagePaths } });
+  await using _role = await runCapiRole(cluster);
+  const key = { namespace: 'ns', name: 'capi-md-set-0000' };
+  const image = (): BootImage | undefined => cluster.peek(BootImage, key);
+  const patch = (pin: object | null): Promise<unknown> =>
+    cluster.client().mergePatch(BootImage, key, { spec: { pin } } as never);
+  const is = (what: string, wanted: () => boolean): Promise<unknown> => until(what, wanted);
+  await is('it has the image', () => image()?.status?.current === 'new');
+  assert.equal(image()?.metadata.ownerReferences?.length, 1);
+  await patch({ image: 'old', release: 'old', reason: 'r', by: 'b' });
+  await is('it is pinned, and nobody owns it', () => {
+    const { metadata, status } = image() ?? {};
+    return status?.reason === 'Pinned' && status.current === 'old' && metadata?.ownerReferences === undefined;
+  });
+  const set = { namespace: 'ns', name: 'set-0000' };
+  const live = cluster.peek(capiKind('MachineDeployment'), set);
+  cluster.put(capiKind('MachineDeployment'), set, undefined);
+  put({
+    ...machineDeployment('other', 'set-0000', { infrastructureRef: templateRef('set-0000', 'MetalMachineTemplate') }),
+  });
+  await is('another set was looked at since', () => saidOfDeployment(cluster, 'other')?.current === 'new');
+  assert.equal(image()?.spec?.pin?.image, 'old', 'it is there without its set');
+  assert.ok(live !== undefined);
+  put(
+    machineDeployment('set-0000', 'set-0000', { infrastructureRef: templateRef('set-0000', 'MetalMachineTemplate') }),
+  );
+  await is(
+    'the set of that name obeys it',
+    () => image()?.status?.reason === 'Pinned' && image()?.status?.current === 'old',
+  );
+  await patch({ image: 'old', release: 'old', reason: 'r', by: 'b', until: new Date(Date.now() + 1500).toISOString() });
+  await is('it has lapsed: the set has what its policy wants, and owns it again', () => {
+    const { metadata, spec, status } = image() ?? {};
+    return spec?.pin === undefined && status?.current === 'new' && metadata?.ownerReferences?.length === 1;
+  });
+});
+
+test('OWN-18 the BootImage of a set that is gone goes with its pin', async () => {
+  const { cluster } = world(1);
+  putPolicy(cluster, { image: { catalogue: catalogue('new') }, clusterAPI: { imagePaths } });
+  await using _role = await runCapiRole(cluster);
+  const key = { namespace: 'ns', name: 'capi-md-set-0000' };
+  const image = (): BootImage | undefined => cluster.peek(BootImage, key);
+  await until('it has the image', () => image()?.status?.current === 'new');
+  await cluster.client().mergePatch(BootImage, key, { spec: { pin: { image: 'old' } } });
+  await until('nobody owns it', () => image()?.metadata.ownerReferences === undefined);
+  cluster.put(capiKind('MachineDeployment'), { namespace: 'ns', name: 'set-0000' }, undefined);
+  await cluster.client().mergePatch(BootImage, key, { spec: { pin: null } } as never);
+  await until('it is gone', () => image() === undefined);
 });
 
 test('OWN-18 copies of kinds that a policy names are collected as those of known kinds: not while a set, a machine or a history needs them', async () => {

@@ -32,12 +32,13 @@ import { type Collections, collectionController, collections } from './collectio
 import type { RotationWish } from './decide.ts';
 import { failureOf } from './failure.ts';
 import { type Identity, type IdentitySources, identityOf } from './identity.ts';
-import { imageIn, imageLeafOf } from './image-leaf.ts';
+import { imageIn, platformOf } from './image-leaf.ts';
 import { type ClusterApiObject, CORE, INFRASTRUCTURE, type ServedKinds } from './kinds.ts';
 import { createLines } from './lines.ts';
 import type { SetName } from './observe.ts';
+import { beforePinEnds, pinController } from './pins.ts';
 import { type PlannedRotation, planRotation } from './plan.ts';
-import { machineIndex, readerOf, setsOf } from './reader.ts';
+import { machineIndex, readerOf, setsOf, topologyIndex } from './reader.ts';
 import { recordsOf } from './records.ts';
 import { canaryIndexes, canaryOf, imagesNaming, roleCanaries } from './role-canaries.ts';
 import { type RotationBounds, type RotationPorts, rotate } from './rotate.ts';
@@ -114,14 +115,13 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
       onError: (error) => log.warn({ err: error }, 'a watch failed and is tried again'),
     });
   const kindsOf = new Map<string, Cache<ClusterApiObject>>();
-  const watchKind = (group: string, kind: string): void => {
+  const watchKind = (group: string, kind: string, indexes?: CacheOptions<ClusterApiObject>['indexes']): void => {
     const resource = served.of(group, kind);
-    if (resource !== undefined) kindsOf.set(`${kind}.${group}`, watched(resource));
+    if (resource !== undefined) kindsOf.set(`${kind}.${group}`, watched(resource, indexes));
   };
-  for (const { group, kind } of ROTATED_KINDS) watchKind(group, kind);
+  for (const { group, kind } of ROTATED_KINDS) watchKind(group, kind, topologyIndex(kind));
   watchKind(CORE, 'Cluster');
-  const machines = served.of(CORE, 'Machine');
-  if (machines !== undefined) kindsOf.set(`Machine.${CORE}`, watched(machines, machineIndex));
+  watchKind(CORE, 'Machine', machineIndex);
   for (const kind of ['VSphereCluster', 'VSphereDeploymentZone', 'VSphereFailureDomain'])
     watchKind(INFRASTRUCTURE, kind);
   const cacheOf = (group: string, kind: string): Cache<ClusterApiObject> | undefined => kindsOf.get(`${kind}.${group}`);
@@ -175,7 +175,7 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
   const reported = rotationReports({
     ...{ client, now, projector: definitions.projections.bootImages },
     cached: (key) => bootImages.get(key),
-    platform: (set) => looked.get(idOfRotated(set))?.platform ?? platformOf(set),
+    platform: (set) => looked.get(idOfRotated(set))?.platform ?? platformOf(set.reference),
     facts: (set) => {
       const { image, place } = looked.get(idOfRotated(set)) ?? { image: undefined, place: undefined };
       const pin = livePin(imageOf(set), now().getTime());
@@ -240,7 +240,7 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
     tried: canaries.tried,
     event: (set, reason, note) => {
       log.info({ set: idOfRotated(set), reason }, note);
-      const type = reason === 'Failed' ? 'Warning' : 'Normal';
+      const type = reason === 'Failed' || reason === 'PinLapsesSoon' ? 'Warning' : 'Normal';
       events.record(resourceOf(set.group, set.kind), set.object, { type, reason, action: 'RotateTemplate', note });
     },
   };
@@ -257,15 +257,17 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
     try {
       await rights.ask(policies.all(), { signal });
       const image = imageOf(set);
-      return await watch.during(idOfRotated(set), image && canaryOf(image), (asks) => {
+      const done = await watch.during(idOfRotated(set), image && canaryOf(image), (asks) => {
         const tried: RotationPorts['tried'] = (rotation, step, call) => {
           const { machine } = rotationGroup(rotation.set, step.wish, step.image);
           bounds?.mayTry(machine);
           asks({ namespace, name: machine });
           return canaries.tried(rotation, step, call);
         };
-        return rotate({ kind, namespace, name }, { ...ports, tried, bounds }, { signal });
+        const rotation = { ...ports, tried, bounds };
+        return rotate({ kind, namespace, name }, rotation, { signal });
       });
+      return beforePinEnds(done, imageOf(set), now());
     } catch (error) {
       signal.throwIfAborted();
       if (bounds?.isOwn(error) === true) throw error;
@@ -313,6 +315,9 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
     ];
   });
 
+  const pins = pinController({
+    ...{ client, bootImages, cacheOf, now, event: ports.event, mayWrite: () => leader.assertHeld() },
+  });
   const clusters = cacheOf(CORE, 'Cluster');
   const collecting =
     clusters === undefined
@@ -335,7 +340,7 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
       clusterApiDefinitions: definitions.watches,
       clusterApiEvents: { synced: Promise.resolve(), [Symbol.asyncDispose]: () => events[Symbol.asyncDispose]() },
     },
-    controllers: [...rotations, ...collectors, ...sweepers],
+    controllers: [...rotations, ...collectors, ...sweepers, pins],
     records: recordsOf(() => bootImages.all()),
     policies: {
       ...{ policies, projector: definitions.projections.policies, changes: definitions.changes },
@@ -385,11 +390,6 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
     return ROTATED_KINDS.flatMap(({ group, kind }) =>
       Array.from(cacheOf(group, kind)?.all() ?? [], (live) => rotatedSet(kind, live)).filter((set) => !isRevision(set)),
     );
-  }
-
-  function platformOf({ reference }: RotatedSet): string {
-    const leaf = reference === undefined ? undefined : imageLeafOf(reference, []);
-    return typeof leaf === 'object' ? leaf.platform : 'unknown';
   }
 }
 

@@ -29,7 +29,7 @@ function scene(objects: readonly ClusterApiObject[], classVariable?: string): Sc
     reader: {
       get: async ({ kind, name }) => peek(kind, name),
       seen: ({ kind, name }) => peek(kind, name),
-      ...{ sets: () => [], machines: () => [], otherAuthority: () => undefined },
+      ...{ ofTopology: () => [], machines: () => [], otherAuthority: () => undefined },
     },
     images: {
       look: async () => ({ image: 'new' }),

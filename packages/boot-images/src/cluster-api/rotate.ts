@@ -47,6 +47,8 @@ export type RotationReason =
   | 'TemplateCloned'
   | 'Switched'
   | 'GarbageCollected'
+  | 'PinLapsed'
+  | 'PinLapsesSoon'
   | 'Failed';
 
 /** What a rotation may do where it carries out what somebody agreed to beforehand. What a question throws ends it, with nothing more done. */

@@ -147,7 +147,7 @@ async function live(world: World, tripwire: Tripwire<Fault>, mistakes: Mistakes)
       },
       seen: ({ kind, namespace, name }) =>
         cluster.peek(capiKind(kind), { ...(namespace === undefined ? {} : { namespace }), name }),
-      sets: () => [],
+      ofTopology: () => [],
       machines: () => [],
       otherAuthority: () => undefined,
     },

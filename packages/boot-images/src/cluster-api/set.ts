@@ -67,8 +67,18 @@ export const TOPOLOGY_NAMES: readonly string[] = [
 /** Names the cluster of an object. */
 export const CLUSTER_NAME: string = `${CORE}/cluster-name`;
 
-/** The view of one object. Both versions of the contract are read by where they have a thing. */
+const views = new WeakMap<ClusterApiObject, RotatedSet>();
+
+/** The view of one object, made once. Both versions of the contract are read by where they have a thing. */
 export function rotatedSet(kind: RotatedKind, live: ClusterApiObject): RotatedSet {
+  const known = views.get(live);
+  if (known?.kind === kind) return known;
+  const view = viewOf(kind, live);
+  views.set(live, view);
+  return view;
+}
+
+function viewOf(kind: RotatedKind, live: ClusterApiObject): RotatedSet {
   const { metadata } = live;
   const spec = object(live.spec);
   const { group, short } = ROTATED_KINDS.find((one) => one.kind === kind) ?? { group: CORE, short: 'capi-ms' };

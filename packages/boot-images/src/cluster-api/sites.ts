@@ -6,7 +6,7 @@ import { type IdentitySources, serverOf, serverWithLogin } from './identity.ts';
 import { imageLeafOf } from './image-leaf.ts';
 import { type ClusterApiObject, CORE, INFRASTRUCTURE } from './kinds.ts';
 import { distinct, type PlaceFault, placeOfZone, placesOf } from './places.ts';
-import { referenceOf } from './set.ts';
+import { type RotatedSet, referenceOf } from './set.ts';
 
 /** What {@link siteReader} needs. */
 export interface SiteOptions {
@@ -21,6 +21,16 @@ export interface SiteReader {
   readonly placeText: (rotation: Rotation) => string | undefined;
   /** Every zone of every cluster on vSphere, as far as it can be told. */
   readonly all: () => Promise<readonly Placement[]>;
+}
+
+/** One for each list of failure domains: where the others make machines is the same. A control plane says its own. */
+function inOtherDomains(sets: readonly RotatedSet[]): readonly RotatedSet[] {
+  const known = new Map<string, RotatedSet>();
+  for (const set of sets) {
+    const key = [set.kind === 'KubeadmControlPlane' ? set.kind : '', ...set.failureDomains].join('\n');
+    if (!known.has(key)) known.set(key, set);
+  }
+  return [...known.values()];
 }
 
 /** Reads them from what was seen last. */
@@ -41,7 +51,7 @@ export function siteReader({ cacheOf, identities }: SiteOptions): SiteReader {
   function bare({ set, siblings, cluster, template }: Rotation): readonly Placement[] | PlaceFault {
     if (template === undefined) return [];
     const places: Placement[] = [];
-    for (const one of [set, ...siblings]) {
+    for (const one of inOtherDomains([set, ...siblings])) {
       const found = placesOf({ set: one, template, cluster, provider: providerOf(cluster), zone, domain });
       if ('message' in found) return found;
       places.push(...found);

@@ -1,12 +1,7 @@
 import type { BootImageStatus, BootImageStatusCondition } from '@drydock/api';
 import { shortText } from '@drydock/api/text';
-import { type FoundPin, pinText, warnsFrom } from '../way-back/pin.ts';
+import { type FoundPin, lapsesSoonReason, pinnedReason, pinText, warnsFrom } from '../way-back/pin.ts';
 import type { SetOutcome, StatusSubject } from './boot-image.ts';
-
-/** Reason of a pinned set that has its image, and of condition Pinned. */
-export const pinnedReason = 'Pinned';
-/** The same where the pin will lapse soon. */
-export const lapsesSoonReason = 'PinLapsesSoon';
 
 /** Longest message, in UTF-16 units. */
 const LONGEST = 4096;

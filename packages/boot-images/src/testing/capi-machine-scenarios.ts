@@ -2,9 +2,45 @@ import assert from 'node:assert/strict';
 import { type Client, isNotFound, type Resource } from '@drydock/kube';
 import { decideCanary } from '../canary/decide.ts';
 import { seenMachine } from '../cluster-api/canary.ts';
-import { rotationSeen } from '../cluster-api/canary-machine.ts';
+import { canaryParts, ownedBy, rotationSeen } from '../cluster-api/canary-machine.ts';
 import type { ClusterApiObject } from '../cluster-api/kinds.ts';
+import { rotatedSet } from '../cluster-api/set.ts';
 import type { RotatedMachineFate } from './capi-machine-actor.ts';
+
+/** The parts of a canary, without owners yet. */
+export interface RotatedParts {
+  readonly machine: ClusterApiObject;
+  readonly others: readonly ClusterApiObject[];
+}
+
+/** What a canary of a deployment is made of, as the operator makes it. */
+export function rotatedParts(
+  deployment: ClusterApiObject,
+  template: ClusterApiObject,
+  {
+    config,
+    group,
+    image,
+    version,
+  }: { readonly config: ClusterApiObject; readonly group: string; readonly image: string; readonly version: string },
+): RotatedParts {
+  const set = rotatedSet('MachineDeployment', deployment);
+  const rotation = {
+    ...{ set, template, siblings: [], cluster: undefined, clusterClass: undefined, remediated: [] },
+    ...{ beside: () => undefined, otherAuthority: undefined },
+  };
+  const leaf = { path: ['spec', 'template', 'spec', 'template'], platform: 'vsphere' } as const;
+  const tried = { id: group, machine: `drydock-canary-${group}`, image };
+  const { machine, bootstrap, infrastructure } = canaryParts(rotation, tried, {
+    leaf,
+    config,
+    machineVersion: version,
+  });
+  return { machine, others: [bootstrap, infrastructure] };
+}
+
+/** With the machine as owner. */
+export const partOf: typeof ownedBy = ownedBy;
 
 /** A machine that a scenario asks for. */
 export interface WantedRotatedMachine {

@@ -10,6 +10,11 @@ export interface FoundPin {
   readonly of?: string;
 }
 
+/** Reason of a pinned set that has its image, and of condition Pinned. */
+export const pinnedReason = 'Pinned';
+/** The same where the pin will lapse soon. */
+export const lapsesSoonReason = 'PinLapsesSoon';
+
 /** So long before it lapses a pin says so, in ms; one that holds for less than four times as long says so in its last quarter. */
 const WARN_MS = 86_400_000;
 /** Longest reason that a message carries, in UTF-16 units. */
