@@ -130,7 +130,7 @@ test(
     await card(page).getByText('No', { exact: true }).waitFor();
     await card(page).getByText('no room on ds1').waitFor();
     await card(page).getByText('drydock template gc').waitFor();
-    assert.match((await page.getByRole('status').textContent()) ?? '', /no in 1 of 1 place/);
+    assert.match((await page.getByRole('status').textContent()) ?? '', /^No, in the one place/);
 
     await rig.say({ phase: 'Current', progress: '-' });
     await card(page).getByText('Yes', { exact: true }).waitFor();
@@ -219,32 +219,34 @@ test(
   async () => {
     const { demonstration } = await import('./support/demonstration.ts');
     await using synthetic = await servePage(demonstration);
-    for (const [width, height] of [
-      [360, 740],
-      [1280, 900],
-      [2560, 1440],
-    ] as const) {
-      for (const theme of ['light', 'dark'] as const) {
-        const { page, faults } = await watched(browser, synthetic.url, { width, height, theme });
-        await card(page).first().waitFor();
+    const { page, faults } = await watched(browser, synthetic.url);
+    await card(page).first().waitFor();
+    for (const theme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
+      for (const [width, height] of [
+        [360, 740],
+        [1280, 900],
+        [2560, 1440],
+      ] as const) {
+        await page.setViewportSize({ width, height });
         const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
         assert.ok(wide <= 0, `${width}: ${wide} pixels are beyond the edge`);
-        assert.deepEqual(await accessibility(page), [], `${width} ${theme}`);
+        // A phone has the other layout; colours are the same for all.
+        if (width === 1280 || (width === 360 && theme === 'light'))
+          assert.deepEqual(await accessibility(page), [], `${width} ${theme}`);
         await picture(page, `${width}-${theme}`);
-        if (width === 1280) {
-          // The other theme, by the button, for whoever does not take the system's.
-          const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
-          const before = await ground();
-          const button = page.getByRole('button', { name: /^Colours/ });
-          await button.click();
-          if (theme === 'dark') await button.click();
-          assert.notEqual(await ground(), before);
-          assert.deepEqual(await page.context().cookies(), []);
-        }
-        assert.deepEqual(faults, []);
-        await page.context().close();
       }
     }
+    // The other theme, by the button, for whoever does not take the system's.
+    const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const before = await ground();
+    const button = page.getByRole('button', { name: /^Colours/ });
+    await button.click();
+    await button.click();
+    assert.notEqual(await ground(), before);
+    assert.deepEqual(await page.context().cookies(), []);
+    assert.deepEqual(faults, []);
+    await page.context().close();
   },
 );
 

@@ -7,7 +7,6 @@ import {
   bootImageMetrics,
   bootImagesRole,
   credentialsKey,
-  placementsOf,
   policyStatuses,
   type Stamp,
   type StubSecret,
@@ -39,13 +38,14 @@ import { storeDuring } from './image-store.ts';
 import { clusterLogins } from './login-notes.ts';
 import { type MarkKeyFlags, markKeyFlags, markKeySecret, markKeys } from './mark-keys.ts';
 import { orphanedVerdict } from './orphaned-verdict.ts';
+import { checkOperatorPage, type OperatorPageFlags, operatorPage, operatorPageFlags } from './page/operator-page.ts';
 import { pauseOf } from './pause/pause.ts';
 import { pausedImages } from './pause/paused-images.ts';
 import { type ReleaseFlags, releaseFlags, releasePart } from './release-role.ts';
 import { type StatusKeepers, statusKeeping } from './status-keeping.ts';
 import { LEASE_NAMESPACE } from './status-notes.ts';
 import { type VCenterFlags, vcenterFlags } from './vcenter-flags.ts';
-import { vcenterLooks } from './vcenter-looks.ts';
+import { placesNow, vcenterLooks } from './vcenter-looks.ts';
 import { vcenterNotes } from './vcenter-notes.ts';
 import { connector, vcenters } from './vcenters.ts';
 import { VERSION } from './version.ts';
@@ -54,7 +54,7 @@ import { type WatchFlags, type WatchParts, watchParts } from './watch-role.ts';
 const roles = ['boot-images', 'watch', 'release'] as const;
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug'] as const;
 
-interface OperatorFlags extends ClusterFlags, VCenterFlags, WatchFlags, MarkKeyFlags, ReleaseFlags {
+interface OperatorFlags extends ClusterFlags, VCenterFlags, WatchFlags, MarkKeyFlags, ReleaseFlags, OperatorPageFlags {
   readonly roles: string;
   readonly leaseNamespace: string;
   readonly identity?: string;
@@ -76,7 +76,8 @@ interface OperatorFlags extends ClusterFlags, VCenterFlags, WatchFlags, MarkKeyF
 
 /** Adds `drydock operator`: the controllers, until a signal. */
 export function addOperator(program: Command): void {
-  releaseFlags(markKeyFlags(vcenterFlags(clusterFlags(program.command('operator').description('run the controllers')))))
+  const command = program.command('operator').description('run the controllers');
+  operatorPageFlags(releaseFlags(markKeyFlags(vcenterFlags(clusterFlags(command)))))
     .option('--roles <list>', `comma-separated: ${roles.join(', ')}`, 'boot-images')
     .option('--lease-namespace <name>', 'namespace of the leader election Lease', LEASE_NAMESPACE)
     .option('--identity <name>', 'identity of this process in the Lease (default: host name and a random part)')
@@ -160,6 +161,7 @@ async function operateOnce(flags: OperatorFlags, signal: AbortSignal): Promise<v
     await mirrorPairs({ arguments: flags.imageMirror, file: flags.imageMirrorsFile, env: process.env }),
   );
   const keySecret = markKeySecret(flags.markKeySecret);
+  await checkOperatorPage(flags);
   const log = pino(
     {
       ...{ level: flags.logLevel, base: { app: 'drydock' }, timestamp: pino.stdTimeFunctions.isoTime },
@@ -244,6 +246,7 @@ async function operateOnce(flags: OperatorFlags, signal: AbortSignal): Promise<v
     const part = await releasePart({ flags, client, metrics, statuses: keeping('release'), log, closing });
     await start({ ...part, leader: leaderOf('release') });
   }
+  if (flags.page === true) closing.use(await operatorPage({ flags, client, log, clock: systemClock }));
   // The end of one is the end of all, and one that did not end well is told, whichever it is.
   await Promise.race(running.map(({ finished }) => finished));
   await Promise.all(running.map((one) => one[Symbol.asyncDispose]()));
@@ -328,7 +331,7 @@ async function bootImages(
   });
   const looks = vcenterLooks({
     ...{ vcenters: servers, notes: vcenterNotes(client, flags.leaseNamespace), log, clock: systemClock },
-    places: () => (role === undefined ? [] : placesNow(role)),
+    places: () => (role === undefined ? [] : placesNow(role.caches)),
   });
   const records = (): readonly ClusterRecords[] =>
     [role?.records, worlds.clusterApi?.role.records].filter((one) => one !== undefined);
@@ -352,14 +355,6 @@ async function bootImages(
     ready: { ...templates?.ready, ...watch?.vms.ready },
     leader,
   };
-}
-
-/** Where the sets of this moment have their templates. */
-function placesNow({ caches }: BootImagesRole): ReturnType<typeof placementsOf> {
-  const infrastructure = caches.infrastructures.get({ name: 'cluster' });
-  if (infrastructure === undefined) return [];
-  const specs = [...caches.machineSets.all()].map((set) => set.spec?.template?.spec?.providerSpec?.value ?? {});
-  return placementsOf(specs, infrastructure);
 }
 
 function clusterOperatorName(text: string): string {

@@ -1,4 +1,5 @@
 import { loggedError } from '@drydock/api/text';
+import { type BootImageCaches, placementsOf } from '@drydock/boot-images';
 import type { Clock, Service } from '@drydock/kube';
 import type { DatastoreHealth, VCenterHealth } from '@drydock/page';
 import type { VCenter } from '@drydock/vsphere';
@@ -110,4 +111,15 @@ function pathOf({ datacenter, datastore }: LookedPlace): string {
   if (datastore.startsWith('/')) return datastore;
   const root = datacenter.startsWith('/') ? datacenter : `/${datacenter}`;
   return `${root}/datastore/${datastore}`;
+}
+
+/** Where the sets of this moment have their templates. */
+export function placesNow({
+  infrastructures,
+  machineSets,
+}: Pick<BootImageCaches, 'infrastructures' | 'machineSets'>): readonly LookedPlace[] {
+  const infrastructure = infrastructures.get({ name: 'cluster' });
+  if (infrastructure === undefined) return [];
+  const specs = [...machineSets.all()].map((set) => set.spec?.template?.spec?.providerSpec?.value ?? {});
+  return placementsOf(specs, infrastructure);
 }

@@ -32,12 +32,10 @@ function Card({ row, cluster }: { readonly row: AnswerRow; readonly cluster: boo
   return (
     <li class={`card ${answer}`}>
       <div class="top">
-        <div>
-          <h3>{place === '' ? 'Place not known' : place}</h3>
-          <p class="quiet">{within.filter((part) => part !== '').join(' · ')}</p>
-        </div>
+        <h3>{place === '' ? 'Place not known' : place}</h3>
         <Badge answer={answer} large />
       </div>
+      <p class="quiet">{within.filter((part) => part !== '').join(' · ')}</p>
       <p class="count">{ready === sets ? counted(sets, 'set') : `${ready} of ${counted(sets, 'set')} ready`}</p>
       {progress === undefined ? null : <Bar progress={progress} of={`Image on its way to ${place}`} />}
       <Reasons because={because} />

@@ -17,17 +17,14 @@ const sentence = computed(() => {
   const rows = answers.value;
   if (state.value === undefined) return 'Asking the cluster…';
   if (rows.length === 0) return 'There is nothing to scale.';
-  const yes = rows.filter(({ answer }) => answer === 'yes').length;
-  const places = rows.length === 1 ? 'the one place' : `all ${rows.length} places`;
-  if (yes === rows.length) return `Yes, in ${places}.`;
-  const others = (['no', 'unknown', 'wait'] as const)
-    .map((answer) => [answer, rows.filter((row) => row.answer === answer).length] as const)
-    .filter(([, count]) => count > 0)
-    .map(([answer, count]) => `${ANSWERS[answer].word.toLowerCase()} in ${count}`);
-  return `${[`yes in ${yes}`, ...others].join(', ')} of ${rows.length} place${rows.length === 1 ? '' : 's'}.`.replace(
-    /^./,
-    (first) => first.toUpperCase(),
-  );
+  const parts = (['no', 'unknown', 'wait', 'yes'] as const)
+    .map((answer) => [ANSWERS[answer].word, rows.filter((row) => row.answer === answer).length] as const)
+    .filter(([, count]) => count > 0);
+  const [[word] = ['']] = parts;
+  if (rows.length === 1) return `${word}, in the one place.`;
+  if (parts.length === 1) return `${word}, in all ${rows.length} places.`;
+  const said = parts.map(([one, count], at) => `${at === 0 ? one : one.toLowerCase()} in ${count}`).join(', ');
+  return `${said}, of ${rows.length} places.`;
 });
 
 /** Why what is shown may be old; '' where it is not. */

@@ -176,7 +176,7 @@ function Line({
   readonly height: number;
   readonly active: boolean;
 }): JSX.Element {
-  const { id, set, answer, phase: is, current, target, progress, place, since, pinned } = row;
+  const { id, set, answer, phase: is, current, target, progress, place, since } = row;
   return (
     // Keys go to the grid, which tells which row they mean.
     // biome-ignore lint/a11y/useKeyWithClickEvents: see above
@@ -200,7 +200,7 @@ function Line({
       </span>
       <span role="gridcell">{is}</span>
       <span role="gridcell">{current}</span>
-      <span role="gridcell">{pinned === '' ? target : `${target} (pinned)`}</span>
+      <span role="gridcell">{target}</span>
       <span role="gridcell">{progress === '-' ? '' : progress}</span>
       <span role="gridcell">{place}</span>
       <span role="gridcell">{since === '' ? '' : age(since, now.value)}</span>

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { localPage } from '../page/local-page.ts';
 import { bootImagesChapter } from './boot-images.ts';
 import type { Chapter } from './chapters.ts';
 import { cloudsChapter } from './clouds.ts';
@@ -26,7 +27,14 @@ export async function runDemo(options: DemoOptions): Promise<void> {
   if (options.stay) await stay(stage);
 }
 
-async function stay({ tell, sandbox, operator, signal }: Stage): Promise<void> {
+async function stay({ tell, sandbox, operator, client, signal }: Stage): Promise<void> {
+  await using page = await localPage({
+    client,
+    leaseNamespace: machineApi,
+    host: '127.0.0.1',
+    port: 0,
+    onError: () => undefined,
+  });
   const vcenter = `--vcenter-url ${vcenterName}=${sandbox.vcenter.url} --vcenter-ca ${sandbox.vcenter.ca}`;
   const looks =
     operator === undefined
@@ -38,7 +46,8 @@ async function stay({ tell, sandbox, operator, signal }: Stage): Promise<void> {
   drydock explain worker-a --lease-namespace ${machineApi} ${vcenter}
   drydock doctor --lease-namespace ${machineApi} ${vcenter}
 The operator's log: ${operator.logFile}`;
-  tell.plain(`\nEverything stays up until Ctrl-C. Try, in another terminal:
+  tell.plain(`\nEverything stays up until Ctrl-C. Can I scale now? ${page.url}
+Try, in another terminal:
   export PATH=${checkout}:$PATH KUBECONFIG=${sandbox.kubeconfig}
 ${looks}`);
   await new Promise<void>((resolve) => {

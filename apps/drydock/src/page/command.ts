@@ -9,6 +9,8 @@ interface PageFlags extends ClusterFlags {
   readonly leaseNamespace: string;
   readonly port: number;
   readonly bindAddress: string;
+  readonly inCluster?: boolean;
+  readonly service: string;
 }
 
 /** Adds `drydock page`: a web page on this machine that answers "can I scale now?". It only reads. */
@@ -18,12 +20,17 @@ export function addPage(program: Command): void {
     .description('show on a web page of this machine where new machines can be made now, and what happens')
     .option('--port <number>', 'port of the page; 0 takes a free one', portNumber, 8088)
     .option('--bind-address <ip>', 'address of this machine alone', '127.0.0.1')
+    .option('--in-cluster', 'show what the operator serves in the cluster (drydock operator --page), with your token')
+    .option('--service <namespace/name:port>', 'Service of that page', 'drydock/drydock-page:https')
     .option('--lease-namespace <name>', 'namespace of the Leases of the operator', LEASE_NAMESPACE)
     .addHelpText(
       'after',
       `
 It reads what status, tree and release status read, with your own rights, and only while somebody looks at it. Nothing is
 asked of vCenters, and nothing is written. Whoever works on this machine can look, too.
+
+With --in-cluster it shows what the operator reads, with its rights: your bearer token is sent on the way, and the page
+shows it to nobody who may not get bootimages.
 
 Example:
   drydock page --port 0
@@ -36,28 +43,32 @@ Exit codes: 0 ended by a signal, 1 failed, 2 usage.`,
 }
 
 async function page(flags: PageFlags, signal: AbortSignal): Promise<number> {
-  const { feed, isLoopback, loopbackOnly, pageAssets, startPage } = await import('@drydock/page');
+  const { isLoopback, relayPage } = await import('@drydock/page');
   if (!isLoopback(flags.bindAddress))
     throw new UsageError(
       `--bind-address ${flags.bindAddress}: the page asks for no login here, so that it is served to this machine alone. In a cluster: drydock operator --page`,
     );
-  const [{ pageWorld }, { pageTriggers }, assets] = await Promise.all([
-    import('./world.ts'),
-    import('./triggers.ts'),
-    pageAssets(),
-  ]);
-  await using client = await connect(flags);
-  await using state = feed({
-    read: (reading) => pageWorld(client, flags, reading),
-    triggers: (changed) => pageTriggers(client, flags.leaseNamespace, changed),
-  });
-  // Whoever may read nothing is told here, and not by an empty page.
-  await state.now();
-  await using server = await startPage({
-    ...{ feed: state, assets, admit: loopbackOnly, host: flags.bindAddress, port: flags.port },
-    onError: (error) => sayError(`drydock: ${error instanceof Error ? error.message : String(error)}`),
-  });
-  say(`${server.url}\n`);
+  const { createClient, loadKubeconfig } = await import('@drydock/kube');
+  await using stack = new AsyncDisposableStack();
+  const { bindAddress: host, port } = flags;
+  let url: string;
+  if (flags.inCluster === true) {
+    const { inClusterPage } = await import('./in-cluster.ts');
+    const { asGroup: asGroups, ...rest } = flags;
+    const config = await loadKubeconfig({ ...rest, ...(asGroups === undefined ? {} : { asGroups }) });
+    const remote = inClusterPage(stack.use(createClient(config)), config, flags.service);
+    // Whoever may not look is told here.
+    await remote.text('/state', signal);
+    url = stack.use(await relayPage(remote, { host, port })).url;
+  } else {
+    const { localPage } = await import('./local-page.ts');
+    const client = stack.use(await connect(flags));
+    const onError = (error: unknown): void =>
+      sayError(`drydock: ${error instanceof Error ? error.message : String(error)}`);
+    const { leaseNamespace } = flags;
+    url = stack.use(await localPage({ client, leaseNamespace, host, port, onError })).url;
+  }
+  say(`${url}\n`);
   sayError('Ctrl-C ends it.');
   await new Promise<void>((resolve) => {
     if (signal.aborted) resolve();

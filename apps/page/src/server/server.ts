@@ -37,7 +37,7 @@ export interface PageServer extends AsyncDisposable {
 }
 
 /** Everything that the page needs comes from here, nothing in it is text of others, and nobody may frame it. */
-const HEADERS: Readonly<Record<string, string>> = {
+export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
   'x-content-type-options': 'nosniff',
@@ -59,7 +59,7 @@ export async function startPage(options: PageServerOptions): Promise<PageServer>
   const streams = new Set<Stream>();
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
+    for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value);
     if (tls !== undefined) response.setHeader('strict-transport-security', 'max-age=31536000');
     if (request.method !== 'GET') {
       response.setHeader('allow', 'GET');

@@ -46,7 +46,7 @@ export function setId(namespace: string | undefined, set: string): string {
 }
 
 /** What decides about a place besides its sets. */
-type PageView = VCenterView & Pick<PageWorld, 'leader'>;
+export type PageView = VCenterView & Pick<PageWorld, 'leader'>;
 
 /** The bytes that are still to come to each failure domain of vCenters. Sets that wait for one image wait for the same bytes. */
 export function wantedBytes(placed: readonly PlacedSet[]): ReadonlyMap<string, number> {
@@ -64,6 +64,19 @@ export function wantedBytes(placed: readonly PlacedSet[]): ReadonlyMap<string, n
   const wanted = new Map<string, number>();
   for (const { key, left } of byImage.values()) wanted.set(key, (wanted.get(key) ?? 0) + left);
   return wanted;
+}
+
+/** What speaks against a place, whatever its sets are like. */
+export function placeReasons(
+  { kind, region, failureDomain }: Pick<PlacedSet, 'kind' | 'region' | 'failureDomain'>,
+  world: PageView,
+): readonly Reason[] {
+  return [...leaderReasons(world), ...(kind === 'vCenter' ? vcenterReasons(region, failureDomain, world) : [])];
+}
+
+/** The answer of a set in its place. */
+export function answerInPlace({ answer }: PlacedSet, reasons: readonly Reason[]): Answer {
+  return worst([answer?.answer ?? 'unknown', ...reasons.map((reason) => reason.answer)]) ?? 'unknown';
 }
 
 /** "Can I scale now?": one row for each failure domain of each cluster that has sets, the worst first. */
@@ -88,20 +101,17 @@ function rowOf(group: readonly PlacedSet[], world: PageView): readonly AnswerRow
       { answer: answer.answer, text: answer.text, set: set.set, ...(nextStep === undefined ? {} : { nextStep }) },
     ];
   });
-  const ofPlace = [
-    ...leaderReasons(world),
-    ...(kind === 'vCenter' ? vcenterReasons(region, failureDomain, world) : []),
-  ];
-  const answers = group.map(({ answer }): Answer => answer?.answer ?? 'unknown');
+  const ofPlace = placeReasons(first, world);
+  const answers = group.map((one) => answerInPlace(one, ofPlace));
   const progress = sum(group.flatMap(({ image }) => image?.status?.progressDetail ?? []));
   return [
     {
       ...{ id: [cluster, kind, region, failureDomain].join(' / '), cluster, kind, region, failureDomain },
-      answer: worst([...answers, ...ofPlace.map(({ answer }) => answer)]) ?? 'unknown',
+      answer: worst(answers) ?? 'unknown',
       sets: group.length,
       ready: answers.filter((answer) => answer === 'yes').length,
       because: because([...ofPlace, ...ofSets]),
-      ...(answers.includes('wait') && progress !== undefined ? { progress } : {}),
+      ...(progress === undefined ? {} : { progress }),
     },
   ];
 }

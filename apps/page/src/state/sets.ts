@@ -1,17 +1,28 @@
 import { compareReleases } from '@drydock/boot-images';
-import { type PlacedSet, setId } from './answers.ts';
-import type { OperationRow, SetRow, VersionRow } from './page-state.ts';
+import type { Reason } from './answer.ts';
+import { answerInPlace, type PageView, type PlacedSet, placeReasons, setId } from './answers.ts';
+import type { Answer, OperationRow, SetRow, VersionRow } from './page-state.ts';
 
 const MOVING: ReadonlySet<string> = new Set(['Downloading', 'Uploading', 'Publishing', 'Switching']);
 const MOST_NAMED = 5;
 
 /** All sets by namespace and name: what `status` says of each. */
-export function setRows(placed: readonly PlacedSet[]): readonly SetRow[] {
-  return placed.map(setRow).toSorted((a, b) => (a.id < b.id ? -1 : 1));
+export function setRows(placed: readonly PlacedSet[], world: PageView): readonly SetRow[] {
+  // A thousand sets are in a few places.
+  const byPlace = new Map<string, readonly Reason[]>();
+  const reasonsOf = (one: PlacedSet): readonly Reason[] => {
+    const key = JSON.stringify([one.kind, one.region, one.failureDomain]);
+    const reasons = byPlace.get(key) ?? placeReasons(one, world);
+    byPlace.set(key, reasons);
+    return reasons;
+  };
+  return placed
+    .map((one) => setRow(one, answerInPlace(one, reasonsOf(one))))
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-function setRow(one: PlacedSet): SetRow {
-  const { set, image, answer } = one;
+function setRow(one: PlacedSet, answer: Answer): SetRow {
+  const { set, image } = one;
   const { phase = '', progress = '', reason = '', message = '', nextStep = '', since = '', revertTo = '' } = set.status;
   const { current = '', target = '', platform = '' } = image?.status ?? {};
   const { pin } = set;
@@ -19,7 +30,7 @@ function setRow(one: PlacedSet): SetRow {
     ...{ id: setId(set.namespace, set.set), set: set.set, namespace: set.namespace, platform, place: placeText(one) },
     ...{ current, target, phase, progress, reason, message, nextStep, since, revertTo, policy: set.policy ?? '' },
     pinned: pin === undefined ? '' : (pin.release ?? pin.image ?? 'pinned'),
-    answer: answer?.answer ?? 'unknown',
+    answer,
   };
 }
 

@@ -113,6 +113,12 @@ test('each thing that speaks against a place is its answer, with the words of st
   assert.deepEqual(only(worldOf([moving])).progress, moving.progressDetail);
 });
 
+test('what speaks against a place is the answer of each of its sets, too', () => {
+  const { sections } = pageState(worldOf([current], { leader: { state: 'never', text: 'nobody has led yet' } }));
+  assert.deepEqual([sections.sets[0]?.answer, sections.sets[0]?.phase], ['unknown', 'Current']);
+  assert.deepEqual([sections.answers[0]?.ready, sections.answers[0]?.sets], [0, 1]);
+});
+
 test('a datastore that another failure domain lacks does not speak against this one; a pin that is obeyed is a yes that says so', () => {
   const value = [{ ...healthy, datastores: [store, { ...store, failureDomains: ['fd2'], accessible: false }] }];
   assert.equal(only(worldOf([current], { vcenters: { kind: 'read', value } })).answer, 'yes');

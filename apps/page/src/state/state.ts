@@ -28,7 +28,7 @@ export function pageState(world: PageWorld): PageState {
       answers,
       versions: versionRows(placed),
       operations: operationRows(placed),
-      sets: setRows(placed),
+      sets: setRows(placed, view),
       timeline: timelineRows(world),
       vcenters: vcenterRows(view),
       releases: world.releases.map(releaseRow),

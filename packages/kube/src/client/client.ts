@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { Key, KubeObject, Resource } from '../resource.ts';
 
 /** Options of every call. `signal` ends the call; time-outs belong to the transport. */
@@ -157,6 +158,8 @@ export interface RawRequest {
   readonly contentType?: string;
   /** What is asked for; default `application/json`. */
   readonly accept?: string;
+  /** Besides: for what the API server passes on to others. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** A client of one API server with its connections. Disposing ends watches and calls and closes every socket. */
@@ -170,4 +173,6 @@ export interface KubeClient extends Client, Observer, AsyncDisposable {
   ): AsyncIterable<WatchEvent<T>>;
   /** The answer's JSON, or its text where it is not JSON (`/readyz`). */
   raw(request: RawRequest, options?: CallOptions): Promise<unknown>;
+  /** The answer's body as it comes, without an end in time; of an answer that is HTML or no success there is none. */
+  rawStream(request: RawRequest, options?: CallOptions): Promise<Readable>;
 }

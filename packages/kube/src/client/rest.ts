@@ -4,7 +4,15 @@ import { parseExact } from '../json/exact-integers.ts';
 import { APPLY_PATCH, JSON_PATCH, MERGE_PATCH } from '../patch-types.ts';
 import { type Key, type KubeObject, keyOf, type Resource } from '../resource.ts';
 import { createTransport, type Transport, type TransportOptions, type WireRequest } from '../transport/transport.ts';
-import type { ChangeOptions, DeleteOptions, FieldOwner, KubeClient, Preconditions } from './client.ts';
+import type {
+  CallOptions,
+  ChangeOptions,
+  DeleteOptions,
+  FieldOwner,
+  KubeClient,
+  Preconditions,
+  RawRequest,
+} from './client.ts';
 import { settled, unreadable } from './decode.ts';
 import { assertLight } from './json-weight.ts';
 import { listing } from './listing.ts';
@@ -120,17 +128,10 @@ export function clientOver(
         signal: call?.signal,
       });
     },
-    raw: async ({ method = 'GET', path, body, contentType, accept }, call) => {
-      const action = `${method} ${path}`;
-      const text = await transport.call({
-        method,
-        path,
-        action,
-        ...(body === undefined ? {} : { body }),
-        ...(contentType === undefined ? {} : { contentType }),
-        ...(accept === undefined ? {} : { accept }),
-        signal: call?.signal,
-      });
+    raw: async (request, call) => {
+      const wire = rawWire(request, call);
+      const { action } = wire;
+      const text = await transport.call(wire);
       try {
         assertLight(text);
         return parseExact(text);
@@ -139,7 +140,21 @@ export function clientOver(
         throw unreadable(error, text, action);
       }
     },
+    rawStream: async (request, call) => transport.stream(rawWire(request, call)),
     [Symbol.asyncDispose]: () => transport[Symbol.asyncDispose](),
+  };
+}
+
+function rawWire(
+  { method = 'GET', path, body, contentType, accept, headers }: RawRequest,
+  call: CallOptions | undefined,
+): WireRequest {
+  return {
+    ...{ method, path, action: `${method} ${path}`, signal: call?.signal },
+    ...(body === undefined ? {} : { body }),
+    ...(contentType === undefined ? {} : { contentType }),
+    ...(accept === undefined ? {} : { accept }),
+    ...(headers === undefined ? {} : { headers }),
   };
 }
 

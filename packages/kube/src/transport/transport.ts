@@ -54,6 +54,8 @@ export interface WireRequest {
   readonly body?: unknown;
   readonly contentType?: string;
   readonly accept?: string;
+  /** Besides those of every request, which win. */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
   /** See `CallOptions.urgent`. */
   readonly urgent?: boolean | undefined;
@@ -124,6 +126,7 @@ export function createTransport(config: ClusterConfig, options: TransportOptions
         path: prefix + request.path,
         method: request.method,
         headers: {
+          ...request.headers,
           ...fixed,
           ...(credential.authorization === undefined ? {} : { authorization: credential.authorization }),
           ...(request.accept === undefined ? {} : { accept: request.accept }),
