@@ -36,6 +36,21 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./explain/command.ts')).addExplain,
   },
   {
+    name: 'machines',
+    about: 'show which machine was made from which image, and which images are old',
+    load: async () => (await import('./machines/command.ts')).addMachines,
+  },
+  {
+    name: 'history',
+    about: 'show what happened to sets and releases: who did what, when, for which release',
+    load: async () => (await import('./history/command.ts')).addHistory,
+  },
+  {
+    name: 'wait',
+    about: 'wait until machine sets have the image, the release or the phase that is wanted',
+    load: async () => (await import('./wait/command.ts')).addWait,
+  },
+  {
     name: 'pause',
     about: 'let the operator end what is under way and begin nothing, until resume',
     load: async () => (await import('./pause/command.ts')).addPause,

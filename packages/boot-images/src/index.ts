@@ -20,6 +20,7 @@ export {
   type Explanation,
   explainSet,
 } from './explain.ts';
+export { type MachineImage, type MachineImages, machineImages } from './machine-images.ts';
 export { type BootImageMetrics, bootImageMetrics } from './metrics.ts';
 export { idOf, type KeptSet, keptSets } from './observe/kept-set.ts';
 export { lightMachineSet } from './observe/light.ts';

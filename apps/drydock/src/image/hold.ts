@@ -1,10 +1,10 @@
 import { UsageError } from '../exit.ts';
 
-const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
 /** A duration such as 30m, 12h, 7d or 1d12h in ms; undefined for what is none. */
 export function durationMs(text: string): number | undefined {
-  const parts = /^(?:\d{1,5}[mhdw])+$/.test(text) ? [...text.matchAll(/(\d+)([mhdw])/g)] : [];
+  const parts = /^(?:\d{1,5}[smhdw])+$/.test(text) ? [...text.matchAll(/(\d+)([smhdw])/g)] : [];
   const length = parts.reduce((sum, [, count, unit = '']) => sum + Number(count) * (UNITS[unit] ?? 0), 0);
   return length === 0 ? undefined : length;
 }

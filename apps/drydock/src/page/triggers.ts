@@ -1,9 +1,9 @@
 import { BootImage, BootImagePolicy, ClusterVersion, ConfigMap, Event, Lease, MachineSet, Payload } from '@drydock/api';
 import { goldenName, goldenNamespace, machineApiNamespace } from '@drydock/boot-images';
 import { ApiError, createCache, type KubeObject, type Observer, type Resource, type Selector } from '@drydock/kube';
+import { REPORTERS } from '../events-of-ours.ts';
 import { LOGINS } from '../login-notes.ts';
 import { VCENTERS } from '../vcenter-notes.ts';
-import { REPORTERS } from './world.ts';
 
 /** What a watch keeps of an object: enough to tell whether it changed. */
 type Light = KubeObject & { readonly seen?: string };

@@ -1,8 +1,8 @@
-import { Event } from '@drydock/api';
-import { type Client, isForbidden, isNotFound, type KubeClient } from '@drydock/kube';
+import type { KubeClient } from '@drydock/kube';
 import type { PageWorld, Told } from '@drydock/page';
 import { lateText } from '@drydock/vsphere';
 import { isLed } from '../cluster-standings.ts';
+import { eventsOfOurs } from '../events-of-ours.ts';
 import { LOGIN_NEXT, refusedLogins } from '../login-notes.ts';
 import { managedReleases } from '../release/managed.ts';
 import { leaderWords, notesText, unreadText } from '../status.ts';
@@ -28,7 +28,7 @@ export async function pageWorld(
     refusedLogins(client, leaseNamespace),
     upgradeVerdicts(client, signal),
     managedReleases(client, signal),
-    eventsIn(client, signal),
+    eventsOfOurs(client, signal),
   ]);
   const { images, tree, leader, now } = found;
   const time = now.getTime();
@@ -58,26 +58,4 @@ function linesOf(text: string): readonly Told[] {
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => ({ text: line }));
-}
-
-/** Who reports Events of ours. The server selects by one name at a time, and all other programs of a cluster make far more. */
-export const REPORTERS: readonly string[] = ['boot-images', 'cluster-api', 'release', 'status'].map(
-  (role) => `drydock.dev/${role}`,
-);
-
-async function eventsIn(
-  client: Pick<Client, 'list'>,
-  signal: AbortSignal,
-): Promise<{ readonly events: readonly Event[]; readonly unread: readonly string[] }> {
-  try {
-    const lists = REPORTERS.map((reporter) =>
-      Array.fromAsync(client.list(Event, { fields: `reportingController=${reporter}` }, { signal })),
-    );
-    return { events: (await Promise.all(lists)).flat(), unread: [] };
-  } catch (error) {
-    signal.throwIfAborted();
-    if (isNotFound(error)) return { events: [], unread: [] };
-    if (isForbidden(error)) return { events: [], unread: [error instanceof Error ? error.message : String(error)] };
-    throw error;
-  }
 }

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type BootImage, Infrastructure, Machine } from '@drydock/api';
+import type { KubeObject, Resource } from '@drydock/kube';
+import { memoryCluster } from '@drydock/kube/testing';
+import { machineImages } from './machine-images.ts';
+import { machineApiNamespace as namespace } from './user-data/user-data.ts';
+import { worldNow } from './world-now.ts';
+
+const core = { group: 'cluster.x-k8s.io', version: 'v1beta1', scope: 'Namespaced' } as const;
+const capiMachine: Resource<KubeObject> = { ...core, kind: 'Machine', plural: 'machines' };
+const vsphereMachine: Resource<KubeObject> = {
+  ...core,
+  ...{ group: 'infrastructure.cluster.x-k8s.io', kind: 'VSphereMachine', plural: 'vspheremachines' },
+};
+const status = (set: string, name: string): BootImage => ({
+  metadata: { name, namespace: set.startsWith('capi') ? 'team' : namespace },
+  status: {
+    ...{ set, phase: 'Current', current: '9.8.20260802-0', target: '9.8.20260802-0' },
+    history: [
+      { id: '2', image: 'new', release: '9.8.20260802-0', since: '2026-02-01T00:00:00Z' },
+      {
+        id: '1',
+        image: 'old',
+        release: '9.6.20260512-0',
+        since: '2026-01-01T00:00:00Z',
+        until: '2026-02-01T00:00:00Z',
+      },
+    ],
+  },
+});
+
+test('a machine has the image that its object names: old where new ones start from another, in both worlds; what is not known is said', async () => {
+  const cluster = memoryCluster({
+    namespaces: [namespace, 'team'],
+    resources: [capiMachine, vsphereMachine, Machine, Infrastructure],
+  });
+  const put = <T extends KubeObject>(resource: Resource<T>, object: T): void =>
+    cluster.put(resource, { ...object.metadata, namespace: object.metadata.namespace ?? '' }, object);
+  cluster.put(Infrastructure, { name: 'cluster' }, {
+    metadata: { name: 'cluster' },
+    status: { platformStatus: { type: 'VSphere' } },
+  } as Infrastructure);
+  const machine = (name: string, set: string | undefined, template: string | undefined): void =>
+    put(Machine, {
+      metadata: {
+        ...{ name, namespace },
+        ...(set === undefined ? {} : { labels: { 'machine.openshift.io/cluster-api-machineset': set } }),
+      },
+      spec: { providerSpec: { value: { ...(template === undefined ? {} : { template }) } } },
+      status: { phase: 'Running', nodeRef: { name: `node-${name}` } },
+    });
+  machine('m-new', 'a', '/DC0/vm/f/new');
+  machine('m-old', 'a', 'old');
+  machine('m-bare', 'a', undefined);
+  machine('m-lone', undefined, 'new');
+  const rotated = (name: string, template: string): void => {
+    const infrastructureRef = { apiVersion: 'infrastructure.cluster.x-k8s.io/v1beta1', kind: 'VSphereMachine', name };
+    const labels = { 'cluster.x-k8s.io/deployment-name': 'md', 'cluster.x-k8s.io/set-name': 'md-1' };
+    put(capiMachine, { metadata: { name, namespace: 'team', labels }, spec: { infrastructureRef } } as KubeObject);
+    put(vsphereMachine, { metadata: { name, namespace: 'team' }, spec: { template } } as KubeObject);
+  };
+  rotated('c-old', '/DC0/vm/old');
+  rotated('c-new', 'new');
+  const client = cluster.client();
+  const { machines, unread } = await machineImages(client, {
+    world: await worldNow(client, { credentials: 'unread' }),
+    served: {
+      of: (group, kind) =>
+        [capiMachine, vsphereMachine].find((one) => one.group === group && one.kind === kind) as never,
+    },
+    images: [status('ms/a', 'ms-a'), status('capi-md/md', 'capi-md-md')],
+  });
+  assert.deepEqual(unread, []);
+  assert.deepEqual(
+    machines.map(({ machine: name, set, image, release, state, node }) => [name, set, image, release, state, node]),
+    [
+      ['m-bare', 'ms/a', undefined, undefined, 'unknown', 'node-m-bare'],
+      ['m-new', 'ms/a', 'new', '9.8.20260802-0', 'current', 'node-m-new'],
+      ['m-old', 'ms/a', 'old', '9.6.20260512-0', 'old', 'node-m-old'],
+      ['m-lone', undefined, 'new', '9.8.20260802-0', 'unknown', 'node-m-lone'],
+      ['c-new', 'capi-md/md', 'new', '9.8.20260802-0', 'current', undefined],
+      ['c-old', 'capi-md/md', 'old', '9.6.20260512-0', 'old', undefined],
+    ],
+  );
+  const whys = Object.fromEntries(machines.map(({ machine: name, why }) => [name, why]));
+  assert.equal(whys['m-old'], 'new machines of ms/a start from 9.8.20260802-0');
+  assert.equal(whys['m-bare'], 'its object names no image that can be read');
+});
