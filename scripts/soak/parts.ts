@@ -15,8 +15,8 @@ export const SOAK_PARTS: readonly SoakPart[] = [
   { name: 'templates: killed processes', files: ['test/sandbox/template-{kill,cli-signals}.test.ts'], weight: 4 },
   {
     name: 'boot images: killed at each change',
-    files: ['test/sandbox/boot-images-{crash,policy}.test.ts', 'test/sandbox/cluster-api.test.ts'],
-    weight: 2,
+    files: ['test/sandbox/boot-images-{crash,policy}.test.ts', 'test/sandbox/{cluster-api,way-back}.test.ts'],
+    weight: 3,
   },
   { name: 'beside the programs of upstream', files: ['test/neighbours/*.test.ts'], weight: 1 },
   {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { BootImage, bootImageName, Lease, MachineSet } from '@drydock/api';
 import type { ClusterPlan } from '@drydock/boot-images';
+import { seeds } from '@drydock/model';
 import { scratchFolder } from '@drydock/sandbox';
 import { type ApiGate, openApiGate } from './support/api-gate.ts';
 import { type AuditLog, changeLog } from './support/audit-log.ts';
@@ -140,7 +141,8 @@ test('twenty SIGKILLs during reverts, before and after each write of one: exactl
   const points = ['bootimages/status', 'machinesets'].flatMap((resource) =>
     (['before', 'after'] as const).map((when) => ({ resource, when })),
   );
-  for (let kill = 0; kill < 20; kill += 1) {
+  for (const seed of seeds(20, 10_000, 'kills during a revert')) {
+    const kill = seed - 1;
     const release = kill % 2 === 0 ? first : second;
     const { resource, when } = points[Math.floor(kill / 2) % points.length] ?? assert.fail('there is a point');
     {
@@ -229,48 +231,58 @@ test('a plan is applied as it was printed, refused beside an operator and in ano
     assert.equal(log.calls().length - before, 2, 'what this test wrote');
   });
 
-  await t.test('killed after the upload, and applied again: the same end, the planned calls, one upload', async () => {
-    const plan = JSON.parse(readFileSync(file, 'utf8')) as ClusterPlan;
-    assert.deepEqual(
-      plan.steps.map(({ kind }) => kind),
-      ['image', 'stub', 'point'],
-    );
-    await switchboard.resetCalls();
-    await switchboard.resetUploads();
-    const since = log.calls().length;
-    {
-      await using hold = gate.hold(({ resource }) => resource === 'secrets', 'before');
-      const args = ['image', 'apply', file, '--yes', '--kubeconfig', join(sandbox.directory, 'operator.kubeconfig')];
-      const env = { HOME: sandbox.directory };
-      const killed = startProcess(operatorProgram.module, [...args, ...imageReach(sandbox)], {
-        ...{ sandbox: sandbox.directory, log: join(sandbox.directory, 'apply.log'), env },
-      });
-      await Promise.race([hold.held, killed.died]);
-      await killed.crash();
-    }
-    assert.match(await voyage.template(planned), /-rhcos-fd1$/, 'not pointed yet');
-    const applied = await image('apply', file, '--yes', '-o', 'json');
-    assert.equal(applied.code, 0, applied.errors);
-    assert.deepEqual(flaws('image-apply', applied.out), []);
-    assert.match(applied.errors, /ms\/plan-a Switched: /);
-    assert.match(await voyage.template(planned), new RegExp(fourth.replaceAll('.', '\\.')));
-    assert.equal((await switchboard.uploads()).count, 1);
-    const calls = plan.steps.flatMap((step) => (step.kind === 'image' ? step.steps.flatMap((one) => one.calls) : []));
-    const methods = calls.map((call) => call.split(' ')[0] ?? '').filter((method) => METHODS.test(method));
-    const made = (await switchboard.callLog()).map(({ method }) => method).filter((method) => METHODS.test(method));
-    assert.deepEqual(sorted(made), sorted(methods));
-    assert.deepEqual(
-      sorted(
-        log
-          .calls()
-          .slice(since)
-          .map(({ verb, resource, name }) => `${verb} ${resource} ${name}`),
-      ),
-      sorted(['update secrets worker-user-data-2019', `patch machinesets ${planned}`]),
-    );
-    const again = await image('apply', file, '--yes');
-    assert.deepEqual([again.code, again.out], [0, 'Nothing of the plan is left to do.\n'], again.errors);
-  });
+  await t.test(
+    'interrupted, and killed after the upload, and applied again: the same end, the planned calls, one upload',
+    async () => {
+      const plan = JSON.parse(readFileSync(file, 'utf8')) as ClusterPlan;
+      assert.deepEqual(
+        plan.steps.map(({ kind }) => kind),
+        ['image', 'stub', 'point'],
+      );
+      await switchboard.resetCalls();
+      await switchboard.resetUploads();
+      const since = log.calls().length;
+      for (const how of ['SIGINT', 'SIGKILL'] as const) {
+        await using hold = gate.hold(({ resource }) => resource === 'secrets', 'before');
+        const args = ['image', 'apply', file, '--yes', '--kubeconfig', join(sandbox.directory, 'operator.kubeconfig')];
+        const env = { HOME: sandbox.directory };
+        const killed = startProcess(operatorProgram.module, [...args, ...imageReach(sandbox)], {
+          ...{ sandbox: sandbox.directory, log: join(sandbox.directory, 'apply.log'), env },
+        });
+        await Promise.race([hold.held, killed.died]);
+        if (how === 'SIGKILL') await killed.crash();
+        else {
+          process.kill(killed.pid, how);
+          await assert.rejects(
+            killed.died,
+            /ended by itself \(130\): [\s\S]*what is done is done, and drydock image apply \S+ goes on/,
+          );
+        }
+        assert.match(await voyage.template(planned), /-rhcos-fd1$/, 'not pointed yet');
+      }
+      const applied = await image('apply', file, '--yes', '-o', 'json');
+      assert.equal(applied.code, 0, applied.errors);
+      assert.deepEqual(flaws('image-apply', applied.out), []);
+      assert.match(applied.errors, /ms\/plan-a Switched: /);
+      assert.match(await voyage.template(planned), new RegExp(fourth.replaceAll('.', '\\.')));
+      assert.equal((await switchboard.uploads()).count, 1);
+      const calls = plan.steps.flatMap((step) => (step.kind === 'image' ? step.steps.flatMap((one) => one.calls) : []));
+      const methods = calls.map((call) => call.split(' ')[0] ?? '').filter((method) => METHODS.test(method));
+      const made = (await switchboard.callLog()).map(({ method }) => method).filter((method) => METHODS.test(method));
+      assert.deepEqual(sorted(made), sorted(methods));
+      assert.deepEqual(
+        sorted(
+          log
+            .calls()
+            .slice(since)
+            .map(({ verb, resource, name }) => `${verb} ${resource} ${name}`),
+        ),
+        sorted(['update secrets worker-user-data-2019', `patch machinesets ${planned}`]),
+      );
+      const again = await image('apply', file, '--yes');
+      assert.deepEqual([again.code, again.out], [0, 'Nothing of the plan is left to do.\n'], again.errors);
+    },
+  );
 
   await t.test('an operator finds all of it done', async () => {
     operator = start();

@@ -171,7 +171,7 @@ export function rotationSeen({ status }: ClusterApiObject): string {
 }
 
 /** Conditions of which a message tells why it is not there yet; v1beta1 calls some otherwise. */
-const TOLD = ['BootstrapConfigReady', 'BootstrapReady', 'InfrastructureReady', 'NodeReady', 'NodeHealthy', 'Deleting'];
+const TOLD = ['BootstrapConfigReady', 'BootstrapReady', 'InfrastructureReady', 'NodeReady', 'NodeHealthy'];
 
 /** What a machine says of its end, in either version of the contract. */
 export function failureIn(status: unknown): {

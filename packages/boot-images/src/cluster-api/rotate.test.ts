@@ -105,3 +105,27 @@ for (const [where, topology, path] of [
     assert.equal(rotatedSet('MachineDeployment', peek('MachineDeployment', 'worker') ?? set).reference?.name, 'worker');
     assert.equal(outcomes.at(-1)?.kind, 'waiting');
   });
+
+test('OWN-18 a window that closes, or a hold, while an image is made: the upload may end, and no template is copied and no set pointed at it', async () => {
+  const { ports, writes, outcomes } = scene([
+    capiObject('Cluster', 'c1', {}),
+    vsphereTemplate('worker', 'old', 2),
+    machineDeployment('worker', 'worker'),
+  ]);
+  let made = false;
+  const closed = { reason: 'WindowClosed', brief: 'closed', message: 'no window is open' };
+  await rotate(name, {
+    ...ports,
+    images: {
+      ...ports.images,
+      look: async () => ({ image: made ? 'new' : undefined }),
+      publish: async () => {
+        made = true;
+      },
+    },
+    wish: (set) => ({ ...ports.wish(set), ...(made ? { waits: closed } : {}) }),
+  });
+  assert.deepEqual([made, writes, outcomes.at(-1)?.kind], [true, [], 'waiting']);
+  await rotate(name, { ...ports, images: { ...ports.images, look: async () => ({ image: 'new' }) } });
+  assert.deepEqual(writes, ['create vspheremachinetemplates', 'patch machinedeployments'], 'when it opens');
+});
