@@ -18,6 +18,9 @@ test('each kustomization of rights and of the operator is in the chart, or this 
     'deploy/rbac',
     // Its role runs in a process of its own, of which deploy has no Deployment.
     'deploy/rbac/release',
+    'deploy/rbac/release/cluster-version',
+    // Given beside the chart, where a policy wants it: kubectl apply -k.
+    'deploy/rbac/cluster-api-canary',
     // A component of kustomize, and the rights that it brings.
     'deploy/page',
     'deploy/rbac/page',
