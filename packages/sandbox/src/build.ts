@@ -24,7 +24,8 @@ export type Neighbour =
   | 'machine-api-machineset'
   | 'machine-api-nodelink'
   | 'cluster-api'
-  | 'cluster-api-provider-vsphere';
+  | 'cluster-api-provider-vsphere'
+  | 'cluster-version-operator';
 
 /** A program that people install and watch Drydock with, built the same way. */
 export type Tool = 'helm' | 'promtool';
@@ -104,6 +105,12 @@ const SERVERS: Readonly<Record<GoServer, Source>> = {
     what: "Cluster API's vSphere provider",
     expected: '3 min, and 1 GB of downloads and build cache',
   },
+  'cluster-version-operator': {
+    ...{ module: 'neighbours/cluster-version-operator', ldflags: '' },
+    program: 'github.com/openshift/cluster-version-operator/cmd',
+    what: "OpenShift's cluster-version-operator of 4.14",
+    expected: '2 min, and 500 MB of downloads and build cache',
+  },
   helm: {
     ...{ module: 'neighbours/helm', ldflags: '', program: 'helm.sh/helm/v3/cmd/helm' },
     what: 'helm, which installs the chart',
@@ -119,7 +126,7 @@ const SERVERS: Readonly<Record<GoServer, Source>> = {
 /** All programs of upstream that can be built. */
 export const NEIGHBOURS: readonly Neighbour[] = [
   ...(['machine-config-controller', 'machine-api-vsphere', 'machine-api-machineset', 'machine-api-nodelink'] as const),
-  ...(['cluster-api', 'cluster-api-provider-vsphere'] as const),
+  ...(['cluster-api', 'cluster-api-provider-vsphere', 'cluster-version-operator'] as const),
 ];
 
 /** All tools that can be built. */

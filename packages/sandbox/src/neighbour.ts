@@ -31,6 +31,8 @@ interface Manner {
   readonly flags: (directory: WorkDirectory) => Promise<readonly string[]>;
   /** What stands in its log as soon as it acts; without it the first line of its standard output says so. */
   readonly acts?: RegExp;
+  /** What comes before all flags. */
+  readonly verbs?: readonly string[];
 }
 
 /** What controller-runtime logs when the caches of a controller are filled. */
@@ -44,6 +46,11 @@ const MANNERS: Readonly<Record<Neighbour, Manner>> = {
   'machine-api-nodelink': { flags: async () => [], acts },
   'cluster-api': { flags: managerFlags, acts },
   'cluster-api-provider-vsphere': { flags: managerFlags, acts },
+  'cluster-version-operator': {
+    flags: async () => ['--listen=', '--enable-auto-update=false', '--node-name=sandbox'],
+    acts: /successfully acquired lease/,
+    verbs: ['start'],
+  },
 };
 
 /** Cluster API's managers serve their webhooks whether or not anybody has configured them. */
@@ -71,7 +78,7 @@ export async function startNeighbour(name: Neighbour, options: NeighbourOptions)
   const said = (): string => readFileSync(join(directory.path, `${name}.log`), 'utf8');
   const server = defineServer({
     ...{ name, directory },
-    command: () => ({ binary: binaryPath(name), args: ['--kubeconfig', kubeconfig, ...own, ...flags], env }),
+    command: () => ({ binary: binaryPath(name), args: [...(manner.verbs ?? []), '--kubeconfig', kubeconfig, ...own, ...flags], env }),
     ready: async (line) => (manner.acts === undefined ? line !== undefined : manner.acts.test(said())),
   });
   const disarm = guardExit(() => {

@@ -29,6 +29,12 @@ export const imageOf = (name: string) => `registry.test/tools@sha256:${hex(name)
 export const account: Account = { namespace: 'default', name: 'deployer' };
 const STORE = 'https://signatures.test';
 
+/** Whom a process of the manager acts as. */
+export interface ManagerClients {
+  readonly own?: KubeClient;
+  readonly account?: KubeClient | undefined;
+}
+
 /** A manager in memory, with a registry, a store of signatures, and an application that a test decides about, or the real one. */
 export class ReleaseWorld implements AsyncDisposable {
   readonly cluster: MemoryCluster = memoryCluster({ crds: [payloadDefinition] });
@@ -42,6 +48,7 @@ export class ReleaseWorld implements AsyncDisposable {
   /** How an application ends. */
   outcome: (wish: ApplyWish, ports: ApplyPorts) => Promise<ApplyOutcome> = (wish) => Promise.resolve(done(wish));
   operator: Operator | undefined;
+  readonly #others: Operator[] = [];
   readonly signer: TestSigner;
   readonly #really: boolean;
   readonly #told: ReleaseMetrics = releaseMetrics(this.metrics.registry);
@@ -70,16 +77,18 @@ export class ReleaseWorld implements AsyncDisposable {
     return imageOf(version);
   }
 
-  /** Starts the manager; again after `stop` it is another process. */
-  async start(): Promise<this> {
+  /** Starts the manager; again it is another process, beside those that run. Without clients it shares that of the test. */
+  async start({ own: client, account: byAccount = client }: ManagerClients = {}): Promise<this> {
+    const mine = client ?? this.client;
     let acting = account;
+    if (this.operator !== undefined) this.#others.push(this.operator);
     const role = releaseRole({
-      ...{ client: this.client, namespace: 'default', log, random: () => 0 },
+      ...{ client: mine, namespace: 'default', log, random: () => 0 },
       clientFor: (of) => {
         acting = of;
-        return this.client;
+        return byAccount ?? this.client;
       },
-      inventory: this.inventory(),
+      inventory: this.inventory(mine),
       metrics: this.#told,
       retrieve: (image) => {
         this.retrieved.push(image);
@@ -101,7 +110,7 @@ export class ReleaseWorld implements AsyncDisposable {
       },
     });
     this.operator = await run({
-      client: this.client,
+      client: mine,
       ...role,
       log,
       metrics: this.metrics,
@@ -115,8 +124,8 @@ export class ReleaseWorld implements AsyncDisposable {
     if (found !== undefined) yield found;
   }
 
-  inventory(): InventoryStore {
-    if (this.#really) return configMapInventory({ client: this.client, namespace: 'default' });
+  inventory(client: KubeClient = this.client): InventoryStore {
+    if (this.#really) return configMapInventory({ client, namespace: 'default' });
     return {
       owners: () => Promise.resolve([...new Set(this.claims.values())]),
       remove: ({ name }) => {
@@ -167,7 +176,7 @@ export class ReleaseWorld implements AsyncDisposable {
     });
 
   async stop(): Promise<void> {
-    await this.operator?.[Symbol.asyncDispose]();
+    await Promise.all([this.operator, ...this.#others.splice(0)].map((one) => one?.[Symbol.asyncDispose]()));
     this.operator = undefined;
   }
 
