@@ -44,7 +44,7 @@ export const SOAK_PARTS: readonly SoakPart[] = [
   {
     name: 'releases: killed while they are applied',
     files: [
-      'packages/release/src/{apply,rescue,rollback}/**/*{.model,config-maps}.test.ts',
+      'packages/release/src/{apply,manager,rescue,rollback}/**/*{.model,config-maps}.test.ts',
       'test/sandbox/release-*.test.ts',
     ],
     weight: 2,

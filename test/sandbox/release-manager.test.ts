@@ -12,6 +12,7 @@ import {
   loadKubeconfig,
   readStatusNote,
 } from '@drydock/kube';
+import { firstSeed, generator, repetitions } from '@drydock/model';
 import type { TestSigner } from '@drydock/release/testing';
 import { fromJSONSchema } from 'zod';
 import type { ApiCall } from './support/audit-log.ts';
@@ -390,6 +391,63 @@ test('RB-R72 what a newer release deletes of an older one is told object by obje
     ['Payload tools'],
     'those of the Payloads before it have ended, too',
   );
+});
+
+test('killed by SIGKILL at seeded instants while a release goes forward and back, it ends as if nobody had been killed', async () => {
+  const name = 'killed';
+  const data = (version: string): Record<string, object> =>
+    Object.fromEntries(
+      Array.from({ length: 8 }, (_, at) => [
+        `0000_10_a_${at}.yaml`,
+        configMap(`killed-${at}`, { version, ...(version === '7.0.0' ? { [`only-${at}`]: 'x' } : {}) }),
+      ]),
+    );
+  const images = [
+    await registry.release('7.0.0', data('7.0.0'), signer),
+    await registry.release('7.0.1', data('7.0.1'), signer),
+  ];
+  await client.create(Payload, payload(name, images[0] ?? ''));
+  const seed = firstSeed();
+  const random = generator(seed);
+  const kills = repetitions(4, 20, 'kills');
+  for (let round = 0; round < kills; round += 1) {
+    const running = await operator(`kill-${round}`);
+    const before = rig.audit.calls().length;
+    const calls = 20 + Math.floor(random() * 60);
+    const wanted = `7.0.${round % 2} Completed`;
+    await eventually(
+      `it has asked ${calls} times`,
+      async () => rig.audit.calls().length - before >= calls || (await headOf(name)) === wanted,
+    );
+    await running.crash();
+    // Nobody gives the Lease back; whoever waits for its end waits for nothing that is looked at here.
+    const lease = { namespace: accountNamespace, name: 'drydock-release' };
+    await client.mergePatch(Lease, lease, { spec: { holderIdentity: '' } });
+    await client.mergePatch(Payload, { name }, { spec: { image: images[(round + 1) % 2] ?? '' } });
+  }
+  await using _running = await operator('last');
+  const version = `7.0.${kills % 2}`;
+  await completed(name, version);
+  for (let at = 0; at < 8; at += 1) {
+    const wanted = { version, ...(version === '7.0.0' ? { [`only-${at}`]: 'x' } : {}) };
+    assert.deepEqual(await dataOf(`killed-${at}`), wanted, `seed ${seed}`);
+  }
+  const history = (await client.get(Payload, { name })).status?.history ?? [];
+  for (const [at, entry] of history.entries())
+    assert.notEqual(entry.version, history[at + 1]?.version, `an entry is there twice; seed ${seed}`);
+  const labels = 'app.kubernetes.io/component=release-inventory';
+  const inventories = await Array.fromAsync(client.list(ConfigMap, { namespace: accountNamespace, labels }));
+  const entries = inventories.flatMap(({ data: kept }) =>
+    kept?.['owner'] === `Payload ${name}` ? (kept['entries'] ?? '').split('\n') : [],
+  );
+  assert.equal(entries.length, 8);
+  await eventually('nothing is about to be written', async () => {
+    const now = await Array.fromAsync(client.list(ConfigMap, { namespace: accountNamespace, labels }));
+    return now.every(
+      ({ data: kept }) => kept?.['owner'] !== `Payload ${name}` || !/"intent"/.test(kept['entries'] ?? ''),
+    );
+  });
+  await client.delete(Payload, { name });
 });
 
 test('each call of the role is permitted by its rules, and each rule is needed', () => {

@@ -84,6 +84,11 @@ const NEIGHBOUR_SETS: readonly CrdSet[] = [
     files: manifests('config/v1', [`${CONFIG}dnses`]),
   },
   {
+    name: 'cluster-version-operator',
+    pin: 'crds-4.14',
+    files: ['config/v1/0000_03_config-operator_01_proxy.crd.yaml'],
+  },
+  {
     name: 'cluster-api-managers',
     pin: 'crds-cluster-api',
     files: [

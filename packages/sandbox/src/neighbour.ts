@@ -47,7 +47,7 @@ const MANNERS: Readonly<Record<Neighbour, Manner>> = {
   'cluster-api': { flags: managerFlags, acts },
   'cluster-api-provider-vsphere': { flags: managerFlags, acts },
   'cluster-version-operator': {
-    flags: async () => ['--listen=', '--enable-auto-update=false', '--node-name=sandbox'],
+    flags: async () => ['--listen=', '--enable-auto-update=false', '--node-name=sandbox', '--v=2'],
     acts: /successfully acquired lease/,
     verbs: ['start'],
   },
@@ -78,7 +78,11 @@ export async function startNeighbour(name: Neighbour, options: NeighbourOptions)
   const said = (): string => readFileSync(join(directory.path, `${name}.log`), 'utf8');
   const server = defineServer({
     ...{ name, directory },
-    command: () => ({ binary: binaryPath(name), args: [...(manner.verbs ?? []), '--kubeconfig', kubeconfig, ...own, ...flags], env }),
+    command: () => ({
+      binary: binaryPath(name),
+      args: [...(manner.verbs ?? []), '--kubeconfig', kubeconfig, ...own, ...flags],
+      env,
+    }),
     ready: async (line) => (manner.acts === undefined ? line !== undefined : manner.acts.test(said())),
   });
   const disarm = guardExit(() => {

@@ -176,7 +176,8 @@ export class ReleaseWorld implements AsyncDisposable {
     });
 
   async stop(): Promise<void> {
-    await Promise.all([this.operator, ...this.#others.splice(0)].map((one) => one?.[Symbol.asyncDispose]()));
+    const all = [...this.#others.splice(0), ...(this.operator === undefined ? [] : [this.operator])];
+    await Promise.all(all.map((one) => one[Symbol.asyncDispose]()));
     this.operator = undefined;
   }
 
