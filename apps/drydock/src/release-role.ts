@@ -14,6 +14,7 @@ export interface ReleaseFlags extends ClusterFlags, RegistryFlags {
   readonly releaseAccount?: Account;
   readonly releaseKeyring?: readonly string[];
   readonly releaseStore?: readonly string[];
+  readonly writerPatience?: number;
 }
 
 /** Adds the flags of the role `release`. */
@@ -28,7 +29,12 @@ export function releaseFlags(command: Command): Command {
       '--release-keyring <file...>',
       'who must have signed the first release of ClusterVersion; the next ones by the key rings that a release brings',
     )
-    .option('--release-store <url...>', 'where its signatures are');
+    .option('--release-store <url...>', 'where its signatures are')
+    .option(
+      '--writer-patience <seconds>',
+      'how long a writer has to write anew once a way back has brought its release (default: 30)',
+      secondsOf,
+    );
 }
 
 /** What the role is made of. */
@@ -74,6 +80,7 @@ export async function releasePart(
     storeAt: (address) => release.httpStore(address, trust),
     metrics: release.releaseMetrics(metrics.registry),
     statuses: statuses.of,
+    ...(flags.writerPatience === undefined ? {} : { patience: flags.writerPatience * 1_000 }),
     ...(clusterVersion === undefined ? {} : { clusterVersion }),
   });
   return { ...role, services: [statuses.sweeper] };
@@ -126,6 +133,13 @@ async function trustOf({
     rings.push({ name: file, armoured });
   }
   return { account, rings, stores: releaseStore };
+}
+
+function secondsOf(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1 || value > 3_600)
+    throw new InvalidArgumentError('a whole number from 1 to 3600 is expected.');
+  return value;
 }
 
 function accountOf(text: string): Account {

@@ -2,7 +2,9 @@ import type { Command } from 'commander';
 import { addDiff } from './diff.ts';
 import { addLoad } from './load.ts';
 import { addPlan } from './plan.ts';
+import { addPreflight } from './preflight.ts';
 import { addRescue } from './rescue.ts';
+import { addRollback } from './rollback.ts';
 import { addHistory, addStatus } from './status.ts';
 import { addVerify } from './verify.ts';
 
@@ -10,11 +12,14 @@ import { addVerify } from './verify.ts';
 export function addRelease(program: Command): void {
   const group = program
     .command('release')
-    .description('see what a release brings, who signed it and what it would do; free what a way back has stuck')
+    .description(
+      'see what a release brings, who signed it and what it would do; go back to an older one, and free what a way back has stuck',
+    )
     .addHelpText(
       'after',
-      '\nExit codes: 0 done, 1 failed (a payload that cannot be read whole), 2 usage, 3 not verified, refused or not to be freed,\n5 nobody agreed to the plan (rescue), 6 changes pending (plan).',
+      '\nExit codes: 0 done, 1 failed (a payload that cannot be read whole), 2 usage, 3 not verified, refused, kept at a bridge or not to be freed,\n5 nobody agreed to the plan (rescue, rollback), or undecided (preflight), 6 changes pending (plan).',
     );
-  for (const add of [addLoad, addVerify, addDiff, addPlan, addStatus, addHistory, addRescue]) add(group);
+  for (const add of [addLoad, addVerify, addDiff, addPlan, addPreflight, addRollback, addStatus, addHistory, addRescue])
+    add(group);
   for (const verb of group.commands) verb.exitOverride().showHelpAfterError('(use --help to see what there is)');
 }

@@ -105,6 +105,7 @@ async function goBack(
       apply: ports.apply,
       kept: ports.kept,
       columns: ports.columns(asked.account),
+      ...(ports.patience === undefined ? {} : { patience: ports.patience }),
       memory: memory.rollback.memory,
       applyMemory: memory.apply,
       onProgress: (next) => {

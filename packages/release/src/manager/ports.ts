@@ -26,6 +26,8 @@ export interface ReleasePorts {
   readonly kept: KeptValues;
   /** How each API server shows a kind, asked in the name of an account. */
   readonly columns: (account: Account) => Columns;
+  /** ms that a writer has to write anew once its release is back. */
+  readonly patience?: number;
   readonly clock: Clock;
   readonly metrics: ReleaseMetrics;
   /** A failure that is nobody's status. */

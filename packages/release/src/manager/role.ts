@@ -45,6 +45,8 @@ export interface ReleaseRoleOptions {
   readonly storeAt: (address: string) => SignatureStore;
   /** How each API server shows a kind, in the name of an account. Default: as the one that answers. */
   readonly columns?: ReleasePorts['columns'];
+  /** ms that a writer has to write anew once a way back has brought its release. Default 30 s. */
+  readonly patience?: number;
   readonly log: EventRecorderOptions['log'];
   /** Manages ClusterVersion, too, in the name of this account, unless cluster-version-operator is there. Default: it is left alone. */
   readonly clusterVersion?: ClusterVersionTrust;
@@ -91,6 +93,7 @@ export function releaseRole(options: ReleaseRoleOptions): ReleaseRole {
     },
     judge: judgeWayBack,
     kept: configMapKept({ client, namespace, clock }),
+    ...(options.patience === undefined ? {} : { patience: options.patience }),
     columns: options.columns ?? ((account) => tableColumns(() => Promise.resolve([options.clientFor(account)]))),
     signatures: { kept: [kept, ...more], storeAt: options.storeAt, keep: kept.keep },
     warn: (message, error) => log.warn({ err: error }, message),

@@ -47,7 +47,10 @@ export async function rollBack(wish: RollbackWish, ports: RollbackPorts): Promis
   const way = wayOf(wish, ports);
   const found: Findings = {
     ...{ sanitised: new Set(), kept: new Map(), orphans: [], notes: [], applied: undefined, tidied: false },
-    progress: { done: 0, total: wish.to.manifests.length, waiting: [] },
+    progress: {
+      done: way.memory.applied === wish.to.payload.hash ? wish.to.manifests.length : 0,
+      ...{ total: wish.to.manifests.length, waiting: [] },
+    },
   };
   for (;;) {
     ports.signal.throwIfAborted();
@@ -224,6 +227,8 @@ async function bringOperatorsBack(way: Way, found: Findings): Promise<ApplyOutco
 
 async function contractAll(definitions: readonly Definition[], way: Way, found: Findings): Promise<void> {
   way.say('Rewrite');
+  // Whoever put something back in another attempt may have been mended since.
+  way.memory.cuts.clear();
   const reports = await settleKinds(definitions, way);
   way.say('Scan');
   for (const definition of definitions) {

@@ -1,0 +1,132 @@
+import { Payload } from '@drydock/api';
+import { oneLine } from '@drydock/api/text';
+import type { RollbackPlan } from '@drydock/release';
+import type { Command } from 'commander';
+import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
+import { formatOf, print } from '../crd/formats.ts';
+import { agreed } from '../crd/question.ts';
+import { exitCode } from '../exit.ts';
+import { untilInterrupted } from '../interruption.ts';
+import { type Leadership, leadershipOf, leadershipText } from '../leadership.ts';
+import { LEASE_NAMESPACE } from '../status-notes.ts';
+import { tell } from '../terminal.ts';
+import { type RegistryFlags, registryFlags } from './payload-source.ts';
+import { wayOfPayload } from './payload-way.ts';
+import { rollbackPlanText } from './rollback-text.ts';
+import { leadRelease, type WayEnd, wayEnd } from './rollback-wait.ts';
+
+interface RollbackFlags extends ClusterFlags, RegistryFlags {
+  readonly to?: string;
+  readonly accept: readonly string[];
+  readonly dryRun?: true;
+  readonly yes?: true;
+  readonly leaseNamespace: string;
+  readonly output: string;
+}
+
+/** What `release rollback` prints as JSON. */
+export interface RollbackOutput {
+  /** Done: the older release is there, wholly. Incomplete: definitions are kept where both releases can write. Planned and refused: nothing was begun. */
+  readonly result: 'done' | 'incomplete' | 'refused' | 'planned';
+  readonly from: string;
+  readonly to: string;
+  readonly message: string;
+  readonly leader: Leadership['state'];
+  /** Where nothing was begun. */
+  readonly plan?: RollbackPlan;
+}
+
+/** Adds `release rollback`: a Payload goes back to a release of its history. */
+export function addRollback(group: Command): void {
+  registryFlags(
+    clusterFlags(
+      group
+        .command('rollback')
+        .description('go back to a release of a history: no writer is refused on the way, and nothing is lost'),
+    ),
+  )
+    .argument('<payload>', 'name of a Payload')
+    .option('--to <version>', 'a release of its history (default: the one before)')
+    .option(
+      '--accept <name>',
+      'a finding that is accepted, as release preflight names it; may be repeated',
+      (one: string, all: readonly string[]) => [...all, one],
+      [],
+    )
+    .option('--dry-run', 'say what would be done, by reads alone')
+    .option('--lease-namespace <name>', 'namespace of the Leases of the operator, and of ledgers', LEASE_NAMESPACE)
+    .option('-y, --yes', 'do not ask')
+    .option('-o, --output <format>', 'table|wide|json|yaml', 'table')
+    .addHelpText(
+      'after',
+      `
+Where an operator leads, the Payload asks it, and this command waits; otherwise it does it itself, under the Lease of the operator. Killed or interrupted at any point, the same command, or an operator, goes on.
+To break it off, ask for the newer release again: until the first definition is narrowed nothing of it is lost.
+Exit codes: 0 done, 1 failed, 2 usage, 3 refused, or definitions are kept at the bridge, 5 nobody said yes, 130 and 143 interrupted.`,
+    )
+    .action((name: string, flags: RollbackFlags) =>
+      untilInterrupted(
+        (signal) => rollback(name, flags, signal),
+        'what is done is done, and drydock release rollback goes on',
+      ),
+    );
+}
+
+async function rollback(name: string, flags: RollbackFlags, signal: AbortSignal): Promise<number> {
+  const format = formatOf(flags.output);
+  const release = await import('@drydock/release');
+  const { systemClock } = await import('@drydock/kube');
+  await using client = await connect(flags);
+  const way = await wayOfPayload(client, name, flags, signal);
+  const { wish } = way;
+  const namespace = flags.leaseNamespace;
+  const plan = await release.planRollback(wish, {
+    ...{ client, clock: systemClock, signal },
+    inventory: release.configMapInventory({ client, namespace }),
+    apply: release.applyPayload,
+    kept: release.configMapKept({ client, namespace }),
+    columns: release.tableColumns(() => Promise.resolve([client])),
+    onProgress: () => undefined,
+  });
+  const leader = await leadershipOf(client, { role: 'release', namespace }, { signal });
+  const end = (
+    result: RollbackOutput['result'],
+    message: string,
+    code: number,
+    more: Partial<RollbackOutput> = {},
+  ): number => {
+    const output: RollbackOutput = { result, from: plan.from, to: plan.to, message, leader: leader.state, ...more };
+    print(format, output, () => `${more.plan === undefined ? '' : `${rollbackPlanText(plan)}\n`}${oneLine(message)}\n`);
+    return code;
+  };
+  const [stop] = plan.stops;
+  if (stop !== undefined) {
+    const more = plan.stops.length > 1 ? ` and ${plan.stops.length - 1} more` : '';
+    const message = `${plan.owner} cannot go back to ${plan.to}: ${stop}${more}. Heal what it names, or accept it: --accept ${stop}`;
+    return end('refused', message, exitCode.blocked, { plan });
+  }
+  if (flags.dryRun === true) return end('planned', 'Nothing was changed.', exitCode.done, { plan });
+  const about = (): string =>
+    `${rollbackPlanText(plan)}\n${oneLine(leadershipText(leader, 'releases', Date.now()))}.\n`;
+  if (!(await agreed(`Go back to ${plan.to}?`, { yes: flags.yes === true, about, signal })))
+    return end(
+      'planned',
+      `Nothing was changed: that needs a yes (drydock release rollback ${name} --to ${plan.to} --yes).`,
+      exitCode.undecided,
+      { plan },
+    );
+  const { spec } = await client.get(Payload, { name }, { signal });
+  const acceptedRisks = [...new Set([...(spec.acceptedRisks ?? []), ...flags.accept])];
+  const asked = await client.mergePatch(
+    Payload,
+    { name },
+    { spec: { version: plan.to, image: null, ...(acceptedRisks.length === 0 ? {} : { acceptedRisks }) } },
+    { signal },
+  );
+  const generation = asked.metadata.generation ?? 0;
+  const waiting = (until: AbortSignal): Promise<WayEnd> =>
+    wayEnd(client, { name, to: plan.to, generation }, { tell: (text) => tell(`${oneLine(text)}\n`), signal: until });
+  const ended = leader.state === 'led' ? await waiting(signal) : await leadRelease(flags, client, waiting, signal);
+  const codes = { done: exitCode.done, incomplete: exitCode.blocked, refused: exitCode.blocked } as const;
+  return end(ended.result, ended.message, codes[ended.result]);
+}
