@@ -29,6 +29,10 @@ const planned: readonly Row[] = [
     tests: [
       [boot('canary/canary'), 'mode: a machine is made from the image before anything points at it, becomes a node'],
       [boot('canary/canary'), 'nothing is patched, what was seen last is said, and the release is not tried again'],
+      [
+        boot('cluster-api/canary'),
+        'a canary of Cluster API: a machine with clones of what the set’s machines are made',
+      ],
     ],
   },
   {
@@ -60,6 +64,7 @@ const planned: readonly Row[] = [
         'the process dies, somebody edits, or another release comes, before and after',
       ],
       [boot('cluster-api/decide'), 'in both worlds at once, a set that Machine API manages says so'],
+      ['test/sandbox/cluster-api.test.ts', 'what is planned is what apply then does, and not where the world moved'],
     ],
   },
   {

@@ -151,8 +151,8 @@ export function ownedBy(
   return { ...part, metadata: { ...part.metadata, ownerReferences: [owner] } };
 }
 
-/** What there is to see of a machine of Cluster API, for people, in one line. */
-export function rotationSeen({ status }: ClusterApiObject): string {
+/** What there is to see of a machine of Cluster API, for people, in one line. `infrastructure`: what it is made of, which alone says why its provider cannot make it. */
+export function rotationSeen({ status }: ClusterApiObject, infrastructure?: ClusterApiObject): string {
   const { phase, nodeRef } = object(status);
   const { reason, message } = failureIn(status);
   const parts = [
@@ -165,9 +165,16 @@ export function rotationSeen({ status }: ClusterApiObject): string {
       const said = text(found?.['message']) ?? text(found?.['reason']);
       return found === undefined || found['status'] === 'True' || said === undefined ? [] : [`${type}: ${said}`];
     }),
+    ...new Set(list(object(infrastructure?.status)['conditions']).map(object).flatMap(refusal)),
     nodeName(nodeRef) === undefined ? 'no node' : `node ${nodeName(nodeRef)}`,
   ];
   return parts.filter((part) => part !== undefined).join(', ');
+}
+
+/** A condition of a provider that is not as it should be. */
+function refusal({ status, reason, message }: Readonly<Record<string, unknown>>): readonly string[] {
+  const said = [text(reason), text(message)].filter((one) => one !== undefined);
+  return status === 'False' && said.length > 0 ? [said.join(': ')] : [];
 }
 
 /** Conditions of which a message tells why it is not there yet; v1beta1 calls some otherwise. */

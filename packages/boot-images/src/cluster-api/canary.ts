@@ -22,6 +22,7 @@ import {
 } from './canary-machine.ts';
 import { canaryUnsupported, type Rotation, type RotationStep } from './decide.ts';
 import { type ClusterApiObject, CORE, type ServedKinds } from './kinds.ts';
+import { referenceOf } from './set.ts';
 
 /** What canaries of Cluster API are made with, and told from. */
 export interface RotationCanaryPorts {
@@ -77,7 +78,7 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
     const canary = { group: group.id, machine: group.machine, image };
     for (let count = 0; count < STEPS; count += 1) {
       const live = await found(resourceOf(CORE, 'Machine'), set.namespace, group.machine, call);
-      const machine = live && seenMachine(live, group.id);
+      const machine = live && seenMachine(live, group.id, await infrastructureOf(live, call));
       // After the machine: it goes once its verdict is known.
       const known = verdict(group.id);
       if (machine !== undefined && removed.has(machine.uid) && known === undefined)
@@ -205,6 +206,17 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
     }
   }
 
+  /** Asked for until there is a node: from then on the machine says all. */
+  async function infrastructureOf(
+    { metadata, spec, status }: ClusterApiObject,
+    call: Call,
+  ): Promise<ClusterApiObject | undefined> {
+    const reference = referenceOf(at(spec, ['infrastructureRef']));
+    const resource = reference && served.of(reference.group, reference.kind);
+    if (resource === undefined || reference === undefined || readyNodeIn(status) !== undefined) return undefined;
+    return found(resource, metadata.namespace ?? '', reference.name, call);
+  }
+
   async function remove({ metadata }: ClusterApiObject, call: Call): Promise<void> {
     const { name, namespace = '', uid = '' } = metadata;
     ports.mayWrite?.();
@@ -247,13 +259,13 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
 }
 
 /** A machine of Cluster API, as far as it decides about a canary. Its cluster may own it: that counts it nowhere. */
-export function seenMachine(live: ClusterApiObject, group: string): CanaryMachine {
+export function seenMachine(live: ClusterApiObject, group: string, infrastructure?: ClusterApiObject): CanaryMachine {
   const { name, uid = '', labels = {}, creationTimestamp = '', deletionTimestamp } = live.metadata;
   const { status } = live;
   const phase = text(object(status)['phase']);
   const { reason, message } = failureIn(status);
   return {
-    ...{ name, uid, phase, seen: rotationSeen(live), going: deletionTimestamp !== undefined },
+    ...{ name, uid, phase, seen: rotationSeen(live, infrastructure), going: deletionTimestamp !== undefined },
     own: labels[canaryLabel] === group && !isTaken(live),
     made: Date.parse(creationTimestamp),
     failed: phase === 'Failed' || reason !== undefined || message !== undefined,

@@ -113,7 +113,7 @@ function rightsFor(served: Pick<ServedKinds, 'of'>): readonly CanaryRight[] {
     [BOOTSTRAP, 'KubeadmConfigTemplate', 'get'],
     [BOOTSTRAP, 'KubeadmConfig', 'create'],
     ...['VSphere', 'AWS', 'Azure', 'GCP'].map(
-      (of) => [INFRASTRUCTURE, machineKind(`${of}MachineTemplate`), 'create'] as const,
+      (of) => [INFRASTRUCTURE, machineKind(`${of}MachineTemplate`), 'get', 'create'] as const,
     ),
   ];
   return wanted.flatMap(([group, kind, ...verbs]) => {

@@ -156,8 +156,14 @@ export function capiMachineActor({
 
   async function waits(machine: ClusterApiObject, message: string): Promise<boolean> {
     if (object(machine.status)['conditions'] !== undefined) return false;
-    const conditions = [{ type: 'InfrastructureReady', status: 'False', reason: 'NotReady', message }];
+    const told = '* VirtualMachineProvisioned: NotProvisioned';
+    const conditions = [{ type: 'InfrastructureReady', status: 'False', reason: 'NotReady', message: told }];
     await status(machine, { phase: 'Provisioning', conditions });
+    const reference = referenceOf(at(machine.spec, ['infrastructureRef']));
+    const resource = capiKind(reference?.kind ?? '');
+    const made = await client.get(resource, { namespace, name: reference?.name ?? '' });
+    const why = { type: 'VMProvisioned', status: 'False', reason: 'CloningFailed', message };
+    await client.replaceStatus(resource, { ...made, status: { conditions: [why] } });
     return true;
   }
 

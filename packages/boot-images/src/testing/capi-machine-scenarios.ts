@@ -73,35 +73,40 @@ export interface RotatedMachineScenario {
   readonly seen: RegExp;
   /** What a canary makes of it at once; undefined where only time tells. */
   readonly verdict?: 'Passed';
+  /** The real ones were seen to do it in these words. */
+  readonly proven?: true;
 }
 
-/** What Cluster API and its vSphere provider do, as far as a canary counts on it. The played ones and the real ones pass it alike: none of them ever ends a machine by itself. */
+/** What Cluster API and its vSphere provider do, as far as a canary counts on it. The played ones pass all of it and the real ones what is proven: none of them ever ends a machine by itself. */
 export const ROTATED_MACHINE_SCENARIOS: readonly RotatedMachineScenario[] = [
   {
     name: 'a machine is cloned from the template of that name, and becomes a node that is ready',
     wanted: { fate: 'boots', templates: 1 },
     seen: /^phase Running, node \S+$/,
     verdict: 'Passed',
+    proven: true,
   },
   {
     name: 'no template of that name in the whole inventory: it waits, and says so',
     wanted: { fate: 'boots', templates: 0 },
-    seen: /^phase Provisioning, .*InfrastructureReady: .*not found.*, no node$/,
+    seen: /^phase Provisioning, .*CloningFailed.*, no node$/,
+    proven: true,
   },
   {
     name: 'two templates of that name: it waits, and says so',
     wanted: { fate: 'boots', templates: 2 },
-    seen: /^phase Provisioning, .*InfrastructureReady: .*multiple vms.*, no node$/,
+    seen: /^phase Provisioning, .*CloningFailed.*, no node$/,
+    proven: true,
   },
   {
     name: 'the platform refuses the clone',
     wanted: { fate: 'quota', templates: 1 },
-    seen: /^phase Provisioning, .*InfrastructureReady: .*exceeds the quota.*, no node$/,
+    seen: /^phase Provisioning, .*exceeds the quota.*, no node$/,
   },
   {
     name: 'the guest never says anything',
     wanted: { fate: 'never-boots', templates: 1 },
-    seen: /^phase Provisioning, .*InfrastructureReady: .*(network|IP).*, no node$/,
+    seen: /^phase Provisioning, .*(network|IP).*, no node$/,
   },
   {
     name: 'the guest has addresses, and never joins',
@@ -135,7 +140,7 @@ export async function playRotatedMachine(
     String(seen),
     async () => {
       const one = await client.get(machines, key);
-      last = rotationSeen(one);
+      last = rotationSeen(one, await partOfMachine(rig, key));
       return seen.test(last) ? one : undefined;
     },
     () => last,
@@ -154,6 +159,15 @@ export async function playRotatedMachine(
       async () => ((await there(client, resource, key)) ? undefined : true),
       () => last,
     );
+}
+
+/** What it is made of, where that is there. */
+async function partOfMachine(
+  { client, parts }: RotatedMachineRig,
+  key: { readonly namespace: string; readonly name: string },
+): Promise<ClusterApiObject | undefined> {
+  const resource = parts.at(-1);
+  return resource !== undefined && (await there(client, resource, key)) ? client.get(resource, key) : undefined;
 }
 
 async function there(

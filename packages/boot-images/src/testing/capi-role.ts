@@ -74,7 +74,9 @@ async function wired(
   const client = asked(own, (verb, resource) => options.may?.(verb, resource) !== false);
   const writes: string[] = [];
   cluster.onCall = (call, phase, { mutates, client: by }) => {
-    if (by === own && mutates && phase === 'after' && !call.resource.startsWith('events')) writes.push(textOf(call));
+    // Neither is of a set.
+    if (/^(?:events|bootimagepolicies)/.test(call.resource)) return;
+    if (by === own && mutates && phase === 'after') writes.push(textOf(call));
   };
   const { log = silent, others: _others, may: _may, ...more } = options;
   const role = clusterApiRole({
