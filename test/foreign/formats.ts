@@ -5,6 +5,7 @@ import { ignition, ignitionGrowth, installConfig, stream } from './kinds/ignitio
 import { imageGrowth, imageManifests, registryLogins } from './kinds/image.ts';
 import { inventories, inventoryGrowth } from './kinds/inventory.ts';
 import { events, json, jsonGrowth } from './kinds/json.ts';
+import { keyRings, signatures } from './kinds/key-rings.ts';
 import { failedAnswer, kubeconfig, kubeGrowth, statusNote } from './kinds/kubeconfig.ts';
 import { loginNotes, markGrowth, marks } from './kinds/mark.ts';
 import { payloadGrowth, payloads } from './kinds/payload.ts';
@@ -20,6 +21,8 @@ export const FORMATS: readonly Format[] = [
   ...[stream, ignition, installConfig, kubeconfig, failedAnswer, statusNote],
   ...[awsAnswers, awsProfiles],
   ...[
+    keyRings,
+    signatures,
     crds,
     ledger,
     pods,
