@@ -45,7 +45,11 @@ function disagreement(plan: ClusterPlan, world: PlanWorld): string | undefined {
 
 test('what is planned is what is then called on vCenter and on the API server, call by call, and nothing else', async () => {
   const kinds = new Map<string, number>();
-  for (const seed of seeds(60, 4_000, 'worlds')) {
+  const together = (): void => {
+    for (const kind of ['image', 'canary', 'stub', 'point', 'collect'])
+      assert.ok((kinds.get(kind) ?? 0) > 2, `${kind}: ${JSON.stringify([...kinds])}`);
+  };
+  for (const seed of seeds(60, 4_000, 'worlds', together)) {
     await withSeed(seed, import.meta.filename, async () => {
       const world = await worldOf(seed);
       const plan = await world.plan();
@@ -58,8 +62,6 @@ test('what is planned is what is then called on vCenter and on the API server, c
       assert.deepEqual(world.executed(), { vcenter: [], api: [] });
     });
   }
-  for (const kind of ['image', 'canary', 'stub', 'point', 'collect'])
-    assert.ok((kinds.get(kind) ?? 0) > 2, `${kind}: ${JSON.stringify([...kinds])}`);
 });
 
 test('what is planned is what an operator then does; it may collect what became free meanwhile, too', async () => {
@@ -85,7 +87,8 @@ test('what is planned is what an operator then does; it may collect what became 
 
 test('killed at any call and begun again, a plan comes to the same end, with one upload more of an image at most', async () => {
   let died = 0;
-  for (const seed of seeds(30, 4_000, 'killed plans')) {
+  const together = (): void => assert.ok(died > 10, `${died} died`);
+  for (const seed of seeds(30, 4_000, 'killed plans', together)) {
     await withSeed(seed, import.meta.filename, async () => {
       const world = await worldOf(seed);
       const plan = await world.plan();
@@ -106,7 +109,6 @@ test('killed at any call and begun again, a plan comes to the same end, with one
       assert.deepEqual(await world.machines(), [], 'no machine that tried an image is left');
     });
   }
-  assert.ok(died > 10, `${died} died`);
 });
 
 /** What somebody does between a plan and its end, and what is said of it. */

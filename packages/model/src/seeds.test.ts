@@ -23,6 +23,18 @@ test('seeds begin at 1; the environment chooses how many, from where, or a singl
   assert.equal([...seeds(3)].join(), '7');
 });
 
+test('what only many seeds reach together is asserted after the usual number of them, and not where fewer were played', () => {
+  let asked = 0;
+  const together = (): void => {
+    asked += 1;
+  };
+  assert.deepEqual([[...seeds(3, 3, 'seeds', together)].length, asked], [3, 1]);
+  process.env['DRYDOCK_SEEDS'] = '2';
+  assert.deepEqual([[...seeds(3, 3, 'seeds', together)].length, asked], [2, 1]);
+  process.env['DRYDOCK_SEED'] = '7';
+  assert.deepEqual([[...seeds(3, 3, 'seeds', together)].length, asked], [1, 1]);
+});
+
 test('what is no count is refused by name, not read as none', () => {
   process.env['DRYDOCK_SEEDS'] = 'many';
   assert.throws(() => repetitions(1, 1, 'kills'), /DRYDOCK_SEEDS is many/);

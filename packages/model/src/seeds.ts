@@ -43,8 +43,16 @@ export function firstSeed(): number {
   return asked('DRYDOCK_SEED') ?? asked('DRYDOCK_SEED_FROM') ?? 1;
 }
 
-/** The seeds of a test, from `firstSeed`, or only the one in DRYDOCK_SEED. A slice of a soak ends them with its time, but never before the first. */
-export function* seeds(usual: number, soak: number = 100_000, what: string = 'seeds'): Generator<number, void> {
+/**
+ * The seeds of a test, from `firstSeed`, or only the one in DRYDOCK_SEED. A slice of a soak ends them with its time, but never before the first. `together` asserts what only many seeds
+ * reach: it is called after the last one, and not where fewer than usual were played.
+ */
+export function* seeds(
+  usual: number,
+  soak: number = 100_000,
+  what: string = 'seeds',
+  together: () => void = () => undefined,
+): Generator<number, void> {
   const first = firstSeed();
   const many = asked('DRYDOCK_SEED') === undefined ? count(usual, soak) : 1;
   const outOfTime = timeLimit();
@@ -54,6 +62,7 @@ export function* seeds(usual: number, soak: number = 100_000, what: string = 'se
       did += 1;
       yield seed;
     }
+    if (did >= usual) together();
   } finally {
     tally({ what, did, of: soak });
   }
