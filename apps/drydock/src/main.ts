@@ -106,6 +106,11 @@ export const VERBS: readonly Verb[] = [
     about: 'take off what Drydock has put into the cluster, and say what stays',
     load: async () => (await import('./uninstall/command.ts')).addUninstall,
   },
+  {
+    name: 'completion',
+    about: 'print what makes a shell complete verbs, flags and names of the cluster',
+    load: async () => (await import('./completion/command.ts')).addCompletion,
+  },
   { name: 'operator', about: 'run the controllers', load: async () => (await import('./operator.ts')).addOperator },
   {
     name: 'demo',
@@ -122,7 +127,10 @@ export async function main(argv: readonly string[]): Promise<void> {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE') throw error;
     });
-  const plugin = basename(argv[1] ?? '').startsWith('kubectl-');
+  const called = basename(argv[1] ?? '');
+  const plugin = called.startsWith('kubectl-');
+  // What kubectl runs, and what the scripts of shells do: the words of a line that is not finished.
+  const unfinished = called.startsWith('kubectl_complete-') ? 2 : argv[2] === '__complete' ? 3 : undefined;
   const program = new Command(plugin ? 'kubectl drydock' : 'drydock')
     .description('Keeps the machine layer of Kubernetes clusters current and crash-safe.')
     .version(VERSION)
@@ -138,6 +146,12 @@ export async function main(argv: readonly string[]): Promise<void> {
     }
     // A verb may have a --version of its own, as that of an image. Groups have theirs wherever they stand, and commands inherit the setting when they are made.
     program.enablePositionalOptions();
+    if (unfinished !== undefined) {
+      const { complete } = await import('./completion/complete.ts');
+      await complete(program, argv.slice(unfinished));
+      // Whatever waits for a cluster holds no shell up.
+      process.exit(exitCode.done);
+    }
     await program.parseAsync(helpOf(argv));
   } catch (error) {
     process.exitCode = report(error);
