@@ -43,7 +43,13 @@ test('by pointer: publish prints the new name and points the file to it; the one
   const one = expectExit(await cli.run(['publish', first, ...flags]), 0).stdout.trim();
   assert.match(one, /^rhcos-9\.6\.1-[0-9a-f]{8}$/);
   assert.equal(await readFile(file, 'utf8'), `image = "${one}"\n`);
-  assert.equal((await cli.vm(one)).isTemplate, true);
+  const made = await cli.vm(one);
+  assert.equal(made.isTemplate, true);
+  // What somebody reads who finds it in vCenter.
+  assert.match(
+    made.annotation,
+    new RegExp(`^Boot image template ${one}, release 9\\.6\\.1, of .*kept by Drydock.*drydock explain`, 's'),
+  );
 
   const again = expectExit(await cli.run(['publish', first, ...flags]), 0);
   assert.equal(again.stdout.trim(), one);

@@ -141,6 +141,8 @@ export interface ImportRequest {
   readonly instanceUuid: string;
   /** Put on the VM from birth. */
   readonly extraConfig: ReadonlyMap<string, string>;
+  /** What people read of it in vCenter, from birth; before what the descriptor says. Clones inherit it. */
+  readonly annotation?: string;
 }
 
 /** One file that the lease wants. */

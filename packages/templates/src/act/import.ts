@@ -19,6 +19,7 @@ import { checkSums } from '../image/sums.ts';
 import { NO_WITNESSES, type Witnesses } from '../mark/witness.ts';
 import { MARK_KEYS, type Mark, markConfig, type Replaced, VERIFIED_KEY } from '../mark.ts';
 import type { Attempt } from '../names.ts';
+import { noteOf } from '../note.ts';
 import { findTemplate } from '../observe/find.ts';
 import { type Place, resolvePlace } from '../observe/place.ts';
 import { CONTENT_KEY, HEARTBEAT_KEY } from '../record.ts';
@@ -110,6 +111,7 @@ export async function importTemplate(ports: Ports, wish: TemplateWish, options: 
       diskProvisioning,
       instanceUuid,
       extraConfig: new Map([...markConfig(mark, ports.witnesses ?? NO_WITNESSES), [HEARTBEAT_KEY, 'PT1M']]),
+      annotation: noteOf(wish, name),
     };
     let vm: MoRef | undefined;
     try {

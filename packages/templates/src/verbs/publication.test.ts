@@ -59,6 +59,7 @@ function checkEnd({ inventory, lost }: World, uploads: number): void {
   assert.equal(fresh.length, 1, `${fresh.length} objects of the new release`);
   assert.deepEqual([fresh[0]?.isTemplate, fresh[0]?.complete, fresh[0]?.secureBoot], [true, true, false]);
   assert.equal(fresh[0]?.tags.length, 1);
+  assert.match(fresh[0]?.annotation ?? '', /kept by Drydock/);
   assert.deepEqual(
     machines.filter(({ productVersion }) => productVersion !== '9.6').map(({ name }) => name),
     [OLD, 'worker-0'],

@@ -75,12 +75,31 @@ test('VS-W86 VS-W88 ImportVApp echoes the spec with unknown fields, ours at the 
 test('a mark replaces what the spec says of the same key, and fits into an empty configSpec', () => {
   const spec = (inside: string) =>
     parseXml(`<importSpec xmlns="urn:vim25"><configSpec>${inside}</configSpec></importSpec>`);
-  const once = markSpec(spec(''), 'one', new Map([['k', '1']]));
-  const twice = markSpec(once, 'two', new Map([['k', '2']]));
+  const once = markSpec(spec(''), { instanceUuid: 'one', extraConfig: new Map([['k', '1']]) });
+  const twice = markSpec(once, { instanceUuid: 'two', extraConfig: new Map([['k', '2']]) });
   const value = '<value xsi:type="xsd:string">2</value>';
   assert.equal(
     writeXml(twice, 'urn:vim25'),
     `<importSpec><configSpec><instanceUuid>two</instanceUuid><extraConfig xsi:type="OptionValue"><key>k</key>${value}</extraConfig></configSpec></importSpec>`,
+  );
+});
+
+test('a note stands where the schema has it, before what the descriptor says, and the mark stays as it is', () => {
+  const marked = (inside: string) =>
+    writeXml(
+      markSpec(parseXml(`<importSpec xmlns="urn:vim25"><configSpec>${inside}</configSpec></importSpec>`), {
+        instanceUuid: 'u',
+        extraConfig: new Map(),
+        annotation: 'ours <&>',
+      }),
+      'urn:vim25',
+    );
+  const around = (note: string) =>
+    `<importSpec><configSpec><name>n</name><instanceUuid>u</instanceUuid><guestId>g</guestId><annotation>${note}</annotation><numCPUs>2</numCPUs></configSpec></importSpec>`;
+  assert.equal(marked('<name>n</name><guestId>g</guestId><numCPUs>2</numCPUs>'), around('ours &lt;&amp;&gt;'));
+  assert.equal(
+    marked('<name>n</name><guestId>g</guestId><annotation>theirs</annotation><numCPUs>2</numCPUs>'),
+    around('ours &lt;&amp;&gt;\n\ntheirs'),
   );
 });
 
@@ -94,7 +113,7 @@ test('an error of the descriptor is VIM_OVF_REFUSED with the first message, a vA
   );
   const vapp = parseXml('<importSpec xmlns="urn:vim25"><vAppConfigSpec/></importSpec>');
   assert.throws(
-    () => markSpec(vapp, 'u', new Map()),
+    () => markSpec(vapp, { instanceUuid: 'u', extraConfig: new Map() }),
     (e) => isVimError(e, 'VIM_OVF_REFUSED'),
   );
 });

@@ -35,7 +35,7 @@ export async function startImport(
   const made = await createImportSpec(caller, request, options);
   for (const warning of made.warnings)
     caller.log.warn({ server: caller.server, vm: request.name, warning }, 'The server warns about the descriptor.');
-  const spec = markSpec(made.spec, request.instanceUuid, request.extraConfig);
+  const spec = markSpec(made.spec, request);
   const body = methodBody('ImportVApp', { spec, folder: request.folder, host: request.host });
   const answer = await caller.call('ImportVApp', request.resourcePool, body, options);
   const lease = referenceOf(child(answer, 'returnval'));
@@ -57,7 +57,7 @@ export async function checkImport(
   options: CallOptions = {},
 ): Promise<readonly string[]> {
   const { spec, warnings } = await createImportSpec(caller, request, options);
-  markSpec(spec, request.instanceUuid, request.extraConfig);
+  markSpec(spec, request);
   return warnings;
 }
 
@@ -104,10 +104,13 @@ export async function createImportSpec(
 }
 
 /**
- * The spec with our instance UUID and our extraConfig in its configSpec, at the schema's position: a real vCenter drops or rejects what is out of order. The
+ * The spec with our instance UUID, our note before that of the descriptor, and our extraConfig in its configSpec, each at the schema's position: a real vCenter drops or rejects what is out of order. The
  * rest is passed on as it came. Only a VirtualMachineImportSpec has a configSpec; a vApp is refused.
  */
-export function markSpec(spec: OpaqueXml, instanceUuid: string, extraConfig: ReadonlyMap<string, string>): XmlElement {
+export function markSpec(
+  spec: OpaqueXml,
+  { instanceUuid, extraConfig, annotation }: Pick<ImportRequest, 'instanceUuid' | 'extraConfig' | 'annotation'>,
+): XmlElement {
   const config = child(spec, 'configSpec');
   if (config === undefined)
     throw ovfRefused(
@@ -117,12 +120,16 @@ export function markSpec(spec: OpaqueXml, instanceUuid: string, extraConfig: Rea
     );
   const kept = config.children.filter((node) => {
     if (typeof node === 'string' || node.name === 'instanceUuid') return typeof node === 'string';
+    if (node.name === 'annotation') return annotation === undefined;
     return node.name !== 'extraConfig' || !extraConfig.has(childText(node, 'key') ?? '');
   });
   const options = [...extraConfig].map(([key, value]) =>
     data('OptionValue', { key, value: xsd('value', 'string', value) }, { concrete: true, name: 'extraConfig' }),
   );
-  const marked = insert(insert(kept, [element('instanceUuid', instanceUuid)]), options);
+  const said = childText(config, 'annotation') ?? '';
+  const notes =
+    annotation === undefined ? [] : [element('annotation', said === '' ? annotation : `${annotation}\n\n${said}`)];
+  const marked = insert(insert(insert(kept, [element('instanceUuid', instanceUuid)]), notes), options);
   const children = spec.children.map((node) => (node === config ? { ...config, children: marked } : node));
   return { ...spec, children };
 }

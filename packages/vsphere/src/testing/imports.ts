@@ -88,7 +88,7 @@ export function importMachine(
     productVersion: facts.reportsVersion ? descriptor.productVersion : undefined,
     createDate: facts.createDate,
     secureBoot: descriptor.secureBoot,
-    annotation: '',
+    annotation: request.annotation ?? '',
     extraConfig: new Map(request.extraConfig),
     hardware: new Map(BORN_HARDWARE),
     changes: 0,
