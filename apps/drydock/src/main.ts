@@ -82,7 +82,8 @@ export const VERBS: readonly Verb[] = [
   },
   {
     name: 'release',
-    about: 'see what a release brings, who signed it and what it would do; free what a way back has stuck',
+    about:
+      'see what a release brings, who signed it and what it would do; go back to an older one, and free what a way back has stuck',
     load: async () => (await import('./release/command.ts')).addRelease,
   },
   {

@@ -8,6 +8,12 @@ export function say(text: string): void {
   process.stdout.write(printable(text));
 }
 
+/** Lines for another program, whose columns are apart by tabs: these stay. */
+export function sayColumns(lines: readonly string[]): void {
+  const printed = lines.map((line) => `${line.split('\t').map(printable).join('\t')}\n`);
+  process.stdout.write(printed.join(''));
+}
+
 /** Talk beside the data: on stderr. */
 export function tell(text: string): void {
   process.stderr.write(printable(text));

@@ -3,6 +3,7 @@ import { oneLine, shortText } from '@drydock/api/text';
 import type { KubeClient, KubeObject, Resource } from '@drydock/kube';
 import type { Command } from 'commander';
 import { type ClusterFlags, connect } from '../connect.ts';
+import { sayColumns } from '../terminal.ts';
 import { type Candidate, type Live, offerOf } from './candidates.ts';
 
 /** ms; whoever presses a key does not wait longer. */
@@ -23,8 +24,7 @@ export async function complete(program: Command, words: readonly string[]): Prom
   // A shell would read anything else as more than a word.
   const safe = all.filter(({ word }) => /^[\w./:@=,+-]+$/.test(word));
   const lines = safe.map(({ word, about }) => (about === '' ? word : `${word}\t${shortText(oneLine(about), 100)}`));
-  // As it is: what prints for people has no tab in it. Nothing else of these lines is from elsewhere.
-  process.stdout.write([...lines, files ? ':0' : ':4'].map((line) => `${line}\n`).join(''));
+  sayColumns([...lines, files ? ':0' : ':4']);
 }
 
 /** Flags of the line that say which cluster is meant. */
