@@ -265,3 +265,29 @@ test('what another process cut is restored by the one that goes on', async () =>
   await write(newer);
   assert.equal(store.texts.size, 0);
 });
+
+test('RB-R91 what a server takes and cuts, because it does not serve the newer definition yet, stays kept until it is stored', async () => {
+  const store = memoryStore();
+  let clock = 0;
+  let live = F13;
+  const projector = createProjector({ live: () => live, ledger: createLedger({ store, now: () => clock }) });
+  let stored = clusterVersionObject(14);
+  let version = 7;
+  const write = async (serves: (status: JsonObject) => JsonObject): Promise<void> => {
+    clock += 2_000;
+    const { status } = (await projector.recall(stored)) as { readonly status: JsonObject };
+    const sent = await projector.project({ ...status, observedGeneration: version }, stored);
+    version += 1;
+    const metadata = { ...(stored['metadata'] as JsonObject), resourceVersion: `${version}` };
+    stored = { ...stored, metadata, status: serves(sent) };
+    await projector.written(sent, stored);
+  };
+  await write((status) => status);
+  assert.equal(store.texts.size, 1);
+  // The definition says the newer release; the server that answers still has the older one.
+  live = F14;
+  await write(({ capabilities: _cut, ...status }) => status);
+  assert.equal(store.texts.size, 1, 'forgotten, and nowhere else');
+  await write((status) => status);
+  assert.ok(enabledIn(statusOf(stored)).includes('MachineAPI'));
+});

@@ -3,7 +3,7 @@ import type { CrdVersion } from '../schema/schema.ts';
 import { versionHash } from '../schema/schema-hash.ts';
 import type { Ledger, LedgerSubject, LedgerView } from './ledger.ts';
 import { entriesFor } from './ledger-record.ts';
-import type { Loss } from './losses.ts';
+import { type Loss, losses } from './losses.ts';
 import { type Memory, placesOf, projectionMemory, subjectOf, toldOf } from './projection-memory.ts';
 import { recall } from './recall.ts';
 import type { ServerCause } from './server-cause.ts';
@@ -211,7 +211,10 @@ export function createProjector(options: ProjectorOptions): Projector {
       const { subject, view, hash } = plan;
       const { state, step } = nextWrite(plan.state, plan.world, { kind: 'ok' });
       const lost = step.kind === 'done' ? step.lost : [];
-      if (plan.whole && lost.length < view.entries.length)
+      // A server that does not serve the new definition yet takes a write and cuts the value: it is still only in the ledger.
+      const now = isObject(object as JsonObject) ? (object as JsonObject)['status'] : undefined;
+      const isStored = losses(sent as JsonObject, now ?? {}).length === 0;
+      if (plan.whole && isStored && lost.length < view.entries.length)
         await ledger?.shrink(
           subject,
           view,

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   applyDefaults,
   type Crd,
@@ -10,6 +11,7 @@ import {
   judge,
   type Ledger,
   type LedgerEntry,
+  type Loss,
   losses,
   project,
   prune,
@@ -38,6 +40,9 @@ export interface RestorePorts {
 }
 
 const CONFLICTS = 5;
+/** Tries while a server cuts what its new definition holds, and ms between two. */
+const MOST_CUTS = 40;
+const CUT_AGAIN = 250;
 
 /** Puts back what the live definitions can hold of all that is kept. Kinds that somebody is going back with are left alone. Rejects with `ApiError`. */
 export async function restoreKept({ client, kept, signal }: RestorePorts): Promise<RestoredValues> {
@@ -87,7 +92,15 @@ type Half = (
   entries: readonly LedgerEntry[],
   restoring: Restoring,
 ) => { readonly stored: JsonObject; readonly meant: JsonObject; readonly legal: JsonObject } | undefined;
-type Write = (found: KubeObject, half: JsonObject, restoring: Restoring) => Promise<unknown>;
+/** Resolves to the half as the server has stored it. */
+type Write = (found: KubeObject, half: JsonObject, restoring: Restoring) => Promise<JsonObject>;
+
+/** Whether what is lost is what is kept, or in it, or around it. */
+function isWithin(loss: Loss, entry: LedgerEntry): boolean {
+  if (isSameLoss(loss, entry)) return true;
+  const shorter = Math.min(loss.at.length, entry.at.length);
+  return loss.at.slice(0, shorter).every((part, at) => typeof part === 'number' || part === entry.at[at]);
+}
 
 async function restoreHalf(
   { uid, object }: { readonly uid: string; readonly object: string },
@@ -98,7 +111,8 @@ async function restoreHalf(
 ): Promise<RestoredValues> {
   const { client, resource, signal } = restoring;
   const [name = '', namespace] = object.split('/').toReversed();
-  for (let conflicts = 0; ; conflicts += 1) {
+  let cuts = 0;
+  for (let conflicts = 0; ; ) {
     const view = await ledger.view(uid, true);
     if (view.entries.length === 0) return { restored: 0, kept: 0 };
     const key = namespace === undefined ? { name } : { name, namespace };
@@ -107,16 +121,24 @@ async function restoreHalf(
     if (found === undefined || found.metadata.uid !== uid) return { restored: 0, kept: 0 };
     const next = half(found, view.entries, restoring);
     if (next === undefined) return { restored: 0, kept: view.entries.length };
-    const left = losses(next.meant, next.legal);
-    const stays = view.entries.filter((entry) => left.some((loss) => isSameLoss(loss, entry)));
     const subject = { uid, object, resourceVersion: found.metadata.resourceVersion ?? '' };
+    let now = next.legal;
     try {
-      if (!equal(next.stored, next.legal)) await write(found, next.legal, restoring);
+      if (!equal(next.stored, next.legal)) now = await write(found, next.legal, restoring);
     } catch (error) {
       if (!isConflict(error)) throw error;
       if (conflicts === CONFLICTS) return { restored: 0, kept: view.entries.length };
+      conflicts += 1;
       continue;
     }
+    // A server that does not serve the new definition yet takes the write and cuts the value.
+    if (losses(next.legal, now).length > 0 && cuts < MOST_CUTS) {
+      cuts += 1;
+      await delay(CUT_AGAIN, undefined, { signal });
+      continue;
+    }
+    const left = losses(next.meant, now);
+    const stays = view.entries.filter((entry) => left.some((loss) => isWithin(loss, entry)));
     await ledger.shrink(subject, view, stays);
     return { restored: view.entries.length - stays.length, kept: stays.length };
   }
@@ -147,11 +169,16 @@ function restOf(found: KubeObject, entries: readonly LedgerEntry[], { live, mino
 
 async function writeStatus(found: KubeObject, status: JsonObject, { client, live, resource, signal }: Restoring) {
   const next = { ...found, status } as KubeObject;
-  return live.status ? client.replaceStatus(resource, next, { signal }) : client.replace(resource, next, { signal });
+  const stored = await (live.status
+    ? client.replaceStatus(resource, next, { signal })
+    : client.replace(resource, next, { signal }));
+  const { status: now } = stored as unknown as JsonObject;
+  return isObject(now) ? now : {};
 }
 
 async function writeRest(found: KubeObject, rest: JsonObject, { client, resource, signal }: Restoring) {
-  return client.replace(resource, { ...found, ...rest } as KubeObject, { signal });
+  const stored = await client.replace(resource, { ...found, ...rest } as KubeObject, { signal });
+  return withoutHead(stored as unknown as JsonObject);
 }
 
 function withoutHead(object: JsonObject): JsonObject {
