@@ -6,6 +6,8 @@ import { root } from './command.ts';
 const PROGRAMS = ['apps/drydock', 'apps/node'] as const;
 /** What stays a package: koffi has native code, and openpgp (LGPL) is to be replaceable. */
 export const UNBUNDLED: readonly string[] = ['koffi', 'openpgp'];
+/** What `release rehearse` looks for when it is asked for; only a checkout has it. */
+const BESIDE = '@drydock/sandbox';
 
 /** How programs are bundled. */
 export interface BundleOptions {
@@ -27,7 +29,7 @@ export async function bundle(to: string, { folder, demo }: BundleOptions): Promi
       absWorkingDir: root,
       entryPoints: [join(root, program, 'src', 'main.ts')],
       outdir: join(to, program, folder),
-      external: [...UNBUNDLED],
+      external: [...UNBUNDLED, BESIDE],
       plugins: [demo === 'checkout' ? demoOfCheckout(folder) : demoElsewhere],
       // For packages that are CommonJS and ask for modules of Node.
       banner: {

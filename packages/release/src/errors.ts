@@ -30,6 +30,7 @@ const NEXT = {
     'Correct or delete this key, after a look at what it keeps: kubectl -n NAMESPACE edit configmap NAME; nothing was applied.',
   NOT_ACCEPTED:
     'Heal what it names, or accept it by its name in spec.acceptedRisks; drydock release preflight NAME --to VERSION says all of it; nothing was applied.',
+  REHEARSAL: 'Look at what it waited for; the same --seed plays it again.',
   NO_WRITER: 'Name the Deployment that writes it as --writer NAMESPACE/NAME, or none where it runs elsewhere.',
 } as const;
 

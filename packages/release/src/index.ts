@@ -50,6 +50,11 @@ export { idText, type Manifest, type ObjectId, readManifestFile } from './payloa
 export { type LoadOptions, loadPayload, type Payload } from './payload/payload.ts';
 export type { ReleaseMetadata } from './payload/release-metadata.ts';
 export { versionHash } from './payload/version-hash.ts';
+export { junitOf } from './rehearse/junit.ts';
+export { pageOf } from './rehearse/page.ts';
+export type { RehearsalCluster, RehearsalPorts } from './rehearse/ports.ts';
+export { type RehearsalReport, type RehearsalWish, rehearse } from './rehearse/rehearsal.ts';
+export type { ReleaseParts } from './rehearse/rehearsed-release.ts';
 export { nextRescueStep, type RescueIntent, type RescueStep, rescuePlan } from './rescue/decide.ts';
 export {
   observePatient,

@@ -3,6 +3,7 @@ import { addDiff } from './diff.ts';
 import { addLoad } from './load.ts';
 import { addPlan } from './plan.ts';
 import { addPreflight } from './preflight.ts';
+import { addRehearse } from './rehearse.ts';
 import { addRescue } from './rescue.ts';
 import { addRollback } from './rollback.ts';
 import { addHistory, addStatus } from './status.ts';
@@ -19,7 +20,8 @@ export function addRelease(program: Command): void {
       'after',
       '\nExit codes: 0 done, 1 failed (a payload that cannot be read whole), 2 usage, 3 not verified, refused, kept at a bridge or not to be freed,\n5 nobody agreed to the plan (rescue, rollback), or undecided (preflight), 6 changes pending (plan).',
     );
-  for (const add of [addLoad, addVerify, addDiff, addPlan, addPreflight, addRollback, addStatus, addHistory, addRescue])
+  for (const add of [addLoad, addVerify, addDiff, addPlan, addPreflight, addRollback, addRehearse])
     add(group);
+  for (const add of [addStatus, addHistory, addRescue]) add(group);
   for (const verb of group.commands) verb.exitOverride().showHelpAfterError('(use --help to see what there is)');
 }

@@ -1,0 +1,42 @@
+import { resolve } from 'node:path';
+import type { RehearsalPorts } from '@drydock/release';
+import { startOperator } from '../demo/operator-process.ts';
+import { UsageError } from '../exit.ts';
+
+/** The folder with Drydock's own definitions. */
+const OWN = resolve(import.meta.dirname, '../../../../api/crds');
+
+/** Servers and programs for a rehearsal: real ones, of the sandbox. Throws `UsageError` where it is not installed. */
+export async function rehearsalPorts(log?: (line: string) => void): Promise<RehearsalPorts> {
+  const { createAuthority, startSandbox } = await sandboxModule();
+  return {
+    startCluster: async ({ era, workloads, apiserverFlags, signal }) => {
+      const told = log === undefined ? {} : { log };
+      const options = { era, apiserverFlags, signal, workloads, crds: [OWN], ...told };
+      const sandbox = await startSandbox(options);
+      const pods = sandbox.workloads;
+      return {
+        kubeconfigFor: (subject) => sandbox.kubeconfigFor(subject),
+        directory: sandbox.directory,
+        ...(pods === undefined ? {} : { podRules: (rules) => pods.rules(rules) }),
+        [Symbol.asyncDispose]: () => sandbox[Symbol.asyncDispose](),
+      };
+    },
+    startOperator: (args, logFile) => startOperator(args.slice(1), logFile),
+    issueServer: () => {
+      const authority = createAuthority('drydock rehearsal');
+      return { ...authority.issueServer(['127.0.0.1', 'localhost']), ca: authority.certificate };
+    },
+  };
+}
+
+async function sandboxModule(): Promise<typeof import('@drydock/sandbox')> {
+  try {
+    return await import('@drydock/sandbox');
+  } catch (error) {
+    if ((error as { readonly code?: string }).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    throw new UsageError(
+      'a rehearsal needs @drydock/sandbox, which brings a real API server: run it in a checkout of Drydock, or put that package beside this one',
+    );
+  }
+}

@@ -1,0 +1,286 @@
+import { Namespace, Payload } from '@drydock/api';
+import { type Crd, type Era, FINDING_CLASSES, type JsonObject } from '@drydock/crd';
+import { isAlreadyExists, isNotFound, type KubeObject } from '@drydock/kube';
+import { type Exercise, exercisesFor, type Unexercised } from './exercise.ts';
+import { type Passer, startPasser } from './guard.ts';
+import type { Pace } from './pace.ts';
+import { imageOf, type RehearsedRelease } from './rehearsed-release.ts';
+import { diceOf } from './sample.ts';
+import { type KeptValue, keptValues, resourceOf, type Snapshot, snapshot } from './snapshot.ts';
+import { ACCOUNT, MANAGER_NAMESPACE, PAYLOAD, type Stage } from './stage.ts';
+
+/** Phases of a rehearsal, in their order. */
+export const SCENES = ['Older', 'Forward', 'Use', 'Back', 'Idle', 'Again', 'Control'] as const;
+/** See {@link SCENES}. */
+export type Scene = (typeof SCENES)[number];
+
+/** When a scene began and ended, in ms since the epoch. */
+export interface SceneTime {
+  readonly scene: Scene;
+  readonly from: number;
+  to: number;
+}
+
+/** Everything that was found out while a way was gone there and back, and there again. */
+export interface Evidence {
+  readonly scenes: SceneTime[];
+  readonly exercises: readonly Exercise[];
+  readonly unexercised: readonly Unexercised[];
+  /** Payloads as they were at the end of scenes. */
+  readonly payloads: Map<Scene, Payload>;
+  readonly snapshots: Map<Scene, Snapshot>;
+  /** What ledgers kept after the way back. */
+  kept: readonly KeptValue[];
+  /** ms until the manager had seen what was wanted, by scene. */
+  readonly acknowledged: Map<Scene, number>;
+  /** Share of operators that acted as the newer release when the way back was asked for. */
+  reached: number;
+  /** Failures of a webhook that nobody answered, while going back. */
+  webhookFailures: readonly string[];
+  /** Objects of the newer release alone that were there after the way back. */
+  left: readonly string[];
+  /** Keys of the ConfigMap that both bring, and of the one that the newer deletes, after the way back. */
+  settings: readonly string[];
+  retired: readonly string[];
+}
+
+/** What a play follows. */
+export interface Script {
+  readonly era: Era;
+  /** Share of operators, in percent, at which the way forward is broken off. */
+  readonly abortAt: number;
+  readonly seed: number;
+  readonly objects: readonly JsonObject[];
+  readonly pace: Pace;
+  readonly signal: AbortSignal;
+  readonly say: (line: string) => void;
+}
+
+/** Places of a definition that are exercised at most. */
+const MOST = 4;
+/** ms without a reason to write, in the time of a real cluster. */
+const QUIET = 40_000;
+/** ms, in the time of a machine that others use, too. */
+const PATIENCE = 300_000;
+
+/** What a preflight may find: that it finds it is known, and whether the way holds all the same is what is rehearsed. */
+const FOUND = FINDING_CLASSES.map((name) => `Rollback/${name}`);
+
+/** Begins a scene; whatever ran before has ended. */
+export function begin(evidence: Evidence, scene: Scene): SceneTime {
+  const now = Date.now();
+  const last = evidence.scenes.at(-1);
+  if (last !== undefined) last.to = now;
+  const time = { scene, from: now, to: now };
+  evidence.scenes.push(time);
+  return time;
+}
+
+/** What is known before anything has happened. */
+export function noEvidence(stage: Pick<Stage, 'older' | 'newer'>, script: Script): Evidence {
+  const found = [...stage.newer.crds].flatMap(([name, newer]) => {
+    const older = stage.older.crds.get(name);
+    return older === undefined ? [] : [exercisesFor(older, newer, { seed: script.seed, most: MOST })];
+  });
+  return {
+    exercises: found.flatMap(({ exercises }) => exercises),
+    unexercised: found.flatMap(({ unexercised }) => unexercised),
+    ...{ scenes: [], payloads: new Map(), snapshots: new Map(), kept: [], acknowledged: new Map(), reached: 0 },
+    ...{ webhookFailures: [], left: [], settings: [], retired: [] },
+  };
+}
+
+/** The older release is applied and used. */
+export async function playOlder(stage: Stage, script: Script, evidence: Evidence): Promise<void> {
+  begin(evidence, 'Older');
+  stage.manage();
+  const spec = { image: stage.images.older, serviceAccount: ACCOUNT, verify: { unsigned: true } };
+  await stage.client.create(Payload, { metadata: { name: PAYLOAD }, spec });
+  await completed(stage, script, stage.older);
+  await stage.act('projecting');
+  await operatorsAct(stage, script, stage.older.version, 1);
+  await record(stage, script, evidence, 'Older');
+}
+
+/** Somebody goes forward, as far as the script says; objects of the newer release are made and written. */
+export async function playForward(stage: Stage, script: Script, evidence: Evidence): Promise<void> {
+  const { newer, components } = stage;
+  begin(evidence, 'Forward');
+  const free = reachedComponents(components, script);
+  const held = components.filter((name) => !free.has(name));
+  await stage.rollOuts.hold(new Set(held.map((name) => imageOf(name, newer.version))));
+  await want(stage, script, evidence, 'Forward', { image: stage.images.newer, version: null });
+  if (held.length === 0) await completed(stage, script, newer);
+  else await applied(stage, script, newer);
+  await operatorsAct(stage, script, newer.version, 1, free);
+  evidence.reached = Math.round((100 * free.size) / components.length);
+  await record(stage, script, evidence, 'Forward');
+
+  begin(evidence, 'Use');
+  await makeObjects(stage, script, evidence);
+  await operatorsAct(stage, script, newer.version, 2, free);
+  await record(stage, script, evidence, 'Use');
+}
+
+/** Back to the older release, by its version alone. */
+export async function playBack(stage: Stage, script: Script, evidence: Evidence): Promise<void> {
+  const { older } = stage;
+  begin(evidence, 'Back');
+  await using passer: Passer = startPasser(stage.client, script.pace);
+  await want(stage, script, evidence, 'Back', { image: null, version: older.version, acceptedRisks: FOUND });
+  await stage.rollOuts.hold(new Set());
+  await completed(stage, script, older);
+  await operatorsAct(stage, script, older.version, 2);
+  evidence.webhookFailures = [...passer.failures];
+  evidence.kept = await keptValues(stage.client, MANAGER_NAMESPACE, script.signal);
+  await record(stage, script, evidence, 'Back');
+
+  // What follows from the way, as whether it could be gone once more, is told a moment later.
+  await settled(stage, script);
+  const idle = begin(evidence, 'Idle');
+  const window = script.pace.scaled(QUIET);
+  await script.pace.until('a quiet time', PATIENCE + window, async () => Date.now() - idle.from > window);
+}
+
+/** Forward again, wholly. */
+export async function playAgain(stage: Stage, script: Script, evidence: Evidence): Promise<void> {
+  begin(evidence, 'Again');
+  await want(stage, script, evidence, 'Again', { image: stage.images.newer, version: null });
+  await completed(stage, script, stage.newer);
+  await operatorsAct(stage, script, stage.newer.version, 2);
+  await record(stage, script, evidence, 'Again');
+}
+
+/** Which components reach the newer release before the way back is asked for: as many as the script says, chosen by its seed. */
+function reachedComponents(components: readonly string[], { abortAt, seed }: Script): ReadonlySet<string> {
+  const count = Math.ceil((components.length * abortAt) / 100);
+  const dice = diceOf(seed);
+  const order = components.map((name) => ({ name, at: dice() })).toSorted((a, b) => a.at - b.at);
+  return new Set(order.slice(0, count).map(({ name }) => name));
+}
+
+async function want(stage: Stage, script: Script, evidence: Evidence, scene: Scene, spec: object): Promise<void> {
+  const asked = performance.now();
+  const { metadata } = await stage.client.mergePatch(Payload, { name: PAYLOAD }, { spec });
+  await script.pace.until(`what is wanted to be seen (${scene})`, PATIENCE, async () => {
+    stage.alive();
+    return ((await stage.current()).status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
+  });
+  evidence.acknowledged.set(scene, performance.now() - asked);
+}
+
+async function completed(stage: Stage, script: Script, { version }: RehearsedRelease): Promise<void> {
+  let seen = '';
+  await script.pace.until(
+    `release ${version}`,
+    PATIENCE,
+    async () => {
+      stage.alive();
+      const { status } = await stage.current();
+      const [head] = status?.history ?? [];
+      const failing = status?.conditions?.filter(({ type }) =>
+        /^(Failing|ReleaseAccepted|Progressing|Invalid)$/.test(type),
+      );
+      seen = `${head?.version} ${head?.state}; ${failing?.map((one) => `${one.type}=${one.status} ${one.reason}: ${one.message}`).join('; ')}`;
+      return head?.version === version && head.state === 'Completed';
+    },
+    () => seen,
+  );
+}
+
+/** Everything of a release was applied, though not all of it runs: its last object is there. */
+async function applied(stage: Stage, script: Script, { crds, version }: RehearsedRelease): Promise<void> {
+  await script.pace.until(`the definitions of ${version}`, PATIENCE, async () => {
+    stage.alive();
+    const { status } = await stage.current();
+    const [done = 0, total = 1] = (status?.progress ?? '').split('/').map(Number);
+    const live = [...crds.keys()].every((name) => stage.definitions.get({ name }) !== undefined);
+    // What is held are the operators; everything else is done.
+    return live && status?.history?.[0]?.version === version && done >= total - 2 * stage.components.length - 2;
+  });
+}
+
+/** Waits until the manager says that the way back was judged anew, and nothing more. */
+async function settled(stage: Stage, { pace }: Script): Promise<void> {
+  let last = '';
+  let since = Date.now();
+  await pace.until('the manager to be done', PATIENCE, async () => {
+    stage.alive();
+    const { metadata } = await stage.current();
+    if (metadata.resourceVersion !== last) since = Date.now();
+    last = metadata.resourceVersion ?? '';
+    return Date.now() - since > pace.scaled(QUIET) / 2;
+  });
+}
+
+/** Waits until each operator acts as a release, and has written so often since now. */
+export async function operatorsAct(
+  stage: Stage,
+  { pace }: Script,
+  version: string,
+  times: number,
+  which: ReadonlySet<string> = new Set(stage.components),
+): Promise<void> {
+  const before = new Map(stage.actors.map((one) => [one.component, one.acts === version ? one.rounds : 0]));
+  await pace.until(
+    `operators of ${version}`,
+    PATIENCE,
+    async () => {
+      stage.alive();
+      return stage.actors.every(
+        ({ acts, component, rounds }) =>
+          !which.has(component) || (acts === version && rounds >= (before.get(component) ?? 0) + times),
+      );
+    },
+    () => stage.actors.map(({ acts, component }) => `${component} acts as ${acts ?? 'none'}`).join(', '),
+  );
+}
+
+/** Made as their users make them: the object, then its status. A kind that was made known this moment may say that it is not ready. */
+async function makeObjects(stage: Stage, script: Script, evidence: Evidence): Promise<void> {
+  const crds: readonly Crd[] = [...stage.newer.crds.values()];
+  const user = await stage.clientOf('user');
+  for (const body of [...playable(evidence.exercises), ...script.objects]) {
+    const crd = crds.find(
+      ({ group, kind }) => kind === body['kind'] && `${body['apiVersion'] as string}`.startsWith(`${group}/`),
+    );
+    const resource = crd === undefined ? undefined : resourceOf(crd);
+    if (resource === undefined) continue;
+    const { metadata, status } = body as unknown as KubeObject & { readonly status?: JsonObject };
+    if (metadata.namespace !== undefined) await ensureNamespace(stage, metadata.namespace);
+    let made: KubeObject | undefined;
+    await script.pace.until(`${crd?.name} ${metadata.name}`, PATIENCE, async () => {
+      try {
+        made = await user.create(resource, body as unknown as KubeObject, { signal: script.signal });
+      } catch (error) {
+        // A definition that was changed this moment may not be served for the next one.
+        if (isNotFound(error)) return false;
+        if (!isAlreadyExists(error)) throw error;
+        made = await user.get(resource, metadata, { signal: script.signal });
+      }
+      return true;
+    });
+    if (status === undefined || made === undefined) continue;
+    const written = { ...made, status } as KubeObject;
+    await user.replaceStatus(resource, written, { signal: script.signal });
+  }
+}
+
+/** Those that a status writer can bring back: what a person wrote into a spec only a person can change. */
+export function playable(exercises: readonly Exercise[]): readonly JsonObject[] {
+  return exercises.filter(({ effect }) => effect !== 'spec').map(({ object }) => object);
+}
+
+async function ensureNamespace({ client }: Stage, name: string): Promise<void> {
+  try {
+    await client.create(Namespace, { metadata: { name } });
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+  }
+}
+
+async function record(stage: Stage, { signal }: Script, evidence: Evidence, scene: Scene): Promise<void> {
+  const crds = new Map([...stage.older.crds, ...stage.newer.crds]).values();
+  evidence.payloads.set(scene, await stage.current());
+  evidence.snapshots.set(scene, await snapshot(stage.client, crds, signal));
+}
