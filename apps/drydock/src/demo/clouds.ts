@@ -4,11 +4,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { BootImage, ConfigMap, Infrastructure, MachineSet, Secret } from '@drydock/api';
 import { createClient, type KubeClient, loadKubeconfig } from '@drydock/kube';
 import { startSandbox } from '@drydock/sandbox';
+import { type OperatorProcess, startOperator } from '../process/operator-process.ts';
 import { table } from '../table.ts';
 import { routingProxy } from './cloud-route.ts';
 import { type CloudScene, scenes } from './cloud-scenes.ts';
 import { configOperator, createNamespaces, createVersion, machineApi, standOn, userData } from './cluster.ts';
-import { type OperatorProcess, startOperator } from './operator-process.ts';
 import { awaited } from './patience.ts';
 import { ownCrds, releases, type Stage } from './stage.ts';
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { program } from './operator-process.ts';
+import { program } from '../process/operator-process.ts';
 
 /** What a command said, and how it ended. */
 export interface Ran {

@@ -1,11 +1,11 @@
 import { Event } from '@drydock/api';
 import { exitCode } from '../exit.ts';
+import type { OperatorProcess } from '../process/operator-process.ts';
 import { samplesOf } from '../watch/samples.ts';
 import { type WatchLine, watchLines } from '../watch/status.ts';
 import { machineApi, machineSets, templatesOf } from './cluster.ts';
 import { drydock } from './command-line.ts';
 import { folderPath } from './inventory.ts';
-import type { OperatorProcess } from './operator-process.ts';
 import { awaited, spent } from './patience.ts';
 import { type Stage, vcenterName } from './stage.ts';
 

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { createClient, type KubeClient, loadKubeconfig } from '@drydock/kube';
 import { build, connectSwitchboard, type Switchboard, startSandbox, type VCenterSandbox } from '@drydock/sandbox';
 import { writeTestOva } from '@drydock/templates/testing';
+import { type OperatorProcess, startOperator } from '../process/operator-process.ts';
 import type { Chapter } from './chapters.ts';
 import { createCluster, type DemoImage, infrastructureName, machineApi } from './cluster.ts';
 import { type ImageServer, serveImages } from './image-server.ts';
 import { folderPath, places } from './inventory.ts';
-import { type OperatorProcess, startOperator } from './operator-process.ts';
 import { type Telling, telling } from './telling.ts';
 
 /** The name that Infrastructure gives the vCenter; the operator is told where it listens. */

@@ -20,8 +20,7 @@ export function addRelease(program: Command): void {
       'after',
       '\nExit codes: 0 done, 1 failed (a payload that cannot be read whole), 2 usage, 3 not verified, refused, kept at a bridge or not to be freed,\n5 nobody agreed to the plan (rescue, rollback), or undecided (preflight), 6 changes pending (plan).',
     );
-  for (const add of [addLoad, addVerify, addDiff, addPlan, addPreflight, addRollback, addRehearse])
-    add(group);
+  for (const add of [addLoad, addVerify, addDiff, addPlan, addPreflight, addRollback, addRehearse]) add(group);
   for (const add of [addStatus, addHistory, addRescue]) add(group);
   for (const verb of group.commands) verb.exitOverride().showHelpAfterError('(use --help to see what there is)');
 }

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { RehearsalPorts } from '@drydock/release';
-import { startOperator } from '../demo/operator-process.ts';
 import { UsageError } from '../exit.ts';
+import { startOperator } from '../process/operator-process.ts';
 
 /** The folder with Drydock's own definitions. */
 const OWN = resolve(import.meta.dirname, '../../../../api/crds');
