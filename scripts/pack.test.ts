@@ -1,54 +1,149 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
+import { scratchFolder } from '@drydock/sandbox';
 import { root } from './command.ts';
-import { pack } from './pack.ts';
+import { PACKED, pack } from './pack.ts';
 
 const run = promisify(execFile);
+/** The oldest Node that is served, where somebody says where it is. */
+const oldest = process.env['DRYDOCK_NODE_24'];
+const nodes = [process.execPath, ...(oldest === undefined ? [] : [oldest])];
 
-/** A folder with a packed package in its node_modules, as npm puts it there, and beside it what it depends on. */
-async function installed(name: string) {
-  const dir = await mkdtemp(join(tmpdir(), 'pack-'));
-  const modules = join(dir, 'node_modules');
-  const packed = await pack(name, join(dir, 'dist'));
+let scratch: ReturnType<typeof scratchFolder>;
+let world: string;
+
+/** A folder with all packed packages in its node_modules, as npm puts them there, and beside them what they depend on. */
+before(async () => {
+  scratch = scratchFolder();
+  world = join(scratch.path, 'world');
+  const modules = join(world, 'node_modules');
   await mkdir(join(modules, '@drydock'), { recursive: true });
-  await run('tar', ['-xzf', packed, '-C', dir]);
-  await rename(join(dir, 'package'), join(modules, '@drydock', name));
-  for (const dependency of ['koffi', '@types', 'undici-types'])
-    await symlink(join(root, 'node_modules', dependency), join(modules, dependency));
-  return {
-    dir,
-    readme: () => readFile(join(modules, '@drydock', name, 'README.md'), 'utf8'),
-    [Symbol.asyncDispose]: () => rm(dir, { recursive: true }),
-  };
+  await writeFile(join(world, 'package.json'), '{"type":"module"}');
+  const packed = await pack(PACKED, join(scratch.path, 'dist'));
+  for (const [name, file] of Object.entries(packed)) {
+    await run('tar', ['-xzf', file, '-C', world]);
+    await rename(join(world, 'package'), join(modules, '@drydock', name));
+  }
+  for (const name of await readdir(join(root, 'node_modules')))
+    if (!name.startsWith('.') && name !== '@drydock')
+      await symlink(join(root, 'node_modules', name), join(modules, name));
+});
+after(() => scratch?.[Symbol.dispose]());
+
+const installed = (name: string): string => join(world, 'node_modules', '@drydock', name);
+
+/** The examples of a README that begin with what is given. */
+async function examples(name: string, begins: string = ''): Promise<readonly string[]> {
+  const readme = await readFile(join(installed(name), 'README.md'), 'utf8');
+  const found = [...readme.matchAll(/^```(?:ts|js)\n([\s\S]*?)^```$/gm)].map(([, code = '']) => code);
+  return found.filter((code) => code.startsWith(begins));
 }
 
-test('npm run pack: the README of packages/durable runs as it stands with the packed package, and its types are found', async () => {
-  await using world = await installed('durable');
-  const readme = await world.readme();
-  const code = /^```js\n([\s\S]*?)^```$/m.exec(readme)?.[1] ?? '';
-  await writeFile(join(world.dir, 'example.mjs'), code);
-  const { stdout, stderr } = await run(process.execPath, ['example.mjs'], { cwd: world.dir, timeout: 60_000 });
+async function example(name: string, begins: string): Promise<string> {
+  const [only] = await examples(name, begins);
+  return only ?? assert.fail(`the README of ${name} has no example that begins with ${begins}`);
+}
+
+/** Runs a module in the folder by each Node, and gives what it printed. */
+async function runs(file: string, code: string, env: Readonly<Record<string, string>> = {}): Promise<string> {
+  await writeFile(join(world, file), code);
+  // As elsewhere: without the conditions of this run.
+  const { NODE_OPTIONS: _, NODE_TEST_CONTEXT: __, ...own } = process.env;
+  let printed = '';
+  for (const node of nodes) {
+    const options = { cwd: world, timeout: 120_000, env: { ...own, ...env } };
+    const { stdout, stderr } = await run(node, [file], options);
+    assert.equal(stderr.replace(/^.*ExperimentalWarning.*\n.*\n/m, ''), '', file);
+    printed = stdout;
+  }
+  return printed;
+}
+
+test('npm run pack: durable is used as its README says, and its types are found', async () => {
+  const code = await example('durable', '');
+  const stdout = await runs('durable.mjs', code);
   const made = /'(\/var\/tmp\/certificates-[^/']+)\/tls'/.exec(stdout)?.[1];
-  assert.ok(made !== undefined, stdout + stderr);
+  assert.ok(made !== undefined, stdout);
   await rm(made, { recursive: true });
   assert.match(stdout, /changed: true,[\s\S]*\[ 'tls\.crt', 'tls\.key' \]/);
-  assert.equal(stderr, '');
-  const wrong = `import { crashStates } from '@drydock/durable/testing';\nconst text: string = crashStates;\n`;
-  await writeFile(join(world.dir, 'example.mts'), code);
-  await writeFile(join(world.dir, 'wrong.mts'), wrong);
-  const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'esnext', '--types', 'node'];
-  const compile = (file: string) =>
-    run(join(root, 'node_modules', '.bin', 'tsc'), [...options, file], { cwd: world.dir, timeout: 60_000 });
-  await compile('example.mts');
-  // The types are really there: what is no string is not taken for one.
-  await assert.rejects(compile('wrong.mts'), ({ stdout: said }: { stdout: string }) => /TS2322/.test(said));
 });
 
-test('npm run pack: what does not stand alone is refused', async () => {
-  await assert.rejects(pack('static-pods', join(tmpdir(), 'never')), /does not stand alone, it needs @drydock\/api/);
+test('npm run pack: declarations of all packages are found, and what is no string is not taken for one', async () => {
+  const imports = PACKED.map((name) => `import * as ${name} from '@drydock/${name}';\n`).join('');
+  const uses = PACKED.map((name) => `export const of_${name}: typeof ${name} = ${name};\n`).join('');
+  await writeFile(join(world, 'right.mts'), `${imports}${uses}`);
+  const wrong = PACKED.map((name) => `import { ${entryOf[name]} as ${name} } from '@drydock/${name}';\n`).join('');
+  const strings = PACKED.map((name) => `export const of_${name}: string = ${name};\n`).join('');
+  await writeFile(join(world, 'wrong.mts'), `${wrong}${strings}`);
+  const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'esnext', '--types', 'node'];
+  const compile = (file: string) =>
+    run(join(root, 'node_modules', '.bin', 'tsc'), [...options, '--skipLibCheck', '--ignoreConfig', file], {
+      cwd: world,
+      timeout: 120_000,
+    });
+  await compile('right.mts');
+  await assert.rejects(compile('wrong.mts'), ({ stdout: said }: { readonly stdout: string }) => {
+    assert.equal([...said.matchAll(/error TS2322/g)].length, PACKED.length, said);
+    return true;
+  });
+});
+
+/** A value of each package. */
+const entryOf: Readonly<Record<(typeof PACKED)[number], string>> = {
+  api: 'readJson',
+  crd: 'readCrds',
+  durable: 'syncDir',
+  kube: 'createClient',
+  model: 'assertLinear',
+  sandbox: 'startSandbox',
+  templates: 'templateStore',
+  vsphere: 'connectVCenter',
+};
+
+test('npm run pack: model and templates are used as their READMEs say', async () => {
+  const [linear = '', explored = ''] = await examples('model');
+  assert.equal(await runs('model.ts', `${linear}${explored}`), '3\n');
+  const code = await example('templates', 'import { templateStore }');
+  const stdout = await runs('templates.ts', code.replaceAll('/tmp/', `${world}/`).replace('64 << 20', '1 << 20'));
+  assert.match(stdout, /name: 'rhcos'/);
+});
+
+test('npm run pack: crd is used as its README says', async () => {
+  const code = await example('crd', 'import { bridge');
+  for (const release of ['4.13', '4.14'])
+    await copyFile(join(installed('api'), 'crds/drydock.dev_bootimages.yaml'), join(world, `${release}.yaml`));
+  const given = `import { readFile } from 'node:fs/promises';\nconst [objects, status, object] = [[], {}, {}] as any;\n`;
+  assert.equal(await runs('crd.ts', `${given}${code}console.log(old.name === now.name);`), 'true\n');
+});
+
+test('npm run pack: sandbox, kube and vsphere are used as their READMEs say, on servers that were built before', async () => {
+  const wanted = await example('kube', 'import * as kube from');
+  await writeFile(join(world, 'greeting.ts'), wanted);
+  await copyFile(join(root, 'packages/kube/example/greeting.crd.yaml'), join(world, 'greeting.crd.yaml'));
+  const greets = await example('kube', 'import assert');
+  const started = /startSandbox\(\{ crds: \[[^\]]+\] \}\)/;
+  assert.match(greets, started);
+  const looks = (await example('vsphere', ''))
+    .replace("'https://vcenter.example.com'", 'sandbox.vcenter.url')
+    .replace("'drydock@vsphere.local'", 'sandbox.vcenter.user')
+    .replace("process.env['VCENTER_PASSWORD'] ?? ''", 'sandbox.vcenter.password')
+    .replace("sha256Pin: 'AB:CD:…'", 'ca: readFileSync(sandbox.vcenter.ca, "utf8")');
+  const [imports = '', body = ''] = looks.split('\n\nawait using');
+  const code = greets
+    .replace('crds: [', 'vcenter: { model: { vms: 1 } }, crds: [')
+    .replace(/\}\);\n$/, `  await using${body}});\n`)
+    .replace(/^/, `${imports}\nimport { readFileSync } from 'node:fs';\n`);
+  const env = { DRYDOCK_SANDBOX_CACHE: process.env['DRYDOCK_SANDBOX_CACHE'] ?? join(root, 'packages/sandbox/.cache') };
+  const stdout = await runs('greeting.test.ts', code, env);
+  assert.match(stdout, /pass 1\n/);
+  assert.match(stdout, /^DC0_\w+_VM0 false/m);
+});
+
+test('npm run pack: what others need of us but is not packed is refused', async () => {
+  await assert.rejects(pack(['static-pods'], join(scratch.path, 'never')), /pack: static-pods is not packed\./);
+  await assert.rejects(pack(['boot-images'], join(scratch.path, 'never')), /pack: boot-images is not packed\./);
 });

@@ -1,11 +1,12 @@
-import { execFile } from 'node:child_process';
-import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { execFile, execFileSync } from 'node:child_process';
+import { cpSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { root } from './command.ts';
 
-/** The packages that stand alone; the others are run from a checkout. */
-const STANDALONE = ['durable'];
+/** The packages that are of use to others, with the one that they share; the rest is run from a checkout or an archive. */
+export const PACKED = ['api', 'crd', 'durable', 'kube', 'model', 'sandbox', 'templates', 'vsphere'] as const;
 
 interface Manifest {
   readonly name: string;
@@ -13,59 +14,114 @@ interface Manifest {
   readonly type: string;
   readonly license: string;
   readonly exports: Readonly<Record<string, string>>;
+  readonly bin?: Readonly<Record<string, string>>;
   readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
 }
+
+const folderOf = (name: string): string => (name === 'api' ? 'api' : join('packages', name));
+const read = <T>(path: string): T => JSON.parse(readFileSync(path, 'utf8')) as T;
 
 /**
- * Builds a package as it is installed elsewhere, where Node strips no types, and packs it: JavaScript with declarations, without tests. Resolves with the
- * path of the `.tgz` in `dist`.
+ * Builds packages as they are installed elsewhere, where Node strips no types, and packs them: JavaScript with declarations, without tests, with README and licence. Resolves with the paths of the
+ * `.tgz` in `dist`, by name. What needs a package of ours that is not packed is refused.
  */
-export async function pack(name: string, dist: string = join(root, 'dist')): Promise<string> {
-  const source = join(root, 'packages', name);
-  const built = join(dist, name);
-  const manifest = JSON.parse(await readFile(join(source, 'package.json'), 'utf8')) as Manifest;
-  const { engines } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { engines: object };
-  const inside = Object.keys(manifest.dependencies ?? {}).filter((dependency) => dependency.startsWith('@drydock/'));
-  if (inside.length > 0) throw new Error(`pack: ${manifest.name} does not stand alone, it needs ${inside.join()}`);
-  await rm(built, { recursive: true, force: true });
-  await mkdir(built, { recursive: true });
-  const config = join(built, 'tsconfig.json');
-  await writeFile(config, JSON.stringify(compilerConfig(source, built)));
-  await succeeds(join(root, 'node_modules', '.bin', 'tsc'), ['-p', config]);
-  await rm(config);
-  await writeFile(
-    join(built, 'package.json'),
-    `${JSON.stringify({ ...published(manifest), engines }, undefined, 2)}\n`,
-  );
-  await copyFile(join(source, 'README.md'), join(built, 'README.md'));
-  await copyFile(join(root, 'LICENSE'), join(built, 'LICENSE'));
-  await succeeds('npm', ['pack', '--silent', '--pack-destination', dist, built]);
-  return join(dist, `${manifest.name.replace('@', '').replace('/', '-')}-${manifest.version}.tgz`);
+export async function pack(names: readonly string[], dist: string): Promise<Readonly<Record<string, string>>> {
+  for (const name of names) {
+    const { dependencies = {} } = read<Manifest>(join(root, folderOf(name), 'package.json'));
+    const inside = Object.keys(dependencies).filter((one) => one.startsWith('@drydock/'));
+    const missing = inside.filter((one) => !(PACKED as readonly string[]).includes(one.replace('@drydock/', '')));
+    if (missing.length > 0 || !(PACKED as readonly string[]).includes(name))
+      throw new Error(
+        `pack: ${name} is not packed${missing.map((one) => `, nor is ${one}, which it needs`).join('')}.`,
+      );
+  }
+  mkdirSync(dist, { recursive: true });
+  const scratch = mkdtempSync(join(tmpdir(), 'drydock-pack-'));
+  try {
+    const config = join(scratch, 'tsconfig.json');
+    writeFileSync(config, JSON.stringify(compilerConfig(names, join(scratch, 'compiled'))));
+    await succeeds(join(root, 'node_modules', '.bin', 'tsc'), ['-p', config]);
+    const folders = names.map((name) => layOut(name, join(scratch, 'compiled'), join(dist, name)));
+    await succeeds('npm', ['pack', '--silent', '--pack-destination', dist, ...folders]);
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+  const { version } = read<Manifest>(join(root, 'package.json'));
+  return Object.fromEntries(names.map((name) => [name, join(dist, `drydock-${name}-${version}.tgz`)]));
 }
 
-function compilerConfig(source: string, built: string): object {
+/** All at once: what one imports of another is compiled anyway. */
+function compilerConfig(names: readonly string[], outDir: string): object {
   return {
     extends: join(root, 'tsconfig.json'),
     compilerOptions: {
-      noEmit: false,
-      rootDir: join(source, 'src'),
-      outDir: join(built, 'lib'),
+      ...{ noEmit: false, noCheck: true, rootDir: root, outDir },
       typeRoots: [join(root, 'node_modules', '@types')],
       // The oldest Node that is wanted knows all that is in use.
       target: 'esnext',
       rewriteRelativeImportExtensions: true,
     },
-    include: [join(source, 'src')],
-    exclude: [join(source, 'src', '**', '*.test.ts')],
+    include: names.map((name) => join(root, folderOf(name), 'src')),
+    exclude: [join(root, '**', '*.test.ts')],
   };
 }
 
-function published({ name, version, type, license, exports, dependencies }: Manifest): object {
+function layOut(name: string, compiled: string, to: string): string {
+  const from = join(root, folderOf(name));
+  rmSync(to, { recursive: true, force: true });
+  // What sources import beside them stays beside them.
+  for (const part of readdirSync(join(compiled, folderOf(name))))
+    cpSync(join(compiled, folderOf(name), part), join(to, part === 'src' ? 'lib' : part), { recursive: true });
+  const manifest = read<Manifest>(join(from, 'package.json'));
+  writeFileSync(join(to, 'package.json'), `${JSON.stringify(published(manifest, to), undefined, 2)}\n`);
+  cpSync(join(from, 'README.md'), join(to, 'README.md'));
+  cpSync(join(root, 'LICENSE'), join(to, 'LICENSE'));
+  for (const beside of name === 'sandbox' ? ['go'] : name === 'api' ? ['crds'] : [])
+    cpSync(join(from, beside), join(to, beside), { recursive: true });
+  for (const path of Object.values(manifest.bin ?? {})) {
+    mkdirSync(dirname(join(to, path)), { recursive: true });
+    const text = readFileSync(join(from, path), 'utf8');
+    writeFileSync(join(to, path), text.replaceAll(/'\.\.\/src\/([^']+)\.ts'/g, `'../lib/$1.js'`), { mode: 0o755 });
+  }
+  return to;
+}
+
+function published(manifest: Manifest, to: string): object {
+  const { name, version, type, license, exports, bin, dependencies, devDependencies = {} } = manifest;
   const lib = (path: string, ending: string): string => path.replace(/^\.\/src\//, './lib/').replace(/\.ts$/, ending);
-  const entries = Object.entries(exports).map(([key, path]) => {
-    return [key, { types: lib(path, '.d.ts'), default: lib(path, '.js') }];
-  });
-  return { name, version, type, license, exports: Object.fromEntries(entries), files: ['lib'], dependencies };
+  const entries = Object.entries(exports).map(([key, path]) =>
+    path.endsWith('.ts') ? [key, { types: lib(path, '.d.ts'), default: lib(path, '.js') }] : [key, path],
+  );
+  // What an exported fake imports is for those who use that fake.
+  const peers = Object.entries(devDependencies).filter(([one]) => imported(to).has(one));
+  const { engines } = read<{ readonly engines: object }>(join(root, 'package.json'));
+  return {
+    ...{ name, version, type, license, engines, bin, exports: Object.fromEntries(entries), dependencies },
+    ...(peers.length > 0 && {
+      peerDependencies: Object.fromEntries(peers),
+      peerDependenciesMeta: Object.fromEntries(peers.map(([one]) => [one, { optional: true }])),
+    }),
+    // Who made it of what: npm proves the one, and git has the other.
+    publishConfig: { access: 'public', provenance: true },
+    gitHead: commit(),
+    files: ['lib', 'optional', 'bin', 'crds', 'go'],
+  };
+}
+
+function imported(to: string): ReadonlySet<string> {
+  const texts = globSync('lib/**/*.js', { cwd: to }).map((file) => readFileSync(join(to, file), 'utf8'));
+  const found = texts.flatMap((text) => [...text.matchAll(/from '((?:@[^/']+\/)?[^./'][^/']*)/g)]);
+  return new Set(found.map(([, name = '']) => name));
+}
+
+function commit(): string | undefined {
+  try {
+    const git = ['-C', root, 'rev-parse', 'HEAD'];
+    return execFileSync('git', git, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  } catch {
+    return undefined;
+  }
 }
 
 async function succeeds(command: string, args: readonly string[]): Promise<void> {
@@ -78,4 +134,5 @@ async function succeeds(command: string, args: readonly string[]): Promise<void>
   }
 }
 
-if (import.meta.main) for (const name of STANDALONE) console.log(relative(process.cwd(), await pack(name)));
+if (import.meta.main)
+  for (const path of Object.values(await pack(PACKED, join(root, 'dist')))) console.log(relative(process.cwd(), path));
