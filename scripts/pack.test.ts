@@ -4,7 +4,7 @@ import { copyFile, mkdir, readdir, readFile, rename, rm, symlink, writeFile } fr
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
-import { scratchFolder } from '@drydock/sandbox';
+import { cacheDirectory, scratchFolder } from '@drydock/sandbox';
 import { root } from './command.ts';
 import { PACKED, pack } from './pack.ts';
 
@@ -137,7 +137,7 @@ test('npm run pack: sandbox, kube and vsphere are used as their READMEs say, on 
     .replace('crds: [', 'vcenter: { model: { vms: 1 } }, crds: [')
     .replace(/\}\);\n$/, `  await using${body}});\n`)
     .replace(/^/, `${imports}\nimport { readFileSync } from 'node:fs';\n`);
-  const env = { DRYDOCK_SANDBOX_CACHE: process.env['DRYDOCK_SANDBOX_CACHE'] ?? join(root, 'packages/sandbox/.cache') };
+  const env = { DRYDOCK_SANDBOX_CACHE: cacheDirectory() };
   const stdout = await runs('greeting.test.ts', code, env);
   assert.match(stdout, /pass 1\n/);
   assert.match(stdout, /^DC0_\w+_VM0 false/m);
