@@ -76,20 +76,22 @@ async function process(
     throw new KubeClientKilled();
   };
   await world.start({ own, account });
-  const ended = forbidden
-    ? until('it says that it may not', () => world.condition('tools', 'Failing').startsWith('True'))
-    : settled(world);
-  await Promise.race([struck.promise, ended.catch(() => undefined)]);
-  if (died && lives) await settled(world);
+  let over = false;
+  void struck.promise.then(() => {
+    over = true;
+  });
+  const ended = (): boolean =>
+    forbidden ? world.condition('tools', 'Failing').startsWith('True') : world.isCompleted('tools', wantedOf(world));
+  await until('it is dead, or done', () => over || ended());
+  if (died && lives) await world.completed('tools', wantedOf(world));
   await world.stop();
   world.cluster.onCall = undefined;
   return { writes, died };
 }
 
-/** What is wanted is complete, and said so. */
-function settled(world: ReleaseWorld): Promise<unknown> {
+function wantedOf(world: ReleaseWorld): string {
   const wanted = world.cluster.peek(Payload, { name: 'tools' })?.spec;
-  return world.completed('tools', wanted?.image === imageOf(SECOND) ? SECOND : FIRST);
+  return wanted?.image === imageOf(SECOND) ? SECOND : FIRST;
 }
 
 const dataOf = (world: ReleaseWorld, name: string): object | undefined =>

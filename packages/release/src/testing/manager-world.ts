@@ -165,15 +165,15 @@ export class ReleaseWorld implements AsyncDisposable {
     );
   }
 
+  isCompleted(name: string, version: string): boolean {
+    const [head] = this.cluster.peek(Payload, { name })?.status?.history ?? [];
+    return (
+      head?.version === version && head.state === 'Completed' && this.condition(name, 'Progressing').startsWith('False')
+    );
+  }
+
   completed = (name: string, version: string): Promise<unknown> =>
-    until(`${version} is complete`, () => {
-      const [head] = this.cluster.peek(Payload, { name })?.status?.history ?? [];
-      return (
-        head?.version === version &&
-        head.state === 'Completed' &&
-        this.condition(name, 'Progressing').startsWith('False')
-      );
-    });
+    until(`${version} is complete`, () => this.isCompleted(name, version));
 
   async stop(): Promise<void> {
     const all = [...this.#others.splice(0), ...(this.operator === undefined ? [] : [this.operator])];
