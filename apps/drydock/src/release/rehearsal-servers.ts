@@ -24,7 +24,7 @@ export async function rehearsalPorts(log?: (line: string) => void): Promise<Rehe
     },
     startOperator: (args, logFile) => startOperator(args.slice(1), logFile),
     issueServer: () => {
-      const authority = createAuthority('drydock rehearsal');
+      const authority = createAuthority('drydock-rehearsal');
       return { ...authority.issueServer(['127.0.0.1', 'localhost']), ca: authority.certificate };
     },
   };
