@@ -18,6 +18,17 @@ const checks: readonly (readonly [name: string, command: string, args: readonly 
     process.execPath,
     ['--test', '--test-reporter=dot', 'scripts/mutation/mutation.test.ts', 'scripts/test-files.test.ts'],
   ],
+  // Each of these reads all of the sources or manifests, so that a change anywhere turns them red.
+  [
+    'advice, terminals and manifests',
+    process.execPath,
+    [
+      '--test',
+      '--test-reporter=dot',
+      ...['advice', 'main', 'terminal', 'yaml'].map((name) => `apps/drydock/src/${name}.test.ts`),
+      'scripts/chart.test.ts',
+    ],
+  ],
 ];
 
 linkWorkspaces();
