@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { BootImage, bootImageName, Lease, MachineSet } from '@drydock/api';
+import { BootImage, bootImageName, Lease, Machine, MachineSet } from '@drydock/api';
 import type { ClusterPlan } from '@drydock/boot-images';
 import { seeds } from '@drydock/model';
 import { scratchFolder } from '@drydock/sandbox';
@@ -94,7 +94,11 @@ test('history, revert and release, with the operator as a process: no upload, no
   const before = await voyage.template(set);
   const { count } = await voyage.switchboard.uploads();
 
+  const { spec } = await voyage.client.get(MachineSet, { namespace: machineApi, name: set });
+  const labels = spec?.selector?.matchLabels ?? {};
+  await voyage.client.create(Machine, { metadata: { namespace: machineApi, name: 'made-since', labels } });
   const asked = await image('revert', set);
+  assert.match(asked.out, /\n {2}machines {2}1 of 1 were made since \S+, when the image came: made-since; they stay/);
   assert.equal(asked.code, 5, 'nobody said yes');
   assert.equal(await voyage.template(set), before);
   const reverted = await image('revert', set, '--reason', 'nodes do not boot', '--yes');

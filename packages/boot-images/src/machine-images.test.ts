@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type BootImage, Infrastructure, Machine } from '@drydock/api';
+import { type BootImage, Infrastructure, Machine, MachineSet } from '@drydock/api';
 import type { KubeObject, Resource } from '@drydock/kube';
 import { memoryCluster } from '@drydock/kube/testing';
 import { machineImages } from './machine-images.ts';
@@ -86,4 +86,26 @@ test('a machine has the image that its object names: old where new ones start fr
   const whys = Object.fromEntries(machines.map(({ machine: name, why }) => [name, why]));
   assert.equal(whys['m-old'], 'new machines of ms/a start from 9.8.20260802-0');
   assert.equal(whys['m-bare'], 'its object names no image that can be read');
+});
+
+test('OWN-18 a machine that no set owns yet is of the set that selects it; a selector of everything, and one that nobody understands, say nothing', async () => {
+  const cluster = memoryCluster({ namespaces: [namespace], resources: [Machine, MachineSet, Infrastructure] });
+  const set = (name: string, selector: object): void =>
+    cluster.put(MachineSet, { namespace, name }, { metadata: { namespace, name }, spec: { selector } } as MachineSet);
+  set('all', {});
+  set('odd', { matchExpressions: [{ key: 'a', operator: 'Unheard' }] });
+  set('taking', { matchLabels: { pool: 'one' } });
+  const machine = (name: string, metadata: object): void =>
+    cluster.put(Machine, { namespace, name }, { metadata: { namespace, name, ...metadata } } as Machine);
+  const owner = { apiVersion: 'machine.openshift.io/v1beta1', kind: 'MachineSet', name: 'owning', uid: 'u' };
+  machine('free', { labels: { pool: 'one' } });
+  machine('owned', { labels: { pool: 'one' }, ownerReferences: [{ ...owner, controller: true }] });
+  machine('told', { labels: { 'machine.openshift.io/cluster-api-machineset': 'gone' } });
+  machine('lone', { labels: { pool: 'two' } });
+  const client = cluster.client();
+  const world = await worldNow(client, { credentials: 'unread' });
+  const { machines } = await machineImages(client, { world, served: { of: () => undefined }, images: [] });
+  assert.deepEqual(Object.fromEntries(machines.map((one) => [one.machine, one.set])), {
+    ...{ free: 'ms/taking', lone: undefined, owned: 'ms/owning', told: 'ms/gone' },
+  });
 });

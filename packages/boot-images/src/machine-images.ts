@@ -4,6 +4,8 @@ import { cloudPlatforms } from './cloud-platforms.ts';
 import { imageIn, imageLeafOf } from './cluster-api/image-leaf.ts';
 import { type ClusterApiObject, CORE, type ServedKinds } from './cluster-api/kinds.ts';
 import { type Reference, referenceOf } from './cluster-api/set.ts';
+import { labelSelector } from './decide/selection.ts';
+import { BootImageError } from './errors.ts';
 import { object, text } from './observe/json.ts';
 import { idOf, keptSets } from './observe/kept-set.ts';
 import { isObject } from './observe/stream.ts';
@@ -82,9 +84,11 @@ export async function machineImages(
   const platform = platforms.get(platformOf(world) ?? '');
   const pointed = machines.length === 0 ? new Map<string, string>() : pointedImages(world, platform, unread);
   const rotated = await rotatedMachines(served, (resource) => listed(() => client.list(resource, {}, call)), world);
+  const selecting = machines.length === 0 ? [] : selectors(world);
   const said = new Map(images.map((image) => [`${image.metadata.namespace} ${image.status?.set}`, image.status]));
   const releases = releasesOf(images);
-  const rows = [...machines.map((machine) => ofMachineApi(machine, platform, pointed)), ...rotated].map((seen) => {
+  const own = machines.map((machine) => ofMachineApi(machine, { platform, pointed, selecting }));
+  const rows = [...own, ...rotated].map((seen) => {
     const status = said.get(`${seen.namespace} ${seen.set}`);
     return judged(seen, {
       status,
@@ -122,13 +126,56 @@ function recordOf(spec: unknown, platform: Platform | undefined): string | undef
 const SET_LABEL = 'machine.openshift.io/cluster-api-machineset';
 const ROLE_LABEL = 'machine.openshift.io/cluster-api-machine-role';
 
+/** Whose labels a set takes as those of its own machines. */
+type Selecting = readonly (readonly [set: string, selects: ReturnType<typeof labelSelector>])[];
+
+function selectors({ machineSets }: World): Selecting {
+  try {
+    return machineSets().flatMap(({ metadata: { name }, spec }) => {
+      const { matchLabels = {}, matchExpressions = [] } = spec?.selector ?? {};
+      // What selects everything says of nothing that it is its own.
+      if (Object.keys(matchLabels).length === 0 && matchExpressions.length === 0) return [];
+      const selects = selectsOf(spec?.selector);
+      return selects === undefined ? [] : [[name, selects] as const];
+    });
+  } catch (error) {
+    // That sets cannot be read is told where it is asked what they point at.
+    if (error instanceof ApiError) return [];
+    throw error;
+  }
+}
+
+/** Undefined for a selector by which no controller takes a machine either. */
+function selectsOf(selector: Parameters<typeof labelSelector>[0]): ReturnType<typeof labelSelector> | undefined {
+  try {
+    return labelSelector(selector);
+  } catch (error) {
+    if (error instanceof BootImageError) return undefined;
+    throw error;
+  }
+}
+
+/** By its owner; one that none owns yet is taken by the set that selects it. */
+function makerOf({ labels = {}, ownerReferences }: Machine['metadata'], selecting: Selecting): string | undefined {
+  const owner = ownerReferences?.find(({ controller }) => controller === true);
+  if (owner !== undefined) return owner.kind === 'MachineSet' ? owner.name : undefined;
+  return selecting.find(([, selects]) => selects(labels))?.[0] ?? labels[SET_LABEL];
+}
+
 function ofMachineApi(
   { metadata, spec, status }: Machine,
-  platform: Platform | undefined,
-  pointed: ReadonlyMap<string, string>,
+  {
+    platform,
+    pointed,
+    selecting,
+  }: {
+    readonly platform: Platform | undefined;
+    readonly pointed: ReadonlyMap<string, string>;
+    readonly selecting: Selecting;
+  },
 ): Seen {
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
-  const maker = owner?.kind === 'MachineSet' ? owner.name : metadata.labels?.[SET_LABEL];
+  const maker = makerOf(metadata, selecting);
   const plane = owner?.kind === 'ControlPlaneMachineSet' || metadata.labels?.[ROLE_LABEL] === 'master';
   const planeId = [...pointed.keys()].find((id) => id.startsWith('cpms/'));
   const set = maker !== undefined ? `ms/${maker}` : plane ? planeId : undefined;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { ClusterPlan } from '@drydock/boot-images';
 import { flaws } from './image-cli.ts';
-import { imageFolder, type RotationWorld, team } from './rotation-world.ts';
+import { capi, imageFolder, type RotationWorld, team } from './rotation-world.ts';
 import { eventually } from './voyage.ts';
 
 const drydock = join(import.meta.dirname, '../../../apps/drydock/bin/drydock.js');
@@ -94,7 +94,10 @@ export async function wayBackOfDeployment(world: RotationWorld): Promise<void> {
   const refused = await image('revert', 'capi-md/back', '-n', team, '--to', 'v1.2.3', '--yes');
   assert.equal(refused.code, 3, refused.errors);
   assert.match(refused.errors, /its history has no image v1\.2\.3, and a pin of a set of Cluster API names an image/);
+  await createMachine(world);
   const reverted = await image('revert', `${team}/capi-md/back`, '--yes', '-o', 'json');
+  const { all, made: since, unread } = (JSON.parse(reverted.out) as RevertOutput).machines;
+  assert.deepEqual({ all, since, unread }, { all: 1, since: ['back-new'], unread: [] });
   assert.deepEqual([reverted.code, flaws('image-revert', reverted.out)], [0, []], `${reverted.out}${reverted.errors}`);
   const status = await world.status(
     'back',
@@ -108,4 +111,18 @@ export async function wayBackOfDeployment(world: RotationWorld): Promise<void> {
   await world.current('back', second);
   assert.equal(await world.reference('back'), copy.name);
   assert.equal((await world.switchboard.vms()).length, uploads, 'nothing was uploaded');
+}
+
+interface RevertOutput {
+  readonly machines: { readonly all: number; readonly made: readonly string[]; readonly unread: readonly string[] };
+}
+
+/** A machine as Cluster API makes one of the deployment. */
+async function createMachine({ client }: RotationWorld): Promise<void> {
+  const labels = { 'cluster.x-k8s.io/cluster-name': 'c1', 'cluster.x-k8s.io/deployment-name': 'back' };
+  const { group: apiGroup, kind } = capi.machine;
+  const infrastructureRef = { apiGroup, kind, name: 'back-new' };
+  const spec = { clusterName: 'c1', bootstrap: { dataSecretName: 'none' }, infrastructureRef };
+  const machine = { ...capi.cluster, kind: 'Machine', plural: 'machines' };
+  await client.create(machine, { metadata: { namespace: team, name: 'back-new', labels }, spec });
 }

@@ -13,8 +13,9 @@ import {
 import type { ClusterImages } from '../cluster-images.ts';
 import { exitCode } from '../exit.ts';
 import { shell } from '../template/next-command.ts';
+import type { AffectedMachines } from './affected-machines.ts';
 
-/** What a revert would do. */
+/** What a revert would do, but for whom it concerns. */
 export interface RevertPlan {
   readonly set: string;
   /** What new machines start from now. */
@@ -24,16 +25,11 @@ export interface RevertPlan {
   readonly sets: readonly { readonly id: string; readonly image: BootImage }[];
   /** What becomes of it at once, as a sentence. */
   readonly how: string;
-  /** The image was looked for from here; else it is the operator's word. */
-  readonly seen: boolean;
-  readonly machines: AffectedMachines;
 }
 
-/** Machines that were made from the image that is gone back from: they stay as they are. */
-export interface AffectedMachines {
-  readonly all: number;
-  readonly since: string | undefined;
-  readonly made: readonly string[];
+/** With the machines that it concerns. */
+export interface ToldRevert extends RevertPlan {
+  readonly machines: AffectedMachines;
 }
 
 /** Why nothing is done. */
@@ -86,8 +82,6 @@ export async function revertPlan(
     pin: { ...resolved(goal, found), ...wish.words },
     sets: sets.map((one) => ({ id: idOf(one), image: bootImageOf(one) })),
     how: word ? `${found.why}: by the operator's last look the image is there` : found.why,
-    seen: !word,
-    machines: machinesOf(images, set, said),
   };
 }
 
@@ -165,25 +159,4 @@ function refusalOf(id: string, { step, why, nextStep }: Explanation, there: Goal
     message: why,
     ...(instead === undefined ? {} : { next: instead }),
   };
-}
-
-function machinesOf({ world }: ClusterImages, set: KeptSet, said: BootImageStatus | undefined): AffectedMachines {
-  const since = said?.history?.find(({ until }) => until === undefined)?.since;
-  const machines = readable(() => world.machines()) ?? [];
-  const own = machines.filter(({ metadata }) =>
-    metadata.ownerReferences?.some(({ uid, name }) => uid === set.metadata.uid && name === set.metadata.name),
-  );
-  const made = own.filter(
-    ({ metadata: { creationTimestamp } }) => since !== undefined && (creationTimestamp ?? '') >= since,
-  );
-  return { all: own.length, since, made: made.map(({ metadata }) => metadata.name) };
-}
-
-/** Whoever may not list machines is told of none. */
-function readable<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch {
-    return undefined;
-  }
 }

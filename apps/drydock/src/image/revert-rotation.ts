@@ -55,7 +55,7 @@ export async function rotationRevert(
   };
   const from = current ?? status?.current;
   return {
-    ...{ set: id, pin, how: howText(planned), seen: true, machines: { all: 0, since: undefined, made: [] } },
+    ...{ set: id, pin, how: howText(planned) },
     from: steps.length === 0 && rest?.step === 'none' ? pinnedName(pin) : from,
     sets: [{ id, image: { apiVersion, kind, metadata: fresh, ...(spec === undefined ? {} : { spec }) } }],
   };

@@ -1,13 +1,14 @@
 import { oneLine } from '@drydock/api/text';
 import { pinnedName, pinText } from '@drydock/boot-images';
 import { type Leadership, leadershipText } from '../leadership.ts';
-import type { AffectedMachines, RevertPlan } from './revert-plan.ts';
+import type { AffectedMachines } from './affected-machines.ts';
+import type { ToldRevert } from './revert-plan.ts';
 
 /** So many machines are named. */
 const NAMED = 10;
 
 /** What a revert will do, for a person who is asked. */
-export function revertText(plan: RevertPlan, leader: Leadership, now: number): string {
+export function revertText(plan: ToldRevert, leader: Leadership, now: number): string {
   const { set, from, pin, sets, how, machines } = plan;
   const others = sets.slice(1).map(({ id }) => id);
   const rows: readonly (readonly [string, string])[] = [
@@ -22,7 +23,14 @@ export function revertText(plan: RevertPlan, leader: Leadership, now: number): s
   return `${oneLine(title)}\n${rows.map(([name, text]) => `  ${name.padEnd(8)}  ${oneLine(text)}\n`).join('')}`;
 }
 
-function machinesText({ all, since, made }: AffectedMachines, to: string): string {
+function machinesText(machines: AffectedMachines, to: string): string {
+  const { unread } = machines;
+  if (unread.length === 0) return countText(machines, to);
+  const known = machines.all === 0 ? `new ones start from ${to}` : countText(machines, to);
+  return `there may be more than could be read (${unread.join('; ')}); ${known}`;
+}
+
+function countText({ all, since, made }: Omit<AffectedMachines, 'unread'>, to: string): string {
   const stay = `they stay as they are, new ones start from ${to}`;
   if (all === 0) return `the set has none; new ones start from ${to}`;
   if (since === undefined) return `the set has ${all}; ${stay}`;

@@ -12,8 +12,9 @@ import { leaderWords } from '../status.ts';
 import { shell } from '../template/next-command.ts';
 import { say, sayError } from '../terminal.ts';
 import { yamlText } from '../yaml.ts';
+import type { AffectedMachines, AffectedSet } from './affected-machines.ts';
 import { holdUntil } from './hold.ts';
-import type { RevertPlan, RevertRefusal, RevertWish } from './revert-plan.ts';
+import type { RevertPlan, RevertRefusal, RevertWish, ToldRevert } from './revert-plan.ts';
 import { revertText } from './revert-text.ts';
 import { isRotated } from './rotated-image.ts';
 import { checkNamespace, type Format, formatOf, type SetFlags, setNamed, setVerb } from './set-flags.ts';
@@ -34,7 +35,7 @@ export interface RevertOutput {
   readonly from?: string;
   readonly pin?: Pin;
   readonly sets?: readonly string[];
-  readonly machines?: RevertPlan['machines'];
+  readonly machines?: AffectedMachines;
   readonly leader: Leadership;
   readonly message: string;
   readonly next?: string;
@@ -105,11 +106,12 @@ interface RevertSources {
   readonly signal: AbortSignal;
 }
 
-async function planKept(
-  name: string,
-  wish: RevertWish,
-  { client, flags, signal }: RevertSources,
-): Promise<{ readonly set: string; readonly plan: RevertPlan | RevertRefusal }> {
+interface Planned {
+  readonly set: string;
+  readonly plan: ToldRevert | RevertRefusal;
+}
+
+async function planKept(name: string, wish: RevertWish, { client, flags, signal }: RevertSources): Promise<Planned> {
   await checkNamespace(flags);
   const { clusterImages } = await import('../cluster-images.ts');
   const { bootImageOf, idOf } = await import('@drydock/boot-images');
@@ -118,20 +120,42 @@ async function planKept(
   const warn = (message: string): void => sayError(`warning: ${message}`);
   await using images = await clusterImages({ client, flags, leaseNamespace, stubSecret: 'InPlace', warn, signal });
   const set = await setNamed(images, name);
-  const said = images.world.bootImage(keyOf(bootImageOf(set)))?.status;
-  return { set: idOf(set), plan: await revertPlan(images, set, said, wish) };
+  const key = keyOf(bootImageOf(set));
+  const { world } = images;
+  const status = world.bootImage(key)?.status;
+  const id = idOf(set);
+  const { namespace } = key;
+  const of = { set: id, namespace, status, world, served: { of: () => undefined } };
+  return { set: id, plan: await told(await revertPlan(images, set, status, wish), of, { client, signal }) };
 }
 
-async function planRotated(
-  name: string,
-  wish: RevertWish,
-  { client, flags, signal }: RevertSources,
-): Promise<{ readonly set: string; readonly plan: RevertPlan | RevertRefusal }> {
+async function planRotated(name: string, wish: RevertWish, { client, flags, signal }: RevertSources): Promise<Planned> {
   const { rotatedImage } = await import('./rotated-image.ts');
   const { rotationRevert } = await import('./revert-rotation.ts');
   const found = await rotatedImage(client, name, flags.namespace, signal);
   const warn = (message: string): void => sayError(`warning: ${message}`);
-  return { set: found.id, plan: await rotationRevert(found, wish, { client, flags, warn, signal }) };
+  const plan = await rotationRevert(found, wish, { client, flags, warn, signal });
+  if ('code' in plan) return { set: found.id, plan };
+  const { servedKinds, worldNow } = await import('@drydock/boot-images');
+  const [world, served] = await Promise.all([
+    worldNow(client, { signal, credentials: 'unread' }),
+    servedKinds(client, { signal }),
+  ]);
+  const { metadata, status } = found.image;
+  const { namespace } = metadata;
+  const set = status?.set ?? found.id.slice(found.id.indexOf('/') + 1);
+  return { set: found.id, plan: await told(plan, { set, namespace, status, world, served }, { client, signal }) };
+}
+
+/** With the machines that it concerns, which nobody asks for where nothing is done. */
+async function told(
+  plan: RevertPlan | RevertRefusal,
+  of: AffectedSet,
+  { client, signal }: Pick<RevertSources, 'client' | 'signal'>,
+): Promise<ToldRevert | RevertRefusal> {
+  if ('code' in plan) return plan;
+  const { affectedMachines } = await import('./affected-machines.ts');
+  return { ...plan, machines: await affectedMachines(client, of, signal) };
 }
 
 interface Ending {
@@ -171,7 +195,7 @@ async function outcomeOf(
 
 interface Output {
   readonly refuse: (refusal: RevertRefusal) => number;
-  readonly end: (plan: RevertPlan, ending: Ending, began: number) => number;
+  readonly end: (plan: ToldRevert, ending: Ending, began: number) => number;
 }
 
 /** Data on stdout, in JSON and YAML one object; for people the outcome of what was refused on stderr. */
