@@ -86,7 +86,7 @@ function roomOf(file: string): string | undefined {
   return room === 'testing' ? undefined : room;
 }
 
-/** A way from a room back to itself, by the imports of its package; undefined where there is none. */
+/** A way from a room or file back to itself by what each imports; undefined where there is none. */
 function circle(imports: ReadonlyMap<string, ReadonlySet<string>>): readonly string[] | undefined {
   const clear = new Set<string>();
   const walk = (room: string, way: readonly string[]): readonly string[] | undefined => {
@@ -130,6 +130,23 @@ test('the rooms of a package import one way only', () => {
     ['c', new Set(['b'])],
   ]);
   assert.deepEqual(circle(back), ['b', 'c', 'b']);
+});
+
+test('no file imports what imports it', () => {
+  const files = new Set(
+    globSync('{api,packages,apps,bench,scripts,test}/**/*.{ts,tsx}', {
+      cwd: root,
+      exclude: ['**/node_modules/**', '**/go/**'],
+    }),
+  );
+  const imports = new Map<string, ReadonlySet<string>>();
+  for (const file of files) {
+    const beside = importsOf(readFileSync(join(root, file), 'utf8'))
+      .filter((specifier) => specifier.startsWith('.'))
+      .map((specifier) => relative(root, join(root, dirname(file), specifier)));
+    imports.set(file, new Set(beside.filter((other) => files.has(other))));
+  }
+  assert.equal(circle(imports)?.join(' → '), undefined);
 });
 
 test('an import that the table forbids is seen', () => {

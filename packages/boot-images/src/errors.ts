@@ -1,4 +1,4 @@
-import type { ImageFacts } from './platform.ts';
+import type { ImageFacts } from './image-facts.ts';
 
 /** What went wrong; stable, for callers that branch and for `BootImage.status.reason`. */
 export type BootImageErrorCode =

@@ -20,6 +20,7 @@ export {
   type Explanation,
   explainSet,
 } from './explain.ts';
+export type { ImageFacts, Verified } from './image-facts.ts';
 export { type MachineImage, type MachineImages, machineImages } from './machine-images.ts';
 export { type BootImageMetrics, bootImageMetrics } from './metrics.ts';
 export { idOf, type KeptSet, keptSets } from './observe/kept-set.ts';
@@ -42,7 +43,6 @@ export { withRotations } from './plan/rotations.ts';
 export { type PlanRun, type PlanRunOptions, planRun } from './plan-run.ts';
 export type {
   CollectedImage,
-  ImageFacts,
   Platform,
   PlatformInput,
   PlatformPlan,
@@ -50,7 +50,6 @@ export type {
   Publication,
   PublicationHooks,
   PublishedImage,
-  Verified,
 } from './platform.ts';
 export { type LazyPlatforms, lazyPlatforms, type Platforms } from './platforms.ts';
 export { type PolicySubject, type PolicyVerdict, policyFor } from './policy/policy-for.ts';
@@ -71,13 +70,8 @@ export {
 export { machineApiNamespace, type StubSecret } from './user-data/user-data.ts';
 export { createVerdict, type Verdict, type VerdictOptions } from './verdict/cluster-operator.ts';
 export { neededTemplate } from './vsphere/needed.ts';
-export {
-  credentialsKey,
-  type ImageStore,
-  type TemplatePublication,
-  type VSphereOptions,
-  vspherePlatform,
-} from './vsphere/platform.ts';
+export type { ImageStore, TemplatePublication, VSphereOptions } from './vsphere/options.ts';
+export { credentialsKey, vspherePlatform } from './vsphere/platform.ts';
 export { placementsOf } from './vsphere/site.ts';
 export type { TemplateChange, TemplateSignal } from './wakes/template-signal.ts';
 export { goldenName, goldenNamespace } from './wakes/triggers.ts';

@@ -3,7 +3,6 @@ import { dirname, join } from 'node:path';
 import { during } from './errors.ts';
 import type { EntryStat, FsOps } from './ops.ts';
 import type { Session } from './session.ts';
-import type { Tree } from './tree.ts';
 
 /**
  * What this process knows to be durable: a place → what was there. That content is equal proves nothing: it may be in the page cache only, left
@@ -29,7 +28,16 @@ export function nameMark(path: string): Mark {
 }
 
 /** Of a directory and all that a tree says is in it. */
-export function treeMark(path: string, { dirs, files }: Tree): Mark {
+export function treeMark(
+  path: string,
+  {
+    dirs,
+    files,
+  }: {
+    readonly dirs: ReadonlyMap<string, unknown>;
+    readonly files: ReadonlyMap<string, { readonly bytes: Uint8Array }>;
+  },
+): Mark {
   return async (ops) => {
     const seen = [await objectMark(ops, path)];
     for (const name of [...dirs.keys(), ...files.keys()]) seen.push(textOf(await ops.lstat(join(path, name))));

@@ -1,4 +1,5 @@
 import { boundedStatus } from './foreign-status.ts';
+import type { Status, StatusDetails } from './status-object.ts';
 
 /** What went wrong, stable across API server versions. Compare this, never a message. */
 export type ApiErrorCode =
@@ -24,32 +25,6 @@ export type ApiErrorCode =
   | 'AnswerTooLarge'
   | 'Credentials'
   | 'Kubeconfig';
-
-/** One entry of `details.causes` of a Kubernetes Status: a field and what is wrong with it. */
-export interface StatusCause {
-  readonly reason?: string;
-  readonly message?: string;
-  readonly field?: string;
-}
-
-/** `details` of a Kubernetes Status. */
-export interface StatusDetails {
-  readonly name?: string;
-  readonly group?: string;
-  readonly kind?: string;
-  readonly uid?: string;
-  readonly causes?: readonly StatusCause[];
-  readonly retryAfterSeconds?: number;
-}
-
-/** A Kubernetes `Status` object, as answers to failed calls and as ERROR events carry it. */
-export interface Status {
-  readonly kind?: string;
-  readonly code?: number;
-  readonly reason?: string;
-  readonly message?: string;
-  readonly details?: StatusDetails;
-}
 
 /** Everything an `ApiError` is built from. */
 export interface ApiErrorInit {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createClient } from './client/rest.ts';
-import { errorOfStatus, type Status } from './errors.ts';
+import { errorOfStatus } from './errors.ts';
+import type { Status } from './status-object.ts';
 import { failureOf } from './testing/failure.ts';
 import { CONFIG_MAP, misbehavingServer, sendJson, sendStatus } from './testing/server.ts';
 

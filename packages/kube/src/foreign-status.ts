@@ -1,4 +1,4 @@
-import type { Status, StatusCause, StatusDetails } from './errors.ts';
+import type { Status, StatusCause, StatusDetails } from './status-object.ts';
 
 /** The longest text of a server that goes into an error, and from there into logs, Events and statuses. */
 const LONGEST_TEXT = 2_000;

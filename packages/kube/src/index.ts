@@ -66,8 +66,6 @@ export {
   isInvalid,
   isNotFound,
   isPatchTestFailed,
-  type StatusCause,
-  type StatusDetails,
   Terminal,
 } from './errors.ts';
 export { withExact } from './json/exact-integers.ts';
@@ -85,6 +83,7 @@ export {
   type OwnerReference,
   type Resource,
 } from './resource.ts';
+export type { StatusCause, StatusDetails } from './status-object.ts';
 export type { AnswerBounds } from './transport/body.ts';
 export { isProxy } from './transport/dispatchers.ts';
 export { proxyFromEnv } from './transport/proxy.ts';

@@ -3,7 +3,8 @@ import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, renameSync,
 import { join } from 'node:path';
 import { lockBuild } from './build-lock.ts';
 import { copyCrds, crdsReady } from './crd-copy.ts';
-import { CRD_SETS, type CrdSet, findCrdSet } from './crd-sets.ts';
+import type { CrdSet } from './crd-set.ts';
+import { CRD_SETS, findCrdSet } from './crd-sets.ts';
 import { SandboxError } from './errors.ts';
 import { checkGo, goBuild } from './go-tool.ts';
 import { cacheDirectory, GO_DIRECTORY } from './paths.ts';

@@ -1,6 +1,7 @@
 import { copyFileSync, existsSync, globSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { CRD_SETS, type CrdSet, findCrdSet } from './crd-sets.ts';
+import type { CrdSet } from './crd-set.ts';
+import { CRD_SETS, findCrdSet } from './crd-sets.ts';
 import { SandboxError } from './errors.ts';
 import { goModDownload } from './go-tool.ts';
 import { cacheDirectory, GO_DIRECTORY } from './paths.ts';

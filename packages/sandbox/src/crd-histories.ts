@@ -1,4 +1,4 @@
-import type { CrdSet } from './crd-sets.ts';
+import type { CrdSet } from './crd-set.ts';
 
 /** A project over two releases or more, oldest first. */
 export interface CrdHistory {

@@ -1,14 +1,5 @@
 import { HISTORY_SETS } from './crd-histories.ts';
-
-/** Which CRDs are taken out of a Go module. */
-export interface CrdSet {
-  /** Also the name of the folder they are copied to, and what `startSandbox({ crds })` calls them. */
-  readonly name: string;
-  /** Folder in `go/` whose go.mod pins the version and whose go.sum pins the content. */
-  readonly pin: string;
-  /** Files in the module, relative to its root; they may be globs. */
-  readonly files: readonly string[];
-}
+import type { CrdSet } from './crd-set.ts';
 
 const manifests = (group: string, names: readonly string[]): readonly string[] =>
   names.map((name) => `${group}/zz_generated.crd-manifests/${name}.crd.yaml`);

@@ -1,6 +1,7 @@
 import { ApiException, CoreV1Api, CustomObjectsApi, type KubeConfig, setHeaderOptions } from '@kubernetes/client-node';
-import { errorOfStatus, type Status } from '../../../packages/kube/src/errors.ts';
+import { errorOfStatus } from '../../../packages/kube/src/errors.ts';
 import { JSON_PATCH } from '../../../packages/kube/src/patch-types.ts';
+import type { Status } from '../../../packages/kube/src/status-object.ts';
 
 /** What `@kubernetes/client-node` has no call for. A scenario that ends in it says nothing about either client. */
 export class CannotSay extends Error {

@@ -1,6 +1,7 @@
 import type { KubeObject } from '@drydock/kube';
 import { type KubeConfig, Watch } from '@kubernetes/client-node';
-import { errorOfStatus, type Status } from '../../../packages/kube/src/errors.ts';
+import { errorOfStatus } from '../../../packages/kube/src/errors.ts';
+import type { Status } from '../../../packages/kube/src/status-object.ts';
 
 /** One event as the peer tells it. */
 export interface PeerEvent {

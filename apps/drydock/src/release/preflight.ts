@@ -1,4 +1,4 @@
-import type { Manifest, WayPreflight } from '@drydock/release';
+import type { Manifest } from '@drydock/release';
 import type { Command } from 'commander';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
 import { formatOf, print } from '../crd/formats.ts';
@@ -6,19 +6,11 @@ import { exitCode } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { type AudienceFlags, audienceFlags, PAYLOAD_ARGUMENT, readPayload } from './payload-source.ts';
 import { wayOfPayload } from './payload-way.ts';
-import { preflightText } from './rollback-text.ts';
+import { type PreflightOutput, preflightText } from './rollback-text.ts';
 
 interface PreflightFlags extends AudienceFlags, ClusterFlags {
   readonly to?: string;
   readonly output: string;
-}
-
-/** What `release preflight` prints as JSON. */
-export interface PreflightOutput extends WayPreflight {
-  readonly version: string;
-  readonly verdict: 'clean' | 'blocked' | 'undecided';
-  /** Names of what stands against it and is not accepted. */
-  readonly stops: readonly string[];
 }
 
 /** Adds `release preflight`: what stands between what is stored and a release. It only reads. */

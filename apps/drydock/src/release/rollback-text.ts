@@ -1,7 +1,6 @@
-import type { HealedPlace, RollbackPlan, RollbackPlanStep } from '@drydock/release';
+import type { HealedPlace, RollbackPlan, RollbackPlanStep, WayPreflight } from '@drydock/release';
 import { count } from '../crd/formats.ts';
 import { type Column, table, terminalWidth } from '../table.ts';
-import type { PreflightOutput } from './preflight.ts';
 
 interface PlanRow extends RollbackPlanStep {
   readonly phase: string;
@@ -39,6 +38,14 @@ const HEALED: readonly Column<HealedPlace>[] = [
   { header: 'PLACE', cell: ({ path }) => path },
   { header: 'OBJECTS', cell: ({ objects }) => `${objects}` },
 ];
+
+/** What `release preflight` prints as JSON. */
+export interface PreflightOutput extends WayPreflight {
+  readonly version: string;
+  readonly verdict: 'clean' | 'blocked' | 'undecided';
+  /** Names of what stands against it and is not accepted. */
+  readonly stops: readonly string[];
+}
 
 /** A judgement in words. `wide`: also what stops nothing. */
 export function preflightText(output: PreflightOutput, wide: boolean): string {

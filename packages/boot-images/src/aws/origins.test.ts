@@ -4,7 +4,8 @@ import { BootImage, type BootImageStatus, ConfigMap, MachineSet } from '@drydock
 import { runPass } from '../pass/pass.ts';
 import { createPassState } from '../pass/pass-state.ts';
 import { awsOn, writeBootImages } from '../testing/aws-on.ts';
-import { type Ec2State, fakeEc2 } from '../testing/clouds/ec2.ts';
+import { fakeEc2 } from '../testing/clouds/ec2.ts';
+import type { Ec2State } from '../testing/clouds/ec2-state.ts';
 import {
   awsImage,
   awsInfrastructure,

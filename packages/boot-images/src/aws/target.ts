@@ -1,10 +1,11 @@
 import { nameFault, shownText } from '@drydock/api/text';
 import { type Skip, skip } from '../decide/decide.ts';
 import { BootImageError } from '../errors.ts';
+import type { ImageOrigin } from '../image-facts.ts';
 import { setText } from '../observe/kept-set.ts';
 import type { JsonObject } from '../observe/provider-spec.ts';
 import { isObject, nonEmpty } from '../observe/stream.ts';
-import type { ImageOrigin, PlatformInput } from '../platform.ts';
+import type { PlatformInput } from '../platform.ts';
 import { isRegion } from './endpoints.ts';
 import { marketplaceOwner, productOf, redHatOwner, tokenOf, type VersionToken } from './marketplace.ts';
 

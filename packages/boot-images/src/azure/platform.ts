@@ -3,9 +3,10 @@ import { type Availability, verifiedCurrent, verifiedTarget } from '../cloud/ava
 import { type CloudHttpsOptions, cloudHttps } from '../cloud/https.ts';
 import { notAnImage, pinnedPlan } from '../cloud/pinned.ts';
 import { BootImageError } from '../errors.ts';
+import type { ImageFacts } from '../image-facts.ts';
 import type { JsonObject } from '../observe/provider-spec.ts';
 import { nonEmpty } from '../observe/stream.ts';
-import type { ImageFacts, Platform, PlatformInput, PlatformPlan } from '../platform.ts';
+import type { Platform, PlatformInput, PlatformPlan } from '../platform.ts';
 import { azureClient } from './client.ts';
 import { type AzureImage, imageFrom, imageIn, referenceOf, shortName } from './image.ts';
 import { type ImageLook, resourceLook } from './lookup.ts';

@@ -2,10 +2,11 @@ import { type BootImage, Machine, type MachineSet, Node } from '@drydock/api';
 import { shownText } from '@drydock/api/text';
 import { ApiError, type Client, isAlreadyExists, isNotFound, type Key, keyOf } from '@drydock/kube';
 import { BootImageError } from '../errors.ts';
+import type { ImageFacts } from '../image-facts.ts';
 import { type KeptSet, setText } from '../observe/kept-set.ts';
-import type { ImageFacts, PointedImage } from '../platform.ts';
+import type { PointedImage } from '../platform.ts';
 import type { SetPolicy } from '../policy/set-policy.ts';
-import type { SetOutcome } from '../status/boot-image.ts';
+import type { SetOutcome } from '../status/subject.ts';
 import { machineApiNamespace } from '../user-data/user-data.ts';
 import {
   type CanaryMachine,

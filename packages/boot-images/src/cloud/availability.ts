@@ -1,5 +1,5 @@
 import { BootImageError, type BootImageErrorCode, errorText } from '../errors.ts';
-import type { ImageFacts, Verified } from '../platform.ts';
+import type { ImageFacts, Verified } from '../image-facts.ts';
 
 /** Whether machines can start from an image where a set makes them. That the cloud did not answer is none of these: that is thrown, and asked again. */
 export type Availability =

@@ -1,7 +1,8 @@
 import { BootImageError } from '../errors.ts';
+import type { ImageFacts } from '../image-facts.ts';
 import { idOf, setText } from '../observe/kept-set.ts';
 import type { LeafEdit } from '../observe/provider-spec.ts';
-import type { ImageFacts, PlatformInput, PlatformPlan } from '../platform.ts';
+import type { PlatformInput, PlatformPlan } from '../platform.ts';
 import { type Pin, pinnedName } from '../way-back/pin.ts';
 import { type Availability, verifiedCurrent, verifiedTarget } from './availability.ts';
 

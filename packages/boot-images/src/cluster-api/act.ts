@@ -11,8 +11,8 @@ import {
 import { pointer } from '../observe/provider-spec.ts';
 import { RETIRED } from './clone.ts';
 import type { CollectStep } from './collect.ts';
-import type { RotationStep } from './decide.ts';
 import type { ClusterApiObject } from './kinds.ts';
+import type { RotationStep } from './rotation.ts';
 import type { RotatedSet } from './set.ts';
 
 /** What one step changes, as far as it is one write. */

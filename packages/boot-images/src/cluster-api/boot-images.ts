@@ -1,8 +1,9 @@
 import { BootImage, bootImageName } from '@drydock/api';
 import type { Projector } from '@drydock/crd';
 import { apiVersionOf, type Client, isAlreadyExists, isNotFound, type Key, keyOf, statusWriter } from '@drydock/kube';
-import { bootImageStatus, type SetFacts, type SetOutcome } from '../status/boot-image.ts';
+import { bootImageStatus } from '../status/boot-image.ts';
 import { hooksOf } from '../status/definitions.ts';
+import type { SetFacts, SetOutcome } from '../status/subject.ts';
 import { ROTATED_KINDS, type RotatedSet } from './set.ts';
 
 /** What {@link rotationReports} needs. */

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { CANARY_PREFIX, type CanaryGroup, canaryLabels, canaryTaint } from '../canary/machine.ts';
 import { at, list, object, text, withLeaf } from '../observe/json.ts';
 import { machineKind } from './collect-templates.ts';
-import type { Rotation, RotationCanary } from './decide.ts';
 import { type ImageLeaf, specWithImage } from './image-leaf.ts';
 import { type ClusterApiObject, CORE } from './kinds.ts';
 import { CLONED_FROM, CLONED_FROM_KIND } from './needs.ts';
+import type { Rotation, RotationCanary } from './rotation.ts';
 import { CLUSTER_NAME, type Reference, type RotatedSet, referenceOf, setText } from './set.ts';
 
 /** The group of what kubeadm needs. */

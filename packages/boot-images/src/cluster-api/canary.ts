@@ -5,9 +5,9 @@ import { type CanaryGroup, canaryLabel, isCanaryName } from '../canary/machine.t
 import { MOST_CANARIES } from '../canary/spec.ts';
 import { labelSelector } from '../decide/selection.ts';
 import { BootImageError } from '../errors.ts';
+import type { ImageFacts } from '../image-facts.ts';
 import { at, object, text } from '../observe/json.ts';
-import type { ImageFacts } from '../platform.ts';
-import type { SetOutcome } from '../status/boot-image.ts';
+import type { SetOutcome } from '../status/subject.ts';
 import {
   bootstrapFault,
   bootstrapOf,
@@ -20,8 +20,9 @@ import {
   rotationGroup,
   rotationSeen,
 } from './canary-machine.ts';
-import { canaryUnsupported, type Rotation, type RotationStep } from './decide.ts';
+import { canaryUnsupported } from './decide.ts';
 import { type ClusterApiObject, CORE, type ServedKinds } from './kinds.ts';
+import type { Rotation, RotationStep } from './rotation.ts';
 import { referenceOf } from './set.ts';
 
 /** What canaries of Cluster API are made with, and told from. */

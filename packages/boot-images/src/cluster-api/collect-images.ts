@@ -1,7 +1,7 @@
 import type { BootImage } from '@drydock/api';
 import type { Client } from '@drydock/kube';
 import type { HolderIsLive, Placement } from '@drydock/templates';
-import type { ImageStore } from '../vsphere/platform.ts';
+import type { ImageStore } from '../vsphere/options.ts';
 import { serverOf } from './identity.ts';
 import { type ClusterApiObject, INFRASTRUCTURE, type ServedKinds } from './kinds.ts';
 import { namesInUse } from './needs.ts';

@@ -11,7 +11,7 @@ import {
   type Resource,
 } from '@drydock/kube';
 import type { HolderIsLive, Placement } from '@drydock/templates';
-import type { ImageStore } from '../vsphere/platform.ts';
+import type { ImageStore } from '../vsphere/options.ts';
 import type { Collection } from './collect.ts';
 import { type CollectedImage, collectImages, type ImagesOnly } from './collect-images.ts';
 import { type CollectedOnly, type CollectPorts, collectTemplates, machineKind } from './collect-templates.ts';

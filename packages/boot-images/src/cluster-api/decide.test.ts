@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { BootImagePolicySpec } from '@drydock/api';
-import type { SetOutcome } from '../status/boot-image.ts';
+import type { SetOutcome } from '../status/subject.ts';
 import { capiObject, machineDeployment, templateRef, vsphereTemplate } from '../testing/capi-world.ts';
-import { decideRotation, type ImageThere, type Rotation, type RotationStep } from './decide.ts';
+import { decideRotation } from './decide.ts';
 import type { ClusterApiObject } from './kinds.ts';
 import { withSiblings } from './observe.ts';
+import type { ImageThere, Rotation, RotationStep } from './rotation.ts';
 import { type RotatedKind, rotatedSet } from './set.ts';
 import { wishFor } from './wish.ts';
 

@@ -1,5 +1,5 @@
 import { BootImageError, errorText } from '../errors.ts';
-import type { SetOutcome } from '../status/boot-image.ts';
+import type { SetOutcome } from '../status/subject.ts';
 
 /** What became of a set whose work threw, and when (ms) it is tried again. */
 export interface RotationFailure {

@@ -1,6 +1,6 @@
 import type { BootImage, BootImagePolicy } from '@drydock/api';
-import type { RotationWish } from './decide.ts';
 import type { SetName } from './observe.ts';
+import type { RotationWish } from './rotation.ts';
 import type { RotatedSet } from './set.ts';
 import { isDone, isPaced, Line, type TurnOf, waitsForTurn } from './turn.ts';
 import { policyOfRotated, wishFor } from './wish.ts';

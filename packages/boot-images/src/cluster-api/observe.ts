@@ -1,6 +1,6 @@
 import { classNameOf, isShared } from './cluster-class.ts';
-import type { Rotation } from './decide.ts';
 import { type ClusterApiObject, CORE } from './kinds.ts';
+import type { Rotation } from './rotation.ts';
 import { isRemediated, ROTATED_KINDS, type RotatedKind, type RotatedSet, rotatedSet } from './set.ts';
 
 /** One object by kind and name; cluster-scoped where it has no namespace. */

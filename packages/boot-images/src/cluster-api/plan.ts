@@ -1,14 +1,16 @@
 import { type Conclusion, conclusionOf } from '../explain.ts';
-import type { ForeseenPublication, ImageFacts } from '../platform.ts';
+import type { ImageFacts } from '../image-facts.ts';
+import type { ForeseenPublication } from '../platform.ts';
 import type { RotationCanaries } from './canary.ts';
 import { rotationGroup } from './canary-machine.ts';
 import { RETIRED } from './clone.ts';
-import { decideRotation, type ImageThere, type Rotation, type RotationStep } from './decide.ts';
+import { decideRotation } from './decide.ts';
 import { failureOf } from './failure.ts';
 import { type ImageLeaf, imageIn } from './image-leaf.ts';
 import type { ClusterApiObject } from './kinds.ts';
 import { observeRotation, type SetName, withSiblings } from './observe.ts';
 import type { RotationPorts } from './rotate.ts';
+import type { ImageThere, Rotation, RotationStep } from './rotation.ts';
 import { setText } from './set.ts';
 
 /** One step of a rotation, by what it changes. */

@@ -13,14 +13,14 @@ import {
 import { recordedOf } from '../canary/canaries.ts';
 import { type CanaryRight, type CanaryRights, canaryRights } from '../canary/rights.ts';
 import { guestSaid } from '../vsphere/guest.ts';
-import type { ImageStore } from '../vsphere/platform.ts';
+import type { ImageStore } from '../vsphere/options.ts';
 import { isRotationCanary, type RotationCanaries, type RotationCanaryPorts, rotationCanaries } from './canary.ts';
 import { BOOTSTRAP } from './canary-machine.ts';
 import { type CanaryWatch, canaryWatch } from './canary-watch.ts';
 import { machineKind } from './collect-templates.ts';
-import type { Rotation } from './decide.ts';
 import { serverOf } from './identity.ts';
 import { type ClusterApiObject, CORE, INFRASTRUCTURE, type ServedKinds } from './kinds.ts';
+import type { Rotation } from './rotation.ts';
 import type { SiteReader } from './sites.ts';
 
 /** What {@link roleCanaries} needs. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { at } from '../observe/json.ts';
-import type { SetOutcome } from '../status/boot-image.ts';
+import type { SetOutcome } from '../status/subject.ts';
 import { capiCluster, capiKind, capiObject, machineDeployment, vsphereTemplate } from '../testing/capi-world.ts';
 import type { ClusterApiObject } from './kinds.ts';
 import { type RotationPorts, rotate } from './rotate.ts';

@@ -1,13 +1,14 @@
 import type { TemplateOperation, TemplateProgress } from '@drydock/templates';
 import type { ForeseenPublication } from '../platform.ts';
-import type { SetOutcome } from '../status/boot-image.ts';
+import type { SetOutcome } from '../status/subject.ts';
 import { movers } from '../way-back/history.ts';
 import { type ActPorts, actRotation, type Write } from './act.ts';
 import type { RotationCanaries } from './canary.ts';
 import type { WantedImage } from './catalogue.ts';
-import { decideRotation, type ImageThere, type Rotation, type RotationStep, type RotationWish } from './decide.ts';
+import { decideRotation } from './decide.ts';
 import type { ImageLeaf } from './image-leaf.ts';
 import { observeRotation, type RotationReader, type SetName, withSiblings } from './observe.ts';
+import type { ImageThere, Rotation, RotationStep, RotationWish } from './rotation.ts';
 import { type RotatedSet, setText } from './set.ts';
 import { turnReason } from './turn.ts';
 

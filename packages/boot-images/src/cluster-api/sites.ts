@@ -1,11 +1,11 @@
 import type { Cache } from '@drydock/kube';
 import type { Placement } from '@drydock/templates';
 import { at } from '../observe/json.ts';
-import type { Rotation } from './decide.ts';
 import { type IdentitySources, serverOf, serverWithLogin } from './identity.ts';
 import { imageLeafOf } from './image-leaf.ts';
 import { type ClusterApiObject, CORE, INFRASTRUCTURE } from './kinds.ts';
 import { distinct, type PlaceFault, placeOfZone, placesOf } from './places.ts';
+import type { Rotation } from './rotation.ts';
 import { type RotatedSet, referenceOf } from './set.ts';
 
 /** What {@link siteReader} needs. */

@@ -1,6 +1,6 @@
 import type { BootImage, BootImagePolicySpec } from '@drydock/api';
-import type { RotationWish } from './decide.ts';
 import { imageLeafOf } from './image-leaf.ts';
+import type { RotationWish } from './rotation.ts';
 import { type RotatedSet, setText } from './set.ts';
 
 /** What of a set decides when its turn is. */

@@ -3,13 +3,13 @@ import type { HolderIsLive, Placement, TemplateState, TemplateWish } from '@dryd
 import { BootImageError } from '../errors.ts';
 import type { BootImageMetrics } from '../metrics.ts';
 import { leafName } from '../vsphere/names.ts';
-import type { ImageStore } from '../vsphere/platform.ts';
+import type { ImageStore } from '../vsphere/options.ts';
 import type { WantedImage } from './catalogue.ts';
 import { baseOf } from './clone.ts';
-import type { Rotation } from './decide.ts';
 import { imageIn } from './image-leaf.ts';
 import type { PlaceFault } from './places.ts';
 import type { ImageQuestion, RotationImages } from './rotate.ts';
+import type { Rotation } from './rotation.ts';
 
 /** What {@link vsphereImages} needs. */
 export interface VSphereImagesOptions {

@@ -1,6 +1,7 @@
 import type { ClusterVersion } from '@drydock/api';
+import { factsOf } from '../image-facts.ts';
 import { controlPlanes, type KeptSet, kindOf, setText } from '../observe/kept-set.ts';
-import { factsOf, type PlatformPlan } from '../platform.ts';
+import type { PlatformPlan } from '../platform.ts';
 import { type Skip, skip } from './decide.ts';
 
 /** The explicit yes: whoever sets it to `Accepted` accepts that every machine of the control plane may be replaced. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MachineConfiguration } from '@drydock/api';
 import fc from 'fast-check';
-import { noAttempts } from '../platform.ts';
+import { noAttempts } from '../image-facts.ts';
 import { computed, fakeCluster, machineSet, managed, newRelease, published } from '../testing/fake-cluster.ts';
 import { labelSelector, selectionOf } from './selection.ts';
 

@@ -6,7 +6,8 @@ import { explainSet } from '../explain.ts';
 import { setFacts } from '../pass/set-facts.ts';
 import type { Platform } from '../platform.ts';
 import { standings } from '../standing.ts';
-import { bootImageStatus, type SetOutcome } from '../status/boot-image.ts';
+import { bootImageStatus } from '../status/boot-image.ts';
+import type { SetOutcome } from '../status/subject.ts';
 import { type FakeCompute, googleError, startCompute } from '../testing/clouds/compute.ts';
 import { type FakeCluster, fakeCluster, stub22 } from '../testing/fake-cluster.ts';
 import {

@@ -1,6 +1,7 @@
+import type { ImageThere } from '../image-facts.ts';
 import { idOf, setText } from '../observe/kept-set.ts';
 import { referenceIndex } from '../observe/references.ts';
-import type { ImageThere, Platform, PlatformInput } from '../platform.ts';
+import type { Platform, PlatformInput } from '../platform.ts';
 import { type NeededImage, neededBy } from '../way-back/needed.ts';
 import type { PassPorts, PassState } from './pass-state.ts';
 

@@ -1,7 +1,7 @@
 import { wrapped } from '../decide/decide.ts';
 import { BootImageError } from '../errors.ts';
 import { type KeptSet, kindOf } from '../observe/kept-set.ts';
-import type { SetOutcome } from '../status/boot-image.ts';
+import type { SetOutcome } from '../status/subject.ts';
 import type { Failure } from './retries.ts';
 
 /** What becomes of a set whose work threw. */

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ClusterVersion, ConfigMap, ControlPlaneMachineSet, MachineSet } from '@drydock/api';
 import type { KubeObject } from '@drydock/kube';
 import { platformWith } from '../gcp/platform.ts';
-import { noAttempts } from '../platform.ts';
+import { noAttempts } from '../image-facts.ts';
 import {
   bothManaged,
   computed,

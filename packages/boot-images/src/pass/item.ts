@@ -3,8 +3,8 @@ import type { KeptSet } from '../observe/kept-set.ts';
 import type { Stream } from '../observe/stream.ts';
 import type { Platform, PlatformInput, PlatformPlan } from '../platform.ts';
 import type { SetPolicy } from '../policy/set-policy.ts';
-import type { SetOutcome } from '../status/boot-image.ts';
 import type { CountedOutcome } from '../status/counters.ts';
+import type { SetOutcome } from '../status/subject.ts';
 
 /** One set in one pass. */
 export interface Item {

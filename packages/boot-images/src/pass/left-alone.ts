@@ -1,8 +1,8 @@
 import type { Infrastructure } from '@drydock/api';
 import { neverKept, type Skip, skip } from '../decide/decide.ts';
+import type { ImageFacts } from '../image-facts.ts';
 import { type KeptSet, setText } from '../observe/kept-set.ts';
-import type { ImageFacts } from '../platform.ts';
-import type { SetOutcome } from '../status/boot-image.ts';
+import type { SetOutcome } from '../status/subject.ts';
 
 /** The outcome for a set in a cluster where an upstream controller acts, which is nothing that anybody has to change; `facts` as far as they could be read. */
 export function besideUpstream(refusal: string, facts: ImageFacts): Skip & ImageFacts {

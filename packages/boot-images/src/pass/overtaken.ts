@@ -5,7 +5,7 @@ import { clusterStable } from '../decide/gates.ts';
 import { type KeptSet, setNow, setText } from '../observe/kept-set.ts';
 import type { Platform, PlatformInput } from '../platform.ts';
 import { heldByPolicy } from '../policy/held.ts';
-import type { SetOutcome } from '../status/boot-image.ts';
+import type { SetOutcome } from '../status/subject.ts';
 import { samePin } from '../way-back/pin.ts';
 import type { ReleaseStream } from './item.ts';
 import { besideUpstream, duringUpgrade, notSelected, pinChanged } from './left-alone.ts';

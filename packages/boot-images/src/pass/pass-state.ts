@@ -5,9 +5,9 @@ import type { World } from '../observe/world.ts';
 import type { Platform } from '../platform.ts';
 import type { Platforms } from '../platforms.ts';
 import type { PassResult } from '../skew/record.ts';
-import type { SetOutcome } from '../status/boot-image.ts';
 import type { ConditionLike } from '../status/conditions.ts';
 import { type Counters, zeroCounters } from '../status/counters.ts';
+import type { SetOutcome } from '../status/subject.ts';
 import type { StubSecret } from '../user-data/user-data.ts';
 import type { Pin } from '../way-back/pin.ts';
 import type { PassBounds } from './bounds.ts';
@@ -57,16 +57,6 @@ export interface PassPorts extends PassSettings {
   readonly architecture: string;
   /** Absent: whatever is to be done is done. */
   readonly bounds?: PassBounds;
-}
-
-/** When a pass ends early. */
-export interface PassSignals {
-  /** Nothing may be written any more. */
-  readonly signal?: AbortSignal;
-  /** The process is to stop: what is only read, and images that are only being downloaded, are left. */
-  readonly stopping?: AbortSignal;
-  /** Something changed: sets whose images are only being downloaded are left to the next pass, which comes at once and decides by what is so now. */
-  readonly news?: AbortSignal;
 }
 
 /** What one process remembers between passes, by `idOf` the sets; losing it costs nothing but a repeated look. */

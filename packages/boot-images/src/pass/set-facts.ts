@@ -2,7 +2,7 @@ import type { KeptSet } from '../observe/kept-set.ts';
 import { isObject, streamOf } from '../observe/stream.ts';
 import type { Platform } from '../platform.ts';
 import { verdictOn } from '../policy/set-policy.ts';
-import type { SetFacts } from '../status/boot-image.ts';
+import type { SetFacts } from '../status/subject.ts';
 import { imageOfSet } from '../wakes/foreign-writes.ts';
 import { pinnedName } from '../way-back/pin.ts';
 import { pinOf } from './pin-of.ts';

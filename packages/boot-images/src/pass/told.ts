@@ -1,6 +1,6 @@
+import { noAttempts } from '../image-facts.ts';
 import { idOf, type KeptSet } from '../observe/kept-set.ts';
-import { noAttempts } from '../platform.ts';
-import type { SetOutcome } from '../status/boot-image.ts';
+import type { SetOutcome } from '../status/subject.ts';
 import type { PassState } from './pass-state.ts';
 
 /** The outcome with what this process knows besides: the way back, how often the set was moved, who else moved it, and whether the set was read before it was moved. */

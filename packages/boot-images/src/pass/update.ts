@@ -1,10 +1,11 @@
 import { type Client, keyOf } from '@drydock/kube';
 import type { TemplateOperation, TemplateProgress } from '@drydock/templates';
 import { BootImageError, errorText } from '../errors.ts';
+import { factsOf, type ImageFacts } from '../image-facts.ts';
 import { idOf, type KeptSet, kindOf, setText } from '../observe/kept-set.ts';
 import { type LeafEdit, leafPatch, leafText } from '../observe/provider-spec.ts';
-import { factsOf, type ImageFacts, type PlatformPlan, type PointedImage, type PublishedImage } from '../platform.ts';
-import type { SetOutcome } from '../status/boot-image.ts';
+import type { PlatformPlan, PointedImage, PublishedImage } from '../platform.ts';
+import type { SetOutcome } from '../status/subject.ts';
 import {
   checkUserData,
   type StubSecret,
@@ -16,7 +17,7 @@ import { movers } from '../way-back/history.ts';
 import type { PassBounds } from './bounds.ts';
 import { type HotLoop, hotLoopError } from './hot-loop.ts';
 import type { Acting } from './item.ts';
-import type { PassSignals } from './pass-state.ts';
+import type { PassSignals } from './signals.ts';
 import { throttle } from './throttle.ts';
 
 /** Reasons of the Events that tell the story of an update, in its order (users.md §4.3), what becomes of a pin, and `Failed`. */

@@ -1,6 +1,6 @@
+import type { ImageThere } from '../image-facts.ts';
 import { compareReleases } from '../observe/version.ts';
-import type { ImageThere } from '../platform.ts';
-import type { SetOutcome } from '../status/boot-image.ts';
+import type { SetOutcome } from '../status/subject.ts';
 
 /** What was found in the places of sets when these were last looked at. */
 export interface WaysBack {

@@ -1,21 +1,23 @@
 import { type Canaries, canaries } from '../canary/canaries.ts';
 import { groupOf } from '../canary/machine.ts';
 import { BootImageError } from '../errors.ts';
+import type { ImageFacts } from '../image-facts.ts';
 import { idOf, type KeptSet, kindOf, machineSets } from '../observe/kept-set.ts';
-import type { ImageFacts, PlatformPlan, PointedImage } from '../platform.ts';
+import type { PlatformPlan, PointedImage } from '../platform.ts';
 import type { Waiting } from '../policy/held.ts';
 import { failureDomainOf, policyOn, type SetPolicy } from '../policy/set-policy.ts';
 import { isPaced, type Turn } from '../policy/turns.ts';
-import type { SetOutcome } from '../status/boot-image.ts';
+import type { SetOutcome } from '../status/subject.ts';
 import type { PassCause } from '../wakes/causes.ts';
 import { type Pin, samePin } from '../way-back/pin.ts';
 import { failureOf } from './failure.ts';
 import { inTurn } from './in-turn.ts';
 import type { Acting, Item, ReleaseStream } from './item.ts';
 import { overtaken } from './overtaken.ts';
-import type { PassPorts, PassSignals, PassState } from './pass-state.ts';
+import type { PassPorts, PassState } from './pass-state.ts';
 import { eachOf, lanes } from './pool.ts';
 import { foresee, planOf, questionAbout } from './question.ts';
+import type { PassSignals } from './signals.ts';
 import { told } from './told.ts';
 import { updateSet } from './update.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RotationBounds } from '../cluster-api/rotate.ts';
-import type { SetOutcome } from '../status/boot-image.ts';
+import type { SetOutcome } from '../status/subject.ts';
 import type { CarriedOut, CarryOutHooks } from './carry-out.ts';
 import type { ClusterPlan } from './cluster-plan.ts';
 import type { ClusterStep, StepOf } from './cluster-step.ts';

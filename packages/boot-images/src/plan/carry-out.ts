@@ -3,7 +3,7 @@ import { idOf, type KeptSet, keptSets, setNow } from '../observe/kept-set.ts';
 import { runPass } from '../pass/pass.ts';
 import { createPassState, type PassPorts, type PassState } from '../pass/pass-state.ts';
 import type { StoryReason } from '../pass/update.ts';
-import type { SetOutcome } from '../status/boot-image.ts';
+import type { SetOutcome } from '../status/subject.ts';
 import { type ClusterPlan, planCluster } from './cluster-plan.ts';
 import type { ClusterStep } from './cluster-step.ts';
 import { counterpart, planDifference } from './difference.ts';

@@ -1,5 +1,6 @@
+import type { Verified } from '../image-facts.ts';
 import { type LeafEdit, leafText } from '../observe/provider-spec.ts';
-import type { ForeseenPublication, Verified } from '../platform.ts';
+import type { ForeseenPublication } from '../platform.ts';
 
 /**
  * One thing that changes something, in the order in which the operator does it: an image is made, tried, a stub converted, a set pointed at its image, what nothing needs collected. Steps of different

@@ -2,8 +2,8 @@ import { shortText, shownText } from '@drydock/api/text';
 import { type Skip, skip } from '../decide/decide.ts';
 import { kindOf, machineSets, setText } from '../observe/kept-set.ts';
 import type { PlatformInput } from '../platform.ts';
-import type { SetOutcome } from '../status/boot-image.ts';
 import { rfc3339 } from '../status/conditions.ts';
+import type { SetOutcome } from '../status/subject.ts';
 import type { SetPolicy } from './set-policy.ts';
 import { windowsAt } from './windows.ts';
 

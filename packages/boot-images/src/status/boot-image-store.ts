@@ -1,10 +1,11 @@
 import { BootImage, type BootImageStatus, bootImageName } from '@drydock/api';
 import type { Projector } from '@drydock/crd';
 import { apiVersionOf, type Client, isAlreadyExists, isNotFound, type Key, keyOf, statusWriter } from '@drydock/kube';
+import type { ImageOrigin } from '../image-facts.ts';
 import { idOf, type KeptSet, kindOf } from '../observe/kept-set.ts';
-import type { ImageOrigin } from '../platform.ts';
-import { bootImageStatus, type SetFacts, type SetOutcome } from './boot-image.ts';
+import { bootImageStatus } from './boot-image.ts';
 import { hooksOf } from './definitions.ts';
+import type { SetFacts, SetOutcome } from './subject.ts';
 
 /** Writes the BootImage of each set; see {@link createBootImages}. */
 export interface BootImages {

@@ -3,9 +3,10 @@ import { test } from 'node:test';
 import { BootImage, type MachineSet } from '@drydock/api';
 import { fakeClient } from '../testing/fake-client.ts';
 import { machineSet } from '../testing/fake-cluster.ts';
-import { bootImageStatus, type SetOutcome } from './boot-image.ts';
+import { bootImageStatus } from './boot-image.ts';
 import { createBootImages, imageOf } from './boot-image-store.ts';
 import { progressText } from './progress-text.ts';
+import type { SetOutcome } from './subject.ts';
 
 const subject = (seconds: number): Parameters<typeof bootImageStatus>[2] => ({
   set: 'ms/wk-a',

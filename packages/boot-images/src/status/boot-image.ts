@@ -1,81 +1,12 @@
 import type { BootImagePhase, BootImageStatus, BootImageStatusCondition } from '@drydock/api';
 import { shortText } from '@drydock/api/text';
-import type { TemplateOperation, TemplateProgress } from '@drydock/templates';
-import type { Skip } from '../decide/decide.ts';
-import { factsOf, type ImageFacts, type ImageOrigin, type Verified } from '../platform.ts';
+import { factsOf, type ImageFacts, type ImageOrigin, type Verified } from '../image-facts.ts';
 import { type HistoryEntry, movers, withImage, withReach } from '../way-back/history.ts';
-import { type FoundPin, pinCell } from '../way-back/pin.ts';
+import { pinCell } from '../way-back/pin.ts';
 import { rfc3339 } from './conditions.ts';
 import { pinnedConditions, pinWords } from './pin-words.ts';
 import { etaSeconds, progressText } from './progress-text.ts';
-
-/** How things stand with one set. */
-export type SetOutcome = ImageFacts &
-  (
-    | {
-        readonly kind: 'current';
-        /** Release that the set was switched from in this pass. */
-        readonly switchedFrom?: string;
-        /** What the set was switched for in this pass, see `movers`. */
-        readonly by?: string;
-      }
-    | Skip
-    | {
-        readonly kind: 'waiting';
-        readonly phase: 'Pending';
-        readonly reason: string;
-        readonly brief: string;
-        readonly message: string;
-        readonly nextStep?: string;
-      }
-    | {
-        readonly kind: 'failed';
-        /** True when repetition alone cannot help. */
-        readonly blocked: boolean;
-        readonly reason: string;
-        readonly message: string;
-        readonly nextStep?: string;
-      }
-    | {
-        readonly kind: 'step';
-        readonly phase: 'Downloading' | 'Uploading' | 'Publishing' | 'Switching';
-        /** One CamelCase word; default the phase. */
-        readonly reason?: string;
-        /** A few words for a table cell, where no bytes move. */
-        readonly brief?: string;
-        readonly progress?: TemplateProgress;
-        /** What happened on the way, as a clause. */
-        readonly note?: string;
-        readonly operation?: TemplateOperation;
-      }
-  );
-
-/** What the status says besides the outcome. */
-export interface StatusSubject {
-  /** `ms/worker-a`. */
-  readonly set: string;
-  /** Lower case. */
-  readonly platform: string;
-  readonly generation: number | undefined;
-  readonly now: Date;
-  readonly facts: SetFacts;
-}
-
-/** What the API objects say of a set's image now, whatever became of the rest. */
-export interface SetFacts {
-  /** Name of the template or image that the set points at; undefined where it names none. */
-  readonly reference: string | undefined;
-  /** The same as a history keeps it. */
-  readonly image?: string;
-  /** Where the set makes its machines. */
-  readonly place?: string;
-  /** The pin that the set is to obey. */
-  readonly pin?: FoundPin;
-  /** What the release asks for; undefined where it asks for nothing, or where nobody can tell. */
-  readonly target: string | undefined;
-  /** Name of the policy that decides about the set; absent where none does. */
-  readonly policy?: string;
-}
+import type { SetFacts, SetOutcome, StatusSubject } from './subject.ts';
 
 /** Longest texts and names in a status (UTF-16 units): the objects that they come from may have megabytes. */
 const LONGEST = 4096;

@@ -1,7 +1,7 @@
 import type { BootImageStatus, BootImageStatusCondition } from '@drydock/api';
 import { shortText } from '@drydock/api/text';
 import { type FoundPin, lapsesSoonReason, pinnedReason, pinText, warnsFrom } from '../way-back/pin.ts';
-import type { SetOutcome, StatusSubject } from './boot-image.ts';
+import type { SetOutcome, StatusSubject } from './subject.ts';
 
 /** Longest message, in UTF-16 units. */
 const LONGEST = 4096;

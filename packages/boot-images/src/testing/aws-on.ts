@@ -6,7 +6,8 @@ import { awsSessions } from '../aws/sessions.ts';
 import { setFacts } from '../pass/set-facts.ts';
 import type { Platform } from '../platform.ts';
 import { createBootImages } from '../status/boot-image-store.ts';
-import { type Ec2State, ec2Https, type fakeEc2 } from './clouds/ec2.ts';
+import { ec2Https, type fakeEc2 } from './clouds/ec2.ts';
+import type { Ec2State } from './clouds/ec2-state.ts';
 import type { FakeCluster } from './fake-cluster.ts';
 
 /** The platform in conversation with EC2 without a network, and single questions to the same. */

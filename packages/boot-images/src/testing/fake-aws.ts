@@ -1,6 +1,7 @@
 import { type Infrastructure, type MachineSet, Secret } from '@drydock/api';
 import { marketplaceOwner, redHatOwner } from '../aws/marketplace.ts';
-import type { Ec2State, FakeAmi } from './clouds/ec2.ts';
+import type { FakeAmi } from './clouds/ec2.ts';
+import type { Ec2State } from './clouds/ec2-state.ts';
 import type { FakeClient } from './fake-client.ts';
 import { machineSet } from './fake-cluster.ts';
 

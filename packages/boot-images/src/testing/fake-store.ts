@@ -1,5 +1,5 @@
 import type { GuestState, Placement, PlannedStep, TemplateProgress, TemplateWish } from '@drydock/templates';
-import type { ImageStore } from '../vsphere/platform.ts';
+import type { ImageStore } from '../vsphere/options.ts';
 
 /** One template of the {@link FakeStore}. */
 export interface FakeTemplate {

@@ -4,8 +4,8 @@ import { errorText } from '../errors.ts';
 import type { Platform } from '../platform.ts';
 import { matchFailureDomain, workspaceOf } from './failure-domain.ts';
 import { neededTemplate } from './needed.ts';
+import type { VSphereOptions } from './options.ts';
 import { imagesFor, placeInventory } from './place-inventory.ts';
-import type { VSphereOptions } from './platform.ts';
 import { isComplete, siteOf } from './site.ts';
 
 interface InPlace {

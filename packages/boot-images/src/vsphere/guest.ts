@@ -1,7 +1,7 @@
 import type { GuestState } from '@drydock/templates';
 import type { JsonObject } from '../observe/provider-spec.ts';
 import { workspaceOf } from './failure-domain.ts';
-import type { ImageStore } from './platform.ts';
+import type { ImageStore } from './options.ts';
 
 /** VMware Tools by what vCenter calls their state. */
 const TOOLS: ReadonlyMap<string, string> = new Map([

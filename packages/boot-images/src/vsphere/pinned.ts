@@ -5,8 +5,8 @@ import type { PlatformInput, PlatformPlan, Publication } from '../platform.ts';
 import { isImageOf } from '../way-back/history.ts';
 import { type Pin, pinnedName } from '../way-back/pin.ts';
 import { leafName } from './names.ts';
+import type { ImageStore } from './options.ts';
 import { imagesFor } from './place-inventory.ts';
-import type { ImageStore } from './platform.ts';
 import type { Present } from './resolve.ts';
 import type { Site } from './site.ts';
 

@@ -1,6 +1,6 @@
 import type { VSphereFailureDomain } from '@drydock/api';
 import type { CollectedTemplate, ListedTemplate, TemplateStore } from '@drydock/templates';
-import type { ImageThere } from '../platform.ts';
+import type { ImageThere } from '../image-facts.ts';
 import { computedName, isInstallerName } from './names.ts';
 import type { Present } from './resolve.ts';
 import type { Site } from './site.ts';

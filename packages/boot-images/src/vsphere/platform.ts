@@ -1,21 +1,12 @@
 import type { VSphereFailureDomain } from '@drydock/api';
 import { addressText } from '@drydock/api/text';
-import type {
-  HolderIsLive,
-  PlanRequest,
-  PublishedTemplate,
-  RevertRequest,
-  TemplateStore,
-  TemplateWish,
-} from '@drydock/templates';
+import type { PlanRequest, PublishedTemplate, RevertRequest, TemplateWish } from '@drydock/templates';
 import { skip } from '../decide/decide.ts';
 import { BootImageError } from '../errors.ts';
-import type { BootImageMetrics } from '../metrics.ts';
+import type { ImageFacts } from '../image-facts.ts';
 import type { JsonObject } from '../observe/provider-spec.ts';
-import type { DowngradePolicy } from '../observe/version.ts';
 import type {
   ForeseenPublication,
-  ImageFacts,
   Platform,
   PlatformInput,
   PlatformPlan,
@@ -30,38 +21,12 @@ import { matchFailureDomain, mismatchText, workspaceOf } from './failure-domain.
 import { guestOf } from './guest.ts';
 import { diskTypeFor } from './install-config.ts';
 import { computedName, isInstallerName, isUuid, leafName } from './names.ts';
+import type { TemplatePublication, VSphereOptions } from './options.ts';
 import { type PinnedPlans, type PinnedSet, pinnedPlan } from './pinned.ts';
 import { templateInPlace } from './place-inventory.ts';
 import { identityOf, imageFacts, pointed, pointing, templateEdit, templateLeaf } from './pointing.ts';
 import { type Present, resolveTemplate, type TemplateStep } from './resolve.ts';
 import { incomplete, isComplete, type Site, siteOf } from './site.ts';
-
-/** What is asked of the template store. */
-export type ImageStore = Pick<TemplateStore, 'inspect' | 'publish' | 'revert' | 'collect' | 'list' | 'plan' | 'guest'>;
-
-/** What the vSphere platform needs. */
-export interface VSphereOptions {
-  readonly store: ImageStore;
-  /** Identity under which this process leads. */
-  readonly holder: string;
-  /** Whether a holder recorded in a mark still leads. */
-  readonly holderIsLive: HolderIsLive;
-  /** Default 'keep': a template newer than the stream is left alone. */
-  readonly downgrade?: DowngradePolicy;
-  /** Default 'pointer'. 'swap' keeps the installer's names, for those who depend on them: the new template takes the name over. */
-  readonly publication?: TemplatePublication;
-  /** 'unread': whoever asks does without the Secret of the vCenters. Default: a set whose server has no credentials in it fails. */
-  readonly credentials?: 'unread';
-  /** How many unreferenced templates of this cluster stay per place as a way back. Default 2. */
-  readonly retain?: number;
-  /** Where an image is read from, given where the stream says that it is: a mirror's address. Default: there. */
-  readonly locate?: (location: string) => string;
-  readonly warn?: (message: string) => void;
-  readonly metrics?: Pick<BootImageMetrics, 'templateAbsent' | 'templateSwapped' | 'uploaded' | 'downloaded'>;
-}
-
-/** How a new template becomes the one that sets boot from. */
-export type TemplatePublication = 'pointer' | 'swap';
 
 /** The secret with `<server>.username` and `<server>.password`. */
 export const credentialsKey = { namespace: 'kube-system', name: 'vsphere-creds' } as const;

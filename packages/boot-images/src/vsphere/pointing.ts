@@ -1,6 +1,7 @@
 import type { Placement } from '@drydock/templates';
+import type { ImageFacts } from '../image-facts.ts';
 import type { LeafEdit } from '../observe/provider-spec.ts';
-import type { ImageFacts, PlatformInput, PointedImage } from '../platform.ts';
+import type { PlatformInput, PointedImage } from '../platform.ts';
 import { leafName } from './names.ts';
 import type { Present } from './resolve.ts';
 import type { Site } from './site.ts';

@@ -1,6 +1,6 @@
 import type { BootImage } from '@drydock/api';
 import { leafName } from './names.ts';
-import type { ImageStore } from './platform.ts';
+import type { ImageStore } from './options.ts';
 
 /** Templates as BootImages speak of them. A name that none of them speaks of cannot be told, and nothing can be made. */
 export function recordedStore(images: readonly BootImage[]): ImageStore {

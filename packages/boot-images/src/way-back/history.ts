@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { BootImageStatusHistoryItem } from '@drydock/api';
 import { shortText } from '@drydock/api/text';
-import type { ImageThere } from '../platform.ts';
+import type { ImageThere } from '../image-facts.ts';
 
 /** One image in `BootImage.status.history`. */
 export type HistoryEntry = BootImageStatusHistoryItem;

@@ -1,5 +1,5 @@
 import type { BootImage, BootImageStatus } from '@drydock/api';
-import type { ImageThere } from '../platform.ts';
+import type { ImageThere } from '../image-facts.ts';
 import { type HistoryEntry, historyOutcomes, isSameImage } from './history.ts';
 import { livePin } from './pin.ts';
 

@@ -1,7 +1,8 @@
 import type { Readable } from 'node:stream';
 import { type Clock, systemClock } from '../clock.ts';
-import { ApiError, errorOfStatus, type Status } from '../errors.ts';
+import { ApiError, errorOfStatus } from '../errors.ts';
 import type { KubeObject, Resource } from '../resource.ts';
+import type { Status } from '../status-object.ts';
 import { chunksOf, MAX_LINE, tooLarge } from '../transport/body.ts';
 import { connectionError } from '../transport/transport-errors.ts';
 import type { WatchEvent } from './client.ts';

@@ -1,4 +1,5 @@
-import { ApiError, type ApiErrorCode, type Status } from '../errors.ts';
+import { ApiError, type ApiErrorCode } from '../errors.ts';
+import type { Status } from '../status-object.ts';
 
 /**
  * Codes that Node and undici give to failures of the TLS handshake: those of OpenSSL's verification (X509_V_ERR_*) that Node knows by name, and UNSPECIFIED

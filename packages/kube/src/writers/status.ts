@@ -2,9 +2,10 @@ import { compareVersions } from '../cache/versions.ts';
 import type { CallOptions, Client, FieldOwner } from '../client/client.ts';
 import { actionText } from '../client/path.ts';
 import { type Clock, systemClock } from '../clock.ts';
-import { ApiError, isConflict, isInvalid, isNotFound, type StatusCause } from '../errors.ts';
+import { ApiError, isConflict, isInvalid, isNotFound } from '../errors.ts';
 import { jsonEqual } from '../json/json-equal.ts';
 import { type Key, type KubeObject, keyOf, type Resource } from '../resource.ts';
+import type { StatusCause } from '../status-object.ts';
 
 /** An object with a status. */
 export interface WithStatus extends KubeObject {

@@ -1,33 +1,6 @@
 import type { CloudReply } from './cloud-server.ts';
-import type { Ec2State } from './ec2.ts';
+import type { Ec2State, FakeAmi, FakeInstanceType } from './ec2-state.ts';
 import { ec2Error, xml } from './ec2-xml.ts';
-
-/** An image as the API has it (docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Image.html; only what is set here). */
-export interface FakeAmi {
-  readonly id: string;
-  readonly owner: string;
-  readonly name: string;
-  readonly description?: string;
-  readonly architecture: string;
-  /** pending, available, invalid, deregistered, transient, failed, error, disabled. */
-  state: string;
-  readonly stateReason?: { readonly code: string; readonly message: string };
-  readonly bootMode?: string;
-  readonly created: string;
-  readonly deprecated?: string;
-  /** Accounts that may start from it besides its owner; default everybody. */
-  readonly sharedWith?: readonly string[];
-  /** Whether who may not start from it is told that it is not there, or is told nothing. */
-  readonly hidden?: 'refused' | 'left out';
-  /** Codes of the marketplace. */
-  readonly productCodes?: readonly string[];
-}
-
-/** A type of instances (…/API_InstanceTypeInfo.html). */
-export interface FakeInstanceType {
-  readonly name: string;
-  readonly bootModes: readonly string[];
-}
 
 const NAMESPACE = 'http://ec2.amazonaws.com/doc/2016-11-15/';
 const requestId = '59dbff89-35bd-4eac-99ed-be587EXAMPLE';

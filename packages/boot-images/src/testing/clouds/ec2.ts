@@ -1,42 +1,12 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { CloudHttps } from '../../cloud/https.ts';
 import { type CloudCall, type CloudReply, type CloudServer, startCloudServer } from './cloud-server.ts';
-import { answerImages, answerTypes, type FakeAmi, type FakeInstanceType } from './ec2-images.ts';
+import { answerImages, answerTypes } from './ec2-images.ts';
+import type { Ec2State, FakeAmi } from './ec2-state.ts';
 import { ec2Error, stsError, xml } from './ec2-xml.ts';
 
-export type { FakeAmi, FakeInstanceType } from './ec2-images.ts';
+export type { FakeAmi, FakeInstanceType } from './ec2-state.ts';
 export { ec2Error } from './ec2-xml.ts';
-
-/** EC2 and the security token service, as far as they concern who reads images. */
-export interface Ec2State {
-  /** By region, then by id. Put in, take out. */
-  readonly regions: Map<string, Map<string, FakeAmi>>;
-  readonly types: Map<string, FakeInstanceType>;
-  /** Names of actions for which the account has no right. */
-  readonly denied: Set<string>;
-  readonly how: {
-    /** Images of one answer to a question without ids. */
-    pageSize: number;
-    /** Whether {@link keys} are known. */
-    keysAccepted: boolean;
-  };
-  /** `region: Action ids` of each call that was answered, oldest first. */
-  readonly asked: string[];
-  /** The account that asks. */
-  readonly account: string;
-  /** Keys that never expire. */
-  readonly keys: { readonly id: string; readonly secret: string };
-  /** Sessions that were given are refused from now on. */
-  revoke: () => void;
-  /** What the file must hold for {@link role}. */
-  readonly subjectToken: string;
-  /** A role that the token may assume. */
-  readonly role: string;
-  /** A role that the keys, and sessions of the other role, may assume. */
-  readonly readerRole: string;
-  /** That {@link readerRole} asks for. */
-  readonly externalId: string;
-}
 
 /** EC2 on loopback. */
 export interface FakeEc2 extends CloudServer, Ec2State {}

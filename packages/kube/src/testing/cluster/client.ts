@@ -2,10 +2,11 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { clientOver } from '../../client/rest.ts';
 import type { Clock } from '../../clock.ts';
-import { ApiError, errorOfStatus, type Status } from '../../errors.ts';
+import { ApiError, errorOfStatus } from '../../errors.ts';
 import { exactText, parseExact } from '../../json/exact-integers.ts';
 import { JSON_PATCH } from '../../patch-types.ts';
 import type { Key } from '../../resource.ts';
+import type { Status } from '../../status-object.ts';
 import type { Transport, WireRequest } from '../../transport/transport.ts';
 import {
   type ClusterCall,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { StatusCause } from '../../errors.ts';
 import { jsonEqual } from '../../json/json-equal.ts';
+import type { StatusCause } from '../../status-object.ts';
 import { isObject, type JsonObject, listOf, objectOf, without } from './json.ts';
 import type { ServedKind } from './kinds.ts';
 import { badRequest, invalid } from './refusal.ts';

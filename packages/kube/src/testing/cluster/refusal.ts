@@ -1,4 +1,4 @@
-import type { Status, StatusCause } from '../../errors.ts';
+import type { Status, StatusCause } from '../../status-object.ts';
 import type { ServedKind } from './kinds.ts';
 
 /** What the server answers instead of an object: a Status with its HTTP code. */

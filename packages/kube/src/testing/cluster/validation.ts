@@ -1,5 +1,5 @@
-import type { StatusCause } from '../../errors.ts';
 import { jsonEqual } from '../../json/json-equal.ts';
+import type { StatusCause } from '../../status-object.ts';
 import { canonical, isObject, objectOf } from './json.ts';
 import { itemSchema, keySchema, mapKeys, type Schema } from './schema.ts';
 

@@ -1,4 +1,4 @@
-import type { StatusCause } from '../../errors.ts';
+import type { StatusCause } from '../../status-object.ts';
 import { isObject, type JsonObject, listOf, objectOf, shown, without } from './json.ts';
 import type { ServedKind } from './kinds.ts';
 import { applied, isUnchanged, type Manager, recordUpdate } from './managers.ts';

@@ -1,0 +1,72 @@
+import type { TemplateOperation, TemplateProgress } from '@drydock/templates';
+import type { Skip } from '../decide/decide.ts';
+import type { ImageFacts } from '../image-facts.ts';
+import type { FoundPin } from '../way-back/pin.ts';
+
+/** How things stand with one set. */
+export type SetOutcome = ImageFacts &
+  (
+    | {
+        readonly kind: 'current';
+        /** Release that the set was switched from in this pass. */
+        readonly switchedFrom?: string;
+        /** What the set was switched for in this pass, see `movers`. */
+        readonly by?: string;
+      }
+    | Skip
+    | {
+        readonly kind: 'waiting';
+        readonly phase: 'Pending';
+        readonly reason: string;
+        readonly brief: string;
+        readonly message: string;
+        readonly nextStep?: string;
+      }
+    | {
+        readonly kind: 'failed';
+        /** True when repetition alone cannot help. */
+        readonly blocked: boolean;
+        readonly reason: string;
+        readonly message: string;
+        readonly nextStep?: string;
+      }
+    | {
+        readonly kind: 'step';
+        readonly phase: 'Downloading' | 'Uploading' | 'Publishing' | 'Switching';
+        /** One CamelCase word; default the phase. */
+        readonly reason?: string;
+        /** A few words for a table cell, where no bytes move. */
+        readonly brief?: string;
+        readonly progress?: TemplateProgress;
+        /** What happened on the way, as a clause. */
+        readonly note?: string;
+        readonly operation?: TemplateOperation;
+      }
+  );
+
+/** What the status says besides the outcome. */
+export interface StatusSubject {
+  /** `ms/worker-a`. */
+  readonly set: string;
+  /** Lower case. */
+  readonly platform: string;
+  readonly generation: number | undefined;
+  readonly now: Date;
+  readonly facts: SetFacts;
+}
+
+/** What the API objects say of a set's image now, whatever became of the rest. */
+export interface SetFacts {
+  /** Name of the template or image that the set points at; undefined where it names none. */
+  readonly reference: string | undefined;
+  /** The same as a history keeps it. */
+  readonly image?: string;
+  /** Where the set makes its machines. */
+  readonly place?: string;
+  /** The pin that the set is to obey. */
+  readonly pin?: FoundPin;
+  /** What the release asks for; undefined where it asks for nothing, or where nobody can tell. */
+  readonly target: string | undefined;
+  /** Name of the policy that decides about the set; absent where none does. */
+  readonly policy?: string;
+}
