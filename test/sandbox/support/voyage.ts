@@ -79,17 +79,19 @@ export interface Voyage extends AsyncDisposable {
   inventory(folder: string): Promise<ReadonlyMap<string, VmView>>;
 }
 
-/** Waits until `look` finds something; says what it saw last when it does not. */
+/** Waits until `look` finds something, for a minute unless told otherwise; says what it saw last when it does not. */
 export async function eventually<T>(
   what: string,
   look: () => Promise<T | undefined>,
   seen: () => unknown = () => undefined,
+  withinMs: number = 60_000,
 ): Promise<T> {
-  const deadline = performance.now() + 60_000;
+  const deadline = performance.now() + withinMs;
   for (;;) {
     const found = await look();
     if (found !== undefined) return found;
-    if (performance.now() > deadline) assert.fail(`${what} did not happen within 60 s: ${JSON.stringify(seen())}`);
+    if (performance.now() > deadline)
+      assert.fail(`${what} did not happen within ${withinMs / 1000} s: ${JSON.stringify(seen())}`);
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
 }
