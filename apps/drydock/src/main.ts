@@ -83,7 +83,7 @@ export const VERBS: readonly Verb[] = [
   {
     name: 'release',
     about:
-      'see what a release brings, who signed it and what it would do; go back to an older one, and free what a way back has stuck',
+      'see what a release brings, who signed it and what it would do; apply it, go back to an older one, and free what a way back has stuck',
     load: async () => (await import('./release/command.ts')).addRelease,
   },
   {

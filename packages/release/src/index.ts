@@ -1,3 +1,4 @@
+export { keptTo, planDifference } from './apply/agreement.ts';
 export { applyPayload } from './apply/apply.ts';
 export type { ApplyEffect, ApplyError, ApplyReason } from './apply/apply-error.ts';
 export { type DeletedData, deletedData, type Held, heldBy } from './apply/deletions.ts';
@@ -44,9 +45,11 @@ export {
   releaseRole,
   SIGNATURES,
 } from './manager/role.ts';
+export { upstreamManager } from './manager/upstream-manager.ts';
 export { targetServer } from './manager/way-back-judge.ts';
 export { type PayloadFiles, readPayloadDirectory } from './payload/directory.ts';
 export { idText, type Manifest, type ObjectId, readManifestFile } from './payload/manifest.ts';
+export { manifestsDigest } from './payload/manifests-digest.ts';
 export { type LoadOptions, loadPayload, type Payload } from './payload/payload.ts';
 export type { ReleaseMetadata } from './payload/release-metadata.ts';
 export { versionHash } from './payload/version-hash.ts';

@@ -8,14 +8,13 @@ import {
   serverOf,
   worldNow,
 } from '@drydock/boot-images';
-import { type KubeClient, leaderElection } from '@drydock/kube';
+import type { KubeClient } from '@drydock/kube';
 import { templateStore } from '@drydock/templates';
 import { loginBudget } from '@drydock/vsphere';
-import { pino } from 'pino';
 import { storeDuring } from '../image-store.ts';
 import { clusterLogins } from '../login-notes.ts';
 import { markKeySecret, markKeys } from '../mark-keys.ts';
-import { processHolder } from '../template/holder.ts';
+import { type Led, underLease } from '../plan-lease.ts';
 import { progressLine } from '../template/progress-line.ts';
 import { sayError } from '../terminal.ts';
 import type { VCenterFlags } from '../vcenter-flags.ts';
@@ -23,17 +22,6 @@ import { connector, vcenters } from '../vcenters.ts';
 import type { ImagesTold } from './image-flags.ts';
 import type { ImagePlan } from './plan-file.ts';
 import { rotationsOf } from './rotations.ts';
-
-/** As what a process leads that carries out a plan: a leader like an operator, so that the next one knows at once that it is dead. */
-const LEADS = 'apply/';
-
-/** How long (ms) the Lease of somebody who is dead is waited for: longer than it lasts. */
-const LEASE_WAIT_MS = 30_000;
-
-/** Whether a leader is a process of this machine that carried out a plan, and does not run any more. */
-export function isDead(holder: string): boolean {
-  return holder.startsWith(LEADS) && processHolder().isLive(`cli/${holder.slice(LEADS.length)}`) === false;
-}
 
 /** What {@link leadPlan} needs. */
 export interface PlanLeaderOptions {
@@ -46,22 +34,9 @@ export interface PlanLeaderOptions {
 /** Takes the Lease of the operator, carries the plan out and gives the Lease back. Undefined where the Lease could not be had. */
 export async function leadPlan(plan: ImagePlan, options: PlanLeaderOptions): Promise<CarriedOut | undefined> {
   const { client, images, signal } = options;
-  const log = pino({ level: 'warn' }, { write: warning });
-  const identity = processHolder().identity.replace('cli/', LEADS);
-  const { leaseNamespace: namespace } = images;
-  const leader = leaderElection({ client, namespace, name: 'drydock-boot-images', identity, log });
-  const patience = new AbortController();
-  const timer = setTimeout(() => patience.abort(), LEASE_WAIT_MS);
-  let outcome: CarriedOut | undefined;
-  try {
-    const lead = async (held: AbortSignal): Promise<void> => {
-      clearTimeout(timer);
-      outcome = await carriedOut({ leader, plan, log, ...options, signal: AbortSignal.any([signal, held]) });
-    };
-    await leader.run(lead, AbortSignal.any([signal, patience.signal]));
-  } finally {
-    clearTimeout(timer);
-  }
+  const outcome = await underLease((led) => carriedOut({ plan, ...options, ...led }), {
+    ...{ client, role: 'boot-images', namespace: images.leaseNamespace, signal },
+  });
   signal.throwIfAborted();
   return outcome;
 }
@@ -88,10 +63,9 @@ async function carriedOut(options: LedOptions): Promise<CarriedOut> {
   return await rotations.carryOut(rotated, { hooks, signal });
 }
 
-interface LedOptions extends PlanLeaderOptions {
-  readonly leader: ReturnType<typeof leaderElection>;
+interface LedOptions extends PlanLeaderOptions, Led {
   readonly plan: ImagePlan;
-  readonly log: pino.Logger;
+  readonly signal: AbortSignal;
 }
 
 /** What the operator wires, for one plan. */
@@ -162,10 +136,4 @@ function telling(): CarryOutHooks {
       );
     },
   };
-}
-
-/** What the log of the parts has to say to a person. */
-function warning(entry: string): void {
-  const { msg, err } = JSON.parse(entry) as { readonly msg?: string; readonly err?: { readonly message?: string } };
-  sayError(oneLine(`warning: ${msg ?? 'something went wrong'}${err?.message === undefined ? '' : `: ${err.message}`}`));
 }

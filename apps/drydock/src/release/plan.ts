@@ -6,7 +6,11 @@ import { exitCode, UsageError } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { LEASE_NAMESPACE } from '../status-notes.ts';
 import { type Column, table, terminalWidth } from '../table.ts';
-import { type AudienceFlags, audienceFlags, PAYLOAD_ARGUMENT, readPayload } from './payload-source.ts';
+import { shell } from '../template/next-command.ts';
+import { say } from '../terminal.ts';
+import { type AudienceFlags, audienceFlags, PAYLOAD_ARGUMENT } from './payload-source.ts';
+import { type ReleasePlan, toldOf, writeReleasePlan } from './plan-file.ts';
+import { plannedNow } from './planned.ts';
 
 const MODES: readonly ApplyMode[] = ['initializing', 'updating', 'reconciling'];
 
@@ -15,14 +19,21 @@ export function addPlan(group: Command): void {
   const verb = group
     .command('plan')
     .description(
-      'say what applying a payload would do to a cluster: phases, objects with what changes, deletions, waits',
+      'say what applying a payload would do to a cluster: phases, objects with what changes, deletions, waits; "apply" does exactly that',
     );
   clusterFlags(audienceFlags(verb))
     .argument('<payload>', PAYLOAD_ARGUMENT)
     .option('--mode <name>', MODES.join('|'), 'updating')
     .option('--owner <name>', 'whose inventory counts, as "Payload tools"', 'ClusterVersion version')
     .option('--lease-namespace <name>', 'namespace of the Leases of the operator, and of inventories', LEASE_NAMESPACE)
+    .option('--out <file>', 'keep the plan in a file, for "apply"')
     .option('-o, --output <format>', 'table|wide|json|yaml', 'table')
+    .addHelpText(
+      'after',
+      `
+It only reads. "apply" does exactly what the plan says that --out kept, or -o json printed.
+Exit codes: 0 nothing to do, 1 failed, 2 usage, 3 an object belongs to another owner, 6 changes are pending, 130 and 143 interrupted.`,
+    )
     .action((name: string, flags: PlanFlags) =>
       untilInterrupted((signal) => plan(name, flags, signal), 'nothing was changed'),
     );
@@ -32,6 +43,7 @@ interface PlanFlags extends AudienceFlags, ClusterFlags {
   readonly mode: string;
   readonly owner: string;
   readonly leaseNamespace: string;
+  readonly out?: string;
   readonly output: string;
 }
 
@@ -39,20 +51,18 @@ async function plan(name: string, flags: PlanFlags, signal: AbortSignal): Promis
   const format = formatOf(flags.output);
   const mode = MODES.find((one) => one === flags.mode);
   if (mode === undefined) throw new UsageError(`--mode ${flags.mode}: use one of ${MODES.join(', ')}`);
-  const { configMapInventory, idText, planPayload, versionHash } = await import('@drydock/release');
-  const { payload, included, digest } = await readPayload(name, flags, signal);
+  const { owner, leaseNamespace } = flags;
   await using client = await connect(flags);
-  const planned = await planPayload(
-    {
-      payload: { version: payload.metadata.version, image: digest ?? name, hash: versionHash(included) },
-      ...{ manifests: included, mode, attempt: 0, owner: { name: flags.owner } },
-    },
-    { client, inventory: configMapInventory({ client, namespace: flags.leaseNamespace }), signal },
-  );
+  const now = await plannedNow({ payload: name, mode, owner, leaseNamespace }, client, flags, signal);
+  const { idText } = await import('@drydock/release');
+  const planned: ReleasePlan = { drydockReleasePlan: 1, told: toldOf(name, flags, now.seen, now), ...now.plan };
+  if (flags.out !== undefined) await writeReleasePlan(flags.out, planned);
   print(format, planned, () => planText(planned, format === 'wide', idText));
   const { counts, deletedData } = planned;
-  if (counts.refuse > 0) return exitCode.blocked;
   const pending = counts.create + counts.update + counts.delete + counts.wait + deletedData.length;
+  if (flags.out !== undefined && pending > 0 && counts.refuse === 0 && (format === 'table' || format === 'wide'))
+    say(`\nTo do exactly this: ${shell`drydock release apply ${flags.out}`}\n`);
+  if (counts.refuse > 0) return exitCode.blocked;
   return pending > 0 ? exitCode.pending : exitCode.done;
 }
 
@@ -72,7 +82,8 @@ const COLUMNS: readonly Column<Row>[] = [
 
 type IdText = (id: PlannedObject['id']) => string;
 
-function planText(planned: ApplyPlan, wide: boolean, idText: IdText): string {
+/** A plan in words. `wide`: each place that changes, and objects with nothing to do. */
+export function planText(planned: ApplyPlan, wide: boolean, idText: IdText): string {
   const { version, owner, phases, counts, deletedData, orphans } = planned;
   const objects = phases.flatMap(({ nodes }) => nodes.flatMap((node) => node.objects));
   const head = `Release ${version} for ${owner}: ${count(objects.length, 'object')} in ${count(phases.length, 'phase')}: ${counts.create} to create, ${counts.update} to update, ${counts.delete} to delete, ${counts.nothing} with nothing to do${counts.wait === 0 ? '' : `, ${counts.wait} to wait for`}${counts.refuse === 0 ? '' : `, ${counts.refuse} refused`}.\n`;

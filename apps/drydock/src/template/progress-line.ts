@@ -15,20 +15,15 @@ const PLAIN_MS = 5000;
 
 /** A progress line on a stream. */
 export function progressLine(sink: Sink, now: () => number): ProgressLine {
-  let drawn = false;
+  const line = redrawnLine(sink);
   let last: { readonly step: string; readonly at: number } | undefined;
-  const settle = (): void => {
-    if (drawn) sink.write('\n');
-    drawn = false;
-  };
   return {
-    settle,
+    settle: () => line.settle(),
     show: (progress) => {
       const stepChanged = last?.step !== progress.step;
       if (sink.isTTY === true) {
-        if (stepChanged) settle();
-        sink.write(`\r${fit(barText(progress), sink.columns || 80)}\u001b[K`);
-        drawn = true;
+        if (stepChanged) line.settle();
+        line.draw(barText(progress));
         last = { step: progress.step, at: now() };
         return;
       }
@@ -36,6 +31,28 @@ export function progressLine(sink: Sink, now: () => number): ProgressLine {
       if (!stepChanged && !complete && last !== undefined && now() - last.at < PLAIN_MS) return;
       sink.write(`${plainText(progress)}\n`);
       last = { step: progress.step, at: now() };
+    },
+  };
+}
+
+/** One line of a terminal that is drawn over itself. */
+export interface RedrawnLine {
+  draw(text: string): void;
+  /** Leaves what was drawn, and begins a new line. */
+  settle(): void;
+}
+
+/** See {@link RedrawnLine}. */
+export function redrawnLine(sink: Sink): RedrawnLine {
+  let drawn = false;
+  return {
+    draw: (text) => {
+      sink.write(`\r${fit(text, sink.columns || 80)}\u001b[K`);
+      drawn = true;
+    },
+    settle: () => {
+      if (drawn) sink.write('\n');
+      drawn = false;
     },
   };
 }

@@ -23,6 +23,7 @@ const NEXT = {
   WorkloadNotAvailable: 'See its pods and events: `kubectl describe` shows them.',
   WorkloadNotProgressing: 'See its pods and events: `kubectl describe` shows them.',
   JobFailed: 'See the log of its pods; delete the Job to have it made again.',
+  PlanMoved: 'See what changed it, and plan again.',
   ResourceClaimed: 'Leave it out of one of the two, or delete the owner that is not needed any more.',
 } as const;
 

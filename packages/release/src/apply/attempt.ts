@@ -4,6 +4,7 @@ import { type ApplyError, applyError, type Fault, faultOf } from './apply-error.
 import type { Inventory, InventoryChanges } from './inventory/inventory.ts';
 import { createKinds, type Kinds } from './kinds.ts';
 import type { ApplyMemory } from './memory.ts';
+import type { ApplyStep } from './step.ts';
 import type { ApplyPorts, ApplyProgress, ApplyWish, PendingDeletion, Waiting } from './wish.ts';
 
 /** Thrown where one manifest cannot be applied; the attempt goes on with others. */
@@ -113,6 +114,16 @@ export class Attempt {
       this.#stop.abort(error);
       throw error;
     }
+  }
+
+  /** Ends the attempt where a step is not to be taken. Throws `ManifestFault`. */
+  agree(step: ApplyStep, manifest: Manifest, live: KubeObject | undefined): void {
+    const message = this.ports.objection?.(step, manifest, live);
+    if (message === undefined) return;
+    const fault: Fault = { reason: 'PlanMoved', effect: 'Fail', message };
+    if (!this.signal.aborted) this.fail(manifest, fault);
+    this.#stop.abort(new Error(message));
+    throw new ManifestFault(fault);
   }
 
   done(): void {

@@ -10,6 +10,7 @@ import { waitOf } from './health/health.ts';
 import { createKinds, type Kinds } from './kinds.ts';
 import { applyMemory } from './memory.ts';
 import { findOrphans } from './orphans.ts';
+import { pinOf } from './pin.ts';
 import { type ApplyStep, stepFor } from './step.ts';
 import { type ApplyPorts, type ApplyWish, graphOf } from './wish.ts';
 
@@ -25,6 +26,8 @@ export interface PlannedObject {
   readonly why?: string;
   /** What is waited for afterwards. */
   readonly wait?: string;
+  /** What the step was decided by, of an update or a deletion: another one is another step. See {@link pinOf}. */
+  readonly pin?: string;
 }
 
 /** What runs at the same time, after the phases before it. */
@@ -77,7 +80,7 @@ export async function planPayload(
           ? stepFor(manifest, live.get(manifest), inventory.entries.get(key), mode, owner)
           : { action: 'refuse', reason: 'ResourceClaimed', why: `${other} brings it already` };
       const changed = isDefinition(manifest.id) && ports.crds !== undefined ? ports.crds(step, manifest) : step;
-      return [manifest, plannedObject(manifest, changed, mode)];
+      return [manifest, plannedObject(manifest, changed, live.get(manifest), mode)];
     }),
   );
   const held = new Map<string, Held>();
@@ -105,8 +108,14 @@ export async function planPayload(
 /** What is there is lost, whether anybody knows of it or not. */
 const UNKNOWN = { releases: [], uid: '', made: false, written: {} } as const;
 
-function plannedObject(manifest: Manifest, step: ApplyStep, mode: ApplyWish['mode']): PlannedObject {
+function plannedObject(
+  manifest: Manifest,
+  step: ApplyStep,
+  live: KubeObject | undefined,
+  mode: ApplyWish['mode'],
+): PlannedObject {
   const { id, file, line } = manifest;
+  const pin = pinOf(manifest, step, live);
   const wait = step.action === 'delete' || actionOf(manifest) === 'delete' ? undefined : waitOf(manifest, mode);
   return {
     ...{ id, file, line, action: step.action },
@@ -114,6 +123,7 @@ function plannedObject(manifest: Manifest, step: ApplyStep, mode: ApplyWish['mod
     ...('why' in step ? { why: step.why } : {}),
     ...(step.action === 'delete' && step.pending ? { why: 'it was asked to go before, and something holds it' } : {}),
     ...(wait === undefined ? {} : { wait }),
+    ...(pin === undefined ? {} : { pin }),
   };
 }
 

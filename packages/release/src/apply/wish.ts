@@ -1,4 +1,4 @@
-import type { Clock, KubeClient } from '@drydock/kube';
+import type { Clock, KubeClient, KubeObject } from '@drydock/kube';
 import { type Graph, initialGraph, reconcileGraph, updateGraph } from '../graph/graph.ts';
 import type { Manifest, ObjectId } from '../payload/manifest.ts';
 import type { ApplyError } from './apply-error.ts';
@@ -35,6 +35,8 @@ export interface ApplyPorts {
   readonly memory?: ApplyMemory;
   /** Changes the step of a definition before it is taken, as a way back does that widens first. It must be pure. */
   readonly crds?: (step: ApplyStep, manifest: Manifest) => ApplyStep;
+  /** Asked before each write and deletion of an object: a sentence why it is not done, and nothing after it is. */
+  readonly objection?: (step: ApplyStep, manifest: Manifest, live: KubeObject | undefined) => string | undefined;
   readonly clock: Clock;
   /** Ends the attempt; what was not reached is incomplete, not failed. */
   readonly signal: AbortSignal;

@@ -45,12 +45,15 @@ export async function writeObject(
         if (live !== undefined) noteFound(attempt, manifest, live, step.why === AS_IT_SHOULD_BE);
         return { step, object: live };
       case 'wait':
+        return { step, object: live };
       case 'delete':
+        if (!step.pending) attempt.agree(step, manifest, live);
         return { step, object: live };
       case 'refuse':
         throw new ManifestFault({ reason: step.reason, effect: 'Fail', message: step.why });
       default:
     }
+    attempt.agree(step, manifest, live);
     await intend(attempt, manifest, live, step);
     const object = step.object as unknown as KubeObject;
     try {

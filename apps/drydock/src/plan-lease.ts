@@ -1,0 +1,60 @@
+import { oneLine } from '@drydock/api/text';
+import { type KubeClient, leaderElection } from '@drydock/kube';
+import { type Logger, pino } from 'pino';
+import { processHolder } from './template/holder.ts';
+import { sayError } from './terminal.ts';
+
+/** As what a process leads that carries out a plan: a leader like an operator, so that the next one knows at once that it is dead. */
+const LEADS = 'apply/';
+
+/** How long (ms) the Lease of somebody who is dead is waited for: longer than it lasts. */
+const LEASE_WAIT_MS = 30_000;
+
+/** Whether a leader is a process of this machine that carried out a plan, and does not run any more. */
+export function isDead(holder: string): boolean {
+  return holder.startsWith(LEADS) && processHolder().isLive(`cli/${holder.slice(LEADS.length)}`) === false;
+}
+
+/** What somebody has who leads. */
+export interface Led {
+  readonly leader: ReturnType<typeof leaderElection>;
+  readonly log: Logger;
+  /** Ends with the caller's, and where the Lease is lost. */
+  readonly signal: AbortSignal;
+}
+
+/** Takes the Lease of a role of the operator, works and gives it back. Undefined where it could not be had, or was lost; rejects with what `work` rejects with, and with the signal's reason where nothing came of it. */
+export async function underLease<T>(
+  work: (led: Led) => Promise<T>,
+  options: {
+    readonly client: KubeClient;
+    readonly role: string;
+    readonly namespace: string;
+    readonly signal: AbortSignal;
+  },
+): Promise<T | undefined> {
+  const { client, role, namespace, signal } = options;
+  const log = pino({ level: 'warn' }, { write: warning });
+  const identity = processHolder().identity.replace('cli/', LEADS);
+  const leader = leaderElection({ client, namespace, name: `drydock-${role}`, identity, log });
+  const patience = new AbortController();
+  const timer = setTimeout(() => patience.abort(), LEASE_WAIT_MS);
+  let outcome: T | undefined;
+  try {
+    const lead = async (held: AbortSignal): Promise<void> => {
+      clearTimeout(timer);
+      outcome = await work({ leader, log, signal: AbortSignal.any([signal, held]) });
+    };
+    await leader.run(lead, AbortSignal.any([signal, patience.signal]));
+  } finally {
+    clearTimeout(timer);
+  }
+  if (outcome === undefined) signal.throwIfAborted();
+  return outcome;
+}
+
+/** What the log of the parts has to say to a person. */
+function warning(entry: string): void {
+  const { msg, err } = JSON.parse(entry) as { readonly msg?: string; readonly err?: { readonly message?: string } };
+  sayError(oneLine(`warning: ${msg ?? 'something went wrong'}${err?.message === undefined ? '' : `: ${err.message}`}`));
+}
