@@ -20,6 +20,13 @@ export { judgeKind, type KindJudge, preflight, undecidedKind } from './preflight
 export type { Backend, PreflightOptions } from './preflight/preflight-object.ts';
 export { preflightWebhooks } from './preflight/webhooks.ts';
 export {
+  definitionName,
+  type FollowedOptions,
+  type FollowedProjector,
+  followedProjector,
+  type WatchedDefinition,
+} from './project/followed-projector.ts';
+export {
   createLedger,
   LEDGER_COMPONENT,
   type Ledger,

@@ -52,7 +52,7 @@ export {
   workQueue,
 } from './controller/queue.ts';
 export type { RunningReconcile } from './controller/running.ts';
-export { forEach, on, ownerOf, type Source, type Watched } from './controller/source.ts';
+export { forEach, on, ownerOf, type Source, type Watched, whenever } from './controller/source.ts';
 export type { Rate } from './controller/token-bucket.ts';
 export {
   ApiError,

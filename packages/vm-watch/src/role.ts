@@ -1,5 +1,5 @@
 import { CustomResourceDefinition, Deployment, VirtualMachine, Zone } from '@drydock/api';
-import { createProjector, liveVersion, projectionText, type StatusKeeping } from '@drydock/crd';
+import { followedProjector, type StatusKeeping } from '@drydock/crd';
 import {
   type Cache,
   type Client,
@@ -79,21 +79,14 @@ export function vmWatchRole(options: VmWatchRoleOptions): VmWatchRole {
   const zones = cache(Zone, {});
   const operator = cache(Deployment, { namespace: vmOperator.namespace, fields: `metadata.name=${vmOperator.name}` });
   const vmOperatorCrd = cache(CustomResourceDefinition, { fields: `metadata.name=${VIRTUAL_MACHINES}` });
-  const { tell, ...keeping } = options.statuses?.(VirtualMachine as Resource<never>) ?? {};
-  const projector = createProjector({
-    live: liveVersion(() => vmOperatorCrd.get({ name: VIRTUAL_MACHINES }), VirtualMachine.version),
-    ...keeping,
-    tell: (event) => {
-      log.warn({ definition: VIRTUAL_MACHINES, uid: event.uid }, projectionText(event));
-      tell?.(event);
-    },
-  });
+  const keep = options.statuses?.(VirtualMachine as Resource<never>) ?? {};
+  const { projector } = followedProjector({ kind: VirtualMachine, definition: vmOperatorCrd, log, keep });
 
   const virtualMachines = cache(VirtualMachine, {});
   // By what is known of a machine, also where an older definition hides it; after a restart only the ledger knows.
   const whole = wholeMachines(virtualMachines, projector.remembered);
   const indexed = virtualMachines.synced.then(async () => {
-    await keeping.ledger?.view('');
+    await keep.ledger?.view('');
     whole.refresh();
   });
   // A cache that is disposed of before is of no interest; whoever waits is told all the same.

@@ -8,7 +8,7 @@ import {
   type KubeClient,
   keyText,
   type Leader,
-  type Source,
+  whenever,
 } from '@drydock/kube';
 import { recordedOf } from '../canary/canaries.ts';
 import { type CanaryRight, type CanaryRights, canaryRights } from '../canary/rights.ts';
@@ -90,12 +90,12 @@ export function roleCanaries(options: RoleCanariesOptions): RoleCanaries {
 }
 
 function sweeper(machines: Cache<ClusterApiObject>, watch: CanaryWatch): Controller {
-  const ended: Source = {
-    synced: Promise.resolve(),
-    start: (enqueue) => watch.onEnd((canary) => enqueue(canary, false)),
-  };
   return controller<ClusterApiObject>({
-    ...{ name: 'boot-images-cluster-api-canaries', for: machines, watches: [ended] },
+    ...{
+      name: 'boot-images-cluster-api-canaries',
+      for: machines,
+      watches: [whenever(watch.onEnd, (canary) => [canary])],
+    },
     when: ({ now, old = now }) => old !== undefined && isRotationCanary(old),
     backOff: { first: 500, longest: 60_000 },
     reconcile: async (key, { signal }) => {

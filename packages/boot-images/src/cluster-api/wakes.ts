@@ -1,5 +1,5 @@
 import type { BootImage } from '@drydock/api';
-import type { Key, KubeObject, Source } from '@drydock/kube';
+import { type Key, type KubeObject, type Source, whenever } from '@drydock/kube';
 import { canonical, object } from '../observe/json.ts';
 import type { ClusterApiObject } from './kinds.ts';
 import type { Lines } from './lines.ts';
@@ -46,11 +46,5 @@ export function isAnotherCluster(change: {
 
 /** Sets that wait until another one is done are looked at when it is. */
 export function whoseTurn(lines: Lines, kind: RotatedKind): Source {
-  return {
-    synced: Promise.resolve(),
-    start: (enqueue) =>
-      lines.onTurn((set) => {
-        if (set.kind === kind) enqueue({ namespace: set.namespace, name: set.name }, false);
-      }),
-  };
+  return whenever(lines.onTurn, (set) => (set.kind === kind ? [{ namespace: set.namespace, name: set.name }] : []));
 }

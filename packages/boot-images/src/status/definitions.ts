@@ -1,9 +1,9 @@
-import { BootImage, BootImagePolicy, MachineConfiguration } from '@drydock/api';
+import { BootImage, BootImagePolicy, CustomResourceDefinition, MachineConfiguration } from '@drydock/api';
 import {
-  createProjector,
-  liveVersion,
+  definitionName,
+  type FollowedProjector,
+  followedProjector,
   type Projector,
-  projectionText,
   type StatusHooks,
   type StatusKeeping,
 } from '@drydock/crd';
@@ -11,11 +11,11 @@ import {
   createCache,
   type EventRecorderOptions,
   type Key,
-  type KubeObject,
   type ManagedCache,
   type Observer,
   type Resource,
   type Source,
+  whenever,
 } from '@drydock/kube';
 
 /** How the statuses that this package writes are cut to the schemas that the server has now. */
@@ -37,14 +37,6 @@ export interface Definitions {
 /** What is kept of the statuses of a kind, and who is told; see {@link StatusKeeping}. */
 export type KeepStatuses = (resource: Resource<never>) => StatusKeeping;
 
-const DEFINITION: Resource<KubeObject> = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  kind: 'CustomResourceDefinition',
-  plural: 'customresourcedefinitions',
-  scope: 'Cluster',
-};
-
 /** Watches their definitions, so that a rollback of either cannot block our own status writes. */
 export function watchDefinitions(
   client: Observer,
@@ -52,33 +44,21 @@ export function watchDefinitions(
   keep: KeepStatuses = () => ({}),
 ): Definitions {
   const stack = new AsyncDisposableStack();
-  const listeners = new Set<() => void>();
+  const followed: FollowedProjector[] = [];
   const projector = (resource: Resource<never>): Projector => {
-    const { group, version, plural } = resource;
-    const name = `${plural}.${group}`;
-    const cache = stack.use(
+    const name = definitionName(resource);
+    const definition = stack.use(
       createCache({
         client,
-        resource: DEFINITION,
+        resource: CustomResourceDefinition,
         where: { fields: `metadata.name=${name}` },
         onError: (error) =>
           log.warn({ err: error, definition: name }, 'the definition cannot be watched: statuses are not cut to it'),
       }),
     );
-    cache.subscribe(() => {
-      for (const listener of listeners) listener();
-    });
-    const { tell, ...keeping } = keep(resource);
-    return createProjector({
-      live: liveVersion(() => cache.get({ name }), version),
-      ...keeping,
-      tell: (event) => {
-        const worse = event.kind === 'quarantined' || event.kind === 'blocked';
-        log[worse ? 'warn' : 'info']({ definition: name, uid: event.uid }, projectionText(event));
-        tell?.(event);
-        if (event.kind === 'blocked') for (const listener of listeners) listener();
-      },
-    });
+    const one = followedProjector({ kind: resource, definition, log, keep: keep(resource) });
+    followed.push(one);
+    return one.projector;
   };
   const projections = {
     machineConfigurations: projector(MachineConfiguration as Resource<never>),
@@ -88,16 +68,12 @@ export function watchDefinitions(
   return {
     projections,
     watches: { synced: Promise.resolve(), [Symbol.asyncDispose]: () => stack.disposeAsync() },
-    changes: (keys) => ({
-      synced: Promise.resolve(),
-      start: (enqueue) => {
-        const listener = (): void => {
-          for (const key of keys()) enqueue(key, false);
-        };
-        listeners.add(listener);
-        return { [Symbol.dispose]: () => void listeners.delete(listener) };
-      },
-    }),
+    changes: (keys) =>
+      whenever((listener: () => void) => {
+        const each = new DisposableStack();
+        for (const { onChange } of followed) each.use(onChange(listener));
+        return each;
+      }, keys),
   };
 }
 

@@ -47,6 +47,20 @@ export function on<T extends KubeObject>(
   };
 }
 
+/** Each call back is work for the keys that `map` names then. */
+export function whenever<T extends readonly unknown[]>(
+  subscribe: (listener: (...told: T) => void) => Disposable,
+  map: (...told: T) => readonly Key[],
+): Source {
+  return {
+    synced: Promise.resolve(),
+    start: (enqueue) =>
+      subscribe((...told) => {
+        for (const key of map(...told)) enqueue(key, false);
+      }),
+  };
+}
+
 /** Each change of an object is work for its controlling owner of this kind, in the object's namespace. */
 export function ownerOf(kind: string): (object: KubeObject) => Key | undefined {
   return ({ metadata }) => {
