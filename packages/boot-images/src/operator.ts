@@ -1,6 +1,6 @@
 import { type Infrastructure, MachineConfiguration, Provisioning } from '@drydock/api';
 import type { Projector } from '@drydock/crd';
-import { type CallOptions, type Client, isForbidden, isNotFound, statusWriter } from '@drydock/kube';
+import { type CallOptions, type Client, ifFound, isForbidden, isNotFound, statusWriter } from '@drydock/kube';
 import { upstreamRefusal } from './decide/coexistence.ts';
 import { optedInAnnotation, platformSupported, reflect } from './decide/reflect.ts';
 import { type Gates, gatesNow } from './observe/feature-gates.ts';
@@ -138,10 +138,5 @@ async function read(
   client: Client,
   call: { readonly signal?: AbortSignal },
 ): Promise<MachineConfiguration | undefined> {
-  try {
-    return await client.get(MachineConfiguration, key, call);
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  return await ifFound(client.get(MachineConfiguration, key, call));
 }

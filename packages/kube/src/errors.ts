@@ -193,6 +193,16 @@ export function isNotFound(error: unknown): boolean {
   return has(error, 'NotFound');
 }
 
+/** What is read, or undefined where the object (or its kind) does not exist. */
+export async function ifFound<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
 /** A guarded write lost: the object changed since it was read. Not an apply conflict, which reading again does not cure. */
 export function isConflict(error: unknown): boolean {
   return has(error, 'Conflict');

@@ -58,6 +58,7 @@ export {
   ApiError,
   type ApiErrorCode,
   type ApiErrorInit,
+  ifFound,
   isAlreadyExists,
   isApplyConflict,
   isConflict,

@@ -1,5 +1,5 @@
 import { Node } from '@drydock/api';
-import { type Client, isAlreadyExists, isConflict, isNotFound } from '@drydock/kube';
+import { type Client, ifFound, isAlreadyExists, isConflict, isNotFound } from '@drydock/kube';
 import type { Switchboard, VmView } from '@drydock/sandbox';
 
 /** What the guest of a machine does once it is on. */
@@ -31,7 +31,7 @@ export function startKubelets(client: Client, switchboard: Switchboard): Kubelet
   async function live(vm: VmView): Promise<void> {
     const fate = fates.findLast(([names]) => names.test(vm.name))?.[1] ?? 'joins';
     if (vm.isTemplate || vm.power !== 'poweredOn' || fate === 'never joins' || gone.has(vm.uuid)) return;
-    let node = await found(client.get(Node, { name: vm.name }));
+    let node = await ifFound(client.get(Node, { name: vm.name }));
     if (node === undefined) {
       const spec = { providerID: `vsphere://${vm.uuid}` };
       node = await client.create(Node, { metadata: { name: vm.name }, spec });
@@ -69,13 +69,4 @@ export function startKubelets(client: Client, switchboard: Switchboard): Kubelet
       await running;
     },
   };
-}
-
-async function found<T>(reading: Promise<T>): Promise<T | undefined> {
-  try {
-    return await reading;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
 }

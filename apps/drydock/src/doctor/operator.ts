@@ -1,6 +1,6 @@
 import { BootImage, ConfigMap, Lease, MachineConfiguration, VirtualMachine } from '@drydock/api';
 import { LEDGER_COMPONENT } from '@drydock/crd';
-import { type Client, isNotFound, type Resource } from '@drydock/kube';
+import { type Client, ifFound, type Resource } from '@drydock/kube';
 import { leadershipOf, leadershipText, pausedOf } from '../leadership.ts';
 import { statusKeepingRules } from '../status-keeping.ts';
 import { statusNotes } from '../status-notes.ts';
@@ -87,7 +87,7 @@ export async function ledgerLines(
   const lines: Line[] = [];
   let kept = 0;
   for (const ledger of names) {
-    const map = await found(client.get(ConfigMap, { namespace, name: ledger }, { signal }));
+    const map = await ifFound(client.get(ConfigMap, { namespace, name: ledger }, { signal }));
     if (map === undefined) continue;
     kept += Object.keys(map.data ?? {}).length;
     if (map.metadata.labels?.['app.kubernetes.io/component'] === LEDGER_COMPONENT) continue;
@@ -112,14 +112,5 @@ function leaseOf(
   { role, namespace }: { readonly role: string; readonly namespace: string },
   signal: AbortSignal,
 ): Promise<Lease | undefined> {
-  return found(client.get(Lease, { namespace, name: `drydock-${role}` }, { signal }));
-}
-
-async function found<T>(reading: Promise<T>): Promise<T | undefined> {
-  try {
-    return await reading;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  return ifFound(client.get(Lease, { namespace, name: `drydock-${role}` }, { signal }));
 }

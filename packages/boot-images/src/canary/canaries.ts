@@ -1,6 +1,6 @@
 import { type BootImage, Machine, type MachineSet, Node } from '@drydock/api';
 import { shownText } from '@drydock/api/text';
-import { ApiError, type Client, isAlreadyExists, isNotFound, type Key, keyOf } from '@drydock/kube';
+import { ApiError, type Client, ifFound, isAlreadyExists, isNotFound, type Key, keyOf } from '@drydock/kube';
 import { BootImageError } from '../errors.ts';
 import type { ImageFacts } from '../image-facts.ts';
 import { type KeptSet, setText } from '../observe/kept-set.ts';
@@ -146,9 +146,9 @@ export function canaries(ports: CanaryPorts, verdicts: CanaryVerdicts): Canaries
     key: Key,
     call: { readonly signal?: AbortSignal },
   ): Promise<CanaryObserved> {
-    const machine = await found(client.get(Machine, key, call));
+    const machine = await ifFound(client.get(Machine, key, call));
     const name = machine?.status?.nodeRef?.name;
-    const node = name === undefined ? undefined : await found(client.get(Node, { name }, call));
+    const node = name === undefined ? undefined : await ifFound(client.get(Node, { name }, call));
     const verdict = verdicts.get(group.id) ?? recordedOf(group.id, ports.images());
     const there = new Set([...created, ...(ports.machines() ?? []).map(({ metadata }) => metadata.name)]);
     there.delete(group.machine);
@@ -198,7 +198,7 @@ export function canaries(ports: CanaryPorts, verdicts: CanaryVerdicts): Canaries
     for (const { metadata } of left) {
       if (waitedFor.has(metadata.name)) continue;
       const key = keyOf({ metadata });
-      const machine = await found(client.get(Machine, key, call));
+      const machine = await ifFound(client.get(Machine, key, call));
       if (machine === undefined || machine.metadata.deletionTimestamp !== undefined) continue;
       if (isOwnCanary(machine)) await remove(key, machine.metadata.uid ?? '', call);
     }
@@ -265,13 +265,4 @@ export function recordedOf(group: string, images: Iterable<BootImage>): CanaryVe
     if (verdict === 'Passed' || verdict === 'Failed') return { verdict, message };
   }
   return undefined;
-}
-
-async function found<T>(reading: Promise<T>): Promise<T | undefined> {
-  try {
-    return await reading;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
 }

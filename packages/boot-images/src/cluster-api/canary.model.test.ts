@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BootImage, BootImagePolicy } from '@drydock/api';
-import { isNotFound } from '@drydock/kube';
+import { ifFound } from '@drydock/kube';
 import type { MemoryCluster } from '@drydock/kube/testing';
 import { ExplorationError, explore, soaking, type Tripwire } from '@drydock/model';
 import { recordedOf } from '../canary/canaries.ts';
@@ -153,12 +153,7 @@ async function live(world: World, event: Event, tripwire: Tripwire<'dies'>, mist
     resourceOf: (_, kind) => capiKind(kind),
     reader: {
       get: async (name, call) => {
-        try {
-          return await client.get(capiKind(name.kind), { namespace, name: name.name }, call);
-        } catch (error) {
-          if (isNotFound(error)) return undefined;
-          throw error;
-        }
+        return await ifFound(client.get(capiKind(name.kind), { namespace, name: name.name }, call));
       },
       seen: ({ kind, name }) => cluster.peek(capiKind(kind), { namespace, name }),
       ...{ ofTopology: () => [], machines: () => [], otherAuthority: () => undefined },

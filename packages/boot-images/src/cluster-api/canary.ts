@@ -1,4 +1,4 @@
-import { ApiError, type Client, isAlreadyExists, isConflict, isNotFound, type Resource } from '@drydock/kube';
+import { ApiError, type Client, ifFound, isAlreadyExists, isConflict, isNotFound, type Resource } from '@drydock/kube';
 import { canaryFailure, REFUSED, withGuest } from '../canary/canaries.ts';
 import { type CanaryMachine, type CanaryVerdict, decideCanary } from '../canary/decide.ts';
 import { type CanaryGroup, canaryLabel, isCanaryName } from '../canary/machine.ts';
@@ -248,12 +248,7 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
     name: string,
     call: Call,
   ): Promise<ClusterApiObject | undefined> {
-    try {
-      return await client.get(resource, { namespace, name }, call);
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+    return await ifFound(client.get(resource, { namespace, name }, call));
   }
 
   return { tried, verdict, remove };

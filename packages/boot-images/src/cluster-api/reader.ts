@@ -1,4 +1,4 @@
-import { type Cache, type Client, isNotFound, type Key } from '@drydock/kube';
+import { type Cache, type Client, ifFound, type Key } from '@drydock/kube';
 import { type ClusterApiObject, CORE, type ServedKinds } from './kinds.ts';
 import type { RotationReader } from './observe.ts';
 import { ROTATED_KINDS, type RotatedKind, rotatedSet } from './set.ts';
@@ -59,12 +59,7 @@ export function readerOf({ client, served, cacheOf, machineApi }: ReaderOptions)
       const resource = served.of(group, kind);
       if (resource === undefined) return undefined;
       const key = { ...(resource.scope === 'Cluster' || namespace === undefined ? {} : { namespace }), name };
-      try {
-        return await client.get(resource, key, call);
-      } catch (error) {
-        if (isNotFound(error)) return undefined;
-        throw error;
-      }
+      return await ifFound(client.get(resource, key, call));
     },
     seen: ({ group, kind, namespace, name }) =>
       cacheOf(group, kind)?.get({ ...(namespace === undefined ? {} : { namespace }), name }),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isNotFound, type KubeObject } from '@drydock/kube';
+import { ifFound, type KubeObject } from '@drydock/kube';
 import type { MemoryCluster } from '@drydock/kube/testing';
 import { type Coverage, explore, soaking, type Tripwire } from '@drydock/model';
 import { at, withLeaf } from '../observe/json.ts';
@@ -138,12 +138,9 @@ async function live(world: World, tripwire: Tripwire<Fault>, mistakes: Mistakes)
     resourceOf: (_, kind) => capiKind(kind),
     reader: {
       get: async ({ kind, namespace, name }, call) => {
-        try {
-          return await client.get(capiKind(kind), { ...(namespace === undefined ? {} : { namespace }), name }, call);
-        } catch (error) {
-          if (isNotFound(error)) return undefined;
-          throw error;
-        }
+        return await ifFound(
+          client.get(capiKind(kind), { ...(namespace === undefined ? {} : { namespace }), name }, call),
+        );
       },
       seen: ({ kind, namespace, name }) =>
         cluster.peek(capiKind(kind), { ...(namespace === undefined ? {} : { namespace }), name }),

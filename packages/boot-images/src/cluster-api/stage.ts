@@ -1,5 +1,5 @@
 import { BootImagePolicy, Namespace } from '@drydock/api';
-import { type Client, isNotFound, type KubeClient, keyOf, keyText } from '@drydock/kube';
+import { type Client, ifFound, type KubeClient, keyOf, keyText } from '@drydock/kube';
 import type { Placement, TemplateWish } from '@drydock/templates';
 import { architectureOf, catalogueImage, type WantedImage } from './catalogue.ts';
 import { type IdentitySources, serverOf } from './identity.ts';
@@ -164,10 +164,5 @@ async function templateOf(
 ): Promise<ClusterApiObject | undefined> {
   const resource = served.of(group, kind);
   if (resource === undefined) return undefined;
-  try {
-    return await client.get(resource, { namespace, name }, call);
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  return await ifFound(client.get(resource, { namespace, name }, call));
 }

@@ -1,4 +1,4 @@
-import { type Client, isConflict, isNotFound, keyOf } from '@drydock/kube';
+import { type Client, ifFound, isConflict, isNotFound, keyOf } from '@drydock/kube';
 import { isRotationCanary } from '../cluster-api/canary.ts';
 import type { ClusterApiObject } from '../cluster-api/kinds.ts';
 import { referenceOf } from '../cluster-api/set.ts';
@@ -183,12 +183,7 @@ export function capiMachineActor({
   async function referred(machine: ClusterApiObject, path: readonly string[]): Promise<ClusterApiObject | undefined> {
     const reference = referenceOf(at(machine.spec, path));
     if (reference === undefined) return undefined;
-    try {
-      return await client.get(capiKind(reference.kind), { namespace, name: reference.name });
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+    return await ifFound(client.get(capiKind(reference.kind), { namespace, name: reference.name }));
   }
 
   async function status(machine: ClusterApiObject, next: NonNullable<ClusterApiObject['status']>): Promise<void> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { Machine, Node } from '@drydock/api';
-import { type Client, isNotFound } from '@drydock/kube';
+import { type Client, ifFound, isNotFound } from '@drydock/kube';
 import { canaryMachineOf, decideCanary, seenOf } from '../canary/decide.ts';
 import { canaryLabel } from '../canary/machine.ts';
 import { machineApiNamespace } from '../user-data/user-data.ts';
@@ -144,12 +144,7 @@ export async function playMachine(rig: MachineRig, { wanted, seen, verdict }: Ma
 async function nodeOf(client: Client, machine: Machine): Promise<Node | undefined> {
   const name = machine.status?.nodeRef?.name;
   if (name === undefined) return undefined;
-  try {
-    return await client.get(Node, { name });
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  return await ifFound(client.get(Node, { name }));
 }
 
 async function absent(reading: Promise<unknown>): Promise<boolean> {

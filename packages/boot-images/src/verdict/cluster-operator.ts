@@ -1,5 +1,13 @@
 import { ClusterOperator, type ClusterVersion, type Condition, type MachineConfiguration } from '@drydock/api';
-import { type CallOptions, type Client, isAlreadyExists, isConflict, isNotFound, statusWriter } from '@drydock/kube';
+import {
+  type CallOptions,
+  type Client,
+  ifFound,
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+  statusWriter,
+} from '@drydock/kube';
 import { upgradeBlock } from '../skew/guard.ts';
 import { type ConditionLike, degradedType, progressingType, upsertConditions } from '../status/conditions.ts';
 
@@ -49,12 +57,7 @@ export function createVerdict(options: VerdictOptions): Verdict {
   };
 
   async function read(name: string, call: CallOptions): Promise<ClusterOperator | undefined> {
-    try {
-      return await client.get(ClusterOperator, { name }, call);
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+    return await ifFound(client.get(ClusterOperator, { name }, call));
   }
 
   async function made(name: string, call: CallOptions): Promise<ClusterOperator | undefined> {

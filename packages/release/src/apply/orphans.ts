@@ -1,4 +1,4 @@
-import { isNotFound, type KubeClient, type KubeObject, type Resource } from '@drydock/kube';
+import { ifFound, isNotFound, type KubeClient, type KubeObject, type Resource } from '@drydock/kube';
 import { idKey, type Manifest, type ObjectId } from '../payload/manifest.ts';
 import { claimOf, withoutStale } from './inventory/claims.ts';
 import type { InventoryEntry } from './inventory/entry.ts';
@@ -92,12 +92,7 @@ async function readObject(
   id: ObjectId,
   signal: AbortSignal,
 ): Promise<KubeObject | undefined> {
-  try {
-    return await client.get(resource, placeOf(id), { signal });
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  return await ifFound(client.get(resource, placeOf(id), { signal }));
 }
 
 function placeOf({ namespace, name }: ObjectId): { readonly namespace?: string; readonly name: string } {

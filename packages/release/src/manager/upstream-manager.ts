@@ -1,5 +1,5 @@
 import { Deployment, Lease } from '@drydock/api';
-import { type CallOptions, type Clock, isNotFound, type KubeClient } from '@drydock/kube';
+import { type CallOptions, type Clock, ifFound, type KubeClient } from '@drydock/kube';
 
 /** The Deployment that manages ClusterVersion in OpenShift. */
 export const CLUSTER_VERSION_OPERATOR = { namespace: 'openshift-cluster-version', name: 'cluster-version-operator' };
@@ -15,10 +15,10 @@ export type ManagedBy = (call: CallOptions) => Promise<string | undefined>;
 export function upstreamManager(client: Pick<KubeClient, 'get'>, clock: Clock): ManagedBy {
   let seen = { state: '', since: 0 };
   return async (call) => {
-    const there = await found(client.get(Deployment, CLUSTER_VERSION_OPERATOR, call));
+    const there = await ifFound(client.get(Deployment, CLUSTER_VERSION_OPERATOR, call));
     if (there !== undefined)
       return `Deployment ${CLUSTER_VERSION_OPERATOR.namespace}/${CLUSTER_VERSION_OPERATOR.name} manages it`;
-    const { metadata, spec } = (await found(client.get(Lease, CLUSTER_VERSION_LEASE, call))) ?? {};
+    const { metadata, spec } = (await ifFound(client.get(Lease, CLUSTER_VERSION_LEASE, call))) ?? {};
     const { holderIdentity: holder = '', leaseDurationSeconds = 0 } = spec ?? {};
     if (holder === '') return undefined;
     const state = `${metadata?.uid} ${metadata?.resourceVersion}`;
@@ -26,15 +26,6 @@ export function upstreamManager(client: Pick<KubeClient, 'get'>, clock: Clock): 
     if (clock.now() - seen.since > leaseDurationSeconds * 1000) return undefined;
     return `${holder} holds Lease ${CLUSTER_VERSION_LEASE.namespace}/${CLUSTER_VERSION_LEASE.name}, as cluster-version-operator does`;
   };
-}
-
-async function found<T>(asked: Promise<T>): Promise<T | undefined> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
 }
 
 /** ms between two looks while something is applied. */
