@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { promisify } from 'node:util';
 import { BootImage, BootImagePolicy, Event } from '@drydock/api';
-import { repetitions } from '@drydock/model';
+import { generator, seeds } from '@drydock/model';
 import type { ApiWrite } from './support/api-gate.ts';
 import {
   classVariables,
@@ -31,9 +31,6 @@ import { eventually } from './support/voyage.ts';
 
 const drydock = join(import.meta.dirname, '../../apps/drydock/bin/drydock.js');
 const run = promisify(execFile);
-
-/** Of eight kills each, which are all points that there are: a second round differs by nothing but what the first has left. */
-const ROUNDS = repetitions(1, 1_250, 'rounds of kills during a rotation');
 
 let world: RotationWorld;
 
@@ -316,19 +313,20 @@ test('OWN-18 where nothing newer than v1beta1 is served: a deployment and a cont
 test('OWN-18 drydock image of a deployment: what is planned is what apply then does, and not where the world moved; history, revert without an upload, release', () =>
   wayBackOfDeployment(world));
 
-suite('the operator is killed at each of its writes, and started once more: exactly one outcome, and nothing is left', {
+suite('OWN-18 the operator is killed at its writes, one after the other, and started once more: exactly one outcome, and nothing is left', {
   timeout: 900_000,
 }, () => {
+  // In the order in which they come.
   const points: readonly (readonly [what: string, fits: (write: ApiWrite, image: CatalogueImage) => boolean])[] = [
-    ['the copy of the template', (write, image) => isClone(write, image) && write.body.includes('victim')],
-    [
-      'the patch of the reference',
-      ({ verb, resource, body }) => verb === 'PATCH' && resource === 'machinedeployments' && body.includes('victim-'),
-    ],
     [
       'the announcement of the import',
       ({ verb, resource, body }, { release }) =>
         verb === 'PUT' && resource === 'bootimages/status' && body.includes('"operation":{') && body.includes(release),
+    ],
+    ['the copy of the template', (write, image) => isClone(write, image) && write.body.includes('victim')],
+    [
+      'the patch of the reference',
+      ({ verb, resource, body }) => verb === 'PATCH' && resource === 'machinedeployments' && body.includes('victim-'),
     ],
     [
       'the status in the end',
@@ -342,21 +340,29 @@ suite('the operator is killed at each of its writes, and started once more: exac
   before(async () => {
     await world.deployment('victim');
   });
-  const kills = Array.from({ length: ROUNDS }, (_, round) =>
-    points.flatMap(([what, fits]) =>
-      (['before', 'after'] as const).map((when) => ({ what, fits, when, round: round + 1 })),
-    ),
-  ).flat();
-  for (const { what, fits, when, round } of kills)
-    test(`${when} ${what}, round ${round}`, async () => {
+  const moments = points.flatMap(([what, fits]) =>
+    (['before', 'after'] as const).map((when) => ({ what, fits, when })),
+  );
+  test('on the way of each image at one of them after the other: all for the first, some for the others', async () => {
+    const kills = seeds(20, 10_000, 'kills during a rotation');
+    let kill = kills.next();
+    for (let images = 1; kill.done !== true; images += 1) {
       const image = await world.image();
-      {
+      const random = generator(kill.value);
+      const some = images === 1 ? moments : moments.filter(() => random() < 0.5);
+      const chain: string[] = [];
+      let come = (): Promise<void> => world.catalogue(image);
+      for (const { what, fits, when } of some.length === 0 ? moments : some) {
+        if (kill.done === true) break;
+        chain.push(`${when} ${what}`);
         await using hold = world.gate.hold((write) => fits(write, image), when);
-        await world.catalogue(image);
+        await come();
         await hold.held;
         await world.kill();
+        come = async () => world.start();
+        kill = kills.next();
       }
-      world.start();
+      await come();
       await world.current('victim', image);
       await rotated('victim', image);
       await rollOut(world.client, 'victim');
@@ -365,12 +371,13 @@ suite('the operator is killed at each of its writes, and started once more: exac
       for (const name of await clonesOf('victim'))
         if ((await world.template(name)).metadata.annotations?.['drydock.dev/boot-image-release'] === image.release)
           copies.push(name);
-      assert.deepEqual(copies, [await world.reference('victim')]);
+      assert.deepEqual(copies, [await world.reference('victim')], chain.join(', '));
       const made = (await world.switchboard.vms({ folder: imageFolder })).filter(({ name }) =>
         name.includes(image.release),
       );
-      assert.equal(made.length, 1, made.map(({ name }) => name).join());
-    });
+      assert.equal(made.length, 1, `${chain.join(', ')}: ${made.map(({ name }) => name).join()}`);
+    }
+  });
 
   test('templates that a revision or a machine names stay, those of persons too', async () => {
     const all = await Array.fromAsync(world.client.list(capi.set, { namespace: team }));

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** A call that an API server authorized or refused. */
@@ -57,15 +57,32 @@ function auditLogOf(folder: string, rule: object): AuditLog {
   const omitStages = ['RequestReceived'];
   writeFileSync(policy, JSON.stringify({ apiVersion: 'audit.k8s.io/v1', kind: 'Policy', omitStages, rules }));
   writeFileSync(log, '');
+  const known: ApiCall[] = [];
+  let read = 0;
   return {
     // An event is in the file before its answer is on the way.
     flags: [`--audit-policy-file=${policy}`, `--audit-log-path=${log}`, '--audit-log-mode=blocking-strict'],
-    calls: () =>
-      readFileSync(log, 'utf8')
-        .split('\n')
-        .slice(0, -1)
-        .flatMap((line) => callsOf(JSON.parse(line) as AuditEvent)),
+    calls: () => {
+      const more = after(log, read);
+      // The last line may still be on its way.
+      const whole = more.subarray(0, more.lastIndexOf('\n') + 1);
+      read += whole.length;
+      for (const line of whole.toString().split('\n').slice(0, -1))
+        known.push(...callsOf(JSON.parse(line) as AuditEvent));
+      return known.slice();
+    },
   };
+}
+
+/** What a file has from this byte on. */
+function after(path: string, from: number): Buffer {
+  const file = openSync(path, 'r');
+  try {
+    const bytes = Buffer.alloc(Math.max(0, fstatSync(file).size - from));
+    return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, from));
+  } finally {
+    closeSync(file);
+  }
 }
 
 function callsOf({
