@@ -96,9 +96,16 @@ export interface BootImagePolicySpecImageCatalogueItem {
   readonly architecture?: 'amd64' | 'arm64';
   /** Address of an OVA. */
   readonly url?: string;
-  /** SHA-256 of that file, in hex. */
+  /**
+   * SHA-256 of that file, in hex. Of an item of a content library that has several files: of the tar that these make,
+   * the descriptor first and the others by name, as `tar --format=ustar --owner=0 --group=0 --numeric-owner
+   * --mode=0644 --mtime=@0` writes it.
+   */
   readonly sha256?: string;
-  /** In place of an address, an item of a content library, as library/item. */
+  /**
+   * In place of an address, an item of a content library of the vCenter that the template is for: library and item by
+   * name or id, as library/item.
+   */
   readonly contentLibraryItem?: string;
   /**
    * With Cluster API on a cloud, in place of an address: the image as its machine templates name it, such as an AMI or

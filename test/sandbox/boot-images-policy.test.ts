@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import {
   BootImagePolicy,
@@ -12,6 +13,9 @@ import {
 import { type MachineFate, machineActor } from '@drydock/boot-images/testing';
 import { isInvalid } from '@drydock/kube';
 import { generator, seeds } from '@drydock/model';
+import { scratchFolder } from '@drydock/sandbox';
+import { writeTestOva } from '@drydock/templates/testing';
+import { filesOfOva, libraryKeeper } from './support/content-library.ts';
 import { uncovered } from './support/rbac-coverage.ts';
 import { apply, grantsTo, manifestsOf } from './support/rbac-manifests.ts';
 import { type Operator, type RbacVoyage, startRbacVoyage, userOf } from './support/rbac-voyage.ts';
@@ -112,6 +116,11 @@ test('OWN-18 the server refuses on admission what a schema can tell', async () =
     ],
     ['an address without a digest', { image: { catalogue: [{ version: '1', url }] } }, /needs the sha256/],
     ['two sources', { image: { catalogue: [{ ...entry, contentLibraryItem: 'a/b' }] } }, /and one of them/],
+    [
+      'an item without a digest',
+      { image: { catalogue: [{ version: '1', contentLibraryItem: 'a/b' }] } },
+      /that of its files/,
+    ],
     ['a file', { image: { catalogue: [{ ...entry, url: 'file:///etc/shadow' }] } }, /should match/],
     ['In without values', { selector: { matchExpressions: [{ key: 'a', operator: 'In' }] } }, /need values/],
     ['a hold without a reason', { hold: {} }, /reason/],
@@ -241,4 +250,60 @@ test('OWN-18 a canary that does not become ready: nothing is patched, nothing is
     rbac.audit.calls().filter(({ user, code }) => user === userOf(account) && code === 403),
     [],
   );
+});
+
+test('OWN-18 an item of a content library moves a set; one that is missing, another one, forbidden or one of two of its name is told with what to do, and nothing is imported', async () => {
+  const { voyage } = rbac;
+  const { switchboard } = voyage;
+  const release = '9.9.20261201-0';
+  const before = await voyage.template(set);
+  const listed = [...(await voyage.inventory(folder)).keys()].toSorted();
+  const wanted = (sha256: string, contentLibraryItem = 'Images/rhcos 9.9', version = release): Promise<void> =>
+    policy({ image: { release: version, catalogue: [{ version, contentLibraryItem, sha256 }] } });
+  const refused = async (why: string, says: RegExp, next: RegExp): Promise<BootImageStatus> => {
+    const is = await status(why, reason(why));
+    assert.match(is.message ?? '', says);
+    assert.match(is.nextStep ?? '', next);
+    assert.equal(is.phase, 'Blocked');
+    assert.equal(await voyage.template(set), before);
+    assert.deepEqual([...(await voyage.inventory(folder)).keys()].toSorted(), listed);
+    return is;
+  };
+
+  await wanted('a'.repeat(64));
+  await refused('LibraryItemMissing', /the vCenter has no content libraries Images\b/, /govc library\.ls/);
+
+  using files = scratchFolder();
+  const ova = join(files.path, 'rhcos.ova');
+  await writeTestOva(ova, { version: release, diskBytes: 100_000, diskFile: 'disk.img' });
+  const [datastore] = await switchboard.objects('Datastore');
+  await using keeper = await libraryKeeper(voyage.sandbox.vcenter, datastore?.moref ?? '');
+  await keeper.add('Images', 'rhcos 9.9', await filesOfOva(ova));
+  const another = await refused(
+    'DigestMismatch',
+    /has sha256 [0-9a-f]{64}, but a{64} was expected/,
+    /the catalogue names/,
+  );
+  const [, digest = ''] = /has sha256 ([0-9a-f]{64})/.exec(another.message ?? '') ?? [];
+
+  const denied = await switchboard.rule({
+    on: 'POST /rest/com/vmware/content/library/item/download-session',
+    do: 'status',
+    status: 403,
+  });
+  await wanted(digest);
+  await refused('PrivilegeMissing', /needs the privilege ContentLibrary\.DownloadSession/, /privilege/);
+  await denied.remove();
+  const done = await status('moved', ({ phase, current }) => phase === 'Current' && current === release);
+  assert.equal(done.template?.digest, digest);
+  assert.match(await voyage.template(set), new RegExp(`${release}`));
+  assert.notEqual(await voyage.template(set), before);
+
+  await keeper.add('Images', 'rhcos 9.9', await filesOfOva(ova), { anotherLibrary: true });
+  await wanted('c'.repeat(64), 'Images/rhcos 9.9', '9.9.20261202-0');
+  const twice = await status('ambiguous', reason('LibraryItemAmbiguous'));
+  assert.match(twice.message ?? '', /has 2 content libraries Images \([0-9a-f-]{36}, [0-9a-f-]{36}\)/);
+  // One REST session is the operator's, the other the keeper's.
+  const { sessions } = await switchboard.sessions();
+  assert.ok(sessions.filter(({ kind }) => kind === 'rest').length <= 2);
 });

@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import {
   BootImage,
+  BootImagePolicy,
   ClusterVersion,
   CustomResourceDefinition,
   Deployment,
@@ -168,11 +169,19 @@ test('a cluster without an operator: what is there is ok, what waits says for wh
 });
 
 test('what is wrong fails with its next step: a privilege, a tag, a right, a definition', async () => {
-  await switchboard.denyPrivileges(['VirtualMachine.Provisioning.MarkAsTemplate']);
+  const catalogue = [{ version: newRelease, contentLibraryItem: 'Images/rhcos', sha256: 'a'.repeat(64) }];
+  const elsewhere = { failureDomains: ['nowhere'], image: { catalogue } };
+  await client.create(BootImagePolicy, { metadata: { name: 'libraries' }, spec: elsewhere });
+  await switchboard.denyPrivileges(['VirtualMachine.Provisioning.MarkAsTemplate', 'ContentLibrary.DownloadSession']);
   const denied = await doctor(...trusted());
   await switchboard.denyPrivileges([]);
+  await client.delete(BootImagePolicy, { name: 'libraries' });
   assert.equal(denied.code, 3);
-  assert.deepEqual(notOk(denied.states), ['operator: boot-images warn', `place fd1 on ${serverName}: privileges FAIL`]);
+  assert.deepEqual(notOk(denied.states), [
+    'operator: boot-images warn',
+    `vcenter ${serverName}: content libraries FAIL`,
+    `place fd1 on ${serverName}: privileges FAIL`,
+  ]);
 
   const untrusted = await doctor('--vcenter-url', `${serverName}=${sandbox.vcenter.url}`);
   assert.deepEqual(notOk(untrusted.states), [

@@ -4,9 +4,10 @@ import { connectSwitchboard, startSandbox, type VCenterEndpoint, type VCenterSan
 import { connectVCenter, type VCenter } from '@drydock/vsphere';
 import { type ScenarioPlaces, VCENTER_SCENARIOS } from '@drydock/vsphere/testing';
 import { Agent, request } from 'undici';
+import { type LibraryKeeper, libraryKeeper } from './support/content-library.ts';
 
 /** Where the simulator's own model has things. */
-const PLACES: Omit<ScenarioPlaces, 'denyPrivileges'> = {
+const PLACES: Omit<ScenarioPlaces, 'denyPrivileges' | 'addLibraryItem'> = {
   folder: '/DC0/vm',
   cluster: '/DC0/host/DC0_C0',
   resourcePool: '/DC0/host/DC0_C0/Resources',
@@ -45,6 +46,7 @@ async function makeTag(endpoint: VCenterEndpoint, ca: string): Promise<void> {
 suite('vCenter scenarios against the simulator', () => {
   let sandbox: VCenterSandbox;
   let vcenter: VCenter;
+  let libraries: LibraryKeeper;
   before(async () => {
     sandbox = await startSandbox({ vcenter: true, kubernetes: false });
     const endpoint = sandbox.vcenter;
@@ -55,15 +57,22 @@ suite('vCenter scenarios against the simulator', () => {
       credentials: async () => ({ user: endpoint.user, password: endpoint.password }),
       tls: { ca },
     });
+    const datastore = (await vcenter.findByPath(PLACES.datastore))?.value ?? '';
+    libraries = await libraryKeeper(endpoint, datastore);
   });
   after(async () => {
+    await libraries?.[Symbol.asyncDispose]();
     await vcenter?.[Symbol.asyncDispose]();
     await sandbox?.[Symbol.asyncDispose]();
   });
   for (const scenario of VCENTER_SCENARIOS) {
     test(scenario.name, () => {
       const switchboard = connectSwitchboard(sandbox.vcenter.switchboard);
-      return scenario.run(vcenter, { ...PLACES, denyPrivileges: (names) => switchboard.denyPrivileges(names) });
+      return scenario.run(vcenter, {
+        ...PLACES,
+        addLibraryItem: (library, name, files) => libraries.add(library, name, files),
+        denyPrivileges: (names) => switchboard.denyPrivileges(names),
+      });
     });
   }
 });

@@ -7,6 +7,7 @@ export type BootImageErrorCode =
   | 'CanaryRefused'
   | 'CanaryUnsettled'
   | 'CanaryUnsupported'
+  | 'CatalogueUnusable'
   | 'CloudAnswerInvalid'
   | 'CloudUnavailable'
   | 'ClusterVersionUnreadable'

@@ -32,7 +32,13 @@ const NEXT = {
   WORLD_MOVED: 'Make a new plan.',
   PRIVILEGE_MISSING: 'Give the user this privilege there, then try again.',
   DOWNLOAD_FAILED: 'Check the address, the proxy settings and that the server is up.',
-  DIGEST_MISMATCH: 'Check that the file behind the address is the one that the release names.',
+  DIGEST_MISMATCH: 'Check that the file behind the address is the one that the release or the catalogue names.',
+  LIBRARY_ITEM_MISSING:
+    "Look at what is there (govc library.ls '*'), let the user see it by a global permission, or correct contentLibraryItem: kubectl edit bootimagepolicy.",
+  LIBRARY_ITEM_AMBIGUOUS:
+    "Name library and item by their ids (govc library.ls -json '*'), or rename one: kubectl edit bootimagepolicy.",
+  LIBRARY_ITEM_UNUSABLE:
+    'Put the OVF or the OVA of an image into the library (govc library.import LIBRARY FILE), and name that item: kubectl edit bootimagepolicy.',
   OVA_INVALID: 'Check the file: it must be an OVA with one descriptor, and its disks must follow the manifest.',
   OVA_UNSUPPORTED: 'Use an image with exactly one network adapter and a known disk provisioning.',
   IMPORT_FAILED: 'Look at the cause; what was half-made is removed, and the import is tried again.',

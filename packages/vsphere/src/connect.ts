@@ -8,6 +8,8 @@ import { guest } from './inventory/guest.ts';
 import { children, datastore, hosts, vm } from './inventory/inventory.ts';
 import { obstacle } from './inventory/obstacle.ts';
 import { destroy, markAsTemplate, reconfigure, rename } from './inventory/vm.ts';
+import { createLibraries } from './rest/libraries.ts';
+import { createRest } from './rest/rest.ts';
 import { createTags } from './rest/tags.ts';
 import { createCaller } from './session/caller.ts';
 import type { LoginBudget } from './session/login-budget.ts';
@@ -66,7 +68,7 @@ export function connectVCenter(options: ConnectOptions): VCenterConnection {
     ...(options.logins === undefined ? {} : { logins: options.logins }),
   });
   const fields = customFields(caller);
-  const tags = createTags(caller);
+  const rest = createRest(caller);
   return {
     server: caller.server,
     instanceUuid: async (how) => (await caller.content(how)).about.instanceUuid,
@@ -93,10 +95,11 @@ export function connectVCenter(options: ConnectOptions): VCenterConnection {
     destroy: (ref, how) => destroy(caller, ref, how),
     definesAttribute: (name, how) => fields.defines(name, how),
     setCustomValue: (ref, name, value, how) => fields.set(ref, name, value, how),
-    tags,
+    tags: createTags(rest, clock),
+    libraries: createLibraries(rest, caller),
     updates: sessionFeed(caller.inLane('watch')),
     async [Symbol.asyncDispose]() {
-      await Promise.allSettled([tags[Symbol.asyncDispose](), caller.session.close()]);
+      await Promise.allSettled([rest[Symbol.asyncDispose](), caller.session.close()]);
       transport.close();
     },
   };

@@ -196,6 +196,43 @@ export interface VmChange {
   readonly annotation?: string;
 }
 
+/** A library, or an item of one. */
+export interface LibraryEntry {
+  /** A UUID. */
+  readonly id: string;
+  readonly name: string;
+}
+
+/** One file of an item, as the library lists it. */
+export interface LibraryFile {
+  readonly name: string;
+  /** Bytes. */
+  readonly size: number;
+  /** Absent where the server says none, or one of a kind that is not known. */
+  readonly checksum?: { readonly algorithm: 'md5' | 'sha1' | 'sha256' | 'sha512'; readonly sum: string };
+}
+
+/** The files of one item, while somebody reads them. Disposal gives the links back. */
+export interface LibraryDownload extends AsyncDisposable {
+  /**
+   * The bytes of a file from its beginning: exactly `size`, else it fails with `VIM_BAD_RESPONSE` or, where they are too few, `VIM_UNREACHABLE`. They come from the vCenter itself, over the connection that
+   * its calls take; no redirection is followed. A chunk is the reader's own.
+   */
+  read(file: LibraryFile, options?: CallOptions): AsyncIterable<Uint8Array>;
+}
+
+/** Content libraries of one vCenter. Nothing here changes one. */
+export interface Libraries {
+  /** Libraries of this name, as it is written; where there is none, that with this id. */
+  named(name: string, options?: CallOptions): Promise<readonly LibraryEntry[]>;
+  /** Items of a library by name, likewise. */
+  items(library: string, name: string, options?: CallOptions): Promise<readonly LibraryEntry[]>;
+  /** All files of an item. */
+  files(item: string, options?: CallOptions): Promise<readonly LibraryFile[]>;
+  /** Needs ContentLibrary.DownloadSession. */
+  download(item: string, options?: CallOptions): Promise<LibraryDownload>;
+}
+
 /**
  * One vCenter behind one SOAP session (and one REST session on demand). Every failure is a `VimError`.
  * Waiting for a task is inside the call: a `*_Task` method returns when its task has ended.
@@ -262,4 +299,6 @@ export interface VCenter extends AsyncDisposable {
     /** Idempotent. An unknown tag is a `VimError`. */
     attach(vm: MoRef, tagIds: readonly string[], options?: CallOptions): Promise<void>;
   };
+  /** Content libraries of this vCenter, in the same REST session as tags. */
+  readonly libraries: Libraries;
 }

@@ -8,6 +8,7 @@ import { type MarkKeyFlags, markKeySecret } from '../mark-keys.ts';
 import type { VCenterFlags } from '../vcenter-flags.ts';
 import { definitionLines, openshiftLines, serverLine, shadowLine, watchLine } from './cluster.ts';
 import { type Finding, type Line, lookedAt } from './finding.ts';
+import { libraryItemsOf } from './libraries.ts';
 import { setLine } from './machine-sets.ts';
 import { lookAtMarkKeys } from './mark-key.ts';
 import { leaseLine, ledgerLines, statusLines, verdictLines } from './operator.ts';
@@ -103,10 +104,11 @@ async function onVCenters(
   const placements = placementsOf(specs, infrastructure);
   const tag = infrastructure.status?.infrastructureName;
   const owner = world.clusterVersion()?.spec?.clusterID ?? tag ?? '';
+  const libraryItems = libraryItemsOf(world.bootImagePolicies());
   const found = servers.map((server) =>
     vcenterFindings(
       {
-        ...{ server, store, owner, tag, markKeys },
+        ...{ server, store, owner, tag, markKeys, libraryItems },
         connect: () => vcenters.of(server),
         placements: placements.filter((placement) => placement.server === server),
       },

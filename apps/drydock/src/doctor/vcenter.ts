@@ -14,6 +14,7 @@ import { clockLine, sessionLine, tagLine, templatesLine } from '../template/doct
 import { shell } from '../template/next-command.ts';
 import { SMALL_DESCRIPTOR } from '../template/small-descriptor.ts';
 import { type Finding, type Line, lookedAt } from './finding.ts';
+import { libraryLines } from './libraries.ts';
 import { olderKeysLine } from './mark-key.ts';
 
 /** What is looked at on one vCenter. */
@@ -30,6 +31,8 @@ export interface VCenterSubject {
   readonly owner: string;
   /** Keys of their marks, as far as they could be read. */
   readonly markKeys: ReadKeys | undefined;
+  /** Items of content libraries that policies name, and whose. */
+  readonly libraryItems: ReadonlyMap<string, string>;
 }
 
 const WHERE =
@@ -39,7 +42,7 @@ const IMAGE = { descriptor: SMALL_DESCRIPTOR };
 
 /** Login, clock, sessions and tag of one vCenter, then each place in it. Creates nothing there. */
 export async function vcenterFindings(subject: VCenterSubject, signal: AbortSignal): Promise<readonly Finding[]> {
-  const { server, tag } = subject;
+  const { server, tag, libraryItems } = subject;
   const area = `vcenter ${server}`;
   const look = (name: string, work: () => Promise<Line | readonly Line[]>): Promise<readonly Finding[]> =>
     lookedAt(area, name, signal, work);
@@ -52,6 +55,12 @@ export async function vcenterFindings(subject: VCenterSubject, signal: AbortSign
     findings.push(...(await look('clock', () => clockLine(vcenter, signal))));
     findings.push(...(await look('sessions', () => sessionLine(vcenter, signal))));
     if (tag !== undefined) findings.push(...(await look('tag', () => tagLine(vcenter, tag, signal))));
+    const [first] = subject.placements;
+    // Without machine sets there nobody wants an image there.
+    if (first !== undefined)
+      findings.push(
+        ...(await look('content libraries', () => libraryLines(vcenter, libraryItems, first.folder, signal))),
+      );
     for (const placement of subject.placements)
       findings.push(...(await placeFindings(vcenter, placement, subject, signal)));
     return findings;

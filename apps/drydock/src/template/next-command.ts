@@ -37,6 +37,7 @@ const probe: Next = ({ url }) => `curl -kSs ${url}/vimServiceVersions.xml`;
 const descriptor: Next = ({ source }) => `tar -xOf ${source} --wildcards '*.ovf'`;
 const digest: Next = ({ source }) => (isWeb(source) ? `curl -fsSL ${source} | sha256sum` : `sha256sum ${source}`);
 const machine: Next = ({ path }) => `govc vm.info ${path}`;
+const library: Next = () => "govc library.ls -json '*'";
 const tags: Next = ({ tag }) => `govc tags.ls | grep ${tag}`;
 
 /** The command to run next for every code of the templates and vsphere packages; the type makes the table complete. */
@@ -76,6 +77,9 @@ export const NEXT_COMMANDS: Readonly<Record<TemplateErrorCode | VimErrorCode, Ne
   WORLD_MOVED: ({ replan }) => replan,
   DOWNLOAD_FAILED: ({ source }) => (isWeb(source) ? `curl -fsSLI ${source}` : `ls -l ${source}`),
   DIGEST_MISMATCH: digest,
+  LIBRARY_ITEM_MISSING: library,
+  LIBRARY_ITEM_AMBIGUOUS: library,
+  LIBRARY_ITEM_UNUSABLE: library,
   OVA_INVALID: ({ source }) => `tar -tvf ${source}`,
   OVA_UNSUPPORTED: descriptor,
   IMPORT_FAILED: doctor,

@@ -16,6 +16,9 @@ interface Privilege {
 /** Whoever defines the attributes by hand (`govc fields.add`) does without. */
 export const MANAGE_FIELDS = 'Global.ManageCustomFields';
 
+/** For images that a catalogue names in a content library. Libraries are no objects of the inventory: only a global permission grants it. */
+export const DOWNLOAD_SESSION = 'ContentLibrary.DownloadSession';
+
 /** All that publishing, retiring and collecting need, and for what. The watch needs to see what it watches (System.View, System.Read, which every role has), and nothing else. */
 const PRIVILEGES: readonly Privilege[] = [
   { on: 'folder', id: 'VirtualMachine.Inventory.Create', why: 'the import of an image' },
@@ -36,6 +39,7 @@ const PRIVILEGES: readonly Privilege[] = [
   { on: 'datastore', id: 'Datastore.AllocateSpace', why: 'the disks of an image' },
   { on: 'network', id: 'Network.Assign', why: 'the network of an image' },
   { on: 'vCenter', id: MANAGE_FIELDS, why: 'once, to define the attributes for adopted and retired templates' },
+  { on: 'vCenter', id: DOWNLOAD_SESSION, why: 'by a global permission, where a catalogue names a content library' },
 ];
 
 /** What publishing, retiring and collecting need, and on what. */

@@ -1,3 +1,4 @@
+import { libraryLocation } from '@drydock/templates';
 import type { ImageLeaf } from './image-leaf.ts';
 import type { RotatedSet } from './set.ts';
 
@@ -106,16 +107,14 @@ export function catalogueImage(
       `put the image, as machines on this platform name it, into image of ${where}`,
     );
   }
-  const { url = '', sha256 = '' } = entry;
-  if (url === '' && entry.contentLibraryItem !== undefined)
+  const { url = '', sha256 = '', contentLibraryItem: item } = entry;
+  if (item === undefined && !/^https?:\/\//i.test(url))
     return none(
       'CatalogueUnusable',
-      'a content library item',
-      `${where} names content library item ${entry.contentLibraryItem}, of which machines of Cluster API are not cloned`,
-      `give url and sha256 of the image in ${where}`,
+      'no address',
+      `${where} has neither an address of http:// or https:// nor an item of a content library`,
+      `give url or contentLibraryItem in ${where}`,
     );
-  if (!/^https?:\/\//i.test(url))
-    return none('CatalogueUnusable', 'no address', `${where} has no address of http:// or https://`, `give its url`);
   if (!/^[0-9a-f]{64}$/i.test(sha256))
     return none(
       'CatalogueUnusable',
@@ -124,7 +123,12 @@ export function catalogueImage(
       `put what sha256sum prints for the image into sha256 of ${where}`,
     );
   const digest = sha256.toLowerCase();
-  return { kind: 'ova', release: releaseOf(version, digest), url, sha256: digest };
+  return {
+    kind: 'ova',
+    release: releaseOf(version, digest),
+    url: item === undefined ? url : libraryLocation(item),
+    sha256: digest,
+  };
 }
 
 function keyOf({ url, sha256, contentLibraryItem, image }: CatalogueEntry): readonly unknown[] {

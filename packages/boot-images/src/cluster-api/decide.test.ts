@@ -212,6 +212,8 @@ test('catalogues with missing, ambiguous or unusable entries are told with what 
   assert.equal(told([{ ...OVA, url: 'file:///etc/passwd' }]), 'CatalogueUnusable');
   assert.equal(told([{ ...OVA, sha256: 'ab' }]), 'CatalogueUnusable');
   assert.equal(told([{ version: 'v1.34.2', contentLibraryItem: 'lib/x' }]), 'CatalogueUnusable');
+  const item = [{ version: 'v1.34.2', contentLibraryItem: 'lib/x', sha256: OVA.sha256 }];
+  assert.equal(decide({ policy: { image: { catalogue: item } } }).kind, 'clone', 'OWN-18 an item of a content library');
   assert.equal(told([{ ...OVA, architecture: 'arm64' }]), 'NotInCatalogue');
   assert.equal(decide({ policy: { image: { catalogue: [{ ...OVA, version: '1.34.2' }] } } }).kind, 'clone');
   assert.equal(outcome({ policy: false }).reason, 'NoPolicy');

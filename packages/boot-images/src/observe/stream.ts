@@ -7,6 +7,8 @@ export interface DiskArtifact {
   readonly location: string;
   /** Lower-case hex. */
   readonly sha256: string;
+  /** It is an item of a content library that a policy names: the location is none of the internet. */
+  readonly libraryItem?: true;
 }
 
 /** The fields of CoreOS stream metadata that are used; everything else in the text is tolerated (boot-images.md §6.2). */

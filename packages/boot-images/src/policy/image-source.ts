@@ -1,4 +1,5 @@
 import type { BootImagePolicySpecImageCatalogueItem } from '@drydock/api';
+import { libraryLocation } from '@drydock/templates';
 import { BootImageError } from '../errors.ts';
 import { type KeptSet, setText } from '../observe/kept-set.ts';
 import type { DiskArtifact, Stream } from '../observe/stream.ts';
@@ -74,13 +75,21 @@ function diskIn(
       nextStep,
     });
   const { url, sha256, contentLibraryItem } = entry;
-  if (url === undefined || sha256 === undefined)
+  if (contentLibraryItem === undefined && url === undefined)
     throw new BootImageError(
       'NotInCatalogue',
-      `${where} has ${version} as ${contentLibraryItem === undefined ? 'an image of a cloud' : `item ${contentLibraryItem} of a content library`}, of which no template of a machine set is made`,
+      `${where} has ${version} as an image of a cloud, of which no template of a machine set is made`,
       { retriable: false, nextStep },
     );
-  return { location: url, sha256: sha256.toLowerCase() };
+  if (sha256 === undefined)
+    throw new BootImageError(
+      'CatalogueUnusable',
+      `${where} has ${version} as ${contentLibraryItem ?? 'an address'} without a digest, which nothing could be held against`,
+      { retriable: false, nextStep: `put its digest into sha256: kubectl edit bootimagepolicy ${policy.name}` },
+    );
+  const digest = sha256.toLowerCase();
+  if (contentLibraryItem === undefined) return { location: url ?? '', sha256: digest };
+  return { location: libraryLocation(contentLibraryItem), sha256: digest, libraryItem: true };
 }
 
 function notOffered(

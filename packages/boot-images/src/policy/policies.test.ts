@@ -198,8 +198,8 @@ test('OWN-18 a release of its own: from the catalogue, from the place, or not at
     [from(undefined, newRelease, 'arm64'), 'NotInCatalogue', /has no image of 9\.8/],
     [
       { image: { catalogue: [{ version: newRelease, contentLibraryItem: 'images/rhcos' }] } },
-      'NotInCatalogue',
-      /as item images\/rhcos of a content library/,
+      'CatalogueUnusable',
+      /as images\/rhcos without a digest/,
     ],
   ] as const) {
     const c = cluster(spec);

@@ -27,7 +27,7 @@ export function artifactOf(input: PlatformInput): WantedImage {
     });
   }
   // Whoever may write the ConfigMap says which file of the internet is read, and none of the operator's own.
-  if (!/^https?:\/\//i.test(disk.location)) {
+  if (disk.libraryItem !== true && !/^https?:\/\//i.test(disk.location)) {
     throw new BootImageError(
       'StreamInvalid',
       `${prefix}: artifact 'vmware' is at ${addressText(disk.location)}, which is no address of http:// or https://`,

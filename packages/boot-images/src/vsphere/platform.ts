@@ -182,7 +182,7 @@ export function vspherePlatform(options: VSphereOptions): Platform {
         const wish: TemplateWish = {
           cluster: input.cluster,
           base: name,
-          image: { release, ...disk, location: options.locate?.(disk.location) ?? disk.location },
+          image: { release, sha256: disk.sha256, location: options.locate?.(disk.location) ?? disk.location },
           placement: site.placement,
           ...(step.replaces === undefined
             ? { diskProvisioning: diskTypeFor(name, input.installConfig) }

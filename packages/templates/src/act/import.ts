@@ -77,7 +77,10 @@ export async function importTemplate(ports: Ports, wish: TemplateWish, options: 
   using _slot = await ports.slots?.take(vcenter.server, options.signal);
   const place = await resolvePlace(vcenter, wish.placement, call);
   const diskProvisioning = await provisioningOf(vcenter, wish, options.folder, call);
-  await using ova = await ports.ovas.open(wish.image, { onProgress: options.onProgress, ...call });
+  await using ova = await ports.ovas.open(wish.image, {
+    ...{ onProgress: options.onProgress, libraries: vcenter.libraries },
+    ...call,
+  });
   const descriptor = readDescriptor(ova);
   const total = checkDescriptor(descriptor, ova);
   checkSpace(place, wish, descriptor, diskProvisioning, total);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { addressText } from '@drydock/api/text';
 import { isStagingName, replaceFileDurable } from '@drydock/durable';
+import type { Libraries } from '@drydock/vsphere';
 import type { Dispatcher } from 'undici';
 import { type Clock, wallClock } from '../clock.ts';
 import { reasonOf, TemplateError } from '../errors.ts';
@@ -11,6 +12,8 @@ import type { TemplateProgress } from '../store.ts';
 import type { TemplateImage } from '../wish.ts';
 import { fetchInto } from './fetch.ts';
 import { fileRange, openFile } from './file-range.ts';
+import { fetchItem } from './library-fetch.ts';
+import { isLibraryLocation } from './library-item.ts';
 import { openOva } from './ova.ts';
 import type { OvaSource } from './ova-source.ts';
 import { byteMeter } from './progress.ts';
@@ -38,6 +41,12 @@ interface Download {
   readonly end: AbortController;
   readonly listeners: Map<object, Report>;
   linger: NodeJS.Timeout | undefined;
+}
+
+/** Who asks for an image: whom to tell how far it is, and where items of content libraries are read from. */
+interface Asking {
+  readonly report: Report;
+  readonly libraries: Libraries | undefined;
 }
 
 type Report = ((progress: TemplateProgress) => void) | undefined;
@@ -76,7 +85,12 @@ export function ovaCache(options: CacheOptions): OvaSource & AsyncDisposable {
 
   const used = (name: string): boolean => inUse.has(join(options.dir, name));
 
-  const download = async (image: TemplateImage, path: string, report: Report, signal?: AbortSignal): Promise<void> => {
+  const download = async (
+    image: TemplateImage,
+    path: string,
+    { report, libraries }: Asking,
+    signal: AbortSignal,
+  ): Promise<void> => {
     await mkdir(options.dir, { recursive: true });
     await sweep(options.dir, clock.now());
     let meter: ((bytes: number) => void) | undefined;
@@ -88,19 +102,23 @@ export function ovaCache(options: CacheOptions): OvaSource & AsyncDisposable {
     });
     try {
       await replaceFileDurable(path, async (file) => {
-        const { sha256 } = await fetchInto(image.location, file, {
-          onBytes: (bytes, total) => {
+        const how = {
+          onBytes: (bytes: number, total: number | undefined) => {
             meter ??= byteMeter('Downloading', total, clock, report);
             meter(bytes);
           },
-          room,
-          ...(options.dispatcher === undefined ? {} : { dispatcher: options.dispatcher }),
-          ...(signal === undefined ? {} : { signal }),
-        });
+          ...{ room, signal },
+        };
+        const { sha256 } = isLibraryLocation(image.location)
+          ? await fetchItem(libraries, image.location, file, how)
+          : await fetchInto(image.location, file, {
+              ...how,
+              ...(options.dispatcher === undefined ? {} : { dispatcher: options.dispatcher }),
+            });
         if (sha256 !== image.sha256) throw mismatch(image, sha256);
       });
     } catch (error) {
-      if (error instanceof TemplateError || signal?.aborted === true) throw error;
+      if (error instanceof TemplateError || signal.aborted) throw error;
       const message = `failed to store ${addressText(image.location)} in the cache: ${reasonOf(error)}`;
       throw new TemplateError({ code: 'CACHE_FAILED', message, retriable: true, cause: error });
     }
@@ -108,14 +126,14 @@ export function ovaCache(options: CacheOptions): OvaSource & AsyncDisposable {
     await evict(options.dir, options.bytes, used);
   };
 
-  const begin = (image: TemplateImage, path: string): Download => {
+  const begin = (image: TemplateImage, path: string, libraries: Libraries | undefined): Download => {
     const listeners: Download['listeners'] = new Map();
     const tell: Report = (progress) => {
       for (const listener of listeners.values()) listener?.(progress);
     };
     const end = new AbortController();
     const signal = AbortSignal.any([end.signal, closing.signal]);
-    const done = download(image, path, tell, signal).finally(() => {
+    const done = download(image, path, { report: tell, libraries }, signal).finally(() => {
       clearTimeout(begun.linger);
       if (downloads.get(path) === begun) downloads.delete(path);
     });
@@ -139,9 +157,14 @@ export function ovaCache(options: CacheOptions): OvaSource & AsyncDisposable {
     await running.done.catch(() => undefined);
   };
 
-  const shared = async (image: TemplateImage, path: string, report: Report, signal?: AbortSignal): Promise<void> => {
+  const shared = async (
+    image: TemplateImage,
+    path: string,
+    { report, libraries }: Asking,
+    signal?: AbortSignal,
+  ): Promise<void> => {
     signal?.throwIfAborted();
-    const running = downloads.get(path) ?? begin(image, path);
+    const running = downloads.get(path) ?? begin(image, path, libraries);
     clearTimeout(running.linger);
     const place = {};
     running.listeners.set(place, report);
@@ -153,7 +176,8 @@ export function ovaCache(options: CacheOptions): OvaSource & AsyncDisposable {
     }
   };
 
-  const provide = async (image: TemplateImage, report: Report, signal?: AbortSignal): Promise<string> => {
+  const provide = async (image: TemplateImage, asking: Asking, signal?: AbortSignal): Promise<string> => {
+    const { report } = asking;
     if (image.location.startsWith('file:')) {
       const path = pathOf(image);
       if (await isGood(path, image.sha256, report, signal)) return path;
@@ -162,12 +186,12 @@ export function ovaCache(options: CacheOptions): OvaSource & AsyncDisposable {
     }
     const path = join(options.dir, `${image.sha256}.ova`);
     if (await isGood(path, image.sha256, report, signal)) await touch(path, image.sha256);
-    else await shared(image, path, report, signal);
+    else await shared(image, path, asking, signal);
     return path;
   };
 
   return {
-    open: async (image, { onProgress, signal }) => {
+    open: async (image, { onProgress, libraries, signal }) => {
       const path = join(options.dir, `${image.sha256}.ova`);
       inUse.set(path, (inUse.get(path) ?? 0) + 1);
       const release = (): void => {
@@ -176,7 +200,7 @@ export function ovaCache(options: CacheOptions): OvaSource & AsyncDisposable {
         else inUse.set(path, left);
       };
       try {
-        const given = await provide(image, onProgress, signal);
+        const given = await provide(image, { report: onProgress, libraries }, signal);
         const ova = await openOva(given);
         return {
           ...ova,
@@ -190,9 +214,10 @@ export function ovaCache(options: CacheOptions): OvaSource & AsyncDisposable {
         throw error;
       }
     },
-    size: ({ location, sha256 }, { signal }) =>
+    size: ({ location, sha256 }, { libraries, signal }) =>
       sizeOf(join(options.dir, `${sha256}.ova`), location, {
         ...(options.dispatcher === undefined ? {} : { dispatcher: options.dispatcher }),
+        ...(libraries === undefined ? {} : { libraries }),
         ...(signal === undefined ? {} : { signal }),
       }),
     [Symbol.asyncDispose]: async () => {

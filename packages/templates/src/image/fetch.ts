@@ -117,8 +117,8 @@ async function attempt(
   }
 }
 
-/** One write may take fewer bytes than it was given. */
-async function writeAll(file: FileSink, bytes: Buffer, position: number, location: string): Promise<void> {
+/** Writes all of `bytes` at `position`: one write may take fewer than it was given. Fails with `CACHE_FAILED`. */
+export async function writeAll(file: FileSink, bytes: Buffer, position: number, location: string): Promise<void> {
   try {
     for (let done = 0; done < bytes.length; ) {
       const { bytesWritten } = await file.write(bytes, done, bytes.length - done, position + done);

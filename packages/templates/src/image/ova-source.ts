@@ -1,3 +1,4 @@
+import type { Libraries } from '@drydock/vsphere';
 import type { TemplateProgress } from '../store.ts';
 import type { TemplateImage } from '../wish.ts';
 import type { OpenOva } from './ova.ts';
@@ -16,9 +17,14 @@ export interface OvaSource {
     image: TemplateImage,
     options: {
       readonly onProgress?: ((progress: TemplateProgress) => void) | undefined;
+      /** Where items of content libraries are read from: those of the vCenter that the image goes to. */
+      readonly libraries?: Libraries;
       readonly signal?: AbortSignal;
     },
   ): Promise<OpenOva>;
   /** Reads nothing of the image. Absent: nobody knows. */
-  size?(image: TemplateImage, options: { readonly signal?: AbortSignal }): Promise<ImageSize>;
+  size?(
+    image: TemplateImage,
+    options: { readonly libraries?: Libraries; readonly signal?: AbortSignal },
+  ): Promise<ImageSize>;
 }

@@ -1,6 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import type { Libraries } from '@drydock/vsphere';
 import type { Dispatcher } from 'undici';
+import { sizeOfItem } from './library-fetch.ts';
+import { findItem, isLibraryLocation } from './library-item.ts';
 import { environmentProxies, requestLocation } from './location.ts';
 import type { ImageSize } from './ova-source.ts';
 
@@ -26,9 +29,14 @@ export async function announcedBytes(
 export async function sizeOf(
   cached: string,
   location: string,
-  options: { readonly dispatcher?: Dispatcher; readonly signal?: AbortSignal },
+  options: { readonly dispatcher?: Dispatcher; readonly libraries?: Libraries; readonly signal?: AbortSignal },
 ): Promise<ImageSize> {
   const kept = await stat(cached).catch(() => undefined);
+  // Told rather than left open: an item that is not there would be missed after everything else was planned.
+  if (kept === undefined && isLibraryLocation(location)) {
+    const call = options.signal === undefined ? {} : { signal: options.signal };
+    return { here: false, bytes: sizeOfItem(await findItem(options.libraries, location, call)) };
+  }
   const here = kept !== undefined || location.startsWith('file:');
   const bytes = kept?.size ?? (await announcedBytes(location, options));
   return { here, ...(bytes === undefined ? {} : { bytes }) };

@@ -18,6 +18,8 @@ export interface TestOvaSpec {
   readonly seed?: number;
   /** Which digest the manifest names; `wrong` has a false sum for the disk, `none` leaves the manifest out. Default sha256. */
   readonly manifest?: 'sha256' | 'sha1' | 'wrong' | 'none';
+  /** Name of the disk; default `disk.vmdk`. */
+  readonly diskFile?: string;
 }
 
 /** A generated OVA on disk. */
@@ -37,7 +39,7 @@ const BLOCK = 512;
  */
 export async function writeTestOva(path: string, spec: TestOvaSpec): Promise<TestOva> {
   const product = spec.product ?? 'rhcos';
-  const diskFile = 'disk.vmdk';
+  const { diskFile = 'disk.vmdk' } = spec;
   const networks = Array.from({ length: spec.networks ?? 1 }, (_, index) =>
     index === 0 ? 'VM Network' : `VM Network ${index + 1}`,
   );

@@ -82,7 +82,7 @@ export async function planFor(ports: Ports, request: PlanRequest, options: PlanO
 /** What an import would move and take; fails as the import would where that is known without the image. */
 async function amountsOf({ vcenter, ovas }: Ports, wish: TemplateWish, call: CallOptions): Promise<ImportAmounts> {
   const place = await resolvePlace(vcenter, wish.placement, call);
-  const { here = false, bytes } = (await ovas.size?.(wish.image, call)) ?? {};
+  const { here = false, bytes } = (await ovas.size?.(wish.image, { libraries: vcenter.libraries, ...call })) ?? {};
   if (bytes !== undefined) expectSpace(place, wish, bytes);
   const { datastoreName: datastore, freeSpace: free } = place;
   return { ...(bytes === undefined ? {} : { bytes }), here, datastore, free, reserve: reserveOf(wish) };

@@ -14,13 +14,16 @@ export type RestGeneration = 'api' | 'rest';
 export interface RestRequest extends CallOptions {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly path: (generation: RestGeneration) => string;
-  readonly body?: unknown;
+  /** As JSON; both generations wrap what they are given in another way. */
+  readonly body?: (generation: RestGeneration) => unknown;
 }
 
 /** A REST session at one vCenter, opened by the first call. */
 export interface Rest extends AsyncDisposable {
   /** The answer's value, parsed; undefined for an empty answer. */
   call(request: RestRequest): Promise<unknown>;
+  /** What makes a request one of the session, for what is no JSON. */
+  headers(options: CallOptions): Promise<Readonly<Record<string, string>>>;
 }
 
 interface RestSession {
@@ -81,8 +84,8 @@ export function createRest(caller: Caller): Rest {
     const path = `${PREFIX[live.generation]}${request.path(live.generation)}`;
     const op = `${request.method} ${path}`;
     const signal = request.signal === undefined ? closing.signal : AbortSignal.any([request.signal, closing.signal]);
-    const headers = { 'vmware-api-session-id': live.id };
-    const answer = await exchange(op, { method: request.method, path, headers, body: request.body, signal });
+    const body = request.body?.(live.generation);
+    const answer = await exchange(op, { method: request.method, path, headers: headersOf(live), body, signal });
     if (answer.status < 200 || answer.status > 299) throw statusError(op, caller.server, answer);
     return answer.text.trim() === '' ? undefined : unwrap(live.generation, parse(op, answer));
   };
@@ -98,12 +101,14 @@ export function createRest(caller: Caller): Rest {
         return attempt(await untilAborted(ensure(), request.signal, `${request.method} session`), request);
       }
     },
+    async headers({ signal }) {
+      return headersOf(await untilAborted(ensure(), signal, 'GET session'));
+    },
     async [Symbol.asyncDispose]() {
       const live = await session?.catch(() => undefined);
       session = undefined;
       if (live !== undefined && !closing.signal.aborted) {
-        const headers = { 'vmware-api-session-id': live.id };
-        const path = SESSION[live.generation];
+        const [path, headers] = [SESSION[live.generation], headersOf(live)];
         await exchange('DELETE session', { method: 'DELETE', path, headers, timeoutMs: LOGOUT_MS }).catch(
           () => undefined,
         );
@@ -111,6 +116,10 @@ export function createRest(caller: Caller): Rest {
       closing.abort();
     },
   };
+}
+
+function headersOf({ id }: RestSession): Readonly<Record<string, string>> {
+  return { 'vmware-api-session-id': id };
 }
 
 interface ExchangeOptions extends CallOptions {

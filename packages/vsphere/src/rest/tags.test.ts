@@ -7,6 +7,7 @@ import { isVimError } from '../errors.ts';
 import { manualClock } from '../testing/manual-clock.ts';
 import { plainAgent } from '../testing/plain-agent.ts';
 import { scriptedCaller } from '../testing/scripted-caller.ts';
+import { createRest } from './rest.ts';
 import { createTags } from './tags.ts';
 
 interface Asked {
@@ -47,9 +48,11 @@ async function restServer(
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
+  const rest = createRest(scriptedCaller({ agent: plainAgent(port), clock }));
   return {
     asked,
-    tags: createTags(scriptedCaller({ agent: plainAgent(port), clock })),
+    rest,
+    tags: createTags(rest, clock),
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
       server.close();
@@ -85,12 +88,12 @@ const servers = {
 for (const generation of ['api', 'rest'] as const) {
   test(`speaks /${generation}: finds by name, attaches, lists, logs in once and out`, async () => {
     await using server = await restServer(generation, servers[generation]);
-    const { tags, asked } = server;
+    const { tags, rest, asked } = server;
     const [found] = await Promise.all([tags.named('infra'), tags.named('nobody')]);
     assert.deepEqual(found, [{ id: 't:1', category: 'openshift-infra' }]);
     await tags.attach(VM, ['t:1', 't:1']);
     assert.deepEqual(await tags.attached(VM), ['t:1']);
-    await tags[Symbol.asyncDispose]();
+    await rest[Symbol.asyncDispose]();
     const logins = asked.filter(({ line }) => /^POST .*session$/.test(line));
     assert.equal(logins.length, generation === 'api' ? 1 : 2);
     assert.match(asked.at(-1)?.line ?? '', /^DELETE .*session$/);

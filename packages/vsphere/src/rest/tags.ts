@@ -1,8 +1,9 @@
 import { isVimError, VimError } from '../errors.ts';
 import { cut, foreignText, refText } from '../foreign-text.ts';
-import type { Caller } from '../soap/call.ts';
+import type { Clock } from '../soap/clock.ts';
 import type { CallOptions, MoRef, VCenter } from '../vcenter.ts';
-import { createRest, type Rest, type RestGeneration } from './rest.ts';
+import { action, one, record, strings, textField, unusable } from './answers.ts';
+import type { Rest } from './rest.ts';
 
 interface Tag {
   readonly id: string;
@@ -17,10 +18,9 @@ const MAX_TAGS = 20_000;
 /** A tag that was renamed to the name that is looked for keeps its id: only reading all anew finds it. */
 const ANEW_MS = 10 * 60_000;
 
-/** Tags by REST, whose session opens with the first call and ends with disposal. */
-export function createTags(caller: Caller): VCenter['tags'] & AsyncDisposable {
-  const rest = createRest(caller);
-  const known = new KnownTags(rest, caller);
+/** Tags by REST. */
+export function createTags(rest: Rest, clock: Pick<Clock, 'now'>): VCenter['tags'] {
+  const known = new KnownTags(rest, clock);
   return {
     named: (name, options = {}) => known.named(name, options),
     attached: (vm, options = {}) => attachedTags(rest, vm, options),
@@ -28,7 +28,6 @@ export function createTags(caller: Caller): VCenter['tags'] & AsyncDisposable {
       // One by one: the batch call reports a partial failure with status 200 and in prose.
       for (const id of new Set(tagIds)) await attachTag(rest, vm, id, options);
     },
-    [Symbol.asyncDispose]: () => rest[Symbol.asyncDispose](),
   };
 }
 
@@ -38,13 +37,13 @@ export function createTags(caller: Caller): VCenter['tags'] & AsyncDisposable {
  */
 class KnownTags {
   readonly #rest: Rest;
-  readonly #caller: Caller;
+  readonly #clock: Pick<Clock, 'now'>;
   readonly #names = new Map<string, string>();
   #readAll = Number.NEGATIVE_INFINITY;
 
-  constructor(rest: Rest, caller: Caller) {
+  constructor(rest: Rest, clock: Pick<Clock, 'now'>) {
     this.#rest = rest;
-    this.#caller = caller;
+    this.#clock = clock;
   }
 
   async named(
@@ -57,7 +56,7 @@ class KnownTags {
       throw unusable('tag', `has ${ids.length} tags, where ${MAX_TAGS} are the most that are looked through`);
     const there = new Set(ids);
     for (const id of this.#names.keys()) if (!there.has(id)) this.#names.delete(id);
-    const now = this.#caller.clock.now();
+    const now = this.#clock.now();
     if (this.#names.size === 0) this.#readAll = now;
     const unsure = ids.filter((id) => !this.#names.has(id) || this.#names.get(id) === name);
     let found = await this.#read(unsure, name, options);
@@ -106,7 +105,7 @@ async function categoryName(rest: Rest, id: string, options: CallOptions): Promi
 
 async function attachedTags(rest: Rest, vm: MoRef, options: CallOptions): Promise<readonly string[]> {
   const path = action('/cis/tagging/tag-association', 'list-attached-tags');
-  return strings('tag-association', await rest.call({ ...options, method: 'POST', path, body: objectId(vm) }));
+  return strings('tag-association', await rest.call({ ...options, method: 'POST', path, body: () => objectId(vm) }));
 }
 
 async function attachTag(rest: Rest, vm: MoRef, id: string, options: CallOptions): Promise<void> {
@@ -116,7 +115,7 @@ async function attachTag(rest: Rest, vm: MoRef, id: string, options: CallOptions
       ...options,
       method: 'POST',
       path: (generation) => action(base(generation), 'attach')(generation),
-      body: objectId(vm),
+      body: () => objectId(vm),
     });
   } catch (cause) {
     if (!isVimError(cause, 'VIM_NOT_FOUND')) throw cause;
@@ -132,36 +131,4 @@ async function attachTag(rest: Rest, vm: MoRef, id: string, options: CallOptions
 
 function objectId(ref: MoRef): unknown {
   return { object_id: { type: ref.type, id: ref.value } };
-}
-
-/** The address of one object. The colons of its URN stay as they are. */
-function one(path: string, id: string): (generation: RestGeneration) => string {
-  const escaped = encodeURIComponent(id).replaceAll('%3A', ':');
-  return (generation) => (generation === 'rest' ? `${path}/id:${escaped}` : `${path}/${escaped}`);
-}
-
-function action(path: string, name: string): (generation: RestGeneration) => string {
-  return (generation) => `${path}?${generation === 'rest' ? '~action' : 'action'}=${name}`;
-}
-
-function strings(what: string, value: unknown): readonly string[] {
-  // The simulator writes an empty list as null.
-  if (value === null || value === undefined) return [];
-  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value;
-  throw unusable(what, 'is not a list of identifiers');
-}
-
-function record(what: string, value: unknown): Readonly<Record<string, unknown>> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return value as Readonly<Record<string, unknown>>;
-  throw unusable(what, 'is not an object');
-}
-
-function textField(value: Readonly<Record<string, unknown>>, name: string): string {
-  const field = value[name];
-  return typeof field === 'string' ? field : '';
-}
-
-function unusable(what: string, why: string): VimError {
-  return new VimError({ kind: 'protocol', code: 'VIM_BAD_RESPONSE', op: what, message: `the answer ${why}` });
 }

@@ -1,5 +1,5 @@
 import { refKey } from '../soap/soap.ts';
-import type { ActiveTask, DiskSummary, MoRef } from '../vcenter.ts';
+import type { ActiveTask, DiskSummary, LibraryFile, MoRef } from '../vcenter.ts';
 
 /** One host of a cluster in the in-memory vCenter. Unset fields mean a healthy host that has everything. */
 export interface MemoryHost {
@@ -127,6 +127,21 @@ export interface MemoryLease {
   readonly files: MemoryLeaseFile[];
 }
 
+/** One file of an item. What is said of it may differ from what it is, as on a server that lies. */
+export interface MemoryLibraryFile {
+  readonly bytes: Uint8Array;
+  /** Default: as many as there are. */
+  readonly size?: number;
+  readonly checksum?: LibraryFile['checksum'];
+}
+
+/** An item of a library. */
+export interface MemoryLibraryItem {
+  readonly library: string;
+  readonly name: string;
+  readonly files: ReadonlyMap<string, MemoryLibraryFile>;
+}
+
 /** Everything that the server holds: plain data, so that it can be cloned. Keys are `type:value`. */
 export interface InventoryState {
   readonly server: string;
@@ -138,6 +153,11 @@ export interface InventoryState {
   readonly leases: Map<string, MemoryLease>;
   readonly tags: Map<string, { readonly name: string; readonly category: string }>;
   readonly customFields: string[];
+  /** Id → name. */
+  readonly libraries: Map<string, string>;
+  readonly libraryItems: Map<string, MemoryLibraryItem>;
+  /** Download sessions that nobody ended. */
+  readonly libraryDownloads: Set<string>;
   /** Privileges that every user lacks, on everything. */
   readonly deniedPrivileges: Set<string>;
   next: number;
@@ -243,6 +263,9 @@ export function initialState(options: MemoryOptions): InventoryState {
     leases: new Map(),
     tags: new Map(),
     customFields: [],
+    libraries: new Map(),
+    libraryItems: new Map(),
+    libraryDownloads: new Set(),
     deniedPrivileges: new Set(),
     next: 0,
   };

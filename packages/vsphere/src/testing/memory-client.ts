@@ -18,6 +18,7 @@ import {
   summarize,
 } from './machines.ts';
 import { memoryLease } from './memory-lease.ts';
+import { memoryLibraries } from './memory-libraries.ts';
 import type { MemoryServer } from './memory-server.ts';
 
 /** What the value of a custom attribute may have. */
@@ -145,6 +146,7 @@ export function memoryCalls(server: MemoryServer, id: string, run: CallRunner, d
       await run('setCustomValue', [vm, name, value], set, options);
     },
     tags: tags(server, run),
+    libraries: memoryLibraries(state, run),
     [Symbol.asyncDispose]: async () => undefined,
   };
 }

@@ -32,7 +32,9 @@ suite('scenarios in memory', () => {
         denied.clear();
         for (const name of names) denied.add(name);
       };
-      await scenario.run(vcenter, { ...PLACES, denyPrivileges });
+      const addLibraryItem = async (library: string, name: string, files: ReadonlyMap<string, Uint8Array>) =>
+        vcenter.inventory.addLibraryItem(library, name, new Map([...files].map(([file, bytes]) => [file, { bytes }])));
+      await scenario.run(vcenter, { ...PLACES, denyPrivileges, addLibraryItem });
     });
   }
 });

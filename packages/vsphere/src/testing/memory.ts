@@ -9,7 +9,14 @@ import {
   MUTATING_CALLS,
 } from './hooks.ts';
 import { abortLease } from './imports.ts';
-import { type InventoryState, initialState, type MemoryOptions, newRef, resolvePath } from './inventory.ts';
+import {
+  type InventoryState,
+  initialState,
+  type MemoryLibraryItem,
+  type MemoryOptions,
+  newRef,
+  resolvePath,
+} from './inventory.ts';
 import {
   type CloneRequest,
   cloneMachine,
@@ -20,6 +27,7 @@ import {
   removeMachine,
 } from './machines.ts';
 import { abortedCall, memoryCalls } from './memory-client.ts';
+import { addLibraryItem } from './memory-libraries.ts';
 import type { MemoryServer } from './memory-server.ts';
 import { type InventorySnapshot, snapshotOf } from './snapshot.ts';
 
@@ -63,6 +71,8 @@ export interface MemoryInventory {
   expireLeases(): void;
   /** Deletes a machine behind everybody's back. */
   remove(vm: MoRef): void;
+  /** Puts an item into a content library, which is made where nothing has its name. Returns its id. */
+  addLibraryItem(library: string, name: string, files: MemoryLibraryItem['files']): string;
 }
 
 const FIXED_TIME = Date.UTC(2026, 0, 1);
@@ -174,6 +184,7 @@ export function memoryInventory(options: MemoryOptions = {}): MemoryInventory {
       for (const lease of state.leases.values()) if (lease.state === 'ready') abortLease(state, lease, false);
     },
     remove: (vm) => removeMachine(state, machineOf(state, vm, 'Destroy_Task')),
+    addLibraryItem: (library, name, files) => addLibraryItem(state, library, name, files),
   };
   return inventory;
 }

@@ -15,6 +15,8 @@ export interface ScenarioPlaces {
   readonly network: string;
   /** A tag that exists, by name. */
   readonly tagName: string;
+  /** Makes an item with these files in a library that is made where nothing has its name; resolves to its id. */
+  addLibraryItem(library: string, name: string, files: ReadonlyMap<string, Uint8Array>): Promise<string>;
   /** Takes privileges away from the user of the client, everywhere; replaces what was taken before. */
   denyPrivileges(names: readonly string[]): Promise<void>;
 }
@@ -287,6 +289,39 @@ export const VCENTER_SCENARIOS: readonly VCenterScenario[] = [
       assert.deepEqual(await vcenter.tags.attached(vm), [tag.id]);
       const unknown = `urn:vmomi:InventoryServiceTag:${randomUUID()}:GLOBAL`;
       await assert.rejects(vcenter.tags.attach(vm, [unknown]), withCode('VIM_NOT_FOUND'));
+    },
+  },
+  {
+    name: 'OWN-18 reads items of content libraries by name and id, whole',
+    async run(vcenter, places) {
+      const name = `item ${randomBytes(4).toString('hex')}`;
+      const files = new Map([
+        ['a.ovf', Buffer.from('<Envelope/>')],
+        // Of a .vmdk the simulator keeps something else than it was given.
+        ['disk.img', DISK],
+      ]);
+      const id = await places.addLibraryItem('Images', name, files);
+      const other = await places.addLibraryItem('Images of yesterday', name, files);
+      const { libraries } = vcenter;
+      const [library, ...more] = await libraries.named('Images');
+      assert.ok(library?.name === 'Images' && more.length === 0);
+      assert.deepEqual(await libraries.named(library.id), [library]);
+      assert.deepEqual(await libraries.items(library.id, name), [{ id, name }]);
+      assert.deepEqual(await libraries.items(library.id, id), [{ id, name }]);
+      assert.deepEqual(await libraries.items(library.id, other), []);
+      assert.deepEqual(await libraries.items(library.id, 'no such item'), []);
+      assert.deepEqual(await libraries.named('no such library'), []);
+      const listed = await libraries.files(id);
+      assert.deepEqual(listed.map(({ name: file, size }) => `${file} ${size}`).toSorted(), [
+        'a.ovf 11',
+        `disk.img ${DISK.length}`,
+      ]);
+      await using download = await libraries.download(id);
+      for (const file of listed) {
+        const chunks = await Array.fromAsync(download.read(file));
+        assert.deepEqual(Buffer.concat(chunks), files.get(file.name));
+      }
+      await assert.rejects(libraries.files(randomUUID()), withCode('VIM_NOT_FOUND'));
     },
   },
   {
