@@ -19,6 +19,7 @@ export async function rehearsalPorts(log?: (line: string) => void): Promise<Rehe
         kubeconfigFor: (subject) => sandbox.kubeconfigFor(subject),
         directory: sandbox.directory,
         ...(pods === undefined ? {} : { podRules: (rules) => pods.rules(rules) }),
+        switchEra: (next) => sandbox.switchEra(next, { signal }),
         [Symbol.asyncDispose]: () => sandbox[Symbol.asyncDispose](),
       };
     },

@@ -11,6 +11,9 @@ import { releaseParts, storedObjects, UNNAMED } from './rehearsal-source.ts';
 
 const SERVERS = ['E0', 'E1', 'E2'] as const;
 type Era = (typeof SERVERS)[number];
+const FACES = { payload: 'Payload', 'cluster-version': 'ClusterVersion' } as const;
+const BESIDES = ['managers', 'servers', 'legacy'] as const;
+type Besides = (typeof BESIDES)[number];
 const FORMATS = ['table', 'json', 'junit', 'html'] as const;
 
 interface RehearseFlags extends AudienceFlags {
@@ -22,6 +25,8 @@ interface RehearseFlags extends AudienceFlags {
   readonly timeScale: number;
   readonly objects?: string;
   readonly workloads?: true;
+  readonly face: keyof typeof FACES;
+  readonly besides: readonly Besides[];
   readonly out?: string;
   readonly output: string;
 }
@@ -49,6 +54,13 @@ export function addRehearse(group: Command): void {
     .option(
       '--objects <folder>',
       'objects of a cluster, stored besides those that are made for each place that differs',
+    )
+    .option('--face <kind>', `what says which release is wanted: ${Object.keys(FACES).join(' or ')}`, faceOf, 'payload')
+    .option(
+      '--besides <list>',
+      'what happens on each way back: managers (two, the leading one is killed), servers (the API server is killed, and one of another kind comes up), legacy (operators that look at no schema, until they are mended)',
+      besidesOf,
+      [],
     )
     .option('--workloads', 'with real controllers and a scheduler, which are built the first time (minutes)')
     .option('--out <folder>', 'also write report.json, junit.xml, report.html and timeline.ndjson there')
@@ -79,6 +91,8 @@ async function rehearse(flags: RehearseFlags, signal: AbortSignal): Promise<numb
       timeScale: flags.timeScale,
       objects: flags.objects === undefined ? [] : await storedObjects(flags.objects),
       workloads: flags.workloads === true,
+      face: FACES[flags.face],
+      besides: flags.besides,
     },
     ports,
   );
@@ -136,6 +150,17 @@ function erasOf(text: string): readonly Era[] {
   const chosen = text.split(',').map((name) => SERVERS.find((era) => era === name.trim()));
   if (chosen.includes(undefined)) throw new InvalidArgumentError(`name some of ${SERVERS.join(', ')}.`);
   return chosen.filter((era) => era !== undefined);
+}
+
+function faceOf(text: string): keyof typeof FACES {
+  if (text === 'payload' || text === 'cluster-version') return text;
+  throw new InvalidArgumentError(`name one of ${Object.keys(FACES).join(', ')}.`);
+}
+
+function besidesOf(text: string): readonly Besides[] {
+  const chosen = text.split(',').map((name) => BESIDES.find((one) => one === name.trim()));
+  if (chosen.includes(undefined)) throw new InvalidArgumentError(`name some of ${BESIDES.join(', ')}.`);
+  return chosen.filter((one) => one !== undefined);
 }
 
 function sharesOf(text: string): readonly (number | 'random')[] {

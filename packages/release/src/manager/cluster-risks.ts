@@ -19,13 +19,21 @@ export async function clusterRisks(
       throw error;
     }
   };
-  const operators: ClusterOperator[] = [];
-  for await (const operator of client.list(ClusterOperator, {}, call)) operators.push(operator);
   return upgradeRisks({
     version: status?.history?.[0]?.version ?? '',
     ...{ updating: false, overridden: [], deleting: [] },
     gates: await textsOf(GATES),
     acks: await textsOf(ACKS),
-    operators: notUpgradeableOperators(operators),
+    operators: notUpgradeableOperators(await operatorsOf(client, call)),
   });
+}
+
+/** The kind is brought by the first release: before it there are none. */
+async function operatorsOf(client: KubeClient, call: CallOptions): Promise<readonly ClusterOperator[]> {
+  try {
+    return await Array.fromAsync(client.list(ClusterOperator, {}, call));
+  } catch (error) {
+    if (isNotFound(error)) return [];
+    throw error;
+  }
 }

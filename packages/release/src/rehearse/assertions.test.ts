@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Payload } from '@drydock/api';
 import { type Crd, type JsonObject, readCrd } from '@drydock/crd';
 import { assertionsOn, type Proof } from './assertions.ts';
 import type { AuditedCall } from './audit.ts';
-import type { Scene } from './play.ts';
+import type { Scene } from './evidence.ts';
+import type { RehearsedObject } from './subject.ts';
 
 const schemaOf = (phases: readonly string[]) => ({
   openAPIV3Schema: {
@@ -61,7 +61,7 @@ const payload = {
     ],
     conditions: [condition('Available', 'True'), condition('Progressing', 'False'), condition('Failing', 'False')],
   },
-} as unknown as Payload;
+} as unknown as RehearsedObject;
 
 /** A way on which everything holds: going back `Sold` is left out of a status, and kept. */
 function proof(): Proof {
@@ -80,7 +80,8 @@ function proof(): Proof {
       scenes: SCENES.map((scene, index) => ({ scene, from: index * 1_000, to: index * 1_000 + 1_000 })),
       ...{ exercises: [], unexercised: [], reached: 100, webhookFailures: [], left: [] },
       ...{ settings: ['both'], retired: ['kept'] },
-      payloads: new Map([['Back', payload]]),
+      subjects: new Map([['Back', payload]]),
+      ...{ managed: undefined, killed: [], serverKilled: false, heldUp: undefined },
       snapshots: new Map([
         ['Use', shop('Sold')],
         ['Back', new Map([['shops.example.com shop', { labels: {}, status: {} }]])],
@@ -92,8 +93,11 @@ function proof(): Proof {
   };
 }
 
-const withStatus = (status: object): Payload => ({ ...payload, status: { ...payload.status, ...status } }) as Payload;
-const back = (of: Proof, status: object): unknown => of.evidence.payloads.set('Back', withStatus(status));
+const withStatus = (status: object): RehearsedObject => ({
+  ...payload,
+  status: { ...payload.status, ...status },
+});
+const back = (of: Proof, status: object): unknown => of.evidence.subjects.set('Back', withStatus(status));
 
 /** What goes wrong, and what alone turns red by it. */
 const WRONGS: readonly (readonly [id: string, spoil: (of: { -readonly [K in keyof Proof]: Proof[K] }) => unknown])[] = [
@@ -107,6 +111,16 @@ const WRONGS: readonly (readonly [id: string, spoil: (of: { -readonly [K in keyo
   ['A5', (of) => (of.calls = [...of.calls, call({ user: 'drydock-release', code: 422 })])],
   ['A6', (of) => (of.calls = [...of.calls, call({ code: 422 })])],
   ['A7', (of) => (of.managerLog = '{"level":50,"msg":"it broke"}\n')],
+  [
+    'A8',
+    (of) => {
+      of.evidence.killed.push('drydock-release');
+      const lease = { user: 'drydock-release', resource: 'leases', name: 'drydock-release' };
+      // The scene of the way back is as long as nobody leads.
+      for (const one of of.evidence.scenes) if (one.scene === 'Back') one.to += 100_000;
+      of.calls = [...of.calls, call({ ...lease, at: at('Back') }), call({ ...lease, at: at('Back') + 70_000 })];
+    },
+  ],
   ['A9', (of) => of.evidence.snapshots.set('Back', shop('Sold'))],
   ['A10', (of) => (of.narrowed = new Map([['shops.example.com', shops(['Open'], 'v0')]]))],
   ['A11', (of) => (of.evidence.kept = [])],
@@ -117,6 +131,8 @@ const WRONGS: readonly (readonly [id: string, spoil: (of: { -readonly [K in keyo
   ['A14', (of) => (of.evidence.settings = ['both', 'more'])],
   ['A14', (of) => (of.evidence.retired = [])],
   ['A15', (of) => (of.calls = [...of.calls, call({ at: at('Idle'), user: 'drydock-release', name: 'x' })])],
+  ['A17', (of) => (of.evidence.heldUp = { definitions: ['shops.example.com'], said: 'something else' })],
+  ['A17', (of) => (of.evidence.heldUp = { definitions: [], said: 'shops.example.com' })],
   ['A16', (of) => (of.control = of.control.map((one) => ({ ...one, observed: 'taken' as const })))],
 ];
 
@@ -137,6 +153,39 @@ test('each assertion turns red by what it is about, and by nothing else', () => 
     );
     assert.notEqual(failed[0]?.seen, '');
   }
-  // A8 is about several managers, which no cell has.
-  assert.equal(new Set(WRONGS.map(([id]) => id)).size, assertionsOn(proof()).length - 1);
+  assert.equal(new Set(WRONGS.map(([id]) => id)).size, assertionsOn(proof()).length);
+});
+
+test('RB-R93 what an operator that looks at no schema holds up is told; who leads when one is killed is told, too', () => {
+  const seen = (spoil: (of: Proof) => unknown, id: string): string => {
+    const one = proof();
+    spoil(one);
+    const found = assertionsOn(one).find((each) => each.id === id);
+    return `${found?.verdict}: ${found?.seen}`;
+  };
+  const held = { definitions: ['shops.example.com'], said: 'shops.example.com stays' };
+  assert.equal(
+    seen((of) => (of.evidence.heldUp = held), 'A17'),
+    'passed: shops.example.com until it was mended',
+  );
+  assert.match(
+    seen(() => undefined, 'A17'),
+    /^skipped: /,
+  );
+  assert.match(
+    seen(() => undefined, 'A8'),
+    /^skipped: one manager ran/,
+  );
+  const lines = ['{"level":50,"err":{"code":"Connection"}}', '{"level":50,"err":{"code":"Invalid"}}'];
+  const logged = (count: number): string => {
+    const one = { ...proof(), managerLog: `${lines.slice(0, count).join('\n')}\n` };
+    one.evidence.serverKilled = true;
+    return assertionsOn(one).find((each) => each.id === 'A7')?.verdict ?? '';
+  };
+  assert.deepEqual([logged(1), logged(2)], ['passed', 'failed']);
+  const killed = 'drydock-release, at the first bridge';
+  assert.equal(
+    seen((of) => of.evidence.killed.push(killed), 'A8'),
+    `passed: 0 led, nobody for at most 0.0 s; killed: ${killed}`,
+  );
 });

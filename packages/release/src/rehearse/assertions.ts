@@ -12,15 +12,15 @@ import {
 import { narrows } from '../rollback/definitions.ts';
 import type { AuditedCall } from './audit.ts';
 import type { ControlCell } from './control.ts';
+import type { Evidence, Scene } from './evidence.ts';
+import { isManager } from './managers.ts';
 import { operatorUser } from './operator-actor.ts';
-import type { Evidence, Scene } from './play.ts';
 import { componentOf, type RehearsedRelease } from './rehearsed-release.ts';
-import type { Snapshot } from './snapshot.ts';
-import { ACCOUNT_USER, MANAGER_USER } from './stage.ts';
+import { ACCOUNT_USER } from './stage.ts';
 
 /** One thing that must hold. */
 export interface Assertion {
-  /** A1 to A16. */
+  /** A1 to A17. */
   readonly id: string;
   readonly title: string;
   /** `skipped`: this cell does not show it. */
@@ -55,7 +55,7 @@ const CHECKS: readonly (readonly [id: string, title: string, check: Check])[] = 
   ['A5', 'nothing that the manager wrote was refused', managerWrites],
   ['A6', 'no status write of an operator was refused', operatorWrites],
   ['A7', 'the manager failed at nothing', managerFailures],
-  ['A8', 'somebody leads all the time', () => 'one manager ran from the beginning to the end'],
+  ['A8', 'somebody leads all the time, whoever is killed', leaders],
   ['A9', 'every stored object is legal for the older release, as strictly as a server can be', legality],
   ['A10', 'versions that are stored are served', storedVersions],
   ['A11', 'what the older release cannot hold is kept', kept],
@@ -68,6 +68,7 @@ const CHECKS: readonly (readonly [id: string, title: string, check: Check])[] = 
   ['A14', 'nothing is left that only the newer release looks after', leftovers],
   ['A15', 'nothing is written while nothing is wanted', idle],
   ['A16', 'operators that remember are refused in exactly the predicted places', control],
+  ['A17', 'a definition stays where both releases can write while its operator looks at no schema', heldUp],
 ];
 
 /** Everything that must hold after a rehearsal, in order. Pure. */
@@ -90,7 +91,7 @@ function acknowledged({ evidence }: Proof): ReturnType<Check> {
 }
 
 function history({ evidence, older, newer, wholly }: Proof): ReturnType<Check> {
-  const entries = evidence.payloads.get('Back')?.status?.history ?? [];
+  const entries = evidence.subjects.get('Back')?.status?.history ?? [];
   const told = entries.map(({ version, state }) => `${version} ${state}`).toReversed();
   const forward = wholly ? ['Completed'] : ['Completed', 'Partial'];
   const wanted = forward.map((state) =>
@@ -105,7 +106,7 @@ function history({ evidence, older, newer, wholly }: Proof): ReturnType<Check> {
 const WANTED: Readonly<Record<string, string>> = { Available: 'True', Progressing: 'False', Failing: 'False' };
 
 function conditions({ evidence }: Proof): ReturnType<Check> {
-  const all = evidence.payloads.get('Back')?.status?.conditions ?? [];
+  const all = evidence.subjects.get('Back')?.status?.conditions ?? [];
   const problems = Object.entries(WANTED).flatMap(([type, status]) => {
     const one = all.find((condition) => condition.type === type);
     return one?.status === status ? [] : [`${type} is ${one?.status ?? 'absent'}: ${one?.message ?? ''}`];
@@ -116,12 +117,12 @@ function conditions({ evidence }: Proof): ReturnType<Check> {
 }
 
 function generations({ evidence }: Proof): ReturnType<Check> {
-  const problems = [...evidence.payloads].flatMap(([scene, { metadata, status }]) =>
+  const problems = [...evidence.subjects].flatMap(([scene, { metadata, status }]) =>
     status?.observedGeneration === metadata.generation
       ? []
       : [`${scene}: ${status?.observedGeneration} of ${metadata.generation}`],
   );
-  return [problems, `${evidence.payloads.size} looks`];
+  return [problems, `${evidence.subjects.size} looks`];
 }
 
 /** Writes that changed something, or were to, while the way was gone. */
@@ -133,7 +134,7 @@ function writes({ calls, evidence }: Proof, scenes: readonly Scene[]): readonly 
 const PLAYED: readonly Scene[] = ['Older', 'Forward', 'Use', 'Back', 'Idle', 'Again'];
 
 function managerWrites(proof: Proof): ReturnType<Check> {
-  const own = writes(proof, PLAYED).filter(({ user }) => user === MANAGER_USER || user === ACCOUNT_USER);
+  const own = writes(proof, PLAYED).filter(({ user }) => isManager(user) || user === ACCOUNT_USER);
   return [own.filter(isRefused).map(refusalText), `${own.length} writes`];
 }
 
@@ -150,9 +151,40 @@ function refusalText({ user, verb, resource, name, code, message }: AuditedCall)
   return `${user} ${verb} ${resource} ${name}: ${code} ${message.slice(0, 200)}`;
 }
 
-function managerFailures({ managerLog }: Proof): ReturnType<Check> {
-  const lines = managerLog.split('\n').filter((line) => /"level":(50|60)/.test(line));
+function managerFailures({ evidence, managerLog }: Proof): ReturnType<Check> {
+  const errors = managerLog.split('\n').filter((line) => /"level":(50|60)/.test(line));
+  // A server that was killed answers nobody, and one that has just come up not everything.
+  const lines = evidence.serverKilled
+    ? errors.filter((line) => !/"code":"(Connection|BrokenStream|Unavailable|Timeout|ServerError)"/.test(line))
+    : errors;
   return [lines.map((line) => line.slice(0, 300)), 'no error in its log'];
+}
+
+/** ms without a renewal of the Lease: its holder's time and, after a death, that of who comes next. */
+const LEADERLESS_MS = 60_000;
+
+function leaders(proof: Proof): ReturnType<Check> {
+  const { evidence } = proof;
+  const renewals = writes(proof, PLAYED).filter(
+    ({ code, resource, user }) => resource === 'leases' && isManager(user) && code < 300,
+  );
+  const users = new Set(renewals.map(({ user }) => user));
+  if (users.size < 2 && evidence.killed.length === 0) return 'one manager ran from the beginning to the end';
+  const gaps = renewals.map(({ at }, index) => at - (renewals[index - 1]?.at ?? at));
+  const longest = Math.max(0, ...gaps);
+  const problems = longest > LEADERLESS_MS ? [`nobody led for ${seconds(longest)}`] : [];
+  const killed = evidence.killed.length === 0 ? '' : `; killed: ${evidence.killed.join('; ')}`;
+  return [problems, `${users.size} led, nobody for at most ${seconds(longest)}${killed}`];
+}
+
+function heldUp({ evidence }: Proof): ReturnType<Check> {
+  if (evidence.heldUp === undefined) return 'every operator keeps within both releases while one goes back';
+  const { definitions, said } = evidence.heldUp;
+  if (said === '' && definitions.length === 0) return 'no operator put back what the older release does not take';
+  const untold = definitions.filter((name) => !said.includes(name));
+  const problems = untold.map((name) => `${name} is at the bridge, and RollbackIncomplete does not say so: ${said}`);
+  if (definitions.length === 0) problems.push(`nothing is at the bridge, and RollbackIncomplete says: ${said}`);
+  return [problems, `${definitions.join(', ')} until it was mended`];
 }
 
 function legality({ evidence, older }: Proof): ReturnType<Check> {
@@ -187,12 +219,19 @@ function storedVersions({ narrowed, older }: Proof): ReturnType<Check> {
   return [problems, `${older.crds.size} definitions`];
 }
 
-/** What a later look lacks of an earlier one, by object. */
-function lacking(before: Snapshot, after: Snapshot): readonly { readonly key: string; readonly loss: Loss }[] {
-  return [...before].flatMap(([key, body]) => {
-    const now = after.get(key);
+/** What a later look than that at use lacks of it, by object. */
+function lacking(
+  { managed, snapshots }: Evidence,
+  scene: Scene,
+): readonly { readonly key: string; readonly loss: Loss }[] {
+  const after = snapshots.get(scene);
+  return [...(snapshots.get('Use') ?? [])].flatMap(([key, body]) => {
+    const now = after?.get(key);
     if (now === undefined) return [{ key, loss: { at: [], value: 'the object' } }];
-    return losses(body, withGrown(body, now) as JsonObject).map((loss) => ({ key, loss }));
+    const all = losses(body, withGrown(body, now) as JsonObject);
+    // Which release is wanted, and how far that is, changes while the way is gone.
+    const precious = key === managed ? all.filter(({ at }) => at[1] === 'capabilities') : all;
+    return precious.map((loss) => ({ key, loss }));
   });
 }
 
@@ -212,7 +251,7 @@ function withGrown(before: Json, now: Json): Json {
 }
 
 function kept({ evidence }: Proof): ReturnType<Check> {
-  const missing = lacking(evidence.snapshots.get('Use') ?? new Map(), evidence.snapshots.get('Back') ?? new Map());
+  const missing = lacking(evidence, 'Back');
   const problems = missing.flatMap(({ key, loss }) => {
     const object = key.slice(key.indexOf(' ') + 1);
     const below = loss.at[0] === 'status' ? { ...loss, at: loss.at.slice(1) } : loss;
@@ -234,7 +273,7 @@ function isName(part: string | number): part is string {
 }
 
 function restored({ evidence }: Proof): ReturnType<Check> {
-  const missing = lacking(evidence.snapshots.get('Use') ?? new Map(), evidence.snapshots.get('Again') ?? new Map());
+  const missing = lacking(evidence, 'Again');
   const objects = evidence.snapshots.get('Use')?.size ?? 0;
   return [
     missing.map(({ key, loss }) => `${key} at ${loss.at.join('.')}: ${JSON.stringify(loss.value)?.slice(0, 80)}`),
@@ -281,7 +320,7 @@ function leftovers({ evidence }: Proof): ReturnType<Check> {
 
 function idle(proof: Proof): ReturnType<Check> {
   const own = writes(proof, ['Idle']).filter(
-    ({ user, resource }) => (user === MANAGER_USER || user === ACCOUNT_USER) && resource !== 'leases',
+    ({ user, resource }) => (isManager(user) || user === ACCOUNT_USER) && resource !== 'leases',
   );
   return [own.map(({ verb, resource, name }) => `${verb} ${resource} ${name}`), 'no write but to the Lease'];
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CrdVersion, Era, JsonObject, Schema } from '@drydock/crd';
 import { predictedFates } from './control.ts';
-import { operatorStatus } from './operator-status.ts';
+import { operatorStatus, withFewerWords } from './operator-status.ts';
 
 const version = (status: Schema): CrdVersion & { readonly schema: Schema } => ({
   ...{ name: 'v1', served: true, storage: true, status: true, scale: false, selectable: [] },
@@ -34,6 +34,17 @@ test('what becomes of a write after an unprepared way back follows the classes: 
     'E2 taken/taken',
   ]);
   assert.deepEqual(fates({ known: ['a'] }, words), ['E0 taken/taken', 'E1 taken/taken', 'E2 taken/taken']);
+});
+
+test('RB-R88 a word that is taken out of a list with others that the release does not know is refused by every kind of server', () => {
+  const words: Schema = { type: 'object', properties: { known: list } };
+  const told = (known: readonly string[]): readonly (string | undefined)[] =>
+    (['E0', 'E1', 'E2'] as const).map((era: Era) => predictedFates(shop({ known }), version(words), era).words);
+  assert.deepEqual(told(['a', 'b', 'c']), ['refused', 'refused', 'refused']);
+  assert.deepEqual(told(['a', 'b']), [undefined, undefined, undefined]);
+  const { schema } = version(words);
+  assert.deepEqual(withFewerWords(shop({ known: ['a', 'b', 'c'] }), schema), { known: ['b', 'c'] });
+  assert.equal(withFewerWords(shop({ known: ['c'] }), schema), undefined);
 });
 
 test('an operator keeps what it once read, adds what its release knows, and writes nothing that its own release refuses', () => {

@@ -1,4 +1,3 @@
-import { Payload } from '@drydock/api';
 import {
   applyDefaults,
   type Crd,
@@ -10,28 +9,31 @@ import {
   prune,
   type Schema,
 } from '@drydock/crd';
-import { ApiError, isNotFound, type KubeObject, systemClock } from '@drydock/kube';
+import { ApiError, isConflict, isNotFound, type KubeObject, systemClock } from '@drydock/kube';
 import { applyPayload } from '../apply/apply.ts';
 import { configMapInventory } from '../apply/inventory/config-maps.ts';
 import { select } from '../inclusion/selection.ts';
 import { readManifestFile } from '../payload/manifest.ts';
 import { versionHash } from '../payload/version-hash.ts';
+import { begin, type Evidence, type Script } from './evidence.ts';
 import { operatorUser } from './operator-actor.ts';
-import { operatorStatus } from './operator-status.ts';
-import { begin, type Evidence, operatorsAct, playable, type Script } from './play.ts';
+import { operatorStatus, withFewerWords } from './operator-status.ts';
+import { operatorsAct, playable } from './play.ts';
 import { componentOf } from './rehearsed-release.ts';
 import { resourceOf } from './snapshot.ts';
-import { MANAGER_NAMESPACE, PAYLOAD, type Stage } from './stage.ts';
+import { MANAGER_NAMESPACE, type Stage } from './stage.ts';
 
 /** What becomes of writes. `undecided`: only a server knows. */
 export type WriteFate = 'refused' | 'taken' | 'undecided';
+
+/** `status`: by its operator, which leaves alone what it does not know. `main`: a label, by a person. `words`: by its operator, which takes a word out of a list that has some that it does not know. */
+export type ControlWrite = 'status' | 'main' | 'words';
 
 /** One kind of write of one object after a way back that nobody prepared. */
 export interface ControlCell {
   readonly definition: string;
   readonly object: string;
-  /** `status`: by its operator. `main`: a label, by a person. */
-  readonly write: 'status' | 'main';
+  readonly write: ControlWrite;
   readonly predicted: WriteFate;
   readonly observed: 'refused' | 'taken' | 'not tried';
   /** What the server said, where it refused. */
@@ -43,9 +45,10 @@ export interface ControlCell {
  * is broken afterwards.
  */
 export async function playControl(stage: Stage, script: Script, evidence: Evidence): Promise<readonly ControlCell[]> {
-  const { era, signal } = script;
+  const { signal } = script;
+  const { era } = stage;
   begin(evidence, 'Control');
-  await stage.dismiss();
+  await stage.managers.dismiss();
   await stage.act('legacy');
   await operatorsAct(stage, script, stage.newer.version, 1);
   const stored = await storedObjects(stage, evidence, signal);
@@ -77,26 +80,33 @@ export async function playControl(stage: Stage, script: Script, evidence: Eviden
       observed: refused !== undefined ? 'refused' : writes.length > 0 ? 'taken' : 'not tried',
       said: refused?.message ?? '',
     });
-    const said = await labelled(stage, older, metadata, signal);
-    cells.push({
-      ...{ definition: crd.name, object: metadata.name, write: 'main', predicted: predicted.main },
-      ...{ observed: said === '' ? 'taken' : 'refused', said },
-    });
+    const tried = (write: ControlWrite, fate: WriteFate, said: string): void => {
+      const observed = said === '' ? 'taken' : 'refused';
+      cells.push({ definition: crd.name, object: metadata.name, write, predicted: fate, observed, said });
+    };
+    tried('main', predicted.main, await labelled(stage, older, metadata, signal));
+    if (predicted.words !== undefined)
+      tried(
+        'words',
+        predicted.words,
+        await shortened(stage, { older, user, schema: version.schema }, metadata, signal),
+      );
   }
   return cells;
 }
 
-/** What a server of an era answers to an operator that leaves alone what it does not know, and to a person who sets a label. Pure. */
+/** What a server of an era answers to each write. Without `words` there is no list to take one out of. Pure. */
 export function predictedFates(
   object: JsonObject,
   version: CrdVersion & { readonly schema: Schema },
   era: Era,
-): Readonly<Record<'status' | 'main', WriteFate>> {
+): Readonly<Record<'status' | 'main', WriteFate>> & { readonly words?: WriteFate } {
   const { schema, status: hasStatus } = version;
   const stored = applyDefaults(prune(object, schema).value, schema) as JsonObject;
   const means = operatorStatus(stored, { own: version, memory: stored, round: 1 });
   const metadata = stored['metadata'] as JsonObject;
   const labels = { ...(metadata['labels'] as JsonObject | undefined), rehearsal: 'control' };
+  const shorter = withFewerWords(stored, schema);
   const fate = (endpoint: 'status' | 'main', next: JsonObject): WriteFate => {
     const { causes, doubts } = judge({ endpoint, next, stored, schema, hasStatus }, ERAS[era]);
     return causes.length > 0 ? 'refused' : doubts.length > 0 ? 'undecided' : 'taken';
@@ -104,6 +114,7 @@ export function predictedFates(
   return {
     status: fate('status', { ...stored, status: means }),
     main: fate('main', { ...stored, metadata: { ...metadata, labels } }),
+    ...(shorter === undefined ? {} : { words: fate('status', { ...stored, status: shorter }) }),
   };
 }
 
@@ -127,7 +138,7 @@ async function storedObjects(stage: Stage, evidence: Evidence, signal: AbortSign
 }
 
 /** As upstream: in the order of the update, each definition whole, without a look at what is stored. */
-async function goBackUnprepared({ client, older, images }: Stage, signal: AbortSignal): Promise<void> {
+async function goBackUnprepared({ client, older, images, subject }: Stage, signal: AbortSignal): Promise<void> {
   const audience = { profile: undefined, featureSet: 'Default', gates: new Set<string>(), majorVersion: 1 };
   const manifests = [...older.files]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -136,7 +147,7 @@ async function goBackUnprepared({ client, older, images }: Stage, signal: AbortS
   const { complete, errors } = await applyPayload(
     {
       payload: { version: older.version, image: images.older, hash: versionHash(included) },
-      ...{ manifests: included, mode: 'updating', attempt: 0, owner: { name: `${Payload.kind} ${PAYLOAD}` } },
+      ...{ manifests: included, mode: 'updating', attempt: 0, owner: { name: subject.owner } },
     },
     {
       ...{ client, clock: systemClock, signal, onProgress: () => undefined },
@@ -145,6 +156,31 @@ async function goBackUnprepared({ client, older, images }: Stage, signal: AbortS
   );
   const [first] = errors;
   if (!complete && first !== undefined) throw new Error(`the control cannot go back: ${first.message}`);
+}
+
+/** What the server says to an operator that writes an object with fewer words; '' where it takes it. A dry run: the next object is looked at as this one was. */
+async function shortened(
+  stage: Stage,
+  { older, user, schema }: { readonly older: Crd; readonly user: string; readonly schema: Schema },
+  { name, namespace }: KubeObject['metadata'],
+  signal: AbortSignal,
+): Promise<string> {
+  const resource = resourceOf(older);
+  if (resource === undefined) return '';
+  const client = await stage.clientOf(user);
+  const key = namespace === undefined ? { name } : { name, namespace };
+  for (;;) {
+    const now = await client.get(resource, key, { signal });
+    const status = withFewerWords(now as unknown as JsonObject, schema);
+    try {
+      await client.replaceStatus(resource, { ...now, status } as KubeObject, { dryRun: true, signal });
+      return '';
+    } catch (error) {
+      if (!(error instanceof ApiError) || isNotFound(error)) throw error;
+      // Its operator writes meanwhile.
+      if (!isConflict(error)) return error.message;
+    }
+  }
 }
 
 /** What the server says to a label; '' where it takes it. */

@@ -1,5 +1,5 @@
 import { escaped } from './markup.ts';
-import type { RehearsalCell, RehearsalReport } from './rehearsal.ts';
+import { cellTitle, type RehearsalCell, type RehearsalReport } from './rehearsal.ts';
 
 /** What a rehearsal found, as JUnit reports it: one suite for each cell, one case for each assertion. */
 export function junitOf(report: RehearsalReport): string {
@@ -7,11 +7,9 @@ export function junitOf(report: RehearsalReport): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="drydock release rehearse">\n${suites.join('')}</testsuites>\n`;
 }
 
-function suiteOf(
-  { abortAt, assertions, broken, era, seed, took }: RehearsalCell,
-  { newer, older }: RehearsalReport,
-): string {
-  const name = `${older} → ${newer} → ${older}, ${era}, broken off at ${abortAt} %`;
+function suiteOf(cell: RehearsalCell, { newer, older }: RehearsalReport): string {
+  const { assertions, broken, seed, took } = cell;
+  const name = `${older} → ${newer} → ${older}, ${cellTitle(cell)}`;
   const cases = assertions.map(({ id, seen, title, verdict }) => {
     const head = `    <testcase classname="${escaped(name)}" name="${escaped(`${id} ${title}`)}"`;
     if (verdict === 'passed') return `${head}/>\n`;

@@ -26,8 +26,8 @@ import { operatorStatus } from './operator-status.ts';
 import type { Pace } from './pace.ts';
 import { componentOf, imageOf, type RehearsedRelease } from './rehearsed-release.ts';
 
-/** How an operator writes: through the status writer of Drydock, or as upstream's do, without a look at any schema. */
-export type WriterKind = 'projecting' | 'legacy';
+/** How an operator writes: through the status writer of Drydock, or as upstream's do, without a look at any schema; `foreign`: as those, and it remembers what an earlier release of it has read. */
+export type WriterKind = 'projecting' | 'legacy' | 'foreign';
 
 /** An operator that acts as the release whose image runs. */
 export interface OperatorActor extends AsyncDisposable {
@@ -52,6 +52,8 @@ export interface OperatorActorOptions {
   readonly pace: Pace;
   /** Where ledgers are kept. */
   readonly namespace: string;
+  /** `plural.group NAME` of an object whose status is somebody else's. */
+  readonly managed: string | undefined;
 }
 
 interface Kind {
@@ -71,12 +73,13 @@ export function operatorUser(component: string, version: string): string {
 export function operatorActor(options: OperatorActorOptions): OperatorActor {
   const { component, releases, pace } = options;
   const stop = new AbortController();
+  const remembered = new Map<string, JsonObject>();
   let acting: { readonly release: RehearsedRelease; readonly kinds: readonly Kind[]; round: number } | undefined;
   const look = async (): Promise<void> => {
     const image = options.running().get(component);
     const release = releases.find(({ version }) => imageOf(component, version) === image);
     if (release !== acting?.release)
-      acting = release === undefined ? undefined : { release, kinds: kindsOf(options, release), round: 0 };
+      acting = release === undefined ? undefined : { release, kinds: kindsOf(options, release, remembered), round: 0 };
     if (acting === undefined) return;
     acting.round += 1;
     for (const kind of acting.kinds) await writeAll(kind, options, { ...acting, signal: stop.signal });
@@ -97,8 +100,12 @@ export function operatorActor(options: OperatorActorOptions): OperatorActor {
   };
 }
 
-/** A process of its own: what it knows of the past is in the cluster. */
-function kindsOf(options: OperatorActorOptions, release: RehearsedRelease): readonly Kind[] {
+/** A process of its own: what it knows of the past is in the cluster, unless it is foreign. */
+function kindsOf(
+  options: OperatorActorOptions,
+  release: RehearsedRelease,
+  remembered: Map<string, JsonObject>,
+): readonly Kind[] {
   const client = options.clientOf(options.component, release.version);
   return [...release.crds.values()].flatMap((crd): readonly Kind[] => {
     const version = crd.versions.find((one) => one.storage && one.served && one.status);
@@ -115,7 +122,8 @@ function kindsOf(options: OperatorActorOptions, release: RehearsedRelease): read
     });
     const { recall, project, refused, written, failed } = projector;
     const writer = statusWriter({ client, resource, recall, project, refused, written, failed } as never);
-    return [{ crd, version, resource, memory: new Map(), writer: writer as Kind['writer'] }];
+    const memory = options.writer === 'foreign' ? remembered : new Map<string, JsonObject>();
+    return [{ crd, version, resource, memory, writer: writer as Kind['writer'] }];
   });
 }
 
@@ -132,6 +140,7 @@ async function writeAll(
   const { memory, resource, version: own } = kind;
   try {
     for await (const one of client.list(resource, {}, { signal })) {
+      if (`${kind.crd.name} ${one.metadata.name}` === options.managed) continue;
       const { uid = '' } = one.metadata;
       if (!memory.has(uid)) memory.set(uid, one as unknown as JsonObject);
       const means = (current: KubeObject): JsonObject =>

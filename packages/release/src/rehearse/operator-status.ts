@@ -60,6 +60,32 @@ function wordsIn(value: Json, schema: Schema, remembered: Json | undefined, all:
   );
 }
 
+/** The status with a word less in each list that has words its schema does not know: one that it does. undefined: there is no such list. Pure. */
+export function withFewerWords(object: JsonObject, schema: Schema): JsonObject | undefined {
+  const status = object['status'];
+  const below = schema.properties?.['status'];
+  if (!isObject(status) || below === undefined) return undefined;
+  const fewer = shorter(status, below) as JsonObject;
+  return equal(fewer, status) ? undefined : fewer;
+}
+
+function shorter(value: Json, schema: Schema): Json {
+  if (Array.isArray(value)) {
+    const words: readonly Json[] | undefined = schema.items?.enum;
+    const list = value as readonly Json[];
+    if (words === undefined || list.every((one) => words.includes(one))) return value;
+    const at = list.findIndex((one) => words.includes(one));
+    return list.filter((_, index) => index !== at);
+  }
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => {
+      const below = schema.properties?.[name];
+      return [name, below === undefined ? inner : shorter(inner, below)];
+    }),
+  );
+}
+
 /** What changes in every write, where the kind has room for it: a condition, or the generation that was seen. */
 function withHeartbeat(status: JsonObject, schema: Schema, round: number): JsonObject {
   const conditions = schema.properties?.['conditions'];

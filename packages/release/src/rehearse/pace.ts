@@ -1,5 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { ApiError } from '@drydock/kube';
 import { ReleaseError } from '../errors.ts';
+
+/** ms of patience on a machine that others use, too. */
+export const PATIENCE = 300_000;
 
 /** How fast a rehearsal plays, and how patient it is. */
 export interface Pace {
@@ -7,9 +11,9 @@ export interface Pace {
   readonly beat: number;
   /** ms of patience, by what is waited for in the reference's time. */
   scaled(ms: number): number;
-  /** Does something again and again until the signal ends. Resolves then; rejects with what goes wrong otherwise. */
+  /** Does something again and again until the signal ends, and resolves then. A server that is not there at the moment is tried again; what goes wrong otherwise ends the whole. */
   repeat(what: string, act: () => Promise<void>, signal: AbortSignal): Promise<void>;
-  /** Waits until something holds. Rejects with what was seen last where it does not within its time. */
+  /** Waits until something holds; a server that is not there at the moment is asked again. Rejects with what was seen last where it does not hold within its time. */
   until(what: string, limit: number, holds: () => Promise<boolean>, seen?: () => string): Promise<void>;
 }
 
@@ -23,7 +27,7 @@ export function paceOf(scale: number, signal: AbortSignal, failed: (error: unkno
       const ended = AbortSignal.any([signal, stop]);
       while (!ended.aborted) {
         try {
-          await act();
+          await act().catch(passing);
           await delay(beat, undefined, { signal: ended });
         } catch (error) {
           if (ended.aborted) return;
@@ -36,14 +40,25 @@ export function paceOf(scale: number, signal: AbortSignal, failed: (error: unkno
       const deadline = performance.now() + limit;
       for (;;) {
         signal.throwIfAborted();
-        if (await holds()) return;
+        let met: ApiError | undefined;
+        const held = await holds().catch((error: unknown) => {
+          met = passing(error);
+          return false;
+        });
+        if (held) return;
         if (performance.now() > deadline)
           throw new ReleaseError(
             'REHEARSAL',
-            `the rehearsal waited ${Math.round(limit / 1_000)} s for ${what}: ${seen() || 'it did not come'}`,
+            `the rehearsal waited ${Math.round(limit / 1_000)} s for ${what}: ${met?.message ?? (seen() || 'it did not come')}`,
           );
         await delay(Math.min(beat, 250), undefined, { signal });
       }
     },
   };
+}
+
+/** What a call of a moment later may not meet any more. Throws whatever else it is. */
+function passing(error: unknown): ApiError {
+  if (error instanceof ApiError && error.retriable) return error;
+  throw error;
 }

@@ -1,5 +1,5 @@
 import { escaped } from './markup.ts';
-import type { RehearsalCell, RehearsalReport, TimelineEntry } from './rehearsal.ts';
+import { cellTitle, type RehearsalCell, type RehearsalReport, type TimelineEntry } from './rehearsal.ts';
 
 const STYLE = `
 :root{color-scheme:light dark;--ink:#1b1f24;--soft:#59636e;--paper:#fff;--band:#f3f5f7;--line:#d5dae0;--good:#1a7f37;--bad:#c62828;--mark:#1f5fbf}
@@ -34,13 +34,13 @@ ${cells.map(cellOf).join('\n')}
 }
 
 function cellOf(cell: RehearsalCell): string {
-  const { abortAt, assertions, broken, control, era, exercises, took, unexercised } = cell;
+  const { assertions, broken, control, exercises, took, unexercised } = cell;
   const rows = assertions.map(
     ({ id, seen, title, verdict }) =>
       `<tr><td>${id}</td><td class="${verdict}">${verdict}</td><td>${escaped(title)}</td><td>${escaped(seen)}</td></tr>`,
   );
   const stopped = broken === undefined ? '' : `<p class="failed">${escaped(broken)}</p>`;
-  return `<section><h2>Servers of era ${era}, broken off at ${abortAt} %</h2>
+  return `<section><h2>${escaped(cellTitle(cell))}</h2>
 <p>${(took / 1_000).toFixed(1)} s</p>${stopped}
 <div class="time">${timelineOf(cell)}</div>
 <table><tr><th>No.</th><th>Verdict</th><th>What must hold</th><th>What was seen</th></tr>${rows.join('')}</table>

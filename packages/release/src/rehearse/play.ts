@@ -1,101 +1,28 @@
-import { Namespace, Payload } from '@drydock/api';
-import { type Crd, type Era, FINDING_CLASSES, type JsonObject } from '@drydock/crd';
+import { Namespace } from '@drydock/api';
+import { type Crd, FINDING_CLASSES, type JsonObject } from '@drydock/crd';
 import { isAlreadyExists, isNotFound, type KubeObject } from '@drydock/kube';
-import { type Exercise, exercisesFor, type Unexercised } from './exercise.ts';
+import { keptAtBridge, killOnTheWay } from './besides.ts';
+import { begin, type Evidence, type Scene, type Script } from './evidence.ts';
+import type { Exercise } from './exercise.ts';
 import { type Passer, startPasser } from './guard.ts';
-import type { Pace } from './pace.ts';
+import { PATIENCE } from './pace.ts';
 import { imageOf, type RehearsedRelease } from './rehearsed-release.ts';
 import { diceOf } from './sample.ts';
-import { type KeptValue, keptValues, resourceOf, type Snapshot, snapshot } from './snapshot.ts';
-import { ACCOUNT, MANAGER_NAMESPACE, PAYLOAD, type Stage } from './stage.ts';
+import { keptValues, resourceOf, snapshot } from './snapshot.ts';
+import { MANAGER_NAMESPACE, type Stage } from './stage.ts';
+import type { Asked } from './subject.ts';
 
-/** Phases of a rehearsal, in their order. */
-export const SCENES = ['Older', 'Forward', 'Use', 'Back', 'Idle', 'Again', 'Control'] as const;
-/** See {@link SCENES}. */
-export type Scene = (typeof SCENES)[number];
-
-/** When a scene began and ended, in ms since the epoch. */
-export interface SceneTime {
-  readonly scene: Scene;
-  readonly from: number;
-  to: number;
-}
-
-/** Everything that was found out while a way was gone there and back, and there again. */
-export interface Evidence {
-  readonly scenes: SceneTime[];
-  readonly exercises: readonly Exercise[];
-  readonly unexercised: readonly Unexercised[];
-  /** Payloads as they were at the end of scenes. */
-  readonly payloads: Map<Scene, Payload>;
-  readonly snapshots: Map<Scene, Snapshot>;
-  /** What ledgers kept after the way back. */
-  kept: readonly KeptValue[];
-  /** ms until the manager had seen what was wanted, by scene. */
-  readonly acknowledged: Map<Scene, number>;
-  /** Share of operators that acted as the newer release when the way back was asked for. */
-  reached: number;
-  /** Failures of a webhook that nobody answered, while going back. */
-  webhookFailures: readonly string[];
-  /** Objects of the newer release alone that were there after the way back. */
-  left: readonly string[];
-  /** Keys of the ConfigMap that both bring, and of the one that the newer deletes, after the way back. */
-  settings: readonly string[];
-  retired: readonly string[];
-}
-
-/** What a play follows. */
-export interface Script {
-  readonly era: Era;
-  /** Share of operators, in percent, at which the way forward is broken off. */
-  readonly abortAt: number;
-  readonly seed: number;
-  readonly objects: readonly JsonObject[];
-  readonly pace: Pace;
-  readonly signal: AbortSignal;
-  readonly say: (line: string) => void;
-}
-
-/** Places of a definition that are exercised at most. */
-const MOST = 4;
 /** ms without a reason to write, in the time of a real cluster. */
 const QUIET = 40_000;
-/** ms, in the time of a machine that others use, too. */
-const PATIENCE = 300_000;
 
 /** What a preflight may find: that it finds it is known, and whether the way holds all the same is what is rehearsed. */
 const FOUND = FINDING_CLASSES.map((name) => `Rollback/${name}`);
 
-/** Begins a scene; whatever ran before has ended. */
-export function begin(evidence: Evidence, scene: Scene): SceneTime {
-  const now = Date.now();
-  const last = evidence.scenes.at(-1);
-  if (last !== undefined) last.to = now;
-  const time = { scene, from: now, to: now };
-  evidence.scenes.push(time);
-  return time;
-}
-
-/** What is known before anything has happened. */
-export function noEvidence(stage: Pick<Stage, 'older' | 'newer'>, script: Script): Evidence {
-  const found = [...stage.newer.crds].flatMap(([name, newer]) => {
-    const older = stage.older.crds.get(name);
-    return older === undefined ? [] : [exercisesFor(older, newer, { seed: script.seed, most: MOST })];
-  });
-  return {
-    exercises: found.flatMap(({ exercises }) => exercises),
-    unexercised: found.flatMap(({ unexercised }) => unexercised),
-    ...{ scenes: [], payloads: new Map(), snapshots: new Map(), kept: [], acknowledged: new Map(), reached: 0 },
-    ...{ webhookFailures: [], left: [], settings: [], retired: [] },
-  };
-}
-
 /** The older release is applied and used. */
 export async function playOlder(stage: Stage, script: Script, evidence: Evidence): Promise<void> {
   begin(evidence, 'Older');
-  stage.manage();
-  const spec = { image: stage.images.older, serviceAccount: ACCOUNT, verify: { unsigned: true } };
-  await stage.client.create(Payload, { metadata: { name: PAYLOAD }, spec });
+  stage.managers.start();
+  await stage.subject.create(stage.images.older);
   await completed(stage, script, stage.older);
   await stage.act('projecting');
   await operatorsAct(stage, script, stage.older.version, 1);
@@ -109,7 +36,7 @@ export async function playForward(stage: Stage, script: Script, evidence: Eviden
   const free = reachedComponents(components, script);
   const held = components.filter((name) => !free.has(name));
   await stage.rollOuts.hold(new Set(held.map((name) => imageOf(name, newer.version))));
-  await want(stage, script, evidence, 'Forward', { image: stage.images.newer, version: null });
+  await want(stage, script, evidence, 'Forward', { image: stage.images.newer });
   if (held.length === 0) await completed(stage, script, newer);
   else await applied(stage, script, newer);
   await operatorsAct(stage, script, newer.version, 1, free);
@@ -126,9 +53,19 @@ export async function playForward(stage: Stage, script: Script, evidence: Eviden
 export async function playBack(stage: Stage, script: Script, evidence: Evidence): Promise<void> {
   const { older } = stage;
   begin(evidence, 'Back');
+  const isLegacy = script.besides.includes('legacy');
+  if (isLegacy) {
+    await stage.act('foreign');
+    await operatorsAct(stage, script, stage.newer.version, 1, reachedComponents(stage.components, script));
+  }
   await using passer: Passer = startPasser(stage.client, script.pace);
-  await want(stage, script, evidence, 'Back', { image: null, version: older.version, acceptedRisks: FOUND });
+  await want(stage, script, evidence, 'Back', { version: older.version, acceptedRisks: FOUND });
   await stage.rollOuts.hold(new Set());
+  await killOnTheWay(stage, script, evidence);
+  if (isLegacy) {
+    evidence.heldUp = await keptAtBridge(stage, script);
+    await stage.act('projecting');
+  }
   await completed(stage, script, older);
   await operatorsAct(stage, script, older.version, 2);
   evidence.webhookFailures = [...passer.failures];
@@ -145,7 +82,7 @@ export async function playBack(stage: Stage, script: Script, evidence: Evidence)
 /** Forward again, wholly. */
 export async function playAgain(stage: Stage, script: Script, evidence: Evidence): Promise<void> {
   begin(evidence, 'Again');
-  await want(stage, script, evidence, 'Again', { image: stage.images.newer, version: null });
+  await want(stage, script, evidence, 'Again', { image: stage.images.newer });
   await completed(stage, script, stage.newer);
   await operatorsAct(stage, script, stage.newer.version, 2);
   await record(stage, script, evidence, 'Again');
@@ -159,12 +96,12 @@ function reachedComponents(components: readonly string[], { abortAt, seed }: Scr
   return new Set(order.slice(0, count).map(({ name }) => name));
 }
 
-async function want(stage: Stage, script: Script, evidence: Evidence, scene: Scene, spec: object): Promise<void> {
+async function want(stage: Stage, script: Script, evidence: Evidence, scene: Scene, wanted: Asked): Promise<void> {
   const asked = performance.now();
-  const { metadata } = await stage.client.mergePatch(Payload, { name: PAYLOAD }, { spec });
+  const generation = await stage.subject.want(wanted);
   await script.pace.until(`what is wanted to be seen (${scene})`, PATIENCE, async () => {
-    stage.alive();
-    return ((await stage.current()).status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
+    stage.managers.alive();
+    return ((await stage.subject.current(script.signal)).status?.observedGeneration ?? 0) >= generation;
   });
   evidence.acknowledged.set(scene, performance.now() - asked);
 }
@@ -175,11 +112,11 @@ async function completed(stage: Stage, script: Script, { version }: RehearsedRel
     `release ${version}`,
     PATIENCE,
     async () => {
-      stage.alive();
-      const { status } = await stage.current();
+      stage.managers.alive();
+      const { status } = await stage.subject.current(script.signal);
       const [head] = status?.history ?? [];
       const failing = status?.conditions?.filter(({ type }) =>
-        /^(Failing|ReleaseAccepted|Progressing|Invalid)$/.test(type),
+        /^(Failing|ReleaseAccepted|Progressing|Invalid)$/.test(type ?? ''),
       );
       seen = `${head?.version} ${head?.state}; ${failing?.map((one) => `${one.type}=${one.status} ${one.reason}: ${one.message}`).join('; ')}`;
       return head?.version === version && head.state === 'Completed';
@@ -191,22 +128,22 @@ async function completed(stage: Stage, script: Script, { version }: RehearsedRel
 /** Everything of a release was applied, though not all of it runs: its last object is there. */
 async function applied(stage: Stage, script: Script, { crds, version }: RehearsedRelease): Promise<void> {
   await script.pace.until(`the definitions of ${version}`, PATIENCE, async () => {
-    stage.alive();
-    const { status } = await stage.current();
-    const [done = 0, total = 1] = (status?.progress ?? '').split('/').map(Number);
+    stage.managers.alive();
+    const now = await stage.subject.current(script.signal);
+    const [done, total] = stage.subject.progressOf(now);
     const live = [...crds.keys()].every((name) => stage.definitions.get({ name }) !== undefined);
     // What is held are the operators; everything else is done.
-    return live && status?.history?.[0]?.version === version && done >= total - 2 * stage.components.length - 2;
+    return live && now.status?.history?.[0]?.version === version && done >= total - 2 * stage.components.length - 2;
   });
 }
 
 /** Waits until the manager says that the way back was judged anew, and nothing more. */
-async function settled(stage: Stage, { pace }: Script): Promise<void> {
+async function settled(stage: Stage, { pace, signal }: Script): Promise<void> {
   let last = '';
   let since = Date.now();
   await pace.until('the manager to be done', PATIENCE, async () => {
-    stage.alive();
-    const { metadata } = await stage.current();
+    stage.managers.alive();
+    const { metadata } = await stage.subject.current(signal);
     if (metadata.resourceVersion !== last) since = Date.now();
     last = metadata.resourceVersion ?? '';
     return Date.now() - since > pace.scaled(QUIET) / 2;
@@ -226,7 +163,7 @@ export async function operatorsAct(
     `operators of ${version}`,
     PATIENCE,
     async () => {
-      stage.alive();
+      stage.managers.alive();
       return stage.actors.every(
         ({ acts, component, rounds }) =>
           !which.has(component) || (acts === version && rounds >= (before.get(component) ?? 0) + times),
@@ -281,6 +218,6 @@ async function ensureNamespace({ client }: Stage, name: string): Promise<void> {
 
 async function record(stage: Stage, { signal }: Script, evidence: Evidence, scene: Scene): Promise<void> {
   const crds = new Map([...stage.older.crds, ...stage.newer.crds]).values();
-  evidence.payloads.set(scene, await stage.current());
+  evidence.subjects.set(scene, await stage.subject.current(signal));
   evidence.snapshots.set(scene, await snapshot(stage.client, crds, signal));
 }

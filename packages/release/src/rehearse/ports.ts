@@ -9,6 +9,8 @@ export interface RehearsalCluster extends AsyncDisposable {
   readonly directory: string;
   /** How pods get on, where there are controllers and a kubelet; absent: nobody makes pods. */
   readonly podRules?: (rules: readonly { readonly image: string; readonly pod: 'never-ready' }[]) => Promise<void>;
+  /** Kills the API server and starts one of this kind on the same data, as an update or rollback of a control plane does. Resolves when it answers. */
+  switchEra(era: Era): Promise<void>;
 }
 
 /** What a rehearsal needs of whoever starts servers and programs. */
@@ -29,4 +31,6 @@ export interface RehearsalPorts {
 export interface RunningOperator extends AsyncDisposable {
   /** Throws with the end of its log when it has ended by itself. */
   alive(): void;
+  /** Ends it as a power cut does, and waits until it is gone. */
+  crash(): Promise<void>;
 }

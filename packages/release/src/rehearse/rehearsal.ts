@@ -5,21 +5,14 @@ import { isNotFound } from '@drydock/kube';
 import { type Assertion, assertionsOn } from './assertions.ts';
 import type { AuditedCall } from './audit.ts';
 import { type ControlCell, playControl } from './control.ts';
+import { type Besides, type Evidence, noEvidence, type SceneTime, type Script } from './evidence.ts';
 import { paceOf } from './pace.ts';
-import {
-  type Evidence,
-  noEvidence,
-  playAgain,
-  playBack,
-  playForward,
-  playOlder,
-  type SceneTime,
-  type Script,
-} from './play.ts';
+import { playAgain, playBack, playForward, playOlder } from './play.ts';
 import type { RehearsalPorts } from './ports.ts';
 import { GUARD, NAMESPACE, RETIRED, type ReleaseParts, SETTINGS } from './rehearsed-release.ts';
 import { diceOf } from './sample.ts';
 import { type Stage, setStage } from './stage.ts';
+import type { RehearsedFace } from './subject.ts';
 
 /** What is rehearsed. */
 export interface RehearsalWish {
@@ -36,6 +29,10 @@ export interface RehearsalWish {
   readonly objects: readonly JsonObject[];
   /** With controllers, a scheduler and nodes; without, workloads are played. */
   readonly workloads: boolean;
+  /** What says which release is wanted. */
+  readonly face: RehearsedFace;
+  /** What happens besides, on each way back. */
+  readonly besides: readonly Besides[];
   readonly signal: AbortSignal;
   /** Told what is being done. */
   readonly say: (line: string) => void;
@@ -47,6 +44,8 @@ export interface RehearsalCell {
   /** In percent. */
   readonly abortAt: number;
   readonly seed: number;
+  readonly face: RehearsedFace;
+  readonly besides: readonly Besides[];
   readonly assertions: readonly Assertion[];
   readonly control: readonly ControlCell[];
   readonly exercises: readonly {
@@ -88,6 +87,23 @@ export interface RehearsalReport {
   readonly cells: readonly RehearsalCell[];
 }
 
+/** What tells a cell from others, as a clause. */
+export function cellTitle({
+  abortAt,
+  besides,
+  era,
+  face,
+}: Pick<RehearsalCell, 'era' | 'abortAt' | 'face' | 'besides'>): string {
+  const by = face === 'Payload' ? '' : `, by ${face}`;
+  return [`${era}${by}, broken off at ${abortAt} %`, ...besides.map((one) => `with ${SAID[one]}`)].join(', ');
+}
+
+const SAID: Readonly<Record<Besides, string>> = {
+  managers: 'two managers',
+  servers: 'another API server on the way',
+  legacy: 'operators that look at no schema',
+};
+
 /** Plays every cell, one after the other: servers × shares. Rejects with the signal's reason, and with what starting servers meets; what goes wrong in a cell is in its report. */
 export async function rehearse(wish: RehearsalWish, ports: RehearsalPorts): Promise<RehearsalReport> {
   const cells: RehearsalCell[] = [];
@@ -95,7 +111,7 @@ export async function rehearse(wish: RehearsalWish, ports: RehearsalPorts): Prom
   for (const era of wish.eras)
     for (const share of wish.abortAt) {
       const abortAt = share === 'random' ? 1 + (dice() % 99) : share;
-      wish.say(`${era}, broken off at ${abortAt} %, seed ${wish.seed}`);
+      wish.say(`${cellTitle({ ...wish, era, abortAt })}, seed ${wish.seed}`);
       cells.push(await playCell(wish, { era, abortAt }, ports));
     }
   const passed = cells.every(
@@ -113,10 +129,10 @@ async function playCell(
   const failed = new AbortController();
   const signal = AbortSignal.any([wish.signal, failed.signal]);
   const pace = paceOf(wish.timeScale, signal, (error) => failed.abort(error));
-  const { objects, say, seed } = wish;
-  const script: Script = { era, abortAt, seed, objects, pace, signal, say };
+  const { besides, face, objects, say, seed } = wish;
+  const script: Script = { era, abortAt, seed, objects, besides, pace, signal, say };
   await using stage = await setStage(
-    { era, workloads: wish.workloads, older: wish.older, newer: wish.newer },
+    { era, face, workloads: wish.workloads, older: wish.older, newer: wish.newer, managers: managersIn(besides) },
     ports,
     pace,
     signal,
@@ -141,11 +157,11 @@ async function playCell(
   end(evidence);
   const { older, newer, components } = stage;
   const calls = stage.audit.calls();
-  const proof = { evidence, calls, older, newer, components, narrowed, control, managerLog: stage.managerLog() };
+  const proof = { evidence, calls, older, newer, components, narrowed, control, managerLog: stage.managers.log() };
   const assertions = assertionsOn({ ...proof, wholly: abortAt === 100 });
   for (const { id, title, verdict, seen } of assertions) if (verdict === 'failed') say(`${id} ${title}: ${seen}`);
   return {
-    ...{ era, abortAt, seed, assertions, control, took: Date.now() - began },
+    ...{ era, abortAt, seed, face, besides, assertions, control, took: Date.now() - began },
     exercises: evidence.exercises.map(({ definition, rule, path, effect }) => ({
       ...{ definition, path, effect },
       ...(rule === undefined ? {} : { rule }),
@@ -155,6 +171,10 @@ async function playCell(
     scenes: evidence.scenes.map(({ scene, from, to }) => ({ scene, from: from - began, to: to - began })),
     ...(broken === undefined ? {} : { broken }),
   };
+}
+
+function managersIn(besides: readonly Besides[]): number {
+  return besides.includes('managers') ? 2 : 1;
 }
 
 function end({ scenes }: Evidence): void {

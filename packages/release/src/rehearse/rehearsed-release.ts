@@ -1,6 +1,7 @@
 import { type Crd, type JsonObject, readCrd } from '@drydock/crd';
 import { excludedBy } from '../inclusion/annotations.ts';
 import { type Manifest, readManifestFile } from '../payload/manifest.ts';
+import { DEFAULT_PROFILE } from '../payload/payload.ts';
 
 /** A release as a rehearsal plays it: what its authors bring, and operators of ours beside it. */
 export interface RehearsedRelease {
@@ -28,6 +29,9 @@ export const RETIRED = 'retired';
 export const GUARD = 'guard';
 /** Label of a component's objects. */
 const COMPONENT = 'rehearsal.drydock.dev/component';
+
+/** Manifests of OpenShift say for whom they are: ours are for all, by whichever object they are asked for. */
+const INCLUDED: JsonObject = { [`include.release.openshift.io/${DEFAULT_PROFILE}`]: 'true' };
 
 const CRD_KIND = 'CustomResourceDefinition';
 
@@ -113,10 +117,17 @@ function released(
   more: readonly (readonly [name: string, object: JsonObject])[],
 ): RehearsedRelease {
   const files = new Map<string, string>();
-  for (const [name, documents] of parts.manifests) files.set(jsonName(name), textOf(documents));
+  for (const [name, documents] of parts.manifests) files.set(jsonName(name), textOf(documents.map(included)));
   for (const [name, one] of more) files.set(name, textOf([one]));
   const crds = new Map([...definitionsOf(parts)].map(([name, { crd }]) => [name, crd]));
   return { version: parts.version, files, crds };
+}
+
+/** Whoever rehearses a manifest wants it played, whichever object asks for its release. */
+function included(manifest: JsonObject): JsonObject {
+  const metadata = (manifest['metadata'] ?? {}) as JsonObject;
+  const annotations = (metadata['annotations'] ?? {}) as JsonObject;
+  return { ...manifest, metadata: { ...metadata, annotations: { ...INCLUDED, ...annotations } } };
 }
 
 /** Documents of one file; a List would be unpacked by the reader, but documents say what they are. */
@@ -136,7 +147,8 @@ function object(
   namespace: string | undefined,
   annotations: JsonObject = {},
 ): JsonObject {
-  const metadata = { name, ...(namespace === undefined ? {} : { namespace }), annotations };
+  const all = { ...INCLUDED, ...annotations };
+  const metadata = { name, ...(namespace === undefined ? {} : { namespace }), annotations: all };
   return { apiVersion, kind, metadata };
 }
 
@@ -150,7 +162,10 @@ function operatorOf(component: string, version: string, runlevel: number): reado
   const workload = (kind: string, more: JsonObject): JsonObject => ({
     apiVersion: 'apps/v1',
     kind,
-    metadata: { name: kind === 'Deployment' ? component : `${component}-data`, namespace: NAMESPACE, labels },
+    metadata: {
+      ...{ name: kind === 'Deployment' ? component : `${component}-data`, namespace: NAMESPACE, labels },
+      annotations: INCLUDED,
+    },
     spec: { replicas: 1, selector: { matchLabels: { ...labels, kind: kind.toLowerCase() } }, ...more } as JsonObject,
   });
   const ofKind = (kind: string): JsonObject => ({
@@ -173,7 +188,7 @@ function webhookOf({ url, ca }: GuardAddress): JsonObject {
   return {
     apiVersion: 'admissionregistration.k8s.io/v1',
     kind: 'ValidatingWebhookConfiguration',
-    metadata: { name: 'rehearsal-guard' },
+    metadata: { name: 'rehearsal-guard', annotations: INCLUDED },
     webhooks: [
       {
         name: 'guard.rehearsal.drydock.dev',

@@ -9,7 +9,7 @@ const report: RehearsalReport = {
   ...{ older: '1.0.0', newer: hostile, seed: 7, passed: false },
   cells: [
     {
-      ...{ era: 'E1', abortAt: 50, seed: 7, took: 1_234, broken: hostile },
+      ...{ era: 'E1', abortAt: 50, seed: 7, took: 1_234, broken: hostile, face: 'Payload', besides: ['servers'] },
       assertions: [
         { id: 'A1', title: 'it passes', verdict: 'passed', seen: hostile },
         { id: 'A2', title: 'it fails', verdict: 'failed', seen: hostile },

@@ -1,7 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CustomResourceDefinition, Namespace, Payload } from '@drydock/api';
+import { CustomResourceDefinition, Namespace } from '@drydock/api';
 import type { Era } from '@drydock/crd';
 import {
   type Cache,
@@ -14,12 +14,14 @@ import {
 } from '@drydock/kube';
 import { type AuditTrail, auditTrail } from './audit.ts';
 import { type Guard, startGuard } from './guard.ts';
+import { type Managers, managersOf } from './managers.ts';
 import { type OperatorActor, operatorActor, operatorUser, type WriterKind } from './operator-actor.ts';
 import type { Pace } from './pace.ts';
 import { playedPods, type RollOuts, runningImages } from './played-pods.ts';
-import type { RehearsalCluster, RehearsalPorts, RunningOperator } from './ports.ts';
+import type { RehearsalCluster, RehearsalPorts } from './ports.ts';
 import { NAMESPACE, type RehearsedRelease, type ReleaseParts, rehearsedReleases } from './rehearsed-release.ts';
 import { type ReleaseRegistry, startReleaseRegistry } from './release-registry.ts';
+import { type RehearsedFace, type Subject, subjectOf } from './subject.ts';
 
 /** Where the manager keeps what it knows. */
 export const MANAGER_NAMESPACE = 'drydock';
@@ -30,14 +32,13 @@ export const ACCOUNT: { readonly namespace: string; readonly name: string } = {
 };
 /** See {@link ACCOUNT}. */
 export const ACCOUNT_USER: string = `system:serviceaccount:${ACCOUNT.namespace}:${ACCOUNT.name}`;
-/** The manager itself. */
-export const MANAGER_USER = 'drydock-release';
-/** The Payload of a rehearsal. */
-export const PAYLOAD = 'rehearsal';
+/** ms that a real manager gives writers once their release is back. */
+const WRITERS_MS = 30_000;
+/** Some rounds of an operator, on a machine that others use, too. */
+const LEAST_PATIENCE_S = 5;
 
 /** What one cell of a rehearsal is played on. */
 export interface Stage extends AsyncDisposable {
-  readonly cluster: RehearsalCluster;
   readonly audit: AuditTrail;
   /** Of an administrator. */
   readonly client: KubeClient;
@@ -53,14 +54,12 @@ export interface Stage extends AsyncDisposable {
   /** Operators of all components, of this kind; those of before end. */
   act(writer: WriterKind): Promise<readonly OperatorActor[]>;
   readonly actors: readonly OperatorActor[];
-  /** Starts the manager; ends it. */
-  manage(): void;
-  dismiss(): Promise<void>;
-  /** Throws when the manager has ended by itself. */
-  alive(): void;
-  /** What the manager logged. */
-  readonly managerLog: () => string;
-  current(): Promise<Payload>;
+  readonly managers: Managers;
+  readonly subject: Subject;
+  /** Of the API server as it is now. */
+  readonly era: Era;
+  /** Kills the API server and starts one of the next era; resolves to it. */
+  switchServers(): Promise<Era>;
 }
 
 /** What a stage is set with. */
@@ -69,7 +68,13 @@ export interface StageWish {
   readonly workloads: boolean;
   readonly older: ReleaseParts;
   readonly newer: ReleaseParts;
+  readonly face: RehearsedFace;
+  /** How many managers run. */
+  readonly managers: number;
 }
+
+/** Which servers come after which: a control plane goes back in the middle of a way back, or, from the oldest kind, forward. */
+const NEXT: Readonly<Record<Era, Era>> = { E0: 'E2', E1: 'E0', E2: 'E1' };
 
 /** Starts servers, the registry with both releases, and the manager; nothing is applied yet. */
 export async function setStage(
@@ -82,7 +87,8 @@ export async function setStage(
   const folder = mkdtempSync(join(tmpdir(), 'drydock-rehearsal-'));
   starting.defer(() => rmSync(folder, { recursive: true, force: true }));
   const audit = auditTrail(folder);
-  const { era, workloads } = wish;
+  const { workloads } = wish;
+  let { era } = wish;
   const cluster = starting.use(await ports.startCluster({ era, workloads, apiserverFlags: audit.flags, signal }));
   const clients = new Map<string, Promise<KubeClient>>();
   starting.defer(async () => {
@@ -145,17 +151,15 @@ export async function setStage(
     return found;
   };
 
-  let manager: RunningOperator | undefined;
-  const log = join(cluster.directory, 'rehearsal-manager.log');
-  const kubeconfig = cluster.kubeconfigFor({ user: MANAGER_USER, groups: ['system:masters'] });
-  const dismiss = async (): Promise<void> => {
-    await manager?.[Symbol.asyncDispose]();
-    manager = undefined;
-  };
-  starting.defer(dismiss);
+  const subject = subjectOf(wish.face, { client, account: ACCOUNT, older, pace });
+  const patience = Math.max(LEAST_PATIENCE_S, Math.round(pace.scaled(WRITERS_MS) / 1_000));
+  const flags = ['--registry-plain', registry.host, '--writer-patience', `${patience}`, ...subject.flags];
+  const managers = managersOf(wish.managers, { ports, cluster, client, namespace: MANAGER_NAMESPACE, flags });
+  starting.use(managers);
   const resources = starting.move();
   return {
-    ...{ cluster, audit, client, definitions, older, newer, components, images: references, rollOuts, clientOf },
+    ...{ audit, client, definitions, older, newer, components, images: references, rollOuts, clientOf },
+    ...{ managers, subject },
     get actors() {
       return actors;
     },
@@ -164,21 +168,21 @@ export async function setStage(
       actors = components.map((component) =>
         operatorActor({
           ...{ component, writer, running, pace, releases: [older, newer], namespace: MANAGER_NAMESPACE },
+          managed: subject.key,
           clientOf: operatorClient,
           definitions: definitions as Cache<KubeObject>,
         }),
       );
       return actors;
     },
-    manage: () => {
-      const flags = ['--roles', 'release', '--lease-namespace', MANAGER_NAMESPACE, '--identity', 'rehearsal'];
-      const more = ['--port', '0', '--registry-plain', registry.host];
-      manager = ports.startOperator(['operator', '--kubeconfig', kubeconfig, ...flags, ...more], log);
+    get era() {
+      return era;
     },
-    dismiss,
-    alive: () => manager?.alive(),
-    managerLog: () => readFileSync(log, 'utf8'),
-    current: () => client.get(Payload, { name: PAYLOAD }, { signal }),
+    switchServers: async () => {
+      era = NEXT[era];
+      await cluster.switchEra(era);
+      return era;
+    },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
