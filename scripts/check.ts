@@ -20,13 +20,15 @@ const checks: readonly (readonly [name: string, command: string, args: readonly 
   ],
   // Each of these reads all of the sources or manifests, so that a change anywhere turns them red.
   [
-    'advice, terminals and manifests',
+    'advice, terminals, manifests and the book',
     process.execPath,
     [
       '--test',
       '--test-reporter=dot',
       ...['advice', 'main', 'terminal', 'yaml'].map((name) => `apps/drydock/src/${name}.test.ts`),
       'scripts/chart.test.ts',
+      'scripts/book/pages.test.ts',
+      'test/book/book.test.ts',
     ],
   ],
 ];

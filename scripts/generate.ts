@@ -5,10 +5,11 @@ import { UPSTREAM_SET, UPSTREAM_SOURCES } from '../api/upstream/sources.ts';
 import { generateTypes } from '../packages/kube/src/generate.ts';
 import { copyCrds, crdDirectory } from '../packages/sandbox/src/crd-copy.ts';
 import { CRD_SETS } from '../packages/sandbox/src/crd-sets.ts';
+import { bookPages } from './book/pages.ts';
 import { chartBundles } from './chart.ts';
 import { root as checkout } from './command.ts';
 
-// Writes the types of our own CRDs and of upstream's, and what the Helm chart has of deploy. Tests fail when these files differ from what this writes.
+// Writes the types of our own CRDs and of upstream's, what the Helm chart has of deploy, and the pages of the book that say what sources say. Tests fail when these files differ from what this writes.
 const root = new URL('../api/', import.meta.url);
 const outputs = [
   { crd: 'crds/drydock.dev_bootimages.yaml', version: 'v1alpha1', out: 'src/bootimage.gen.ts' },
@@ -24,7 +25,7 @@ for (const { crd, version, out } of outputs) {
   process.stdout.write(`api/${out}\n`);
 }
 
-for (const [file, text] of chartBundles()) {
+for (const [file, text] of [...chartBundles(), ...bookPages()]) {
   writeFileSync(join(checkout, file), text);
   process.stdout.write(`${file}\n`);
 }

@@ -2,18 +2,10 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { test } from 'node:test';
-import { Command } from 'commander';
-import { VERBS } from './main.ts';
 import { configLayer } from './template/config-file.ts';
+import { commandLine, fault } from './testing/command-line.ts';
 
 const root = join(import.meta.dirname, '../../..');
-
-/** The command line as it runs, with all of its verbs. */
-async function commandLine(): Promise<Command> {
-  const program = new Command('drydock');
-  for (const { load } of VERBS) (await load())(program);
-  return program;
-}
 
 interface Advice {
   /** Words from the program's name on. */
@@ -38,30 +30,6 @@ function named(text: string, where: string): readonly Advice[] {
       .filter(({ index }) => !OF_ANOTHER.test(clause.slice(0, index)))
       .map(([, rest = '']) => ({ words: rest.trim().split(/ +/), where })),
   );
-}
-
-/** Why a command cannot run as it stands: the first word that is no command, or a flag that it does not have. */
-function fault(program: Command, words: readonly string[]): string | undefined {
-  let command = program;
-  let at = 0;
-  for (; at < words.length; at += 1) {
-    const word = words[at] ?? '';
-    const found = command.commands.find((one) => one.name() === word || one.aliases().includes(word));
-    if (found !== undefined) command = found;
-    else if (command.commands.length > 0 && !word.startsWith('-') && word !== 'X')
-      return `${command.name()} has no command ${word}`;
-    else break;
-  }
-  // Where code puts the verb in, any of them may have the flag.
-  const ancestors: Command[] = words[at] === 'X' ? [...command.commands] : [];
-  for (let one: Command | null = command; one !== null; one = one.parent) ancestors.push(one);
-  const flags = new Set(ancestors.flatMap((one) => one.options.flatMap(({ long, short }) => [long, short])));
-  for (const word of words.slice(at)) {
-    const [flag = ''] = word.split('=');
-    if (/^--?[a-z]/.test(flag) && !['--help', '-h', '--version'].includes(flag) && !flags.has(flag))
-      return `${command.name()} has no flag ${flag}`;
-  }
-  return undefined;
 }
 
 /** Literals of a source, without its comments and imports. */
@@ -96,7 +64,7 @@ test('SAFE-17 every command of ours that the product names in a sentence, or its
     },
   );
   for (const file of documents) {
-    const code = [...readFileSync(join(root, file), 'utf8').matchAll(/```[a-z]*\n([\s\S]*?)```|`([^`\n]+)`/g)];
+    const code = [...readFileSync(join(root, file), 'utf8').matchAll(/```[a-z ]*\n([\s\S]*?)```|`([^`\n]+)`/g)];
     advice.push(
       ...code.flatMap(([, block = '', inline = '']) =>
         named((block || inline).replaceAll(/\\\n\s*/g, ' '), relative(root, join(root, file))),

@@ -8,25 +8,31 @@ import { addInstall } from './install-command.ts';
 import { addMonitor } from './monitor-command.ts';
 import { addPrune } from './prune-command.ts';
 
-/** Runs the command line: results as one line of JSON on stdout, everything else on stderr. */
-export async function main(argv: readonly string[]): Promise<void> {
-  using signals = processSignals();
+/** All verbs with their flags; `signal` ends what they do. */
+export function nodeCommands(signal: AbortSignal): Command {
   const program = new Command('drydock node')
     .description('Static pods and their certificates on one node.')
     .version('0.1.0')
     .showHelpAfterError('(use --help to see what there is)')
     .exitOverride();
-  addInstall(program, signals.signal);
-  addCertSync(program, signals.signal);
-  addPrune(program, signals.signal);
-  addMonitor(program, signals.signal);
+  addInstall(program, signal);
+  addCertSync(program, signal);
+  addPrune(program, signal);
+  addMonitor(program, signal);
   for (const command of program.commands) addLogFlags(command);
-  addCare(program, signals.signal);
+  addCare(program, signal);
   for (const command of program.commands)
     command
       .exitOverride()
       .showHelpAfterError('(use --help to see what there is)')
       .configureHelp({ optionDescription: optionText });
+  return program;
+}
+
+/** Runs the command line: results as one line of JSON on stdout, everything else on stderr. */
+export async function main(argv: readonly string[]): Promise<void> {
+  using signals = processSignals();
+  const program = nodeCommands(signals.signal);
   const ended = (): string | undefined => (signals.signal.aborted ? String(signals.signal.reason.message) : undefined);
   try {
     await program.parseAsync([...argv]);
