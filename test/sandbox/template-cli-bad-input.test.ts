@@ -224,7 +224,7 @@ test('wrong flags are usage errors, and nothing is sent', async () => {
   const own = join(cli.files, 'terraform.tfvars');
   await writeFile(own, 'template = "x"\nregion = "eu"\n');
   await refused(['publish', ova, '--name', 'standing', '--pointer', own], 3, /is no pointer file/, /^cat /);
-  await refused(['list', '-o', 'yaml'], 2, /unknown output format yaml/, /--help$/);
+  await refused(['list', '-o', 'toml'], 2, /unknown output format toml/, /--help$/);
   await refused(['list', '--config', join(cli.files, 'absent.yaml')], 2, /absent\.yaml cannot be read/, /^ls -l /);
   await refused(['apply', own], 2, /it is no JSON/, /^ls -l /);
   assert.match(nextCommand(expectExit(await cli.run(['publish', ova]), 2)), /^drydock template publish --help$/);

@@ -228,9 +228,9 @@ test('containers of every kind, by path and by reference; what is none or does n
   await using refused = watch(['vms'], { GOVC_PASSWORD: 'wrong' });
   assert.equal(await refused.ended(), 1);
   assert.match(refused.stderr(), /does not let .* in: .*\nnext: drydock template doctor/);
-  await using format = watch(['vms', '-o', 'yaml']);
+  await using format = watch(['vms', '-o', 'toml']);
   assert.equal(await format.ended(), 2);
-  assert.match(format.stderr(), /unknown output format yaml: .*\nnext: drydock watch vms --help\n$/);
+  assert.match(format.stderr(), /unknown output format toml: .*\nnext: drydock watch vms --help\n$/);
   assert.deepEqual((await switchboard.sessions()).sessions, []);
 });
 

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { Command } from 'commander';
 import { VERBS } from './main.ts';
+import { runVerbs } from './testing/run-verbs.ts';
 
 const BIN = new URL('../bin/drydock.js', import.meta.url).pathname;
 const scratch = mkdtempSync(join(tmpdir(), 'drydock-main-'));
@@ -42,8 +43,8 @@ test('usage: a command that is not there, and the one that may be meant', () => 
   assert.equal(drydock(['help', 'crd']).status, 0);
 });
 
-test('every message begins with who says it, and wrong input ends with 2 before anything is reached', () => {
-  for (const [args, said] of [
+test('every message begins with who says it, and wrong input ends with 2 before anything is reached', async () => {
+  const wrong = [
     [['status', '--bogus'], /^drydock: unknown option '--bogus'\n/],
     [['crd', 'check'], /^drydock: missing required argument 'old'\n/],
     [['demo', '--size', 'x'], /^drydock: option '--size <MiB>' argument 'x' is invalid\./],
@@ -52,7 +53,11 @@ test('every message begins with who says it, and wrong input ends with 2 before 
     [['operator', '--port', '70000'], /^drydock: option '--port <number>' argument '70000' is invalid\. a port/],
     [['operator', '--roles', 'cook'], /^drydock: unknown role cook: /],
     [['doctor', '--roles', 'cook'], /^drydock: unknown role cook: /],
-    [['doctor', '-o', 'table'], /^drydock: unknown output format table: /],
+    [
+      ['doctor', '-o', 'name'],
+      /^drydock: unknown output format name: use one of table, wide, json, yaml, jsonpath=TEMPLATE\n/,
+    ],
+    [['status', '-o', 'jsonpath={.items[*}'], /^drydock: jsonpath=\{\.items\[\*\}: expected .* at "\*\}"\n/],
     [
       ['explain', '-n', 'default'],
       /^drydock: --namespace default: boot images are managed in openshift-machine-api alone\n/,
@@ -60,17 +65,22 @@ test('every message begins with who says it, and wrong input ends with 2 before 
     [['explain', '--downgrade', 'no'], /^drydock: unknown downgrade policy no: /],
     [['image', 'plan', '--templates', 'no'], /^drydock: unknown way to publish templates no: use pointer or swap\n/],
     [['explain', '--stub-secret', 'no'], /^drydock: unknown way no to a stub: use InPlace or Managed\n/],
-  ] as const) {
-    const { status, stderr, stdout } = drydock(args);
-    assert.deepEqual([status, stdout], [2, ''], args.join(' '));
-    assert.match(stderr, said);
+  ] as const;
+  const ran = await runVerbs(wrong.map(([args]) => ({ args })));
+  for (const [at, { code, errors, out }] of ran.entries()) {
+    const [args, said] = wrong[at] ?? assert.fail('a line for each');
+    assert.deepEqual([code, out], [2, ''], args.join(' '));
+    assert.match(errors, said);
   }
 });
 
-test('help on a verb of a group is that of the verb', () => {
-  const { status, stdout } = drydock(['help', 'template', 'list']);
-  assert.equal(status, 0);
-  assert.equal(stdout, drydock(['template', 'list', '--help']).stdout);
+test('help on a verb of a group is that of the verb', async () => {
+  const [asked, flagged] = await runVerbs([
+    { args: ['help', 'template', 'list'] },
+    { args: ['template', 'list', '--help'] },
+  ]);
+  assert.match(asked?.out ?? '', /^Usage: drydock template list /);
+  assert.deepEqual(asked, flagged);
   assert.match(drydock(['help', 'node', 'install']).stdout, /^Usage: drydock node install\|installer /);
 });
 

@@ -1,14 +1,12 @@
-import { jsonText, oneLine } from '@drydock/api/text';
+import { oneLine } from '@drydock/api/text';
 import { exitCode } from './exit.ts';
 import { type Leadership, leadershipText } from './leadership.ts';
+import { type OutputFormat, print } from './output/format.ts';
 import { LEASE_NAMESPACE } from './status-notes.ts';
 import { shell } from './template/next-command.ts';
 import { say, sayError } from './terminal.ts';
 
-/** Formats in which the end of a plan is told. */
-export const END_FORMATS = ['text', 'json'] as const;
-
-/** What a verb that carries a plan out prints as JSON. */
+/** What a verb that carries a plan out prints as JSON and YAML. */
 export interface ApplyOutput {
   /** Done: all of the plan is. Moved: something else would be done by now. Stopped: a step failed, or something stands in its way. Refused: nothing was changed. */
   readonly result: 'done' | 'moved' | 'stopped' | 'refused';
@@ -68,10 +66,10 @@ export function untaken(leader: Leadership, { role, what }: PlannedRole): PlanEn
 }
 
 /** Tells how a plan ended: data on stdout, what a person should know on stderr. Returns the exit code. */
-export function tellEnd(format: (typeof END_FORMATS)[number], { code, ...end }: PlanEnd, leader: Leadership): number {
-  if (format === 'json') say(`${jsonText({ ...end, leader } satisfies ApplyOutput, 2)}\n`);
+export function tellEnd(format: OutputFormat, { code, ...end }: PlanEnd, leader: Leadership): number {
+  if (!format.people) print(format, { ...end, leader } satisfies ApplyOutput, () => '');
   const { message, next } = end;
   if (code !== exitCode.done) sayError(oneLine(`drydock: ${message}${next === undefined ? '' : `. Next: ${next}`}`));
-  else if (format === 'text') say(`${oneLine(message)}\n`);
+  else if (format.people) say(`${oneLine(message)}\n`);
   return code;
 }

@@ -4,6 +4,7 @@ import { BootImage, Lease } from '@drydock/api';
 import { STATUS_NOTE } from '@drydock/kube';
 import { memoryCluster } from '@drydock/kube/testing';
 import { leadershipOf } from './leadership.ts';
+import { outputFormat } from './output/format.ts';
 import { checkCode, leaderText, notesText, printStatus, stuckText } from './status.ts';
 import { LEASE_NAMESPACE, statusNotes } from './status-notes.ts';
 
@@ -43,7 +44,7 @@ async function notesOf(renewTime: string) {
 
 test('a set whose status is cut or not written says so, with the reason below', async () => {
   const notes = await notesOf('2026-01-01T00:59:59.000000Z');
-  const text = printStatus(images, 'table', { headers: true, now, notes });
+  const text = printStatus(images, outputFormat('table', { names: true }), { headers: true, now, notes });
   assert.match(text, /REVERT-TO +STATUS-WRITES\nms-a.* -\nms-b .*blocked 5m\n/);
   assert.equal(
     notesText(notes, now),
@@ -55,7 +56,9 @@ test('a set whose status is cut or not written says so, with the reason below', 
     notesText(await notesOf('2026-01-01T00:30:00.000000Z'), now),
     /The operator said so 30m ago, and nothing since\.\n$/,
   );
-  const { statusWrites } = JSON.parse(printStatus(images, 'json', { headers: true, now, notes })) as {
+  const { statusWrites } = JSON.parse(
+    printStatus(images, outputFormat('json', { names: true }), { headers: true, now, notes }),
+  ) as {
     readonly statusWrites: { readonly noted: unknown };
   };
   assert.deepEqual(statusWrites.noted, named);
@@ -63,8 +66,14 @@ test('a set whose status is cut or not written says so, with the reason below', 
 
 test('where all is well nothing is said of it', async () => {
   assert.equal(await statusNotes(memoryCluster().client()), undefined);
-  assert.doesNotMatch(printStatus(images, 'table', { headers: true, now }), /STATUS-WRITES/);
-  assert.doesNotMatch(printStatus(images, 'yaml', { headers: true, now }), /statusWrites/);
+  assert.doesNotMatch(
+    printStatus(images, outputFormat('table', { names: true }), { headers: true, now }),
+    /STATUS-WRITES/,
+  );
+  assert.doesNotMatch(
+    printStatus(images, outputFormat('yaml', { names: true }), { headers: true, now }),
+    /statusWrites/,
+  );
 });
 
 test('sets that are stuck are counted, with the command that says why', () => {

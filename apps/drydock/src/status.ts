@@ -1,23 +1,20 @@
 import { BootImage } from '@drydock/api';
-import { jsonText, oneLine } from '@drydock/api/text';
+import { oneLine } from '@drydock/api/text';
 import type { Command } from 'commander';
 import { clusterStandings, isLed } from './cluster-standings.ts';
 import { type ClusterFlags, clusterFlags, connect } from './connect.ts';
-import { exitCode, UsageError } from './exit.ts';
+import { exitCode } from './exit.ts';
 import { untilInterrupted } from './interruption.ts';
 import { type Leadership, leadershipText, pausedOf } from './leadership.ts';
+import { formatted, type OutputFormat, outputOption, sayAs } from './output/format.ts';
 import { RESUME } from './pause/pause.ts';
 import { LEASE_NAMESPACE, type StatusNotes, statusNotes } from './status-notes.ts';
-import { age, type Column, table } from './table.ts';
+import { age, type Column, table, terminalWidth } from './table.ts';
 import { say, sayError, tell } from './terminal.ts';
 import { type UpgradeVerdicts, upgradeVerdicts, verdictText } from './verdict.ts';
-import { yamlText } from './yaml.ts';
-
-const formats = ['table', 'wide', 'name', 'json', 'yaml'] as const;
-type Format = (typeof formats)[number];
 
 interface StatusFlags extends ClusterFlags {
-  readonly output: string;
+  readonly output: OutputFormat;
   readonly headers: boolean;
   readonly check?: boolean;
   readonly leaseNamespace: string;
@@ -44,7 +41,7 @@ const columns = (now: number, notes: StatusNotes | undefined): readonly Column<B
 /** The text of `drydock status` in one of its formats. JSON and YAML are a List, also for one object. */
 export function printStatus(
   images: readonly BootImage[],
-  format: Format,
+  format: OutputFormat,
   options: {
     readonly headers: boolean;
     readonly now: number;
@@ -53,17 +50,11 @@ export function printStatus(
     readonly verdicts?: UpgradeVerdicts;
   },
 ): string {
-  switch (format) {
-    case 'json':
-      return `${jsonText(listOf(images, options), 2)}\n`;
-    case 'yaml':
-      return yamlText(listOf(images, options));
-    case 'name':
-      return images.map((image) => `bootimage.drydock.dev/${oneLine(image.metadata.name)}\n`).join('');
-    case 'table':
-    case 'wide':
-      return table(columns(options.now, options.notes), images, { wide: format === 'wide', headers: options.headers });
-  }
+  const { wide } = format;
+  const text = (): string =>
+    table(columns(options.now, options.notes), images, { wide, headers: options.headers, width: terminalWidth() });
+  const names = (): readonly string[] => images.map(({ metadata }) => `bootimage.drydock.dev/${metadata.name}`);
+  return formatted(format, listOf(images, options), text, names);
 }
 
 function listOf(
@@ -152,7 +143,7 @@ export function checkCode(images: readonly BootImage[], leader: Leadership): num
 /** Adds `drydock status`: every machine set's boot image, what is being done about it and why not. It only reads. */
 export function addStatus(program: Command): void {
   clusterFlags(program.command('status').description('show the boot image of every machine set'))
-    .option('-o, --output <format>', formats.join('|'), 'table')
+    .addOption(outputOption({ names: true }))
     .option('--no-headers', 'leave the first line and the header out')
     .option('--check', 'exit code 3 where a set is Blocked or Failed or nobody leads, 5 where that cannot be read')
     .option('--lease-namespace <name>', 'namespace of the Leases of the operator', LEASE_NAMESPACE)
@@ -160,9 +151,7 @@ export function addStatus(program: Command): void {
 }
 
 async function status(flags: StatusFlags, signal: AbortSignal): Promise<number> {
-  const format = formats.find((name) => name === flags.output);
-  if (format === undefined)
-    throw new UsageError(`unknown output format ${flags.output}: use one of ${formats.join(', ')}`);
+  const format = flags.output;
   await using client = await connect(flags);
   // With the client of vCenters, which the checks above do without.
   const { loginsText, refusedLogins } = await import('./login-notes.ts');
@@ -173,15 +162,16 @@ async function status(flags: StatusFlags, signal: AbortSignal): Promise<number> 
     upgradeVerdicts(client, signal),
   ]);
   const { images, leader, now } = all;
-  const people = format === 'table' || format === 'wide';
+  const { people } = format;
   if (people && flags.headers) say(leaderText(leader, now.getTime()));
   else if (leader.state !== 'led') tell(leaderText(leader, now.getTime()));
   tell(unreadText(all.unread));
   tell(loginsText(logins));
   if (notes !== undefined) tell(notesText(notes, now.getTime()));
   if (images.length === 0 && people) sayError('There are no machine sets, and no boot images.');
-  else say(printStatus(images, format, { headers: flags.headers, now: now.getTime(), notes, leader, verdicts }));
-  if (format === 'table') tell(stuckText(images));
+  else
+    sayAs(format, printStatus(images, format, { headers: flags.headers, now: now.getTime(), notes, leader, verdicts }));
+  if (format.kind === 'table') tell(stuckText(images));
   tell(verdictText(verdicts, isLed(leader), now.getTime()));
   return flags.check === true ? checkCode(images, leader) : exitCode.done;
 }

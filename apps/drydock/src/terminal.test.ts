@@ -5,9 +5,10 @@ import { test } from 'node:test';
 import { printCheck } from './crd/check-table.ts';
 import { diagnosisOf, diagnosisText } from './doctor/finding.ts';
 import { explainedText } from './explain/text.ts';
+import { outputFormat } from './output/format.ts';
 import { leaderText, notesText, printStatus } from './status.ts';
 import { listText } from './template/list.ts';
-import { createOutput } from './template/output.ts';
+import { createOutput, formatOf } from './template/output.ts';
 import { createPrinter } from './watch/printer.ts';
 import { yamlText } from './yaml.ts';
 
@@ -29,7 +30,11 @@ async function printed(): Promise<Readonly<Record<string, string>>> {
   const given = (): string => written.splice(0).join('');
   const said: Record<string, string> = {};
   for (const format of ['table', 'wide', 'name', 'json', 'yaml'] as const)
-    said[`status ${format}`] = printStatus([image], format, { headers: true, now, leader });
+    said[`status ${format}`] = printStatus([image], outputFormat(format, { names: true }), {
+      headers: true,
+      now,
+      leader,
+    });
   said['status leader'] = leaderText(leader, now);
   const noted = [
     { definition: evil, object: evil, state: 'blocked', since: '2026-01-01T00:00:00Z', why: evil },
@@ -49,7 +54,7 @@ async function printed(): Promise<Readonly<Record<string, string>>> {
     ref,
   };
   for (const format of ['text', 'wide', 'name', 'json'] as const) {
-    const out = createOutput(format, sink, sink);
+    const out = createOutput(formatOf(format), sink, sink);
     out.data(listText([template as never], { wide: format === 'wide', now }));
     out.event('template', template);
     out.note('a note');
@@ -84,7 +89,9 @@ test('SAFE-11 nothing of a command writes to a terminal but by the one place tha
   const root = import.meta.dirname;
   const files = globSync('**/*.ts', { cwd: root }).filter(
     (file) =>
-      !/\.test\.ts$|^demo\/|^terminal\.ts$|^template\/output\.ts$|progress-line\.ts$|^crd\/question\.ts$/.test(file),
+      !/\.test\.ts$|^(?:demo|testing)\/|^terminal\.ts$|^template\/output\.ts$|progress-line\.ts$|^crd\/question\.ts$/.test(
+        file,
+      ),
   );
   assert.ok(files.length > 60, `${files.length} files`);
   const writers = files.filter((file) =>

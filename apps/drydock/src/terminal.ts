@@ -8,10 +8,9 @@ export function say(text: string): void {
   process.stdout.write(printable(text));
 }
 
-/** Lines for another program, whose columns are apart by tabs: these stay. */
-export function sayColumns(lines: readonly string[]): void {
-  const printed = lines.map((line) => `${line.split('\t').map(printable).join('\t')}\n`);
-  process.stdout.write(printed.join(''));
+/** Lines whose columns are apart by tabs: these stay. */
+export function sayColumns(text: string): void {
+  process.stdout.write(text.split('\t').map(printable).join('\t'));
 }
 
 /** Talk beside the data: on stderr. */

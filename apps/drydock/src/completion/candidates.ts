@@ -76,7 +76,10 @@ function flagsOf(command: Command): readonly Candidate[] {
 
 /** Of a flag: its choices, which some say in their first words as `a|b|c`; names of files or of the cluster, by what it calls them. */
 function valueFor(option: Option, current: string, before: string): Offer {
-  const listed = /^[\w=]+(?:\|[\w=]+)+/.exec(option.description)?.[0].split('|');
+  const listed = /^[\w=]+(?:\|[\w=]+)+/
+    .exec(option.description)?.[0]
+    .split('|')
+    .map((one) => one.replace(/=[A-Z]+$/, '='));
   const choices = option.argChoices ?? listed;
   if (choices !== undefined) return chosen(choices, current, before);
   if (/<(?:file|folder|path)>/.test(option.flags)) return { candidates: [], files: true };

@@ -58,7 +58,7 @@ for (const [name, shell] of Object.entries({ bash, zsh, fish }))
     assert.deepEqual(wordsOf((await shell('drydock image re')).lines), ['revert', 'release']);
     const flags = wordsOf((await shell('drydock status --no')).lines);
     assert.deepEqual(flags, ['--no-headers']);
-    assert.deepEqual(wordsOf((await shell('drydock tree -o j')).lines), ['json']);
+    assert.deepEqual(wordsOf((await shell('drydock tree -o j')).lines), ['json', 'jsonpath=']);
     await using host = await misbehavingServer(({ path }, response) => {
       const status = { set: 'ms/worker-a' };
       const items = path.endsWith('/bootimages') ? [{ metadata: { name: 'b', namespace: 'n' }, status }] : [];

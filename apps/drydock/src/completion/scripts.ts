@@ -26,6 +26,7 @@ __drydock_complete() {
         ;;
     esac
   done < <("\${words[0]}" __complete "\${words[@]:1}" 2>/dev/null </dev/null)
+  [[ \${COMPREPLY[0]-} == *= ]] && compopt -o nospace 2>/dev/null
   if ((files)); then compopt -o default 2>/dev/null; fi
 }
 complete -F __drydock_complete drydock

@@ -1,16 +1,17 @@
-import { jsonText } from '@drydock/api/text';
 import { type Bridge, bridge, type Crd, carriedOver, type Stores, type Unbridged } from '@drydock/crd';
 import type { Command } from 'commander';
 import { type ClusterFlags, clusterFlags } from '../connect.ts';
+import { count } from '../count.ts';
 import { exitCode, UsageError } from '../exit.ts';
+import { type OutputFormat, outputOption, print } from '../output/format.ts';
+import { definitionName } from '../output/names.ts';
 import { say, sayError } from '../terminal.ts';
 import { yamlText } from '../yaml.ts';
-import { count } from './formats.ts';
 import { readSource, type Source } from './sources.ts';
 
 interface BridgeFlags extends ClusterFlags {
   readonly featureSet: string;
-  readonly output: string;
+  readonly output: OutputFormat;
   readonly store?: string;
 }
 
@@ -30,18 +31,21 @@ export function addBridge(group: Command): void {
     .argument('<new>', 'likewise')
     .option('--feature-set <name>', 'which of several definitions of one name', 'Default')
     .option('--store <release>', 'older|newer: keep the way to this one open, where no stored version keeps both')
-    .option('-o, --output <format>', 'yaml|json', 'yaml')
+    .addOption(outputOption({ names: true, initial: 'yaml' }))
     .action(async (old: string, now: string, flags: BridgeFlags) => {
-      if (flags.output !== 'yaml' && flags.output !== 'json')
-        throw new UsageError(`unknown output format ${flags.output}: use one of yaml, json`);
       const { store } = flags;
       if (store !== undefined && store !== 'older' && store !== 'newer')
         throw new UsageError(`unknown release ${store} in --store: use one of older, newer`);
       const [a, b] = await Promise.all([readSource(old, flags), readSource(now, flags)]);
       const { crds, doubts, notes, stops } = bridges(a, b, store);
       const manifests = crds.map(({ manifest }) => manifest);
-      if (flags.output === 'json') say(`${jsonText({ apiVersion: 'v1', kind: 'List', items: manifests }, 2)}\n`);
-      else say(manifests.map((manifest) => `---\n${yamlText(manifest)}`).join(''));
+      // For people as for kubectl: documents that can be applied.
+      const documents = (): string => manifests.map((manifest) => `---\n${yamlText(manifest)}`).join('');
+      if (flags.output.kind === 'yaml') say(documents());
+      else
+        print(flags.output, { apiVersion: 'v1', kind: 'List', items: manifests }, documents, () =>
+          crds.map(({ name }) => definitionName(name)),
+        );
       const problems = [...a.problems, ...b.problems].map(({ why }) => why);
       for (const line of [...notes, ...problems, ...doubts, ...stops]) sayError(`drydock: ${line}`);
       // What could not be read has no bridge, and nobody knows whether it needs one.

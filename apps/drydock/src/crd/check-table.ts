@@ -1,10 +1,10 @@
 import { basename } from 'node:path';
 import { oneLine } from '@drydock/api/text';
 import type { Effect, RuleId, Step } from '@drydock/crd';
+import { count } from '../count.ts';
 import { type Column, table } from '../table.ts';
 import { quoted } from '../template/next-command.ts';
 import type { Check, Way } from './comparison.ts';
-import { count } from './formats.ts';
 
 /** Steps of one definition that say the same, at several places. */
 interface Row {

@@ -1,15 +1,17 @@
 import type { Shadow } from '@drydock/preflight';
 import type { Command } from 'commander';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
+import { count } from '../count.ts';
 import { exitCode } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
+import { type OutputFormat, outputOption, print } from '../output/format.ts';
+import { definitionName } from '../output/names.ts';
 import { age, type Column, table } from '../table.ts';
-import { count, formatOf, print } from './formats.ts';
 import { agreed } from './question.ts';
 
 interface DoctorFlags extends ClusterFlags {
   readonly yes?: boolean;
-  readonly output: string;
+  readonly output: OutputFormat;
 }
 
 const columns = (now: number): readonly Column<Shadow>[] => [
@@ -22,19 +24,18 @@ const columns = (now: number): readonly Column<Shadow>[] => [
 export function addDoctor(group: Command): void {
   clusterFlags(group.command('doctor').description('find and remove definitions that a killed probe left behind'))
     .option('--yes', 'remove them without a question')
-    .option('-o, --output <format>', 'table|wide|json|yaml', 'table')
+    .addOption(outputOption({ names: true }))
     .action((flags: DoctorFlags) =>
       untilInterrupted((signal) => examine(flags, signal), 'what was not removed is still there'),
     );
 }
 
 async function examine(flags: DoctorFlags, signal: AbortSignal): Promise<number> {
-  const format = formatOf(flags.output);
   const { leftShadows, sweepShadows } = await import('@drydock/preflight');
   await using client = await connect(flags);
   const left = await leftShadows(client, { signal });
   if (left.length === 0) {
-    print(format, { left, removed: 0 }, () => 'Nothing was left behind.\n');
+    print(flags.output, { left, removed: 0 }, () => 'Nothing was left behind.\n');
     return exitCode.done;
   }
   const listed = (): string => table(columns(Date.now()), left);
@@ -42,10 +43,14 @@ async function examine(flags: DoctorFlags, signal: AbortSignal): Promise<number>
   // A probe may be running, so age alone decides nothing.
   const yes = await agreed(question, { yes: flags.yes === true, about: listed, signal });
   const removed = yes ? await sweepShadows(client, { signal }) : 0;
-  print(format, { left, removed }, () =>
-    yes
-      ? `${listed()}\n${count(removed, 'definition')} removed.\n`
-      : `${listed()}\nThey serve nobody but a probe that runs now. To remove them: drydock crd doctor --yes\n`,
+  const outcome = yes
+    ? `${count(removed, 'definition')} removed.\n`
+    : 'They serve nobody but a probe that runs now. To remove them: drydock crd doctor --yes\n';
+  print(
+    flags.output,
+    { left, removed },
+    () => `${listed()}\n${outcome}`,
+    () => left.map(({ name }) => definitionName(name)),
   );
   return yes ? exitCode.done : exitCode.undecided;
 }

@@ -21,10 +21,11 @@ import {
   scan,
 } from '@drydock/preflight';
 import { type ClusterFlags, connect } from '../connect.ts';
+import { count } from '../count.ts';
 import { exitCode, UsageError } from '../exit.ts';
+import { type OutputFormat, print } from '../output/format.ts';
 import { terminalWidth } from '../table.ts';
 import { sayError } from '../terminal.ts';
-import { count, formatOf, print } from './formats.ts';
 import { type PreflightAnswer, printPreflight } from './preflight-table.ts';
 import { progressLine } from './progress-line.ts';
 import { agreed } from './question.ts';
@@ -44,7 +45,7 @@ export interface PreflightFlags extends ClusterFlags {
   readonly again?: boolean;
   readonly serverProbe?: boolean;
   readonly yes?: boolean;
-  readonly output: string;
+  readonly output: OutputFormat;
 }
 
 /** Answers with more bytes are had in parts: a few of them are held at the same time. */
@@ -54,7 +55,6 @@ const LARGEST_PAGE = 16 * 2 ** 20;
 export async function runPreflight(flags: PreflightFlags, signal: AbortSignal): Promise<number> {
   // A page of objects lives for milliseconds: room for many of them would stay empty, and a third of the memory with it.
   setFlagsFromString('--semi-space-growth-factor=1');
-  const format = formatOf(flags.output);
   const eras = erasOf(flags);
   await using client = await connect(flags, { maxBody: LARGEST_PAGE });
   // The server works on its answers while the files are read.
@@ -75,7 +75,7 @@ export async function runPreflight(flags: PreflightFlags, signal: AbortSignal): 
     const judged = flags.strict === true ? more.map(strictly) : more;
     report.add(judged);
     // A table needs the groups alone, whose number does not grow with that of the objects.
-    if (format === 'json' || format === 'yaml') findings.push(...judged);
+    if (!flags.output.people) findings.push(...judged);
   };
   add(unreadable.map(({ crd, why }) => undecidedKind(crd, why, options)));
   add(target.problems.map(({ crd = '', why }) => undecidedKind(crd, why, options)));
@@ -132,7 +132,7 @@ export async function runPreflight(flags: PreflightFlags, signal: AbortSignal): 
     ...answer,
     findings,
   };
-  print(format, value, () => printPreflight(value, format === 'wide', terminalWidth()));
+  print(flags.output, value, () => printPreflight(value, flags.output.wide, terminalWidth()));
   return { clean: exitCode.done, blocked: exitCode.blocked, undecided: exitCode.undecided }[answer.verdict];
 }
 

@@ -1,8 +1,8 @@
 import { oneLine } from '@drydock/api/text';
 import { CLASS_MEANINGS, type FindingGroup, type PreflightOptions, type Report } from '@drydock/crd';
+import { count } from '../count.ts';
 import { type Column, table } from '../table.ts';
 import { shortName } from './check-table.ts';
-import { count } from './formats.ts';
 
 /** The answer of `crd preflight`. */
 export interface PreflightAnswer extends Report, PreflightOptions {

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { clusterFlags } from '../connect.ts';
 import { untilInterrupted } from '../interruption.ts';
+import { outputOption } from '../output/format.ts';
 import type { PreflightFlags } from './preflight-run.ts';
 
 /** Adds `crd preflight`: judges every stored object of a cluster under the definitions it would go to. It only reads, unless the server is to be probed. */
@@ -20,7 +21,7 @@ export function addPreflight(group: Command): void {
       'ask the server where nothing else can tell: installs a labelled definition for the time of the run',
     )
     .option('--yes', 'do not ask before a probe')
-    .option('-o, --output <format>', 'table|wide|json|yaml', 'table')
+    .addOption(outputOption())
     .action((flags: PreflightFlags) =>
       untilInterrupted(async (signal) => {
         const { runPreflight } = await import('./preflight-run.ts');

@@ -1,22 +1,20 @@
-import { jsonText } from '@drydock/api/text';
 import type { Command } from 'commander';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
 import { exitCode, UsageError } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { type MarkKeyFlags, markKeyFlags } from '../mark-keys.ts';
+import { type OutputFormat, outputOption, print } from '../output/format.ts';
 import { LEASE_NAMESPACE } from '../status-notes.ts';
 import { say } from '../terminal.ts';
 import { type VCenterFlags, vcenterFlags } from '../vcenter-flags.ts';
-import { yamlText } from '../yaml.ts';
 import { codeOf, diagnosisOf, diagnosisText } from './finding.ts';
 
-const FORMATS = ['text', 'json', 'yaml'] as const;
 const ROLES = ['boot-images', 'watch'] as const;
 
 interface DoctorFlags extends ClusterFlags, VCenterFlags, MarkKeyFlags {
   readonly roles: string;
   readonly leaseNamespace: string;
-  readonly output: string;
+  readonly output: OutputFormat;
   readonly privileges?: boolean;
 }
 
@@ -28,7 +26,7 @@ export function addDoctor(program: Command): void {
     .option('--roles <list>', `comma-separated: ${ROLES.join(', ')}`, 'boot-images')
     .option('--lease-namespace <name>', 'namespace of the Leases of the operator', LEASE_NAMESPACE)
     .option('--privileges', 'print what the user in vCenter needs, and how a role with it is made; asks nobody')
-    .option('-o, --output <format>', FORMATS.join('|'), 'text')
+    .addOption(outputOption())
     .addHelpText(
       'after',
       `
@@ -41,9 +39,6 @@ Exit codes: 0 nothing stands in the way, 1 failed, 2 usage, 3 something does, 5 
 }
 
 async function doctor(flags: DoctorFlags, signal: AbortSignal): Promise<number> {
-  const format = FORMATS.find((known) => known === flags.output);
-  if (format === undefined)
-    throw new UsageError(`unknown output format ${flags.output}: use one of ${FORMATS.join(', ')}`);
   const roles = new Set(flags.roles.split(','));
   for (const role of roles)
     if (!ROLES.some((known) => known === role))
@@ -56,8 +51,6 @@ async function doctor(flags: DoctorFlags, signal: AbortSignal): Promise<number> 
   const { examine } = await import('./examination.ts');
   await using client = await connect(flags);
   const diagnosis = diagnosisOf(await examine(client, { flags, roles, leaseNamespace: flags.leaseNamespace, signal }));
-  if (format === 'json') say(`${jsonText(diagnosis, 2)}\n`);
-  else if (format === 'yaml') say(yamlText(diagnosis));
-  else say(diagnosisText(diagnosis));
+  print(flags.output, diagnosis, () => diagnosisText(diagnosis));
   return codeOf(diagnosis);
 }

@@ -1,24 +1,22 @@
-import { jsonText } from '@drydock/api/text';
 import type { Command } from 'commander';
 import { worldsOf } from '../cluster-api-part.ts';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
-import { exitCode, UsageError } from '../exit.ts';
+import { exitCode } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { leadershipOf } from '../leadership.ts';
+import { type OutputFormat, outputOption, print } from '../output/format.ts';
+import { imageOfSet } from '../output/names.ts';
 import { LEASE_NAMESPACE } from '../status-notes.ts';
-import { say, sayError } from '../terminal.ts';
+import { sayError } from '../terminal.ts';
 import { chosenSets, type ToldFlags, toldFlags, toldOf } from '../told-flags.ts';
 import { type VCenterFlags, vcenterFlags } from '../vcenter-flags.ts';
-import { yamlText } from '../yaml.ts';
 import { explainClusterApi, splitNames } from './cluster-api.ts';
 import { type Explained, isStuck } from './explained.ts';
 import { explainedText } from './text.ts';
 
-const FORMATS = ['text', 'json', 'yaml'] as const;
-
 interface ExplainFlags extends ClusterFlags, VCenterFlags, ToldFlags {
   readonly leaseNamespace: string;
-  readonly output: string;
+  readonly output: OutputFormat;
 }
 
 /** Adds `drydock explain`: why a machine set boots from what it boots from, and what comes next. It only reads. */
@@ -27,7 +25,7 @@ export function addExplain(program: Command): void {
     .command('explain')
     .description('say why a machine set boots from what it boots from, and what comes next')
     .argument('[machineset...]', 'names, also as ms/NAME, cpms/NAME or capi-md/NAME (default: all)')
-    .option('-o, --output <format>', FORMATS.join('|'), 'text')
+    .addOption(outputOption({ names: true }))
     .option('--lease-namespace <name>', 'namespace of the Leases of the operator', LEASE_NAMESPACE)
     .addHelpText(
       'after',
@@ -41,9 +39,6 @@ Exit codes: 0 explained, 1 failed, 2 usage, 3 something stops a set, 5 something
 }
 
 async function explain(names: readonly string[], flags: ExplainFlags, signal: AbortSignal): Promise<number> {
-  const format = FORMATS.find((known) => known === flags.output);
-  if (format === undefined)
-    throw new UsageError(`unknown output format ${flags.output}: use one of ${FORMATS.join(', ')}`);
   const told = toldOf(flags);
   const { keptSets, machineApiNamespace } = await import('@drydock/boot-images');
   // With the client of vCenters, which the checks above do without.
@@ -58,9 +53,12 @@ async function explain(names: readonly string[], flags: ExplainFlags, signal: Ab
   for (const set of sets) explained.push(await images.explain(set));
   if (clusterApi !== undefined && (await worldsOf(client, { warn: () => undefined })).clusterApi !== undefined)
     explained.push(...(await explainClusterApi(client, clusterApi, signal)));
-  if (format === 'text') say(explainedText(explained, leader, Date.now()));
-  if (format === 'json') say(`${jsonText(explained, 2)}\n`);
-  if (format === 'yaml') say(yamlText(explained));
+  print(
+    flags.output,
+    explained,
+    () => explainedText(explained, leader, Date.now()),
+    () => explained.map(({ set }) => imageOfSet(set)),
+  );
   if (explained.length === 0)
     sayError(`There are no machine sets in ${machineApiNamespace}, and no sets of Cluster API.`);
   return codeOf(explained);

@@ -1,4 +1,4 @@
-import { jsonText, oneLine } from '@drydock/api/text';
+import { oneLine } from '@drydock/api/text';
 import type { Command } from 'commander';
 import { clusterStandings } from '../cluster-standings.ts';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
@@ -7,17 +7,15 @@ import { exitCode, UsageError } from '../exit.ts';
 import { durationMs } from '../image/hold.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { setsNamed } from '../machines/command.ts';
+import { type OutputFormat, outputOption, print } from '../output/format.ts';
 import { managedReleases } from '../release/managed.ts';
 import { LEASE_NAMESPACE } from '../status-notes.ts';
 import { type Column, table, terminalWidth } from '../table.ts';
-import { say, sayError } from '../terminal.ts';
-import { yamlText } from '../yaml.ts';
+import { sayError } from '../terminal.ts';
 import { type Happening, happenings } from './happenings.ts';
 
-const FORMATS = ['table', 'wide', 'json', 'yaml'] as const;
-
 interface HistoryFlags extends ClusterFlags {
-  readonly output: string;
+  readonly output: OutputFormat;
   readonly since?: string;
   readonly events: boolean;
   readonly leaseNamespace: string;
@@ -37,7 +35,7 @@ export function addHistory(program: Command): void {
     .command('history')
     .description('show what happened to sets and releases: who did what, when, for which release')
     .argument('[set...]', 'names, also as ms/NAME, cpms/NAME or capi-md/NAME (default: all, and all releases)')
-    .option('-o, --output <format>', FORMATS.join('|'), 'table')
+    .addOption(outputOption())
     .option('--since <duration>', 'only what happened since then, as 30m, 24h or 7d')
     .option('--no-events', 'leave Events out, which the API server forgets after an hour or so')
     .option('--lease-namespace <name>', 'namespace of the Leases of the operator', LEASE_NAMESPACE)
@@ -57,9 +55,6 @@ Exit codes: 0 shown, 1 failed, 2 usage, 130 and 143 interrupted.`,
 }
 
 async function history(names: readonly string[], flags: HistoryFlags, signal: AbortSignal): Promise<number> {
-  const format = FORMATS.find((known) => known === flags.output);
-  if (format === undefined)
-    throw new UsageError(`unknown output format ${flags.output}: use one of ${FORMATS.join(', ')}`);
   const length = flags.since === undefined ? Number.POSITIVE_INFINITY : durationMs(flags.since);
   if (length === undefined)
     throw new UsageError(`--since ${flags.since}: a duration such as 30m, 24h or 7d is expected`);
@@ -82,13 +77,10 @@ async function history(names: readonly string[], flags: HistoryFlags, signal: Ab
       now.getTime() - Date.parse(one.when) <= length,
   );
   const output: HistoryOutput = { history: rows, unread: [...unread, ...releases.unread, ...events.unread] };
-  if (format === 'json') say(`${jsonText(output, 2)}\n`);
-  else if (format === 'yaml') say(yamlText(output));
-  else {
-    for (const what of output.unread) sayError(`drydock: not all could be read: ${oneLine(what)}`);
-    if (rows.length === 0) sayError('Nothing is known to have happened.');
-    else say(table(COLUMNS, rows, { wide: format === 'wide', width: terminalWidth() }));
-  }
+  const { people, wide } = flags.output;
+  if (people) for (const what of output.unread) sayError(`drydock: not all could be read: ${oneLine(what)}`);
+  if (people && rows.length === 0) sayError('Nothing is known to have happened.');
+  else print(flags.output, output, () => table(COLUMNS, rows, { wide, width: terminalWidth() }));
   return exitCode.done;
 }
 

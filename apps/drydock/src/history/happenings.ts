@@ -54,7 +54,7 @@ function ofImage({ metadata, spec, status }: BootImage): readonly Happening[] {
   const about = { subject, ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }) };
   const moves = (status?.history ?? []).map(({ by = 'unknown', release, image, since = '' }): Happening => {
     const name = release ?? image ?? 'an image';
-    const named = image === undefined || image === release ? name : `${name} (${image})`;
+    const named = image === undefined || image === name ? name : `${name} (${image})`;
     return {
       ...about,
       ...{ when: since, who: by, from: 'history' },

@@ -2,19 +2,11 @@ import type { CarriedOut, ClusterPlan, ClusterStep } from '@drydock/boot-images'
 import type { Command } from 'commander';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
 import { agreed } from '../crd/question.ts';
-import { exitCode, UsageError } from '../exit.ts';
+import { exitCode } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { type Leadership, leadershipOf } from '../leadership.ts';
-import {
-  END_FORMATS,
-  ledByOther,
-  moved,
-  type PlanEnd,
-  type PlannedRole,
-  refused,
-  tellEnd,
-  untaken,
-} from '../plan-end.ts';
+import { type OutputFormat, outputOption } from '../output/format.ts';
+import { ledByOther, moved, type PlanEnd, type PlannedRole, refused, tellEnd, untaken } from '../plan-end.ts';
 import { shell } from '../template/next-command.ts';
 import { say, sayError } from '../terminal.ts';
 import { type VCenterFlags, vcenterFlags } from '../vcenter-flags.ts';
@@ -24,7 +16,7 @@ import { planText } from './plan-text.ts';
 import { isRotated } from './rotated-image.ts';
 
 interface ApplyFlags extends ClusterFlags, VCenterFlags, ImageFlags {
-  readonly output: string;
+  readonly output: OutputFormat;
   readonly yes?: boolean;
 }
 
@@ -35,7 +27,7 @@ export function addApply(group: Command): void {
     .description('do what a plan says, or nothing where something else would be done by now (exit code 4)')
     .argument('<plan>', 'file that "plan --out" kept')
     .option('-y, --yes', 'do not ask')
-    .option('-o, --output <format>', END_FORMATS.join('|'), 'text')
+    .addOption(outputOption())
     .addHelpText(
       'after',
       `
@@ -51,9 +43,6 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 an operator leads, or something stops a
 }
 
 async function apply(path: string, flags: ApplyFlags, signal: AbortSignal): Promise<number> {
-  const format = END_FORMATS.find((known) => known === flags.output);
-  if (format === undefined)
-    throw new UsageError(`unknown output format ${flags.output}: use one of ${END_FORMATS.join(', ')}`);
   const images = await imagesOf(flags);
   const plan = await readImagePlan(path);
   const { planDifference } = await import('@drydock/boot-images');
@@ -61,14 +50,14 @@ async function apply(path: string, flags: ApplyFlags, signal: AbortSignal): Prom
   await using client = await connect(flags);
   const led: PlannedRole = { role: 'boot-images', what: 'boot images', namespace: images.leaseNamespace };
   const leader = await leadershipOf(client, led, { signal });
-  const end = (how: PlanEnd): number => tellEnd(format, how, leader);
+  const end = (how: PlanEnd): number => tellEnd(flags.output, how, leader);
   if (leader.state === 'led' && !isDead(leader.holder)) return end(ledByOther(leader, led));
   const left = await leftOf(plan, { client, flags, images, leader, signal });
   const difference = planDifference(plan, left);
   if (difference !== undefined) return end(moved(difference, false, replan(path, plan)));
   const steps = left.steps.filter((step) => isPlanned(plan, step));
   if (steps.length === 0) return end(NOTHING_LEFT);
-  if (format === 'text') say(planText({ ...left, steps, rest: [] }));
+  if (flags.output.people) say(planText({ ...left, steps, rest: [] }));
   if (!(await agreed('Do this?', { yes: flags.yes === true, signal })))
     return end(
       refused(exitCode.undecided, 'nothing was changed: that needs a yes', shell`drydock image apply ${path} --yes`),

@@ -1,16 +1,17 @@
 import type { BootImage } from '@drydock/api';
-import { jsonText, oneLine } from '@drydock/api/text';
+import { oneLine } from '@drydock/api/text';
 import type { HistoryEntry, Pin } from '@drydock/boot-images';
 import type { KubeClient } from '@drydock/kube';
 import type { Command } from 'commander';
 import { connect } from '../connect.ts';
 import { exitCode } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
+import { print } from '../output/format.ts';
+import { imageOfSet } from '../output/names.ts';
 import { type Column, table, terminalWidth } from '../table.ts';
 import { say, sayError } from '../terminal.ts';
-import { yamlText } from '../yaml.ts';
 import { isRotated, rotatedImage } from './rotated-image.ts';
-import { checkNamespace, formatOf, type SetFlags, setNamed, setVerb } from './set-flags.ts';
+import { checkNamespace, type SetFlags, setNamed, setVerb } from './set-flags.ts';
 
 /** What `image history` prints as JSON and YAML. */
 export interface HistoryOutput {
@@ -28,7 +29,6 @@ export function addHistory(group: Command): void {
 }
 
 async function history(name: string, flags: SetFlags, signal: AbortSignal): Promise<number> {
-  const format = formatOf(flags);
   await using client = await connect(flags);
   const { livePin } = await import('@drydock/boot-images');
   const { id, image } = isRotated(name)
@@ -40,9 +40,14 @@ async function history(name: string, flags: SetFlags, signal: AbortSignal): Prom
     ...(pin === undefined ? {} : { pin }),
     history: entriesOf(image, id),
   };
-  if (format === 'json') say(`${jsonText(output, 2)}\n`);
-  else if (format === 'yaml') say(yamlText(output));
-  else await print(output);
+  if (flags.output.people) await show(output);
+  else
+    print(
+      flags.output,
+      output,
+      () => '',
+      () => [imageOfSet(id)],
+    );
   return exitCode.done;
 }
 
@@ -67,7 +72,7 @@ function entriesOf(image: BootImage | undefined, set: string): HistoryOutput['hi
   });
 }
 
-async function print({ set, pin, history: entries }: HistoryOutput): Promise<void> {
+async function show({ set, pin, history: entries }: HistoryOutput): Promise<void> {
   const { pinText } = await import('@drydock/boot-images');
   if (pin !== undefined) say(`${oneLine(`${set} is ${pinText(pin)}`)}\n`);
   if (entries.length === 0) {

@@ -1,25 +1,23 @@
 import { setFlagsFromString } from 'node:v8';
-import { jsonText } from '@drydock/api/text';
 import type { Command } from 'commander';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
-import { exitCode, UsageError } from '../exit.ts';
+import { exitCode } from '../exit.ts';
 import { splitNames } from '../explain/cluster-api.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { leadershipOf } from '../leadership.ts';
+import { type OutputFormat, outputOption, print } from '../output/format.ts';
+import { imageOfSet } from '../output/names.ts';
 import { shell } from '../template/next-command.ts';
 import { say, sayError } from '../terminal.ts';
 import { chosenSets, type ToldFlags, toldFlags, toldOf } from '../told-flags.ts';
 import { type VCenterFlags, vcenterFlags } from '../vcenter-flags.ts';
-import { yamlText } from '../yaml.ts';
 import { countOf, type ImageFlags, imageFlags, imagesOf } from './image-flags.ts';
 import { type ImagePlan, writeImagePlan } from './plan-file.ts';
 import { planText } from './plan-text.ts';
 import { withClusterApi } from './rotated-plan.ts';
 
-const FORMATS = ['text', 'json', 'yaml'] as const;
-
 interface PlanFlags extends ClusterFlags, VCenterFlags, ToldFlags, ImageFlags {
-  readonly output: string;
+  readonly output: OutputFormat;
   readonly out?: string;
   readonly keep: number;
 }
@@ -32,7 +30,7 @@ export function addPlan(group: Command): void {
     .argument('[set...]', 'names, also as ms/NAME, cpms/NAME or capi-md/NAME with -n NAMESPACE (default: all)')
     .option('--out <file>', 'keep the plan in a file, for "apply"')
     .option('--keep <count>', 'templates of each place that stay as a way back, as the operator is told', countOf, 2)
-    .option('-o, --output <format>', FORMATS.join('|'), 'text')
+    .addOption(outputOption({ names: true }))
     .addHelpText(
       'after',
       `
@@ -45,9 +43,6 @@ Exit codes: 0 nothing to do, 1 failed, 2 usage, 3 something stops a set, 5 somet
 }
 
 async function plan(names: readonly string[], flags: PlanFlags, signal: AbortSignal): Promise<number> {
-  const format = FORMATS.find((known) => known === flags.output);
-  if (format === undefined)
-    throw new UsageError(`unknown output format ${flags.output}: use one of ${FORMATS.join(', ')}`);
   const { clusterApi, openshift } = splitNames(names);
   // Boot images of OpenShift are in one namespace; those of Cluster API are in any.
   const { namespace, ...told } = flags;
@@ -77,10 +72,13 @@ async function plan(names: readonly string[], flags: PlanFlags, signal: AbortSig
         })),
   };
   if (flags.out !== undefined) await writeImagePlan(flags.out, planned);
-  if (format === 'text') say(planText(planned));
-  if (format === 'json') say(`${jsonText(planned, 2)}\n`);
-  if (format === 'yaml') say(yamlText(planned));
-  if (format === 'text' && flags.out !== undefined && planned.steps.length > 0)
+  print(
+    flags.output,
+    planned,
+    () => planText(planned),
+    () => [...new Set(planned.steps.flatMap((step) => ('set' in step ? [imageOfSet(step.set)] : [])))],
+  );
+  if (flags.output.people && flags.out !== undefined && planned.steps.length > 0)
     say(`\nTo do exactly this: ${shell`drydock image apply ${flags.out}`}\n`);
   if (planned.rest.some(({ step }) => step === 'blocked' || step === 'failed')) return exitCode.blocked;
   if (planned.rest.some(({ step }) => step === 'unknown')) return exitCode.undecided;

@@ -1,5 +1,5 @@
 import { BootImage } from '@drydock/api';
-import { jsonText, oneLine } from '@drydock/api/text';
+import { oneLine } from '@drydock/api/text';
 import type { Pin } from '@drydock/boot-images';
 import { isPatchTestFailed, type KubeClient, keyOf } from '@drydock/kube';
 import type { Command } from 'commander';
@@ -8,10 +8,11 @@ import { agreed } from '../crd/question.ts';
 import { exitCode } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { type Leadership, leadershipOf, leadershipText } from '../leadership.ts';
+import { print } from '../output/format.ts';
+import { imageOfSet } from '../output/names.ts';
 import { say, sayError } from '../terminal.ts';
-import { yamlText } from '../yaml.ts';
 import { isRotated, rotatedImage } from './rotated-image.ts';
-import { checkNamespace, formatOf, type SetFlags, setVerb } from './set-flags.ts';
+import { checkNamespace, type SetFlags, setVerb } from './set-flags.ts';
 
 interface ReleaseFlags extends SetFlags {
   readonly yes?: boolean;
@@ -43,7 +44,6 @@ Exit codes: 0 released, or there was no pin, 1 failed, 2 usage, 3 nobody leads, 
 }
 
 async function release(name: string, flags: ReleaseFlags, signal: AbortSignal): Promise<number> {
-  const format = formatOf(flags);
   const { pinText } = await import('@drydock/boot-images');
   await using client = await connect(flags);
   const [leader, { image, set }] = await Promise.all([
@@ -53,14 +53,19 @@ async function release(name: string, flags: ReleaseFlags, signal: AbortSignal): 
   const pin = image?.spec?.pin;
   const end = (result: ReleaseOutput['result'], message: string, code: number): number => {
     const output: ReleaseOutput = { set, result, ...(pin === undefined ? {} : { pin }), leader, message };
-    if (format === 'json') say(`${jsonText(output, 2)}\n`);
-    if (format === 'yaml') say(yamlText(output));
+    if (!flags.output.people)
+      print(
+        flags.output,
+        output,
+        () => '',
+        () => [imageOfSet(set)],
+      );
     if (code !== exitCode.done) sayError(oneLine(`drydock: ${set}: ${message}`));
-    else if (format === 'text') say(`${oneLine(`${set}: ${message}`)}\n`);
+    else if (flags.output.people) say(`${oneLine(`${set}: ${message}`)}\n`);
     return code;
   };
   if (image === undefined || pin === undefined) return end('unpinned', 'it has no pin: nothing to lift', exitCode.done);
-  if (format === 'text') say(`${oneLine(`${set} is ${pinText(pin)}; without the pin it follows the release`)}\n`);
+  if (flags.output.people) say(`${oneLine(`${set} is ${pinText(pin)}; without the pin it follows the release`)}\n`);
   if (!(await agreed('Lift the pin?', { yes: flags.yes === true, signal })))
     return end(
       'refused',

@@ -1,5 +1,5 @@
 import type { BootImage } from '@drydock/api';
-import { jsonText, oneLine } from '@drydock/api/text';
+import { oneLine } from '@drydock/api/text';
 import type { Pin } from '@drydock/boot-images';
 import { type KubeClient, keyOf } from '@drydock/kube';
 import type { Command } from 'commander';
@@ -8,16 +8,17 @@ import { agreed } from '../crd/question.ts';
 import { exitCode } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { type Leadership, leadershipOf, leadershipText } from '../leadership.ts';
+import { type OutputFormat, print } from '../output/format.ts';
+import { imageOfSet } from '../output/names.ts';
 import { leaderWords } from '../status.ts';
 import { shell } from '../template/next-command.ts';
 import { say, sayError } from '../terminal.ts';
-import { yamlText } from '../yaml.ts';
 import type { AffectedMachines, AffectedSet } from './affected-machines.ts';
 import { holdUntil } from './hold.ts';
 import type { RevertPlan, RevertRefusal, RevertWish, ToldRevert } from './revert-plan.ts';
 import { revertText } from './revert-text.ts';
 import { isRotated } from './rotated-image.ts';
-import { checkNamespace, type Format, formatOf, type SetFlags, setNamed, setVerb } from './set-flags.ts';
+import { checkNamespace, type SetFlags, setNamed, setVerb } from './set-flags.ts';
 
 interface RevertFlags extends SetFlags {
   readonly to?: string;
@@ -64,7 +65,6 @@ Exit codes: 0 reverted, 1 failed, 2 usage, 3 refused or nobody leads, 5 nobody s
 }
 
 async function revert(name: string, flags: RevertFlags, signal: AbortSignal): Promise<number> {
-  const format = formatOf(flags);
   const now = new Date();
   const until = holdUntil(flags.hold, now);
   const { pinFits, whoAsks, writePin } = await import('./pin-writer.ts');
@@ -80,14 +80,14 @@ async function revert(name: string, flags: RevertFlags, signal: AbortSignal): Pr
   };
   const wish = { to: flags.to, words, allOnName: flags.allOnName === true };
   const { set, plan } = await (isRotated(name) ? planRotated : planKept)(name, wish, { client, flags, signal });
-  const out = outputOf(format, set, leader);
+  const out = outputOf(flags.output, set, leader);
   if ('code' in plan) return out.refuse(plan);
   for (const one of plan.sets) {
     if (await pinFits(client, one.image, plan.pin, signal)) continue;
     const message = `this cluster's definition of BootImage has no place for a pin, which the server would drop: nothing was written, and nothing moves`;
     return out.refuse({ code: exitCode.blocked, message, next: 'kubectl apply -f api/crds' });
   }
-  if (format === 'text') say(revertText(plan, leader, now.getTime()));
+  if (flags.output.people) say(revertText(plan, leader, now.getTime()));
   if (!(await agreed('Go back?', { yes: flags.yes === true, signal }))) {
     const to = flags.to === undefined ? '' : shell` --to ${flags.to}`;
     const again = `drydock image revert ${set}${to} --yes`;
@@ -198,30 +198,35 @@ interface Output {
   readonly end: (plan: ToldRevert, ending: Ending, began: number) => number;
 }
 
-/** Data on stdout, in JSON and YAML one object; for people the outcome of what was refused on stderr. */
-function outputOf(format: Format, set: string, leader: Leadership): Output {
-  const print = (output: RevertOutput): void => {
-    if (format === 'json') say(`${jsonText(output, 2)}\n`);
-    if (format === 'yaml') say(yamlText(output));
+/** Data on stdout, for programs one object; for people the outcome of what was refused on stderr. */
+function outputOf(format: OutputFormat, set: string, leader: Leadership): Output {
+  const said = (output: RevertOutput): void => {
+    if (!format.people)
+      print(
+        format,
+        output,
+        () => '',
+        () => [imageOfSet(set)],
+      );
   };
   const tellNext = (message: string, next: string | undefined): void =>
     sayError(oneLine(`drydock: ${set}: ${message}${next === undefined ? '' : `. Next: ${next}`}`));
   return {
     refuse: ({ code, message, next }) => {
-      print({ set, result: 'refused', leader, message, ...(next === undefined ? {} : { next }) });
+      said({ set, result: 'refused', leader, message, ...(next === undefined ? {} : { next }) });
       tellNext(message, next);
       return code;
     },
     end: (plan, { code, result, message, next }, began) => {
       const { from, pin, sets, machines } = plan;
-      print({
+      said({
         ...{ set, result, pin, machines, leader, message },
         ...(from === undefined ? {} : { from }),
         sets: sets.map(({ id }) => id),
         ...(next === undefined ? {} : { next }),
       });
       if (code !== exitCode.done) tellNext(message, next);
-      else if (format === 'text') {
+      else if (format.people) {
         const seconds = ((performance.now() - began) / 1000).toFixed(1);
         say(
           `${oneLine(`${set}: ${message}, after ${seconds} s. To follow the release again: drydock image release ${set}`)}\n`,

@@ -4,18 +4,14 @@ import type { Command } from 'commander';
 import type { ClusterImages } from '../cluster-images.ts';
 import { type ClusterFlags, clusterFlags } from '../connect.ts';
 import { UsageError } from '../exit.ts';
+import { type OutputFormat, outputOption } from '../output/format.ts';
 import { LEASE_NAMESPACE } from '../status-notes.ts';
 import { chosenSets } from '../told-flags.ts';
 import { type VCenterFlags, vcenterFlags } from '../vcenter-flags.ts';
 
-const FORMATS = ['text', 'json', 'yaml'] as const;
-
-/** How something is printed. */
-export type Format = (typeof FORMATS)[number];
-
 /** Flags of every verb about one set. */
 export interface SetFlags extends ClusterFlags, VCenterFlags {
-  readonly output: string;
+  readonly output: OutputFormat;
   readonly leaseNamespace: string;
   readonly vsphereProviderNamespace: string;
 }
@@ -26,7 +22,7 @@ export function setVerb(group: Command, name: string, about: string): Command {
     .command(name)
     .description(about)
     .argument('<set>', 'a machine set, also as ms/NAME, cpms/NAME, or capi-md/NAME with -n NAMESPACE')
-    .option('-o, --output <format>', FORMATS.join('|'), 'text')
+    .addOption(outputOption({ names: true }))
     .option('--lease-namespace <name>', 'namespace of the Leases of the operator', LEASE_NAMESPACE)
     .option(
       '--vsphere-provider-namespace <name>',
@@ -34,13 +30,6 @@ export function setVerb(group: Command, name: string, about: string): Command {
       'capv-system',
     );
   return vcenterFlags(clusterFlags(command));
-}
-
-/** The format that is meant. */
-export function formatOf({ output }: Pick<SetFlags, 'output'>): Format {
-  const format = FORMATS.find((known) => known === output);
-  if (format === undefined) throw new UsageError(`unknown output format ${output}: use one of ${FORMATS.join(', ')}`);
-  return format;
 }
 
 /** Boot images are managed in one namespace. */

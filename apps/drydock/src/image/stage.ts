@@ -1,21 +1,19 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { jsonText } from '@drydock/api/text';
 import type { Command } from 'commander';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
 import { exitCode, UsageError } from '../exit.ts';
 import { imageMirrors, mirrorPairs } from '../image-mirrors.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { createCommand, type MarkKeyFlags, markKeyFlags, markKeySecret, readMarkKeys } from '../mark-keys.ts';
+import { type OutputFormat, outputOption, print } from '../output/format.ts';
 import { table } from '../table.ts';
-import { say, sayError, tell } from '../terminal.ts';
+import { sayError, tell } from '../terminal.ts';
 import { type VCenterFlags, vcenterFlags } from '../vcenter-flags.ts';
-
-const FORMATS = ['table', 'json'] as const;
 
 interface StageFlags extends ClusterFlags, VCenterFlags, MarkKeyFlags {
   readonly version: string;
-  readonly output: string;
+  readonly output: OutputFormat;
   readonly dryRun?: boolean;
   readonly imageMirror?: readonly string[];
   readonly vsphereProviderNamespace: string;
@@ -33,6 +31,13 @@ interface StagedTemplate {
   readonly state: 'imported' | 'there' | 'missing';
 }
 
+/** What `image stage` prints as JSON and YAML. */
+export interface StageOutput {
+  readonly staged: readonly StagedTemplate[];
+  /** Why something is not where it should be, a sentence each. */
+  readonly failures: readonly string[];
+}
+
 /** Adds `drydock image stage`: the image of a Kubernetes version is put where machines are made before an upgrade names it. */
 export function addStage(group: Command): void {
   const command = group
@@ -47,7 +52,7 @@ export function addStage(group: Command): void {
       'capv-system',
     )
     .option('--cache-dir <folder>', 'where downloaded images are kept', join(homedir(), '.cache', 'drydock', 'images'))
-    .option('-o, --output <format>', FORMATS.join('|'), 'table')
+    .addOption(outputOption())
     .addHelpText(
       'after',
       `
@@ -60,9 +65,6 @@ Exit codes: 0 all is there, 1 failed, 2 usage, 3 something is not, and why, 6 --
 }
 
 async function stage(flags: StageFlags, signal: AbortSignal): Promise<number> {
-  const format = FORMATS.find((known) => known === flags.output);
-  if (format === undefined)
-    throw new UsageError(`unknown output format ${flags.output}: use one of ${FORMATS.join(', ')}`);
   if (!/^v?\d+\.\d+\.\d+([-+].+)?$/.test(flags.version))
     throw new UsageError(`--version ${flags.version}: a version of Kubernetes is expected, as v1.34.2`);
   const locate = imageMirrors(await mirrorPairs({ arguments: flags.imageMirror, file: undefined, env: process.env }));
@@ -151,8 +153,8 @@ async function stage(flags: StageFlags, signal: AbortSignal): Promise<number> {
       line.settle();
     }
   }
-  if (format === 'json') say(`${jsonText({ staged, failures }, 2)}\n`);
-  else if (staged.length > 0) say(stagedText(staged));
+  if (!flags.output.people || staged.length > 0)
+    print(flags.output, { staged, failures } satisfies StageOutput, () => stagedText(staged));
   for (const failure of failures) tell(`${failure}\n`);
   if (failures.length > 0) return exitCode.blocked;
   return flags.dryRun === true && staged.length > 0 ? exitCode.pending : exitCode.done;

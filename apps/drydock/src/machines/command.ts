@@ -1,19 +1,17 @@
-import { jsonText, oneLine } from '@drydock/api/text';
+import { oneLine } from '@drydock/api/text';
 import type { MachineImage } from '@drydock/boot-images';
 import type { Command } from 'commander';
 import { clusterStandings } from '../cluster-standings.ts';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
 import { exitCode, UsageError } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
+import { type OutputFormat, outputOption, print } from '../output/format.ts';
 import { LEASE_NAMESPACE } from '../status-notes.ts';
 import { age, type Column, table, terminalWidth } from '../table.ts';
-import { say, sayError } from '../terminal.ts';
-import { yamlText } from '../yaml.ts';
-
-const FORMATS = ['table', 'wide', 'name', 'json', 'yaml'] as const;
+import { sayError } from '../terminal.ts';
 
 interface MachinesFlags extends ClusterFlags {
-  readonly output: string;
+  readonly output: OutputFormat;
   readonly headers: boolean;
   readonly old?: boolean;
   readonly leaseNamespace: string;
@@ -32,7 +30,7 @@ export function addMachines(program: Command): void {
     .command('machines')
     .description('show which machine was made from which image, and which images are old')
     .argument('[set...]', 'names, also as ms/NAME, cpms/NAME or capi-md/NAME (default: all)')
-    .option('-o, --output <format>', FORMATS.join('|'), 'table')
+    .addOption(outputOption({ names: true }))
     .option('--no-headers', 'leave the header out')
     .option('--old', 'only machines whose image is old')
     .option('--lease-namespace <name>', 'namespace of the Leases of the operator', LEASE_NAMESPACE)
@@ -52,9 +50,6 @@ Exit codes: 0 shown, 1 failed, 2 usage, 130 and 143 interrupted.`,
 }
 
 async function machines(names: readonly string[], flags: MachinesFlags, signal: AbortSignal): Promise<number> {
-  const format = FORMATS.find((known) => known === flags.output);
-  if (format === undefined)
-    throw new UsageError(`unknown output format ${flags.output}: use one of ${FORMATS.join(', ')}`);
   await using client = await connect(flags);
   const { machineImages, servedKinds } = await import('@drydock/boot-images');
   const { leaseNamespace, namespace } = flags;
@@ -74,15 +69,17 @@ async function machines(names: readonly string[], flags: MachinesFlags, signal: 
       (flags.old !== true || one.state === 'old'),
   );
   const output: MachinesOutput = { machines: rows, unread: [...new Set([...unread, ...found.unread])] };
-  if (format === 'json') say(`${jsonText(output, 2)}\n`);
-  else if (format === 'yaml') say(yamlText(output));
-  else if (format === 'name') say(rows.map((one) => `${oneLine(resourceText(one))}\n`).join(''));
-  else {
-    for (const what of output.unread) sayError(`drydock: machines may be missing: ${oneLine(what)}`);
-    const none = flags.old === true ? 'There is no machine whose image is old.' : 'There are no machines.';
-    if (rows.length === 0) sayError(none);
-    else say(machinesText(rows, { wide: format === 'wide', headers: flags.headers, now: now.getTime() }));
-  }
+  const { people, wide } = flags.output;
+  if (people) for (const what of output.unread) sayError(`drydock: machines may be missing: ${oneLine(what)}`);
+  const none = flags.old === true ? 'There is no machine whose image is old.' : 'There are no machines.';
+  if (people && rows.length === 0) sayError(none);
+  else
+    print(
+      flags.output,
+      output,
+      () => machinesText(rows, { wide, headers: flags.headers, now: now.getTime() }),
+      () => rows.map(resourceText),
+    );
   return exitCode.done;
 }
 

@@ -16,6 +16,7 @@ import { pageState, type SetRow } from '@drydock/page';
 import fc from 'fast-check';
 import { fromJSONSchema } from 'zod';
 import { clusterStandings } from '../cluster-standings.ts';
+import { outputFormat } from '../output/format.ts';
 import { printStatus } from '../status.ts';
 import { pageWorld } from './world.ts';
 
@@ -119,7 +120,9 @@ test('the page, status and explain say the same of each set of any world', async
       const { error } = schema.safeParse(JSON.parse(JSON.stringify(page)));
       assert.equal(error, undefined);
       const rows = new Map(page.sections.sets.map((row) => [row.set, row]));
-      const printed = JSON.parse(printStatus(images, 'json', { headers: true, now: now.getTime() })) as {
+      const printed = JSON.parse(
+        printStatus(images, outputFormat('json', { names: true }), { headers: true, now: now.getTime() }),
+      ) as {
         readonly items: readonly BootImage[];
       };
       assert.equal(rows.size, printed.items.length);

@@ -1,5 +1,5 @@
 import { Lease } from '@drydock/api';
-import { jsonText, oneLine } from '@drydock/api/text';
+import { oneLine } from '@drydock/api/text';
 import { type Client, isAlreadyExists, isConflict, isNotFound } from '@drydock/kube';
 import type { Command } from 'commander';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
@@ -8,20 +8,18 @@ import { durationMs } from '../image/hold.ts';
 import { whoAsks } from '../image/pin-writer.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { leadershipOf } from '../leadership.ts';
+import { type OutputFormat, outputOption, print } from '../output/format.ts';
 import { LEASE_NAMESPACE } from '../status-notes.ts';
-import { say } from '../terminal.ts';
-import { yamlText } from '../yaml.ts';
 import { PAUSE, type Pause, pauseOf, pauseText } from './pause.ts';
 
 const ROLES = ['boot-images', 'watch', 'release'] as const;
 type Role = (typeof ROLES)[number];
-const FORMATS = ['text', 'json', 'yaml'] as const;
 
 interface PauseFlags extends ClusterFlags {
   readonly role?: readonly string[];
   readonly reason?: string;
   readonly until?: string;
-  readonly output: string;
+  readonly output: OutputFormat;
   readonly leaseNamespace: string;
 }
 
@@ -79,14 +77,11 @@ Exit codes: 0 nothing is paused any more, 1 failed, 2 usage, 130 and 143 interru
 function flagsOf(command: Command): Command {
   return clusterFlags(command)
     .option('--role <name...>', `${ROLES.join(', ')} (default: all that have a Lease)`)
-    .option('-o, --output <format>', FORMATS.join('|'), 'text')
+    .addOption(outputOption())
     .option('--lease-namespace <name>', 'namespace of the Leases of the operator', LEASE_NAMESPACE);
 }
 
 async function change(flags: PauseFlags, pausing: boolean, signal: AbortSignal): Promise<number> {
-  const format = FORMATS.find((known) => known === flags.output);
-  if (format === undefined)
-    throw new UsageError(`unknown output format ${flags.output}: use one of ${FORMATS.join(', ')}`);
   const named = flags.role === undefined ? undefined : rolesOf(flags.role);
   const now = new Date();
   const until = flags.until === undefined ? undefined : durationMs(flags.until);
@@ -113,9 +108,7 @@ async function change(flags: PauseFlags, pausing: boolean, signal: AbortSignal):
     });
   }
   const output: PauseOutput = { roles };
-  if (format === 'json') say(`${jsonText(output, 2)}\n`);
-  if (format === 'yaml') say(yamlText(output));
-  if (format === 'text') say(textOf(output, now.getTime()));
+  print(flags.output, output, () => textOf(output, now.getTime()));
   return exitCode.done;
 }
 

@@ -3,21 +3,13 @@ import { type KubeClient, systemClock } from '@drydock/kube';
 import type { ApplyError, ApplyOutcome, ApplyProgress, ApplyWish } from '@drydock/release';
 import type { Command } from 'commander';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
-import { count } from '../crd/formats.ts';
+import { count } from '../count.ts';
 import { agreed } from '../crd/question.ts';
-import { exitCode, UsageError } from '../exit.ts';
+import { exitCode } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { leadershipOf } from '../leadership.ts';
-import {
-  END_FORMATS,
-  ledByOther,
-  moved,
-  type PlanEnd,
-  type PlannedRole,
-  refused,
-  tellEnd,
-  untaken,
-} from '../plan-end.ts';
+import { type OutputFormat, outputOption } from '../output/format.ts';
+import { ledByOther, moved, type PlanEnd, type PlannedRole, refused, tellEnd, untaken } from '../plan-end.ts';
 import { isDead, type Led, underLease } from '../plan-lease.ts';
 import { shell } from '../template/next-command.ts';
 import { say, sayError } from '../terminal.ts';
@@ -29,7 +21,7 @@ import { plannedNow, standsAgainst } from './planned.ts';
 
 interface ApplyFlags extends ClusterFlags, RegistryFlags {
   readonly yes?: true;
-  readonly output: string;
+  readonly output: OutputFormat;
 }
 
 /** Adds `release apply`: exactly what a plan says, or nothing. */
@@ -43,7 +35,7 @@ export function addApply(group: Command): void {
     ),
   )
     .option('-y, --yes', 'do not ask')
-    .option('-o, --output <format>', END_FORMATS.join('|'), 'text')
+    .addOption(outputOption())
     .addHelpText(
       'after',
       `
@@ -56,15 +48,12 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 an operator leads, or something stops i
 }
 
 async function apply(path: string, flags: ApplyFlags, signal: AbortSignal): Promise<number> {
-  const format = END_FORMATS.find((known) => known === flags.output);
-  if (format === undefined)
-    throw new UsageError(`unknown output format ${flags.output}: use one of ${END_FORMATS.join(', ')}`);
   const plan = await readReleasePlan(path);
   const { told } = plan;
   await using client = await connect(flags);
   const role: PlannedRole = { role: 'release', what: 'releases', namespace: told.leaseNamespace };
   const leader = await leadershipOf(client, role, { signal });
-  const end = (how: PlanEnd): number => tellEnd(format, how, leader);
+  const end = (how: PlanEnd): number => tellEnd(flags.output, how, leader);
   if (leader.state === 'led' && !isDead(leader.holder)) return end(ledByOther(leader, role));
   const now = await plannedNow({ ...told, mode: plan.mode, owner: plan.owner }, client, { ...flags, ...told }, signal);
   const against = await standsAgainst(plan, { image: now.seen.digest }, client, { signal });
@@ -82,7 +71,7 @@ async function apply(path: string, flags: ApplyFlags, signal: AbortSignal): Prom
       ),
     );
   const steps = counts.create + counts.update + counts.delete + counts.wait;
-  if (format === 'text') say(planText(now.plan, false, idText));
+  if (flags.output.people) say(planText(now.plan, false, idText));
   if (steps > 0 && !(await agreed('Do this?', { yes: flags.yes === true, signal }))) {
     const next = shell`drydock release apply ${path} --yes`;
     return end(refused(exitCode.undecided, 'nothing was changed: that needs a yes', next));

@@ -1,9 +1,10 @@
 import { wayOf, weightOf } from '@drydock/crd';
 import type { DefinitionChange, ObjectId, PayloadDiff } from '@drydock/release';
 import type { Command } from 'commander';
-import { count, formatOf, print } from '../crd/formats.ts';
+import { count } from '../count.ts';
 import { exitCode } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
+import { type OutputFormat, outputOption, print } from '../output/format.ts';
 import { type Column, table, terminalWidth } from '../table.ts';
 import { type AudienceFlags, audienceFlags, PAYLOAD_ARGUMENT, readPayload } from './payload-source.ts';
 
@@ -16,23 +17,22 @@ export function addDiff(group: Command): void {
   )
     .argument('<old>', PAYLOAD_ARGUMENT)
     .argument('<new>', PAYLOAD_ARGUMENT)
-    .option('-o, --output <format>', 'table|wide|json|yaml', 'table')
+    .addOption(outputOption())
     .action((old: string, now: string, flags: DiffFlags) =>
       untilInterrupted((signal) => compare(old, now, flags, signal), 'nothing was kept'),
     );
 }
 
 interface DiffFlags extends AudienceFlags {
-  readonly output: string;
+  readonly output: OutputFormat;
 }
 
 async function compare(old: string, now: string, flags: DiffFlags, signal: AbortSignal): Promise<number> {
-  const format = formatOf(flags.output);
   const { idText, payloadDiff } = await import('@drydock/release');
   const [a, b] = [await readPayload(old, flags, signal), await readPayload(now, flags, signal)];
   const diff = payloadDiff(a.included, b.included);
   const [from, to] = [a.payload.metadata.version, b.payload.metadata.version];
-  print(format, { from, to, ...diff }, () => diffText({ from, to, diff, wide: format === 'wide', idText }));
+  print(flags.output, { from, to, ...diff }, () => diffText({ from, to, diff, wide: flags.output.wide, idText }));
   return exitCode.done;
 }
 

@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
-import { count, formatOf, print } from '../crd/formats.ts';
+import { count } from '../count.ts';
 import { exitCode } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
+import { type OutputFormat, outputOption, print } from '../output/format.ts';
+import { objectName } from '../output/names.ts';
 import { type Column, table, terminalWidth } from '../table.ts';
 import {
   type AudienceFlags,
@@ -19,18 +21,17 @@ export function addLoad(group: Command): void {
       .description('read a payload whole and say what it brings, in which order, and what it leaves out'),
   )
     .argument('<payload>', PAYLOAD_ARGUMENT)
-    .option('-o, --output <format>', 'table|wide|json|yaml', 'table')
+    .addOption(outputOption({ names: true }))
     .action((name: string, flags: LoadFlags) =>
       untilInterrupted((signal) => load(name, flags, signal), 'nothing was kept'),
     );
 }
 
 interface LoadFlags extends AudienceFlags {
-  readonly output: string;
+  readonly output: OutputFormat;
 }
 
 async function load(name: string, flags: LoadFlags, signal: AbortSignal): Promise<number> {
-  const format = formatOf(flags.output);
   const { actionOf, updateGraph, versionHash } = await import('@drydock/release');
   const seen = await readPayload(name, flags, signal);
   const { payload, included, excluded, digest } = seen;
@@ -54,7 +55,12 @@ async function load(name: string, flags: LoadFlags, signal: AbortSignal): Promis
     })),
     nodes: updateGraph(included).length,
   };
-  print(format, loaded, () => loadText(seen, loaded, format === 'wide'));
+  print(
+    flags.output,
+    loaded,
+    () => loadText(seen, loaded, flags.output.wide),
+    () => loaded.applied.map(objectName),
+  );
   return exitCode.done;
 }
 

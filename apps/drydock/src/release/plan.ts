@@ -1,9 +1,11 @@
 import type { ApplyMode, ApplyPlan, Difference, PlannedObject } from '@drydock/release';
 import type { Command } from 'commander';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
-import { count, formatOf, print } from '../crd/formats.ts';
+import { count } from '../count.ts';
 import { exitCode, UsageError } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
+import { type OutputFormat, outputOption, print } from '../output/format.ts';
+import { objectName } from '../output/names.ts';
 import { LEASE_NAMESPACE } from '../status-notes.ts';
 import { type Column, table, terminalWidth } from '../table.ts';
 import { shell } from '../template/next-command.ts';
@@ -27,7 +29,7 @@ export function addPlan(group: Command): void {
     .option('--owner <name>', 'whose inventory counts, as "Payload tools"', 'ClusterVersion version')
     .option('--lease-namespace <name>', 'namespace of the Leases of the operator, and of inventories', LEASE_NAMESPACE)
     .option('--out <file>', 'keep the plan in a file, for "apply"')
-    .option('-o, --output <format>', 'table|wide|json|yaml', 'table')
+    .addOption(outputOption({ names: true }))
     .addHelpText(
       'after',
       `
@@ -44,11 +46,10 @@ interface PlanFlags extends AudienceFlags, ClusterFlags {
   readonly owner: string;
   readonly leaseNamespace: string;
   readonly out?: string;
-  readonly output: string;
+  readonly output: OutputFormat;
 }
 
 async function plan(name: string, flags: PlanFlags, signal: AbortSignal): Promise<number> {
-  const format = formatOf(flags.output);
   const mode = MODES.find((one) => one === flags.mode);
   if (mode === undefined) throw new UsageError(`--mode ${flags.mode}: use one of ${MODES.join(', ')}`);
   const { owner, leaseNamespace } = flags;
@@ -57,10 +58,16 @@ async function plan(name: string, flags: PlanFlags, signal: AbortSignal): Promis
   const { idText } = await import('@drydock/release');
   const planned: ReleasePlan = { drydockReleasePlan: 1, told: toldOf(name, flags, now.seen, now), ...now.plan };
   if (flags.out !== undefined) await writeReleasePlan(flags.out, planned);
-  print(format, planned, () => planText(planned, format === 'wide', idText));
+  print(
+    flags.output,
+    planned,
+    () => planText(planned, flags.output.wide, idText),
+    () =>
+      planned.phases.flatMap(({ nodes }) => nodes.flatMap(({ objects }) => objects.map(({ id }) => objectName(id)))),
+  );
   const { counts, deletedData } = planned;
   const pending = counts.create + counts.update + counts.delete + counts.wait + deletedData.length;
-  if (flags.out !== undefined && pending > 0 && counts.refuse === 0 && (format === 'table' || format === 'wide'))
+  if (flags.out !== undefined && pending > 0 && counts.refuse === 0 && flags.output.people)
     say(`\nTo do exactly this: ${shell`drydock release apply ${flags.out}`}\n`);
   if (counts.refuse > 0) return exitCode.blocked;
   return pending > 0 ? exitCode.pending : exitCode.done;

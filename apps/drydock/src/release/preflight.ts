@@ -1,16 +1,16 @@
 import type { Manifest } from '@drydock/release';
 import type { Command } from 'commander';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
-import { formatOf, print } from '../crd/formats.ts';
 import { exitCode } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
+import { type OutputFormat, outputOption, print } from '../output/format.ts';
 import { type AudienceFlags, audienceFlags, PAYLOAD_ARGUMENT, readPayload } from './payload-source.ts';
 import { wayOfPayload } from './payload-way.ts';
 import { type PreflightOutput, preflightText } from './rollback-text.ts';
 
 interface PreflightFlags extends AudienceFlags, ClusterFlags {
   readonly to?: string;
-  readonly output: string;
+  readonly output: OutputFormat;
 }
 
 /** Adds `release preflight`: what stands between what is stored and a release. It only reads. */
@@ -21,7 +21,7 @@ export function addPreflight(group: Command): void {
   clusterFlags(audienceFlags(verb))
     .argument('<payload>', `with --to the name of a Payload, else ${PAYLOAD_ARGUMENT}`)
     .option('--to <version>', 'a release in the history of this Payload')
-    .option('-o, --output <format>', 'table|wide|json|yaml', 'table')
+    .addOption(outputOption())
     .addHelpText(
       'after',
       `
@@ -41,7 +41,6 @@ interface Judged {
 }
 
 async function preflight(name: string, flags: PreflightFlags, signal: AbortSignal): Promise<number> {
-  const format = formatOf(flags.output);
   const { isStop, targetServer, wayPreflight } = await import('@drydock/release');
   await using client = await connect(flags);
   const read = async (): Promise<Judged> => {
@@ -63,6 +62,6 @@ async function preflight(name: string, flags: PreflightFlags, signal: AbortSigna
   const verdict =
     open.length === 0 ? 'clean' : open.every((one) => one.class === 'UNDECIDED') ? 'undecided' : 'blocked';
   const output: PreflightOutput = { version, verdict, stops: open.map(({ id }) => `Rollback/${id}`), ...judged };
-  print(format, output, () => preflightText(output, format === 'wide'));
+  print(flags.output, output, () => preflightText(output, flags.output.wide));
   return { clean: exitCode.done, blocked: exitCode.blocked, undecided: exitCode.undecided }[verdict];
 }

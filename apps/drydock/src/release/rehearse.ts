@@ -4,6 +4,7 @@ import type { RehearsalReport } from '@drydock/release';
 import { type Command, InvalidArgumentError } from 'commander';
 import { exitCode, UsageError } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
+import { type OutputFormat, outputOption, print } from '../output/format.ts';
 import { type Column, table, terminalWidth } from '../table.ts';
 import { say, sayError } from '../terminal.ts';
 import { type AudienceFlags, audienceFlags } from './payload-source.ts';
@@ -14,7 +15,6 @@ type Era = (typeof SERVERS)[number];
 const FACES = { payload: 'Payload', 'cluster-version': 'ClusterVersion' } as const;
 const BESIDES = ['managers', 'servers', 'legacy'] as const;
 type Besides = (typeof BESIDES)[number];
-const FORMATS = ['table', 'json', 'junit', 'html'] as const;
 
 interface RehearseFlags extends AudienceFlags {
   readonly from: string;
@@ -28,7 +28,7 @@ interface RehearseFlags extends AudienceFlags {
   readonly face: keyof typeof FACES;
   readonly besides: readonly Besides[];
   readonly out?: string;
-  readonly output: string;
+  readonly output: OutputFormat;
 }
 
 const SOURCE = 'folder of definitions, a payload as load takes it, or a set of the sandbox, as openshift-4.17';
@@ -64,7 +64,7 @@ export function addRehearse(group: Command): void {
     )
     .option('--workloads', 'with real controllers and a scheduler, which are built the first time (minutes)')
     .option('--out <folder>', 'also write report.json, junit.xml, report.html and timeline.ndjson there')
-    .option('-o, --output <format>', FORMATS.join('|'), 'table')
+    .addOption(outputOption({ more: ['junit', 'html'] }))
     .addHelpText(
       'after',
       '\nExit codes: 0 the way back holds, 1 it could not be gone to its end, 2 usage, 3 it does not hold.',
@@ -73,9 +73,6 @@ export function addRehearse(group: Command): void {
 }
 
 async function rehearse(flags: RehearseFlags, signal: AbortSignal): Promise<number> {
-  const format = FORMATS.find((known) => known === flags.output);
-  if (format === undefined)
-    throw new UsageError(`unknown output format ${flags.output}: use one of ${FORMATS.join(', ')}`);
   const { rehearsalPorts } = await import('./rehearsal-servers.ts');
   const ports = await rehearsalPorts();
   const release = await import('@drydock/release');
@@ -96,21 +93,18 @@ async function rehearse(flags: RehearseFlags, signal: AbortSignal): Promise<numb
     },
     ports,
   );
-  const texts = {
-    table: () => reportText(report),
-    json: () => `${JSON.stringify(report, undefined, 2)}\n`,
-    junit: () => release.junitOf(report),
-    html: () => release.pageOf(report),
-  };
-  say(texts[format]());
+  const { kind } = flags.output;
+  if (kind === 'junit') say(release.junitOf(report));
+  else if (kind === 'html') say(release.pageOf(report));
+  else print(flags.output, report, () => reportText(report));
   if (flags.out !== undefined) {
     await mkdir(flags.out, { recursive: true });
     const lines = report.cells.flatMap(({ abortAt, era, timeline }) =>
       timeline.map((entry) => `${JSON.stringify({ era, abortAt, ...entry })}\n`),
     );
-    await writeFile(join(flags.out, 'report.json'), texts.json());
-    await writeFile(join(flags.out, 'junit.xml'), texts.junit());
-    await writeFile(join(flags.out, 'report.html'), texts.html());
+    await writeFile(join(flags.out, 'report.json'), `${JSON.stringify(report, undefined, 2)}\n`);
+    await writeFile(join(flags.out, 'junit.xml'), release.junitOf(report));
+    await writeFile(join(flags.out, 'report.html'), release.pageOf(report));
     await writeFile(join(flags.out, 'timeline.ndjson'), lines.join(''));
   }
   if (report.cells.some(({ broken }) => broken !== undefined)) return exitCode.failed;

@@ -1,6 +1,6 @@
 import { oneLine, shortText } from '@drydock/api/text';
 import type { Patient, RescueOutcome, RescueStep, RescueWish, Restoration } from '@drydock/release';
-import { count } from '../crd/formats.ts';
+import { count } from '../count.ts';
 
 /** What `release rescue` prints as JSON and YAML. */
 export interface RescueOutput {

@@ -1,10 +1,10 @@
 import type { Patient, RescueOutcome, RescuePorts, RescueStep, RescueWish, Restoration } from '@drydock/release';
 import type { Command } from 'commander';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
-import { type CrdFormat, formatOf, print } from '../crd/formats.ts';
 import { agreed } from '../crd/question.ts';
 import { exitCode, UsageError } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
+import { type OutputFormat, outputOption, print } from '../output/format.ts';
 import { LEASE_NAMESPACE } from '../status-notes.ts';
 import { quoted } from '../template/next-command.ts';
 import { tell } from '../terminal.ts';
@@ -27,7 +27,7 @@ interface RescueFlags extends ClusterFlags {
   readonly wait: string;
   readonly showValues?: true;
   readonly yes?: true;
-  readonly output: string;
+  readonly output: OutputFormat;
 }
 
 /** What is stuck most often, and who writes it. */
@@ -56,7 +56,7 @@ export function addRescue(group: Command): void {
     .option('--lease-namespace <name>', 'namespace of the ConfigMaps that keep what is left out', LEASE_NAMESPACE)
     .option('--show-values', 'print values of the status, which may be secret')
     .option('--yes', 'do what the plan says, without a question')
-    .option('-o, --output <format>', 'table|wide|json|yaml', 'table')
+    .addOption(outputOption())
     .addHelpText(
       'after',
       `
@@ -73,7 +73,6 @@ Exit codes: 0 free, 1 failed, 2 usage, 3 not to be freed (or not proved), 5 a pl
 }
 
 async function rescueVerb(definition: string, name: string, flags: RescueFlags, signal: AbortSignal): Promise<number> {
-  const format = formatOf(flags.output);
   const patience = durationOf(flags.wait);
   const { namespace } = flags;
   // What comes back is nobody's memory.
@@ -113,7 +112,6 @@ async function rescueVerb(definition: string, name: string, flags: RescueFlags, 
     wish,
     ports,
     patient: await observePatient(wish, ports),
-    format,
     ledger: `${flags.leaseNamespace}/${ledger}`,
     values: flags.showValues === true,
   };
@@ -125,13 +123,12 @@ interface Seen {
   readonly wish: RescueWish;
   readonly ports: RescuePorts;
   readonly patient: Patient;
-  readonly format: CrdFormat;
   readonly ledger: string;
   readonly values: boolean;
 }
 
 async function free(seen: Seen, flags: RescueFlags, patience: number): Promise<number> {
-  const { format, ledger, patient, ports, values, wish } = seen;
+  const { ledger, patient, ports, values, wish } = seen;
   const { rescue, rescuePlan } = await import('@drydock/release');
   const { systemClock } = await import('@drydock/kube');
   const restart = flags.restart === true;
@@ -142,7 +139,7 @@ async function free(seen: Seen, flags: RescueFlags, patience: number): Promise<n
   const [first] = plan;
   const end = (outcome: RescueOutcome | { readonly kind: 'planned' }, code: number, head = ''): number => {
     const output: RescueOutput = { ...said, ...endOf(outcome), next: nextStep(outcome, said, shown) };
-    print(format, output, () => `${head}${outcomeText(output)}`);
+    print(flags.output, output, () => `${head}${outcomeText(output)}`);
     return code;
   };
   if (first?.kind === 'healthy' || first?.kind === 'hopeless')
@@ -183,7 +180,7 @@ function endOf(
 }
 
 async function undo(seen: Seen, flags: RescueFlags): Promise<number> {
-  const { format, ledger, patient, ports, values, wish } = seen;
+  const { ledger, patient, ports, values, wish } = seen;
   const { restoration, undoRescue } = await import('@drydock/release');
   const planned = await restoration(wish, ports);
   const shown = { ledger, values, patience: 0, flags: repeated(flags) };
@@ -198,7 +195,7 @@ async function undo(seen: Seen, flags: RescueFlags): Promise<number> {
       proofs: [],
       ...(back.verdict.accepted ? {} : { message: back.verdict.said }),
     };
-    print(format, output, () => restorationText(output, back));
+    print(flags.output, output, () => restorationText(output, back));
     return code;
   };
   if (planned.returns.length === 0) return end(planned, true, exitCode.done);

@@ -1,5 +1,5 @@
 import type { HealedPlace, RollbackPlan, RollbackPlanStep, WayPreflight } from '@drydock/release';
-import { count } from '../crd/formats.ts';
+import { count } from '../count.ts';
 import { type Column, table, terminalWidth } from '../table.ts';
 
 interface PlanRow extends RollbackPlanStep {

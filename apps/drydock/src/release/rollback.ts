@@ -3,11 +3,11 @@ import { oneLine } from '@drydock/api/text';
 import type { RollbackPlan } from '@drydock/release';
 import type { Command } from 'commander';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
-import { formatOf, print } from '../crd/formats.ts';
 import { agreed } from '../crd/question.ts';
 import { exitCode } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { type Leadership, leadershipOf, leadershipText } from '../leadership.ts';
+import { type OutputFormat, outputOption, print } from '../output/format.ts';
 import { LEASE_NAMESPACE } from '../status-notes.ts';
 import { tell } from '../terminal.ts';
 import { type RegistryFlags, registryFlags } from './payload-source.ts';
@@ -21,7 +21,7 @@ interface RollbackFlags extends ClusterFlags, RegistryFlags {
   readonly dryRun?: true;
   readonly yes?: true;
   readonly leaseNamespace: string;
-  readonly output: string;
+  readonly output: OutputFormat;
 }
 
 /** What `release rollback` prints as JSON. */
@@ -56,7 +56,7 @@ export function addRollback(group: Command): void {
     .option('--dry-run', 'say what would be done, by reads alone')
     .option('--lease-namespace <name>', 'namespace of the Leases of the operator, and of ledgers', LEASE_NAMESPACE)
     .option('-y, --yes', 'do not ask')
-    .option('-o, --output <format>', 'table|wide|json|yaml', 'table')
+    .addOption(outputOption())
     .addHelpText(
       'after',
       `
@@ -73,7 +73,6 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 refused, or definitions are kept at the
 }
 
 async function rollback(name: string, flags: RollbackFlags, signal: AbortSignal): Promise<number> {
-  const format = formatOf(flags.output);
   const release = await import('@drydock/release');
   const { systemClock } = await import('@drydock/kube');
   await using client = await connect(flags);
@@ -96,7 +95,11 @@ async function rollback(name: string, flags: RollbackFlags, signal: AbortSignal)
     more: Partial<RollbackOutput> = {},
   ): number => {
     const output: RollbackOutput = { result, from: plan.from, to: plan.to, message, leader: leader.state, ...more };
-    print(format, output, () => `${more.plan === undefined ? '' : `${rollbackPlanText(plan)}\n`}${oneLine(message)}\n`);
+    print(
+      flags.output,
+      output,
+      () => `${more.plan === undefined ? '' : `${rollbackPlanText(plan)}\n`}${oneLine(message)}\n`,
+    );
     return code;
   };
   const [stop] = plan.stops;

@@ -1,15 +1,17 @@
+import { ClusterVersion, Payload } from '@drydock/api';
 import { oneLine } from '@drydock/api/text';
 import type { Command } from 'commander';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
-import { formatOf, print } from '../crd/formats.ts';
 import { exitCode } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
+import { type OutputFormat, outputOption, print } from '../output/format.ts';
+import { objectName } from '../output/names.ts';
 import { type Column, table, terminalWidth } from '../table.ts';
 import { sayError } from '../terminal.ts';
 import { type ManagedRelease, managedReleases, type ReleaseEntry, releaseNamed } from './managed.ts';
 
 interface Flags extends ClusterFlags {
-  readonly output: string;
+  readonly output: OutputFormat;
 }
 
 /** Adds `release status`: what the cluster's releases are doing. It only reads. */
@@ -19,7 +21,7 @@ export function addStatus(group: Command): void {
       .command('status')
       .description('show the releases that a cluster has, what is being done about them, and what holds them up'),
   )
-    .option('-o, --output <format>', 'table|wide|json|yaml', 'table')
+    .addOption(outputOption({ names: true }))
     .action((flags: Flags) => untilInterrupted((signal) => status(flags, signal), 'nothing was changed'));
 }
 
@@ -31,34 +33,43 @@ export function addHistory(group: Command): void {
       .description('show the releases that were applied, the newest first, and what was accepted about each'),
   )
     .argument('[name]', 'a Payload, or version for ClusterVersion; not needed where there is only one')
-    .option('-o, --output <format>', 'table|json|yaml', 'table')
+    .addOption(outputOption())
     .action((name: string | undefined, flags: Flags) =>
       untilInterrupted((signal) => history(name, flags, signal), 'nothing was changed'),
     );
 }
 
 async function status(flags: Flags, signal: AbortSignal): Promise<number> {
-  const format = formatOf(flags.output);
   await using client = await connect(flags);
   const { releases, unread } = await managedReleases(client, signal);
   for (const why of unread) sayError(`drydock: ${why}`);
   const value = { releases: releases.map(({ history: _history, ...one }) => one) };
-  print(format, value, () => statusText(releases, format === 'wide'));
+  print(
+    flags.output,
+    value,
+    () => statusText(releases, flags.output.wide),
+    () => releases.map(resourceOf),
+  );
   return exitCode.done;
 }
 
 async function history(name: string | undefined, flags: Flags, signal: AbortSignal): Promise<number> {
-  const format = formatOf(flags.output);
   await using client = await connect(flags);
   const { releases } = await managedReleases(client, signal);
   const release = releaseNamed(releases, name);
   const value = { name: release.name, history: release.history };
-  print(format, value, () =>
+  print(flags.output, value, () =>
     release.history.length === 0
       ? `${release.name}: nothing was applied yet.\n`
       : table(ENTRIES, release.history, { width: terminalWidth() }),
   );
   return exitCode.done;
+}
+
+/** `ClusterVersion version` as kubectl takes it. */
+function resourceOf({ name: said }: ManagedRelease): string {
+  const [kind = '', name = ''] = said.split(' ');
+  return objectName({ group: kind === 'Payload' ? Payload.group : ClusterVersion.group, kind, name });
 }
 
 const conditionOf = ({ conditions }: ManagedRelease, type: string): ManagedRelease['conditions'][number] | undefined =>

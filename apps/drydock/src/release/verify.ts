@@ -1,9 +1,10 @@
 import { statSync } from 'node:fs';
 import type { KeyRing, SignatureStore } from '@drydock/release';
 import type { Command } from 'commander';
-import { count, formatOf, print } from '../crd/formats.ts';
+import { count } from '../count.ts';
 import { exitCode, UsageError } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
+import { type OutputFormat, outputOption, print } from '../output/format.ts';
 import { readSmallFile } from '../small-file.ts';
 import { imageSource, type RegistryFlags, registryFlags, registryOptions } from './payload-source.ts';
 
@@ -20,7 +21,7 @@ export function addVerify(group: Command): void {
       '--store <place...>',
       'where signatures are: https://HOST/PATH, or a folder, with sha256=…/signature-1 in it',
     )
-    .option('-o, --output <format>', 'table|json|yaml', 'table')
+    .addOption(outputOption())
     .action((image: string, flags: VerifyFlags) =>
       untilInterrupted((signal) => verify(image, flags, signal), 'nothing was kept'),
     );
@@ -29,11 +30,10 @@ export function addVerify(group: Command): void {
 interface VerifyFlags extends RegistryFlags {
   readonly keyring: readonly string[];
   readonly store: readonly string[];
-  readonly output: string;
+  readonly output: OutputFormat;
 }
 
 async function verify(image: string, flags: VerifyFlags, signal: AbortSignal): Promise<number> {
-  const format = formatOf(flags.output);
   const release = await import('@drydock/release');
   const rings: KeyRing[] = [];
   for (const file of flags.keyring) {
@@ -59,7 +59,7 @@ async function verify(image: string, flags: VerifyFlags, signal: AbortSignal): P
     keyRings: names,
     ...(found.verified ? {} : { why: found.why }),
   };
-  print(format, value, () =>
+  print(flags.output, value, () =>
     found.verified
       ? `${image} is verified: ${digest} was signed by ${count(names.length, 'key ring')}, ${names.join(', ')}.\n`
       : `${image} is not verified: ${found.why}. Do not apply it, or give other key rings or stores.\n`,

@@ -3,6 +3,9 @@ import { readAddress } from './address.ts';
 import { TemplateProblem } from './problem.ts';
 import type { Layer, TrustSettings } from './settings.ts';
 
+/** Formats of verbs that say what happens while it does. */
+export const EVENT_FORMATS = 'table|wide|name|json|yaml|jsonpath=TEMPLATE (for programs: an event at a time)';
+
 /** Flags of every verb. */
 export interface CommonFlags {
   readonly url?: string;
@@ -52,7 +55,7 @@ export function commonFlags(command: Command): Command {
     .option('--owner <name>', 'owner in the mark; nobody touches templates of another one (default: drydock-template)')
     .option('--mark-key <file>', 'keys that prove what is ours, one id:key a line (or set DRYDOCK_MARK_KEY)')
     .option('--cache-dir <folder>', 'where downloaded images are kept (default: ~/.cache/drydock/images)')
-    .option('-o, --output <format>', 'text|wide|name|json (json: one event per line)', 'text');
+    .option('-o, --output <format>', EVENT_FORMATS, 'table');
 }
 
 /** The flags as a layer. A password on the command line could be read by everybody on this machine. */

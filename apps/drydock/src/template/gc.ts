@@ -173,7 +173,7 @@ export function tellCollected(
   folder: string,
 ): void {
   for (const one of collected) out.event('collected', { ...one, dryRun });
-  if (out.format === 'name')
+  if (out.format.kind === 'name')
     out.data(
       collected
         .filter(({ removed }) => removed)

@@ -90,8 +90,8 @@ export function addHistory(group: Command): void {
       out.note(`No template of ${placement.folder} is or was named ${name}.\nnext: ${run.command('list')}`);
       return exitCode.blocked;
     }
-    if (out.format === 'name') out.data(rows.map((row) => `${row.name}\n`).join(''));
-    else out.data(historyText(rows, { wide: out.format === 'wide', now: Date.now() }));
+    if (out.format.kind === 'name') out.data(rows.map((row) => `${row.name}\n`).join(''));
+    else out.data(historyText(rows, { wide: out.format.wide, now: Date.now() }));
     return exitCode.done;
   });
 }

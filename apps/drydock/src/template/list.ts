@@ -49,10 +49,10 @@ export function addList(group: Command): void {
     for (const template of templates) out.event('template', { ...template, ref: template.ref.value });
     if (templates.length === 0) {
       out.note(`No templates in ${placement.folder}.\nnext: ${run.command('publish', 'OVA', '--name', 'NAME')}`);
-    } else if (out.format === 'name') {
+    } else if (out.format.kind === 'name') {
       out.data(templates.map(({ name }) => `${oneLine(name)}\n`).join(''));
     } else {
-      out.data(listText(templates, { wide: out.format === 'wide', now: Date.now() }));
+      out.data(listText(templates, { wide: out.format.wide, now: Date.now() }));
     }
     return exitCode.done;
   });

@@ -43,7 +43,7 @@ test('a bar has bytes, rate and the time that is left', () => {
 
 test('a terminal gets one line that is redrawn and never wraps', () => {
   const stderr = sink(true, 40);
-  const out = createOutput('text', sink(), stderr);
+  const out = createOutput(formatOf(), sink(), stderr);
   out.progress(half);
   out.progress({ ...half, bytes: half.total });
   out.note('Published x');
@@ -60,7 +60,7 @@ test('a terminal gets one line that is redrawn and never wraps', () => {
 test('elsewhere a line comes now and then, and always for a new step and the last byte', () => {
   let now = 0;
   const stderr = sink();
-  const out = createOutput('text', sink(), stderr, () => now);
+  const out = createOutput(formatOf(), sink(), stderr, () => now);
   for (let percent = 0; percent <= 100; percent += 1) {
     out.progress({ ...half, bytes: percent * 12 * MIB });
     now += 100;
@@ -76,7 +76,7 @@ test('elsewhere a line comes now and then, and always for a new step and the las
 test('json is a stream of events on stdout and nothing else', () => {
   const stdout = sink();
   const stderr = sink();
-  const out = createOutput('json', stdout, stderr, () => Date.UTC(2026, 0, 1));
+  const out = createOutput(formatOf('json'), stdout, stderr, () => Date.UTC(2026, 0, 1));
   out.note('talk');
   out.data('table\n');
   out.progress(half);
@@ -101,7 +101,7 @@ test('json is a stream of events on stdout and nothing else', () => {
 test('data goes to stdout, talk to stderr, and names cannot move the cursor', () => {
   const stdout = sink();
   const stderr = sink();
-  const out = createOutput('text', stdout, stderr);
+  const out = createOutput(formatOf(), stdout, stderr);
   out.event('published', { name: 'x' });
   out.data('x\n');
   out.note('Published \u001b[2Jx');
@@ -109,6 +109,7 @@ test('data goes to stdout, talk to stderr, and names cannot move the cursor', ()
 });
 
 test('an unknown format is a usage error', () => {
-  assert.equal(formatOf(undefined), 'text');
-  assert.throws(() => formatOf('yaml'), /unknown output format yaml/);
+  assert.equal(formatOf().kind, 'table');
+  assert.deepEqual(formatOf('text'), formatOf('table'));
+  assert.throws(() => formatOf('toml'), /unknown output format toml/);
 });

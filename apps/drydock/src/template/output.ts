@@ -1,20 +1,18 @@
 import { jsonText, printable } from '@drydock/api/text';
 import type { TemplateProgress } from '@drydock/templates';
+import { UsageError } from '../exit.ts';
+import { formatted, type OutputFormat, outputFormat } from '../output/format.ts';
+import { yamlText } from '../yaml.ts';
 import { TemplateProblem } from './problem.ts';
 import { type ProgressLine, progressLine } from './progress-line.ts';
 import type { Sink } from './sink.ts';
 
-/** Formats of every verb. */
-export const FORMATS = ['text', 'wide', 'name', 'json'] as const;
-/** See {@link FORMATS}. */
-export type Format = (typeof FORMATS)[number];
-
 /**
- * Where a verb says things. Data goes to stdout, talk to stderr; with `json` everything is an event on stdout, one object per line, and stderr stays empty
- * unless something is wrong with the program itself.
+ * Where a verb says things. Data goes to stdout, talk to stderr; for programs everything is an event on stdout, with `json` one object per line, with `yaml` a document each, and stderr stays
+ * empty unless something is wrong with the program itself.
  */
 export interface Output {
-  readonly format: Format;
+  readonly format: OutputFormat;
   /** Talk: what is being done, what was done. */
   note(text: string): void;
   /** Something that a person should not miss. */
@@ -31,15 +29,15 @@ export interface Output {
 
 /** An output over two streams. */
 export function createOutput(
-  format: Format,
+  format: OutputFormat,
   stdout: Sink = process.stdout,
   stderr: Sink = process.stderr,
   now: () => number = Date.now,
 ): Output {
-  const json = format === 'json';
-  const line: ProgressLine | undefined = json ? undefined : progressLine(stderr, now);
+  const streams = !format.people && format.kind !== 'name';
+  const line: ProgressLine | undefined = streams ? undefined : progressLine(stderr, now);
   const event = (name: string, fields: object): void => {
-    if (json) stdout.write(`${jsonText({ at: new Date(now()).toISOString(), event: name, ...fields })}\n`);
+    if (streams) stdout.write(eventText(format, { at: new Date(now()).toISOString(), event: name, ...fields }));
   };
   const talk = (text: string): void => {
     line?.settle();
@@ -48,15 +46,15 @@ export function createOutput(
   return {
     format,
     note: (text) => {
-      if (!json) talk(text);
+      if (!streams) talk(text);
     },
     warn: (text) => {
-      if (json) event('warning', { message: text });
+      if (streams) event('warning', { message: text });
       else talk(`warning: ${text}`);
     },
     data: (text) => {
       line?.settle();
-      if (!json) stdout.write(printable(text));
+      if (!streams) stdout.write(printable(text));
     },
     event,
     progress: (progress) => {
@@ -68,12 +66,17 @@ export function createOutput(
 }
 
 /** The format that a flag names. */
-export function formatOf(text: string | undefined): Format {
-  if (text === undefined) return 'text';
-  const format = FORMATS.find((known) => known === text);
-  if (format !== undefined) return format;
-  throw new TemplateProblem({
-    code: 'FORMAT_UNKNOWN',
-    message: `unknown output format ${text}: use one of ${FORMATS.join(', ')}`,
-  });
+export function formatOf(text = 'table'): OutputFormat {
+  try {
+    return outputFormat(text, { names: true });
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    throw new TemplateProblem({ code: 'FORMAT_UNKNOWN', message: error.message });
+  }
+}
+
+function eventText(format: OutputFormat, event: object): string {
+  if (format.kind === 'json') return `${jsonText(event)}\n`;
+  if (format.kind === 'yaml') return `---\n${yamlText(event)}`;
+  return printable(formatted(format, event, () => ''));
 }

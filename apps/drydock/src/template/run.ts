@@ -74,7 +74,7 @@ async function runVerb<F extends CommonFlags>(
   };
   let known = context;
   let subject = 'NAME';
-  let out = createOutput('text');
+  let out = createOutput(formatOf());
   using signals = processSignals();
   const { signal } = signals;
   try {

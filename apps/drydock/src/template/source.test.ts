@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { isTemplateError } from '@drydock/templates';
 import { writeTestOva } from '@drydock/templates/testing';
 import { MockAgent } from 'undici';
-import { createOutput } from './output.ts';
+import { createOutput, formatOf } from './output.ts';
 import { TemplateProblem } from './problem.ts';
 import { digestIn, openSource, type Source, type SourceOptions } from './source.ts';
 
@@ -27,7 +27,7 @@ function open(
   const sink = { write: () => undefined };
   return openSource(argument, {
     cacheDir: join(folder, 'cache'),
-    out: createOutput('text', sink, sink),
+    out: createOutput(formatOf(), sink, sink),
     signal: new AbortController().signal,
     ...change,
   });

@@ -1,22 +1,19 @@
-import { jsonText } from '@drydock/api/text';
 import type { ClusterTree } from '@drydock/boot-images';
 import type { Command } from 'commander';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
-import { exitCode, UsageError } from '../exit.ts';
+import { exitCode } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
 import type { Leadership } from '../leadership.ts';
+import { type OutputFormat, outputOption, print } from '../output/format.ts';
 import { leaderText, notesText, stuckText, unreadText } from '../status.ts';
 import { LEASE_NAMESPACE, statusNotes } from '../status-notes.ts';
 import { terminalWidth } from '../table.ts';
 import { say, sayError, tell } from '../terminal.ts';
-import { yamlText } from '../yaml.ts';
 import { clusterTreeNow } from './cluster-tree.ts';
 import { treeText } from './text.ts';
 
-const FORMATS = ['text', 'json', 'yaml'] as const;
-
 interface TreeFlags extends ClusterFlags {
-  readonly output: string;
+  readonly output: OutputFormat;
   readonly all?: boolean;
   readonly leaseNamespace: string;
 }
@@ -33,7 +30,7 @@ export function addTree(program: Command): void {
   const command = program
     .command('tree')
     .description('show all sets by release, place and image: what is fine is folded, what is not stands out')
-    .option('-o, --output <format>', FORMATS.join('|'), 'text')
+    .addOption(outputOption({ names: true }))
     .option('--all', 'fold nothing')
     .option('--lease-namespace <name>', 'namespace of the Leases of the operator', LEASE_NAMESPACE)
     .addHelpText(
@@ -52,9 +49,6 @@ Exit codes: 0 shown, 1 failed, 2 usage, 130 and 143 interrupted.`,
 }
 
 async function tree(flags: TreeFlags, signal: AbortSignal): Promise<number> {
-  const format = FORMATS.find((known) => known === flags.output);
-  if (format === undefined)
-    throw new UsageError(`unknown output format ${flags.output}: use one of ${FORMATS.join(', ')}`);
   await using client = await connect(flags);
   const [found, notes] = await Promise.all([
     clusterTreeNow(client, flags, signal),
@@ -62,14 +56,17 @@ async function tree(flags: TreeFlags, signal: AbortSignal): Promise<number> {
   ]);
   const { images, leader, now, tree: made, unread } = found;
   const output: TreeOutput = { leader, ...made, unread };
-  if (format === 'json') say(`${jsonText(output, 2)}\n`);
-  if (format === 'yaml') say(yamlText(output));
-  if (format !== 'text') return exitCode.done;
+  const text = (): string => treeText(made, { now: now.getTime(), all: flags.all === true, width: terminalWidth() });
+  const names = (): readonly string[] => images.map(({ metadata }) => `bootimage.drydock.dev/${metadata.name}`);
+  if (!flags.output.people) {
+    print(flags.output, output, text, names);
+    return exitCode.done;
+  }
   say(leaderText(leader, now.getTime()));
   tell(unreadText(output.unread));
   if (notes !== undefined) tell(notesText(notes, now.getTime()));
   if (images.length === 0) sayError('There are no machine sets, and no boot images.');
-  say(treeText(made, { now: now.getTime(), all: flags.all === true, width: terminalWidth() }));
+  print(flags.output, output, text, names);
   tell(stuckText(images));
   return exitCode.done;
 }

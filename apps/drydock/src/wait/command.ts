@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BootImage } from '@drydock/api';
-import { jsonText, oneLine } from '@drydock/api/text';
+import { oneLine } from '@drydock/api/text';
 import type { Command } from 'commander';
 import { type ClusterStandings, clusterStandings } from '../cluster-standings.ts';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
@@ -9,19 +9,19 @@ import { durationMs } from '../image/hold.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { type Leadership, leadershipText } from '../leadership.ts';
 import { setsNamed } from '../machines/command.ts';
+import { type OutputFormat, outputOption, print } from '../output/format.ts';
+import { imageOfSet } from '../output/names.ts';
 import { LEASE_NAMESPACE } from '../status-notes.ts';
 import { say, sayError } from '../terminal.ts';
-import { yamlText } from '../yaml.ts';
 import { standingOf, type Wish, wishOf } from './wish.ts';
 
-const FORMATS = ['text', 'json', 'yaml'] as const;
 /** How often (ms) it is looked. */
 const LOOK_MS = 2_000;
 
 interface WaitFlags extends ClusterFlags {
   readonly for: string;
   readonly timeout: string;
-  readonly output: string;
+  readonly output: OutputFormat;
   readonly leaseNamespace: string;
 }
 
@@ -50,7 +50,7 @@ export function addWait(program: Command): void {
     .argument('<set...>', 'names, also as ms/NAME, cpms/NAME or capi-md/NAME')
     .option('--for <wish>', 'current, release=RELEASE or phase=PHASE', 'current')
     .option('--timeout <duration>', 'how long, as 30s, 10m or 2h', '30m')
-    .option('-o, --output <format>', FORMATS.join('|'), 'text')
+    .addOption(outputOption({ names: true }))
     .option('--lease-namespace <name>', 'namespace of the Leases of the operator', LEASE_NAMESPACE)
     .addHelpText(
       'after',
@@ -68,9 +68,6 @@ Exit codes: 0 all are as wanted, 1 failed, 2 usage, 3 a set is stuck, 5 not with
 }
 
 async function wait(names: readonly string[], flags: WaitFlags, signal: AbortSignal): Promise<number> {
-  const format = FORMATS.find((known) => known === flags.output);
-  if (format === undefined)
-    throw new UsageError(`unknown output format ${flags.output}: use one of ${FORMATS.join(', ')}`);
   const wish = wishOf(flags.for);
   const length = durationMs(flags.timeout);
   if (length === undefined)
@@ -82,15 +79,20 @@ async function wait(names: readonly string[], flags: WaitFlags, signal: AbortSig
   const told = new Map<string, string>();
   for (;;) {
     const output = outputOf(await clusterStandings(client, where, signal), names, wish);
-    if (format === 'text') tellChanges(output, told);
+    if (flags.output.people) tellChanges(output, told);
     const left = end - performance.now();
     if (output.result === 'late' && left > 0) {
       await sleep(Math.min(LOOK_MS, left), undefined, { signal });
       continue;
     }
-    if (format === 'json') say(`${jsonText(output, 2)}\n`);
-    if (format === 'yaml') say(yamlText(output));
-    if (format === 'text') tellEnd(output);
+    if (flags.output.people) tellEnd(output);
+    else
+      print(
+        flags.output,
+        output,
+        () => '',
+        () => output.sets.map(({ set }) => imageOfSet(set)),
+      );
     return { met: exitCode.done, stuck: exitCode.blocked, late: exitCode.undecided }[output.result];
   }
 }

@@ -28,7 +28,7 @@ export interface Printer {
 export function createPrinter(out: Output, known: KnownValues, machines: MachineNames | undefined): Printer {
   let headed = false;
   const columns = COLUMNS.filter(
-    (column) => (column !== 'MACHINE' || machines !== undefined) && (column !== 'MOREF' || out.format === 'wide'),
+    (column) => (column !== 'MACHINE' || machines !== undefined) && (column !== 'MOREF' || out.format.wide),
   );
   // A column grows with what comes: nobody knows the names before.
   const widths: number[] = columns.map((column) => WIDTHS[column]);
@@ -43,8 +43,8 @@ export function createPrinter(out: Output, known: KnownValues, machines: Machine
       ref: ref.value,
       ...(path === undefined ? {} : { path, old: old ?? null, new: now ?? null }),
     });
-    if (out.format === 'json') return;
-    if (out.format === 'name') {
+    if (!out.format.people && out.format.kind !== 'name') return;
+    if (out.format.kind === 'name') {
       out.data(`${oneLine(vm)}\n`);
       return;
     }

@@ -1,8 +1,9 @@
-import { jsonText, oneLine, wordWithoutSecrets } from '@drydock/api/text';
+import { oneLine, wordWithoutSecrets } from '@drydock/api/text';
 import type { Command } from 'commander';
 import { exitCode, UsageError } from '../exit.ts';
-import { type Column, table } from '../table.ts';
-import { say, sayError } from '../terminal.ts';
+import { type OutputFormat, outputOption, print } from '../output/format.ts';
+import { type Column, table, terminalWidth } from '../table.ts';
+import { sayError } from '../terminal.ts';
 import { type Sample, samplesOf } from './samples.ts';
 
 /** How one watch of an operator stands. */
@@ -46,10 +47,8 @@ export function addWatchStatus(group: Command): void {
     .command('status')
     .description('show how the watches of a running operator stand')
     .option('--operator <url>', 'where the operator serves /metrics', 'http://127.0.0.1:8081')
-    .option('-o, --output <format>', 'table|wide|json', 'table')
-    .action(async ({ operator, output }: { readonly operator: string; readonly output: string }) => {
-      if (!['table', 'wide', 'json'].includes(output))
-        throw new UsageError(`unknown output format ${output}: use one of table, wide, json`);
+    .addOption(outputOption())
+    .action(async ({ operator, output }: { readonly operator: string; readonly output: OutputFormat }) => {
       if (!/^https?:$/.test(URL.parse(operator)?.protocol ?? ''))
         throw new UsageError(`${wordWithoutSecrets(operator)} is no address; an example is http://127.0.0.1:8081`);
       const metrics = await read(operator, '/metrics');
@@ -58,11 +57,9 @@ export function addWatchStatus(group: Command): void {
       if (!/^(?:# \w+ )?drydock_/m.test(metrics))
         throw new Error(`what answers at ${operator} is no drydock operator\nnext: ${FORWARD}`);
       const lines = watchLines(samples);
-      if (output === 'json') say(`${jsonText(lines, 2)}\n`);
-      else if (lines.length === 0) {
-        sayError(await nothing(operator));
-      } else say(table(COLUMNS, lines, { wide: output === 'wide' }));
-      if (output !== 'json') for (const text of await troubles(operator, lines)) sayError(text);
+      if (output.people && lines.length === 0) sayError(await nothing(operator));
+      else print(output, lines, () => table(COLUMNS, lines, { wide: output.wide, width: terminalWidth() }));
+      if (output.people) for (const text of await troubles(operator, lines)) sayError(text);
       process.exitCode = exitCode.done;
     });
 }

@@ -2,7 +2,7 @@ import { createWatcher, type WatchState } from '@drydock/vm-watch';
 import { type MoRef, refKey, systemClock } from '@drydock/vsphere';
 import type { Command } from 'commander';
 import { exitCode } from '../exit.ts';
-import { type CommonFlags, connectionFlags, several } from '../template/flags.ts';
+import { type CommonFlags, connectionFlags, EVENT_FORMATS, several } from '../template/flags.ts';
 import type { Output } from '../template/output.ts';
 import { TemplateProblem } from '../template/problem.ts';
 import { verb } from '../template/run.ts';
@@ -30,7 +30,7 @@ export function addWatchVms(group: Command): void {
     )
     .option('--vcenter <address>', 'the same as --url')
     .on('option:vcenter', (address: string) => command.setOptionValueWithSource('url', address, 'cli'))
-    .option('-o, --output <format>', 'text|wide|name|json (json: one event per line)', 'text')
+    .option('-o, --output <format>', EVENT_FORMATS, 'table')
     .addHelpText(
       'after',
       `
