@@ -1,6 +1,6 @@
 import { createClient, type KubeClient, type KubeMetrics, loadKubeconfig, type RunOptions } from '@drydock/kube';
 import type { Account, ClusterVersionTrust, ReleaseRoleOptions } from '@drydock/release';
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Logger } from 'pino';
 import type { ClusterFlags } from './connect.ts';
 import { UsageError } from './exit.ts';
@@ -30,11 +30,15 @@ export function releaseFlags(command: Command): Command {
       'who must have signed the first release of ClusterVersion; the next ones by the key rings that a release brings',
     )
     .option('--release-store <url...>', 'where its signatures are')
-    .option(
-      '--writer-patience <seconds>',
-      'how long a writer has to write anew once a way back has brought its release (default: 30)',
-      secondsOf,
-    );
+    .addOption(patienceOption());
+}
+
+/** For how long a way back waits for the writers of its release. */
+export function patienceOption(): Option {
+  return new Option(
+    '--writer-patience <seconds>',
+    'how long a writer has to write anew once a way back has brought its release (default: 30)',
+  ).argParser(secondsOf);
 }
 
 /** What the role is made of. */
@@ -45,6 +49,8 @@ export interface ReleasePartOptions {
   readonly statuses: StatusKeepers;
   readonly log: Logger;
   readonly closing: AsyncDisposableStack;
+  /** Applies instead of `applyPayload`. */
+  readonly apply?: ReleaseRoleOptions['apply'];
 }
 
 /** Clients in the name of accounts that are kept. */
@@ -69,7 +75,7 @@ export async function releasePart(
     ...{ client, namespace, log },
     clientFor: closing.use(await accountClients(flags, metrics)).of,
     inventory: release.configMapInventory({ client, namespace }),
-    apply: release.applyPayload,
+    apply: options.apply ?? release.applyPayload,
     retrieve: async (image, signal) => {
       await using source = release.registryImage(release.parseReference(image), registry);
       return await release.readPayloadImage(source, {

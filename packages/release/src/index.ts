@@ -71,6 +71,7 @@ export { RESCUE_RECORDS, type RescueRecord, type RescueRecords, rescueRecords } 
 export { type RescueOptions, type RescueOutcome, rescue } from './rescue/rescue.ts';
 export { type Restoration, restoration, undoRescue } from './rescue/undo.ts';
 export { isStop } from './rollback/accepted.ts';
+export { rollbackDifference } from './rollback/agreement.ts';
 export { tableColumns } from './rollback/columns.ts';
 export { nextRollbackStep, type RollbackStanding, type RollbackStep } from './rollback/decide.ts';
 export type { Definition, DefinitionState } from './rollback/definitions.ts';

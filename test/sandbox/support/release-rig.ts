@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { Namespace } from '@drydock/api';
 import { createClient, type KubeClient, loadKubeconfig } from '@drydock/kube';
 import { type TestSigner, testSigner } from '@drydock/release/testing';
-import { type Sandbox, scratchFolder, startSandbox } from '@drydock/sandbox';
+import { type ApiServerEra, type Sandbox, scratchFolder, startSandbox } from '@drydock/sandbox';
 import { type ApiCall, type AuditLog, auditLog } from './audit-log.ts';
 import { type Process, startProcess } from './operator-process.ts';
 import { accountNamespace, apply, type Manifest, manifestsOf } from './rbac-manifests.ts';
@@ -54,6 +54,7 @@ export async function startReleaseRig(options: {
   readonly kustomizations: readonly string[];
   readonly namespaces: readonly string[];
   readonly crds?: readonly string[];
+  readonly era?: ApiServerEra;
 }): Promise<ReleaseRig> {
   await using starting = new AsyncDisposableStack();
   const registry = starting.use(await startReleaseRegistry());
@@ -61,7 +62,13 @@ export async function startReleaseRig(options: {
   const folder = starting.use(scratchFolder());
   const audit = auditLog(folder.path, accountNamespace);
   const crds = [join(root, 'api/crds'), ...(options.crds ?? [])];
-  const sandbox = starting.use(await startSandbox({ crds, apiserverFlags: [...audit.flags] }));
+  const sandbox = starting.use(
+    await startSandbox({
+      crds,
+      apiserverFlags: [...audit.flags],
+      ...(options.era === undefined ? {} : { era: options.era }),
+    }),
+  );
   const client = starting.use(createClient(await loadKubeconfig({ kubeconfig: sandbox.kubeconfig })));
   for (const name of [...options.namespaces, accountNamespace]) await client.create(Namespace, { metadata: { name } });
   const manifests = options.kustomizations.flatMap(manifestsOf);

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Payload } from '@drydock/api';
 import type { KubeClient } from '@drydock/kube';
+import type { ReleaseRoleOptions, RollbackPlan } from '@drydock/release';
 import { pino } from 'pino';
 import { type ReleaseFlags, releasePart } from '../release-role.ts';
 import { statusKeeping } from '../status-keeping.ts';
@@ -10,7 +11,7 @@ import { VERSION } from '../version.ts';
 
 /** How a way ended. */
 export interface WayEnd {
-  readonly result: 'done' | 'incomplete' | 'refused';
+  readonly result: 'done' | 'incomplete' | 'refused' | 'moved';
   readonly message: string;
 }
 
@@ -48,12 +49,22 @@ export async function wayEnd(
   }
 }
 
-/** Does what an operator does, under its Lease, until `work` is over. Rejects where the Lease is lost, and with what `work` rejects with. */
+/**
+ * Does what an operator does, under its Lease, until `work` is over, or something else would be done than the plan says. Rejects where the Lease is lost, and with what `work` rejects with.
+ */
 export async function leadRelease(
   flags: ReleaseFlags,
-  client: KubeClient,
-  work: (signal: AbortSignal) => Promise<WayEnd>,
-  signal: AbortSignal,
+  {
+    client,
+    plan,
+    work,
+    signal,
+  }: {
+    readonly client: KubeClient;
+    readonly plan: RollbackPlan;
+    readonly work: (signal: AbortSignal) => Promise<WayEnd>;
+    readonly signal: AbortSignal;
+  },
 ): Promise<WayEnd> {
   const { eventRecorder, kubeMetrics, leaderElection, run, statusChannel, systemClock } = await import('@drydock/kube');
   const log = pino({ level: 'warn' }, { write: warning });
@@ -66,7 +77,8 @@ export async function leadRelease(
   const statuses = statusKeeping('release', {
     ...{ client, namespace, channel, events, log, clock: systemClock, release: `drydock ${VERSION}` },
   });
-  const part = await releasePart({ flags, client, metrics, statuses, log, closing });
+  const kept = await keptApply(plan);
+  const part = await releasePart({ flags, client, metrics, statuses, log, closing, apply: kept.apply });
   const identity = processHolder().identity.replace('cli/', 'rollback/');
   const leader = leaderElection({ client, namespace, name: 'drydock-release', identity, log });
   const running = closing.use(
@@ -76,11 +88,40 @@ export async function leadRelease(
     throw new Error('the Lease drydock-release was lost: the same command goes on');
   });
   try {
-    return await Promise.race([work(signal), lost]);
+    return await Promise.race([work(AbortSignal.any([signal, stop.signal])), kept.moved, lost]);
   } finally {
     stop.abort(new Error('it is over'));
     lost.catch(() => undefined);
   }
+}
+
+/** Applies the release of a plan by that plan alone, and anything else as it is; `moved` is told once where the plan does not say what would be done. */
+async function keptApply({ owner, to, applied }: RollbackPlan): Promise<{
+  readonly apply: ReleaseRoleOptions['apply'];
+  readonly moved: Promise<WayEnd>;
+}> {
+  const { applyPayload, keptTo } = await import('@drydock/release');
+  const agreed = keptTo(applied);
+  const { promise, resolve } = Promise.withResolvers<WayEnd>();
+  return {
+    moved: promise,
+    apply: (wish, ports) => {
+      if (wish.owner.name !== owner || wish.payload.version !== to || wish.mode !== 'updating')
+        return applyPayload(wish, ports);
+      return applyPayload(wish, {
+        ...ports,
+        objection: (...step) => {
+          const why = agreed(...step);
+          if (why !== undefined)
+            resolve({
+              result: 'moved',
+              message: `The world moved since the plan, and this has ended: ${why}. What is done stays, and ${owner} goes on asking for ${to}: an operator, or this command with a new plan, goes on.`,
+            });
+          return why;
+        },
+      });
+    },
+  };
 }
 
 function warning(entry: string): void {

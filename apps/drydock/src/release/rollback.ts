@@ -8,6 +8,7 @@ import { exitCode } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { type Leadership, leadershipOf, leadershipText } from '../leadership.ts';
 import { type OutputFormat, outputOption, print } from '../output/format.ts';
+import { patienceOption } from '../release-role.ts';
 import { LEASE_NAMESPACE } from '../status-notes.ts';
 import { tell } from '../terminal.ts';
 import { type RegistryFlags, registryFlags } from './payload-source.ts';
@@ -21,13 +22,14 @@ interface RollbackFlags extends ClusterFlags, RegistryFlags {
   readonly dryRun?: true;
   readonly yes?: true;
   readonly leaseNamespace: string;
+  readonly writerPatience?: number;
   readonly output: OutputFormat;
 }
 
 /** What `release rollback` prints as JSON. */
 export interface RollbackOutput {
-  /** Done: the older release is there, wholly. Incomplete: definitions are kept where both releases can write. Planned and refused: nothing was begun. */
-  readonly result: 'done' | 'incomplete' | 'refused' | 'planned';
+  /** Done: the older release is there, wholly. Incomplete: definitions are kept where both releases can write. Planned and refused: nothing was begun. Moved: something else would be done by now than the plan says. */
+  readonly result: 'done' | 'incomplete' | 'refused' | 'planned' | 'moved';
   readonly from: string;
   readonly to: string;
   readonly message: string;
@@ -55,6 +57,7 @@ export function addRollback(group: Command): void {
     )
     .option('--dry-run', 'say what would be done, by reads alone')
     .option('--lease-namespace <name>', 'namespace of the Leases of the operator, and of ledgers', LEASE_NAMESPACE)
+    .addOption(patienceOption())
     .option('-y, --yes', 'do not ask')
     .addOption(outputOption())
     .addHelpText(
@@ -62,7 +65,7 @@ export function addRollback(group: Command): void {
       `
 Where an operator leads, the Payload asks it, and this command waits; otherwise it does it itself, under the Lease of the operator. Killed or interrupted at any point, the same command, or an operator, goes on.
 To break it off, ask for the newer release again: until the first definition is narrowed nothing of it is lost.
-Exit codes: 0 done, 1 failed, 2 usage, 3 refused, or definitions are kept at the bridge, 5 nobody said yes, 130 and 143 interrupted.`,
+Exit codes: 0 done, 1 failed, 2 usage, 3 refused, or definitions are kept at the bridge, 4 the world moved since the plan, 5 nobody said yes, 130 and 143 interrupted.`,
     )
     .action((name: string, flags: RollbackFlags) =>
       untilInterrupted(
@@ -79,14 +82,16 @@ async function rollback(name: string, flags: RollbackFlags, signal: AbortSignal)
   const way = await wayOfPayload(client, name, flags, signal);
   const { wish } = way;
   const namespace = flags.leaseNamespace;
-  const plan = await release.planRollback(wish, {
-    ...{ client, clock: systemClock, signal },
-    inventory: release.configMapInventory({ client, namespace }),
-    apply: release.applyPayload,
-    kept: release.configMapKept({ client, namespace }),
-    columns: release.tableColumns(() => Promise.resolve([client])),
-    onProgress: () => undefined,
-  });
+  const planned = (): Promise<RollbackPlan> =>
+    release.planRollback(wish, {
+      ...{ client, clock: systemClock, signal },
+      inventory: release.configMapInventory({ client, namespace }),
+      apply: release.applyPayload,
+      kept: release.configMapKept({ client, namespace }),
+      columns: release.tableColumns(() => Promise.resolve([client])),
+      onProgress: () => undefined,
+    });
+  const plan = await planned();
   const leader = await leadershipOf(client, { role: 'release', namespace }, { signal });
   const end = (
     result: RollbackOutput['result'],
@@ -118,6 +123,10 @@ async function rollback(name: string, flags: RollbackFlags, signal: AbortSignal)
       exitCode.undecided,
       { plan },
     );
+  // Whoever said yes has read for a while.
+  const difference = release.rollbackDifference(plan, await planned());
+  if (difference !== undefined)
+    return end('moved', `The world moved since the plan, and nothing was changed: ${difference}`, exitCode.moved);
   const { spec } = await client.get(Payload, { name }, { signal });
   const acceptedRisks = [...new Set([...(spec.acceptedRisks ?? []), ...flags.accept])];
   const asked = await client.mergePatch(
@@ -129,7 +138,9 @@ async function rollback(name: string, flags: RollbackFlags, signal: AbortSignal)
   const generation = asked.metadata.generation ?? 0;
   const waiting = (until: AbortSignal): Promise<WayEnd> =>
     wayEnd(client, { name, to: plan.to, generation }, { tell: (text) => tell(`${oneLine(text)}\n`), signal: until });
-  const ended = leader.state === 'led' ? await waiting(signal) : await leadRelease(flags, client, waiting, signal);
-  const codes = { done: exitCode.done, incomplete: exitCode.blocked, refused: exitCode.blocked } as const;
+  const ended =
+    leader.state === 'led' ? await waiting(signal) : await leadRelease(flags, { client, plan, work: waiting, signal });
+  const { done, blocked, moved } = exitCode;
+  const codes = { done, incomplete: blocked, refused: blocked, moved } as const;
   return end(ended.result, ended.message, codes[ended.result]);
 }

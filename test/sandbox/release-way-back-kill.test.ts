@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { clusterVersionManifest } from '@drydock/crd/testing';
+import { seeds, soaking } from '@drydock/model';
+import { connectCrdServer } from './support/crd-server.ts';
+import { eventually } from './support/kube-kinds.ts';
+import { legacyWriter } from './support/legacy-writer.ts';
+import { C14, CV, fits, startWayBackRig, type WayBackRig } from './support/way-back-rig.ts';
+
+// A way back that somebody stands in the way of: whoever kills the manager, or a writer that cannot be told.
+
+let world: WayBackRig;
+before(async () => {
+  world = await startWayBackRig();
+});
+after(async () => {
+  await world?.[Symbol.asyncDispose]();
+});
+
+/** What is seen of a way, in its order. */
+const BOUNDARIES: readonly (readonly [what: string, seen: () => Promise<boolean>])[] = [
+  ['it is begun', async () => (await world.headOf()).startsWith('4.13.0')],
+  ['the first writers know', async () => world.isMarked(CV)],
+  ['all writers know', async () => world.isMarked('widgets.shop.example.com')],
+  ['something is kept', async () => (await world.ledgers()) > 0],
+  ['the first bridge', async () => world.isBridge(CV)],
+  ['all bridges', async () => world.isBridge('widgets.shop.example.com')],
+  ['the older operator', async () => (await world.operatorVersion()) === '4.13'],
+  ['the first definition is narrow', async () => !(await world.isBridge(CV))],
+  ['all definitions are narrow', async () => !(await world.isBridge('widgets.shop.example.com'))],
+  ['the last one is proved', async () => !(await world.isMarked('widgets.shop.example.com'))],
+];
+
+test('RB-R92 the manager is killed at every boundary and at seeded calls between, and the API server once: another process ends it as if nothing had been', async (t) => {
+  const images = await world.releases((minor) => clusterVersionManifest(minor));
+  const begin = world.audit.calls().length;
+  let running = await world.operator();
+  let kills = 0;
+  const killed = async (): Promise<void> => {
+    await running.crash();
+    kills += 1;
+    assert.deepEqual(await world.lost(), []);
+    running = await world.operator();
+  };
+  try {
+    await world.inUse(images);
+    await world.wants({ version: '4.13.0', image: null });
+    for (const [what, seen] of BOUNDARIES) {
+      await eventually(what, seen, 300);
+      if (what === 'all bridges') await world.sandbox.apiserver.restart();
+      else await killed();
+    }
+    await world.completed('4.13.0');
+    await world.assertStrict();
+    assert.deepEqual(await world.lost(), []);
+    for (const calls of instants()) {
+      await world.wants({ image: images[14], version: null });
+      await world.completed('4.14.0');
+      await eventually('it is in use', async () => (await world.lost()).length === 0);
+      const before = world.audit.calls().length;
+      await world.wants({ version: '4.13.0', image: null });
+      await eventually('so many calls', () => world.audit.calls().length >= before + calls);
+      await killed();
+      await world.completed('4.13.0');
+      await world.assertStrict();
+      assert.deepEqual(await world.lost(), []);
+    }
+    world.assertNeverRefused(begin);
+  } finally {
+    await running[Symbol.asyncDispose]();
+  }
+  t.diagnostic(`${kills} kills`);
+  await world.gone();
+});
+
+/** After how many calls a manager is killed: one of them, and fifty in a soak. */
+function instants(): readonly number[] {
+  return Array.from(seeds(soaking ? 50 : 1), (seed) => 5 + ((seed * 7919) % 150));
+}
+
+test('RB-R93 a legacy writer keeps its definition at the bridge: exit code 3, RollbackIncomplete, and it goes on once that is mended', async () => {
+  const images = await world.releases((minor) => clusterVersionManifest(minor));
+  await using _running = await world.operator();
+  await world.inUse(images);
+  const server = connectCrdServer(world.sandbox);
+  const legacy = legacyWriter(server, C14);
+  try {
+    await legacy.wrote('taken', 2);
+    const asked = await world.ran(['rollback', 'cluster', '--to', '4.13.0', '--yes', '-o', 'json']);
+    assert.equal(asked.code, 3, asked.err);
+    const said = JSON.parse(asked.out) as { readonly result: string; readonly message: string };
+    fits('release-rollback', said);
+    assert.equal(said.result, 'incomplete');
+    assert.match(said.message, /clusterversions\.config\.openshift\.io .*version status\..*puts back/);
+    assert.match(await world.conditionOf('RollbackIncomplete'), /^True DefinitionsKept/);
+    assert.deepEqual([await world.isBridge(CV), await world.isBridge('widgets.shop.example.com')], [true, false]);
+    assert.equal(legacy.refused, 0, 'where both can write nobody is refused');
+    assert.deepEqual(await world.lost(), []);
+  } finally {
+    await legacy[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  }
+  await world.completed('4.13.0');
+  assert.equal(await world.conditionOf('RollbackIncomplete'), '');
+  assert.deepEqual([await world.isBridge(CV), await world.lost()], [false, []]);
+  await world.assertStrict();
+  await world.gone();
+});
