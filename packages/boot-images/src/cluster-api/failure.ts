@@ -1,4 +1,6 @@
+import type { BootImagePolicy } from '@drydock/api';
 import { BootImageError, errorText } from '../errors.ts';
+import { entryAdvice } from '../policy/catalogue-fault.ts';
 import type { SetOutcome } from '../status/subject.ts';
 
 /** What became of a set whose work threw, and when (ms) it is tried again. */
@@ -10,8 +12,8 @@ export interface RotationFailure {
 const SOON_MS = 10_000;
 const LATE_MS = 300_000;
 
-/** Tells what was thrown for a set. Codes of other packages pass through: they are what a person looks up. */
-export function failureOf(thrown: unknown): RotationFailure {
+/** Tells what was thrown for a set. Codes of other packages pass through: they are what a person looks up. `policy`: the one that says where its image is. */
+export function failureOf(thrown: unknown, policy?: BootImagePolicy): RotationFailure {
   const known = (typeof thrown === 'object' && thrown !== null ? thrown : {}) as {
     readonly code?: unknown;
     readonly retriable?: unknown;
@@ -26,7 +28,8 @@ export function failureOf(thrown: unknown): RotationFailure {
       after: SOON_MS,
     };
   const blocked = known.retriable === false;
-  const nextStep = [known.nextStep, known.next].find((step): step is string => typeof step === 'string');
+  const advice = [known.nextStep, known.next].find((step): step is string => typeof step === 'string');
+  const nextStep = entryAdvice(reason, advice, policy && { name: policy.metadata.name, spec: policy.spec });
   return {
     outcome: {
       ...(thrown instanceof BootImageError ? thrown.facts : {}),

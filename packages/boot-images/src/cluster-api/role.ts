@@ -47,7 +47,7 @@ import { siteReader } from './sites.ts';
 import { policySubjectOf } from './subject.ts';
 import { vsphereImages } from './vsphere-images.ts';
 import { isAnotherCluster, isAnotherSubject, setNamedBy, specChanged, whoseTurn } from './wakes.ts';
-import { wishFor } from './wish.ts';
+import { policyOfRotated, wishFor } from './wish.ts';
 
 /** What the role needs from the app that runs it. */
 export interface ClusterApiRoleOptions {
@@ -271,7 +271,7 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
     } catch (error) {
       signal.throwIfAborted();
       if (bounds?.isOwn(error) === true) throw error;
-      const { outcome, after } = failureOf(error);
+      const { outcome, after } = failureOf(error, policyOfRotated(set, [...policies.all()]).policy);
       const before = imageOf(set)?.status;
       if (outcome.kind === 'failed' && before?.message !== outcome.message) ports.event(set, 'Failed', outcome.message);
       await report(set, outcome);

@@ -5,7 +5,7 @@ import { canarySpec } from '../canary/spec.ts';
 import { optOutAnnotation, optOutReasonAnnotation } from '../decide/request.ts';
 import { policyFor, readPolicy } from '../policy/policy-for.ts';
 import { windowsAt } from '../policy/windows.ts';
-import { livePin } from '../way-back/pin.ts';
+import { livePin, pinFault } from '../way-back/pin.ts';
 import { architectureOf, catalogueImage, type NoImage, type WantedImage } from './catalogue.ts';
 import type { ImageLeaf } from './image-leaf.ts';
 import type { RotationWish } from './rotation.ts';
@@ -82,14 +82,16 @@ function imageFor(
   const text = setText(set);
   const pin = livePin(image, now.getTime());
   if (pin !== undefined) {
-    if (pin.image !== undefined)
+    const fault = pin.image === undefined ? 'names no image' : pinFault(pin);
+    if (pin.image !== undefined && fault === undefined)
       return { kind: 'named', release: pin.release ?? pin.image, image: pin.image, pinned: true };
+    const { namespace = '', name = '' } = image?.metadata ?? {};
     return none(
       true,
       'PinInvalid',
-      'pin without an image',
-      `the pin of ${text} names no image`,
-      `name one in spec.pin.image of its BootImage`,
+      'pin is wrong',
+      `the pin of ${text} ${fault}`,
+      `name one in spec.pin.image, or take spec.pin off: kubectl -n ${namespace} edit bootimage ${name}`,
     );
   }
   if (conflict !== undefined)

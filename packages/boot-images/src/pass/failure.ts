@@ -1,6 +1,8 @@
 import { wrapped } from '../decide/decide.ts';
 import { BootImageError } from '../errors.ts';
 import { type KeptSet, kindOf } from '../observe/kept-set.ts';
+import { entryAdvice } from '../policy/catalogue-fault.ts';
+import type { SetPolicy } from '../policy/set-policy.ts';
 import type { SetOutcome } from '../status/subject.ts';
 import type { Failure } from './retries.ts';
 
@@ -33,10 +35,11 @@ const ofTheImage: ReadonlySet<string> = new Set(['DigestMismatch', 'OvaInvalid',
 /** Failures after which the finished import is kept: the next attempt uploads nothing. */
 const kept: ReadonlySet<string> = new Set(['TagFailed', 'TagNotFound']);
 
-/** Tells what was thrown for a set. `uploaded`: bytes of its image went to the platform before. */
-export function failureOf(set: KeptSet, thrown: unknown, uploaded: boolean): SetFailure {
+/** Tells what was thrown for a set. `uploaded`: bytes of its image went to the platform before. `policy`: the one that says where its image is. */
+export function failureOf(set: KeptSet, thrown: unknown, uploaded: boolean, policy?: SetPolicy): SetFailure {
   const error = thrown instanceof BootImageError && unframed.has(thrown.code) ? thrown : wrapped(set, thrown);
-  const { code, message, nextStep, retriable } = error;
+  const { code, message, retriable } = error;
+  const nextStep = entryAdvice(code, error.nextStep, policy);
   if (code === uploadInProgress) {
     return {
       kind: 'waiting',

@@ -6,7 +6,7 @@ import { isObject } from '../observe/stream.ts';
 import type { World } from '../observe/world.ts';
 import type { Platform } from '../platform.ts';
 import { imageOf as bootImageFor } from '../status/boot-image-store.ts';
-import { type FoundPin, livePin, pinnedName, samePin } from '../way-back/pin.ts';
+import { type FoundPin, livePin, pinFault, pinnedName, samePin } from '../way-back/pin.ts';
 
 /** What the pin of a set is read from. */
 export interface PinSources {
@@ -22,8 +22,9 @@ export function pinOf(set: KeptSet, platform: Platform | undefined, sources: Pin
   const { world } = sources;
   const now = sources.now().getTime();
   const own = livePin(world.bootImage(keyOf(bootImageFor(set))), now);
-  if (own !== undefined && !own.release && !own.image)
-    throw new BootImageError('PinInvalid', `the pin of ${setText(set)} names neither a release nor an image`, {
+  const fault = own === undefined ? undefined : pinFault(own);
+  if (fault !== undefined)
+    throw new BootImageError('PinInvalid', `the pin of ${setText(set)} ${fault}`, {
       ...{ retriable: false, nextStep: `drydock image release ${idOf(set)}, or drydock image revert ${idOf(set)}` },
     });
   const others = sharing(set, platform, sources, now);

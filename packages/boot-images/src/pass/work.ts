@@ -231,7 +231,7 @@ export class Work {
     const { ports, tell, state } = this.#options;
     const { retries } = state;
     const id = idOf(item.set);
-    const told = failureOf(item.set, thrown, item.uploaded === true);
+    const told = failureOf(item.set, thrown, item.uploaded === true, item.input?.policy);
     const before = retries.get(id, 0);
     // The wait for another process is as long as a lease takes to expire, so its pauses do not grow.
     if (told.kind === 'waiting') retries.clear(id);

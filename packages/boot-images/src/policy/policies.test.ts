@@ -9,6 +9,7 @@ import {
   type Infrastructure,
   MachineSet,
 } from '@drydock/api';
+import { failureOf as rotationFailureOf } from '../cluster-api/failure.ts';
 import { upstreamController } from '../decide/coexistence.ts';
 import { explainSet } from '../explain.ts';
 import { imageOf } from '../status/boot-image-store.ts';
@@ -209,6 +210,31 @@ test('OWN-18 a release of its own: from the catalogue, from the place, or not at
     assert.deepEqual([last.reason, c.template('wk-a'), c.store.uploads], [code, computed, 0]);
     assert.match(last.message, says);
     assert.match(last.nextStep ?? '', /kubectl edit bootimagepolicy gold/);
+  }
+});
+
+test('OWN-18 an image that a catalogue names and that cannot be had, or is another one: the set says where the entry is', async () => {
+  const [sha256, url] = ['c'.repeat(64), 'https://images.example/ova'];
+  const entry = /spec\.image\.catalogue: kubectl edit bootimagepolicy gold$/;
+  for (const [code, next, says] of [
+    ['DOWNLOAD_FAILED', 'Check the address.', /^Check the address\. The entry is in /],
+    ['DIGEST_MISMATCH', 'Check that the file is the one that the release names.', /^The entry is in /],
+    ['NO_SPACE', 'Make room.', undefined],
+  ] as const) {
+    const c = cluster({ image: { catalogue: [{ version: newRelease, url, sha256 }] } });
+    c.store.fail = Object.assign(new Error('no'), { code, retriable: true, next });
+    await c.pass();
+    const last = c.last('wk-a');
+    assert.ok(last?.kind === 'failed', code);
+    assert.equal(c.template('wk-a'), computed);
+    if (says === undefined) assert.equal(last.nextStep, next);
+    else assert.match(last.nextStep ?? '', entry);
+    assert.match(last.nextStep ?? '', says ?? /./);
+    const { outcome } = rotationFailureOf(c.store.fail, {
+      metadata: { name: 'gold' },
+      spec: { image: { catalogue: [] } },
+    });
+    assert.equal(outcome.kind === 'failed' && outcome.nextStep, last.nextStep, 'of Cluster API the same');
   }
 });
 

@@ -1,3 +1,4 @@
+import { shownText } from '@drydock/api/text';
 import type { ListedTemplate, TemplateState } from '@drydock/templates';
 import { BootImageError } from '../errors.ts';
 import { idOf, setText } from '../observe/kept-set.ts';
@@ -119,7 +120,11 @@ function gone({ pin, site, input }: PinnedSet, there: readonly ListedTemplate[])
   const place = { infrastructureName: site.infrastructureName, domain: site.domain };
   const releases = [...new Set(imagesFor(there, place).map(({ release }) => release))];
   const left = releases.length === 0 ? 'nothing else is there' : `there are ${releases.join(', ')}`;
-  const what = pin.image === undefined ? pinnedName(pin) : `${pinnedName(pin)} (${pin.image})`;
+  const more = [
+    ...(pin.image === undefined || pin.release === undefined ? [] : [shownText(pin.image)]),
+    ...(pin.digest === undefined ? [] : [`sha256 ${shownText(pin.digest)}`]),
+  ].join(', ');
+  const what = more === '' ? pinnedName(pin) : `${pinnedName(pin)} (${more})`;
   return new BootImageError(
     'PinnedImageGone',
     `${setText(input.set)} is pinned to ${what}, which is not in ${site.placement.folder} of ${site.placement.server}: ${left}`,

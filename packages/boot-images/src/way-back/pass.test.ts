@@ -116,6 +116,28 @@ for (const publication of ['pointer', 'swap'] as const) {
   });
 }
 
+test('OWN-18 a pin that can name nothing is told on the object with the command that lifts it; one whose digest nothing has says so', async () => {
+  const c = reportingCluster();
+  await c.pass();
+  for (const [wanted, reason, says] of [
+    [{}, 'PinInvalid', /names neither a release nor an image/],
+    [{ image: 'a\n\u001b[31mb' }, 'PinInvalid', /names image with characters that none has/],
+    [{ release: oldRelease, digest: '\u202e' }, 'PinInvalid', /names digest with characters that none has/],
+    [
+      { release: newRelease, image: 'elsewhere', digest: '00' },
+      'PinnedImageGone',
+      /\(elsewhere, sha256 00\), which is not in /,
+    ],
+  ] as const) {
+    pin(c, 'wk-a', wanted);
+    await c.pass();
+    const { phase, reason: is, message, nextStep } = status(c) ?? {};
+    assert.deepEqual([phase, is, c.cluster.template('wk-a')], ['Blocked', reason, published]);
+    assert.match(message ?? '', says);
+    assert.match(nextStep ?? '', /drydock image release ms\/wk-a/);
+  }
+});
+
 test('swap mode: one name serves many sets: the pin of one holds it for all, and says whose it is', async () => {
   const c = reportingCluster({ publication: 'swap', sets: [machineSet('wk-a'), machineSet('wk-b')] });
   await c.pass();

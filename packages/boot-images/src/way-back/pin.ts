@@ -17,6 +17,8 @@ export const lapsesSoonReason = 'PinLapsesSoon';
 
 /** So long before it lapses a pin says so, in ms; one that holds for less than four times as long says so in its last quarter. */
 const WARN_MS = 86_400_000;
+/** What stands in no name of an image: control and formatting characters, and halves of others. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 /** Longest reason that a message carries, in UTF-16 units. */
 const REASON = 200;
 
@@ -24,6 +26,14 @@ const REASON = 200;
 export function livePin(image: BootImage | undefined, now: number): Pin | undefined {
   const pin = image?.spec?.pin;
   return pin === undefined || (endOf(pin) ?? Number.POSITIVE_INFINITY) <= now ? undefined : pin;
+}
+
+/** Why a pin, which anybody may have written, names no image that could be anywhere, as a clause; undefined where it may. */
+export function pinFault({ release, image, digest }: Pin): string | undefined {
+  if (!release && !image) return 'names neither a release nor an image';
+  const named = { release, image, digest };
+  const [odd] = Object.entries(named).find(([, text]) => text !== undefined && UNPRINTABLE.test(text)) ?? [];
+  return odd === undefined ? undefined : `names ${odd} with characters that none has`;
 }
 
 /** When it lapses, in ms; undefined where only taking it off ends it. */
