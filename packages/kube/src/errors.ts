@@ -65,7 +65,8 @@ const NEXT: Readonly<Record<ApiErrorCode, string>> = {
   PatchTestFailed: 'The object is not in the expected state (or a path is absent); read it again and decide again.',
   BadRequest: 'Correct the request; the same request will fail again.',
   Unauthorized: 'Log in again, or check the token or certificate of the kubeconfig user.',
-  Forbidden: 'Grant the verb on this resource to the user with a Role or ClusterRole.',
+  Forbidden:
+    'Grant the verb on this resource to the user with a Role or ClusterRole; a quota or a rule of admission that refused has to be met or changed.',
   TooLarge: 'Make the object smaller.',
   TooManyRequests: 'Wait as long as the server asks, then repeat.',
   Timeout: 'Repeat later; check the load of the API server and of etcd.',
