@@ -55,6 +55,14 @@ test('SAFE-1 names of properties are read as they are written, whatever V8 has s
   );
 });
 
+test('SAFE-1 a sign is no digit: what has fifteen of them is a number, whatever stands beside it', () => {
+  const text = '[-1000000000000000,-100000000000000,100000000000000]';
+  assert.deepEqual(
+    readJson(text, (source) => `<${source}>`),
+    ['<-1000000000000000>', -100_000_000_000_000, 100_000_000_000_000],
+  );
+});
+
 test('SAFE-1 of a name that is written twice, once with an escape, the last one counts', () => {
   for (const [text, value] of [
     ['{"A":1,"\\u0041":2,"A":3}', { A: 3 }],

@@ -131,8 +131,10 @@ function mark(
     } else if (withIntegers && (code === MINUS || isDigit(code))) {
       let end = at + 1;
       while (isOfNumber(text.charCodeAt(end))) end += 1;
-      if (end - at >= LONG && end - at <= LONGEST && INTEGER.test(text.slice(at, end)) && !isBeforeColon(text, end)) {
-        put(at, end, `"${MARK}${text.slice(at, end)}"`);
+      const source = text.slice(at, Math.min(end, at + LONGEST + 1));
+      const digits = code === MINUS ? source.length - 1 : source.length;
+      if (digits >= LONG && source.length <= LONGEST && INTEGER.test(source) && !isBeforeColon(text, end)) {
+        put(at, end, `"${MARK}${source}"`);
         integers = true;
       }
       at = end - 1;
