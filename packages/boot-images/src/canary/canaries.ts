@@ -50,11 +50,15 @@ export interface CanaryQuestion {
 export interface Canaries {
   /** One step further with the canary of a set: undefined where its image has passed, else how it stands. Throws `CanaryFailed`, and what stands in the way of one. */
   readonly tried: (asked: CanaryQuestion, call?: { readonly signal?: AbortSignal }) => Promise<SetOutcome | undefined>;
-  /** Removes canaries that no set waits for any more. `ended`: sets that exist and were looked at, and for which none is kept. */
+  /**
+   * Removes canaries that no set waits for any more. `ended`: sets that exist and were looked at, and for which none is kept; `longestMs`: after which none is of any use to a set that did not come to ask
+   * for it, because something else is wrong with it.
+   */
   readonly sweep: (
     sets: {
       readonly existing: ReadonlySet<string>;
       readonly ended: ReadonlySet<string>;
+      readonly longestMs: number;
       readonly mayRemove: (machine: string) => boolean;
     },
     call?: { readonly signal?: AbortSignal },
@@ -129,7 +133,7 @@ export function canaries(ports: CanaryPorts, verdicts: CanaryVerdicts): Canaries
         case 'taken':
           throw new BootImageError('CanaryRefused', step.message, {
             retriable: false,
-            nextStep: `kubectl -n ${key.namespace} get machine ${key.name} -o yaml`,
+            nextStep: `who made it so? kubectl -n ${key.namespace} get machine ${key.name} -o yaml --show-managed-fields; once it is gone (kubectl -n ${key.namespace} delete machine ${key.name}) another one is made`,
           });
         case 'wait':
           return {
@@ -183,7 +187,7 @@ export function canaries(ports: CanaryPorts, verdicts: CanaryVerdicts): Canaries
   }
 
   async function sweep(
-    { existing, ended, mayRemove }: Parameters<Canaries['sweep']>[0],
+    { existing, ended, longestMs, mayRemove }: Parameters<Canaries['sweep']>[0],
     call: { readonly signal?: AbortSignal } = {},
   ): Promise<void> {
     const left = (ports.machines() ?? []).filter(
@@ -191,12 +195,16 @@ export function canaries(ports: CanaryPorts, verdicts: CanaryVerdicts): Canaries
     );
     if (left.length === 0) return;
     const waitedFor = new Set<string>();
+    const kept = new Set<string>();
     for (const { status } of ports.images()) {
       const { set = '', canary } = status ?? {};
-      if (canary?.machine !== undefined && existing.has(set) && !ended.has(set)) waitedFor.add(canary.machine);
+      if (canary?.machine === undefined || !existing.has(set) || ended.has(set)) continue;
+      (canary.verdict === 'Failed' ? kept : waitedFor).add(canary.machine);
     }
+    const now = ports.now().getTime();
     for (const { metadata } of left) {
-      if (waitedFor.has(metadata.name)) continue;
+      const young = now - Date.parse(metadata.creationTimestamp ?? '') < longestMs;
+      if (kept.has(metadata.name) || (young && waitedFor.has(metadata.name))) continue;
       const key = keyOf({ metadata });
       const machine = await ifFound(client.get(Machine, key, call));
       if (machine === undefined || machine.metadata.deletionTimestamp !== undefined) continue;

@@ -4,12 +4,12 @@ import {
   BootImagePolicy,
   type BootImagePolicySpec,
   Deployment,
-  type Machine,
+  Machine,
   type MachineSet,
   Node,
   Secret,
 } from '@drydock/api';
-import { ApiError } from '@drydock/kube';
+import { ApiError, keyOf } from '@drydock/kube';
 import { upstreamController } from '../decide/coexistence.ts';
 import { runPass } from '../pass/pass.ts';
 import {
@@ -276,6 +276,50 @@ test('OWN-18 whatever ends the wait takes the machine with it: the policy, the s
     await c.turn();
     await c.turn();
     assert.deepEqual(c.machines(), [], what);
+  }
+});
+
+test('OWN-18 a canary whose set is stopped by something else is not left behind: it goes when its time is over, and another one is made once the set can go on', async () => {
+  const c = rig(() => 'no-node');
+  await c.turn();
+  assert.equal(c.machines().length, 1);
+  const { templates } = c.cluster.store;
+  const [name, template] = [...templates].find(([one]) => one === published) ?? assert.fail('it is published');
+  templates.delete(name);
+  c.cluster.store.fail = Object.assign(new Error('no such folder'), { code: 'NOT_FOUND', retriable: false });
+  c.cluster.clock += 19 * 60_000;
+  await c.turn();
+  assert.deepEqual([said(c).split(' ')[0], c.machines().length], ['Blocked', 1], 'that may pass');
+  c.cluster.clock += 2 * 60_000;
+  await c.turn();
+  assert.deepEqual([c.machines(), c.cluster.template('wk-a')], [[], computed]);
+  c.cluster.store.fail = undefined;
+  templates.set(name, template);
+  c.cluster.clock += 10 * 60_000;
+  await c.turn();
+  assert.deepEqual([said(c), c.machines().length, creations(c).length], ['Publishing Canary', 1, 2]);
+});
+
+test('OWN-18 a machine that somebody relabelled, or took, is left alone, and the set says how another one is made', async () => {
+  for (const change of [
+    { labels: { 'drydock.dev/canary': 'elsewhere' } },
+    { ownerReferences: [{ apiVersion: 'v1', kind: 'Other', name: 'other', uid: 'u' }] },
+  ]) {
+    const c = rig(() => 'boots');
+    await c.pass();
+    const [made] = c.machines();
+    const key = keyOf(made ?? assert.fail('a canary is made'));
+    await c.cluster.client.mergePatch(Machine, key, { metadata: change } as object);
+    await c.turn();
+    assert.deepEqual(
+      [said(c), c.machines().length, c.cluster.template('wk-a')],
+      ['Blocked CanaryRefused', 1, computed],
+    );
+    assert.match(c.image()?.status?.nextStep ?? '', /kubectl -n openshift-machine-api delete machine drydock-canary-/);
+    await c.cluster.client.delete(Machine, key);
+    c.cluster.clock += 10 * 60_000;
+    for (let turns = 0; turns < 4; turns += 1) await c.turn();
+    assert.equal(c.cluster.template('wk-a'), published);
   }
 });
 

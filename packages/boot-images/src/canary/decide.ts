@@ -65,7 +65,10 @@ export type CanaryStep =
 export function decideCanary(observed: CanaryObserved, wanted: CanaryWanted): CanaryStep {
   const { machine, verdict } = observed;
   if (machine !== undefined && !machine.own)
-    return { kind: 'taken', message: `machine ${machine.name} is not the canary that should bear its name` };
+    return {
+      kind: 'taken',
+      message: `machine ${machine.name} bears the name of the canary, and its label ${canaryLabel} is another, or somebody owns it: it is left alone`,
+    };
   if (verdict !== undefined) {
     const keep = verdict.verdict === 'Failed' && wanted.keepOnFailure;
     if (machine !== undefined && !keep && !machine.going) return { kind: 'remove', uid: machine.uid };

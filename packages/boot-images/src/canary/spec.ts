@@ -14,3 +14,8 @@ export function canarySpec({ canary = {} }: BootImagePolicySpec): {
   const { timeout, keepOnFailure = false } = canary;
   return { timeoutMs: (timeout === undefined ? undefined : durationMs(timeout)) ?? TIMEOUT_MS, keepOnFailure };
 }
+
+/** How long any canary may take, by these policies. */
+export function longestCanaryMs(policies: readonly { readonly spec?: BootImagePolicySpec }[]): number {
+  return Math.max(TIMEOUT_MS, ...policies.map(({ spec = {} }) => canarySpec(spec).timeoutMs));
+}

@@ -119,7 +119,7 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
         case 'taken':
           throw new BootImageError('CanaryRefused', next.message, {
             ...{ retriable: false, facts },
-            nextStep: `kubectl -n ${set.namespace} get machines.${CORE} ${group.machine} -o yaml`,
+            nextStep: `who made it so? kubectl -n ${set.namespace} get machines.${CORE} ${group.machine} -o yaml --show-managed-fields; once it is gone (kubectl -n ${set.namespace} delete machines.${CORE} ${group.machine}) another one is made`,
           });
         case 'wait':
           if (live !== undefined && !complete.has(live.metadata.uid ?? '')) {

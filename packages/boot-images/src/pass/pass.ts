@@ -1,3 +1,4 @@
+import { longestCanaryMs } from '../canary/spec.ts';
 import { upstreamRefusal } from '../decide/coexistence.ts';
 import { exemptionOf } from '../decide/decide.ts';
 import { clusterStable, readiness } from '../decide/gates.ts';
@@ -251,7 +252,9 @@ class Pass {
       const ended = new Set(existing.filter((id) => !waiting.has(id)));
       const { bounds } = this.#ports;
       const mayRemove = (machine: string): boolean => bounds?.mayRemove(machine) !== false;
-      await this.#work.canaries.sweep({ existing: new Set(existing), ended, mayRemove }, this.#work.call);
+      const longestMs = longestCanaryMs(this.#ports.world.bootImagePolicies());
+      const sets = { existing: new Set(existing), ended, longestMs, mayRemove };
+      await this.#work.canaries.sweep(sets, this.#work.call);
     } catch (error) {
       this.#signals.signal?.throwIfAborted();
       this.#ports.warn('canaries that nobody waits for could not be removed', error);
