@@ -1,10 +1,16 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from '../command.ts';
+import { releasedVersion, upgradeNotes, upgradeNow, withNotes } from '../upgrade.ts';
 import { apiReference } from './api-reference.ts';
 import { messages } from './messages.ts';
 
-/** The pages of the book that are written from sources, by their path. */
+/** The pages of the book that are written from sources, whole or in part, by their path. */
 export function bookPages(): ReadonlyMap<string, string> {
+  const upgrade = 'docs/upgrade.md';
   return new Map([
     ['docs/api.md', apiReference()],
     ['docs/messages.md', messages()],
+    [upgrade, withNotes(readFileSync(join(root, upgrade), 'utf8'), upgradeNotes(releasedVersion(), upgradeNow()))],
   ]);
 }
