@@ -16,14 +16,11 @@ test('each kustomization of rights and of the operator is in the chart, or this 
   const apart = [
     // Applied by templates one by one.
     'deploy/rbac',
-    // Its role runs in a process of its own, of which deploy has no Deployment.
+    // Bundles have them with what needs them.
     'deploy/rbac/release',
-    'deploy/rbac/release/cluster-version',
-    // Given beside the chart, where a policy wants it: kubectl apply -k.
-    'deploy/rbac/cluster-api-canary',
-    // A component of kustomize, and the rights that it brings.
-    'deploy/page',
     'deploy/rbac/page',
+    // A component of the bundle of releases, whose patch the templates make.
+    'deploy/release/cluster-version',
     // What they add is an argument or a Secret of people.
     ...globSync('deploy/clouds/*', { cwd: root }),
   ];

@@ -7,6 +7,8 @@ import { root } from './command.ts';
 const BUNDLES: Readonly<Record<string, string>> = {
   operator: 'deploy/operator',
   monitoring: 'deploy/monitoring',
+  page: 'deploy/page',
+  release: 'deploy/release',
   policies: 'deploy/policies',
   'rights-boot-images': 'deploy/rbac/boot-images',
   'rights-watch': 'deploy/rbac/watch',
@@ -16,6 +18,8 @@ const BUNDLES: Readonly<Record<string, string>> = {
   'rights-managed-stub': 'deploy/rbac/managed-stub',
   'rights-stand-in': 'deploy/rbac/stand-in',
   'rights-canary': 'deploy/rbac/canary',
+  'rights-cluster-api-canary': 'deploy/rbac/cluster-api-canary',
+  'rights-cluster-version': 'deploy/rbac/release/cluster-version',
   'rights-machines': 'deploy/rbac/machines',
 };
 /** Helm makes the namespace; rights are bundles of their own. */

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { resolve } from 'node:path';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { Deployment } from '@drydock/api';
@@ -12,18 +14,29 @@ import { skipNeighbours } from './support/machine-api.ts';
 
 const skip = skipNeighbours;
 const run = promisify(execFile);
-const chart = resolve(import.meta.dirname, '../../deploy/chart');
+const deploy = resolve(import.meta.dirname, '../../deploy');
+const chart = join(deploy, 'chart');
 
 let helm: string;
+let kustomize: string;
 let sandbox: Sandbox;
 let client: KubeClient;
 before(async () => {
   if (skip !== false) return;
   helm = await toolPath('helm');
+  kustomize = await toolPath('kustomize');
   sandbox = await startSandbox({ vcenter: false });
   client = createClient(await loadKubeconfig({ kubeconfig: sandbox.kubeconfig }));
   // Roles are bound in these.
-  for (const name of ['drydock', 'openshift-machine-api', 'openshift-machine-config-operator', 'zones'])
+  for (const name of [
+    'drydock',
+    'openshift-machine-api',
+    'openshift-machine-config-operator',
+    'zones',
+    'openshift-cluster-version',
+    'openshift-config',
+    'openshift-config-managed',
+  ])
     await client.raw({ method: 'POST', path: '/api/v1/namespaces', body: { metadata: { name } } });
 });
 after(async () => {
@@ -56,6 +69,29 @@ function kustomized(...folders: readonly string[]): readonly Manifest[] {
     });
 }
 
+/** What kustomize itself makes of folders of `deploy` with components, with the image that the chart names. */
+async function played(resources: readonly string[], components: readonly string[]): Promise<readonly Manifest[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'drydock-kustomize-'));
+  try {
+    const paths = (names: readonly string[]) => names.map((name) => relative(folder, join(deploy, name)));
+    const images = [{ name: 'drydock', newTag: '0.1.0' }];
+    const kustomization = { resources: paths(resources), components: paths(components), images };
+    await writeFile(join(folder, 'kustomization.yaml'), JSON.stringify(kustomization));
+    const { stdout } = await run(kustomize, ['build', folder], { maxBuffer: 2 ** 26 });
+    return parseAllDocuments(stdout)
+      .map((document) => document.toJS() as Manifest)
+      .filter(({ kind }) => kind !== 'Namespace')
+      .map((one) => {
+        const { spec } = one as unknown as { readonly spec?: { readonly template?: Pod } };
+        const [container] = spec?.template?.spec.containers ?? [];
+        if (container !== undefined) Object.assign(container, { imagePullPolicy: 'IfNotPresent' });
+        return one;
+      });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
 interface Pod {
   readonly spec: {
     readonly serviceAccountName: string;
@@ -78,10 +114,32 @@ test('the chart renders what kustomize applies, and its requests the components'
   assert.deepEqual(byName(all), byName([...kustomized('../operator', ...components), ...machines]));
 });
 
+test('the chart renders what kustomize itself makes of the components: the page, releases, and ClusterVersion', {
+  skip,
+}, async () => {
+  for (const [values, resources, components] of [
+    [[], ['operator'], []],
+    [['page=true'], ['operator'], ['page']],
+    [['release.enabled=true'], ['operator', 'release'], []],
+    [
+      ['release.enabled=true', 'release.clusterVersion=true', 'page=true', 'rights.clusterAPICanary=true'],
+      ['operator', 'release', 'rbac/cluster-api-canary'],
+      ['page', 'release/cluster-version'],
+    ],
+  ] as const)
+    assert.deepEqual(
+      byName(await rendered('drydock', 'definitions=false', ...values)),
+      byName(await played(resources, components)),
+      values.join(' '),
+    );
+  await assert.rejects(rendered('drydock', 'release.clusterVersion=true'), /needs release\.enabled/);
+});
+
 test('in another namespace, and for Cluster API alone, nothing is left in the one of the manifests', {
   skip,
 }, async () => {
-  const all = await rendered('harbour', 'cluster=ClusterAPI', `image.digest=sha256:${'a'.repeat(64)}`);
+  const digest = `image.digest=sha256:${'a'.repeat(64)}`;
+  const all = await rendered('harbour', 'cluster=ClusterAPI', digest);
   assert.ok(!JSON.stringify(all).includes('"namespace":"drydock"'));
   const accounts = all.filter(({ kind }) => kind === 'ServiceAccount').map(({ metadata }) => metadata.name);
   assert.deepEqual(accounts, ['drydock-boot-images']);
@@ -95,6 +153,11 @@ test('in another namespace, and for Cluster API alone, nothing is left in the on
   for (const arg of ['--roles=boot-images', '--lease-namespace=harbour', '--mark-key-secret=harbour/drydock-mark-key'])
     assert.ok(args.includes(arg), `${arg} in ${args.join(' ')}`);
   assert.equal(args.filter((arg) => arg.startsWith('--roles=')).length, 1);
+  const more = ['page=true', 'release.enabled=true', 'release.clusterVersion=true', 'rights.clusterAPICanary=true'];
+  const whole = JSON.stringify(await rendered('harbour', ...more));
+  assert.ok(!whole.includes('"namespace":"drydock"'));
+  for (const arg of ['--lease-namespace=harbour', '--release-account=harbour/drydock-cluster-version'])
+    assert.ok(whole.includes(`"${arg}"`), arg);
 });
 
 test('a value that nobody knows, and one of the wrong kind, are refused by name', { skip }, async () => {
@@ -113,28 +176,22 @@ test('helm installs it on a real API server, upgrades it, and leaves the definit
 }, async () => {
   const kubeconfig = ['--kubeconfig', sandbox.kubeconfig, '--namespace', 'drydock'];
   await run(helm, ['lint', '--strict', chart]);
-  await run(helm, [
-    'install',
-    'drydock',
-    chart,
-    ...kubeconfig,
-    '--set',
-    'policies=true',
-    '--set',
-    'rights.machinesIn={zones}',
-  ]);
+  const values = ['policies=true', 'rights.machinesIn={zones}', 'page=true', 'release.enabled=true'];
+  const given = [...values, 'release.clusterVersion=true', 'rights.clusterAPICanary=true'];
+  const installed = await rendered('drydock', ...given);
+  await run(helm, ['install', 'drydock', chart, ...kubeconfig, ...given.flatMap((value) => ['--set', value])]);
   const key = { namespace: 'drydock', name: 'drydock' };
   assert.equal((await client.get(Deployment, key)).spec?.replicas, 2);
-  await run(helm, ['upgrade', 'drydock', chart, ...kubeconfig, '--set', 'replicas=1']);
+  await run(helm, ['upgrade', 'drydock', chart, ...kubeconfig, '--reuse-values', '--set', 'replicas=1']);
   assert.equal((await client.get(Deployment, key)).spec?.replicas, 1);
   await run(helm, ['uninstall', 'drydock', ...kubeconfig, '--wait']);
   await assert.rejects(client.get(Deployment, key), isNotFound);
-  const left = manifestsOf('../operator').filter(({ kind }) => kind !== 'Namespace');
-  for (const manifest of left) {
+  for (const manifest of installed.filter((one) => !definition(one))) {
     const { namespace, name } = manifest.metadata;
     await assert.rejects(
       client.get(kindOf(manifest), namespace === undefined ? { name } : { namespace, name }),
       isNotFound,
+      nameOf(manifest),
     );
   }
   const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/bootimages.drydock.dev';

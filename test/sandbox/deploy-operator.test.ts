@@ -41,6 +41,11 @@ function run(args: readonly string[]): { readonly status: number | null; readonl
 test('the arguments are those that the command takes, and the ports of the probes are those that it serves', () => {
   const taken = run(container.args);
   assert.deepEqual([taken.status, /read kubeconfig/.test(taken.stderr)], [1, true], taken.stderr);
+  const release = manifestsOf('../release').find(({ kind }) => kind === 'Deployment') as unknown as {
+    readonly spec: { readonly template: { readonly spec: PodSpec } };
+  };
+  const alone = run(release.spec.template.spec.containers[0]?.args ?? []);
+  assert.deepEqual([alone.status, /read kubeconfig/.test(alone.stderr)], [1, true], alone.stderr);
   for (const wrong of ['--no-such-flag', '--roles=nothing', '--cache-size=much'])
     assert.equal(run([...container.args, wrong]).status, 2, wrong);
   const value = (flag: string): string | undefined =>

@@ -29,7 +29,7 @@ export type Neighbour =
   | 'cluster-version-operator';
 
 /** A program that people install and watch Drydock with, built the same way. */
-export type Tool = 'helm' | 'promtool';
+export type Tool = 'helm' | 'kustomize' | 'promtool';
 
 /** What to build; by default the API server and the vCenter. The older API server, workloads, neighbours and tools are built when they are asked for. */
 export interface BuildOptions {
@@ -117,6 +117,11 @@ const SERVERS: Readonly<Record<GoServer, Source>> = {
     what: 'helm, which installs the chart',
     expected: '1 min, and 1 GB of downloads and build cache',
   },
+  kustomize: {
+    ...{ module: 'neighbours/kustomize', ldflags: '', program: 'sigs.k8s.io/kustomize/kustomize/v5' },
+    what: 'kustomize, which plays components',
+    expected: '20 s',
+  },
   promtool: {
     ...{ module: 'neighbours/promtool', ldflags: '', program: 'github.com/prometheus/prometheus/cmd/promtool' },
     what: 'promtool, which evaluates alerts',
@@ -131,7 +136,7 @@ export const NEIGHBOURS: readonly Neighbour[] = [
 ];
 
 /** All tools that can be built. */
-export const TOOLS: readonly Tool[] = ['helm', 'promtool'];
+export const TOOLS: readonly Tool[] = ['helm', 'kustomize', 'promtool'];
 
 /** Where the binary of the present sources is, whether it is built or not. */
 export function binaryPath(server: GoServer): string {
