@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { cacheDirectory, scratchFolder } from '@drydock/sandbox';
+import { oldestNode } from './artefacts/oldest-node.ts';
 import { root } from './command.ts';
 import { PACKED, pack } from './pack.ts';
 
 const run = promisify(execFile);
-/** The oldest Node that is served, where somebody says where it is. */
-const oldest = process.env['DRYDOCK_NODE_24'];
-const nodes = [process.execPath, ...(oldest === undefined ? [] : [oldest])];
+const oldest = await oldestNode();
+const nodes = [process.execPath, ...('path' in oldest ? [oldest.path] : [])];
 
 let scratch: ReturnType<typeof scratchFolder>;
 let world: string;
@@ -62,6 +62,13 @@ async function runs(file: string, code: string, env: Readonly<Record<string, str
   }
   return printed;
 }
+
+test('npm run pack: what follows is run by Node 24 as well, the oldest that packages are made for', {
+  skip: 'missing' in oldest && `no Node 24: ${oldest.missing}; DRYDOCK_NODE_24=FILE names one`,
+}, async () => {
+  const { stdout } = await run(nodes[1] ?? assert.fail(), ['--version']);
+  assert.match(stdout, /^v24\./);
+});
 
 test('npm run pack: durable is used as its README says, and its types are found', async () => {
   const code = await example('durable', '');
