@@ -1,15 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type MachineSet, Namespace } from '@drydock/api';
+import { Namespace } from '@drydock/api';
 import {
   CLUSTER_API,
   type ClusterApiRole,
   type ClusterApiRoleOptions,
   clusterApiRole,
-  machineApiNamespace,
   type ServedKinds,
   servedKinds,
 } from '@drydock/boot-images';
-import type { Cache, KubeClient, Service } from '@drydock/kube';
+import type { KubeClient, Service } from '@drydock/kube';
 import { passwordVersion } from '@drydock/vm-watch';
 import type { Credentials } from '@drydock/vsphere';
 import type { Logger } from 'pino';
@@ -53,10 +52,8 @@ export interface ClusterApiPart {
 }
 
 /** What {@link clusterApiPart} needs besides. */
-export interface ClusterApiPartOptions extends Omit<ClusterApiRoleOptions, 'served' | 'owner' | 'machineApi'> {
+export interface ClusterApiPartOptions extends Omit<ClusterApiRoleOptions, 'served' | 'owner'> {
   readonly log: Logger;
-  /** OpenShift's, where they are watched. */
-  readonly machineSets: Pick<Cache<MachineSet>, 'get'> | undefined;
 }
 
 /** How often (ms) it is asked what is served. */
@@ -64,7 +61,7 @@ const LOOK_MS = 60_000;
 
 /** Wires boot images of Cluster API, where it is served. */
 export async function clusterApiPart(found: Worlds, options: ClusterApiPartOptions): Promise<ClusterApiPart> {
-  const { client, log, metrics, machineSets, ...more } = options;
+  const { client, log, metrics, ...more } = options;
   const watch: Service = {
     name: 'worlds',
     run: async (signal) => {
@@ -83,13 +80,6 @@ export async function clusterApiPart(found: Worlds, options: ClusterApiPartOptio
   const { metadata } = await client.get(Namespace, { name: 'kube-system' });
   const role = clusterApiRole({
     ...{ ...more, client, log, metrics, served: found.clusterApi, owner: metadata.uid ?? '' },
-    machineApi: (name) => {
-      const set = machineSets?.get({ namespace: machineApiNamespace, name });
-      const { authoritativeAPI = 'MachineAPI' } = (set?.spec ?? {}) as { readonly authoritativeAPI?: string };
-      return set === undefined || authoritativeAPI === 'ClusterAPI'
-        ? undefined
-        : `machineset ${machineApiNamespace}/${name}`;
-    },
   });
   // It watches all namespaces, those of OpenShift's sets among them.
   metrics.images(role.bootImages);

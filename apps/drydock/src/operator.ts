@@ -326,7 +326,7 @@ async function bootImages(
     ...{
       providerNamespace: flags.vsphereProviderNamespace,
       statuses: statuses.of,
-      machineSets: role?.caches.machineSets,
+      openshift: role?.openshift,
     },
   });
   const looks = vcenterLooks({

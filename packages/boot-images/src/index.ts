@@ -4,6 +4,7 @@ export { cloudPlatforms, isServed } from './cloud-platforms.ts';
 export { isRotationCanary } from './cluster-api/canary.ts';
 export { type Identity, identityOf, serverOf } from './cluster-api/identity.ts';
 export { CORE as CLUSTER_API, type ServedKinds, servedKinds } from './cluster-api/kinds.ts';
+export type { OpenShift } from './cluster-api/openshift.ts';
 export type { PlannedRotation } from './cluster-api/plan.ts';
 export { type ClusterApiRole, type ClusterApiRoleOptions, clusterApiRole } from './cluster-api/role.ts';
 export { type RotatedPlaces, rotatedPlaces } from './cluster-api/set-places.ts';

@@ -1,6 +1,7 @@
 import type { BootImage, MachineConfiguration } from '@drydock/api';
 import type { Projector } from '@drydock/crd';
 import {
+  type Cache,
   type Controller,
   controller,
   type EventRecorder,
@@ -20,6 +21,7 @@ import { type BootImageCaches, createCaches, worldOf } from './caches.ts';
 import { canaryRights, wantsCanary } from './canary/rights.ts';
 import type { CloudHttpsOptions } from './cloud/https.ts';
 import { cloudPlatforms } from './cloud-platforms.ts';
+import type { OpenShift } from './cluster-api/openshift.ts';
 import { ownArchitecture } from './decide/architecture.ts';
 import { upstreamRefusal } from './decide/coexistence.ts';
 import { type BootImageMetrics, bootImageMetrics } from './metrics.ts';
@@ -92,6 +94,8 @@ export interface BootImagesRole {
   readonly records: ClusterRecords;
   /** Its sets, for the statuses of policies. */
   readonly policies: PolicyWorld;
+  /** What sets of Cluster API in the same cluster ask for. */
+  readonly openshift: OpenShift;
 }
 
 interface Parts {
@@ -138,7 +142,14 @@ export function bootImagesRole(options: BootImagesRoleOptions): BootImagesRole {
     controllers: [operatorHalf(options, parts), ...half.controllers],
     records: recordsOf(caches),
     policies: half.policies,
+    openshift: openshiftOf(caches),
   };
+}
+
+function openshiftOf(caches: BootImageCaches): OpenShift {
+  const { machineSets, golden, clusterVersions, infrastructures, upstream, machineConfigurations } = caches;
+  const others = [golden, clusterVersions, infrastructures, upstream, machineConfigurations] as unknown;
+  return { world: worldOf(caches), watched: { machineSets, others: others as readonly Cache<KubeObject>[] } };
 }
 
 /** What a cluster may be on; of each, nothing is loaded before a cluster is. */

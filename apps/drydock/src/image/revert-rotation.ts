@@ -30,7 +30,7 @@ export async function rotationRevert(
   if (goal === undefined) return nowhere(id, goals[0]);
   const { leaseNamespace, vsphereProviderNamespace } = flags;
   await using rotations = await rotationsOf({
-    ...{ client, flags, warn, signal, retain: 0, world: { machineSets: () => [] } },
+    ...{ client, flags, warn, signal, retain: 0 },
     images: {
       ...{ leaseNamespace, vsphereProviderNamespace, markKeySecret: MARK_KEY_SECRET, locate: (location) => location },
       cacheDir: join(homedir(), '.cache', 'drydock', 'images'),

@@ -57,8 +57,8 @@ export interface RotationsOptions {
   readonly client: KubeClient;
   readonly flags: VCenterFlags;
   readonly images: ImagesTold;
-  /** Where Machine API is served, too, its sets. */
-  readonly world: Pick<World, 'machineSets'>;
+  /** Where Machine API is served, too, what is known of it; absent where nothing is asked that it could answer. */
+  readonly world?: World;
   readonly retain: number;
   readonly warn: (message: string) => void;
   /** Who may write, and how often logins are tried; default: nothing is written, and what was refused once is not tried again. */
@@ -116,13 +116,7 @@ export async function rotationsOf(options: RotationsOptions): Promise<Rotations 
   const role = clusterApiRole({
     ...{ client, served, owner, store: storeDuring(store, servers), leader, log, metrics: bootImageMetrics(), retain },
     ...{ locate: images.locate, providerNamespace },
-    machineApi: (name) => {
-      const set = world.machineSets().find((one) => one.metadata.name === name);
-      const { authoritativeAPI = 'MachineAPI' } = (set?.spec ?? {}) as { readonly authoritativeAPI?: string };
-      return set === undefined || authoritativeAPI === 'ClusterAPI'
-        ? undefined
-        : `machineset ${set.metadata.namespace}/${name}`;
-    },
+    ...(served.openshift && world !== undefined ? { openshift: { world } } : {}),
   });
   for (const cache of Object.values(role.caches)) opening.use(cache);
   const resources = opening.move();

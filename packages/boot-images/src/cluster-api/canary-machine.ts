@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { CANARY_PREFIX, type CanaryGroup, canaryLabels, canaryTaint } from '../canary/machine.ts';
-import { at, list, object, text, withLeaf } from '../observe/json.ts';
+import { CANARY_PREFIX, type CanaryGroup, canaryLabels } from '../canary/machine.ts';
+import { at, list, object, text } from '../observe/json.ts';
+import { BOOTSTRAP, TAINTED_KINDS, tainted, taintFault } from './bootstrap-taints.ts';
 import { machineKind } from './collect-templates.ts';
 import { type ImageLeaf, specWithImage } from './image-leaf.ts';
 import { type ClusterApiObject, CORE } from './kinds.ts';
@@ -8,14 +9,9 @@ import { CLONED_FROM, CLONED_FROM_KIND } from './needs.ts';
 import type { Rotation, RotationCanary } from './rotation.ts';
 import { CLUSTER_NAME, type Reference, type RotatedSet, referenceOf, setText } from './set.ts';
 
-/** The group of what kubeadm needs. */
-export const BOOTSTRAP = 'bootstrap.cluster.x-k8s.io';
-/** What machines are told before they join, of which it is known where taints stand in it. */
-const CONFIG_TEMPLATE = 'KubeadmConfigTemplate';
 /** Where an infrastructure template says what its machines are made of. */
 const MACHINE: readonly string[] = ['spec', 'template', 'spec'];
 const MACHINE_SPEC: readonly string[] = ['spec', 'template', 'spec'];
-const REGISTRATION: readonly string[] = ['joinConfiguration', 'nodeRegistration'];
 
 /** What becomes one machine of Cluster API. */
 export interface CanaryParts {
@@ -37,22 +33,19 @@ export function canaryFault({ set, siblings, template }: Rotation, leaf: ImageLe
   const bootstrap = bootstrapOf(set);
   if (bootstrap === undefined)
     return 'its machines start from a Secret with bootstrap data, which cannot keep workloads off one of them';
-  if (bootstrap.group !== BOOTSTRAP || bootstrap.kind !== CONFIG_TEMPLATE)
+  if (bootstrap.group !== BOOTSTRAP || !TAINTED_KINDS.includes(bootstrap.kind))
     return `its machines start from a ${bootstrap.kind}, of which it is not known how to keep workloads off one of them`;
   return undefined;
 }
 
-/** The same by what its machines are told before they join. */
-export function bootstrapFault(config: ClusterApiObject | undefined): string | undefined {
-  if (config === undefined) return 'the KubeadmConfigTemplate that its machines start from is not there';
-  const { kubeletExtraArgs } = object(at(config.spec, [...MACHINE.slice(1), ...REGISTRATION]));
-  const named = Array.isArray(kubeletExtraArgs)
-    ? kubeletExtraArgs.some((one) => object(one)['name'] === TAINTS)
-    : Object.hasOwn(object(kubeletExtraArgs), TAINTS);
-  return named ? `kubeletExtraArgs of kubeadmconfigtemplate ${config.metadata.name} set ${TAINTS}` : undefined;
+/** The same by what its machines are told before they join; `kind`: of the template that says it. */
+export function bootstrapFault(kind: string, config: ClusterApiObject | undefined): string | undefined {
+  if (config === undefined) return `the ${kind} that its machines start from is not there`;
+  const whose = `${kind.toLowerCase()} ${config.metadata.name}`;
+  if (at(config.spec, ['template']) === undefined) return `${whose} has no spec.template`;
+  const fault = taintFault(kind, object(at(config.spec, MACHINE.slice(1))));
+  return fault === undefined ? undefined : `${whose}: ${fault}`;
 }
-
-const TAINTS = 'register-with-taints';
 
 /** What machines of a set are told before they join; undefined where they are given data. */
 export function bootstrapOf({ object: live }: RotatedSet): Reference | undefined {
@@ -105,21 +98,20 @@ export function canaryParts(
     ClusterApiObject['metadata'],
     'labels' | 'annotations'
   >;
-  const taintsAt = [...REGISTRATION, 'taints'];
-  const told = object(at(config.spec, MACHINE.slice(1)));
-  const taints = [...list(at(told, taintsAt)), canaryTaint];
+  const { kind: configTemplate = '' } = config;
+  const configKind = machineKind(configTemplate);
   return {
     machine: {
       ...{ apiVersion: `${CORE}/${machineVersion}`, kind: 'Machine', metadata },
       spec: {
         ...spec,
-        bootstrap: { ...bootstrap, configRef: referred(bootstrap['configRef'], 'KubeadmConfig', group.machine) },
+        bootstrap: { ...bootstrap, configRef: referred(bootstrap['configRef'], configKind, group.machine) },
         infrastructureRef: referred(spec['infrastructureRef'], machineKind(kind), group.machine),
       },
     },
     bootstrap: {
-      ...{ apiVersion: configVersion, kind: 'KubeadmConfig', metadata },
-      spec: withLeaf(told, taintsAt, taints),
+      ...{ apiVersion: configVersion, kind: configKind, metadata },
+      spec: tainted(configTemplate, object(at(config.spec, MACHINE.slice(1)))),
     },
     infrastructure: {
       ...{ apiVersion, kind: machineKind(kind) },

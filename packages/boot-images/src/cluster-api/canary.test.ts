@@ -23,6 +23,7 @@ import {
   machineDeployment,
   templateRef,
 } from '../testing/capi-world.ts';
+import { tainted, taintFault } from './bootstrap-taints.ts';
 import type { ClusterApiObject } from './kinds.ts';
 
 const namespace = 'ns';
@@ -181,17 +182,76 @@ test('OWN-18 a canary of Cluster API that fails: nothing is patched, what was se
   assert.equal(world.made(), 1);
 });
 
+test('OWN-18 a canary of machines that do not start by kubeadm: what they are told is cloned in its own kind, with the taint where that kind has it', async () => {
+  const rke2 = capiObject('RKE2ConfigTemplate', 'rke2', {
+    template: {
+      spec: { preRKE2Commands: ['date'], agentConfig: { nodeTaints: ['a=b:NoSchedule'], nodeLabels: ['x=y'] } },
+    },
+  });
+  const { apiVersion = '', kind = '' } = rke2;
+  const bootstrap = { configRef: { apiVersion, kind, name: 'rke2', namespace } };
+  await using world = await scene([rke2, template('a'), deployment('a', { bootstrap })]);
+  await until('a canary is made', () => world.all('RKE2Config').length > 0);
+  const [machine] = world.all('Machine');
+  const [told] = world.all('RKE2Config');
+  const { name = '', uid } = machine?.metadata ?? {};
+  assert.deepEqual(at(machine?.spec, ['bootstrap', 'configRef']), { apiVersion, kind: 'RKE2Config', name, namespace });
+  assert.deepEqual(
+    [told?.metadata.name, told?.apiVersion, told?.metadata.ownerReferences?.[0]?.uid],
+    [name, apiVersion, uid],
+  );
+  assert.deepEqual(told?.spec, {
+    preRKE2Commands: ['date'],
+    agentConfig: { nodeTaints: ['a=b:NoSchedule', 'drydock.dev/canary=true:NoSchedule'], nodeLabels: ['x=y'] },
+  });
+  assert.deepEqual(
+    world.role.writes.filter((write) => write.startsWith('patch machinedeployments')),
+    [],
+  );
+});
+
+test('OWN-18 each kind has its taints in a place of its own; what would take their place, or is no list, is told', () => {
+  const text = 'drydock.dev/canary=true:NoSchedule';
+  assert.deepEqual(tainted('KThreesConfigTemplate', {}), { agentConfig: { nodeTaints: [text] } });
+  assert.deepEqual(tainted('EKSConfigTemplate', { kubeletExtraArgs: { v: '2' } }), {
+    kubeletExtraArgs: { v: '2', 'register-with-taints': text },
+  });
+  assert.deepEqual(tainted('EKSConfigTemplate', { kubeletExtraArgs: { 'register-with-taints': 'a=b:NoExecute' } }), {
+    kubeletExtraArgs: { 'register-with-taints': `a=b:NoExecute,${text}` },
+  });
+  const faults: readonly (readonly [kind: string, spec: object, says: RegExp | undefined])[] = [
+    ['TalosConfigTemplate', {}, /not known where a TalosConfigTemplate has its taints/],
+    [
+      'KThreesConfigTemplate',
+      { agentConfig: { kubeletArgs: ['register-with-taints=a=b:NoSchedule'] } },
+      /agentConfig\.kubeletArgs has/,
+    ],
+    [
+      'RKE2ConfigTemplate',
+      { agentConfig: { kubelet: { extraArgs: ['--register-with-taints=x'] } } },
+      /kubelet\.extraArgs has/,
+    ],
+    ['RKE2ConfigTemplate', { agentConfig: { nodeTaints: 'a=b:NoSchedule' } }, /nodeTaints is no list/],
+    ['EKSConfigTemplate', { kubeletExtraArgs: { 'register-with-taints': ['a'] } }, /is no text/],
+    ['KubeadmConfigTemplate', {}, undefined],
+    ['EKSConfigTemplate', { kubeletExtraArgs: { 'register-with-taints': 'a=b:NoExecute' } }, undefined],
+  ];
+  for (const [kind, spec, says] of faults)
+    if (says === undefined) assert.equal(taintFault(kind, spec as never), undefined);
+    else assert.match(taintFault(kind, spec as never) ?? '', says);
+});
+
 test('OWN-18 where a machine cannot be cloned: CanaryUnsupported, nothing made and nothing patched; never for control planes', async () => {
   const selector = { matchLabels: { 'cluster.x-k8s.io/cluster-name': 'c1' } };
   const ref = templateRef('plane', 'AWSMachineTemplate');
   const other = {
     configRef: { apiVersion: 'bootstrap.cluster.x-k8s.io/v1alpha1', kind: 'TalosConfigTemplate', name: 'x' },
   };
-  const tainted = kubeadmTemplate('tainted', {
+  const double = kubeadmTemplate('tainted', {
     joinConfiguration: { nodeRegistration: { kubeletExtraArgs: { 'register-with-taints': 'a=b:NoSchedule' } } },
   });
   await using world = await scene([
-    tainted,
+    double,
     ...['data', 'other', 'tainted', 'plane'].map(template),
     deployment('data', { bootstrap: { dataSecretName: 's' } }),
     deployment('other', { bootstrap: other }),
@@ -206,7 +266,8 @@ test('OWN-18 where a machine cannot be cloned: CanaryUnsupported, nothing made a
   const why = {
     data: /bootstrap data, which cannot keep workloads off/,
     other: /TalosConfigTemplate, of which it is not known/,
-    tainted: /set register-with-taints/,
+    tainted:
+      /kubeadmconfigtemplate tainted: joinConfiguration\.nodeRegistration\.kubeletExtraArgs has register-with-taints/,
   };
   for (const [name, text] of Object.entries(why)) {
     await world.said(name, 'blocked', ({ reason }) => reason === 'CanaryUnsupported');

@@ -183,10 +183,10 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
     const resource = resourceOf(CORE, 'Machine');
     const template = reference && served.of(reference.group, reference.kind);
     const config = template && (await found(template, set.namespace, reference?.name ?? '', call));
-    const fault = bootstrapFault(config);
+    const fault = bootstrapFault(reference?.kind ?? 'bootstrap template', config);
     if (config === undefined || fault !== undefined) throw canaryUnsupported(set, wish, fault ?? 'it is not there');
-    const { group: of, version } = template as Resource<ClusterApiObject>;
-    const typed = { ...config, apiVersion: `${of}/${version}` };
+    const { group: of, version, kind } = template as Resource<ClusterApiObject>;
+    const typed = { ...config, kind, apiVersion: `${of}/${version}` };
     return {
       parts: canaryParts(rotation, group, { leaf, config: typed, machineVersion: resource.version }),
       resource,

@@ -1,5 +1,6 @@
 import type { BootImage, BootImagePolicy } from '@drydock/api';
 import type { SetName } from './observe.ts';
+import type { ReleaseImages } from './openshift.ts';
 import type { RotationWish } from './rotation.ts';
 import type { RotatedSet } from './set.ts';
 import { isDone, isPaced, Line, type TurnOf, waitsForTurn } from './turn.ts';
@@ -13,6 +14,8 @@ export interface LinesOptions {
   readonly names: () => Iterable<SetName>;
   readonly image: (set: RotatedSet) => BootImage | undefined;
   readonly now: () => Date;
+  /** See `WishSources.release`. */
+  readonly release?: ReleaseImages | undefined;
 }
 
 /** In which order the sets of each policy that has a pace are begun. */
@@ -29,7 +32,7 @@ export interface Lines {
 
 /** Keeps them as sets change, one at a time: what is asked about one set does not cost more with every other one. */
 export function createLines(options: LinesOptions): Lines {
-  const { policies, names, now } = options;
+  const { policies, names, now, release } = options;
   const lines = new Map<string, Line>();
   const standing = new Map<string, { readonly line: Line; readonly set: TurnOf; readonly until: number }>();
   const listeners = new Set<(set: TurnOf) => void>();
@@ -61,7 +64,7 @@ export function createLines(options: LinesOptions): Lines {
     const { policy } = policyOfRotated(set, all);
     if (policy === undefined || !isPaced(policy.spec)) return undefined;
     const image = options.image(set);
-    if (isDone(set, wishFor(set, { policies: all, image, now: now() }), image)) return undefined;
+    if (isDone(set, wishFor(set, { policies: all, image, now: now(), release }), image)) return undefined;
     const { kind, namespace, name, id, failureDomains } = set;
     const until = image?.spec?.pin?.until;
     return {

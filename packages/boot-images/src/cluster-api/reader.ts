@@ -1,6 +1,7 @@
 import { type Cache, type Client, ifFound, type Key } from '@drydock/kube';
 import { type ClusterApiObject, CORE, type ServedKinds } from './kinds.ts';
 import type { RotationReader } from './observe.ts';
+import { type OpenShift, otherAuthority } from './openshift.ts';
 import { ROTATED_KINDS, type RotatedKind, rotatedSet } from './set.ts';
 
 /** The label by which machines say of which set they are. */
@@ -16,8 +17,8 @@ export interface ReaderOptions {
   readonly client: Pick<Client, 'get'>;
   readonly served: Pick<ServedKinds, 'of'>;
   readonly cacheOf: (group: string, kind: string) => Cache<ClusterApiObject> | undefined;
-  /** See `ClusterApiRoleOptions.machineApi`. */
-  readonly machineApi: ((name: string) => string | undefined) | undefined;
+  /** See `ClusterApiRoleOptions.openshift`. */
+  readonly openshift: OpenShift | undefined;
 }
 
 const BY_SET = 'set';
@@ -53,7 +54,7 @@ export function setsOf(
 }
 
 /** Reads the cluster: what must be so now from the server, the rest from what was seen last. */
-export function readerOf({ client, served, cacheOf, machineApi }: ReaderOptions): RotationReader {
+export function readerOf({ client, served, cacheOf, openshift }: ReaderOptions): RotationReader {
   return {
     get: async ({ group, kind, namespace, name }, call) => {
       const resource = served.of(group, kind);
@@ -68,6 +69,6 @@ export function readerOf({ client, served, cacheOf, machineApi }: ReaderOptions)
         (cacheOf(group, kind)?.by(BY_TOPOLOGY, `${namespace}/${cluster}`) ?? []).map((one) => rotatedSet(kind, one)),
       ),
     machines: ({ kind, namespace, name }) => cacheOf(CORE, 'Machine')?.by(BY_SET, `${kind} ${namespace}/${name}`) ?? [],
-    otherAuthority: ({ kind, name }) => (kind === 'MachineSet' ? machineApi?.(name) : undefined),
+    otherAuthority: (set) => (openshift === undefined ? undefined : otherAuthority(set, openshift.world)),
   };
 }

@@ -14,8 +14,8 @@ import { recordedOf } from '../canary/canaries.ts';
 import { type CanaryRight, type CanaryRights, canaryRights } from '../canary/rights.ts';
 import { guestSaid } from '../vsphere/guest.ts';
 import type { ImageStore } from '../vsphere/options.ts';
+import { BOOTSTRAP, TAINTED_KINDS } from './bootstrap-taints.ts';
 import { isRotationCanary, type RotationCanaries, type RotationCanaryPorts, rotationCanaries } from './canary.ts';
-import { BOOTSTRAP } from './canary-machine.ts';
 import { type CanaryWatch, canaryWatch } from './canary-watch.ts';
 import { machineKind } from './collect-templates.ts';
 import { serverOf } from './identity.ts';
@@ -110,8 +110,10 @@ function rightsFor(served: Pick<ServedKinds, 'of'>): readonly CanaryRight[] {
   const wanted: readonly (readonly [group: string, kind: string, ...verbs: readonly string[]])[] = [
     [CORE, 'Machine', 'get', 'create', 'delete'],
     [CORE, 'MachineHealthCheck', 'list'],
-    [BOOTSTRAP, 'KubeadmConfigTemplate', 'get'],
-    [BOOTSTRAP, 'KubeadmConfig', 'create'],
+    ...TAINTED_KINDS.flatMap((kind) => [
+      [BOOTSTRAP, kind, 'get'] as const,
+      [BOOTSTRAP, machineKind(kind), 'create'] as const,
+    ]),
     ...['VSphere', 'AWS', 'Azure', 'GCP'].map(
       (of) => [INFRASTRUCTURE, machineKind(`${of}MachineTemplate`), 'get', 'create'] as const,
     ),

@@ -35,6 +35,7 @@ import { imageIn, platformOf } from './image-leaf.ts';
 import { type ClusterApiObject, CORE, INFRASTRUCTURE, type ServedKinds } from './kinds.ts';
 import { createLines } from './lines.ts';
 import type { SetName } from './observe.ts';
+import { type OpenShift, openshiftWakes, releaseImages } from './openshift.ts';
 import { beforePinEnds, pinController } from './pins.ts';
 import { type PlannedRotation, planRotation } from './plan.ts';
 import { machineIndex, readerOf, setsOf, topologyIndex } from './reader.ts';
@@ -66,8 +67,8 @@ export interface ClusterApiRoleOptions {
   readonly locate?: (location: string) => string;
   /** See {@link IdentitySources.providerNamespace}. Default `capv-system`. */
   readonly providerNamespace?: string;
-  /** Where Machine API is served, too: who manages the machines of a set with this name there, in words; undefined where that is left to Cluster API. */
-  readonly machineApi?: (name: string) => string | undefined;
+  /** Where Machine API is served, too. */
+  readonly openshift?: OpenShift | undefined;
   readonly statuses?: KeepStatuses;
   /** How long (ms) templates are new, and how long they say that they go. Default 10 minutes. */
   readonly graceMs?: number;
@@ -108,7 +109,7 @@ const GRACE_MS = 600_000;
 
 /** Wires boot images of Cluster API: watches, controllers, writers. Watches start at once, controllers with `run`. */
 export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
-  const { client, served, log, metrics, leader, store, retain = 2, now = () => new Date() } = options;
+  const { client, served, log, metrics, leader, store, retain = 2, now = () => new Date(), openshift } = options;
   const watched = <T extends KubeObject>(resource: Resource<T>, indexes: CacheOptions<T>['indexes'] = {}): Cache<T> =>
     createCache({
       ...{ client, resource, indexes },
@@ -146,8 +147,9 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
     { readonly image: string | undefined; readonly platform: string; readonly place: string | undefined }
   >();
 
+  const release = openshift && releaseImages(openshift);
   const lines = createLines({
-    ...{ policies: () => [...policies.all()], image: imageOf, now },
+    ...{ policies: () => [...policies.all()], image: imageOf, now, release },
     set: ({ kind, namespace, name }) => {
       const live = cacheOf(groupOf(kind), kind)?.get({ namespace, name });
       const set = live === undefined ? undefined : rotatedSet(kind, live);
@@ -170,7 +172,7 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
     if (specChanged(change)) lines.policiesChanged();
   });
 
-  const reader = readerOf({ client, served, cacheOf, machineApi: options.machineApi });
+  const reader = readerOf({ client, served, cacheOf, openshift });
   const outcomes = new Map<string, SetOutcome>();
   const reported = rotationReports({
     ...{ client, now, projector: definitions.projections.bootImages },
@@ -214,7 +216,10 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
       return set === undefined ? undefined : idOfRotated(set);
     },
   });
-  const canaryMissing = rights.missing;
+  const wishOf = (set: RotatedSet, image: BootImage | undefined): RotationWish => {
+    const known = { policies: [...policies.all()], now: now(), turn: lines.waits, canaryMissing: rights.missing };
+    return wishFor(set, { ...known, image, release });
+  };
   const ports: RotationPorts = {
     ...{ client, resourceOf, reader, mayWrite: () => leader.assertHeld() },
     images: {
@@ -232,10 +237,7 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
       foresee: images.foresee,
       publish: images.publish,
     },
-    wish: (set) =>
-      wishFor(set, {
-        ...{ policies: [...policies.all()], image: imageOf(set), now: now(), turn: lines.waits, canaryMissing },
-      }),
+    wish: (set) => wishOf(set, imageOf(set)),
     report,
     tried: canaries.tried,
     event: (set, reason, note) => {
@@ -292,6 +294,7 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
         backOff: { first: 500, longest: 60_000 },
         watches: [
           on(policies, () => all(), specChanged),
+          ...openshiftWakes(openshift?.watched, kind, all),
           ...(clusters === undefined
             ? []
             : [on(clusters, ({ metadata }) => all(metadata.namespace), isAnotherCluster)]),
@@ -376,8 +379,7 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
         const { kind, namespace, name } = set;
         const fresh = image ?? bootImageOfRotated(set);
         const as = pin === undefined ? image : { ...fresh, spec: { ...fresh.spec, pin } };
-        const wish = (of: RotatedSet): RotationWish =>
-          wishFor(of, { policies: [...policies.all()], image: as, now: now(), turn: lines.waits, canaryMissing });
+        const wish = (of: RotatedSet): RotationWish => wishOf(of, as);
         const { verdict } = canaries;
         const planned = await planRotation({ kind, namespace, name }, { reader, images, wish, verdict }, call);
         if (planned !== undefined) found.push(planned);

@@ -8,6 +8,7 @@ import { windowsAt } from '../policy/windows.ts';
 import { livePin, pinFault } from '../way-back/pin.ts';
 import { architectureOf, catalogueImage, type NoImage, type WantedImage } from './catalogue.ts';
 import type { ImageLeaf } from './image-leaf.ts';
+import type { ReleaseImages } from './openshift.ts';
 import type { RotationWish } from './rotation.ts';
 import { type RotatedSet, setText } from './set.ts';
 import { policySubjectOf } from './subject.ts';
@@ -21,6 +22,8 @@ export interface WishSources {
   readonly now: Date;
   /** Which right is missing for a canary; undefined where none is. */
   readonly canaryMissing?: (policy: BootImagePolicy) => string | undefined;
+  /** Of the OpenShift cluster that this is; absent: it is none. */
+  readonly release?: ReleaseImages | undefined;
   /** Why it is not the set's turn, by the pace of the policy that decides about it. */
   readonly turn?: (set: RotatedSet, policy: BootImagePolicy) => RotationWish['waits'];
 }
@@ -29,16 +32,21 @@ export interface WishSources {
 const CELL = 60;
 
 /** What is wanted for a set: a request to leave it alone comes first, then a pin, then the policy that selects it. */
-export function wishFor(set: RotatedSet, { policies, image, now, turn, canaryMissing }: WishSources): RotationWish {
+export function wishFor(
+  set: RotatedSet,
+  { policies, image, now, turn, canaryMissing, release }: WishSources,
+): RotationWish {
   const { policy, conflict } = policyOfRotated(set, policies);
   const spec = policy?.spec ?? {};
   const name = policy === undefined ? undefined : `bootimagepolicy ${policy.metadata.name}`;
   const leftAlone = asked(set) ?? (spec.optOut === undefined ? undefined : byPolicy(set, name, spec.optOut.reason));
   const pinned = livePin(image, now.getTime()) !== undefined;
-  const waits =
-    pinned || policy === undefined
-      ? undefined
-      : (waitsFor(policy, now) ?? (isPaced(policy.spec) ? turn?.(set, policy) : undefined));
+  const byRelease = spec.image?.catalogue === undefined ? release?.waits(set) : undefined;
+  const waits = pinned
+    ? undefined
+    : policy === undefined
+      ? byRelease
+      : (waitsFor(policy, now) ?? byRelease ?? (isPaced(policy.spec) ? turn?.(set, policy) : undefined));
   // A person who pinned a set has seen the image run.
   const canary =
     pinned || policy === undefined || !wantsCanary(policy)
@@ -50,7 +58,7 @@ export function wishFor(set: RotatedSet, { policies, image, now, turn, canaryMis
   return {
     ...(leftAlone === undefined ? {} : { leftAlone }),
     ...(waits === undefined ? {} : { waits }),
-    image: (leaf) => imageFor(set, leaf, { policy, conflict, image, now, canaryMissing }),
+    image: (leaf) => imageFor(set, leaf, { policy, conflict, image, now, canaryMissing, release }),
     rollout: spec.clusterAPI?.rollout === 'Allow',
     imagePaths: spec.clusterAPI?.imagePaths ?? [],
     classVariable: spec.clusterAPI?.classVariable,
@@ -73,6 +81,7 @@ function imageFor(
     image,
     now,
     canaryMissing,
+    release,
   }: Omit<WishSources, 'policies' | 'canaryMissing'> & {
     readonly canaryMissing: WishSources['canaryMissing'] | undefined;
     readonly policy: BootImagePolicy | undefined;
@@ -102,13 +111,20 @@ function imageFor(
       `bootimagepolicies ${conflict.join(' and ')} select ${text} with the same priority`,
       `give one of them a higher spec.priority: kubectl edit bootimagepolicy ${conflict[0]}`,
     );
+  const { catalogue, release: asked } = policy?.spec?.image ?? {};
+  const by = { policy: policy && `bootimagepolicy ${policy.metadata.name}`, release: asked };
+  const ofRelease = (): WantedImage | NoImage | undefined =>
+    catalogue === undefined ? release?.image(set, leaf, by) : undefined;
   if (policy === undefined)
-    return none(
-      false,
-      'NoPolicy',
-      'no policy selects it',
-      `no BootImagePolicy selects ${text}, and without OpenShift nothing else says which image it is to have`,
-      'apply a BootImagePolicy with spec.image.catalogue that selects it',
+    return (
+      ofRelease() ??
+      none(
+        false,
+        'NoPolicy',
+        'no policy selects it',
+        `no BootImagePolicy selects ${text}, and without OpenShift nothing else says which image it is to have`,
+        'apply a BootImagePolicy with spec.image.catalogue that selects it',
+      )
     );
   const source = `bootimagepolicy ${policy.metadata.name}`;
   const { fault } = readPolicy(policy);
@@ -123,7 +139,9 @@ function imageFor(
       `${source} decides about ${text} and cannot be followed: ${missing}`,
       'grant it: kubectl apply -k deploy/rbac/cluster-api-canary',
     );
-  const wanted = policy.spec?.image?.release ?? set.version;
+  const found = ofRelease();
+  if (found !== undefined) return found;
+  const wanted = asked ?? set.version;
   if (wanted === undefined)
     return none(
       false,
@@ -132,12 +150,7 @@ function imageFor(
       `${text} names no version`,
       `name a version in ${text}, or spec.image.release in ${source}`,
     );
-  return catalogueImage(
-    { source, entries: policy.spec?.image?.catalogue ?? [] },
-    wanted,
-    architectureOf(set),
-    leaf.platform,
-  );
+  return catalogueImage({ source, entries: catalogue ?? [] }, wanted, architectureOf(set), leaf.platform);
 }
 
 function none(blocked: boolean, reason: string, brief: string, message: string, nextStep: string): NoImage {

@@ -4,6 +4,7 @@ import { controlPlanes, type KeptSet, kindOf, machineSets, setText } from '../ob
 import { type JsonObject, providerSpecOf, unusableName } from '../observe/provider-spec.ts';
 import type { Stream } from '../observe/stream.ts';
 import { architectureOf } from './architecture.ts';
+import { authorityOf } from './authority.ts';
 import { controlPlanesSupported, stackHub } from './reflect.ts';
 import { askedToLeave } from './request.ts';
 
@@ -63,8 +64,9 @@ export function exemptionOf(set: KeptSet): Skip | undefined {
   if (set.metadata.deletionTimestamp !== undefined) {
     return skip(false, 'Deleting', 'being deleted', `${text} is being deleted`);
   }
-  const authority = (set.spec as JsonObject | undefined)?.['authoritativeAPI'];
-  if (typeof authority === 'string' && authority !== '' && authority !== 'MachineAPI') {
+  const { asked, is } = authorityOf(set);
+  const authority = asked === 'MachineAPI' ? is : asked;
+  if (authority !== 'MachineAPI') {
     const why = `${text} follows ${authority}; writes to it are refused`;
     return skip(counted, 'OtherAuthority', `authority is ${authority}`, why);
   }

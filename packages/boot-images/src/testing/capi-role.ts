@@ -17,7 +17,9 @@ export interface RunningCapiRole extends AsyncDisposable {
 }
 
 /** Options of {@link runCapiRole}. */
-export type CapiRoleOptions = Partial<Pick<ClusterApiRoleOptions, 'now' | 'retain' | 'graceMs' | 'log'>> & {
+export type CapiRoleOptions = Partial<
+  Pick<ClusterApiRoleOptions, 'now' | 'retain' | 'graceMs' | 'log' | 'openshift'>
+> & {
   /** Worlds of machines beside it, as far as policies select their sets. */
   readonly others?: readonly PolicyWorld[];
   /** Which verbs on which resources are granted; default all. */

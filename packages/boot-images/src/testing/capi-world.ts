@@ -1,6 +1,6 @@
 import type { KubeObject, Resource } from '@drydock/kube';
 import { type MemoryCluster, memoryCluster } from '@drydock/kube/testing';
-import { BOOTSTRAP } from '../cluster-api/canary-machine.ts';
+import { BOOTSTRAP } from '../cluster-api/bootstrap-taints.ts';
 import { type ClusterApiObject, CONTROL_PLANE, CORE, INFRASTRUCTURE } from '../cluster-api/kinds.ts';
 import { CLONED_FROM, CLONED_FROM_KIND } from '../cluster-api/needs.ts';
 import { rotatedSet } from '../cluster-api/set.ts';
@@ -20,6 +20,8 @@ export const CAPI_KINDS: Readonly<Record<string, Resource<ClusterApiObject>>> = 
       [CORE, 'MachineHealthCheck', 'machinehealthchecks'],
       [BOOTSTRAP, 'KubeadmConfigTemplate', 'kubeadmconfigtemplates'],
       [BOOTSTRAP, 'KubeadmConfig', 'kubeadmconfigs'],
+      [BOOTSTRAP, 'RKE2ConfigTemplate', 'rke2configtemplates'],
+      [BOOTSTRAP, 'RKE2Config', 'rke2configs'],
       [CONTROL_PLANE, 'KubeadmControlPlane', 'kubeadmcontrolplanes'],
       [INFRASTRUCTURE, 'VSphereMachineTemplate', 'vspheremachinetemplates'],
       [INFRASTRUCTURE, 'VSphereMachine', 'vspheremachines'],
@@ -38,10 +40,12 @@ export function capiKind(kind: string): Resource<ClusterApiObject> {
   return found;
 }
 
-/** A cluster in memory that serves them. */
-export function capiCluster(): MemoryCluster {
-  const resources = Object.values(CAPI_KINDS) as readonly Resource<KubeObject>[];
-  return memoryCluster({ resources, crds: ourCrds, namespaces: ['ns'] });
+/** A cluster in memory that serves them, and what else is asked for. */
+export function capiCluster(
+  more: { readonly resources?: readonly Resource<KubeObject>[]; readonly namespaces?: readonly string[] } = {},
+): MemoryCluster {
+  const resources = [...Object.values(CAPI_KINDS), ...(more.resources ?? [])] as readonly Resource<KubeObject>[];
+  return memoryCluster({ resources, crds: ourCrds, namespaces: ['ns', ...(more.namespaces ?? [])] });
 }
 
 /** An object of Cluster API as a person applies it. */

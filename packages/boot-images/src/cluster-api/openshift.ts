@@ -1,0 +1,180 @@
+import type { MachineSet } from '@drydock/api';
+import { type Cache, type KubeObject, on, type Source } from '@drydock/kube';
+import { authorityOf } from '../decide/authority.ts';
+import { upstreamRefusal } from '../decide/coexistence.ts';
+import { clusterStable } from '../decide/gates.ts';
+import { BootImageError } from '../errors.ts';
+import { type Stream, streamOf } from '../observe/stream.ts';
+import type { World } from '../observe/world.ts';
+import { machineApiNamespace } from '../user-data/user-data.ts';
+import { architectureOf, type NoImage, type WantedImage } from './catalogue.ts';
+import type { ImageLeaf } from './image-leaf.ts';
+import { CORE } from './kinds.ts';
+import type { RotationWish } from './rotation.ts';
+import { type RotatedKind, type RotatedSet, setText } from './set.ts';
+
+/** Where OpenShift has the sets of Cluster API that are its own. Those of other namespaces make other clusters, which have nothing to do with its release. */
+export const clusterApiNamespace = 'openshift-cluster-api';
+
+/** The OpenShift cluster in which sets of Cluster API are. */
+export interface OpenShift {
+  readonly world: Pick<
+    World,
+    'machineSet' | 'machineConfiguration' | 'clusterVersion' | 'infrastructure' | 'golden' | 'upstream'
+  >;
+  /** What of it is watched: a change is work for its sets. */
+  readonly watched?: {
+    readonly machineSets: Cache<MachineSet>;
+    readonly others: readonly Cache<KubeObject>[];
+  };
+}
+
+/** The release of the cluster as a source of images for its own sets. */
+export interface ReleaseImages {
+  /** What the release asks for; undefined where the set is none of the cluster's own. `policy`: the one that decides, as kubectl names it; `release`: the one that it pins. */
+  readonly image: (
+    set: RotatedSet,
+    leaf: ImageLeaf,
+    by: { readonly policy: string | undefined; readonly release: string | undefined },
+  ) => WantedImage | NoImage | undefined;
+  /** Why nothing is begun now. */
+  readonly waits: (set: RotatedSet) => RotationWish['waits'];
+}
+
+/** See {@link ReleaseImages}. */
+export function releaseImages({ world }: OpenShift): ReleaseImages {
+  return {
+    image: (set, leaf, { policy, release }) => {
+      if (set.namespace !== clusterApiNamespace) return undefined;
+      const refusal = upstreamRefusal(world.upstream());
+      if (refusal !== undefined && (policy === undefined || isUpstreams(world)))
+        return none(
+          'LeftToUpstream',
+          'left to upstream',
+          `${refusal}, and Drydock leaves ${setText(set)} to it`,
+          'nothing, or a BootImagePolicy that selects it, where that controller does not manage sets of Cluster API',
+          false,
+        );
+      if (policy === undefined && leaf.platform !== 'vsphere')
+        return none(
+          'NoPolicy',
+          'no policy selects it',
+          `no BootImagePolicy selects ${setText(set)}, and whether somebody chose its image cannot be told from its template`,
+          `to have it follow the release of the cluster, apply a BootImagePolicy that selects it`,
+          false,
+        );
+      return wantedOf(set, leaf, world, release);
+    },
+    waits: (set) => {
+      const version = world.clusterVersion();
+      if (set.namespace !== clusterApiNamespace || version === undefined || clusterStable(version)) return undefined;
+      return {
+        ...{ reason: 'ClusterNotStable', brief: 'waits for the cluster upgrade' },
+        message: 'boot images are updated when the newest entry of clusterversion/version is Completed',
+      };
+    },
+  };
+}
+
+function wantedOf(
+  set: RotatedSet,
+  leaf: ImageLeaf,
+  world: OpenShift['world'],
+  pinned: string | undefined,
+): WantedImage | NoImage {
+  const stream = streamOf(world.golden());
+  if (stream === undefined || stream instanceof BootImageError)
+    return none(
+      'StreamInvalid',
+      'no stream',
+      stream?.message ?? 'configmap openshift-machine-config-operator/coreos-bootimages is not there',
+      'restore configmap openshift-machine-config-operator/coreos-bootimages',
+    );
+  const architecture = architectureOf(set) === 'arm64' ? 'aarch64' : 'x86_64';
+  const artifact = leaf.platform === 'vsphere' ? 'vmware' : leaf.platform;
+  const release = stream.release(architecture, artifact);
+  if (pinned !== undefined && pinned !== release)
+    return none(
+      'ReleaseNotOffered',
+      `${pinned} is not offered`,
+      `${pinned} is wanted for ${setText(set)}; the release of the cluster names ${release ?? 'no image'}`,
+      'name where its image is in spec.image.catalogue of the policy, or another release',
+    );
+  const found = release === undefined ? undefined : imageIn(stream, leaf.platform, architecture, release, world);
+  return (
+    found ??
+    none(
+      'ReleaseNotOffered',
+      'no image in the release',
+      `the release of the cluster names no image for ${architecture} machines that ${set.reference?.kind ?? 'a template'} could name`,
+      'name one in spec.image.catalogue of a BootImagePolicy that selects it, or take it out: spec.optOut',
+    )
+  );
+}
+
+function imageIn(
+  stream: Stream,
+  platform: ImageLeaf['platform'],
+  architecture: string,
+  release: string,
+  { infrastructure }: OpenShift['world'],
+): WantedImage | undefined {
+  switch (platform) {
+    case 'vsphere': {
+      const disk = stream.disk(architecture, 'vmware', 'ova');
+      // Whoever may write the ConfigMap says which file of the internet is read, and none of the operator's own.
+      if (disk === undefined || !/^https?:\/\//i.test(disk.location)) return undefined;
+      return { kind: 'ova', release, url: disk.location, sha256: disk.sha256 };
+    }
+    case 'aws': {
+      const region = infrastructure()?.status?.platformStatus?.aws?.region ?? '';
+      const image = stream.object(architecture, 'images', 'aws', 'regions', region)?.['image'];
+      return typeof image === 'string' && image !== '' ? { kind: 'named', release, image } : undefined;
+    }
+    case 'gcp': {
+      const { project, name } = stream.object(architecture, 'images', 'gcp') ?? {};
+      if (typeof project !== 'string' || typeof name !== 'string') return undefined;
+      return { kind: 'named', release, image: `projects/${project}/global/images/${name}` };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** Whether upstream's controller has been told to manage sets of Cluster API, which none does that is known. */
+function isUpstreams({ machineConfiguration }: OpenShift['world']): boolean {
+  const managers = machineConfiguration()?.status?.managedBootImagesStatus?.machineManagers ?? [];
+  return managers.some(({ apiGroup, selection }) => String(apiGroup) === CORE && selection?.mode !== 'None');
+}
+
+function none(reason: string, brief: string, message: string, nextStep: string, blocked = true): NoImage {
+  return { kind: 'none', blocked, reason, brief, message, nextStep };
+}
+
+/**
+ * Who manages the machines of a set of Cluster API, where that is Machine API: its set of the same name, in words. Both worlds act by what is asked for and by what is so: while an authority moves, neither of them does.
+ */
+export function otherAuthority(
+  { kind, namespace, name }: Pick<RotatedSet, 'kind' | 'namespace' | 'name'>,
+  world: Pick<World, 'machineSet'>,
+): string | undefined {
+  if (kind !== 'MachineSet' || namespace !== clusterApiNamespace) return undefined;
+  const namesake = world.machineSet({ namespace: machineApiNamespace, name });
+  const text = `machineset ${machineApiNamespace}/${name}`;
+  if (namesake === undefined) return undefined;
+  const { asked, is } = authorityOf(namesake);
+  if (asked !== 'ClusterAPI') return text;
+  return is === 'ClusterAPI' ? undefined : `${text}, whose authority moves (${is})`;
+}
+
+/** What is work for sets of this kind: what the release says, and who manages what. `all`: keys of all sets in a namespace. */
+export function openshiftWakes(
+  watched: OpenShift['watched'],
+  kind: RotatedKind,
+  all: (namespace: string) => readonly { readonly namespace?: string; readonly name: string }[],
+): readonly Source[] {
+  if (watched === undefined) return [];
+  const namesakes = on(watched.machineSets, ({ metadata: { name } }) => [{ namespace: clusterApiNamespace, name }]);
+  const release = watched.others.map((cache) => on(cache, () => all(clusterApiNamespace)));
+  return kind === 'MachineSet' ? [namesakes, ...release] : release;
+}
