@@ -1,11 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { BootImage, type BootImageStatus } from '@drydock/api';
+import type { Pin } from '@drydock/boot-images';
 import type { Client } from '@drydock/kube';
 import { keyOf } from '@drydock/kube';
 
 /** What became of pins, as the operator says: all sets have their image, one cannot, or it is not known yet. */
 export type PinOutcome =
   | { readonly kind: 'obeyed' }
+  /** Somebody wrote another pin since, or took it off. */
+  | { readonly kind: 'replaced'; readonly set: string; readonly pin: Pin | undefined }
   | { readonly kind: 'stuck' | 'underway'; readonly set: string; readonly status: BootImageStatus | undefined };
 
 /** Between two looks. */
@@ -21,7 +25,9 @@ export async function pinsObeyed(
   for (;;) {
     let left: PinOutcome = { kind: 'obeyed' };
     for (const image of written) {
-      const { status } = await client.get(BootImage, keyOf(image), { signal });
+      const { status, spec } = await client.get(BootImage, keyOf(image), { signal });
+      if (!isDeepStrictEqual(spec?.pin, image.spec?.pin))
+        return { kind: 'replaced', set: status?.set ?? image.metadata.name, pin: spec?.pin };
       const outcome = outcomeOf(image, status);
       if (outcome.kind === 'stuck') return outcome;
       if (outcome.kind === 'underway') left = outcome;

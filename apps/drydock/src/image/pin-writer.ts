@@ -1,49 +1,62 @@
 import { userInfo } from 'node:os';
 import { BootImage } from '@drydock/api';
 import { type Pin, samePin } from '@drydock/boot-images';
-import { apiVersionOf, type Client, isNotFound, type KubeClient, keyOf } from '@drydock/kube';
+import {
+  type Client,
+  isAlreadyExists,
+  isNotFound,
+  isPatchTestFailed,
+  type JsonPatchOp,
+  type KubeClient,
+  keyOf,
+} from '@drydock/kube';
 
 /** The field manager of pins: neither the operator's nor that of whoever writes them by hand. */
 export const pinManager = 'drydock-pin';
 
 /** What the pins of sets are written with. */
-export type PinClient = Pick<Client, 'get' | 'create' | 'apply' | 'mergePatch'>;
+export type PinClient = Pick<Client, 'create' | 'patch'>;
 
-/** The definition of this cluster has no place for a pin. */
-export class PinPruned extends Error {
-  override readonly name = 'PinPruned';
+/** The BootImage of a set that is to have a pin. */
+export interface PinPlace {
+  /** As it was when it was shown what would be written; undefined where it was not there. */
+  readonly seen: BootImage | undefined;
+  /** As it is made where it is not there. */
+  readonly fresh: BootImage;
 }
 
-/** Whether the server would keep this pin of a set, whose BootImage is `fresh` where it is not there yet; nothing is stored. */
-export async function pinFits(client: PinClient, fresh: BootImage, pin: Pin, signal: AbortSignal): Promise<boolean> {
-  const call = { signal, dryRun: true };
-  const stored = await client.mergePatch(BootImage, keyOf(fresh), { spec: { pin } }, call).catch((error: unknown) => {
-    if (!isNotFound(error)) throw error;
-    return client.create(BootImage, { ...fresh, spec: { ...fresh.spec, pin } }, call);
-  });
-  return samePin(stored.spec?.pin, pin);
+/** What became of a pin: the BootImage that has it; or the definition of this cluster has no place for it; or somebody wrote another spec than was seen. */
+export type PinWriting = BootImage | 'pruned' | 'moved';
+
+/**
+ * Writes the pin of a set as a whole, by a field owner of its own: of a pin that was there before nothing stays, whoever wrote it. Only over what was seen: of two people who go back at once one is told. With
+ * `dryRun` the server answers as it would, and nothing is stored.
+ */
+export async function writePin(
+  client: PinClient,
+  { seen, fresh }: PinPlace,
+  pin: Pin,
+  { signal, dryRun = false }: { readonly signal: AbortSignal; readonly dryRun?: boolean },
+): Promise<PinWriting> {
+  const call = { signal, dryRun, manager: pinManager };
+  try {
+    const stored =
+      seen === undefined
+        ? await client.create(BootImage, { ...fresh, spec: { ...fresh.spec, pin } }, call)
+        : await client.patch(BootImage, keyOf(seen), over(seen, pin), call);
+    return samePin(stored.spec?.pin, pin) ? stored : 'pruned';
+  } catch (error) {
+    if (isPatchTestFailed(error) || (seen === undefined ? isAlreadyExists(error) : isNotFound(error))) return 'moved';
+    throw error;
+  }
 }
 
-/** Writes the pin of a set as a field of its own; resolves to the BootImage that has it. Throws `PinPruned` where the server did not keep it. */
-export async function writePin(client: PinClient, fresh: BootImage, pin: Pin, signal: AbortSignal): Promise<BootImage> {
-  const { name, namespace, labels } = fresh.metadata;
-  const key = keyOf(fresh);
-  const exists = await client.get(BootImage, key, { signal }).then(
-    () => true,
-    (error: unknown) => {
-      if (isNotFound(error)) return false;
-      throw error;
-    },
-  );
-  const want: BootImage = {
-    ...{ apiVersion: apiVersionOf(BootImage), kind: BootImage.kind },
-    // One that the operator has not made yet says of which set it is.
-    metadata: { name, ...(namespace === undefined ? {} : { namespace }), ...(exists ? {} : { labels: labels ?? {} }) },
-    spec: { ...(exists ? {} : fresh.spec), pin },
-  };
-  const stored = await client.apply(BootImage, want, { manager: pinManager, force: true }, { signal });
-  if (!samePin(stored.spec?.pin, pin)) throw new PinPruned(`the server did not keep the pin of BootImage ${name}`);
-  return stored;
+/** Status is written all the time, so that its version guards nothing here. */
+function over({ metadata, spec }: BootImage, pin: Pin): readonly JsonPatchOp[] {
+  const add = (path: string, value: object): JsonPatchOp => ({ op: 'add', path, value });
+  return spec === undefined
+    ? [{ op: 'test', path: '/metadata/resourceVersion', value: metadata.resourceVersion }, add('/spec', { pin })]
+    : [{ op: 'test', path: '/spec', value: spec }, add('/spec/pin', pin)];
 }
 
 /** Who asks, as the server knows them, else as this machine does. */

@@ -1,4 +1,4 @@
-import type { BootImage, BootImageStatus } from '@drydock/api';
+import type { BootImageStatus } from '@drydock/api';
 import {
   bootImageOf,
   type Explanation,
@@ -7,13 +7,17 @@ import {
   idOf,
   type KeptSet,
   keepsName,
+  livePin,
   type Pin,
   pinnedName,
+  samePin,
 } from '@drydock/boot-images';
+import { keyOf } from '@drydock/kube';
 import type { ClusterImages } from '../cluster-images.ts';
 import { exitCode } from '../exit.ts';
 import { shell } from '../template/next-command.ts';
 import type { AffectedMachines } from './affected-machines.ts';
+import type { PinPlace } from './pin-writer.ts';
 
 /** What a revert would do, but for whom it concerns. */
 export interface RevertPlan {
@@ -21,8 +25,10 @@ export interface RevertPlan {
   /** What new machines start from now. */
   readonly from: string | undefined;
   readonly pin: Pin;
-  /** All sets that get the pin, the one that was asked about first, each with its BootImage as it is where it is not there yet. */
-  readonly sets: readonly { readonly id: string; readonly image: BootImage }[];
+  /** All sets that get the pin, the one that was asked about first. */
+  readonly sets: readonly (PinPlace & { readonly id: string })[];
+  /** The pin of the set that this one takes the place of. */
+  readonly replaces?: Pin;
   /** What becomes of it at once, as a sentence. */
   readonly how: string;
 }
@@ -76,11 +82,17 @@ export async function revertPlan(
     const there = await firstThere(images, set, others, pinned);
     return refusalOf(id, found, there);
   }
+  const places = sets.map((one) => {
+    const fresh = bootImageOf(one);
+    return { id: idOf(one), fresh, seen: images.world.bootImage(keyOf(fresh)) };
+  });
+  const replaces = livePin(places[0]?.seen, Date.now());
   return {
     set: id,
     from: found.current ?? said?.current,
     pin: { ...resolved(goal, found), ...wish.words },
-    sets: sets.map((one) => ({ id: idOf(one), image: bootImageOf(one) })),
+    ...(replaces === undefined ? {} : { replaces }),
+    sets: places,
     how: word ? `${found.why}: by the operator's last look the image is there` : found.why,
   };
 }
@@ -115,7 +127,6 @@ async function refusedFor(
   { allOnName }: RevertWish,
 ): Promise<RevertRefusal | undefined> {
   if (shared.length === 0) return undefined;
-  const { livePin, samePin } = await import('@drydock/boot-images');
   const names = shared.map(idOf).join(', ');
   const different = shared.flatMap((other) => {
     const image = world.bootImages().find(({ metadata }) => metadata.name === bootImageOf(other).metadata.name);
@@ -156,7 +167,8 @@ function refusalOf(id: string, { step, why, nextStep }: Explanation, there: Goal
       : `the newest that is there is ${pinnedName(there)}: drydock image revert ${id} --to ${there.image ?? there.release ?? ''}`;
   return {
     code: step === 'unknown' ? exitCode.undecided : exitCode.blocked,
-    message: why,
+    // Said by whoever would obey the pin, as if it were there.
+    message: `nothing was written, because of such a pin the operator would say: ${why}`,
     ...(instead === undefined ? {} : { next: instead }),
   };
 }

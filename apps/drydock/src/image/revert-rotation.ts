@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { type Goal, goalsOf, type PlannedRotation, pinnedName } from '@drydock/boot-images';
+import { type Goal, goalsOf, livePin, type PlannedRotation, pinnedName } from '@drydock/boot-images';
 import type { KubeClient } from '@drydock/kube';
 import { exitCode } from '../exit.ts';
 import { MARK_KEY_SECRET } from '../mark-keys.ts';
@@ -46,18 +46,13 @@ export async function rotationRevert(
       message: rest.why,
       ...(rest.nextStep === undefined ? {} : { next: rest.nextStep }),
     };
-  const { apiVersion = '', kind = '', metadata, spec } = image;
-  const { name, namespace, labels } = metadata;
-  const fresh = {
-    name,
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(labels === undefined ? {} : { labels }),
-  };
+  const replaces = livePin(image, Date.now());
   const from = current ?? status?.current;
   return {
     ...{ set: id, pin, how: howText(planned) },
     from: steps.length === 0 && rest?.step === 'none' ? pinnedName(pin) : from,
-    sets: [{ id, image: { apiVersion, kind, metadata: fresh, ...(spec === undefined ? {} : { spec }) } }],
+    sets: [{ id, fresh: image, seen: image }],
+    ...(replaces === undefined ? {} : { replaces }),
   };
 }
 

@@ -35,6 +35,8 @@ export interface RevertOutput {
   readonly result: 'reverted' | 'pinned' | 'refused';
   readonly from?: string;
   readonly pin?: Pin;
+  /** The pin that was there before. */
+  readonly replaces?: Pin;
   readonly sets?: readonly string[];
   readonly machines?: AffectedMachines;
   readonly leader: Leadership;
@@ -57,7 +59,7 @@ export function addRevert(group: Command): void {
       'after',
       `
 Nothing is uploaded: the image must still be there. Machines that exist stay as they are; new ones start from the image.
-Exit codes: 0 reverted, 1 failed, 2 usage, 3 refused or nobody leads, 5 nobody said yes or not known yet, 130 and 143 interrupted.`,
+Exit codes: 0 reverted, 1 failed, 2 usage, 3 refused or nobody leads, 4 somebody changed the pin meanwhile, 5 nobody said yes or not known yet, 130 and 143 interrupted.`,
     )
     .action((name: string, flags: RevertFlags) =>
       untilInterrupted((signal) => revert(name, flags, signal), 'what was written is shown by drydock image history'),
@@ -67,7 +69,7 @@ Exit codes: 0 reverted, 1 failed, 2 usage, 3 refused or nobody leads, 5 nobody s
 async function revert(name: string, flags: RevertFlags, signal: AbortSignal): Promise<number> {
   const now = new Date();
   const until = holdUntil(flags.hold, now);
-  const { pinFits, whoAsks, writePin } = await import('./pin-writer.ts');
+  const { whoAsks, writePin } = await import('./pin-writer.ts');
   await using client = await connect(flags);
   const [leader, by] = await Promise.all([
     leadershipOf(client, { role: 'boot-images', namespace: flags.leaseNamespace }, { signal }),
@@ -83,9 +85,9 @@ async function revert(name: string, flags: RevertFlags, signal: AbortSignal): Pr
   const out = outputOf(flags.output, set, leader);
   if ('code' in plan) return out.refuse(plan);
   for (const one of plan.sets) {
-    if (await pinFits(client, one.image, plan.pin, signal)) continue;
-    const message = `this cluster's definition of BootImage has no place for a pin, which the server would drop: nothing was written, and nothing moves`;
-    return out.refuse({ code: exitCode.blocked, message, next: 'kubectl apply -f api/crds' });
+    const would = await writePin(client, one, plan.pin, { signal, dryRun: true });
+    if (would === 'moved') return out.refuse(movedMeanwhile(plan, one.id, []));
+    if (would === 'pruned') return out.refuse(NO_PLACE);
   }
   if (flags.output.people) say(revertText(plan, leader, now.getTime()));
   if (!(await agreed('Go back?', { yes: flags.yes === true, signal }))) {
@@ -95,8 +97,30 @@ async function revert(name: string, flags: RevertFlags, signal: AbortSignal): Pr
   }
   const began = performance.now();
   const written: BootImage[] = [];
-  for (const one of plan.sets) written.push(await writePin(client, one.image, plan.pin, signal));
+  for (const one of plan.sets) {
+    const stored = await writePin(client, one, plan.pin, { signal });
+    if (stored === 'moved') return out.refuse(movedMeanwhile(plan, one.id, written));
+    if (stored === 'pruned') return out.refuse(NO_PLACE);
+    written.push(stored);
+  }
   return out.end(plan, await outcomeOf(client, written, leader, signal), began);
+}
+
+const NO_PLACE: RevertRefusal = {
+  code: exitCode.blocked,
+  message: `this cluster's definition of BootImage has no place for a pin, which the server would drop: nothing was written, and nothing moves`,
+  next: 'kubectl apply -f api/crds',
+};
+
+/** Somebody else has pinned, released or made the set in between. */
+function movedMeanwhile({ set }: RevertPlan, id: string, written: readonly BootImage[]): RevertRefusal {
+  const names = written.map(({ metadata }) => metadata.name).join(', ');
+  const so = names === '' ? 'so nothing was written' : `so of the sets that have one name only ${names} got the pin`;
+  return {
+    code: exitCode.moved,
+    message: `somebody changed the BootImage of ${id} meanwhile, ${so}: look again`,
+    next: shell`drydock image history ${set}`,
+  };
 }
 
 /** Of what a revert is planned. */
@@ -184,6 +208,12 @@ async function outcomeOf(
   const outcome = await pinsObeyed(client, written, { waitMs: WAIT_MS, signal });
   if (outcome.kind === 'obeyed')
     return { code: exitCode.done, result: 'reverted', message: 'new machines start from the pinned image' };
+  if (outcome.kind === 'replaced') {
+    const { pinText } = await import('@drydock/boot-images');
+    const now = outcome.pin === undefined ? 'has no pin any more' : `is ${pinText(outcome.pin)}`;
+    const message = `the pin was written, and somebody changed it since: ${outcome.set} ${now}`;
+    return { code: exitCode.moved, result: 'pinned', message, next: shell`drydock image history ${outcome.set}` };
+  }
   const { phase = 'Pending', message = 'the operator has not looked at it yet', nextStep } = outcome.status ?? {};
   const stuck = outcome.kind === 'stuck';
   return {
@@ -218,10 +248,11 @@ function outputOf(format: OutputFormat, set: string, leader: Leadership): Output
       return code;
     },
     end: (plan, { code, result, message, next }, began) => {
-      const { from, pin, sets, machines } = plan;
+      const { from, pin, replaces, sets, machines } = plan;
       said({
         ...{ set, result, pin, machines, leader, message },
         ...(from === undefined ? {} : { from }),
+        ...(replaces === undefined ? {} : { replaces }),
         sets: sets.map(({ id }) => id),
         ...(next === undefined ? {} : { next }),
       });

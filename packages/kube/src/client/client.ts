@@ -15,6 +15,8 @@ export interface CallOptions {
 export interface ChangeOptions extends CallOptions {
   /** The server does everything but store it: admission and validation answer as they would. */
   readonly dryRun?: boolean;
+  /** For create and patches: whose the fields are from then on; by default that of the client. */
+  readonly manager?: string;
 }
 
 /** What becomes of dependents: deleted first, deleted afterwards, or left alone. */

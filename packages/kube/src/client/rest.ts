@@ -88,7 +88,7 @@ export function clientOver(
     contentType: string,
     call: ChangeOptions | undefined,
   ): Promise<T> {
-    const path = objectPath(resource, key) + queryText(dryRun(call));
+    const path = objectPath(resource, key) + queryText(owned(call));
     const action = actionText('patch', resource, key);
     return one(resource, { method: 'PATCH', path, action, body, contentType, signal: call?.signal });
   }
@@ -107,7 +107,7 @@ export function clientOver(
       objectPath(resource, key);
       return one(resource, {
         method: 'POST',
-        path: collectionPath(resource, key.namespace) + queryText(dryRun(call)),
+        path: collectionPath(resource, key.namespace) + queryText(owned(call)),
         action: actionText('create', resource, key),
         body: typed(resource, object),
         ...how(call),
@@ -176,6 +176,10 @@ function how(call: ChangeOptions | undefined): Pick<WireRequest, 'signal' | 'urg
 
 function dryRun(call: ChangeOptions | undefined): { readonly dryRun?: string } {
   return call?.dryRun === true ? { dryRun: 'All' } : {};
+}
+
+function owned(call: ChangeOptions | undefined): { readonly dryRun?: string; readonly fieldManager?: string } {
+  return { ...dryRun(call), ...(call?.manager === undefined ? {} : { fieldManager: call.manager }) };
 }
 
 /** All of it in the body: with a body the server does not read a delete's query. */
