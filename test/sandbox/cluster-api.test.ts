@@ -142,7 +142,18 @@ test('explain and doctor speak of them, and the roles of the component are all t
   const common = ['--kubeconfig', kubeconfig, '--lease-namespace', 'drydock', ...world.flags];
   const explained = await run(process.execPath, [drydock, 'explain', 'capi-md/worker', ...common]);
   assert.match(explained.stdout, /team-a\/capi-md\/worker: nothing to do/);
+  const room = await eventually('the operator has said how large datastores are', async () => {
+    const said = await run(process.execPath, [drydock, 'status', ...common.slice(0, 4), '-o', 'json']);
+    const { vcenters = [] } = JSON.parse(said.stdout) as {
+      readonly vcenters?: readonly {
+        readonly datastores: readonly { readonly path: string; readonly capacity?: number }[];
+      }[];
+    };
+    return vcenters.flatMap(({ datastores }) => datastores)[0];
+  });
+  assert.deepEqual([room.path, (room.capacity ?? 0) > 0], ['/DC0/datastore/LocalDS_0', true]);
   const doctor = await run(process.execPath, [drydock, 'doctor', '--roles', 'boot-images', ...common]);
+  assert.match(doctor.stdout, /ok +vcenters +\S+ \d+s ago: .* of .* free on \/DC0\/datastore\/LocalDS_0/);
   assert.match(doctor.stdout, /ok +cluster api +this is no OpenShift cluster: sets of Cluster API are looked after/);
   assert.match(doctor.stdout, /ok +cluster-api +all \d+ rights of the role are granted/);
   assert.match(doctor.stdout, /ok +team-a\/capi-md\/worker/);

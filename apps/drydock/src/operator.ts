@@ -331,7 +331,10 @@ async function bootImages(
   });
   const looks = vcenterLooks({
     ...{ vcenters: servers, notes: vcenterNotes(client, flags.leaseNamespace), log, clock: systemClock },
-    places: () => (role === undefined ? [] : placesNow(role.caches)),
+    places: async () => [
+      ...(role === undefined ? [] : placesNow(role.caches)),
+      ...((await worlds.clusterApi?.role.places()) ?? []),
+    ],
   });
   const records = (): readonly ClusterRecords[] =>
     [role?.records, worlds.clusterApi?.role.records].filter((one) => one !== undefined);

@@ -1,5 +1,6 @@
 import { BootImage } from '@drydock/api';
 import { oneLine } from '@drydock/api/text';
+import type { Read, VCenterHealth } from '@drydock/page';
 import type { Command } from 'commander';
 import { clusterStandings, isLed } from './cluster-standings.ts';
 import { type ClusterFlags, clusterFlags, connect } from './connect.ts';
@@ -11,6 +12,7 @@ import { RESUME } from './pause/pause.ts';
 import { LEASE_NAMESPACE, type StatusNotes, statusNotes } from './status-notes.ts';
 import { age, type Column, table, terminalWidth } from './table.ts';
 import { say, sayError, tell } from './terminal.ts';
+import { healthText } from './vcenter-health.ts';
 import { type UpgradeVerdicts, upgradeVerdicts, verdictText } from './verdict.ts';
 
 interface StatusFlags extends ClusterFlags {
@@ -48,6 +50,7 @@ export function printStatus(
     readonly notes?: StatusNotes | undefined;
     readonly leader?: Leadership;
     readonly verdicts?: UpgradeVerdicts;
+    readonly vcenters?: Read<readonly VCenterHealth[]>;
   },
 ): string {
   const { wide } = format;
@@ -63,10 +66,12 @@ function listOf(
     notes,
     leader,
     verdicts,
+    vcenters,
   }: {
     readonly notes?: StatusNotes | undefined;
     readonly leader?: Leadership;
     readonly verdicts?: UpgradeVerdicts;
+    readonly vcenters?: Read<readonly VCenterHealth[]>;
   },
 ): unknown {
   return {
@@ -75,6 +80,7 @@ function listOf(
     ...(leader === undefined ? {} : { leader }),
     ...(verdicts?.kind === 'read' ? { upgradeVerdicts: verdicts.verdicts } : {}),
     ...(notes === undefined ? {} : { statusWrites: notes }),
+    ...(vcenters?.kind === 'read' && vcenters.value.length > 0 ? { vcenters: vcenters.value } : {}),
     items: images.map((image) => ({ ...image, apiVersion: 'drydock.dev/v1alpha1', kind: 'BootImage' })),
   };
 }
@@ -155,11 +161,13 @@ async function status(flags: StatusFlags, signal: AbortSignal): Promise<number> 
   await using client = await connect(flags);
   // With the client of vCenters, which the checks above do without.
   const { loginsText, refusedLogins } = await import('./login-notes.ts');
-  const [all, notes, logins, verdicts] = await Promise.all([
+  const { vcenterHealth } = await import('./vcenter-notes.ts');
+  const [all, notes, logins, verdicts, vcenters] = await Promise.all([
     clusterStandings(client, flags, signal),
     statusNotes(client, flags.leaseNamespace),
     refusedLogins(client, flags.leaseNamespace),
     upgradeVerdicts(client, signal),
+    vcenterHealth(client, { namespace: flags.leaseNamespace, now: new Date(), signal }),
   ]);
   const { images, leader, now } = all;
   const { people } = format;
@@ -167,10 +175,14 @@ async function status(flags: StatusFlags, signal: AbortSignal): Promise<number> 
   else if (leader.state !== 'led') tell(leaderText(leader, now.getTime()));
   tell(unreadText(all.unread));
   tell(loginsText(logins));
+  tell(healthText(vcenters, now.getTime()));
   if (notes !== undefined) tell(notesText(notes, now.getTime()));
   if (images.length === 0 && people) sayError('There are no machine sets, and no boot images.');
   else
-    sayAs(format, printStatus(images, format, { headers: flags.headers, now: now.getTime(), notes, leader, verdicts }));
+    sayAs(
+      format,
+      printStatus(images, format, { headers: flags.headers, now: now.getTime(), notes, leader, verdicts, vcenters }),
+    );
   if (format.kind === 'table') tell(stuckText(images));
   tell(verdictText(verdicts, isLed(leader), now.getTime()));
   return flags.check === true ? checkCode(images, leader) : exitCode.done;

@@ -27,7 +27,7 @@ function connectionOf(rig: Rig): VCenter {
     sessions: () => call('sessions', { user: 'u', count: 2 }),
     findByPath: (path: string) =>
       call(`find ${path}`, path.endsWith('gone') ? undefined : { type: 'Datastore', value: path }),
-    datastore: () => call('datastore', { name: 'ds', freeSpace: 7, accessible: true }),
+    datastore: () => call('datastore', { name: 'ds', freeSpace: 7, capacity: 70, accessible: true }),
   } as unknown as VCenter;
 }
 
@@ -42,7 +42,12 @@ test('who leads says once a minute how the vCenters are in which there is a sess
       of: () => Promise.resolve(rig.connection ?? assert.fail('nobody asked for a session')),
       during: (_server, work) => work(),
     },
-    places: () => [place('fd1', '/dc1/datastore/ds1'), place('fd2', 'ds1'), place('fd3', 'gone')],
+    places: async () => [
+      place('fd1', '/dc1/datastore/ds1'),
+      place('fd2', 'ds1'),
+      place('fd3', 'gone'),
+      place('fd4', ''),
+    ],
     notes: vcenterNotes(client, namespace),
     log: { warn: () => undefined },
     clock,
@@ -67,7 +72,7 @@ test('who leads says once a minute how the vCenters are in which there is a sess
   assert.deepEqual(rest, {
     ...{ server: 'vc1', version: '8.0.3 build 24022510', sessions: 2 },
     datastores: [
-      { path: '/dc1/datastore/ds1', failureDomains: ['fd1', 'fd2'], accessible: true, free: 7 },
+      { path: '/dc1/datastore/ds1', failureDomains: ['fd1', 'fd2'], accessible: true, free: 7, capacity: 70 },
       { path: '/dc1/datastore/gone', failureDomains: ['fd3'], accessible: false, free: 0 },
     ],
   });

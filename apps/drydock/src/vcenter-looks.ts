@@ -2,7 +2,7 @@ import { loggedError } from '@drydock/api/text';
 import { type BootImageCaches, placementsOf } from '@drydock/boot-images';
 import type { Clock, Service } from '@drydock/kube';
 import type { DatastoreHealth, VCenterHealth } from '@drydock/page';
-import type { VCenter } from '@drydock/vsphere';
+import type { DatastoreSummary, VCenter } from '@drydock/vsphere';
 import type { Logger } from 'pino';
 import type { VCenterNotes } from './vcenter-notes.ts';
 import type { VCenters } from './vcenters.ts';
@@ -19,7 +19,7 @@ export interface LookedPlace {
 export interface VCenterLooksOptions {
   readonly vcenters: Pick<VCenters, 'of' | 'during' | 'loggedIn'>;
   /** Of all sets, as of now. */
-  readonly places: () => readonly LookedPlace[];
+  readonly places: () => readonly LookedPlace[] | Promise<readonly LookedPlace[]>;
   readonly notes: VCenterNotes;
   readonly log: Pick<Logger, 'warn'>;
   readonly clock: Clock;
@@ -47,9 +47,8 @@ export function vcenterLooks({ vcenters, places, notes, log, clock }: VCenterLoo
           looked.set(server, { at: clock.now(), by: connection });
           try {
             const call = { signal: AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]) };
-            const here = places().filter((place) => place.server === server);
             const health = await vcenters.during(server, async () =>
-              healthOf(server, await vcenters.of(server), here, call, clock.date()),
+              healthOf(server, await vcenters.of(server), places, call, clock.date()),
             );
             await notes.say(health);
           } catch (error) {
@@ -70,7 +69,7 @@ interface Call {
 async function healthOf(
   server: string,
   vcenter: VCenter,
-  places: readonly LookedPlace[],
+  places: VCenterLooksOptions['places'],
   call: Call,
   now: Date,
 ): Promise<VCenterHealth> {
@@ -79,7 +78,8 @@ async function healthOf(
   try {
     const { version, build } = await vcenter.about(call);
     const { count } = await vcenter.sessions(call);
-    datastores = await datastoresOf(vcenter, places, call);
+    const here = (await places()).filter((place) => place.server === server && place.datastore !== '');
+    datastores = await datastoresOf(vcenter, here, call);
     return {
       ...{ server, asOf, version: `${version} build ${build}`, datastores },
       ...(count === undefined ? {} : { sessions: count }),
@@ -97,12 +97,13 @@ async function datastoresOf(
 ): Promise<readonly DatastoreHealth[]> {
   const byPath = Map.groupBy(places, pathOf);
   const all: DatastoreHealth[] = [];
-  for (const [path, of] of byPath) {
-    const failureDomains = [...new Set(of.map(({ failureDomain }) => failureDomain))].toSorted();
+  for (const [path, users] of byPath) {
+    const failureDomains = [...new Set(users.map(({ failureDomain }) => failureDomain))].toSorted();
     const ref = await vcenter.findByPath(path, call);
-    const { accessible, freeSpace } =
-      ref === undefined ? { accessible: false, freeSpace: 0 } : await vcenter.datastore(ref, call);
-    all.push({ path, failureDomains, accessible, free: freeSpace });
+    const { accessible, freeSpace, capacity }: Partial<DatastoreSummary> =
+      ref === undefined ? {} : await vcenter.datastore(ref, call);
+    const of = capacity === undefined ? {} : { capacity };
+    all.push({ path, failureDomains, accessible: accessible ?? false, free: freeSpace ?? 0, ...of });
   }
   return all;
 }

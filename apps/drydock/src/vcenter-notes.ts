@@ -71,10 +71,13 @@ function readHealth(text: string): VCenterHealth | undefined {
 
 function readDatastore(value: unknown): VCenterHealth['datastores'][number] | undefined {
   if (!isObject(value)) return undefined;
-  const { path, failureDomains, accessible, free } = value;
+  const { path, failureDomains, accessible, free, capacity } = value;
   if (typeof path !== 'string' || typeof accessible !== 'boolean' || typeof free !== 'number') return undefined;
   const domains: readonly unknown[] = Array.isArray(failureDomains) ? failureDomains : [];
-  return { path, accessible, free, failureDomains: domains.filter((one) => typeof one === 'string') };
+  return {
+    ...{ path, accessible, free, failureDomains: domains.filter((one) => typeof one === 'string') },
+    ...(typeof capacity === 'number' ? { capacity } : {}),
+  };
 }
 
 function parsed(text: string): unknown {

@@ -89,6 +89,12 @@ export function Timeline(): JSX.Element {
 
 const HEALTH = { yes: 'Fine', no: 'Not fine' } as const;
 
+/** `1.2 GiB of 4.0 GiB (30 %)`. */
+function roomOf(free: number, capacity: number | undefined): string {
+  if (capacity === undefined || capacity === 0) return bytes(free);
+  return `${bytes(free)} of ${bytes(capacity)} (${Math.round((100 * free) / capacity)} %)`;
+}
+
 /** How vCenters are, as the operator says. */
 export function VCenters(): JSX.Element | null {
   if (vcenters.value.length === 0) return null;
@@ -118,11 +124,11 @@ export function VCenters(): JSX.Element | null {
                     </tr>
                   </thead>
                   <tbody>
-                    {datastores.map(({ path, failureDomains, accessible, free, needed }) => (
+                    {datastores.map(({ path, failureDomains, accessible, free, capacity, needed }) => (
                       <tr key={path}>
                         <th scope="row">{path}</th>
                         <td>{failureDomains.join(', ')}</td>
-                        <td>{accessible ? bytes(free) : '✖ not accessible'}</td>
+                        <td>{accessible ? roomOf(free, capacity) : '✖ not accessible'}</td>
                         <td>{needed === undefined ? 'nothing' : bytes(needed)}</td>
                       </tr>
                     ))}

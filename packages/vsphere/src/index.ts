@@ -35,6 +35,7 @@ export type {
   About,
   ActiveTask,
   CallOptions,
+  DatastoreSummary,
   DiskSummary,
   GuestState,
   HostSummary,

@@ -233,6 +233,16 @@ export interface Libraries {
   download(item: string, options?: CallOptions): Promise<LibraryDownload>;
 }
 
+/** What a datastore says of itself. */
+export interface DatastoreSummary {
+  readonly name: string;
+  /** Bytes. */
+  readonly freeSpace: number;
+  /** Bytes; undefined where it does not say, as one that cannot be reached. */
+  readonly capacity?: number;
+  readonly accessible: boolean;
+}
+
 /**
  * One vCenter behind one SOAP session (and one REST session on demand). Every failure is a `VimError`.
  * Waiting for a task is inside the call: a `*_Task` method returns when its task has ended.
@@ -275,10 +285,7 @@ export interface VCenter extends AsyncDisposable {
   vm(ref: MoRef, options?: CallOptions): Promise<VmSummary | undefined>;
   /** Hosts of a ClusterComputeResource or ComputeResource. */
   hosts(computeResource: MoRef, options?: CallOptions): Promise<readonly HostSummary[]>;
-  datastore(
-    ref: MoRef,
-    options?: CallOptions,
-  ): Promise<{ readonly name: string; readonly freeSpace: number; readonly accessible: boolean }>;
+  datastore(ref: MoRef, options?: CallOptions): Promise<DatastoreSummary>;
   /** Creates the import spec and nothing else: what `startImport` would refuse before ImportVApp. Resolves to the server's warnings. */
   checkImport(request: ImportRequest, options?: CallOptions): Promise<readonly string[]>;
   /** Creates the import spec, calls ImportVApp and waits until the lease is ready. */

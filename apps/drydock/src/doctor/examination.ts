@@ -6,6 +6,8 @@ import { type ClusterImages, clusterImages } from '../cluster-images.ts';
 import { explainClusterApi } from '../explain/cluster-api.ts';
 import { type MarkKeyFlags, markKeySecret } from '../mark-keys.ts';
 import type { VCenterFlags } from '../vcenter-flags.ts';
+import { healthLines } from '../vcenter-health.ts';
+import { vcenterHealth } from '../vcenter-notes.ts';
 import { definitionLines, openshiftLines, serverLine, shadowLine, watchLine } from './cluster.ts';
 import { type Finding, type Line, lookedAt } from './finding.ts';
 import { libraryItemsOf } from './libraries.ts';
@@ -60,6 +62,10 @@ export async function examine(
     await look('operator', role, () => leaseLine(client, { role, namespace: leaseNamespace }, signal));
   await look('operator', 'statuses', () => statusLines(client, owned, signal));
   await look('operator', 'ledgers', () => ledgerLines(client, owned, signal));
+  if (roles.has('boot-images'))
+    await look('operator', 'vcenters', async () =>
+      healthLines(await vcenterHealth(client, { namespace: leaseNamespace, now: new Date(), signal }), Date.now()),
+    );
   if (roles.has('boot-images')) await look('operator', 'upgrades', () => verdictLines(client, owned, signal));
   let markKeys: ReadKeys | undefined;
   // Marks are of templates, which clouds have none of.

@@ -1,5 +1,6 @@
 import { hostFault } from '@drydock/templates';
 import { type NamedPlace, readOvf, type VCenter } from '@drydock/vsphere';
+import { roomText } from '../vcenter-health.ts';
 import { bytesText } from './amounts.ts';
 import type { CheckLine } from './check-line.ts';
 import { shell, withFlag } from './next-command.ts';
@@ -154,8 +155,8 @@ export async function spaceLine(
 ): Promise<CheckLine> {
   const { datastore } = items;
   if (datastore === undefined) return { name: 'space', state: 'skip', detail: 'no datastore' };
-  const { accessible, freeSpace } = await vcenter.datastore(datastore.ref, { signal });
-  const free = `${bytesText(freeSpace)} free on ${datastore.path}`;
+  const { accessible, freeSpace, capacity } = await vcenter.datastore(datastore.ref, { signal });
+  const free = `${roomText(freeSpace, capacity)} free on ${datastore.path}`;
   if (!accessible)
     return {
       name: 'space',

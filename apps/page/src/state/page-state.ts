@@ -111,6 +111,7 @@ export interface VCenterRow extends Row {
     readonly failureDomains: readonly string[];
     readonly accessible: boolean;
     readonly free: number;
+    readonly capacity?: number;
     readonly needed?: number;
   }[];
 }

@@ -28,6 +28,8 @@ export interface DatastoreHealth {
   readonly accessible: boolean;
   /** Bytes. */
   readonly free: number;
+  /** Bytes of all; undefined where nobody has said it. */
+  readonly capacity?: number;
 }
 
 /** What the operator says of a vCenter. */

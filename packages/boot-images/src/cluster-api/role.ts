@@ -44,7 +44,7 @@ import { canaryIndexes, canaryOf, imagesNaming, roleCanaries } from './role-cana
 import { type RotationBounds, type RotationPorts, rotate } from './rotate.ts';
 import type { RotationWish } from './rotation.ts';
 import { idOfRotated, isRevision, ROTATED_KINDS, type RotatedKind, type RotatedSet, rotatedSet } from './set.ts';
-import { siteReader } from './sites.ts';
+import { type SiteReader, siteReader } from './sites.ts';
 import { policySubjectOf } from './subject.ts';
 import { vsphereImages } from './vsphere-images.ts';
 import { isAnotherCluster, isAnotherSubject, setNamedBy, specChanged, whoseTurn } from './wakes.ts';
@@ -83,6 +83,7 @@ export interface ClusterApiRole {
   readonly bootImages: () => Iterable<BootImage>;
   /** Its sets, for the statuses of policies. */
   readonly policies: PolicyWorld;
+  readonly places: SiteReader['known'];
   /** The login of a server; undefined for one that is not of Cluster API. */
   readonly identity: (server: string) => Promise<Identity | undefined>;
   /** What would be done about each set now, once everything that is watched is known. Nothing is written. */
@@ -360,7 +361,7 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
       },
     },
     bootImages: () => bootImages.all(),
-    identity: (server) => identityOf(server, identities),
+    ...{ places: sites.known, identity: (server: string) => identityOf(server, identities) },
     collections: collected,
     work: async (id, { signal, bounds }) => {
       const set = allSets().find((one) => idOfRotated(one) === id);

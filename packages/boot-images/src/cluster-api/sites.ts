@@ -6,7 +6,7 @@ import { imageLeafOf } from './image-leaf.ts';
 import { type ClusterApiObject, CORE, INFRASTRUCTURE } from './kinds.ts';
 import { distinct, type PlaceFault, placeOfZone, placesOf } from './places.ts';
 import type { Rotation } from './rotation.ts';
-import { type RotatedSet, referenceOf } from './set.ts';
+import { idOfRotated, type RotatedSet, referenceOf } from './set.ts';
 
 /** What {@link siteReader} needs. */
 export interface SiteOptions {
@@ -21,6 +21,8 @@ export interface SiteReader {
   readonly placeText: (rotation: Rotation) => string | undefined;
   /** Every zone of every cluster on vSphere, as far as it can be told. */
   readonly all: () => Promise<readonly Placement[]>;
+  /** The same, and every place that a set, which is there still, was found to make its machines in; some more than once. */
+  readonly known: () => Promise<readonly Placement[]>;
 }
 
 /** One for each list of failure domains: where the others make machines is the same. A control plane says its own. */
@@ -35,6 +37,7 @@ function inOtherDomains(sets: readonly RotatedSet[]): readonly RotatedSet[] {
 
 /** Reads them from what was seen last. */
 export function siteReader({ cacheOf, identities }: SiteOptions): SiteReader {
+  const placed = new Map<string, { readonly set: RotatedSet; readonly places: readonly Placement[] }>();
   const named = (kind: string, name: string): ClusterApiObject | undefined =>
     cacheOf(INFRASTRUCTURE, kind)?.get({ name });
   const zone = (name: string): ClusterApiObject | undefined => named('VSphereDeploymentZone', name);
@@ -69,10 +72,26 @@ export function siteReader({ cacheOf, identities }: SiteOptions): SiteReader {
     return known;
   }
 
+  async function all(): Promise<readonly Placement[]> {
+    const places: Placement[] = [];
+    for (const cluster of cacheOf(CORE, 'Cluster')?.all() ?? []) {
+      const provider = providerOf(cluster);
+      if (provider === undefined) continue;
+      for (const one of cacheOf(INFRASTRUCTURE, 'VSphereDeploymentZone')?.all() ?? []) {
+        const place = placeOfZone(one, domain);
+        if (!('message' in place)) places.push(...(await withLogins([place], provider)));
+      }
+    }
+    return distinct(places);
+  }
+
   return {
     placesFor: async (rotation) => {
       const places = bare(rotation);
-      return 'message' in places ? places : withLogins(places, providerOf(rotation.cluster));
+      if ('message' in places) return places;
+      const found = await withLogins(places, providerOf(rotation.cluster));
+      placed.set(idOfRotated(rotation.set), { set: rotation.set, places: found });
+      return found;
     },
     placeText: (rotation) => {
       const { reference } = rotation.set;
@@ -84,17 +103,13 @@ export function siteReader({ cacheOf, identities }: SiteOptions): SiteReader {
         ...new Set(places.map(({ server, datacenter, folder }) => `${serverOf(server)} ${folder || datacenter}`)),
       ].join(', ');
     },
-    all: async () => {
-      const places: Placement[] = [];
-      for (const cluster of cacheOf(CORE, 'Cluster')?.all() ?? []) {
-        const provider = providerOf(cluster);
-        if (provider === undefined) continue;
-        for (const one of cacheOf(INFRASTRUCTURE, 'VSphereDeploymentZone')?.all() ?? []) {
-          const place = placeOfZone(one, domain);
-          if (!('message' in place)) places.push(...(await withLogins([place], provider)));
-        }
+    all,
+    known: async () => {
+      for (const [id, { set }] of placed) {
+        const { group, kind, namespace, name } = set;
+        if (cacheOf(group, kind)?.get({ namespace, name }) === undefined) placed.delete(id);
       }
-      return distinct(places);
+      return [...(await all()), ...[...placed.values()].flatMap(({ places }) => places)];
     },
   };
 }

@@ -6,7 +6,7 @@ import type { ObjectContent } from '../soap/call.ts';
 import { arrayOf, flag, label, number, ref } from '../soap/decode.ts';
 import { unescapeName } from '../soap/names.ts';
 import { refKey } from '../soap/soap.ts';
-import type { ActiveTask, CallOptions, HostSummary, MoRef, VmSummary } from '../vcenter.ts';
+import type { ActiveTask, CallOptions, DatastoreSummary, HostSummary, MoRef, VmSummary } from '../vcenter.ts';
 import type { CustomFields } from './custom-fields.ts';
 import { activeTask, read, VM_PATHS, type VmFacts, vmFacts, vmSummary } from './vm-summary.ts';
 
@@ -92,15 +92,11 @@ function hostSummary(host: ObjectContent): HostSummary {
 }
 
 /** See `VCenter.datastore`. */
-export async function datastore(
-  caller: SessionCaller,
-  of: MoRef,
-  options?: CallOptions,
-): Promise<{ readonly name: string; readonly freeSpace: number; readonly accessible: boolean }> {
+export async function datastore(caller: SessionCaller, of: MoRef, options?: CallOptions): Promise<DatastoreSummary> {
   const [found] = await caller.retrieve(
     [of],
     'Datastore',
-    ['summary.name', 'summary.freeSpace', 'summary.accessible'],
+    ['summary.name', 'summary.freeSpace', 'summary.capacity', 'summary.accessible'],
     options,
   );
   if (found === undefined) {
@@ -111,9 +107,11 @@ export async function datastore(
       message: `${refText(of)} does not exist at ${caller.server}`,
     });
   }
+  const capacity = read(found, 'summary.capacity', number);
   return {
     name: unescapeName(read(found, 'summary.name', label) ?? ''),
     freeSpace: read(found, 'summary.freeSpace', number) ?? 0,
+    ...(capacity === undefined ? {} : { capacity }),
     accessible: read(found, 'summary.accessible', flag) ?? false,
   };
 }

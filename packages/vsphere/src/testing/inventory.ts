@@ -36,6 +36,8 @@ export interface MemoryOptions {
   readonly datastores?: readonly {
     readonly path: string;
     readonly freeSpace?: number;
+    /** Bytes; default: all of it is free. */
+    readonly capacity?: number;
     readonly accessible?: boolean;
   }[];
   /** Default `/DC0/network/VM Network`. A path alone is a standard port group. */
@@ -148,7 +150,7 @@ export interface InventoryState {
   readonly instanceUuid: string;
   readonly places: Map<string, Place>;
   readonly hosts: Map<string, Required<Omit<MemoryHost, 'name'>>>;
-  readonly datastores: Map<string, { freeSpace: number; accessible: boolean }>;
+  readonly datastores: Map<string, { freeSpace: number; readonly capacity: number; accessible: boolean }>;
   readonly machines: Map<string, Machine>;
   readonly leases: Map<string, MemoryLease>;
   readonly tags: Map<string, { readonly name: string; readonly category: string }>;
@@ -272,8 +274,8 @@ export function initialState(options: MemoryOptions): InventoryState {
   for (const folder of options.folders ?? ['/DC0/vm/ocp']) makePath(state, folder, 'Folder');
   for (const pod of options.datastoreClusters ?? []) makePath(state, pod, 'StoragePod');
   for (const datastore of options.datastores ?? [{ path: '/DC0/datastore/DS0' }]) {
-    const { freeSpace = 2 ** 40, accessible = true } = datastore;
-    state.datastores.set(makePath(state, datastore.path, 'Datastore'), { freeSpace, accessible });
+    const { freeSpace = 2 ** 40, capacity = freeSpace, accessible = true } = datastore;
+    state.datastores.set(makePath(state, datastore.path, 'Datastore'), { freeSpace, capacity, accessible });
   }
   const networks = options.networks ?? ['/DC0/network/VM Network'];
   for (const network of networks)

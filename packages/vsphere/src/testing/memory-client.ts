@@ -245,7 +245,7 @@ function reads(
         () => {
           const { name } = placeOf(state(), ref, 'RetrievePropertiesEx');
           const datastore = state().datastores.get(refKey(ref));
-          return { name, freeSpace: datastore?.freeSpace ?? 0, accessible: datastore?.accessible ?? false };
+          return { name, freeSpace: 0, accessible: false, ...datastore };
         },
         options,
       ),

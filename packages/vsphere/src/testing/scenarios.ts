@@ -106,6 +106,7 @@ export const VCENTER_SCENARIOS: readonly VCenterScenario[] = [
       const datastore = await vcenter.datastore(await at(vcenter, places.datastore));
       assert.equal(datastore.accessible, true);
       assert.ok(datastore.freeSpace > 0);
+      assert.ok((datastore.capacity ?? 0) >= datastore.freeSpace, 'what is free is of something');
     },
   },
   {
