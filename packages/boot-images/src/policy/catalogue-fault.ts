@@ -1,7 +1,10 @@
 import type { BootImagePolicySpec } from '@drydock/api';
 
 /** Failures of an image that whoever says where it is can put right. */
-const OF_THE_ENTRY: ReadonlySet<string> = new Set(['DownloadFailed', 'DigestMismatch', 'OvaInvalid', 'OvaUnsupported']);
+const OF_THE_ENTRY: ReadonlySet<string> = new Set([
+  ...['DownloadFailed', 'DigestMismatch', 'OvaInvalid', 'OvaUnsupported'],
+  ...['LibraryItemMissing', 'LibraryItemAmbiguous', 'LibraryItemUnusable'],
+]);
 
 /**
  * What to do next about an image that could not be had, where the catalogue of a policy says where it is: the advice of who looked for it, and where the entry is. Without a
