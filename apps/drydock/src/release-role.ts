@@ -53,6 +53,9 @@ export interface ReleasePartOptions {
   readonly apply?: ReleaseRoleOptions['apply'];
 }
 
+/** Connections of a client that applies: the nodes of an installation all write at once, and each write waits for the disk of etcd. */
+export const APPLY_CONNECTIONS: number = 32;
+
 /** Clients in the name of accounts that are kept. */
 const MOST_ACCOUNTS = 64;
 
@@ -105,7 +108,11 @@ async function accountClients(
       const known = clients.get(user);
       clients.delete(user);
       const found =
-        known ?? createClient({ ...config, impersonate: { user } }, { onRequest: (metric) => metrics.request(metric) });
+        known ??
+        createClient(
+          { ...config, impersonate: { user } },
+          { connections: APPLY_CONNECTIONS, onRequest: (metric) => metrics.request(metric) },
+        );
       clients.set(user, found);
       const [oldest] = clients;
       if (clients.size > MOST_ACCOUNTS && oldest !== undefined) {

@@ -11,6 +11,7 @@ import { leadershipOf } from '../leadership.ts';
 import { type OutputFormat, outputOption } from '../output/format.ts';
 import { ledByOther, moved, type PlanEnd, type PlannedRole, refused, tellEnd, untaken } from '../plan-end.ts';
 import { isDead, type Led, underLease } from '../plan-lease.ts';
+import { APPLY_CONNECTIONS } from '../release-role.ts';
 import { shell } from '../template/next-command.ts';
 import { say, sayError } from '../terminal.ts';
 import { applyProgressLine } from './apply-progress.ts';
@@ -50,7 +51,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 an operator leads, or something stops i
 async function apply(path: string, flags: ApplyFlags, signal: AbortSignal): Promise<number> {
   const plan = await readReleasePlan(path);
   const { told } = plan;
-  await using client = await connect(flags);
+  await using client = await connect(flags, { connections: APPLY_CONNECTIONS });
   const role: PlannedRole = { role: 'release', what: 'releases', namespace: told.leaseNamespace };
   const leader = await leadershipOf(client, role, { signal });
   const end = (how: PlanEnd): number => tellEnd(flags.output, how, leader);

@@ -63,6 +63,17 @@ test('a call that waits for a free connection ends with its signal, not with tho
   await Promise.all(hung);
 });
 
+test('calls share as many connections as were asked for', async () => {
+  await using server = await misbehavingServer(() => undefined);
+  const client = createClient(server.config, { connections: 12 });
+  const hung = Array.from({ length: 16 }, () => client.get(CONFIG_MAP, KEY).catch(() => undefined));
+  await until('twelve connections', () => server.requests.length === 12);
+  await tick();
+  assert.equal(server.requests.length, 12);
+  await client[Symbol.asyncDispose]();
+  await Promise.all(hung);
+});
+
 test('a watch whose server never ends the handshake ends with its signal', async () => {
   // TCP answers, TLS never does.
   const listener = createServer();

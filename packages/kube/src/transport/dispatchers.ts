@@ -20,22 +20,19 @@ export interface Dispatchers {
   destroy(): Promise<void>;
 }
 
-/** Connections that calls share. */
-const CALL_CONNECTIONS = 8;
-
 /** Silence (ms) after which the kernel probes a connection: finds peers that vanished without closing. */
 const KEEP_ALIVE_DELAY = 20_000;
 
 const CONNECT_DEADLINE = 15_000;
 
 /**
- * Builds the connections for one cluster and one client certificate. HTTP/2 stays off: one session carries 100
+ * Builds the connections for one cluster and one client certificate; calls share `connections` of them. HTTP/2 stays off: one session carries 100
  * watches, and with few connections everything behind them is stuck.
  */
 export function createDispatchers(
   config: ClusterConfig,
   credential: Credential,
-  requestTimeout: number,
+  { requestTimeout, connections }: { readonly requestTimeout: number; readonly connections: number },
   env: Readonly<Record<string, string | undefined>>,
 ): Dispatchers {
   const tls = {
@@ -66,7 +63,7 @@ export function createDispatchers(
         });
   const usual = { pipelining: 1, headersTimeout: requestTimeout, bodyTimeout: requestTimeout };
   const lanes: Record<Lane, Dispatcher> = {
-    calls: build({ ...usual, connections: CALL_CONNECTIONS }),
+    calls: build({ ...usual, connections }),
     // A quiet watch is healthy: its life is bounded by timeoutSeconds and by the reader's own guard.
     watches: build({ ...usual, bodyTimeout: 0 }),
     urgent: build(usual),

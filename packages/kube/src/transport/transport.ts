@@ -37,6 +37,8 @@ export interface TransportOptions extends AnswerBounds {
   readonly requestTimeout?: number;
   /** How long (ms) a whole call may take, from its place in the queue to the last byte. Default 120 000; a watch has it for its acceptance. */
   readonly callDeadline?: number;
+  /** That calls share; what is beyond waits its turn. More are worth it where many writes wait for the disk of the server at the same time. Default 8. */
+  readonly connections?: number;
   readonly onRequest?: (metric: RequestMetric) => void;
   /** Told once when TLS is not verified. Default: a process warning. */
   readonly warn?: (text: string) => void;
@@ -79,7 +81,7 @@ const LONGEST_WAIT = 10_000;
 /** Opens nothing until the first request. */
 export function createTransport(config: ClusterConfig, options: TransportOptions = {}): Transport {
   const clock = options.clock ?? systemClock;
-  const { requestTimeout = 30_000, callDeadline = 120_000, maxBody = MAX_BODY } = options;
+  const { requestTimeout = 30_000, callDeadline = 120_000, connections = 8, maxBody = MAX_BODY } = options;
   const env = options.env ?? process.env;
   const base = new URL(config.server);
   const via = viaText(base.origin, proxyOf(config, env));
@@ -104,7 +106,7 @@ export function createTransport(config: ClusterConfig, options: TransportOptions
   function dispatchersFor(credential: Credential): Dispatchers {
     if (open !== undefined && sameIdentity(open.credential, credential)) return open.dispatchers;
     const old = open?.dispatchers;
-    open = { dispatchers: createDispatchers(config, credential, requestTimeout, env), credential };
+    open = { dispatchers: createDispatchers(config, credential, { requestTimeout, connections }, env), credential };
     if (old !== undefined) retire(old);
     return open.dispatchers;
   }

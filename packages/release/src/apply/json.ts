@@ -1,4 +1,4 @@
-import { createHash, type Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { isObject, type Json, type JsonObject, jsonText } from '@drydock/crd';
 import { type KubeObject, withExact } from '@drydock/kube';
 
@@ -82,26 +82,28 @@ export function isTooDeep(value: unknown, levels: number = DEEP): boolean {
 
 /** A short digest of a value: the same for the same JSON, whatever the order of its fields. What is nested deeper than any real object is all the same. */
 export function digestOf(value: Json | undefined): string {
-  const hash = createHash('sha256');
-  digest(value, hash, DEEP);
-  return hash.digest('base64url').slice(0, 16);
+  const parts: string[] = [];
+  digest(value, parts, DEEP);
+  // At once: a hash that is fed with each name of a definition takes as long as sending it.
+  return createHash('sha256').update(parts.join('')).digest('base64url').slice(0, 16);
 }
 
-function digest(value: Json | undefined, hash: Hash, levels: number): void {
-  if (levels === 0 && typeof value === 'object') hash.update('…');
+function digest(value: Json | undefined, parts: string[], levels: number): void {
+  if (levels === 0 && typeof value === 'object') parts.push('…');
   else if (Array.isArray(value)) {
-    hash.update(`[${value.length}`);
-    for (const item of value as readonly Json[]) digest(item, hash, levels - 1);
+    parts.push(`[${value.length}`);
+    for (const item of value as readonly Json[]) digest(item, parts, levels - 1);
   } else if (isObject(value)) {
     const fields = Object.keys(value)
       .filter((field) => value[field] !== undefined)
       .toSorted();
-    hash.update(`{${fields.length}`);
+    parts.push(`{${fields.length}`);
     for (const field of fields) {
-      hash.update(JSON.stringify(field));
-      digest(value[field], hash, levels - 1);
+      parts.push(JSON.stringify(field));
+      digest(value[field], parts, levels - 1);
     }
-  } else hash.update(`${isWide(value) ? BigInt(value) : jsonText(value ?? null)};`);
+  } else if (typeof value === 'string') parts.push(`${JSON.stringify(value)};`);
+  else parts.push(`${isWide(value) ? BigInt(value) : jsonText(value ?? null)};`);
 }
 
 /** A whole number that is written as a bigint where its digits were read. */
