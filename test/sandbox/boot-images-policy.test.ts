@@ -282,7 +282,7 @@ test('OWN-18 an item of a content library moves a set; one that is missing, anot
   const another = await refused(
     'DigestMismatch',
     /has sha256 [0-9a-f]{64}, but a{64} was expected/,
-    /the catalogue names/,
+    /spec\.image\.catalogue: kubectl edit bootimagepolicy gold/,
   );
   const [, digest = ''] = /has sha256 ([0-9a-f]{64})/.exec(another.message ?? '') ?? [];
 

@@ -104,7 +104,7 @@ test('OWN-18 for a canary of Cluster API machines are made and deleted, what bel
   );
   assert.deepEqual(wrong, [
     'writes machines.cluster.x-k8s.io',
-    'writes kubeadmconfigs.bootstrap.cluster.x-k8s.io',
+    ...['kubeadm', 'rke2', 'kthrees', 'eks'].map((of) => `writes ${of}configs.bootstrap.cluster.x-k8s.io`),
     ...['vsphere', 'aws', 'azure', 'gcp'].map((of) => `writes ${of}machines.infrastructure.cluster.x-k8s.io`),
   ]);
 });
