@@ -4,6 +4,8 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { jsonText } from '@drydock/api/text';
 import type { Command } from 'commander';
+// Where it is imported when it is asked for, a bundle has no names of it.
+import { pack } from 'tar-stream';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
 import { exitCode, UsageError } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
@@ -88,7 +90,6 @@ async function write(
   manifest: Manifest,
   signal: AbortSignal,
 ): Promise<number> {
-  const { pack } = await import('tar-stream');
   const tar = pack();
   const mtime = new Date(manifest.made);
   const entry = (name: string, content: string): void => {
