@@ -17,6 +17,5 @@ export function entryAdvice(
 ): string | undefined {
   if (policy?.spec?.image?.catalogue === undefined || !OF_THE_ENTRY.has(reason)) return nextStep;
   const entry = `The entry is in spec.image.catalogue: kubectl edit bootimagepolicy ${policy.name}`;
-  // A digest is what the entry says, and no release.
-  return nextStep === undefined || reason === 'DigestMismatch' ? entry : `${nextStep} ${entry}`;
+  return nextStep === undefined ? entry : `${nextStep} ${entry}`;
 }

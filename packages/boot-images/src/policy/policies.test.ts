@@ -218,7 +218,7 @@ test('OWN-18 an image that a catalogue names and that cannot be had, or is anoth
   const entry = /spec\.image\.catalogue: kubectl edit bootimagepolicy gold$/;
   for (const [code, next, says] of [
     ['DOWNLOAD_FAILED', 'Check the address.', /^Check the address\. The entry is in /],
-    ['DIGEST_MISMATCH', 'Check that the file is the one that the release names.', /^The entry is in /],
+    ['DIGEST_MISMATCH', 'Check the file.', /^Check the file\. The entry is in /],
     ['LIBRARY_ITEM_MISSING', 'Check the name.', /^Check the name\. The entry is in /],
     ['NO_SPACE', 'Make room.', undefined],
   ] as const) {
