@@ -128,8 +128,11 @@ export function loggedError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { code } = error as { readonly code?: unknown };
   const said: string[] = [];
-  for (let at: unknown = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth += 1)
-    said.push(at.message);
+  for (let at: unknown = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth += 1) {
+    const { message } = at;
+    // Some have the words of their cause in their own.
+    if (!said.some((before) => before.includes(message))) said.push(message);
+  }
   return {
     type: error.name,
     ...(typeof code === 'string' ? { code } : {}),

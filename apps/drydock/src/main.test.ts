@@ -48,7 +48,7 @@ test('every message begins with who says it, and wrong input ends with 2 before 
     [['status', '--bogus'], /^drydock: unknown option '--bogus'\n/],
     [['crd', 'check'], /^drydock: missing required argument 'old'\n/],
     [['demo', '--size', 'x'], /^drydock: option '--size <MiB>' argument 'x' is invalid\./],
-    [['operator', '--log-level', 'loud'], /^drydock: unknown log level loud: use one of fatal, /],
+    [['operator', '--log-level', 'loud'], /argument 'loud' is invalid\. unknown log level loud: use one of fatal, /],
     [['operator', '--bind-address', 'everywhere'], /argument 'everywhere' is invalid\. an IP address or \* is/],
     [['operator', '--port', '70000'], /^drydock: option '--port <number>' argument '70000' is invalid\. a port/],
     [['operator', '--roles', 'cook'], /^drydock: unknown role cook: /],

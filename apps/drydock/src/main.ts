@@ -18,7 +18,7 @@ export const VERBS: readonly Verb[] = [
   {
     name: 'status',
     about: 'show the boot image of every machine set',
-    load: async () => (await import('./status.ts')).addStatus,
+    load: async () => (await import('./status-command.ts')).addStatus,
   },
   {
     name: 'tree',

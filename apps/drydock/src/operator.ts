@@ -1,7 +1,6 @@
 import { isIP } from 'node:net';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { loggedError } from '@drydock/api/text';
 import {
   type BootImagesRole,
   bootImageMetrics,
@@ -29,7 +28,7 @@ import {
 import { type ClusterRecords, templateStore } from '@drydock/templates';
 import { loginBudget } from '@drydock/vsphere';
 import { type Command, InvalidArgumentError } from 'commander';
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import { clusterApiPart, worldsOf } from './cluster-api-part.ts';
 import { type ClusterFlags, clusterFlags, connect } from './connect.ts';
 import { exitCode, UsageError } from './exit.ts';
@@ -37,6 +36,7 @@ import { imageMirrors, mirrorPairs } from './image-mirrors.ts';
 import { storeDuring } from './image-store.ts';
 import { clusterLogins } from './login-notes.ts';
 import { type MarkKeyFlags, markKeyFlags, markKeySecret, markKeys } from './mark-keys.ts';
+import { type LogFlags, logFlags, operatorLog } from './operator-log.ts';
 import { orphanedVerdict } from './orphaned-verdict.ts';
 import { checkOperatorPage, type OperatorPageFlags, operatorPage, operatorPageFlags } from './page/operator-page.ts';
 import { pauseOf } from './pause/pause.ts';
@@ -52,9 +52,15 @@ import { VERSION } from './version.ts';
 import { type WatchFlags, type WatchParts, watchParts } from './watch-role.ts';
 
 const roles = ['boot-images', 'watch', 'release'] as const;
-const logLevels = ['fatal', 'error', 'warn', 'info', 'debug'] as const;
 
-interface OperatorFlags extends ClusterFlags, VCenterFlags, WatchFlags, MarkKeyFlags, ReleaseFlags, OperatorPageFlags {
+interface OperatorFlags
+  extends ClusterFlags,
+    VCenterFlags,
+    WatchFlags,
+    MarkKeyFlags,
+    ReleaseFlags,
+    OperatorPageFlags,
+    LogFlags {
   readonly roles: string;
   readonly leaseNamespace: string;
   readonly identity?: string;
@@ -71,13 +77,12 @@ interface OperatorFlags extends ClusterFlags, VCenterFlags, WatchFlags, MarkKeyF
   readonly stubSecret: StubSecret;
   readonly clusterOperator: string;
   readonly stamp?: Stamp;
-  readonly logLevel: string;
 }
 
 /** Adds `drydock operator`: the controllers, until a signal. */
 export function addOperator(program: Command): void {
   const command = program.command('operator').description('run the controllers');
-  operatorPageFlags(releaseFlags(markKeyFlags(vcenterFlags(clusterFlags(command)))))
+  logFlags(operatorPageFlags(releaseFlags(markKeyFlags(vcenterFlags(clusterFlags(command))))))
     .option('--roles <list>', `comma-separated: ${roles.join(', ')}`, 'boot-images')
     .option('--lease-namespace <name>', 'namespace of the leader election Lease', LEASE_NAMESPACE)
     .option('--identity <name>', 'identity of this process in the Lease (default: host name and a random part)')
@@ -128,7 +133,6 @@ export function addOperator(program: Command): void {
       'stamp this release into the golden ConfigMap once its control plane runs it',
       stampOf,
     )
-    .option('--log-level <level>', logLevels.join('|'), 'info')
     .action(operate);
 }
 
@@ -155,21 +159,12 @@ async function operateOnce(flags: OperatorFlags, signal: AbortSignal): Promise<v
   if (publication !== 'pointer' && publication !== 'swap') {
     throw new UsageError(`unknown way to publish templates ${publication}: use pointer or swap`);
   }
-  if (!logLevels.some((known) => known === flags.logLevel))
-    throw new UsageError(`unknown log level ${flags.logLevel}: use one of ${logLevels.join(', ')}`);
   const locate = imageMirrors(
     await mirrorPairs({ arguments: flags.imageMirror, file: flags.imageMirrorsFile, env: process.env }),
   );
   const keySecret = markKeySecret(flags.markKeySecret);
   await checkOperatorPage(flags);
-  const log = pino(
-    {
-      ...{ level: flags.logLevel, base: { app: 'drydock' }, timestamp: pino.stdTimeFunctions.isoTime },
-      // Not with all of an error's properties: what it was thrown for may be among them.
-      serializers: { err: loggedError },
-    },
-    pino.destination({ fd: 2, sync: true }),
-  );
+  const log = operatorLog(flags);
   const metrics = kubeMetrics();
   const client = await connect(flags, { onRequest: (metric) => metrics.request(metric) });
   await using closing = new AsyncDisposableStack();

@@ -1,28 +1,18 @@
 import { BootImage } from '@drydock/api';
 import { oneLine } from '@drydock/api/text';
 import type { Read, VCenterHealth } from '@drydock/page';
-import type { Command } from 'commander';
-import { clusterStandings, isLed } from './cluster-standings.ts';
-import { type ClusterFlags, clusterFlags, connect } from './connect.ts';
+import type { ClusterStandings } from './cluster-standings.ts';
 import { exitCode } from './exit.ts';
-import { untilInterrupted } from './interruption.ts';
 import { type Leadership, leadershipText, pausedOf } from './leadership.ts';
-import { formatted, type OutputFormat, outputOption, sayAs } from './output/format.ts';
+import { formatted, type OutputFormat } from './output/format.ts';
 import { RESUME } from './pause/pause.ts';
-import { LEASE_NAMESPACE, type StatusNotes, statusNotes } from './status-notes.ts';
+import type { StatusNotes } from './status-notes.ts';
 import { age, type Column, table, terminalWidth } from './table.ts';
-import { say, sayError, tell } from './terminal.ts';
 import { healthText } from './vcenter-health.ts';
-import { type UpgradeVerdicts, upgradeVerdicts, verdictText } from './verdict.ts';
+import type { UpgradeVerdicts } from './verdict.ts';
 
-interface StatusFlags extends ClusterFlags {
-  readonly output: OutputFormat;
-  readonly headers: boolean;
-  readonly check?: boolean;
-  readonly leaseNamespace: string;
-}
-
-const columns = (now: number, notes: StatusNotes | undefined): readonly Column<BootImage>[] => [
+const columns = (now: number, notes: StatusNotes | undefined, namespaces: boolean): readonly Column<BootImage>[] => [
+  ...(namespaces ? [{ header: 'NAMESPACE', cell: ({ metadata }: BootImage): string => metadata.namespace ?? '' }] : []),
   { header: 'NAME', cell: (image) => image.metadata.name },
   { header: 'PLATFORM', cell: (image) => image.status?.platform ?? '' },
   { header: 'SET', cell: (image) => image.status?.set ?? '' },
@@ -51,11 +41,16 @@ export function printStatus(
     readonly leader?: Leadership;
     readonly verdicts?: UpgradeVerdicts;
     readonly vcenters?: Read<readonly VCenterHealth[]>;
+    readonly namespaces?: boolean;
   },
 ): string {
   const { wide } = format;
   const text = (): string =>
-    table(columns(options.now, options.notes), images, { wide, headers: options.headers, width: terminalWidth() });
+    table(columns(options.now, options.notes, options.namespaces === true), images, {
+      wide,
+      headers: options.headers,
+      width: terminalWidth(),
+    });
   const names = (): readonly string[] => images.map(({ metadata }) => `bootimage.drydock.dev/${metadata.name}`);
   return formatted(format, listOf(images, options), text, names);
 }
@@ -146,44 +141,28 @@ export function checkCode(images: readonly BootImage[], leader: Leadership): num
   return leader.state === 'unread' ? exitCode.undecided : exitCode.done;
 }
 
-/** Adds `drydock status`: every machine set's boot image, what is being done about it and why not. It only reads. */
-export function addStatus(program: Command): void {
-  clusterFlags(program.command('status').description('show the boot image of every machine set'))
-    .addOption(outputOption({ names: true }))
-    .option('--no-headers', 'leave the first line and the header out')
-    .option('--check', 'exit code 3 where a set is Blocked or Failed or nobody leads, 5 where that cannot be read')
-    .option('--lease-namespace <name>', 'namespace of the Leases of the operator', LEASE_NAMESPACE)
-    .action((flags: StatusFlags) => untilInterrupted((signal) => status(flags, signal), 'nothing was changed'));
+/** All that one look found. */
+export interface StatusNow extends ClusterStandings {
+  readonly notes: StatusNotes | undefined;
+  readonly logins: string;
+  readonly vcenters: Read<readonly VCenterHealth[]>;
+  readonly verdicts: UpgradeVerdicts;
 }
 
-async function status(flags: StatusFlags, signal: AbortSignal): Promise<number> {
-  const format = flags.output;
-  await using client = await connect(flags);
-  // With the client of vCenters, which the checks above do without.
-  const { loginsText, refusedLogins } = await import('./login-notes.ts');
-  const { vcenterHealth } = await import('./vcenter-notes.ts');
-  const [all, notes, logins, verdicts, vcenters] = await Promise.all([
-    clusterStandings(client, flags, signal),
-    statusNotes(client, flags.leaseNamespace),
-    refusedLogins(client, flags.leaseNamespace),
-    upgradeVerdicts(client, signal),
-    vcenterHealth(client, { namespace: flags.leaseNamespace, now: new Date(), signal }),
-  ]);
-  const { images, leader, now } = all;
-  const { people } = format;
-  if (people && flags.headers) say(leaderText(leader, now.getTime()));
-  else if (leader.state !== 'led') tell(leaderText(leader, now.getTime()));
-  tell(unreadText(all.unread));
-  tell(loginsText(logins));
-  tell(healthText(vcenters, now.getTime()));
-  if (notes !== undefined) tell(notesText(notes, now.getTime()));
-  if (images.length === 0 && people) sayError('There are no machine sets, and no boot images.');
-  else
-    sayAs(
-      format,
-      printStatus(images, format, { headers: flags.headers, now: now.getTime(), notes, leader, verdicts, vcenters }),
-    );
-  if (format.kind === 'table') tell(stuckText(images));
-  tell(verdictText(verdicts, isLed(leader), now.getTime()));
-  return flags.check === true ? checkCode(images, leader) : exitCode.done;
+/** How it is shown. */
+export interface Shown {
+  readonly format: OutputFormat;
+  readonly headers: boolean;
+  /** With a column for namespaces. */
+  readonly namespaces: boolean;
 }
+
+/** What could not be read or written, or is refused. */
+export function troublesText({ logins, notes, now, unread, vcenters }: StatusNow): string {
+  const time = now.getTime();
+  const written = notes === undefined ? '' : notesText(notes, time);
+  return [unreadText(unread), logins, healthText(vcenters, time), written].join('');
+}
+
+/** Said where there is nothing to show. */
+export const NO_SETS = 'There are no machine sets, and no boot images.';

@@ -22,3 +22,9 @@ export function tell(text: string): void {
 export function sayError(text: string): void {
   tell(`${text}\n`);
 }
+
+/** Text in place of all that stands on the terminal. */
+export function redraw(text: string): void {
+  const [home, toEndOfLine, toEnd] = ['H', 'K', 'J'].map((code) => `${String.fromCharCode(27)}[${code}`);
+  process.stdout.write(`${home}${printable(text).replaceAll('\n', `${toEndOfLine}\n`)}${toEnd}`);
+}

@@ -1,4 +1,3 @@
-import { loggedError } from '@drydock/api/text';
 import { type BootImageCaches, placementsOf } from '@drydock/boot-images';
 import type { Clock, Service } from '@drydock/kube';
 import type { DatastoreHealth, VCenterHealth } from '@drydock/page';
@@ -52,8 +51,7 @@ export function vcenterLooks({ vcenters, places, notes, log, clock }: VCenterLoo
             );
             await notes.say(health);
           } catch (error) {
-            if (!signal.aborted)
-              log.warn({ err: loggedError(error), server }, 'how a vCenter is cannot be told to others');
+            if (!signal.aborted) log.warn({ err: error, server }, 'how a vCenter is cannot be told to others');
           }
         }
       }
