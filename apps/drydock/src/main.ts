@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import { debugText } from '@drydock/api/text';
 import { Command, CommanderError } from 'commander';
+import { addExamples } from './examples.ts';
 import { exitCode, UsageError } from './exit.ts';
 import { sayError } from './terminal.ts';
 import { VERSION } from './version.ts';
@@ -145,6 +146,7 @@ export async function main(argv: readonly string[]): Promise<void> {
       if (argv.includes(name, 2)) (await load())(program);
       else program.command(name).description(about);
     }
+    addExamples(program);
     // A verb may have a --version of its own, as that of an image. Groups have theirs wherever they stand, and commands inherit the setting when they are made.
     program.enablePositionalOptions();
     if (unfinished !== undefined) {

@@ -20,7 +20,7 @@ export function table<T>(
   const lines = rows.map((row) => shown.map((column) => oneLine(column.cell(row)) || '-'));
   if (options.headers !== false) lines.unshift(shown.map((column) => column.header));
   const widths = shown.map((_, index) => Math.max(...lines.map((line) => line[index]?.length ?? 0)));
-  const { width = Number.POSITIVE_INFINITY } = options;
+  const { width = terminalWidth() ?? Number.POSITIVE_INFINITY } = options;
   const aside = columnsWithin(widths, width);
   const made = lines.flatMap((line) => [
     line

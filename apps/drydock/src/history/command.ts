@@ -10,7 +10,7 @@ import { setsNamed } from '../machines/command.ts';
 import { type OutputFormat, outputOption, print } from '../output/format.ts';
 import { managedReleases } from '../release/managed.ts';
 import { LEASE_NAMESPACE } from '../status-notes.ts';
-import { type Column, table, terminalWidth } from '../table.ts';
+import { type Column, table } from '../table.ts';
 import { sayError } from '../terminal.ts';
 import { type Happening, happenings } from './happenings.ts';
 
@@ -80,7 +80,7 @@ async function history(names: readonly string[], flags: HistoryFlags, signal: Ab
   const { people, wide } = flags.output;
   if (people) for (const what of output.unread) sayError(`drydock: not all could be read: ${oneLine(what)}`);
   if (people && rows.length === 0) sayError('Nothing is known to have happened.');
-  else print(flags.output, output, () => table(COLUMNS, rows, { wide, width: terminalWidth() }));
+  else print(flags.output, output, () => table(COLUMNS, rows, { wide }));
   return exitCode.done;
 }
 

@@ -8,7 +8,7 @@ import { exitCode } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { print } from '../output/format.ts';
 import { imageOfSet } from '../output/names.ts';
-import { type Column, table, terminalWidth } from '../table.ts';
+import { type Column, table } from '../table.ts';
 import { say, sayError } from '../terminal.ts';
 import { isRotated, rotatedImage } from './rotated-image.ts';
 import { checkNamespace, type SetFlags, setNamed, setVerb } from './set-flags.ts';
@@ -94,7 +94,7 @@ async function show({ set, pin, history: entries }: HistoryOutput): Promise<void
     { header: 'BACK', cell: back },
     { header: 'IMAGE', cell: ({ image = '' }) => image },
   ];
-  say(table(columns, entries, { width: terminalWidth() }));
+  say(table(columns, entries));
   const first = entries.find(({ revert, revertable }) => revert !== undefined && revertable === true);
   if (first?.revert !== undefined) say(`To go back: ${oneLine(first.revert)}\n`);
 }

@@ -7,7 +7,7 @@ import { exitCode, UsageError } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { type OutputFormat, outputOption, print } from '../output/format.ts';
 import { LEASE_NAMESPACE } from '../status-notes.ts';
-import { age, type Column, table, terminalWidth } from '../table.ts';
+import { age, type Column, table } from '../table.ts';
 import { sayError } from '../terminal.ts';
 
 interface MachinesFlags extends ClusterFlags {
@@ -119,5 +119,5 @@ export function machinesText(
     { header: 'PHASE', cell: ({ phase = '' }) => phase, wide: true },
     { header: 'WHY', cell: ({ why = '' }) => why, wide: true },
   ];
-  return table(columns, rows, { wide, headers, width: terminalWidth() });
+  return table(columns, rows, { wide, headers });
 }

@@ -5,7 +5,7 @@ import { count } from '../count.ts';
 import { exitCode } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { type OutputFormat, outputOption, print } from '../output/format.ts';
-import { type Column, table, terminalWidth } from '../table.ts';
+import { type Column, table } from '../table.ts';
 import { type AudienceFlags, audienceFlags, PAYLOAD_ARGUMENT, readPayload } from './payload-source.ts';
 
 /** Adds `release diff`: what stands between two payloads, there and back. It only reads. */
@@ -76,7 +76,7 @@ function diffText(options: {
   ];
   const ways =
     definitions.length === 0 ? '' : `${wayText('forward', definitions, to)}${wayText('back', definitions, from)}`;
-  return [head + ways, ...(rows.length === 0 ? [] : [table(COLUMNS, rows, { width: terminalWidth() })])].join('\n');
+  return [head + ways, ...(rows.length === 0 ? [] : [table(COLUMNS, rows)])].join('\n');
 }
 
 function wayText(way: 'forward' | 'back', definitions: readonly DefinitionChange[], to: string): string {

@@ -110,5 +110,5 @@ function loadText({ payload, included, excluded }: SeenPayload, loaded: Loaded, 
     why,
     { width: terminalWidth() },
   );
-  return [head, table(LEVELS, levels, { width: terminalWidth() }), ...(why.length === 0 ? [] : [left])].join('\n');
+  return [head, table(LEVELS, levels), ...(why.length === 0 ? [] : [left])].join('\n');
 }

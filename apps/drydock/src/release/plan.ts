@@ -7,7 +7,7 @@ import { untilInterrupted } from '../interruption.ts';
 import { type OutputFormat, outputOption, print } from '../output/format.ts';
 import { objectName } from '../output/names.ts';
 import { LEASE_NAMESPACE } from '../status-notes.ts';
-import { type Column, table, terminalWidth } from '../table.ts';
+import { type Column, table } from '../table.ts';
 import { shell } from '../template/next-command.ts';
 import { say } from '../terminal.ts';
 import { type AudienceFlags, audienceFlags, PAYLOAD_ARGUMENT } from './payload-source.ts';
@@ -117,7 +117,7 @@ export function planText(planned: ApplyPlan, wide: boolean, idText: IdText): str
     what: `${made ? 'made' : 'changed'} by ${releases.at(-1) ?? 'an earlier release'}; nobody looks after it any more`,
   }));
   const rows: readonly Row[] = [...steps, ...waits, ...lost, ...left];
-  return [head, ...(rows.length === 0 ? [] : [table(COLUMNS, rows, { width: terminalWidth() })])].join('\n');
+  return [head, ...(rows.length === 0 ? [] : [table(COLUMNS, rows)])].join('\n');
 }
 
 function rowsOf(

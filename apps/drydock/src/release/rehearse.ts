@@ -5,7 +5,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { exitCode, UsageError } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { type OutputFormat, outputOption, print } from '../output/format.ts';
-import { type Column, table, terminalWidth } from '../table.ts';
+import { type Column, table } from '../table.ts';
 import { say, sayError } from '../terminal.ts';
 import { type AudienceFlags, audienceFlags } from './payload-source.ts';
 import { releaseParts, storedObjects, UNNAMED } from './rehearsal-source.ts';
@@ -137,7 +137,7 @@ function reportText({ cells, newer, older, passed, seed }: RehearsalReport): str
   });
   const verdict = passed ? 'the way back holds' : 'the way back does not hold';
   const places = cells[0]?.exercises.length ?? 0;
-  return `${older} → ${newer} → ${older} → ${newer}: ${verdict}. ${places} places exercised, seed ${seed}.\n\n${table(COLUMNS, rows, { width: terminalWidth() })}`;
+  return `${older} → ${newer} → ${older} → ${newer}: ${verdict}. ${places} places exercised, seed ${seed}.\n\n${table(COLUMNS, rows)}`;
 }
 
 function erasOf(text: string): readonly Era[] {

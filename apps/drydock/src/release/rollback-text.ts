@@ -1,6 +1,6 @@
 import type { HealedPlace, RollbackPlan, RollbackPlanStep, WayPreflight } from '@drydock/release';
 import { count } from '../count.ts';
-import { type Column, table, terminalWidth } from '../table.ts';
+import { type Column, table } from '../table.ts';
 
 interface PlanRow extends RollbackPlanStep {
   readonly phase: string;
@@ -17,7 +17,7 @@ const PLAN: readonly Column<PlanRow>[] = [
 export function rollbackPlanText({ from, to, owner, phases, preflight, stops }: RollbackPlan): string {
   const judged = `${count(preflight.objects, 'object')} judged, ${stops.length === 0 ? 'nothing stands against it' : `${count(stops.length, 'finding')} against it`}`;
   const rows = phases.flatMap(({ phase, steps }) => steps.map((step) => ({ phase, ...step })));
-  return `${owner} from ${from} to ${to}: ${judged}.\n\n${table(PLAN, rows, { width: terminalWidth() })}`;
+  return `${owner} from ${from} to ${to}: ${judged}.\n\n${table(PLAN, rows)}`;
 }
 
 interface FindingRow {
@@ -63,7 +63,7 @@ export function preflightText(output: PreflightOutput, wide: boolean): string {
     .filter((row) => wide || row.stops !== 'no');
   return [
     `${ends[verdict]} (${count(objects, 'object')} judged).\n`,
-    ...(rows.length === 0 ? [] : [`\n${table(FINDINGS, rows, { width: terminalWidth() })}`]),
-    ...(healed.length === 0 ? [] : [`\n${table(HEALED, healed, { width: terminalWidth() })}`]),
+    ...(rows.length === 0 ? [] : [`\n${table(FINDINGS, rows)}`]),
+    ...(healed.length === 0 ? [] : [`\n${table(HEALED, healed)}`]),
   ].join('');
 }

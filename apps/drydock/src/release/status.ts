@@ -6,7 +6,7 @@ import { exitCode } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { type OutputFormat, outputOption, print } from '../output/format.ts';
 import { objectName } from '../output/names.ts';
-import { type Column, table, terminalWidth } from '../table.ts';
+import { type Column, table } from '../table.ts';
 import { sayError } from '../terminal.ts';
 import { type ManagedRelease, managedReleases, type ReleaseEntry, releaseNamed } from './managed.ts';
 
@@ -59,9 +59,7 @@ async function history(name: string | undefined, flags: Flags, signal: AbortSign
   const release = releaseNamed(releases, name);
   const value = { name: release.name, history: release.history };
   print(flags.output, value, () =>
-    release.history.length === 0
-      ? `${release.name}: nothing was applied yet.\n`
-      : table(ENTRIES, release.history, { width: terminalWidth() }),
+    release.history.length === 0 ? `${release.name}: nothing was applied yet.\n` : table(ENTRIES, release.history),
   );
   return exitCode.done;
 }
@@ -133,5 +131,5 @@ function statusText(releases: readonly ManagedRelease[], wide: boolean): string 
       ),
     ];
   });
-  return [table(RELEASES, releases, { width: terminalWidth() }), ...notes.map((line) => `${line}\n`)].join('');
+  return [table(RELEASES, releases), ...notes.map((line) => `${line}\n`)].join('');
 }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { json, text } from 'node:stream/consumers';
+import { WriteStream } from 'node:tty';
 import { main } from '../main.ts';
 
 /** A line of the command line. */
@@ -41,7 +42,9 @@ async function runHere({ args, columns, env = {} }: Line): Promise<Ran> {
         return true;
       },
     });
-  Object.assign(stdout, { isTTY: columns !== undefined, columns });
+  const getColorDepth = (...of: Parameters<WriteStream['getColorDepth']>): number =>
+    WriteStream.prototype.getColorDepth.apply(stdout, of);
+  Object.assign(stdout, { isTTY: columns !== undefined, columns, getColorDepth });
   Object.assign(process.env, env);
   process.exitCode = 0;
   await main(['node', 'drydock', ...args]);

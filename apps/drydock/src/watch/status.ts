@@ -2,7 +2,7 @@ import { oneLine, wordWithoutSecrets } from '@drydock/api/text';
 import type { Command } from 'commander';
 import { exitCode, UsageError } from '../exit.ts';
 import { type OutputFormat, outputOption, print } from '../output/format.ts';
-import { type Column, table, terminalWidth } from '../table.ts';
+import { type Column, table } from '../table.ts';
 import { sayError } from '../terminal.ts';
 import { type Sample, samplesOf } from './samples.ts';
 
@@ -58,7 +58,7 @@ export function addWatchStatus(group: Command): void {
         throw new Error(`what answers at ${operator} is no drydock operator\nnext: ${FORWARD}`);
       const lines = watchLines(samples);
       if (output.people && lines.length === 0) sayError(await nothing(operator));
-      else print(output, lines, () => table(COLUMNS, lines, { wide: output.wide, width: terminalWidth() }));
+      else print(output, lines, () => table(COLUMNS, lines, { wide: output.wide }));
       if (output.people) for (const text of await troubles(operator, lines)) sayError(text);
       process.exitCode = exitCode.done;
     });
