@@ -55,7 +55,7 @@ function add(row: Row, result: SliceResult): void {
   row.slices += 1;
   row.seconds += result.seconds;
   if (result.outcome === 'late') row.late += 1;
-  if (result.outcome === 'red') row.red.push(result.output);
+  if (result.outcome === 'red') tellRed(row, result.output);
   // Loops of one slice are parts of one whole; other slices draw from the same.
   const slice = new Map<string, { readonly did: number; readonly of: number }>();
   for (const { what, did, of = 0 } of result.tallies) {
@@ -66,6 +66,14 @@ function add(row: Row, result: SliceResult): void {
     const before = row.did.get(what) ?? { did: 0, of: 0 };
     row.did.set(what, { did: before.did + did, of: Math.max(before.of, of) });
   }
+}
+
+/** At once: nobody waits an hour to learn why. */
+function tellRed({ part, red }: Row, output: string): void {
+  red.push(output);
+  const file = join(root, `soak-${part.name.replaceAll(/[^a-z]+/g, '-')}.log`);
+  writeFileSync(file, red.join('\n'));
+  console.log(`soak: ${part.name} is red: ${file}`);
 }
 
 async function soak(row: Row): Promise<void> {
@@ -102,7 +110,7 @@ async function mutate(row: Row): Promise<void> {
   const code = await run(process.execPath, ['scripts/mutate.ts', '--seconds', String(seconds)]);
   row.slices = 1;
   row.seconds = (performance.now() - started) / 1000;
-  if (code !== 0) row.red.push('a mutation survived: see above');
+  if (code !== 0) tellRed(row, 'a mutation survived: see above');
 }
 
 async function lane(): Promise<void> {
@@ -135,11 +143,6 @@ for (const row of rows) {
   console.log(`| ${row.part.name} | ${(row.seconds / 60).toFixed(1)} | ${figures(row)} | ${result} |`);
 }
 const failed = rows.filter(({ red }) => red.length > 0);
-for (const { part, red } of failed) {
-  const file = join(root, `soak-${part.name.replaceAll(/[^a-z]+/g, '-')}.log`);
-  writeFileSync(file, red.join('\n'));
-  console.log(`soak: ${part.name} is red: ${file}`);
-}
 console.log(
   `soak: ${((performance.now() - begun) / 60_000).toFixed(1)} of ${minutes} minutes, ${failed.length} parts red`,
 );
