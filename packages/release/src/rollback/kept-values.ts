@@ -1,7 +1,9 @@
 import {
   createLedger,
   equal,
+  isObject,
   isSameLoss,
+  type Json,
   LEDGER_COMPONENT,
   type Ledger,
   type LedgerEntry,
@@ -11,6 +13,7 @@ import {
   type Loss,
   ledgerName,
   readRecord,
+  type Schema,
 } from '@drydock/crd';
 import { type Clock, configMapStore, type KubeClient } from '@drydock/kube';
 import { ReleaseError } from '../errors.ts';
@@ -126,16 +129,21 @@ export interface KeepOptions {
   readonly now: Date;
   /** What is stored in the place that the paths are in. */
   readonly stored: Readonly<Record<string, never>>;
+  /** Of that place, as its writers know it. */
+  readonly schema: Schema | undefined;
 }
 
 /** Whether all of it is kept, and nothing older at the same places. */
-export function isKept({ entries }: LedgerView, lost: readonly Loss[]): boolean {
+export function isKept({ entries }: LedgerView, losses: readonly Loss[], schema: Schema | undefined): boolean {
+  const lost = losses.map((loss) => withEarlier(loss, entries, schema));
   return lost.every((loss) => entries.some((entry) => isSameLoss(entry, loss))) && stale(entries, lost).length === 0;
 }
 
-/** Keeps losses beside what is kept already; at one place the newer value counts. Rejects where it cannot be kept: then it must not be lost. */
+/** Keeps losses beside what is kept already; at one place the newer value counts, item by item where items have keys. Rejects where it cannot be kept: then it must not be lost. */
 export async function keep(ledger: Ledger, options: KeepOptions): Promise<void> {
-  const { subject, lost, schemaHash, release, now, stored } = options;
+  const { subject, schema, schemaHash, release, now, stored } = options;
+  const { entries } = await ledger.view(subject.uid, true);
+  const lost = options.lost.map((loss) => withEarlier(loss, entries, schema));
   const view = await ledger.grow(subject, lost, { schemaHash, release, firstSeen: now.toISOString() }, stored);
   const old = stale(view.entries, lost);
   if (old.length > 0)
@@ -144,6 +152,26 @@ export async function keep(ledger: Ledger, options: KeepOptions): Promise<void> 
       view,
       view.entries.filter((entry) => !old.includes(entry)),
     );
+}
+
+/** A list of keyed items with those that are kept of it: whoever wrote it anew after it was left out whole has not seen them, and took none away. */
+function withEarlier(loss: Loss, entries: readonly LedgerEntry[], schema: Schema | undefined): Loss {
+  const { value } = loss;
+  const keys = keysAt(schema, loss.at);
+  const before = entries.find(({ at }) => equal([...at], [...loss.at]))?.value;
+  if (keys === undefined || !isList(value) || !isList(before)) return loss;
+  const isThere = (item: Json): boolean =>
+    value.some((one) => isObject(one) && isObject(item) && keys.every((key) => equal(one[key], item[key])));
+  return { ...loss, value: [...before.filter((item) => !isThere(item)), ...value] };
+}
+
+function isList(value: Json | undefined): value is readonly Json[] {
+  return Array.isArray(value);
+}
+
+function keysAt(schema: Schema | undefined, at: Loss['at']): readonly string[] | undefined {
+  const found = at.reduce<Schema | undefined>((now, part) => now?.properties?.[part], schema);
+  return found?.['x-kubernetes-list-map-keys'];
 }
 
 /** Entries in whose places something else has come. Of items that were taken out of a list each stands for itself. */

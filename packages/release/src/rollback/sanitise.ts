@@ -106,10 +106,11 @@ async function sanitiseObject(first: KubeObject, sanitising: Sanitising): Promis
     const { cut, copies, blocks } = objectWay(found, kind);
     const subject = { uid, object, resourceVersion };
     const told = blocks.map((cause) => ({ object, ...refusalText(cause) }));
+    const { schema } = kind.live;
     const origin = { schemaHash: kind.hash, release: way.wish.from.payload.version, now: clock.date() };
-    if (copies.length > 0 && !isKept(await of.rest.view(uid), copies)) {
+    if (copies.length > 0 && !isKept(await of.rest.view(uid), copies, schema)) {
       copied = true;
-      if (options.dry !== true) await keep(of.rest, { ...origin, subject, lost: copies, stored: found as never });
+      if (options.dry !== true) await keep(of.rest, { ...origin, schema, subject, lost: copies, stored: found as never });
     }
     // Where the status is written apart, the generation counts everything else (apiextensions.k8s.io/v1).
     const content = kind.live.status ? `${found.metadata.generation ?? ''}` : resourceVersion;
@@ -131,7 +132,10 @@ async function sanitiseObject(first: KubeObject, sanitising: Sanitising): Promis
       return { ...standing, cut: false, waiting: false, blocks: [...told, { object, path: 'status', why }] };
     }
     const stored = (found as { readonly status?: JsonObject }).status ?? {};
-    if (cut.lost.length > 0) await keep(of.status, { ...origin, subject, lost: cut.lost, stored: stored as never });
+    if (cut.lost.length > 0) {
+      const below = schema?.properties?.['status'];
+      await keep(of.status, { ...origin, schema: below, subject, lost: cut.lost, stored: stored as never });
+    }
     try {
       const written = await writeStatus({ ...found, status: cut.status } as KubeObject, sanitising);
       const { resourceVersion: now = '' } = written.metadata;
