@@ -157,7 +157,26 @@ function managerFailures({ evidence, managerLog }: Proof): ReturnType<Check> {
   const lines = evidence.serverKilled
     ? errors.filter((line) => !/"code":"(Connection|BrokenStream|Unavailable|Timeout|ServerError)"/.test(line))
     : errors;
-  return [lines.map((line) => line.slice(0, 300)), 'no error in its log'];
+  return [lines.map(logText), 'no error in its log'];
+}
+
+/** What went wrong in a line of a log, with the object that it is about. */
+function logText(line: string): string {
+  try {
+    const {
+      err,
+      msg = '',
+      object = '',
+    } = JSON.parse(line) as Readonly<Record<'msg' | 'object', string | undefined>> & {
+      readonly err?: { readonly message?: string };
+    };
+    return [object, msg, err?.message ?? '']
+      .filter((part) => part !== '')
+      .join(': ')
+      .slice(0, 300);
+  } catch {
+    return line.slice(0, 300);
+  }
 }
 
 /** ms without a renewal of the Lease: its holder's time and, after a death, that of who comes next. */

@@ -1,3 +1,4 @@
+import { isManager } from './managers.ts';
 import { escaped } from './markup.ts';
 import { cellTitle, type RehearsalCell, type RehearsalReport, type TimelineEntry } from './rehearsal.ts';
 
@@ -12,6 +13,7 @@ th{font-weight:600;color:var(--soft)}td:first-child{white-space:nowrap}td{overfl
 .time{overflow-x:auto}svg{display:block;min-width:900px;width:100%;height:auto}
 svg text{font:12px system-ui,sans-serif;fill:var(--ink)}svg .soft{fill:var(--soft)}
 .band{fill:var(--band)}.other{fill:var(--paper)}.rule{stroke:var(--line)}.taken{fill:var(--good)}.refused{fill:var(--bad)}.swap{fill:var(--mark)}
+.cells td,.cells th{padding:4px 14px 4px 0}.cells a{color:inherit}a{color:var(--mark)}
 details{margin:8px 0}summary{cursor:pointer;color:var(--soft)}
 `;
 
@@ -28,19 +30,32 @@ export function pageOf(report: RehearsalReport): string {
 <title>Rehearsal ${escaped(title)}</title><style>${STYLE}</style></head><body>
 <h1>Rehearsal ${escaped(title)}</h1>
 <p>${verdict} ${cells.length === 1 ? 'One way' : `${cells.length} ways`} there, back and there again; seed ${seed}.</p>
+${cells.length > 1 ? overview(cells) : ''}
 ${cells.map(cellOf).join('\n')}
 </body></html>
 `;
 }
 
-function cellOf(cell: RehearsalCell): string {
+/** All cells at a glance, the first thing that is looked for where one is red. */
+function overview(cells: readonly RehearsalCell[]): string {
+  const rows = cells.map((cell, at) => {
+    const red = cell.assertions.filter(({ verdict }) => verdict === 'failed').map(({ id }) => id);
+    const problems = [...(cell.broken === undefined ? [] : ['not gone to its end']), ...red];
+    const verdict = problems.length === 0 ? 'passed' : 'failed';
+    const refused = cell.control.filter(({ observed }) => observed === 'refused').length;
+    return `<tr><td><a href="#cell-${at + 1}">${escaped(cellTitle(cell))}</a></td><td class="${verdict}">${verdict}</td><td>${problems.join(', ')}</td><td>${refused} of ${cell.control.length}</td><td>${(cell.took / 1_000).toFixed(1)} s</td></tr>`;
+  });
+  return `<table class="cells"><tr><th>Way</th><th>Verdict</th><th>Red</th><th>Refused where nobody prepared it</th><th>Took</th></tr>${rows.join('')}</table>`;
+}
+
+function cellOf(cell: RehearsalCell, at: number): string {
   const { assertions, broken, control, exercises, took, unexercised } = cell;
   const rows = assertions.map(
     ({ id, seen, title, verdict }) =>
       `<tr><td>${id}</td><td class="${verdict}">${verdict}</td><td>${escaped(title)}</td><td>${escaped(seen)}</td></tr>`,
   );
   const stopped = broken === undefined ? '' : `<p class="failed">${escaped(broken)}</p>`;
-  return `<section><h2>${escaped(cellTitle(cell))}</h2>
+  return `<section id="cell-${at + 1}"><h2>${escaped(cellTitle(cell))}</h2>
 <p>${(took / 1_000).toFixed(1)} s</p>${stopped}
 <div class="time">${timelineOf(cell)}</div>
 <table><tr><th>No.</th><th>Verdict</th><th>What must hold</th><th>What was seen</th></tr>${rows.join('')}</table>
@@ -68,10 +83,14 @@ function table(summary: string, heads: readonly string[], rows: readonly (readon
   return `<details><summary>${escaped(summary)}</summary><table>${cells(heads, 'th')}${rows.map((row) => cells(row, 'td')).join('')}</table></details>`;
 }
 
+/** ms between two lines over the lanes: the first that makes few enough of them. */
+const TICKS = [1_000, 5_000, 10_000, 30_000, 60_000, 300_000];
 const LEFT = 250;
 const WIDTH = 1_080;
 const LANE = 22;
 const TOP = 30;
+/** Width of a letter, generously. */
+const LETTER = 7;
 
 const NAMES: Readonly<Record<string, string>> = {
   Older: 'older release',
@@ -91,7 +110,8 @@ function timelineOf({ scenes, timeline }: RehearsalCell): string {
   const bottom = TOP + lanes.length * LANE + 8;
   const bands = scenes.map(({ from, scene, to }, at) => {
     const [left, width] = [x(from), Math.max(1, x(to) - x(from))];
-    const name = width > 50 ? `<text class="soft" x="${left + 4}" y="18">${escaped(NAMES[scene] ?? scene)}</text>` : '';
+    const fits = width > 12 + LETTER * (NAMES[scene] ?? scene).length;
+    const name = fits ? `<text class="soft" x="${left + 4}" y="18">${escaped(NAMES[scene] ?? scene)}</text>` : '';
     const title = `<title>${escaped(NAMES[scene] ?? scene)}: ${((to - from) / 1_000).toFixed(1)} s</title>`;
     return `<rect class="${at % 2 === 0 ? 'band' : 'other'}" x="${left}" y="0" width="${width}" height="${bottom}">${title}</rect>${name}`;
   });
@@ -101,9 +121,13 @@ function timelineOf({ scenes, timeline }: RehearsalCell): string {
     const dots = marks(entries, x, y);
     return `<text x="0" y="${y + 4}">${escaped(lane.length > 36 ? `${lane.slice(0, 35)}…` : lane)}</text>${line}${dots}`;
   });
-  const seconds = `<text class="soft" x="${LEFT}" y="${bottom + 16}">0 s</text><text class="soft" text-anchor="end" x="${WIDTH - 20}" y="${bottom + 16}">${(end / 1_000).toFixed(0)} s</text>`;
-  const key = `<circle class="taken" cx="${LEFT + 60}" cy="${bottom + 12}" r="4"/><text class="soft" x="${LEFT + 70}" y="${bottom + 16}">taken</text><circle class="refused" cx="${LEFT + 130}" cy="${bottom + 12}" r="4"/><text class="soft" x="${LEFT + 140}" y="${bottom + 16}">refused</text><rect class="swap" x="${LEFT + 206}" y="${bottom + 8}" width="8" height="8"/><text class="soft" x="${LEFT + 220}" y="${bottom + 16}">a definition changes</text>`;
-  return `<svg viewBox="0 0 ${WIDTH} ${bottom + 24}" role="img" aria-label="who wrote when, and what was refused">${bands.join('')}${rows.join('')}${seconds}${key}</svg>`;
+  const step = TICKS.find((one) => end / one <= 8) ?? end;
+  const ticks = Array.from({ length: Math.floor(end / step) }, (_, index) => x((index + 1) * step)).map(
+    (left) => `<line class="rule" x1="${left}" x2="${left}" y1="${TOP - 6}" y2="${bottom}"/>`,
+  );
+  const seconds = `<text class="soft" x="${LEFT}" y="${bottom + 16}">0 s, a line every ${step / 1_000} s</text><text class="soft" text-anchor="end" x="${WIDTH - 20}" y="${bottom + 16}">${(end / 1_000).toFixed(0)} s</text>`;
+  const key = `<circle class="taken" cx="${LEFT + 190}" cy="${bottom + 12}" r="4"/><text class="soft" x="${LEFT + 200}" y="${bottom + 16}">taken</text><circle class="refused" cx="${LEFT + 260}" cy="${bottom + 12}" r="4"/><text class="soft" x="${LEFT + 270}" y="${bottom + 16}">refused</text><rect class="swap" x="${LEFT + 336}" y="${bottom + 8}" width="8" height="8"/><text class="soft" x="${LEFT + 350}" y="${bottom + 16}">a definition changes</text>`;
+  return `<svg viewBox="0 0 ${WIDTH} ${bottom + 24}" role="img" aria-label="who wrote when, and what was refused">${bands.join('')}${ticks.join('')}${rows.join('')}${seconds}${key}</svg>`;
 }
 
 function marks(entries: readonly TimelineEntry[], x: (at: number) => number, y: number): string {
@@ -129,11 +153,19 @@ function isRefused({ code }: TimelineEntry): boolean {
   return code === 422 || code === 500;
 }
 
+const APPLIED = 'the release, applied';
+/** Whoever is neither an operator nor a manager, as a reader knows them. */
+const PEOPLE: Readonly<Record<string, string>> = {
+  rehearsal: 'an administrator',
+  user: 'a user',
+  'sandbox-admin': 'who set the servers up',
+};
+
 function laneOf({ actor }: TimelineEntry): string {
-  return actor.startsWith('system:serviceaccount:') ? 'the release, applied' : actor;
+  return actor.startsWith('system:serviceaccount:') ? APPLIED : (PEOPLE[actor] ?? actor);
 }
 
 function rank(lane: string): number {
-  if (lane === 'drydock-release') return 0;
-  return lane === 'the release, applied' ? 1 : lane.startsWith('operator-') ? 2 : 3;
+  if (isManager(lane)) return 0;
+  return lane === APPLIED ? 1 : lane.startsWith('operator-') ? 2 : 3;
 }

@@ -53,10 +53,18 @@ test('JUnit: a case for each assertion, an error for a way that broke off, and n
 
 test('the page asks nobody for anything, and repeats what it was told as text', () => {
   const page = pageOf(report);
-  assert.doesNotMatch(page, /<script|<link|<img|<iframe|\ssrc=|\shref=|url\(|@import/);
+  assert.doesNotMatch(page, /<script|<link|<img|<iframe|\ssrc=|\shref="[^#]|url\(|@import/);
   assert.match(page, /default-src 'none'/);
   assert.match(page, /prefers-color-scheme:dark/);
   assert.match(page, /<circle class="refused"/);
   assert.match(page, /<rect class="swap"/);
   assert.match(page, /does not hold/);
+  assert.doesNotMatch(page, /<a /);
+  const [cell = assert.fail('there is one')] = report.cells;
+  const two = pageOf({ ...report, cells: [cell, cell] });
+  assert.match(
+    two,
+    /<a href="#cell-2">E1, broken off at 50 %, with another API server on the way<\/a>.*not gone to its end, A2/,
+  );
+  assert.match(two, /<section id="cell-2">/);
 });

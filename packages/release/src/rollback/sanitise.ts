@@ -110,7 +110,8 @@ async function sanitiseObject(first: KubeObject, sanitising: Sanitising): Promis
     const origin = { schemaHash: kind.hash, release: way.wish.from.payload.version, now: clock.date() };
     if (copies.length > 0 && !isKept(await of.rest.view(uid), copies, schema)) {
       copied = true;
-      if (options.dry !== true) await keep(of.rest, { ...origin, schema, subject, lost: copies, stored: found as never });
+      if (options.dry !== true)
+        await keep(of.rest, { ...origin, schema, subject, lost: copies, stored: found as never });
     }
     // Where the status is written apart, the generation counts everything else (apiextensions.k8s.io/v1).
     const content = kind.live.status ? `${found.metadata.generation ?? ''}` : resourceVersion;
