@@ -143,6 +143,19 @@ test('an update is applied in the name of the account by the key rings of the ru
   assert.equal(made.annotations?.['drydock.dev/made-by'], 'ClusterVersion version');
 });
 
+test('another ClusterVersion than version says nothing about what is wanted, and its status is left alone', async () => {
+  const other = { ...(await client.get(ClusterVersion, key)).spec, desiredUpdate: { version: '9.9.9' } };
+  await client.create(ClusterVersion, { metadata: { name: 'other' }, spec: other } as ClusterVersion);
+  await using running = await operator();
+  await eventually('version is looked at', async () => (await running.passes('cluster-versions')) > 0);
+  // A second look at everything comes after whatever the first one has found.
+  await client.mergePatch(ClusterVersion, key, { spec: { channel: 'candidate-4.14' } } as object);
+  const { generation } = (await client.get(ClusterVersion, key)).metadata;
+  await eventually('it is looked at again', async () => (await statusOf()).observedGeneration === generation);
+  assert.equal((await client.get(ClusterVersion, { name: 'other' })).status, undefined);
+  await client.delete(ClusterVersion, { name: 'other' });
+});
+
 test('an image that nobody signed is refused with the step, and what was running is held', async () => {
   await using _running = await operator();
   const image = await rig.registry.release('4.14.2', { '0000_10_a_1.yaml': manifest('a', { version: '2' }) });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { networkInterfaces } from 'node:os';
 import { after, before, test } from 'node:test';
 import { clusterVersionManifest } from '@drydock/crd/testing';
 import { seeds, soaking } from '@drydock/model';
@@ -77,6 +78,57 @@ test('RB-R92 the manager is killed at every boundary and at seeded calls between
 function instants(): readonly number[] {
   return Array.from(seeds(soaking ? 50 : 1), (seed) => 5 + ((seed * 7919) % 150));
 }
+
+const ownAddress = Object.values(networkInterfaces())
+  .flatMap((all = []) => all)
+  .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
+const SLICES = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices';
+
+/** Says that one API server more is there, as API servers themselves do in a cluster. */
+async function announce(address: string, port: number): Promise<void> {
+  const metadata = { name: 'kubernetes', labels: { 'kubernetes.io/service-name': 'kubernetes' } };
+  const endpoints = [{ addresses: [address], conditions: { ready: true } }];
+  const ports = [{ name: 'https', port, protocol: 'TCP' }];
+  const body = { metadata, addressType: 'IPv4', endpoints, ports };
+  await world.client.raw({ method: 'POST', path: SLICES, body });
+}
+
+test('RB-R96 beside an API server of another kind that stands still nothing goes on: its definitions are not known. It comes to, and the way is gone', {
+  skip: ownAddress === undefined && 'this machine has only a loopback interface, which no EndpointSlice can name',
+}, async () => {
+  const address = ownAddress ?? '';
+  const images = await world.releases((minor) => clusterVersionManifest(minor));
+  const replica = await world.sandbox.startReplica('E2', { address });
+  const pid = replica.apiserver.pid ?? assert.fail('it runs');
+  await announce(address, replica.port);
+  await using running = await world.operator();
+  try {
+    await world.inUse(images);
+    process.kill(pid, 'SIGSTOP');
+    await world.wants({ version: '4.13.0', image: null });
+    await eventually(
+      'the first bridge is there, and waited for',
+      async () => /Going back to 4\.13\.0: Bridge: /.test(await world.conditionOf('Progressing')),
+      120,
+    );
+    // The other server has not said that it serves the bridge: nobody of 4.13 comes.
+    for (let look = 0; look < 10; look += 1)
+      assert.deepEqual(
+        [await world.operatorVersion(), await world.isBridge('widgets.shop.example.com')],
+        ['4.14', false],
+      );
+    process.kill(pid, 'SIGCONT');
+    await world.completed('4.13.0');
+    await world.assertStrict();
+    assert.deepEqual(await world.lost(), []);
+    assert.doesNotMatch(running.log(), /not every API server/);
+  } finally {
+    process.kill(pid, 'SIGCONT');
+    await replica.apiserver.kill();
+    await world.client.raw({ method: 'DELETE', path: `${SLICES}/kubernetes` });
+  }
+  await world.gone();
+});
 
 test('RB-R93 a legacy writer keeps its definition at the bridge: exit code 3, RollbackIncomplete, and it goes on once that is mended', async () => {
   const images = await world.releases((minor) => clusterVersionManifest(minor));

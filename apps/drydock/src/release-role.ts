@@ -58,6 +58,8 @@ export const APPLY_CONNECTIONS: number = 32;
 
 /** Clients in the name of accounts that are kept. */
 const MOST_ACCOUNTS = 64;
+/** A name that each API server has a certificate for, whatever its address. */
+const API_SERVER = 'kubernetes.default.svc';
 
 /** The role of releases: Payloads, and ClusterVersion where an account is named for it. */
 export async function releasePart(
@@ -74,9 +76,11 @@ export async function releasePart(
   };
   const clusterVersion = await trustOf(flags);
   const namespace = flags.leaseNamespace;
+  const clients = closing.use(await accountClients(flags, metrics));
   const role = release.releaseRole({
     ...{ client, namespace, log },
-    clientFor: closing.use(await accountClients(flags, metrics)).of,
+    clientFor: clients.of,
+    ...(clients.at === undefined ? {} : { clientAt: clients.at }),
     inventory: release.configMapInventory({ client, namespace }),
     apply: options.apply ?? release.applyPayload,
     retrieve: async (image, signal) => {
@@ -96,31 +100,40 @@ export async function releasePart(
 }
 
 /** Clients in the name of accounts, each made once. */
-async function accountClients(
-  flags: ClusterFlags,
-  metrics: KubeMetrics,
-): Promise<AsyncDisposable & { readonly of: ReleaseRoleOptions['clientFor'] }> {
+interface AccountClients extends AsyncDisposable {
+  readonly of: ReleaseRoleOptions['clientFor'];
+  /** Of one API server by itself; undefined: its certificate would not be looked at, so that anybody could take its place. */
+  readonly at: ReleaseRoleOptions['clientAt'];
+}
+
+async function accountClients(flags: ClusterFlags, metrics: KubeMetrics): Promise<AccountClients> {
   const config = await loadKubeconfig(flags);
   const clients = new Map<string, KubeClient>();
+  const clientOf = ({ namespace, name }: Account, where: Partial<typeof config>): KubeClient => {
+    const user = `system:serviceaccount:${namespace}:${name}`;
+    const key = `${user} ${where.server ?? ''}`;
+    const known = clients.get(key);
+    clients.delete(key);
+    const found =
+      known ??
+      createClient(
+        { ...config, ...where, impersonate: { user } },
+        { connections: APPLY_CONNECTIONS, onRequest: (metric) => metrics.request(metric) },
+      );
+    clients.set(key, found);
+    const [oldest] = clients;
+    if (clients.size > MOST_ACCOUNTS && oldest !== undefined) {
+      clients.delete(oldest[0]);
+      void oldest[1][Symbol.asyncDispose]();
+    }
+    return found;
+  };
   return {
-    of: ({ namespace, name }) => {
-      const user = `system:serviceaccount:${namespace}:${name}`;
-      const known = clients.get(user);
-      clients.delete(user);
-      const found =
-        known ??
-        createClient(
-          { ...config, impersonate: { user } },
-          { connections: APPLY_CONNECTIONS, onRequest: (metric) => metrics.request(metric) },
-        );
-      clients.set(user, found);
-      const [oldest] = clients;
-      if (clients.size > MOST_ACCOUNTS && oldest !== undefined) {
-        clients.delete(oldest[0]);
-        void oldest[1][Symbol.asyncDispose]();
-      }
-      return found;
-    },
+    of: (account) => clientOf(account, {}),
+    at:
+      config.insecureSkipTlsVerify === true
+        ? undefined
+        : (account, server) => clientOf(account, { server, tlsServerName: API_SERVER }),
     [Symbol.asyncDispose]: async () => {
       await Promise.all([...clients.values()].map((one) => one[Symbol.asyncDispose]()));
     },

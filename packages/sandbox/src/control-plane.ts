@@ -20,6 +20,16 @@ export interface ControlPlane {
   readonly signingKey: string;
   /** Writes a kubeconfig for any user and returns its path. */
   kubeconfigFor(subject: Subject): string;
+  /** Another API server of an era on the same etcd, at an address of this machine, not started. */
+  replica(era: ApiServerEra, address: string): Promise<ApiServerReplica>;
+}
+
+/** One more API server of a control plane. */
+export interface ApiServerReplica {
+  readonly apiserver: OwnedServer;
+  /** Of its address, where it listens. */
+  readonly port: number;
+  readonly api: Api;
 }
 
 /** What a control plane is made of. */
@@ -52,20 +62,25 @@ function etcdFlags(directory: WorkDirectory, client: string, peer: string): read
 
 function apiserverFlags(
   spec: ControlPlaneSpec,
-  { port, etcd, signingKey }: { readonly port: number; readonly etcd: string; readonly signingKey: string },
+  {
+    address,
+    port,
+    etcd,
+    signingKey,
+  }: { readonly address: string; readonly port: number; readonly etcd: string; readonly signingKey: string },
 ): readonly string[] {
   const { directory, authority } = spec;
-  const serving = authority.issueServer(['localhost', '127.0.0.1', 'kubernetes.default.svc']);
+  const serving = authority.issueServer(['localhost', address, 'kubernetes.default.svc']);
   return [
     `--etcd-servers=${etcd}`,
-    '--bind-address=127.0.0.1',
+    `--bind-address=${address}`,
     `--secure-port=${port}`,
     // Without these two it dies on a machine that has only a loopback interface.
     '--advertise-address=127.0.0.1',
     '--endpoint-reconciler-type=none',
     `--cert-dir=${directory.path}`,
-    `--tls-cert-file=${directory.write('apiserver.crt', serving.certificate)}`,
-    `--tls-private-key-file=${directory.write('apiserver.key', serving.privateKey)}`,
+    `--tls-cert-file=${directory.write(`apiserver-${port}.crt`, serving.certificate)}`,
+    `--tls-private-key-file=${directory.write(`apiserver-${port}.key`, serving.privateKey)}`,
     `--client-ca-file=${join(directory.path, 'ca.crt')}`,
     '--authorization-mode=RBAC',
     '--service-account-issuer=https://kubernetes.default.svc',
@@ -96,7 +111,18 @@ export async function defineControlPlane(spec: ControlPlaneSpec): Promise<Contro
   let kubeconfigs = 0;
   const etcdArgs = etcdFlags(directory, etcdUrl, `http://127.0.0.1:${peerPort}`);
   const signingKey = directory.write('service-account.key', newSigningKey());
-  const apiserverArgs = apiserverFlags(spec, { port: apiPort, etcd: etcdUrl, signingKey });
+  const apiserverArgs = apiserverFlags(spec, { address: '127.0.0.1', port: apiPort, etcd: etcdUrl, signingKey });
+  const apiserverOf = (name: string, era: () => ApiServerEra, args: readonly string[], asked: Api): OwnedServer =>
+    defineServer({
+      name,
+      directory,
+      command: () => {
+        const { binary, prefix } = binaries.apiserver(era());
+        return { binary, args: [...prefix, ...args, ...ERA_PROGRAMS[era()].flags, ...spec.apiserverFlags] };
+      },
+      ready: async (_line, signal) => (await asked.call('GET', '/readyz', { signal })).status === 200,
+      timeoutMs: 120_000,
+    });
   return {
     admin,
     api,
@@ -111,18 +137,14 @@ export async function defineControlPlane(spec: ControlPlaneSpec): Promise<Contro
         return answer.statusCode === 200;
       },
     }),
-    apiserver: defineServer({
-      name: 'kube-apiserver',
-      directory,
-      command: () => {
-        const era = spec.era();
-        const { binary, prefix } = binaries.apiserver(era);
-        return { binary, args: [...prefix, ...apiserverArgs, ...ERA_PROGRAMS[era].flags, ...spec.apiserverFlags] };
-      },
-      ready: async (_line, signal) => (await api.call('GET', '/readyz', { signal })).status === 200,
-      timeoutMs: 120_000,
-    }),
+    apiserver: apiserverOf('kube-apiserver', spec.era, apiserverArgs, api),
     kubeconfigFor: (subject) =>
       directory.write(`kubeconfig-${kubeconfigs++}.yaml`, kubeconfigText(credentialsFor(subject), subject.user)),
+    replica: async (era, address) => {
+      const [port = 0] = await freePorts(1);
+      const own = createApi({ ...admin, url: `https://${address}:${port}` });
+      const args = apiserverFlags(spec, { address, port, etcd: etcdUrl, signingKey });
+      return { port, api: own, apiserver: apiserverOf(`kube-apiserver-${port}`, () => era, args, own) };
+    },
   };
 }

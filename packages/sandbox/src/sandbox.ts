@@ -61,6 +61,14 @@ export interface Sandbox extends AsyncDisposable {
    * binary is not there yet, it is built first, while the old one still serves.
    */
   switchEra(era: ApiServerEra, options?: { readonly signal?: AbortSignal }): Promise<void>;
+  /**
+   * Starts one more API server, of any era, on the same etcd, with the same users, at an address of this machine (`127.0.0.1` by default, which no EndpointSlice can name). It ends with the sandbox, or
+   * when it is killed.
+   */
+  startReplica(
+    era: ApiServerEra,
+    options?: { readonly address?: string; readonly signal?: AbortSignal },
+  ): Promise<{ readonly apiserver: Server; readonly port: number }>;
   /** Installs more CRDs, or replaces installed ones. A set that is not there yet is copied from its module first. */
   installCrds(sources: readonly string[], options?: { readonly signal?: AbortSignal }): Promise<void>;
 }
@@ -211,6 +219,14 @@ async function launch(options: SandboxOptions, wanted: VCenterOptions | undefine
       await build({ servers: binaries.needed(next), crds: [], ...log, ...optional(signal) });
       era = next;
       await apiserver.restart(optional(signal));
+    },
+    startReplica: async (of, { address = '127.0.0.1', signal } = {}) => {
+      await build({ servers: binaries.needed(of), crds: [], ...log, ...optional(signal) });
+      const replica = await plane.replica(of, address);
+      running.use(replica.api);
+      servers.push(replica.apiserver);
+      await replica.apiserver.start(optional(signal));
+      return { apiserver: replica.apiserver, port: replica.port };
     },
     ...(simulator === undefined ? {} : { vcenter: simulator.endpoint() }),
     ...(workloads === undefined ? {} : { workloads }),

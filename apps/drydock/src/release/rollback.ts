@@ -88,7 +88,7 @@ async function rollback(name: string, flags: RollbackFlags, signal: AbortSignal)
       inventory: release.configMapInventory({ client, namespace }),
       apply: release.applyPayload,
       kept: release.configMapKept({ client, namespace }),
-      columns: release.tableColumns(() => Promise.resolve([client])),
+      columns: release.everyServer({ client, own: client, at: undefined, clock: systemClock }),
       onProgress: () => undefined,
     });
   const plan = await planned();

@@ -343,30 +343,36 @@ function whenChanged<T extends KubeObject & WithStatus>({
   return { signal: stop.signal, [Symbol.dispose]: () => subscription[Symbol.dispose]() };
 }
 
-/** Writes at most every few seconds, one at a time. */
+/** Writes at most every few seconds, one at a time; what is asked for in between is written once that time is over, for it may be the last for long. */
 function throttled(
   write: () => Promise<void>,
   { clock, warn }: ReleasePorts,
 ): Disposable & { ask(): void; ended(): Promise<void> } {
+  const over = new AbortController();
   let last = clock.now();
+  let asked = false;
   let running: Promise<void> | undefined;
-  let closed = false;
+  const writeAll = async (): Promise<void> => {
+    while (asked && !over.signal.aborted) {
+      const wait = last + PROGRESS - clock.now();
+      if (wait > 0) await clock.sleep(wait, { background: true, signal: over.signal }).catch(() => undefined);
+      if (over.signal.aborted) return;
+      asked = false;
+      last = clock.now();
+      await write().catch((error: unknown) => warn('progress cannot be written', error));
+    }
+  };
   return {
     ask: () => {
-      if (closed || running !== undefined || clock.now() - last < PROGRESS) return;
-      last = clock.now();
-      running = write()
-        .catch((error: unknown) => warn('progress cannot be written', error))
-        .finally(() => {
-          running = undefined;
-        });
+      asked = true;
+      running ??= writeAll().finally(() => {
+        running = undefined;
+      });
     },
     ended: async () => {
-      closed = true;
+      over.abort();
       await running;
     },
-    [Symbol.dispose]: () => {
-      closed = true;
-    },
+    [Symbol.dispose]: () => over.abort(),
   };
 }

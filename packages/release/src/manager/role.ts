@@ -12,10 +12,11 @@ import {
   type KubeObject,
   type ManagedCache,
   type Resource,
+  type Selector,
   systemClock,
 } from '@drydock/kube';
 import type { InventoryStore } from '../apply/inventory/inventory.ts';
-import { tableColumns } from '../rollback/columns.ts';
+import { everyServer } from '../rollback/api-servers.ts';
 import { configMapKept } from '../rollback/kept-values.ts';
 import { configMapSignatures, keptSignatures } from '../verify/kept-signatures.ts';
 import type { SignatureStore } from '../verify/signature-stores.ts';
@@ -43,8 +44,8 @@ export interface ReleaseRoleOptions {
   readonly apply: ReleasePorts['apply'];
   readonly retrieve: Retrieve;
   readonly storeAt: (address: string) => SignatureStore;
-  /** How each API server shows a kind, in the name of an account. Default: as the one that answers. */
-  readonly columns?: ReleasePorts['columns'];
+  /** A client of one API server, by its address, in the name of an account. Default: only that at the usual address is asked which definitions it serves. */
+  readonly clientAt?: (account: Account, server: string) => KubeClient;
   /** ms that a writer has to write anew once a way back has brought its release. Default 30 s. */
   readonly patience?: number;
   readonly log: EventRecorderOptions['log'];
@@ -94,15 +95,20 @@ export function releaseRole(options: ReleaseRoleOptions): ReleaseRole {
     judge: judgeWayBack,
     kept: configMapKept({ client, namespace, clock }),
     ...(options.patience === undefined ? {} : { patience: options.patience }),
-    columns: options.columns ?? ((account) => tableColumns(() => Promise.resolve([options.clientFor(account)]))),
+    columns: (account) => {
+      const { clientAt } = options;
+      const at = clientAt === undefined ? undefined : (server: string) => clientAt(account, server);
+      return everyServer({ client, own: options.clientFor(account), at, clock });
+    },
     signatures: { kept: [kept, ...more], storeAt: options.storeAt, keep: kept.keep },
     warn: (message, error) => log.warn({ err: error }, message),
     random: options.random ?? Math.random,
   });
-  const watch = <T extends KubeObject>(resource: Resource<T>): Cache<T> =>
+  const watch = <T extends KubeObject>(resource: Resource<T>, where: Selector = {}): Cache<T> =>
     createCache({
       client,
       resource,
+      where,
       onError: (error) => log.warn({ err: error, kind: resource.kind }, 'a watch failed'),
     });
   const definition = (resource: Resource<never>): Projected =>
@@ -113,7 +119,8 @@ export function releaseRole(options: ReleaseRoleOptions): ReleaseRole {
     clusterVersion === undefined
       ? undefined
       : {
-          cache: watch(ClusterVersion),
+          // Of this kind one object says what is wanted; others, whoever made them, are nobody's business.
+          cache: watch(ClusterVersion, { fields: 'metadata.name=version' }),
           projected: definition(ClusterVersion as Resource<never>),
           face: clusterVersionFace(clusterVersion),
         };
