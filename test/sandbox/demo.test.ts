@@ -104,5 +104,5 @@ test('one chapter by itself has what it needs; one that does not exist is named'
   using other = scratchFolder();
   const wrong = await demo(other.path, '--chapters', 'watch,nothing');
   assert.equal(wrong.code, 2);
-  assert.match(wrong.errors, /the chapters are boot-images, way-back, clouds, watch, rollback\./);
+  assert.match(wrong.errors, /the chapters are boot-images, way-back, clouds, watch, rollback, rehearsal\./);
 });

@@ -54,14 +54,19 @@ interface Report {
   readonly seed: number;
   readonly cells: readonly {
     readonly assertions: readonly { readonly id: string; readonly verdict: string }[];
-    readonly control: readonly { readonly predicted: string; readonly observed: string; readonly said: string }[];
+    readonly control: readonly {
+      readonly predicted: string;
+      readonly observed: string;
+      readonly said: string;
+      readonly prepared: { readonly taken: number; readonly refused: number };
+    }[];
     readonly exercises: readonly { readonly rule: string; readonly effect: string }[];
     readonly timeline: readonly { readonly code: number }[];
   }[];
 }
 
 test('RB-R89 RB-R91 RB-R94 there, back and there again: no write is refused, nothing is lost, and an unprepared way is refused in the predicted places', async () => {
-  const seed = ['--seed', '5', '--era', 'E0', '--abort-at', '50'];
+  const seed = ['--seed', '5', '--era', 'E0', '--abort-at', '50', '--time-scale', '0.02'];
   const { code, errors, out } = await rehearse('--from', '4.17', '--to', '4.21', ...seed, '--out', 'out', '-o', 'json');
   assert.equal(code, 0, `${out.slice(0, 20_000)}\n${errors}`);
   assert.match(errors, /^seed 5\nE0, broken off at 50 %, seed 5\n/);
@@ -78,6 +83,8 @@ test('RB-R89 RB-R91 RB-R94 there, back and there again: no write is refused, not
   const refused = cell.control.filter(({ observed }) => observed === 'refused');
   assert.ok(refused.length >= 2, `${refused.length} writes were refused`);
   assert.match(refused[0]?.said ?? '', /OperatorLifecycleManagerV1/);
+  // The same objects were written all the while that Drydock went back.
+  for (const { prepared } of refused) assert.ok(prepared.taken > 0 && prepared.refused === 0, JSON.stringify(prepared));
   assert.ok(cell.timeline.some((entry) => entry.code === 422));
 
   const files = join(scratch.path, 'out');

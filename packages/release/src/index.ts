@@ -56,7 +56,13 @@ export { versionHash } from './payload/version-hash.ts';
 export { junitOf } from './rehearse/junit.ts';
 export { pageOf } from './rehearse/page.ts';
 export type { RehearsalCluster, RehearsalPorts } from './rehearse/ports.ts';
-export { cellTitle, type RehearsalReport, type RehearsalWish, rehearse } from './rehearse/rehearsal.ts';
+export {
+  cellTitle,
+  type RehearsalCell,
+  type RehearsalReport,
+  type RehearsalWish,
+  rehearse,
+} from './rehearse/rehearsal.ts';
 export type { ReleaseParts } from './rehearse/rehearsed-release.ts';
 export { nextRescueStep, type RescueIntent, type RescueStep, rescuePlan } from './rescue/decide.ts';
 export {

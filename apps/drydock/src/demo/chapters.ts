@@ -1,5 +1,5 @@
 /** The chapters of the demo, in their order. */
-export const CHAPTERS = ['boot-images', 'way-back', 'clouds', 'watch', 'rollback'] as const;
+export const CHAPTERS = ['boot-images', 'way-back', 'clouds', 'watch', 'rollback', 'rehearsal'] as const;
 /** See {@link CHAPTERS}. */
 export type Chapter = (typeof CHAPTERS)[number];
 

@@ -4,6 +4,7 @@ import { bootImagesChapter } from './boot-images.ts';
 import type { Chapter } from './chapters.ts';
 import { cloudsChapter } from './clouds.ts';
 import { machineApi } from './cluster.ts';
+import { rehearsalChapter } from './rehearsal.ts';
 import { rollbackChapter } from './rollback.ts';
 import { type DemoOptions, type Stage, setStage, vcenterName } from './stage.ts';
 import { watchChapter } from './watch.ts';
@@ -18,6 +19,7 @@ const PLAY: Readonly<Record<Chapter, (stage: Stage) => Promise<void>>> = {
   clouds: cloudsChapter,
   watch: watchChapter,
   rollback: rollbackChapter,
+  rehearsal: rehearsalChapter,
 };
 
 /** Plays the chapters on one stage. Rejects with a sentence where something that a chapter claims is not so. */

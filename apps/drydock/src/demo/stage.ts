@@ -77,7 +77,8 @@ export async function setStage(options: DemoOptions): Promise<Stage> {
 
   tell.step('Starting a real API server with etcd, and a simulated vCenter');
   // Downloaded together with everything else, so that no chapter stops for it.
-  if (chapters.includes('rollback')) await build({ servers: [], crds: [olderSet], signal });
+  if (chapters.includes('rollback') || chapters.includes('rehearsal'))
+    await build({ servers: [], crds: [olderSet], signal });
   const sandbox = starting.use(await startSandbox({ vcenter: true, crds: ['openshift', ownCrds], signal }));
   const switchboard = connectSwitchboard(sandbox.vcenter.switchboard);
   const client = starting.use(createClient(await loadKubeconfig({ kubeconfig: sandbox.kubeconfig })));

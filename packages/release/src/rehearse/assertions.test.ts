@@ -73,6 +73,7 @@ function proof(): Proof {
     control: [
       {
         ...{ definition: 'shops.example.com', object: 'shop', write: 'status', said: '' },
+        prepared: { taken: 1, refused: 0 },
         ...{ predicted: 'refused', observed: 'refused' },
       },
     ],

@@ -38,6 +38,8 @@ export interface ControlCell {
   readonly observed: 'refused' | 'taken' | 'not tried';
   /** What the server said, where it refused. */
   readonly said: string;
+  /** Status writes of the same object by its operators while Drydock went back. */
+  readonly prepared: { readonly taken: number; readonly refused: number };
 }
 
 /**
@@ -75,14 +77,15 @@ export async function playControl(stage: Stage, script: Script, evidence: Eviden
           (call.code === 200 || call.code === 422),
       );
     const refused = writes.find(({ code }) => code === 422);
+    const prepared = preparedWrites(stage, evidence, crd, metadata);
     cells.push({
       ...{ definition: crd.name, object: metadata.name, write: 'status', predicted: predicted.status },
       observed: refused !== undefined ? 'refused' : writes.length > 0 ? 'taken' : 'not tried',
-      said: refused?.message ?? '',
+      ...{ said: refused?.message ?? '', prepared },
     });
     const tried = (write: ControlWrite, fate: WriteFate, said: string): void => {
       const observed = said === '' ? 'taken' : 'refused';
-      cells.push({ definition: crd.name, object: metadata.name, write, predicted: fate, observed, said });
+      cells.push({ definition: crd.name, object: metadata.name, write, predicted: fate, observed, said, prepared });
     };
     tried('main', predicted.main, await labelled(stage, older, metadata, signal));
     if (predicted.words !== undefined)
@@ -93,6 +96,25 @@ export async function playControl(stage: Stage, script: Script, evidence: Eviden
       );
   }
   return cells;
+}
+
+function preparedWrites(
+  { audit }: Stage,
+  { scenes }: Evidence,
+  { group, plural }: Crd,
+  { name, namespace = '' }: KubeObject['metadata'],
+): ControlCell['prepared'] {
+  const back = scenes.find(({ scene }) => scene === 'Back');
+  const codes = audit
+    .calls()
+    .filter((call) => call.group === group && call.resource === `${plural}/status` && !call.dryRun)
+    .filter((call) => call.name === name && call.namespace === namespace && call.user.startsWith('operator-'))
+    .filter(({ at }) => back !== undefined && at >= back.from && at < back.to)
+    .map(({ code }) => code);
+  return {
+    taken: codes.filter((code) => code === 200).length,
+    refused: codes.filter((code) => code === 422).length,
+  };
 }
 
 /** What a server of an era answers to each write. Without `words` there is no list to take one out of. Pure. */

@@ -61,8 +61,11 @@ function cellOf(cell: RehearsalCell, at: number): string {
 <table><tr><th>No.</th><th>Verdict</th><th>What must hold</th><th>What was seen</th></tr>${rows.join('')}</table>
 ${table(
   `The negative control: ${control.length} writes after a way back that nobody prepared`,
-  ['Definition', 'Object', 'Write', 'Predicted', 'Observed'],
-  control.map((one) => [one.definition, one.object, one.write, one.predicted, one.observed]),
+  ['Definition', 'Object', 'Write', 'Predicted', 'Observed', 'Status writes with Drydock'],
+  control.map(({ definition, object, observed, predicted, prepared, write }) => [
+    ...[definition, object, write, predicted, observed],
+    `${prepared.taken} taken, ${prepared.refused} refused`,
+  ]),
 )}
 ${table(
   `${exercises.length} places that objects exercise`,

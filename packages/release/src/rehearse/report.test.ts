@@ -15,7 +15,12 @@ const report: RehearsalReport = {
         { id: 'A2', title: 'it fails', verdict: 'failed', seen: hostile },
         { id: 'A3', title: 'it is skipped', verdict: 'skipped', seen: hostile },
       ],
-      control: [{ definition: hostile, object: 'o', write: 'main', predicted: 'taken', observed: 'refused', said: '' }],
+      control: [
+        {
+          ...{ definition: hostile, object: 'o', write: 'main', predicted: 'taken', observed: 'refused', said: '' },
+          prepared: { taken: 3, refused: 0 },
+        },
+      ],
       exercises: [{ definition: 'd', path: hostile, effect: 'cut' }],
       unexercised: [{ definition: 'd', rule: 'N1', path: 'p', why: hostile }],
       timeline: [
