@@ -117,7 +117,7 @@ export const VERBS: readonly Verb[] = [
   {
     name: 'demo',
     about:
-      'boot images, the way back, clouds, the watch and the rollback trap end to end, with nothing but this machine',
+      'boot images, the way back, clouds, the watch, the rollback trap and a rehearsed release end to end, with nothing but this machine',
     load: async () => (await import('./demo/command.ts')).addDemo,
   },
 ];

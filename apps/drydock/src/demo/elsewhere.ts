@@ -6,7 +6,7 @@ export function addDemo(program: Command): void {
   program
     .command('demo')
     .description(
-      'boot images, the way back, clouds, the watch and the rollback trap end to end, with nothing but this machine',
+      'boot images, the way back, clouds, the watch, the rollback trap and a rehearsed release end to end, with nothing but this machine',
     )
     .helpOption(false)
     .allowUnknownOption()
