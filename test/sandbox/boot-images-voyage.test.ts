@@ -157,7 +157,7 @@ const inputs: readonly BadInput[] = [
     phase: 'Failed',
     reason: 'DigestMismatch',
     message: /disk\.vmdk/,
-    nextStep: /the one that the release names/,
+    nextStep: /the one that the release or the catalogue names/,
   },
   {
     name: 'bad-digest',
@@ -166,7 +166,7 @@ const inputs: readonly BadInput[] = [
     phase: 'Blocked',
     reason: 'DigestMismatch',
     message: /f{64}/,
-    nextStep: /the one that the release names/,
+    nextStep: /the one that the release or the catalogue names/,
   },
   {
     name: 'two-networks',

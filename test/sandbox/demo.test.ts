@@ -32,14 +32,15 @@ async function demo(scratch: string, ...args: readonly string[]): Promise<Ended>
   return { code, out, errors };
 }
 
-test('the demo: a boot image over a SIGKILL, a bad image that reaches no set and a set that goes back, one release on several clouds, a watch over killed sessions, the way back and forth over a trap; no file is left', async () => {
+test('the demo: a boot image over a SIGKILL, a bad image that reaches no set and a set that goes back, one release on several clouds, a watch over killed sessions, the way back and forth over a trap, and its rehearsal; no file is left', async () => {
   using scratch = scratchFolder();
   const { code, errors, out } = await demo(scratch.path, '--size', '8', '--rate', '16', '--fleet', '200');
   assert.equal(code, 0, `${out}\n${errors}`);
   const [voyage = '', onClouds = ''] = out.split('\nCLOUDS: ');
   const [head = '', back = ''] = voyage.split('\nWAY BACK: ');
   const [clouds = '', rest = ''] = onClouds.split('\nWATCH: ');
-  const [watch = '', rollback = ''] = rest.split('\nROLLBACK: ');
+  const [watch = '', backAndForth = ''] = rest.split('\nROLLBACK: ');
+  const [rollback = '', rehearsal = ''] = backAndForth.split('\nREHEARSAL: ');
 
   assert.match(head, /SIGKILL to process \d+/);
   assert.match(head, /ms\/worker-owned\s+Skipped/);
@@ -90,6 +91,13 @@ test('the demo: a boot image over a SIGKILL, a bad image that reaches no set and
   assert.match(rollback, /3 writes, 3 refused/);
   assert.match(rollback, /3 writes, none refused; left out of the status/);
   assert.match(rollback, /17 capabilities enabled, OperatorLifecycleManagerV1 among them, .*; lost: 0\n$/);
+
+  assert.match(rehearsal, /nothing that the manager wrote was refused: [1-9]\d* writes\n/);
+  assert.match(rehearsal, /forward again everything is there: 3 objects, lost: 0\n/);
+  assert.match(
+    rehearsal,
+    /OBJECT +WRITE +UNPREPARED +WITH DRYDOCK\n(?: +rehearsal-\S+ +.+ 422 +[1-9]\d* status writes taken\n){3}/,
+  );
 });
 
 test('one chapter by itself has what it needs; one that does not exist is named', async () => {
