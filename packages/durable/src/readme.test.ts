@@ -20,7 +20,7 @@ test('the example of the README runs in an empty folder into which the package i
   assert.ok(root !== undefined, run.stdout + run.stderr);
   await rm(root, { recursive: true });
   // What the README shows, but for the name of the directory and for what depends on the file system that it lies on.
-  const shown = /^```console\n[\s\S]*?^\$ node example\.mjs\n([\s\S]*?)^```$/m.exec(readme)?.[1] ?? '';
+  const shown = /^```console[^\n]*\n[\s\S]*?^\$ node example\.mjs\n([\s\S]*?)^```$/m.exec(readme)?.[1] ?? '';
   const plain = (text: string): string => text.replaceAll(/certificates-\w+|durable: \w+|fsyncs: \d+/g, '…');
   assert.equal(plain(run.stdout), plain(shown));
   assert.match(shown, /durable: true,\n {2}fsyncs: 4\n/);
