@@ -230,7 +230,9 @@ test('two processes, each with the rights of its role alone, do all that they ca
   await wrongPasswords();
   const says = ({ verb, resource, name }: ApiCall): boolean =>
     `${verb} ${resource} ${name}` === 'update configmaps drydock-vcenters';
-  await eventually('how the vCenter is', async () => callsOf('drydock-boot-images').some(says) || undefined);
+  // It is told once a minute.
+  const told = async (): Promise<true | undefined> => callsOf('drydock-boot-images').some(says) || undefined;
+  await eventually('how the vCenter is', told, () => undefined, 180_000);
   // Somebody else manages boot images from now on.
   await client.create(Deployment, { metadata: upstreamController, spec: idle } as Deployment);
   await eventually('the verdict is taken off', async () => !(await hasVerdict()) || undefined);

@@ -290,7 +290,7 @@ function wordsOf(command: string): readonly string[] {
 
 /** What is called, of what is not installed here: subcommands of govc as its own help names them. */
 const GOVC =
-  /^govc (about\.cert|vm\.info|snapshot\.tree|tags\.ls|tags\.create|host\.info|datastore\.info|session\.ls) ?/;
+  /^govc (about\.cert|vm\.info|snapshot\.tree|tags\.ls|tags\.create|host\.info|datastore\.info|session\.ls|library\.ls) ?/;
 
 test('SAFE-17 the next step of every error is a command that runs', async () => {
   const password = join(cli.files, 'next-password');
