@@ -19,6 +19,18 @@ export interface Ran {
   readonly errors: string;
 }
 
+/** By these Node decides how many colours a terminal has: a line has only those that it asks for, wherever the test runs. */
+const OF_COLOURS = [
+  'CI',
+  'COLORTERM',
+  'FORCE_COLOR',
+  'NODE_DISABLE_COLORS',
+  'NO_COLOR',
+  'TEAMCITY_VERSION',
+  'TF_BUILD',
+  'TMUX',
+];
+
 /** Runs lines one behind the other, in one process: what all of them load takes longer than they do. */
 export async function runVerbs(lines: readonly Line[], env: NodeJS.ProcessEnv = process.env): Promise<readonly Ran[]> {
   const child = spawn(process.execPath, [import.meta.filename], { env, stdio: ['pipe', 'pipe', 'inherit'] });
@@ -45,10 +57,12 @@ async function runHere({ args, columns, env = {} }: Line): Promise<Ran> {
   const getColorDepth = (...of: Parameters<WriteStream['getColorDepth']>): number =>
     WriteStream.prototype.getColorDepth.apply(stdout, of);
   Object.assign(stdout, { isTTY: columns !== undefined, columns, getColorDepth });
+  const outside = { ...process.env };
+  for (const name of OF_COLOURS) delete process.env[name];
   Object.assign(process.env, env);
   process.exitCode = 0;
   await main(['node', 'drydock', ...args]);
-  for (const name of Object.keys(env)) delete process.env[name];
+  process.env = outside;
   // What stands below, the class's own, is seen again.
   for (const stream of [stdout, stderr]) Reflect.deleteProperty(stream, 'write');
   return { code: Number(process.exitCode), ...said };
