@@ -2,6 +2,7 @@ export { type Bridge, bridge, carriedOver } from './bridge/bridge.ts';
 export type { BridgeNote, Unbridged } from './bridge/bridge-node.ts';
 export type { Stores } from './bridge/storage-version.ts';
 export { type Advice, type AuthoringRule, authoring } from './diff/authoring.ts';
+export { schemaAt } from './diff/cause-rule.ts';
 export { type Diff, diff, split } from './diff/diff.ts';
 export {
   CLASS_MEANINGS,
@@ -26,6 +27,7 @@ export {
   followedProjector,
   type WatchedDefinition,
 } from './project/followed-projector.ts';
+export { withKeyed } from './project/keyed.ts';
 export {
   createLedger,
   LEDGER_COMPONENT,

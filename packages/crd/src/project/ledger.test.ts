@@ -89,6 +89,90 @@ test('items return to their places, and no later change of others is undone', ()
   assert.deepEqual(recall(now, gone, keyed), now, 'an item does not return beside another of its key');
 });
 
+const text: Schema = { type: 'string' };
+const conditions: Schema = {
+  type: 'array',
+  'x-kubernetes-list-type': 'map',
+  'x-kubernetes-list-map-keys': ['type'],
+  items: {
+    type: 'object',
+    properties: { type: text, state: text, note: text, hosts: { type: 'object', additionalProperties: text } },
+  },
+};
+const keyedStatus: Schema = {
+  type: 'object',
+  properties: {
+    status: {
+      type: 'object',
+      properties: {
+        conditions,
+        hosts: { type: 'object', additionalProperties: text },
+        pinned: { type: 'object', 'x-kubernetes-map-type': 'atomic', additionalProperties: text },
+        last: { type: 'object', properties: { reason: text, message: text, conditions } },
+        words: { type: 'array', items: text },
+      },
+    },
+  },
+};
+
+test('RB-R91 what was left out whole and written anew by somebody who had not seen it loses nothing that has a key of its own; what has none is theirs', () => {
+  const meant = {
+    conditions: [
+      { type: 'Ready', state: 'yes', hosts: { a: '1' } },
+      { type: 'Alive', state: 'yes', hosts: { a: '1' } },
+    ],
+    hosts: { a: '1', b: '1' },
+    pinned: { a: '1', b: '1' },
+    last: { reason: 'Full', message: 'no room', conditions: [{ type: 'Ready', state: 'no' }] },
+    words: ['a', 'b'],
+  };
+  const lost = losses(meant, {});
+  assert.equal(lost.length, 5);
+  const anew = {
+    conditions: [
+      { type: 'New', state: 'yes' },
+      { type: 'Alive', state: 'no', hosts: { b: '2' } },
+    ],
+    hosts: { b: '2' },
+    pinned: { b: '2' },
+    last: { reason: 'Fine', conditions: [{ type: 'Alive', state: 'yes' }] },
+    words: ['b'],
+  };
+  const back = recall(anew, lost, keyedStatus);
+  assert.deepEqual(back, {
+    conditions: [
+      { type: 'Ready', state: 'yes', hosts: { a: '1' } },
+      { type: 'Alive', state: 'no', hosts: { a: '1', b: '2' } },
+      { type: 'New', state: 'yes' },
+    ],
+    hosts: { a: '1', b: '2' },
+    pinned: { b: '2' },
+    last: {
+      reason: 'Fine',
+      conditions: [
+        { type: 'Ready', state: 'no' },
+        { type: 'Alive', state: 'yes' },
+      ],
+    },
+    words: ['b'],
+  });
+  assert.deepEqual(recall(back, lost, keyedStatus), back, 'once is enough');
+  assert.deepEqual(recall(anew, lost), anew, 'without a schema nobody knows what is the same item');
+});
+
+test('RB-R91 a field of a keyed item returns to what has become of the item; what was written in its place stands', () => {
+  const meant = { conditions: [{ type: 'Ready', state: 'Draining', note: 'n' }, { type: 'Alive' }] };
+  const written = { conditions: [{ type: 'Ready', state: 'Unknown' }, { type: 'Alive' }] };
+  const lost = losses(meant, written);
+  const now = (state: string): JsonObject => ({ conditions: [{ type: 'Alive' }, { type: 'Ready', state }] });
+  const after = (state: string): object => recall(now(state), lost, keyedStatus);
+  assert.deepEqual(after('Busy'), { conditions: [{ type: 'Alive' }, { type: 'Ready', state: 'Busy', note: 'n' }] });
+  assert.deepEqual(after('Unknown'), {
+    conditions: [{ type: 'Alive' }, { type: 'Ready', state: 'Draining', note: 'n' }],
+  });
+  assert.deepEqual(recall({ conditions: [{ type: 'Alive' }] }, lost, keyedStatus), { conditions: [{ type: 'Alive' }] });
+});
+
 test('a ledger only grows before a write; it shrinks after it where nobody has touched it since', async () => {
   const store = memoryStore();
   const [mine, theirs] = [createLedger({ store }), createLedger({ store })];

@@ -1,9 +1,7 @@
 import {
   createLedger,
   equal,
-  isObject,
   isSameLoss,
-  type Json,
   LEDGER_COMPONENT,
   type Ledger,
   type LedgerEntry,
@@ -14,6 +12,8 @@ import {
   ledgerName,
   readRecord,
   type Schema,
+  schemaAt,
+  withKeyed,
 } from '@drydock/crd';
 import { type Clock, configMapStore, type KubeClient } from '@drydock/kube';
 import { ReleaseError } from '../errors.ts';
@@ -154,24 +154,13 @@ export async function keep(ledger: Ledger, options: KeepOptions): Promise<void> 
     );
 }
 
-/** A list of keyed items with those that are kept of it: whoever wrote it anew after it was left out whole has not seen them, and took none away. */
+/** A list or a map with those of its keyed items that are kept: whoever wrote it anew after it was left out whole has not seen them, and took none away. */
 function withEarlier(loss: Loss, entries: readonly LedgerEntry[], schema: Schema | undefined): Loss {
-  const { value } = loss;
-  const keys = keysAt(schema, loss.at);
+  // Of an item there may be several losses at one index.
+  if (schema === undefined || typeof loss.at.at(-1) === 'number') return loss;
   const before = entries.find(({ at }) => equal([...at], [...loss.at]))?.value;
-  if (keys === undefined || !isList(value) || !isList(before)) return loss;
-  const isThere = (item: Json): boolean =>
-    value.some((one) => isObject(one) && isObject(item) && keys.every((key) => equal(one[key], item[key])));
-  return { ...loss, value: [...before.filter((item) => !isThere(item)), ...value] };
-}
-
-function isList(value: Json | undefined): value is readonly Json[] {
-  return Array.isArray(value);
-}
-
-function keysAt(schema: Schema | undefined, at: Loss['at']): readonly string[] | undefined {
-  const found = at.reduce<Schema | undefined>((now, part) => now?.properties?.[part], schema);
-  return found?.['x-kubernetes-list-map-keys'];
+  if (before === undefined) return loss;
+  return { ...loss, value: withKeyed(loss.value, before, schemaAt(schema, loss.at)?.schema) };
 }
 
 /** Entries in whose places something else has come. Of items that were taken out of a list each stands for itself. */

@@ -8,8 +8,15 @@ import { restoreKept } from './restore.ts';
 import { rollBack } from './rollback.ts';
 
 /** Back at 1.0.0, with all that it cannot hold kept; `forward`: and then the newer release again. */
-async function backWorld({ forward = true }: { readonly forward?: boolean } = {}): Promise<RollbackWorld> {
+async function backWorld({
+  forward = true,
+  used = () => undefined,
+}: {
+  readonly forward?: boolean;
+  readonly used?: (world: RollbackWorld) => void;
+} = {}): Promise<RollbackWorld> {
   const world = await rollbackWorld();
+  used(world);
   const client = world.cluster.client();
   world.cluster.onCall = (_call, phase, { mutates }) => {
     if (phase === 'after' && mutates) world.tick();
@@ -53,6 +60,22 @@ test('what was kept of both halves of an object is in it again, once, and the le
   world.cluster.put(WIDGET, { name: 'one' }, { ...live, status: { phase: 'Ready', features: [], beats: 0 } } as never);
   assert.deepEqual(await restored(world), { restored: 0, kept: 0 });
   assert.deepEqual(statusOf(world), { phase: 'Ready', features: [], beats: 0 });
+});
+
+test('RB-R91 an operator of the newer release that writes before anything was put back takes no item of a keyed list away: its own counts, and the others return', async () => {
+  const ready = { type: 'Ready', status: 'True' };
+  const write = (world: RollbackWorld, conditions: readonly object[]): void => {
+    const live = world.cluster.peek(WIDGET, { name: 'one' });
+    const status = { ...(live as unknown as { readonly status: object }).status, conditions };
+    world.cluster.put(WIDGET, { name: 'one' }, { ...live, status } as never);
+  };
+  const world = await backWorld({ used: (one) => write(one, [ready, { type: 'Alive', status: 'False' }]) });
+  assert.equal((statusOf(world) as { readonly conditions?: object }).conditions, undefined, 'it was left out whole');
+  const alive = { type: 'Alive', status: 'True' };
+  write(world, [alive]);
+  assert.equal((await restored(world)).kept, 0);
+  assert.deepEqual(statusOf(world), { ...NEWER, conditions: [ready, alive] });
+  assert.deepEqual(world.broken, []);
 });
 
 test('what the live definition cannot hold stays where it is kept, and nothing is written', async () => {

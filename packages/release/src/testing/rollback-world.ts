@@ -84,6 +84,12 @@ export function shopDefinition({ kind, plural }: Resource<KubeObject>, propertie
 
 const text = { type: 'string' };
 const number = { type: 'integer' };
+const conditions = {
+  type: 'array',
+  'x-kubernetes-list-type': 'map',
+  'x-kubernetes-list-map-keys': ['type'],
+  items: { type: 'object', required: ['type'], properties: { type: text, status: text } },
+};
 const widgetOf = (phases: readonly string[], features: readonly string[], more: boolean) =>
   shopDefinition(WIDGET, {
     spec: { type: 'object', properties: { size: number, ...(more ? { extra: text } : {}) } },
@@ -93,7 +99,7 @@ const widgetOf = (phases: readonly string[], features: readonly string[], more: 
         phase: { type: 'string', enum: phases },
         features: { type: 'array', items: { type: 'string', enum: features } },
         beats: number,
-        ...(more ? { note: text } : {}),
+        ...(more ? { note: text, conditions } : {}),
       },
     },
   });
