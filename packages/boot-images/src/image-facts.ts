@@ -17,8 +17,6 @@ export interface ImageFacts {
   /** The same of what the cluster asks for. */
   readonly target?: string;
   readonly template?: TemplateFacts;
-  /** The newest release below the current one that is in the place of the set, without `release` where there is none; absent where nobody has looked. */
-  readonly back?: { readonly release?: string };
   /** What is in the place of the set to be pointed at; absent where nobody has looked. */
   readonly there?: readonly ImageThere[];
   /** The image as `Platform.recordOf` says it, where it is newer than the set that was read. */
@@ -82,9 +80,8 @@ export interface TemplateFacts {
 
 /** The facts among whatever else `of` says. */
 export function factsOf(of: ImageFacts): ImageFacts {
-  const { current, target, template, back, because, verified, marketplaceVersion, changedBy, pinned, origins } = of;
+  const { current, target, template, because, verified, marketplaceVersion, changedBy, pinned, origins } = of;
   return {
-    ...(back === undefined ? {} : { back }),
     ...(changedBy === undefined ? {} : { changedBy }),
     ...(pinned === undefined ? {} : { pinned }),
     ...(origins === undefined ? {} : { origins }),

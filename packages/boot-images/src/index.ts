@@ -76,7 +76,7 @@ export { credentialsKey, vspherePlatform } from './vsphere/platform.ts';
 export { placementsOf } from './vsphere/site.ts';
 export type { TemplateChange, TemplateSignal } from './wakes/template-signal.ts';
 export { goldenName, goldenNamespace } from './wakes/triggers.ts';
-export { type Goal, goalsOf, keepsName } from './way-back/goal.ts';
+export { type Goal, goalsOf, keepsName, revertGoal } from './way-back/goal.ts';
 export type { HistoryEntry } from './way-back/history.ts';
 export { type NeededImage, neededBy } from './way-back/needed.ts';
 export { livePin, type Pin, pinnedName, pinText, samePin } from './way-back/pin.ts';

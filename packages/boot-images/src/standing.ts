@@ -8,7 +8,6 @@ import { controlPlanes, idOf, type KeptSet, keptSets, setText } from './observe/
 import { isObject } from './observe/stream.ts';
 import { platformOf, type World } from './observe/world.ts';
 import { setFacts } from './pass/set-facts.ts';
-import { newestBelow } from './pass/ways-back.ts';
 import { lazyPlatforms } from './platforms.ts';
 import { failureDomainOf } from './policy/set-policy.ts';
 import { bootImageStatus } from './status/boot-image.ts';
@@ -16,6 +15,7 @@ import { imageOf } from './status/boot-image-store.ts';
 import type { SetOutcome } from './status/subject.ts';
 import { vspherePlatform } from './vsphere/platform.ts';
 import { recordedStore } from './vsphere/recorded-store.ts';
+import { revertTo } from './way-back/goal.ts';
 
 /** What {@link standings} is made from. */
 export interface StandingsInput {
@@ -85,9 +85,8 @@ export async function standings(input: StandingsInput): Promise<Standings> {
       return true;
     }
   };
-  if (unlisted(world.machineSets)) return { images: images.map(withKind), places, unread: [...unread] };
+  if (unlisted(world.machineSets)) return { images: images.map(shown), places, unread: [...unread] };
   const noPlanes = unlisted(() => keptSets({ ...world, machineSets: () => [] }));
-  const releases = releasesByPlace(input);
   for (const set of sets) {
     const own = imageOf(set);
     const image = said.get(keyOf(own)) ?? own;
@@ -97,7 +96,7 @@ export async function standings(input: StandingsInput): Promise<Standings> {
     const missing = look.answers.find(({ question, answer }) => answer === 'unknown' && question !== 'image');
     if (missing !== undefined) unread.add(missing.text);
     const status = missing === undefined ? standing(set, image.status, look, input, ports) : image.status;
-    stand.push({ ...image, ...(status === undefined ? {} : { status: withWayBack(set, status, releases) }) });
+    stand.push({ ...image, ...(status === undefined ? {} : { status }) });
   }
   for (const image of said.values()) {
     const { kind, apiGroup = '' } = image.spec?.machineSet ?? {};
@@ -106,7 +105,7 @@ export async function standings(input: StandingsInput): Promise<Standings> {
     stand.push(untold || apiGroup.endsWith(CLUSTER_API) ? image : goneOf(image));
   }
   const byName = (a: BootImage, b: BootImage): number => a.metadata.name.localeCompare(b.metadata.name);
-  return { images: stand.map(withKind).toSorted(byName), places, unread: [...unread] };
+  return { images: stand.map(shown).toSorted(byName), places, unread: [...unread] };
 }
 
 type Ports = Parameters<typeof setFacts>[1];
@@ -175,32 +174,6 @@ function next(
   return { kind: 'waiting', phase: 'Pending', ...waiting, ...seen };
 }
 
-/** The releases that the API objects know to be where sets make their machines, by place. */
-function releasesByPlace({ world, images }: StandingsInput): ReadonlyMap<string, readonly string[]> {
-  const said = new Map(images.map((image) => [keyOf(image), image.status]));
-  const found = new Map<string, Set<string>>();
-  for (const set of world.machineSets()) {
-    const place = placeOf(set);
-    const releases = found.get(place) ?? new Set();
-    const { template, revertTo } = said.get(keyOf(imageOf(set))) ?? {};
-    for (const release of [template?.release, revertTo]) if (release !== undefined) releases.add(release);
-    found.set(place, releases);
-  }
-  return new Map([...found].map(([place, releases]) => [place, [...releases]]));
-}
-
-/** The newest older release that is known to be where this set makes its machines. */
-function withWayBack(
-  set: KeptSet,
-  status: BootImageStatus,
-  releases: ReadonlyMap<string, readonly string[]>,
-): BootImageStatus {
-  const known = [status.revertTo ?? [], releases.get(placeOf(set)) ?? []].flat();
-  const release = status.current === undefined ? undefined : newestBelow(status.current, known);
-  const { revertTo: _, ...rest } = status;
-  return release === undefined ? rest : { ...rest, revertTo: release };
-}
-
 function setPlace(set: KeptSet, { world, platforms }: Ports): SetPlace {
   const spec: unknown = set.spec?.template?.spec?.providerSpec?.value;
   const platform = platforms.get(platformOf(world) ?? '');
@@ -208,11 +181,6 @@ function setPlace(set: KeptSet, { world, platforms }: Ports): SetPlace {
   const region = (platform.regionOf ?? platform.placeOf)(spec);
   const domain = failureDomainOf(set, world, platforms);
   return { ...(region === undefined ? {} : { region }), failureDomains: domain === undefined ? [] : [domain] };
-}
-
-function placeOf(set: KeptSet): string {
-  const workspace: unknown = set.spec?.template?.spec?.providerSpec?.value?.['workspace'];
-  return JSON.stringify(workspace ?? idOf(set));
 }
 
 function goneOf(image: BootImage): BootImage {
@@ -230,8 +198,15 @@ function goneOf(image: BootImage): BootImage {
   };
 }
 
-function withKind(image: BootImage): BootImage {
-  return { ...image, apiVersion: apiVersionOf(BootImage), kind: BootImage.kind };
+/** Whole, and with the way back that `image revert` goes, whoever wrote the status. */
+function shown(image: BootImage): BootImage {
+  const { revertTo: _, ...status } = image.status ?? {};
+  const back = revertTo(status);
+  return {
+    ...image,
+    ...{ apiVersion: apiVersionOf(BootImage), kind: BootImage.kind },
+    ...(image.status === undefined ? {} : { status: back === undefined ? status : { ...status, revertTo: back } }),
+  };
 }
 
 function keyOf({ metadata: { namespace = '', name } }: BootImage): string {

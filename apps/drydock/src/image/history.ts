@@ -30,7 +30,7 @@ export function addHistory(group: Command): void {
 
 async function history(name: string, flags: SetFlags, signal: AbortSignal): Promise<number> {
   await using client = await connect(flags);
-  const { livePin } = await import('@drydock/boot-images');
+  const { livePin, revertGoal } = await import('@drydock/boot-images');
   const { id, image } = isRotated(name)
     ? await rotatedImage(client, name, flags.namespace, signal)
     : await keptImage(client, name, flags, signal);
@@ -40,7 +40,7 @@ async function history(name: string, flags: SetFlags, signal: AbortSignal): Prom
     ...(pin === undefined ? {} : { pin }),
     history: entriesOf(image, id),
   };
-  if (flags.output.people) await show(output);
+  if (flags.output.people) await show(output, revertGoal(image?.status));
   else
     print(
       flags.output,
@@ -72,7 +72,7 @@ function entriesOf(image: BootImage | undefined, set: string): HistoryOutput['hi
   });
 }
 
-async function show({ set, pin, history: entries }: HistoryOutput): Promise<void> {
+async function show({ set, pin, history: entries }: HistoryOutput, goal: HistoryEntry | undefined): Promise<void> {
   const { pinText } = await import('@drydock/boot-images');
   if (pin !== undefined) say(`${oneLine(`${set} is ${pinText(pin)}`)}\n`);
   if (entries.length === 0) {
@@ -95,6 +95,6 @@ async function show({ set, pin, history: entries }: HistoryOutput): Promise<void
     { header: 'IMAGE', cell: ({ image = '' }) => image },
   ];
   say(table(columns, entries));
-  const first = entries.find(({ revert, revertable }) => revert !== undefined && revertable === true);
+  const first = entries.find(({ id }) => id === goal?.id);
   if (first?.revert !== undefined) say(`To go back: ${oneLine(first.revert)}\n`);
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ClusterVersion, ConfigMap, MachineConfiguration, MachineSet } from '@drydock/api';
-import { fakeCluster, machineSet, newRelease, oldRelease, published, workspace } from '../testing/fake-cluster.ts';
+import { fakeCluster, machineSet, newRelease, published, workspace } from '../testing/fake-cluster.ts';
 import { runPass } from './pass.ts';
 
 const patches = (writes: readonly string[]): readonly string[] => writes.filter((w) => w.startsWith('patch '));
@@ -22,7 +22,6 @@ test('a new release is published and the set is pointed at it by one guarded pat
     template: { server: 'vc1', name: published, release: newRelease, digest: 'ab' },
     by: 'release',
     movedTo: published,
-    switchedFrom: oldRelease,
     attempts: { target: newRelease, count: 1 },
   });
 });

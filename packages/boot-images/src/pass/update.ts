@@ -146,7 +146,6 @@ export async function updateSet(
     ...(moved === undefined ? {} : { movedTo: moved }),
     ...(plan.target === undefined ? {} : { target: plan.target }),
     ...(image.template === undefined ? {} : { template: image.template }),
-    ...(plan.current === undefined ? {} : { switchedFrom: plan.current }),
     ...(plan.verified === undefined ? {} : { verified: plan.verified }),
     ...(plan.marketplaceVersion === undefined ? {} : { marketplaceVersion: plan.marketplaceVersion }),
     ...(plan.pinned === undefined ? {} : { pinned: plan.pinned }),

@@ -13,7 +13,7 @@ const subject = (seconds: number): Parameters<typeof bootImageStatus>[2] => ({
   platform: 'vsphere',
   generation: 1,
   now: new Date(seconds * 1000),
-  facts: { reference: 't-Q', target: 'R' },
+  facts: { reference: 't-Q', image: 't-Q', target: 'R' },
 });
 
 test('progress reads as share, rate and rest', () => {
@@ -45,9 +45,9 @@ test('since moves with the phase; the operation stays until its outcome; the way
     subject(6),
   );
   assert.deepEqual([failed.phase, failed.operation?.id, failed.nextStep, failed.current], ['Failed', '01', 'n', 'Q']);
-  const done = bootImageStatus(failed, { kind: 'current', current: 'R', target: 'R', switchedFrom: 'Q' }, subject(7));
+  const done = bootImageStatus(failed, { kind: 'current', current: 'R', target: 'R', movedTo: 't-R' }, subject(7));
   assert.deepEqual([done.phase, done.operation, done.revertTo, done.progress], ['Current', undefined, 'Q', '-']);
-  const later = bootImageStatus(done, { kind: 'current', current: 'R', target: 'R' }, subject(9));
+  const later = bootImageStatus(done, { kind: 'current', current: 'R', target: 'R', movedTo: 't-R' }, subject(9));
   assert.deepEqual(later, done);
 });
 

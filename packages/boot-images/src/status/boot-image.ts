@@ -1,6 +1,7 @@
 import type { BootImagePhase, BootImageStatus, BootImageStatusCondition } from '@drydock/api';
 import { shortText } from '@drydock/api/text';
 import { factsOf, type ImageFacts, type ImageOrigin, type Verified } from '../image-facts.ts';
+import { revertTo } from '../way-back/goal.ts';
 import { type HistoryEntry, movers, withImage, withReach } from '../way-back/history.ts';
 import { pinCell } from '../way-back/pin.ts';
 import { rfc3339 } from './conditions.ts';
@@ -14,7 +15,7 @@ const LONGEST_NAME = 512;
 
 /**
  * The status of one BootImage. `since` moves only with the phase. The announced operation stays until its outcome was observed. What was found out about a template is said for as long as the
- * set points at that template, and no longer; the way back stays until another one is known, or none.
+ * set points at that template, and no longer; the way back is what the history says.
  */
 export function bootImageStatus(
   previous: BootImageStatus | undefined,
@@ -34,11 +35,11 @@ export function bootImageStatus(
   const current = looked ? found : (known?.current ?? reference);
   const target = outcome.target ?? subject.facts.target;
   const template = looked ? templateOf(previous?.template, outcome.template) : known?.template;
-  const back = wayBack(previous, outcome);
   const operation = operationOf(previous, outcome, now);
   const attempts = outcome.attempts ?? previous?.attempts;
   const canary = outcome.canary ?? previous?.canary;
   const history = historyOf(previous, outcome, { ...subject.facts, template, now });
+  const back = revertTo({ history });
   const origins = originsOf(previous, outcome, [subject.facts.image, target, ...history.map(({ image }) => image)]);
   const progress = outcome.kind === 'step' ? outcome.progress : undefined;
   const eta = progress === undefined ? undefined : etaSeconds(progress);
@@ -66,7 +67,7 @@ export function bootImageStatus(
           },
         }),
     since: previous?.phase === phase && previous.since !== undefined ? previous.since : now,
-    ...(back === undefined || back === current ? {} : { revertTo: back }),
+    ...(back === undefined ? {} : { revertTo: back }),
     reason,
     message,
     ...(nextStep === undefined ? {} : { nextStep }),
@@ -82,13 +83,6 @@ export function bootImageStatus(
       ...pinnedConditions(previous, subject, now),
     ],
   };
-}
-
-/** From what is in the place, where that was looked at; else where the set came from, and before that what was known. */
-function wayBack(previous: BootImageStatus | undefined, outcome: SetOutcome): string | undefined {
-  if (outcome.back !== undefined) return outcome.back.release;
-  const from = outcome.kind === 'current' ? outcome.switchedFrom : undefined;
-  return from ?? previous?.revertTo;
 }
 
 /** What was done under another pin than there is now, or under none, is not what is wanted now, whatever came of it. */

@@ -8,8 +8,6 @@ export type SetOutcome = ImageFacts &
   (
     | {
         readonly kind: 'current';
-        /** Release that the set was switched from in this pass. */
-        readonly switchedFrom?: string;
         /** What the set was switched for in this pass, see `movers`. */
         readonly by?: string;
       }

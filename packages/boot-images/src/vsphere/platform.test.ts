@@ -96,7 +96,6 @@ test('BI-V133 swap mode: the new template takes the name over, the set is not to
     },
     by: 'release',
     movedTo: computed,
-    switchedFrom: oldRelease,
     attempts: { target: newRelease, count: 1 },
   });
   const note = `wk-a Switched machineset wk-a: ${computed}: ${oldRelease} → ${newRelease}; the name was absent for 7 ms`;
@@ -133,7 +132,6 @@ test("BI-V136 pointer mode: a person's outdated template stays, and the set is p
     template: { server: 'vc1', name: computed, release: newRelease },
     by: 'release',
     movedTo: computed,
-    switchedFrom: oldRelease,
     attempts: { target: newRelease, count: 1 },
   });
 });

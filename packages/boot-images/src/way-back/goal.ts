@@ -31,6 +31,19 @@ export function goalsOf(status: BootImageStatus | undefined, to: string | undefi
   return distinct(before).map(goalOf);
 }
 
+/** What a revert goes back to where nobody says where to; undefined where nothing is, or where the last look at its place found its image gone. */
+export function revertGoal(status: BootImageStatus | undefined): HistoryEntry | undefined {
+  const [goal] = goalsOf(status, undefined);
+  const entry = goal && status?.history?.find((one) => isSameImage(one, { id: '', ...goal }));
+  return entry?.revertable === false ? undefined : entry;
+}
+
+/** {@link revertGoal} as people call it. */
+export function revertTo(status: BootImageStatus | undefined): string | undefined {
+  const { release, image } = revertGoal(status) ?? {};
+  return release ?? image;
+}
+
 /** Whether going there means that the content under a name changes, and not the name (swap mode). */
 export function keepsName(status: BootImageStatus | undefined, goal: Goal): boolean {
   const [inUse] = status?.history ?? [];

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BootImage } from '@drydock/api';
+import { standings } from '../standing.ts';
+import { imageOf } from '../status/boot-image-store.ts';
+import { computed, machineSet } from '../testing/fake-cluster.ts';
+import { type ReportingCluster, reportingCluster } from '../testing/reporting-cluster.ts';
+import { goalsOf } from './goal.ts';
+
+/** What `status` shows of the way back, after what the BootImage says was compared with it. */
+async function shown({ cluster, image }: ReportingCluster): Promise<string | undefined> {
+  const { world } = cluster.ports;
+  const known = image() ?? assert.fail('nothing was written');
+  const options = { led: true, now: new Date(cluster.clock), architecture: 'x86_64' };
+  const { images } = await standings({ world, images: [known], ...options });
+  assert.equal(images[0]?.status?.revertTo, known.status?.revertTo);
+  return known.status?.revertTo;
+}
+
+for (const publication of ['pointer', 'swap'] as const)
+  test(`${publication} mode: REVERT-TO is where image revert goes unless it is told where to, before a revert, and right after it`, async () => {
+    const older = '9.5.20260101-0';
+    const c = reportingCluster({ publication, templates: { [computed]: { version: older } } });
+    const target = (): string | undefined => goalsOf(c.image()?.status, undefined)[0]?.release;
+    await c.pass();
+    assert.deepEqual([await shown(c), target()], [older, older]);
+    const own = imageOf(machineSet('wk-a'));
+    const [goal] = goalsOf(c.image()?.status, undefined);
+    const pin = { ...(goal ?? assert.fail('there is a way back')), by: 'alice' };
+    c.cluster.client.put(BootImage, { ...(c.image() ?? own), spec: { ...own.spec, pin } });
+    await c.pass();
+    assert.equal(c.image()?.status?.current, older);
+    // The release that was gone back from is no way back, and nothing else was there.
+    assert.deepEqual([await shown(c), target()], [undefined, undefined]);
+  });
