@@ -90,6 +90,8 @@ const NEXT: Readonly<Record<ApiErrorCode, string>> = {
 export class ApiError extends Error {
   override readonly name: string = 'ApiError';
   readonly code: ApiErrorCode;
+  /** What the server (or the system) said, without what was being done and what comes next. */
+  readonly said: string;
   /** HTTP status, or 0 when there was no answer. */
   readonly status: number;
   /** `reason` of the Status object, such as `AlreadyExists`; '' when there was none. */
@@ -104,6 +106,7 @@ export class ApiError extends Error {
       init.cause === undefined ? {} : { cause: init.cause },
     );
     this.code = init.code;
+    this.said = init.said;
     this.status = init.status ?? 0;
     this.reason = init.reason ?? '';
     this.details = init.details ?? {};
@@ -126,6 +129,8 @@ export interface StatusContext {
   readonly jsonPatch?: boolean;
   /** Milliseconds from the Retry-After header. */
   readonly retryAfter?: number | undefined;
+  /** The path names no kind: every API server has it. */
+  readonly everywhere?: boolean;
   /** More about the refusal than the server says, such as that the token had expired. */
   readonly known?: string | undefined;
 }
@@ -146,7 +151,12 @@ export function errorOfStatus(given: Status, http: number, context: StatusContex
     action: context.action,
     said: context.known === undefined ? said : `${said} (${context.known})`,
     status: code,
-    next: code === 404 && details.name === undefined ? UNKNOWN_KIND : undefined,
+    next:
+      code === 404 && details.name === undefined
+        ? context.everywhere === true
+          ? NEXT.BadAnswer
+          : UNKNOWN_KIND
+        : undefined,
     reason: status.reason ?? '',
     details,
     retryAfter: context.retryAfter ?? (asked === undefined || asked === 0 ? undefined : asked * 1000),

@@ -1,4 +1,4 @@
-import type { PublishedTemplate, TemplateProgress, TemplateWish } from '@drydock/templates';
+import type { PublishedTemplate, TemplateWish } from '@drydock/templates';
 import { escapeName } from '@drydock/vsphere';
 import type { Command } from 'commander';
 import { exitCode } from '../exit.ts';
@@ -9,6 +9,7 @@ import { checkPrivileges, checkRecord } from './privileges.ts';
 import { type Run, verb } from './run.ts';
 import type { TemplateSession } from './session.ts';
 import { openSource } from './source.ts';
+import { uploadMeter } from './upload-meter.ts';
 import { checkFlags, type PublishFlags, publishFlags, wishOf } from './wish.ts';
 
 /** Adds `drydock template publish`. */
@@ -104,25 +105,4 @@ function tell(
   if (retired !== undefined) {
     out.note(`The one before is kept as ${retired}; to go back: ${run.command('revert', name)}`);
   }
-}
-
-/** Notes what an upload took. */
-function uploadMeter(): {
-  readonly see: (progress: TemplateProgress) => void;
-  readonly text: () => string;
-  readonly event: () => object;
-} {
-  let from: number | undefined;
-  let until = 0;
-  let bytes = 0;
-  return {
-    see: (progress) => {
-      if (progress.step !== 'Uploading') return;
-      from ??= performance.now();
-      until = performance.now();
-      bytes = Math.max(bytes, progress.bytes ?? 0);
-    },
-    text: () => (from === undefined ? 'uploaded' : `${bytesText(bytes)} uploaded in ${durationText(until - from)}`),
-    event: () => (from === undefined ? {} : { uploadedBytes: bytes, uploadMs: Math.round(until - from) }),
-  };
 }

@@ -9,6 +9,7 @@ import { fastClock } from './cluster/fast-clock.ts';
 import { KubeClientKilled } from './cluster/hooks.ts';
 import { httpAnswer } from './cluster/http.ts';
 import { memoryCluster } from './cluster.ts';
+import { failureOf } from './failure.ts';
 import { SCENARIO_CRDS, WIDGET, type Widget } from './scenarios-crds.ts';
 import { CLUSTER_SCENARIOS } from './scenarios-table.ts';
 import { CONFIG_MAP, misbehavingServer } from './server.ts';
@@ -45,6 +46,19 @@ suite('cluster scenarios in memory, over HTTP', () => {
       });
     });
   }
+});
+
+test('OWN-20 what the cluster in memory refuses over HTTP is said once, with what was done and what comes next', async () => {
+  const cluster = memoryCluster(OPTIONS);
+  await using server = await misbehavingServer(httpAnswer(cluster.wire()));
+  await using client = createClient(server.config);
+  const { message } = await failureOf(client.get(CONFIG_MAP, { namespace, name: 'nobody' }));
+  assert.equal(
+    message,
+    `get ConfigMap ${namespace}/nobody: configmaps "nobody" not found. Check the name and the namespace, or create it first.`,
+  );
+  const { message: apis } = await failureOf(client.raw({ path: '/apis' }));
+  assert.deepEqual([apis.split('GET /apis').length, apis.split('Check ').length], [2, 2], apis);
 });
 
 const key = { namespace, name: 'a' };

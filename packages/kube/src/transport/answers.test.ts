@@ -212,3 +212,16 @@ test('a request that cannot be put on the wire is a BadRequest, which is not rep
   const error = await failureOf(client.raw({ path: '/a b' }));
   assert.deepEqual([error.code, error.retriable, server.requests.length], ['BadRequest', false, 0]);
 });
+
+test('OWN-20 a path that every API server has, and this one has not, is that of something else: no kind is missing', async () => {
+  await using server = await misbehavingServer((_, response) =>
+    sendStatus(response, 404, { reason: 'NotFound', message: 'nothing is here' }),
+  );
+  await using client = createClient(server.config);
+  for (const path of ['/api', '/apis', '/version'])
+    assert.equal(
+      (await failureOf(client.raw({ path }))).message,
+      `GET ${path}: nothing is here. Check that the address is that of a Kubernetes API server, not of a proxy, a console or a login page before it.`,
+    );
+  assert.match((await failureOf(client.raw({ path: '/apis/a/v1' }))).message, /does not serve this kind at all/);
+});

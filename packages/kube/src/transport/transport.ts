@@ -168,6 +168,7 @@ export function createTransport(config: ClusterConfig, options: TransportOptions
     return errorOfStatus(statusOfBody(text), statusCode, {
       action: request.action,
       jsonPatch: request.contentType === JSON_PATCH,
+      everywhere: /^\/(?:apis?|version)$/.test(request.path),
       retryAfter: parseRetryAfter(headers['retry-after'], clock.date()),
       known: statusCode === 401 ? flawOf(credential, clock.date()) : undefined,
     });

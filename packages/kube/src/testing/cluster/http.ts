@@ -50,7 +50,7 @@ function fail(error: unknown, response: ServerResponse): void {
     response.destroy();
     return;
   }
-  const { status, reason, details, message, retryAfter } = error;
+  const { status, reason, details, said: message, retryAfter } = error;
   const headers: Record<string, string> = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter / 1000) };
   sendStatus(response, status, { reason, message, details }, headers);
 }
