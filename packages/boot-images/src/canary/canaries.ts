@@ -17,17 +17,17 @@ import {
   isOwnCanary,
 } from './decide.ts';
 import { type CanaryGroup, canaryMachine, groupOf, isCanaryName, unsupported } from './machine.ts';
+import { beginWait, type CanaryClocks, type CanaryWaits, waitedMs } from './patience.ts';
 import { canarySpec, MOST_CANARIES } from './spec.ts';
 
 /** What canaries are made with, and told from. */
-export interface CanaryPorts {
+export interface CanaryPorts extends CanaryClocks {
   readonly client: Pick<Client, 'get' | 'create' | 'delete'>;
   /** Machines by their names; undefined where they are not known. */
   readonly machines: () => readonly Machine[] | undefined;
   readonly machineSets: () => readonly MachineSet[];
   /** What was said of sets last. */
   readonly images: () => Iterable<BootImage>;
-  readonly now: () => Date;
 }
 
 /** A set that is about to be pointed at an image. */
@@ -68,11 +68,20 @@ export interface Canaries {
 /** More than any look takes: create, or record, then remove, then the end. */
 const STEPS = 6;
 
-/** What one process knows of verdicts before the cache shows them; losing it costs nothing. */
-export type CanaryVerdicts = Map<string, CanaryVerdict>;
+/** What one process knows of canaries; losing it costs at most half of the time that one has, once more. */
+export interface CanaryMemory {
+  /** By group, before the cache shows them. */
+  readonly verdicts: Map<string, CanaryVerdict>;
+  readonly waits: CanaryWaits;
+}
+
+/** Nothing is known. */
+export function canaryMemory(): CanaryMemory {
+  return { verdicts: new Map(), waits: new Map() };
+}
 
 /** Nothing is asked twice about one group in a pass. */
-export function canaries(ports: CanaryPorts, verdicts: CanaryVerdicts): Canaries {
+export function canaries(ports: CanaryPorts, { verdicts, waits }: CanaryMemory): Canaries {
   const { client } = ports;
   const answers = new Map<string, Promise<SetOutcome | undefined>>();
   const asked = new Set<string>();
@@ -108,7 +117,7 @@ export function canaries(ports: CanaryPorts, verdicts: CanaryVerdicts): Canaries
     const key = keyOf(canaryMachine(set, group, image));
     const canary = { group: group.id, machine: group.machine, image: group.image };
     for (let count = 0; count < STEPS; count += 1) {
-      const observed = await observe(group, key, call);
+      const observed = await observe(group, key, timeoutMs, call);
       const step = decideCanary(observed, { timeoutMs, keepOnFailure, most: MOST_CANARIES });
       switch (step.kind) {
         case 'create':
@@ -148,25 +157,28 @@ export function canaries(ports: CanaryPorts, verdicts: CanaryVerdicts): Canaries
   async function observe(
     group: CanaryGroup,
     key: Key,
+    timeoutMs: number,
     call: { readonly signal?: AbortSignal },
   ): Promise<CanaryObserved> {
-    const machine = await ifFound(client.get(Machine, key, call));
-    const name = machine?.status?.nodeRef?.name;
+    const live = await ifFound(client.get(Machine, key, call));
+    const name = live?.status?.nodeRef?.name;
     const node = name === undefined ? undefined : await ifFound(client.get(Node, { name }, call));
     const verdict = verdicts.get(group.id) ?? recordedOf(group.id, ports.images());
     const there = new Set([...created, ...(ports.machines() ?? []).map(({ metadata }) => metadata.name)]);
     there.delete(group.machine);
+    const machine = live && canaryMachineOf(live, node, group.id);
     return {
-      ...(machine === undefined ? {} : { machine: canaryMachineOf(machine, node, group.id) }),
+      ...(machine === undefined ? {} : { machine }),
       ...(verdict === undefined ? {} : { verdict }),
       others: [...there].filter(isCanaryName).length,
-      now: ports.now().getTime(),
+      waitedMs: machine === undefined ? 0 : waitedMs(waits, machine, timeoutMs, ports),
     };
   }
 
   async function create(machine: Machine, policy: SetPolicy, call: { readonly signal?: AbortSignal }): Promise<void> {
     try {
-      await client.create(Machine, machine, call);
+      const { metadata } = await client.create(Machine, machine, call);
+      beginWait(waits, metadata.uid ?? '', ports);
     } catch (error) {
       // Somebody was faster, perhaps this process's predecessor: the next look tells.
       if (isAlreadyExists(error)) return;
@@ -201,9 +213,9 @@ export function canaries(ports: CanaryPorts, verdicts: CanaryVerdicts): Canaries
       if (canary?.machine === undefined || !existing.has(set) || ended.has(set)) continue;
       (canary.verdict === 'Failed' ? kept : waitedFor).add(canary.machine);
     }
-    const now = ports.now().getTime();
     for (const { metadata } of left) {
-      const young = now - Date.parse(metadata.creationTimestamp ?? '') < longestMs;
+      const { uid = '', creationTimestamp = '' } = metadata;
+      const young = waitedMs(waits, { uid, made: Date.parse(creationTimestamp) }, longestMs, ports) < longestMs;
       if (kept.has(metadata.name) || (young && waitedFor.has(metadata.name))) continue;
       const key = keyOf({ metadata });
       const machine = await ifFound(client.get(Machine, key, call));

@@ -203,6 +203,47 @@ for (const [fate, seen] of failures) {
   });
 }
 
+for (const [jump, where] of [
+  [60 * minute, 'forwards, with the process'],
+  [60 * minute, 'forwards, before another process'],
+  [-60 * minute, 'back'],
+] as const)
+  test(`OWN-18 the clock on the wall jumps an hour while a canary boots (${where}): no good canary fails, and a bad one does when its time is over`, async () => {
+    let fate: MachineFate = 'no-node';
+    const c = rig(() => fate);
+    await c.turn();
+    c.cluster.clock += 5 * minute;
+    c.cluster.ahead += jump;
+    if (where.includes('another')) c.restart();
+    await c.turn();
+    assert.deepEqual([said(c), c.machines().length], ['Publishing Canary', 1]);
+    c.cluster.clock += 9 * minute;
+    await c.turn();
+    assert.deepEqual([said(c), c.machines().length], ['Publishing Canary', 1]);
+    if (jump > 0) {
+      fate = 'boots';
+      for (let turns = 0; turns < 4; turns += 1) await c.turn();
+      assert.deepEqual([said(c), creations(c).length], ['Current UpToDate', 1]);
+      return;
+    }
+    c.cluster.clock += 7 * minute;
+    await c.turn();
+    assert.deepEqual([said(c), c.image()?.status?.canary?.verdict], ['Blocked CanaryFailed', 'Failed']);
+  });
+
+test('OWN-18 operators that go before the time of a canary is over end it all the same', async () => {
+  const c = rig(() => 'no-node');
+  await c.turn();
+  for (let processes = 0; processes < 4; processes += 1) {
+    c.cluster.clock += 11 * minute;
+    c.restart();
+    await c.turn();
+    c.cluster.clock += 11 * minute;
+    await c.turn();
+  }
+  assert.deepEqual([said(c), c.machines(), creations(c).length], ['Blocked CanaryFailed', [], 1]);
+});
+
 const states = [
   [
     { power: 'poweredOn', tools: 'guestToolsNotRunning' },

@@ -17,7 +17,7 @@ export interface CanaryMachine {
   /** It is the canary of the group, and no set has taken it. */
   readonly own: boolean;
   readonly going: boolean;
-  /** When it was made, in ms. */
+  /** When it was made, in ms, by the server's clock. */
   readonly made: number;
   /** Whoever makes machines has given it up. */
   readonly failed: boolean;
@@ -36,7 +36,8 @@ export interface CanaryObserved {
   readonly verdict?: CanaryVerdict;
   /** Canaries of other groups that are there. */
   readonly others: number;
-  readonly now: number;
+  /** How much of the time that the machine has is over, in ms. */
+  readonly waitedMs: number;
 }
 
 /** What is wanted of a canary. */
@@ -82,7 +83,7 @@ export function decideCanary(observed: CanaryObserved, wanted: CanaryWanted): Ca
   return running(machine, observed, wanted);
 }
 
-function running(machine: CanaryMachine, { now }: CanaryObserved, { timeoutMs }: CanaryWanted): CanaryStep {
+function running(machine: CanaryMachine, { waitedMs }: CanaryObserved, { timeoutMs }: CanaryWanted): CanaryStep {
   const { name, phase, seen } = machine;
   const failed = (why: string): CanaryStep => ({
     kind: 'record',
@@ -95,7 +96,7 @@ function running(machine: CanaryMachine, { now }: CanaryObserved, { timeoutMs }:
     return { kind: 'record', verdict: { verdict: 'Passed', message } };
   }
   const minutes = Math.round(timeoutMs / 60_000);
-  if (now - machine.made >= timeoutMs) return failed(`was no node that is ready after ${minutes} min`);
+  if (waitedMs >= timeoutMs) return failed(`was no node that is ready after ${minutes} min`);
   return { kind: 'wait', brief: `canary: ${phase ?? 'made'}`, message: `canary ${name}: ${seen}` };
 }
 

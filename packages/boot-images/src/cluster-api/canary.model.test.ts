@@ -135,7 +135,13 @@ async function live(world: World, event: Event, tripwire: Tripwire<'dies'>, mist
   const machines = (): readonly ClusterApiObject[] =>
     left(world, ['Machine']).map((id) => cluster.snapshot()[id] as ClusterApiObject);
   const canaryPorts: RotationCanaryPorts = {
-    ...{ client, machines, now, served: { of: (_: string, kind: string) => CAPI_KINDS[kind] } },
+    ...{
+      client,
+      machines,
+      now,
+      elapsed: () => world.now,
+      served: { of: (_: string, kind: string) => CAPI_KINDS[kind] },
+    },
     recorded: (group) => recordedOf(group, images()),
     record: ({ set }, facts) => report(set, { kind: 'step', phase: 'Publishing', reason: 'Canary', ...facts }),
   };

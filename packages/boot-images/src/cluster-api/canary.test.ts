@@ -50,13 +50,15 @@ async function scene(
     fate = 'boots',
     may,
     canary = {},
-    later = 0,
+    elapsed,
+    now,
   }: {
     readonly fate?: RotatedMachineFate;
     readonly may?: (verb: string, resource: string) => boolean;
     readonly canary?: object;
-    /** How far the operator's clock is ahead (ms). */
-    readonly later?: number;
+    /** Clocks of the operator. */
+    readonly elapsed?: () => number;
+    readonly now?: () => Date;
   } = {},
 ): Promise<Scene> {
   const cluster = capiCluster();
@@ -79,7 +81,8 @@ async function scene(
     if (resource.startsWith('machines.') && old === undefined) made += 1;
   });
   const role = await runCapiRole(cluster, {
-    now: () => new Date(Date.now() + later),
+    ...(now === undefined ? {} : { now }),
+    ...(elapsed === undefined ? {} : { elapsed }),
     ...(may === undefined ? {} : { may }),
   });
   const actor = capiMachineActor({ client: cluster.client(), templates: () => 1, fate: () => fate });
@@ -159,11 +162,14 @@ test('OWN-18 a canary of Cluster API: a machine with clones of what the set’s 
 });
 
 test('OWN-18 a canary of Cluster API that fails: nothing is patched, what was seen last is said, it is not tried again; kept only by keepOnFailure, until the image or the policy changes', async () => {
+  let minutes = 0;
   await using world = await scene([template('a'), deployment('a')], {
     fate: 'quota',
     canary: { keepOnFailure: true },
-    later: 21 * 60_000,
+    elapsed: () => minutes * 60_000,
   });
+  await until('a canary is made', () => world.all('AWSMachine').length > 0);
+  minutes = 21;
   await world.said('a', 'failed', ({ reason }) => reason === 'CanaryFailed');
   const { message, nextStep, phase } = saidOfDeployment(world.cluster, 'a') ?? {};
   assert.equal(phase, 'Blocked');
@@ -180,6 +186,15 @@ test('OWN-18 a canary of Cluster API that fails: nothing is patched, what was se
     return world.all('Machine').length === 0;
   });
   assert.equal(world.made(), 1);
+});
+
+test('OWN-18 the clock on the wall jumps an hour while a canary of Cluster API boots: it passes', async () => {
+  let ahead = 0;
+  await using world = await scene([template('a'), deployment('a')], { now: () => new Date(Date.now() + ahead) });
+  await until('a canary is made', () => world.all('AWSMachine').length > 0);
+  ahead = 3_600_000;
+  await world.said('a', 'has the image', ({ phase, current }) => phase === 'Current' && current === 'new');
+  assert.deepEqual([world.made(), saidOfDeployment(world.cluster, 'a')?.canary?.verdict], [1, 'Passed']);
 });
 
 test('OWN-18 a canary of machines that do not start by kubeadm: what they are told is cloned in its own kind, with the taint where that kind has it', async () => {

@@ -2,6 +2,7 @@ import { ApiError, type Client, ifFound, isAlreadyExists, isConflict, isNotFound
 import { canaryFailure, REFUSED, withGuest } from '../canary/canaries.ts';
 import { type CanaryMachine, type CanaryVerdict, decideCanary } from '../canary/decide.ts';
 import { type CanaryGroup, canaryLabel, isCanaryName } from '../canary/machine.ts';
+import { beginWait, type CanaryClocks, type CanaryWaits, waitedMs } from '../canary/patience.ts';
 import { MOST_CANARIES } from '../canary/spec.ts';
 import { labelSelector } from '../decide/selection.ts';
 import { BootImageError } from '../errors.ts';
@@ -26,7 +27,7 @@ import type { Rotation, RotationStep } from './rotation.ts';
 import { referenceOf } from './set.ts';
 
 /** What canaries of Cluster API are made with, and told from. */
-export interface RotationCanaryPorts {
+export interface RotationCanaryPorts extends CanaryClocks {
   readonly client: Pick<Client, 'get' | 'list' | 'create' | 'delete'>;
   readonly served: Pick<ServedKinds, 'of'>;
   /** Machines as they were seen last. */
@@ -37,7 +38,6 @@ export interface RotationCanaryPorts {
   readonly record: (rotation: Rotation, facts: ImageFacts) => Promise<void>;
   /** How a machine is doing, as the platform itself says, as a clause. */
   readonly guest?: (rotation: Rotation, name: string, call: Call) => Promise<string | undefined>;
-  readonly now: () => Date;
   /** Throws where this process may not write any more. */
   readonly mayWrite?: () => void;
 }
@@ -66,6 +66,7 @@ const STEPS = 6;
 export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
   const { client, served } = ports;
   const verdicts = new Map<string, CanaryVerdict>();
+  const waits: CanaryWaits = new Map();
   const created = new Set<string>();
   const complete = new Set<string>();
   /** Machines that this process removed because nobody waited for them. */
@@ -84,11 +85,12 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
       const known = verdict(group.id);
       if (machine !== undefined && removed.has(machine.uid) && known === undefined)
         return waiting(canary, facts, 'canary: goes', `canary ${group.machine} of before goes`);
+      const over = machine === undefined ? 0 : waitedMs(waits, machine, wish.timeoutMs, ports);
       const next = decideCanary(
         {
           ...(machine === undefined ? {} : { machine }),
           ...(known === undefined ? {} : { verdict: known }),
-          ...{ others: othersOf(group.machine), now: ports.now().getTime() },
+          ...{ others: othersOf(group.machine), waitedMs: over },
         },
         { ...wish, most: MOST_CANARIES },
       );
@@ -140,7 +142,9 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
     const canary = { group: group.id, machine: group.machine, image, message: `canary ${group.machine} is made` };
     await ports.record(rotation, { ...facts, canary });
     const machine = await made(resource, parts.machine, step, call);
-    if (machine !== undefined) await give(machine, parts, step, call);
+    if (machine === undefined) return;
+    beginWait(waits, machine.metadata.uid ?? '', ports);
+    await give(machine, parts, step, call);
   }
 
   async function give(machine: ClusterApiObject, parts: CanaryParts, step: Untried, call: Call): Promise<void> {

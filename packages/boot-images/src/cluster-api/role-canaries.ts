@@ -24,7 +24,7 @@ import type { Rotation } from './rotation.ts';
 import type { SiteReader } from './sites.ts';
 
 /** What {@link roleCanaries} needs. */
-export interface RoleCanariesOptions extends Pick<RotationCanaryPorts, 'record' | 'now'> {
+export interface RoleCanariesOptions extends Pick<RotationCanaryPorts, 'record' | 'now' | 'elapsed'> {
   readonly client: KubeClient;
   readonly served: ServedKinds;
   readonly store: Pick<ImageStore, 'guest'>;
@@ -72,9 +72,9 @@ export function imagesNaming(bootImages: Cache<BootImage>, canary: Key): readonl
 
 /** Wires them. */
 export function roleCanaries(options: RoleCanariesOptions): RoleCanaries {
-  const { client, served, machines, bootImages, leader, now, record, setOf } = options;
+  const { client, served, machines, bootImages, leader, now, elapsed, record, setOf } = options;
   const canaries = rotationCanaries({
-    ...{ client, served, record, now, mayWrite: () => leader.assertHeld() },
+    ...{ client, served, record, now, elapsed, mayWrite: () => leader.assertHeld() },
     machines: () => machines?.all() ?? [],
     recorded: (group) => recordedOf(group, bootImages.by(GROUP, group)),
     guest: (rotation, name, call) => guestOf(rotation, name, options, call),

@@ -62,6 +62,8 @@ export interface ClusterApiRoleOptions {
   readonly log: EventRecorderOptions['log'];
   readonly metrics: BootImageMetrics;
   readonly now?: () => Date;
+  /** Monotonic ms. Default: the machine's. */
+  readonly elapsed?: () => number;
   /** Templates of each line, and images of each place, that stay as a way back. Default 2. */
   readonly retain?: number;
   readonly locate?: (location: string) => string;
@@ -204,7 +206,7 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
     rights,
     controllers: sweepers,
   } = roleCanaries({
-    ...{ client, served, store, leader, sites, bootImages, now },
+    ...{ client, served, store, leader, sites, bootImages, now, elapsed: options.elapsed },
     machines: cacheOf(CORE, 'Machine'),
     record: ({ set }, facts) => report(set, { kind: 'step', phase: 'Publishing', reason: 'Canary', ...facts }),
     setOf: (image) => {

@@ -1,5 +1,5 @@
 import type { Client } from '@drydock/kube';
-import type { CanaryVerdicts } from '../canary/canaries.ts';
+import { type CanaryMemory, canaryMemory } from '../canary/canaries.ts';
 import type { KeptSet } from '../observe/kept-set.ts';
 import type { World } from '../observe/world.ts';
 import type { Platform } from '../platform.ts';
@@ -53,6 +53,8 @@ export interface PassPorts extends PassSettings {
   /** A step of an update ended well. */
   readonly step: (step: string, seconds: number) => void;
   readonly now: () => Date;
+  /** Monotonic ms. Default: the machine's. */
+  readonly elapsed?: (() => number) | undefined;
   /** RPM name of the architecture of single-architecture clusters. */
   readonly architecture: string;
   /** Absent: whatever is to be done is done. */
@@ -73,8 +75,7 @@ export interface PassState {
   readonly writers: Map<string, string>;
   /** The version in which each set was moved last: what is read in that version is of before. */
   readonly moved: Map<string, string>;
-  /** What became of canaries, until the cache shows it. */
-  readonly canaries: CanaryVerdicts;
+  readonly canaries: CanaryMemory;
   readonly waysBack: WaysBack;
   /** The pin that each set was decided by last. */
   readonly pins: Map<string, Pin | undefined>;
@@ -98,7 +99,7 @@ export function createPassState(now: Date, recorded?: (set: KeptSet) => Attempts
     writers: new Map(),
     moved: new Map(),
     pins: new Map(),
-    canaries: new Map(),
+    canaries: canaryMemory(),
     waysBack: createWaysBack(),
     left: new Map(),
     refusal: undefined,

@@ -53,9 +53,9 @@ export class Work {
   constructor(options: WorkOptions) {
     this.#options = options;
     const { ports, state } = options;
-    const { client, world, now } = ports;
+    const { client, world, now, elapsed } = ports;
     const { machines, machineSets: sets, bootImages: images } = world;
-    this.canaries = canaries({ ...{ client, machines, images, now }, machineSets: sets }, state.canaries);
+    this.canaries = canaries({ ...{ client, machines, images, now, elapsed }, machineSets: sets }, state.canaries);
   }
 
   /** Plans every set, then acts: publications of one image one after the other. */

@@ -18,7 +18,7 @@ export interface RunningCapiRole extends AsyncDisposable {
 
 /** Options of {@link runCapiRole}. */
 export type CapiRoleOptions = Partial<
-  Pick<ClusterApiRoleOptions, 'now' | 'retain' | 'graceMs' | 'log' | 'openshift'>
+  Pick<ClusterApiRoleOptions, 'now' | 'elapsed' | 'retain' | 'graceMs' | 'log' | 'openshift'>
 > & {
   /** Worlds of machines beside it, as far as policies select their sets. */
   readonly others?: readonly PolicyWorld[];

@@ -74,6 +74,8 @@ export interface FakeCluster {
   readonly ports: PassPorts;
   readonly machines: Machine[];
   clock: number;
+  /** How far the clock on the operator's wall is ahead of that (ms). */
+  ahead: number;
   /** Feature gate ManagedBootImagesCPMS is off. */
   gated: boolean;
   /** Unless told otherwise, an event that concerns every set. */
@@ -203,7 +205,7 @@ export function fakeCluster(options: FakeClusterOptions = {}): FakeCluster {
   });
   for (const set of options.sets ?? [machineSet('wk-a')]) client.put(MachineSet, set);
 
-  const now = (): Date => new Date(cluster.clock);
+  const now = (): Date => new Date(cluster.clock + cluster.ahead);
   const events: string[] = [];
   const outcomes = new Map<string, SetOutcome[]>();
   const conditionWrites: (readonly ConditionLike[])[] = [];
@@ -282,6 +284,7 @@ export function fakeCluster(options: FakeClusterOptions = {}): FakeCluster {
     refused: (set) => void counted.push(`refused ${set.metadata.name}`),
     step: (step, seconds) => void steps.push(`${step} ${seconds}`),
     now,
+    elapsed: () => cluster.clock,
     architecture: 'x86_64',
     concurrency: 1,
     progressMs: 0,
@@ -301,6 +304,7 @@ export function fakeCluster(options: FakeClusterOptions = {}): FakeCluster {
     ports,
     machines,
     clock: BEGIN,
+    ahead: 0,
     gated: false,
     pass: (cause = {}) => runPass(ports, cluster.state, { reason: 'Test', touched: 'all', ...cause }),
     timer: () => cluster.pass({ touched: new Set() }),
