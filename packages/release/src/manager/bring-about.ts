@@ -49,7 +49,7 @@ export async function bringAbout(
   if (!outcome.complete || older || memory.restored === wish.payload.image || definitionsIn(wish).length === 0)
     return outcome;
   const { client, signal } = apply;
-  await restoreKept({ client, kept: ports.kept, signal });
+  await restoreKept({ client, kept: ports.kept, of: wish, signal });
   memory.restored = wish.payload.image;
   return outcome;
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ApiError, type KubeClient } from '@drydock/kube';
-import { applyOn, wishOf } from '../testing/apply-cluster.ts';
-import { GADGET, type RollbackWorld, rollbackWorld, WIDGET } from '../testing/rollback-world.ts';
+import { applyOn, manifestsOf, wishOf } from '../testing/apply-cluster.ts';
+import { GADGET, type RollbackWorld, rollbackWorld, shopDefinition, WIDGET } from '../testing/rollback-world.ts';
 import { DEFINITION } from './definitions.ts';
 import { restoreKept } from './restore.ts';
 import { rollBack } from './rollback.ts';
@@ -42,7 +42,7 @@ async function goForward(world: RollbackWorld): Promise<void> {
   await applyOn(world.apply, wishOf(manifests, { owner: 'Payload shop', version: payload.version }));
 }
 
-const restored = (world: RollbackWorld) => restoreKept(world.ports(world.cluster.client()));
+const restored = (world: RollbackWorld) => restoreKept({ ...world.ports(world.cluster.client()), of: world.newer });
 const statusOf = (world: RollbackWorld, name = 'one'): object =>
   ({ ...(world.object(WIDGET, name)['status'] as object), beats: 0 }) as object;
 const NEWER = { phase: 'Draining', features: ['x', 'z-feature'], note: 'note-of-the-new', beats: 0 };
@@ -153,7 +153,29 @@ test('what a server cuts that does not serve the newer definition yet is written
       return client.replace(resource, { ...object, spec: { size: 1 } }, options);
     },
   };
-  const { kept } = await restoreKept({ ...world.ports(client), client: cutting });
+  const { kept } = await restoreKept({ ...world.ports(client), client: cutting, of: world.newer });
   assert.deepEqual([kept, cuts, writes], [0, 0, 2]);
   assert.deepEqual(world.object(WIDGET, 'one')['spec'], { size: 1, extra: 'extra-of-the-new' });
+});
+
+test('SAFE-9 what is kept of kinds that another release brings is neither read nor written by this one, whose account may not', async () => {
+  const world = await backWorld();
+  const client = world.cluster.client();
+  const other = { manifests: manifestsOf(shopDefinition({ ...WIDGET, kind: 'Lamp', plural: 'lamps' }, {})) };
+  const before = [world.object(WIDGET, 'one'), world.object(GADGET, 'g')];
+  const asked: string[] = [];
+  const refusing: KubeClient = {
+    ...client,
+    get: (resource, key, options) => {
+      asked.push(`${resource.plural} ${key.name}`);
+      const denied = new ApiError({ code: 'Forbidden', action: 'get', said: `may not get ${key.name}`, status: 403 });
+      return key.name.startsWith('lamps') ? client.get(resource, key, options) : Promise.reject(denied);
+    },
+  };
+  const ports = { ...world.ports(client), client: refusing };
+  assert.deepEqual(await restoreKept({ ...ports, of: other }), { restored: 0, kept: 0 });
+  assert.deepEqual(asked, []);
+  assert.deepEqual([world.object(WIDGET, 'one'), world.object(GADGET, 'g')], before);
+  await assert.rejects(restoreKept({ ...ports, of: world.newer }), /may not get (widgets|gadgets)/, 'control');
+  assert.equal((await restored(world)).kept, 0);
 });

@@ -21,8 +21,9 @@ import {
 } from '@drydock/crd';
 import { isConflict, isNotFound, type KubeClient, type KubeObject, type Resource } from '@drydock/kube';
 import { clusterEra } from '@drydock/preflight';
-import { DEFINITION } from './definitions.ts';
+import { DEFINITION, definitionsIn } from './definitions.ts';
 import type { KeptOfKind, KeptValues } from './kept-values.ts';
+import type { RollbackEnd } from './wish.ts';
 
 /** What came back of what a way back had left out. */
 export interface RestoredValues {
@@ -36,6 +37,8 @@ export interface RestoredValues {
 export interface RestorePorts {
   readonly client: KubeClient;
   readonly kept: KeptValues;
+  /** The release that is there: only of kinds that it defines anything is put back. What is kept of others is the business of whoever brings those, and of his rights. */
+  readonly of: Pick<RollbackEnd, 'manifests'>;
   readonly signal: AbortSignal;
 }
 
@@ -44,10 +47,11 @@ const CONFLICTS = 5;
 const MOST_CUTS = 40;
 const CUT_AGAIN = 250;
 
-/** Puts back what the live definitions can hold of all that is kept. Kinds that somebody is going back with are left alone. Rejects with `ApiError`. */
-export async function restoreKept({ client, kept, signal }: RestorePorts): Promise<RestoredValues> {
+/** Puts back what the live definitions of a release can hold of what is kept. Kinds that somebody is going back with are left alone. Rejects with `ApiError`. */
+export async function restoreKept({ client, kept, of: release, signal }: RestorePorts): Promise<RestoredValues> {
   const counts = { restored: 0, kept: 0 };
-  const names = await kept.definitions(signal);
+  const own = new Set(definitionsIn(release).map(({ id }) => id.name));
+  const names = (await kept.definitions(signal)).filter((name) => own.has(name));
   if (names.length === 0) return counts;
   const { minor } = (await clusterEra(client, { signal })).server;
   for (const name of names) {

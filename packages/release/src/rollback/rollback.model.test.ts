@@ -122,7 +122,7 @@ test('RB-R91 forward again: what was left out is in its objects again, and the l
   await applyOn(world.apply, wishOf(manifests, { owner: 'Payload shop', version: payload.version }));
   const client = world.cluster.client();
   const ports = world.ports(client);
-  const { restored, kept } = await restoreKept(ports);
+  const { restored, kept } = await restoreKept({ ...ports, of: world.newer });
   assert.deepEqual([restored > 0, kept, world.broken], [true, 0, []]);
   const { status, spec } = world.object(WIDGET, 'one') as { readonly status: object; readonly spec: object };
   assert.deepEqual(
@@ -245,7 +245,7 @@ test('a way is broken off at any write before the first definition is narrowed: 
     places += 1;
     const outcome = await run(world, world.forth);
     assert.deepEqual([outcome.complete, outcome.kept, world.broken], [true, [], []], `broken off at write ${at}`);
-    await restoreKept(world.ports(world.cluster.client()));
+    await restoreKept({ ...world.ports(world.cluster.client()), of: world.newer });
     assert.deepEqual(world.lost(), []);
     assert.equal(world.image(), 'operator:1.1.0');
     for (const name of ['widgets', 'gadgets']) {
