@@ -55,11 +55,12 @@ const verifier = (): object =>
     { 'verifier-public-key-ours': rig.signer.publicKey, 'store-ours': rig.registry.store },
     { annotations: { 'release.openshift.io/verification-config-map': '' } },
   );
+const about = { url: 'https://example.com/errata', 'io.openshift.upgrades.graph.release.channels': 'stable,fast' };
 const release = (version: string, data: object, more: Readonly<Record<string, object>> = {}): Promise<string> =>
   rig.registry.release(
     version,
     { '0000_10_a_1.yaml': manifest('a', data), '0000_90_v_1.yaml': verifier(), ...more },
-    rig.signer,
+    ...([rig.signer, about] as const),
   );
 const statusOf = async (): Promise<NonNullable<ClusterVersion['status']>> =>
   (await client.get(ClusterVersion, key)).status ?? assert.fail('ClusterVersion has a status');
@@ -122,7 +123,8 @@ test('an update is applied in the name of the account by the key rings of the ru
   assert.deepEqual(await dataOf('a'), { version: '1' });
   const { desired, history, observedGeneration, capabilities, versionHash } = await statusOf();
   const { metadata } = await client.get(ClusterVersion, key);
-  assert.deepEqual([desired?.version, desired?.image, observedGeneration], ['4.14.1', image, metadata.generation]);
+  assert.deepEqual(desired, { version: '4.14.1', image, url: about.url, channels: ['fast', 'stable'] });
+  assert.equal(observedGeneration, metadata.generation);
   assert.deepEqual(
     history?.map(({ version, verified, completionTime }) => [version, verified, typeof completionTime]),
     [

@@ -8,12 +8,42 @@ export interface ReleaseRegistry extends AsyncDisposable {
   readonly host: string;
   /** Where the signatures are. */
   readonly store: string;
-  /** Puts a release there; resolves to its reference with digest. */
-  release(version: string, manifests: Readonly<Record<string, object>>, signer?: TestSigner): Promise<string>;
+  /** Puts a release there; resolves to its reference with digest. `manifests` by their names in `release-manifests`; `about`: what it says of itself. */
+  release(
+    version: string,
+    manifests: Readonly<Record<string, object | string>>,
+    signer?: TestSigner,
+    about?: Readonly<Record<string, string>>,
+  ): Promise<string>;
   /** What was asked for, by path. */
   readonly asked: string[];
   /** From now on nothing is answered about signatures. */
   forgetSignatures(): void;
+}
+
+/** The files of a release by their paths: `manifests` are by their names in `release-manifests`, or by a whole path; a text is as it is. */
+export function releaseFiles(
+  version: string,
+  manifests: Readonly<Record<string, object | string>>,
+  metadata: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
+  const stream = {
+    apiVersion: 'image.openshift.io/v1',
+    kind: 'ImageStream',
+    metadata: { name: version },
+    spec: { tags: [] },
+  };
+  const files = Object.entries({
+    'release-metadata': { kind: 'cincinnati-metadata-v0', version, metadata },
+    'image-references': stream,
+    ...manifests,
+  });
+  return Object.fromEntries(
+    files.map(([name, content]) => [
+      name.includes('/') ? name : `release-manifests/${name}`,
+      typeof content === 'string' ? content : JSON.stringify(content),
+    ]),
+  );
 }
 
 /** Starts one. */
@@ -35,22 +65,8 @@ export async function startReleaseRegistry(): Promise<ReleaseRegistry> {
   const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     ...{ host, asked, store: `http://${host}/signatures` },
-    release: async (version, manifests, signer) => {
-      const stream = {
-        apiVersion: 'image.openshift.io/v1',
-        kind: 'ImageStream',
-        metadata: { name: version },
-        spec: { tags: [] },
-      };
-      const image: TestImage = await testImage([
-        [
-          ['release-manifests/release-metadata', JSON.stringify({ kind: 'cincinnati-metadata-v0', version })],
-          ['release-manifests/image-references', JSON.stringify(stream)],
-          ...Object.entries(manifests).map(
-            ([name, object]) => [`release-manifests/${name}`, JSON.stringify(object)] as const,
-          ),
-        ],
-      ]);
+    release: async (version, manifests, signer, about) => {
+      const image: TestImage = await testImage([Object.entries(releaseFiles(version, manifests, about))]);
       for (const [digest, blob] of image.blobs) blobs.set(digest, blob);
       if (signer !== undefined)
         signatures.set(

@@ -64,7 +64,7 @@ export function clusterVersionFace({ account, rings, stores }: ClusterVersionTru
       enabled: status?.capabilities?.enabledCapabilities ?? [],
     }),
     statusOf: (
-      { observedGeneration, desired, versionHash, history, conditions, capabilities },
+      { observedGeneration, desired, about, versionHash, history, conditions, capabilities },
       { status },
     ): Status => ({
       ...status,
@@ -73,6 +73,8 @@ export function clusterVersionFace({ account, rings, stores }: ClusterVersionTru
         ...(desired?.image === status?.desired?.image ? status?.desired : {}),
         version: desired?.version ?? '',
         image: desired?.image ?? '',
+        ...(about?.url === undefined ? {} : { url: about.url }),
+        ...(about === undefined || about.channels.length === 0 ? {} : { channels: about.channels.toSorted() }),
       },
       versionHash: versionHash ?? status?.versionHash ?? '',
       availableUpdates: status?.availableUpdates ?? null,

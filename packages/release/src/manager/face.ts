@@ -1,6 +1,7 @@
 import type { KubeObject, Resource, WithStatus } from '@drydock/kube';
 import type { CapabilityWish } from '../inclusion/capabilities.ts';
 import type { Override } from '../inclusion/selection.ts';
+import type { ReleaseMetadata } from '../payload/release-metadata.ts';
 import type { StateCondition, StoredCondition } from '../state/conditions.ts';
 import type { HistoryEntry } from '../state/history.ts';
 import type { Release, TargetWish } from '../state/target.ts';
@@ -50,6 +51,8 @@ export interface Standing {
   readonly observedGeneration: number;
   /** Absent: nothing is wanted. */
   readonly desired: { readonly version?: string; readonly image: string } | undefined;
+  /** What the release that is desired says of itself; absent where it was not read. */
+  readonly about: Pick<ReleaseMetadata, 'url' | 'channels'> | undefined;
   readonly versionHash: string | undefined;
   readonly history: readonly HistoryEntry[];
   readonly conditions: readonly (StateCondition & { readonly lastTransitionTime: string })[];

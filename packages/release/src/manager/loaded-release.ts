@@ -1,6 +1,6 @@
 import { addressText } from '@drydock/api/text';
 import { ReleaseError } from '../errors.ts';
-import type { Audience } from '../inclusion/annotations.ts';
+import { type Audience, excludedBy } from '../inclusion/annotations.ts';
 import { type Capabilities, capabilitiesFor, implicitlyEnabled, withImplicit } from '../inclusion/capabilities.ts';
 import { select } from '../inclusion/selection.ts';
 import type { PayloadFiles } from '../payload/directory.ts';
@@ -19,7 +19,10 @@ export interface LoadedRelease {
   readonly payload: Payload;
   readonly included: readonly Manifest[];
   readonly capabilities: Capabilities | undefined;
+  /** Of what is applied. */
   readonly hash: string;
+  /** Of everything that is for this cluster, also of what a capability or an override leaves out: as a status has it, and upstream's. */
+  readonly versionHash: string;
 }
 
 /** Fetches the files of an image by its reference with digest. Rejects with `ReleaseError`. */
@@ -41,7 +44,7 @@ export function loadRelease(
   const { overrides } = wish;
   if (wish.capabilities === undefined) {
     const { included } = select(payload.manifests, { audience, overrides });
-    return { payload, included, capabilities: undefined, hash: versionHash(included) };
+    return { payload, included, capabilities: undefined, ...hashesOf(payload, audience, included) };
   }
   const asked = capabilitiesFor(wish.capabilities, enabled);
   const kept =
@@ -50,7 +53,17 @@ export function loadRelease(
       : implicitlyEnabled(running.included, select(payload.manifests, { audience }).included, running.capabilities);
   const capabilities = withImplicit(asked, kept);
   const { included } = select(payload.manifests, { audience, overrides, capabilities });
-  return { payload, included, capabilities, hash: versionHash(included) };
+  return { payload, included, capabilities, ...hashesOf(payload, audience, included) };
+}
+
+function hashesOf(
+  { manifests }: Payload,
+  audience: Audience,
+  included: readonly Manifest[],
+): Pick<LoadedRelease, 'hash' | 'versionHash'> {
+  const hash = versionHash(included);
+  const forUs = manifests.filter((manifest) => excludedBy(manifest, audience) === undefined);
+  return { hash, versionHash: forUs.length === included.length ? hash : versionHash(forUs) };
 }
 
 /** Where signatures are looked for, besides what a wish names. */

@@ -302,7 +302,8 @@ async function tell<T extends KubeObject & WithStatus>(
         head === undefined
           ? undefined
           : { image: head.image, ...(head.version === '' ? {} : { version: head.version }) },
-      versionHash: said.loaded?.hash,
+      about: said.loaded?.payload.metadata,
+      versionHash: said.loaded?.versionHash,
       history: record.history,
       conditions: withConditions(stored.conditions, [...wanted, ...carried], ports.clock.date().toISOString()),
       progress: said.progress,
