@@ -85,8 +85,8 @@ const ownAddress = Object.values(networkInterfaces())
 const SLICES = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices';
 
 /** Says that one API server more is there, as API servers themselves do in a cluster. */
-async function announce(address: string, port: number): Promise<void> {
-  const metadata = { name: 'kubernetes', labels: { 'kubernetes.io/service-name': 'kubernetes' } };
+async function announce(name: string, address: string, port: number): Promise<void> {
+  const metadata = { name, labels: { 'kubernetes.io/service-name': 'kubernetes' } };
   const endpoints = [{ addresses: [address], conditions: { ready: true } }];
   const ports = [{ name: 'https', port, protocol: 'TCP' }];
   const body = { metadata, addressType: 'IPv4', endpoints, ports };
@@ -100,11 +100,26 @@ test('RB-R96 beside an API server of another kind that stands still nothing goes
   const images = await world.releases((minor) => clusterVersionManifest(minor));
   const replica = await world.sandbox.startReplica('E2', { address });
   const pid = replica.apiserver.pid ?? assert.fail('it runs');
-  await announce(address, replica.port);
-  await using running = await world.operator();
+  await announce('kubernetes', address, replica.port);
+  // And one where nobody listens.
+  await announce('kubernetes-gone', address, 1);
+  await using stack = new AsyncDisposableStack();
   try {
-    await world.inUse(images);
+    {
+      await using _before = await world.operator();
+      await world.inUse(images);
+    }
     process.kill(pid, 'SIGSTOP');
+    // Nobody leads: who asks is told which server says nothing, and what was there stays.
+    const refused = await world.ran(['rollback', 'cluster', '--to', '4.13.0', '--yes', '-o', 'json']);
+    assert.equal(refused.code, 3, refused.err);
+    const { message } = JSON.parse(refused.out) as { readonly message: string };
+    for (const port of [1, replica.port]) {
+      assert.ok(message.includes(`https://${address}:${port}, one of 2 API servers, cannot be asked`), message);
+      assert.ok(message.includes(` --accept ApiServer/https://${address}:${port}`), message);
+    }
+    assert.equal(await world.headOf(), '4.14.0 Completed');
+    const running = stack.use(await world.operator());
     await world.wants({ version: '4.13.0', image: null });
     await eventually(
       'the first bridge is there, and waited for',
@@ -122,10 +137,12 @@ test('RB-R96 beside an API server of another kind that stands still nothing goes
     await world.assertStrict();
     assert.deepEqual(await world.lost(), []);
     assert.doesNotMatch(running.log(), /not every API server/);
+    assert.ok(running.log().includes(`https://${address}:1 cannot be asked`), 'who is left out is told');
   } finally {
     process.kill(pid, 'SIGCONT');
     await replica.apiserver.kill();
-    await world.client.raw({ method: 'DELETE', path: `${SLICES}/kubernetes` });
+    for (const name of ['kubernetes', 'kubernetes-gone'])
+      await world.client.raw({ method: 'DELETE', path: `${SLICES}/${name}` });
   }
   await world.gone();
 });

@@ -1,4 +1,4 @@
-import type { KubeClient, TransportOptions } from '@drydock/kube';
+import type { ClusterConfig, KubeClient, TransportOptions } from '@drydock/kube';
 import type { Command } from 'commander';
 
 /** The flags that say which cluster is meant; the names are kubectl's. */
@@ -35,8 +35,12 @@ export function clusterFlags(command: Command): Command {
 /** A client for the cluster that the flags name; the caller disposes it. */
 export async function connect(flags: ClusterFlags, transport: TransportOptions = {}): Promise<KubeClient> {
   // Not before a cluster is wanted: a verb that reads files alone does without.
-  const { createClient, loadKubeconfig } = await import('@drydock/kube');
-  const { asGroup, ...rest } = flags;
-  const config = await loadKubeconfig({ ...rest, ...(asGroup === undefined ? {} : { asGroups: asGroup }) });
-  return createClient(config, transport);
+  const { createClient } = await import('@drydock/kube');
+  return createClient(await configOf(flags), transport);
+}
+
+/** The cluster that the flags name, and the login. */
+export async function configOf({ asGroup, ...flags }: ClusterFlags): Promise<ClusterConfig> {
+  const { loadKubeconfig } = await import('@drydock/kube');
+  return await loadKubeconfig({ ...flags, ...(asGroup === undefined ? {} : { asGroups: asGroup }) });
 }

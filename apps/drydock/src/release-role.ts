@@ -4,6 +4,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Logger } from 'pino';
 import type { ClusterFlags } from './connect.ts';
 import { UsageError } from './exit.ts';
+import { configAt } from './release/api-servers.ts';
 import { type RegistryFlags, registryFlags, registryOptions } from './release/payload-source.ts';
 import { readSmallFile } from './small-file.ts';
 import type { StatusKeepers } from './status-keeping.ts';
@@ -58,9 +59,6 @@ export const APPLY_CONNECTIONS: number = 32;
 
 /** Clients in the name of accounts that are kept. */
 const MOST_ACCOUNTS = 64;
-/** A name that each API server has a certificate for, whatever its address. */
-const API_SERVER = 'kubernetes.default.svc';
-
 /** The role of releases: Payloads, and ClusterVersion where an account is named for it. */
 export async function releasePart(
   options: ReleasePartOptions,
@@ -130,10 +128,7 @@ async function accountClients(flags: ClusterFlags, metrics: KubeMetrics): Promis
   };
   return {
     of: (account) => clientOf(account, {}),
-    at:
-      config.insecureSkipTlsVerify === true
-        ? undefined
-        : (account, server) => clientOf(account, { server, tlsServerName: API_SERVER }),
+    at: config.insecureSkipTlsVerify === true ? undefined : (account, server) => clientOf(account, configAt(server)),
     [Symbol.asyncDispose]: async () => {
       await Promise.all([...clients.values()].map((one) => one[Symbol.asyncDispose]()));
     },

@@ -78,7 +78,7 @@ export { type RescueOptions, type RescueOutcome, rescue } from './rescue/rescue.
 export { type Restoration, restoration, undoRescue } from './rescue/undo.ts';
 export { isStop } from './rollback/accepted.ts';
 export { rollbackDifference } from './rollback/agreement.ts';
-export { everyServer } from './rollback/api-servers.ts';
+export { everyServer, type ServerSurvey, surveyServers } from './rollback/api-servers.ts';
 export { nextRollbackStep, type RollbackStanding, type RollbackStep } from './rollback/decide.ts';
 export type { Definition, DefinitionState } from './rollback/definitions.ts';
 export { configMapKept, type KeptOfKind, type KeptValues } from './rollback/kept-values.ts';

@@ -4,13 +4,14 @@ import type { RollbackPlan } from '@drydock/release';
 import type { Command } from 'commander';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
 import { agreed } from '../crd/question.ts';
-import { exitCode } from '../exit.ts';
+import { exitCode, UsageError } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { type Leadership, leadershipOf, leadershipText } from '../leadership.ts';
 import { type OutputFormat, outputOption, print } from '../output/format.ts';
 import { patienceOption } from '../release-role.ts';
 import { LEASE_NAMESPACE } from '../status-notes.ts';
 import { tell } from '../terminal.ts';
+import { isAboutServers, objectionOf, surveyFrom } from './api-servers.ts';
 import { type RegistryFlags, registryFlags } from './payload-source.ts';
 import { wayOfPayload } from './payload-way.ts';
 import { rollbackPlanText } from './rollback-text.ts';
@@ -63,7 +64,8 @@ export function addRollback(group: Command): void {
     .addHelpText(
       'after',
       `
-Where an operator leads, the Payload asks it, and this command waits; otherwise it does it itself, under the Lease of the operator. Killed or interrupted at any point, the same command, or an operator, goes on.
+Where an operator leads, the Payload asks it, and this command waits; otherwise it does it itself, under the Lease of the operator,
+and asks each API server by itself: where one cannot be reached from here, it says which, and begins nothing unless that is accepted. Killed or interrupted at any point, the same command, or an operator, goes on.
 To break it off, ask for the newer release again: until the first definition is narrowed nothing of it is lost.
 Exit codes: 0 done, 1 failed, 2 usage, 3 refused, or definitions are kept at the bridge, 4 the world moved since the plan, 5 nobody said yes, 130 and 143 interrupted.`,
     )
@@ -88,7 +90,8 @@ async function rollback(name: string, flags: RollbackFlags, signal: AbortSignal)
       inventory: release.configMapInventory({ client, namespace }),
       apply: release.applyPayload,
       kept: release.configMapKept({ client, namespace }),
-      columns: release.everyServer({ client, own: client, at: undefined, clock: systemClock }),
+      // A plan narrows nothing.
+      columns: async () => [],
       onProgress: () => undefined,
     });
   const plan = await planned();
@@ -113,7 +116,22 @@ async function rollback(name: string, flags: RollbackFlags, signal: AbortSignal)
     const message = `${plan.owner} cannot go back to ${plan.to}: ${stop}${more}. Heal what it names, or accept it: --accept ${stop}`;
     return end('refused', message, exitCode.blocked, { plan });
   }
-  if (flags.dryRun === true) return end('planned', 'Nothing was changed.', exitCode.done, { plan });
+  // Where an operator leads it is the operator that asks them.
+  const alone = leader.state === 'led' ? undefined : await surveyFrom(flags, { client, signal });
+  const unheard = alone === undefined ? undefined : objectionOf(alone, flags.accept);
+  if (flags.dryRun === true)
+    return end(
+      'planned',
+      unheard === undefined ? 'Nothing was changed.' : `Nothing was changed. ${unheard}`,
+      exitCode.done,
+      { plan },
+    );
+  if (unheard !== undefined)
+    return end('refused', `${plan.owner} stays as it is. ${unheard}`, exitCode.blocked, { plan });
+  if (alone !== undefined && flags.as !== undefined)
+    throw new UsageError(
+      'nobody leads, so this command would act in the name of accounts: --as cannot be given with it',
+    );
   const about = (): string =>
     `${rollbackPlanText(plan)}\n${oneLine(leadershipText(leader, 'releases', Date.now()))}.\n`;
   if (!(await agreed(`Go back to ${plan.to}?`, { yes: flags.yes === true, about, signal })))
@@ -128,7 +146,8 @@ async function rollback(name: string, flags: RollbackFlags, signal: AbortSignal)
   if (difference !== undefined)
     return end('moved', `The world moved since the plan, and nothing was changed: ${difference}`, exitCode.moved);
   const { spec } = await client.get(Payload, { name }, { signal });
-  const acceptedRisks = [...new Set([...(spec.acceptedRisks ?? []), ...flags.accept])];
+  const risks = flags.accept.filter((one) => !isAboutServers(one));
+  const acceptedRisks = [...new Set([...(spec.acceptedRisks ?? []), ...risks])];
   const asked = await client.mergePatch(
     Payload,
     { name },

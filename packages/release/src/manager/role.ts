@@ -98,7 +98,11 @@ export function releaseRole(options: ReleaseRoleOptions): ReleaseRole {
     columns: (account) => {
       const { clientAt } = options;
       const at = clientAt === undefined ? undefined : (server: string) => clientAt(account, server);
-      return everyServer({ client, own: options.clientFor(account), at, clock });
+      return everyServer({
+        ...{ client, own: options.clientFor(account), at, clock },
+        onLeftOut: (server, error) =>
+          log.warn({ err: error, server }, `API server ${server} cannot be asked which definitions it serves`),
+      });
     },
     signatures: { kept: [kept, ...more], storeAt: options.storeAt, keep: kept.keep },
     warn: (message, error) => log.warn({ err: error }, message),
