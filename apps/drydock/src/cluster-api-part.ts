@@ -82,7 +82,7 @@ export async function clusterApiPart(found: Worlds, options: ClusterApiPartOptio
     ...{ ...more, client, log, metrics, served: found.clusterApi, owner: metadata.uid ?? '' },
   });
   // It watches all namespaces, those of OpenShift's sets among them.
-  metrics.images(role.bootImages);
+  metrics.images(role.told);
   return {
     clusterApi: {
       role,

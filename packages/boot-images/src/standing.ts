@@ -4,6 +4,7 @@ import { cloudPlatforms } from './cloud-platforms.ts';
 import { CORE as CLUSTER_API } from './cluster-api/kinds.ts';
 import { type Look, lookAtSet } from './explain.ts';
 import { factsOf, type ImageFacts } from './image-facts.ts';
+import { type NotBegun, notBegun } from './not-begun.ts';
 import { controlPlanes, idOf, type KeptSet, keptSets, setText } from './observe/kept-set.ts';
 import { isObject } from './observe/stream.ts';
 import { platformOf, type World } from './observe/world.ts';
@@ -18,15 +19,11 @@ import { recordedStore } from './vsphere/recorded-store.ts';
 import { revertTo } from './way-back/goal.ts';
 
 /** What {@link standings} is made from. */
-export interface StandingsInput {
+export interface StandingsInput extends NotBegun {
   /** As `worldNow` reads it; the Secret of the vCenters is not asked for. */
   readonly world: World;
   /** What the operator said of all sets, last. */
   readonly images: readonly BootImage[];
-  /** Whether somebody leads: then what moves is moving. */
-  readonly led: boolean;
-  /** That a person wants nothing to be begun: the clause that says so, and what ends it. */
-  readonly paused?: { readonly text: string; readonly nextStep: string };
   readonly now: Date;
   /** RPM name of the architecture of single-architecture clusters. */
   readonly architecture: string;
@@ -114,7 +111,7 @@ function standing(
   set: KeptSet,
   said: BootImageStatus | undefined,
   look: Look,
-  { led, paused, now }: StandingsInput,
+  { now, ...begun }: StandingsInput,
   ports: Ports,
 ): BootImageStatus {
   const facts = setFacts(set, ports);
@@ -129,12 +126,12 @@ function standing(
   const decided = look.outcome === look.plan ? undefined : look.outcome;
   const spoken = [said?.template?.name ?? said?.current, said?.operation?.name];
   if (decided === undefined && said !== undefined && spoken.includes(facts.reference)) {
-    if (said.target === facts.target && holds(said.phase, led)) return said;
+    if (said.target === facts.target && holds(said.phase, begun.led)) return said;
     const { type = '' } = ports.world.infrastructure()?.status?.platformStatus ?? {};
     if (look.plan === undefined && ports.platforms.get(type)?.stands?.(said, facts.target) === true) return said;
   }
   const seen = look.plan === undefined ? {} : factsOf(look.plan);
-  const outcome = decided ?? look.outcome ?? next(look, seen, { led, paused }, set);
+  const outcome = decided ?? look.outcome ?? next(look, seen, begun, set);
   const { history: _history, ...found } = bootImageStatus(
     said,
     outcome.kind === 'waiting' ? outcome : { ...seen, ...outcome },
@@ -155,23 +152,9 @@ function holds(phase: string | undefined, led: boolean): boolean {
 }
 
 /** Where nothing stands in the way: there already, not begun, or nothing that API objects tell. */
-function next(
-  { plan, unknown }: Look,
-  seen: ImageFacts,
-  { led, paused }: { readonly led: boolean; readonly paused: StandingsInput['paused'] | undefined },
-  set: KeptSet,
-): SetOutcome {
+function next({ plan, unknown }: Look, seen: ImageFacts, begun: NotBegun, set: KeptSet): SetOutcome {
   if (plan?.kind === 'current') return { kind: 'current', ...seen };
-  const what = unknown ?? `${setText(set)} is to move to ${seen.target ?? 'the release'}`;
-  if (paused !== undefined && !led) {
-    const { text, nextStep } = paused;
-    const told = { reason: 'Paused', brief: 'paused', message: `${what}; boot images are ${text}`, nextStep };
-    return { kind: 'waiting', phase: 'Pending', ...told, ...seen };
-  }
-  const waiting = led
-    ? { reason: 'NotBegun', brief: 'not looked at yet', message: what }
-    : { reason: 'NobodyLeads', brief: 'nobody leads', message: `${what}; nobody leads`, nextStep: 'drydock operator' };
-  return { kind: 'waiting', phase: 'Pending', ...waiting, ...seen };
+  return { ...notBegun(unknown ?? `${setText(set)} is to move to ${seen.target ?? 'the release'}`, begun), ...seen };
 }
 
 function setPlace(set: KeptSet, { world, platforms }: Ports): SetPlace {

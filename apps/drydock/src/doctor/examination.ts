@@ -4,6 +4,7 @@ import type { ReadKeys } from '@drydock/templates';
 import { worldsOf } from '../cluster-api-part.ts';
 import { type ClusterImages, clusterImages } from '../cluster-images.ts';
 import { explainClusterApi } from '../explain/cluster-api.ts';
+import { leadershipOf } from '../leadership.ts';
 import { type MarkKeyFlags, markKeySecret } from '../mark-keys.ts';
 import type { VCenterFlags } from '../vcenter-flags.ts';
 import { healthLines } from '../vcenter-health.ts';
@@ -77,7 +78,7 @@ export async function examine(
     });
   }
   await look('machine sets', 'machine sets', () =>
-    setLines(images, worlds.clusterApi === undefined ? undefined : client, signal),
+    setLines(images, worlds.clusterApi === undefined ? undefined : client, { leaseNamespace, signal }),
   );
   await look('vcenters', 'vcenters', async () => {
     findings.push(...(await onVCenters(images, markKeys, signal)));
@@ -89,11 +90,14 @@ export async function examine(
 async function setLines(
   { world, explain }: ClusterImages,
   client: KubeClient | undefined,
-  signal: AbortSignal,
+  { leaseNamespace, signal }: { readonly leaseNamespace: string; readonly signal: AbortSignal },
 ): Promise<readonly Line[]> {
   const lines: Line[] = [];
   for (const set of keptSets(world)) lines.push(setLine(await explain(set)));
-  if (client !== undefined) lines.push(...(await explainClusterApi(client, [], signal)).map(setLine));
+  if (client !== undefined) {
+    const leader = await leadershipOf(client, { role: 'boot-images', namespace: leaseNamespace }, { signal });
+    lines.push(...(await explainClusterApi(client, [], { world, leader, signal })).map(setLine));
+  }
   if (lines.length > 0) return lines;
   return [{ name: 'machine sets', state: 'skip', detail: `there are none in ${machineApiNamespace}` }];
 }

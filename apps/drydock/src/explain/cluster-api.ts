@@ -1,7 +1,9 @@
-import { BootImage } from '@drydock/api';
-import { CLUSTER_API, type Explanation } from '@drydock/boot-images';
-import { type Client, isNotFound } from '@drydock/kube';
+import { BootImage, type BootImageStatus } from '@drydock/api';
+import { CLUSTER_API, type Explanation, type World } from '@drydock/boot-images';
+import { isNotFound, type KubeClient } from '@drydock/kube';
+import { withTurns } from '../cluster-standings.ts';
 import { UsageError } from '../exit.ts';
+import type { Leadership } from '../leadership.ts';
 import type { Explained } from './explained.ts';
 
 /** How sets of Cluster API are named, besides those of OpenShift. */
@@ -27,13 +29,14 @@ export function splitNames(names: readonly string[]): {
 }
 
 /**
- * Sets of Cluster API, of all namespaces or of one, as the operator speaks of them in their BootImages: what it decides depends on machines, clusters and vCenters at once, and it says of each what comes next. None: all.
+ * Sets of Cluster API, of all namespaces or of one, as the operator speaks of them in their BootImages, and as the pace of their policy has them wait: what it decides depends on machines, clusters and vCenters at once, and it says of each what comes next. None: all.
  */
 export async function explainClusterApi(
-  client: Pick<Client, 'list'>,
+  client: Pick<KubeClient, 'list' | 'raw'>,
   names: readonly string[],
-  signal: AbortSignal,
+  known: { readonly world: World; readonly leader: Leadership; readonly signal: AbortSignal },
 ): Promise<readonly Explained[]> {
+  const { signal } = known;
   let images: readonly BootImage[];
   try {
     images = await Array.fromAsync(client.list(BootImage, {}, { signal }));
@@ -41,9 +44,11 @@ export async function explainClusterApi(
     if (isNotFound(error)) return [];
     throw error;
   }
-  const all = images
-    .filter(({ spec }) => spec?.machineSet?.apiGroup?.endsWith(CLUSTER_API) === true)
-    .map((image) => [image.status?.set ?? image.metadata.name, explainedOf(image)] as const);
+  const rotated = images.filter(({ spec }) => spec?.machineSet?.apiGroup?.endsWith(CLUSTER_API) === true);
+  const told = await withTurns(client, rotated, known);
+  const all = told.map(
+    (image, at) => [image.status?.set ?? image.metadata.name, explainedOf(image, rotated[at]?.status)] as const,
+  );
   if (names.length === 0) return all.map(([, one]) => one);
   return names.flatMap((name) => {
     const found = all.filter(([id]) => id === name);
@@ -53,7 +58,7 @@ export async function explainClusterApi(
   });
 }
 
-function explainedOf({ metadata, status }: BootImage): Explained {
+function explainedOf({ metadata, status }: BootImage, operator: BootImageStatus | undefined): Explained {
   const { set = metadata.name, phase = '', message, nextStep, current, target } = status ?? {};
   return {
     set: `${metadata.namespace}/${set}`,
@@ -63,6 +68,6 @@ function explainedOf({ metadata, status }: BootImage): Explained {
     ...(nextStep === undefined ? {} : { nextStep }),
     ...(current === undefined ? {} : { current }),
     ...(target === undefined ? {} : { target }),
-    operator: status,
+    operator,
   };
 }

@@ -52,7 +52,7 @@ async function explain(names: readonly string[], flags: ExplainFlags, signal: Ab
   const explained: Explained[] = [];
   for (const set of sets) explained.push(await images.explain(set));
   if (clusterApi !== undefined && (await worldsOf(client, { warn: () => undefined })).clusterApi !== undefined)
-    explained.push(...(await explainClusterApi(client, clusterApi, signal)));
+    explained.push(...(await explainClusterApi(client, clusterApi, { world: images.world, leader, signal })));
   print(
     flags.output,
     explained,

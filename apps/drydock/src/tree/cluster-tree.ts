@@ -13,8 +13,9 @@ export async function clusterTreeNow(
   flags: StandingsFlags,
   signal: AbortSignal,
 ): Promise<TreeNow> {
-  const { clusterTree } = await import('@drydock/boot-images');
-  const [found, rotated] = await Promise.all([clusterStandings(client, flags, signal), placesIn(client, signal)]);
+  const { clusterTree, rotatedPlaces } = await import('@drydock/boot-images');
+  const found = await clusterStandings(client, flags, signal);
+  const rotated = await found.rotated();
   const { world, images, now } = found;
   const unread = [...found.unread, ...rotated.unread];
   const known = <T>(read: () => T): T | undefined => {
@@ -27,15 +28,9 @@ export async function clusterTreeNow(
   };
   const tree = clusterTree({
     ...{ images, now },
-    places: new Map([...found.places, ...rotated.places]),
+    places: new Map([...found.places, ...rotatedPlaces(rotated.sets)]),
     name: known(() => world.infrastructure()?.status?.infrastructureName),
     policies: known(() => world.bootImagePolicies()) ?? [],
   });
   return { ...found, tree, unread: [...new Set(unread)] };
-}
-
-/** Where sets of Cluster API are, where it is served. */
-async function placesIn(client: Pick<KubeClient, 'list' | 'raw'>, signal: AbortSignal) {
-  const { rotatedPlaces, servedKinds } = await import('@drydock/boot-images');
-  return rotatedPlaces(client, await servedKinds(client, { signal }), { signal });
 }

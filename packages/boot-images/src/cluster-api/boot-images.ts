@@ -5,6 +5,7 @@ import { bootImageStatus } from '../status/boot-image.ts';
 import { hooksOf } from '../status/definitions.ts';
 import type { SetFacts, SetOutcome } from '../status/subject.ts';
 import { ROTATED_KINDS, type RotatedSet } from './set.ts';
+import { isSilentTurn, turnReason } from './turn.ts';
 
 /** What {@link rotationReports} needs. */
 export interface ReportOptions {
@@ -34,7 +35,7 @@ export function bootImageOfRotated({ kind, group, name, namespace, object }: Rot
   };
 }
 
-/** Writes the BootImage of each set through the one status writer; nothing is sent where nothing changed. */
+/** Writes the BootImage of each set through the one status writer; nothing is sent where nothing changed, nor where all that there is to say is {@link isSilentTurn}. */
 export function rotationReports(options: ReportOptions): (set: RotatedSet, outcome: SetOutcome) => Promise<void> {
   const { client, cached } = options;
   const writer = statusWriter<BootImage>({ client, resource: BootImage, ...hooksOf(options.projector) });
@@ -54,6 +55,7 @@ export function rotationReports(options: ReportOptions): (set: RotatedSet, outco
     const key = keyOf(wanted);
     const id = `${key.namespace}/${key.name}`;
     const current = newer(seen.get(id), cached(key)) ?? (await ensure(wanted));
+    if (outcome.kind === 'waiting' && outcome.reason === turnReason && isSilentTurn(current)) return;
     try {
       const { object } = await writer.write(
         key,

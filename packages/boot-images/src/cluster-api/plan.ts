@@ -1,6 +1,7 @@
 import { type Conclusion, conclusionOf } from '../explain.ts';
 import type { ImageFacts } from '../image-facts.ts';
 import type { ForeseenPublication } from '../platform.ts';
+import type { Pin } from '../way-back/pin.ts';
 import type { RotationCanaries } from './canary.ts';
 import { rotationGroup } from './canary-machine.ts';
 import { RETIRED } from './clone.ts';
@@ -45,6 +46,15 @@ export interface PlannedRotation {
   readonly target?: string;
   /** Why nothing is done; absent where there are steps. */
   readonly rest?: Conclusion;
+}
+
+/** Which sets are planned, and as if what. */
+export interface PlanRotationsOptions {
+  /** Whether a set is meant, by its id as `team-a/capi-md/worker`; default: all are. */
+  readonly sets?: (id: string) => boolean;
+  /** As if these sets had this pin. */
+  readonly pin?: Pin;
+  readonly signal?: AbortSignal;
 }
 
 /** What a plan reads. */

@@ -24,7 +24,7 @@ import { type KeepStatuses, watchDefinitions } from '../status/definitions.ts';
 import type { SetOutcome } from '../status/subject.ts';
 import { allSynced } from '../sync-wait.ts';
 import type { ImageStore } from '../vsphere/options.ts';
-import { livePin, type Pin } from '../way-back/pin.ts';
+import { livePin } from '../way-back/pin.ts';
 import { bootImageOfRotated, rotationReports } from './boot-images.ts';
 import { isRotationCanary } from './canary.ts';
 import { rotationGroup } from './canary-machine.ts';
@@ -37,14 +37,15 @@ import { createLines } from './lines.ts';
 import type { SetName } from './observe.ts';
 import { type OpenShift, openshiftWakes, releaseImages } from './openshift.ts';
 import { beforePinEnds, pinController } from './pins.ts';
-import { type PlannedRotation, planRotation } from './plan.ts';
+import { type PlannedRotation, type PlanRotationsOptions, planRotation } from './plan.ts';
 import { machineIndex, readerOf, setsOf, topologyIndex } from './reader.ts';
 import { recordsOf } from './records.ts';
 import { canaryIndexes, canaryOf, imagesNaming, roleCanaries } from './role-canaries.ts';
 import { type RotationBounds, type RotationPorts, rotate } from './rotate.ts';
 import type { RotationWish } from './rotation.ts';
-import { idOfRotated, isRevision, ROTATED_KINDS, type RotatedKind, type RotatedSet, rotatedSet } from './set.ts';
+import { groupOf, idOfRotated, isRevision, ROTATED_KINDS, type RotatedSet, rotatedSet } from './set.ts';
 import { type SiteReader, siteReader } from './sites.ts';
+import { rotatedStandings } from './standing.ts';
 import { policySubjectOf } from './subject.ts';
 import { vsphereImages } from './vsphere-images.ts';
 import { isAnotherCluster, isAnotherSubject, setNamedBy, specChanged, whoseTurn } from './wakes.ts';
@@ -83,6 +84,8 @@ export interface ClusterApiRole {
   /** What the cluster knows of templates: a witness for their marks. */
   readonly records: ClusterRecords;
   readonly bootImages: () => Iterable<BootImage>;
+  /** The same as whoever reads them is told, with the turn of each. */
+  readonly told: () => Iterable<BootImage>;
   /** Its sets, for the statuses of policies. */
   readonly policies: PolicyWorld;
   readonly places: SiteReader['known'];
@@ -97,15 +100,6 @@ export interface ClusterApiRole {
   ) => Promise<{ readonly after: number; readonly outcome: SetOutcome | undefined } | undefined>;
   /** Undefined where no clusters are served. */
   readonly collections: Collections | undefined;
-}
-
-/** Which sets are planned, and as if what. */
-export interface PlanRotationsOptions {
-  /** Whether a set is meant, by its id as `team-a/capi-md/worker`; default: all are. */
-  readonly sets?: (id: string) => boolean;
-  /** As if these sets had this pin. */
-  readonly pin?: Pin;
-  readonly signal?: AbortSignal;
 }
 
 const GRACE_MS = 600_000;
@@ -363,6 +357,10 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
       },
     },
     bootImages: () => bootImages.all(),
+    told: () => {
+      const known = { images: [...bootImages.all()], sets: allSets(), policies: [...policies.all()], release };
+      return rotatedStandings({ ...known, now: now(), led: true });
+    },
     ...{ places: sites.known, identity: (server: string) => identityOf(server, identities) },
     collections: collected,
     work: async (id, { signal, bounds }) => {
@@ -396,8 +394,4 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
       Array.from(cacheOf(group, kind)?.all() ?? [], (live) => rotatedSet(kind, live)).filter((set) => !isRevision(set)),
     );
   }
-}
-
-function groupOf(kind: RotatedKind): string {
-  return ROTATED_KINDS.find((one) => one.kind === kind)?.group ?? CORE;
 }

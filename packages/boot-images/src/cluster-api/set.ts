@@ -18,6 +18,11 @@ export const ROTATED_KINDS: readonly {
   { group: CONTROL_PLANE, kind: 'KubeadmControlPlane', short: 'capi-kcp' },
 ];
 
+/** The group of a kind. */
+export function groupOf(kind: RotatedKind): string {
+  return ROTATED_KINDS.find((one) => one.kind === kind)?.group ?? CORE;
+}
+
 /** An object by what a reference says of it; its namespace is the one of who refers. */
 export interface Reference {
   readonly group: string;

@@ -1,4 +1,4 @@
-import type { BootImage, BootImagePolicySpec } from '@drydock/api';
+import type { BootImage, BootImagePolicy, BootImagePolicySpec } from '@drydock/api';
 import { imageLeafOf } from './image-leaf.ts';
 import type { RotationWish } from './rotation.ts';
 import { type RotatedSet, setText } from './set.ts';
@@ -9,6 +9,11 @@ export type TurnOf = Pick<RotatedSet, 'kind' | 'namespace' | 'name' | 'id' | 'fa
 /** Whether a policy says anything of order and pace. */
 export function isPaced(spec: BootImagePolicySpec | undefined): boolean {
   return spec?.pace?.setsAtATime !== undefined || spec?.pace?.failureDomains === 'InTurn';
+}
+
+/** The same of a policy. */
+export function isPacedPolicy({ spec }: BootImagePolicy): boolean {
+  return isPaced(spec);
 }
 
 /**
@@ -93,6 +98,14 @@ export function waitsForTurn(set: TurnOf, before: TurnOf, policy: string): NonNu
 
 /** Reason of a set that waits for another one of its policy. */
 export const turnReason = 'WaitsForTurn';
+
+/**
+ * Whether a BootImage need not say that its set waits for its turn: it says that the set is up to date with what was wanted before, which is so. Whoever reads it works out the turn: a fleet of which
+ * one set after the other moves would be written to once more for each, and be wrong again with each that is done.
+ */
+export function isSilentTurn({ metadata, status }: BootImage): boolean {
+  return status?.reason === 'UpToDate' && status.observedGeneration === metadata.generation;
+}
 
 /** Whether a set is where its wish wants it, and nothing goes on with it. What nothing can or may be done about is in nobody's way, once that was said of what is wanted now. */
 export function isDone(set: RotatedSet, wish: RotationWish, image: BootImage | undefined): boolean {

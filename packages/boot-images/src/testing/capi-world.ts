@@ -1,4 +1,4 @@
-import type { KubeObject, Resource } from '@drydock/kube';
+import type { KubeClient, KubeObject, Resource } from '@drydock/kube';
 import { type MemoryCluster, memoryCluster } from '@drydock/kube/testing';
 import { BOOTSTRAP } from '../cluster-api/bootstrap-taints.ts';
 import { type ClusterApiObject, CONTROL_PLANE, CORE, INFRASTRUCTURE } from '../cluster-api/kinds.ts';
@@ -46,6 +46,24 @@ export function capiCluster(
 ): MemoryCluster {
   const resources = [...Object.values(CAPI_KINDS), ...(more.resources ?? [])] as readonly Resource<KubeObject>[];
   return memoryCluster({ resources, crds: ourCrds, namespaces: ['ns', ...(more.namespaces ?? [])] });
+}
+
+/** A client that is also told which of these kinds are served. */
+export function servingCapi(client: KubeClient): KubeClient {
+  const served = Map.groupBy(Object.values(CAPI_KINDS), ({ group, version }) => `${group}/${version}`);
+  const groups = [...served.keys()].map((of) => {
+    const [name, version] = of.split('/');
+    return { name, versions: [{ version }], preferredVersion: { version } };
+  });
+  return {
+    ...client,
+    raw: async (request, call) => {
+      if (request.path === '/apis') return { groups };
+      const kinds = served.get(request.path.replace('/apis/', ''));
+      if (kinds === undefined) return client.raw(request, call);
+      return { resources: kinds.map(({ plural, kind }) => ({ name: plural, kind, namespaced: true })) };
+    },
+  };
 }
 
 /** An object of Cluster API as a person applies it. */
