@@ -1,6 +1,7 @@
+import { shortText, shownText } from '@drydock/api/text';
 import { ApiError, type Client, ifFound, isAlreadyExists, isConflict, isNotFound, type Resource } from '@drydock/kube';
 import { canaryFailure, REFUSED, withGuest } from '../canary/canaries.ts';
-import { type CanaryMachine, type CanaryVerdict, decideCanary } from '../canary/decide.ts';
+import { type CanaryMachine, type CanaryStep, type CanaryVerdict, decideCanary } from '../canary/decide.ts';
 import { type CanaryGroup, canaryLabel, isCanaryName } from '../canary/machine.ts';
 import { beginWait, type CanaryClocks, type CanaryWaits, waitedMs } from '../canary/patience.ts';
 import { MOST_CANARIES } from '../canary/spec.ts';
@@ -23,8 +24,8 @@ import {
 } from './canary-machine.ts';
 import { canaryUnsupported } from './decide.ts';
 import { type ClusterApiObject, CORE, type ServedKinds } from './kinds.ts';
-import type { Rotation, RotationStep } from './rotation.ts';
-import { referenceOf } from './set.ts';
+import type { Rotation, RotationCanary, RotationStep } from './rotation.ts';
+import { type RotatedSet, referenceOf } from './set.ts';
 
 /** What canaries of Cluster API are made with, and told from. */
 export interface RotationCanaryPorts extends CanaryClocks {
@@ -35,7 +36,7 @@ export interface RotationCanaryPorts extends CanaryClocks {
   /** What is recorded of the canary of a group, as it was seen last. */
   readonly recorded: (group: string) => CanaryVerdict | undefined;
   /** Writes into the set's BootImage how its canary stands. */
-  readonly record: (rotation: Rotation, facts: ImageFacts) => Promise<void>;
+  readonly record: (rotation: Pick<Rotation, 'set'>, facts: ImageFacts) => Promise<void>;
   /** How a machine is doing, as the platform itself says, as a clause. */
   readonly guest?: (rotation: Rotation, name: string, call: Call) => Promise<string | undefined>;
   /** Throws where this process may not write any more. */
@@ -53,14 +54,27 @@ export type Untried = Extract<RotationStep, { readonly kind: 'try' }>;
 export interface RotationCanaries {
   /** One step further with the canary of a set: undefined where its image has passed, else how it stands. Throws `CanaryFailed`, and what stands in the way of one. */
   readonly tried: (rotation: Rotation, step: Untried, call: Call) => Promise<SetOutcome | undefined>;
+  /**
+   * One step further with a canary that runs while nothing else can be found out about its set, and `why`: its time goes on, and none is made. Throws `CanaryFailed`.
+   */
+  readonly tend: (running: RunningCanary, why: string, call: Call) => Promise<void>;
   /** What is recorded, for a plan. */
   readonly verdict: (group: string) => CanaryVerdict | undefined;
   /** Removes a machine that is a canary, as it is now. */
   readonly remove: (machine: ClusterApiObject, call: Call) => Promise<void>;
 }
 
+/** The canary that the BootImage of a set names, where its policy still wants that very one. */
+export interface RunningCanary {
+  readonly set: RotatedSet;
+  readonly group: CanaryGroup;
+  readonly wish: RotationCanary;
+}
+
 /** More than any look takes: create, or record, then remove, then the end. */
 const STEPS = 6;
+/** Longest reason that a verdict carries, in UTF-16 units. */
+const WHY = 512;
 
 /** See {@link RotationCanaries}. */
 export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
@@ -79,21 +93,10 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
     const group = rotationGroup(set, wish, image);
     const canary = { group: group.id, machine: group.machine, image };
     for (let count = 0; count < STEPS; count += 1) {
-      const live = await found(resourceOf(CORE, 'Machine'), set.namespace, group.machine, call);
-      const machine = live && seenMachine(live, group.id, await infrastructureOf(live, call));
-      // After the machine: it goes once its verdict is known.
-      const known = verdict(group.id);
-      if (machine !== undefined && removed.has(machine.uid) && known === undefined)
-        return waiting(canary, facts, 'canary: goes', `canary ${group.machine} of before goes`);
-      const over = machine === undefined ? 0 : waitedMs(waits, machine, wish.timeoutMs, ports);
-      const next = decideCanary(
-        {
-          ...(machine === undefined ? {} : { machine }),
-          ...(known === undefined ? {} : { verdict: known }),
-          ...{ others: othersOf(group.machine), waitedMs: over },
-        },
-        { ...wish, most: MOST_CANARIES },
-      );
+      const counted = { others: othersOf(group.machine), most: MOST_CANARIES };
+      const looked = await look({ set, group, wish }, counted, call);
+      if (looked === undefined) return waiting(canary, facts, 'canary: goes', `canary ${group.machine} of before goes`);
+      const { live, machine, next } = looked;
       switch (next.kind) {
         case 'create':
           created.add(group.machine);
@@ -114,10 +117,7 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
         case 'go':
           return undefined;
         case 'fail':
-          throw canaryFailure(group, {
-            ...{ policy: wish.policy.name, message: next.message, kept: wish.keepOnFailure, facts },
-            machine: `-n ${set.namespace} describe machines.${CORE}`,
-          });
+          throw failed({ set, group, wish }, next.message, facts);
         case 'taken':
           throw new BootImageError('CanaryRefused', next.message, {
             ...{ retriable: false, facts },
@@ -132,6 +132,63 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
       }
     }
     throw new BootImageError('CanaryUnsettled', `the canary ${group.machine} is not settled after ${STEPS} steps`);
+  }
+
+  async function tend(running: RunningCanary, why: string, call: Call): Promise<void> {
+    const { group } = running;
+    for (let count = 0; count < STEPS; count += 1) {
+      const looked = await look(running, { others: 0, most: 0 }, call);
+      if (looked === undefined) return;
+      const { live, next } = looked;
+      switch (next.kind) {
+        case 'record': {
+          const late = `; its set could not be looked at meanwhile: ${shownText(shortText(why, WHY))}`;
+          const { verdict: is, message } = next.verdict;
+          const said: CanaryVerdict = { verdict: is, message: is === 'Failed' ? `${message}${late}` : message };
+          const canary = { group: group.id, machine: group.machine, image: group.image };
+          ports.mayWrite?.();
+          await ports.record(running, { canary: { ...canary, ...said } });
+          verdicts.set(group.id, said);
+          break;
+        }
+        case 'remove':
+          if (live !== undefined) await remove(live, call);
+          break;
+        case 'fail':
+          throw failed(running, next.message);
+        default:
+          return;
+      }
+    }
+  }
+
+  /** How it stands; undefined where the machine is there that was removed because nobody waited for it. */
+  async function look(
+    { set, group, wish }: RunningCanary,
+    counted: { readonly others: number; readonly most: number },
+    call: Call,
+  ): Promise<
+    | {
+        readonly live: ClusterApiObject | undefined;
+        readonly machine: CanaryMachine | undefined;
+        readonly next: CanaryStep;
+      }
+    | undefined
+  > {
+    const live = await found(resourceOf(CORE, 'Machine'), set.namespace, group.machine, call);
+    const machine = live && seenMachine(live, group.id, await infrastructureOf(live, call));
+    // After the machine: it goes once its verdict is known.
+    const known = verdict(group.id);
+    if (machine !== undefined && removed.has(machine.uid) && known === undefined) return undefined;
+    const next = decideCanary(
+      {
+        ...(machine === undefined ? {} : { machine }),
+        ...(known === undefined ? {} : { verdict: known }),
+        ...{ others: counted.others, waitedMs: machine ? waitedMs(waits, machine, wish.timeoutMs, ports) : 0 },
+      },
+      { ...wish, most: counted.most },
+    );
+    return { live, machine, next };
   }
 
   /** The machine first, because it owns the rest: whatever becomes of this process, what goes with the machine goes. */
@@ -255,7 +312,14 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
     return await ifFound(client.get(resource, { namespace, name }, call));
   }
 
-  return { tried, verdict, remove };
+  return { tried, tend, verdict, remove };
+}
+
+function failed({ set, group, wish }: RunningCanary, message: string, facts: ImageFacts = {}): BootImageError {
+  return canaryFailure(group, {
+    ...{ policy: wish.policy.name, message, kept: wish.keepOnFailure, facts },
+    machine: `-n ${set.namespace} describe machines.${CORE}`,
+  });
 }
 
 /** A machine of Cluster API, as far as it decides about a canary. Its cluster may own it: that counts it nowhere. */

@@ -14,6 +14,15 @@ import type { RotationPorts } from './rotate.ts';
 import type { ImageThere, Rotation, RotationStep } from './rotation.ts';
 import { setText } from './set.ts';
 
+/** Which sets are planned, and as if what. */
+export interface PlanRotationsOptions {
+  /** Whether a set is meant, by its id as `team-a/capi-md/worker`; default: all are. */
+  readonly sets?: (id: string) => boolean;
+  /** As if these sets had this pin. */
+  readonly pin?: Pin;
+  readonly signal?: AbortSignal;
+}
+
 /** One step of a rotation, by what it changes. */
 export type PlannedRotationStep =
   | { readonly kind: 'publish'; readonly release: string; readonly images: readonly ForeseenPublication[] }

@@ -12,15 +12,18 @@ import {
 } from '@drydock/kube';
 import { recordedOf } from '../canary/canaries.ts';
 import { type CanaryRight, type CanaryRights, canaryRights } from '../canary/rights.ts';
+import { BootImageError, errorText } from '../errors.ts';
 import { guestSaid } from '../vsphere/guest.ts';
 import type { ImageStore } from '../vsphere/options.ts';
 import { BOOTSTRAP, TAINTED_KINDS } from './bootstrap-taints.ts';
 import { isRotationCanary, type RotationCanaries, type RotationCanaryPorts, rotationCanaries } from './canary.ts';
+import { rotationGroup } from './canary-machine.ts';
 import { type CanaryWatch, canaryWatch } from './canary-watch.ts';
 import { machineKind } from './collect-templates.ts';
 import { serverOf } from './identity.ts';
 import { type ClusterApiObject, CORE, INFRASTRUCTURE, type ServedKinds } from './kinds.ts';
-import type { Rotation } from './rotation.ts';
+import type { Rotation, RotationCanary } from './rotation.ts';
+import { idOfRotated, type RotatedSet } from './set.ts';
 import type { SiteReader } from './sites.ts';
 
 /** What {@link roleCanaries} needs. */
@@ -41,7 +44,21 @@ export interface RoleCanariesOptions extends Pick<RotationCanaryPorts, 'record' 
 /** Canaries as the role has them. */
 export interface RoleCanaries {
   readonly canaries: RotationCanaries;
-  readonly watch: CanaryWatch;
+  readonly watch: Pick<CanaryWatch, 'forget'>;
+  /**
+   * Work on a set that exists; `asks` says which canary it waits for. Where it fails, the canary that the BootImage names goes on by itself: its time ends it, with `CanaryFailed`, and where its policy
+   * wants another one by now, or none, nobody waits for it any more.
+   */
+  readonly during: <T>(
+    at: {
+      readonly set: RotatedSet;
+      readonly image: BootImage | undefined;
+      /** Absent: the canary is left to whoever comes after. */
+      readonly wish?: () => RotationCanary | undefined;
+    },
+    work: (asks: (canary: Key) => void) => Promise<T>,
+    call: { readonly signal: AbortSignal },
+  ) => Promise<T>;
   /** None where machines are not served. */
   readonly controllers: readonly Controller[];
   readonly rights: CanaryRights;
@@ -82,8 +99,40 @@ export function roleCanaries(options: RoleCanariesOptions): RoleCanaries {
   const named = (canary: Key): readonly string[] =>
     imagesNaming(bootImages, canary).flatMap((image) => setOf(image) ?? []);
   const watch = canaryWatch({ machine: (key) => machines?.get(key), canaries, named });
+
+  /** Whether it is still waited for. */
+  async function goesOn(
+    { set, image, wish: wishOf }: Parameters<RoleCanaries['during']>[0],
+    error: unknown,
+    call: { readonly signal: AbortSignal },
+  ): Promise<boolean> {
+    const { group, image: tried } = image?.status?.canary ?? {};
+    if (group === undefined || tried === undefined || wishOf === undefined) return true;
+    const wish = wishOf();
+    const wanted = wish && rotationGroup(set, wish, tried);
+    if (wish === undefined || wanted?.id !== group) return false;
+    await canaries.tend({ set, group: wanted, wish }, errorText(error), call).catch((thrown: unknown) => {
+      if (isOfCanary(thrown)) throw thrown;
+    });
+    return true;
+  }
+
+  const during: RoleCanaries['during'] = async (at, work, call) => {
+    const ended = await watch.during(idOfRotated(at.set), at.image && canaryOf(at.image), async (asks) => {
+      try {
+        return { done: await work(asks) };
+      } catch (error) {
+        call.signal.throwIfAborted();
+        if (isOfCanary(error) || (await goesOn(at, error, call))) throw error;
+        return { error };
+      }
+    });
+    if ('error' in ended) throw ended.error;
+    return ended.done;
+  };
+
   return {
-    ...{ canaries, watch },
+    ...{ canaries, watch, during },
     controllers: machines === undefined ? [] : [sweeper(machines, watch)],
     rights: canaryRights(client, now, rightsFor(served)),
   };
@@ -103,6 +152,11 @@ function sweeper(machines: Cache<ClusterApiObject>, watch: CanaryWatch): Control
       return undefined;
     },
   });
+}
+
+/** Said by whoever looked at the canary itself. */
+function isOfCanary(error: unknown): boolean {
+  return error instanceof BootImageError && error.code.startsWith('Canary');
 }
 
 /** `deploy/rbac/cluster-api-canary` grants them. */

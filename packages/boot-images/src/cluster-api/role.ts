@@ -40,7 +40,7 @@ import { beforePinEnds, pinController } from './pins.ts';
 import { type PlannedRotation, type PlanRotationsOptions, planRotation } from './plan.ts';
 import { machineIndex, readerOf, setsOf, topologyIndex } from './reader.ts';
 import { recordsOf } from './records.ts';
-import { canaryIndexes, canaryOf, imagesNaming, roleCanaries } from './role-canaries.ts';
+import { canaryIndexes, imagesNaming, roleCanaries } from './role-canaries.ts';
 import { type RotationBounds, type RotationPorts, rotate } from './rotate.ts';
 import type { RotationWish } from './rotation.ts';
 import { groupOf, idOfRotated, isRevision, ROTATED_KINDS, type RotatedSet, rotatedSet } from './set.ts';
@@ -48,7 +48,7 @@ import { type SiteReader, siteReader } from './sites.ts';
 import { rotatedStandings } from './standing.ts';
 import { policySubjectOf } from './subject.ts';
 import { vsphereImages } from './vsphere-images.ts';
-import { isAnotherCluster, isAnotherSubject, setNamedBy, specChanged, whoseTurn } from './wakes.ts';
+import { isAnotherCluster, isAnotherSubject, setNamedBy, setOfImage, specChanged, whoseTurn } from './wakes.ts';
 import { policyOfRotated, wishFor } from './wish.ts';
 
 /** What the role needs from the app that runs it. */
@@ -191,27 +191,28 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
     await reported(set, outcome);
   };
   const images = vsphereImages({
-    ...{ store, owner: options.owner, holder: leader.identity, holderIsLive, places: sites.placesFor, metrics },
+    ...{
+      store,
+      owner: options.owner,
+      holder: leader.identity,
+      holderIsLive,
+      places: sites.placesFor,
+      metrics,
+      elapsed: options.elapsed,
+    },
     ...(options.locate === undefined ? {} : { locate: options.locate }),
   });
   const {
     canaries,
     watch,
+    during,
     rights,
     controllers: sweepers,
   } = roleCanaries({
     ...{ client, served, store, leader, sites, bootImages, now, elapsed: options.elapsed },
     machines: cacheOf(CORE, 'Machine'),
     record: ({ set }, facts) => report(set, { kind: 'step', phase: 'Publishing', reason: 'Canary', ...facts }),
-    setOf: (image) => {
-      const [set] = ROTATED_KINDS.flatMap(({ group, kind }) =>
-        setNamedBy(image, group, kind).flatMap((key) => {
-          const live = cacheOf(group, kind)?.get(key);
-          return live === undefined ? [] : [rotatedSet(kind, live)];
-        }),
-      );
-      return set === undefined ? undefined : idOfRotated(set);
-    },
+    setOf: (image) => setOfImage(image, cacheOf),
   });
   const wishOf = (set: RotatedSet, image: BootImage | undefined): RotationWish => {
     const known = { policies: [...policies.all()], now: now(), turn: lines.waits, canaryMissing: rights.missing };
@@ -256,16 +257,18 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
     try {
       await rights.ask(policies.all(), { signal });
       const image = imageOf(set);
-      const done = await watch.during(idOfRotated(set), image && canaryOf(image), (asks) => {
+      // What somebody agreed to is all that is done.
+      const at = { set, image, ...(bounds === undefined ? { wish: () => wishOf(set, image).canary } : {}) };
+      const carriedOut = async (asks: (canary: Key) => void): ReturnType<typeof rotate> => {
         const tried: RotationPorts['tried'] = (rotation, step, call) => {
           const { machine } = rotationGroup(rotation.set, step.wish, step.image);
           bounds?.mayTry(machine);
           asks({ namespace, name: machine });
           return canaries.tried(rotation, step, call);
         };
-        const rotation = { ...ports, tried, bounds };
-        return rotate({ kind, namespace, name }, rotation, { signal });
-      });
+        return rotate({ kind, namespace, name }, { ...ports, tried, bounds }, { signal });
+      };
+      const done = await during(at, carriedOut, { signal });
       return beforePinEnds(done, imageOf(set), now());
     } catch (error) {
       signal.throwIfAborted();

@@ -24,6 +24,8 @@ export interface VSphereImagesOptions {
   /** Where an image is read from, given where the catalogue says that it is. Default: there. */
   readonly locate?: (location: string) => string;
   readonly metrics?: Pick<BootImageMetrics, 'templateAbsent' | 'uploaded'>;
+  /** Monotonic ms. Default: the machine's. */
+  readonly elapsed?: (() => number) | undefined;
 }
 
 type Ova = Extract<WantedImage, { readonly kind: 'ova' }>;
@@ -38,13 +40,13 @@ const MOST = 4_096;
  * one name that is the same in all, because its infrastructure template has one. Elsewhere they are there already.
  */
 export function vsphereImages(options: VSphereImagesOptions): RotationImages {
-  const { store, metrics } = options;
+  const { store, metrics, elapsed = () => performance.now() } = options;
   const made = new Map<string, string>();
   const answers = new Map<string, { readonly at: number; readonly state: Promise<TemplateState> }>();
 
   function inspect(place: Placement, name: string, call: { readonly signal?: AbortSignal }): Promise<TemplateState> {
     const key = JSON.stringify([folderOf(place), name]);
-    const now = performance.now();
+    const now = elapsed();
     const known = answers.get(key);
     if (known !== undefined && now - known.at < FRESH_MS) return known.state;
     if (answers.size >= MOST) answers.clear();

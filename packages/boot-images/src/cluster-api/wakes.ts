@@ -1,9 +1,9 @@
 import type { BootImage } from '@drydock/api';
-import { type Key, type KubeObject, type Source, whenever } from '@drydock/kube';
+import { type Cache, type Key, type KubeObject, type Source, whenever } from '@drydock/kube';
 import { canonical, object } from '../observe/json.ts';
 import type { ClusterApiObject } from './kinds.ts';
 import type { Lines } from './lines.ts';
-import { isPaused, isRevision, type RotatedKind, rotatedSet } from './set.ts';
+import { idOfRotated, isPaused, isRevision, ROTATED_KINDS, type RotatedKind, rotatedSet } from './set.ts';
 import { policySubjectOf } from './subject.ts';
 
 /** The set that a BootImage is of, where it is one of this kind. */
@@ -47,4 +47,17 @@ export function isAnotherCluster(change: {
 /** Sets that wait until another one is done are looked at when it is. */
 export function whoseTurn(lines: Lines, kind: RotatedKind): Source {
   return whenever(lines.onTurn, (set) => (set.kind === kind ? [{ namespace: set.namespace, name: set.name }] : []));
+}
+
+/** The set that a BootImage is of, where it exists. */
+export function setOfImage(
+  image: BootImage,
+  cacheOf: (group: string, kind: string) => Pick<Cache<ClusterApiObject>, 'get'> | undefined,
+): string | undefined {
+  for (const { group, kind } of ROTATED_KINDS)
+    for (const key of setNamedBy(image, group, kind)) {
+      const live = cacheOf(group, kind)?.get(key);
+      if (live !== undefined) return idOfRotated(rotatedSet(kind, live));
+    }
+  return undefined;
 }

@@ -4,6 +4,7 @@ import type { ClusterCall, MemoryCluster, MemoryKubeClient } from '@drydock/kube
 import { type ClusterApiRole, type ClusterApiRoleOptions, clusterApiRole } from '../cluster-api/role.ts';
 import { bootImageMetrics } from '../metrics.ts';
 import { type PolicyWorld, policyStatuses } from '../policy/policy-statuses.ts';
+import type { ImageStore } from '../vsphere/options.ts';
 import { CAPI_KINDS } from './capi-world.ts';
 import { fakeStore } from './fake-store.ts';
 
@@ -24,6 +25,8 @@ export type CapiRoleOptions = Partial<
   readonly others?: readonly PolicyWorld[];
   /** Which verbs on which resources are granted; default all. */
   readonly may?: (verb: string, resource: string) => boolean;
+  /** Templates of the vCenters. */
+  readonly store?: ImageStore;
 };
 
 const noWord = (): void => undefined;

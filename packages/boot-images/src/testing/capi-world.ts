@@ -25,6 +25,7 @@ export const CAPI_KINDS: Readonly<Record<string, Resource<ClusterApiObject>>> = 
       [CONTROL_PLANE, 'KubeadmControlPlane', 'kubeadmcontrolplanes'],
       [INFRASTRUCTURE, 'VSphereMachineTemplate', 'vspheremachinetemplates'],
       [INFRASTRUCTURE, 'VSphereMachine', 'vspheremachines'],
+      [INFRASTRUCTURE, 'VSphereCluster', 'vsphereclusters'],
       [INFRASTRUCTURE, 'AWSMachineTemplate', 'awsmachinetemplates'],
       [INFRASTRUCTURE, 'AWSMachine', 'awsmachines'],
       [INFRASTRUCTURE, 'MetalMachineTemplate', 'metalmachinetemplates'],
