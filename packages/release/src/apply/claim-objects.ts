@@ -1,8 +1,7 @@
 import { actionOf } from '../inclusion/annotations.ts';
 import { idKey, type Manifest } from '../payload/manifest.ts';
 import type { Attempt } from './attempt.ts';
-import type { InventoryEntry } from './inventory/entry.ts';
-import type { Inventory } from './inventory/inventory.ts';
+import { type InventoryEntry, isHeld } from './inventory/entry.ts';
 
 /** Releases that an entry names. */
 const MOST_RELEASES = 8;
@@ -20,7 +19,7 @@ export async function claimObjects(attempt: Attempt): Promise<ReadonlyMap<string
   for (const manifest of wish.manifests) {
     const key = idKey(manifest.id);
     const other = inventory.claimedByOthers.get(key);
-    if (other !== undefined && !holds(inventory, key)) refused.set(key, other);
+    if (other !== undefined && !isHeld(inventory.entries.get(key))) refused.set(key, other);
     else if (actionOf(manifest) !== 'delete') {
       const entry = claimed(manifest, inventory.entries.get(key), wish.payload.version);
       if (entry !== undefined) changes.set(key, entry);
@@ -46,12 +45,6 @@ export async function claimObjects(attempt: Attempt): Promise<ReadonlyMap<string
   }
   if (withdrawn.size > 0) await inventory.write(withdrawn);
   return refused;
-}
-
-/** Whether something of the object was written, or may have been. */
-function holds(inventory: Inventory, key: string): boolean {
-  const entry = inventory.entries.get(key);
-  return entry !== undefined && (entry.uid !== '' || entry.intent !== undefined);
 }
 
 /** The entry with this release; undefined where it has it. */

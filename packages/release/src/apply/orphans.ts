@@ -1,6 +1,6 @@
 import { ifFound, isNotFound, type KubeClient, type KubeObject, type Resource } from '@drydock/kube';
 import { idKey, type Manifest, type ObjectId } from '../payload/manifest.ts';
-import { claimOf, withoutStale } from './inventory/claims.ts';
+import { claimOf, isMarked, withoutStale } from './inventory/claims.ts';
 import type { InventoryEntry } from './inventory/entry.ts';
 import type { Inventory } from './inventory/inventory.ts';
 import { asJson } from './json.ts';
@@ -16,6 +16,8 @@ export interface Orphan {
   readonly releases: readonly string[];
   /** We made it, so it can go; else it was there before, and only our keys in it can. */
   readonly made: boolean;
+  /** It says so itself. Who may write inventories may write anything into them, and a person takes the mark off what is to stay. */
+  readonly marked: boolean;
   readonly losesData: boolean;
   /** As it is now. */
   readonly live: KubeObject;
@@ -35,6 +37,10 @@ export interface OrphanPorts {
 export async function findOrphans(manifests: readonly Manifest[], ports: OrphanPorts): Promise<readonly Orphan[]> {
   const { client, inventory, owner, signal } = ports;
   const named = new Set(manifests.map(({ id }) => idKey(id)));
+  // A manifest may spell an object otherwise than an earlier one did: what it is, its uid says.
+  const brought = new Map(
+    [...inventory.entries].flatMap(([key, { uid }]) => (named.has(key) && uid !== '' ? [[uid, key] as const] : [])),
+  );
   const kinds = createKinds({ client, manifests: [], memory: applyMemory(), signal });
   const found: Orphan[] = [];
   for (const [key, entry] of inventory.entries) {
@@ -45,14 +51,23 @@ export async function findOrphans(manifests: readonly Manifest[], ports: OrphanP
     const claim = claimOf(entry, live === undefined ? undefined : asJson(live), owner);
     const taken = inventory.claimedByOthers.has(key);
     const ours = claim.made || Object.keys(claim.written).length > 0;
-    if (live === undefined || resource === undefined || !ours || taken) {
+    const heir = brought.get(claim.uid);
+    if (heir !== undefined && claim.made) madeAs(heir, inventory);
+    if (live === undefined || resource === undefined || !ours || taken || heir !== undefined) {
       if (entry.held === undefined) inventory.note(new Map([[key, undefined]]));
       continue;
     }
     const { releases } = entry;
-    found.push({ id, releases, made: claim.made, losesData: losesData(id), live, resource, entry });
+    const marked = isMarked(asJson(live), owner);
+    found.push({ id, releases, made: claim.made, marked, losesData: losesData(id), live, resource, entry });
   }
   return found;
+}
+
+/** What we made under one name of it goes under the other one, when no release brings it. */
+function madeAs(key: string, inventory: Inventory): void {
+  const entry = inventory.entries.get(key);
+  if (entry !== undefined && !entry.made) inventory.note(new Map([[key, { ...entry, made: true }]]));
 }
 
 /**

@@ -7,11 +7,12 @@ import { keyOf } from './attempt.ts';
 import { type DeletedData, deletedData, type Held, heldBy, isDefinition } from './deletions.ts';
 import type { Difference } from './difference.ts';
 import { waitOf } from './health/health.ts';
+import { isHeld } from './inventory/entry.ts';
 import { createKinds, type Kinds } from './kinds.ts';
 import { applyMemory } from './memory.ts';
 import { findOrphans } from './orphans.ts';
 import { pinOf } from './pin.ts';
-import { type ApplyStep, stepFor } from './step.ts';
+import { type ApplyStep, heldStep, stepFor } from './step.ts';
 import { type ApplyPorts, type ApplyWish, graphOf } from './wish.ts';
 
 /** What would be done for one object. */
@@ -74,10 +75,12 @@ export async function planPayload(
   const planned = new Map(
     manifests.map((manifest): readonly [Manifest, PlannedObject] => {
       const key = idKey(manifest.id);
-      const other = inventory.entries.has(key) ? undefined : inventory.claimedByOthers.get(key);
+      const known = inventory.entries.get(key);
+      const other = isHeld(known) ? undefined : inventory.claimedByOthers.get(key);
       const step: ApplyStep =
         other === undefined
-          ? stepFor(manifest, live.get(manifest), inventory.entries.get(key), mode, owner)
+          ? (heldStep(inventory, known, live.get(manifest)) ??
+            stepFor(manifest, live.get(manifest), known, mode, owner))
           : { action: 'refuse', reason: 'ResourceClaimed', why: `${other} brings it already` };
       const changed = isDefinition(manifest.id) && ports.crds !== undefined ? ports.crds(step, manifest) : step;
       return [manifest, plannedObject(manifest, changed, live.get(manifest), mode)];

@@ -5,7 +5,8 @@ import type { Manifest, ObjectId } from '../payload/manifest.ts';
 import type { ApplyReason } from './apply-error.ts';
 import { type Difference, differencesOf } from './difference.ts';
 import { claimOf, withoutStale } from './inventory/claims.ts';
-import type { InventoryEntry } from './inventory/entry.ts';
+import { type InventoryEntry, isHeld } from './inventory/entry.ts';
+import type { Inventory } from './inventory/inventory.ts';
 import { asJson, digestOf, isTooDeep, objectIn, textIn, withField } from './json.ts';
 import { asSent, kindOf, mergedContent } from './merge/kinds.ts';
 import { mergedMetadata, newMetadata, otherController } from './merge/metadata.ts';
@@ -84,6 +85,21 @@ export function stepFor(
   const merged = withoutStale(manifest.id, withField(content, 'metadata', metadata), wanted, claim);
   if (equal(merged as Json, is as Json)) return { action: 'nothing', why: AS_IT_SHOULD_BE };
   return { action: 'update', object: merged, differences: differencesOf(is, merged, manifest.id.kind === 'Secret') };
+}
+
+/**
+ * The refusal of an object that another owner has, whatever this manifest calls it (in a namespace where there is none for its kind, in another group that serves it): whoever made it keeps it, else who wrote it
+ * first; undefined where there is no other.
+ */
+export function heldStep(
+  { heldByOthers }: Pick<Inventory, 'heldByOthers'>,
+  known: InventoryEntry | undefined,
+  live: KubeObject | undefined,
+): ApplyStep | undefined {
+  const { uid = '' } = live?.metadata ?? {};
+  const other = heldByOthers.get(uid);
+  if (other === undefined || (known?.uid === uid && isHeld(known) && (known.made || !other.made))) return undefined;
+  return { action: 'refuse', reason: 'ResourceClaimed', why: `${other.owner} has it` };
 }
 
 /** Whether the server made the live object of this very manifest, so that there is nothing to write, whatever it filled in. */

@@ -6,7 +6,7 @@ import { claimOf, writtenKeys } from './inventory/claims.ts';
 import type { InventoryEntry } from './inventory/entry.ts';
 import { asJson, objectIn, textIn } from './json.ts';
 import { kindOf } from './merge/kinds.ts';
-import { type ApplyStep, AS_IT_SHOULD_BE, contentDigest, isSettled, stepFor } from './step.ts';
+import { type ApplyStep, AS_IT_SHOULD_BE, contentDigest, heldStep, isSettled, stepFor } from './step.ts';
 
 /** Writes that lost against others, after which they are left to them for this attempt. */
 const CONFLICTS = 8;
@@ -18,7 +18,8 @@ type Write = ApplyStep & { readonly action: 'create' | 'update' };
 /** The step for a manifest, by the live object and the inventory, after whoever changes steps of definitions. */
 export function stepOf(attempt: Attempt, manifest: Manifest, live: KubeObject | undefined): ApplyStep {
   const { wish, ports, inventory } = attempt;
-  const step = stepFor(manifest, live, inventory.entries.get(idKey(manifest.id)), wish.mode, wish.owner);
+  const known = inventory.entries.get(idKey(manifest.id));
+  const step = heldStep(inventory, known, live) ?? stepFor(manifest, live, known, wish.mode, wish.owner);
   const isDefinition = manifest.id.kind === 'CustomResourceDefinition' && manifest.id.group === 'apiextensions.k8s.io';
   return isDefinition && ports.crds !== undefined ? ports.crds(step, manifest) : step;
 }

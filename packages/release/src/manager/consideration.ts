@@ -1,4 +1,5 @@
 import { CrdError } from '@drydock/crd';
+import { isHeld } from '../apply/inventory/entry.ts';
 import { ReleaseError } from '../errors.ts';
 import { actionOf } from '../inclusion/annotations.ts';
 import { idKey, idText, type Manifest } from '../payload/manifest.ts';
@@ -117,13 +118,7 @@ async function claimed(
   const found = included.flatMap((manifest): readonly string[] => {
     const key = idKey(manifest.id);
     const other = claimedByOthers.get(key);
-    const own = entries.get(key);
-    if (
-      other === undefined ||
-      actionOf(manifest) === 'delete' ||
-      (own !== undefined && (own.uid !== '' || own.intent !== undefined))
-    )
-      return [];
+    if (other === undefined || actionOf(manifest) === 'delete' || isHeld(entries.get(key))) return [];
     return [`${idText(manifest.id)} belongs to ${other}`];
   });
   if (found.length === 0) return [];

@@ -1,6 +1,7 @@
 import type { KubeObject } from '@drydock/kube';
 import { heldBy } from '../apply/deletions.ts';
 import { kindOf } from '../apply/merge/kinds.ts';
+import { MADE_BY } from '../apply/merge/metadata.ts';
 import { findOrphans, type Orphan, type OrphanPorts, removeOrphan } from '../apply/orphans.ts';
 import { idText, type ObjectId } from '../payload/manifest.ts';
 import type { Way } from './way.ts';
@@ -57,9 +58,10 @@ export async function removeOrphans(part: OrphanPart, way: Way): Promise<readonl
 
 /** Why an orphan stays; undefined: it goes. */
 export async function whyKept(
-  { id, losesData, live, made }: Orphan,
+  { id, losesData, live, made, marked }: Orphan,
   { wish, ports }: Way,
 ): Promise<string | undefined> {
+  if (made && !marked) return `it does not say that ${wish.owner.name} made it (annotation ${MADE_BY})`;
   if (!losesData || !made) return undefined;
   const name = `Orphan/${idText(id)}`;
   if (wish.accepted.includes(name)) return undefined;

@@ -5,6 +5,7 @@ import { ROLLBACK } from '@drydock/crd';
 import { ApiError } from '@drydock/kube';
 import type { MemoryKubeClient } from '@drydock/kube/testing';
 import { explore, scheduler, seeds, soaking, type Tripwire, withSeed } from '@drydock/model';
+import { idKey } from '../payload/manifest.ts';
 import { applyOn, type Loose, wishOf } from '../testing/apply-cluster.ts';
 import {
   GADGET,
@@ -362,5 +363,24 @@ test('a finding that no way back heals stops it until it is accepted by its name
   assert.deepEqual(
     outcome.kept.map(({ objects }) => objects.map(({ object, path }) => `${object} ${path}`)),
     [['odd spec.mode']],
+  );
+});
+
+test('SAFE-9 an inventory that somebody wrote into deletes nothing that does not say itself that this Payload made it', async () => {
+  const world = await rollbackWorld();
+  const client = world.cluster.client();
+  const foreign = { namespace: 'default', name: 'foreign' };
+  const { metadata } = await client.create(ConfigMap, { metadata: foreign, data: { a: '1' } });
+  const { inventory, signal } = world.ports(client);
+  const forged = await inventory.open(world.back.owner, signal);
+  const own = [...forged.entries].find(([, { id }]) => id.name === 'only-new')?.[1] ?? assert.fail();
+  const id = { ...own.id, name: foreign.name };
+  await forged.write(new Map([[idKey(id), { ...own, id, uid: metadata.uid ?? '', made: true, written: {} }]]));
+  const { complete, orphans } = await run(world, world.back);
+  assertBack(world);
+  assert.notEqual(world.cluster.peek(ConfigMap, foreign), undefined);
+  assert.deepEqual(
+    [complete, orphans.map((one) => `${one.id.name}: ${one.why}`)],
+    [true, ['foreign: it does not say that Payload shop made it (annotation drydock.dev/made-by)']],
   );
 });

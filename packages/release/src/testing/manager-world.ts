@@ -137,6 +137,7 @@ export class ReleaseWorld implements AsyncDisposable {
         Promise.resolve({
           entries: new Map(),
           claimedByOthers: new Map([...this.claims].filter(([, owner]) => owner !== name)),
+          heldByOthers: new Map(),
           refresh: () => Promise.resolve(),
           write: () => Promise.resolve(),
           flush: () => Promise.resolve(),

@@ -137,7 +137,8 @@ function union(a: WrittenKeys, b: WrittenKeys): WrittenKeys {
   return Object.fromEntries(names.map((name) => [name, { ...a[name], ...b[name] }]));
 }
 
-function isMarked(live: JsonObject, owner: ApplyOwner | undefined): boolean {
+/** Whether an object says that an owner made it. */
+export function isMarked(live: JsonObject, owner: ApplyOwner | undefined): boolean {
   if (owner === undefined) return false;
   return textIn(objectIn(objectIn(live, 'metadata'), 'annotations'), MADE_BY) === owner.name || isOwnedBy(live, owner);
 }

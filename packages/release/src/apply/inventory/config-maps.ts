@@ -13,7 +13,7 @@ import {
   readChunk,
 } from './chunk.ts';
 import type { InventoryEntry } from './entry.ts';
-import type { Inventory, InventoryChanges, InventoryStore } from './inventory.ts';
+import type { Inventory, InventoryChanges, InventoryStore, OtherHolder } from './inventory.ts';
 
 /** Where the ConfigMaps are: beside the Lease. */
 export interface ConfigMapInventoryOptions {
@@ -83,6 +83,7 @@ class OpenInventory implements Inventory {
   readonly #entries = new Map<string, InventoryEntry>();
   readonly #changed = new Set<KeptChunk>();
   #others: ReadonlyMap<string, string> = new Map();
+  #holders: ReadonlyMap<string, OtherHolder> = new Map();
   #read = false;
   #failed: unknown;
   #saving: Promise<void> | undefined;
@@ -100,6 +101,10 @@ class OpenInventory implements Inventory {
 
   get claimedByOthers(): ReadonlyMap<string, string> {
     return this.#others;
+  }
+
+  get heldByOthers(): ReadonlyMap<string, OtherHolder> {
+    return this.#holders;
   }
 
   note(changes: InventoryChanges): void {
@@ -129,16 +134,22 @@ class OpenInventory implements Inventory {
 
   async refresh(): Promise<void> {
     const others = new Map<string, string>();
+    const holders = new Map<string, OtherHolder>();
     const mine: [Chunk, ConfigMap][] = [];
     for await (const configMap of listed({ client: this.#client, namespace: this.#namespace }, this.#signal)) {
       const owner = ownerOf(configMap);
       const chunk = readChunk(configMap);
       if (owner === this.#owner.name) mine.push([chunk, configMap]);
       else
-        for (const [key, { left }] of chunk.entries)
-          if (left !== true) others.set(key, owner ?? configMap.metadata.name);
+        for (const [key, { left, uid, made }] of chunk.entries) {
+          if (left === true) continue;
+          const other = owner ?? configMap.metadata.name;
+          others.set(key, other);
+          if (uid !== '' && holders.get(uid)?.made !== true) holders.set(uid, { owner: other, made });
+        }
     }
     this.#others = others;
+    this.#holders = holders;
     if (this.#read) return;
     this.#read = true;
     for (const [{ index, entries }, kept] of mine.toSorted(([a], [b]) => a.index - b.index)) {

@@ -3,6 +3,11 @@ import type { ObjectId } from '../../payload/manifest.ts';
 /** Keys that we wrote, with a digest of each value, by the path of the map that they are in: `metadata.labels`, `data`. */
 export type WrittenKeys = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
+/** Whether an owner has an object: something of it was written, or may have been, and it was not left to others since. */
+export function isHeld(entry: InventoryEntry | undefined): boolean {
+  return entry !== undefined && entry.left !== true && (entry.uid !== '' || entry.intent !== undefined);
+}
+
 /** What is known of one object that a payload brings, or brought. */
 export interface InventoryEntry {
   readonly id: ObjectId;

@@ -4,12 +4,21 @@ import type { InventoryEntry } from './entry.ts';
 /** Changes of an inventory by `idKey`; undefined takes an entry away. */
 export type InventoryChanges = ReadonlyMap<string, InventoryEntry | undefined>;
 
+/** Another owner of an object. */
+export interface OtherHolder {
+  readonly owner: string;
+  /** He made it. */
+  readonly made: boolean;
+}
+
 /** What one owner has, opened for one attempt. */
 export interface Inventory {
   /** By `idKey`: what was read, with every change that was made since. */
   readonly entries: ReadonlyMap<string, InventoryEntry>;
   /** Owners of objects that others claim, by `idKey`, as of the last reading. */
   readonly claimedByOthers: ReadonlyMap<string, string>;
+  /** Who else has written an object, by its uid, as of the last reading: manifests may spell one object in several ways. */
+  readonly heldByOthers: ReadonlyMap<string, OtherHolder>;
   /**
    * Makes changes, and resolves when they are kept. Changes that come together are one write. Rejects with `ApiError`; Conflict means that another process
    * writes the same inventory, and this attempt must end.
