@@ -18,6 +18,7 @@ export const SOAK_PARTS: readonly SoakPart[] = [
     files: ['test/sandbox/boot-images-{crash,policy}.test.ts', 'test/sandbox/{cluster-api,way-back}.test.ts'],
     weight: 3,
   },
+  { name: 'boot images: ways back explored', files: ['test/model/way*.test.ts'], weight: 3 },
   { name: 'beside the programs of upstream', files: ['test/neighbours/*.test.ts'], weight: 1 },
   {
     name: 'boot images: plans and rotations',

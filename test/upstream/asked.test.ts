@@ -145,7 +145,7 @@ const wished: readonly Row[] = [
     asked: 'an image counts as good only once it was seen to work, and can be taken back',
     tests: [
       [boot('canary/canary'), 'mode: a machine is made from the image before anything points at it, becomes a node'],
-      [boot('way-back/crash'), 'one outcome, and a pinned set never moves'],
+      ['test/model/way.test.ts', 'one outcome, and a pinned set never moves'],
     ],
   },
   {

@@ -7,21 +7,16 @@ import {
   clusterRecords,
   credentialsKey,
   type DowngradePolicy,
-  type Explanation,
   explainSet,
   type KeptSet,
   lazyPlatforms,
   machineApiNamespace,
   ownArchitecture,
-  type Pin,
   type Platform,
-  type Platforms,
-  pinnedWorld,
   planCluster,
   platformOf,
   type StubSecret,
   type TemplatePublication,
-  underOneName,
   vspherePlatform,
   type World,
   worldNow,
@@ -34,13 +29,14 @@ import type { Leadership } from './leadership.ts';
 import { loginFile } from './login-file.ts';
 import { readClusterLogins } from './login-notes.ts';
 import { MARK_KEY_SECRET, markKeySecret, readMarkKeys } from './mark-keys.ts';
+import { type PinQuestions, pinQuestions } from './pin-questions.ts';
 import { inspectingOnce, readingOnce } from './read-once.ts';
 import { LEASE_NAMESPACE } from './status-notes.ts';
 import type { VCenterFlags } from './vcenter-flags.ts';
 import { connector, type VCenters, vcenters } from './vcenters.ts';
 
 /** The boot images of a cluster and the vCenters behind them, to be looked at. Disposal logs out. */
-export interface ClusterImages extends AsyncDisposable {
+export interface ClusterImages extends PinQuestions, AsyncDisposable {
   readonly world: World;
   /** With the credentials of the cluster's Secret. */
   readonly vcenters: VCenters;
@@ -49,17 +45,6 @@ export interface ClusterImages extends AsyncDisposable {
   readonly explain: (set: KeptSet) => Promise<Explained>;
   /** What the operator would do about sets, call by call. */
   readonly plan: (sets: readonly KeptSet[], options?: { readonly some?: boolean }) => Promise<ClusterPlan>;
-  /** What the operator would do about a set if these sets had this pin, or none; `publication` is how it publishes templates. */
-  readonly ifPinned: (
-    set: KeptSet,
-    pinned: {
-      readonly sets: readonly KeptSet[];
-      readonly pin: Pin | undefined;
-      readonly publication: TemplatePublication;
-    },
-  ) => Promise<Explanation>;
-  /** The other sets that one name serves with this one, where templates take over names. */
-  readonly underOneName: (set: KeptSet) => readonly KeptSet[];
 }
 
 /** Options of {@link clusterImages}. */
@@ -131,11 +116,6 @@ export async function clusterImages(options: ClusterImagesOptions): Promise<Clus
     lazyPlatforms({ VSphere: () => vsphere(options.publication ?? 'pointer'), ...cloudPlatforms({}) }),
   );
   await platforms.load(platformOf(world));
-  const swapping = vsphere('swap');
-  const platformsOf = (publication: TemplatePublication): Platforms =>
-    publication === 'swap' && platforms.get(swapping.type) !== undefined
-      ? new Map([[swapping.type, swapping]])
-      : platforms;
   const ports = {
     client: readingOnce(client),
     world,
@@ -154,13 +134,7 @@ export async function clusterImages(options: ClusterImagesOptions): Promise<Clus
       operator: await saidOf(client, set, signal),
     }),
     plan: (sets, { some = false } = {}) => planCluster(sets, ports, { signal, some }),
-    ifPinned: (set, { sets, pin, publication }) =>
-      explainSet(
-        set,
-        { ...ports, world: pinnedWorld(world, sets, pin), platforms: platformsOf(publication) },
-        { signal },
-      ),
-    underOneName: (set) => underOneName(set, platformsOf('swap').get(platformOf(world) ?? ''), world),
+    ...pinQuestions(ports, vsphere('swap'), signal),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }

@@ -59,6 +59,26 @@ function over({ metadata, spec }: BootImage, pin: Pin): readonly JsonPatchOp[] {
     : [{ op: 'test', path: '/spec', value: spec }, add('/spec/pin', pin)];
 }
 
+/** Takes a pin off, and only the one that was shown. */
+export async function liftPin(
+  client: Pick<PinClient, 'patch'>,
+  image: BootImage,
+  pin: Pin,
+  signal: AbortSignal,
+): Promise<'lifted' | 'moved'> {
+  try {
+    const ops = [
+      { op: 'test', path: '/spec/pin', value: pin },
+      { op: 'remove', path: '/spec/pin' },
+    ] as const;
+    await client.patch(BootImage, keyOf(image), ops, { signal });
+    return 'lifted';
+  } catch (error) {
+    if (isPatchTestFailed(error)) return 'moved';
+    throw error;
+  }
+}
+
 /** Who asks, as the server knows them, else as this machine does. */
 export async function whoAsks(client: Pick<KubeClient, 'raw'>, signal: AbortSignal): Promise<string> {
   const apiVersion = 'authentication.k8s.io/v1';

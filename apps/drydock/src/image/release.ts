@@ -1,7 +1,7 @@
-import { BootImage } from '@drydock/api';
+import type { BootImage } from '@drydock/api';
 import { oneLine } from '@drydock/api/text';
 import type { Pin } from '@drydock/boot-images';
-import { isPatchTestFailed, type KubeClient, keyOf } from '@drydock/kube';
+import { type KubeClient, keyOf } from '@drydock/kube';
 import type { Command } from 'commander';
 import { connect } from '../connect.ts';
 import { agreed } from '../crd/question.ts';
@@ -45,6 +45,7 @@ Exit codes: 0 released, or there was no pin, 1 failed, 2 usage, 3 nobody leads, 
 
 async function release(name: string, flags: ReleaseFlags, signal: AbortSignal): Promise<number> {
   const { pinText } = await import('@drydock/boot-images');
+  const { liftPin } = await import('./pin-writer.ts');
   await using client = await connect(flags);
   const [leader, { image, set }] = await Promise.all([
     leadershipOf(client, { role: 'boot-images', namespace: flags.leaseNamespace }, { signal }),
@@ -72,17 +73,8 @@ async function release(name: string, flags: ReleaseFlags, signal: AbortSignal): 
       `nothing was changed: that needs a yes: drydock image release ${set} --yes`,
       exitCode.undecided,
     );
-  try {
-    // Only the pin that was shown.
-    const ops = [
-      { op: 'test', path: '/spec/pin', value: pin },
-      { op: 'remove', path: '/spec/pin' },
-    ] as const;
-    await client.patch(BootImage, keyOf(image), ops, { signal });
-  } catch (error) {
-    if (!isPatchTestFailed(error)) throw error;
+  if ((await liftPin(client, image, pin, signal)) === 'moved')
     return end('refused', 'somebody changed the pin meanwhile, so nothing was lifted: look again', exitCode.moved);
-  }
   if (leader.state === 'vacant' || leader.state === 'never') {
     const who = leadershipText(leader, 'boot images', Date.now());
     return end('released', `the pin is lifted, and nothing moves yet: ${who}`, exitCode.blocked);

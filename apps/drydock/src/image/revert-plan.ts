@@ -11,10 +11,11 @@ import {
   type Pin,
   pinnedName,
   samePin,
+  type World,
 } from '@drydock/boot-images';
 import { keyOf } from '@drydock/kube';
-import type { ClusterImages } from '../cluster-images.ts';
 import { exitCode } from '../exit.ts';
+import type { PinQuestions } from '../pin-questions.ts';
 import { shell } from '../template/next-command.ts';
 import type { AffectedMachines } from './affected-machines.ts';
 import type { PinPlace } from './pin-writer.ts';
@@ -53,12 +54,15 @@ export interface RevertWish {
   readonly allOnName: boolean;
 }
 
+/** What is looked at. */
+export type RevertSight = PinQuestions & { readonly world: Pick<World, 'bootImage' | 'bootImages'> };
+
 /** Steps after which a pin is worth writing: the operator obeys it now, or as soon as what it waits for is over. */
 const OBEYED: ReadonlySet<Explanation['step']> = new Set(['none', 'switch', 'publish', 'wait']);
 
 /** Looks for an image to go back to, and says what a revert to it would do. Nothing is written. */
 export async function revertPlan(
-  images: ClusterImages,
+  images: RevertSight,
   set: KeptSet,
   said: BootImageStatus | undefined,
   wish: RevertWish,
@@ -106,7 +110,7 @@ function resolved(goal: Goal, { edits = [], template }: Explanation): Goal {
 }
 
 async function firstThere(
-  images: ClusterImages,
+  images: RevertSight,
   set: KeptSet,
   goals: readonly Goal[],
   pinned: { readonly sets: readonly KeptSet[]; readonly publication: 'swap' | 'pointer' },
@@ -120,7 +124,7 @@ async function firstThere(
 
 /** One name has one image: the other sets on it come along, or nothing does. */
 async function refusedFor(
-  { world }: ClusterImages,
+  { world }: RevertSight,
   set: KeptSet,
   shared: readonly KeptSet[],
   goal: Goal,

@@ -69,7 +69,8 @@ Exit codes: 0 reverted, 1 failed, 2 usage, 3 refused or nobody leads, 4 somebody
 async function revert(name: string, flags: RevertFlags, signal: AbortSignal): Promise<number> {
   const now = new Date();
   const until = holdUntil(flags.hold, now);
-  const { whoAsks, writePin } = await import('./pin-writer.ts');
+  const { whoAsks } = await import('./pin-writer.ts');
+  const { writePins } = await import('./revert-writes.ts');
   await using client = await connect(flags);
   const [leader, by] = await Promise.all([
     leadershipOf(client, { role: 'boot-images', namespace: flags.leaseNamespace }, { signal }),
@@ -84,11 +85,8 @@ async function revert(name: string, flags: RevertFlags, signal: AbortSignal): Pr
   const { set, plan } = await (isRotated(name) ? planRotated : planKept)(name, wish, { client, flags, signal });
   const out = outputOf(flags.output, set, leader);
   if ('code' in plan) return out.refuse(plan);
-  for (const one of plan.sets) {
-    const would = await writePin(client, one, plan.pin, { signal, dryRun: true });
-    if (would === 'moved') return out.refuse(movedMeanwhile(plan, one.id, []));
-    if (would === 'pruned') return out.refuse(NO_PLACE);
-  }
+  const would = await writePins(client, plan, { signal, dryRun: true });
+  if ('code' in would) return out.refuse(would);
   if (flags.output.people) say(revertText(plan, leader, now.getTime()));
   if (!(await agreed('Go back?', { yes: flags.yes === true, signal }))) {
     const to = flags.to === undefined ? '' : shell` --to ${flags.to}`;
@@ -96,31 +94,9 @@ async function revert(name: string, flags: RevertFlags, signal: AbortSignal): Pr
     return out.refuse({ code: exitCode.undecided, message: 'nothing was changed: that needs a yes', next: again });
   }
   const began = performance.now();
-  const written: BootImage[] = [];
-  for (const one of plan.sets) {
-    const stored = await writePin(client, one, plan.pin, { signal });
-    if (stored === 'moved') return out.refuse(movedMeanwhile(plan, one.id, written));
-    if (stored === 'pruned') return out.refuse(NO_PLACE);
-    written.push(stored);
-  }
-  return out.end(plan, await outcomeOf(client, written, leader, signal), began);
-}
-
-const NO_PLACE: RevertRefusal = {
-  code: exitCode.blocked,
-  message: `this cluster's definition of BootImage has no place for a pin, which the server would drop: nothing was written, and nothing moves`,
-  next: 'kubectl apply -f api/crds',
-};
-
-/** Somebody else has pinned, released or made the set in between. */
-function movedMeanwhile({ set }: RevertPlan, id: string, written: readonly BootImage[]): RevertRefusal {
-  const names = written.map(({ metadata }) => metadata.name).join(', ');
-  const so = names === '' ? 'so nothing was written' : `so of the sets that have one name only ${names} got the pin`;
-  return {
-    code: exitCode.moved,
-    message: `somebody changed the BootImage of ${id} meanwhile, ${so}: look again`,
-    next: shell`drydock image history ${set}`,
-  };
+  const written = await writePins(client, plan, { signal });
+  if ('code' in written) return out.refuse(written);
+  return out.end(plan, await outcomeOf(client, written.images, leader, signal), began);
 }
 
 /** Of what a revert is planned. */

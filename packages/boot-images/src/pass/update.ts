@@ -100,6 +100,8 @@ export async function updateSet(
     if (plan.kind === 'publish') ports.left.set(idOf(set), storyText(set, plan));
     const outcome = await ports.tried(set, to, before, beforeWrite);
     if (outcome !== undefined) throw new Overtaken(outcome);
+    // What was tried was told of, and its machine removed, before it could be used.
+    beforeWrite();
     ports.left.delete(idOf(set));
   };
   let image: PointedImage | undefined;

@@ -110,3 +110,38 @@ test('one BootImage per set, owned by it; an unchanged status is not written aga
   await images.report(set, { ...outcome, brief: 'other' });
   assert.equal(client.peek(BootImage, imageOf(set).metadata)?.status?.progress, 'skipped: other');
 });
+
+test('TRUTH-18 that an image is tried is said no more of a set that has its image, or is left alone; what became of it is', () => {
+  const canary = {
+    group: 'g',
+    machine: 'drydock-canary-0',
+    image: 't-R',
+    message: 'canary drydock-canary-0: phase none',
+  };
+  const tried: SetOutcome = { kind: 'step', phase: 'Publishing', reason: 'Canary', current: 'Q', target: 'R', canary };
+  const trying = bootImageStatus(undefined, tried, subject(0));
+  assert.deepEqual(trying.canary, canary);
+  const failed: SetOutcome = { kind: 'failed', blocked: false, reason: 'X', message: 'm' };
+  assert.deepEqual(bootImageStatus(trying, failed, subject(1)).canary, canary, 'it is looked at again');
+  const left: SetOutcome = { kind: 'skip', counted: false, reason: 'NotSelected', brief: 'not selected', message: 'm' };
+  for (const outcome of [{ kind: 'current', current: 'Q', target: 'Q', pinned: true } as const, left])
+    assert.equal(bootImageStatus(trying, outcome, subject(2)).canary, undefined);
+  const passed = bootImageStatus(trying, { ...tried, canary: { ...canary, verdict: 'Passed' } }, subject(3));
+  const current = bootImageStatus(passed, { kind: 'current', current: 'R', target: 'R' }, subject(4));
+  assert.equal(current.canary?.verdict, 'Passed');
+});
+
+test('TRUTH-18 a set that is pinned while another image is imported: its history does not have the operation of that import for the pinned image', () => {
+  const operation = { id: '0123456789abcdef', name: 't-R', holder: 'h', instanceUuid: 'u' };
+  const about = { ...subject(0), facts: { reference: 't-P', image: 't-P', target: 'P' } };
+  const step: SetOutcome = { kind: 'step', phase: 'Uploading', operation, current: 'Q', target: 'R' };
+  const uploading = bootImageStatus(undefined, step, about);
+  const pinned = bootImageStatus(uploading, { kind: 'step', phase: 'Switching', current: 'Q', target: 'P' }, about);
+  const back = bootImageStatus(
+    pinned,
+    { kind: 'current', by: 'revert', current: 'P', target: 'P', pinned: true },
+    { ...about, facts: { ...about.facts, pin: { pin: { release: 'P', image: 't-P' } } } },
+  );
+  assert.equal(back.history?.[0]?.release, 'P');
+  assert.notEqual(back.history?.[0]?.id, operation.id);
+});

@@ -37,7 +37,7 @@ export function bootImageStatus(
   const template = looked ? templateOf(previous?.template, outcome.template) : known?.template;
   const operation = operationOf(previous, outcome, now);
   const attempts = outcome.attempts ?? previous?.attempts;
-  const canary = outcome.canary ?? previous?.canary;
+  const canary = outcome.canary ?? canaryOf(previous, outcome);
   const history = historyOf(previous, outcome, { ...subject.facts, template, now });
   const back = revertTo({ history });
   const origins = originsOf(previous, outcome, [subject.facts.image, target, ...history.map(({ image }) => image)]);
@@ -116,9 +116,20 @@ function historyOf(
   return withImage(history, {
     ...{ image, release: outcome.current, place: seen.place, now: seen.now },
     digest: seen.template?.name === image ? seen.template.digest : undefined,
-    operation: own === undefined || previous?.target !== outcome.current ? undefined : previous.operation?.id,
+    // A pin imports nothing: what was announced before it is of another image.
+    operation:
+      own === undefined || own === movers.revert || previous?.target !== outcome.current
+        ? undefined
+        : previous.operation?.id,
     by: own ?? outcome.changedBy ?? 'unknown',
   });
+}
+
+/** What became of a canary stays said; one that is still tried is of nobody's image once the set has what it is to have, or is left alone. */
+function canaryOf(previous: BootImageStatus | undefined, { kind }: SetOutcome): BootImageStatus['canary'] {
+  const canary = previous?.canary;
+  const settled = kind === 'current' || kind === 'skip';
+  return settled && canary?.verdict === undefined ? undefined : canary;
 }
 
 const MOVING: ReadonlySet<string> = new Set(['Downloading', 'Uploading', 'Publishing', 'Switching']);

@@ -82,12 +82,24 @@ export function fakeClient(date: () => Date = () => new Date()): FakeClient {
     namespaces: NAMESPACES,
   });
   const writes: string[] = [];
+  // Every question of a pass looks through them, and most come without a change in between.
+  let known: { readonly version: number; readonly objects: readonly (readonly [id: string, object: KubeObject])[] } = {
+    version: -1,
+    objects: [],
+  };
   const client: FakeClient = {
     ...cluster.client(),
     cluster,
     objects: {
       *[Symbol.iterator]() {
-        for (const [id, object] of Object.entries(cluster.snapshot())) yield [id.replace(/\.\S*/, ''), object];
+        if (known.version !== cluster.version) {
+          const objects = Object.entries(cluster.snapshot());
+          known = {
+            version: cluster.version,
+            objects: objects.map(([id, object]) => [id.replace(/\.\S*/, ''), object] as const),
+          };
+        }
+        yield* known.objects;
       },
       delete: (id) => {
         const [plural, key = ''] = id.split(' ');

@@ -17,4 +17,5 @@ export * from './fake-gcp.ts';
 export * from './fake-store.ts';
 export * from './machine-actor.ts';
 export * from './machine-scenarios.ts';
+export * from './operator-process.ts';
 export * from './reporting-cluster.ts';
