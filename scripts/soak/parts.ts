@@ -45,11 +45,18 @@ export const SOAK_PARTS: readonly SoakPart[] = [
   {
     name: 'releases: killed while they are applied',
     files: [
-      'packages/release/src/{apply,manager,rescue,rollback}/**/*{.model,config-maps}.test.ts',
-      'test/sandbox/release-*.test.ts',
+      'packages/release/src/{apply,manager,rescue}/**/*{.model,config-maps}.test.ts',
+      'packages/release/src/rollback/rollback.model.test.ts',
+      'test/sandbox/release-!(way-back-kill).test.ts',
     ],
     weight: 2,
   },
+  {
+    name: 'releases: two managers on the way back',
+    files: ['packages/release/src/rollback/two-managers.model.test.ts'],
+    weight: 1,
+  },
+  { name: 'releases: killed on the way back', files: ['test/sandbox/release-way-back-kill.test.ts'], weight: 2 },
   { name: 'logins: a wrong password', files: ['packages/vsphere/src/session/*.model.test.ts'], weight: 1 },
   {
     name: 'readers of foreign bytes',

@@ -10,8 +10,8 @@ export interface Process extends AsyncDisposable {
   readonly died: Promise<never>;
   /** SIGKILL: no clean-up of any kind. Resolves when it is gone. */
   crash(): Promise<void>;
-  /** Resolves when it has ended, by itself or not. */
-  readonly ended: Promise<void>;
+  /** Resolves when it has ended, by itself or not, with its exit code or the signal. */
+  readonly ended: Promise<number | NodeJS.Signals>;
 }
 
 /** Where a process leaves things. */
@@ -31,7 +31,7 @@ export function startProcess(module: string, args: readonly string[], files: Pro
   const child = spawn(process.execPath, [module, ...args], { stdio: ['ignore', log, log], env });
   closeSync(log);
   if (child.pid !== undefined) recordProcess(files.sandbox, 'process-under-test', child.pid);
-  const exited = once(child, 'exit').then(() => undefined);
+  const exited = once(child, 'exit').then(() => child.signalCode ?? child.exitCode ?? 0);
   const { promise: died, reject } = Promise.withResolvers<never>();
   died.catch(() => undefined);
   let stopped = false;

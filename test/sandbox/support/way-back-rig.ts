@@ -5,6 +5,7 @@ import { ClusterVersion, ConfigMap, CustomResourceDefinition, Payload } from '@d
 import { type Crd, type JsonObject, judge, readCrd } from '@drydock/crd';
 import { capabilitiesOf, clusterVersionObject } from '@drydock/crd/testing';
 import { isNotFound, type KubeObject } from '@drydock/kube';
+import { configMapInventory } from '@drydock/release';
 import { fromJSONSchema } from 'zod';
 import { eventually } from './kube-kinds.ts';
 import { accountNamespace } from './rbac-manifests.ts';
@@ -37,8 +38,12 @@ export interface WayBackRig extends AsyncDisposable, Pick<ReleaseRig, 'sandbox' 
   releases(definitions: (minor: 13 | 14) => JsonObject): Promise<Readonly<Record<13 | 14, string>>>;
   /** To 4.14.0 and into use. */
   inUse(images: Readonly<Record<13 | 14, string>>): Promise<void>;
+  /** What only the newer release can hold is stored. */
+  used(): Promise<void>;
   /** Nothing is left of it but the namespaces. */
   gone(): Promise<void>;
+  /** The same of an owner that is no Payload. */
+  unused(owner: { readonly name: string }): Promise<void>;
   statusOf(): Promise<NonNullable<Payload['status']>>;
   /** `STATUS REASON: MESSAGE`; '' where there is none. */
   conditionOf(type: string): Promise<string>;
@@ -193,6 +198,10 @@ export async function startWayBackRig(): Promise<WayBackRig> {
     await completed('4.13.0');
     await wants({ image: images[14], version: null });
     await completed('4.14.0');
+    await used();
+  }
+
+  async function used(): Promise<void> {
     const { metadata: _metadata, status, ...version } = clusterVersionObject(14);
     const stored = await client.create(ClusterVersion, { ...version, metadata: key } as never);
     await client.replaceStatus(ClusterVersion, { ...stored, status } as never);
@@ -208,6 +217,16 @@ export async function startWayBackRig(): Promise<WayBackRig> {
 
   async function gone(): Promise<void> {
     await client.delete(Payload, { name: 'cluster' });
+    await definitionsGone();
+  }
+
+  async function unused({ name }: { readonly name: string }): Promise<void> {
+    const { signal } = new AbortController();
+    await configMapInventory({ client, namespace: accountNamespace }).remove({ name }, signal);
+    await definitionsGone();
+  }
+
+  async function definitionsGone(): Promise<void> {
     for (const name of [CV, 'widgets.shop.example.com']) await client.delete(CustomResourceDefinition, { name });
     await eventually('the definitions are gone', async () => {
       for (const name of [CV, 'widgets.shop.example.com'])
@@ -247,7 +266,9 @@ export async function startWayBackRig(): Promise<WayBackRig> {
       assertStrict,
       writerOf,
       inUse,
+      used,
       gone,
+      unused,
       isMarked,
       ledgers,
     },

@@ -2,11 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConfigMap } from '@drydock/api';
 import { ROLLBACK } from '@drydock/crd';
-import { ApiError } from '@drydock/kube';
-import type { MemoryKubeClient } from '@drydock/kube/testing';
-import { explore, scheduler, seeds, soaking, type Tripwire, withSeed } from '@drydock/model';
+import { explore, soaking } from '@drydock/model';
 import { idKey } from '../payload/manifest.ts';
 import { applyOn, type Loose, wishOf } from '../testing/apply-cluster.ts';
+import { assertBack, goBack, type WayFault } from '../testing/rollback-process.ts';
 import {
   GADGET,
   isMarked,
@@ -20,75 +19,10 @@ import { bridgeColumn } from './bridge-definition.ts';
 import { DEFINITION, specOf } from './definitions.ts';
 import { rollbackMemory } from './memory.ts';
 import { restoreKept } from './restore.ts';
-import { rollBack } from './rollback.ts';
-import type { RollbackOutcome, RollbackPorts, RollbackWish } from './wish.ts';
-
-const FILE = 'packages/release/src/rollback/rollback.model.test.ts';
-
-type Fault = 'killed' | 'answer lost' | 'conflict';
-
-/** One process, from its start to its end; the operator writes whenever something was changed, and while it is waited for. */
-async function run(
-  world: RollbackWorld,
-  wish: RollbackWish,
-  tripwire?: Tripwire<Fault>,
-  more: Partial<RollbackPorts> = {},
-): Promise<RollbackOutcome> {
-  const client: MemoryKubeClient = world.cluster.client();
-  let lost = false;
-  let time = 0;
-  world.cluster.onCall = ({ resource, verb }, phase, { mutates }) => {
-    if (phase === 'before') {
-      const fault = tripwire?.hit(`${verb} ${resource}`);
-      if (fault === 'conflict' && mutates) throw conflict();
-      if (fault === 'killed') kill(client);
-      lost = fault === 'answer lost';
-      return;
-    }
-    if (mutates) world.tick();
-    if (lost) kill(client);
-  };
-  const clock = {
-    now: () => time,
-    date: () => new Date(Date.UTC(2026, 0, 1)),
-    sleep: async (ms: number) => {
-      time += ms;
-      world.tick();
-    },
-  };
-  try {
-    return await rollBack(wish, world.ports(client, { clock, ...more }));
-  } finally {
-    world.cluster.onCall = undefined;
-  }
-}
-
-function kill(client: MemoryKubeClient): never {
-  client.kill();
-  throw new Error('killed');
-}
-
-function conflict(): ApiError {
-  return new ApiError({ code: 'Conflict', action: 'write', said: 'the object has been modified', status: 409 });
-}
-
-/** The older release is there, wholly, and nothing of the newer one but what is kept. */
-function assertBack(world: RollbackWorld): void {
-  assert.deepEqual(world.broken, []);
-  assert.equal(world.image(), 'operator:1.0.0');
-  for (const name of ['widgets', 'gadgets']) {
-    const definition = world.definition(name);
-    assert.equal(isMarked(definition), false, `${name} is marked`);
-    assert.equal(bridgeColumn(specOf(definition)), undefined, `${name} is a bridge`);
-  }
-  assert.deepEqual(world.lost(), []);
-  const { status } = world.object(WIDGET, 'one') as { readonly status: object };
-  assert.deepEqual({ ...status, beats: 0 }, { features: ['x'], beats: 0 });
-  assert.equal(world.cluster.peek(ConfigMap, { namespace: 'default', name: 'only-new' }), undefined);
-}
+import type { RollbackWish } from './wish.ts';
 
 test('RB-R89 RB-R92 a way back ends whole, whoever is killed or outrun at any call: no definition refuses what is stored, nothing is lost, no operator is refused', async (t) => {
-  const coverage = await explore<RollbackWorld, Fault>({
+  const coverage = await explore<RollbackWorld, WayFault>({
     setup: () => rollbackWorld(),
     // A process that is killed after a write is one that is killed before the next.
     faults: soaking ? ['killed', 'answer lost', 'conflict'] : ['answer lost', 'conflict'],
@@ -96,7 +30,7 @@ test('RB-R89 RB-R92 a way back ends whole, whoever is killed or outrun at any ca
     // Whoever is killed at a call that only looks has done as much as one who is killed at the change before it.
     tries: (_fault, place) => /^(create|replace|delete)/.test(place),
     run: async (world, tripwire) => {
-      const outcome = await run(world, world.back, tripwire);
+      const outcome = await goBack(world, world.back, tripwire);
       assert.deepEqual([outcome.kept, outcome.errors], [[], []]);
     },
     check: async (world) => {
@@ -117,7 +51,7 @@ test('control: the payload alone narrows definitions under what is stored, and l
 
 test('RB-R91 forward again: what was left out is in its objects again, and the ledgers are empty', async () => {
   const world = await rollbackWorld();
-  await run(world, world.back);
+  await goBack(world, world.back);
   assertBack(world);
   const { payload, manifests } = world.newer;
   await applyOn(world.apply, wishOf(manifests, { owner: 'Payload shop', version: payload.version }));
@@ -143,7 +77,7 @@ test('RB-R91 forward again: what was left out is in its objects again, and the l
 test('RB-R93 a writer that cannot be filtered keeps its definition at the bridge, and the others are narrowed', async () => {
   const world = await rollbackWorld('legacy');
   const memory = rollbackMemory();
-  const outcome = await run(world, world.back, undefined, { memory });
+  const outcome = await goBack(world, world.back, undefined, { memory });
   assert.deepEqual(world.broken, []);
   assert.deepEqual([outcome.complete, outcome.phase], [false, 'Recorded']);
   assert.deepEqual(
@@ -157,14 +91,14 @@ test('RB-R93 a writer that cannot be filtered keeps its definition at the bridge
   assert.notEqual(bridgeColumn(specOf(world.definition('widgets'))), undefined);
   // Its author mends it: the same call goes on.
   world.writer = 'older';
-  const mended = await run(world, world.back, undefined, { memory });
+  const mended = await goBack(world, world.back, undefined, { memory });
   assert.deepEqual([mended.complete, mended.kept], [true, []]);
   assertBack(world);
 });
 
 test('a writer that says nothing is waited for, and no longer than it was said', async () => {
   const world = await rollbackWorld('silent');
-  const outcome = await run(world, world.back);
+  const outcome = await goBack(world, world.back);
   assert.equal(outcome.complete, true);
   assertBack(world);
 });
@@ -172,7 +106,7 @@ test('a writer that says nothing is waited for, and no longer than it was said',
 test('RB-R97 where one definition fails those before it stay narrow, it is a bridge again, and what blocks it is told', async () => {
   const world = await rollbackWorld();
   const refused = new Set<string>();
-  const outcome = await run(world, world.back, undefined, {
+  const outcome = await goBack(world, world.back, undefined, {
     onProgress: () => undefined,
     columns: async (resource, signal) => {
       const client = world.cluster.client();
@@ -201,7 +135,7 @@ test('RB-R96 a definition is not done before each server serves it', async () =>
   const world = await rollbackWorld();
   let lagging = 5;
   const client = world.cluster.client();
-  const outcome = await run(world, world.back, undefined, {
+  const outcome = await goBack(world, world.back, undefined, {
     columns: async (resource, signal) => {
       const [columns = []] = await world.ports(client).columns(resource, signal);
       const isNarrow = !columns.some((one) => one.startsWith('drydock-bridge-'));
@@ -214,7 +148,7 @@ test('RB-R96 a definition is not done before each server serves it', async () =>
   });
   assert.deepEqual([outcome.complete, lagging <= 0], [true, true]);
   const stuck = await rollbackWorld();
-  const never = await run(stuck, stuck.back, undefined, {
+  const never = await goBack(stuck, stuck.back, undefined, {
     columns: async (resource, signal) => {
       const [columns = []] = await stuck.ports(stuck.cluster.client()).columns(resource, signal);
       const isNarrow = !columns.some((one) => one.startsWith('drydock-bridge-'));
@@ -232,7 +166,7 @@ test('a way is broken off at any write before the first definition is narrowed: 
   for (let at = 0; ; at += soaking ? 1 : 3) {
     const world = await rollbackWorld();
     let writes = 0;
-    const killed = await run(world, world.back, {
+    const killed = await goBack(world, world.back, {
       hit: (place) => {
         if (!/^(create|replace|delete)/.test(place)) return undefined;
         writes += 1;
@@ -244,7 +178,7 @@ test('a way is broken off at any write before the first definition is narrowed: 
     );
     if (!killed) break;
     places += 1;
-    const outcome = await run(world, world.forth);
+    const outcome = await goBack(world, world.forth);
     assert.deepEqual([outcome.complete, outcome.kept, world.broken], [true, [], []], `broken off at write ${at}`);
     await restoreKept({ ...world.ports(world.cluster.client()), of: world.newer });
     assert.deepEqual(world.lost(), []);
@@ -267,42 +201,10 @@ test('a way is broken off at any write before the first definition is narrowed: 
   assert.ok(places >= 10, `only ${places} writes`);
 });
 
-test('two managers at once: whatever each of them does, a third one ends it whole', async () => {
-  for (const seed of seeds(4))
-    await withSeed(seed, FILE, async () => {
-      const world = await rollbackWorld();
-      const order = scheduler(seed);
-      const clients = [world.cluster.client(), world.cluster.client()];
-      world.cluster.onCall = async (_call, phase, { mutates }) => {
-        if (phase === 'before') await order.turn();
-        else if (mutates) world.tick();
-      };
-      let time = 0;
-      const clock = {
-        now: () => time,
-        date: () => new Date(Date.UTC(2026, 0, 1)),
-        sleep: async (ms: number) => {
-          time += ms;
-          world.tick();
-        },
-      };
-      const ended = await order.run(
-        clients.map((client) => () => rollBack(world.back, world.ports(client, { clock }))),
-      );
-      world.cluster.onCall = undefined;
-      for (const one of ended)
-        if (one.status === 'rejected')
-          assert.ok(one.reason instanceof ApiError && one.reason.code === 'Conflict', String(one.reason));
-      assert.deepEqual(world.broken, []);
-      assert.equal((await run(world, world.back)).complete, true);
-      assertBack(world);
-    });
-});
-
 test('what nobody can bridge, who else goes back, and a ledger that nobody can read are refused by name before anything is changed', async () => {
   const refused = async (world: RollbackWorld, wish: RollbackWish, what: RegExp): Promise<void> => {
     const before = world.cluster.version;
-    await assert.rejects(run(world, wish), what);
+    await assert.rejects(goBack(world, wish), what);
     assert.equal(world.cluster.version, before, 'nothing was written');
   };
   const world = await rollbackWorld();
@@ -355,11 +257,11 @@ test('a finding that no way back heals stops it until it is accepted by its name
     spec: moded(['old', 'new'])['spec'],
   } as never);
   const before = world.cluster.version;
-  const error: unknown = await run(world, wish).catch((cause: unknown) => cause);
+  const error: unknown = await goBack(world, wish).catch((cause: unknown) => cause);
   const [, id = ''] = /(Rollback\/LATENT:[^ ]+)/.exec(String(error)) ?? [];
   assert.match(id, /^Rollback\/LATENT:widgets\.shop\.example\.com/);
   assert.equal(world.cluster.version, before);
-  const outcome = await run(world, { ...wish, accepted: [id] });
+  const outcome = await goBack(world, { ...wish, accepted: [id] });
   assert.deepEqual(
     outcome.kept.map(({ objects }) => objects.map(({ object, path }) => `${object} ${path}`)),
     [['odd spec.mode']],
@@ -376,7 +278,7 @@ test('SAFE-9 an inventory that somebody wrote into deletes nothing that does not
   const own = [...forged.entries].find(([, { id }]) => id.name === 'only-new')?.[1] ?? assert.fail();
   const id = { ...own.id, name: foreign.name };
   await forged.write(new Map([[idKey(id), { ...own, id, uid: metadata.uid ?? '', made: true, written: {} }]]));
-  const { complete, orphans } = await run(world, world.back);
+  const { complete, orphans } = await goBack(world, world.back);
   assertBack(world);
   assert.notEqual(world.cluster.peek(ConfigMap, foreign), undefined);
   assert.deepEqual(
