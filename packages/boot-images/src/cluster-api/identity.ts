@@ -1,5 +1,6 @@
 import { Namespace, Secret } from '@drydock/api';
-import { type Client, isNotFound } from '@drydock/kube';
+import { shownText } from '@drydock/api/text';
+import { type Client, ifFound, isNotFound } from '@drydock/kube';
 import { labelSelector } from '../decide/selection.ts';
 import { BootImageError } from '../errors.ts';
 import { object, text } from '../observe/json.ts';
@@ -21,8 +22,12 @@ export interface IdentitySources {
   readonly providerNamespace: string;
 }
 
-/** Between a vCenter's name and the login with which it is spoken to. */
+/** Between a vCenter's name and the login with which it is spoken to; it stands in neither. */
 const WITH = '#';
+/** A host with its port, as tenants write it into their templates. */
+const HOST = /^(?=.{1,260}$)(?:[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
+/** What a Secret, or any other object of Kubernetes, may be called. */
+const NAME = /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/;
 
 /**
  * A vCenter with the login that a VSphereCluster gives, as one word: `vc1#Secret/team-a/login`. Who may use one login has nothing done with another's, also on the same vCenter. Throws, in
@@ -39,11 +44,27 @@ export async function serverWithLogin(
   const name = text(ref['name']);
   if (cluster === undefined || name === undefined)
     throw missing(`${of} has no identityRef`, `name a Secret or a VSphereClusterIdentity in spec.identityRef of ${of}`);
+  // Whoever could write the separator would choose among the logins of all.
+  if (!HOST.test(server))
+    throw missing(
+      `${shownText(server)}, where machines of ${of} are made, is no host of a vCenter`,
+      `name a host, as vc1.example.com, as server of ${of}, or of the zone or the template that names it`,
+    );
+  if (!NAME.test(name))
+    throw missing(
+      `the identityRef of ${of} has a name that is no name that a Secret can have`,
+      `correct spec.identityRef.name of ${of}`,
+    );
   if (ref['kind'] === 'Secret') return [server, `Secret/${namespace}/${name}`].join(WITH);
   const resource = served.of(INFRASTRUCTURE, 'VSphereClusterIdentity');
   if (ref['kind'] !== 'VSphereClusterIdentity' || resource === undefined)
     throw missing(`${of} has an identityRef of kind ${String(ref['kind'])}`, 'use Secret or VSphereClusterIdentity');
-  const identity = await client.get(resource, { name });
+  const identity = await ifFound(client.get(resource, { name }));
+  if (identity === undefined)
+    throw missing(
+      `${of} names vsphereclusteridentity ${name}, which is not there`,
+      `create it, or correct spec.identityRef of ${of}`,
+    );
   const selector = object(object(identity.spec)['allowedNamespaces'])['selector'];
   const { metadata } = await client.get(Namespace, { name: namespace });
   if (!labelSelector(selector as never)(metadata.labels ?? {}))
@@ -61,8 +82,10 @@ export function serverOf(word: string): string {
 
 /** The login of such a word; undefined where it names none. */
 export async function identityOf(word: string, sources: IdentitySources): Promise<Identity | undefined> {
-  const [, login] = word.split(WITH, 2);
+  const [server = '', login, ...more] = word.split(WITH);
   if (login === undefined) return undefined;
+  if (more.length > 0)
+    throw missing(`${shownText(server)} is named with several logins`, 'name a host as the server of a vCenter');
   const { client, served, providerNamespace } = sources;
   const [kind = '', first = '', second = ''] = login.split('/');
   if (kind === 'Secret') return read(client, first, second, `a vspherecluster of namespace ${first}`);

@@ -1,5 +1,6 @@
 import type { Cache } from '@drydock/kube';
 import type { Placement } from '@drydock/templates';
+import { BootImageError } from '../errors.ts';
 import { at } from '../observe/json.ts';
 import { type IdentitySources, serverOf, serverWithLogin } from './identity.ts';
 import { imageLeafOf } from './image-leaf.ts';
@@ -19,8 +20,8 @@ export interface SiteReader {
   readonly placesFor: (rotation: Rotation) => Promise<readonly Placement[] | PlaceFault>;
   /** The same for people; undefined where it cannot be told. */
   readonly placeText: (rotation: Rotation) => string | undefined;
-  /** Every zone of every cluster on vSphere, as far as it can be told. */
-  readonly all: () => Promise<readonly Placement[]>;
+  /** Every zone of every cluster on vSphere, as far as it can be told; of a cluster whose login is wrong the fault is told, and the others stay. Rejects where nothing can be told. */
+  readonly all: (told?: (fault: BootImageError) => void) => Promise<readonly Placement[]>;
   /** The same, and every place that a set, which is there still, was found to make its machines in; some more than once. */
   readonly known: () => Promise<readonly Placement[]>;
 }
@@ -72,14 +73,21 @@ export function siteReader({ cacheOf, identities }: SiteOptions): SiteReader {
     return known;
   }
 
-  async function all(): Promise<readonly Placement[]> {
+  async function all(told: (fault: BootImageError) => void = () => undefined): Promise<readonly Placement[]> {
     const places: Placement[] = [];
     for (const cluster of cacheOf(CORE, 'Cluster')?.all() ?? []) {
       const provider = providerOf(cluster);
       if (provider === undefined) continue;
       for (const one of cacheOf(INFRASTRUCTURE, 'VSphereDeploymentZone')?.all() ?? []) {
         const place = placeOfZone(one, domain);
-        if (!('message' in place)) places.push(...(await withLogins([place], provider)));
+        if ('message' in place) continue;
+        try {
+          places.push(...(await withLogins([place], provider)));
+        } catch (error) {
+          // What one tenant wrote is not what the others are looked after by.
+          if (!(error instanceof BootImageError)) throw error;
+          told(error);
+        }
       }
     }
     return distinct(places);

@@ -86,10 +86,12 @@ export async function stageOf(options: StageOptions): Promise<Stage> {
         wish(places, image, { set, template }),
       );
     }
-  const zones = await sites.all().catch((error: unknown) => {
-    problems.add(error instanceof Error ? error.message : String(error));
-    return [];
-  });
+  const zones = await sites
+    .all(({ message }) => problems.add(message))
+    .catch((error: unknown) => {
+      problems.add(error instanceof Error ? error.message : String(error));
+      return [];
+    });
   for (const zone of zones)
     for (const policy of policies) {
       const { failureDomains } = policy.spec ?? {};
