@@ -4,6 +4,7 @@ import { root } from '../command.ts';
 import { releasedVersion, upgradeNotes, upgradeNow, withNotes } from '../upgrade.ts';
 import { apiReference } from './api-reference.ts';
 import { messages } from './messages.ts';
+import { variablesPage } from './variables.ts';
 
 /** The pages of the book that are written from sources, whole or in part, by their path. */
 export function bookPages(): ReadonlyMap<string, string> {
@@ -11,6 +12,7 @@ export function bookPages(): ReadonlyMap<string, string> {
   return new Map([
     ['docs/api.md', apiReference()],
     ['docs/messages.md', messages()],
+    ['docs/variables.md', variablesPage()],
     [upgrade, withNotes(readFileSync(join(root, upgrade), 'utf8'), upgradeNotes(releasedVersion(), upgradeNow()))],
   ]);
 }

@@ -1,6 +1,8 @@
 import { basename } from 'node:path';
 import { debugText } from '@drydock/api/text';
 import { Command, CommanderError } from 'commander';
+import { addConfigFlags, applySettings } from './config/apply.ts';
+import { type Found, originsOf } from './config/found.ts';
 import { addExamples } from './examples.ts';
 import { exitCode, UsageError } from './exit.ts';
 import { sayError } from './terminal.ts';
@@ -109,6 +111,11 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import('./uninstall/command.ts')).addUninstall,
   },
   {
+    name: 'config',
+    about: 'show the contexts of the config file, and choose one of them',
+    load: async () => (await import('./config/command.ts')).addConfig,
+  },
+  {
     name: 'completion',
     about: 'print what makes a shell complete verbs, flags and names of the cluster',
     load: async () => (await import('./completion/command.ts')).addCompletion,
@@ -139,14 +146,22 @@ export async function main(argv: readonly string[]): Promise<void> {
     .showHelpAfterError('(use --help to see what there is)')
     // Every message begins with who says it.
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'drydock: ')) })
+    .addHelpText('after', VARIABLES)
     .exitOverride();
+  let taken: ReadonlyMap<string, Found> = new Map();
   try {
+    // Of any verb it can be asked where its flags have their values from.
+    const all = argv.includes('config', 2) && argv.some((word) => word.startsWith('--sources'));
     for (const { name, about, load } of VERBS) {
       // A word that only looks like a command costs time, and nothing else.
-      if (argv.includes(name, 2)) (await load())(program);
+      if (all || argv.includes(name, 2)) (await load())(program);
       else program.command(name).description(about);
     }
     addExamples(program);
+    addConfigFlags(program);
+    program.hook('preAction', async (_, command) => {
+      taken = await applySettings(command);
+    });
     // A verb may have a --version of its own, as that of an image. Groups have theirs wherever they stand, and commands inherit the setting when they are made.
     program.enablePositionalOptions();
     if (unfinished !== undefined) {
@@ -157,7 +172,7 @@ export async function main(argv: readonly string[]): Promise<void> {
     }
     await program.parseAsync(helpOf(argv));
   } catch (error) {
-    process.exitCode = report(error);
+    process.exitCode = report(error, taken);
   }
 }
 
@@ -167,9 +182,14 @@ function helpOf(argv: readonly string[]): string[] {
   return word === 'help' && path.length > 1 ? [node, file, ...path, '--help'] : [...argv];
 }
 
-function report(error: unknown): number {
+const VARIABLES = `
+Each flag has a variable, which the help of its verb names: --lease-namespace is DRYDOCK_LEASE_NAMESPACE. What a variable does not say is taken
+from the context of the config file: see "drydock config --help".`;
+
+function report(error: unknown, taken: ReadonlyMap<string, Found>): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode.done : exitCode.usage;
   sayError(`drydock: ${error instanceof Error ? error.message : String(error)}`);
+  if (error instanceof Error) for (const text of originsOf(error.message, taken)) sayError(text);
   if (error instanceof UsageError) return exitCode.usage;
   if (process.env['DRYDOCK_DEBUG'] !== undefined) sayError(debugText(error));
   return exitCode.failed;

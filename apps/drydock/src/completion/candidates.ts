@@ -7,7 +7,7 @@ export interface Candidate {
 }
 
 /** What names are asked for. */
-export type Live = 'sets' | 'payloads' | 'namespaces';
+export type Live = 'sets' | 'payloads' | 'namespaces' | 'contexts';
 
 /** What may stand in the place of the last word. */
 export interface Offer {
@@ -83,6 +83,7 @@ function valueFor(option: Option, current: string, before: string): Offer {
   const choices = option.argChoices ?? listed;
   if (choices !== undefined) return chosen(choices, current, before);
   if (/<(?:file|folder|path)>/.test(option.flags)) return { candidates: [], files: true };
+  if (option.long === '--drydock-context') return { candidates: [], files: false, live: { of: 'contexts', before } };
   return option.long === '--namespace' || option.long === '--lease-namespace'
     ? { candidates: [], files: false, live: { of: 'namespaces', before } }
     : NOTHING;
@@ -98,6 +99,7 @@ function chosen(choices: readonly string[], current: string, before: string): Of
 /** By the names of arguments, and by commands whose argument is called otherwise. */
 function liveOf(command: Command, argument: string): Live | undefined {
   if (/^(?:machine)?sets?$/.test(argument)) return 'sets';
+  if (command.parent?.name() === 'config') return 'contexts';
   return command.parent?.name() === 'release' && command.name() === 'status' ? 'payloads' : undefined;
 }
 

@@ -2,6 +2,10 @@ import { BootImage, Namespace, Payload } from '@drydock/api';
 import { oneLine, shortText } from '@drydock/api/text';
 import type { KubeClient, KubeObject, Resource } from '@drydock/kube';
 import type { Command } from 'commander';
+import { type ConfigFlags, configOfLine } from '../config/apply.ts';
+import { configPath } from '../config/config-path.ts';
+import { foundSettings } from '../config/found.ts';
+import { SETTINGS } from '../config/settings.ts';
 import { type ClusterFlags, connect } from '../connect.ts';
 import { sayColumns } from '../terminal.ts';
 import { type Candidate, type Live, offerOf } from './candidates.ts';
@@ -14,7 +18,7 @@ const MOST = 500;
 export async function complete(program: Command, words: readonly string[]): Promise<void> {
   const { candidates, files, live } = offerOf(program, words);
   const current = words.at(-1) ?? '';
-  const named = live === undefined ? [] : await namesOf(live.of, clusterOf(words));
+  const named = live === undefined ? [] : await namesOf(live.of, givenIn(words));
   const all: readonly Candidate[] = [
     ...candidates,
     ...named
@@ -27,9 +31,11 @@ export async function complete(program: Command, words: readonly string[]): Prom
   sayColumns([...lines, files ? ':0' : ':4'].map((line) => `${line}\n`).join(''));
 }
 
-/** Flags of the line that say which cluster is meant. */
-function clusterOf(words: readonly string[]): ClusterFlags {
-  const given = (...flags: readonly string[]): string | undefined => {
+/** What the line says of a flag before its last word. */
+type Given = (...flags: readonly string[]) => string | undefined;
+
+function givenIn(words: readonly string[]): Given {
+  return (...flags) => {
     for (const flag of flags) {
       const at = words.slice(0, -1).lastIndexOf(flag);
       if (at >= 0 && at + 1 < words.length - 1) return words[at + 1];
@@ -38,27 +44,59 @@ function clusterOf(words: readonly string[]): ClusterFlags {
     }
     return undefined;
   };
-  const said = {
-    kubeconfig: given('--kubeconfig'),
-    context: given('--context'),
-    cluster: given('--cluster'),
-    user: given('--user'),
-    namespace: given('--namespace', '-n'),
-    server: given('--server', '-s'),
-    certificateAuthority: given('--certificate-authority'),
-  };
-  return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined));
 }
 
-async function namesOf(of: Live, flags: ClusterFlags): Promise<readonly string[]> {
+/** The flags that say which cluster is meant, by the id of their setting. */
+const CLUSTER_FLAGS: Readonly<Record<string, readonly [key: keyof ClusterFlags, ...flags: readonly string[]]>> = {
+  kubeconfig: ['kubeconfig', '--kubeconfig'],
+  'kube-context': ['context', '--context'],
+  'kube-cluster': ['cluster', '--cluster'],
+  'kube-user': ['user', '--user'],
+  namespace: ['namespace', '--namespace', '-n'],
+  server: ['server', '--server', '-s'],
+  'certificate-authority': ['certificateAuthority', '--certificate-authority'],
+};
+
+/** Which cluster the line means: by its flags, by variables, by its context. */
+async function clusterOf(given: Given): Promise<ClusterFlags> {
+  const flags = Object.entries(CLUSTER_FLAGS).map(([id, [key, ...names]]) => ({ id, key, said: given(...names) }));
+  const line = new Set(flags.filter(({ said }) => said !== undefined).map(({ id }) => id));
+  const wanted = flags.flatMap(({ id, key }) => {
+    const setting = SETTINGS.get(id);
+    return setting === undefined ? [] : [{ setting, flag: key }];
+  });
+  const found = foundSettings(wanted, {
+    line,
+    env: process.env,
+    ...(await configOfLine(configFlagsOf(given), process.env)),
+  });
+  const values = flags.map(({ id, key, said }) => [key, said ?? found.get(id)?.words[0]] as const);
+  return Object.fromEntries(values.filter(([, value]) => value !== undefined));
+}
+
+function configFlagsOf(given: Given): ConfigFlags {
+  const [drydockConfig, drydockContext] = [given('--drydock-config'), given('--drydock-context')];
+  return {
+    ...(drydockConfig === undefined ? {} : { drydockConfig }),
+    ...(drydockContext === undefined ? {} : { drydockContext }),
+  };
+}
+
+async function namesOf(of: Live, given: Given): Promise<readonly string[]> {
   const signal = AbortSignal.timeout(DEADLINE);
   const late = new Promise<readonly string[]>((resolve) => {
     signal.addEventListener('abort', () => resolve([]), { once: true });
   });
-  return Promise.race([late, asked(of, flags, signal).catch(() => [])]);
+  return Promise.race([late, asked(of, given, signal).catch(() => [])]);
 }
 
-async function asked(of: Live, flags: ClusterFlags, signal: AbortSignal): Promise<readonly string[]> {
+async function asked(of: Live, given: Given, signal: AbortSignal): Promise<readonly string[]> {
+  if (of === 'contexts') {
+    const { readConfig } = await import('../config/config-file.ts');
+    const { contexts } = await readConfig(configPath(given('--drydock-config'), process.env));
+    return contexts.map(({ name }) => name);
+  }
+  const flags = await clusterOf(given);
   await using client = await connect(flags);
   const where = flags.namespace === undefined ? {} : { namespace: flags.namespace };
   switch (of) {

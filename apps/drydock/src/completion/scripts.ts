@@ -69,5 +69,5 @@ function __drydock_complete
         end
     end
 end
-complete -c drydock -f -a '(__drydock_complete)'
+complete -c drydock -f -k -a '(__drydock_complete)'
 `;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { misbehavingServer } from '@drydock/kube/testing';
@@ -14,7 +15,10 @@ type JsonSchema = Parameters<typeof fromJSONSchema>[0] & object;
 
 const root = join(import.meta.dirname, '../../../..');
 /** Schemas that tests below are about. */
-const BELOW: ReadonlySet<string> = new Set(['template', 'watch-vms', 'crd-bridge', 'watch-status', 'image-stage']);
+const BELOW: ReadonlySet<string> = new Set([
+  ...['template', 'watch-vms', 'crd-bridge', 'watch-status', 'image-stage'],
+  ...['config-view', 'config-get-contexts'],
+]);
 
 /** Commands that print objects, with what they are called. */
 async function printers(): Promise<ReadonlyMap<string, Command>> {
@@ -159,15 +163,25 @@ test('OWN-20.1 events are what their schema says, one a line as JSON, one a docu
   assert.notDeepEqual(flaws('template', { event: 'published', at: '' }), []);
 });
 
-test('OWN-20.1 crd bridge, watch status and image stage print what their schemas say', async () => {
+test('OWN-20.1 crd bridge, watch status, config and image stage print what their schemas say', async () => {
   const crds = join(root, 'api/crds/drydock.dev_payloads.yaml');
   const metrics =
     'drydock_watch_state{watch="w",vcenter="v",state="live"} 1\ndrydock_watch_machines{watch="w",vcenter="v"} 3\n';
   await using operator = await misbehavingServer((_request, response) => response.end(metrics));
-  const [bridge, watch] = await runVerbs([
+  const folder = mkdtempSync(join(tmpdir(), 'drydock-schemas-'));
+  const config = join(folder, 'config.yaml');
+  writeFileSync(config, 'current-context: a\ncontexts:\n- {name: a, kubeconfig: k, asGroup: [b]}\n');
+  const named = { DRYDOCK_CONFIG: config };
+  const [bridge, watch, contexts, view, sources] = await runVerbs([
     { args: ['crd', 'bridge', crds, crds, '-o', 'json'] },
     { args: ['watch', 'status', '--operator', operator.config.server, '-o', 'json'] },
+    { args: ['config', 'get-contexts', '-o', 'json'], env: named },
+    { args: ['config', 'view', '-o', 'json'], env: named },
+    { args: ['config', 'view', '--sources', 'status', '-o', 'json'], env: named },
   ]);
+  rmSync(folder, { recursive: true });
+  assert.deepEqual(flaws('config-get-contexts', JSON.parse(contexts?.out ?? '')), []);
+  for (const one of [view, sources]) assert.deepEqual(flaws('config-view', JSON.parse(one?.out ?? '')), []);
   assert.deepEqual(flaws('crd-bridge', JSON.parse(bridge?.out ?? '')), []);
   const lines = JSON.parse(watch?.out ?? '') as readonly object[];
   assert.deepEqual([flaws('watch-status', lines), lines.length], [[], 1]);

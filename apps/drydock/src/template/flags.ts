@@ -58,9 +58,26 @@ export function commonFlags(command: Command): Command {
     .option('-o, --output <format>', EVENT_FORMATS, 'table');
 }
 
-/** The flags as a layer. A password on the command line could be read by everybody on this machine. */
-export function flagLayer(flags: CommonFlags): Layer {
-  if (flags.url !== undefined && readAddress(flags.url, '--url').password !== undefined) {
+/** What the line, variables and the context say of flags, each as a layer, the strongest first. */
+export function flagLayers(command: Command): readonly Layer[] {
+  return LAYERS.map(([source, origin]) => {
+    const said: Record<string, unknown> = {};
+    for (let one: Command | null = command; one !== null; one = one.parent)
+      for (const [key, value] of Object.entries(one.opts()))
+        if (one.getOptionValueSource(key) === source) said[key] = value;
+    return flagLayer(said as CommonFlags, origin);
+  });
+}
+
+const LAYERS = [
+  ['cli', 'flags'],
+  ['env', 'variables of Drydock'],
+  ['config', 'context'],
+] as const;
+
+/** Flags as a layer. A password on the command line could be read by everybody on this machine. */
+export function flagLayer(flags: CommonFlags, origin: Layer['origin'] = 'flags'): Layer {
+  if (origin === 'flags' && flags.url !== undefined && readAddress(flags.url, '--url').password !== undefined) {
     throw new TemplateProblem({
       code: 'PASSWORD_IN_FLAG',
       message:
@@ -105,7 +122,7 @@ export function flagLayer(flags: CommonFlags): Layer {
     cacheDir,
   };
   return {
-    origin: 'flags',
+    origin,
     ...Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)),
     trust,
   };

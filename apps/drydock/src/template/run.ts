@@ -7,7 +7,7 @@ import { exitCode } from '../exit.ts';
 import { sayError } from '../terminal.ts';
 import { configLayer, defaultConfigFile } from './config-file.ts';
 import { judge } from './failure.ts';
-import { type CommonFlags, flagLayer } from './flags.ts';
+import { type CommonFlags, flagLayers } from './flags.ts';
 import { environmentLayer } from './govc-environment.ts';
 import { type Failure, quoted } from './next-command.ts';
 import { createOutput, formatOf, type Output } from './output.ts';
@@ -82,7 +82,7 @@ async function runVerb<F extends CommonFlags>(
     const exit = await closing(async (stack) => {
       const settings = async (): Promise<Settings> => {
         const layers = [
-          flagLayer(flags),
+          ...flagLayers(command),
           environmentLayer(process.env),
           await configLayer(flags.config, defaultConfigFile(process.env)),
         ];
@@ -184,8 +184,16 @@ function placeFlags(command: Command): string {
     const value: unknown = group.getOptionValue(key);
     words.push(option.long ?? '', ...(typeof value === 'string' ? [quoted(value)] : []));
   }
+  for (let one: Command | null = command; one !== null; one = one.parent)
+    for (const { long, key } of CONTEXT_FLAGS)
+      if (one.getOptionValueSource(key) === 'cli') words.push(long, quoted(String(one.getOptionValue(key))));
   return words.map((word) => ` ${word}`).join('');
 }
+
+const CONTEXT_FLAGS = [
+  { long: '--drydock-config', key: 'drydockConfig' },
+  { long: '--drydock-context', key: 'drydockContext' },
+] as const;
 
 /** `template` or `watch`. */
 function groupOf(command: Command): Command | undefined {

@@ -5,7 +5,7 @@ import { shell } from './next-command.ts';
 import { TemplateProblem } from './problem.ts';
 
 /** Where a setting came from, as a person calls it. */
-export type Origin = 'flags' | 'environment' | 'config file';
+export type Origin = 'flags' | 'variables of Drydock' | 'context' | 'environment' | 'config file';
 
 /** How the server is trusted, as one layer says it; files by name. */
 export interface TrustSettings {
@@ -70,7 +70,7 @@ export const DEFAULT_OWNER = 'drydock-template';
 const PLACE = ['datacenter', 'datastore', 'folder', 'resourcePool', 'cluster', 'host', 'network'] as const;
 
 /**
- * Merges layers, the strongest first: flags, environment, config file. User and password inside an address count for the layer that the address came
+ * Merges layers, the strongest first: flags, `DRYDOCK_*` variables, context, environment, config file. User and password inside an address count for the layer that the address came
  * from, and only where that address is the one that is used, so that a password is never sent to another server than the one it was written for. Trust
  * is taken whole from the first layer that says anything about it.
  */

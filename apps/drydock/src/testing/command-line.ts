@@ -1,10 +1,12 @@
 import { Command } from 'commander';
+import { addConfigFlags } from '../config/apply.ts';
 import { VERBS } from '../main.ts';
 
 /** The command line as it runs, with all of its verbs. */
 export async function commandLine(): Promise<Command> {
   const program = new Command('drydock');
   for (const { load } of VERBS) (await load())(program);
+  addConfigFlags(program);
   return program;
 }
 
