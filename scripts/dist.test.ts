@@ -83,6 +83,9 @@ test('npm run dist: what is in the archive runs in a root that has nothing else 
     assert.ok(existsSync(join(empty, folder, 'apps/page/assets', part)), part);
   const plugin = inside(`${folder}/bin/kubectl-drydock`, '--help');
   assert.match(plugin.stdout, /^Usage: kubectl drydock /);
+  // Whatever kubectl asks for a line that is not finished is not run.
+  const words = inside(`${folder}/bin/kubectl_complete-drydock`, 'completion', '');
+  assert.deepEqual([words.status, words.stdout], [0, 'bash\nzsh\nfish\n:4\n']);
   const crd = readFileSync(join(root, 'api/crds/drydock.dev_bootimages.yaml'), 'utf8');
   const narrowed = crd.replace(/^( +)phase:\n( +)/m, '$1phase:\n$2enum: [Current]\n$2');
   assert.notEqual(narrowed, crd);
@@ -123,6 +126,7 @@ test('npm run dist: sums, and the manifest of krew, are those of the archive', {
     readonly metadata: { readonly name: string };
     readonly spec: {
       readonly version: string;
+      readonly caveats: string;
       readonly platforms: readonly {
         readonly uri: string;
         readonly sha256: string;
@@ -141,6 +145,9 @@ test('npm run dist: sums, and the manifest of krew, are those of the archive', {
   // krew moves what is below the folder, and makes a link to the program.
   assert.deepEqual(one.files, [{ from: `${folder.replace('/opt/', '')}/*`, to: '.' }]);
   assert.ok(existsSync(join(empty, folder, one.bin)));
+  // The other one that kubectl looks for is told to whoever installs it.
+  const [, complete = ''] = new RegExp(`/store/drydock/v${made.version}/(\\S+)" "`).exec(spec.caveats) ?? [];
+  assert.ok(existsSync(join(empty, folder, complete)), complete);
 });
 
 test('npm run dist: the bill of materials names all that others made in the archive, with version, licence and digest', {

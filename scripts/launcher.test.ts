@@ -45,6 +45,18 @@ test('TRUTH-7 the launchers run in any directory, through links, without a Node 
   });
 });
 
+test('OWN-20 kubectl_complete-drydock offers words, through a link to any of the launchers, and runs no verb', async () => {
+  await elsewhere(async (folder) => {
+    const called = join(folder, 'kubectl_complete-drydock');
+    for (const target of ['kubectl_complete-drydock', 'drydock']) {
+      await symlink(join(root, target), called);
+      const { code, stdout } = await run(called, ['completion', ''], folder);
+      assert.deepEqual([code, stdout], [0, 'bash\nzsh\nfish\n:4\n'], target);
+      await rm(called);
+    }
+  });
+});
+
 test('TRUTH-7 a checkout that is not installed is told in words', async () => {
   await elsewhere(async (folder) => {
     await cp(join(root, 'drydock'), join(folder, 'drydock'));

@@ -23,6 +23,8 @@ export function krewManifest(version: string, archives: readonly Archive[], url?
       shortDescription: 'Boot images, vSphere templates and releases with a way back',
       description:
         'Says why machine sets boot from what they boot from, plans and takes back boot images, publishes vSphere templates, watches machines, and tells what an older definition would lose.\n',
+      // Krew makes a link to one program of a plugin, and shows this once it is installed.
+      caveats: `For kubectl's completion of "kubectl drydock" make one more link:\n  ln -sf "\${KREW_ROOT:-$HOME/.krew}/store/drydock/v${version}/bin/kubectl_complete-drydock" "\${KREW_ROOT:-$HOME/.krew}/bin/"\n`,
       platforms: archives.map(({ platform, file, sha256 }) => ({
         selector: { matchLabels: { os: platform.os, arch: platform.arch } },
         uri: `${base}${file}`,

@@ -7,5 +7,9 @@ while [ -L "$self" ]; do
   case $link in /*) self=$link ;; *) self=${self%/*}/$link ;; esac
 done
 here=${self%/*}
-case ${0##*/} in kubectl-*) main=kubectl-drydock ;; *) main=drydock.js ;; esac
+case ${0##*/} in
+  kubectl_complete-*) main=kubectl_complete-drydock ;;
+  kubectl-*) main=kubectl-drydock ;;
+  *) main=drydock.js ;;
+esac
 exec "$here/node" "$here/../apps/drydock/bin/$main" "$@"

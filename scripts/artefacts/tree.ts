@@ -34,6 +34,8 @@ export interface Common {
 /** Below the folder of each program; as deep as `src/FOLDER`, from where sources look for what is beside them. */
 const BUNDLE = 'lib/bundle';
 const PROGRAMS = ['drydock', 'node'] as const;
+/** Names by which kubectl looks for its plugin, and for the words of an unfinished line. */
+const PLUGIN = ['kubectl-drydock', 'kubectl_complete-drydock'] as const;
 /** Of others in the one file of the page. */
 const IN_PAGE = ['@preact/signals', '@preact/signals-core', 'preact', 'uplot'] as const;
 
@@ -55,7 +57,7 @@ export async function layOutCommon(folder: string): Promise<Common> {
     writeFileSync(join(to, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
     cpSync(join(from, 'bin'), join(to, 'bin'), { recursive: true });
   }
-  symlinkSync('drydock.js', join(folder, 'apps', 'drydock', 'bin', 'kubectl-drydock'));
+  for (const name of PLUGIN) symlinkSync('drydock.js', join(folder, 'apps', 'drydock', 'bin', name));
   mkdirSync(join(folder, 'node_modules', '@drydock'), { recursive: true });
   symlinkSync('../../apps/node', join(folder, 'node_modules', '@drydock', 'node'));
   await bundlePage(join(folder, 'apps', 'page', 'assets'));
@@ -65,7 +67,7 @@ export async function layOutCommon(folder: string): Promise<Common> {
   mkdirSync(join(folder, 'bin'));
   cpSync(join(root, 'scripts', 'artefacts', 'launcher.sh'), join(folder, 'bin', 'drydock'));
   chmodSync(join(folder, 'bin', 'drydock'), 0o755);
-  symlinkSync('drydock', join(folder, 'bin', 'kubectl-drydock'));
+  for (const name of PLUGIN) symlinkSync('drydock', join(folder, 'bin', name));
   cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
   const names = new Set([...inputs.flatMap(packageOf), ...UNBUNDLED, ...IN_PAGE]);
   const shipped = [...names].sort().map((name) => shippedFrom(name, join(root, 'node_modules', name)));

@@ -27,7 +27,7 @@ export async function complete(program: Command, words: readonly string[]): Prom
   ];
   // A shell would read anything else as more than a word.
   const safe = all.filter(({ word }) => /^[\w./:@=,+-]+$/.test(word));
-  const lines = safe.map(({ word, about }) => (about === '' ? word : `${word}\t${shortText(oneLine(about), 100)}`));
+  const lines = safe.map(({ word, about }) => (about === '' ? word : `${word}\t${shortText(oneLine(about), 200)}`));
   sayColumns([...lines, files ? ':0' : ':4'].map((line) => `${line}\n`).join(''));
 }
 

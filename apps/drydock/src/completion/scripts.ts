@@ -34,7 +34,7 @@ complete -F __drydock_complete drydock
 
 const ZSH = `#compdef drydock
 _drydock() {
-  local -a lines candidates
+  local -a lines candidates open
   local line name files=0
   lines=("\${(@f)$("\${words[1]}" __complete "\${(@)words[2,CURRENT]}" 2>/dev/null </dev/null)}")
   for line in "\${lines[@]}"; do
@@ -44,11 +44,19 @@ _drydock() {
       *)
         name=\${line%%$'\\t'*}
         name=\${name//:/\\\\:}
-        if [[ $line == *$'\\t'* ]]; then candidates+=("$name:\${line#*$'\\t'}"); else candidates+=("$name"); fi
+        if [[ $line == *$'\\t'* ]]; then
+          candidates+=("$name:\${line#*$'\\t'}")
+        elif [[ $line == *= ]]; then
+          open+=("$name")
+        else
+          candidates+=("$name")
+        fi
         ;;
     esac
   done
   (( \${#candidates} )) && _describe drydock candidates
+  # What comes next belongs to the same word.
+  (( \${#open} )) && _describe drydock open -S ''
   (( files )) && _files
   return 0
 }

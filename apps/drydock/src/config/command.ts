@@ -199,9 +199,7 @@ async function viewSources(verb: string, flags: Flags, command: Command): Promis
     flags: settableFlags(target).map(({ owner, option, setting }) => {
       const one = found.get(setting.id);
       const initial: unknown = option.defaultValueDescription ?? owner.getOptionValue(option.attributeName());
-      const shown =
-        one?.words.map(wordWithoutSecrets).join(',') ??
-        (initial === undefined || option.negate ? undefined : String(initial));
+      const shown = one?.words.map(wordWithoutSecrets).join(',') ?? (option.negate ? undefined : defaultText(initial));
       return {
         ...{ flag: `--${flagOf(option)}`, variable: variableOf(setting), key: keyOf(setting) },
         ...(shown === undefined ? {} : { value: shown }),
@@ -224,6 +222,11 @@ async function viewSources(verb: string, flags: Flags, command: Command): Promis
     ),
   );
   process.exitCode = exitCode.done;
+}
+
+function defaultText(value: unknown): string | undefined {
+  if (Array.isArray(value)) return value.length === 0 ? undefined : value.join(',');
+  return ['string', 'number', 'boolean'].includes(typeof value) ? `${value as string | number | boolean}` : undefined;
 }
 
 function verbNamed(verb: string, command: Command): Command {
