@@ -1,10 +1,10 @@
-import { createClient, type KubeClient, type KubeMetrics, loadKubeconfig, type RunOptions } from '@drydock/kube';
+import { type KubeClient, type KubeMetrics, loadKubeconfig, type RunOptions } from '@drydock/kube';
 import type { Account, ClusterVersionTrust, ReleaseRoleOptions } from '@drydock/release';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Logger } from 'pino';
+import { accountClients } from './account-clients.ts';
 import type { ClusterFlags } from './connect.ts';
 import { UsageError } from './exit.ts';
-import { configAt } from './release/api-servers.ts';
 import { type RegistryFlags, registryFlags, registryOptions } from './release/payload-source.ts';
 import { readSmallFile } from './small-file.ts';
 import type { StatusKeepers } from './status-keeping.ts';
@@ -54,11 +54,6 @@ export interface ReleasePartOptions {
   readonly apply?: ReleaseRoleOptions['apply'];
 }
 
-/** Connections of a client that applies: the nodes of an installation all write at once, and each write waits for the disk of etcd. */
-export const APPLY_CONNECTIONS: number = 32;
-
-/** Clients in the name of accounts that are kept. */
-const MOST_ACCOUNTS = 64;
 /** The role of releases: Payloads, and ClusterVersion where an account is named for it. */
 export async function releasePart(
   options: ReleasePartOptions,
@@ -74,7 +69,7 @@ export async function releasePart(
   };
   const clusterVersion = await trustOf(flags);
   const namespace = flags.leaseNamespace;
-  const clients = closing.use(await accountClients(flags, metrics));
+  const clients = closing.use(accountClients(await loadKubeconfig(flags), { metrics, now: () => performance.now() }));
   const role = release.releaseRole({
     ...{ client, namespace, log },
     clientFor: clients.of,
@@ -95,44 +90,6 @@ export async function releasePart(
     ...(clusterVersion === undefined ? {} : { clusterVersion }),
   });
   return { ...role, services: [statuses.sweeper] };
-}
-
-/** Clients in the name of accounts, each made once. */
-interface AccountClients extends AsyncDisposable {
-  readonly of: ReleaseRoleOptions['clientFor'];
-  /** Of one API server by itself; undefined: its certificate would not be looked at, so that anybody could take its place. */
-  readonly at: ReleaseRoleOptions['clientAt'];
-}
-
-async function accountClients(flags: ClusterFlags, metrics: KubeMetrics): Promise<AccountClients> {
-  const config = await loadKubeconfig(flags);
-  const clients = new Map<string, KubeClient>();
-  const clientOf = ({ namespace, name }: Account, where: Partial<typeof config>): KubeClient => {
-    const user = `system:serviceaccount:${namespace}:${name}`;
-    const key = `${user} ${where.server ?? ''}`;
-    const known = clients.get(key);
-    clients.delete(key);
-    const found =
-      known ??
-      createClient(
-        { ...config, ...where, impersonate: { user } },
-        { connections: APPLY_CONNECTIONS, onRequest: (metric) => metrics.request(metric) },
-      );
-    clients.set(key, found);
-    const [oldest] = clients;
-    if (clients.size > MOST_ACCOUNTS && oldest !== undefined) {
-      clients.delete(oldest[0]);
-      void oldest[1][Symbol.asyncDispose]();
-    }
-    return found;
-  };
-  return {
-    of: (account) => clientOf(account, {}),
-    at: config.insecureSkipTlsVerify === true ? undefined : (account, server) => clientOf(account, configAt(server)),
-    [Symbol.asyncDispose]: async () => {
-      await Promise.all([...clients.values()].map((one) => one[Symbol.asyncDispose]()));
-    },
-  };
 }
 
 async function trustOf({
