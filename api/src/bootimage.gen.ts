@@ -266,6 +266,8 @@ export interface BootImageStatusHistoryItem {
    * looked.
    */
   readonly revertable?: boolean;
+  /** Why it cannot, as a clause; absent where it can, or nobody has looked. */
+  readonly why?: string;
 }
 
 export interface BootImageStatusCondition {

@@ -3,14 +3,14 @@ import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { BootImage, bootImageName, Lease, Machine, MachineSet } from '@drydock/api';
+import { BootImage, bootImageName, Lease, Machine, MachineSet, Secret } from '@drydock/api';
 import type { ClusterPlan } from '@drydock/boot-images';
 import { seeds } from '@drydock/model';
 import { scratchFolder } from '@drydock/sandbox';
 import { type ApiGate, openApiGate } from './support/api-gate.ts';
 import { type AuditLog, changeLog } from './support/audit-log.ts';
 import { operatorProgram } from './support/crash-rig.ts';
-import { type Ended, flaws, imageReach, runDrydock, runImage } from './support/image-cli.ts';
+import { type Ended, flaws, imageReach, runCommand, runDrydock, runImage } from './support/image-cli.ts';
 import { type Process, startProcess } from './support/operator-process.ts';
 import { startVoyage, type Voyage } from './support/voyage.ts';
 import { machineApi, oldRelease } from './support/voyage-cluster.ts';
@@ -135,6 +135,33 @@ test('history, revert and release, with the operator as a process: no upload, no
   assert.deepEqual([released.code, flaws('image-release', released.out)], [0, []], released.errors);
   await voyage.current(set, third);
   assert.equal((await voyage.client.get(BootImage, key)).spec?.pin, undefined);
+});
+
+test('OWN-18 the installer’s own template, which no failure domain names: refused with the command by which a person says what it is, and gone back to once that was said', async () => {
+  const refused = await image('revert', 'witness', '--to', oldRelease, '--yes');
+  assert.equal(refused.code, 3, refused.out);
+  assert.match(
+    refused.errors,
+    /and nothing proves that it is the template that the set had: it is not adopted, and no/,
+  );
+  const [, command = ''] = /say so: drydock (template adopt .* --mark-key FILE)/.exec(refused.errors) ?? [];
+  const { url, ca, user, password } = voyage.sandbox.vcenter;
+  const { data = {} } = await voyage.client.get(Secret, { namespace: 'drydock', name: 'drydock-mark-key' });
+  const file = join(files.path, 'mark.key');
+  await writeFile(file, `k1:${Buffer.from(data['k1'] ?? '', 'base64').toString()}\n`, { mode: 0o600 });
+  // The command, as it was said, with the key and where the simulator is.
+  const words = command
+    .replace(/ FILE$/, ` ${file}`)
+    .replace(/--url \S+/, `--url ${url} --ca ${ca} --username ${user}`);
+  const adopted = await runCommand(voyage.sandbox, words.split(' '), { GOVC_PASSWORD: password });
+  assert.equal(adopted.code, 0, adopted.errors);
+  const { count } = await voyage.switchboard.uploads();
+  const reverted = await image('revert', 'witness', '--to', oldRelease, '--yes');
+  assert.equal(reverted.code, 0, `${reverted.out}${reverted.errors}`);
+  assert.match(await voyage.template('witness'), /-rhcos-fd1$/);
+  assert.equal((await voyage.switchboard.uploads()).count, count, 'nothing was uploaded');
+  assert.equal((await image('release', 'witness', '--yes')).code, 0);
+  await voyage.current('witness', third);
 });
 
 test('twenty SIGKILLs during reverts, before and after each write of one: exactly one outcome each, no upload, nothing left', async () => {

@@ -64,6 +64,8 @@ export interface ImageThere {
   readonly digest?: string;
   /** The name that it had or has for others. */
   readonly stableName?: string;
+  /** Why the set cannot be pointed at it all the same, as a clause. */
+  readonly refused?: string;
 }
 
 /** A template as people see it. */

@@ -28,11 +28,19 @@ export function runImage(sandbox: VCenterSandbox, ...args: readonly string[]): P
 }
 
 /** Runs `drydock`. */
-export async function runDrydock(sandbox: VCenterSandbox, ...args: readonly string[]): Promise<Ended> {
-  const { kubeconfig, directory } = sandbox;
-  const child = spawn(process.execPath, [operatorProgram.module, ...args, '--lease-namespace', machineApi], {
+export function runDrydock(sandbox: VCenterSandbox, ...args: readonly string[]): Promise<Ended> {
+  return runCommand(sandbox, [...args, '--lease-namespace', machineApi]);
+}
+
+/** Runs `drydock` with these words and no others. */
+export async function runCommand(
+  { kubeconfig, directory }: VCenterSandbox,
+  words: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Ended> {
+  const child = spawn(process.execPath, [operatorProgram.module, ...words], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, KUBECONFIG: kubeconfig, HOME: directory },
+    env: { ...process.env, KUBECONFIG: kubeconfig, HOME: directory, ...env },
   });
   const [out, errors, [code]] = await Promise.all([
     text(child.stdout),

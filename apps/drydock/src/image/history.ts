@@ -82,7 +82,7 @@ async function show({ set, pin, history: entries }: HistoryOutput, goal: History
   const back = (entry: HistoryOutput['history'][number]): string => {
     if (entry.until === undefined) return 'in use';
     if (entry.revertable === undefined) return 'not looked at';
-    return entry.revertable ? 'yes' : 'no, the image is gone';
+    return entry.revertable ? 'yes' : `no, ${entry.why ?? 'the image is gone'}`;
   };
   const columns: readonly Column<HistoryOutput['history'][number]>[] = [
     { header: 'ID', cell: ({ id }) => id },

@@ -164,11 +164,13 @@ function nowhere(id: string, said: BootImageStatus | undefined): RevertRefusal {
   };
 }
 
-function refusalOf(id: string, { step, why, nextStep }: Explanation, there: Goal | undefined): RevertRefusal {
+function refusalOf(id: string, { step, why, nextStep, because }: Explanation, there: Goal | undefined): RevertRefusal {
+  const other =
+    there &&
+    `the newest that is there is ${pinnedName(there)}: ${shell`drydock image revert ${id} --to ${there.image ?? there.release ?? ''}`}`;
+  // What is there can be had, by whoever says so.
   const instead =
-    there === undefined
-      ? nextStep
-      : `the newest that is there is ${pinnedName(there)}: drydock image revert ${id} --to ${there.image ?? there.release ?? ''}`;
+    because === undefined ? (other ?? nextStep) : [nextStep, other].filter((one) => one !== undefined).join('; ');
   return {
     code: step === 'unknown' ? exitCode.undecided : exitCode.blocked,
     // Said by whoever would obey the pin, as if it were there.

@@ -34,5 +34,7 @@ export function createWaysBack(): WaysBack {
 }
 
 function namesIn(images: readonly ImageThere[]): string {
-  return JSON.stringify(images.map(({ image, release }) => [image, release].join(' ')).toSorted());
+  return JSON.stringify(
+    images.map(({ image, release, refused = '' }) => [image, release, refused].join(' ')).toSorted(),
+  );
 }

@@ -6,6 +6,8 @@ export interface FakeTemplate {
   readonly version: string | undefined;
   readonly ours?: boolean;
   readonly digest?: string;
+  /** What somebody changed about it since it was published. */
+  readonly estranged?: string;
   /** The name that it had, where a swap put it away. */
   readonly stableName?: string;
 }
@@ -56,8 +58,8 @@ export function fakeStore(templates: Readonly<Record<string, FakeTemplate>> = {}
       if (store.failInspect !== undefined) throw store.failInspect;
       const found = store.templates.get(reference.slice(reference.lastIndexOf('/') + 1));
       if (found === undefined) return { kind: 'absent' };
-      const { version, ours = false, digest } = found;
-      const known = digest === undefined ? {} : { digest };
+      const { version, ours = false, digest, estranged } = found;
+      const known = { ...(digest === undefined ? {} : { digest }), ...(estranged === undefined ? {} : { estranged }) };
       return { kind: 'present', name: reference, version, isTemplate: true, ours, ...known };
     },
     publish: async (wish, options) => {
@@ -140,12 +142,14 @@ export function fakeStore(templates: Readonly<Record<string, FakeTemplate>> = {}
     },
     list: async (placement, owner) => {
       store.calls.push(`list ${placement.server}`);
-      return [...store.templates].map(([name, { version = '', ours = false, digest, stableName }]) => ({
+      return [...store.templates].map(([name, { version = '', ours = false, digest, stableName, estranged }]) => ({
         ...{ name, instanceUuid: name, ref: { type: 'VirtualMachine', value: name }, version, isTemplate: true },
         ...(ours ? { release: version, owner } : {}),
         ...(digest === undefined ? {} : { digest }),
         ...(stableName === undefined ? {} : { stableName }),
-        role: stableName === undefined ? (ours ? 'current' : 'unmarked') : 'retired',
+        ...(estranged === undefined ? {} : { reason: estranged }),
+        role:
+          estranged !== undefined ? 'tampered' : stableName === undefined ? (ours ? 'current' : 'unmarked') : 'retired',
       }));
     },
   };

@@ -6,12 +6,14 @@ import { matchFailureDomain, workspaceOf } from './failure-domain.ts';
 import { neededTemplate } from './needed.ts';
 import type { VSphereOptions } from './options.ts';
 import { imagesFor, placeInventory } from './place-inventory.ts';
+import { namedByDomains } from './provenance.ts';
 import { isComplete, siteOf } from './site.ts';
 
 interface InPlace {
   readonly set: string;
   readonly infrastructureName: string;
   readonly domain: VSphereFailureDomain;
+  readonly named: ReadonlySet<string>;
 }
 
 interface Place {
@@ -38,7 +40,12 @@ export function templateCollection({
       const { placement, infrastructureName } = siteOf(input.infrastructure, workspace, domain);
       const key = [placement.server, placement.datacenter, placement.folder].join('|');
       const place = places.get(key) ?? { placement, cluster: input.cluster, sets: [], keep: 0 };
-      place.sets.push({ set: input.set.metadata.name, infrastructureName, domain });
+      place.sets.push({
+        set: input.set.metadata.name,
+        infrastructureName,
+        domain,
+        named: namedByDomains(input.infrastructure),
+      });
       // What one set wants kept is kept for all that share the place.
       place.keep = Math.max(place.keep, input.by?.keep ?? retain ?? KEPT_PER_PLACE);
       places.set(key, place);

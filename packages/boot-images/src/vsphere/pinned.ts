@@ -1,6 +1,7 @@
 import { shownText } from '@drydock/api/text';
 import type { ListedTemplate, TemplateState } from '@drydock/templates';
 import { BootImageError } from '../errors.ts';
+import type { ImageThere } from '../image-facts.ts';
 import { idOf, setText } from '../observe/kept-set.ts';
 import type { PlatformInput, PlatformPlan, Publication } from '../platform.ts';
 import { isImageOf } from '../way-back/history.ts';
@@ -8,6 +9,7 @@ import { type Pin, pinnedName } from '../way-back/pin.ts';
 import { leafName } from './names.ts';
 import type { ImageStore } from './options.ts';
 import { imagesFor } from './place-inventory.ts';
+import { refusalOf } from './provenance.ts';
 import type { Present } from './resolve.ts';
 import type { Site } from './site.ts';
 
@@ -72,13 +74,16 @@ export async function pinnedPlan(
     throw gone(set, there);
   }
   // The name may be another one's by now, and the image kept under another.
-  const place = { infrastructureName: site.infrastructureName, domain: site.domain };
-  const others = imagesFor(there, place).filter((one) => isImageOf({ ...withoutImage(pin) }, one));
+  const others = imagesOf(set, there).filter((one) => isImageOf({ ...withoutImage(pin) }, one));
   for (const { image } of others) {
     const found = await store.inspect(site.placement, image, call);
     if (found.kind === 'present' && found.estranged === undefined) return plans.point(usable(found, set), existing);
   }
   throw gone(set, there);
+}
+
+function imagesOf({ site, named }: PinnedSet, there: readonly ListedTemplate[]): readonly ImageThere[] {
+  return imagesFor(there, { infrastructureName: site.infrastructureName, domain: site.domain, named });
 }
 
 function withoutImage({ release, digest }: Pin): Pin {
@@ -99,26 +104,44 @@ function isListed({ release, version, digest }: ListedTemplate, pin: Pin): boole
   return pin.release !== undefined && pin.release === (release ?? version);
 }
 
-function whole(template: Present, { input }: PinnedSet): Present {
-  if (template.isTemplate && template.estranged === undefined) return template;
-  const why = template.estranged ?? 'it is a machine, not a template';
-  throw new BootImageError('PinnedImageChanged', `${setText(input.set)} is pinned to ${template.name}: ${why}`, {
-    ...{ retriable: false, nextStep: `look at who changed it, then ${instead(input)}` },
-  });
+function whole(template: Present, set: PinnedSet): Present {
+  const refused = refusalOf(template, set.named);
+  if (refused?.kind !== 'changed') return template;
+  throw new BootImageError(
+    'PinnedImageChanged',
+    `${setText(set.input.set)} is pinned to ${template.name}: ${refused.why}`,
+    {
+      ...{ retriable: false, nextStep: `look at who changed it, then ${instead(set.input)}` },
+    },
+  );
 }
 
-/** A name and a version alone anybody who may create a template can give. */
 function usable(template: Present, set: PinnedSet): Present {
-  const { name, ours } = whole(template, set);
-  if (ours || set.named.has(leafName(name))) return template;
-  const message = `${setText(set.input.set)} is pinned to ${name}, and nothing proves that it is the template that the set had`;
-  const nextStep = `adopt it: drydock template adopt ${name}, or ${instead(set.input)}`;
-  throw new BootImageError('PinnedImageUnproven', message, { retriable: false, nextStep });
+  const refused = refusalOf(whole(template, set), set.named);
+  if (refused === undefined) return template;
+  const message = `${setText(set.input.set)} is pinned to ${template.name}, and ${refused.why}`;
+  const nextStep = `if it is what it should be, say so: ${adoption(template, set)}; or ${instead(set.input)}`;
+  const facts = { because: refused.why };
+  throw new BootImageError('PinnedImageUnproven', message, { retriable: false, nextStep, facts });
 }
 
-function gone({ pin, site, input }: PinnedSet, there: readonly ListedTemplate[]): BootImageError {
-  const place = { infrastructureName: site.infrastructureName, domain: site.domain };
-  const releases = [...new Set(imagesFor(there, place).map(({ release }) => release))];
+/** The command by which a person says that a template is what it should be; the key is what makes it count. */
+function adoption({ name }: Present, { site, input }: PinnedSet): string {
+  const { server, datacenter, folder } = site.placement;
+  const flags = { url: `https://${server}`, datacenter, folder, owner: input.cluster, 'mark-key': 'FILE' };
+  const given = Object.entries(flags).flatMap(([flag, value]) => (value === '' ? [] : [`--${flag} ${quoted(value)}`]));
+  return `drydock template adopt ${quoted(name)} ${given.join(' ')}`;
+}
+
+/** As a shell takes it for one word. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+function gone(set: PinnedSet, there: readonly ListedTemplate[]): BootImageError {
+  const { pin, site, input } = set;
+  const usableOnes = imagesOf(set, there).filter(({ refused }) => refused === undefined);
+  const releases = [...new Set(usableOnes.map(({ release }) => release))];
   const left = releases.length === 0 ? 'nothing else is there' : `there are ${releases.join(', ')}`;
   const more = [
     ...(pin.image === undefined || pin.release === undefined ? [] : [shownText(pin.image)]),

@@ -2,6 +2,7 @@ import type { VSphereFailureDomain } from '@drydock/api';
 import type { CollectedTemplate, ListedTemplate, TemplateStore } from '@drydock/templates';
 import type { ImageThere } from '../image-facts.ts';
 import { computedName, isInstallerName } from './names.ts';
+import { presentOf, refusalOf } from './provenance.ts';
 import type { Present } from './resolve.ts';
 import type { Site } from './site.ts';
 
@@ -36,32 +37,35 @@ export function placeInventory(now: () => number = () => performance.now()): Pla
   };
 }
 
-/** The finished templates that a set of this failure domain can be pointed at: ours, and the installer's. */
+/** Of which templates a set's own is one. */
+export interface ImagePlace {
+  readonly infrastructureName: string;
+  readonly domain: VSphereFailureDomain;
+  /** See `namedByDomains`. */
+  readonly named: ReadonlySet<string>;
+}
+
+/** The templates that are of a set of this failure domain: ours, and the installer's; where it cannot go back to one, with why. */
 export function imagesFor(
   there: readonly ListedTemplate[],
-  { infrastructureName, domain }: { readonly infrastructureName: string; readonly domain: VSphereFailureDomain },
+  { infrastructureName, domain, named }: ImagePlace,
 ): readonly ImageThere[] {
   const base = computedName(infrastructureName, domain.name);
-  const ours = ({ name, role, release = '', stableName }: ListedTemplate): boolean => {
-    switch (role) {
-      case 'current':
-      case 'retired':
-      case 'adopted':
-        return isInstallerName(stableName ?? name, infrastructureName, domain) || isBase(name, release, base);
-      case 'unmarked':
-        return isInstallerName(name, infrastructureName, domain);
-      default:
-        return false;
-    }
-  };
-  return there
-    .filter((template) => template.isTemplate && ours(template))
-    .map(({ name, release, version, digest, stableName }) => ({
-      ...{ image: name, release: release ?? version ?? '' },
+  return there.flatMap((listed) => {
+    const { name, stableName } = listed;
+    const present = presentOf(listed);
+    if (present === undefined || !present.version) return [];
+    const { version: release, digest } = present;
+    const isItsOwn = isInstallerName(stableName ?? name, infrastructureName, domain) || isBase(name, release, base);
+    if (!isItsOwn) return [];
+    const refused = refusalOf(present, named)?.why;
+    return {
+      ...{ image: name, release },
       ...(digest === undefined ? {} : { digest }),
       ...(stableName === undefined ? {} : { stableName }),
-    }))
-    .filter(({ release }) => release !== '');
+      ...(refused === undefined ? {} : { refused }),
+    };
+  });
 }
 
 /** Whether a name is that of a publication by pointer of this base, which is cut where the whole would be too long. */
@@ -81,7 +85,7 @@ export async function templateInPlace(
   call: { readonly signal?: AbortSignal },
 ): Promise<Present | undefined> {
   for (const listed of await store.list(placement, cluster, call)) {
-    if (imagesFor([listed], { infrastructureName, domain })[0]?.release !== release) continue;
+    if (imagesFor([listed], { infrastructureName, domain, named: new Set() })[0]?.release !== release) continue;
     const found = await store.inspect(placement, listed.name, call);
     if (found.kind === 'present' && found.ours && found.isTemplate && found.estranged === undefined) return found;
   }

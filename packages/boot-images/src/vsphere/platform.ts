@@ -25,6 +25,7 @@ import type { TemplatePublication, VSphereOptions } from './options.ts';
 import { type PinnedPlans, type PinnedSet, pinnedPlan } from './pinned.ts';
 import { templateInPlace } from './place-inventory.ts';
 import { identityOf, imageFacts, pointed, pointing, templateEdit, templateLeaf } from './pointing.ts';
+import { namedByDomains } from './provenance.ts';
 import { type Present, resolveTemplate, type TemplateStep } from './resolve.ts';
 import { incomplete, isComplete, type Site, siteOf } from './site.ts';
 
@@ -320,12 +321,6 @@ function sharedName(spec: JsonObject, infrastructure: PlatformInput['infrastruct
   const { server, datacenter, folder } = site.placement;
   const { name } = swapOf(text(spec['template']), computedName(site.infrastructureName, domain.name), site);
   return [server, datacenter, folder, name].join('|');
-}
-
-/** Names of the templates that the failure domains of Infrastructure name. */
-function namedByDomains({ spec }: PlatformInput['infrastructure']): ReadonlySet<string> {
-  const domains = spec?.platformSpec?.vsphere?.failureDomains ?? [];
-  return new Set(domains.flatMap(({ topology: { template = '' } }) => (template === '' ? [] : [leafName(template)])));
 }
 
 /** The name that is taken over: the installer's that the set refers to, else the computed one. Those are managed, marked or not. */

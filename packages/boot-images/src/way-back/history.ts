@@ -23,6 +23,9 @@ export const historyOutcomes = {
 /** Longest text of an entry, in UTF-16 units. */
 const LONGEST = 2048;
 
+/** Of an entry whose place has no such image any more. */
+export const IMAGE_GONE = 'the image is gone';
+
 /** An image that new machines were seen to start from. */
 export interface SeenImage {
   /** As the set refers to it, without its folder. */
@@ -72,8 +75,12 @@ export function withReach(
   if (there === undefined) return history;
   return history.map((entry) => {
     if (entry.until === undefined) return entry;
-    const revertable = there.some((one) => isImageOf(entry, one));
-    return entry.revertable === revertable ? entry : { ...entry, revertable };
+    const found = there.filter((one) => isImageOf(entry, one));
+    const revertable = found.some(({ refused }) => refused === undefined);
+    const why = revertable ? undefined : shortText(found[0]?.refused ?? IMAGE_GONE, LONGEST);
+    if (entry.revertable === revertable && entry.why === why) return entry;
+    const { why: _, ...rest } = entry;
+    return { ...rest, revertable, ...(why === undefined ? {} : { why }) };
   });
 }
 

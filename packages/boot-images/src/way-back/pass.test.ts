@@ -7,6 +7,7 @@ import { imageOf } from '../status/boot-image-store.ts';
 import {
   computed,
   type FakeClusterOptions,
+  infrastructure,
   machineSet,
   newRelease,
   oldRelease,
@@ -279,6 +280,53 @@ test('nothing proves that a template which merely has the name and the release i
     ['Blocked', 'PinnedImageUnproven', published],
   );
 });
+
+const withoutName = infrastructure((spec) => {
+  const vsphere = spec.platformSpec?.vsphere;
+  const failureDomains = vsphere?.failureDomains?.map((domain) => ({
+    ...domain,
+    topology: { ...domain.topology, template: '' },
+  }));
+  return { ...spec, platformSpec: { ...spec.platformSpec, vsphere: { ...vsphere, failureDomains } } } as never;
+});
+
+const refused = /nothing proves that it is the template that the set had: it is not adopted, and no failure domain of/;
+const cases: readonly (readonly [what: string, options: FakeClusterOptions, refused: RegExp | undefined])[] = [
+  ['the installer’s own that no failure domain names', { infrastructure: withoutName }, refused],
+  ['the installer’s own that a failure domain names', {}, undefined],
+  [
+    'one that was adopted',
+    { infrastructure: withoutName, templates: { [computed]: { version: oldRelease, ours: true } } },
+    undefined,
+  ],
+  [
+    'one that somebody changed',
+    { templates: { [computed]: { version: oldRelease, ours: true, estranged: 'it was powered on' } } },
+    /it was powered on/,
+  ],
+];
+for (const [what, options, why] of cases)
+  test(`OWN-18 what the history says of a way back is what a pin is obeyed with: ${what}`, async () => {
+    const c = reportingCluster(options);
+    await c.pass();
+    c.cluster.clock += 60_000;
+    await c.pass();
+    const [, entry] = status(c)?.history ?? [];
+    assert.deepEqual([entry?.image, entry?.revertable], [computed, why === undefined]);
+    pin(c, 'wk-a', old);
+    await c.pass();
+    assert.equal(c.cluster.template('wk-a'), why === undefined ? computed : published);
+    if (why === undefined) return assert.equal(entry?.why, undefined);
+    assert.match(entry?.why ?? '', why);
+    assert.match(status(c)?.message ?? '', why, 'in the same words');
+    if (why !== refused) return;
+    const say = `drydock template adopt ${computed} --url https://vc1 --datacenter dc1 --folder /dc1/vm/c1 --owner cluster-uid --mark-key FILE`;
+    assert.ok(status(c)?.nextStep?.includes(say) === true, status(c)?.nextStep ?? 'nothing');
+    // A person says so.
+    c.cluster.store.templates.set(computed, { version: oldRelease, ours: true });
+    await c.pass();
+    assert.deepEqual([status(c)?.reason, c.cluster.template('wk-a')], ['Pinned', computed]);
+  });
 
 test('where no space is left the set is Blocked, and nothing that a history needs is collected for it', async () => {
   const c = reportingCluster();
