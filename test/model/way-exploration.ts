@@ -1,16 +1,8 @@
 import type { OperatorProcessOptions } from '@drydock/boot-images/testing';
 import { type Coverage, explore } from '@drydock/model';
 import { act, type Deed, type Revert, reverting } from './way-deeds.ts';
-import {
-  copyWay,
-  operate,
-  processOf,
-  stateOfWay,
-  type WayOptions,
-  type WayProcess,
-  type WayWorld,
-  wayWorld,
-} from './way-world.ts';
+import { onCalls } from './way-hooks.ts';
+import { copyWay, operate, processOf, stateOfWay, type WayOptions, type WayWorld, wayWorld } from './way-world.ts';
 
 /** What happens at a call: its process dies there, the operator runs until it has nothing to do, or somebody else does something. */
 export type WayFault = 'dies' | 'operates' | Deed;
@@ -29,6 +21,13 @@ export interface WayExploration extends WayOptions {
 
 const LATER_MS = 3 * 86_400_000;
 
+/** What nobody needs is kept for a while. */
+export async function untilNothingIsLeft(world: WayWorld, mistake?: OperatorProcessOptions['mistake']): Promise<void> {
+  world.cluster.clock += LATER_MS;
+  world.clock.advance(LATER_MS);
+  await operate(world, mistake);
+}
+
 /** Plays the operator until it has nothing to do, with each fault at each of the calls, alone or in pairs. */
 export function exploreWay(exploration: WayExploration): Promise<Coverage> {
   const { faults, depth = 1, of = 'operator', before = [], mistake, revert = reverting } = exploration;
@@ -37,11 +36,11 @@ export function exploreWay(exploration: WayExploration): Promise<Coverage> {
     depth,
     setup: async () => {
       const world = await wayWorld(exploration);
-      for (const deed of before)
-        await hooked(world, async () => {
-          await act(world, deed, revert);
-          await operate(world, mistake);
-        });
+      for (const deed of before) {
+        using _ = onCalls(world);
+        await act(world, deed, revert);
+        await operate(world, mistake);
+      }
       return world;
     },
     worlds: {
@@ -72,56 +71,25 @@ export function exploreWay(exploration: WayExploration): Promise<Coverage> {
       const unlessDead = (error: unknown): void => {
         if (!dead) throw error;
       };
+      const asks = of === 'revert' && !world.done.has('asked');
+      if (of === 'operator') await trip('begin');
+      using _ = onCalls(world, async ({ place, phase, by, mutates }) => {
+        if (by !== process.client && by !== process.session) return;
+        if (of === 'operator' ? mutates : phase === 'before') await trip(`${phase} ${place}`);
+      });
       if (of === 'operator') {
-        await trip('begin');
-        await hooked(world, () => operate(world, mistake, process).catch(unlessDead), { process, trip });
+        await operate(world, mistake, process).catch(unlessDead);
         if (dead) throw new Error('the process is dead');
         return;
       }
-      if (!world.done.has('asked')) {
-        world.done.add('asked');
-        const asks = (): Promise<unknown> => revert(world, process, undefined).catch(unlessDead);
-        await hooked(world, asks, { process, trip });
-      }
-      await hooked(world, () => operate(world, mistake));
+      world.done.add('asked');
+      if (asks) await revert(world, process, undefined).catch(unlessDead);
+      await operate(world, mistake);
     },
     check: async (world) => {
-      // What nobody needs is kept for a while.
-      world.cluster.clock += LATER_MS;
-      world.clock.advance(LATER_MS);
-      await hooked(world, () => operate(world, mistake));
+      using _ = onCalls(world);
+      await untilNothingIsLeft(world, mistake);
       world.ledger.settled();
     },
   });
-}
-
-interface Hooks {
-  readonly process: WayProcess;
-  /** Called around each call of the process: of the operator around each that changes something. */
-  readonly trip: (place: string) => Promise<void>;
-}
-
-/** Runs something on both servers, whose ledger knows who changes what. */
-async function hooked(world: WayWorld, run: () => Promise<unknown>, hooks?: Hooks): Promise<void> {
-  const { cluster, inventory, ledger, operators } = world;
-  const around = async (place: string, phase: 'before' | 'after', by: object, mutates: boolean): Promise<void> => {
-    const operates = operators.has(by);
-    if (operates && !mutates) return;
-    const issued = ledger.pins();
-    if (phase === 'after') await ledger.look();
-    if (by === hooks?.process.client || by === hooks?.process.session)
-      if (operates || phase === 'before') await hooks.trip(`${phase} ${place}`);
-    ledger.begin(operates ? 'operator' : 'person', issued);
-  };
-  const server = cluster.client.cluster;
-  const before = [server.onCall, inventory.onCall] as const;
-  server.onCall = ({ verb, resource }, phase, { mutates, client }) =>
-    around(`${verb} ${resource.split('.')[0]}`, phase, client, mutates);
-  inventory.onCall = (method, phase, args, { mutates, client }) =>
-    around(method === 'rename' ? `rename ${String(args[1])}` : method, phase, client, mutates);
-  try {
-    await run();
-  } finally {
-    [server.onCall, inventory.onCall] = before;
-  }
 }

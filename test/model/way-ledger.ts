@@ -163,18 +163,24 @@ export function wayLedger(world: LedgerWorld): WayLedger {
       [],
       'an upload is left',
     );
-    const half = machines.filter(({ isTemplate, complete }) => !isTemplate || !complete).map(({ name }) => name);
-    assert.deepEqual(half, [], 'something half-made is left');
+    // Of one whose importer died right before it made it a template nobody can tell whether it was one, and was booted since: it stays.
+    const half = machines.filter(
+      ({ isTemplate, complete, customValues }) =>
+        !complete || (!isTemplate && customValues['drydock.record']?.split(' ')[1] !== 'marking'),
+    );
+    assert.deepEqual(
+      half.map(({ name }) => name),
+      [],
+      'something half-made is left',
+    );
     const needed = new Set<string | undefined>();
     for (const name of names) for (const release of outcomeOf(name)) needed.add(release);
     const spare = machines.filter(
-      ({ productVersion, extraConfig }) => extraConfig['drydock.owner'] !== undefined && !needed.has(productVersion),
+      ({ isTemplate, productVersion, extraConfig }) =>
+        isTemplate && extraConfig['drydock.owner'] !== undefined && !needed.has(productVersion),
     );
-    assert.deepEqual(
-      spare.map(({ name }) => name),
-      [],
-      'templates are left that nothing needs',
-    );
+    // The newest stays, whether or not a set ever had it.
+    assert.ok(spare.length <= KEEP, `${spare.map(({ name }) => name).join()} are left, and nothing needs them`);
     const bearers = machines.filter(({ name }) => names.some((one) => reference(one) === name));
     assert.equal(bearers.length, new Set(names.map(reference)).size, 'one template under each name');
     assert.deepEqual(waiting.length, 0, 'somebody still waits for an answer');

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import type { OperatorProcessOptions } from '@drydock/boot-images/testing';
-import { ExplorationError, soaking, type ThreadContext, threadTests } from '@drydock/model';
+import { ExplorationError, seeds, soaking, type ThreadContext, threadTests, withSeed } from '@drydock/model';
 import { DEEDS, editing } from './way-deeds.ts';
 import { exploreWay, type WayExploration } from './way-exploration.ts';
+import { playWay } from './way-seeds.ts';
 
 const test = threadTests(import.meta.url);
 const MODES = ['pointer', 'swap'] as const;
@@ -30,6 +31,22 @@ for (const publication of MODES) {
     await explored(t, { publication, sets: 2, of: 'revert', faults }, 50);
   });
 }
+
+test('OWN-18 seeded: their calls come one after another in any order, and the operator dies again and again: one outcome', async (t) => {
+  const met = new Map<string, number>();
+  const count = (what: string): void => void met.set(what, (met.get(what) ?? 0) + 1);
+  const together = (): void => {
+    for (const what of ['death', 'obeyed', ...DEEDS])
+      assert.ok(met.has(what), `no ${what}: ${JSON.stringify([...met])}`);
+  };
+  for (const seed of seeds(24, 100_000, 'interleavings', together))
+    await withSeed(seed, import.meta.filename, async () => {
+      const publication = seed % 2 === 0 ? 'swap' : 'pointer';
+      const { deaths, deeds, answers } = await playWay(seed, { publication, sets: 2 });
+      for (const what of [...deeds, ...answers, ...Array.from({ length: deaths }, () => 'death')]) count(what);
+    });
+  t.diagnostic(JSON.stringify(Object.fromEntries(met)));
+});
 
 const caught = (exploration: Omit<WayExploration, 'publication' | 'sets'>, why: RegExp): Promise<void> =>
   assert.rejects(exploreWay({ publication: 'pointer', sets: 2, ...exploration }), (error: unknown) => {

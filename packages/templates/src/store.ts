@@ -84,12 +84,16 @@ export interface PlannedOptions extends StoreOptions {
   readonly expectWorld?: string;
 }
 
+/** A call that may give a stable name to another template. */
+export interface SwapOptions extends PlannedOptions {
+  /** Asked before a swap, and again right before its first rename, with the name under which the other template is complete. What it throws ends the call, and everything stays as it is. */
+  readonly beforeSwap?: (name: string) => Promise<void>;
+}
+
 /** Options of a publication. */
-export interface PublishOptions extends PlannedOptions {
+export interface PublishOptions extends SwapOptions {
   readonly announce?: (operation: TemplateOperation) => Promise<void>;
   readonly onProgress?: (progress: TemplateProgress) => void;
-  /** Asked before the first rename of a swap, with the name under which the new template is complete. What it throws ends the publication, and everything stays as it is. */
-  readonly beforeSwap?: (name: string) => Promise<void>;
   readonly holderIsLive: HolderIsLive;
 }
 
@@ -166,7 +170,7 @@ export interface TemplateStore extends AsyncDisposable {
    */
   plan(request: PlanRequest, options: PlanOptions): Promise<Plan>;
   /** Puts a retired generation back under its stable name, without an upload. Safe to call again after a crash. Fails with `NOTHING_TO_REVERT`. */
-  revert(request: RevertRequest, options?: PlannedOptions): Promise<PublishedTemplate>;
+  revert(request: RevertRequest, options?: SwapOptions): Promise<PublishedTemplate>;
   /** Brings a template that bears no mark under management, by a custom attribute. */
   adopt(request: AdoptRequest, options?: PlannedOptions): Promise<ListedTemplate>;
   /** How a machine of this instance UUID is doing on a server; undefined where there is none. */

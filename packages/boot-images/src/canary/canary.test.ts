@@ -1,14 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  BootImagePolicy,
-  type BootImagePolicySpec,
-  Deployment,
-  Machine,
-  type MachineSet,
-  Node,
-  Secret,
-} from '@drydock/api';
+import { BootImagePolicy, type BootImagePolicySpec, Deployment, Machine, MachineSet, Node, Secret } from '@drydock/api';
 import { ApiError, keyOf } from '@drydock/kube';
 import { upstreamController } from '../decide/coexistence.ts';
 import { runPass } from '../pass/pass.ts';
@@ -436,4 +428,17 @@ test('OWN-18 negative control: a canary with the labels of its set is taken by i
   assert.equal(c.actor.adopted.length, 1);
   await go();
   assert.deepEqual([said(c), c.cluster.template('wk-a')], ['Blocked CanaryRefused', computed]);
+});
+
+test('TRUTH-18 somebody points a set elsewhere while its canary has failed: its BootImage and its history say what it starts from', async () => {
+  const c = rig(() => 'invalid');
+  for (let turns = 0; turns < 3; turns += 1) await c.turn();
+  assert.equal(said(c), 'Blocked CanaryFailed');
+  c.cluster.store.templates.set('own', { version: '9.5.20260101-0' });
+  c.cluster.client.put(MachineSet, workers('wk-a', { template: 'own' }));
+  await c.turn();
+  const { current, history = [] } = c.image()?.status ?? {};
+  assert.deepEqual([said(c), current], ['Blocked CanaryFailed', '9.5.20260101-0']);
+  const [first, second] = history;
+  assert.deepEqual([first?.image, first?.until, second?.image], ['own', undefined, computed]);
 });

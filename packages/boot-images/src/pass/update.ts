@@ -98,7 +98,10 @@ export async function updateSet(
     beforeWrite();
     // Unless it has passed, it goes on there once it has.
     if (plan.kind === 'publish') ports.left.set(idOf(set), storyText(set, plan));
-    const outcome = await ports.tried(set, to, before, beforeWrite);
+    const outcome = await ports.tried(set, to, before, beforeWrite).catch((error: unknown) => {
+      // Nothing was moved yet: what was found before is so.
+      throw withFacts(error, before);
+    });
     if (outcome !== undefined) throw new Overtaken(outcome);
     // What was tried was told of, and its machine removed, before it could be used.
     beforeWrite();
@@ -152,6 +155,15 @@ export async function updateSet(
     ...(plan.marketplaceVersion === undefined ? {} : { marketplaceVersion: plan.marketplaceVersion }),
     ...(plan.pinned === undefined ? {} : { pinned: plan.pinned }),
   };
+}
+
+function withFacts(error: unknown, facts: ImageFacts): unknown {
+  if (!(error instanceof BootImageError) || error.facts !== undefined) return error;
+  const { code, message, retriable, nextStep, cause } = error;
+  return new BootImageError(code, message, {
+    ...{ cause, retriable, facts },
+    ...(nextStep === undefined ? {} : { nextStep }),
+  });
 }
 
 /** The set must be left alone from now on. */

@@ -102,13 +102,14 @@ export function fakeStore(templates: Readonly<Record<string, FakeTemplate>> = {}
         swap === undefined || adopted || before === undefined ? {} : { absentMs: 7, retired: `${name}-retired` };
       return { name, release: wish.image.release, adopted: !uploads, uploads: Number(uploads), ...gap };
     },
-    revert: async ({ placement, name, to = '' }) => {
+    revert: async ({ placement, name, to = '' }, { beforeSwap } = {}) => {
       store.calls.push(`revert ${placement.server} ${name} to ${to}`);
       store.onPublish?.();
       if (store.fail !== undefined) throw store.fail;
       const [current, earlier] = [store.templates.get(name), store.templates.get(to)];
       if (earlier === undefined) throw new Error(`there is no generation ${to}`);
       const retired = `${name}-retired-${current?.version}`;
+      await beforeSwap?.(to);
       store.templates.delete(to);
       if (current !== undefined) store.templates.set(retired, { ...current, stableName: name });
       const { stableName: _, ...back } = earlier;

@@ -131,10 +131,14 @@ export function vspherePlatform(options: VSphereOptions): Platform {
           key,
           foresee: (given) => foreseen({ kind: 'revert', wish: requestOf(base, to) }, given),
           pointing: (taken) => pointing(input, reference, taken),
-          run: async ({ onProgress, signal }) => {
+          run: async ({ onProgress, beforeSwap, signal }) => {
             onProgress({ step: 'Publishing' });
-            const request = requestOf(base, to);
-            const done = await store.revert(request, signal === undefined ? {} : { signal });
+            const done = await store.revert(requestOf(base, to), {
+              ...(beforeSwap === undefined
+                ? {}
+                : { beforeSwap: (name) => beforeSwap(pointing(input, reference, name)) }),
+              ...(signal === undefined ? {} : { signal }),
+            });
             return publishedAs(done, input, site.placement.server, reference, digest);
           },
         },

@@ -22,6 +22,8 @@ export interface ActContext extends Scope {
   /** Absent for a revert, which imports nothing. */
   readonly wish?: TemplateWish;
   readonly importing: Omit<ImportOptions, 'folder' | 'attempt' | 'signal'>;
+  /** Asked right before the first rename of a swap, with the name under which the other template is complete. */
+  readonly beforeRename?: (name: string) => Promise<void>;
 }
 
 /** What the caller learns of a step. */
@@ -77,7 +79,7 @@ export async function act(context: ActContext, step: Act, call: CallOptions): Pr
       return {};
     }
     case 'swap':
-      return swapNames(context.ports, context.folder, step, call);
+      return swapNames(context.ports, context.folder, step, call, context.beforeRename);
     case 'destroy':
       await destroyStale(context, step, call);
       return {};

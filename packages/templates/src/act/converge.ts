@@ -13,7 +13,7 @@ export interface Convergence {
   readonly wanted: Wanted;
   readonly liveness: Liveness;
   readonly expectWorld?: string | undefined;
-  /** Asked before a template takes over a name that another one bears. What it throws ends the convergence. */
+  /** Asked before a template takes over a name that another one bears, and again right before the first rename: it is cheap by then. What it throws ends the convergence. */
   readonly beforeSwap?: ((name: string) => Promise<void>) | undefined;
   /** How long to wait for another holder's import or a task; default one minute. */
   readonly waitMs?: number | undefined;
@@ -40,6 +40,15 @@ export async function converge(
   let first = true;
   let lost = 0;
   const refused = new Set<string>();
+  let stopped: { readonly error: unknown } | undefined;
+  const ask = async (name: string): Promise<void> => {
+    try {
+      await beforeSwap?.(name);
+    } catch (error) {
+      stopped = { error };
+      throw error;
+    }
+  };
 
   for (let count = 0; count < MAX_STEPS; ) {
     call.signal?.throwIfAborted();
@@ -75,11 +84,13 @@ export async function converge(
       patience -= POLL_MS;
       continue;
     }
-    if (step.kind === 'swap') await beforeSwap?.(step.name);
+    // It may last, and what it allows is asked once more right before the first rename.
+    if (step.kind === 'swap') await ask(step.name);
     count += 1;
     try {
-      effect = { ...effect, ...(await act(context, step, call)) };
+      effect = { ...effect, ...(await act({ ...context, beforeRename: ask }, step, call)) };
     } catch (error) {
+      if (stopped !== undefined) throw stopped.error;
       // A pair that was undone, or half undone, is not tried again in this pass.
       if (step.kind === 'swap') throw asTemplateError(step, error);
       // Another session, another lease: there is nothing to wait for.

@@ -51,3 +51,15 @@ test('OWN-21 a process that ceases to lead between the two renames makes the sec
   await swapNames({ vcenter: fenced(client, fence), unfenced: client }, folder, step, {});
   assert.equal(names()[`VirtualMachine:${fresh.value}`], 'stable');
 });
+
+test('OWN-18 somebody says no after everything was looked at, right before the first rename: both names stay as they are', async () => {
+  const { client, folder, names, step } = rig();
+  const before = names();
+  const asked: string[] = [];
+  const swap = swapNames({ vcenter: client, unfenced: client }, folder, step, {}, async (name) => {
+    asked.push(name);
+    throw new Error('it is pinned');
+  });
+  await assert.rejects(swap, /it is pinned/);
+  assert.deepEqual([asked, names()], [[step.name], before]);
+});

@@ -12,13 +12,14 @@ const HALF_MS = 20_000;
  * The two renames of a swap, back to back. Everything that could stop the second is looked at before the first; if it stops all the same, the first is taken
  * back at once (BI-W2, VS-W94). From the first rename on only our own deadlines count: a caller that gives up must not leave the name absent. What cannot
  * be taken back is `SWAP_FAILED` with both causes, and the next pass goes on from what is there. Where the world is no longer what the step says, nothing
- * is done.
+ * is done. `beforeRename` is asked right before the first; what it throws leaves all as it is.
  */
 export async function swapNames(
   { vcenter, unfenced }: Pick<Ports, 'vcenter' | 'unfenced'>,
   folder: MoRef,
   step: Extract<Step, { kind: 'swap' }>,
   call: CallOptions,
+  beforeRename?: (name: string) => Promise<void>,
 ): Promise<{ readonly absentMs?: number }> {
   await expectFree(vcenter, step.old, 'Rename_Task', call);
   await expectFree(vcenter, step, 'Rename_Task', call);
@@ -30,6 +31,7 @@ export async function swapNames(
   ]);
   const ready = isReady(old, step.old.name, folder) && isReady(fresh, step.name, folder) && bearer === undefined;
   if (!ready) return {};
+  await beforeRename?.(step.name);
   // Before the first request leaves: what is reported is never less than what others saw.
   const from = performance.now();
   await putAway(vcenter, step);

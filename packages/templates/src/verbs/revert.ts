@@ -12,13 +12,13 @@ import type { RevertRequest } from '../library.ts';
 import { retiredName } from '../names.ts';
 import { type Liveness, machineOf, type Scope } from '../observe/observe.ts';
 import { resolveScope } from '../observe/place.ts';
-import type { PlannedOptions, PublishedTemplate } from '../store.ts';
+import type { PublishedTemplate, SwapOptions } from '../store.ts';
 
 /** Puts an earlier generation back; see `TemplateStore.revert`. The same decisions as a swap, with a generation as the content that is wanted. */
 export async function revertTemplate(
   ports: Ports,
   request: RevertRequest,
-  options: PlannedOptions,
+  options: SwapOptions,
 ): Promise<PublishedTemplate> {
   const call = options.signal === undefined ? {} : { signal: options.signal };
   const scope = await resolveScope(ports.vcenter, request.placement, call);
@@ -26,7 +26,8 @@ export async function revertTemplate(
   const wanted = revertWanted(request, to);
   const context = { ...scope, ports, owner: request.owner, importing: { onUpload: () => undefined } };
   const liveness = livenessOf(ports, request);
-  const done = await converge({ context, wanted, liveness, expectWorld: options.expectWorld }, call);
+  const { expectWorld, beforeSwap } = options;
+  const done = await converge({ context, wanted, liveness, expectWorld, beforeSwap }, call);
   const { name, absentMs, retired } = done;
   const vm = await ports.vcenter.vm(done.ref, call);
   const machine = vm === undefined ? undefined : machineOf(vm, scope.folder, liveness);
