@@ -1,6 +1,5 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { BootImage } from '@drydock/api';
 import {
   type ClusterPlan,
   cloudPlatforms,
@@ -10,7 +9,6 @@ import {
   explainSet,
   type KeptSet,
   lazyPlatforms,
-  machineApiNamespace,
   ownArchitecture,
   type Platform,
   planCluster,
@@ -97,7 +95,7 @@ export async function clusterImages(options: ClusterImagesOptions): Promise<Clus
     templateStore({
       vcenters: servers.of,
       cacheDir: options.cacheDir ?? join(homedir(), '.cache', 'drydock', 'images'),
-      cluster: await recordsIn(client, world, signal),
+      cluster: recordsIn(world),
       // Who looks may not be allowed to read the Secret: then codes are not checked, and the cluster's records alone prove.
       markKeys: async () =>
         (await readMarkKeys(client, markKeySecret(secret), { signal }).catch(() => undefined))?.keys ?? NO_KEYS,
@@ -147,24 +145,21 @@ function liveUnder(leader: Leadership | undefined): HolderIsLive {
 }
 
 /** What could be read of the cluster's records: what could not is no witness. */
-async function recordsIn(client: Pick<Client, 'list'>, world: World, signal: AbortSignal): Promise<ClusterRecords> {
-  const listed = Array.fromAsync(client.list(BootImage, { namespace: machineApiNamespace }, { signal }));
-  const images = await listed.catch(() => []);
+function recordsIn(world: World): ClusterRecords {
   const records = clusterRecords(
-    () => images,
+    () => known(() => world.bootImages()) ?? [],
     () => ({
       ...{ machineSets: world.machineSets(), machines: world.machines() },
       ...{ controlPlaneMachineSets: world.controlPlaneMachineSets(), infrastructure: world.infrastructure() },
     }),
   );
-  return {
-    ...records,
-    refers: (name) => {
-      try {
-        return records.refers(name);
-      } catch {
-        return false;
-      }
-    },
-  };
+  return { ...records, refers: (name) => known(() => records.refers(name)) ?? false };
+}
+
+function known<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
 }

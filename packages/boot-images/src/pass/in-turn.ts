@@ -2,7 +2,7 @@ import type { KeptSet } from '../observe/kept-set.ts';
 import type { Waiting } from '../policy/held.ts';
 import type { SetPolicy } from '../policy/set-policy.ts';
 import { type Turn, waitsForTurn, wayOf } from '../policy/turns.ts';
-import { eachOf } from './pool.ts';
+import { eachOf } from '../pool.ts';
 
 /** What {@link inTurn} does its work with. */
 export interface InTurnPorts<T> {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { ConfigMap } from '@drydock/api';
+import { BootImage, ConfigMap } from '@drydock/api';
+import { imageOf } from '../status/boot-image-store.ts';
 import {
   computed,
   type FakeCluster,
@@ -69,17 +70,12 @@ test('SAFE-2 what changes nothing for a set is no news to it: it goes on with th
 test('SAFE-2 an image that never ends holds up no set that needs none', async () => {
   const ready = `${computed}-${newRelease}-0123abcd`;
   const sets = [machineSet('wk-a'), machineSet('wk-b', { template: 'gone' })];
-  const c = fakeCluster({ sets, templates: { [computed]: { version: oldRelease } } });
+  const templates = { [computed]: { version: oldRelease }, [ready]: { version: newRelease, ours: true } };
+  const c = fakeCluster({ sets, templates });
   const { asked } = endless(c, newRelease);
-  const inspect = c.store.inspect.bind(c.store);
-  // The second set finds its template complete, under the name that the first one has to make.
-  let second = false;
-  c.store.inspect = async (placement, reference, options) => {
-    second ||= reference === 'gone';
-    if (reference === 'gone') return { kind: 'absent' };
-    if (second) return { kind: 'present', name: ready, version: newRelease, isTemplate: true, ours: true };
-    return inspect(placement, reference, options);
-  };
+  // The second set is pinned to what is there already.
+  const own = imageOf(machineSet('wk-b'));
+  c.client.put(BootImage, { ...own, spec: { ...own.spec, pin: { release: newRelease, image: ready } } });
   const stopping = new AbortController();
   const pass = go(c, { stopping: stopping.signal });
   await asked;

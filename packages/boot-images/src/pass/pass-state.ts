@@ -16,9 +16,12 @@ import { createRetries, type Retries } from './retries.ts';
 import type { StoryReason } from './update.ts';
 import { createWaysBack, type WaysBack } from './ways-back.ts';
 
+/** So many sets are written to at a time, where nothing else is waited for: a write takes a server the time of a disk, and the next one need not wait for it. */
+export const WRITES_AT_ONCE = 16;
+
 /** What a pass can be told. */
 export interface PassSettings {
-  /** Sets and publications at a time. Default 4. */
+  /** Sets and publications at a time. Default 4, and {@link WRITES_AT_ONCE} of what only the API server is asked. */
   readonly concurrency?: number | undefined;
   /** Least time between two progress writes of one set. Default 1000. */
   readonly progressMs?: number | undefined;

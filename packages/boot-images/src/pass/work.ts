@@ -7,6 +7,7 @@ import type { PlatformPlan, PointedImage } from '../platform.ts';
 import type { Waiting } from '../policy/held.ts';
 import { failureDomainOf, policyOn, type SetPolicy } from '../policy/set-policy.ts';
 import { isPaced, type Turn } from '../policy/turns.ts';
+import { eachOf, lanes } from '../pool.ts';
 import type { SetOutcome } from '../status/subject.ts';
 import type { PassCause } from '../wakes/causes.ts';
 import { type Pin, samePin } from '../way-back/pin.ts';
@@ -14,8 +15,7 @@ import { failureOf } from './failure.ts';
 import { inTurn } from './in-turn.ts';
 import type { Acting, Item, ReleaseStream } from './item.ts';
 import { overtaken } from './overtaken.ts';
-import type { PassPorts, PassState } from './pass-state.ts';
-import { eachOf, lanes } from './pool.ts';
+import { type PassPorts, type PassState, WRITES_AT_ONCE } from './pass-state.ts';
 import { foresee, planOf, questionAbout } from './question.ts';
 import type { PassSignals } from './signals.ts';
 import { told } from './told.ts';
@@ -99,7 +99,7 @@ export class Work {
     const { publish = [], switch: switches = [] } = Object.groupBy(free, ({ plan }) => plan.kind);
     const work = new Map(planned.map((one) => [one.item, one]));
     await Promise.all([
-      eachOf(switches, limit, async (one) => void (await act(one))),
+      eachOf(switches, ports.concurrency ?? WRITES_AT_ONCE, async (one) => void (await act(one))),
       eachOf(publish, publish.length, async (one) => void (await act(one))),
       ...[...Map.groupBy(paced, ([, { name }]) => name).values()].map((entries) => this.#inTurn(entries, work, act)),
     ]);

@@ -10,9 +10,9 @@ import {
   lookAtSet,
 } from '../explain.ts';
 import { idOf, type KeptSet } from '../observe/kept-set.ts';
-import { eachOf } from '../pass/pool.ts';
 import type { ForeseenPublication, PlatformPlan, PointedImage } from '../platform.ts';
 import { failureDomainOf } from '../policy/set-policy.ts';
+import { eachOf } from '../pool.ts';
 import { foreseeUserData, stubSecretOf, userDataSecret } from '../user-data/user-data.ts';
 import type { ClusterStep, StepOf } from './cluster-step.ts';
 import { collectionsOf } from './collections.ts';
@@ -72,7 +72,7 @@ export async function planCluster(
     if (moves && (plan?.kind === 'publish' || plan?.kind === 'switch')) moved.push({ set, look, plan });
     else stay(set, conclusion, (plan ?? look.outcome)?.current);
   }
-  const images = await imagesOf(moved, call);
+  const images = await imagesOf(moved, concurrency, call);
   const canaries = new Map<string, StepOf<'canary'>>();
   const stubs = new Map<string, string[]>();
   const points: StepOf<'point'>[] = [];
@@ -169,21 +169,30 @@ interface MadeImage {
 /** The images that are made, each once, whichever of its sets comes first; or why one cannot be. */
 async function imagesOf(
   moved: readonly Moved[],
+  concurrency: number,
   call: { readonly signal?: AbortSignal },
 ): Promise<ReadonlyMap<string, MadeImage | Error>> {
-  const images = new Map<string, MadeImage | Error>();
   const made = moved.flatMap(({ set, plan }) => (plan.kind === 'publish' ? [{ set, plan }] : []));
-  for (const [key, of] of Map.groupBy(made, ({ plan }) => plan.publication.key)) {
+  const groups = [...Map.groupBy(made, ({ plan }) => plan.publication.key)];
+  const found = new Map<string, MadeImage | Error>();
+  await eachOf(groups, concurrency, async ([key, of]) => {
     const [first] = of;
-    if (first === undefined) continue;
+    if (first === undefined) return;
     try {
       const { beside, ...foreseen } = await first.plan.publication.foresee(call);
       const release = first.plan.target ?? first.plan.hotLoopValue;
-      images.set(key, { step: { kind: 'image', ...foreseen, release, sets: of.map(({ set }) => idOf(set)) }, beside });
+      found.set(key, { step: { kind: 'image', ...foreseen, release, sets: of.map(({ set }) => idOf(set)) }, beside });
     } catch (error) {
       call.signal?.throwIfAborted();
-      images.set(key, error instanceof Error ? error : new Error(String(error)));
+      found.set(key, error instanceof Error ? error : new Error(String(error)));
     }
-  }
-  return images;
+  });
+  // In the order of their sets, however long each took.
+  return new Map(groups.flatMap(([key]) => [[key, found.get(key)] as const].filter(isFound)));
+}
+
+function isFound(
+  entry: readonly [string, MadeImage | Error | undefined],
+): entry is readonly [string, MadeImage | Error] {
+  return entry[1] !== undefined;
 }

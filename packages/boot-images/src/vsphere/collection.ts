@@ -1,7 +1,8 @@
 import type { VSphereFailureDomain } from '@drydock/api';
-import { KEPT_PER_PLACE, type Placement } from '@drydock/templates';
+import { type CollectedTemplate, KEPT_PER_PLACE, type Placement } from '@drydock/templates';
 import { errorText } from '../errors.ts';
 import type { Platform } from '../platform.ts';
+import { eachOf } from '../pool.ts';
 import { matchFailureDomain, workspaceOf } from './failure-domain.ts';
 import { neededTemplate } from './needed.ts';
 import type { VSphereOptions } from './options.ts';
@@ -21,6 +22,22 @@ interface Place {
   readonly cluster: string;
   readonly sets: InPlace[];
   keep: number;
+}
+
+/** Places that are looked at together. */
+const TOGETHER = 4;
+
+/** Does it for all of them, and has what came of each ready: an answer, or what it failed with. */
+async function together<T>(
+  places: readonly Place[],
+  look: (place: Place) => Promise<T>,
+): Promise<ReadonlyMap<Place, () => Promise<T>>> {
+  const seen = new Map<Place, () => Promise<T>>();
+  await eachOf(places, TOGETHER, async (place) => {
+    const [ended] = await Promise.allSettled([look(place)]);
+    seen.set(place, () => (ended.status === 'fulfilled' ? Promise.resolve(ended.value) : Promise.reject(ended.reason)));
+  });
+  return seen;
 }
 
 /** Removes the templates that nothing needs, in each place in which these sets make machines. See `Platform.collect`. */
@@ -51,18 +68,23 @@ export function templateCollection({
       places.set(key, place);
     }
     const failures: unknown[] = [];
-    for (const [key, { placement, cluster, sets, keep }] of places) {
-      const call = signal === undefined ? {} : { signal };
+    const call = signal === undefined ? {} : { signal };
+    const collectIn = ({ placement, cluster, keep }: Place): Promise<readonly CollectedTemplate[]> =>
+      store.collect(placement, cluster, {
+        referenced,
+        ...(needed === undefined ? {} : { needed: neededTemplate(needed) }),
+        ...(only === undefined ? {} : { only }),
+        ...(dryRun === undefined ? {} : { dryRun }),
+        holderIsLive: holderIsLive,
+        keep,
+        ...call,
+      });
+    // What is only looked at need not be looked at in turn.
+    const seen = dryRun === true ? await together([...places.values()], collectIn) : undefined;
+    for (const [key, place] of places) {
+      const { placement, cluster, sets } = place;
       try {
-        const collected = await store.collect(placement, cluster, {
-          referenced,
-          ...(needed === undefined ? {} : { needed: neededTemplate(needed) }),
-          ...(only === undefined ? {} : { only }),
-          ...(dryRun === undefined ? {} : { dryRun }),
-          holderIsLive: holderIsLive,
-          keep,
-          ...call,
-        });
+        const collected = await (seen?.get(place) ?? collectIn)(place);
         const { server, datacenter, folder } = placement;
         for (const one of collected) yield { ...one, server, folder: folder || datacenter };
         if (found === undefined) continue;

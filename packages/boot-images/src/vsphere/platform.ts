@@ -27,6 +27,7 @@ import { templateInPlace } from './place-inventory.ts';
 import { identityOf, imageFacts, pointed, pointing, templateEdit, templateLeaf } from './pointing.ts';
 import { namedByDomains } from './provenance.ts';
 import { type Present, resolveTemplate, type TemplateStep } from './resolve.ts';
+import { sharedLooks } from './shared-looks.ts';
 import { incomplete, isComplete, type Site, siteOf } from './site.ts';
 
 /** The secret with `<server>.username` and `<server>.password`. */
@@ -35,6 +36,7 @@ export const credentialsKey = { namespace: 'kube-system', name: 'vsphere-creds' 
 /** MachineSets on vSphere: templates published through the store, by pointer unless said otherwise (boot-images.md §4). */
 export function vspherePlatform(options: VSphereOptions): Platform {
   const { store } = options;
+  const looks = sharedLooks(store);
 
   async function plan(input: PlatformInput, { signal }: { readonly signal?: AbortSignal } = {}): Promise<PlatformPlan> {
     if (input.infrastructure.spec?.platformSpec?.vsphere === undefined) {
@@ -86,7 +88,7 @@ export function vspherePlatform(options: VSphereOptions): Platform {
     const name = computedName(site.infrastructureName, domain.name);
     const call = signal === undefined ? {} : { signal };
     const absent = { kind: 'absent' } as const;
-    const referenced = reference === '' ? absent : await store.inspect(site.placement, reference, call);
+    const referenced = reference === '' ? absent : await looks.inspect(site.placement, reference, call);
     if (reference !== '' && referenced.kind === 'absent') options.metrics?.templateAbsent();
     if (pin !== undefined) return pinned({ input, pin, site, reference, referenced, name }, call);
     const custom =
@@ -94,7 +96,7 @@ export function vspherePlatform(options: VSphereOptions): Platform {
       !referenced.ours &&
       !isInstallerName(leafName(reference), site.infrastructureName, domain);
     const wanted = referenced.kind === 'absent' || custom;
-    const computed = wanted ? await store.inspect(site.placement, name, call) : absent;
+    const computed = wanted ? await looks.inspect(site.placement, name, call) : absent;
     const step = resolveTemplate({
       set: input.set.metadata.name,
       reference,
@@ -146,7 +148,7 @@ export function vspherePlatform(options: VSphereOptions): Platform {
       }),
     };
     const named = namedByDomains(input.infrastructure);
-    return pinnedPlan({ ...set, stable, named }, store, plans, call);
+    return pinnedPlan({ ...set, stable, named }, looks, plans, call);
   }
 
   async function planOf(
@@ -180,7 +182,7 @@ export function vspherePlatform(options: VSphereOptions): Platform {
           const there =
             publicationOf(input) === 'swap'
               ? undefined
-              : await templateInPlace(store, release, input.cluster, site, domain, call);
+              : await templateInPlace(looks, release, input.cluster, site, domain, call);
           if (there === undefined) throw disk;
           return { kind: 'switch', image: pointed(input, site, reference, there), hotLoopValue: release, ...facts };
         }
@@ -300,6 +302,7 @@ export function vspherePlatform(options: VSphereOptions): Platform {
     guestOf: (spec, uid, call) => guestOf(store, spec, uid, call),
     target: ({ stream, architecture }) => stream.release(architecture, 'vmware'),
     ...(options.publication === 'swap' ? { sharedName } : {}),
+    foresee: looks.begin,
     plan,
     collect: templateCollection(options),
   };

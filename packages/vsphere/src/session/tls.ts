@@ -2,7 +2,14 @@ import { X509Certificate } from 'node:crypto';
 import { Agent, type AgentOptions } from 'node:https';
 import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type ConnectionOptions, connect, getCACertificates, type TLSSocket } from 'node:tls';
+import {
+  type ConnectionOptions,
+  connect,
+  createSecureContext,
+  getCACertificates,
+  type SecureContext,
+  type TLSSocket,
+} from 'node:tls';
 import { VimError } from '../errors.ts';
 import { openTunnel } from './proxy.ts';
 
@@ -122,7 +129,7 @@ class TrustedAgent extends Agent {
     const socket = connect({
       ...(tunnel === undefined ? { host, port } : { socket: tunnel, host }),
       ...(isIP(host) === 0 ? { servername: host } : {}),
-      ...authorities(this.#trust),
+      ...contextFor(this.#trust),
       ALPNProtocols: ['http/1.1'],
       // The pin check below replaces the chain check; it comes before the socket is handed out.
       rejectUnauthorized: !pinned && !('insecure' in this.#trust && this.#trust.insecure === true),
@@ -173,9 +180,15 @@ function isPinned(trust: TlsTrust | Sha1Pin): boolean {
   return 'sha1' in trust || trust.sha256Pin !== undefined;
 }
 
-function authorities(trust: TlsTrust | Sha1Pin): ConnectionOptions {
+const contexts = new Map<string, SecureContext>();
+
+/** Every connection would read the roots of the system anew, a hundred and more: those that trust the same share what was read of it. */
+function contextFor(trust: TlsTrust | Sha1Pin): ConnectionOptions {
   if ('sha1' in trust || trust.ca === undefined) return {};
-  return { ca: [...getCACertificates('default'), trust.ca] };
+  const known = contexts.get(trust.ca);
+  const secureContext = known ?? createSecureContext({ ca: [...getCACertificates('default'), trust.ca] });
+  contexts.set(trust.ca, secureContext);
+  return { secureContext };
 }
 
 function pinMatches(trust: TlsTrust | Sha1Pin, socket: TLSSocket): boolean {
