@@ -9,6 +9,7 @@ import { after, test } from 'node:test';
 import { createGunzip } from 'node:zlib';
 import { misbehavingServer, sendJson } from '@drydock/kube/testing';
 import { extract } from 'tar-stream';
+import { FOREIGN_KINDS } from './support-bundle/kinds.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 const folder = mkdtempSync(join(tmpdir(), 'drydock-planted-'));
@@ -178,8 +179,41 @@ function planted(name: string): Readonly<Record<string, unknown>> {
       ],
       containers: [container],
       pin: { reason: careless, by: 'alice' },
+      ...{ server: 'vc.example', identityRef: { kind: 'Secret', name: 'login', password: secrets.cluster } },
+      topology: {
+        class: 'kept-class',
+        variables: [{ name: 'image', value: secrets.cluster }],
+        workers: {
+          machineDeployments: [{ name: 'a', variables: { overrides: [{ name: 'b', value: secrets.cluster }] } }],
+        },
+      },
+      patches: [
+        {
+          name: 'image',
+          definitions: [
+            {
+              selector: { kind: 'VSphereMachineTemplate' },
+              jsonPatches: [
+                {
+                  op: 'add',
+                  path: '/spec/kept',
+                  value: secrets.cluster,
+                  valueFrom: { variable: 'image', template: secrets.cluster },
+                },
+              ],
+            },
+          ],
+        },
+      ],
       template: {
-        spec: { containers: [container], providerSpec: { value: provider } },
+        spec: {
+          bootstrap: { dataSecretName: secrets.cluster, configRef: { kind: 'KubeadmConfigTemplate', name: 'kept' } },
+          template: {
+            spec: { template: 'rhcos-kept', sshKeys: [secrets.cluster], files: [{ content: secrets.cluster }] },
+          },
+          containers: [container],
+          providerSpec: { value: provider },
+        },
         metadata: { annotations: { a: secrets.cluster } },
       },
     },
@@ -205,7 +239,7 @@ const LOG = [
 ].join('\n');
 
 test('a support bundle has what a maintainer needs and no word of what is secret, wherever in a cluster it stands', async () => {
-  const groups = ['drydock.dev', 'machine.openshift.io', 'config.openshift.io', 'apiextensions.k8s.io'];
+  const groups = ['drydock.dev', 'apiextensions.k8s.io', ...new Set(FOREIGN_KINDS.map(({ group }) => group))];
   await using host = await misbehavingServer(({ path }, response) => {
     const kind = path.split('/').at(-1) ?? '';
     if (path === '/version') return sendJson(response, { gitVersion: 'v1.34.0', [secrets.cluster]: secrets.cluster });
@@ -256,6 +290,10 @@ test('a support bundle has what a maintainer needs and no word of what is secret
   has('drydock/bootimagepolicies.json', 'kept-bootimagepolicies');
   has('drydock/payloads.json', 'kept-payloads');
   has('sets/machine-sets.json', 'rhcos-kept', 'vc.example');
+  for (const { file: of, plural } of FOREIGN_KINDS) has(`${of}.json`, `kept-${plural}`);
+  has('sets/capi-clusters.json', 'kept-class', '"name": "image"', '"name": "b"');
+  has('sets/capi-cluster-classes.json', '/spec/kept', '"variable": "image"');
+  has('sets/capi-vsphere-clusters.json', 'vc.example', '"name": "login"');
   has('operator/deployments.json', '--roles=boot-images', '--token=***', 'GOVC_PASSWORD');
   has('operator/ledgers.json', '"entries": 2');
   has('logs/kept-pods.operator.log', 'kept: cannot reach', 'main.js:3:4', 'main.js:1:2', 'TypeError: ***');

@@ -17,7 +17,8 @@ import { vcenterHealth } from '../vcenter-notes.ts';
 import { VERSION } from '../version.ts';
 import type { Bundle } from './bundle.ts';
 import { type Fields, type LeftOut, pick, sentence } from './fields.ts';
-import { type BundledKind, DEPLOYMENT, EVENT, FOREIGN_KINDS, LEASE, OWN_META, POD } from './kinds.ts';
+import type { BundledKind } from './foreign-kind.ts';
+import { DEPLOYMENT, EVENT, FOREIGN_KINDS, LEASE, OWN_META, POD } from './kinds.ts';
 import { shownLog, shownMetrics } from './log-lines.ts';
 import { shownArguments } from './operator-flags.ts';
 

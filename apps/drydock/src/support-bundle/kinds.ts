@@ -1,28 +1,6 @@
+import { CLUSTER_API_KINDS } from './cluster-api-kinds.ts';
 import type { Fields } from './fields.ts';
-
-const META: Fields = {
-  name: 'kept',
-  namespace: 'kept',
-  uid: 'kept',
-  resourceVersion: 'kept',
-  generation: 'kept',
-  creationTimestamp: 'kept',
-  deletionTimestamp: 'kept',
-  finalizers: ['kept'],
-  ownerReferences: [{ kind: 'kept', name: 'kept', controller: 'kept' }],
-};
-const CONDITIONS: Fields = [
-  {
-    type: 'kept',
-    status: 'kept',
-    reason: 'kept',
-    message: 'kept',
-    lastTransitionTime: 'kept',
-    observedGeneration: 'kept',
-    severity: 'kept',
-  },
-];
-const NAMED: Fields = { name: 'kept', kind: 'kept', apiGroup: 'kept', namespace: 'kept' };
+import { type BundledKind, CONDITIONS, COUNTS, kind, META, NAMED } from './foreign-kind.ts';
 
 /** Of a set of machines: which image, and where. Not what its machines are told when they start. */
 const PROVIDER: Fields = {
@@ -46,66 +24,6 @@ const PROVIDER: Fields = {
   disks: [{ boot: 'kept', image: 'kept', sizeGb: 'kept' }],
 };
 const MACHINE: Fields = { spec: { providerSpec: { value: PROVIDER } } };
-const COUNTS: Fields = {
-  replicas: 'kept',
-  readyReplicas: 'kept',
-  availableReplicas: 'kept',
-  updatedReplicas: 'kept',
-  unavailableReplicas: 'kept',
-  observedGeneration: 'kept',
-  phase: 'kept',
-  conditions: CONDITIONS,
-};
-/** A set of Cluster API. */
-const CAPI_SET: Fields = {
-  metadata: META,
-  spec: {
-    clusterName: 'kept',
-    replicas: 'kept',
-    paused: 'kept',
-    version: 'kept',
-    machineTemplate: { infrastructureRef: NAMED },
-    template: {
-      spec: { version: 'kept', failureDomain: 'kept', infrastructureRef: NAMED, bootstrap: { configRef: NAMED } },
-    },
-  },
-  status: COUNTS,
-};
-const CAPI_TEMPLATE: Fields = {
-  metadata: META,
-  spec: {
-    template: {
-      spec: {
-        template: 'kept',
-        cloneMode: 'kept',
-        server: 'kept',
-        datacenter: 'kept',
-        datastore: 'kept',
-        folder: 'kept',
-        resourcePool: 'kept',
-        ami: { id: 'kept' },
-        image: { id: 'kept' },
-      },
-    },
-  },
-};
-
-/** Objects of one kind that a bundle has, and which of their fields. */
-export interface BundledKind {
-  /** File in the bundle, without `.json`. */
-  readonly file: string;
-  readonly about: string;
-  readonly group: string;
-  readonly version: string;
-  readonly plural: string;
-  readonly fields: Fields;
-}
-
-const kind = (file: string, about: string, path: string, fields: Fields): BundledKind => {
-  const [plural = '', version = '', ...group] = path.split(/[./]/);
-  return { file, about, group: group.join('.'), version, plural, fields };
-};
-
 /** Kinds of others; ours are kept by their definitions. */
 export const FOREIGN_KINDS: readonly BundledKind[] = [
   kind('cluster/versions', 'releases of the cluster', 'clusterversions/v1/config.openshift.io', {
@@ -180,20 +98,7 @@ export const FOREIGN_KINDS: readonly BundledKind[] = [
     spec: { providerID: 'kept', providerSpec: { value: PROVIDER } },
     status: { phase: 'kept', errorReason: 'kept', errorMessage: 'kept', nodeRef: NAMED, conditions: CONDITIONS },
   }),
-  kind('sets/capi-machine-deployments', 'sets of Cluster API', 'machinedeployments/v1beta1/cluster.x-k8s.io', CAPI_SET),
-  kind('sets/capi-machine-sets', 'sets of Cluster API', 'machinesets/v1beta1/cluster.x-k8s.io', CAPI_SET),
-  kind(
-    'sets/capi-control-planes',
-    'control planes of Cluster API',
-    'kubeadmcontrolplanes/v1beta1/controlplane.cluster.x-k8s.io',
-    CAPI_SET,
-  ),
-  kind(
-    'sets/capi-vsphere-templates',
-    'templates of Cluster API',
-    'vspheremachinetemplates/v1beta1/infrastructure.cluster.x-k8s.io',
-    CAPI_TEMPLATE,
-  ),
+  ...CLUSTER_API_KINDS,
   kind('watch/virtual-machines', 'machines of the watch', 'virtualmachines/v1alpha5/vmoperator.vmware.com', {
     metadata: META,
     spec: { className: 'kept', powerState: 'kept' },
