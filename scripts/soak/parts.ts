@@ -19,7 +19,16 @@ export const SOAK_PARTS: readonly SoakPart[] = [
     weight: 3,
   },
   { name: 'boot images: ways back explored', files: ['test/model/way*.test.ts'], weight: 3 },
-  { name: 'beside the programs of upstream', files: ['test/neighbours/*.test.ts'], weight: 1 },
+  {
+    name: 'releases: beside cluster-version-operator',
+    files: ['test/neighbours/{cluster-version-operator,release-compared}.test.ts'],
+    weight: 2,
+  },
+  {
+    name: 'beside the programs of upstream',
+    files: ['test/neighbours/!(cluster-version-operator|release-compared).test.ts'],
+    weight: 1,
+  },
   {
     name: 'boot images: plans and rotations',
     files: [

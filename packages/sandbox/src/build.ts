@@ -109,7 +109,7 @@ const SERVERS: Readonly<Record<GoServer, Source>> = {
   'cluster-version-operator': {
     ...{ module: 'neighbours/cluster-version-operator', ldflags: '' },
     program: 'github.com/openshift/cluster-version-operator/cmd',
-    what: "OpenShift's cluster-version-operator of 4.14",
+    what: "OpenShift's cluster-version-operator of 4.11",
     expected: '2 min, and 500 MB of downloads and build cache',
   },
   helm: {

@@ -49,12 +49,16 @@ export interface ReleaseRig extends AsyncDisposable {
   callsOf(name: string): readonly ApiCall[];
 }
 
-/** Starts one. `kustomizations`: folders of `deploy/rbac` that are applied, `namespaces`: those that are there. */
+/**
+ * Starts one. `kustomizations`: folders of `deploy/rbac` that are applied, `namespaces`: those that are there; with an `audit` of somebody else the rig has none of its own.
+ */
 export async function startReleaseRig(options: {
   readonly kustomizations: readonly string[];
   readonly namespaces: readonly string[];
   readonly crds?: readonly string[];
   readonly era?: ApiServerEra;
+  readonly workloads?: boolean;
+  readonly audit?: Pick<AuditLog, 'flags'>;
 }): Promise<ReleaseRig> {
   await using starting = new AsyncDisposableStack();
   const registry = starting.use(await startReleaseRegistry());
@@ -65,7 +69,8 @@ export async function startReleaseRig(options: {
   const sandbox = starting.use(
     await startSandbox({
       crds,
-      apiserverFlags: [...audit.flags],
+      apiserverFlags: [...(options.audit ?? audit).flags],
+      workloads: options.workloads ?? false,
       ...(options.era === undefined ? {} : { era: options.era }),
     }),
   );

@@ -92,14 +92,14 @@ function manifestOf(file: string, line: number, place: FilePlace | undefined, ob
     ...{ file, line, place, object },
     id: { group: group ?? '', kind, namespace, name },
     version: version ?? '',
-    annotations: textsOf(annotations) ?? bad(`the annotations of ${kind} ${name} are not all texts`),
+    annotations: textsOf(annotations, (what) => bad(`${kind} ${name}: ${what}`)),
   };
 }
 
-function textsOf(annotations: Json): Readonly<Record<string, string>> | undefined {
+function textsOf(annotations: Json, bad: (what: string) => never): Readonly<Record<string, string>> {
   if (annotations === null) return {};
-  if (!isObject(annotations)) return undefined;
-  return Object.values(annotations).every((value) => typeof value === 'string')
-    ? (annotations as Readonly<Record<string, string>>)
-    : undefined;
+  if (!isObject(annotations)) return bad('its annotations are no object');
+  const [wrong] = Object.entries(annotations).find(([, value]) => typeof value !== 'string') ?? [];
+  if (wrong !== undefined) bad(`the value of its annotation ${wrong} is no text: put it in quotes`);
+  return annotations as Readonly<Record<string, string>>;
 }

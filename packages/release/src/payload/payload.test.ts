@@ -41,7 +41,7 @@ test('a payload that cannot be read whole is refused by file and line', () => {
     ['apiVersion: v1\nkind: ConfigMap\n', /0000_10_a_1\.yaml:1: a ConfigMap without a name\./],
     [
       'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {b: 1}}\n',
-      /annotations of ConfigMap a are not all texts/,
+      /0000_10_a_1\.yaml:1: ConfigMap a: the value of its annotation b is no text: put it in quotes\./,
     ],
     ['apiVersion: v1\nkind: List\nitems: [1]\n', /item 0 of the List is no object/],
     [`a: ${'['.repeat(200)}`, /nested more than/],

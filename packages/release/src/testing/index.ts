@@ -1,3 +1,4 @@
+export { type AuditedCall, type AuditTrail, auditTrail } from '../rehearse/audit.ts';
 export { type ApplyCluster, applyOn, applyWatched, widgetDefinition, wishOf } from './apply-cluster.ts';
 export { APPLY_SCENARIOS, type ApplyScenario } from './apply-scenarios.ts';
 export { applyVoyage, type Kill, type Voyage } from './apply-voyage.ts';
