@@ -68,8 +68,8 @@ function factsOf({ allWrites, objects, wish, writes }: Observed): Facts {
     const { group, namespace, name, resource } = call;
     const kind = group === '' ? resource : `${resource}.${group}`;
     // Each Event has a name of its own.
-    const which = resource === 'events' ? [kind, namespace] : [kind, namespace, name];
-    facts.set(`besides\t${which.filter((one) => one !== '').join(' ')}`, 'written');
+    const which = [namespace, resource === 'events' ? '' : name].filter((one) => one !== '').join('/');
+    facts.set(`besides\t${kind} ${which}`, 'written');
   }
   const { metadata, status } = wish as unknown as {
     readonly metadata: { readonly generation: number };

@@ -43,7 +43,7 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   {
     ...{ stages: LATER, subject: 'ConfigMap shop/settings', place: 'binaryData.logo', upstream: 'AQ==', ours: 'Ag==' },
-    reason: 'binary data is data: upstream sees no difference in it',
+    reason: 'binary data is data; upstream of that time sees no difference in it',
   },
   ...['Deployment.apps shop/operator', 'DaemonSet.apps shop/agent'].map(
     (subject): Difference => ({
@@ -67,12 +67,17 @@ export const DIFFERENCES: readonly Difference[] = [
   ...['metadata.labels.mine', 'metadata.annotations.mine'].map(
     (place): Difference => ({
       ...{ stages: HOLD, subject: 'MachineConfigPool.machineconfiguration.openshift.io shop', place },
-      ...{ upstream: '–', ours: 'yes', reason: 'what people add stays' },
+      ...{
+        upstream: '–',
+        ours: 'yes',
+        reason:
+          'what people add stays; of kinds that it has no types for upstream writes labels and annotations as a whole',
+      },
     }),
   ),
   {
     ...{ stages: HOLD, subject: 'Deployment.apps shop/operator', place: 'spec.replicas', upstream: '1', ours: '2' },
-    reason: 'the manifest says no number: whoever scales it decides',
+    reason: 'where the manifest says no number whoever scales it decides, as newer versions of upstream have it',
   },
   {
     ...{ stages: HOLD, subject: 'Deployment.apps shop/operator', place: 'writes', upstream: 'update', ours: '–' },
@@ -125,16 +130,16 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   ...['configmaps', 'leases.coordination.k8s.io'].map(
     (kind): Difference => ({
-      ...{ stages: ALWAYS, subject: 'besides', place: `${kind} openshift-cluster-version version` },
+      ...{ stages: ALWAYS, subject: 'besides', place: `${kind} openshift-cluster-version/version` },
       ...{ upstream: 'written', ours: '–', reason: TWO },
     }),
   ),
   {
-    ...{ stages: ALWAYS, subject: 'besides', place: 'leases.coordination.k8s.io drydock drydock-release' },
+    ...{ stages: ALWAYS, subject: 'besides', place: 'leases.coordination.k8s.io drydock/drydock-release' },
     ...{ upstream: '–', ours: 'written', reason: TWO },
   },
   {
-    ...{ stages: ALWAYS, subject: 'besides', place: 'configmaps drydock drydock-release-*' },
+    ...{ stages: ALWAYS, subject: 'besides', place: 'configmaps drydock/drydock-release-*' },
     ...{
       upstream: '–',
       ours: 'written',
@@ -142,7 +147,7 @@ export const DIFFERENCES: readonly Difference[] = [
     },
   },
   {
-    ...{ stages: ALWAYS, subject: 'besides', place: 'configmaps drydock drydock-rollback-ledger-*' },
+    ...{ stages: ALWAYS, subject: 'besides', place: 'configmaps drydock/drydock-rollback-ledger-*' },
     ...{ upstream: '–', ours: 'written', reason: 'what the definition of ClusterVersion does not hold is kept there' },
   },
   {
@@ -157,6 +162,6 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   {
     ...{ stages: ALWAYS, subject: 'besides', place: 'events* default', upstream: '–', ours: 'written' },
-    reason: 'the same',
+    reason: 'Events of a cluster-wide object are in the namespace default',
   },
 ];
