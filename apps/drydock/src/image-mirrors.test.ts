@@ -62,3 +62,24 @@ test('SAFE-9 a password of a mirror comes from a file or the environment, and is
     /--image-mirrors-file \/nonexistent cannot be read/,
   );
 });
+
+test('SAFE-9 who says where an image is leads nobody out of a mirror: neither its password to a host of his, nor a reader to files beside it', () => {
+  const locate = imageMirrors([
+    'https://images.example=https://reader:s3cret@mirror.example',
+    'https://files.example/=file:///srv/images/',
+    'https://more.example/x=https://mirror.example/y',
+  ]);
+  assert.equal(locate('https://images.example/a.ova'), 'https://reader:s3cret@mirror.example/a.ova');
+  assert.equal(locate('https://files.example/9.6/a.ova'), 'file:///srv/images/9.6/a.ova');
+  assert.equal(locate('https://more.example/x/a.ova'), 'https://mirror.example/y/a.ova');
+  for (const location of [
+    'https://images.example.evil.example/a.ova',
+    'https://images.example@evil.example/a.ova',
+    'https://images.example:8443/a.ova',
+    'https://files.example/../../etc/shadow',
+    'https://files.example/%2e%2e/%2e%2e/etc/shadow',
+    'https://files.example/a/..%2f..%2f..%2f..%2fetc/shadow',
+    'https://more.example/x/../z/a.ova',
+  ])
+    assert.equal(locate(location), location);
+});

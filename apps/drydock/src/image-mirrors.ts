@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { UsageError } from './exit.ts';
 
 /**
- * Where an image is read from, given where the release says that it is: `from=to` puts another beginning in place of one, the longest that matches. What is
+ * Where an image is read from, given where the release or a policy says that it is: `from=to` puts another beginning in place of one, the longest that matches and leads to the same host and folder. What is
  * read has to have the digest that the release names, wherever it comes from. Fails with `UsageError`.
  */
 export function imageMirrors(pairs: readonly string[]): (location: string) => string {
@@ -17,9 +17,23 @@ export function imageMirrors(pairs: readonly string[]): (location: string) => st
   });
   const longestFirst = mirrors.toSorted((a, b) => b.from.length - a.from.length);
   return (location) => {
-    const mirror = longestFirst.find(({ from }) => location.startsWith(from));
-    return mirror === undefined ? location : `${mirror.to}${location.slice(mirror.from.length)}`;
+    for (const mirror of longestFirst) {
+      const place = placeIn(mirror, location);
+      if (place !== undefined) return place;
+    }
+    return location;
   };
+}
+
+/** A location in a mirror; undefined where it does not begin as the mirror's, or would lead out of it: the rest of it is text of others, who could name another host for the mirror's password, or a file beside its folder. */
+function placeIn({ from, to }: { readonly from: string; readonly to: string }, location: string): string | undefined {
+  if (!location.startsWith(from)) return undefined;
+  const place = `${to}${location.slice(from.length)}`;
+  const [mirror, url] = [URL.parse(to), URL.parse(place)];
+  if (mirror === null || url === null) return undefined;
+  const sameHost = (['protocol', 'host', 'username', 'password'] as const).every((part) => url[part] === mirror[part]);
+  const isInside = url.pathname.startsWith(mirror.pathname) && !(url.protocol === 'file:' && /%2f/i.test(url.pathname));
+  return sameHost && isInside ? place : undefined;
 }
 
 /** Where mirrors are named: in arguments, which every user of the machine can read; in a file; in `DRYDOCK_IMAGE_MIRRORS`. */
