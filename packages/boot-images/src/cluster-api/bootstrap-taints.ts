@@ -13,6 +13,8 @@ interface Taints {
   readonly form: 'objects' | 'texts' | 'text';
   /** Where arguments of the kubelet are that would take their place. */
   readonly args?: JsonPath;
+  /** Where it says what kind of node it makes, and those of which the taints are taken; absent says the same as the first. */
+  readonly only?: { readonly path: JsonPath; readonly values: readonly string[] };
 }
 
 const REGISTRATION = ['joinConfiguration', 'nodeRegistration'] as const;
@@ -33,7 +35,11 @@ const KNOWN: ReadonlyMap<string, Taints> = new Map([
     'KThreesConfigTemplate',
     { path: ['agentConfig', 'nodeTaints'], form: 'texts', args: ['agentConfig', 'kubeletArgs'] },
   ],
-  ['EKSConfigTemplate', { path: ['kubeletExtraArgs', ARGUMENT], form: 'text' }],
+  // Of Amazon Linux 2023 its provider takes the labels of these arguments, and nothing else.
+  [
+    'EKSConfigTemplate',
+    { path: ['kubeletExtraArgs', ARGUMENT], form: 'text', only: { path: ['nodeType'], values: [''] } },
+  ],
 ]);
 
 /** Kinds of which a canary can start. */
@@ -46,7 +52,10 @@ const TAINT = `${canaryTaint.key}=${canaryTaint.value}:${canaryTaint.effect}`;
 export function taintFault(kind: string, spec: JsonObject): string | undefined {
   const known = KNOWN.get(kind);
   if (known === undefined) return `it is not known where a ${kind} has its taints`;
-  const { path, form, args } = known;
+  const { path, form, args, only } = known;
+  const of = only === undefined ? '' : (text(at(spec, only.path)) ?? '');
+  if (only !== undefined && !only.values.includes(of))
+    return `${only.path.join('.')} is ${of}, for which the provider passes no taints to the kubelet`;
   const live = at(spec, path);
   const fits = form === 'text' ? text(live) !== undefined : Array.isArray(live);
   if (live !== undefined && !fits) return `${path.join('.')} is no ${form === 'text' ? 'text' : 'list'}`;

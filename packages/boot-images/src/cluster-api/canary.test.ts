@@ -23,7 +23,6 @@ import {
   machineDeployment,
   templateRef,
 } from '../testing/capi-world.ts';
-import { tainted, taintFault } from './bootstrap-taints.ts';
 
 const namespace = 'ns';
 
@@ -124,37 +123,6 @@ test('OWN-18 a canary of machines that do not start by kubeadm: what they are to
     world.role.writes.filter((write) => write.startsWith('patch machinedeployments')),
     [],
   );
-});
-
-test('OWN-18 each kind has its taints in a place of its own; what would take their place, or is no list, is told', () => {
-  const text = 'drydock.dev/canary=true:NoSchedule';
-  assert.deepEqual(tainted('KThreesConfigTemplate', {}), { agentConfig: { nodeTaints: [text] } });
-  assert.deepEqual(tainted('EKSConfigTemplate', { kubeletExtraArgs: { v: '2' } }), {
-    kubeletExtraArgs: { v: '2', 'register-with-taints': text },
-  });
-  assert.deepEqual(tainted('EKSConfigTemplate', { kubeletExtraArgs: { 'register-with-taints': 'a=b:NoExecute' } }), {
-    kubeletExtraArgs: { 'register-with-taints': `a=b:NoExecute,${text}` },
-  });
-  const faults: readonly (readonly [kind: string, spec: object, says: RegExp | undefined])[] = [
-    ['TalosConfigTemplate', {}, /not known where a TalosConfigTemplate has its taints/],
-    [
-      'KThreesConfigTemplate',
-      { agentConfig: { kubeletArgs: ['register-with-taints=a=b:NoSchedule'] } },
-      /agentConfig\.kubeletArgs has/,
-    ],
-    [
-      'RKE2ConfigTemplate',
-      { agentConfig: { kubelet: { extraArgs: ['--register-with-taints=x'] } } },
-      /kubelet\.extraArgs has/,
-    ],
-    ['RKE2ConfigTemplate', { agentConfig: { nodeTaints: 'a=b:NoSchedule' } }, /nodeTaints is no list/],
-    ['EKSConfigTemplate', { kubeletExtraArgs: { 'register-with-taints': ['a'] } }, /is no text/],
-    ['KubeadmConfigTemplate', {}, undefined],
-    ['EKSConfigTemplate', { kubeletExtraArgs: { 'register-with-taints': 'a=b:NoExecute' } }, undefined],
-  ];
-  for (const [kind, spec, says] of faults)
-    if (says === undefined) assert.equal(taintFault(kind, spec as never), undefined);
-    else assert.match(taintFault(kind, spec as never) ?? '', says);
 });
 
 test('OWN-18 where a machine cannot be cloned: CanaryUnsupported, nothing made and nothing patched; never for control planes', async () => {

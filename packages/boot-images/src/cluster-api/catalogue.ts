@@ -29,6 +29,8 @@ export interface NoImage {
   readonly brief: string;
   readonly message: string;
   readonly nextStep: string;
+  /** The release that it would be, where only the template of the set tells that it is not for it. */
+  readonly target?: string;
 }
 
 /** Where the catalogue came from, for texts. */

@@ -4,7 +4,7 @@ import type { SetOutcome } from '../status/subject.ts';
 import { canaryFault } from './canary-machine.ts';
 import { BASE, clonesOf, isClone, RELEASE, RETIRED } from './clone.ts';
 import { classFacts, sameValue, variableFault, variablePlace } from './cluster-class.ts';
-import { type ImageLeaf, imageFault, imageIn, imageLeafOf } from './image-leaf.ts';
+import { type ImageLeaf, imageFault, imageIn, imageLeafOf, imageName } from './image-leaf.ts';
 import type { ClusterApiObject } from './kinds.ts';
 import type { ImageThere, Rotation, RotationCanary, RotationStep, RotationWish } from './rotation.ts';
 import { isPaused, type RotatedSet, setText } from './set.ts';
@@ -86,12 +86,14 @@ export function decideRotation(seen: Rotation, wish: RotationWish, there?: Image
     });
   const named = imageIn(template, leaf);
   const own = template.metadata.annotations?.[RELEASE];
-  const current = there?.current ?? (template.metadata.annotations?.[BASE] === undefined ? undefined : own) ?? named;
+  const current =
+    there?.current ?? (template.metadata.annotations?.[BASE] === undefined ? undefined : own) ?? imageName(named);
   const facts: ImageFacts = current === undefined ? {} : { current };
-  const image = wish.image(leaf);
+  const image = wish.image(leaf, template);
   if (image.kind === 'none') {
-    const { kind: _, blocked: wrong, ...stop } = image;
-    return wrong ? blocked(stop, facts) : skip(stop, facts);
+    const { kind: _, blocked: wrong, target, ...stop } = image;
+    const told = target === undefined ? facts : { ...facts, target };
+    return wrong ? blocked(stop, told) : skip(stop, told);
   }
   if (there === undefined) return { kind: 'look', leaf, image };
   const moving: ImageFacts = { ...facts, target: image.release };

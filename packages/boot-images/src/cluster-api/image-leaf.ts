@@ -52,6 +52,23 @@ export function imageIn(template: ClusterApiObject, leaf: ImageLeaf): string | u
   return text(value);
 }
 
+/** An image of a template as people call it: of a marketplace by its URN. */
+export function imageName(image: string | undefined): string | undefined {
+  const marketplace = image === undefined ? undefined : object(marketplaceImage(image)?.['marketplace']);
+  const parts = ['publisher', 'offer', 'sku', 'version'].map((key) => text(marketplace?.[key]));
+  return parts.every((part) => part !== undefined) ? parts.join(':') : image;
+}
+
+/** An image that is more than a text, as {@link imageIn} writes it; undefined for every other text. */
+function marketplaceImage(image: string): Readonly<Record<string, unknown>> | undefined {
+  if (!image.startsWith('{')) return undefined;
+  try {
+    return object(JSON.parse(image));
+  } catch {
+    return undefined;
+  }
+}
+
 /** Whether what stands where the image is named can be exchanged: an image's own kind of value, or nothing. */
 export function imageFault(template: ClusterApiObject, leaf: ImageLeaf): string | undefined {
   const value = at(template, leaf.path);
@@ -64,6 +81,6 @@ export function imageFault(template: ClusterApiObject, leaf: ImageLeaf): string 
 
 /** The template's spec with this image, and nothing else changed. */
 export function specWithImage(template: ClusterApiObject, leaf: ImageLeaf, image: string): ClusterApiObject['spec'] {
-  const value = leaf.platform === 'azure' ? { id: image } : image;
+  const value = leaf.platform === 'azure' ? (marketplaceImage(image) ?? { id: image }) : image;
   return withLeaf(template.spec, leaf.path.slice(1), value);
 }

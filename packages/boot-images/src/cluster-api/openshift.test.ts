@@ -14,10 +14,12 @@ import {
 import { createCache, type KubeObject } from '@drydock/kube';
 import { until } from '@drydock/kube/testing';
 import { exemptionOf } from '../decide/decide.ts';
+import { at } from '../observe/json.ts';
 import type { SetOutcome } from '../status/subject.ts';
 import { runCapiRole } from '../testing/capi-role.ts';
 import { capiCluster, capiKind, capiObject, machineDeployment, templateRef } from '../testing/capi-world.ts';
 import { decideRotation } from './decide.ts';
+import { imageIn, imageName, specWithImage } from './image-leaf.ts';
 import type { ClusterApiObject } from './kinds.ts';
 import { clusterApiNamespace, type OpenShift, otherAuthority, releaseImages } from './openshift.ts';
 import type { RotationStep } from './rotation.ts';
@@ -38,6 +40,17 @@ function golden(release = RELEASE): ConfigMap {
   return { metadata: { namespace: 'openshift-machine-config-operator', name: 'coreos-bootimages' }, data: { stream } };
 }
 
+function withAzure(): ConfigMap {
+  const of = ({ marketplace: { thirdPartyImage: _, ...image } }: typeof aro) => image;
+  const unpaid = { hyperVGen1: { ...of(aro), sku: 'aro_419' }, hyperVGen2: of(aro) };
+  const azure = { 'no-purchase-plan': unpaid, ocp: { hyperVGen2: of(paid) } };
+  const x86_64 = {
+    ...{ artifacts: { azure: { release: RELEASE } }, images: {} },
+    'rhel-coreos-extensions': { marketplace: { azure } },
+  };
+  return { ...golden(), data: { stream: JSON.stringify({ stream: 'rhcos', architectures: { x86_64 } }) } };
+}
+
 interface Cluster {
   readonly golden?: ConfigMap | undefined;
   readonly upstream?: boolean;
@@ -54,7 +67,8 @@ function openshift(cluster: Cluster): OpenShift {
       machineConfiguration: () =>
         ({ metadata: {}, status: { managedBootImagesStatus: { machineManagers: cluster.managers ?? [] } } }) as never,
       clusterVersion: () => ({ metadata: { name: 'version' }, status: { history: [{ state }] } }) as ClusterVersion,
-      infrastructure: () => ({ status: { platformStatus: { aws: { region: 'eu-west-1' } } } }) as Infrastructure,
+      infrastructure: () =>
+        ({ status: { infrastructureName: 'c1', platformStatus: { aws: { region: 'eu-west-1' } } } }) as Infrastructure,
       golden: () => ('golden' in cluster ? cluster.golden : golden()),
       upstream: () => (cluster.upstream === true ? ({ metadata: {} } as Deployment) : undefined),
     },
@@ -66,6 +80,8 @@ interface Scene extends Cluster {
   readonly template?: string;
   readonly namespace?: string;
   readonly set?: Readonly<Record<string, unknown>>;
+  /** What the template makes. */
+  readonly machine?: object;
   readonly policy?: BootImagePolicySpec;
 }
 
@@ -82,13 +98,17 @@ function decide({ kind = 'MachineSet', template = 'VSphereMachineTemplate', poli
   const seen = {
     ...{ set, siblings: [], cluster: capiObject('Cluster', 'c1', {}), clusterClass: undefined, remediated: [] },
     ...{
-      template: { ...capiObject('VSphereMachineTemplate', 'worker', { template: { spec: {} } }), kind: template },
+      template: {
+        ...capiObject('VSphereMachineTemplate', 'worker', { template: { spec: scene.machine ?? {} } }),
+        kind: template,
+      },
       beside: () => undefined,
     },
     otherAuthority: otherAuthority(set, openshift(scene).world),
   };
   const look = decideRotation(seen, wish);
-  return look.kind === 'look' ? decideRotation(seen, wish, { image: 'there' }) : look;
+  if (look.kind !== 'look') return look;
+  return decideRotation(seen, wish, { image: look.image.kind === 'named' ? look.image.image : 'there' });
 }
 
 function wanted(scene: Scene): unknown {
@@ -123,12 +143,90 @@ test("OWN-18 a policy without an image means the cluster's release, on clouds to
   assert.equal(outcome({ policy: { image: { release: '9.4' } } }).reason, 'ReleaseNotOffered');
   assert.equal(outcome({ policy, template: 'AzureMachineTemplate' } as Scene).reason, 'ReleaseNotOffered');
   assert.equal(outcome({ policy, namespace: 'team-a' }).reason, 'NotInCatalogue');
-  const version = 'v1.34.2';
-  const catalogue = [{ version, url: 'https://images.example/x.ova', sha256: 'cd'.repeat(32) }];
-  assert.equal(wanted({ policy: { image: { catalogue } } }), `${version}-cdcdcdcd`);
   const file = golden();
   const disk = file.data?.['stream']?.replace('https://mirror.example', 'file:///etc') ?? '';
   assert.equal(outcome({ golden: { ...file, data: { stream: disk } } }).reason, 'ReleaseNotOffered');
+});
+
+test('OWN-18 a catalogue for sets of the cluster itself is asked for the release of the cluster, whatever version a set names; what it lacks is told', () => {
+  const entry = (version: string) => ({ version, url: 'https://images.example/x.ova', sha256: 'cd'.repeat(32) });
+  const by = (...versions: readonly string[]) => ({ policy: { image: { catalogue: versions.map(entry) } } });
+  for (const set of [{}, { version: undefined }]) {
+    assert.equal(wanted({ ...by(RELEASE, 'v1.34.2'), set }), `v${RELEASE}-cdcdcdcd`);
+    const { reason, message, nextStep } = outcome({ ...by('v1.34.2'), set }) as { nextStep?: string } & SetOutcome & {
+        readonly reason: string;
+        readonly message: string;
+      };
+    assert.equal(reason, 'NotInCatalogue');
+    assert.match(
+      message,
+      /^machineset openshift-cluster-api\/worker makes machines of the cluster itself, whose release asks for 9\.8\.20260802-0; the catalogue of bootimagepolicy p has no image of 9\.8\.20260802-0 for amd64; it has v1\.34\.2$/,
+    );
+    assert.match(nextStep ?? '', /add an entry with version 9\.8\.20260802-0/);
+  }
+  const pinned = { policy: { image: { release: 'v1.34.2', catalogue: [entry('v1.34.2')] } } };
+  assert.equal(wanted(pinned), 'v1.34.2-cdcdcdcd', 'a policy that names a release means that one');
+  assert.equal(outcome({ ...by(RELEASE), upgrading: true }).reason, 'ClusterNotStable');
+  assert.equal(outcome({ ...by(RELEASE), golden: undefined }).reason, 'StreamInvalid');
+});
+
+const marketplace = (publisher: string, offer: string, sku: string, version: string, thirdPartyImage: boolean) => ({
+  marketplace: { publisher, offer, sku, version, thirdPartyImage },
+});
+const aro = marketplace('azureopenshift', 'aro4', '419-v2', '419.94.20250101', false);
+const paid = marketplace('redhat', 'rh-ocp-worker', 'rh-ocp-worker', '4.18.2025031114', true);
+const uploaded =
+  '/subscriptions/s/resourceGroups/c1-rg/providers/Microsoft.Compute/galleries/gallery_c1/images/c1-gen2/versions/latest';
+
+test('OWN-18 on Azure a policy without an image means the image of the release: of the same kind and generation, also in place of what an installer uploaded; what no release names is left alone', () => {
+  const azure = (machine: object, policy: BootImagePolicySpec | undefined = {}): RotationStep =>
+    decide({ golden: withAzure(), template: 'AzureMachineTemplate', machine, ...(policy && { policy }) } as Scene);
+  const image = (machine: object): unknown => {
+    const step = azure(machine);
+    assert.ok(step.kind === 'clone', JSON.stringify(step));
+    assert.equal(step.facts.target, RELEASE);
+    return at(step.template.spec, ['template', 'spec', 'image']);
+  };
+  const before = (one: typeof aro) => ({ image: { marketplace: { ...one.marketplace, version: '1.0.0' } } });
+  assert.deepEqual(image(before(aro)), aro);
+  assert.deepEqual(image(before(paid)), paid);
+  assert.deepEqual(image({ image: { id: uploaded } }), aro);
+  const first = { ...aro.marketplace, sku: 'aro_418' };
+  assert.deepEqual(image({ image: { marketplace: first } }), {
+    marketplace: { ...first, sku: 'aro_419', version: aro.marketplace.version },
+  });
+  const told = (machine: object): readonly unknown[] => {
+    const step = azure(machine);
+    assert.ok(step.kind === 'settled' && 'reason' in step.outcome, JSON.stringify(step));
+    return [step.outcome.kind, step.outcome.reason, step.outcome.target];
+  };
+  assert.deepEqual(told({ image: { id: '/subscriptions/s/own' } }), ['skip', 'CustomImage', RELEASE]);
+  assert.deepEqual(told({ image: { marketplace: { publisher: 'Canonical', offer: 'u', sku: 's', version: '1' } } }), [
+    'skip',
+    'CustomImage',
+    RELEASE,
+  ]);
+  assert.deepEqual(told({ ...before(aro), securityProfile: { securityType: 'TrustedLaunch' } }), [
+    'skip',
+    'SecurityType',
+    RELEASE,
+  ]);
+  const current = azure({ image: aro });
+  assert.ok(current.kind === 'settled' && current.outcome.kind === 'current', JSON.stringify(current));
+});
+
+test('OWN-18 an image of a marketplace goes into a template as an object and comes back as the same text; people see its URN', () => {
+  const leaf = { path: ['spec', 'template', 'spec', 'image'], platform: 'azure' } as const;
+  const template = capiObject('AWSMachineTemplate', 'w', { template: { spec: { image: paid, vmSize: 'd' } } });
+  const text = imageIn(template, leaf) ?? '';
+  const back = specWithImage(
+    { ...template, spec: { template: { spec: { image: { id: 'x' }, vmSize: 'd' } } } },
+    leaf,
+    text,
+  );
+  assert.deepEqual(back, template.spec);
+  assert.equal(imageName(text), 'redhat:rh-ocp-worker:rh-ocp-worker:4.18.2025031114');
+  assert.equal(imageName('/subscriptions/s/own'), '/subscriptions/s/own');
 });
 
 test('OWN-18 beside an upstream controller nothing is done without a policy, nor what that controller is told to manage; an upgrade is waited for; a stream that cannot be read is told', () => {

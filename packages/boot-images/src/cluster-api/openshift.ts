@@ -9,7 +9,8 @@ import type { World } from '../observe/world.ts';
 import { machineApiNamespace } from '../user-data/user-data.ts';
 import { architectureOf, type NoImage, type WantedImage } from './catalogue.ts';
 import type { ImageLeaf } from './image-leaf.ts';
-import { CORE } from './kinds.ts';
+import { type ClusterApiObject, CORE } from './kinds.ts';
+import { azureImage } from './openshift-azure.ts';
 import type { RotationWish } from './rotation.ts';
 import { type RotatedKind, type RotatedSet, setText } from './set.ts';
 
@@ -31,11 +32,17 @@ export interface OpenShift {
 
 /** The release of the cluster as a source of images for its own sets. */
 export interface ReleaseImages {
-  /** What the release asks for; undefined where the set is none of the cluster's own. `policy`: the one that decides, as kubectl names it; `release`: the one that it pins. */
+  /** The release that the set follows; undefined where it is none of the cluster's own. */
+  readonly release: (set: RotatedSet, leaf: ImageLeaf) => string | NoImage | undefined;
+  /** What the release asks for; undefined where the set is none of the cluster's own. `policy`: the one that decides, as kubectl names it; `release`: the one that it pins; `template`: what the set refers to. */
   readonly image: (
     set: RotatedSet,
     leaf: ImageLeaf,
-    by: { readonly policy: string | undefined; readonly release: string | undefined },
+    by: {
+      readonly policy: string | undefined;
+      readonly release: string | undefined;
+      readonly template?: ClusterApiObject | undefined;
+    },
   ) => WantedImage | NoImage | undefined;
   /** Why nothing is begun now. */
   readonly waits: (set: RotatedSet) => RotationWish['waits'];
@@ -44,7 +51,13 @@ export interface ReleaseImages {
 /** See {@link ReleaseImages}. */
 export function releaseImages({ world }: OpenShift): ReleaseImages {
   return {
-    image: (set, leaf, { policy, release }) => {
+    release: (set, leaf) => {
+      if (set.namespace !== clusterApiNamespace) return undefined;
+      const stream = streamIn(world);
+      if ('kind' in stream) return stream;
+      return releaseIn(stream, set, leaf) ?? notOffered(set, leaf);
+    },
+    image: (set, leaf, { policy, release, template }) => {
       if (set.namespace !== clusterApiNamespace) return undefined;
       const refusal = upstreamRefusal(world.upstream());
       if (refusal !== undefined && (policy === undefined || isUpstreams(world)))
@@ -63,7 +76,7 @@ export function releaseImages({ world }: OpenShift): ReleaseImages {
           `to have it follow the release of the cluster, apply a BootImagePolicy that selects it`,
           false,
         );
-      return wantedOf(set, leaf, world, release);
+      return wantedOf(set, leaf, world, release, template);
     },
     waits: (set) => {
       const version = world.clusterVersion();
@@ -81,18 +94,11 @@ function wantedOf(
   leaf: ImageLeaf,
   world: OpenShift['world'],
   pinned: string | undefined,
+  template: ClusterApiObject | undefined,
 ): WantedImage | NoImage {
-  const stream = streamOf(world.golden());
-  if (stream === undefined || stream instanceof BootImageError)
-    return none(
-      'StreamInvalid',
-      'no stream',
-      stream?.message ?? 'configmap openshift-machine-config-operator/coreos-bootimages is not there',
-      'restore configmap openshift-machine-config-operator/coreos-bootimages',
-    );
-  const architecture = architectureOf(set) === 'arm64' ? 'aarch64' : 'x86_64';
-  const artifact = leaf.platform === 'vsphere' ? 'vmware' : leaf.platform;
-  const release = stream.release(architecture, artifact);
+  const stream = streamIn(world);
+  if ('kind' in stream) return stream;
+  const release = releaseIn(stream, set, leaf);
   if (pinned !== undefined && pinned !== release)
     return none(
       'ReleaseNotOffered',
@@ -100,15 +106,42 @@ function wantedOf(
       `${pinned} is wanted for ${setText(set)}; the release of the cluster names ${release ?? 'no image'}`,
       'name where its image is in spec.image.catalogue of the policy, or another release',
     );
-  const found = release === undefined ? undefined : imageIn(stream, leaf.platform, architecture, release, world);
-  return (
-    found ??
-    none(
-      'ReleaseNotOffered',
-      'no image in the release',
-      `the release of the cluster names no image for ${architecture} machines that ${set.reference?.kind ?? 'a template'} could name`,
-      'name one in spec.image.catalogue of a BootImagePolicy that selects it, or take it out: spec.optOut',
-    )
+  if (release === undefined) return notOffered(set, leaf);
+  const architecture = rpmArchitecture(set);
+  if (leaf.platform === 'azure') {
+    // Only of its kind is told then, and of no image.
+    if (template === undefined) return { kind: 'named', release, image: release };
+    return azureImage({ set, template, architecture, stream, infrastructure: world.infrastructure() }, release);
+  }
+  return imageIn(stream, leaf.platform, architecture, release, world) ?? notOffered(set, leaf);
+}
+
+function streamIn(world: OpenShift['world']): Stream | NoImage {
+  const stream = streamOf(world.golden());
+  if (stream !== undefined && !(stream instanceof BootImageError)) return stream;
+  return none(
+    'StreamInvalid',
+    'no stream',
+    stream?.message ?? 'configmap openshift-machine-config-operator/coreos-bootimages is not there',
+    'restore configmap openshift-machine-config-operator/coreos-bootimages',
+  );
+}
+
+function rpmArchitecture(set: RotatedSet): string {
+  return architectureOf(set) === 'arm64' ? 'aarch64' : 'x86_64';
+}
+
+function releaseIn(stream: Stream, set: RotatedSet, { platform }: ImageLeaf): string | undefined {
+  return stream.release(rpmArchitecture(set), platform === 'vsphere' ? 'vmware' : platform);
+}
+
+function notOffered(set: RotatedSet, { platform }: ImageLeaf): NoImage {
+  const kind = set.reference?.kind ?? 'a template';
+  return none(
+    'ReleaseNotOffered',
+    'no image in the release',
+    `the release of the cluster names no image for ${rpmArchitecture(set)} machines that ${kind} could name${platform === 'other' ? ': OpenShift publishes none for its platform' : ''}`,
+    'name one in spec.image.catalogue of a BootImagePolicy that selects it, or take it out: spec.optOut',
   );
 }
 

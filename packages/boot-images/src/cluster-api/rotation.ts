@@ -39,8 +39,8 @@ export interface RotationWish {
     readonly message: string;
     readonly nextStep?: string;
   };
-  /** Absent image: nobody asks for one. */
-  readonly image: (leaf: ImageLeaf) => WantedImage | NoImage;
+  /** `template`: what the set refers to; without it an image is called as it would be, and perhaps it is not for the set. */
+  readonly image: (leaf: ImageLeaf, template?: ClusterApiObject) => WantedImage | NoImage;
   /** Nodes may be replaced. */
   readonly rollout: boolean;
   readonly imagePaths: readonly NamedPath[];

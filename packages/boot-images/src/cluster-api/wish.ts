@@ -8,6 +8,7 @@ import { windowsAt } from '../policy/windows.ts';
 import { livePin, pinFault } from '../way-back/pin.ts';
 import { architectureOf, catalogueImage, type NoImage, type WantedImage } from './catalogue.ts';
 import type { ImageLeaf } from './image-leaf.ts';
+import type { ClusterApiObject } from './kinds.ts';
 import type { ReleaseImages } from './openshift.ts';
 import type { RotationWish } from './rotation.ts';
 import { type RotatedSet, setText } from './set.ts';
@@ -41,7 +42,8 @@ export function wishFor(
   const name = policy === undefined ? undefined : `bootimagepolicy ${policy.metadata.name}`;
   const leftAlone = asked(set) ?? (spec.optOut === undefined ? undefined : byPolicy(set, name, spec.optOut.reason));
   const pinned = livePin(image, now.getTime()) !== undefined;
-  const byRelease = spec.image?.catalogue === undefined ? release?.waits(set) : undefined;
+  const { catalogue, release: named } = spec.image ?? {};
+  const byRelease = catalogue === undefined || named === undefined ? release?.waits(set) : undefined;
   const waits = pinned
     ? undefined
     : policy === undefined
@@ -58,7 +60,7 @@ export function wishFor(
   return {
     ...(leftAlone === undefined ? {} : { leftAlone }),
     ...(waits === undefined ? {} : { waits }),
-    image: (leaf) => imageFor(set, leaf, { policy, conflict, image, now, canaryMissing, release }),
+    image: (leaf, template) => imageFor(set, leaf, { policy, conflict, image, now, canaryMissing, release, template }),
     rollout: spec.clusterAPI?.rollout === 'Allow',
     imagePaths: spec.clusterAPI?.imagePaths ?? [],
     classVariable: spec.clusterAPI?.classVariable,
@@ -82,10 +84,12 @@ function imageFor(
     now,
     canaryMissing,
     release,
+    template,
   }: Omit<WishSources, 'policies' | 'canaryMissing'> & {
     readonly canaryMissing: WishSources['canaryMissing'] | undefined;
     readonly policy: BootImagePolicy | undefined;
     readonly conflict: readonly string[] | undefined;
+    readonly template: ClusterApiObject | undefined;
   },
 ): WantedImage | NoImage {
   const text = setText(set);
@@ -112,7 +116,7 @@ function imageFor(
       `give one of them a higher spec.priority: kubectl edit bootimagepolicy ${conflict[0]}`,
     );
   const { catalogue, release: asked } = policy?.spec?.image ?? {};
-  const by = { policy: policy && `bootimagepolicy ${policy.metadata.name}`, release: asked };
+  const by = { policy: policy && `bootimagepolicy ${policy.metadata.name}`, release: asked, template };
   const ofRelease = (): WantedImage | NoImage | undefined =>
     catalogue === undefined ? release?.image(set, leaf, by) : undefined;
   if (policy === undefined)
@@ -141,7 +145,9 @@ function imageFor(
     );
   const found = ofRelease();
   if (found !== undefined) return found;
-  const wanted = asked ?? set.version;
+  const followed = asked === undefined ? release?.release(set, leaf) : undefined;
+  if (typeof followed === 'object') return followed;
+  const wanted = asked ?? followed ?? set.version;
   if (wanted === undefined)
     return none(
       false,
@@ -150,7 +156,10 @@ function imageFor(
       `${text} names no version`,
       `name a version in ${text}, or spec.image.release in ${source}`,
     );
-  return catalogueImage({ source, entries: catalogue ?? [] }, wanted, architectureOf(set), leaf.platform);
+  const listed = catalogueImage({ source, entries: catalogue ?? [] }, wanted, architectureOf(set), leaf.platform);
+  if (followed === undefined || listed.kind !== 'none' || listed.reason !== 'NotInCatalogue') return listed;
+  const why = `${text} makes machines of the cluster itself, whose release asks for ${followed}`;
+  return { ...listed, message: `${why}; ${listed.message}` };
 }
 
 function none(blocked: boolean, reason: string, brief: string, message: string, nextStep: string): NoImage {
