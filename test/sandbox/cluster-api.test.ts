@@ -5,6 +5,8 @@ import { after, before, suite, test } from 'node:test';
 import { promisify } from 'node:util';
 import { BootImage, BootImagePolicy, Event } from '@drydock/api';
 import { generator, seeds } from '@drydock/model';
+import { scratchFolder } from '@drydock/sandbox';
+import { writeTestOva } from '@drydock/templates/testing';
 import type { ApiWrite } from './support/api-gate.ts';
 import {
   classVariables,
@@ -13,6 +15,7 @@ import {
   createClassyCluster,
   templateOfPlane,
 } from './support/capi-objects.ts';
+import { filesOfOva, libraryKeeper } from './support/content-library.ts';
 import { wayBackOfDeployment } from './support/rotation-way-back.ts';
 import {
   type CapiObject,
@@ -250,6 +253,44 @@ test('an image is staged before an upgrade names it, and found when it does: not
     [],
     'nothing was imported once more',
   );
+});
+
+test('OWN-18 an item of a content library is published for a deployment of Cluster API by the login of its cluster; one that is missing, or another one, is told with its policy, and nothing is copied', async () => {
+  const version = 'v1.36.0';
+  const key = { namespace: team, name: 'library' };
+  const before = (await world.client.get(BootImagePolicy, { name: 'kubernetes' })).spec?.image?.catalogue ?? [];
+  const wanted = async (sha256: string): Promise<void> => {
+    const catalogue = [...before, { version, contentLibraryItem: 'Images/ubuntu 24.04', sha256 }];
+    await world.client.mergePatch(BootImagePolicy, { name: 'kubernetes' }, { spec: { image: { catalogue } } });
+  };
+  const path = '/spec/template/spec/version';
+  await world.deployment(key.name);
+  await world.client.patch(capi.deployment, key, [{ op: 'replace', path, value: version }]);
+  await wanted('a'.repeat(64));
+  const missing = await world.status(key.name, 'missing', ({ reason }) => reason === 'LibraryItemMissing');
+  assert.deepEqual([missing.phase, missing.message?.includes('content libraries Images')], ['Blocked', true]);
+
+  using files = scratchFolder();
+  const ova = join(files.path, 'ubuntu.ova');
+  await writeTestOva(ova, { version, diskBytes: 100_000, diskFile: 'disk.img' });
+  const [datastore] = await world.switchboard.objects('Datastore');
+  await using keeper = await libraryKeeper(world.sandbox.vcenter, datastore?.moref ?? '');
+  await keeper.add('Images', 'ubuntu 24.04', await filesOfOva(ova));
+  await wanted('b'.repeat(64));
+  const another = await world.status(key.name, 'another one', ({ reason }) => reason === 'DigestMismatch');
+  assert.match(another.nextStep ?? '', /spec\.image\.catalogue: kubectl edit bootimagepolicy kubernetes/);
+  assert.deepEqual(
+    (await world.switchboard.vms()).filter(({ name }) => name.includes(version)),
+    [],
+    'nothing was imported',
+  );
+  const [, sha256 = ''] = /has sha256 ([0-9a-f]{64})/.exec(another.message ?? '') ?? [];
+
+  await wanted(sha256);
+  const image = { version, url: '', sha256, release: `${version}-${sha256.slice(0, 8)}` };
+  await world.current(key.name, image);
+  assert.match(await world.reference(key.name), /^library-[0-9a-f]{8}$/);
+  await rotated(key.name, image);
 });
 
 test('OWN-18 a control plane is pointed at a copy that is complete in all zones of its cluster', async () => {

@@ -41,7 +41,10 @@ function golden(release = RELEASE): ConfigMap {
 }
 
 function withAzure(): ConfigMap {
-  const of = ({ marketplace: { thirdPartyImage: _, ...image } }: typeof aro) => image;
+  const of = ({ marketplace }: typeof aro) => {
+    const { thirdPartyImage: _, ...image } = marketplace;
+    return image;
+  };
   const unpaid = { hyperVGen1: { ...of(aro), sku: 'aro_419' }, hyperVGen2: of(aro) };
   const azure = { 'no-purchase-plan': unpaid, ocp: { hyperVGen2: of(paid) } };
   const x86_64 = {
