@@ -2,6 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { cacheDirectory } from '@drydock/sandbox';
+import { tally } from '../packages/model/src/index.ts';
 import { root } from './command.ts';
 import { type Mutation, MutationError, mutate, readMutations } from './mutation/mutation.ts';
 import { copyWorkspace, type WorkspaceCopy } from './mutation/workspace-copy.ts';
@@ -103,6 +104,7 @@ async function main(): Promise<void> {
     const why = item.mutation.equivalent === undefined ? '' : ` (${item.mutation.equivalent})`;
     console.log(`${outcome.padEnd(14)} ${item.workspace}  ${item.mutation.name}${why}  ${took}`);
   }
+  tally({ what: 'mutations', did: tried, of: all.length });
   console.log(
     `mutations: ${tried} of ${all.length} tried, ${counts.noticed} noticed, ${counts.survived} survived, ${counts.equivalent} equivalent`,
   );

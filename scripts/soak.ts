@@ -1,8 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root, run } from './command.ts';
-import { SOAK_PARTS, type SoakPart } from './soak/parts.ts';
+import { SOAK_PARTS } from './soak/parts.ts';
 import { runSlice, type SliceResult } from './soak/slice.ts';
+import { add, type Row, rowOf, table } from './soak/table.ts';
 import { filesOf } from './test-files.ts';
 
 /**
@@ -15,6 +16,7 @@ if (!(minutes > 0)) process.exit(await run(process.execPath, ['scripts/test.ts',
 /** Seeds of one slice never meet those of another. */
 const STRIDE = 1_000_000;
 const LANES = 2;
+const TEST = ['--test', '--test-concurrency=1', '--test-timeout=14400000', '--test-reporter=spec'];
 
 const built = await run(process.execPath, ['packages/sandbox/bin/drydock-sandbox.js', 'build', '--era', 'E1']);
 if (built !== 0) process.exit(built);
@@ -24,18 +26,9 @@ const end = begun + minutes * 60_000;
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
 
-interface Row {
-  readonly part: SoakPart;
-  seconds: number;
-  slices: number;
-  late: number;
-  readonly red: string[];
-  readonly did: Map<string, { readonly did: number; readonly of: number }>;
-}
-
 const MUTATIONS = 'mutations';
 const left = [...SOAK_PARTS, { name: MUTATIONS, files: [], weight: 4 }].sort((a, b) => b.weight - a.weight);
-const rows: Row[] = left.map((part) => ({ part, seconds: 0, slices: 0, late: 0, red: [], did: new Map() }));
+const rows = left.map(rowOf);
 const waiting = [...rows];
 
 /** What is left of both lanes, by weight among those that have not begun. */
@@ -51,48 +44,21 @@ function underway(): number {
   return [...busy].reduce((sum, { part, seconds }) => sum + (seconds > 0 ? part.weight / 2 : part.weight), 0);
 }
 
-function add(row: Row, result: SliceResult): void {
-  row.slices += 1;
-  row.seconds += result.seconds;
-  if (result.outcome === 'late') row.late += 1;
-  if (result.outcome === 'red') tellRed(row, result.output);
-  // Loops of one slice are parts of one whole; other slices draw from the same.
-  const slice = new Map<string, { readonly did: number; readonly of: number }>();
-  for (const { what, did, of = 0 } of result.tallies) {
-    const before = slice.get(what) ?? { did: 0, of: 0 };
-    slice.set(what, { did: before.did + did, of: before.of + of });
-  }
-  for (const [what, { did, of }] of slice) {
-    const before = row.did.get(what) ?? { did: 0, of: 0 };
-    row.did.set(what, { did: before.did + did, of: Math.max(before.of, of) });
-  }
-}
-
 /** At once: nobody waits an hour to learn why. */
-function tellRed({ part, red }: Row, output: string): void {
-  red.push(output);
+function tellRed({ part, red }: Row): void {
   const file = join(root, `soak-${part.name.replaceAll(/[^a-z]+/g, '-')}.log`);
   writeFileSync(file, red.join('\n'));
   console.log(`soak: ${part.name} is red: ${file}`);
 }
 
 async function soak(row: Row): Promise<void> {
-  const files = filesOf(row.part.files);
+  const args = [...TEST, ...filesOf(row.part.files)];
   const until = performance.now() + share(row) * 1000;
   let scale = 1;
   for (let slice = 0; !stop.signal.aborted; slice += 1) {
     const seconds = (until - performance.now()) / 1000;
     if (slice > 0 && seconds < 10) return;
-    const id = `${rows.indexOf(row)}-${slice}`;
-    const graceSeconds = Math.max(30, Math.min(120, seconds / 4));
-    const result = await runSlice(
-      { files, scale, firstSeed: 1 + slice * STRIDE, seconds, graceSeconds, id },
-      stop.signal,
-    );
-    add(row, result);
-    console.log(
-      `soak: ${row.part.name}: slice ${slice + 1}, ${scale.toFixed(1)} times the usual, ${result.seconds.toFixed(0)} s, ${result.outcome}`,
-    );
+    const result = await play(row, args, seconds, scale);
     if (result.outcome !== 'green') return;
     // Nothing of it can be played here, or it counts nothing: more of that would be the same again.
     if (result.tallies.length === 0) return;
@@ -104,13 +70,24 @@ async function soak(row: Row): Promise<void> {
   }
 }
 
+/** It looks at the clock by itself, between one mutation and the next. */
 async function mutate(row: Row): Promise<void> {
-  const started = performance.now();
   const seconds = Math.max(30, Math.floor(share(row)) - 60);
-  const code = await run(process.execPath, ['scripts/mutate.ts', '--seconds', String(seconds)]);
-  row.slices = 1;
-  row.seconds = (performance.now() - started) / 1000;
-  if (code !== 0) tellRed(row, 'a mutation survived: see above');
+  await play(row, ['scripts/mutate.ts', '--seconds', String(seconds)], seconds + 60, 1);
+}
+
+async function play(row: Row, args: readonly string[], seconds: number, scale: number): Promise<SliceResult> {
+  const { slices, part } = row;
+  const id = `${rows.indexOf(row)}-${slices}`;
+  const graceSeconds = Math.max(30, Math.min(120, seconds / 4));
+  const firstSeed = 1 + slices * STRIDE;
+  const result = await runSlice({ args, scale, firstSeed, seconds, graceSeconds, id }, stop.signal);
+  add(row, result);
+  if (result.outcome === 'red') tellRed(row);
+  console.log(
+    `soak: ${part.name}: slice ${row.slices}, ${scale.toFixed(1)} times the usual, ${result.seconds.toFixed(0)} s, ${result.outcome}`,
+  );
+  return result;
 }
 
 async function lane(): Promise<void> {
@@ -123,25 +100,7 @@ async function lane(): Promise<void> {
 
 await Promise.all(Array.from({ length: LANES }, lane));
 
-const figures = (row: Row): string => {
-  const all = [...row.did].map(([what, { did, of }]) => {
-    if (of === 0) return `${did} ${what}`;
-    return `${did} ${what} (${did >= of ? 'all' : `${((100 * did) / of).toPrecision(2)} %`})`;
-  });
-  return all.length === 0 ? '–' : all.join(', ');
-};
-console.log(`\n| part | minutes | did (share of the whole) | result |\n| --- | --- | --- | --- |`);
-for (const row of rows) {
-  const result =
-    row.red.length > 0
-      ? 'RED'
-      : row.late > 0
-        ? 'green, its last slice was stopped late'
-        : row.slices === 0
-          ? 'not begun'
-          : 'green';
-  console.log(`| ${row.part.name} | ${(row.seconds / 60).toFixed(1)} | ${figures(row)} | ${result} |`);
-}
+console.log(`\n${table(rows)}`);
 const failed = rows.filter(({ red }) => red.length > 0);
 console.log(
   `soak: ${((performance.now() - begun) / 60_000).toFixed(1)} of ${minutes} minutes, ${failed.length} parts red`,

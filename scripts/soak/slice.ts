@@ -10,8 +10,15 @@ export interface SliceResult {
   readonly outcome: 'green' | 'red' | 'late';
   readonly seconds: number;
   readonly tallies: readonly Tally[];
+  readonly tests: Tests;
   /** What the tests printed. */
   readonly output: string;
+}
+
+/** Tests that came to their end, and those that cannot be played on this machine. */
+export interface Tests {
+  readonly passed: number;
+  readonly skipped: number;
 }
 
 /** As `@drydock/model` writes it. */
@@ -23,7 +30,8 @@ export interface Tally {
 
 /** One run: how large, from which seed, and when it should be over. */
 export interface Slice {
-  readonly files: readonly string[];
+  /** Of node. */
+  readonly args: readonly string[];
   /** Times the usual rounds. */
   readonly scale: number;
   readonly firstSeed: number;
@@ -38,23 +46,19 @@ export async function runSlice(slice: Slice, signal: AbortSignal): Promise<Slice
   const file = join(tmpdir(), `drydock-soak-${process.pid}-${slice.id}.jsonl`);
   const started = performance.now();
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-  const child = spawn(
-    process.execPath,
-    ['--test', '--test-concurrency=1', '--test-timeout=14400000', '--test-reporter=spec', ...slice.files],
-    {
-      cwd: root,
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: {
-        ...env,
-        DRYDOCK_SOAK: '1',
-        DRYDOCK_SOAK_SCALE: String(slice.scale),
-        DRYDOCK_SOAK_UNTIL: String(Date.now() + slice.seconds * 1000),
-        DRYDOCK_SOAK_TALLY: file,
-        DRYDOCK_SEED_FROM: String(slice.firstSeed),
-      },
+  const child = spawn(process.execPath, slice.args, {
+    cwd: root,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      ...env,
+      DRYDOCK_SOAK: '1',
+      DRYDOCK_SOAK_SCALE: String(slice.scale),
+      DRYDOCK_SOAK_UNTIL: String(Date.now() + slice.seconds * 1000),
+      DRYDOCK_SOAK_TALLY: file,
+      DRYDOCK_SEED_FROM: String(slice.firstSeed),
     },
-  );
+  });
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => {
@@ -80,12 +84,19 @@ export async function runSlice(slice: Slice, signal: AbortSignal): Promise<Slice
     });
     const seconds = (performance.now() - started) / 1000;
     const outcome = code === 0 ? 'green' : late ? 'late' : 'red';
-    return { outcome, seconds, tallies: read(file), output };
+    return { outcome, seconds, tallies: read(file), tests: testsIn(output), output };
   } finally {
     for (const clock of clocks) clearTimeout(clock);
     signal.removeEventListener('abort', abort);
     rmSync(file, { force: true });
   }
+}
+
+/** By the lines of node:test's `spec` reporter, which a slice that is stopped has printed, too. */
+export function testsIn(output: string): Tests {
+  const lines = output.split('\n');
+  const said = (sign: RegExp): number => lines.filter((line) => sign.test(line)).length;
+  return { passed: said(/^\s*✔ /), skipped: said(/^\s*﹣ /) };
 }
 
 function read(file: string): readonly Tally[] {
