@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { ClusterVersion, ConfigMap, Lease } from '@drydock/api';
 import { isNotFound, type KubeClient } from '@drydock/kube';
+import { type TestSigner, testSigner } from '@drydock/release/testing';
 import { eventually } from './support/kube-kinds.ts';
 import { superfluous, uncovered } from './support/rbac-coverage.ts';
 import { accountNamespace, grantsTo } from './support/rbac-manifests.ts';
@@ -49,10 +50,10 @@ const manifest = (name: string, data: object = {}, { annotations = {}, ...more }
   data,
 });
 /** Who must sign the next release, as each brings it. */
-const verifier = (): object =>
+const verifier = (signer: TestSigner = rig.signer): object =>
   manifest(
     'release-verification',
-    { 'verifier-public-key-ours': rig.signer.publicKey, 'store-ours': rig.registry.store },
+    { 'verifier-public-key-ours': signer.publicKey, 'store-ours': rig.registry.store },
     { annotations: { 'release.openshift.io/verification-config-map': '' } },
   );
 const about = { url: 'https://example.com/errata', 'io.openshift.upgrades.graph.release.channels': 'stable,fast' };
@@ -188,6 +189,34 @@ test('cluster-version-operator comes while a release is applied: what is not app
   assert.notEqual(before, after);
   assert.deepEqual([await dataOf('s'), await dataOf('a')], [undefined, { version: '1' }]);
   await held('', 1);
+});
+
+test('a release that brings another key ring is held by the one that it was accepted by; the next one is verified by that ring, also by a process that comes later', async () => {
+  const theirs = await testSigner('theirs');
+  {
+    await using running = await operator();
+    const image = await release('4.14.4', { version: '4' }, { '0000_90_v_1.yaml': verifier(theirs) });
+    await want({ image });
+    await headIs('4.14.4 Completed');
+    await client.delete(ConfigMap, { namespace: shop, name: 'a' });
+    await client.mergePatch(ClusterVersion, key, { spec: { channel: 'fast-4.14' } } as object);
+    const { generation } = (await client.get(ClusterVersion, key)).metadata;
+    await eventually('it is looked at again', async () => (await statusOf()).observedGeneration === generation);
+    assert.match(await conditionOf('ReleaseAccepted'), /^True PayloadLoaded/);
+    await eventually('what was deleted is back', async () => (await dataOf('a')) !== undefined);
+    assert.doesNotMatch(running.log(), /"level":50/);
+  }
+  const files = { '0000_10_a_1.yaml': manifest('a', { version: '5' }), '0000_90_v_1.yaml': verifier(theirs) };
+  await want({ image: await rig.registry.release('4.14.5', files, theirs) });
+  {
+    await using _running = await operator();
+    await headIs('4.14.5 Completed');
+  }
+  // The first key rings know nothing of the release that runs now, only the one before it does.
+  await client.delete(ConfigMap, { namespace: shop, name: 'a' });
+  await using _running = await operator();
+  await eventually('what was deleted is back', async () => (await dataOf('a')) !== undefined);
+  assert.deepEqual([await dataOf('a'), (await historyOf())[0]], [{ version: '5' }, '4.14.5 Completed']);
 });
 
 test('each call of the role is permitted by its rules, and each rule is needed', () => {

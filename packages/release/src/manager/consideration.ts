@@ -14,7 +14,7 @@ import { isOlder } from '../state/versions.ts';
 import type { WayBack } from '../state/way-back.ts';
 import type { ReleaseWish } from './face.ts';
 import { digestIn, type LoadedRelease, loadRelease, signedBy } from './loaded-release.ts';
-import type { ReleaseMemory } from './memory.ts';
+import { provenAs, type ReleaseMemory } from './memory.ts';
 import type { ReleasePorts } from './ports.ts';
 
 /** What a release is considered by. */
@@ -56,17 +56,16 @@ export async function consider(
     loaded,
   });
   const digest = digestIn(target.image);
-  const { proof, ...signature } = await signedBy(digest, wish, {
-    running: memory.running?.included,
-    ports: ports.signatures,
-    signal,
-  });
+  const { proof, ...signature } =
+    memory.proven === provenAs(target.image, wish)
+      ? { verified: true, proof: [] }
+      : await signedBy(digest, wish, { running: memory.running?.included, ports: ports.signatures, signal });
   // What is let pass without a signature has one step more to fail at; anything else ends here.
   const unread = accept({ signature, version: target.version ?? '', unmet: [] }, target, consent);
   if (!unread.accepted) return { acceptance: unread, loaded: undefined };
   let loaded: LoadedRelease;
   try {
-    loaded = await load(target.image, options);
+    loaded = await loadWanted(target.image, options);
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof ReleaseError || error instanceof CrdError)) throw error;
@@ -92,7 +91,11 @@ export async function consider(
 /** The image could not be had; everything else is what was in it. */
 const RETRIEVING = new Set(['REGISTRY', 'REGISTRY_LOGIN', 'BAD_REFERENCE', 'BAD_IMAGE', 'BAD_DIGEST', 'BAD_LOGINS']);
 
-async function load(image: string, { wish, enabled, memory, ports, signal }: ConsiderOptions): Promise<LoadedRelease> {
+/** Reads a release as whoever wants it sees it, once. Rejects with `ReleaseError` and `CrdError`. */
+export async function loadWanted(
+  image: string,
+  { wish, enabled, memory, ports, signal }: ConsiderOptions,
+): Promise<LoadedRelease> {
   const { profile, featureSet, capabilities, overrides } = wish;
   const key = JSON.stringify([image, profile, featureSet, capabilities, overrides, enabled]);
   if (memory.loaded?.key === key) return memory.loaded.release;

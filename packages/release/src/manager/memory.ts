@@ -5,6 +5,7 @@ import type { KeptDefinition, RollbackEnd } from '../rollback/wish.ts';
 import type { WayBackState } from '../state/conditions.ts';
 import type { Since } from '../state/failing.ts';
 import type { HistoryEntry } from '../state/history.ts';
+import type { ReleaseWish } from './face.ts';
 import type { LoadedRelease } from './loaded-release.ts';
 
 /** What a process remembers of one object, to save requests. But for what a blocked status cannot hold, nothing is decided by it that cannot be observed again. */
@@ -14,6 +15,8 @@ export interface ReleaseMemory {
   loaded: { readonly key: string; readonly image: string; readonly release: LoadedRelease } | undefined;
   /** The release that was applied last: what it brings decides what the next one must keep, and by whom that must be signed. */
   running: LoadedRelease | undefined;
+  /** Which release that is, as it was verified, by {@link provenAs}: asked again it would be by the key rings that it brings, which are those for the next one. */
+  proven: string | undefined;
   since: Since;
   /** Attempts at one image, and how many in a row did not get to the end. */
   attempts: { readonly image: string; readonly count: number; readonly failed: number };
@@ -36,11 +39,23 @@ export interface ReleaseMemory {
   deleting: readonly string[];
 }
 
+/** What {@link ReleaseMemory.proven} is of an image that is wanted so. */
+export function provenAs(image: string, { verify }: Pick<ReleaseWish, 'verify'>): string {
+  return JSON.stringify([image, verify]);
+}
+
 /** An empty memory. */
 export function releaseMemory(): ReleaseMemory {
   return {
     apply: applyMemory(),
-    ...{ loaded: undefined, running: undefined, history: undefined, before: undefined, wayBack: undefined },
+    ...{
+      loaded: undefined,
+      running: undefined,
+      proven: undefined,
+      history: undefined,
+      before: undefined,
+      wayBack: undefined,
+    },
     ...{ rollback: undefined, from: undefined, kept: undefined, restored: undefined },
     ...{ since: new Map(), deleting: [] },
     attempts: { image: '', count: 0, failed: 0 },

@@ -21,8 +21,9 @@ import { type BroughtAbout, bringAbout } from './bring-about.ts';
 import { type Considered, consider } from './consideration.ts';
 import { type Face, ownerName, type ReleaseRecord, type ReleaseWish, type Standing } from './face.ts';
 import { imageText, type LoadedRelease } from './loaded-release.ts';
-import type { ReleaseMemory } from './memory.ts';
+import { provenAs, type ReleaseMemory } from './memory.ts';
 import type { ReleasePorts } from './ports.ts';
+import { considerAfresh } from './recall.ts';
 import { rollbackable } from './rollbackable.ts';
 
 /** One pass over one object. */
@@ -76,7 +77,7 @@ export async function runPass<T extends KubeObject & WithStatus>(options: PassOp
     ports,
     signal,
   };
-  const wanted = target.kind === 'release' ? await consider(target, considering) : undefined;
+  const wanted = target.kind === 'release' ? await considerAfresh(target, considering) : undefined;
   const asked = target.kind === 'release' ? imageText(target.image) : '';
   const told = {
     wish,
@@ -143,6 +144,7 @@ async function applyChosen<T extends KubeObject & WithStatus>(
   const begun = mergeHistory(record.history, { ...attained, completed: false }, now());
   memory.history = begun;
   memory.running = loaded;
+  memory.proven = verified ? provenAs(image, told.wish) : undefined;
   const { attempts } = memory;
   const count = attempts.image === image ? attempts.count : 0;
   let progress: ApplyProgress = { done: 0, total: loaded.included.length, waiting: [] };
