@@ -26,7 +26,7 @@ async function pinned(count: number): Promise<ReportingCluster> {
   return c;
 }
 
-test('OWN-18 a pass asks a vCenter about each template once, however many sets start from it, and the next pass asks anew', async () => {
+test('OWN-18 a pass asks a vCenter about each template once, and reads a stub less often than there are sets, however many sets start from it, and the next pass asks anew', async () => {
   const questions = async (count: number): Promise<number> => {
     const c = await pinned(count);
     const { store } = c.cluster;
@@ -36,7 +36,18 @@ test('OWN-18 a pass asks a vCenter about each template once, however many sets s
       asked += 1;
       return inspect(...about);
     };
+    const { client } = c.cluster;
+    const get = client.get.bind(client);
+    const read: string[] = [];
+    Object.assign(client, {
+      get: (async (resource, key, call) => {
+        read.push(resource.kind);
+        return get(resource, key, call);
+      }) satisfies typeof client.get,
+    });
     await c.pass();
+    if (count > 10)
+      assert.ok(read.filter((kind) => kind === 'Secret').length < count, 'the stub that all of them have');
     for (let index = 0; index < count; index += 1) assert.equal(c.cluster.template(`wk-${index}`), older);
     const once = asked;
     store.templates.delete(older);

@@ -6,13 +6,7 @@ import { idOf, type KeptSet, kindOf, setText } from '../observe/kept-set.ts';
 import { type LeafEdit, leafPatch, leafText } from '../observe/provider-spec.ts';
 import type { PlatformPlan, PointedImage, PublishedImage } from '../platform.ts';
 import type { SetOutcome } from '../status/subject.ts';
-import {
-  checkUserData,
-  type StubSecret,
-  stubSecretOf,
-  upgradeUserData,
-  userDataSecret,
-} from '../user-data/user-data.ts';
+import { type StubSecret, type Stubs, stubSecretOf, userDataSecret } from '../user-data/user-data.ts';
 import { movers } from '../way-back/history.ts';
 import type { PassBounds } from './bounds.ts';
 import { type HotLoop, hotLoopError } from './hot-loop.ts';
@@ -37,6 +31,7 @@ export type StoryReason =
 export interface UpdatePorts {
   readonly client: Client;
   readonly stubSecret: StubSecret | undefined;
+  readonly stubs: Stubs;
   readonly hotLoop: HotLoop;
   readonly report: (set: KeptSet, outcome: SetOutcome) => Promise<void>;
   readonly event: (set: KeptSet, reason: StoryReason, note: string) => void;
@@ -85,7 +80,7 @@ export async function updateSet(
   const secret = userDataSecret(set);
   const call = signal === undefined ? {} : { signal };
   const stubSecret = stubSecretOf(set, ports.stubSecret);
-  if (secret !== undefined) await checkUserData(ports.client, { secret, stubSecret, now: ports.now(), ...call });
+  if (secret !== undefined) await ports.stubs.check({ secret, stubSecret, now: ports.now(), ...call });
 
   const before = factsOf(plan);
   // Every call takes its time, and somebody else may act from any moment on.
@@ -128,7 +123,7 @@ export async function updateSet(
       if (secret !== undefined) ports.bounds?.mayConvert(secret);
     };
     const stub = { stubSecret, now: ports.now(), beforeWrite: beforeConversion, ...call };
-    const more = secret === undefined ? [] : await upgradeUserData(ports.client, { secret, ...stub });
+    const more = secret === undefined ? [] : await ports.stubs.upgrade({ secret, ...stub });
     beforeWrite();
     const edits = [...image.edits, ...more];
     ports.bounds?.mayPoint(set, edits);

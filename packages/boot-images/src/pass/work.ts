@@ -9,6 +9,7 @@ import { failureDomainOf, policyOn, type SetPolicy } from '../policy/set-policy.
 import { isPaced, type Turn } from '../policy/turns.ts';
 import { eachOf, lanes } from '../pool.ts';
 import type { SetOutcome } from '../status/subject.ts';
+import { type Stubs, sharedStubs } from '../user-data/user-data.ts';
 import type { PassCause } from '../wakes/causes.ts';
 import { type Pin, samePin } from '../way-back/pin.ts';
 import { failureOf } from './failure.ts';
@@ -49,10 +50,12 @@ interface Planned {
 export class Work {
   readonly #options: WorkOptions;
   readonly canaries: Canaries;
+  readonly #stubs: Stubs;
 
   constructor(options: WorkOptions) {
     this.#options = options;
     const { ports, state } = options;
+    this.#stubs = sharedStubs(ports.client);
     const { client, world, now, elapsed } = ports;
     const { machines, machineSets: sets, bootImages: images } = world;
     this.canaries = canaries({ ...{ client, machines, images, now, elapsed }, machineSets: sets }, state.canaries);
@@ -283,6 +286,7 @@ export class Work {
       bounds,
       client,
       stubSecret,
+      stubs: this.#stubs,
       hotLoop,
       report: (set, outcome) => ports.report(set, told(set, outcome, state)),
       event,

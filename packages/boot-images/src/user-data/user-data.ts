@@ -103,6 +103,41 @@ export async function upgradeUserData(client: Client, options: UserDataOptions):
   }
 }
 
+/** What is done about stubs for the sets of one pass, most of which have the same one. */
+export interface Stubs {
+  /** See {@link checkUserData}. */
+  readonly check: (options: UserDataOptions) => Promise<string | undefined>;
+  /** See {@link upgradeUserData}. */
+  readonly upgrade: (options: UserDataOptions) => Promise<readonly LeafEdit[]>;
+}
+
+/** For so long (ms) nobody reads again a stub with which there was nothing to do. One that is to be converted is read anew, right before it is. */
+const CURRENT_MS = 2_000;
+
+/** A thousand sets with one Secret would read it two thousand times. `elapsed` is a monotonic clock. */
+export function sharedStubs(client: Client, elapsed: () => number = () => performance.now()): Stubs {
+  const known = new Map<string, { readonly at: number; readonly step: Promise<StubStep> }>();
+  const stepOf = (options: UserDataOptions): Promise<StubStep> => {
+    const key = JSON.stringify([options.secret, options.stubSecret]);
+    const before = known.get(key);
+    if (before !== undefined && elapsed() - before.at < CURRENT_MS) return before.step;
+    const step = stepFor(client, options);
+    known.set(key, { at: elapsed(), step });
+    const forget = (): void => {
+      if (known.get(key)?.step === step) known.delete(key);
+    };
+    step.then(({ kind }) => kind === 'current' || forget(), forget);
+    return step;
+  };
+  return {
+    check: async (options) => {
+      const step = await stepOf(options);
+      return step.kind === 'switch' ? leafText(step.edit.to) : undefined;
+    },
+    upgrade: async (options) => ((await stepOf(options)).kind === 'current' ? [] : upgradeUserData(client, options)),
+  };
+}
+
 async function stepFor(client: Pick<Client, 'get'>, options: UserDataOptions): Promise<StubStep> {
   const secret = await read(client, options);
   const text = userDataOf(secret);

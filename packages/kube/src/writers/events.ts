@@ -63,6 +63,7 @@ export function eventRecorder(options: EventRecorderOptions): EventRecorder {
 class Recorder implements EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #clock: Clock;
+  /** The one that was added to longest ago comes first. */
   readonly #series = new Map<string, Series>();
   readonly #end = new AbortController();
   #writes: Promise<void> = Promise.resolve();
@@ -98,6 +99,8 @@ class Recorder implements EventRecorder {
       this.#enqueue(() => this.#create(series));
       return;
     }
+    this.#series.delete(id);
+    this.#series.set(id, known);
     known.count++;
     known.last = now;
     known.lastDate = this.#clock.date();
@@ -122,7 +125,7 @@ class Recorder implements EventRecorder {
 
   #forget(now: number): void {
     for (const [id, series] of this.#series) {
-      if (now - series.last < SERIES_IDLE) continue;
+      if (now - series.last < SERIES_IDLE) return;
       if (series.count > series.written) this.#enqueueCount(series, now);
       this.#series.delete(id);
     }
