@@ -25,12 +25,14 @@ for (const publication of MODES) {
         `${call} in ${places.join()}`,
       );
   });
+}
 
+// Under one name several sets get the pin, by a write each.
+for (const publication of soaking ? MODES : (['swap'] as const))
   test(`OWN-18 ${publication} mode: at each call of whoever goes back he dies, the operator runs, or somebody else lifts a pin, writes another, or edits the set`, async (t) => {
     const faults = ['dies', 'operates', 'reverts to', 'releases', 'newer release', 'edits'] as const;
     await explored(t, { publication, sets: 2, of: 'revert', faults }, 50);
   });
-}
 
 test('OWN-18 seeded: their calls come one after another in any order, and the operator dies again and again: one outcome', async (t) => {
   const met = new Map<string, number>();

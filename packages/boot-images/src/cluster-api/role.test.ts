@@ -195,3 +195,18 @@ test('OWN-18 a copy of which nobody says any more where it names its image stays
   assert.equal(needs(imagePaths), 'the history of bootimage capi-md-w');
   assert.equal(needs(imagePaths, []), undefined);
 });
+
+test('OWN-18 the first rotation of a set of which nothing was said yet: its history has the image that it comes from', async () => {
+  const { cluster } = world(1);
+  putPolicy(cluster, { image: { catalogue: catalogue('new') }, clusterAPI: { imagePaths } });
+  await using _ = await runCapiRole(cluster);
+  await until('the set is current', () => saidOfDeployment(cluster, 'set-0000')?.phase === 'Current');
+  const { history = [] } = saidOfDeployment(cluster, 'set-0000') ?? {};
+  assert.deepEqual(
+    history.map(({ image, by, until: ended }) => [image, by, ended === undefined]),
+    [
+      ['new', 'release', true],
+      ['old', 'found', false],
+    ],
+  );
+});

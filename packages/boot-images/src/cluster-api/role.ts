@@ -237,6 +237,7 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
     },
     wish: (set) => wishOf(set, imageOf(set)),
     report,
+    remembered: (set) => (imageOf(set)?.status?.history ?? []).length > 0,
     tried: canaries.tried,
     event: (set, reason, note) => {
       log.info({ set: idOfRotated(set), reason }, note);

@@ -71,6 +71,8 @@ export interface RotationPorts extends ActPorts {
   /** What is wanted for the set, by what is known now. */
   readonly wish: (set: RotatedSet) => RotationWish;
   readonly report: (set: RotatedSet, outcome: SetOutcome) => Promise<void>;
+  /** Whether something is in the history of the set. Default: it is. */
+  readonly remembered?: (set: RotatedSet) => boolean;
   /** One step further with the canary of a set, where one is wanted: undefined where its image has passed, else how it stands. */
   readonly tried: RotationCanaries['tried'];
   readonly event: (set: RotatedSet, reason: RotationReason, note: string) => void;
@@ -124,6 +126,9 @@ export async function rotate(
     }
     steps += 1;
     signal?.throwIfAborted();
+    // What a set comes from when nothing was said of it yet is its first way back.
+    if ((step.kind === 'point' || step.kind === 'variable') && ports.remembered?.(rotation.set) === false)
+      await ports.report(rotation.set, { kind: 'step', phase: 'Switching', ...step.facts });
     ports.mayWrite?.();
     // Where it is acted upon a try has ended by now.
     if (step.kind === 'try') continue;

@@ -1,4 +1,4 @@
-import type { KubeClient, KubeObject, Resource } from '@drydock/kube';
+import type { Clock, KubeClient, KubeObject, Resource } from '@drydock/kube';
 import { type MemoryCluster, memoryCluster } from '@drydock/kube/testing';
 import { BOOTSTRAP } from '../cluster-api/bootstrap-taints.ts';
 import { type ClusterApiObject, CONTROL_PLANE, CORE, INFRASTRUCTURE } from '../cluster-api/kinds.ts';
@@ -43,10 +43,15 @@ export function capiKind(kind: string): Resource<ClusterApiObject> {
 
 /** A cluster in memory that serves them, and what else is asked for. */
 export function capiCluster(
-  more: { readonly resources?: readonly Resource<KubeObject>[]; readonly namespaces?: readonly string[] } = {},
+  more: {
+    readonly resources?: readonly Resource<KubeObject>[];
+    readonly namespaces?: readonly string[];
+    readonly clock?: Clock;
+  } = {},
 ): MemoryCluster {
   const resources = [...Object.values(CAPI_KINDS), ...(more.resources ?? [])] as readonly Resource<KubeObject>[];
-  return memoryCluster({ resources, crds: ourCrds, namespaces: ['ns', ...(more.namespaces ?? [])] });
+  const clock = more.clock === undefined ? {} : { clock: more.clock };
+  return memoryCluster({ resources, crds: ourCrds, namespaces: ['ns', ...(more.namespaces ?? [])], ...clock });
 }
 
 /** A client that is also told which of these kinds are served. */
@@ -120,7 +125,8 @@ export function machineDeployment(
  * What Cluster API's controllers make of the deployments of a namespace, in one go: a revision for each template that a deployment names, machines of the newest, and of the older revisions
  * one that is kept. It stands in for them; a template that is not there makes nothing.
  */
-export function rolloutActor(cluster: MemoryCluster, kept: number = 1): void {
+export function rolloutActor(cluster: MemoryCluster, kept: number = 1, provider: 'VSphere' | 'AWS' = 'VSphere'): void {
+  const made = `${provider}Machine`;
   const all = (kind: string): ClusterApiObject[] => {
     const { plural, group } = capiKind(kind);
     return Object.entries(cluster.snapshot())
@@ -144,7 +150,10 @@ export function rolloutActor(cluster: MemoryCluster, kept: number = 1): void {
         capiObject(
           'MachineSet',
           revision?.metadata.name ?? `${name}-${number + 1}`,
-          { template: { spec: object(object(object(deployment.spec)['template'])['spec']) } },
+          {
+            ...{ clusterName: 'c1', selector: { matchLabels: { set: name } } },
+            template: { spec: object(object(object(deployment.spec)['template'])['spec']) },
+          },
           { ownerReferences: [owner], annotations: { revision: String(number + 1) } },
         ),
       );
@@ -153,18 +162,16 @@ export function rolloutActor(cluster: MemoryCluster, kept: number = 1): void {
       .toSorted((a, b) => Number(b.metadata.annotations?.['revision']) - Number(a.metadata.annotations?.['revision']));
     for (const old of newest.slice(1 + kept)) remove('MachineSet', old.metadata.name);
     const { group, kind } = reference;
-    const machines = all('VSphereMachine').filter(({ metadata }) => metadata.labels?.['set'] === name);
+    const machines = all(made).filter(({ metadata }) => metadata.labels?.['set'] === name);
     if (rolls === 'at once')
       for (const machine of machines)
-        if (machine.metadata.annotations?.[CLONED_FROM] !== reference.name)
-          remove('VSphereMachine', machine.metadata.name);
-    const left = all('VSphereMachine').filter(({ metadata }) => metadata.labels?.['set'] === name);
-    if (cluster.peek(capiKind('VSphereMachineTemplate'), { namespace: 'ns', name: reference.name }) === undefined)
-      continue;
+        if (machine.metadata.annotations?.[CLONED_FROM] !== reference.name) remove(made, machine.metadata.name);
+    const left = all(made).filter(({ metadata }) => metadata.labels?.['set'] === name);
+    if (cluster.peek(capiKind(`${made}Template`), { namespace: 'ns', name: reference.name }) === undefined) continue;
     for (let at = left.length; at < replicas; at += 1)
       put(
         capiObject(
-          'VSphereMachine',
+          made,
           `${name}-${number}-${at}`,
           {},
           {
