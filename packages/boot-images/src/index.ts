@@ -79,7 +79,7 @@ export { placementsOf } from './vsphere/site.ts';
 export type { TemplateChange, TemplateSignal } from './wakes/template-signal.ts';
 export { goldenName, goldenNamespace } from './wakes/triggers.ts';
 export { type Goal, goalsOf, keepsName, revertGoal } from './way-back/goal.ts';
-export type { HistoryEntry } from './way-back/history.ts';
+export { type HistoryEntry, IMAGE_GONE } from './way-back/history.ts';
 export { type NeededImage, neededBy } from './way-back/needed.ts';
 export { livePin, type Pin, pinnedName, pinText, samePin } from './way-back/pin.ts';
 export { worldNow } from './world-now.ts';

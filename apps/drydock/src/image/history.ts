@@ -12,6 +12,7 @@ import { type Column, table } from '../table.ts';
 import { say, sayError } from '../terminal.ts';
 import { isRotated, rotatedImage } from './rotated-image.ts';
 import { checkNamespace, type SetFlags, setNamed, setVerb } from './set-flags.ts';
+import { wayBackCell, wayBackRefusals } from './way-back-text.ts';
 
 /** What `image history` prints as JSON and YAML. */
 export interface HistoryOutput {
@@ -73,17 +74,12 @@ function entriesOf(image: BootImage | undefined, set: string): HistoryOutput['hi
 }
 
 async function show({ set, pin, history: entries }: HistoryOutput, goal: HistoryEntry | undefined): Promise<void> {
-  const { pinText } = await import('@drydock/boot-images');
+  const { IMAGE_GONE, pinText } = await import('@drydock/boot-images');
   if (pin !== undefined) say(`${oneLine(`${set} is ${pinText(pin)}`)}\n`);
   if (entries.length === 0) {
     sayError(`drydock: nothing is known yet of the images of ${set}: the operator writes the history (drydock status)`);
     return;
   }
-  const back = (entry: HistoryOutput['history'][number]): string => {
-    if (entry.until === undefined) return 'in use';
-    if (entry.revertable === undefined) return 'not looked at';
-    return entry.revertable ? 'yes' : `no, ${entry.why ?? 'the image is gone'}`;
-  };
   const columns: readonly Column<HistoryOutput['history'][number]>[] = [
     { header: 'ID', cell: ({ id }) => id },
     { header: 'RELEASE', cell: ({ release = '' }) => release },
@@ -91,10 +87,11 @@ async function show({ set, pin, history: entries }: HistoryOutput, goal: History
     { header: 'OUTCOME', cell: ({ outcome = '' }) => outcome },
     { header: 'SINCE', cell: ({ since = '' }) => since },
     { header: 'UNTIL', cell: ({ until = '' }) => until },
-    { header: 'BACK', cell: back },
+    { header: 'BACK', cell: (entry) => wayBackCell(entry, IMAGE_GONE) },
     { header: 'IMAGE', cell: ({ image = '' }) => image },
   ];
   say(table(columns, entries));
+  for (const line of wayBackRefusals(set, entries, IMAGE_GONE)) say(`${line}\n`);
   const first = entries.find(({ id }) => id === goal?.id);
   if (first?.revert !== undefined) say(`To go back: ${oneLine(first.revert)}\n`);
 }
