@@ -1,4 +1,4 @@
-import type { ClusterConfig, KubeClient } from '@drydock/kube';
+import { type ClusterConfig, isNotFound, type KubeClient } from '@drydock/kube';
 import { type RemotePage, TOKEN_HEADER } from '@drydock/page';
 import { UsageError } from '../exit.ts';
 
@@ -15,7 +15,17 @@ export function inClusterPage(
   if (namespace === undefined || name === undefined || port === undefined)
     throw new UsageError(`--service ${service}: expected <namespace>/<name>:<port>, as ${PAGE_SERVICE}`);
   const base = `/api/v1/namespaces/${namespace}/services/https:${name}:${port}/proxy`;
-  const headers = async (): Promise<Readonly<Record<string, string>>> => {
+  let installed: Promise<unknown> | undefined;
+  const headers = async (signal: AbortSignal): Promise<Readonly<Record<string, string>>> => {
+    // Else whoever may make a namespace could call one so, and be given the token of who looks. Definitions are an administrator's.
+    installed ??= client.raw({ path: '/apis/drydock.dev' }, { signal }).catch((error: unknown) => {
+      installed = undefined;
+      if (!isNotFound(error)) throw error;
+      throw new Error(
+        "this cluster does not serve drydock.dev, so that a Service of that name would be somebody else's. Nothing was sent: install Drydock, or show your own page: drydock page",
+      );
+    });
+    await installed;
     const { authorization = '' } = await config.credentials.get();
     if (!/^Bearer /i.test(authorization))
       throw new Error(
@@ -25,7 +35,7 @@ export function inClusterPage(
   };
   return {
     text: async (path, signal) => {
-      const answer = await client.raw({ path: base + path, headers: await headers() }, { signal });
+      const answer = await client.raw({ path: base + path, headers: await headers(signal) }, { signal });
       return typeof answer === 'string' ? answer : JSON.stringify(answer);
     },
     events: async (lastId, signal) => {
@@ -34,7 +44,7 @@ export function inClusterPage(
       const request = {
         path: `${base}/events`,
         accept: 'text/event-stream',
-        headers: { ...(await headers()), ...last },
+        headers: { ...(await headers(signal)), ...last },
       };
       return client.rawStream(request, { signal });
     },
