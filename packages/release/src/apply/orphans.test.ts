@@ -90,3 +90,17 @@ test('SAFE-9 what an owner has left to others is theirs once they brought it, al
   assert.ok((await apply('Payload second', '1.0.0', shared('third'))).complete);
   assert.equal(by(), 'third');
 });
+
+test('SAFE-9 what somebody made anew after it was looked at is no orphan, whatever it is called', async () => {
+  const { cluster, inventory, apply, peek } = world();
+  const owner = { name: 'Payload shop' };
+  await apply(owner.name, '1.0.0', role('1.0.0'));
+  const client = cluster.client('manager');
+  const ports = { client, inventory: await inventory.open(owner, signal), owner, signal };
+  const [orphan, ...more] = await findOrphans([], ports);
+  assert.ok(orphan !== undefined && more.length === 0);
+  await client.delete(ROLE, { name: 'shop' });
+  await client.create(ROLE, { metadata: { name: 'shop' } });
+  await assert.rejects(removeOrphan(orphan, ports), { code: 'Conflict' });
+  assert.notEqual(peek(), undefined);
+});

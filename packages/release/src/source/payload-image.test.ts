@@ -100,6 +100,11 @@ test('what lies about itself, tricks with paths, and what is no payload are refu
     ...image,
     blobs: new Map(image.blobs).set(layer, { bytes, mediaType: '' }),
   });
+  const indexed = await testImage([good], { architectures: ['amd64'] });
+  const [named = ''] =
+    [...indexed.blobs].find(([, { mediaType }]) => mediaType === 'application/vnd.oci.image.manifest.v1+json') ?? [];
+  const stranger = image.blobs.get(image.digest) ?? assert.fail();
+  const inIndex = { ...indexed, blobs: new Map([...image.blobs, ...indexed.blobs]).set(named, stranger) };
   const original = image.blobs.get(layer)?.bytes ?? Buffer.of();
   for (const [what, promised, error] of [
     [
@@ -128,6 +133,7 @@ test('what lies about itself, tricks with paths, and what is no payload are refu
       await testImage([[{ name: 'manifests/a.yaml', type: 'symlink', linkname: '/etc/shadow' }]]),
       /manifests\/a\.yaml is a symlink, not a file/,
     ],
+    ['another image in the index', inIndex, /is sha256:[0-9a-f]{64}/],
     ['no text', await testImage([[['manifests/a.yaml', Buffer.of(0xff)]]]), /is no text in UTF-8/],
     ['no payload', await testImage([[['etc/x.yaml', text]]]), /neither manifests\/ nor release-manifests\//],
     [
@@ -219,6 +225,33 @@ test('a registry asks who it is: a token is fetched once with the login, and goe
       /the login of user captain is not taken/.test(error.message) &&
       !error.message.includes('secret-word'),
   );
+});
+
+test('SAFE-9 a login goes to no token server without TLS that was not named, and to none that another host names', async () => {
+  const image = await testImage([[['manifests/a.yaml', text]]]);
+  const token = ({ url = '' }: IncomingMessage, response: ServerResponse): boolean => {
+    if (url.startsWith('/token')) response.writeHead(200).end('{"token":"t0ken"}');
+    return url.startsWith('/token');
+  };
+  await using other = await registry(image, token);
+  await using asks = await registry(image, (request, response) => {
+    if (request.headers.authorization === 'Bearer t0ken') return false;
+    response.writeHead(401, { 'www-authenticate': `Bearer realm="http://${other.host}/token"` }).end();
+    return true;
+  });
+  const pulled = (host: string, plain: readonly string[]) =>
+    pull(`${host}/ocp/release:4.14.0`, { plain: new Set(plain), logins: new Map([[host, login]]) });
+  await assert.rejects(pulled(asks.host, [asks.host]), { code: 'REGISTRY_LOGIN' });
+  assert.deepEqual(other.requests, []);
+  assert.equal((await pulled(asks.host, [asks.host, other.host])).files.size, 1, 'control');
+  await using sends = await registry(image, ({ url = '' }, response) => {
+    if (!url.includes('/blobs/')) return false;
+    response.writeHead(307, { location: `http://${asks.host}${url}` }).end();
+    return true;
+  });
+  other.requests.length = 0;
+  await assert.rejects(pulled(sends.host, [sends.host, asks.host, other.host]), { code: 'REGISTRY_LOGIN' });
+  assert.deepEqual(other.requests, []);
 });
 
 test('a mirror is asked first, the place itself where the mirror has nothing; a digest is checked wherever it comes from', async () => {
