@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { BootImage } from '@drydock/api';
@@ -64,4 +64,44 @@ test('OWN-20.2 --watch prints a line for each set that changes, as an object for
     child.kill('SIGINT');
     assert.deepEqual(await ended, [130, null]);
   }
+});
+
+const noScript = spawnSync('script', ['--version']).stdout?.toString().includes('util-linux') !== true;
+
+test('OWN-20.2 on a terminal --watch shows the whole again in place of what stood there, within its columns, until Ctrl-C', {
+  skip: noScript ? 'script (util-linux) is not installed' : false,
+}, async () => {
+  await using served = await smallCluster(['a', 'b']);
+  const line = `stty cols 80 rows 24; exec '${process.execPath}' '${BIN}' status -w ${served.flags.join(' ')}`;
+  const env = { ...process.env, TERM: 'xterm-256color', NO_COLOR: '1' };
+  const child = spawn('script', ['-q', '-e', '-f', '-c', line, '/dev/null'], { env });
+  const ended = once(child, 'exit');
+  const esc = String.fromCharCode(27);
+  let out = '';
+  /** What stands on the terminal: everything is drawn from its first corner, each line to its end, and what is below is gone. */
+  const screen = async (about: string, wanted: (text: string) => boolean): Promise<string> => {
+    for (;;) {
+      const shown = out.split(`${esc}[H`).slice(1);
+      const whole = shown.filter((one) => one.endsWith(`${esc}[J`)).at(-1);
+      const text = whole?.replaceAll(`${esc}[K`, '').replaceAll(`${esc}[J`, '').replaceAll('\r', '') ?? '';
+      if (wanted(text)) return text;
+      const [more] = (await Promise.race([once(child.stdout, 'data'), ended])) as [Buffer | number];
+      assert.ok(Buffer.isBuffer(more), `it ended before ${about}: ${out}`);
+      out += more.toString();
+    }
+  };
+  const before = await screen('the first look', (text) => text.includes('ms-b'));
+  assert.match(before, /^a-0 leads boot images since 2h\nNAME /);
+  const key = { namespace: machines, name: 'ms-b' };
+  const image = await served.cluster.client().get(BootImage, key);
+  served.cluster.put(BootImage, key, {
+    ...image,
+    status: { ...image.status, phase: 'Failed', progress: 'failed: look again' },
+  });
+  const after = await screen('the change', (text) => /ms-b[\s\S]*Failed/.test(text));
+  assert.match(after, /^a-0 leads boot images since \d+[mh]\nNAME [\s\S]*ms-a [\s\S]*ms-b /);
+  assert.match(after, /2 sets are stuck/);
+  for (const text of [before, after]) for (const one of text.split('\n')) assert.ok(one.length <= 80, one);
+  child.stdin.write('\x03');
+  assert.deepEqual(await ended, [130, null]);
 });

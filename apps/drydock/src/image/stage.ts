@@ -160,7 +160,8 @@ async function stage(flags: StageFlags, signal: AbortSignal): Promise<number> {
   return flags.dryRun === true && staged.length > 0 ? exitCode.pending : exitCode.done;
 }
 
-function stagedText(staged: readonly StagedTemplate[]): string {
+/** What stands where, as a table. */
+export function stagedText(staged: readonly StagedTemplate[]): string {
   return table<StagedTemplate>(
     [
       { header: 'VCENTER', cell: ({ server }) => server },

@@ -4,6 +4,10 @@ import { BootImage, type BootImageStatus, Lease } from '@drydock/api';
 import { memoryCluster, until } from '@drydock/kube/testing';
 import { leadershipOf } from '../leadership.ts';
 import { checkCode, leaderText } from '../status.ts';
+import { LEASE_NAMESPACE } from '../status-notes.ts';
+import { runVerbs } from '../testing/run-verbs.ts';
+import { smallCluster } from '../testing/small-cluster.ts';
+import type { PauseOutput } from './command.ts';
 import { PAUSE, pauseOf, pauseText } from './pause.ts';
 import { pausedImages } from './paused-images.ts';
 
@@ -120,4 +124,41 @@ test('boot images say that they are paused and lose nothing; not while somebody 
     [status, undefined],
   );
   assert.deepEqual(errors, []);
+});
+
+test('OWN-20 a pause is written as whom --as or --token says, and says so; whoever may not is told, and nothing is paused', async () => {
+  await using served = await smallCluster(['a']);
+  const of = (...args: readonly string[]) => ({ args: [...args, ...served.flags] });
+  const [acted, token, refused, resumed] = await runVerbs([
+    of('pause', '--role', 'boot-images', '--as', 'sre', '--as-group', 'ops', 'night', '-o', 'json'),
+    of('pause', '--role', 'watch', '--token', 'robot', '-o', 'json'),
+    of('pause', '--role', 'release', '--as', 'nobody'),
+    of('resume', '--role', 'boot-images', '--as', 'sre'),
+  ]);
+  for (const [ran, by] of [
+    [acted, 'sre'],
+    [token, 'robot'],
+  ] as const) {
+    assert.equal(ran?.code, 0, ran?.errors ?? '');
+    const [{ pause: written } = assert.fail('a role')] = (JSON.parse(ran?.out ?? '') as PauseOutput).roles;
+    assert.equal(written?.by, by);
+  }
+  assert.deepEqual([refused?.code, refused?.out], [1, '']);
+  assert.match(
+    refused?.errors ?? '',
+    /^drydock: create Lease \S+\/drydock-release: leases is forbidden: User "nobody" cannot patch\. Grant /,
+  );
+  assert.deepEqual([resumed?.code, resumed?.out], [0, 'boot-images may go on\n']);
+  const leaseOf = (role: string) => served.cluster.peek(Lease, { namespace: LEASE_NAMESPACE, name: `drydock-${role}` });
+  assert.deepEqual(
+    ['boot-images', 'watch', 'release'].map((role) => leaseOf(role)?.metadata.annotations?.[PAUSE] !== undefined),
+    [false, true, false],
+  );
+  // Each call of a line, and not only its writes.
+  const writes = served.requests.filter(({ method }) => method !== 'GET').length;
+  assert.ok(writes >= 5, `${writes} writes`);
+  for (const { headers, path } of served.requests)
+    assert.ok(headers['impersonate-user'] !== undefined || headers['authorization'] === 'Bearer robot', path);
+  const groups = served.requests.map(({ headers }) => headers['impersonate-group']).find((one) => one !== undefined);
+  assert.match(String(groups), /ops.*night/);
 });

@@ -13,7 +13,15 @@ import {
 } from '@drydock/api';
 import { infrastructure, machineSet, managed, newRelease, oldRelease, stream } from '@drydock/boot-images/testing';
 import type { KubeObject, Resource } from '@drydock/kube';
-import { httpAnswer, type MemoryCluster, memoryCluster, misbehavingServer, sendJson } from '@drydock/kube/testing';
+import {
+  httpAnswer,
+  type MemoryCluster,
+  memoryCluster,
+  misbehavingServer,
+  type SeenRequest,
+  sendJson,
+  sendStatus,
+} from '@drydock/kube/testing';
 
 const machines = 'openshift-machine-api';
 const leases = 'openshift-machine-config-operator';
@@ -22,6 +30,8 @@ const leases = 'openshift-machine-config-operator';
 export interface ServedCluster extends AsyncDisposable {
   readonly cluster: MemoryCluster;
   readonly flags: readonly string[];
+  /** What was asked so far. */
+  readonly requests: readonly SeenRequest[];
 }
 
 const KINDS: readonly Resource<KubeObject>[] = [
@@ -111,12 +121,26 @@ export async function smallCluster(names: readonly string[]): Promise<ServedClus
     // Whoever asks may do all.
     if (request.path.endsWith('/selfsubjectaccessreviews')) return sendJson(response, { status: { allowed: true } });
     if (request.path.endsWith('/selfsubjectreviews'))
-      return sendJson(response, { status: { userInfo: { username: 'alice' } } });
+      return sendJson(response, { status: { userInfo: { username: userOf(request) } } });
+    // Of the verbs nobody does this, and it is what a refusal looks like.
+    if (userOf(request) === 'nobody' && request.method !== 'GET')
+      return sendStatus(response, 403, {
+        reason: 'Forbidden',
+        message: `leases is forbidden: User "nobody" cannot patch`,
+      });
     return served(request, response, ...rest);
   });
   return {
     cluster,
     flags: ['--server', host.config.server],
+    requests: host.requests,
     [Symbol.asyncDispose]: () => host[Symbol.asyncDispose](),
   };
+}
+
+/** As whom a request acts: whom it names, whose token it bears, else alice. */
+function userOf({ headers }: SeenRequest): string {
+  const { 'impersonate-user': named, authorization } = headers;
+  const [, bearer] = /^Bearer (.*)$/.exec(String(authorization)) ?? [];
+  return typeof named === 'string' ? named : (bearer ?? 'alice');
 }
