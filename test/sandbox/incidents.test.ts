@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
@@ -11,12 +12,17 @@ import { operatorProgram } from './support/crash-rig.ts';
 import { type Ended, flaws, imageReach, runDrydock, runImage } from './support/image-cli.ts';
 import { type Process, startProcess } from './support/operator-process.ts';
 import { eventually, startVoyage, type Voyage } from './support/voyage.ts';
-import { installerTemplate, machineApi, oldRelease, serverName } from './support/voyage-cluster.ts';
+import { clusterID, installerTemplate, machineApi, oldRelease, serverName } from './support/voyage-cluster.ts';
 
 const set = 'quay';
 const key = { namespace: machineApi, name: bootImageName('ms', set) };
 const leaseKey = { namespace: machineApi, name: 'drydock-boot-images' };
-const [first, second, third] = ['9.8.20260802-0', '9.9.20260903-0', '9.10.20261004-0'] as const;
+const [first, second, third, fourth] = [
+  '9.8.20260802-0',
+  '9.9.20260903-0',
+  '9.10.20261004-0',
+  '9.11.20261105-0',
+] as const;
 
 let voyage: Voyage;
 let gate: ApiGate;
@@ -133,32 +139,50 @@ interface Play {
 const adrift = 'adrift';
 const apart = 'apart';
 const definitions = join(import.meta.dirname, '../../api/crds');
-const led = /leads boot images since \d+[smh]\n/;
+// A pod has its name for the name of its host, before the underscore.
+const led = new RegExp(`^${hostname()}_\\S+ leads boot images since \\d+[smh]\\n`);
+const secret = 'takes the password in Secret kube-system/vsphere-creds';
 const asIs: Readonly<Record<string, Play>> = {
   'Why does ms/a not update?': {
     names: { SET: adrift },
     codes: [3],
-    answer: /ms\/adrift: [\s\S]*\/DC0\/vm\/not-yet[\s\S]* next /,
+    answer:
+      /\nms\/adrift: blocked\n[\s\S]* NO +image +failed to find folder: \/DC0\/vm\/not-yet does not exist [\s\S]* next +Correct the folder of /,
   },
   'Who changed the template?': {
     names: { SET: set },
     answer: new RegExp(`ms/${set} +release +${third} +was moved by the release to ${third} \\(\\S+-${third}-`),
   },
-  'Is it safe to scale now?': { codes: [3], answer: /One set is stuck|sets are stuck|adrift[\s\S]*(?:Blocked|Failed)/ },
+  'Is it safe to scale now?': {
+    codes: [3],
+    answer: new RegExp(
+      `\\nms-${adrift} .* (?:Blocked|Failed) +\\w+: FolderNotFound [\\s\\S]*\\nms-${set} .* Current [\\s\\S]*\\nOne set is stuck\\. Why: drydock status -o wide, or drydock explain ${adrift}\\n`,
+    ),
+  },
   'Which machines run an old image?': {
     answer: new RegExp(`^MACHINE .*\nquay-old +ms/${set} +${oldRelease} +old +node-1 .*\n$`),
   },
-  'Why is it degraded?': { answer: /ms\/adrift .*(?:Blocked|Failed) .*not-yet/ },
+  'Why is it degraded?': {
+    answer:
+      /\nms-adrift .* (?:Blocked|Failed) .*: \/DC0\/vm\/not-yet does not exist .* Correct the folder of the failure domain/,
+  },
   'Who owns this VM?': {
     codes: [0, 0],
-    answer: new RegExp(`quay-new +ms/${set} [\\s\\S]*NAME +ROLE +RELEASE +AGE +OWNER\\s`),
+    answer: new RegExp(
+      `\\nquay-new +ms/${set} +${third} +current +node-2 [\\s\\S]*\\nNAME +ROLE +RELEASE +AGE +OWNER\\n[\\s\\S]*-${third}-\\S+ +foreign +${third} +\\S+ +${clusterID}\\n`,
+    ),
   },
   'How do I go back to the previous image?': {
     names: { SET: set },
     codes: [0, 5],
-    answer: new RegExp(`${second} +release +Replaced[\\s\\S]*ms/${set}: ${third} → ${second}\\n`),
+    answer: new RegExp(
+      `${second} +release +Replaced[\\s\\S]*\\nTo go back: drydock image revert ms/${set} --to \\w+\\nms/${set}: ${third} → ${second}\\n`,
+    ),
   },
-  'Is the vCenter password about to lock out?': { codes: [3], answer: /ok +login +/ },
+  'Is the vCenter password about to lock out?': {
+    codes: [3],
+    answer: new RegExp(`\\nvcenter ${serverName}\\nok +login +VMware vCenter Server \\S+ \\S+ ${secret}\\n`),
+  },
   'Which release brought this image?': {
     names: { SET: set },
     answer: new RegExp(`was moved by the release to ${third} `),
@@ -167,27 +191,43 @@ const asIs: Readonly<Record<string, Play>> = {
     names: { FOLDER: definitions },
     answer: /^You can go to .*: no stored object stands in the way\./,
   },
-  'What if I delete the template?': { answer: new RegExp(`${third}: ms/${set}  Current|ms/${set}  Current`) },
+  'What if I delete the template?': {
+    answer: new RegExp(`─ \\S+-${third}-\\S+ \\(${third}\\)\\n[│ ]*└─ ✔ ms/${set}  Current`),
+  },
   'Where are the logs?': { names: { POD: 'pod' }, answer: led },
   'How do I leave one set out?': { names: { SET: apart }, answer: /ms\/apart: left alone\n/ },
   'Who leads, since when?': { answer: led },
-  'What did it do yesterday?': { answer: /WHEN +SUBJECT[\s\S]*Switched: / },
-  'Which credentials and privileges does it need?': { codes: [3], answer: /all \d+ rights[\s\S]* privileges/ },
+  'What did it do yesterday?': {
+    answer: new RegExp(
+      `^WHEN +SUBJECT [\\s\\S]*\\n\\S+Z +ms/${set} +drydock\\.dev/boot-images +- +Switched: machineset ${set}: \\S+ → \\S+-${third}-`,
+    ),
+  },
+  'Which credentials and privileges does it need?': {
+    codes: [3, 0],
+    answer: new RegExp(
+      `ok +boot-images +all \\d+ rights of the role are granted\\n[\\s\\S]* ${secret}\\n[\\s\\S]*ok +privileges +all 13 are granted\\n[\\s\\S]*\\nfolder +VirtualMachine\\.Inventory\\.Create +the import of an image\\n[\\s\\S]*\\ngovc role\\.create drydock VirtualMachine\\.`,
+    ),
+  },
 };
 /** While the operator is paused before a release. */
 const waiting: Readonly<Record<string, Play>> = {
-  'What happens next?': { codes: [3], answer: new RegExp(`1\\. image \\S+ [\\s\\S]*ms/${set}: ${third} → `) },
+  'What happens next?': {
+    codes: [3],
+    answer: new RegExp(`1\\. image \\S+ [\\s\\S]*\\n  2\\. ms/${set}: ${third} → ${fourth}\\n`),
+  },
   'How much space does the next import need?': {
     codes: [3],
-    answer: /upload \d\S* \S+ to datastore \S+, which has .* free; .* must stay free/,
+    answer: /upload \d\S* \S+ to datastore \S+, which has \d\S* \S+ free; \d\S* \S+ must stay free\n/,
   },
   'How do I pause it?': {
     names: { TEXT: 'maintenance' },
-    answer: /boot-images is paused since \d+s by .*: maintenance[\s\S]*boot-images may go on/,
+    answer: /boot-images is paused since \d+s by .*: maintenance\..* drydock resume [\s\S]*boot-images may go on/,
   },
 };
 const moving: Readonly<Record<string, Play>> = {
-  'How long will the upload take?': { answer: new RegExp(`ms/${set} .* Uploading +\\d+% `) },
+  'How long will the upload take?': {
+    answer: new RegExp(`\\nms-${set} .* ${fourth} +Uploading +\\d{1,2}% [\\d.]+[kMG]?B/s \\d+[smh] `),
+  },
 };
 
 /** What a command printed, and its code; each is run once while nothing changes. */
@@ -274,6 +314,9 @@ test('each of the twenty questions of an incident is answered by what the page s
   await voyage.status(adrift, 'stuck', ({ phase }) => phase === 'Blocked' || phase === 'Failed');
   await voyage.status(apart, 'left alone', ({ phase }) => phase === 'Skipped');
   await play(book, asIs);
+  // Of one set, as the page says.
+  assert.match(await said(0, 'status', set, '--check'), new RegExp(`\\nms-${set} .* Current `));
+  assert.match(await said(3, 'status', adrift, '--check'), /One set is stuck/);
   for (const [schema, args] of [
     ['machines', ['machines']],
     ['history', ['history']],
@@ -288,9 +331,14 @@ test('each of the twenty questions of an incident is answered by what the page s
     /not within the time/,
   );
 
-  await said(0, 'pause', '--role', 'boot-images');
+  // The server knows as whom.
+  assert.match(
+    await said(0, 'pause', '--role', 'boot-images', '--as', 'night-shift', '--as-group', 'system:masters'),
+    /is paused since \d+s by night-shift\. /,
+  );
   await eventually('the lease was given back', async () => (await holder()) === '' || undefined);
-  await voyage.release(await voyage.image('9.11.20261105-0'));
+  // More than a socket takes at once: what was given to one counts as sent.
+  await voyage.release(await voyage.image(fourth, { diskBytes: 8 << 20 }));
   const rule = await voyage.switchboard.rule({ on: 'upload', do: 'hold', afterBytes: 600_000, bytesPerSecond: 60_000 });
   await play(book, waiting);
   await voyage.status(
@@ -301,5 +349,5 @@ test('each of the twenty questions of an incident is answered by what the page s
   );
   await play(book, moving);
   await rule.remove();
-  await voyage.current(set, '9.11.20261105-0');
+  await voyage.current(set, fourth);
 });

@@ -21,6 +21,8 @@ export const clusterTag: { readonly category: string; readonly name: string } = 
   name: infrastructureName,
 };
 /** What Infrastructure calls the vCenter. */
+/** The owner of all templates of the cluster. */
+export const clusterID = '5f4dcc3b-5aa7-4d6a-9b0e-2f6a1c7d8e91';
 export const serverName = 'vcenter.voyage.example';
 /** Name of the template that the installer made in each folder. */
 export const installerTemplate: string = `${infrastructureName}-rhcos-fd1`;
@@ -89,7 +91,7 @@ export async function createPlatform(client: Client, spec: ClusterSpec): Promise
   await statusWriter({ client, resource: Infrastructure }).write({ name: 'cluster' }, () => infrastructure as never);
   await client.create(ClusterVersion, {
     metadata: { name: 'version' },
-    spec: { clusterID: '5f4dcc3b-5aa7-4d6a-9b0e-2f6a1c7d8e91' },
+    spec: { clusterID },
   });
   const at = new Date().toISOString();
   const desired = { version: '4.21.0', image: 'registry.example/release@4.21.0' };

@@ -51,7 +51,9 @@ export async function vcenterFindings(subject: VCenterSubject, signal: AbortSign
     vcenter = await subject.connect();
     const { fullName } = await vcenter.about({ signal });
     await vcenter.currentTime({ signal });
-    const findings: Finding[] = [{ area, name: 'login', state: 'ok', detail: fullName }];
+    const { namespace, name } = credentialsKey;
+    const detail = `${fullName} takes the password in Secret ${namespace}/${name}`;
+    const findings: Finding[] = [{ area, name: 'login', state: 'ok', detail }];
     findings.push(...(await look('clock', () => clockLine(vcenter, signal))));
     findings.push(...(await look('sessions', () => sessionLine(vcenter, signal))));
     if (tag !== undefined) findings.push(...(await look('tag', () => tagLine(vcenter, tag, signal))));
