@@ -13,6 +13,7 @@ import { LEASE_NAMESPACE } from '../status-notes.ts';
 import { type Column, table } from '../table.ts';
 import { sayError } from '../terminal.ts';
 import { type Happening, happenings } from './happenings.ts';
+import { lastWriters } from './last-writers.ts';
 
 interface HistoryFlags extends ClusterFlags {
   readonly output: OutputFormat;
@@ -42,7 +43,7 @@ export function addHistory(program: Command): void {
     .addHelpText(
       'after',
       `
-Statuses keep the last 20 images of each set and what each release was, however long ago; Events say more of what was lately.
+Statuses keep the last 20 images of each set and what each release was, however long ago; Events say more of what was lately. Of a set that is named\nit is also said who wrote its image last, where its status does not know that image.
 
 Example:
   drydock history --since 24h
@@ -69,14 +70,21 @@ async function history(names: readonly string[], flags: HistoryFlags, signal: Ab
     names,
     images.flatMap(({ status }) => status?.set ?? []),
   );
-  const all = happenings({ images, releases: releases.releases, events: events.events });
+  const asked = names.length === 0 ? [] : images.filter(({ status }) => named?.has(status?.set ?? '') === true);
+  const last = await lastWriters(client, asked, signal);
+  const all = [...happenings({ images, releases: releases.releases, events: events.events }), ...last.writers].toSorted(
+    (a, b) => Date.parse(b.when) - Date.parse(a.when),
+  );
   const rows = all.filter(
     (one) =>
       (named === undefined || named.has(one.subject)) &&
       (namespace === undefined || one.namespace === namespace) &&
       now.getTime() - Date.parse(one.when) <= length,
   );
-  const output: HistoryOutput = { history: rows, unread: [...unread, ...releases.unread, ...events.unread] };
+  const output: HistoryOutput = {
+    history: rows,
+    unread: [...unread, ...releases.unread, ...events.unread, ...last.unread],
+  };
   const { people, wide } = flags.output;
   if (people) for (const what of output.unread) sayError(`drydock: not all could be read: ${oneLine(what)}`);
   if (people && rows.length === 0) sayError('Nothing is known to have happened.');

@@ -15,7 +15,7 @@ export interface Happening {
   /** The release that it is about. */
   readonly release?: string;
   /** Where it was read: statuses keep what Events forget. */
-  readonly from: 'history' | 'release' | 'event' | 'pin';
+  readonly from: 'history' | 'release' | 'event' | 'pin' | 'set';
   readonly type?: string;
 }
 
