@@ -25,7 +25,12 @@ test('OWN-20 the config file is read strictly: what is wrong is named with its l
     ['contexts:\n- a', /: line 2: a context is /],
     ['contexts:\n- kubeconfig: k', /: line 2: a context needs a name/],
     [`${head}- name: a`, /: line 6: there are two contexts a$/],
-    [`${head}  kubeConfig: k`, /: line 6: context b: there is no key kubeConfig; there are kubeconfig, /],
+    [
+      `${head}  kubeConfig: k`,
+      /: line 6: context b: there is no key kubeConfig: kubeconfig may be meant\. All keys: docs\/variables\.md, /,
+    ],
+    [`${head}  kubeconfg: k`, /there is no key kubeconfg: kubeconfig may be meant/],
+    [`${head}  vcentre: k`, /there is no key vcentre\. All keys: /],
     [`${head}  vcenter: [a]`, /: line 6: context b: vcenter must be a text$/],
     [`${head}  strict: maybe`, /: line 6: context b: strict must be true or false$/],
     [`${head}  asGroup: [1]`, /: line 6: context b: asGroup must be a text, or a list/],

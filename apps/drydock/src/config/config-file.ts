@@ -140,7 +140,19 @@ function isSecret(word: string): boolean {
 }
 
 function unknownText(key: string, known: readonly string[]): string {
-  return `there is no key ${shownText(wordText(key))}; there are ${known.join(', ')}`;
+  const about = `there is no key ${shownText(wordText(key))}`;
+  if (known.length < 10) return `${about}; there are ${known.join(', ')}`;
+  const plain = (word: string): string => word.toLowerCase().replaceAll(/[^a-z]/g, '');
+  const near = known.find((one) => plain(one) === plain(key)) ?? known.find((one) => isNear(plain(one), plain(key)));
+  return `${about}${near === undefined ? '' : `: ${near} may be meant`}. All keys: docs/variables.md, or drydock config view --sources VERB -o wide`;
+}
+
+/** One letter is missing, too many or another one. */
+function isNear(a: string, b: string): boolean {
+  const from = a.split('').findIndex((letter, at) => letter !== b[at]);
+  if (from < 0) return b.length - a.length === 1;
+  const [restA, restB] = [a.slice(from), b.slice(from)];
+  return restA.slice(1) === restB.slice(1) || restA.slice(1) === restB || restA === restB.slice(1);
 }
 
 function inHome(path: string): string {

@@ -79,7 +79,8 @@ export function settle(layers: readonly Layer[]): Settings {
   if (first?.url === undefined) {
     throw new TemplateProblem({
       code: 'NO_VCENTER',
-      message: 'no vCenter is named: set GOVC_URL, give --url, or write "url:" into the config file',
+      message:
+        'no vCenter is named: set GOVC_URL, give --url, or choose a context that has one (drydock config use-context NAME)',
       next: 'drydock template doctor --url https://VCENTER --username USER --password-file FILE',
     });
   }
