@@ -49,7 +49,7 @@ async function plan(names: readonly string[], flags: PlanFlags, signal: AbortSig
   const { downgrade, stubSecret, publication } = toldOf(openshift === undefined ? told : flags);
   const images = await imagesOf(flags);
   // What is read of a large cluster stays until the end: the young generation, which V8 would let grow to 32 MiB, is mostly copied.
-  setFlagsFromString('--semi-space-growth-factor=1');
+  for (const flag of ['--semi-space-growth-factor=1', '--optimize-for-size']) setFlagsFromString(flag);
   const { keptSets } = await import('@drydock/boot-images');
   // With the client of vCenters, which the checks above do without.
   const { clusterImages } = await import('../cluster-images.ts');
