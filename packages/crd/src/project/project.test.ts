@@ -150,3 +150,36 @@ test('TRUTH-4 messages and reasons of conditions are shortened by code points to
     assert.deepEqual([whole.status, whole.stuck.length], [intent, 1], field);
   }
 });
+
+test('while a release is gone back from, a default that only the newer one has keeps nothing illegal for the older one in its place', () => {
+  const tag = (more: Schema): Schema => ({ type: 'object', properties: { key: { type: 'string', ...more } } });
+  const schemaOf = (key: Schema, cloud: Schema): Schema => ({
+    type: 'object',
+    properties: {
+      status: { type: 'object', properties: { tags: { type: 'array', items: tag(key) }, cloud } },
+    },
+  });
+  const older = schemaOf({ pattern: '^[a-z]+$' }, { type: 'object', properties: {} });
+  const dns: Schema = { type: 'string', default: 'Platform' };
+  const newer = schemaOf({}, { type: 'object', properties: { dns } });
+  const [version] = crdOf(newer).versions;
+  const object = { metadata: { name: 'a' } } as JsonObject;
+  const within = (cloud: JsonObject) =>
+    project({ tags: [{ key: 'a b' }, { key: 'c' }], cloud }, object, {
+      live: { ...version, also: older } as CrdVersion,
+    });
+  const { quarantined, status } = within({ dns: 'Platform' });
+  assert.deepEqual(status['cloud'], { dns: 'Platform' });
+  assert.ok(!JSON.stringify(status).includes('a b'), JSON.stringify(status));
+  assert.deepEqual(
+    quarantined.map(({ path }) => path).filter((path) => path.includes('cloud')),
+    [],
+    'what stands is not left out',
+  );
+  // What somebody said in its place is.
+  const other = within({ dns: 'Mine' });
+  assert.deepEqual(
+    other.quarantined.filter(({ path }) => path.includes('cloud')).map(({ value }) => value),
+    ['Mine'],
+  );
+});

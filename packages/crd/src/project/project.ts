@@ -90,14 +90,23 @@ function withinBoth(
   for (let round = 0; round < ROUNDS; round += 1) {
     const target = projectOn(status, object, { ...options, live: { ...options.live, schema: also }, refused: [] });
     const back = projectOn(target.status, object, options);
-    quarantined.push(...target.quarantined, ...back.quarantined);
     if (back.stuck.length > first.stuck.length) return undefined;
+    const both = { status: back.status, stuck: back.stuck, heeded: first.heeded };
     if (equal(back.status, target.status))
-      return { status: back.status, quarantined, stuck: back.stuck, heeded: first.heeded };
+      return { ...both, quarantined: [...quarantined, ...target.quarantined, ...back.quarantined] };
+    // What a default of the live schema fills in again, and the other one has no place for, is in nobody's way.
+    if (equal(back.status, status) && target.quarantined.every(({ why }) => why === NO_FIELD)) {
+      const filled = new Map(target.quarantined.map(({ path, value }) => [path, value]));
+      const lost = quarantined.filter(({ path, value }) => !filled.has(path) || !equal(filled.get(path), value));
+      return { ...both, quarantined: lost };
+    }
+    quarantined.push(...target.quarantined, ...back.quarantined);
     ({ status } = back);
   }
   return undefined;
 }
+
+const NO_FIELD = 'the live schema has no such field';
 
 function projectOn(intent: JsonObject, object: JsonObject, options: ProjectOptions): Projection {
   const { live, minor = ERAS.E2.minor, core = CORE_FIELDS, refused = [] } = options;
@@ -108,7 +117,7 @@ function projectOn(intent: JsonObject, object: JsonObject, options: ProjectOptio
   const cut = prune(whole, schema);
   const quarantined: Quarantined[] = cut.pruned
     .filter(({ path }) => path[0] === 'status')
-    .map(({ path, value }) => ({ path: placeText(path), value, why: 'the live schema has no such field' }));
+    .map(({ path, value }) => ({ path: placeText(path), value, why: NO_FIELD }));
   let next = read(cut.value, schema) ?? whole;
   let stuck: readonly Cause[] = [];
 
