@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { ConfigMap } from '@drydock/api';
-import { scheduler, seeds, withSeed } from '@drydock/model';
-import { applyOn, configMapOf, manifestsOf, wishOf } from '../testing/apply-cluster.ts';
+import { KubeClientKilled } from '@drydock/kube/testing';
+import { scheduler, seeds, soaking, withSeed } from '@drydock/model';
+import { readManifestFile } from '../payload/manifest.ts';
+import { applyOn, configMapOf, manifestsOf, widgetDefinition, wishOf } from '../testing/apply-cluster.ts';
 import { applyVoyage } from '../testing/apply-voyage.ts';
 import { memoryApplyCluster } from '../testing/memory-apply.ts';
+import { configMapInventory } from './inventory/config-maps.ts';
+import { MADE_BY } from './merge/metadata.ts';
 
 const FILE = 'packages/release/src/apply/apply-crash.model.test.ts';
 
@@ -94,4 +99,52 @@ test('two processes of one owner at the same time: whatever each of them writes,
       }
     });
   }
+});
+
+test('a first installation that is killed at any call, whatever else is under way then: the inventory knows every object that was made', async () => {
+  const definitions = Array.from({ length: 6 }, (_, at) => widgetDefinition(`g${at}.example.com`).crd);
+  // More than one ConfigMap of the inventory holds.
+  const maps = Array.from({ length: 100 }, (_, at) => configMapOf('default', `a-${at}`, { x: '1' }));
+  const manifests = [...definitions, ...maps].flatMap((object, at) => {
+    const component = at < definitions.length ? 'crds' : `c${at % 4}`;
+    return readManifestFile(`release-manifests/0000_10_${component}_${100 + at}.yaml`, JSON.stringify(object));
+  });
+  const wish = wishOf(manifests, { mode: 'initializing' });
+  const killedAt = async (call: number, phase: 'before' | 'after'): Promise<number> => {
+    const cluster = memoryApplyCluster();
+    let calls = 0;
+    let dead = false;
+    cluster.cluster.onCall = async ({ key }, at, { client, mutates }) => {
+      if (at === phase && calls++ === call) {
+        dead = true;
+        client.kill();
+      }
+      // What is kept takes longest, and then may not have been sent.
+      const keeps = mutates && at === 'before' && key?.name.startsWith('drydock-release-') === true;
+      if (keeps) await setImmediate();
+      if (dead) throw new KubeClientKilled();
+    };
+    // Watches that have seen that nothing is there.
+    await applyOn(cluster, wish, { live: { look: () => ({ known: true, object: undefined }) } }).catch(() => undefined);
+    cluster.cluster.onCall = undefined;
+    const known = await configMapInventory({ client: cluster.cluster.client(), namespace: 'default' }).open(
+      wish.owner,
+      new AbortController().signal,
+    );
+    for (const object of Object.values(cluster.cluster.snapshot())) {
+      if (object.metadata.annotations?.[MADE_BY] === undefined) continue;
+      const entry = [...known.entries.values()].find(
+        ({ id }) => id.name === object.metadata.name && id.kind === object.kind,
+      );
+      const says = entry?.uid === object.metadata.uid || entry?.intent?.resourceVersion === '';
+      assert.ok(says, `killed ${phase} call ${call}: ${object.kind} ${object.metadata.name} is unknown`);
+    }
+    assert.equal((await applyOn(cluster, wish)).complete, true);
+    return calls;
+  };
+  const calls = await killedAt(Number.POSITIVE_INFINITY, 'after');
+  assert.ok(calls > manifests.length);
+  // The first ones are those of the inventory, the others are all alike.
+  for (let call = 0; call < calls; call += soaking || call < 24 ? 1 : 31)
+    for (const phase of ['before', 'after'] as const) await killedAt(call, phase);
 });

@@ -1,6 +1,6 @@
 import { ApiError, isNotFound } from '@drydock/kube';
 import type { Node } from '../graph/graph.ts';
-import { runGraph } from '../graph/run.ts';
+import { type Lend, runBeside, runGraph } from '../graph/run.ts';
 import { actionOf } from '../inclusion/annotations.ts';
 import { idKey, type Manifest } from '../payload/manifest.ts';
 import { type Fault, faultOf } from './apply-error.ts';
@@ -8,6 +8,7 @@ import { applyObject, precreateOperators, settleLate } from './apply-object.ts';
 import { Attempt, ManifestFault } from './attempt.ts';
 import { claimObjects } from './claim-objects.ts';
 import { applyMemory } from './memory.ts';
+import { isDefinition } from './merge/kinds.ts';
 import { type ApplyOutcome, type ApplyPorts, type ApplyWish, graphOf } from './wish.ts';
 import { intendTogether } from './write-object.ts';
 
@@ -38,7 +39,11 @@ export async function applyPayload(wish: ApplyWish, ports: ApplyPorts): Promise<
   const refused = await claimObjects(attempt);
   const graph = graphOf(wish);
   const workers = wish.mode === 'initializing' ? Math.max(1, graph.length) : WORKERS[wish.mode];
-  const { incomplete } = await runGraph(graph, { workers, signal, run: (node) => applyNode(attempt, node, refused) });
+  const { incomplete } = await runGraph(graph, {
+    workers,
+    signal,
+    run: (node, lend) => applyNode(attempt, node, { refused, lend }),
+  });
   const late = await settleLate(attempt);
   await keepNotes(attempt);
   const errors = attempt.errors;
@@ -54,20 +59,35 @@ export async function applyPayload(wish: ApplyWish, ports: ApplyPorts): Promise<
 async function applyNode(
   attempt: Attempt,
   { manifests }: Node,
-  refused: ReadonlyMap<string, string>,
+  { refused, lend }: { readonly refused: ReadonlyMap<string, string>; readonly lend: Lend },
 ): Promise<boolean> {
   const free = manifests.filter((one) => !refused.has(idKey(one.id)) && actionOf(one) !== 'delete');
   await precreateOperators(attempt, free);
   if (!(await intendedTogether(attempt, free))) return false;
-  for (const manifest of manifests) {
+  const applied = async (manifest: Manifest): Promise<boolean> => {
     if (attempt.signal.aborted) return false;
     const other = refused.get(idKey(manifest.id));
     const fault = other === undefined ? await tried(attempt, manifest) : claimedBy(attempt, other);
     if (fault !== undefined && fault !== 'ended') attempt.fail(manifest, fault);
     if (fault !== undefined && (fault === 'ended' || fault.effect !== 'Report')) return false;
     attempt.done();
-  }
+    return true;
+  };
+  for (const together of stretchesOf(manifests)) if (!(await runBeside(together, lend, applied))) return false;
   return true;
+}
+
+/** Definitions that follow each other wait for nothing of each other; everything else does for what is before it. */
+function stretchesOf(manifests: readonly Manifest[]): readonly (readonly Manifest[])[] {
+  const stretches: Manifest[][] = [];
+  let beside = false;
+  for (const manifest of manifests) {
+    const is = isDefinition(manifest) && actionOf(manifest) !== 'delete';
+    if (is && beside) stretches.at(-1)?.push(manifest);
+    else stretches.push([manifest]);
+    beside = is;
+  }
+  return stretches;
 }
 
 function claimedBy({ wish }: Attempt, other: string): Fault {

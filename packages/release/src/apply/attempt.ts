@@ -1,6 +1,7 @@
 import { isNotFound, type KubeObject, type Resource } from '@drydock/kube';
 import { idKey, type Manifest } from '../payload/manifest.ts';
 import { type ApplyError, applyError, type Fault, faultOf } from './apply-error.ts';
+import type { InventoryEntry } from './inventory/entry.ts';
 import type { Inventory, InventoryChanges } from './inventory/inventory.ts';
 import { createKinds, type Kinds } from './kinds.ts';
 import type { ApplyMemory } from './memory.ts';
@@ -39,6 +40,8 @@ export class Attempt {
   readonly signal: AbortSignal;
   readonly errors: ApplyError[] = [];
   readonly deletions: PendingDeletion[] = [];
+  /** Entries that said, together with others, what is about to be written. */
+  readonly announced: Set<InventoryEntry> = new Set();
   /** What holds back only the end of the release, and why. */
   readonly late: Map<Manifest, string> = new Map();
   readonly #stop: AbortController;

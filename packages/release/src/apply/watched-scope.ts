@@ -63,6 +63,14 @@ export function placeOf({ scope }: Resource<KubeObject>, { namespace, name }: Ke
   return scope === 'Cluster' || namespace === undefined ? { name } : { namespace, name };
 }
 
+/** The digest of what a definition defines, and of which state of it. */
+interface KeptDigest {
+  readonly version: string | undefined;
+  readonly uid: string | undefined;
+  readonly generation: number | undefined;
+  readonly digest: string;
+}
+
 /** One scope that is watched. */
 export interface WatchedScope extends AsyncDisposable {
   readonly scope: Scope;
@@ -92,7 +100,7 @@ export function watchScope(
   const stop = new AbortController();
   const definitions = resource.plural === 'customresourcedefinitions';
   /** Of definitions only this is kept of what they define. */
-  const digests = new Map<string, { readonly version: string | undefined; readonly digest: string }>();
+  const digests = new Map<string, KeptDigest>();
   let refused = false;
   const cache = createCache<KubeObject>({
     client,
@@ -109,7 +117,11 @@ export function watchScope(
       const key = keyText(keyOf(object));
       if (!wanted.has(key)) return nameOnly(object);
       if (!definitions) return object;
-      digests.set(key, { version: object.metadata.resourceVersion, digest: contentDigest(asJson(object)) });
+      const { uid, generation, resourceVersion: version } = object.metadata;
+      const before = digests.get(key);
+      // A definition gets another generation with each change of its content (apiextensions.k8s.io/v1), and its status is written three times before it is established.
+      const same = generation !== undefined && before?.generation === generation && before.uid === uid;
+      digests.set(key, { version, uid, generation, digest: same ? before.digest : contentDigest(asJson(object)) });
       return withoutContent(object);
     },
   });

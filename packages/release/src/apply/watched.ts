@@ -88,16 +88,21 @@ export function watchedObjects(options: WatchedOptions): WatchedObjects {
       const served = createKinds({ client, manifests: [], memory, signal: calls });
       const found = new Map<string, { readonly resource: Resource<KubeObject>; readonly keys: Key[] }>();
       const silent = new Set<string>();
-      for (const manifest of manifests) {
-        const type = `${manifest.id.group}/${manifest.version}`;
-        if (silent.has(type)) continue;
-        const resource = await served.resourceOf(manifest.id, manifest.version).catch((error: unknown) => {
+      const types = new Map(manifests.map((one) => [typeOf(one), one]));
+      const asked = [...types].map(async ([type, { id, version }]) => {
+        try {
+          await served.resourceOf(id, version);
+        } catch (error) {
           calls.throwIfAborted();
           onError?.(error);
           // Whoever applies is told so of each of them.
           silent.add(type);
-          return undefined;
-        });
+        }
+      });
+      await Promise.all(asked);
+      for (const manifest of manifests) {
+        if (silent.has(typeOf(manifest))) continue;
+        const resource = served.known(manifest.id, manifest.version);
         if (resource === undefined) continue;
         const kind = found.get(nameOf(resource)) ?? { resource, keys: [] };
         found.set(nameOf(resource), kind);
@@ -118,6 +123,10 @@ export function watchedObjects(options: WatchedOptions): WatchedObjects {
       await Promise.all([...watches.values()].map((one) => one[Symbol.asyncDispose]()));
     },
   };
+}
+
+function typeOf({ id, version }: Manifest): string {
+  return `${id.group}/${version}`;
 }
 
 function nameOf({ group, version, plural }: Resource<KubeObject>): string {

@@ -5,7 +5,7 @@ import { type Attempt, ManifestFault, type Seen } from './attempt.ts';
 import { claimOf, writtenKeys } from './inventory/claims.ts';
 import type { InventoryEntry } from './inventory/entry.ts';
 import { asJson, objectIn, textIn } from './json.ts';
-import { kindOf } from './merge/kinds.ts';
+import { isDefinition, kindOf } from './merge/kinds.ts';
 import { type ApplyStep, AS_IT_SHOULD_BE, contentDigest, heldStep, isSettled, stepFor } from './step.ts';
 
 /** Writes that lost against others, after which they are left to them for this attempt. */
@@ -20,8 +20,7 @@ export function stepOf(attempt: Attempt, manifest: Manifest, live: KubeObject | 
   const { wish, ports, inventory } = attempt;
   const known = inventory.entries.get(idKey(manifest.id));
   const step = heldStep(inventory, known, live) ?? stepFor(manifest, live, known, wish.mode, wish.owner);
-  const isDefinition = manifest.id.kind === 'CustomResourceDefinition' && manifest.id.group === 'apiextensions.k8s.io';
-  return isDefinition && ports.crds !== undefined ? ports.crds(step, manifest) : step;
+  return isDefinition(manifest) && ports.crds !== undefined ? ports.crds(step, manifest) : step;
 }
 
 /**
@@ -87,7 +86,9 @@ export async function intendTogether(attempt: Attempt, manifests: readonly Manif
     if (entry !== undefined) intents.set(idKey(manifest.id), entry);
   }
   const [first] = manifests;
-  if (intents.size > 1 && first !== undefined) await attempt.keep(first, intents);
+  if (intents.size < 2 || first === undefined) return;
+  await attempt.keep(first, intents);
+  for (const entry of intents.values()) attempt.announced.add(entry);
 }
 
 /** Whether the object is as the server made it of this manifest, which needs no more than the digest of its content. */
@@ -104,16 +105,24 @@ async function intend(attempt: Attempt, manifest: Manifest, live: KubeObject | u
 
 /** The entry that says what is about to be written; undefined where it says so already. */
 function intended(
-  { inventory, wish }: Attempt,
+  { announced, inventory, wish }: Attempt,
   manifest: Manifest,
   live: KubeObject | undefined,
   step: Write,
 ): InventoryEntry | undefined {
   const known = inventory.entries.get(idKey(manifest.id));
+  const { uid = '', resourceVersion = '' } = live?.metadata ?? {};
+  // It was said by this attempt about this very object.
+  if (
+    known !== undefined &&
+    announced.has(known) &&
+    known.uid === uid &&
+    known.intent?.resourceVersion === resourceVersion
+  )
+    return undefined;
   const before = live === undefined ? undefined : asJson(live);
   const claim = claimOf(known, before, wish.owner);
   const written = writtenKeys({ id: manifest.id, wanted: manifest.object, before, after: step.object, claim });
-  const { uid = '', resourceVersion = '' } = live?.metadata ?? {};
   const intent = { resourceVersion, written };
   const same = known?.uid === uid && JSON.stringify(known.intent) === JSON.stringify(intent);
   if (same) return undefined;

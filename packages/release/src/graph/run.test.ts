@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setImmediate as tick } from 'node:timers/promises';
 import { readManifestFile } from '../payload/manifest.ts';
 import { type Graph, initialGraph, type Node, updateGraph } from './graph.ts';
-import { runGraph } from './run.ts';
+import { runBeside, runGraph } from './run.ts';
 
 const graphOf = (build: (manifests: Parameters<typeof updateGraph>[0]) => Graph, ...files: readonly string[]) =>
   build(
@@ -91,4 +91,65 @@ test('a defect in one node ends the run once all that runs has ended', async () 
   });
   await assert.rejects(work, TypeError);
   assert.equal(ended, 1);
+});
+
+/** Runs a graph whose node `wide` has ten items that do not wait for each other; `bad` is one that is not well. */
+async function wide(workers: number, bad = -1) {
+  const graph = graphOf(initialGraph, '10_wide_1', '10_b_1', '10_b_2 Job', '10_c_1');
+  const began: string[] = [];
+  let [now, most] = [0, 0];
+  const busy = async (what: string): Promise<void> => {
+    began.push(what);
+    now += 1;
+    most = Math.max(most, now);
+    await tick();
+    now -= 1;
+  };
+  const items = Array.from({ length: 10 }, (_, at) => at);
+  const { incomplete } = await runGraph(graph, {
+    ...{ workers, signal: never },
+    run: async (node, lend) => {
+      const name = nameOf(node);
+      if (!name.includes('wide')) {
+        await busy(name);
+        return true;
+      }
+      return await runBeside(items, lend, async (item) => {
+        await busy(`${item}`);
+        return item !== bad;
+      });
+    },
+  });
+  return { began, most, incomplete };
+}
+
+test('workers that no node needs help with what one node has to do at the same time, within the same limit, and a node that is ready goes first', async () => {
+  for (const workers of [1, 2, 3, 5, 8]) {
+    const { began, most, incomplete } = await wide(workers);
+    assert.deepEqual([most, incomplete, began.length], [workers, 0, 13]);
+    assert.deepEqual(new Set(began).size, 13, 'each is done once');
+  }
+  const two = await wide(2);
+  assert.ok(two.began.indexOf('10_c_1') <= 3, two.began.join(' '));
+});
+
+test('after an item that is not well none begins, its node is not done, and the others are', async () => {
+  const alone = await wide(1, 3);
+  assert.deepEqual([alone.incomplete, alone.began.filter((name) => /^\d$/.test(name))], [1, ['0', '1', '2', '3']]);
+  const many = await wide(8, 0);
+  assert.equal(many.incomplete, 1);
+  assert.ok(['10_b_1', '10_b_2', '10_c_1'].every((name) => many.began.includes(name)));
+});
+
+test('a defect in one item is told once all that runs have ended', async () => {
+  let ended = 0;
+  const lend = (): Disposable => ({ [Symbol.dispose]: () => undefined });
+  const work = runBeside([0, 1, 2], lend, async (item) => {
+    if (item === 0) throw new TypeError('a defect');
+    await tick();
+    ended += 1;
+    return true;
+  });
+  await assert.rejects(work, TypeError);
+  assert.equal(ended, 2);
 });

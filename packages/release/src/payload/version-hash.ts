@@ -8,10 +8,11 @@ const [OFFSET_HIGH, OFFSET_LOW, PRIME_LOW] = [0xcbf29ce4, 0x84222325, 435];
 export function versionHash(manifests: readonly Manifest[]): string {
   let [high, low] = [OFFSET_HIGH, OFFSET_LOW];
   for (const { object } of manifests) {
-    for (const byte of Buffer.from(goJson(object))) {
+    const bytes = Buffer.from(goJson(object));
+    for (let at = 0; at < bytes.length; at += 1) {
       const product = low * PRIME_LOW;
       high = (high * PRIME_LOW + Math.floor(product / 2 ** 32) + (low << 8)) >>> 0;
-      low = ((product >>> 0) ^ byte) >>> 0;
+      low = ((product >>> 0) ^ (bytes[at] as number)) >>> 0;
     }
   }
   const bytes = Buffer.alloc(8);
@@ -31,7 +32,10 @@ function goJson(value: Json): string {
 function sorted(value: Json): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== 'object' || value === null) return value;
-  const names = Object.keys(value).toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  const names = Object.keys(value);
+  // Only beyond ASCII can the order of UTF-16 be another one than that of bytes.
+  if (names.every((name) => /^[\0-\x7f]*$/.test(name))) names.sort();
+  else names.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
   return Object.fromEntries(
     names.map((name) => [name, sorted((value as { readonly [key: string]: Json })[name] as Json)]),
   );

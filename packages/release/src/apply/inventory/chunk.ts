@@ -41,7 +41,19 @@ export function fits(entries: number, chars: number): boolean {
 
 /** Entries as a ConfigMap keeps them: a line each, which people can read. */
 export function chunkText(entries: ReadonlyMap<string, InventoryEntry>): string {
-  return [...entries.values()].map((entry) => JSON.stringify(entry)).join('\n');
+  return [...entries.values()].map(entryText).join('\n');
+}
+
+/** Entries are never changed, and most are written several times. */
+const texts = new WeakMap<InventoryEntry, string>();
+
+/** The line of one entry. */
+export function entryText(entry: InventoryEntry): string {
+  const known = texts.get(entry);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(entry);
+  texts.set(entry, text);
+  return text;
 }
 
 /** Whose a ConfigMap is; undefined for one that does not say. */

@@ -17,6 +17,9 @@ export interface Claim {
 /** Keys of one object that are tracked; what is beyond stays when a release no longer has it, as everything does upstream. */
 const MOST_KEYS = 2_000;
 
+/** Kinds whose maps are remembered. */
+const MOST_KINDS = 1_000;
+
 const NOTHING: Claim = { uid: '', made: false, written: {} };
 
 /**
@@ -102,10 +105,14 @@ interface TrackedMap {
 /** What says what an object is, and what is told apart below, is no key of ours. */
 const NEVER = new Set(['apiVersion', 'kind', 'metadata', 'status']);
 
+const tracked = new Map<string, readonly TrackedMap[]>();
+
 /** Maps whose keys are tracked. Of a Secret that is metadata alone: whoever may read inventories could try what a digest is of. */
 function trackedMaps(id: ObjectId): readonly TrackedMap[] {
+  const known = tracked.get(kindOf(id));
+  if (known !== undefined) return known;
   const paths = keyedPaths(id);
-  return paths
+  const maps = paths
     .filter((path) => kindOf(id) !== 'Secret.' || path[0] === 'metadata')
     .map((path) => {
       const name = path.join('.');
@@ -116,6 +123,9 @@ function trackedMaps(id: ObjectId): readonly TrackedMap[] {
         !inner.has(key) && !(path.length === 0 && NEVER.has(key)) && !(isAnnotations && key === MADE_BY);
       return { path, tracks };
     });
+  // Foreign payloads bring as many kinds as they like.
+  if (tracked.size < MOST_KINDS) tracked.set(kindOf(id), maps);
+  return maps;
 }
 
 /** Those of the written keys that still have the value that was written. */

@@ -62,6 +62,32 @@ test('an entry that grows beyond its ConfigMap moves to another one, and is ther
   assert.ok(Math.max(...sizes) < 1_000_000);
 });
 
+test('ConfigMaps of one write are sent at the same time; where an entry moves, the one that it moves to is kept first', async () => {
+  const cluster = memoryCluster();
+  const inventory = await open(cluster);
+  const big = Object.fromEntries(
+    Array.from({ length: 1_999 }, (_, at) => [`k-${at}`.padEnd(150, 'x'), 'd'.repeat(16)]),
+  );
+  let [now, most] = [0, 0];
+  const order: string[] = [];
+  cluster.onCall = async ({ verb, key }, phase, { mutates }) => {
+    if (!mutates) return;
+    now += phase === 'before' ? 1 : -1;
+    most = Math.max(most, now);
+    if (phase === 'after') order.push(`${verb} ${key?.name.at(-1)}`);
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  await inventory.write(changes(...Array.from({ length: 250 }, (_, at) => entryOf(`a${at}`))));
+  assert.equal(most, 3);
+  [now, most] = [0, 0];
+  order.length = 0;
+  await inventory.write(changes(entryOf('a5', { written: { data: big } }), entryOf('a6', { written: { data: big } })));
+  assert.equal(most, 1);
+  assert.ok(order.length >= 2 && order.at(-1) === 'replace 0', order.join(', '));
+  cluster.onCall = undefined;
+  assert.equal((await open(cluster)).entries.size, 250);
+});
+
 test('what others claim is told with their names', async () => {
   const cluster = memoryCluster();
   const other = await open(cluster, { name: 'Payload other' });

@@ -5,6 +5,7 @@ import {
   type Chunk,
   chunkName,
   chunkText,
+  entryText,
   fits,
   INVENTORY_COMPONENT,
   OWNER_LABEL,
@@ -82,6 +83,8 @@ class OpenInventory implements Inventory {
   readonly #places = new Map<string, KeptChunk>();
   readonly #entries = new Map<string, InventoryEntry>();
   readonly #changed = new Set<KeptChunk>();
+  /** An entry has another place since the last write. */
+  #moved = false;
   #others: ReadonlyMap<string, string> = new Map();
   #holders: ReadonlyMap<string, OtherHolder> = new Map();
   #read = false;
@@ -138,8 +141,11 @@ class OpenInventory implements Inventory {
     const mine: [Chunk, ConfigMap][] = [];
     for await (const configMap of listed({ client: this.#client, namespace: this.#namespace }, this.#signal)) {
       const owner = ownerOf(configMap);
+      const own = owner === this.#owner.name;
+      // What is ours was read once, and is what we have written since.
+      if (own && this.#read) continue;
       const chunk = readChunk(configMap);
-      if (owner === this.#owner.name) mine.push([chunk, configMap]);
+      if (own) mine.push([chunk, configMap]);
       else
         for (const [key, { left, uid, made }] of chunk.entries) {
           if (left === true) continue;
@@ -158,7 +164,10 @@ class OpenInventory implements Inventory {
       for (const [key, entry] of entries) {
         // An entry that moved is written there first: where it was before it is out of date.
         const old = this.#places.get(key);
-        if (old !== undefined) this.#take(old, key);
+        if (old !== undefined) {
+          this.#take(old, key);
+          this.#moved = true;
+        }
         this.#places.set(key, chunk);
         this.#entries.set(key, entry);
       }
@@ -173,10 +182,11 @@ class OpenInventory implements Inventory {
       this.#entries.delete(key);
       return;
     }
-    const chars = JSON.stringify(entry).length;
+    const chars = entryText(entry).length;
     if (place !== undefined) this.#take(place, key);
     const chunk =
       place !== undefined && fits(place.entries.size + 1, place.chars + chars) ? place : this.#roomFor(chars);
+    if (place !== undefined && chunk !== place) this.#moved = true;
     chunk.entries.set(key, entry);
     chunk.chars += chars;
     this.#changed.add(chunk);
@@ -188,7 +198,7 @@ class OpenInventory implements Inventory {
     const entry = chunk.entries.get(key);
     if (entry === undefined) return;
     chunk.entries.delete(key);
-    chunk.chars -= JSON.stringify(entry).length;
+    chunk.chars -= entryText(entry).length;
     this.#changed.add(chunk);
   }
 
@@ -204,14 +214,23 @@ class OpenInventory implements Inventory {
     if (this.#failed !== undefined) throw this.#failed;
     const chunks = [...this.#changed];
     this.#changed.clear();
+    const moved = this.#moved;
+    this.#moved = false;
     try {
-      // What moves goes to a later one, which is written first.
-      for (const chunk of chunks.toSorted((a, b) => b.index - a.index)) await this.#keep(chunk);
+      // What moves goes to a later one, which is written first. Else none of them says what another one must say before.
+      if (moved) for (const chunk of chunks.toSorted((a, b) => b.index - a.index)) await this.#keep(chunk);
+      else await this.#keepAll(chunks);
     } catch (error) {
       // What is kept is no longer known: nothing may be written on the strength of it.
       this.#failed = error;
       throw error;
     }
+  }
+
+  /** All at the same time; rejects with the first that was not kept once none is under way. */
+  async #keepAll(chunks: readonly KeptChunk[]): Promise<void> {
+    const ended = await Promise.allSettled(chunks.map((chunk) => this.#keep(chunk)));
+    for (const one of ended) if (one.status === 'rejected') throw one.reason;
   }
 
   async #keep(chunk: KeptChunk): Promise<void> {

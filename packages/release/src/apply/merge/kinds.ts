@@ -115,6 +115,11 @@ export function kindOf({ kind, group }: ObjectId): string {
   return `${kind}.${group}`;
 }
 
+/** Whether a manifest is a CustomResourceDefinition. */
+export function isDefinition({ id }: { readonly id: ObjectId }): boolean {
+  return kindOf(id) === 'CustomResourceDefinition.apiextensions.k8s.io';
+}
+
 /** The content of an object, that is all but type, metadata and status, as it is to be. */
 export function mergedContent(id: ObjectId, wanted: JsonObject, live: JsonObject): JsonObject {
   const rule = Object.hasOwn(RULES, kindOf(id)) ? (RULES[kindOf(id)] as Rule) : GENERIC;
