@@ -15,6 +15,8 @@ export interface ApplyProgressLine extends Disposable {
 const PLAIN_MS = 5_000;
 const REDRAW_MS = 1_000;
 const BAR = 24;
+/** Where there is little room. */
+const SHORT_BAR = 8;
 
 /** A line on a stream. */
 export function applyProgressLine(
@@ -28,7 +30,7 @@ export function applyProgressLine(
   const draw = (): void => {
     if (last.total === 0) return;
     if (sink.isTTY === true) {
-      line.draw(oneLine(`${barText(last)} ${progressText(last, nameOf, now())}`));
+      line.draw(fitting(last, { nameOf, now: now(), columns: sink.columns || 80 }));
       return;
     }
     const { done, total, waiting } = last;
@@ -54,9 +56,30 @@ export function applyProgressLine(
   };
 }
 
-function barText({ done, total }: ApplyProgress): string {
-  const filled = Math.floor((done / total) * BAR);
-  return `[${'#'.repeat(filled)}${'-'.repeat(BAR - filled)}]`;
+/** What fits of it: the bar gets shorter first, then the object has only its kind and its name, then there is no bar; what is cut at last ends with `…`. */
+function fitting(
+  progress: ApplyProgress,
+  {
+    nameOf,
+    now,
+    columns,
+  }: { readonly nameOf: (object: Waiting['object']) => string; readonly now: number; readonly columns: number },
+): string {
+  const full = oneLine(progressText(progress, nameOf, now));
+  const short = oneLine(progressText(progress, ({ kind, name }) => `${kind} ${name}`, now));
+  const lines = [
+    `${barText(progress, BAR)} ${full}`,
+    `${barText(progress, SHORT_BAR)} ${full}`,
+    `${barText(progress, SHORT_BAR)} ${short}`,
+    short,
+  ];
+  // The last column stays empty: some terminals begin a new line after it.
+  return lines.find((text) => text.length < columns) ?? `${short.slice(0, Math.max(0, columns - 2))}…`;
+}
+
+function barText({ done, total }: ApplyProgress, width: number): string {
+  const filled = Math.floor((done / total) * width);
+  return `[${'#'.repeat(filled)}${'-'.repeat(width - filled)}]`;
 }
 
 /** `412 of 900, waits for Deployment.apps shop/web since 12s (1 of 3 replicas is ready) and 2 more`. */
