@@ -11,10 +11,13 @@ const object = {
 /** What a terminal of a width shows. */
 function shown(columns: number, why: string): string {
   let text = '';
-  const sink = { isTTY: true, columns, write: (said: string) => void (text += said) };
+  const write = (said: string): void => {
+    text += said;
+  };
+  const sink = { isTTY: true, columns, write };
   using line = applyProgressLine(sink, idText, () => 12_000);
   line.show({ done: 412, total: 900, waiting: [{ object, why, since: new Date(0) }] });
-  return text.replace(/^\r|\u001b\[K$/g, '');
+  return text.replace('\r', '').replace('\u001b[K', '');
 }
 
 test('a terminal shows of a release what is waited for and why, in whatever room it has', () => {
@@ -27,6 +30,6 @@ test('a terminal shows of a release what is waited for and why, in whatever room
   assert.equal(shown(101, why), `[###-----] ${short}`);
   assert.equal(shown(90, why), short);
   assert.equal(shown(80, why).length, 79);
-  assert.match(shown(80, why), /runtime since 12s \(1 of 3 replicas is rea…$/);
+  assert.match(shown(80, why), /runtime since 12s \(1 of 3 replica…$/);
   for (const columns of [20, 40, 60, 80, 120, 200]) assert.ok(shown(columns, why.repeat(5)).length < columns);
 });
