@@ -42,7 +42,11 @@ test('power cut, whole machine: old or new after each call of every operation, a
     assert.deepEqual(wrong, [], place);
   }
   assert.equal(seen.size, 2 * protocols('/').length + 2);
-  assert.ok(seen.get('unsynced-quiet')?.['acked old'] === 1, 'negative control: unsynced, it must be lost');
+  // Old on a fast machine; on a slow one the kernel has written names in the background, and no content.
+  assert.ok(
+    Object.keys(seen.get('unsynced-quiet') ?? {}).some((key) => key === 'acked old' || key.startsWith('acked corrupt')),
+    'negative control: unsynced, it must be lost',
+  );
   assert.ok(
     Object.keys(seen.get('unsynced-others') ?? {}).some((key) => key.includes('corrupt')),
     'negative control: unsynced while others sync, it must be torn',
@@ -163,7 +167,10 @@ test('power cut, whole machine, a disk that loses any part of its own cache: old
   t.diagnostic(`${writes.length} requests, ${cuts} cuts, ${lost} writes lost: ${JSON.stringify(seen)}`);
   assert.deepEqual(wrong, []);
   assert.ok(lost > cuts, 'the disk had nothing to lose');
-  assert.ok((seen['unsynced-quiet: acked old'] ?? 0) > 0, 'negative control: unsynced, it must be lost');
+  assert.ok(
+    (seen['unsynced-quiet: acked old'] ?? seen['unsynced-quiet: corrupt'] ?? 0) > 0,
+    'negative control: unsynced, it must be lost',
+  );
   assert.ok(
     (seen['unsynced-others: corrupt'] ?? 0) > 0,
     'negative control: unsynced while others sync, it must be torn',
