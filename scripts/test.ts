@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { run as runTests } from 'node:test';
 import { spec } from 'node:test/reporters';
@@ -43,7 +44,8 @@ const modules = soak
 const events = runTests({
   cwd: root,
   files: modules,
-  concurrency: 3,
+  // Half of them wait for servers at any time: with one process less a fifth of two cores was idle.
+  concurrency: Math.min(availableParallelism() + 2, 8),
   // A soak is long by purpose; each of its waits has a deadline of its own.
   timeout: soak ? 4 * 3_600_000 : 300_000,
 });
