@@ -153,9 +153,11 @@ function refusalText({ user, verb, resource, name, code, message }: AuditedCall)
 
 function managerFailures({ evidence, managerLog }: Proof): ReturnType<Check> {
   const errors = managerLog.split('\n').filter((line) => /"level":(50|60)/.test(line));
-  // A server that was killed answers nobody, and one that has just come up not everything.
+  // A server that was killed answers nobody, and one that has just come up not everything; whoever cannot renew its Lease meanwhile has lost it.
   const lines = evidence.serverKilled
-    ? errors.filter((line) => !/"code":"(Connection|BrokenStream|Unavailable|Timeout|ServerError)"/.test(line))
+    ? errors.filter(
+        (line) => !/"code":"(Connection|BrokenStream|Unavailable|Timeout|ServerError|LeaseLost)"/.test(line),
+      )
     : errors;
   return [lines.map(logText), 'no error in its log'];
 }

@@ -31,6 +31,7 @@ export async function killOnTheWay(stage: Stage, script: Script, evidence: Evide
     if (one === 'servers') {
       const { era } = stage;
       evidence.serverKilled = true;
+      stage.managers.excuse();
       const next = await stage.switchServers();
       evidence.killed.push(`the API server, ${when}: ${era} became ${next}`);
     } else {

@@ -12,8 +12,10 @@ export interface Managers extends AsyncDisposable {
   start(): void;
   /** Ends all of them. */
   dismiss(): Promise<void>;
-  /** Throws when one has ended by itself. */
+  /** Throws when one has ended by itself. One that is excused and lost its Lease is started anew, as its Deployment does. */
   alive(): void;
+  /** Whoever has no server loses its Lease: each may, once. */
+  excuse(): void;
   /** What they logged. */
   log(): string;
   /** Kills the one that leads, and starts it anew. Resolves to its user; undefined: nobody leads. */
@@ -49,6 +51,7 @@ export function managersOf(
     kubeconfig: cluster.kubeconfigFor({ user, groups: ['system:masters'] }),
   }));
   const running = new Map<string, RunningOperator>();
+  const excused = new Set<string>();
   const startOne = ({ kubeconfig, log, user }: (typeof programs)[number]): void => {
     const role = ['--roles', 'release', '--lease-namespace', namespace, '--identity', user, '--port', '0'];
     running.set(user, ports.startOperator(['operator', '--kubeconfig', kubeconfig, ...role, ...flags], log));
@@ -61,7 +64,17 @@ export function managersOf(
     start: () => programs.forEach(startOne),
     dismiss,
     alive: () => {
-      for (const one of running.values()) one.alive();
+      for (const one of programs) {
+        try {
+          running.get(one.user)?.alive();
+        } catch (error) {
+          if (!readFileSync(one.log, 'utf8').includes('"code":"LeaseLost"') || !excused.delete(one.user)) throw error;
+          startOne(one);
+        }
+      }
+    },
+    excuse: () => {
+      for (const { user } of programs) excused.add(user);
     },
     log: () => programs.map(({ log }) => readFileSync(log, 'utf8')).join(''),
     killLeader: async () => {
