@@ -47,12 +47,15 @@ function loadedFor(type: string): readonly string[] {
   return JSON.parse(stdout) as readonly string[];
 }
 
-test('nothing of a cloud is loaded where the cluster is elsewhere', () => {
-  assert.deepEqual(loadedFor('VSphere'), []);
+/** The rules of Azure's images, without its client: templates of Cluster API are read by them wherever a cluster is. */
+const RULES = ['azure/image.ts', 'azure/target.ts'];
+
+test('no client of a cloud is loaded where the cluster is elsewhere', () => {
+  assert.deepEqual(loadedFor('VSphere').toSorted(), RULES);
   const loaded = loadedFor('GCP');
   assert.ok(loaded.includes('gcp/platform.ts') && loaded.includes('cloud/https.ts'), loaded.join());
   assert.deepEqual(
-    loaded.filter((file) => /^(?:aws|azure)/.test(file)),
+    loaded.filter((file) => /^(?:aws|azure)/.test(file) && !RULES.includes(file)),
     [],
   );
 });
