@@ -328,6 +328,24 @@ for (const [what, options, why] of cases)
     assert.deepEqual([status(c)?.reason, c.cluster.template('wk-a')], ['Pinned', computed]);
   });
 
+test('swap mode: a pin that is lifted while the kept image is brought back is not obeyed any more', async () => {
+  const c = reportingCluster({ publication: 'swap' });
+  await c.pass();
+  const { store } = c.cluster;
+  const before = new Map(store.templates);
+  pin(c, 'wk-a', old);
+  store.onPublish = () => pin(c, 'wk-a', undefined);
+  await c.pass();
+  assert.ok(
+    store.calls.some((call) => call.startsWith('revert ')),
+    'it was under way',
+  );
+  assert.deepEqual(store.templates, before, 'no template was renamed');
+  store.onPublish = undefined;
+  await c.pass();
+  assert.deepEqual([status(c)?.reason, status(c)?.current, store.templates], ['UpToDate', newRelease, before]);
+});
+
 test('where no space is left the set is Blocked, and nothing that a history needs is collected for it', async () => {
   const c = reportingCluster();
   await c.pass();
