@@ -80,6 +80,7 @@ async function apply(path: string, flags: ApplyFlags, signal: AbortSignal): Prom
   const done = await underLease((led) => carriedOut(path, { plan, wish: now.wish, client, led, user: signal }), {
     ...{ client, role: 'release', namespace: told.leaseNamespace, signal },
   });
+  if (done instanceof Error) throw done;
   if (done !== undefined) return end(done);
   const after = await leadershipOf(client, role, { signal });
   return end(after.state === 'led' ? ledByOther(after, role) : untaken(after, role));
@@ -125,7 +126,7 @@ async function carriedOut(
     readonly led: Led;
     readonly user: AbortSignal;
   },
-): Promise<PlanEnd> {
+): Promise<PlanEnd | Error> {
   const { applyPayload, configMapInventory, idText, keptTo } = await import('@drydock/release');
   const agreedTo = keptTo(plan);
   let begun = false;
@@ -155,8 +156,9 @@ async function carriedOut(
     );
   const far = `${outcome.progress.done} of ${count(outcome.progress.total, 'object')}`;
   const goesOn = shell`drydock release apply ${path}`;
+  // Thrown it would keep the Lease until that expires, as if something were still written.
   if (user.aborted)
-    throw new Error(
+    return new Error(
       oneLine(`${far} are as release ${plan.version} says, and the others as they were; ${goesOn} goes on`),
     );
   if (outcome.complete)
