@@ -10,6 +10,8 @@ import {
   lookAtSet,
 } from '../explain.ts';
 import { idOf, type KeptSet } from '../observe/kept-set.ts';
+import { streamOf } from '../observe/stream.ts';
+import { foresee } from '../pass/question.ts';
 import type { ForeseenPublication, PlatformPlan, PointedImage } from '../platform.ts';
 import { failureDomainOf } from '../policy/set-policy.ts';
 import { eachOf } from '../pool.ts';
@@ -56,6 +58,9 @@ export async function planCluster(
 ): Promise<ClusterPlan> {
   const call = signal === undefined ? {} : { signal };
   const looks = new Map<KeptSet, Look>();
+  // Platforms tell the sets of one look the same: what was so for those before is asked anew.
+  const stream = streamOf(ports.world.golden());
+  if (stream !== undefined) foresee(sets, stream, ports);
   await eachOf(sets, concurrency, async (set) => void looks.set(set, await lookAtSet(set, ports, call)));
   const moved: Moved[] = [];
   const rest: ClusterPlan['rest'][number][] = [];
