@@ -39,7 +39,7 @@ export {
   ledgerName,
 } from './project/ledger.ts';
 export { isSameLoss, type LedgerEntry, type LedgerRecord, lossPlace, readRecord } from './project/ledger-record.ts';
-export { liveVersion } from './project/live-version.ts';
+export { type LiveOptions, type LiveVersion, liveVersion, SERVER_LAG_MS } from './project/live-version.ts';
 export { type Loss, losses } from './project/losses.ts';
 export { CORE_FIELDS, type Projection, type ProjectOptions, project } from './project/project.ts';
 export { projectionText } from './project/projection-text.ts';

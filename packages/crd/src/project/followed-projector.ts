@@ -1,4 +1,4 @@
-import { liveVersion } from './live-version.ts';
+import { liveVersion, SERVER_LAG_MS } from './live-version.ts';
 import { projectionText } from './projection-text.ts';
 import { createProjector, type Projector, type StatusKeeping } from './projector.ts';
 
@@ -36,10 +36,18 @@ export function followedProjector({ kind, definition, log, keep = {} }: Followed
   const wake = (): void => {
     for (const listener of listeners) listener();
   };
-  definition.subscribe(wake);
+  const live = liveVersion(() => definition.get({ name }), kind.version, { lagMs: SERVER_LAG_MS });
+  let settling: NodeJS.Timeout | undefined;
+  definition.subscribe(() => {
+    live();
+    wake();
+    clearTimeout(settling);
+    // What is newly allowed is written once the servers go by it.
+    if (live.settlesIn() > 0) settling = setTimeout(wake, live.settlesIn()).unref();
+  });
   const { tell, ...keeping } = keep;
   const projector = createProjector({
-    live: liveVersion(() => definition.get({ name }), kind.version),
+    live,
     ...keeping,
     tell: (event) => {
       const worse = event.kind === 'quarantined' || event.kind === 'blocked';

@@ -7,6 +7,7 @@ import {
   LEDGER_COMPONENT,
   ledgerName,
   liveVersion,
+  SERVER_LAG_MS,
 } from '@drydock/crd';
 import {
   ApiError,
@@ -116,7 +117,7 @@ function kindsOf(
     const { namespace } = options;
     const name = ledgerName(resource);
     const projector = createProjector({
-      live: liveVersion(() => options.definitions.get({ name: crd.name }), version.name),
+      live: liveVersion(() => options.definitions.get({ name: crd.name }), version.name, { lagMs: SERVER_LAG_MS }),
       ledger: createLedger({ store: configMapStore({ client, namespace, name, component: LEDGER_COMPONENT }) }),
       release: release.version,
     });
