@@ -80,7 +80,7 @@ export function vmWatchRole(options: VmWatchRoleOptions): VmWatchRole {
   const operator = cache(Deployment, { namespace: vmOperator.namespace, fields: `metadata.name=${vmOperator.name}` });
   const vmOperatorCrd = cache(CustomResourceDefinition, { fields: `metadata.name=${VIRTUAL_MACHINES}` });
   const keep = options.statuses?.(VirtualMachine as Resource<never>) ?? {};
-  const { projector } = followedProjector({ kind: VirtualMachine, definition: vmOperatorCrd, log, keep });
+  const { projector, onChange } = followedProjector({ kind: VirtualMachine, definition: vmOperatorCrd, log, keep });
 
   const virtualMachines = cache(VirtualMachine, {});
   // By what is known of a machine, also where an older definition hides it; after a restart only the ledger knows.
@@ -142,11 +142,11 @@ export function vmWatchRole(options: VmWatchRoleOptions): VmWatchRole {
     for (const vm of virtualMachines.all()) mirror.wake(keyOf(vm), 'initial');
   };
   operator.subscribe(takeOver);
-  vmOperatorCrd.subscribe(() => {
-    // What was cut or refused may fit now.
+  vmOperatorCrd.subscribe(takeOver);
+  // What was cut or refused may fit now.
+  onChange(() => {
     for (const [namespace = '', name = ''] of projector.concerned().map((object) => object.split('/')))
       mirror.wake({ namespace, name }, 'generic');
-    takeOver();
   });
 
   const deliver = (server: string, { ref, namespace, name, verified }: Signal): void => {
