@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
+import { type Authority, createAuthority } from '@drydock/sandbox';
 import { type LayerEntry, type TestImage, testImage } from '../testing/image.ts';
 import type { BlobSource } from './blobs.ts';
 import { ociLayout } from './oci-layout.ts';
@@ -154,13 +156,14 @@ interface Registry extends AsyncDisposable {
   readonly requests: { readonly url: string; readonly authorization: string | undefined }[];
 }
 
-/** A registry that speaks HTTP, as far as reading goes. */
+/** A registry as far as reading goes; without an authority it speaks plain HTTP. */
 async function registry(
   image: TestImage,
   answer: (request: IncomingMessage, response: ServerResponse, host: string) => boolean = () => false,
+  authority?: Authority,
 ): Promise<Registry> {
   const requests: Registry['requests'] = [];
-  const server = createServer((request, response) => {
+  const listener = (request: IncomingMessage, response: ServerResponse): void => {
     const { url = '', headers } = request;
     requests.push({ url, authorization: headers.authorization });
     if (answer(request, response, headers.host ?? '')) return;
@@ -168,7 +171,12 @@ async function registry(
     const found = image.blobs.get(kind === 'manifests' && !which.startsWith('sha256:') ? image.digest : which);
     if (found === undefined) return void response.writeHead(404).end();
     response.writeHead(200, { 'content-type': found.mediaType }).end(found.bytes);
-  }).listen(0, '127.0.0.1');
+  };
+  const { certificate: cert, privateKey: key } = authority?.issueServer(['127.0.0.1']) ?? {};
+  const server = (authority === undefined ? createServer(listener) : createTlsServer({ cert, key }, listener)).listen(
+    0,
+    '127.0.0.1',
+  );
   await once(server, 'listening');
   return {
     host: `127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -252,6 +260,32 @@ test('SAFE-9 a login goes to no token server without TLS that was not named, and
   other.requests.length = 0;
   await assert.rejects(pulled(sends.host, [sends.host, asks.host, other.host]), { code: 'REGISTRY_LOGIN' });
   assert.deepEqual(other.requests, []);
+});
+
+test('SAFE-9 a registry with TLS is followed to another one with TLS, and to none without, though that one may be asked by itself', async () => {
+  const authority = createAuthority('registries');
+  const image = await testImage([[['manifests/a.yaml', text]]]);
+  await using safe = await registry(image, undefined, authority);
+  await using bare = await registry(image);
+  const sendsTo = (place: string) =>
+    registry(
+      image,
+      ({ url = '' }, response) => {
+        if (url.includes('/blobs/')) response.writeHead(307, { location: `${place}${url}` }).end();
+        return url.includes('/blobs/');
+      },
+      authority,
+    );
+  await using up = await sendsTo(`https://${safe.host}`);
+  await using down = await sendsTo(`http://${bare.host}`);
+  const options = { ca: authority.certificate, plain: new Set([bare.host]) };
+  assert.equal((await pull(`${up.host}/r:t`, options)).files.size, 1, 'control');
+  assert.ok(safe.requests.length > 0, 'control');
+  await assert.rejects(pull(`${down.host}/r:t`, options), {
+    code: 'REGISTRY',
+    message: new RegExp(`^${down.host} sends from one place to another, or away from TLS`),
+  });
+  assert.deepEqual(bare.requests, []);
 });
 
 test('a mirror is asked first, the place itself where the mirror has nothing; a digest is checked wherever it comes from', async () => {
