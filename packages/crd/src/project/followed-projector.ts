@@ -38,13 +38,14 @@ export function followedProjector({ kind, definition, log, keep = {} }: Followed
   };
   const live = liveVersion(() => definition.get({ name }), kind.version, { lagMs: SERVER_LAG_MS });
   let settling: NodeJS.Timeout | undefined;
-  definition.subscribe(() => {
+  // What is newly allowed is written once the servers go by it.
+  const follow = (): void => {
     live();
     wake();
     clearTimeout(settling);
-    // What is newly allowed is written once the servers go by it.
-    if (live.settlesIn() > 0) settling = setTimeout(wake, live.settlesIn()).unref();
-  });
+    if (live.settlesIn() > 0) settling = setTimeout(follow, live.settlesIn()).unref();
+  };
+  definition.subscribe(follow);
   const { tell, ...keeping } = keep;
   const projector = createProjector({
     live,

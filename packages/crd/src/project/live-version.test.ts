@@ -61,3 +61,50 @@ test('what a definition does not allow any more is not written from the moment a
   };
   assert.deepEqual(await written(), ['Build']);
 });
+
+test('TRUTH-20 of a chain of definitions that take the place of each other within the time of one, all that a server may still go by are kept within', async () => {
+  const { state, live, written } = followed();
+  const among = (values: readonly string[]): JsonObject => {
+    const manifest = structuredClone(clusterVersionManifest(18)) as JsonObject;
+    const narrowed = (value: unknown): void => {
+      if (typeof value !== 'object' || value === null) return;
+      const { enum: allowed } = value as { enum?: unknown };
+      if (Array.isArray(allowed) && allowed.includes(olm)) Object.assign(value, { enum: values });
+      for (const one of Object.values(value)) narrowed(one);
+    };
+    narrowed(manifest);
+    return manifest;
+  };
+  const [narrow, wide, wider] = [among(['Build']), among(['Build', olm]), among(['Build', olm, 'Console'])];
+  state.definition = narrow;
+  assert.deepEqual(await written(), ['Build']);
+  for (const next of [wide, wider]) {
+    state.now += 1_000;
+    state.definition = next;
+    assert.deepEqual(await written(), ['Build'], 'a server may go by the first one');
+  }
+  // The first one was replaced a second before the second one: it ends first.
+  assert.equal(live.settlesIn(), SERVER_LAG_MS - 1_000);
+  state.now += SERVER_LAG_MS - 1_001;
+  assert.deepEqual([await written(), live.settlesIn()], [['Build'], 1]);
+  state.now += 1;
+  assert.deepEqual([await written(), live.settlesIn()], [['Build', olm], 1_000], 'the second and the third');
+  state.now += 1_000;
+  assert.deepEqual([await written(), live.settlesIn()], [['Build', olm], 0]);
+});
+
+test('a definition that is written in a loop makes no status dear: only the youngest are kept within', () => {
+  const state = { definition: clusterVersionManifest(16) as unknown, now: 0 };
+  const live = liveVersion(() => state.definition, 'v1', { lagMs: SERVER_LAG_MS, now: () => state.now });
+  live();
+  for (let count = 0; count < 100; count += 1) {
+    const next = structuredClone(clusterVersionManifest(16)) as { spec: { versions: { schema: object }[] } };
+    for (const { schema } of next.spec.versions)
+      Object.assign((schema as { openAPIV3Schema: object }).openAPIV3Schema, { description: `${count}` });
+    state.definition = next;
+    live();
+  }
+  const first = live();
+  assert.equal(first?.also?.length, 8);
+  assert.equal(live(), first, 'the same object as long as nothing has changed');
+});

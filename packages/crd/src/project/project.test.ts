@@ -166,7 +166,7 @@ test('while a release is gone back from, a default that only the newer one has k
   const object = { metadata: { name: 'a' } } as JsonObject;
   const within = (cloud: JsonObject) =>
     project({ tags: [{ key: 'a b' }, { key: 'c' }], cloud }, object, {
-      live: { ...version, also: older } as CrdVersion,
+      live: { ...version, also: [older] } as CrdVersion,
     });
   const { quarantined, status } = within({ dns: 'Platform' });
   assert.deepEqual(status['cloud'], { dns: 'Platform' });

@@ -66,44 +66,67 @@ const OF_VALUE: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Cuts the status that somebody intends to what the live schema accepts; while a release is being gone back from, to what both accept, as far as the live one takes that. Nothing is thrown
+ * Cuts the status that somebody intends to what the live schema accepts; where there are others that it must keep within, to what all accept, as far as the live one takes that. Nothing is thrown
  * for any input.
  */
 export function project(intent: JsonObject, object: JsonObject, options: ProjectOptions): Projection {
   const first = projectOn(intent, object, options);
-  const { also } = options.live;
-  return also === undefined ? first : (withinBoth(first, object, also, options) ?? first);
+  const { also = [] } = options.live;
+  // One of them that has nothing in common with the rest must not take the others along.
+  for (let count = also.length; count > 0; count -= 1) {
+    const found = withinAll(first, object, also.slice(0, count), options);
+    if (found !== undefined) return found;
+  }
+  return first;
 }
 
 /** What one schema needs the other may not know: such a pair has nothing in common, and two rounds show it. */
-const ROUNDS = 3;
+const ROUNDS = 2;
 
-/** What is left in both schemas; undefined where the live one refuses what the other one leaves. */
-function withinBoth(
+/** What is left in all of these schemas; undefined where the live one refuses what the others leave. */
+function withinAll(
   first: Projection,
   object: JsonObject,
-  also: Schema,
+  also: readonly Schema[],
   options: ProjectOptions,
 ): Projection | undefined {
   const quarantined = [...first.quarantined];
   let { status } = first;
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const target = projectOn(status, object, { ...options, live: { ...options.live, schema: also }, refused: [] });
+  for (let round = 0; round < ROUNDS + also.length; round += 1) {
+    const target = throughEach(status, object, also, options);
     const back = projectOn(target.status, object, options);
     if (back.stuck.length > first.stuck.length) return undefined;
-    const both = { status: back.status, stuck: back.stuck, heeded: first.heeded };
-    if (equal(back.status, target.status))
-      return { ...both, quarantined: [...quarantined, ...target.quarantined, ...back.quarantined] };
+    const all = { status: back.status, stuck: back.stuck, heeded: first.heeded };
+    // What the last one leaves the ones before it may refuse.
+    const isEach = also.length === 1 || equal(throughEach(back.status, object, also, options).status, back.status);
+    if (isEach && equal(back.status, target.status))
+      return { ...all, quarantined: [...quarantined, ...target.quarantined, ...back.quarantined] };
     // What a default of the live schema fills in again, and the other one has no place for, is in nobody's way.
     if (equal(back.status, status) && target.quarantined.every(({ why }) => why === NO_FIELD)) {
       const filled = new Map(target.quarantined.map(({ path, value }) => [path, value]));
       const lost = quarantined.filter(({ path, value }) => !filled.has(path) || !equal(filled.get(path), value));
-      return { ...both, quarantined: lost };
+      return { ...all, quarantined: lost };
     }
     quarantined.push(...target.quarantined, ...back.quarantined);
     ({ status } = back);
   }
   return undefined;
+}
+
+function throughEach(
+  intent: JsonObject,
+  object: JsonObject,
+  schemas: readonly Schema[],
+  options: ProjectOptions,
+): Pick<Projection, 'status' | 'quarantined'> {
+  const quarantined: Quarantined[] = [];
+  let status = intent;
+  for (const schema of schemas) {
+    const cut = projectOn(status, object, { ...options, live: { ...options.live, schema }, refused: [] });
+    quarantined.push(...cut.quarantined);
+    ({ status } = cut);
+  }
+  return { status, quarantined };
 }
 
 const NO_FIELD = 'the live schema has no such field';

@@ -20,10 +20,10 @@ const versions = new WeakMap<CrdVersion, string>();
 /** Identifies all that a writer of a version keeps within. */
 export function versionHash(version: CrdVersion): string {
   const { also, schema } = version;
-  if (also === undefined) return schemaHash(schema);
+  if (also === undefined || also.length === 0) return schemaHash(schema);
   let hash = versions.get(version);
   if (hash === undefined) {
-    hash = schemaHash({ allOf: [schema ?? {}, also] });
+    hash = schemaHash({ allOf: [schema ?? {}, ...also] });
     versions.set(version, hash);
   }
   return hash;

@@ -61,8 +61,8 @@ export interface CrdVersion {
   readonly scale: boolean;
   /** JSON paths that field selectors may name (from 1.30). */
   readonly selectable: readonly string[];
-  /** Of the release that is being gone back to, where one is: whoever writes a status keeps within both schemas. */
-  readonly also?: Schema;
+  /** Whoever writes a status keeps within these, too: that of a release that is being gone back to, and what a server may still go by. The first ones matter most. */
+  readonly also?: readonly Schema[];
 }
 
 /** What of a CustomResourceDefinition decides about stored objects. */

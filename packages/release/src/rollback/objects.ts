@@ -52,7 +52,7 @@ export function kindWay(crd: Crd, target: Crd, minor: number): KindWay | undefin
   const { schema } = next;
   return {
     resource: { group, version: live.name, kind, plural, scope },
-    live: schema === undefined ? live : { ...live, also: schema },
+    live: schema === undefined ? live : { ...live, also: [schema] },
     target: next,
     stored: target.conversion === 'Webhook' ? next : stored,
     keepsAll: target.preservesUnknownFields,
