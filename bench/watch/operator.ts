@@ -60,7 +60,7 @@ export async function operatorMemory(target: Target, machines: number): Promise<
       ...['--cache-dir', join(scratch, 'images'), '--log-level', 'error'],
       ...['--vcenter', 'vc1', '--vcenter-url', `vc1=${target.url}`, '--vcenter-ca', target.ca],
     ],
-    { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, ...deployedMemory(), ...READ_ONLY } },
+    { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, ...deployedMemory('operator'), ...READ_ONLY } },
   );
   const exited = once(child, 'exit');
   stack.defer(async () => {

@@ -38,8 +38,9 @@ function mortal(client: KubeClient): KubeClient {
 await using client = createClient(await loadKubeconfig({ kubeconfig }));
 try {
   const { complete, errors, kept } = await rollBack(bareWish, barePorts(call === '' ? client : mortal(client)));
-  const overtaken = kept.length > 0 && kept.every(({ why }) => why === 'somebody else has changed it');
-  if (overtaken) process.exitCode = LOST;
+  const keptByOther = kept.length > 0 && kept.every(({ why }) => why === 'somebody else has changed it');
+  const refused = errors.length > 0 && errors.every(({ reason }) => reason === 'UpdatePayloadResourceConflict');
+  if (keptByOther || refused) process.exitCode = LOST;
   else if (!complete) throw new Error(`not complete: ${JSON.stringify([errors, kept])}`);
 } catch (error) {
   if (!(error instanceof ApiError && error.code === 'Conflict')) throw error;

@@ -1,12 +1,12 @@
 import {
   BootImage,
-  type BootImagePolicy,
+  BootImagePolicy,
   ClusterVersion,
   ConfigMap,
-  type ControlPlaneMachineSet,
+  ControlPlaneMachineSet,
   Deployment,
   Infrastructure,
-  type Machine,
+  Machine,
   MachineConfiguration,
   type MachineManager,
   MachineSet,
@@ -237,25 +237,14 @@ export function fakeCluster(options: FakeClusterOptions = {}): FakeCluster {
         client.peek(ConfigMap, { namespace: 'openshift-machine-config-operator', name: 'coreos-bootimages' }),
       installConfig: () => client.peek(ConfigMap, { namespace: 'kube-system', name: 'cluster-config-v1' }),
       upstream: () => client.peek(Deployment, upstreamController),
-      machineSets: () =>
-        [...client.objects].filter(([id]) => id.startsWith('machinesets ')).map(([, set]) => set as MachineSet),
+      machineSets: () => client.cluster.list(MachineSet),
       machineSet: (key) => client.peek(MachineSet, key),
-      machines: () => [
-        ...machines,
-        ...[...client.objects].filter(([id]) => id.startsWith('machines ')).map(([, machine]) => machine as Machine),
-      ],
-      controlPlaneMachineSets: () =>
-        [...client.objects]
-          .filter(([id]) => id.startsWith('controlplanemachinesets '))
-          .map(([, set]) => set as ControlPlaneMachineSet),
+      machines: () => [...machines, ...client.cluster.list(Machine)],
+      controlPlaneMachineSets: () => client.cluster.list(ControlPlaneMachineSet),
       controlPlanesGated: () => cluster.gated,
       bootImage: (key) => client.peek(BootImage, key),
-      bootImages: () =>
-        [...client.objects].filter(([id]) => id.startsWith('bootimages ')).map(([, image]) => image as BootImage),
-      bootImagePolicies: () =>
-        [...client.objects]
-          .filter(([id]) => id.startsWith('bootimagepolicies '))
-          .map(([, policy]) => policy as BootImagePolicy),
+      bootImages: () => client.cluster.list(BootImage),
+      bootImagePolicies: () => client.cluster.list(BootImagePolicy),
       cloudConfig: () => client.peek(ConfigMap, cloudConfigKey),
       secret: (namespace, name) => client.peek(Secret, { namespace, name }),
     },

@@ -57,6 +57,8 @@ export interface MemoryCluster {
   snapshot(): ClusterSnapshot;
   /** Called after every change, for invariants that must hold at every instant. */
   subscribe(listener: (change: ClusterChange) => void): Disposable;
+  /** All objects of a kind in key order, without a call. */
+  list<T extends KubeObject>(resource: Resource<T>): readonly T[];
   /** The stored object, without a call. */
   peek<T extends KubeObject>(resource: Resource<T>, key: Key): T | undefined;
   /** Stores an object as it is, status and all, past every rule: how a test lays out its world. Undefined removes it. */
@@ -123,6 +125,10 @@ export function memoryCluster(options: MemoryClusterOptions = {}): MemoryCluster
       return Object.fromEntries(entries) as ClusterSnapshot;
     },
     subscribe: (listener) => store.subscribe((event) => listener(changeOf(event))),
+    list: <T extends KubeObject>(resource: Resource<T>) => {
+      const kind = find(resource);
+      return store.list(kind).map(([, object]) => plain(kind, object) as T);
+    },
     peek: <T extends KubeObject>(resource: Resource<T>, key: Key) => {
       const kind = find(resource);
       const found = store.get(kind, storeId(kind.namespaced ? key.namespace : undefined, key.name));

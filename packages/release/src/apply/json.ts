@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { isObject, type Json, type JsonObject, jsonText } from '@drydock/crd';
 import { type KubeObject, withExact } from '@drydock/kube';
 
@@ -82,28 +82,27 @@ export function isTooDeep(value: unknown, levels: number = DEEP): boolean {
 
 /** A short digest of a value: the same for the same JSON, whatever the order of its fields. What is nested deeper than any real object is all the same. */
 export function digestOf(value: Json | undefined): string {
-  const parts: string[] = [];
-  digest(value, parts, DEEP);
   // At once: a hash that is fed with each name of a definition takes as long as sending it.
-  return createHash('sha256').update(parts.join('')).digest('base64url').slice(0, 16);
+  return hash('sha256', digested(value, DEEP), 'base64url').slice(0, 16);
 }
 
-function digest(value: Json | undefined, parts: string[], levels: number): void {
-  if (levels === 0 && typeof value === 'object') parts.push('…');
-  else if (Array.isArray(value)) {
-    parts.push(`[${value.length}`);
-    for (const item of value as readonly Json[]) digest(item, parts, levels - 1);
-  } else if (isObject(value)) {
-    const fields = Object.keys(value)
-      .filter((field) => value[field] !== undefined)
-      .toSorted();
-    parts.push(`{${fields.length}`);
-    for (const field of fields) {
-      parts.push(JSON.stringify(field));
-      digest(value[field], parts, levels - 1);
-    }
-  } else if (typeof value === 'string') parts.push(`${JSON.stringify(value)};`);
-  else parts.push(`${isWide(value) ? BigInt(value) : jsonText(value ?? null)};`);
+function digested(value: Json | undefined, levels: number): string {
+  if (typeof value === 'string') return `${JSON.stringify(value)};`;
+  if (typeof value !== 'object' || value === null) return `${isWide(value) ? BigInt(value) : jsonText(value ?? null)};`;
+  if (levels === 0) return '…';
+  let text: string;
+  if (Array.isArray(value)) {
+    text = `[${value.length}`;
+    for (const item of value as readonly Json[]) text += digested(item, levels - 1);
+    return text;
+  }
+  const object = value as JsonObject;
+  const fields = Object.keys(object)
+    .filter((field) => object[field] !== undefined)
+    .sort();
+  text = `{${fields.length}`;
+  for (const field of fields) text += JSON.stringify(field) + digested(object[field], levels - 1);
+  return text;
 }
 
 /** A whole number that is written as a bigint where its digits were read. */

@@ -69,8 +69,9 @@ export function createStore(): Store {
     list: (kind, at = version) => {
       known(at);
       const state = new Map(objects(kind));
-      for (const event of history.toReversed()) {
-        if (event.version <= at) break;
+      for (let last = history.length - 1; last >= 0; last -= 1) {
+        const event = history[last];
+        if (event === undefined || event.version <= at) break;
         if (event.kind !== kind) continue;
         if (event.old === undefined) state.delete(event.id);
         else state.set(event.id, event.old);

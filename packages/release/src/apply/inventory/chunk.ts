@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { ConfigMap } from '@drydock/api';
 import { readJson } from '@drydock/api';
 import { isObject, type Json, type JsonObject } from '@drydock/crd';
@@ -26,7 +26,7 @@ export interface Chunk {
 
 /** The label value of an owner. */
 export function ownerDigest({ name }: Pick<ApplyOwner, 'name'>): string {
-  return createHash('sha256').update(name).digest('hex').slice(0, 16);
+  return hash('sha256', name).slice(0, 16);
 }
 
 /** Name of a ConfigMap of an inventory. */
