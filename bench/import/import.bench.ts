@@ -34,7 +34,9 @@ export const benchmark: Benchmark = {
     // Only the vCenter is measured: the others would take their share of the machine.
     await Promise.all([sandbox.apiserver.kill(), sandbox.etcd.kill()]);
     const workers: Readonly<Record<Side, Importer>> = {
-      ours: stack.use<Importer>(await startOurWorker(join(import.meta.dirname, 'ours.ts'), [], deployedMemory('operator'))),
+      ours: stack.use<Importer>(
+        await startOurWorker(join(import.meta.dirname, 'ours.ts'), [], deployedMemory('operator')),
+      ),
       peer: stack.use<Importer>(startWorker(peer)),
       beside: stack.use<Importer>(startWorker(peer)),
     };

@@ -32,7 +32,11 @@ export const benchmark: Benchmark = {
     const started = (side: Side): Promise<Runner> | Runner =>
       side === 'peer'
         ? startWorker<ReleaseJob, ReleaseResult>(peer)
-        : startOurWorker<ReleaseJob, ReleaseResult>(join(import.meta.dirname, 'ours.ts'), [], deployedMemory('release'));
+        : startOurWorker<ReleaseJob, ReleaseResult>(
+            join(import.meta.dirname, 'ours.ts'),
+            [],
+            deployedMemory('release'),
+          );
     for (let round = 0; round < ROUNDS; round += 1)
       for (const side of round % 2 === 0 ? (['ours', 'peer'] as const) : (['peer', 'ours'] as const)) {
         await using worker = await started(side);
