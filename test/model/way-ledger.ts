@@ -31,6 +31,8 @@ export interface WayLedger {
   readonly done: Map<string, Pin>;
   /** BootImages of whose pins somebody waits to be told. */
   readonly waiting: (readonly BootImage[])[];
+  /** What each set started from before its name was absent, where it is. */
+  readonly absent: () => ReadonlyMap<string, string>;
   /** Begins to look at every change. */
   watch(): void;
   /** Goes on from another one. */
@@ -53,8 +55,12 @@ export type Pins = ReadonlyMap<string, readonly Pin[]>;
 interface Known {
   readonly by: 'operator' | 'person';
   readonly issued: Pins;
+  /** Pins that held when it took effect. */
+  readonly held: Pins;
   /** What each set started from last; undefined while its name was absent. */
   readonly from: Map<string, string | undefined>;
+  /** What it started from before that. */
+  readonly last: Map<string, string>;
   /** Pins that held when a swap began that is under way. */
   readonly between: Map<string, readonly Pin[]>;
   readonly templates: Map<string, MachineSnapshot>;
@@ -69,7 +75,10 @@ export function wayLedger(world: LedgerWorld): WayLedger {
   const done = new Map<string, Pin>();
   const waiting: (readonly BootImage[])[] = [];
   const client = cluster.client.cluster.client();
-  let known: Known = { by: 'person', issued: new Map(), from: new Map(), between: new Map(), templates: new Map() };
+  let known: Known = {
+    ...{ by: 'person', issued: new Map(), held: new Map(), from: new Map() },
+    ...{ last: new Map(), between: new Map(), templates: new Map() },
+  };
 
   const imageOf = (name: string): BootImage | undefined =>
     cluster.client.peek(BootImage, keyOf(bootImageOf(machineSet(name))));
@@ -92,6 +101,7 @@ export function wayLedger(world: LedgerWorld): WayLedger {
       const [from, to] = [known.from.get(name), startsFrom(name)];
       if (from === to) continue;
       known.from.set(name, to);
+      if (from !== undefined) known.last.set(name, from);
       if (known.by === 'person') continue;
       const issued = known.between.get(name) ?? known.issued.get(name) ?? [];
       if (to === undefined) {
@@ -105,8 +115,15 @@ export function wayLedger(world: LedgerWorld): WayLedger {
       const held = issued.filter((one) => now.get(name)?.some((other) => samePin(one, other)));
       if (held.length > 0 && !held.some(({ release }) => release === to))
         wrong.push(`${name} is pinned to ${held[0]?.release} and went to ${to}`);
-      if (issued.length === 0 && !booted.has(to)) wrong.push(`${name} went to ${to}, which no machine has tried`);
+      // A swap that is taken back moves nobody.
+      const back = from === undefined && to === known.last.get(name);
+      if (issued.length === 0 && !back && !booted.has(to))
+        wrong.push(`${name} went to ${to}, which no machine has tried`);
     }
+  }
+
+  function absent(): ReadonlyMap<string, string> {
+    return new Map([...known.last].filter(([name]) => startsFrom(name) === undefined));
   }
 
   function removed(): void {
@@ -140,7 +157,7 @@ export function wayLedger(world: LedgerWorld): WayLedger {
     for (const name of names) {
       const pin = done.get(name);
       if (known.by === 'person' && pin !== undefined && gone(name, pin)) done.delete(name);
-      if (known.by === 'operator' && known.issued.get(name)?.some((one) => gone(name, one)) === true)
+      if (known.by === 'operator' && known.held.get(name)?.some((one) => gone(name, one)) === true)
         wrong.push(`the pin of ${name} was taken off`);
     }
   }
@@ -223,7 +240,7 @@ export function wayLedger(world: LedgerWorld): WayLedger {
   }
 
   return {
-    ...{ wrong, booted, answers, done, waiting, pins, settled },
+    ...{ wrong, booted, answers, done, waiting, absent, pins, settled },
     watch: () => {
       for (const name of names) known.from.set(name, startsFrom(name));
       removed();
@@ -243,9 +260,10 @@ export function wayLedger(world: LedgerWorld): WayLedger {
       for (const release of from.booted) booted.add(release);
       for (const [name, pin] of from.done) done.set(name, pin);
       waiting.push(...from.waiting);
+      for (const [name, release] of from.absent()) known.last.set(name, release);
     },
     begin: (by, issued) => {
-      known = { ...known, by, issued };
+      known = { ...known, by, issued, held: pins() };
     },
     look: async () => {
       for (const images of waiting.splice(0)) {
@@ -262,6 +280,7 @@ export function wayLedger(world: LedgerWorld): WayLedger {
     state: () => [
       [...booted].toSorted(),
       [...done].map(([name, { release }]) => [name, release]),
+      [...absent()],
       waiting.map((images) => images.map(({ metadata, spec }) => [metadata.name, spec?.pin?.release])),
     ],
   };

@@ -70,6 +70,7 @@ export function rotationLedger(cluster: MemoryCluster, kept: () => Kept): Rotati
   const from = new Map<string, string | undefined>();
   let by: 'operator' | 'person' = 'person';
   let issued: Pins = new Map();
+  let held: Pins = new Map();
 
   const named = (set: string): BootImage | undefined =>
     cluster.peek(BootImage, { namespace, name: bootImageName('capi-md', set) });
@@ -135,7 +136,7 @@ export function rotationLedger(cluster: MemoryCluster, kept: () => Kept): Rotati
     for (const set of sets) {
       const pin = done.get(set);
       if (by === 'person' && pin !== undefined && !samePin(pin, now.get(set))) done.delete(set);
-      const before = issued.get(set);
+      const before = held.get(set);
       if (by === 'operator' && before !== undefined && !samePin(before, now.get(set)))
         wrong.push(`the pin of ${set} was taken off`);
     }
@@ -221,6 +222,7 @@ export function rotationLedger(cluster: MemoryCluster, kept: () => Kept): Rotati
     begin: (who, pinsThen) => {
       by = who;
       issued = pinsThen;
+      held = pins();
     },
     look: async () => {
       for (const images of waiting.splice(0)) {
