@@ -91,6 +91,9 @@ test('history, revert and release, with the operator as a process: no upload, no
   const history = await image('history', set);
   assert.equal(history.code, 0, history.errors);
   assert.match(history.out, new RegExp(`${second} +release +InUse`));
+  // The operator looks at a place a minute after it moved a set; a revert looks now, and so does this.
+  assert.match(history.out, new RegExp(`${first} +release +Replaced +\\S+ +\\S+ +yes `), history.out);
+  assert.doesNotMatch(history.out, /not looked at/);
   const before = await voyage.template(set);
   const { count } = await voyage.switchboard.uploads();
 

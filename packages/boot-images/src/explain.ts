@@ -127,7 +127,7 @@ export async function lookAtSet(
     } catch (error) {
       options.signal?.throwIfAborted();
       const text = errorText(error);
-      const unread = unreadable(error);
+      const unread = isUnreadable(error);
       answers.push({ question, answer: unread ? 'unknown' : 'no', text });
       first ??= unread ? { unknown: text } : { outcome: failureOf(set, error, false).outcome };
     }
@@ -311,7 +311,7 @@ function stepOf(plan: Look['plan']): Conclusion {
 }
 
 /** It says nothing about the set that whoever asks may not read something, or does not reach it from here. */
-function unreadable(error: unknown): boolean {
+export function isUnreadable(error: unknown): boolean {
   if (error instanceof NotRecorded) return true;
   const cause = error instanceof Error ? error.cause : undefined;
   return [error, cause].some((one) => (one instanceof ApiError ? !isNotFound(one) : UNREACHED.has(codeOf(one))));
@@ -336,7 +336,7 @@ function no(text: string, outcome: SetOutcome): Found {
 
 /** What a set comes to whose work would fail with this. */
 export function conclusionOfError(set: KeptSet, error: unknown): Conclusion {
-  if (unreadable(error)) return { step: 'unknown', why: errorText(error) };
+  if (isUnreadable(error)) return { step: 'unknown', why: errorText(error) };
   return conclusionOf({ outcome: failureOf(set, error, false).outcome });
 }
 

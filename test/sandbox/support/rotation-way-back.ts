@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { Lease } from '@drydock/api';
+import { type BootImageStatus, Lease } from '@drydock/api';
 import type { ClusterPlan } from '@drydock/boot-images';
 import { flaws } from './image-cli.ts';
 import { capi, imageFolder, type RotationWorld, team } from './rotation-world.ts';
@@ -91,6 +91,9 @@ export async function wayBackOfDeployment(world: RotationWorld): Promise<void> {
   const history = await image('history', 'capi-md/back', '-n', team, '-o', 'json');
   assert.deepEqual([history.code, flaws('image-history', history.out)], [0, []], history.errors);
   assert.match(history.out, new RegExp(`"set": "${team}/capi-md/back"`));
+  const { history: had } = JSON.parse(history.out) as { readonly history: BootImageStatus['history'] };
+  const [, entry] = had ?? [];
+  assert.deepEqual([entry?.release, entry?.revertable], [first.release, true], history.out);
   const refused = await image('revert', 'capi-md/back', '-n', team, '--to', 'v1.2.3', '--yes');
   assert.equal(refused.code, 3, refused.errors);
   assert.match(refused.errors, /its history has no image v1\.2\.3, and a pin of a set of Cluster API names an image/);

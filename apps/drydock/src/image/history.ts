@@ -1,7 +1,5 @@
-import type { BootImage } from '@drydock/api';
 import { oneLine } from '@drydock/api/text';
 import type { HistoryEntry, Pin } from '@drydock/boot-images';
-import type { KubeClient } from '@drydock/kube';
 import type { Command } from 'commander';
 import { connect } from '../connect.ts';
 import { exitCode } from '../exit.ts';
@@ -10,18 +8,22 @@ import { print } from '../output/format.ts';
 import { imageOfSet } from '../output/names.ts';
 import { type Column, table } from '../table.ts';
 import { say, sayError } from '../terminal.ts';
-import { isRotated, rotatedImage } from './rotated-image.ts';
-import { checkNamespace, type SetFlags, setNamed, setVerb } from './set-flags.ts';
+import { type RevertSubject, revertSubject } from './revert-subject.ts';
+import { type SetFlags, setVerb } from './set-flags.ts';
+import { type RevertTo, type ToldEntry, toldHistory } from './told-history.ts';
 import { wayBackCell, wayBackRefusals } from './way-back-text.ts';
 
 /** What `image history` prints as JSON and YAML. */
 export interface HistoryOutput {
   readonly set: string;
   readonly pin?: Pin;
-  readonly history: readonly (HistoryEntry & { readonly revert?: string })[];
+  readonly history: readonly ToldEntry[];
 }
 
-/** Adds `drydock image history`: the images that a set had, and the command that goes back to each. It only reads, and asks no vCenter. */
+/** How long (ms) images are looked for: whoever asks what a set had need not wait for a vCenter that does not answer. */
+const LOOK_MS = 20_000;
+
+/** Adds `drydock image history`: the images that a set had, and the command that goes back to each. It only reads, and looks for each image as `image revert` does. */
 export function addHistory(group: Command): void {
   setVerb(group, 'history', 'show the images that a set had, and how to go back to each').action(
     (name: string, flags: SetFlags) =>
@@ -32,16 +34,21 @@ export function addHistory(group: Command): void {
 async function history(name: string, flags: SetFlags, signal: AbortSignal): Promise<number> {
   await using client = await connect(flags);
   const { livePin, revertGoal } = await import('@drydock/boot-images');
-  const { id, image } = isRotated(name)
-    ? await rotatedImage(client, name, flags.namespace, signal)
-    : await keptImage(client, name, flags, signal);
+  const patience = new AbortController();
+  const warn = (message: string): void => sayError(`warning: ${message}`);
+  const sources = { client, flags, warn, signal: AbortSignal.any([signal, patience.signal]) };
+  await using subject = await revertSubject(name, sources);
+  const { id, image } = subject;
   const pin = livePin(image, Date.now());
-  const output: HistoryOutput = {
-    set: id,
-    ...(pin === undefined ? {} : { pin }),
-    history: entriesOf(image, id),
-  };
-  if (flags.output.people) await show(output, revertGoal(image?.status));
+  const known = image?.status?.history ?? [];
+  const timer = setTimeout(() => patience.abort(), LOOK_MS);
+  const entries =
+    flags.output.kind === 'name'
+      ? known
+      : await toldHistory(id, known, revertTo(subject, { signal, patience: patience.signal }));
+  clearTimeout(timer);
+  const output: HistoryOutput = { set: id, ...(pin === undefined ? {} : { pin }), history: entries };
+  if (flags.output.people) await show(output, revertGoal({ history: entries }));
   else
     print(
       flags.output,
@@ -52,25 +59,24 @@ async function history(name: string, flags: SetFlags, signal: AbortSignal): Prom
   return exitCode.done;
 }
 
-async function keptImage(
-  client: KubeClient,
-  name: string,
-  flags: SetFlags,
-  signal: AbortSignal,
-): Promise<{ readonly id: string; readonly image: BootImage | undefined }> {
-  await checkNamespace(flags);
-  const { bootImageOf, idOf, worldNow } = await import('@drydock/boot-images');
-  const world = await worldNow(client, { signal, credentials: 'unread' });
-  const set = await setNamed({ world }, name);
-  const { metadata } = bootImageOf(set);
-  return { id: idOf(set), image: world.bootImages().find((one) => one.metadata.name === metadata.name) };
-}
-
-function entriesOf(image: BootImage | undefined, set: string): HistoryOutput['history'] {
-  return (image?.status?.history ?? []).map((entry) => {
-    const revert = `drydock image revert ${set} --to ${entry.id}`;
-    return entry.until === undefined || entry.revertable === false ? entry : { ...entry, revert };
-  });
+/** What could not be found out is told of its image, and the others are shown all the same. */
+function revertTo(
+  subject: RevertSubject,
+  { signal, patience }: { readonly signal: AbortSignal; readonly patience: AbortSignal },
+): RevertTo {
+  return async (to) => {
+    try {
+      return await subject.plan({ to, words: {}, allOnName: true });
+    } catch (error) {
+      signal.throwIfAborted();
+      const message = patience.aborted
+        ? `nobody answered within ${LOOK_MS / 1000} s`
+        : error instanceof Error
+          ? error.message
+          : String(error);
+      return { code: exitCode.undecided, message };
+    }
+  };
 }
 
 async function show({ set, pin, history: entries }: HistoryOutput, goal: HistoryEntry | undefined): Promise<void> {
@@ -91,7 +97,7 @@ async function show({ set, pin, history: entries }: HistoryOutput, goal: History
     { header: 'IMAGE', cell: ({ image = '' }) => image },
   ];
   say(table(columns, entries));
-  for (const line of wayBackRefusals(set, entries, IMAGE_GONE)) say(`${line}\n`);
+  say(wayBackRefusals(set, entries, IMAGE_GONE));
   const first = entries.find(({ id }) => id === goal?.id);
   if (first?.revert !== undefined) say(`To go back: ${oneLine(first.revert)}\n`);
 }

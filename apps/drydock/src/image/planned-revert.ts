@@ -1,7 +1,7 @@
 import { type Goal, goalsOf, livePin, type Pin, type PlannedRotation, pinnedName } from '@drydock/boot-images';
 import { exitCode } from '../exit.ts';
 import { shell } from '../template/next-command.ts';
-import type { RevertPlan, RevertRefusal, RevertWish } from './revert-plan.ts';
+import { type RevertPlan, type RevertRefusal, type RevertWish, wordOf } from './revert-plan.ts';
 import type { RotatedImage } from './rotated-image.ts';
 
 /** What a revert of a set of Cluster API would do: its template is copied with the earlier image, as for any other. `plan` says what would be done under a pin; undefined where the set is gone. */
@@ -17,11 +17,16 @@ export async function plannedRevert(
   const pin = { ...goal, ...words };
   const planned = await plan(pin);
   if (planned === undefined) return nowhere(id, goal);
-  const { rest, current, steps } = planned;
-  if (rest !== undefined && rest.step !== 'none' && rest.step !== 'wait')
+  const { rest, current, steps, because } = planned;
+  const entry = status?.history?.find(({ release, image: of }) => release === goal.release && of === goal.image);
+  const word = rest?.step === 'unknown' ? wordOf(entry) : undefined;
+  if (word?.refused !== undefined)
+    return { code: exitCode.blocked, message: word.refused.why, why: word.refused.because ?? word.refused.why };
+  if (rest !== undefined && rest.step !== 'none' && rest.step !== 'wait' && word === undefined)
     return {
       code: rest.step === 'unknown' ? exitCode.undecided : exitCode.blocked,
       message: rest.why,
+      ...(because === undefined ? {} : { why: because }),
       ...(rest.nextStep === undefined ? {} : { next: rest.nextStep }),
     };
   const replaces = livePin(image, Date.now());

@@ -4,6 +4,8 @@ import {
   type Explanation,
   type Goal,
   goalsOf,
+  type HistoryEntry,
+  IMAGE_GONE,
   idOf,
   type KeptSet,
   keepsName,
@@ -44,6 +46,8 @@ export interface RevertRefusal {
   readonly code: number;
   readonly message: string;
   readonly next?: string;
+  /** What of the message is of the image and its set, as a clause: how it stands beside others in a history. Default: all of it. */
+  readonly why?: string;
 }
 
 /** What is asked for. */
@@ -81,8 +85,9 @@ export async function revertPlan(
   const pinned = { sets, publication } as const;
   const found = await images.ifPinned(set, { ...pinned, pin: goal });
   const entry = said?.history?.find(({ release, image }) => release === goal.release && image === goal.image);
-  const word = found.step === 'unknown' && entry?.revertable === true;
-  if (!OBEYED.has(found.step) && !word) {
+  const word = found.step === 'unknown' ? wordOf(entry) : undefined;
+  if (word?.refused !== undefined) return { ...refusalOf(id, word.refused, undefined), code: exitCode.blocked };
+  if (!OBEYED.has(found.step) && word === undefined) {
     const there = await firstThere(images, set, others, pinned);
     return refusalOf(id, found, there);
   }
@@ -97,8 +102,20 @@ export async function revertPlan(
     pin: { ...resolved(goal, found), ...wish.words },
     ...(replaces === undefined ? {} : { replaces }),
     sets: places,
-    how: word ? `${found.why}: by the operator's last look the image is there` : found.why,
+    how: word === undefined ? found.why : `${found.why}: ${LAST_LOOK} the image is there`,
   };
+}
+
+const LAST_LOOK = "by the operator's last look";
+
+/** What the operator says of an image where whoever asks cannot look; undefined where it has not looked either. */
+export function wordOf(
+  entry: HistoryEntry | undefined,
+): { readonly refused?: Pick<Explanation, 'step' | 'why' | 'because'> } | undefined {
+  if (entry?.revertable === undefined) return undefined;
+  if (entry.revertable) return {};
+  const because = entry.why ?? IMAGE_GONE;
+  return { refused: { step: 'blocked', why: `${LAST_LOOK} ${because}`, because } };
 }
 
 /** The pin names the image that was found, so that it means the same tomorrow. */
@@ -164,17 +181,24 @@ function nowhere(id: string, said: BootImageStatus | undefined): RevertRefusal {
   };
 }
 
-function refusalOf(id: string, { step, why, nextStep, because }: Explanation, there: Goal | undefined): RevertRefusal {
+function refusalOf(
+  id: string,
+  { step, why, nextStep, because }: Pick<Explanation, 'step' | 'why' | 'nextStep' | 'because'>,
+  there: Goal | undefined,
+): RevertRefusal {
   const other =
     there &&
     `the newest that is there is ${pinnedName(there)}: ${shell`drydock image revert ${id} --to ${there.image ?? there.release ?? ''}`}`;
   // What is there can be had, by whoever says so.
   const instead =
-    because === undefined ? (other ?? nextStep) : [nextStep, other].filter((one) => one !== undefined).join('; ');
+    because === undefined || because === IMAGE_GONE
+      ? (other ?? nextStep)
+      : [nextStep, other].filter((one) => one !== undefined).join('; ');
   return {
     code: step === 'unknown' ? exitCode.undecided : exitCode.blocked,
     // Said by whoever would obey the pin, as if it were there.
     message: `nothing was written, because of such a pin the operator would say: ${why}`,
+    why: because ?? why,
     ...(instead === undefined ? {} : { next: instead }),
   };
 }

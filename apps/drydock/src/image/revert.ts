@@ -1,7 +1,7 @@
 import type { BootImage } from '@drydock/api';
 import { oneLine } from '@drydock/api/text';
 import type { Pin } from '@drydock/boot-images';
-import { type KubeClient, keyOf } from '@drydock/kube';
+import type { KubeClient } from '@drydock/kube';
 import type { Command } from 'commander';
 import { connect } from '../connect.ts';
 import { agreed } from '../crd/question.ts';
@@ -13,12 +13,12 @@ import { imageOfSet } from '../output/names.ts';
 import { leaderWords } from '../status.ts';
 import { shell } from '../template/next-command.ts';
 import { say, sayError } from '../terminal.ts';
-import type { AffectedMachines, AffectedSet } from './affected-machines.ts';
+import type { AffectedMachines } from './affected-machines.ts';
 import { holdUntil } from './hold.ts';
-import type { RevertPlan, RevertRefusal, RevertWish, ToldRevert } from './revert-plan.ts';
+import type { RevertRefusal, RevertWish, ToldRevert } from './revert-plan.ts';
+import { type RevertSubject, revertSubject } from './revert-subject.ts';
 import { revertText } from './revert-text.ts';
-import { isRotated } from './rotated-image.ts';
-import { checkNamespace, type SetFlags, setNamed, setVerb } from './set-flags.ts';
+import { type SetFlags, setVerb } from './set-flags.ts';
 
 interface RevertFlags extends SetFlags {
   readonly to?: string;
@@ -82,7 +82,10 @@ async function revert(name: string, flags: RevertFlags, signal: AbortSignal): Pr
     ...(until === undefined ? {} : { until }),
   };
   const wish = { to: flags.to, words, allOnName: flags.allOnName === true };
-  const { set, plan } = await (isRotated(name) ? planRotated : planKept)(name, wish, { client, flags, signal });
+  const warn = (message: string): void => sayError(`warning: ${message}`);
+  await using subject = await revertSubject(name, { client, flags, warn, signal });
+  const set = subject.id;
+  const plan = await told(subject, wish, { client, signal });
   const out = outputOf(flags.output, set, leader);
   if ('code' in plan) return out.refuse(plan);
   const would = await writePins(client, plan, { signal, dryRun: true });
@@ -99,63 +102,16 @@ async function revert(name: string, flags: RevertFlags, signal: AbortSignal): Pr
   return out.end(plan, await outcomeOf(client, written.images, leader, signal), began);
 }
 
-/** Of what a revert is planned. */
-interface RevertSources {
-  readonly client: KubeClient;
-  readonly flags: RevertFlags;
-  readonly signal: AbortSignal;
-}
-
-interface Planned {
-  readonly set: string;
-  readonly plan: ToldRevert | RevertRefusal;
-}
-
-async function planKept(name: string, wish: RevertWish, { client, flags, signal }: RevertSources): Promise<Planned> {
-  await checkNamespace(flags);
-  const { clusterImages } = await import('../cluster-images.ts');
-  const { bootImageOf, idOf } = await import('@drydock/boot-images');
-  const { revertPlan } = await import('./revert-plan.ts');
-  const { leaseNamespace } = flags;
-  const warn = (message: string): void => sayError(`warning: ${message}`);
-  await using images = await clusterImages({ client, flags, leaseNamespace, stubSecret: 'InPlace', warn, signal });
-  const set = await setNamed(images, name);
-  const key = keyOf(bootImageOf(set));
-  const { world } = images;
-  const status = world.bootImage(key)?.status;
-  const id = idOf(set);
-  const { namespace } = key;
-  const of = { set: id, namespace, status, world, served: { of: () => undefined } };
-  return { set: id, plan: await told(await revertPlan(images, set, status, wish), of, { client, signal }) };
-}
-
-async function planRotated(name: string, wish: RevertWish, { client, flags, signal }: RevertSources): Promise<Planned> {
-  const { rotatedImage } = await import('./rotated-image.ts');
-  const { rotationRevert } = await import('./revert-rotation.ts');
-  const found = await rotatedImage(client, name, flags.namespace, signal);
-  const warn = (message: string): void => sayError(`warning: ${message}`);
-  const plan = await rotationRevert(found, wish, { client, flags, warn, signal });
-  if ('code' in plan) return { set: found.id, plan };
-  const { servedKinds, worldNow } = await import('@drydock/boot-images');
-  const [world, served] = await Promise.all([
-    worldNow(client, { signal, credentials: 'unread' }),
-    servedKinds(client, { signal }),
-  ]);
-  const { metadata, status } = found.image;
-  const { namespace } = metadata;
-  const set = status?.set ?? found.id.slice(found.id.indexOf('/') + 1);
-  return { set: found.id, plan: await told(plan, { set, namespace, status, world, served }, { client, signal }) };
-}
-
 /** With the machines that it concerns, which nobody asks for where nothing is done. */
 async function told(
-  plan: RevertPlan | RevertRefusal,
-  of: AffectedSet,
-  { client, signal }: Pick<RevertSources, 'client' | 'signal'>,
+  subject: RevertSubject,
+  wish: RevertWish,
+  { client, signal }: { readonly client: KubeClient; readonly signal: AbortSignal },
 ): Promise<ToldRevert | RevertRefusal> {
+  const plan = await subject.plan(wish);
   if ('code' in plan) return plan;
   const { affectedMachines } = await import('./affected-machines.ts');
-  return { ...plan, machines: await affectedMachines(client, of, signal) };
+  return { ...plan, machines: await affectedMachines(client, await subject.affected(), signal) };
 }
 
 interface Ending {

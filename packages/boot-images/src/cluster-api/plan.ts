@@ -1,4 +1,5 @@
-import { type Conclusion, conclusionOf } from '../explain.ts';
+import { errorText } from '../errors.ts';
+import { type Conclusion, conclusionOf, isUnreadable } from '../explain.ts';
 import type { ImageFacts } from '../image-facts.ts';
 import type { ForeseenPublication } from '../platform.ts';
 import type { Pin } from '../way-back/pin.ts';
@@ -55,15 +56,8 @@ export interface PlannedRotation {
   readonly target?: string;
   /** Why nothing is done; absent where there are steps. */
   readonly rest?: Conclusion;
-}
-
-/** Which sets are planned, and as if what. */
-export interface PlanRotationsOptions {
-  /** Whether a set is meant, by its id as `team-a/capi-md/worker`; default: all are. */
-  readonly sets?: (id: string) => boolean;
-  /** As if these sets had this pin. */
-  readonly pin?: Pin;
-  readonly signal?: AbortSignal;
+  /** What of that is of the image alone, as a clause. */
+  readonly because?: string;
 }
 
 /** What a plan reads. */
@@ -148,7 +142,10 @@ export async function planRotation(
     }
   } catch (error) {
     call.signal?.throwIfAborted();
-    return { set, steps: [], rest: conclusionOf({ outcome: failureOf(error).outcome }) };
+    if (isUnreadable(error)) return { set, steps: [], rest: { step: 'unknown', why: errorText(error) } };
+    const { outcome } = failureOf(error);
+    const { because } = outcome;
+    return { set, steps: [], ...(because === undefined ? {} : { because }), rest: conclusionOf({ outcome }) };
   }
   throw new TypeError(`a plan for ${setText(seen.set)} has more than ${MOST_STEPS} steps`);
 }

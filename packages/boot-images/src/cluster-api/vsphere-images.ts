@@ -4,6 +4,7 @@ import { BootImageError } from '../errors.ts';
 import type { BootImageMetrics } from '../metrics.ts';
 import { leafName } from '../vsphere/names.ts';
 import type { ImageStore } from '../vsphere/options.ts';
+import { IMAGE_GONE } from '../way-back/history.ts';
 import type { WantedImage } from './catalogue.ts';
 import { baseOf } from './clone.ts';
 import { imageIn } from './image-leaf.ts';
@@ -87,6 +88,7 @@ export function vsphereImages(options: VSphereImagesOptions): RotationImages {
         throw new BootImageError('ImageNotPublished', `template ${image.image} is not where the machines are made`, {
           retriable: false,
           nextStep: 'pin an image that is there: drydock template list',
+          facts: { because: IMAGE_GONE },
         });
       }
       if (named !== undefined && first !== undefined) {

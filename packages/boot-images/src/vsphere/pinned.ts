@@ -4,7 +4,7 @@ import { BootImageError } from '../errors.ts';
 import type { ImageThere } from '../image-facts.ts';
 import { idOf, setText } from '../observe/kept-set.ts';
 import type { PlatformInput, PlatformPlan, Publication } from '../platform.ts';
-import { isImageOf } from '../way-back/history.ts';
+import { IMAGE_GONE, isImageOf } from '../way-back/history.ts';
 import { type Pin, pinnedName } from '../way-back/pin.ts';
 import { leafName } from './names.ts';
 import type { ImageStore } from './options.ts';
@@ -112,6 +112,7 @@ function whole(template: Present, set: PinnedSet): Present {
     `${setText(set.input.set)} is pinned to ${template.name}: ${refused.why}`,
     {
       ...{ retriable: false, nextStep: `look at who changed it, then ${instead(set.input)}` },
+      facts: { because: refused.why },
     },
   );
 }
@@ -151,7 +152,7 @@ function gone(set: PinnedSet, there: readonly ListedTemplate[]): BootImageError 
   return new BootImageError(
     'PinnedImageGone',
     `${setText(input.set)} is pinned to ${what}, which is not in ${site.placement.folder} of ${site.placement.server}: ${left}`,
-    { retriable: false, nextStep: instead(input) },
+    { retriable: false, nextStep: instead(input), facts: { because: IMAGE_GONE } },
   );
 }
 
