@@ -23,7 +23,7 @@ export interface LedgerWorld {
 /** What is known of a world besides what its servers hold, and what was seen in it that must never be. */
 export interface WayLedger {
   readonly wrong: string[];
-  /** Releases of which a machine became a node that is ready. */
+  /** Releases of which the last machine that tried one became a node that is ready. */
   readonly booted: Set<string>;
   /** What reverts were answered, the last word of each. */
   readonly answers: string[];
@@ -115,10 +115,10 @@ export function wayLedger(world: LedgerWorld): WayLedger {
       const held = issued.filter((one) => now.get(name)?.some((other) => samePin(one, other)));
       if (held.length > 0 && !held.some(({ release }) => release === to))
         wrong.push(`${name} is pinned to ${held[0]?.release} and went to ${to}`);
-      // A swap that is taken back moves nobody.
+      // A swap that is taken back moves nobody, and one that is ended for a pin, which came since it began, was begun by another process.
       const back = from === undefined && to === known.last.get(name);
-      if (issued.length === 0 && !back && !booted.has(to))
-        wrong.push(`${name} went to ${to}, which no machine has tried`);
+      const unpinned = issued.length === 0 && (known.issued.get(name) ?? []).length === 0;
+      if (unpinned && !back && !booted.has(to)) wrong.push(`${name} went to ${to}, which no machine has tried`);
     }
   }
 
@@ -162,11 +162,12 @@ export function wayLedger(world: LedgerWorld): WayLedger {
     }
   }
 
-  function tried(name: string): void {
-    const machine = cluster.client.peek(Machine, { namespace: 'openshift-machine-api', name });
+  function tried(machine: Machine | undefined, well: boolean): void {
     const template = machine?.spec?.providerSpec?.value?.['template'];
     const release = named(String(template))?.productVersion;
-    if (release !== undefined) booted.add(release);
+    if (release === undefined) return;
+    if (well) booted.add(release);
+    else booted.delete(release);
   }
 
   function settled(): void {
@@ -245,7 +246,10 @@ export function wayLedger(world: LedgerWorld): WayLedger {
       for (const name of names) known.from.set(name, startsFrom(name));
       removed();
       cluster.client.cluster.subscribe(({ resource, now }) => {
-        if (resource === 'nodes' && isReady(now)) tried(now?.metadata.name ?? '');
+        const machine = { namespace: 'openshift-machine-api', name: now?.metadata.name ?? '' };
+        if (resource === 'nodes' && isReady(now)) tried(cluster.client.peek(Machine, machine), true);
+        if (resource.startsWith('machines.') && (now as Machine | undefined)?.status?.phase === 'Failed')
+          tried(now as Machine, false);
         if (resource.startsWith('machinesets.')) moved();
         if (resource.startsWith('bootimages.')) pinned();
       });

@@ -12,6 +12,8 @@ export type PinOutcome =
   | { readonly kind: 'replaced'; readonly set: string; readonly pin: Pin | undefined }
   | { readonly kind: 'stuck' | 'underway'; readonly set: string; readonly status: BootImageStatus | undefined };
 
+/** Reasons of pins that the operator does not obey. */
+const REFUSED: ReadonlySet<string> = new Set(['PinConflict', 'PinInvalid']);
 /** Between two looks. */
 const LOOK_MS = 200;
 
@@ -42,7 +44,9 @@ function outcomeOf({ metadata }: BootImage, status: BootImageStatus | undefined)
   const set = status?.set ?? metadata.name;
   const seen = (status?.observedGeneration ?? 0) >= (metadata.generation ?? 1);
   const pinned = status?.conditions?.some(({ type }) => type === 'Pinned') === true;
-  if (!seen || !pinned) return { kind: 'underway', set, status };
+  // Of two pins under one name neither is obeyed, and none is said to hold.
+  const refused = status?.phase === 'Blocked' && REFUSED.has(status.reason ?? '');
+  if (!seen || !(pinned || refused)) return { kind: 'underway', set, status };
   if (status?.phase === 'Current') return { kind: 'obeyed' };
   const stuck = status?.phase === 'Blocked' || status?.phase === 'Skipped';
   return { kind: stuck ? 'stuck' : 'underway', set, status };

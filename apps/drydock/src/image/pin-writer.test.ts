@@ -36,6 +36,22 @@ test('OWN-18 two people who go back at once: one of them is told, and nothing of
   assert.deepEqual(outcome, { kind: 'replaced', set: 'ms-a', pin: ours });
 });
 
+test('OWN-18 whoever goes back is told at once that his pin contradicts another one under the same name', async () => {
+  const client = start();
+  const seen = await client.create(BootImage, fresh);
+  const mine = await writePin(client, { seen, fresh }, { release: '1' }, { signal });
+  assert.ok(typeof mine === 'object');
+  const outcome = async (reason: string, observedGeneration: number): Promise<string> => {
+    const live = await client.get(BootImage, key);
+    await client.replaceStatus(BootImage, { ...live, status: { phase: 'Blocked', reason, observedGeneration } });
+    return (await pinsObeyed(client, [mine], { waitMs: 0, signal })).kind;
+  };
+  const generation = mine.metadata.generation ?? 0;
+  assert.equal(await outcome('PinConflict', generation - 1), 'underway', 'that was said of another spec');
+  assert.equal(await outcome('CanaryFailed', generation), 'underway', 'that was said before the pin was seen');
+  for (const reason of ['PinConflict', 'PinInvalid']) assert.equal(await outcome(reason, generation), 'stuck', reason);
+});
+
 test('OWN-18 a pin of a set whose BootImage is not there yet, or is made or goes in between; tried without being stored', async () => {
   const client = start();
   const pin = { release: '1' };

@@ -34,8 +34,13 @@ export function questionAbout(set: KeptSet, stream: Stream | BootImageError, por
   return asked.kind === 'skip' ? asked : byPolicy(asked, ports);
 }
 
-/** The same without the policies. */
-export function questionOf(set: KeptSet, stream: Stream | BootImageError, ports: AskPorts): Skip | Question {
+/** The same without the policies. `pinned`: how its pin is found. */
+export function questionOf(
+  set: KeptSet,
+  stream: Stream | BootImageError,
+  ports: AskPorts,
+  pinned: typeof pinOf = pinOf,
+): Skip | Question {
   const { world, platforms, architecture } = ports;
   const decision = decideSet({
     set,
@@ -51,7 +56,7 @@ export function questionOf(set: KeptSet, stream: Stream | BootImageError, ports:
   if (platform === undefined)
     throw new BootImageError('NotReady', `what is known of platform ${decision.platform} is not loaded yet`);
   const { infrastructure } = decision;
-  const { pin } = pinOf(set, platform, ports) ?? {};
+  const { pin } = pinned(set, platform, ports) ?? {};
   const authorities = cloudAuthorities(world.cloudConfig());
   const origins = originsIn(world.bootImage(keyOf(bootImageFor(set))), set);
   return {
@@ -71,6 +76,31 @@ export function questionOf(set: KeptSet, stream: Stream | BootImageError, ports:
       ...(origins.length === 0 ? {} : { origins }),
     },
   };
+}
+
+/** Why a set cannot be asked about, with what its machines start from all the same: what a name that it shares bears changes without it. */
+export async function withPlace(
+  error: unknown,
+  set: KeptSet,
+  stream: Stream | BootImageError,
+  ports: AskPorts,
+  call: { readonly signal?: AbortSignal },
+): Promise<unknown> {
+  if (!(error instanceof BootImageError) || error.facts !== undefined) return error;
+  try {
+    const asked = questionOf(set, stream, ports, () => undefined);
+    if (asked.kind === 'skip') return error;
+    const { current, template } = factsOf(await planOf(asked, ports, call));
+    const { code, message, cause, retriable, nextStep } = error;
+    return new BootImageError(code, message, {
+      ...{ cause, retriable, ...(nextStep === undefined ? {} : { nextStep }) },
+      facts: { ...(current === undefined ? {} : { current }), ...(template === undefined ? {} : { template }) },
+    });
+  } catch {
+    call.signal?.throwIfAborted();
+    // Its place cannot be looked at either: the first error is what has to be put right.
+    return error;
+  }
 }
 
 /** The question as the policy of the set changes it, or why that leaves the set alone. Of a set that is pinned it says how, and no more. */

@@ -47,3 +47,21 @@ test('TRUTH-1 a set whose template is not there boots from nothing, not from the
   assert.ok(moving.length > 0);
   assert.deepEqual([...new Set(moving.map(({ current }) => current))], [undefined]);
 });
+
+test('OWN-18 swap mode: what somebody else put under the name of a set that this process has moved gets into its history', async () => {
+  const c = reportingCluster({ publication: 'swap', templates: { [computed]: { version: oldRelease } } });
+  await c.pass();
+  assert.equal(c.image()?.status?.current, newRelease);
+  const other = '9.9.20261001-0';
+  c.cluster.store.templates.set(computed, { version: other, ours: true });
+  await c.pass();
+  const history = c.image()?.status?.history ?? [];
+  assert.deepEqual(
+    history.map(({ release, until }) => [release, until === undefined]),
+    [
+      [other, true],
+      [newRelease, false],
+      [oldRelease, false],
+    ],
+  );
+});

@@ -11,13 +11,14 @@ import { eachOf, lanes } from '../pool.ts';
 import type { SetOutcome } from '../status/subject.ts';
 import { type Stubs, sharedStubs } from '../user-data/user-data.ts';
 import type { PassCause } from '../wakes/causes.ts';
+import { imageOfSet } from '../wakes/foreign-writes.ts';
 import { type Pin, samePin } from '../way-back/pin.ts';
 import { failureOf } from './failure.ts';
 import { inTurn } from './in-turn.ts';
 import type { Acting, Item, ReleaseStream } from './item.ts';
 import { overtaken } from './overtaken.ts';
 import { type PassPorts, type PassState, WRITES_AT_ONCE } from './pass-state.ts';
-import { foresee, planOf, questionAbout } from './question.ts';
+import { foresee, planOf, questionAbout, withPlace } from './question.ts';
 import type { PassSignals } from './signals.ts';
 import { told } from './told.ts';
 import { updateSet } from './update.ts';
@@ -142,11 +143,20 @@ export class Work {
   /** Reads and decides; writes nothing. */
   async ask(item: Item, stream: ReleaseStream): Promise<PlatformPlan | Waiting> {
     const { ports } = this.#options;
-    const asked = questionAbout(item.set, stream, ports);
+    const asked = await this.#question(item.set, stream);
     if (asked.kind === 'skip') return asked;
     item.input = asked;
     this.#heed(item.set, asked.input.pin);
     return planOf(asked, ports, this.call);
+  }
+
+  async #question(set: KeptSet, stream: ReleaseStream): Promise<ReturnType<typeof questionAbout>> {
+    const { ports } = this.#options;
+    try {
+      return questionAbout(set, stream, ports);
+    } catch (error) {
+      throw await withPlace(error, set, stream, ports, this.call);
+    }
   }
 
   /** A person who pins a set, or lifts its pin, has ended whatever fight there was about it. */
@@ -211,7 +221,9 @@ export class Work {
       state.waysBack.switched(id);
       state.writers.delete(id);
       const { resourceVersion } = item.set.metadata;
-      if (resourceVersion !== undefined) state.moved.set(id, resourceVersion);
+      // Where its name stays the set is not written, and what is read of it is never of before.
+      if (resourceVersion !== undefined && !keepsReference(item, outcome)) state.moved.set(id, resourceVersion);
+      else state.moved.delete(id);
     }
     state.retries.clear(id);
     await tell(item.set, outcome);
@@ -311,6 +323,13 @@ function countedOf({ set, input }: Item, outcome: SetOutcome): Item['counted'] {
   if (outcome.kind === 'waiting' || outcome.kind === 'step') return 'pending';
   const pinned = (outcome.pinned === true || input?.input.by?.pinned === true) && kindOf(set) === machineSets;
   return pinned || (outcome.kind === 'skip' && outcome.counted) ? 'skipped' : 'reconciled';
+}
+
+/** Whether a set that was moved refers to what it referred to before. */
+function keepsReference({ set, input }: Item, { movedTo }: SetOutcome): boolean {
+  const { platform } = input ?? {};
+  const reference = platform && imageOfSet(set, platform);
+  return reference !== undefined && (platform?.recordOf?.(reference) ?? reference) === movedTo;
 }
 
 function keyOf(item: Item, plan: Acting): string {

@@ -5,7 +5,7 @@ import { standings } from '../standing.ts';
 import { imageOf } from '../status/boot-image-store.ts';
 import { computed, machineSet } from '../testing/fake-cluster.ts';
 import { type ReportingCluster, reportingCluster } from '../testing/reporting-cluster.ts';
-import { goalsOf } from './goal.ts';
+import { goalsOf, keepsName } from './goal.ts';
 
 /** What `status` shows of the way back, after what the BootImage says was compared with it. */
 async function shown({ cluster, image }: ReportingCluster): Promise<string | undefined> {
@@ -33,3 +33,16 @@ for (const publication of ['pointer', 'swap'] as const)
     // The release that was gone back from is no way back, and nothing else was there.
     assert.deepEqual([await shown(c), target()], [undefined, undefined]);
   });
+
+test('OWN-18 what a name is known to have borne says that the others under it go along, also while a swap is under way and nothing bears it', () => {
+  const [now, before] = [
+    { id: 'b', image: 'name', release: '9.8', since: '2026-02-01T00:00:00Z' },
+    { id: 'a', image: 'name', release: '9.6', since: '2026-01-01T00:00:00Z', until: '2026-02-01T00:00:00Z' },
+  ];
+  const swapped = { history: [now, before] };
+  for (const goal of [now, before, { release: '9.8' }, { release: '9.5' }])
+    assert.equal(keepsName(swapped, goal), true, JSON.stringify(goal));
+  const pointed = { history: [now, { ...before, image: 'other' }] };
+  for (const goal of [now, { ...before, image: 'other' }, { release: '9.8' }])
+    assert.equal(keepsName(pointed, goal), false, JSON.stringify(goal));
+});

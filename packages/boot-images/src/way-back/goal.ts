@@ -46,10 +46,12 @@ export function revertTo(status: BootImageStatus | undefined): string | undefine
 
 /** Whether going there means that the content under a name changes, and not the name (swap mode). */
 export function keepsName(status: BootImageStatus | undefined, goal: Goal): boolean {
-  const [inUse] = status?.history ?? [];
-  const retired = status?.template?.retired !== undefined;
-  const same = inUse?.image !== undefined && inUse.image === goal.image && inUse.release !== goal.release;
-  return same || (retired && (goal.image === undefined || goal.image === inUse?.image));
+  const [inUse, ...others] = status?.history ?? [];
+  if (inUse?.image === undefined) return status?.template?.retired !== undefined && goal.image === undefined;
+  const isOther = ({ image, release }: Goal): boolean => image === inUse.image && release !== inUse.release;
+  // While a swap is under way nothing bears the name, and only the history knows of those before it.
+  const swaps = status?.template?.retired !== undefined || others.some(isOther);
+  return isOther(goal) || (swaps && (goal.image === undefined || goal.image === inUse.image));
 }
 
 function isNamed({ id, image, release, digest }: HistoryEntry, to: string): boolean {

@@ -171,6 +171,26 @@ test('swap mode: pins that want different images under one name are refused by n
   );
 });
 
+for (const [what, wants] of [
+  ['pins', { release: newRelease, image: computed }],
+  ['a pin that names nothing', { release: 'a\u0007b' }],
+] as const)
+  test(`OWN-18 swap mode: beside ${what} that cannot be obeyed, what bears the name now is told, also where another process has moved it`, async () => {
+    const c = reportingCluster({ publication: 'swap', sets: [machineSet('wk-a'), machineSet('wk-b')] });
+    await c.pass();
+    pin(c, 'wk-a', old);
+    pin(c, 'wk-b', wants);
+    // An operator that died before it could tell.
+    c.cluster.store.templates.set(computed, { version: oldRelease, ours: true });
+    await c.pass();
+    const { phase, current, history = [], target } = status(c, 'wk-b') ?? {};
+    assert.deepEqual([phase, current, target], ['Blocked', oldRelease, undefined]);
+    assert.deepEqual(
+      history.filter(({ until }) => until === undefined).map(({ release }) => release),
+      [oldRelease],
+    );
+  });
+
 test('a pin that will lapse says so before, lapses, is taken off, and the set follows the release', async () => {
   const c = reportingCluster();
   await c.pass();
