@@ -293,8 +293,9 @@ test('OWN-18 keepOnFailure keeps the machine for a look, until the policy change
   assert.deepEqual([c.machines(), said(c), c.cluster.template('wk-a')], [[], 'Current UpToDate', published]);
 });
 
-test('OWN-18 whatever ends the wait takes the machine with it: the policy, the set, an opt-out, upstream', async () => {
+test('OWN-18 whatever ends the wait takes the machine with it, and what was said of it: the policy, the set, a hold, a window, an opt-out, upstream', async () => {
   const ends: Readonly<Record<string, (c: Rig) => void>> = {
+    'a window closes': (c) => c.policy({ windows: [{ schedule: '0 3 1 1 *', duration: '1h' }] }, 2),
     'the policy goes': (c) => c.cluster.client.objects.delete('bootimagepolicies gold'),
     'the set goes': (c) => c.cluster.client.objects.delete('machinesets openshift-machine-api/wk-a'),
     'a hold': (c) => c.policy({ hold: { reason: 'fair' } }, 2),
@@ -309,6 +310,26 @@ test('OWN-18 whatever ends the wait takes the machine with it: the policy, the s
     await c.turn();
     await c.turn();
     assert.deepEqual(c.machines(), [], what);
+    // The object of a set that is gone goes with it.
+    if (what !== 'the set goes')
+      assert.equal(c.image()?.status?.canary, undefined, `${what}: of a machine that is gone`);
+  }
+});
+
+test('OWN-18 a hold, or a window, that ends: the image is tried again from the beginning, and the set is moved when it has passed', async () => {
+  for (const stop of [{ hold: { reason: 'fair' } }, { windows: [{ schedule: '0 3 1 1 *', duration: '1h' }] }]) {
+    const c = rig(() => 'boots');
+    await c.pass();
+    const [made] = c.machines();
+    assert.equal(c.image()?.status?.canary?.machine, made?.metadata.name);
+    c.policy(stop, 2);
+    await c.pass();
+    assert.deepEqual([c.machines(), c.image()?.status?.canary], [[], undefined], 'nobody waits for it');
+    c.policy({}, 3);
+    for (let turn = 0; turn < 4; turn += 1) await c.turn();
+    const { canary, phase } = c.image()?.status ?? {};
+    assert.deepEqual([phase, canary?.verdict, c.machines()], ['Current', 'Passed', []]);
+    assert.equal(creations(c).length, 2);
   }
 });
 

@@ -97,6 +97,25 @@ test('OWN-18 a canary of Cluster API that fails: nothing is patched, what was se
   assert.equal(world.made(), 1);
 });
 
+test('OWN-18 a set of Cluster API that is held while its image is tried: nothing is said of a machine that is gone, and it is tried again when the hold is lifted', async () => {
+  await using world = await canaryScene([awsTemplate('a'), awsDeployment('a')], { fate: 'no-node' });
+  const { all } = world;
+  await world.said('a', 'a machine tries it', ({ canary }) => canary?.machine !== undefined);
+  world.policy(2, 'new', { hold: { reason: 'the fair' } });
+  await until('nobody waits for it', async () => {
+    await world.actor.round();
+    return all('Machine').length === 0;
+  });
+  await world.said('a', 'it is held', ({ reason, canary }) => reason === 'Held' && canary === undefined);
+  world.policy(3, 'new');
+  await world.said(
+    'a',
+    'another machine tries it',
+    ({ canary }) => canary !== undefined && all('Machine').length === 1,
+  );
+  assert.equal(world.made(), 2);
+});
+
 test('OWN-18 a canary of machines that do not start by kubeadm: what they are told is cloned in its own kind, with the taint where that kind has it', async () => {
   const rke2 = capiObject('RKE2ConfigTemplate', 'rke2', {
     template: {

@@ -5,7 +5,7 @@ import type { ImageStore } from '../vsphere/options.ts';
 import { serverOf } from './identity.ts';
 import { type ClusterApiObject, INFRASTRUCTURE, type ServedKinds } from './kinds.ts';
 import { namesInUse } from './needs.ts';
-import { wayBackOf } from './records.ts';
+import { imageNeeds } from './records.ts';
 
 /** What a collection of images in vCenters needs. */
 export interface CollectImagesOptions {
@@ -47,7 +47,8 @@ export async function collectImages(
 ): Promise<readonly CollectedImage[]> {
   const call = signal === undefined ? {} : { signal };
   const removed: CollectedImage[] = [];
-  const { client, served, store, owner, holderIsLive, keep } = options;
+  const { client, served, store, owner, holderIsLive, keep, bootImages } = options;
+  const needs = imageNeeds(bootImages, keep);
   for (const place of places) {
     try {
       const named: ClusterApiObject[] = [];
@@ -58,7 +59,7 @@ export async function collectImages(
       }
       const users = namesInUse(named);
       const collected = await store.collect(place, owner, {
-        referenced: (name) => users.get(name) ?? wayBackTo(name, options),
+        referenced: (name) => users.get(name) ?? needs(name),
         ...{ holderIsLive, keep, ...call },
         ...(only === undefined ? {} : { only }),
         ...(dryRun === undefined ? {} : { dryRun }),
@@ -72,16 +73,4 @@ export async function collectImages(
     }
   }
   return removed;
-}
-
-function wayBackTo(name: string, { bootImages, keep }: CollectImagesOptions): string | undefined {
-  for (const image of bootImages()) {
-    const { operation, canary } = image.status ?? {};
-    const moving = operation?.name === name;
-    // An image that failed would be made again, and fail again.
-    const tried = canary?.image === name && canary.verdict !== 'Passed';
-    if (moving || tried || wayBackOf(image, keep).includes(name))
-      return `bootimage ${image.metadata.namespace}/${image.metadata.name}`;
-  }
-  return undefined;
 }

@@ -24,7 +24,10 @@ export function failureOf(thrown: unknown, policy?: BootImagePolicy): RotationFa
   const message = errorText(thrown);
   if (reason === 'UploadInProgress')
     return {
-      outcome: { kind: 'waiting', phase: 'Pending', reason, brief: 'waits for another upload', message },
+      outcome: {
+        ...{ kind: 'waiting', phase: 'Pending', reason, letsTry: true },
+        ...{ brief: 'waits for another upload', message },
+      },
       after: SOON_MS,
     };
   const blocked = known.retriable === false;

@@ -1,5 +1,6 @@
 import type { BootImage } from '@drydock/api';
 import type { ClusterRecords } from '@drydock/templates';
+import { wayBackOf } from '../way-back/needed.ts';
 import { isOurs } from './clone.ts';
 import { imageIn, imageLeafOf, type NamedPath } from './image-leaf.ts';
 import type { ClusterApiObject } from './kinds.ts';
@@ -18,10 +19,39 @@ export function recordsOf(images: () => Iterable<BootImage>): ClusterRecords {
   };
 }
 
-/** Images that a set can go back to: the newest of its history besides the one in use, and that of its pin. */
-export function wayBackOf({ spec, status }: BootImage, keep: number): readonly string[] {
-  const images = [...(status?.history ?? []).slice(0, keep + 1), ...(spec?.pin === undefined ? [] : [spec.pin])];
-  return images.flatMap(({ image }) => image ?? []);
+/** Images that a set has or can go back to, by the rule of machine sets, and that of its pin. Here a name is of one image: no other one ever gets it. */
+function imagesNeededBy({ spec, status }: BootImage, keep: number): readonly string[] {
+  const before = wayBackOf(status, keep, (a, b) => a.image === b.image);
+  const pinned = spec?.pin === undefined ? [] : [spec.pin];
+  return [...(status?.history ?? []).slice(0, 1), ...before, ...pinned].flatMap(({ image }) => image ?? []);
+}
+
+/** Tells of an image by its name which BootImage needs it, by what is known when it is asked; undefined where none does. */
+export function imageNeeds(bootImages: () => Iterable<BootImage>, keep: number): (name: string) => string | undefined {
+  let known: ReadonlyMap<string, string> | undefined;
+  return (name) => {
+    if (known === undefined) {
+      known = usersOf(bootImages(), keep);
+      // One answer holds for as long as nothing else can run: what comes meanwhile counts right before a removal.
+      queueMicrotask(() => {
+        known = undefined;
+      });
+    }
+    return known.get(name);
+  };
+}
+
+function usersOf(bootImages: Iterable<BootImage>, keep: number): ReadonlyMap<string, string> {
+  const users = new Map<string, string>();
+  for (const image of bootImages) {
+    const { operation, canary } = image.status ?? {};
+    // An image that failed would be made again, and fail again.
+    const tried = canary?.verdict === 'Passed' ? undefined : canary?.image;
+    for (const name of [operation?.name, tried, ...imagesNeededBy(image, keep)])
+      if (name !== undefined && !users.has(name))
+        users.set(name, `bootimage ${image.metadata.namespace}/${image.metadata.name}`);
+  }
+  return users;
 }
 
 /** Tells of a template of ours which way back needs it, by what is known when it is asked first, in words; undefined where none does. `paths`: see {@link imageLeafOf}. */
@@ -47,7 +77,7 @@ export function waysBackBy(
 function indexOf(images: Iterable<BootImage>, keep: number): ReadonlyMap<string, string> {
   const needed = new Map<string, string>();
   for (const image of images)
-    for (const name of wayBackOf(image, keep)) {
+    for (const name of imagesNeededBy(image, keep)) {
       const id = `${image.metadata.namespace}/${name}`;
       if (!needed.has(id)) needed.set(id, `the history of bootimage ${image.metadata.name}`);
     }

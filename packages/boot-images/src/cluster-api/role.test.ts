@@ -7,7 +7,7 @@ import { putPolicy, runCapiRole, saidOfDeployment } from '../testing/capi-role.t
 import { capiCluster, capiKind, capiObject, machineDeployment, templateRef } from '../testing/capi-world.ts';
 import { namedTemplates } from './collection.ts';
 import type { ClusterApiObject } from './kinds.ts';
-import { waysBackBy } from './records.ts';
+import { imageNeeds, waysBackBy } from './records.ts';
 import { rotatedSet } from './set.ts';
 
 const imagePaths = [
@@ -194,6 +194,45 @@ test('OWN-18 a copy of which nobody says any more where it names its image stays
   assert.match(needs([]) ?? '', /whoever says where MetalMachineTemplate names its image/);
   assert.equal(needs(imagePaths), 'the history of bootimage capi-md-w');
   assert.equal(needs(imagePaths, []), undefined);
+});
+
+test('OWN-18 the way back of a set of Cluster API counts images, not entries: one that was used twice does not push out another', () => {
+  const labels = { 'app.kubernetes.io/managed-by': 'drydock' };
+  const annotations = { 'drydock.dev/rotated-from': 'worker' };
+  const until = '2026-01-01T00:00:00Z';
+  const history = [
+    { id: '6', image: 'r' },
+    { id: '5', image: 'q', until },
+    { id: '4', image: 'r', until },
+    { id: '3', image: 'bad', outcome: 'CanaryFailed', until },
+    { id: '2', image: 'q', until },
+    { id: '1', image: 'p', until },
+    { id: '0', image: 'o', until },
+  ];
+  const image = { metadata: { name: 'capi-md-w', namespace: 'ns' }, status: { history } };
+  const kept = (keep: number): readonly string[] =>
+    ['r', 'q', 'bad', 'p', 'o'].filter((name) => {
+      const copy = capiObject(
+        'MetalMachineTemplate',
+        'c',
+        { template: { spec: { disk: { image: name } } } },
+        { labels, annotations },
+      );
+      const [byCopy, byName] = [
+        waysBackBy(() => [image], keep, imagePaths)(copy),
+        imageNeeds(() => [image], keep)(name),
+      ];
+      assert.equal(byCopy === undefined, byName === undefined, 'copies and images are needed by one rule');
+      return byName !== undefined;
+    });
+  assert.deepEqual(
+    [kept(1), kept(2), kept(3)],
+    [
+      ['r', 'q'],
+      ['r', 'q', 'p'],
+      ['r', 'q', 'p', 'o'],
+    ],
+  );
 });
 
 test('OWN-18 the first rotation of a set of which nothing was said yet: its history has the image that it comes from', async () => {

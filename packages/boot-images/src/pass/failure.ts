@@ -43,7 +43,10 @@ export function failureOf(set: KeptSet, thrown: unknown, uploaded: boolean, poli
   if (code === uploadInProgress) {
     return {
       kind: 'waiting',
-      outcome: { kind: 'waiting', phase: 'Pending', reason: code, brief: 'waits for another upload', message },
+      outcome: {
+        ...{ kind: 'waiting', phase: 'Pending', reason: code, letsTry: true },
+        ...{ brief: 'waits for another upload', message },
+      },
       failure: { code, text: undefined, pace: 'soon' },
     };
   }

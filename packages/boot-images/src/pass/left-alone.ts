@@ -29,6 +29,7 @@ export const duringUpgrade: SetOutcome = {
   kind: 'waiting',
   phase: 'Pending',
   reason: 'ClusterNotStable',
+  letsTry: true,
   brief: 'waits for the cluster upgrade',
   message: 'boot images are updated when the newest entry of clusterversion/version is Completed',
 };

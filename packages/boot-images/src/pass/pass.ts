@@ -1,3 +1,4 @@
+import { endsCanary } from '../canary/ending.ts';
 import { longestCanaryMs } from '../canary/spec.ts';
 import { upstreamRefusal } from '../decide/coexistence.ts';
 import { exemptionOf } from '../decide/decide.ts';
@@ -246,7 +247,7 @@ class Pass {
   /** Removes the machines that tried images for nobody any more. What fails here fails no set. */
   async sweep(items: readonly Item[]): Promise<void> {
     const existing = keptSets(this.#ports.world).map(idOf);
-    const trying = items.filter(({ outcome }) => outcome === undefined || outcome.kind === 'step');
+    const trying = items.filter(({ outcome }) => outcome === undefined || !endsCanary(outcome));
     const waiting = new Set(trying.map(({ set }) => idOf(set)));
     try {
       const ended = new Set(existing.filter((id) => !waiting.has(id)));

@@ -1,5 +1,6 @@
 import type { BootImagePhase, BootImageStatus, BootImageStatusCondition } from '@drydock/api';
 import { shortText } from '@drydock/api/text';
+import { endsCanary } from '../canary/ending.ts';
 import { factsOf, type ImageFacts, type ImageOrigin, type Verified } from '../image-facts.ts';
 import { revertTo } from '../way-back/goal.ts';
 import { type HistoryEntry, movers, withImage, withReach } from '../way-back/history.ts';
@@ -125,11 +126,10 @@ function historyOf(
   });
 }
 
-/** What became of a canary stays said; one that is still tried is of nobody's image once the set has what it is to have, or is left alone. */
-function canaryOf(previous: BootImageStatus | undefined, { kind }: SetOutcome): BootImageStatus['canary'] {
+/** What became of a canary stays said; one that is still tried only as long as its machine is waited for. */
+function canaryOf(previous: BootImageStatus | undefined, outcome: SetOutcome): BootImageStatus['canary'] {
   const canary = previous?.canary;
-  const settled = kind === 'current' || kind === 'skip';
-  return settled && canary?.verdict === undefined ? undefined : canary;
+  return canary?.verdict === undefined && endsCanary(outcome) ? undefined : canary;
 }
 
 const MOVING: ReadonlySet<string> = new Set(['Downloading', 'Uploading', 'Publishing', 'Switching']);

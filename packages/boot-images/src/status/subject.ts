@@ -14,6 +14,8 @@ export type SetOutcome = ImageFacts &
     | Skip
     | {
         readonly kind: 'waiting';
+        /** A machine that tries an image for the set is let be meanwhile: nobody decided that the set is to stay. */
+        readonly letsTry?: true;
         readonly phase: 'Pending';
         readonly reason: string;
         readonly brief: string;

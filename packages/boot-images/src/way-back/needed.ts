@@ -40,15 +40,19 @@ function indexOf(images: readonly BootImage[], now: number, keep: number): Reado
   return index;
 }
 
-/** The images before the one in use that a way back of so many images needs, the newest first; an image that was used twice counts once. */
-export function wayBackOf(status: BootImageStatus | undefined, keep: number): readonly HistoryEntry[] {
+/** The images before the one in use that a way back of so many images needs, the newest first; an image that was used twice counts once. `same`: what is one image where the set's machines are made. */
+export function wayBackOf(
+  status: BootImageStatus | undefined,
+  keep: number,
+  same: (a: HistoryEntry, b: HistoryEntry) => boolean = isSameImage,
+): readonly HistoryEntry[] {
   const [current, ...others] = status?.history ?? [];
   const kept: HistoryEntry[] = [];
   for (const entry of others) {
     if (kept.length >= keep) break;
     if (entry.outcome === historyOutcomes.canaryFailed) continue;
     const known = current === undefined ? kept : [current, ...kept];
-    if (!known.some((one) => isSameImage(one, entry))) kept.push(entry);
+    if (!known.some((one) => same(one, entry))) kept.push(entry);
   }
   return kept;
 }
