@@ -333,6 +333,22 @@ test('OWN-18 a hold, or a window, that ends: the image is tried again from the b
   }
 });
 
+test('OWN-18 swap mode: a hold that comes while the machine of an image that has passed is removed: no template is renamed', async () => {
+  const c = rig(undefined, { publication: 'swap' });
+  await c.turn();
+  const before = c.cluster.store.templates.get(computed);
+  const { cluster } = c.cluster.client;
+  cluster.onCall = ({ verb, resource }, phase) => {
+    if (phase === 'after' && verb === 'delete' && resource.startsWith('machines.'))
+      c.policy({ hold: { reason: 'fair' } }, 2);
+  };
+  await c.pass();
+  cluster.onCall = undefined;
+  const { reason, canary } = c.image()?.status ?? {};
+  assert.deepEqual([reason, canary?.verdict], ['Held', 'Passed']);
+  assert.deepEqual(c.cluster.store.templates.get(computed), before);
+});
+
 test('OWN-18 a canary whose set is stopped by something else is not left behind: it goes when its time is over, and another one is made once the set can go on', async () => {
   const c = rig(() => 'no-node');
   await c.turn();

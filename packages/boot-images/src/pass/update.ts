@@ -98,7 +98,7 @@ export async function updateSet(
       throw withFacts(error, before);
     });
     if (outcome !== undefined) throw new Overtaken(outcome);
-    // What was tried was told of, and its machine removed, before it could be used.
+    // What was tried was told of, and its machine removed, before it could be used: a swap renames next.
     beforeWrite();
     ports.left.delete(idOf(set));
   };
