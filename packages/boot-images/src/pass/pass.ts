@@ -1,4 +1,3 @@
-import { endsCanary } from '../canary/ending.ts';
 import { longestCanaryMs } from '../canary/spec.ts';
 import { upstreamRefusal } from '../decide/coexistence.ts';
 import { exemptionOf } from '../decide/decide.ts';
@@ -10,6 +9,7 @@ import { streamOf } from '../observe/stream.ts';
 import { nextTurn } from '../policy/held.ts';
 import { eachOf } from '../pool.ts';
 import type { PassResult } from '../skew/record.ts';
+import { endsCanary } from '../status/canary-end.ts';
 import { type ConditionLike, degraded, degradedType, progressing } from '../status/conditions.ts';
 import { countOutcomes, zeroCounters } from '../status/counters.ts';
 import type { SetOutcome } from '../status/subject.ts';

@@ -1,10 +1,10 @@
 import type { BootImagePhase, BootImageStatus, BootImageStatusCondition } from '@drydock/api';
 import { shortText } from '@drydock/api/text';
-import { endsCanary } from '../canary/ending.ts';
 import { factsOf, type ImageFacts, type ImageOrigin, type Verified } from '../image-facts.ts';
 import { revertTo } from '../way-back/goal.ts';
 import { type HistoryEntry, movers, withImage, withReach } from '../way-back/history.ts';
 import { pinCell } from '../way-back/pin.ts';
+import { endsCanary } from './canary-end.ts';
 import { rfc3339 } from './conditions.ts';
 import { pinnedConditions, pinWords } from './pin-words.ts';
 import { etaSeconds, progressText } from './progress-text.ts';

@@ -1,4 +1,4 @@
-import type { SetOutcome } from '../status/subject.ts';
+import type { SetOutcome } from './subject.ts';
 
 /**
  * Whether an outcome of a set ends what is tried for it, unjudged: the set has what it is to have, is left alone, or waits for something of its own (a hold, a window, its turn). Its machine goes then, nothing is said of
