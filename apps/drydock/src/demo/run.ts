@@ -1,5 +1,7 @@
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { localPage } from '../page/local-page.ts';
+import { yamlText } from '../yaml.ts';
 import { bootImagesChapter } from './boot-images.ts';
 import type { Chapter } from './chapters.ts';
 import { cloudsChapter } from './clouds.ts';
@@ -29,7 +31,7 @@ export async function runDemo(options: DemoOptions): Promise<void> {
   if (options.stay) await stay(stage);
 }
 
-async function stay({ tell, sandbox, operator, client, signal }: Stage): Promise<void> {
+async function stay({ tell, sandbox, operator, client, signal, options: { chapters } }: Stage): Promise<void> {
   await using page = await localPage({
     client,
     leaseNamespace: machineApi,
@@ -37,20 +39,37 @@ async function stay({ tell, sandbox, operator, client, signal }: Stage): Promise
     port: 0,
     onError: () => undefined,
   });
-  const vcenter = `--vcenter-url ${vcenterName}=${sandbox.vcenter.url} --vcenter-ca ${sandbox.vcenter.ca}`;
+  const config = join(sandbox.directory, 'drydock.yaml');
+  await writeFile(
+    config,
+    yamlText({
+      'current-context': 'demo',
+      contexts: [
+        {
+          name: 'demo',
+          kubeconfig: sandbox.kubeconfig,
+          leaseNamespace: machineApi,
+          vcenterUrl: `${vcenterName}=${sandbox.vcenter.url}`,
+          vcenterCa: sandbox.vcenter.ca,
+          ...(operator === undefined ? {} : { operator: operator.url() }),
+        },
+      ],
+    }),
+    { mode: 0o600 },
+  );
   const looks =
     operator === undefined
       ? '  kubectl get clusterversion version -o yaml'
       : `  kubectl get bootimages -A
   kubectl get events -n ${machineApi}
-  drydock status -o wide --lease-namespace ${machineApi}
-  drydock watch status --operator ${operator.url()}
-  drydock explain worker-a --lease-namespace ${machineApi} ${vcenter}
-  drydock doctor --lease-namespace ${machineApi} ${vcenter}
+  drydock status -o wide
+  drydock tree
+  drydock explain worker-a
+  drydock doctor${chapters.includes('watch') ? '\n  drydock watch status' : ''}
 The operator's log: ${operator.logFile}`;
   tell.plain(`\nEverything stays up until Ctrl-C. Can I scale now? ${page.url}
 Try, in another terminal:
-  export PATH=${checkout}:$PATH KUBECONFIG=${sandbox.kubeconfig}
+  export PATH=${checkout}:$PATH KUBECONFIG=${sandbox.kubeconfig} DRYDOCK_CONFIG=${config}
 ${looks}`);
   await new Promise<void>((resolve) => {
     if (signal.aborted) resolve();

@@ -53,6 +53,8 @@ export interface ContextEntry {
 
 /** What the kubeconfig files say together. */
 export interface MergedKubeconfig {
+  /** Files that are there. */
+  readonly found: number;
   readonly currentContext: string;
   readonly clusters: ReadonlyMap<string, ClusterEntry>;
   readonly users: ReadonlyMap<string, UserEntry>;
@@ -73,9 +75,11 @@ export async function mergeKubeconfigs(paths: readonly string[], required = fals
   const clusters = new Map<string, ClusterEntry>();
   const users = new Map<string, UserEntry>();
   const contexts = new Map<string, ContextEntry>();
+  let found = 0;
   for (const path of paths) {
     const file = await readKubeconfig(path, required);
     if (file === undefined) continue;
+    found += 1;
     const folder = dirname(resolve(path));
     if (currentContext === '')
       currentContext = shaped(
@@ -91,7 +95,7 @@ export async function mergeKubeconfigs(paths: readonly string[], required = fals
     merge(users, entries(file, 'users', 'user', path), (entry: UserEntry) => absoluteUser(entry, folder));
     merge(contexts, entries(file, 'contexts', 'context', path), (entry: ContextEntry) => entry);
   }
-  return { currentContext, clusters, users, contexts };
+  return { found, currentContext, clusters, users, contexts };
 }
 
 async function readKubeconfig(path: string, required: boolean): Promise<Record<string, unknown> | undefined> {

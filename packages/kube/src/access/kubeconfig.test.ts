@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { test } from 'node:test';
 import { proxyFromEnv } from '../transport/proxy.ts';
 import { type ExecConfig, execCredentials } from './exec-credentials.ts';
@@ -43,7 +43,7 @@ function config(server: string, user: unknown = { token: 't' }, cluster: object 
 test('several files: the first wins by name and by current context, missing and empty ones are skipped', async () => {
   await using dir = await folder();
   const first = await dir.write('first', { clusters: [{ name: 'c', cluster: { server: 'https://first' } }] });
-  const empty = await dir.write('empty', '');
+  const empty = await dir.write('empty', 'kind: Config\n');
   const second = await dir.write('second', config('https://second'));
   const third = await dir.write('third', { ...config('https://third', { token: 'other' }), 'current-context': 'x' });
   const env = { KUBECONFIG: [join(dir.path, 'none'), first, empty, second, third].join(':') };
@@ -123,7 +123,15 @@ test('without any kubeconfig the service account of the pod is used', async () =
   const loaded = await loadKubeconfig({ env, home: dir.path, serviceAccount: dir.path });
   assert.deepEqual([loaded.server, loaded.namespace, loaded.ca], ['https://[fd00::1]:6443', 'mine', 'CA']);
   assert.deepEqual(await loaded.credentials.get(), { ca: 'CA', authorization: 'Bearer pod' });
-  await assert.rejects(loadKubeconfig({ env: {}, home: dir.path }), /no cluster is configured/);
+  await assert.rejects(
+    loadKubeconfig({ env: {}, home: dir.path }),
+    /no cluster is configured: the file does not exist/,
+  );
+  const [empty, gone] = [await dir.write('empty', 'kind: Config\n'), join(dir.path, 'gone')];
+  const both = loadKubeconfig({ env: { KUBECONFIG: [empty, gone].join(delimiter) } });
+  await assert.rejects(both, /no cluster is configured\. /);
+  const neither = loadKubeconfig({ env: { KUBECONFIG: [gone, gone].join(delimiter) } });
+  await assert.rejects(neither, /no cluster is configured: none of the files exists/);
 });
 
 test('a token file is read again each minute, and keeps its last content while it is absent', async () => {

@@ -88,7 +88,9 @@ export async function loadKubeconfig(options: LoadOptions = {}): Promise<Cluster
 
   const server = options.server ?? cluster?.server;
   if (!server) {
-    throw kubeconfigError(action, empty ? 'no cluster is configured' : 'there is no current context and no --context');
+    if (!empty) throw kubeconfigError(action, 'there is no current context and no --context');
+    const absent = paths.length === 1 ? 'the file does not exist' : 'none of the files exists';
+    throw kubeconfigError(action, `no cluster is configured${merged.found === 0 ? `: ${absent}` : ''}`);
   }
   checkServer(server, action);
   return {
