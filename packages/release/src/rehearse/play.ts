@@ -1,6 +1,7 @@
-import { Namespace } from '@drydock/api';
-import { type Crd, FINDING_CLASSES, type JsonObject } from '@drydock/crd';
+import { ConfigMap, Namespace } from '@drydock/api';
+import { type Crd, FINDING_CLASSES, type JsonObject, SERVER_LAG_MS } from '@drydock/crd';
 import { isAlreadyExists, isNotFound, type KubeObject } from '@drydock/kube';
+import { INVENTORY_COMPONENT } from '../apply/inventory/chunk.ts';
 import { keptAtBridge, killOnTheWay } from './besides.ts';
 import { begin, type Evidence, type Scene, type Script } from './evidence.ts';
 import type { Exercise } from './exercise.ts';
@@ -14,6 +15,8 @@ import type { Asked } from './subject.ts';
 
 /** ms without a reason to write, in the time of a real cluster. */
 const QUIET = 40_000;
+/** ms in which a status is written after its definition is relied on. */
+const AFTER_LAG = 1_000;
 
 /** What a preflight may find: that it finds it is known, and whether the way holds all the same is what is rehearsed. */
 const FOUND = FINDING_CLASSES.map((name) => `Rollback/${name}`);
@@ -137,16 +140,22 @@ async function applied(stage: Stage, script: Script, { crds, version }: Rehearse
   });
 }
 
-/** Waits until the manager says that the way back was judged anew, and nothing more. */
+/** Waits until the manager says that the way back was judged anew, has found everything as it should be, and relies on the definitions as they are. */
 async function settled(stage: Stage, { pace, signal }: Script): Promise<void> {
+  const labels = `app.kubernetes.io/component=${INVENTORY_COMPONENT}`;
+  const quiet = Math.max(pace.scaled(QUIET) / 2, SERVER_LAG_MS + AFTER_LAG);
   let last = '';
   let since = Date.now();
-  await pace.until('the manager to be done', PATIENCE, async () => {
+  await pace.until('the manager to be done', PATIENCE + quiet, async () => {
     stage.managers.alive();
-    const { metadata } = await stage.subject.current(signal);
-    if (metadata.resourceVersion !== last) since = Date.now();
-    last = metadata.resourceVersion ?? '';
-    return Date.now() - since > pace.scaled(QUIET) / 2;
+    const inventory = await Array.fromAsync(
+      stage.client.list(ConfigMap, { namespace: MANAGER_NAMESPACE, labels }, { signal }),
+    );
+    const all = [await stage.subject.current(signal), ...inventory];
+    const now = all.map(({ metadata }) => metadata.resourceVersion).join();
+    if (now !== last) since = Date.now();
+    last = now;
+    return Date.now() - since > quiet;
   });
 }
 
