@@ -84,5 +84,8 @@ export function clusterVersionFace({ account, rings, stores }: ClusterVersionTru
         ? {}
         : { capabilities: { knownCapabilities: capabilities.known, enabledCapabilities: capabilities.enabled } }),
     }),
+    // What is required there cannot be said before a release was read.
+    waitingOf: ({ conditions }, { status }) =>
+      status === undefined ? undefined : { ...status, conditions: [...conditions] },
   };
 }

@@ -16,6 +16,7 @@ import type { ReleaseWish } from './face.ts';
 import { digestIn, type LoadedRelease, loadRelease, signedBy } from './loaded-release.ts';
 import { provenAs, type ReleaseMemory } from './memory.ts';
 import type { ReleasePorts } from './ports.ts';
+import type { Wait } from './retrieval.ts';
 
 /** What a release is considered by. */
 export interface ConsiderOptions {
@@ -28,6 +29,8 @@ export interface ConsiderOptions {
   readonly memory: ReleaseMemory;
   readonly ports: ReleasePorts;
   readonly signal: AbortSignal;
+  /** Called whenever something else is waited for. */
+  readonly onWait?: (wait: Wait) => void;
 }
 
 /** Whether a release may be applied, and what it is. */
@@ -36,8 +39,6 @@ export interface Considered {
   readonly loaded: LoadedRelease | undefined;
 }
 
-/** ms for fetching an image, as upstream has it. */
-const RETRIEVAL = 240_000;
 /** Claims that are told. */
 const TOLD = 3;
 
@@ -94,19 +95,17 @@ const RETRIEVING = new Set(['REGISTRY', 'REGISTRY_LOGIN', 'BAD_REFERENCE', 'BAD_
 /** Reads a release as whoever wants it sees it, once. Rejects with `ReleaseError` and `CrdError`. */
 export async function loadWanted(
   image: string,
-  { wish, enabled, memory, ports, signal }: ConsiderOptions,
+  { wish, enabled, memory, ports, signal, onWait }: ConsiderOptions,
 ): Promise<LoadedRelease> {
   const { profile, featureSet, capabilities, overrides } = wish;
   const key = JSON.stringify([image, profile, featureSet, capabilities, overrides, enabled]);
   if (memory.loaded?.key === key) return memory.loaded.release;
-  const files = await ports
-    .retrieve(image, AbortSignal.any([signal, AbortSignal.timeout(RETRIEVAL)]))
-    .catch((error: unknown) => {
-      signal.throwIfAborted();
-      throw error instanceof ReleaseError
-        ? error
-        : new ReleaseError('REGISTRY', `${image} could not be read: ${(error as Error).message}`, error);
-    });
+  const files = await ports.retrieve(image, signal, onWait).catch((error: unknown) => {
+    signal.throwIfAborted();
+    throw error instanceof ReleaseError
+      ? error
+      : new ReleaseError('REGISTRY', `${image} could not be read: ${(error as Error).message}`, error);
+  });
   const release = loadRelease(files, image, wish, { enabled, running: memory.running });
   memory.loaded = { key, image, release };
   return release;

@@ -38,8 +38,8 @@ export interface ReleaseControllerOptions<T extends KubeObject & WithStatus> {
   readonly risks?: (object: T, call: CallOptions) => Promise<readonly UpgradeRisk[]>;
 }
 
-/** Releases that are applied at the same time. */
-const AT_ONCE = 4;
+/** Passes at the same time: who waits for its turn to be read or applied says so meanwhile. */
+const AT_ONCE = 64;
 /** ms that a pass may take before it counts as hanging: an attempt has eight minutes. */
 const HANGS = 600_000;
 /** ms until somebody else is looked for again. */
@@ -157,7 +157,12 @@ function announce<T extends KubeObject & WithStatus>(
   const accepted = (record: typeof was) => record.conditions.find(({ type }) => type === 'ReleaseAccepted');
   const [old, condition] = [accepted(was), accepted(is)];
   const action = 'ManageRelease';
-  if (condition !== undefined && (condition.reason !== old?.reason || condition.status !== old?.status)) {
+  // Unknown as long as it is being read.
+  if (
+    condition !== undefined &&
+    condition.status !== 'Unknown' &&
+    (condition.reason !== old?.reason || condition.status !== old?.status)
+  ) {
     const taken = condition.status === 'True';
     events.record(face.resource, now, {
       type: taken ? 'Normal' : 'Warning',

@@ -69,6 +69,11 @@ export interface Face<T extends KubeObject & WithStatus> {
   readonly wishOf: (object: T) => ReleaseWish | string;
   readonly recordOf: (object: T) => ReleaseRecord;
   readonly statusOf: (standing: Standing, object: T) => NonNullable<T['status']>;
+  /** The status that is stored, but for what is waited for. undefined: there is none. */
+  readonly waitingOf: (
+    told: Pick<Standing, 'waiting' | 'conditions'>,
+    object: T,
+  ) => NonNullable<T['status']> | undefined;
 }
 
 /** Under which name the inventory of an object's release is kept, and people know it: `Payload tools`. */

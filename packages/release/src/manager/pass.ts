@@ -3,10 +3,9 @@ import type { ApplyProgress } from '../apply/wish.ts';
 import { ReleaseError } from '../errors.ts';
 import { idText } from '../payload/manifest.ts';
 import {
+  asStated,
   conditionsOf,
   ROLLBACK_INCOMPLETE,
-  type StateCondition,
-  type StoredCondition,
   type WayBackState,
   type Work,
   withConditions,
@@ -18,13 +17,16 @@ import { modeOf } from '../state/mode.ts';
 import { targetOf } from '../state/target.ts';
 import { type UpgradeRisk, upgradeRisks } from '../state/upgradeable.ts';
 import { type BroughtAbout, bringAbout } from './bring-about.ts';
-import { type Considered, consider } from './consideration.ts';
+import { type Considered, type ConsiderOptions, consider } from './consideration.ts';
 import { type Face, ownerName, type ReleaseRecord, type ReleaseWish, type Standing } from './face.ts';
 import { imageText, type LoadedRelease } from './loaded-release.ts';
 import { provenAs, type ReleaseMemory } from './memory.ts';
 import type { ReleasePorts } from './ports.ts';
 import { considerAfresh } from './recall.ts';
+import type { Wait } from './retrieval.ts';
 import { rollbackable } from './rollbackable.ts';
+import { throttled } from './throttled.ts';
+import { statusWaiting } from './told-wait.ts';
 
 /** One pass over one object. */
 export interface PassOptions<T extends KubeObject & WithStatus> {
@@ -48,13 +50,11 @@ export interface PassOptions<T extends KubeObject & WithStatus> {
 export const INTERVAL = 120_000;
 /** The first attempts after a failure come sooner: a sixteenth, an eighth and so on. */
 const SOON = 16;
-/** ms between two writes while something is applied. */
-const PROGRESS = 5_000;
 const QUIET: Failing = { status: 'False', reason: 'AsExpected', message: '' };
 
 /** Brings the cluster to the release that is wanted, or holds it there, and says so. Resolves to when to look again (ms). */
 export async function runPass<T extends KubeObject & WithStatus>(options: PassOptions<T>): Promise<number> {
-  const { face, object, remembered, memory, ports, stopping } = options;
+  const { face, object, remembered, memory, ports } = options;
   const found = face.recordOf(remembered);
   const record: ReleaseRecord =
     options.blocked && memory.history !== undefined ? { ...found, history: memory.history } : found;
@@ -65,7 +65,6 @@ export async function runPass<T extends KubeObject & WithStatus>(options: PassOp
   }
   const target = targetOf(wish.target, { history: record.history, available: wish.updates });
   const invalid = target.kind === 'refused' ? { reason: target.reason, message: target.message } : undefined;
-  const signal = AbortSignal.any([options.signal, stopping]);
   const risks = (): readonly UpgradeRisk[] => [...options.risks, ...ownRisks(record.history, wish, memory)];
   const considering = {
     wish,
@@ -75,10 +74,16 @@ export async function runPass<T extends KubeObject & WithStatus>(options: PassOp
     risks: risks(),
     memory,
     ports,
-    signal,
   };
-  const wanted = target.kind === 'release' ? await considerAfresh(target, considering) : undefined;
   const asked = target.kind === 'release' ? imageText(target.image) : '';
+  const looked = await whileWanted(options, asked, async (more) => {
+    const waiting = { ...considering, ...more };
+    const wanted = target.kind === 'release' ? await considerAfresh(target, waiting) : undefined;
+    const image = target.kind === 'release' ? target.image : undefined;
+    return { wanted, chosen: await choose(image, wanted, { record, considering: waiting }) };
+  });
+  if (looked === undefined) return 0;
+  const { wanted, chosen } = looked;
   const told = {
     wish,
     risks: risks(),
@@ -86,12 +91,39 @@ export async function runPass<T extends KubeObject & WithStatus>(options: PassOp
     ...(invalid === undefined ? {} : { invalid }),
     ...(wanted === undefined ? {} : { considered: wanted }),
   };
-  const chosen = await choose(target.kind === 'release' ? target.image : undefined, wanted, { record, considering });
   if (chosen === undefined) {
     await tell(options, record, told);
     return retryAfter(memory, asked, ports);
   }
   return await applyChosen(options, record, { ...told, chosen });
+}
+
+/** Says what is waited for, as long as `work` lasts; undefined: meanwhile somebody wants something else. */
+async function whileWanted<T extends KubeObject & WithStatus, R>(
+  options: PassOptions<T>,
+  asked: string,
+  work: (more: Required<Pick<ConsiderOptions, 'signal' | 'onWait'>>) => Promise<R>,
+): Promise<R | undefined> {
+  const { face, ports, write, stopping } = options;
+  let last: Wait | undefined;
+  const say = async (): Promise<void> => {
+    const wait = last;
+    if (wait === undefined) return;
+    await write((current) => statusWaiting(face, current, { asked, wait, now: ports.clock.date().toISOString() }));
+  };
+  using changed = whenChanged(options);
+  await using writes = throttled(say, ports);
+  const signal = AbortSignal.any([options.signal, stopping, changed.signal]);
+  const onWait = (wait: Wait): void => {
+    last = wait;
+    writes.ask();
+  };
+  try {
+    return await work({ signal, onWait });
+  } catch (error) {
+    if (changed.signal.aborted && !options.signal.aborted && !stopping.aborted) return undefined;
+    throw error;
+  }
 }
 
 interface Told {
@@ -114,7 +146,7 @@ interface Chosen {
 async function choose(
   image: string | undefined,
   wanted: Considered | undefined,
-  { record, considering }: { readonly record: ReleaseRecord; readonly considering: Parameters<typeof consider>[1] },
+  { record, considering }: { readonly record: ReleaseRecord; readonly considering: ConsiderOptions },
 ): Promise<Chosen | undefined> {
   if (image !== undefined && wanted?.acceptance.accepted === true && wanted.loaded !== undefined) {
     const { verified, acceptedRisks } = wanted.acceptance;
@@ -149,10 +181,12 @@ async function applyChosen<T extends KubeObject & WithStatus>(
   const count = attempts.image === image ? attempts.count : 0;
   let progress: ApplyProgress = { done: 0, total: loaded.included.length, waiting: [] };
   let phase: string | undefined;
+  /** Whose turn it is before ours. */
+  let first: string | undefined;
   const work = (complete: boolean): Work => ({
     ...{ version, mode, complete, done: progress.done, total: progress.total },
     ...(phase === undefined ? {} : { phase }),
-    waiting: progress.waiting.map(({ object: of, why }) => ({ object: idText(of), why })),
+    waiting: [...turnFor(first), ...progress.waiting.map(({ object: of, why }) => ({ object: idText(of), why }))],
   });
   const during = (): Promise<void> =>
     tell(options, { ...record, history: begun }, { ...told, work: work(mode === 'reconciling'), progress, loaded });
@@ -164,9 +198,14 @@ async function applyChosen<T extends KubeObject & WithStatus>(
   let failure: unknown;
   {
     using changed = whenChanged(options);
-    using writes = throttled(during, ports);
-    const ends = AbortSignal.any([options.signal, stopping, changed.signal, AbortSignal.timeout(4 * INTERVAL)]);
+    await using writes = throttled(during, ports);
+    const unwanted = AbortSignal.any([options.signal, stopping, changed.signal]);
     try {
+      first = ports.applying.taken();
+      if (first !== undefined && mode !== 'reconciling') writes.ask();
+      using _turn = await ports.applying.take(ownerName(face.resource, object), unwanted);
+      first = undefined;
+      const ends = AbortSignal.any([unwanted, AbortSignal.timeout(4 * INTERVAL)]);
       const client = ports.clientFor(told.wish.account);
       const manifests = loaded.included;
       const watching = { client, manifests, memory: memory.apply, signal: ends };
@@ -202,9 +241,8 @@ async function applyChosen<T extends KubeObject & WithStatus>(
         !(stopping.aborted || options.signal.aborted || changed.signal.aborted)
       )
         throw error;
-      failure = error;
+      failure = changed.signal.aborted ? undefined : error;
     }
-    await writes.ended();
   }
   const complete = outcome?.complete === true;
   if (complete || outcome?.kept !== undefined) memory.kept = { image, definitions: outcome?.kept ?? [] };
@@ -238,6 +276,10 @@ async function applyChosen<T extends KubeObject & WithStatus>(
       });
   if (wayBack !== undefined) await tell(options, { ...record, history }, { ...said, wayBack });
   return complete ? INTERVAL * (1 + ports.random()) : retryAfter(memory, image, ports);
+}
+
+function turnFor(first: string | undefined): readonly { readonly object: string; readonly why: string }[] {
+  return first === undefined ? [] : [{ object: 'its turn', why: `${first} come first` }];
 }
 
 function brokenOff(failure: unknown, stopping: AbortSignal): Failing {
@@ -320,10 +362,6 @@ async function tell<T extends KubeObject & WithStatus>(
   });
 }
 
-function asStated({ type, status, reason = '', message = '' }: StoredCondition): StateCondition {
-  return { type, reason, message, status: status === 'True' || status === 'False' ? status : 'Unknown' };
-}
-
 /** What is said of a release that is not being worked on. */
 function standingWork({ version, state }: HistoryEntry): Work {
   const complete = state === 'Completed';
@@ -344,38 +382,4 @@ function whenChanged<T extends KubeObject & WithStatus>({
   };
   const subscription = cache.subscribe(look);
   return { signal: stop.signal, [Symbol.dispose]: () => subscription[Symbol.dispose]() };
-}
-
-/** Writes at most every few seconds, one at a time; what is asked for in between is written once that time is over, for it may be the last for long. */
-function throttled(
-  write: () => Promise<void>,
-  { clock, warn }: ReleasePorts,
-): Disposable & { ask(): void; ended(): Promise<void> } {
-  const over = new AbortController();
-  let last = clock.now();
-  let asked = false;
-  let running: Promise<void> | undefined;
-  const writeAll = async (): Promise<void> => {
-    while (asked && !over.signal.aborted) {
-      const wait = last + PROGRESS - clock.now();
-      if (wait > 0) await clock.sleep(wait, { background: true, signal: over.signal }).catch(() => undefined);
-      if (over.signal.aborted) return;
-      asked = false;
-      last = clock.now();
-      await write().catch((error: unknown) => warn('progress cannot be written', error));
-    }
-  };
-  return {
-    ask: () => {
-      asked = true;
-      running ??= writeAll().finally(() => {
-        running = undefined;
-      });
-    },
-    ended: async () => {
-      over.abort();
-      await running;
-    },
-    [Symbol.dispose]: () => over.abort(),
-  };
 }

@@ -64,6 +64,7 @@ export const payloadFace: Face<Payload> = {
     history: numbered(history, status?.history ?? []),
     conditions,
   }),
+  waitingOf: ({ waiting, conditions }, { status }): PayloadStatus => ({ ...status, waiting, conditions }),
 };
 
 type Stored = NonNullable<PayloadStatus['history']>[number];

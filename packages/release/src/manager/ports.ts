@@ -4,16 +4,20 @@ import type { ApplyOutcome, ApplyPorts, ApplyWish } from '../apply/wish.ts';
 import type { KeptValues } from '../rollback/kept-values.ts';
 import type { Columns } from '../rollback/wish.ts';
 import type { Account } from './face.ts';
-import type { Retrieve, SignaturePorts } from './loaded-release.ts';
+import type { SignaturePorts } from './loaded-release.ts';
 import type { ReleaseMetrics } from './metrics.ts';
 import type { ReleaseWatches } from './release-watches.ts';
+import type { Retrieval } from './retrieval.ts';
+import type { Turns } from './turns.ts';
 import type { WayBackJudge } from './way-back-judge.ts';
 
 /** What a pass over a release needs of the world. */
 export interface ReleasePorts {
   /** A client in the name of an account. It belongs to whoever gave it. */
   readonly clientFor: (account: Account) => KubeClient;
-  readonly retrieve: Retrieve;
+  readonly retrieve: Retrieval;
+  /** Releases that are applied at the same time. */
+  readonly applying: Turns;
   readonly signatures: SignaturePorts & {
     /** Keeps what proved a digest. */
     readonly keep: (digest: string, proof: readonly Uint8Array[], needed: ReadonlySet<string>) => Promise<void>;

@@ -30,6 +30,8 @@ import { type ReleaseMetrics, releaseMetrics } from './metrics.ts';
 import { payloadFace } from './payload-face.ts';
 import type { ReleasePorts } from './ports.ts';
 import { releaseWatches } from './release-watches.ts';
+import { boundedRetrieval } from './retrieval.ts';
+import { turns } from './turns.ts';
 import { upstreamManager } from './upstream-manager.ts';
 import { judgeWayBack } from './way-back-judge.ts';
 
@@ -64,6 +66,9 @@ export interface ReleaseRole {
   readonly controllers: readonly Controller[];
 }
 
+/** Releases that are applied at the same time. */
+const AT_ONCE = 4;
+
 /** Name of the ConfigMap with signatures that were verified. */
 export const SIGNATURES = 'drydock-release-signatures';
 const UPSTREAM_SIGNATURES = {
@@ -82,10 +87,13 @@ export function releaseRole(options: ReleaseRoleOptions): ReleaseRole {
     onError: (error) =>
       log[isForbidden(error) ? 'info' : 'warn']({ err: error }, 'objects of a release are asked for one by one'),
   });
+  // Of both kinds together.
+  const retrieve = boundedRetrieval(options.retrieve, clock);
+  const applying = turns(AT_ONCE);
   const ports = (more: readonly SignatureStore[]): ReleasePorts => ({
     ...{
       clientFor: options.clientFor,
-      retrieve: options.retrieve,
+      ...{ retrieve, applying },
       inventory: options.inventory,
       apply: options.apply,
       watches,

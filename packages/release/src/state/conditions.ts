@@ -122,12 +122,7 @@ export function withConditions(
   const foreign = stored.filter(
     ({ type }) => !OWN.has(type) && !type.startsWith('Upgradeable') && !wanted.some((one) => one.type === type),
   );
-  const kept = foreign.map(({ type, status, reason = '', message = '', lastTransitionTime = now }) => ({
-    ...{ type, reason, message, lastTransitionTime },
-    status: (status === 'True' || status === 'False'
-      ? status
-      : 'Unknown') satisfies StateCondition['status'] as StateCondition['status'],
-  }));
+  const kept = foreign.map((one) => ({ ...asStated(one), lastTransitionTime: one.lastTransitionTime ?? now }));
   return [
     ...wanted.map((one) => {
       const was = before.get(one.type);
@@ -135,6 +130,11 @@ export function withConditions(
     }),
     ...kept,
   ];
+}
+
+/** A condition as it stands. */
+export function asStated({ type, status, reason = '', message = '' }: StoredCondition): StateCondition {
+  return { type, reason, message, status: status === 'True' || status === 'False' ? status : 'Unknown' };
 }
 
 function incomplete({ kept = [] }: ConditionsInput): readonly StateCondition[] {

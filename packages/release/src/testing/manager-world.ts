@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Payload } from '@drydock/api';
 import { readYamlDocument } from '@drydock/api/yaml';
-import { type KubeClient, type KubeMetrics, kubeMetrics, type Operator, run } from '@drydock/kube';
+import { type Clock, type KubeClient, type KubeMetrics, kubeMetrics, type Operator, run } from '@drydock/kube';
 import { type MemoryCluster, memoryCluster, until } from '@drydock/kube/testing';
 import { pino } from 'pino';
 import { applyPayload } from '../apply/apply.ts';
@@ -42,6 +42,8 @@ export class ReleaseWorld implements AsyncDisposable {
   readonly images: Map<string, PayloadFiles> = new Map();
   readonly signatures: Map<string, Uint8Array> = new Map();
   readonly retrieved: string[] = [];
+  /** Images that a registry begins to send and never ends, whatever it is told. */
+  readonly hanging: Set<string> = new Set();
   readonly applied: { readonly wish: ApplyWish; readonly account: Account }[] = [];
   readonly metrics: KubeMetrics = kubeMetrics();
   readonly claims: Map<string, string> = new Map();
@@ -51,11 +53,17 @@ export class ReleaseWorld implements AsyncDisposable {
   readonly #others: Operator[] = [];
   readonly signer: TestSigner;
   readonly #really: boolean;
+  readonly #clock: Clock | undefined;
   readonly #told: ReleaseMetrics = releaseMetrics(this.metrics.registry);
 
-  constructor(signer: TestSigner, { really = false }: { readonly really?: boolean } = {}) {
+  /** `clock` is the manager's. */
+  constructor(
+    signer: TestSigner,
+    { really = false, clock }: { readonly really?: boolean; readonly clock?: Clock } = {},
+  ) {
     this.signer = signer;
     this.#really = really;
+    this.#clock = clock;
   }
 
   /** Puts a release into the registry, signed or not. */
@@ -84,6 +92,7 @@ export class ReleaseWorld implements AsyncDisposable {
     if (this.operator !== undefined) this.#others.push(this.operator);
     const role = releaseRole({
       ...{ client: mine, namespace: 'default', log, random: () => 0 },
+      ...(this.#clock === undefined ? {} : { clock: this.#clock }),
       clientFor: (of) => {
         acting = of;
         return byAccount ?? this.client;
@@ -92,6 +101,7 @@ export class ReleaseWorld implements AsyncDisposable {
       metrics: this.#told,
       retrieve: (image) => {
         this.retrieved.push(image);
+        if (this.hanging.has(image)) return new Promise(() => undefined);
         const found = this.images.get(image);
         return found === undefined
           ? Promise.reject(new ReleaseError('REGISTRY', `${image} is not there`))
