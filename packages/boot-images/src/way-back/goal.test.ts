@@ -46,3 +46,16 @@ test('OWN-18 what a name is known to have borne says that the others under it go
   for (const goal of [now, { ...before, image: 'other' }, { release: '9.8' }])
     assert.equal(keepsName(pointed, goal), false, JSON.stringify(goal));
 });
+
+test('where nobody says where to, what was refused or gone back from is nowhere to go', () => {
+  const entry = (release: string, outcome: string) => ({ id: release, release, image: release, outcome, until: 'u' });
+  const { until: _, ...inUse } = entry('9.8', 'InUse');
+  const history = [inUse, entry('9.7', 'CanaryFailed'), entry('9.6', 'RevertedFrom'), entry('9.5', 'Replaced')];
+  assert.deepEqual(goalsOf({ history }, undefined), [{ release: '9.5', image: '9.5' }]);
+});
+
+test('a few letters are no identifier: only six and more are taken for the beginning of one', () => {
+  const entry = { id: '0123abcd9876feed', release: '9.6', image: 'name', since: '2026-01-01T00:00:00Z' };
+  assert.deepEqual(goalsOf({ history: [entry] }, '0123ab'), [{ release: '9.6', image: 'name' }]);
+  assert.deepEqual(goalsOf({ history: [entry] }, '0123a'), [{ release: '0123a' }]);
+});

@@ -52,6 +52,34 @@ test('whoever else moves the set is in the history by the name of its field mana
   ]);
 });
 
+test('what an image came to, and until when it was in use, stays said of it when others come and go', () => {
+  const seen = (release: string, by: string, now: string) => ({
+    ...{ image: `t-${release}`, release, digest: undefined, place: undefined, operation: undefined, by, now },
+  });
+  const days = [
+    '2026-01-01T00:00:00Z',
+    '2026-01-02T00:00:00Z',
+    '2026-01-03T00:00:00Z',
+    '2026-01-04T00:00:00Z',
+  ] as const;
+  const history = [
+    seen('1', 'found', days[0]),
+    seen('2', 'release', days[1]),
+    seen('1', 'revert', days[2]),
+    seen('3', 'release', days[3]),
+  ].reduce<readonly HistoryEntry[]>(withImage, []);
+  assert.deepEqual(
+    history.map(({ release, outcome, until }) => [release, outcome, until]),
+    [
+      ['3', 'InUse', undefined],
+      ['1', 'Replaced', days[3]],
+      ['2', 'RevertedFrom', days[2]],
+      ['1', 'Replaced', days[1]],
+    ],
+  );
+  assert.equal(new Set(history.map(({ id }) => id)).size, 4);
+});
+
 test('a set that was read before it was moved says nothing of what it starts from now', async () => {
   const c = reportingCluster();
   const late = c.ports.world.machineSets();
