@@ -173,6 +173,7 @@ test('swap mode: pins that want different images under one name are refused by n
 
 for (const [what, wants] of [
   ['pins', { release: newRelease, image: computed }],
+  ['pins of two contents of one release', { ...old, digest: 'cd' }],
   ['a pin that names nothing', { release: 'a\u0007b' }],
 ] as const)
   test(`OWN-18 swap mode: beside ${what} that cannot be obeyed, what bears the name now is told, also where another process has moved it`, async () => {
