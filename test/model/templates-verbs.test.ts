@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { threadTests } from '@drydock/model';
 import { type RevertRequest, retiredName } from '@drydock/templates';
+import type { MoRef } from '@drydock/vsphere';
 import {
   bearersOf,
   exploreWork,
@@ -116,6 +117,93 @@ test('BI-W5 collection: a crash or a lost answer at every call never takes what 
     );
   const coverage = await exploreWork(setup, collect, check, { depth: 2 });
   assert.ok(!coverage.complete || coverage.scenarios > 40, `only ${coverage.scenarios}`);
+});
+
+/** A publication whose process dies right after it recorded that it is about to make a template, and whose release is not wanted again. */
+const forgotten = prepared(async () => {
+  const world = await published();
+  world.inventory.onCall = (method, phase, args, { client }) => {
+    if (phase === 'after' && method === 'setCustomValue' && / marking /.test(JSON.stringify(args))) client.kill();
+  };
+  await assert.rejects(publishAs(world, 'dies', wishFor('9.8'), '9.8'));
+  world.inventory.onCall = undefined;
+  return world;
+});
+
+const collectWith = async (world: World, live: boolean | undefined = false): Promise<readonly string[]> => {
+  await using store = processOf(world);
+  const options = { referenced: () => undefined, holderIsLive: () => live, keep: 0 };
+  return (await store.collect(placement, OWNER, options)).filter(({ removed }) => !removed).map(({ reason }) => reason);
+};
+const half = (world: World) => ours(world).filter(({ productVersion }) => productVersion === '9.8');
+
+test('OWN-18 an importer that dies right before it makes a template, whose release is never wanted again: collection removes it after a day, whatever fails', async () => {
+  const setup = async (): Promise<World> => {
+    const world = await forgotten();
+    assert.deepEqual(
+      half(world).map(({ isTemplate, complete }) => [isTemplate, complete]),
+      [[false, true]],
+    );
+    world.clock.advance(86_400_000 + 1);
+    return world;
+  };
+  const collect = async (world: World): Promise<void> => {
+    await collectWith(world);
+  };
+  const check = (world: World): void =>
+    assert.deepEqual(
+      ours(world).map(({ name }) => name),
+      [NAME],
+    );
+  const coverage = await exploreWork(setup, collect, check, { depth: 2 });
+  assert.ok(!coverage.complete || coverage.scenarios > 40, `only ${coverage.scenarios}`);
+});
+
+test('OWN-18 what may be somebody’s, or may still be made a template, is not removed as forgotten', async () => {
+  const day = 86_400_000 + 1;
+  const waits = 'it is finished, and about to be made a template';
+  const theirs = /^it was a template and somebody made a machine of it/;
+  const cases: readonly (readonly [
+    what: string,
+    happens: (world: World, ref: MoRef) => void,
+    live: boolean,
+    kept: RegExp,
+  ])[] = [
+    [
+      'its importer lives',
+      ({ clock }) => void clock.advance(day),
+      true,
+      new RegExp(`^${waits}: .* is being imported by dies$`),
+    ],
+    [
+      'less than a day',
+      ({ clock }) => void clock.advance(day - 3_600_000),
+      false,
+      new RegExp(`^(?:${waits}|a finished import waits to be adopted)$`),
+    ],
+    [
+      'it became a template, and somebody made a machine of it',
+      ({ clock, inventory }, ref) => {
+        inventory.convert(ref, 'template');
+        inventory.convert(ref, 'machine');
+        clock.advance(day);
+      },
+      false,
+      theirs,
+    ],
+  ];
+  for (const [what, happens, live, kept] of cases) {
+    const world = await forgotten();
+    const { name } = half(world)[0] ?? assert.fail('it is there');
+    const machine = [...world.inventory.state.machines.values()].find((one) => one.name === name);
+    happens(world, machine?.ref ?? assert.fail('it is there'));
+    const reasons = await collectWith(world, live);
+    assert.equal(half(world).length, 1, what);
+    assert.ok(
+      reasons.some((reason) => kept.test(reason)),
+      `${what}: ${reasons.join('; ')}`,
+    );
+  }
 });
 
 test('adoption: a crash or a lost answer at every call, the template stays one all the time', async () => {

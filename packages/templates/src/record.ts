@@ -44,6 +44,17 @@ export function hasBeenTemplate(vm: VmSummary): boolean {
   return record.state === 'template' || record.version !== versionOf(vm);
 }
 
+/**
+ * Since when a machine is about to be made a template (ms since 1970), where vCenter's version of its configuration says that nothing was done to it since, so that it never became one; undefined where that cannot be told.
+ */
+export function markingSince(vm: VmSummary): number | undefined {
+  const record = readRecord(vm);
+  if (record?.state !== 'marking' || vm.isTemplate || vm.unreadable !== undefined) return undefined;
+  const version = versionOf(vm);
+  const since = Date.parse(record.at);
+  return version === '' || record.version !== version || Number.isNaN(since) ? undefined : since;
+}
+
 function versionOf({ changeVersion }: VmSummary): string {
   return changeVersion === undefined ? '' : createHash('sha256').update(changeVersion).digest('hex').slice(0, 16);
 }

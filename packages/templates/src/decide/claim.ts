@@ -36,13 +36,31 @@ export function maySweep(machine: Candidate, now: number): SweepVerdict {
   return reason === undefined ? { sweep: true, reason: dead.reason } : { sweep: false, reason };
 }
 
-/** What may not be removed whatever its importer does; as a clause. Its links are not asked. */
-export function whyKept(machine: Candidate): string | undefined {
-  const { mark, name, past, ran } = machine;
+/** How long a finished import waits for whoever goes on with it before it counts as forgotten. */
+export const ADOPTION_MS = 86_400_000;
+
+/**
+ * Why an import that is about to be made a template waits for that; undefined for one that nobody is about to make one any more: its importer is surely dead, for a day nobody wanted it, and it never became one.
+ */
+function awaited(machine: Candidate, now: number | undefined): string | undefined {
+  const { past, markingSince } = machine;
+  if (past !== 'marking') return undefined;
+  const waits = 'it is finished, and about to be made a template';
+  if (now === undefined) return waits;
+  if (markingSince === undefined) return `${waits}, or was one: nothing tells, so it is kept until somebody removes it`;
+  const { dead, reason } = surelyDead(machine, now);
+  if (!dead) return `${waits}: ${reason}`;
+  return markingSince + ADOPTION_MS > now ? waits : undefined;
+}
+
+/** What may not be removed whatever its importer does; as a clause. Its links are not asked. `now`: of one that nobody makes a template any more something is known; without it, such a one stays. */
+export function whyKept(machine: Candidate, now?: number): string | undefined {
+  const { mark, name, ran } = machine;
   const foreign = estranged(machine);
   if (foreign !== undefined) return foreign;
   if (machine.isTemplate) return 'it is a template';
-  if (past === 'marking') return 'it is finished, and about to be made a template';
+  const waits = awaited(machine, now);
+  if (waits !== undefined) return waits;
   if (mark.role !== undefined) return `it was ${mark.role}`;
   if (!machine.poweredOff) return 'it is powered on';
   if (ran) return 'it was powered on: an import never is';

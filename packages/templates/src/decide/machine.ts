@@ -42,6 +42,8 @@ export interface Machine {
   readonly verified: boolean;
   /** What it has been: `marking` is about to be made a template, or was for a moment. */
   readonly past: 'never' | 'marking' | 'template';
+  /** Of one that is about to be made a template: since when, in ms since 1970; absent where it may have been one. */
+  readonly markingSince?: number;
   /** What it consists of is recorded as that of a template. */
   readonly recorded: boolean;
   /** What makes it another one than was published, as a clause. */

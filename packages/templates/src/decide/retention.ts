@@ -1,14 +1,11 @@
 import { baseOf, retiredName } from '../names.ts';
 import { mayDestroy, mayPointAt } from './authority.ts';
-import { estranged, linkedReason, maySweep, whyKept } from './claim.ts';
+import { ADOPTION_MS, estranged, linkedReason, maySweep, whyKept } from './claim.ts';
 import type { Candidate, Machine } from './machine.ts';
 import { identityOf } from './swap.ts';
 
 /** A template that was made or retired this recently may be about to be referenced, or be the source of a clone that is about to start (VS-T5). */
 export const GRACE_MS = 600_000;
-
-/** How long a finished import waits to be made a template before it counts as forgotten. */
-const ADOPTION_MS = 86_400_000;
 
 /** What collection knows about one of this owner's templates. */
 export interface Retained {
@@ -127,7 +124,7 @@ function verdict(
   if (candidate.isTemplate && mark.publishes !== undefined && !isPutAway(candidate))
     return unpublished(candidate, policy);
   if (!candidate.isTemplate) {
-    const kept = whyKept(candidate);
+    const kept = whyKept(candidate, policy.now);
     if (kept !== undefined) return stays(kept);
     const twin = all.find((other) => isTwin(other.candidate, candidate));
     if (twin !== undefined) return { candidate, remove: true, reason: `${twin.candidate.name} has the same content` };

@@ -7,7 +7,7 @@ import { pointerTexts, readPointers } from '../mark/pointers.ts';
 import type { Witnesses } from '../mark/witness.ts';
 import { type Mark, type MarkReading, readMark, VERIFIED_KEY } from '../mark.ts';
 import { upstreamNames } from '../names.ts';
-import { CONTENT_KEY, HEARTBEAT_KEY, hasBeenTemplate, lastBeat, readRecord } from '../record.ts';
+import { CONTENT_KEY, HEARTBEAT_KEY, hasBeenTemplate, lastBeat, markingSince, readRecord } from '../record.ts';
 import type { HolderIsLive } from '../store.ts';
 import { linkedMachines } from './links.ts';
 
@@ -72,6 +72,7 @@ export function machineOf(vm: VmSummary, folder: MoRef, liveness: Liveness): Mac
   const createdAt = vm.createDate === undefined ? Number.NaN : Date.parse(vm.createDate);
   const beat = lastBeat(vm);
   const tampered = tamperingOf(vm, reading);
+  const since = markingSince(vm);
   return {
     ref: vm.ref,
     name: vm.name,
@@ -90,6 +91,7 @@ export function machineOf(vm: VmSummary, folder: MoRef, liveness: Liveness): Mac
     ...(reading.kind === 'invalid' ? { invalid: reading.reason } : {}),
     verified: reading.kind === 'ours' && reading.verified,
     past: pastOf(vm, reading),
+    ...(since === undefined ? {} : { markingSince: since }),
     recorded: readRecord(vm)?.state === 'template',
     ...(tampered === undefined ? {} : { tampered }),
     ran: hasRun(vm),
