@@ -171,13 +171,13 @@ test('OWN-18 what may be somebody’s, or may still be made a template, is not r
   ])[] = [
     [
       'its importer lives',
-      ({ clock }) => void clock.advance(day),
+      ({ clock }) => clock.advance(day),
       true,
       new RegExp(`^${waits}: .* is being imported by dies$`),
     ],
     [
       'less than a day',
-      ({ clock }) => void clock.advance(day - 3_600_000),
+      ({ clock }) => clock.advance(day - 3_600_000),
       false,
       new RegExp(`^(?:${waits}|a finished import waits to be adopted)$`),
     ],
