@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   BootImage,
   ClusterVersion,
@@ -12,6 +13,7 @@ import {
 } from '@drydock/api';
 import {
   type Cache,
+  type Change,
   createCache,
   isForbidden,
   type KubeObject,
@@ -99,6 +101,15 @@ export function createCaches(client: Observer, log: CacheLog): BootImageCaches {
 
 /** The caches as a pass sees them. */
 export function worldOf(caches: BootImageCaches): World {
+  const machineSets = lasting(caches.machineSets, (all) =>
+    [...all].toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1)),
+  );
+  const pinnedImages = lasting(
+    caches.bootImages,
+    (all) => [...all].filter(({ spec }) => spec?.pin !== undefined),
+    // Their statuses are written all the time.
+    ({ old, now }) => !isDeepStrictEqual(old?.spec, now?.spec),
+  );
   return {
     machineConfiguration: () => caches.machineConfigurations.get({ name: machineConfigurationName }),
     clusterVersion: () => caches.clusterVersions.get({ name: 'version' }),
@@ -107,15 +118,33 @@ export function worldOf(caches: BootImageCaches): World {
     installConfig: () => caches.installConfig.get(installConfigKey),
     upstream: () => caches.upstream.get(upstreamController),
     machineSet: (key) => caches.machineSets.get(key),
-    machineSets: () => [...caches.machineSets.all()].toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1)),
+    machineSets,
     machines: () => [...caches.machines.all()],
     controlPlaneMachineSets: () => [...caches.controlPlaneMachineSets.all()],
     controlPlanesGated: () => false,
     bootImage: (key) => caches.bootImages.get(key),
     bootImages: () => [...caches.bootImages.all()],
+    pinnedImages,
     bootImagePolicies: () => [...caches.policies.all()],
     cloudConfig: () => caches.cloudConfig.get(cloudConfigKey),
     secret: (namespace, name) => caches.credentials.get({ namespace, name }),
+  };
+}
+
+/** What is made of all objects of a cache: the same until one that matters is another. */
+function lasting<T extends KubeObject, R>(
+  cache: Cache<T>,
+  make: (all: Iterable<T>) => R,
+  matters: (change: Change<T>) => boolean = () => true,
+): () => R {
+  let made: { readonly value: R } | undefined;
+  // It ends with the cache.
+  cache.subscribe((change) => {
+    if (matters(change)) made = undefined;
+  });
+  return () => {
+    made ??= { value: make(cache.all()) };
+    return made.value;
   };
 }
 

@@ -82,6 +82,7 @@ export async function worldNow(
     list(BootImagePolicy, {}),
   ]);
   let byKey: ReadonlyMap<string, BootImage> | undefined;
+  let pinned: readonly BootImage[] | undefined;
   let inOrder: readonly MachineSet[] | undefined;
   let setsByKey: ReadonlyMap<string, MachineSet> | undefined;
   const sorted = (): readonly MachineSet[] => {
@@ -119,6 +120,10 @@ export async function worldNow(
     controlPlaneMachineSets: planes,
     controlPlanesGated: () => gates()?.cpms === false,
     bootImages: () => images() ?? [],
+    pinnedImages: () => {
+      pinned ??= (images() ?? []).filter(({ spec }) => spec?.pin !== undefined);
+      return pinned;
+    },
     bootImage: (key) => {
       byKey ??= new Map((images() ?? []).map((image) => [keyText(keyOf(image)), image]));
       return byKey.get(keyText(key));

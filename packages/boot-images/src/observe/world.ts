@@ -22,7 +22,7 @@ export interface World {
   readonly installConfig: () => ConfigMap | undefined;
   /** The upstream controller beside which nothing may be changed. */
   readonly upstream: () => Deployment | undefined;
-  /** In the order of their names. */
+  /** In the order of their names: the same array for as long as none of them is another. */
   readonly machineSets: () => readonly MachineSet[];
   readonly machineSet: (key: Key) => MachineSet | undefined;
   readonly machines: () => readonly Machine[] | undefined;
@@ -31,6 +31,8 @@ export interface World {
   readonly controlPlaneMachineSets: () => readonly ControlPlaneMachineSet[] | undefined;
   readonly bootImage: (key: Key) => BootImage | undefined;
   readonly bootImages: () => readonly BootImage[];
+  /** Those that have a pin: the same array for as long as no pin of any is another. */
+  readonly pinnedImages: () => readonly BootImage[];
   /** Which right is missing to make the canaries of a policy, as a clause; undefined where none is, or where nobody asked. */
   readonly canaryMissing?: (policy: BootImagePolicy) => string | undefined;
   /** None where the cluster does not serve the kind. */

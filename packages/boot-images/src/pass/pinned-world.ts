@@ -1,10 +1,11 @@
+import type { BootImage } from '@drydock/api';
 import { keyOf, keyText } from '@drydock/kube';
 import { idOf, type KeptSet } from '../observe/kept-set.ts';
 import type { World } from '../observe/world.ts';
 import type { Platform } from '../platform.ts';
 import { imageOf as bootImageFor } from '../status/boot-image-store.ts';
 import type { Pin } from '../way-back/pin.ts';
-import { nameIn } from './pin-of.ts';
+import { nameIn } from './shared-pins.ts';
 
 /** The world as it were if these sets had this pin, or none. */
 export function pinnedWorld(world: World, sets: readonly KeptSet[], pin: Pin | undefined): World {
@@ -16,13 +17,14 @@ export function pinnedWorld(world: World, sets: readonly KeptSet[], pin: Pin | u
       return [keyText(keyOf(fresh)), { ...image, spec: pin === undefined ? spec : { ...spec, pin } }];
     }),
   );
+  const others = (images: readonly BootImage[]): readonly BootImage[] =>
+    images.filter((image) => !changed.has(keyText(keyOf(image))));
+  const pinned = [...others(world.pinnedImages()), ...(pin === undefined ? [] : changed.values())];
   return {
     ...world,
+    pinnedImages: () => pinned,
     bootImage: (key) => changed.get(keyText(key)) ?? world.bootImage(key),
-    bootImages: () => [
-      ...world.bootImages().filter((image) => !changed.has(keyText(keyOf(image)))),
-      ...changed.values(),
-    ],
+    bootImages: () => [...others(world.bootImages()), ...changed.values()],
   };
 }
 

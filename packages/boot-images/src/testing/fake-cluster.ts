@@ -244,6 +244,7 @@ export function fakeCluster(options: FakeClusterOptions = {}): FakeCluster {
       controlPlanesGated: () => cluster.gated,
       bootImage: (key) => client.peek(BootImage, key),
       bootImages: () => client.cluster.list(BootImage),
+      pinnedImages: () => client.cluster.list(BootImage).filter(({ spec }) => spec?.pin !== undefined),
       bootImagePolicies: () => client.cluster.list(BootImagePolicy),
       cloudConfig: () => client.peek(ConfigMap, cloudConfigKey),
       secret: (namespace, name) => client.peek(Secret, { namespace, name }),

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type BootImage, bootImageName } from '@drydock/api';
+import { infrastructure, machineSet } from '../testing/fake-cluster.ts';
+import { pinOf } from './pin-of.ts';
+
+/** Sets that share their names by tens, all pinned, in a world that stays; what was asked of their platform. */
+function world(count: number, release: (at: number) => string = () => 'Q') {
+  const sets = Array.from({ length: count }, (_, at) =>
+    machineSet(`wk-${at}`, { template: `name-${at % (count / 10)}` }),
+  );
+  const images = sets.map(
+    ({ metadata: { name, namespace = '' } }, at): BootImage => ({
+      metadata: { name: bootImageName('ms', name), namespace },
+      spec: {
+        machineSet: { apiGroup: 'machine.openshift.io', kind: 'MachineSet', name },
+        pin: { release: release(at) },
+      },
+    }),
+  );
+  const byName = new Map(sets.map((set) => [set.metadata.name, set]));
+  const own = new Map(images.map((image) => [image.metadata.name, image]));
+  const cluster = infrastructure();
+  const asked = { names: 0, sets: 0 };
+  const platform = {
+    sharedName: (spec: Readonly<Record<string, unknown>>) => {
+      asked.names += 1;
+      return String(spec['template']);
+    },
+  };
+  const sources = {
+    now: () => new Date(0),
+    world: {
+      bootImage: ({ name }: { readonly name: string }) => own.get(name),
+      pinnedImages: () => images,
+      machineSets: () => sets,
+      machineSet: ({ name }: { readonly name: string }) => {
+        asked.sets += 1;
+        return byName.get(name);
+      },
+      infrastructure: () => cluster,
+    },
+  };
+  return { sets, own, asked, pin: (set: (typeof sets)[number]) => pinOf(set, platform as never, sources) };
+}
+
+test('OWN-18 swap mode: the pins of all sets cost one look at each set and each pin, however many sets there are', () => {
+  for (const count of [100, 1_000]) {
+    const { sets, asked, pin } = world(count);
+    for (const set of sets) assert.equal(pin(set)?.pin.release, 'Q');
+    assert.ok(asked.names <= 2 * count && asked.sets <= count, `${asked.names} names, ${asked.sets} sets of ${count}`);
+  }
+});
+
+test('OWN-18 swap mode: a set without a pin has that of another one under its name; one pin that differs is told with whose it is', () => {
+  const { sets, own, pin } = world(20);
+  own.delete(bootImageName('ms', 'wk-0'));
+  const [first, , third] = sets;
+  assert.ok(first !== undefined && third !== undefined);
+  assert.deepEqual(pin(first), { pin: { release: 'Q' }, of: 'ms/wk-2' });
+  assert.deepEqual(pin(third), { pin: { release: 'Q' } });
+  const differs = world(20, (at) => (at === 4 ? 'R' : 'Q'));
+  assert.throws(() => differs.pin(differs.sets[0] ?? first), /ms\/wk-0 to Q.*ms\/wk-4 to R/);
+  assert.deepEqual(differs.pin(differs.sets[1] ?? first), { pin: { release: 'Q' } }, 'under another name');
+});
