@@ -1,6 +1,15 @@
 import { BootImage, bootImageName } from '@drydock/api';
 import type { Projector } from '@drydock/crd';
-import { apiVersionOf, type Client, isAlreadyExists, isNotFound, type Key, keyOf, statusWriter } from '@drydock/kube';
+import {
+  apiVersionOf,
+  type Client,
+  isAlreadyExists,
+  isNotFound,
+  type Key,
+  keyOf,
+  keyText,
+  statusWriter,
+} from '@drydock/kube';
 import { bootImageStatus } from '../status/boot-image.ts';
 import { hooksOf } from '../status/definitions.ts';
 import type { SetFacts, SetOutcome } from '../status/subject.ts';
@@ -35,8 +44,15 @@ export function bootImageOfRotated({ kind, group, name, namespace, object }: Rot
   };
 }
 
+/** The writer of BootImages of sets. */
+export interface RotationReports {
+  readonly report: (set: RotatedSet, outcome: SetOutcome) => Promise<void>;
+  /** What was written last, or has come since. */
+  readonly latest: (set: RotatedSet) => BootImage | undefined;
+}
+
 /** Writes the BootImage of each set through the one status writer; nothing is sent where nothing changed, nor where all that there is to say is {@link isSilentTurn}. */
-export function rotationReports(options: ReportOptions): (set: RotatedSet, outcome: SetOutcome) => Promise<void> {
+export function rotationReports(options: ReportOptions): RotationReports {
   const { client, cached } = options;
   const writer = statusWriter<BootImage>({ client, resource: BootImage, ...hooksOf(options.projector) });
   const seen = new Map<string, BootImage>();
@@ -53,8 +69,8 @@ export function rotationReports(options: ReportOptions): (set: RotatedSet, outco
   async function report(set: RotatedSet, outcome: SetOutcome, again: boolean): Promise<void> {
     const wanted = bootImageOfRotated(set);
     const key = keyOf(wanted);
-    const id = `${key.namespace}/${key.name}`;
-    const current = newer(seen.get(id), cached(key)) ?? (await ensure(wanted));
+    const id = keyText(key);
+    const current = latest(key) ?? (await ensure(wanted));
     if (outcome.kind === 'waiting' && outcome.reason === turnReason && isSilentTurn(current)) return;
     try {
       const { object } = await writer.write(
@@ -75,7 +91,11 @@ export function rotationReports(options: ReportOptions): (set: RotatedSet, outco
       await report(set, outcome, false);
     }
   }
-  return (set, outcome) => report(set, outcome, true);
+  const latest = (key: Key): BootImage | undefined => newer(seen.get(keyText(key)), cached(key));
+  return {
+    report: (set, outcome) => report(set, outcome, true),
+    latest: (set) => latest(keyOf(bootImageOfRotated(set))),
+  };
 }
 
 /** Our own last write or the cached object, whichever is newer. */

@@ -128,7 +128,7 @@ async function live(world: World, event: Event, tripwire: Tripwire<'dies'>, mist
     cluster.peek(BootImage, { namespace, ...key });
   const images = (): readonly BootImage[] => names.flatMap((name) => cached({ name: `capi-md-${name}` }) ?? []);
   const now = (): Date => new Date(world.now);
-  const report = rotationReports({
+  const { report } = rotationReports({
     ...{ client, cached, now, platform: () => 'aws' },
     facts: () => ({ reference: undefined, target: undefined }),
   });

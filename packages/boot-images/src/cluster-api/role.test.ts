@@ -242,10 +242,10 @@ test('OWN-18 the first rotation of a set of which nothing was said yet: its hist
   await until('the set is current', () => saidOfDeployment(cluster, 'set-0000')?.phase === 'Current');
   const { history = [] } = saidOfDeployment(cluster, 'set-0000') ?? {};
   assert.deepEqual(
-    history.map(({ image, by, until: ended }) => [image, by, ended === undefined]),
+    history.map(({ image, by, until: ended, revertable }) => [image, by, ended === undefined, revertable]),
     [
-      ['new', 'release', true],
-      ['old', 'found', false],
+      ['new', 'release', true, undefined],
+      ['old', 'found', false, true],
     ],
   );
 });

@@ -31,9 +31,9 @@ import { rotationGroup } from './canary-machine.ts';
 import { type Collections, collectionController, collections } from './collection.ts';
 import { failureOf } from './failure.ts';
 import { type Identity, type IdentitySources, identityOf } from './identity.ts';
-import { imageIn, platformOf } from './image-leaf.ts';
 import { type ClusterApiObject, CORE, INFRASTRUCTURE, type ServedKinds } from './kinds.ts';
 import { createLines } from './lines.ts';
+import { createLooks } from './looks.ts';
 import type { SetName } from './observe.ts';
 import { type OpenShift, openshiftWakes, releaseImages } from './openshift.ts';
 import { beforePinEnds, pinController } from './pins.ts';
@@ -138,12 +138,6 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
   };
   const imageOf = (set: RotatedSet): BootImage | undefined => bootImages.get(keyOf(bootImageOfRotated(set)));
   const sites = siteReader({ cacheOf, identities });
-  /** What the look found last, for the BootImage. */
-  const looked = new Map<
-    string,
-    { readonly image: string | undefined; readonly platform: string; readonly place: string | undefined }
-  >();
-
   const release = openshift && releaseImages(openshift);
   const lines = createLines({
     ...{ policies: () => [...policies.all()], image: imageOf, now, release },
@@ -171,24 +165,19 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
 
   const reader = readerOf({ client, served, cacheOf, openshift });
   const outcomes = new Map<string, SetOutcome>();
-  const reported = rotationReports({
+  const reports = rotationReports({
     ...{ client, now, projector: definitions.projections.bootImages },
     cached: (key) => bootImages.get(key),
-    platform: (set) => looked.get(idOfRotated(set))?.platform ?? platformOf(set.reference),
+    platform: (set) => looks.platform(set),
     facts: (set) => {
-      const { image, place } = looked.get(idOfRotated(set)) ?? { image: undefined, place: undefined };
+      const seen = looks.facts(set);
       const pin = livePin(imageOf(set), now().getTime());
-      return {
-        ...(pin === undefined ? {} : { pin: { pin } }),
-        ...{ reference: image, target: undefined },
-        ...(image === undefined ? {} : { image }),
-        ...(place === undefined ? {} : { place }),
-      };
+      return { ...(pin === undefined ? {} : { pin: { pin } }), ...seen, reference: seen.image, target: undefined };
     },
   });
   const report: RotationPorts['report'] = async (set, outcome) => {
     outcomes.set(idOfRotated(set), outcome);
-    await reported(set, outcome);
+    await reports.report(set, await looks.told(set, outcome, reports.latest(set)?.status));
   };
   const images = vsphereImages({
     ...{
@@ -202,6 +191,7 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
     },
     ...(options.locate === undefined ? {} : { locate: options.locate }),
   });
+  const looks = createLooks({ images, placeText: sites.placeText, elapsed: options.elapsed });
   const {
     canaries,
     watch,
@@ -220,21 +210,7 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
   };
   const ports: RotationPorts = {
     ...{ client, resourceOf, reader, mayWrite: () => leader.assertHeld() },
-    images: {
-      look: async (about, call) => {
-        const there = await images.look(about, call);
-        const { set, template } = about.rotation;
-        const named = template === undefined ? undefined : imageIn(template, about.leaf);
-        looked.set(idOfRotated(set), {
-          image: named,
-          platform: about.leaf.platform,
-          place: sites.placeText(about.rotation),
-        });
-        return there;
-      },
-      foresee: images.foresee,
-      publish: images.publish,
-    },
+    images: looks.images,
     wish: (set) => wishOf(set, imageOf(set)),
     report,
     remembered: (set) => (imageOf(set)?.status?.history ?? []).length > 0,

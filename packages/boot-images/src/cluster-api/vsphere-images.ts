@@ -29,6 +29,16 @@ export interface VSphereImagesOptions {
   readonly elapsed?: (() => number) | undefined;
 }
 
+/** See {@link vsphereImages}. */
+export interface VSphereImages extends RotationImages {
+  /** Whether a set may be pointed at an image that has this name: the one rule by which a pin is obeyed, and by which a history says what can be gone back to. */
+  readonly reaches: (
+    about: Pick<ImageQuestion, 'rotation' | 'leaf'>,
+    name: string,
+    call: { readonly signal?: AbortSignal },
+  ) => Promise<boolean>;
+}
+
 type Ova = Extract<WantedImage, { readonly kind: 'ova' }>;
 
 /** How long (ms) an answer about one template counts: many sets ask for the same. */
@@ -40,7 +50,7 @@ const MOST = 4_096;
  * Images of machines of Cluster API. In vCenters they are templates: of a set whose machines are made in one folder, under a name that no other has; of one whose machines are made in several, under
  * one name that is the same in all, because its infrastructure template has one. Elsewhere they are there already.
  */
-export function vsphereImages(options: VSphereImagesOptions): RotationImages {
+export function vsphereImages(options: VSphereImagesOptions): VSphereImages {
   const { store, metrics, elapsed = () => performance.now() } = options;
   const made = new Map<string, string>();
   const answers = new Map<string, { readonly at: number; readonly state: Promise<TemplateState> }>();
@@ -72,25 +82,30 @@ export function vsphereImages(options: VSphereImagesOptions): RotationImages {
     return true;
   }
 
+  const reaches: VSphereImages['reaches'] = async ({ rotation, leaf }, name, call) => {
+    if (leaf.platform !== 'vsphere') return true;
+    const { template } = rotation;
+    const places = await placesFor(rotation, options);
+    if (template !== undefined && imageIn(template, leaf) === name) return true;
+    return everywhere(places, name, undefined, call);
+  };
+
   return {
+    reaches,
     look: async ({ rotation, leaf, image }, call) => {
-      if (leaf.platform !== 'vsphere') {
-        if (image.kind === 'named') return { image: image.image };
-        throw new TypeError('an OVA is wanted where none is imported');
-      }
-      const places = await placesFor(rotation, options);
-      const [first] = places;
-      const { template } = rotation;
-      const named = template === undefined ? undefined : imageIn(template, leaf);
       if (image.kind === 'named') {
-        if (named === image.image || (await everywhere(places, image.image, undefined, call)))
-          return { image: image.image };
+        if (await reaches({ rotation, leaf }, image.image, call)) return { image: image.image };
         throw new BootImageError('ImageNotPublished', `template ${image.image} is not where the machines are made`, {
           retriable: false,
           nextStep: 'pin an image that is there: drydock template list',
           facts: { because: IMAGE_GONE },
         });
       }
+      if (leaf.platform !== 'vsphere') throw new TypeError('an OVA is wanted where none is imported');
+      const places = await placesFor(rotation, options);
+      const [first] = places;
+      const { template } = rotation;
+      const named = template === undefined ? undefined : imageIn(template, leaf);
       if (named !== undefined && first !== undefined) {
         const state = await inspect(first, named, call);
         if (state.kind === 'absent') metrics?.templateAbsent();

@@ -105,16 +105,17 @@ function historyOf(
     readonly now: string;
   },
 ): readonly HistoryEntry[] {
-  const history = withReach(previous?.history ?? [], outcome.there);
+  const before = previous?.history ?? [];
   const image = outcome.movedTo ?? seen.image;
-  if (image === undefined || outcome.current === undefined || outcome.stale === true) return history;
+  if (image === undefined || outcome.current === undefined || outcome.stale === true)
+    return withReach(before, outcome.there);
   // It has what it was to have, and nobody else is known to have given it that: an answer that was lost, or another process of ours.
   const begun = previous?.target === outcome.current && outcome.changedBy === undefined;
   const own =
     outcome.kind === 'current'
       ? (outcome.by ?? (begun ? movers[seen.pin === undefined ? 'release' : 'revert'] : undefined))
       : undefined;
-  return withImage(history, {
+  const history = withImage(before, {
     ...{ image, release: outcome.current, place: seen.place, now: seen.now },
     digest: seen.template?.name === image ? seen.template.digest : undefined,
     // A pin imports nothing: what was announced before it is of another image.
@@ -124,6 +125,7 @@ function historyOf(
         : previous.operation?.id,
     by: own ?? outcome.changedBy ?? 'unknown',
   });
+  return withReach(history, outcome.there);
 }
 
 /** What became of a canary stays said; one that is still tried only as long as its machine is waited for. */
