@@ -53,3 +53,71 @@ test('OWN-20 an image that the status knows is not told twice, and a set that ma
     unread: ['machinesets is forbidden'],
   });
 });
+
+test('OWN-20 who wrote the image of a control plane and the template of a set of Cluster API last is named, too', async () => {
+  const fields = (path: readonly string[]): object =>
+    path.toReversed().reduce<object>((inner, part) => ({ [`f:${part}`]: inner }), {});
+  const wrote = (path: readonly string[]) => [
+    { manager: 'installer', time: '2026-01-01T00:00:00Z', fieldsV1: fields(path) },
+    { manager: 'night-shift', time: '2026-01-03T02:55:00Z', fieldsV1: fields(path) },
+    { manager: 'autoscaler', time: '2026-01-04T00:00:00Z', fieldsV1: fields(['spec', 'replicas']) },
+  ];
+  const machine = ['spec', 'template', 'machines_v1beta1_machine_openshift_io', 'spec', 'providerSpec', 'value'];
+  const infrastructureRef = { kind: 'VSphereMachineTemplate', name: 'worker-by-hand' };
+  const answers: Readonly<Record<string, unknown>> = {
+    '/apis': {
+      groups: ['cluster.x-k8s.io', 'controlplane.cluster.x-k8s.io'].map((name) => ({
+        name,
+        versions: [{ version: 'v1beta2', groupVersion: `${name}/v1beta2` }],
+        preferredVersion: { version: 'v1beta2' },
+      })),
+    },
+    '/apis/cluster.x-k8s.io/v1beta2': {
+      resources: [{ name: 'machinedeployments', kind: 'MachineDeployment', namespaced: true }],
+    },
+    '/apis/controlplane.cluster.x-k8s.io/v1beta2': {
+      resources: [{ name: 'kubeadmcontrolplanes', kind: 'KubeadmControlPlane', namespaced: true }],
+    },
+    [`/apis/machine.openshift.io/v1/namespaces/${namespace}/controlplanemachinesets/cluster`]: {
+      metadata: { managedFields: wrote([...machine, 'template']) },
+      spec: {
+        template: {
+          machines_v1beta1_machine_openshift_io: { spec: { providerSpec: { value: { template: 'mine' } } } },
+        },
+      },
+    },
+    [`/apis/cluster.x-k8s.io/v1beta2/namespaces/${namespace}/machinedeployments/worker`]: {
+      metadata: { managedFields: wrote(['spec', 'template', 'spec', 'infrastructureRef', 'name']) },
+      spec: { template: { spec: { infrastructureRef } } },
+    },
+    [`/apis/controlplane.cluster.x-k8s.io/v1beta2/namespaces/${namespace}/kubeadmcontrolplanes/plane`]: {
+      metadata: { managedFields: wrote(['spec', 'machineTemplate', 'spec', 'infrastructureRef', 'name']) },
+      spec: { machineTemplate: { spec: { infrastructureRef } } },
+    },
+  };
+  const raw = async ({ path }: { readonly path: string }): Promise<unknown> =>
+    answers[path] ?? Promise.reject(new Error(`nothing at ${path}`));
+  const image = (set: string, kind: string, name: string, apiGroup: string): BootImage => ({
+    metadata: { name, namespace },
+    spec: { machineSet: { apiGroup, kind, name } },
+    status: { set, current: 'rhcos-9', history: [{ id: '1', image: 'rhcos-8' }] },
+  });
+  const { signal } = new AbortController();
+  const images = [
+    image('cpms/cluster', 'ControlPlaneMachineSet', 'cluster', 'machine.openshift.io'),
+    image('capi-md/worker', 'MachineDeployment', 'worker', 'cluster.x-k8s.io'),
+    image('capi-kcp/plane', 'KubeadmControlPlane', 'plane', 'controlplane.cluster.x-k8s.io'),
+  ];
+  const { unread, writers } = await lastWriters({ raw }, images, signal);
+  assert.deepEqual(
+    [unread, writers.map(({ subject, when, who, what }) => [subject, when, who, what].join(' '))],
+    [
+      [],
+      [
+        'cpms/cluster 2026-01-03T02:55:00Z night-shift wrote its image last: mine',
+        'capi-md/worker 2026-01-03T02:55:00Z night-shift wrote last which template it refers to: worker-by-hand',
+        'capi-kcp/plane 2026-01-03T02:55:00Z night-shift wrote last which template it refers to: worker-by-hand',
+      ],
+    ],
+  );
+});
