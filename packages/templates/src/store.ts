@@ -17,6 +17,8 @@ export interface TemplateProgress {
   readonly total?: number;
   /** Bytes per second over the last seconds. */
   readonly rate?: number;
+  /** All bytes were given to the connection, and the server has not said yet that it has them. */
+  readonly sent?: true;
   /** What happened, as a clause for a person: that it begins anew, and why. */
   readonly note?: string;
 }

@@ -41,6 +41,17 @@ test('a bar has bytes, rate and the time that is left', () => {
   assert.equal(barText({ step: 'Verifying' }), 'Verifying');
 });
 
+test('TRUTH-20 an upload that the server has not answered is not whole: 99 %, and what is waited for', () => {
+  const held = { ...half, bytes: half.total, sent: true } as const;
+  assert.equal(
+    barText(held),
+    'Uploading   [#######################-]  99%  1.2 GiB of 1.2 GiB  sent, waiting for the server',
+  );
+  assert.equal(plainText(held), 'Uploading    99%  1.2 GiB of 1.2 GiB  sent, waiting for the server');
+  const read = { ...half, step: 'Downloading', bytes: half.total } as const;
+  assert.match(barText(read), /\[#{24}\] 100%/, 'what was read is here');
+});
+
 test('a terminal gets one line that is redrawn and never wraps', () => {
   const stderr = sink(true, 40);
   const out = createOutput(formatOf(), sink(), stderr);

@@ -59,9 +59,9 @@ export function redrawnLine(sink: Sink): RedrawnLine {
 
 /** `Uploading   [############------------]  50%  600 MiB of 1.2 GiB  98 MiB/s  ETA 6.0 s`. */
 export function barText(progress: TemplateProgress): string {
-  const { step, bytes, note, total } = progress;
+  const { step, bytes, note } = progress;
   if (bytes === undefined) return wordsOf(step, note);
-  const full = total === undefined || total === 0 ? undefined : Math.min(1, bytes / total);
+  const full = shareOf(progress);
   const filled = Math.floor((full ?? 0) * BAR);
   const bar = full === undefined ? '' : `[${'#'.repeat(filled)}${'-'.repeat(BAR - filled)}] `;
   return `${step.padEnd(LABEL)} ${bar}${amounts(progress)}`;
@@ -78,11 +78,19 @@ function wordsOf(step: string, note: string | undefined): string {
   return note === undefined ? step : `${step}: ${note}`;
 }
 
-function amounts({ bytes = 0, total, rate }: TemplateProgress): string {
+/** All of it is there only once nothing more is waited for. */
+function shareOf({ bytes = 0, sent, total }: TemplateProgress): number | undefined {
+  return total === undefined || total === 0 ? undefined : Math.min(sent === true ? 0.99 : 1, bytes / total);
+}
+
+function amounts(progress: TemplateProgress): string {
+  const { bytes = 0, sent, total, rate } = progress;
+  const share = shareOf(progress);
   const parts: string[] = [];
-  if (total !== undefined && total > 0) parts.push(`${Math.floor(Math.min(1, bytes / total) * 100)}%`.padStart(4));
+  if (share !== undefined) parts.push(`${Math.floor(share * 100)}%`.padStart(4));
   parts.push(total === undefined ? bytesText(bytes) : `${bytesText(bytes)} of ${bytesText(total)}`);
-  if (rate !== undefined && rate > 0) {
+  if (sent === true) parts.push('sent, waiting for the server');
+  else if (rate !== undefined && rate > 0) {
     parts.push(`${bytesText(rate)}/s`);
     if (total !== undefined && bytes < total) parts.push(`ETA ${durationText(((total - bytes) / rate) * 1000)}`);
   }

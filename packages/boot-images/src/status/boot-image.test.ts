@@ -19,6 +19,8 @@ const subject = (seconds: number): Parameters<typeof bootImageStatus>[2] => ({
 test('progress reads as share, rate and rest', () => {
   assert.equal(progressText({ step: 'Uploading', bytes: 41e9, total: 100e9, rate: 0.9e9 }), '41% 0.9GB/s 66s');
   assert.equal(progressText({ step: 'Uploading', bytes: 5e6 }), '5.0MB');
+  // The server has not said that it has it.
+  assert.equal(progressText({ step: 'Uploading', bytes: 5e6, total: 5e6, sent: true }), '99%');
   assert.equal(progressText({ step: 'Publishing' }), '-');
 });
 

@@ -9,10 +9,10 @@ export function etaSeconds(progress: TemplateProgress): number | undefined {
 
 /** One table cell: `41% 0.9GB/s 38s`. Parts that are not known are left out; nothing known is `-`. */
 export function progressText(progress: TemplateProgress): string {
-  const { bytes, total, rate } = progress;
+  const { bytes, sent, total, rate } = progress;
   const parts: string[] = [];
   if (bytes !== undefined && total !== undefined && total > 0) {
-    parts.push(`${Math.min(100, Math.floor((bytes / total) * 100))}%`);
+    parts.push(`${Math.min(sent === true ? 99 : 100, Math.floor((bytes / total) * 100))}%`);
   } else if (bytes !== undefined) {
     parts.push(amount(bytes));
   }

@@ -25,6 +25,14 @@ export function byteMeter(
     const first = samples[0];
     const elapsed = first === undefined ? 0 : now - first.at;
     const rate = first === undefined || elapsed <= 0 ? undefined : Math.round(((bytes - first.bytes) * 1000) / elapsed);
-    report({ step, bytes, ...(total === undefined ? {} : { total }), ...(rate === undefined ? {} : { rate }) });
+    // What was given to the connection is not yet there: the server says so once, at the end.
+    const sent = step === 'Uploading' && bytes === total ? { sent: true as const } : {};
+    report({
+      step,
+      bytes,
+      ...sent,
+      ...(total === undefined ? {} : { total }),
+      ...(rate === undefined ? {} : { rate }),
+    });
   };
 }
