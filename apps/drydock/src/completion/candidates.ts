@@ -25,15 +25,20 @@ export function offerOf(program: Command, words: readonly string[]): Offer {
   const current = words.at(-1) ?? '';
   let command = program;
   let waiting: Option | undefined;
+  /** Values of a flag that takes many. */
+  let values: string[] = [];
   let [given, onlyWords] = [0, false];
   for (const word of words.slice(0, -1)) {
-    if (waiting !== undefined) {
+    if (waiting?.variadic === true && !word.startsWith('-')) {
+      values.push(word);
+    } else if (waiting !== undefined && !waiting.variadic) {
       waiting = undefined;
     } else if (word === '--') {
       onlyWords = true;
     } else if (!onlyWords && word.startsWith('-')) {
       const option = optionOf(command, word);
       waiting = option?.required === true && !word.includes('=') ? option : undefined;
+      values = [];
     } else {
       const inner =
         given === 0 ? command.commands.find((one) => one.name() === word || one.aliases().includes(word)) : undefined;
@@ -41,11 +46,15 @@ export function offerOf(program: Command, words: readonly string[]): Offer {
       else command = inner;
     }
   }
-  if (waiting !== undefined) return valueFor(waiting, current, '');
+  const isNextFlag = waiting?.variadic === true && values.length > 0 && current.startsWith('-');
+  if (waiting !== undefined && !isNextFlag)
+    return waiting.long === VERB ? verbsAfter(program, values, current, '') : valueFor(waiting, current, '');
   if (!onlyWords && current.startsWith('-')) {
     const equals = current.indexOf('=');
     const option = equals < 0 ? undefined : optionOf(command, current);
-    if (option !== undefined) return valueFor(option, current.slice(equals + 1), current.slice(0, equals + 1));
+    const [value, before] = [current.slice(equals + 1), current.slice(0, equals + 1)];
+    if (option?.long === VERB) return verbsAfter(program, [], value, before);
+    if (option !== undefined) return valueFor(option, value, before);
     return { candidates: flagsOf(command).filter(({ word }) => word.startsWith(current)), files: false };
   }
   const inner = command.createHelp().visibleCommands(command);
@@ -57,6 +66,19 @@ export function offerOf(program: Command, words: readonly string[]): Offer {
       files: false,
     };
   return argumentOf(command, given, current);
+}
+
+/** The flag whose value is a verb, word by word. */
+const VERB = '--sources';
+
+function verbsAfter(program: Command, path: readonly string[], current: string, before: string): Offer {
+  let command: Command | undefined = program;
+  for (const word of path) command = command?.commands.find((one) => one.name() === word);
+  const inner = command?.createHelp().visibleCommands(command) ?? [];
+  const candidates = inner
+    .filter((one) => one.name() !== 'help' && one.name().startsWith(current))
+    .map((one) => ({ word: `${before}${one.name()}`, about: one.description() }));
+  return { candidates, files: false };
 }
 
 function optionOf(command: Command, word: string): Option | undefined {

@@ -85,6 +85,16 @@ for (const [name, shell] of Object.entries({ bash, zsh, fish }))
     const flags = wordsOf((await shell('drydock status --no')).lines);
     assert.deepEqual(flags, ['--no-headers']);
     assert.deepEqual(wordsOf((await shell('drydock tree -o j')).lines), ['json', 'jsonpath=']);
+    // OWN-20: of config, too, whose file a variable or the line names.
+    const config = join(scratch, `${name}.yaml`);
+    writeFileSync(config, 'contexts: [{name: lab}, {name: prod}]\n');
+    for (const [line = '', ...expected] of [
+      ['config view --sou', '--sources'],
+      ['config view --sources ima', 'image'],
+      ['config view --sources image pl', 'plan'],
+      [`config use-context --drydock-config ${config} p`, 'prod'],
+    ])
+      assert.deepEqual(wordsOf((await shell(`drydock ${line}`)).lines), expected, line);
     await using host = await misbehavingServer(({ path }, response) => {
       const status = { set: 'ms/worker-a' };
       const items = path.endsWith('/bootimages') ? [{ metadata: { name: 'b', namespace: 'n' }, status }] : [];

@@ -13,7 +13,7 @@ import { useContext } from './use-context.ts';
 
 interface Flags extends ConfigFlags {
   readonly output: OutputFormat;
-  readonly sources?: string;
+  readonly sources?: readonly string[];
 }
 
 /** What `config get-contexts` prints as JSON and YAML. */
@@ -49,9 +49,9 @@ export function addConfig(program: Command): void {
   group
     .command('view')
     .description('show the config file; with --sources, where each flag of a verb has its value from')
-    .option('--sources <verb>', 'a verb, as "status" or "image plan"')
+    .option('--sources <verb...>', 'a verb, as: status, or: image plan')
     .addOption(outputOption())
-    .addHelpText('after', "\nExample:\n  drydock config view --sources 'image plan'")
+    .addHelpText('after', '\nExample:\n  drydock config view --sources image plan')
     .action((flags: Flags, command: Command) => view(flags, command));
   group
     .command('get-contexts')
@@ -103,7 +103,7 @@ async function usedName(flags: ConfigFlags): Promise<string | undefined> {
 
 async function view(flags: Flags, command: Command): Promise<void> {
   const { output, sources } = flags;
-  if (sources !== undefined) return viewSources(sources, flags, command);
+  if (sources !== undefined) return viewSources(sources.join(' '), flags, command);
   const { path, current, contexts } = await here(flags);
   const value = {
     ...(current === undefined ? {} : { 'current-context': current }),
