@@ -178,6 +178,16 @@ test('what a plan says is done, and nothing else: not where the world moved, bes
   assert.equal(beside.code, 3, beside.err);
   assert.match(beside.err, /operator-7 leads releases.* Next: drydock pause --role release --lease-namespace /);
   await client.delete(Lease, lease);
+  // Whoever leads in another namespace acts on this cluster, too.
+  const inDefault = { ...lease, namespace: 'default' };
+  await client.create(Lease, { metadata: inDefault, spec: held });
+  const apart = await apply(['--yes']);
+  assert.equal(apart.code, 3, apart.err);
+  assert.match(
+    apart.err,
+    /nobody leads releases here: their Lease is in namespace default .*nothing was changed\. Next: drydock release plan .* --lease-namespace default /,
+  );
+  await client.delete(Lease, inDefault);
   assert.equal((await apply([])).code, 5);
   assert.equal(await dataOf('a'), undefined);
 

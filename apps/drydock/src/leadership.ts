@@ -4,12 +4,22 @@ import { type Client, isForbidden, isNotFound } from '@drydock/kube';
 import { type Pause, pauseOf, pauseText } from './pause/pause.ts';
 import { age } from './table.ts';
 
+/** Namespaces in which a Lease of that role has a holder who renewed it within the hour: an operator there is not to be taken for none. Absent where there is none, or whoever asks may not look. */
+interface LedElsewhere {
+  readonly elsewhere?: readonly string[];
+}
+
 /** Who leads a role of the operator, as its Lease says. Paused: whoever leads ends what is under way, and nobody begins anything. */
 export type Leadership =
   | { readonly state: 'led'; readonly holder: string; readonly since: string | undefined; readonly paused?: Pause }
   /** It was led until then, by `holder` where it was not given back. */
-  | { readonly state: 'vacant'; readonly holder: string; readonly since: string | undefined; readonly paused?: Pause }
-  | { readonly state: 'never' }
+  | ({
+      readonly state: 'vacant';
+      readonly holder: string;
+      readonly since: string | undefined;
+      readonly paused?: Pause;
+    } & LedElsewhere)
+  | ({ readonly state: 'never' } & LedElsewhere)
   /** Whoever asks may not read the Lease. */
   | { readonly state: 'unread'; readonly why: string };
 
@@ -28,7 +38,7 @@ const APART_MS = 3_600_000;
  * Reads the Lease. One that looks as if it had run out is looked at twice, because the clock of this machine may not be that of its holder. Rejects with the signal's reason.
  */
 export async function leadershipOf(
-  client: Pick<Client, 'get'>,
+  client: Pick<Client, 'get' | 'list'>,
   { role, namespace }: LedRole,
   options: { readonly signal?: AbortSignal; readonly now?: () => number; readonly pause?: typeof wait } = {},
 ): Promise<Leadership> {
@@ -46,7 +56,14 @@ export async function leadershipOf(
     const first = lease.spec;
     const { holderIdentity: holder = '', acquireTime, renewTime, leaseDurationSeconds = 0 } = first ?? {};
     const paused = pauseIn(lease);
-    if (holder === '') return { state: 'vacant', holder: '', since: renewTime, ...paused };
+    if (holder === '')
+      return {
+        state: 'vacant',
+        holder: '',
+        since: renewTime,
+        ...paused,
+        ...(await ledElsewhere(client, { role, namespace }, { signal, now })),
+      };
     const old = renewTime === undefined ? Number.POSITIVE_INFINITY : now() - Date.parse(renewTime);
     const current = Math.abs(old) <= leaseDurationSeconds * 1000;
     if (current) return { state: 'led', holder, since: acquireTime, ...paused };
@@ -58,16 +75,44 @@ export async function leadershipOf(
       if (next !== '' && second?.renewTime !== renewTime)
         return { state: 'led', holder: next, since: second?.acquireTime, ...pauseIn(again) };
     }
-    return { state: 'vacant', holder, since: renewTime, ...paused };
+    const others = await ledElsewhere(client, { role, namespace }, { signal, now });
+    return { state: 'vacant', holder, since: renewTime, ...paused, ...others };
   } catch (error) {
-    if (isNotFound(error)) return { state: 'never' };
+    if (isNotFound(error))
+      return { state: 'never', ...(await ledElsewhere(client, { role, namespace }, { signal, now })) };
     if (isForbidden(error)) return { state: 'unread', why: (error as Error).message };
     throw error;
   }
 }
 
+async function ledElsewhere(
+  client: Pick<Client, 'list'>,
+  { role, namespace: here }: LedRole,
+  { signal, now }: { readonly signal: AbortSignal | undefined; readonly now: () => number },
+): Promise<LedElsewhere> {
+  const name = `drydock-${role}`;
+  const found: string[] = [];
+  try {
+    const leases = client.list(Lease, { fields: `metadata.name=${name}` }, signal === undefined ? {} : { signal });
+    for await (const { metadata, spec } of leases) {
+      const { namespace = here } = metadata;
+      const { holderIdentity = '', renewTime = '' } = spec ?? {};
+      const isLed = holderIdentity !== '' && Math.abs(now() - Date.parse(renewTime)) < APART_MS;
+      if (metadata.name === name && namespace !== here && isLed) found.push(namespace);
+    }
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+  }
+  return found.length === 0 ? {} : { elsewhere: found.toSorted() };
+}
+
 async function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
   await sleep(ms, undefined, signal === undefined ? {} : { signal });
+}
+
+/** The namespace in which that role is led, where it is not the one that was asked about. */
+export function elsewhereOf(leadership: Leadership): string | undefined {
+  return leadership.state === 'never' || leadership.state === 'vacant' ? leadership.elsewhere?.[0] : undefined;
 }
 
 /** The pause that is asked for, where one is. */
@@ -86,14 +131,22 @@ export function leadershipText(leadership: Leadership, what: string, now: number
     case 'vacant': {
       const { holder, paused } = leadership;
       if (paused !== undefined) return `nobody leads ${what}, which ${is(what)} ${pauseText(paused, now)}`;
+      const elsewhere = elsewhereText(leadership, what);
+      if (elsewhere !== undefined) return elsewhere;
       const before = holder === '' ? 'it was given back' : `${holder} led, and was not followed`;
       return `nobody leads ${what}${since(leadership.since, now)}: ${before}`;
     }
     case 'never':
-      return `nobody has led ${what} yet`;
+      return elsewhereText(leadership, what) ?? `nobody has led ${what} yet`;
     case 'unread':
       return `who leads ${what} cannot be read: ${leadership.why}`;
   }
+}
+
+function elsewhereText({ elsewhere = [] }: LedElsewhere, what: string): string | undefined {
+  const [first] = elsewhere;
+  if (first === undefined) return undefined;
+  return `nobody leads ${what} here: their Lease is in namespace ${elsewhere.join(' and ')} (--lease-namespace ${first})`;
 }
 
 function since(time: string | undefined, now: number): string {

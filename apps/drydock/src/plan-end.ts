@@ -56,6 +56,12 @@ export function ledByOther(
   return refused(exitCode.blocked, why, next);
 }
 
+/** Nobody leads in this namespace, and somebody in another one: both would act on one cluster. */
+export function ledInOther(leader: Leadership, { what }: PlannedRole, next: string): PlanEnd {
+  const why = `${leadershipText(leader, what, Date.now())}, and both would act on one cluster: nothing was changed`;
+  return refused(exitCode.blocked, why, next);
+}
+
 /** The Lease could not be had. */
 export function untaken(leader: Leadership, { role, what }: PlannedRole): PlanEnd {
   return refused(

@@ -130,6 +130,31 @@ test('TRUTH-1 the first line says who leads and since when, or that nobody does 
   assert.equal(leaderText(none, now), 'Nobody has led boot images yet. Start one: drydock operator\n');
 });
 
+test('TRUTH-1 an operator that leads in another namespace is not taken for none, one that died there long ago is', async () => {
+  const cluster = memoryCluster({ namespaces: [LEASE_NAMESPACE, 'elsewhere'] });
+  const put = (namespace: string, spec: NonNullable<Lease['spec']>): void =>
+    cluster.put(Lease, { namespace, name: 'drydock-boot-images' }, { metadata: { name: 'drydock-boot-images' }, spec });
+  const look = async (): Promise<string> =>
+    leaderText(await leadershipOf(cluster.client(), role, { now: () => now, pause: async () => undefined }), now);
+  const there = 'Nobody leads boot images here: their Lease is in namespace elsewhere (--lease-namespace elsewhere)\n';
+  put('elsewhere', held);
+  assert.equal(await look(), there);
+  put(LEASE_NAMESPACE, { ...held, holderIdentity: '' });
+  assert.equal(await look(), there);
+  put(LEASE_NAMESPACE, { ...held, renewTime: '2026-01-01T00:50:00.000000Z' });
+  assert.equal(await look(), there);
+  put(LEASE_NAMESPACE, held);
+  assert.equal(await look(), 'pod-1 leads boot images since 3h\n');
+  cluster.put(Lease, { namespace: LEASE_NAMESPACE, name: 'drydock-boot-images' }, undefined);
+  for (const left of [
+    { ...held, holderIdentity: '' },
+    { ...held, renewTime: '2025-12-31T00:00:00.000000Z' },
+  ]) {
+    put('elsewhere', left);
+    assert.equal(await look(), 'Nobody has led boot images yet. Start one: drydock operator\n');
+  }
+});
+
 test('TRUTH-1 --check is 3 where a set is stuck or nobody leads, and 0 where all is well', () => {
   const of = (...phases: readonly string[]): readonly BootImage[] =>
     phases.map((phase) => ({ metadata: { name: 'ms-a' }, status: { phase } }));

@@ -3,7 +3,7 @@ import { oneLine } from '@drydock/api/text';
 import type { Read, VCenterHealth } from '@drydock/page';
 import type { ClusterStandings } from './cluster-standings.ts';
 import { exitCode } from './exit.ts';
-import { type Leadership, leadershipText, pausedOf } from './leadership.ts';
+import { elsewhereOf, type Leadership, leadershipText, pausedOf } from './leadership.ts';
 import { formatted, type OutputFormat } from './output/format.ts';
 import { RESUME } from './pause/pause.ts';
 import type { StatusNotes } from './status-notes.ts';
@@ -118,6 +118,8 @@ export function leaderWords(leader: Leadership, now: number): { readonly text: s
   // Not the name of a holder.
   const text = said.replace(/^(?:nobody|who) /, (word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`);
   if (pausedOf(leader) !== undefined) return { text, nextStep: RESUME };
+  const elsewhere = elsewhereOf(leader);
+  if (elsewhere !== undefined) return { text };
   const vacant = leader.state === 'vacant' || leader.state === 'never';
   return vacant ? { text, nextStep: 'drydock operator' } : { text };
 }

@@ -1,7 +1,7 @@
 import { BootImage, ConfigMap, Lease, MachineConfiguration, VirtualMachine } from '@drydock/api';
 import { LEDGER_COMPONENT } from '@drydock/crd';
 import { type Client, ifFound, type Resource } from '@drydock/kube';
-import { leadershipOf, leadershipText, pausedOf } from '../leadership.ts';
+import { elsewhereOf, leadershipOf, leadershipText, pausedOf } from '../leadership.ts';
 import { statusKeepingRules } from '../status-keeping.ts';
 import { statusNotes } from '../status-notes.ts';
 import { age } from '../table.ts';
@@ -11,17 +11,20 @@ import type { Line } from './finding.ts';
 
 /** Whether a role is led, and by whom. */
 export async function leaseLine(
-  client: Pick<Client, 'get'>,
+  client: Pick<Client, 'get' | 'list'>,
   where: { readonly role: string; readonly namespace: string },
   signal: AbortSignal,
 ): Promise<Line> {
   const leadership = await leadershipOf(client, where, { signal });
+  const elsewhere = elsewhereOf(leadership);
   // Without the right to read it nobody knows, which is told as such.
   if (leadership.state === 'unread') throw new Error(leadership.why);
   const detail = leadershipText(leadership, 'it', Date.now());
   if (pausedOf(leadership) !== undefined)
     return { name: where.role, state: 'warn', detail, next: shell`drydock resume --role ${where.role}` };
   if (leadership.state === 'led') return { name: where.role, state: 'ok', detail };
+  if (elsewhere !== undefined)
+    return { name: where.role, state: 'warn', detail, next: shell`drydock doctor --lease-namespace ${elsewhere}` };
   return { name: where.role, state: 'warn', detail, next: shell`drydock operator --roles ${where.role}` };
 }
 

@@ -4,9 +4,18 @@ import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
 import { agreed } from '../crd/question.ts';
 import { exitCode } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
-import { type Leadership, leadershipOf } from '../leadership.ts';
+import { elsewhereOf, type Leadership, leadershipOf } from '../leadership.ts';
 import { type OutputFormat, outputOption } from '../output/format.ts';
-import { ledByOther, moved, type PlanEnd, type PlannedRole, refused, tellEnd, untaken } from '../plan-end.ts';
+import {
+  ledByOther,
+  ledInOther,
+  moved,
+  type PlanEnd,
+  type PlannedRole,
+  refused,
+  tellEnd,
+  untaken,
+} from '../plan-end.ts';
 import { shell } from '../template/next-command.ts';
 import { say, sayError } from '../terminal.ts';
 import { type VCenterFlags, vcenterFlags } from '../vcenter-flags.ts';
@@ -52,6 +61,9 @@ async function apply(path: string, flags: ApplyFlags, signal: AbortSignal): Prom
   const leader = await leadershipOf(client, led, { signal });
   const end = (how: PlanEnd): number => tellEnd(flags.output, how, leader);
   if (leader.state === 'led' && !isDead(leader.holder)) return end(ledByOther(leader, led));
+  const elsewhere = elsewhereOf(leader);
+  if (elsewhere !== undefined)
+    return end(ledInOther(leader, led, shell`drydock image apply ${path} --lease-namespace ${elsewhere}`));
   const left = await leftOf(plan, { client, flags, images, leader, signal });
   const difference = planDifference(plan, left);
   if (difference !== undefined) return end(moved(difference, false, replan(path, plan)));

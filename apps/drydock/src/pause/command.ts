@@ -7,7 +7,7 @@ import { exitCode, UsageError } from '../exit.ts';
 import { durationMs } from '../image/hold.ts';
 import { whoAsks } from '../image/pin-writer.ts';
 import { untilInterrupted } from '../interruption.ts';
-import { leadershipOf } from '../leadership.ts';
+import { elsewhereOf, leadershipOf, leadershipText } from '../leadership.ts';
 import { type OutputFormat, outputOption, print } from '../output/format.ts';
 import { LEASE_NAMESPACE } from '../status-notes.ts';
 import { PAUSE, type Pause, pauseOf, pauseText } from './pause.ts';
@@ -98,6 +98,10 @@ async function change(flags: PauseFlags, pausing: boolean, signal: AbortSignal):
   const roles: PauseOutput['roles'][number][] = [];
   for (const role of named ?? (await rolesWithLease(client, flags.leaseNamespace, pausing, signal))) {
     const where = { namespace: flags.leaseNamespace, name: `drydock-${role}` };
+    const leads = await leadershipOf(client, { role, namespace: flags.leaseNamespace }, { signal });
+    const elsewhere = elsewhereOf(leads);
+    if (elsewhere !== undefined)
+      throw new UsageError(`nothing was changed: ${leadershipText(leads, role, Date.now())}`);
     const before = await annotate(client, where, pause, signal);
     const leader = await leadershipOf(client, { role, namespace: flags.leaseNamespace }, { signal });
     roles.push({

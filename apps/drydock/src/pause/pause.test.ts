@@ -162,3 +162,20 @@ test('OWN-20 a pause is written as whom --as or --token says, and says so; whoev
   const groups = served.requests.map(({ headers }) => headers['impersonate-group']).find((one) => one !== undefined);
   assert.match(String(groups), /ops.*night/);
 });
+
+test('a pause where nobody leads is refused while somebody leads in another namespace: it would hold nobody', async () => {
+  await using served = await smallCluster(['a']);
+  const renewTime = new Date().toISOString();
+  const spec = { holderIdentity: 'pod-1', leaseDurationSeconds: 3600, renewTime };
+  served.cluster.put(
+    Lease,
+    { namespace: 'default', name: 'drydock-release' },
+    { metadata: { name: 'drydock-release' }, spec },
+  );
+  const of = (...args: readonly string[]) => ({ args: ['pause', '--role', 'release', ...args, ...served.flags] });
+  const [refused, right] = await runVerbs([of(), of('--lease-namespace', 'default')]);
+  assert.equal(refused?.code, 2, refused?.errors ?? '');
+  assert.match(refused?.errors ?? '', /nothing was changed: nobody leads release here.*--lease-namespace default/);
+  assert.equal(served.cluster.peek(Lease, { namespace: LEASE_NAMESPACE, name: 'drydock-release' }), undefined);
+  assert.equal(right?.code, 0, right?.errors ?? '');
+});

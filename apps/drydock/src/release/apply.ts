@@ -8,9 +8,18 @@ import { count } from '../count.ts';
 import { agreed } from '../crd/question.ts';
 import { exitCode } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
-import { leadershipOf } from '../leadership.ts';
+import { elsewhereOf, leadershipOf } from '../leadership.ts';
 import { type OutputFormat, outputOption } from '../output/format.ts';
-import { ledByOther, moved, type PlanEnd, type PlannedRole, refused, tellEnd, untaken } from '../plan-end.ts';
+import {
+  ledByOther,
+  ledInOther,
+  moved,
+  type PlanEnd,
+  type PlannedRole,
+  refused,
+  tellEnd,
+  untaken,
+} from '../plan-end.ts';
 import { isDead, type Led, underLease } from '../plan-lease.ts';
 import { shell } from '../template/next-command.ts';
 import { say, sayError } from '../terminal.ts';
@@ -56,6 +65,9 @@ async function apply(path: string, flags: ApplyFlags, signal: AbortSignal): Prom
   const leader = await leadershipOf(client, role, { signal });
   const end = (how: PlanEnd): number => tellEnd(flags.output, how, leader);
   if (leader.state === 'led' && !isDead(leader.holder)) return end(ledByOther(leader, role));
+  const leaseNamespace = elsewhereOf(leader);
+  if (leaseNamespace !== undefined)
+    return end(ledInOther(leader, role, replan(path, { ...plan, told: { ...told, leaseNamespace } })));
   const now = await plannedNow({ ...told, mode: plan.mode, owner: plan.owner }, client, { ...flags, ...told }, signal);
   const against = await standsAgainst(plan, { image: now.seen.digest }, client, { signal });
   if (against !== undefined) return end(refused(exitCode.blocked, `nothing was changed: ${against.why}`, against.next));

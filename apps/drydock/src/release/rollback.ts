@@ -6,10 +6,11 @@ import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
 import { agreed } from '../crd/question.ts';
 import { exitCode, UsageError } from '../exit.ts';
 import { untilInterrupted } from '../interruption.ts';
-import { type Leadership, leadershipOf, leadershipText } from '../leadership.ts';
+import { elsewhereOf, type Leadership, leadershipOf, leadershipText } from '../leadership.ts';
 import { type OutputFormat, outputOption, print } from '../output/format.ts';
 import { patienceOption } from '../release-role.ts';
 import { LEASE_NAMESPACE } from '../status-notes.ts';
+import { shell } from '../template/next-command.ts';
 import { tell } from '../terminal.ts';
 import { isAboutServers, objectionOf, surveyFrom } from './api-servers.ts';
 import { type RegistryFlags, registryFlags } from './payload-source.ts';
@@ -110,6 +111,13 @@ async function rollback(name: string, flags: RollbackFlags, signal: AbortSignal)
     );
     return code;
   };
+  const elsewhere = elsewhereOf(leader);
+  if (elsewhere !== undefined)
+    return end(
+      'refused',
+      `${plan.owner} stays as it is: ${leadershipText(leader, 'releases', Date.now())}, and both would act on one cluster. Next: ${shell`drydock release rollback ${name} --to ${plan.to} --lease-namespace ${elsewhere}`}`,
+      exitCode.blocked,
+    );
   const [stop] = plan.stops;
   if (stop !== undefined) {
     const more = plan.stops.length > 1 ? ` and ${plan.stops.length - 1} more` : '';
