@@ -27,8 +27,8 @@ check: $(modules) ## types, format, lint, dead code, import boundaries
 bench: $(modules) ## run the benchmarks against their peers (NAME=import for one)
 	@npm run --silent bench -- $(NAME)
 
-soak: $(modules) ## models, power cuts, kills and mutations with many more seeds (MINUTES=60 for as many as fit)
-	@MINUTES=$(MINUTES) npm run --silent soak
+soak: $(modules) ## models, power cuts, kills and mutations with many more seeds (MINUTES=60 for as many as fit, PART=templates for some)
+	@MINUTES=$(MINUTES) PART="$(PART)" npm run --silent soak
 
 generate: $(modules) ## regenerate the types in api/ from the CRDs
 	@npm run --silent generate

@@ -8,7 +8,8 @@ import { filesOf } from './test-files.ts';
 
 /**
  * A soak with a budget: MINUTES of wall-clock time on two lanes, shared out among the parts by weight. Each part is played in slices, the first one as large as in `make test`,
- * the next ones as large as the time that is left allows, each from another seed. Without MINUTES everything is played to its end, which takes days.
+ * the next ones as large as the time that is left allows, each from another seed. With PART only those are played whose name contains it. Without MINUTES everything is played to its end,
+ * which takes days.
  */
 const minutes = Number(process.env['MINUTES'] ?? process.argv[2]);
 if (!(minutes > 0)) process.exit(await run(process.execPath, ['scripts/test.ts', '--soak']));
@@ -28,7 +29,13 @@ const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
 
 const MUTATIONS = 'mutations';
-const left = [...SOAK_PARTS, { name: MUTATIONS, files: [], weight: 4 }].sort((a, b) => b.weight - a.weight);
+const parts = [...SOAK_PARTS, { name: MUTATIONS, files: [], weight: 4 }];
+const part = process.env['PART'] ?? '';
+const left = parts.filter(({ name }) => name.includes(part)).sort((a, b) => b.weight - a.weight);
+if (left.length === 0) {
+  console.error(`soak: no part's name contains "${part}". There are ${parts.map(({ name }) => name).join('; ')}`);
+  process.exit(2);
+}
 const rows = left.map(rowOf);
 const waiting = [...rows];
 

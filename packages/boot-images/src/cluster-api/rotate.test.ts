@@ -60,9 +60,45 @@ test('a rotation is two writes besides its status, and one that is done is none'
   await rotate(name, ports);
   assert.equal(writes.length, 2);
   assert.deepEqual(
-    outcomes.map(({ kind }) => kind),
-    ['current', 'current'],
+    outcomes.map(({ kind, ...of }) => [kind, 'by' in of ? of.by : undefined]),
+    [
+      ['current', 'release'],
+      ['current', undefined],
+    ],
   );
+});
+
+const objects = [
+  capiObject('Cluster', 'c1', {}),
+  vsphereTemplate('worker', 'old', 2),
+  machineDeployment('worker', 'worker'),
+];
+const referenceOf = ({ peek }: Scene): string =>
+  rotatedSet('MachineDeployment', peek('MachineDeployment', 'worker') ?? assert.fail('it is there')).reference?.name ??
+  '';
+
+test('OWN-18 a process that does not lead any more writes nothing of a rotation', async () => {
+  const { ports, writes } = scene(objects);
+  const mayWrite = (): void => {
+    throw new Error('somebody else leads');
+  };
+  await assert.rejects(rotate(name, { ...ports, mayWrite }), /somebody else leads/);
+  assert.deepEqual(writes, []);
+});
+
+test('OWN-18 no set is pointed at a copy that is being deleted: it gets one under the next name', async () => {
+  const first = scene(objects);
+  await rotate(name, first.ports);
+  const copy = first.peek('VSphereMachineTemplate', referenceOf(first)) ?? assert.fail('it was made');
+  const going = {
+    ...copy,
+    metadata: { ...copy.metadata, deletionTimestamp: '2026-08-02T00:00:00Z', finalizers: ['x/y'] },
+  };
+  const next = scene([...objects, going]);
+  await rotate(name, next.ports);
+  assert.notEqual(referenceOf(next), copy.metadata.name);
+  assert.equal(next.peek('VSphereMachineTemplate', referenceOf(next))?.metadata.deletionTimestamp, undefined);
+  assert.equal(next.outcomes.at(-1)?.kind, 'current');
 });
 
 for (const [where, topology, path] of [
