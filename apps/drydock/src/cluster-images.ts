@@ -39,6 +39,8 @@ export interface ClusterImages extends PinQuestions, AsyncDisposable {
   /** With the credentials of the cluster's Secret. */
   readonly vcenters: VCenters;
   readonly store: Pick<TemplateStore, 'inspect' | 'list'>;
+  /** Whether keys of marks could be read; true until they were needed. */
+  readonly hasKeys: () => boolean;
   /** What the operator would do about a set, and what it said of it last. */
   readonly explain: (set: KeptSet) => Promise<Explained>;
   /** What the operator would do about sets, call by call. */
@@ -91,14 +93,18 @@ export async function clusterImages(options: ClusterImagesOptions): Promise<Clus
       metrics: { vcenterCall: () => undefined, vcenterSessions: () => undefined },
     }),
   );
+  let hasKeys = true;
   const templates = opening.use(
     templateStore({
       vcenters: servers.of,
       cacheDir: options.cacheDir ?? join(homedir(), '.cache', 'drydock', 'images'),
       cluster: recordsIn(world),
       // Who looks may not be allowed to read the Secret: then codes are not checked, and the cluster's records alone prove.
-      markKeys: async () =>
-        (await readMarkKeys(client, markKeySecret(secret), { signal }).catch(() => undefined))?.keys ?? NO_KEYS,
+      markKeys: async () => {
+        const read = await readMarkKeys(client, markKeySecret(secret), { signal }).catch(() => undefined);
+        hasKeys = read?.keys !== undefined;
+        return read?.keys ?? NO_KEYS;
+      },
     }),
   );
   const store = inspectingOnce(templates);
@@ -133,6 +139,7 @@ export async function clusterImages(options: ClusterImagesOptions): Promise<Clus
     }),
     plan: (sets, { some = false } = {}) => planCluster(sets, ports, { signal, some }),
     ...pinQuestions(ports, vsphere('swap'), signal),
+    hasKeys: () => hasKeys,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }

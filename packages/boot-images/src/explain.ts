@@ -51,6 +51,8 @@ export interface Explanation extends ImageFacts {
   readonly step: 'none' | 'switch' | 'publish' | 'skip' | 'wait' | 'blocked' | 'failed' | 'unknown';
   /** Why, in a sentence. */
   readonly why: string;
+  /** Of a set with a pin: why, without what is said of the pin. */
+  readonly whyAlone?: string;
   /** What a person can do. */
   readonly nextStep?: string;
   /** Name of the bootimagepolicy that decides about the set; absent where none does. */
@@ -65,7 +67,7 @@ export type ExplainPorts = Pick<PassPorts, 'world' | 'platforms' | 'architecture
 };
 
 /** What becomes of a set, in short. */
-export type Conclusion = Pick<Explanation, 'step' | 'why' | 'nextStep' | 'edits'>;
+export type Conclusion = Pick<Explanation, 'step' | 'why' | 'whyAlone' | 'nextStep' | 'edits'>;
 /** An answer is yes, in these words, or no, with what becomes of the set. */
 type Found = string | { readonly text: string; readonly outcome: SetOutcome };
 
@@ -107,7 +109,8 @@ function underPin(set: KeptSet, look: Look, ports: ExplainPorts): Conclusion {
   if (look.outcome === undefined || facts === undefined) return conclusion;
   const { step, why, nextStep } = conclusion;
   const said = { reason: '', message: why, ...(nextStep === undefined ? {} : { nextStep }) };
-  return { step, ...words(pinWords(said, look.outcome.kind, { set: idOf(set), now: ports.now(), facts })) };
+  const told = words(pinWords(said, look.outcome.kind, { set: idOf(set), now: ports.now(), facts }));
+  return { step, ...told, ...(told.why === why ? {} : { whyAlone: why }) };
 }
 
 /** See {@link explainSet}. Without a client nothing is asked about user-data. */

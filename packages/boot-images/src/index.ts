@@ -75,6 +75,7 @@ export { createVerdict, type Verdict, type VerdictOptions } from './verdict/clus
 export { neededTemplate } from './vsphere/needed.ts';
 export type { ImageStore, TemplatePublication, VSphereOptions } from './vsphere/options.ts';
 export { credentialsKey, vspherePlatform } from './vsphere/platform.ts';
+export { UNPROVEN } from './vsphere/provenance.ts';
 export { placementsOf } from './vsphere/site.ts';
 export type { TemplateChange, TemplateSignal } from './wakes/template-signal.ts';
 export { goldenName, goldenNamespace } from './wakes/triggers.ts';

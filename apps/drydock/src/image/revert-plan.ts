@@ -13,6 +13,7 @@ import {
   type Pin,
   pinnedName,
   samePin,
+  UNPROVEN,
   type World,
 } from '@drydock/boot-images';
 import { keyOf } from '@drydock/kube';
@@ -59,7 +60,11 @@ export interface RevertWish {
 }
 
 /** What is looked at. */
-export type RevertSight = PinQuestions & { readonly world: Pick<World, 'bootImage' | 'bootImages'> };
+export type RevertSight = PinQuestions & {
+  readonly world: Pick<World, 'bootImage' | 'bootImages'>;
+  /** Whether keys of marks could be read, as far as they were asked for: without one some of what the operator can prove is not proven here. Default: they could. */
+  readonly hasKeys?: () => boolean;
+};
 
 /** Steps after which a pin is worth writing: the operator obeys it now, or as soon as what it waits for is over. */
 const OBEYED: ReadonlySet<Explanation['step']> = new Set(['none', 'switch', 'publish', 'wait']);
@@ -83,7 +88,7 @@ export async function revertPlan(
 
   const sets = [set, ...shared];
   const pinned = { sets, publication } as const;
-  const found = await images.ifPinned(set, { ...pinned, pin: goal });
+  const found = withoutKeys(await images.ifPinned(set, { ...pinned, pin: goal }), images);
   const entry = said?.history?.find(({ release, image }) => release === goal.release && image === goal.image);
   const word = found.step === 'unknown' ? wordOf(entry) : undefined;
   if (word?.refused !== undefined) return { ...refusalOf(id, word.refused, undefined), code: exitCode.blocked };
@@ -104,6 +109,13 @@ export async function revertPlan(
     sets: places,
     how: word === undefined ? found.why : `${found.why}: ${LAST_LOOK} the image is there`,
   };
+}
+
+/** What only a key proves, whoever has none does not know. */
+function withoutKeys(found: Explanation, { hasKeys }: RevertSight): Explanation {
+  if (found.because !== UNPROVEN || hasKeys?.() !== false) return found;
+  const { whyAlone: _, because: __, ...rest } = found;
+  return { ...rest, step: 'unknown', why: `the key of marks could not be read here, and without it ${UNPROVEN}` };
 }
 
 const LAST_LOOK = "by the operator's last look";
@@ -183,7 +195,7 @@ function nowhere(id: string, said: BootImageStatus | undefined): RevertRefusal {
 
 function refusalOf(
   id: string,
-  { step, why, nextStep, because }: Pick<Explanation, 'step' | 'why' | 'nextStep' | 'because'>,
+  { step, why, whyAlone, nextStep, because }: Pick<Explanation, 'step' | 'why' | 'whyAlone' | 'nextStep' | 'because'>,
   there: Goal | undefined,
 ): RevertRefusal {
   const other =
@@ -198,7 +210,7 @@ function refusalOf(
     code: step === 'unknown' ? exitCode.undecided : exitCode.blocked,
     // Said by whoever would obey the pin, as if it were there.
     message: `nothing was written, because of such a pin the operator would say: ${why}`,
-    why: because ?? why,
+    why: because ?? whyAlone ?? why,
     ...(instead === undefined ? {} : { next: instead }),
   };
 }

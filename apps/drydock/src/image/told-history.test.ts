@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bootImageOf, idOf, keptSets, type Platform, vspherePlatform, type World } from '@drydock/boot-images';
-import { computed, newRelease, oldRelease, published, reportingCluster } from '@drydock/boot-images/testing';
+import {
+  computed,
+  infrastructure,
+  newRelease,
+  oldRelease,
+  published,
+  reportingCluster,
+} from '@drydock/boot-images/testing';
 import { keyOf } from '@drydock/kube';
 import { exitCode } from '../exit.ts';
 import { pinQuestions } from '../pin-questions.ts';
@@ -23,12 +30,14 @@ async function moved(options: Parameters<typeof reportingCluster>[0] = {}) {
     vspherePlatform({ store, publication, holder: '', holderIsLive: () => true });
   const platforms = new Map([['VSphere', vsphere(options.publication ?? 'pointer')]]);
   const ports = { ...c.ports, world, platforms, client: c.cluster.client, stubSecret: 'InPlace' as const };
-  const sight = { world, ...pinQuestions(ports, vsphere('swap'), signal) };
+  const keys = { read: true };
+  const sight = { world, hasKeys: () => keys.read, ...pinQuestions(ports, vsphere('swap'), signal) };
   const said = () => world.bootImage(keyOf(bootImageOf(set)))?.status;
   const revert = (to: string): Promise<RevertPlan | RevertRefusal> =>
     revertPlan(sight, set, said(), { to, words: {}, allOnName: true });
   return {
     c,
+    keys,
     revert,
     history: (): Promise<readonly ToldEntry[]> => toldHistory(idOf(set), said()?.history ?? [], revert),
   };
@@ -87,4 +96,34 @@ test('OWN-18 where nobody can look, the operator’s last look counts for histor
     if ('code' in plan) assert.deepEqual([plan.code, plan.why], [exitCode.blocked, 'the image is gone']);
     c.cluster.store.failInspect = undefined;
   }
+});
+
+test('OWN-18 whoever cannot read the key of marks does not say that nothing proves a template: the operator, which has it, said so or not', async () => {
+  const named = infrastructure((spec) => {
+    const vsphere = spec.platformSpec?.vsphere;
+    const failureDomains = vsphere?.failureDomains?.map((domain) => ({
+      ...domain,
+      topology: { ...domain.topology, template: '' },
+    }));
+    return { ...spec, platformSpec: { ...spec.platformSpec, vsphere: { ...vsphere, failureDomains } } } as never;
+  });
+  const ours = { version: oldRelease, ours: true };
+  const { c, keys, history, revert } = await moved({ infrastructure: named, templates: { [computed]: ours } });
+  keys.read = false;
+  // Only its code proves it, which nobody checks without the key.
+  const blind = (): void => void c.cluster.store.templates.set(computed, { ...ours, ours: false });
+  blind();
+  const [, before] = await history();
+  assert.deepEqual([before?.revertable, before?.revert], [undefined, undefined]);
+  assert.match(before?.why ?? '', /^the key of marks could not be read here, and without it nothing proves/);
+  c.cluster.store.templates.set(computed, ours);
+  c.cluster.clock += 3_700_000;
+  await c.pass();
+  blind();
+  const [, entry] = await history();
+  assert.equal(entry?.revertable, true, 'by its last look');
+  assert.ok(!('code' in (await revert(entry?.id ?? ''))));
+  keys.read = true;
+  const [, known] = await history();
+  assert.equal(known?.revertable, false, 'whoever has the key knows better');
 });

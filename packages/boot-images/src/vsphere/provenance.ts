@@ -16,6 +16,10 @@ export type Refusal =
   /** A name and a version alone anybody who may create a template can give. */
   | { readonly kind: 'unproven'; readonly why: string };
 
+/** Of a template that no witness speaks for: whoever has no key of the marks cannot tell. */
+export const UNPROVEN =
+  'nothing proves that it is the template that the set had: it is not adopted, and no failure domain of infrastructure/cluster names it';
+
 /**
  * Whether a set may go back to a template: the one rule by which a history says what is revertable, and by which a pin is obeyed. It must be whole, and be ours or be named by a failure domain of
  * Infrastructure, which nobody can write from within vCenter. `named`: see {@link namedByDomains}.
@@ -26,7 +30,7 @@ export function refusalOf(template: Present, named: ReadonlySet<string>): Refusa
   if (template.ours || named.has(leafName(template.name))) return undefined;
   return {
     kind: 'unproven',
-    why: 'nothing proves that it is the template that the set had: it is not adopted, and no failure domain of infrastructure/cluster names it',
+    why: UNPROVEN,
   };
 }
 
