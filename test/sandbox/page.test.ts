@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { Agent, type RequestOptions, request } from 'node:https';
 import { networkInterfaces } from 'node:os';
@@ -124,6 +126,34 @@ async function ask(
 }
 
 const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });
+
+/** The command line without a kubeconfig, in the name of whoever has this token. */
+async function drydockAs(token: string, ...args: readonly string[]) {
+  const { server, ca } = await as('looker');
+  const authority = join(sandbox.directory, 'api-ca.crt');
+  await writeFile(authority, ca ?? assert.fail('no authority'));
+  const to = ['--server', server, '--certificate-authority', authority, '--token', token];
+  const program = join(root, 'apps/drydock/bin/drydock.js');
+  const env = { PATH: process.env['PATH'], HOME: sandbox.directory, KUBECONFIG: join(sandbox.directory, 'none') };
+  const child = spawn(process.execPath, [program, ...args, ...to], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const [out, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  return { code: code as number, out, errors };
+}
+
+test('OWN-20 --token is who asks: the server answers whom it knows, and says whom it does not let read; no token is repeated', async () => {
+  const [reader, stranger] = [await as('drydock-boot-images'), await as('stranger')];
+  const seen = await drydockAs(reader.token, 'status', '-o', 'json');
+  assert.match(seen.out, /"ms\/worker"/, seen.errors);
+  const refused = await drydockAs(stranger.token, 'status');
+  assert.equal(refused.code, 1);
+  assert.match(refused.errors, /system:serviceaccount:drydock:stranger/);
+  const unknown = await drydockAs('no-such-token', 'status');
+  assert.equal(unknown.code, 1);
+  assert.match(unknown.errors, /Unauthorized/i);
+  for (const { out, errors } of [seen, refused, unknown])
+    for (const secret of [reader.token, stranger.token, 'no-such-token'])
+      assert.ok(!`${out}${errors}`.includes(secret));
+});
 
 test('in a cluster the page is for those whose token the cluster knows and who may get bootimages, and its own rights are enough', async () => {
   assert.match(served.url, /^https:/);
