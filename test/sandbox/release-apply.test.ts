@@ -188,6 +188,11 @@ test('what a plan says is done, and nothing else: not where the world moved, bes
     /nobody leads releases here: their Lease is in namespace default .*nothing was changed\. Next: drydock release plan .* --lease-namespace default /,
   );
   await client.delete(Lease, inDefault);
+  const nowhere = ['--owner', `Payload ${namespace}`, '--lease-namespace', 'not-there', '--plain'];
+  await runRelease(['plan', folder, '--out', file, ...nowhere, ...cluster]);
+  const unled = await apply(['--yes']);
+  assert.deepEqual([unled.code, /there is no namespace not-there for the Lease/.test(unled.err)], [2, true], unled.err);
+  assert.equal((await plan()).code, 6);
   assert.equal((await apply([])).code, 5);
   assert.equal(await dataOf('a'), undefined);
 

@@ -1,6 +1,8 @@
+import { Namespace } from '@drydock/api';
 import { oneLine } from '@drydock/api/text';
-import { type KubeClient, leaderElection } from '@drydock/kube';
+import { isForbidden, isNotFound, type KubeClient, leaderElection } from '@drydock/kube';
 import { type Logger, pino } from 'pino';
+import { UsageError } from './exit.ts';
 import { processHolder } from './template/holder.ts';
 import { sayError } from './terminal.ts';
 
@@ -23,7 +25,7 @@ export interface Led {
   readonly signal: AbortSignal;
 }
 
-/** Takes the Lease of a role of the operator, works and gives it back. Undefined where it could not be had, or was lost; rejects with what `work` rejects with, and with the signal's reason where nothing came of it. */
+/** Takes the Lease of a role of the operator, works and gives it back. Undefined where it could not be had, or was lost; rejects with what `work` rejects with, with the signal's reason where nothing came of it, and with `UsageError` where its namespace is not there. */
 export async function underLease<T>(
   work: (led: Led) => Promise<T>,
   options: {
@@ -34,6 +36,15 @@ export async function underLease<T>(
   },
 ): Promise<T | undefined> {
   const { client, role, namespace, signal } = options;
+  try {
+    await client.get(Namespace, { name: namespace }, { signal });
+  } catch (error) {
+    if (isNotFound(error))
+      throw new UsageError(
+        `there is no namespace ${namespace} for the Lease drydock-${role}, and nothing was changed: name one with --lease-namespace`,
+      );
+    if (!isForbidden(error)) throw error;
+  }
   const log = pino({ level: 'warn' }, { write: warning });
   const identity = processHolder().identity.replace('cli/', LEADS);
   const leader = leaderElection({ client, namespace, name: `drydock-${role}`, identity, log });
