@@ -28,12 +28,14 @@ export function add(row: Row, { seconds, outcome, tallies, tests, output }: Slic
   if (outcome === 'late') row.late += 1;
   if (outcome === 'red') row.red.push(output);
   // Loops of one slice are parts of one whole; other slices draw from the same.
-  const slice = new Map<string, { readonly did: number; readonly of: number }>();
-  for (const { what, did, of = 0 } of tallies) {
+  const slice = new Map<string, { readonly did: number; readonly of: number | undefined }>();
+  for (const { what, did, of } of tallies) {
     const before = slice.get(what) ?? { did: 0, of: 0 };
-    slice.set(what, { did: before.did + did, of: before.of + of });
+    // Where one loop did not come to its end, nobody knows how large the whole is.
+    const whole = before.of === undefined || of === undefined ? undefined : before.of + of;
+    slice.set(what, { did: before.did + did, of: whole });
   }
-  for (const [what, { did, of }] of slice) {
+  for (const [what, { did, of = 0 }] of slice) {
     const before = row.did.get(what) ?? { did: 0, of: 0 };
     row.did.set(what, { did: before.did + did, of: Math.max(before.of, of) });
   }
