@@ -40,9 +40,15 @@ const APART_MS = 3_600_000;
 export async function leadershipOf(
   client: Pick<Client, 'get' | 'list'>,
   { role, namespace }: LedRole,
-  options: { readonly signal?: AbortSignal; readonly now?: () => number; readonly pause?: typeof wait } = {},
+  options: {
+    readonly signal?: AbortSignal;
+    readonly now?: () => number;
+    readonly pause?: typeof wait;
+    /** Looks in this namespace alone, for accounts that may list no Leases. */
+    readonly hereAlone?: boolean;
+  } = {},
 ): Promise<Leadership> {
-  const { signal, now = Date.now, pause = wait } = options;
+  const { signal, now = Date.now, pause = wait, hereAlone = false } = options;
   const read = async (): Promise<Lease> => {
     const call = signal === undefined ? {} : { signal };
     return client.get(Lease, { namespace, name: `drydock-${role}` }, call);
@@ -62,7 +68,7 @@ export async function leadershipOf(
         holder: '',
         since: renewTime,
         ...paused,
-        ...(await ledElsewhere(client, { role, namespace }, { signal, now })),
+        ...(await ledElsewhere(client, { role, namespace }, { signal, now, hereAlone })),
       };
     const old = renewTime === undefined ? Number.POSITIVE_INFINITY : now() - Date.parse(renewTime);
     const current = Math.abs(old) <= leaseDurationSeconds * 1000;
@@ -75,11 +81,11 @@ export async function leadershipOf(
       if (next !== '' && second?.renewTime !== renewTime)
         return { state: 'led', holder: next, since: second?.acquireTime, ...pauseIn(again) };
     }
-    const others = await ledElsewhere(client, { role, namespace }, { signal, now });
+    const others = await ledElsewhere(client, { role, namespace }, { signal, now, hereAlone });
     return { state: 'vacant', holder, since: renewTime, ...paused, ...others };
   } catch (error) {
     if (isNotFound(error))
-      return { state: 'never', ...(await ledElsewhere(client, { role, namespace }, { signal, now })) };
+      return { state: 'never', ...(await ledElsewhere(client, { role, namespace }, { signal, now, hereAlone })) };
     if (isForbidden(error)) return { state: 'unread', why: (error as Error).message };
     throw error;
   }
@@ -88,8 +94,13 @@ export async function leadershipOf(
 async function ledElsewhere(
   client: Pick<Client, 'list'>,
   { role, namespace: here }: LedRole,
-  { signal, now }: { readonly signal: AbortSignal | undefined; readonly now: () => number },
+  {
+    signal,
+    now,
+    hereAlone,
+  }: { readonly signal: AbortSignal | undefined; readonly now: () => number; readonly hereAlone: boolean },
 ): Promise<LedElsewhere> {
+  if (hereAlone) return {};
   const name = `drydock-${role}`;
   const found: string[] = [];
   try {

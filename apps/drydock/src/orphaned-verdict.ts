@@ -29,7 +29,11 @@ export function orphanedVerdict(options: OrphanedVerdictOptions): Service {
     run: async (signal) => {
       for (; !signal.aborted; await clock.sleep(LOOK_AGAIN_MS, { background: true, signal }).catch(() => undefined)) {
         try {
-          const leader = await leadershipOf(client, { role: 'boot-images', namespace: leaseNamespace }, { signal });
+          const leader = await leadershipOf(
+            client,
+            { role: 'boot-images', namespace: leaseNamespace },
+            { signal, hereAlone: true },
+          );
           if (leader.state === 'led' || leader.state === 'unread') continue;
           await verdict.remove({ signal });
         } catch (error) {
