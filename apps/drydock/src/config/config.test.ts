@@ -54,7 +54,12 @@ test('OWN-20 the line wins over variables, these over the context, and that over
     ['status -o table', { DRYDOCK_NO_HEADERS: '0' }, 0, /^NAME |\nNAME /],
     ['status', { DRYDOCK_CHECK: 'perhaps' }, 2, /^drydock: DRYDOCK_CHECK: 1 or 0 is expected\n$/],
     // The operator's lease is looked for where the context says.
-    ['status --drydock-context prod', {}, 0, /^Nobody has led boot images yet/],
+    [
+      'status --drydock-context prod',
+      {},
+      0,
+      /^Nobody leads boot images here: their Lease is in namespace openshift-machine-config-operator /,
+    ],
     // What cannot be.
     ['wait lab-a', { DRYDOCK_TIMEOUT: 'soon' }, 2, /--timeout soon[\s\S]*--timeout is what DRYDOCK_TIMEOUT says\n/],
     [

@@ -10,10 +10,10 @@ import { createPassPorts } from './ports.ts';
 test('a status that the schema refuses is counted; another failure is not', async () => {
   const registry = new Registry();
   const client = fakeClient();
-  const none = { get: () => undefined, all: () => [] };
+  const none = { get: () => undefined, all: () => [], subscribe: () => ({ [Symbol.dispose]: () => undefined }) };
   const ports = createPassPorts({
     client,
-    caches: { bootImages: none, machineConfigurations: none, infrastructures: none } as never,
+    caches: { bootImages: none, machineSets: none, machineConfigurations: none, infrastructures: none } as never,
     platforms: new Map(),
     events: { record: () => undefined },
     metrics: bootImageMetrics(registry),

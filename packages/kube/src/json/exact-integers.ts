@@ -31,7 +31,8 @@ export function parseExact(text: string): unknown {
 
 function remember(source: string, holder: Exact, key: string): number {
   const value = Number(source);
-  if (isChanged(value, source)) {
+  // Also where JavaScript writes the same digits: it pads the shortest ones that read as this number with zeros, and the number itself is another one.
+  if (!Number.isSafeInteger(value)) {
     // One record that grows: a new one for each field would cost the square of them. Without a prototype, whose names are fields as well.
     holder[EXACT] ??= Object.create(null) as Record<string, string>;
     holder[EXACT][key] = source;
@@ -114,11 +115,6 @@ export function exactText(value: unknown): string {
     if (error instanceof RangeError) return deepText(whole);
     throw error;
   }
-}
-
-/** Not only where the number is another one: JavaScript writes the shortest digits that read as the same number, and zeros after them. */
-function isChanged(value: number, source: string): boolean {
-  return !Number.isSafeInteger(value) && String(value) !== source;
 }
 
 /** `JSON.rawJSON` (ECMA-262, JSON.parse source text access), which the compiler's library does not know yet. */
