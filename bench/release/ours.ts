@@ -50,7 +50,7 @@ async function apply({ mode, kubeconfig }: ReleaseJob & { readonly do: 'apply' }
   const { manifests, version, hash } = read;
   kept ??= await started(kubeconfig);
   const { client, live, memory } = kept;
-  await live.cover(manifests, never);
+  await live.cover(manifests, never, { once: mode === 'initializing' });
   const outcome = await applyPayload(
     {
       payload: { version, image: 'registry.example.com/release', hash },

@@ -80,8 +80,22 @@ export function isTooDeep(value: unknown, levels: number = DEEP): boolean {
   return levels === 0 || Object.values(value).some((inner) => isTooDeep(inner, levels - 1));
 }
 
-/** A short digest of a value: the same for the same JSON, whatever the order of its fields. What is nested deeper than any real object is all the same. */
+const digests = new WeakMap<object, string>();
+
+/**
+ * A short digest of a value: the same for the same JSON, whatever the order of its fields. What is nested deeper than any real object is all the same. Of an object or a list it is worked out once: nobody changes one
+ * in place.
+ */
 export function digestOf(value: Json | undefined): string {
+  if (typeof value !== 'object' || value === null) return hashed(value);
+  const known = digests.get(value);
+  if (known !== undefined) return known;
+  const digest = hashed(value);
+  digests.set(value, digest);
+  return digest;
+}
+
+function hashed(value: Json | undefined): string {
   // At once: a hash that is fed with each name of a definition takes as long as sending it.
   return hash('sha256', digested(value, DEEP), 'base64url').slice(0, 16);
 }
@@ -97,12 +111,28 @@ function digested(value: Json | undefined, levels: number): string {
     return text;
   }
   const object = value as JsonObject;
-  const fields = Object.keys(object)
-    .filter((field) => object[field] !== undefined)
-    .sort();
+  const fields = sortedFields(object);
   text = `{${fields.length}`;
   for (const field of fields) text += JSON.stringify(field) + digested(object[field], levels - 1);
   return text;
+}
+
+/** Fields beyond which `sort` is worth what it allocates. */
+const FEW = 24;
+
+/** The fields of an object that have a value, by the order of their UTF-16 units. Most objects of a definition have a few: theirs are put in order in place. */
+function sortedFields(object: JsonObject): readonly string[] {
+  let fields = Object.keys(object);
+  if (fields.some((field) => object[field] === undefined))
+    fields = fields.filter((field) => object[field] !== undefined);
+  if (fields.length > FEW) return fields.sort();
+  for (let at = 1; at < fields.length; at += 1) {
+    const field = fields[at] as string;
+    let to = at;
+    for (; to > 0 && (fields[to - 1] as string) > field; to -= 1) fields[to] = fields[to - 1] as string;
+    fields[to] = field;
+  }
+  return fields;
 }
 
 /** A whole number that is written as a bigint where its digits were read. */

@@ -524,3 +524,18 @@ test('integers of 64 bits are compared digit by digit: the same is no change, th
     }),
   );
 });
+
+test('the digest of what was written is the same in every version of the product: inventories hold it', () => {
+  const value = {
+    b: [1, 'x', null],
+    a: { z: true, ä: 1.5 },
+    absent: undefined,
+    wide: 2n ** 60n,
+  } as unknown as JsonObject;
+  assert.equal(digestOf(value), 'n2CW6YaKQbExFL6D');
+  const many: JsonObject = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`key-${at}`, 'v']));
+  const turned: JsonObject = Object.fromEntries(Object.entries(many).toReversed());
+  assert.equal(digestOf(many), digestOf(turned));
+  assert.equal(contentDigest({ spec: value, data: many }), contentDigest({ data: turned, spec: value }));
+  assert.notEqual(contentDigest({ spec: value, data: many }), contentDigest({ data: value, spec: many }));
+});

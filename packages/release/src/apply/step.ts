@@ -111,11 +111,12 @@ export function isSettled(manifest: Manifest, live: JsonObject, known: Inventory
 
 const digests = new WeakMap<JsonObject, string>();
 
-/** Digest of an object's content: all but type, metadata and status. */
+/** Digest of an object's content: all but type, metadata and status. It is made of the digests of its fields, which are known of what was written. */
 export function contentDigest(object: JsonObject): string {
   const known = digests.get(object);
   if (known !== undefined) return known;
-  const digest = digestOf(contentOf(object));
+  const fields = Object.entries(contentOf(object)).filter(([, value]) => value !== undefined);
+  const digest = digestOf(fields.map(([field, value]) => `${field} ${digestOf(value)}`).sort());
   digests.set(object, digest);
   return digest;
 }

@@ -1,4 +1,6 @@
 import {
+  type Cache,
+  type CacheOptions,
   createCache,
   isForbidden,
   type Key,
@@ -8,6 +10,7 @@ import {
   keyText,
   type Resource,
   type Selector,
+  type WatchHealth,
 } from '@drydock/kube';
 import { asJson } from './json.ts';
 import type { LiveLook } from './live.ts';
@@ -71,9 +74,10 @@ interface KeptDigest {
   readonly digest: string;
 }
 
-/** One scope that is watched. */
+/** One scope that is watched, or was listed once. */
 export interface WatchedScope extends AsyncDisposable {
   readonly scope: Scope;
+  readonly once: boolean;
   /** Resolves when the first list is there, or never will be. */
   readonly begun: Promise<void>;
   /** The server does not let it be watched; the watch has ended. */
@@ -81,39 +85,37 @@ export interface WatchedScope extends AsyncDisposable {
   look(key: Key): LiveLook;
 }
 
+/** How scopes are read. */
+export interface ScopeReading {
+  readonly client: KubeClient;
+  readonly signal: AbortSignal;
+  /** Listed, and not watched. */
+  readonly once: boolean;
+  readonly onError?: ((error: unknown) => void) | undefined;
+}
+
 /**
- * Watches a scope. Of objects that are not wanted only the name is kept, of definitions no schema. While the watch is broken it knows nothing: what it had seen may be out of date for as long.
+ * Watches a scope, or lists it once. Of objects that are not wanted only the name is kept, of definitions no schema. While a watch is broken it knows nothing: what it had seen may be out of date for as long.
  */
-export function watchScope(
-  scope: Scope,
-  {
-    client,
-    signal,
-    onError,
-  }: {
-    readonly client: KubeClient;
-    readonly signal: AbortSignal;
-    readonly onError?: ((error: unknown) => void) | undefined;
-  },
-): WatchedScope {
-  const { resource, where, wanted } = scope;
+export function watchScope(scope: Scope, { client, signal, once, onError }: ScopeReading): WatchedScope {
+  const { resource, wanted } = scope;
   const stop = new AbortController();
   const definitions = resource.plural === 'customresourcedefinitions';
   /** Of definitions only this is kept of what they define. */
   const digests = new Map<string, KeptDigest>();
   let refused = false;
-  const cache = createCache<KubeObject>({
+  const source = (once ? listedOnce : createCache)({
     client,
     resource,
-    where,
+    where: scope.where,
     signal: AbortSignal.any([signal, stop.signal]),
-    onError: (error) => {
+    onError: (error: unknown) => {
       onError?.(error);
       if (!isForbidden(error)) return;
       refused = true;
       stop.abort(error);
     },
-    transform: (object) => {
+    transform: (object: KubeObject) => {
       const key = keyText(keyOf(object));
       if (!wanted.has(key)) return nameOnly(object);
       if (!definitions) return object;
@@ -126,15 +128,15 @@ export function watchScope(
     },
   });
   return {
-    scope,
-    begun: cache.synced.catch(() => undefined),
+    ...{ scope, once },
+    begun: source.synced.catch(() => undefined),
     get refused() {
       return refused;
     },
     look: (key) => {
       const id = keyText(placeOf(resource, key));
-      if (refused || !wanted.has(id) || !cache.health().healthy) return { known: false };
-      const object = cache.get(placeOf(resource, key));
+      if (refused || !wanted.has(id) || !source.health().healthy) return { known: false };
+      const object = source.get(placeOf(resource, key));
       if (object === undefined) return { known: true, object };
       if (isNameOnly(object)) return { known: false };
       const digest = digests.get(id);
@@ -143,7 +145,47 @@ export function watchScope(
       rememberDigest(asJson(object), digest.digest);
       return { known: true, object, partial: true };
     },
-    [Symbol.asyncDispose]: () => cache[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => source[Symbol.asyncDispose](),
+  };
+}
+
+/** What {@link watchScope} reads from. */
+type ScopeSource = Pick<Cache<KubeObject>, 'synced' | 'get' | typeof Symbol.asyncDispose> & {
+  health(): Pick<WatchHealth, 'healthy'>;
+};
+
+/** A collection as it is once; where it cannot be listed nothing is known of it. */
+function listedOnce({
+  client,
+  resource,
+  where,
+  signal,
+  onError,
+  transform,
+}: Required<Pick<CacheOptions<KubeObject>, 'resource' | 'where' | 'signal' | 'onError' | 'transform'>> & {
+  readonly client: KubeClient;
+}): ScopeSource {
+  const objects = new Map<string, KubeObject>();
+  const stop = new AbortController();
+  const reading = { signal: AbortSignal.any([signal, stop.signal]) };
+  let healthy = false;
+  const synced = (async () => {
+    try {
+      for await (const object of client.list(resource, where, reading))
+        objects.set(keyText(keyOf(object)), transform(object));
+      healthy = true;
+    } catch (error) {
+      if (!reading.signal.aborted) onError(error);
+    }
+  })();
+  return {
+    synced,
+    health: () => ({ healthy }),
+    get: (key) => objects.get(keyText(key)),
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await synced;
+    },
   };
 }
 

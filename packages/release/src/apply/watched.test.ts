@@ -94,6 +94,25 @@ suite('objects of a payload are watched with as few rights as can be', () => {
   });
 });
 
+test('what is listed once is not watched, is listed anew by the next, and watched from then on', async () => {
+  const { cluster, client, manifests, opened } = await world(1);
+  await using live = watchedObjects({ client, signal: new AbortController().signal });
+  await live.cover(manifests, undefined, { once: true });
+  assert.deepEqual([opened, knows(live, 'n0', 'a')], [[], 'a']);
+  await client.delete(ConfigMap, { namespace: 'n0', name: 'a' });
+  await live.cover(manifests, undefined, { once: true });
+  assert.deepEqual([opened, knows(live, 'n0', 'a'), knows(live, 'n0', 'b')], [[], 'absent', 'b']);
+  await live.cover(manifests);
+  assert.deepEqual(opened, ['n0']);
+  await client.delete(ConfigMap, { namespace: 'n0', name: 'b' });
+  await until('its deletion was seen', () => knows(live, 'n0', 'b') === 'absent');
+  cluster.onCall = (call, phase) => {
+    if (phase === 'before' && call.verb === 'list') throw forbidden();
+  };
+  await live.cover(manifests, undefined, { once: true });
+  assert.equal(knows(live, 'n0', 'b'), 'unknown', 'where it may not be listed each object is asked for');
+});
+
 test('a watch that is broken knows nothing, since what it saw may be out of date', async () => {
   const { cluster, client, manifests } = await world(1);
   await using live = watchedObjects({ client, signal: new AbortController().signal });

@@ -21,9 +21,9 @@ export interface WatchedOptions {
 export interface WatchedObjects extends LiveObjects, AsyncDisposable {
   /**
    * Watches what these manifests are about, and nothing else any more. Resolves when the first lists are there, or a few seconds have passed: what may not be watched, or does not answer, is not known, and asked for one by
-   * one. Rejects with the signal's reason.
+   * one. Rejects with the signal's reason. `once`: they are listed, and not watched, for whoever makes most of them itself; what was watched is not any more.
    */
-  cover(manifests: readonly Manifest[], signal?: AbortSignal): Promise<void>;
+  cover(manifests: readonly Manifest[], signal?: AbortSignal, options?: { readonly once?: boolean }): Promise<void>;
 }
 
 /** Watches of one payload; each is a connection. What is beyond is asked for. */
@@ -53,7 +53,7 @@ export function watchedObjects(options: WatchedOptions): WatchedObjects {
   };
 
   /** Watches exactly these, and tells whether some turned out to be forbidden. */
-  async function watch(kinds: ReadonlyMap<string, Scopes>, calls: AbortSignal): Promise<boolean> {
+  async function watch(kinds: ReadonlyMap<string, Scopes>, once: boolean, calls: AbortSignal): Promise<boolean> {
     const chosen = [...kinds.values()].flatMap(({ best, narrow }) => (best.some(isRefused) ? narrow : best));
     const scopes = new Map(
       chosen
@@ -63,13 +63,14 @@ export function watchedObjects(options: WatchedOptions): WatchedObjects {
     );
     for (const [id, watched] of watches) {
       const scope = scopes.get(id);
+      const lasts = !watched.refused && !watched.once && !once;
       // What was not wanted was not kept: it is read again.
-      if (!watched.refused && scope?.wanted.values().every((one) => watched.scope.wanted.has(one)) === true) continue;
+      if (lasts && scope?.wanted.values().every((one) => watched.scope.wanted.has(one)) === true) continue;
       watches.delete(id);
       await watched[Symbol.asyncDispose]();
     }
     for (const [id, scope] of scopes)
-      if (!watches.has(id)) watches.set(id, watchScope(scope, { client, signal: ends, onError }));
+      if (!watches.has(id)) watches.set(id, watchScope(scope, { client, signal: ends, once, onError }));
     byKind = Map.groupBy(watches.values(), ({ scope }) => nameOf(scope.resource));
     const all = Promise.all([...watches.values()].map(({ begun }) => begun));
     const over = new AbortController();
@@ -83,7 +84,7 @@ export function watchedObjects(options: WatchedOptions): WatchedObjects {
   }
 
   return {
-    cover: async (manifests, call = ends) => {
+    cover: async (manifests, call = ends, { once = false } = {}) => {
       const calls = AbortSignal.any([call, ends]);
       const served = createKinds({ client, manifests: [], memory, signal: calls });
       const found = new Map<string, { readonly resource: Resource<KubeObject>; readonly keys: Key[] }>();
@@ -109,7 +110,7 @@ export function watchedObjects(options: WatchedOptions): WatchedObjects {
         kind.keys.push(keyOf(manifest));
       }
       const kinds = new Map([...found].map(([name, { resource, keys }]) => [name, scopesOf(resource, keys)]));
-      if (await watch(kinds, calls)) await watch(kinds, calls);
+      if (await watch(kinds, once, calls)) await watch(kinds, once, calls);
     },
     look: (resource, key) => {
       for (const watched of byKind.get(nameOf(resource)) ?? []) {

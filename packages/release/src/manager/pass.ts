@@ -208,7 +208,7 @@ async function applyChosen<T extends KubeObject & WithStatus>(
       const ends = AbortSignal.any([unwanted, AbortSignal.timeout(4 * INTERVAL)]);
       const client = ports.clientFor(told.wish.account);
       const manifests = loaded.included;
-      const watching = { client, manifests, memory: memory.apply, signal: ends };
+      const watching = { client, manifests, memory: memory.apply, mode, signal: ends };
       const live = await ports.watches.of(object.metadata.uid ?? '', watching);
       outcome = await bringAbout(
         {

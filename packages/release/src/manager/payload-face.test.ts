@@ -69,12 +69,30 @@ test('SAFE-9 under another account nothing is seen of what the one before was sh
   cluster.onCall = (_call, _phase, { client }) => void asked.add(client.id);
   await using watches = releaseWatches({ clock: instantClock, onError: (error) => assert.fail(String(error)) });
   const manifests = manifestsOf(configMapOf('default', 'a', {}));
-  const of = (client: typeof before) => watches.of('uid', { client, manifests, memory: applyMemory(), signal });
+  const of = (client: typeof before) =>
+    watches.of('uid', { client, manifests, mode: 'reconciling', memory: applyMemory(), signal });
   const first = await of(before);
   assert.equal(await of(before), first);
   assert.ok(!asked.has(after.id));
   assert.notEqual(await of(after), first);
   assert.ok(asked.has(after.id));
+});
+
+test('in a first installation the objects are listed and not watched: the changes are its own', async () => {
+  const cluster = memoryCluster();
+  const client = cluster.client();
+  const asked: string[] = [];
+  cluster.onCall = ({ verb, path }, phase) => {
+    if (phase === 'before' && path.includes('configmaps')) asked.push(verb);
+  };
+  await using watches = releaseWatches({ clock: instantClock, onError: (error) => assert.fail(String(error)) });
+  const manifests = manifestsOf(configMapOf('default', 'a', {}));
+  const verbsIn = async (mode: 'initializing' | 'reconciling') => {
+    await watches.of('uid', { client, manifests, mode, memory: applyMemory(), signal });
+    return asked.splice(0);
+  };
+  assert.deepEqual(await verbsIn('initializing'), ['list']);
+  assert.deepEqual(await verbsIn('reconciling'), ['watch']);
 });
 
 test('SAFE-9 what a server refuses, and what nobody can bridge, is accepted by nobody', () => {

@@ -1,6 +1,7 @@
 import type { Clock, KubeClient } from '@drydock/kube';
 import type { LiveObjects } from '../apply/live.ts';
 import type { ApplyMemory } from '../apply/memory.ts';
+import type { ApplyMode } from '../apply/owner.ts';
 import { type WatchedObjects, watchedObjects } from '../apply/watched.ts';
 import type { Manifest } from '../payload/manifest.ts';
 
@@ -18,6 +19,7 @@ export interface WatchingOptions {
   readonly client: KubeClient;
   readonly manifests: readonly Manifest[];
   readonly memory: ApplyMemory;
+  readonly mode: ApplyMode;
   readonly signal: AbortSignal;
 }
 
@@ -32,13 +34,14 @@ export function releaseWatches({
   const watches = new Map<string, { readonly client: KubeClient; readonly live: WatchedObjects }>();
   const ends = new AbortController();
   return {
-    of: async (uid, { client, manifests, memory, signal }) => {
+    of: async (uid, { client, manifests, memory, mode, signal }) => {
       const known = watches.get(uid);
       if (known !== undefined && known.client !== client) await known.live[Symbol.asyncDispose]();
       const live =
         known?.client === client ? known.live : watchedObjects({ client, memory, clock, onError, signal: ends.signal });
       watches.set(uid, { client, live });
-      await live.cover(manifests, signal);
+      // In a first installation the changes are our own, and nothing waits for others: to be told of each would cost both sides.
+      await live.cover(manifests, signal, { once: mode === 'initializing' });
       return live;
     },
     forget: (uid) => {
