@@ -15,7 +15,7 @@ const machine = {
 const owner = { apiVersion: 'machine.openshift.io/v1beta1', kind: 'MachineSet', name: 'x', uid: 'x' };
 const read = readPolicy({ metadata: { name: 'gold' } });
 const step = (observed: Partial<CanaryObserved>, keepOnFailure = false) =>
-  decideCanary({ others: 0, waitedMs: 0, ...observed }, { timeoutMs: 1000, keepOnFailure, most: 5 });
+  decideCanary({ awaited: true, others: 0, waitedMs: 0, ...observed }, { timeoutMs: 1000, keepOnFailure, most: 5 });
 
 test('OWN-18 a machine that has passed goes also where those that failed are kept for a look', () => {
   const passed = { verdict: 'Passed', message: '' } as const;
@@ -115,6 +115,25 @@ test('OWN-18 a machine that somebody took, or relabelled, is not removed when no
     await sweep();
     assert.equal(machines().length, 1, JSON.stringify(theirs));
   }
+});
+
+test('OWN-18 a machine that somebody made anew under the name of a canary, while that was removed, stays', async () => {
+  const { client, tried, machines, sweep, next } = passes({ shown: true });
+  await tried('wk-a');
+  const [made] = machines();
+  assert.ok(made);
+  const { cluster } = client;
+  cluster.onCall = ({ verb, resource }, phase) => {
+    if (phase !== 'before' || verb !== 'delete' || !resource.startsWith('machines.')) return;
+    cluster.onCall = undefined;
+    client.put(Machine, {
+      ...made,
+      metadata: { name: made.metadata.name, namespace: 'openshift-machine-api', uid: 'theirs' },
+    });
+  };
+  next();
+  await sweep();
+  assert.deepEqual([cluster.onCall, machines().map(({ metadata }) => metadata.uid)], [undefined, ['theirs']]);
 });
 
 test('OWN-18 what became of a canary is known before any cache shows it: no second machine is made', async () => {

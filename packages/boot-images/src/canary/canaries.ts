@@ -65,6 +65,9 @@ export interface Canaries {
   ) => Promise<void>;
 }
 
+/** What is said of a set while its image is tried. */
+export const CANARY_STEP = { kind: 'step', phase: 'Publishing', reason: 'Canary' } as const;
+
 /** More than any look takes: create, or record, then remove, then the end. */
 const STEPS = 6;
 
@@ -73,15 +76,17 @@ export interface CanaryMemory {
   /** By group, before the cache shows them. */
   readonly verdicts: Map<string, CanaryVerdict>;
   readonly waits: CanaryWaits;
+  /** Machines that this process removed, by uid, before the cache shows that nobody waits for them. */
+  readonly removed: Set<string>;
 }
 
 /** Nothing is known. */
 export function canaryMemory(): CanaryMemory {
-  return { verdicts: new Map(), waits: new Map() };
+  return { verdicts: new Map(), waits: new Map(), removed: new Set() };
 }
 
 /** Nothing is asked twice about one group in a pass. */
-export function canaries(ports: CanaryPorts, { verdicts, waits }: CanaryMemory): Canaries {
+export function canaries(ports: CanaryPorts, { verdicts, waits, removed }: CanaryMemory): Canaries {
   const { client } = ports;
   const answers = new Map<string, Promise<SetOutcome | undefined>>();
   const asked = new Set<string>();
@@ -144,9 +149,11 @@ export function canaries(ports: CanaryPorts, { verdicts, waits }: CanaryMemory):
             retriable: false,
             nextStep: `who made it so? kubectl -n ${key.namespace} get machine ${key.name} -o yaml --show-managed-fields; once it is gone (kubectl -n ${key.namespace} delete machine ${key.name}) another one is made`,
           });
+        case 'goes':
+          return { ...CANARY_STEP, brief: 'canary: goes', note: step.message };
         case 'wait':
           return {
-            ...{ kind: 'step', phase: 'Publishing', reason: 'Canary', brief: step.brief, note: step.message },
+            ...{ ...CANARY_STEP, brief: step.brief, note: step.message },
             canary: { ...canary, message: step.message },
           };
       }
@@ -163,13 +170,18 @@ export function canaries(ports: CanaryPorts, { verdicts, waits }: CanaryMemory):
     const live = await ifFound(client.get(Machine, key, call));
     const name = live?.status?.nodeRef?.name;
     const node = name === undefined ? undefined : await ifFound(client.get(Node, { name }, call));
-    const verdict = verdicts.get(group.id) ?? recordedOf(group.id, ports.images());
+    const images = [...ports.images()];
+    const verdict = verdicts.get(group.id) ?? recordedOf(group.id, images);
     const there = new Set([...created, ...(ports.machines() ?? []).map(({ metadata }) => metadata.name)]);
     there.delete(group.machine);
     const machine = live && canaryMachineOf(live, node, group.id);
     return {
       ...(machine === undefined ? {} : { machine }),
       ...(verdict === undefined ? {} : { verdict }),
+      awaited:
+        machine !== undefined &&
+        !removed.has(machine.uid) &&
+        images.some(({ status }) => status?.canary?.machine === machine.name),
       others: [...there].filter(isCanaryName).length,
       waitedMs: machine === undefined ? 0 : waitedMs(waits, machine, timeoutMs, ports),
     };
@@ -191,6 +203,7 @@ export function canaries(ports: CanaryPorts, { verdicts, waits }: CanaryMemory):
   }
 
   async function remove(key: Key, uid: string, call: { readonly signal?: AbortSignal }): Promise<void> {
+    removed.add(uid);
     try {
       await client.delete(Machine, key, { uid }, call);
     } catch (error) {

@@ -333,6 +333,28 @@ test('OWN-18 a hold, or a window, that ends: the image is tried again from the b
   }
 });
 
+test('OWN-18 a set that is managed again while the canary that nobody waited for still goes: it did not fail, and another one is made, also by another process', async () => {
+  for (const restarts of [false, true]) {
+    const c = rig();
+    await c.pass();
+    await c.actor.round();
+    const optOut = (metadata: object): void => {
+      const set = workers('wk-a');
+      c.cluster.client.put(MachineSet, { ...set, metadata: { ...set.metadata, ...metadata } });
+    };
+    optOut({ annotations: { 'drydock.dev/boot-image': 'Disabled' } });
+    await c.pass();
+    const [going] = c.machines();
+    assert.notEqual(going?.metadata.deletionTimestamp, undefined, 'nobody waits for it');
+    optOut({});
+    if (restarts) c.restart();
+    await c.pass();
+    assert.deepEqual([said(c), c.image()?.status?.canary?.verdict], ['Publishing Canary', undefined]);
+    for (let turns = 0; turns < 5; turns += 1) await c.turn();
+    assert.deepEqual([said(c), c.machines(), creations(c).length], ['Current UpToDate', [], 2]);
+  }
+});
+
 test('OWN-18 swap mode: a hold that comes while the machine of an image that has passed is removed: no template is renamed', async () => {
   const c = rig(undefined, { publication: 'swap' });
   await c.turn();
@@ -361,11 +383,14 @@ test('OWN-18 a canary whose set is stopped by something else is not left behind:
   await c.turn();
   assert.deepEqual([said(c).split(' ')[0], c.machines().length], ['Blocked', 1], 'that may pass');
   c.cluster.clock += 2 * 60_000;
-  await c.turn();
-  assert.deepEqual([c.machines(), c.cluster.template('wk-a')], [[], computed]);
+  await c.pass();
+  assert.notEqual(c.machines()[0]?.metadata.deletionTimestamp, undefined, 'it goes');
+  assert.equal(c.cluster.template('wk-a'), computed);
   c.cluster.store.fail = undefined;
   templates.set(name, template);
   c.cluster.clock += 10 * 60_000;
+  await c.turn();
+  assert.deepEqual([said(c), c.machines().length, creations(c).length], ['Publishing Canary', 0, 1]);
   await c.turn();
   assert.deepEqual([said(c), c.machines().length, creations(c).length], ['Publishing Canary', 1, 2]);
 });

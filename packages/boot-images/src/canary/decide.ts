@@ -34,6 +34,8 @@ export interface CanaryObserved {
   readonly machine?: CanaryMachine;
   /** What is recorded of this very group. */
   readonly verdict?: CanaryVerdict;
+  /** A BootImage says that its set waits for it, and this process has not removed it. */
+  readonly awaited: boolean;
   /** Canaries of other groups that are there. */
   readonly others: number;
   /** How much of the time that the machine has is over, in ms. */
@@ -56,6 +58,8 @@ export type CanaryStep =
   | { readonly kind: 'go' }
   | { readonly kind: 'fail'; readonly message: string }
   | { readonly kind: 'wait'; readonly brief: string; readonly message: string }
+  /** One that nobody waited for is going; the next one is made once it is gone. */
+  | { readonly kind: 'goes'; readonly message: string }
   /** Something else bears the name. */
   | { readonly kind: 'taken'; readonly message: string };
 
@@ -80,6 +84,7 @@ export function decideCanary(observed: CanaryObserved, wanted: CanaryWanted): Ca
     const message = `${observed.others} canaries are tried, and ${wanted.most} at the most are at a time`;
     return { kind: 'wait', brief: 'waits for other canaries', message };
   }
+  if (machine.going && !observed.awaited) return { kind: 'goes', message: `canary ${machine.name} of before goes` };
   return running(machine, observed, wanted);
 }
 

@@ -108,3 +108,16 @@ test('OWN-18 a canary of Cluster API that nobody wants any more goes also while 
   });
   assert.deepEqual([world.made(), rotated(rig)], [1, []]);
 });
+
+test('OWN-18 a canary of Cluster API goes also while its vCenter is away when its policy wants another one by now', async () => {
+  await using rig = await onVSphere();
+  const { world, store } = rig;
+  store.failInspect = away();
+  rig.minutes = 1;
+  world.policy(2, ova, { canary: { mode: 'Machine', timeout: '25m' } } as BootImagePolicySpec);
+  await until('the machine goes', async () => {
+    await world.actor.round();
+    return world.all('Machine').length === 0;
+  });
+  assert.deepEqual([world.made(), rotated(rig)], [1, []]);
+});

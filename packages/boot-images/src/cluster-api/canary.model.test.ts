@@ -143,6 +143,7 @@ async function live(world: World, event: Event, tripwire: Tripwire<'dies'>, mist
       served: { of: (_: string, kind: string) => CAPI_KINDS[kind] },
     },
     recorded: (group) => recordedOf(group, images()),
+    awaited: ({ name }) => images().some(({ status }) => status?.canary?.machine === name),
     record: ({ set }, facts) => report(set, { kind: 'step', phase: 'Publishing', reason: 'Canary', ...facts }),
   };
   const canaries = rotationCanaries(mistakes.canaries?.(canaryPorts) ?? canaryPorts);

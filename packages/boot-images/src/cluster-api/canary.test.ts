@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { BootImagePolicy, type BootImagePolicySpec } from '@drydock/api';
+import { keyOf } from '@drydock/kube';
 import { until } from '@drydock/kube/testing';
 import { at } from '../observe/json.ts';
 import { awsDeployment, awsTemplate, canaryScene } from '../testing/capi-canary.ts';
@@ -13,7 +14,7 @@ import {
   type RotatedMachineRig,
   rotatedParts,
 } from '../testing/capi-machine-scenarios.ts';
-import { saidOfDeployment } from '../testing/capi-role.ts';
+import { runCapiRole, saidOfDeployment } from '../testing/capi-role.ts';
 import {
   bootstrapRef,
   capiCluster,
@@ -114,6 +115,51 @@ test('OWN-18 a set of Cluster API that is held while its image is tried: nothing
     ({ canary }) => canary !== undefined && all('Machine').length === 1,
   );
   assert.equal(world.made(), 2);
+});
+
+test('OWN-18 a set of Cluster API that wants its canary again while that one still goes, because nobody had waited for it: it did not fail, also where another process asks, and another one is made', async () => {
+  for (const restarts of [false, true]) {
+    await using world = await canaryScene([awsTemplate('a'), awsDeployment('a')]);
+    const { all, cluster } = world;
+    await until('a canary is made', () => all('AWSMachine').length > 0);
+    await world.actor.round();
+    const paused = (is: boolean): void =>
+      cluster.put(capiKind('Cluster'), { namespace, name: 'c1' }, capiObject('Cluster', 'c1', { paused: is }));
+    paused(true);
+    await until('nobody waits for it', () => all('Machine')[0]?.metadata.deletionTimestamp !== undefined);
+    if (restarts) await world.role[Symbol.asyncDispose]();
+    paused(false);
+    await using asks = restarts ? await runCapiRole(cluster) : world.role;
+    await until('its set has looked at it', () => saidOfDeployment(cluster, 'a')?.reason?.startsWith('Canary'));
+    const { reason, message, canary } = saidOfDeployment(cluster, 'a') ?? {};
+    assert.deepEqual([reason, canary], ['Canary', undefined]);
+    assert.match(message ?? '', /canary drydock-canary-\w+ of before goes/);
+    while (await world.actor.round());
+    assert.deepEqual(all('Machine'), []);
+    // It looks again in ten seconds; one that comes then looks now.
+    await asks[Symbol.asyncDispose]();
+    await using _next = await runCapiRole(cluster);
+    await world.said('a', 'has the image', ({ phase, current }) => phase === 'Current' && current === 'new');
+    assert.equal(world.made(), 2);
+  }
+});
+
+test('OWN-18 a canary of Cluster API that a machine set took is left to it, and the set that it was made for says how another one is made', async () => {
+  await using world = await canaryScene([awsTemplate('a'), awsDeployment('a')]);
+  const { all, cluster } = world;
+  await until('a canary is made', () => all('AWSMachine').length > 0);
+  const [machine] = all('Machine');
+  const key = keyOf(machine ?? assert.fail('it is there'));
+  const owner = { apiVersion: 'cluster.x-k8s.io/v1beta1', kind: 'MachineSet', name: 's', uid: 's', controller: true };
+  await cluster.client().mergePatch(capiKind('Machine'), key, { metadata: { ownerReferences: [owner] } } as never);
+  await world.said('a', 'looked at it', ({ phase }) => phase === 'Blocked' || phase === 'Current');
+  const { reason, nextStep } = saidOfDeployment(cluster, 'a') ?? {};
+  assert.equal(reason, 'CanaryRefused');
+  assert.match(nextStep ?? '', /kubectl -n ns delete machines\.cluster\.x-k8s\.io drydock-canary-/);
+  assert.deepEqual(
+    all('Machine').map(({ metadata }) => [metadata.uid, metadata.deletionTimestamp]),
+    [[machine?.metadata.uid, undefined]],
+  );
 });
 
 test('OWN-18 a canary of machines that do not start by kubeadm: what they are told is cloned in its own kind, with the taint where that kind has it', async () => {

@@ -1,6 +1,15 @@
 import { shortText, shownText } from '@drydock/api/text';
-import { ApiError, type Client, ifFound, isAlreadyExists, isConflict, isNotFound, type Resource } from '@drydock/kube';
-import { canaryFailure, REFUSED, withGuest } from '../canary/canaries.ts';
+import {
+  ApiError,
+  type Client,
+  ifFound,
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+  type Key,
+  type Resource,
+} from '@drydock/kube';
+import { CANARY_STEP, canaryFailure, REFUSED, withGuest } from '../canary/canaries.ts';
 import { type CanaryMachine, type CanaryStep, type CanaryVerdict, decideCanary } from '../canary/decide.ts';
 import { type CanaryGroup, canaryLabel, isCanaryName } from '../canary/machine.ts';
 import { beginWait, type CanaryClocks, type CanaryWaits, waitedMs } from '../canary/patience.ts';
@@ -35,6 +44,8 @@ export interface RotationCanaryPorts extends CanaryClocks {
   readonly machines: () => Iterable<ClusterApiObject>;
   /** What is recorded of the canary of a group, as it was seen last. */
   readonly recorded: (group: string) => CanaryVerdict | undefined;
+  /** Whether a BootImage says that its set waits for this canary, as it was seen last. */
+  readonly awaited: (canary: Key) => boolean;
   /** Writes into the set's BootImage how its canary stands. */
   readonly record: (rotation: Pick<Rotation, 'set'>, facts: ImageFacts) => Promise<void>;
   /** How a machine is doing, as the platform itself says, as a clause. */
@@ -83,7 +94,7 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
   const waits: CanaryWaits = new Map();
   const created = new Set<string>();
   const complete = new Set<string>();
-  /** Machines that this process removed because nobody waited for them. */
+  /** Machines that this process removed, before the cache shows that nobody waits for them. */
   const removed = new Set<string>();
   const verdict = (group: string): CanaryVerdict | undefined => verdicts.get(group) ?? ports.recorded(group);
 
@@ -94,9 +105,7 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
     const canary = { group: group.id, machine: group.machine, image };
     for (let count = 0; count < STEPS; count += 1) {
       const counted = { others: othersOf(group.machine), most: MOST_CANARIES };
-      const looked = await look({ set, group, wish }, counted, call);
-      if (looked === undefined) return waiting(canary, facts, 'canary: goes', `canary ${group.machine} of before goes`);
-      const { live, machine, next } = looked;
+      const { live, machine, next } = await look({ set, group, wish }, counted, call);
       switch (next.kind) {
         case 'create':
           created.add(group.machine);
@@ -116,6 +125,8 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
           break;
         case 'go':
           return undefined;
+        case 'goes':
+          return { ...facts, ...CANARY_STEP, brief: 'canary: goes', note: next.message };
         case 'fail':
           throw failed({ set, group, wish }, next.message, facts);
         case 'taken':
@@ -128,7 +139,10 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
             const { parts } = await partsOf(rotation, step, group, call);
             await give(live, parts, step, call);
           }
-          return waiting(canary, facts, next.brief, next.message);
+          return {
+            ...{ ...facts, ...CANARY_STEP, brief: next.brief, note: next.message },
+            canary: { ...canary, message: next.message },
+          };
       }
     }
     throw new BootImageError('CanaryUnsettled', `the canary ${group.machine} is not settled after ${STEPS} steps`);
@@ -137,9 +151,7 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
   async function tend(running: RunningCanary, why: string, call: Call): Promise<void> {
     const { group } = running;
     for (let count = 0; count < STEPS; count += 1) {
-      const looked = await look(running, { others: 0, most: 0 }, call);
-      if (looked === undefined) return;
-      const { live, next } = looked;
+      const { live, next } = await look(running, { others: 0, most: 0 }, call);
       switch (next.kind) {
         case 'record': {
           const late = `; its set could not be looked at meanwhile: ${shownText(shortText(why, WHY))}`;
@@ -162,28 +174,26 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
     }
   }
 
-  /** How it stands; undefined where the machine is there that was removed because nobody waited for it. */
+  /** How it stands. */
   async function look(
     { set, group, wish }: RunningCanary,
     counted: { readonly others: number; readonly most: number },
     call: Call,
-  ): Promise<
-    | {
-        readonly live: ClusterApiObject | undefined;
-        readonly machine: CanaryMachine | undefined;
-        readonly next: CanaryStep;
-      }
-    | undefined
-  > {
+  ): Promise<{
+    readonly live: ClusterApiObject | undefined;
+    readonly machine: CanaryMachine | undefined;
+    readonly next: CanaryStep;
+  }> {
     const live = await found(resourceOf(CORE, 'Machine'), set.namespace, group.machine, call);
     const machine = live && seenMachine(live, group.id, await infrastructureOf(live, call));
     // After the machine: it goes once its verdict is known.
     const known = verdict(group.id);
-    if (machine !== undefined && removed.has(machine.uid) && known === undefined) return undefined;
+    const awaited = ports.awaited({ namespace: set.namespace, name: group.machine });
     const next = decideCanary(
       {
         ...(machine === undefined ? {} : { machine }),
         ...(known === undefined ? {} : { verdict: known }),
+        awaited: machine !== undefined && awaited && !removed.has(machine.uid),
         ...{ others: counted.others, waitedMs: machine ? waitedMs(waits, machine, wish.timeoutMs, ports) : 0 },
       },
       { ...wish, most: counted.most },
@@ -345,19 +355,6 @@ export function isRotationCanary(machine: ClusterApiObject): boolean {
 
 function isTaken({ metadata }: ClusterApiObject): boolean {
   return metadata.ownerReferences?.some(({ controller }) => controller === true) === true;
-}
-
-function waiting(
-  canary: NonNullable<ImageFacts['canary']>,
-  facts: ImageFacts,
-  brief: string,
-  message: string,
-): SetOutcome {
-  return {
-    ...facts,
-    ...{ kind: 'step', phase: 'Publishing', reason: 'Canary', brief, note: message },
-    canary: { ...canary, message },
-  };
 }
 
 async function none(): Promise<undefined> {

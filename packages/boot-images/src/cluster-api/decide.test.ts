@@ -170,6 +170,9 @@ test('a clone that is there is pointed at, guarded; one that was about to be col
   assert.equal(decide(beside({ ...clone, metadata: { ...clone.metadata, annotations } })).kind, 'keep');
   const other = decide(beside({ ...vsphereTemplate(name, 'published', 4) }));
   assert.ok(other.kind === 'clone' && other.template.metadata.name !== name);
+  // Not all of it is: a copy that somebody made with kubectl is his to change, and to delete.
+  const copied = decide(beside({ ...clone, metadata: { ...clone.metadata, labels: {} } }));
+  assert.ok(copied.kind === 'clone' && copied.template.metadata.name !== name);
 });
 
 test('unknown kinds of infrastructure need a path from a policy, and a wrong path changes nothing', () => {

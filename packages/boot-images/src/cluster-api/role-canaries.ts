@@ -94,6 +94,7 @@ export function roleCanaries(options: RoleCanariesOptions): RoleCanaries {
     ...{ client, served, record, now, elapsed, mayWrite: () => leader.assertHeld() },
     machines: () => machines?.all() ?? [],
     recorded: (group) => recordedOf(group, bootImages.by(GROUP, group)),
+    awaited: (canary) => imagesNaming(bootImages, canary).length > 0,
     guest: (rotation, name, call) => guestOf(rotation, name, options, call),
   });
   const named = (canary: Key): readonly string[] =>

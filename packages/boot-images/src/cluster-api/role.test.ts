@@ -125,6 +125,27 @@ test('OWN-18 the BootImage of a set that is gone goes with its pin', async () =>
   await until('it is gone', () => image() === undefined);
 });
 
+test('OWN-18 a process that does not lead any more takes off no pin that has lapsed; once it leads again it does', async () => {
+  const cluster = capiCluster();
+  const key = { namespace: 'ns', name: 'capi-md-gone' };
+  const pin = { image: 'old', until: new Date(Date.now() - 1000).toISOString() };
+  // Of a set that is gone nobody but the keeper of pins writes.
+  const machineSet = { apiGroup: 'cluster.x-k8s.io', kind: 'MachineDeployment', name: 'gone' };
+  cluster.put(BootImage, key, { metadata: key, spec: { machineSet, pin } });
+  const pinned = (): boolean => cluster.peek(BootImage, key)?.spec?.pin !== undefined;
+  let leads = false;
+  let asked = 0;
+  const assertHeld = (): void => {
+    asked += 1;
+    if (!leads) throw new Error('somebody else leads');
+  };
+  await using _role = await runCapiRole(cluster, { leader: { identity: 'us', holderIsLive: () => true, assertHeld } });
+  await until('it was looked at', () => asked > 0 || !pinned());
+  assert.ok(pinned());
+  leads = true;
+  await until('the pin is taken off', () => !pinned());
+});
+
 test('OWN-18 copies of kinds that a policy names are collected as those of known kinds: not while a set, a machine or a history needs them', async () => {
   const { cluster, put } = world(1);
   const templates = (): readonly string[] =>

@@ -147,7 +147,10 @@ export async function playRotatedMachine(
   );
   const machine = seenMachine(live, group);
   assert.equal(machine.own, true);
-  const step = decideCanary({ machine, others: 0, waitedMs: 1 }, { timeoutMs: 60_000, keepOnFailure: false, most: 1 });
+  const step = decideCanary(
+    { machine, awaited: true, others: 0, waitedMs: 1 },
+    { timeoutMs: 60_000, keepOnFailure: false, most: 1 },
+  );
   assert.equal(step.kind === 'record' ? step.verdict.verdict : step.kind, verdict ?? 'wait');
   await client.delete(machines, key);
   for (const resource of [machines, ...rig.parts])

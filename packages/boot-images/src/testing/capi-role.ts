@@ -19,7 +19,7 @@ export interface RunningCapiRole extends AsyncDisposable {
 
 /** Options of {@link runCapiRole}. */
 export type CapiRoleOptions = Partial<
-  Pick<ClusterApiRoleOptions, 'now' | 'elapsed' | 'retain' | 'graceMs' | 'log' | 'openshift'>
+  Pick<ClusterApiRoleOptions, 'now' | 'elapsed' | 'retain' | 'graceMs' | 'leader' | 'log' | 'openshift'>
 > & {
   /** Worlds of machines beside it, as far as policies select their sets. */
   readonly others?: readonly PolicyWorld[];

@@ -128,7 +128,7 @@ export async function playMachine(rig: MachineRig, { wanted, seen, verdict }: Ma
     },
     () => last,
   );
-  const observed = { machine: canaryMachineOf(machine, node, group), others: 0, waitedMs: 1 };
+  const observed = { machine: canaryMachineOf(machine, node, group), awaited: true, others: 0, waitedMs: 1 };
   const step = decideCanary(observed, { timeoutMs: 60_000, keepOnFailure: false, most: 1 });
   assert.deepEqual(step.kind === 'record' ? step.verdict.verdict : step.kind, verdict ?? 'wait');
   await client.delete(Machine, key);
