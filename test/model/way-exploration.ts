@@ -4,8 +4,8 @@ import { act, type Deed, type Revert, reverting } from './way-deeds.ts';
 import { onCalls } from './way-hooks.ts';
 import { copyWay, operate, processOf, stateOfWay, type WayOptions, type WayWorld, wayWorld } from './way-world.ts';
 
-/** What happens at a call: its process dies there, the operator runs until it has nothing to do, or somebody else does something. */
-export type WayFault = 'dies' | 'operates' | Deed;
+/** What happens at a call: its process dies there, or dies and what it was about is outdated when the next one comes, the operator runs until it has nothing to do, or somebody else does something. */
+export type WayFault = 'dies' | 'dies outdated' | 'operates' | Deed;
 
 /** What is explored. */
 export interface WayExploration extends WayOptions {
@@ -20,6 +20,10 @@ export interface WayExploration extends WayOptions {
 }
 
 const LATER_MS = 3 * 86_400_000;
+
+function isDeath(fault: WayFault): fault is 'dies' | 'dies outdated' {
+  return fault === 'dies' || fault === 'dies outdated';
+}
 
 /** What nobody needs is kept for a while. */
 export async function untilNothingIsLeft(world: WayWorld, mistake?: OperatorProcessOptions['mistake']): Promise<void> {
@@ -54,7 +58,7 @@ export function exploreWay(exploration: WayExploration): Promise<Coverage> {
     // Before a call all is as after the one before it; and what a person does after one is done before the next one.
     tries: (fault, place) => {
       if (of === 'revert') return true;
-      return place === 'begin' ? fault !== 'dies' : (fault === 'dies') === place.startsWith('after');
+      return place === 'begin' ? !isDeath(fault) : isDeath(fault) === place.startsWith('after');
     },
     run: async (world, tripwire) => {
       const process = processOf(world);
@@ -63,9 +67,10 @@ export function exploreWay(exploration: WayExploration): Promise<Coverage> {
         const fault = tripwire.hit(place);
         if (fault === undefined) return;
         if (fault === 'operates') return operate(world, mistake);
-        if (fault !== 'dies') return act(world, fault, revert);
+        if (!isDeath(fault)) return act(world, fault, revert);
         dead = true;
         process.kill();
+        if (fault === 'dies outdated') await act(world, 'newer release', revert);
         throw new Error('the process is dead');
       };
       const unlessDead = (error: unknown): void => {

@@ -16,8 +16,8 @@ async function explored(t: ThreadContext, exploration: WayExploration, atLeast: 
 }
 
 for (const publication of MODES) {
-  test(`OWN-18 ${publication} mode: at each call of the operator it dies, or somebody goes back, lifts the pin or edits the set, another release comes, or its image does not start: one outcome, and a pinned set never moves`, async (t) => {
-    const places = await explored(t, { publication, sets: 2, faults: ['dies', ...DEEDS] }, 150);
+  test(`OWN-18 ${publication} mode: at each call of the operator it dies, also with an image that nobody wants any more, or somebody goes back, lifts the pin or edits the set, another release comes, or its image does not start: one outcome, and a pinned set never moves`, async (t) => {
+    const places = await explored(t, { publication, sets: 2, faults: ['dies', 'dies outdated', ...DEEDS] }, 150);
     const calls = ['create machines', 'delete machines', publication === 'swap' ? 'rename' : 'patch machinesets'];
     for (const call of [...calls, 'startImport', 'replaceStatus bootimages'])
       assert.ok(
