@@ -1,6 +1,4 @@
 import {
-  type Cache,
-  type CacheOptions,
   createCache,
   isForbidden,
   type Key,
@@ -10,9 +8,9 @@ import {
   keyText,
   type Resource,
   type Selector,
-  type WatchHealth,
 } from '@drydock/kube';
 import { asJson } from './json.ts';
+import { listedOnce } from './listed-once.ts';
 import type { LiveLook } from './live.ts';
 import { contentDigest, rememberDigest } from './step.ts';
 
@@ -146,46 +144,6 @@ export function watchScope(scope: Scope, { client, signal, once, onError }: Scop
       return { known: true, object, partial: true };
     },
     [Symbol.asyncDispose]: () => source[Symbol.asyncDispose](),
-  };
-}
-
-/** What {@link watchScope} reads from. */
-type ScopeSource = Pick<Cache<KubeObject>, 'synced' | 'get' | typeof Symbol.asyncDispose> & {
-  health(): Pick<WatchHealth, 'healthy'>;
-};
-
-/** A collection as it is once; where it cannot be listed nothing is known of it. */
-function listedOnce({
-  client,
-  resource,
-  where,
-  signal,
-  onError,
-  transform,
-}: Required<Pick<CacheOptions<KubeObject>, 'resource' | 'where' | 'signal' | 'onError' | 'transform'>> & {
-  readonly client: KubeClient;
-}): ScopeSource {
-  const objects = new Map<string, KubeObject>();
-  const stop = new AbortController();
-  const reading = { signal: AbortSignal.any([signal, stop.signal]) };
-  let healthy = false;
-  const synced = (async () => {
-    try {
-      for await (const object of client.list(resource, where, reading))
-        objects.set(keyText(keyOf(object)), transform(object));
-      healthy = true;
-    } catch (error) {
-      if (!reading.signal.aborted) onError(error);
-    }
-  })();
-  return {
-    synced,
-    health: () => ({ healthy }),
-    get: (key) => objects.get(keyText(key)),
-    [Symbol.asyncDispose]: async () => {
-      stop.abort();
-      await synced;
-    },
   };
 }
 
