@@ -125,7 +125,7 @@ export function worldOf(caches: BootImageCaches): World {
     bootImage: (key) => caches.bootImages.get(key),
     bootImages: () => [...caches.bootImages.all()],
     pinnedImages,
-    bootImagePolicies: () => [...caches.policies.all()],
+    bootImagePolicies: lasting(caches.policies, (all) => [...all]),
     cloudConfig: () => caches.cloudConfig.get(cloudConfigKey),
     secret: (namespace, name) => caches.credentials.get({ namespace, name }),
   };
@@ -133,7 +133,7 @@ export function worldOf(caches: BootImageCaches): World {
 
 /** What is made of all objects of a cache: the same until one that matters is another. */
 function lasting<T extends KubeObject, R>(
-  cache: Cache<T>,
+  cache: Pick<Cache<T>, 'all' | 'subscribe'>,
   make: (all: Iterable<T>) => R,
   matters: (change: Change<T>) => boolean = () => true,
 ): () => R {

@@ -34,7 +34,7 @@ export { referenceIndex } from './observe/references.ts';
 export type { DiskArtifact, Stream } from './observe/stream.ts';
 export { compareReleases, type DowngradePolicy } from './observe/version.ts';
 export { platformOf, type World } from './observe/world.ts';
-export { pinnedWorld, underOneName } from './pass/pinned-world.ts';
+export { pinnedWorld } from './pass/pinned-world.ts';
 export { type CarriedOut, type CarryOutHooks, carryOut } from './plan/carry-out.ts';
 export { carryOutRotations, type RotationCarryPorts } from './plan/carry-out-rotations.ts';
 export { type ClusterPlan, planCluster } from './plan/cluster-plan.ts';
@@ -58,6 +58,8 @@ export { type LazyPlatforms, lazyPlatforms, type Platforms } from './platforms.t
 export { type PolicySubject, type PolicyVerdict, policyFor } from './policy/policy-for.ts';
 export { type PolicyWorld, policyStatuses } from './policy/policy-statuses.ts';
 export { type BootImagesRole, type BootImagesRoleOptions, bootImagesRole } from './role.ts';
+export { publicationWord } from './shared-names/name.ts';
+export { underOneName } from './shared-names/under-one-name.ts';
 export type { Stamp } from './skew/stamp.ts';
 export { type SetPlace, type Standings, type StandingsInput, standings } from './standing.ts';
 export { imageOf as bootImageOf } from './status/boot-image-store.ts';

@@ -136,7 +136,9 @@ export interface Platform extends Partial<AsyncDisposable> {
   readonly placeOf: (spec: JsonObject) => string | undefined;
   /** The vCenter, region or location of that place; default: the place. */
   readonly regionOf?: (spec: JsonObject) => string | undefined;
-  /** What a set of this spec shares with others that make their machines from what bears the same name; absent where none is taken over. */
+  /** How a new image is put into use where no policy says; absent where none is made here. */
+  readonly publication?: 'pointer' | 'swap';
+  /** The name that the image of a set of this spec takes over by swap, which it may share with others; undefined where that cannot be told. Absent where no name is ever taken over. */
   readonly sharedName?: (spec: JsonObject, infrastructure: Infrastructure) => string | undefined;
   /** The failure domain, on clouds the zone, in which a set of this spec makes its machines; undefined where that cannot be told. */
   readonly failureDomainOf?: (spec: JsonObject, infrastructure: Infrastructure) => string | undefined;

@@ -80,9 +80,8 @@ export async function revertPlan(
   const goals = goalsOf(said, wish.to);
   const [goal, ...others] = goals;
   if (goal === undefined) return nowhere(id, said);
-  const swap = keepsName(said, goal);
-  const publication = swap ? 'swap' : 'pointer';
-  const shared = swap ? images.underOneName(set) : [];
+  const publication = keepsName(said, goal) ? 'swap' : 'pointer';
+  const shared = images.underOneName(set, publication);
   const refusal = await refusedFor(images, set, shared, goal, wish);
   if (refusal !== undefined) return refusal;
 

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { BootImagePolicy } from '@drydock/api';
 import { bootImageOf, idOf, keptSets, type Platform, vspherePlatform, type World } from '@drydock/boot-images';
 import {
   computed,
   infrastructure,
+  machineSet,
   newRelease,
   oldRelease,
   published,
@@ -19,8 +21,9 @@ import { wayBackCell } from './way-back-text.ts';
 const signal = new AbortController().signal;
 
 /** A set that was moved, and what a person sees of it who asks at once. */
-async function moved(options: Parameters<typeof reportingCluster>[0] = {}) {
+async function moved(options: Parameters<typeof reportingCluster>[0] = {}, policy?: BootImagePolicy) {
   const c = reportingCluster(options);
+  if (policy !== undefined) c.cluster.client.put(BootImagePolicy, policy);
   await c.pass();
   const world: World = c.ports.world;
   const [set] = keptSets(world);
@@ -35,8 +38,10 @@ async function moved(options: Parameters<typeof reportingCluster>[0] = {}) {
   const said = () => world.bootImage(keyOf(bootImageOf(set)))?.status;
   const revert = (to: string): Promise<RevertPlan | RevertRefusal> =>
     revertPlan(sight, set, said(), { to, words: {}, allOnName: true });
+  const alone = (to: string): Promise<RevertPlan | RevertRefusal> =>
+    revertPlan(sight, set, said(), { to, words: {}, allOnName: false });
   return {
-    c,
+    ...{ c, alone },
     keys,
     revert,
     history: (): Promise<readonly ToldEntry[]> => toldHistory(idOf(set), said()?.history ?? [], revert),
@@ -126,4 +131,31 @@ test('OWN-18 whoever cannot read the key of marks does not say that nothing prov
   keys.read = true;
   const [, known] = await history();
   assert.equal(known?.revertable, false, 'whoever has the key knows better');
+});
+
+test('OWN-18 a revert takes along whom one name serves, as the policies say, and nobody who is published by pointer', async () => {
+  const labels = { stable: '' };
+  const sets = [machineSet('wk-a', {}, { labels }), machineSet('wk-b', {}, { labels }), machineSet('wk-c')];
+  const gold = (publication: 'Pointer' | 'Swap', selector: object = { matchLabels: labels }) => ({
+    metadata: { name: 'gold', generation: 1 },
+    spec: { selector, publication },
+  });
+  for (const [told, policy, along] of [
+    ['pointer', gold('Swap'), ['ms/wk-b']],
+    // Everybody takes over the name, and a word says so of two: the third one refers to it as well.
+    ['swap', gold('Swap'), ['ms/wk-b', 'ms/wk-c']],
+    ['swap', gold('Pointer', { matchExpressions: [{ key: 'stable', operator: 'DoesNotExist' }] }), ['ms/wk-b']],
+    ['swap', gold('Swap', { matchLabels: { none: '' } }), ['ms/wk-b', 'ms/wk-c']],
+    ['pointer', gold('Pointer'), []],
+  ] as const) {
+    const { c, alone } = await moved({ publication: told, sets }, policy);
+    const entry = c.image()?.status?.history?.[1]?.id ?? '';
+    const plan = await alone(entry);
+    const what = `${told}, ${JSON.stringify(policy.spec)}`;
+    if (along.length === 0) assert.ok(!('code' in plan), what);
+    else {
+      assert.ok('code' in plan && plan.code === exitCode.blocked, what);
+      assert.match(plan.message, new RegExp(`^${along.join(', ')} (has|have) the same template name as ms/wk-a`), what);
+    }
+  }
 });

@@ -3,13 +3,13 @@ import { BootImageError } from '../errors.ts';
 import { idOf, type KeptSet, setText } from '../observe/kept-set.ts';
 import type { World } from '../observe/world.ts';
 import type { Platform } from '../platform.ts';
+import { type SharedPinSources, sharedPins } from '../shared-names/pins.ts';
 import { imageOf as bootImageFor } from '../status/boot-image-store.ts';
 import { type FoundPin, livePin, pinFault, pinnedName, samePin } from '../way-back/pin.ts';
-import { type SharedPinSources, sharedPins } from './shared-pins.ts';
 
 /** What the pin of a set is read from. */
-export interface PinSources {
-  readonly world: Pick<World, 'bootImage'> & SharedPinSources;
+export interface PinSources extends SharedPinSources {
+  readonly world: Pick<World, 'bootImage'> & SharedPinSources['world'];
   readonly now: () => Date;
 }
 
@@ -26,7 +26,7 @@ export function pinOf(set: KeptSet, platform: Platform | undefined, sources: Pin
     throw new BootImageError('PinInvalid', `the pin of ${setText(set)} ${fault}`, {
       ...{ retriable: false, nextStep: `drydock image release ${idOf(set)}, or drydock image revert ${idOf(set)}` },
     });
-  const others = sharedPins(set, platform, world, now);
+  const others = sharedPins(set, platform, sources, now);
   const [other] = others;
   const different = others.filter(({ pin }) => !samePin(pin, own ?? other?.pin));
   if (different.length === 0) return own === undefined ? other : { pin: own };

@@ -1,11 +1,9 @@
 import type { BootImage } from '@drydock/api';
 import { keyOf, keyText } from '@drydock/kube';
-import { idOf, type KeptSet } from '../observe/kept-set.ts';
+import type { KeptSet } from '../observe/kept-set.ts';
 import type { World } from '../observe/world.ts';
-import type { Platform } from '../platform.ts';
 import { imageOf as bootImageFor } from '../status/boot-image-store.ts';
 import type { Pin } from '../way-back/pin.ts';
-import { nameIn } from './shared-pins.ts';
 
 /** The world as it were if these sets had this pin, or none. */
 export function pinnedWorld(world: World, sets: readonly KeptSet[], pin: Pin | undefined): World {
@@ -26,18 +24,4 @@ export function pinnedWorld(world: World, sets: readonly KeptSet[], pin: Pin | u
     bootImage: (key) => changed.get(keyText(key)) ?? world.bootImage(key),
     bootImages: () => [...others(world.bootImages()), ...changed.values()],
   };
-}
-
-/** The other sets that one name serves with this one, where images take over names. */
-export function underOneName(
-  set: KeptSet,
-  platform: Pick<Platform, 'sharedName'> | undefined,
-  world: Pick<World, 'machineSets' | 'infrastructure'>,
-): readonly KeptSet[] {
-  const infrastructure = world.infrastructure();
-  const name = nameIn(set, platform, infrastructure);
-  if (name === undefined) return [];
-  return world
-    .machineSets()
-    .filter((other) => idOf(other) !== idOf(set) && nameIn(other, platform, infrastructure) === name);
 }

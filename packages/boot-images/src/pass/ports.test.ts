@@ -13,7 +13,13 @@ test('a status that the schema refuses is counted; another failure is not', asyn
   const none = { get: () => undefined, all: () => [], subscribe: () => ({ [Symbol.dispose]: () => undefined }) };
   const ports = createPassPorts({
     client,
-    caches: { bootImages: none, machineSets: none, machineConfigurations: none, infrastructures: none } as never,
+    caches: {
+      bootImages: none,
+      machineSets: none,
+      policies: none,
+      machineConfigurations: none,
+      infrastructures: none,
+    } as never,
     platforms: new Map(),
     events: { record: () => undefined },
     metrics: bootImageMetrics(registry),

@@ -10,8 +10,9 @@ import type { World } from '../observe/world.ts';
 import type { ByPolicy, Platform, PlatformInput, PlatformPlan } from '../platform.ts';
 import { heldByPolicy, type Waiting } from '../policy/held.ts';
 import { streamBy } from '../policy/image-source.ts';
-import { policyOn, type SetPolicy } from '../policy/set-policy.ts';
-import { checkSharedName } from '../policy/shared-name.ts';
+import { followedOn, policyOn, type SetPolicy } from '../policy/set-policy.ts';
+import { wayOf } from '../shared-names/name.ts';
+import { checkSharedName } from '../shared-names/policies.ts';
 import { imageOf as bootImageFor, originsIn } from '../status/boot-image-store.ts';
 import type { PassPorts } from './pass-state.ts';
 import { pinOf } from './pin-of.ts';
@@ -117,21 +118,12 @@ export function byPolicy(question: Question, ports: AskPorts): Skip | Question {
   return { ...question, policy, input: { ...input, stream, by } };
 }
 
-/** A pin needs no policy, so that none that is in order is none. */
-function followedOn(set: KeptSet, ports: AskPorts): ReturnType<typeof policyOn> {
-  try {
-    return policyOn(set, ports);
-  } catch (error) {
-    if (error instanceof BootImageError) return undefined;
-    throw error;
-  }
-}
-
 function wishesOf({ spec }: SetPolicy, platform: Platform, { stream, architecture }: PlatformInput): ByPolicy {
   const { publication, retention, image } = spec;
+  const way = wayOf(publication);
   const own = stream.release(architecture, platform.type === 'VSphere' ? 'vmware' : platform.name);
   return {
-    ...(publication === undefined ? {} : { publication: publication === 'Swap' ? 'swap' : 'pointer' }),
+    ...(way === undefined ? {} : { publication: way }),
     ...(retention?.keep === undefined ? {} : { keep: retention.keep }),
     ...(image?.release === undefined || image.release === own ? {} : { pinned: true }),
   };

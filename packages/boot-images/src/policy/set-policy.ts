@@ -85,6 +85,16 @@ export function policyOn(set: KeptSet, ports: PolicyPorts): SetPolicy | Skip | u
   );
 }
 
+/** The policy of a set that is pinned: a pin needs none, so that none that is in order is none. */
+export function followedOn(set: KeptSet, ports: PolicyPorts): SetPolicy | Skip | undefined {
+  try {
+    return policyOn(set, ports);
+  } catch (error) {
+    if (error instanceof BootImageError) return undefined;
+    throw error;
+  }
+}
+
 function conflictOf(set: KeptSet, names: readonly string[]): BootImageError {
   const shown = names.slice(0, MOST_NAMED).join(', ');
   const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : '';

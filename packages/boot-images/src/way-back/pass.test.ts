@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BootImage, ClusterVersion, ConfigMap, Deployment, MachineSet } from '@drydock/api';
+import {
+  BootImage,
+  BootImagePolicy,
+  type BootImagePolicySpec,
+  ClusterVersion,
+  ConfigMap,
+  Deployment,
+  MachineSet,
+} from '@drydock/api';
 import { keyOf } from '@drydock/kube';
 import { upstreamController } from '../decide/coexistence.ts';
 import { imageOf } from '../status/boot-image-store.ts';
@@ -149,6 +157,45 @@ test('swap mode: one name serves many sets: the pin of one holds it for all, and
     assert.deepEqual([status(c, set)?.current, status(c, set)?.reason], [oldRelease, 'Pinned'], set);
   assert.match(status(c, 'wk-b')?.message ?? '', /by the pin of ms\/wk-a, which has the same name/);
   assert.equal(c.cluster.store.templates.get(computed)?.version, oldRelease);
+});
+
+test('OWN-18 whose image shares a name is as the policies say: the pin of one set holds it for those alone that are published by swap', async () => {
+  const labels = { stable: '' };
+  const sets = [machineSet('wk-a', {}, { labels }), machineSet('wk-b', {}, { labels }), machineSet('wk-c')];
+  const of = async (publication: 'pointer' | 'swap', spec: BootImagePolicySpec) => {
+    const c = reportingCluster({ publication, sets });
+    c.cluster.client.put(BootImagePolicy, { metadata: { name: 'gold', generation: 1 }, spec });
+    await c.pass();
+    pin(c, 'wk-a', old);
+    await c.pass();
+    await c.pass();
+    return c;
+  };
+  const said = (c: ReportingCluster) =>
+    ['wk-a', 'wk-b', 'wk-c'].map((set) => `${status(c, set)?.current} ${status(c, set)?.reason}`);
+  const [pinned, current] = [`${oldRelease} Pinned`, `${newRelease} UpToDate`];
+
+  const alone = await of('pointer', { selector: { matchLabels: labels }, publication: 'Swap' });
+  assert.deepEqual(said(alone), [pinned, pinned, current]);
+  assert.deepEqual([alone.cluster.template('wk-a'), alone.cluster.template('wk-c')], [computed, published]);
+  pin(alone, 'wk-b', { release: newRelease, image: computed });
+  await alone.pass();
+  assert.deepEqual([status(alone, 'wk-a')?.reason, status(alone, 'wk-b')?.reason], ['PinConflict', 'PinConflict']);
+  assert.equal(said(alone)[2], current);
+
+  const others = await of('swap', {
+    selector: { matchExpressions: [{ key: 'stable', operator: 'DoesNotExist' }] },
+    publication: 'Pointer',
+  });
+  assert.deepEqual(said(others), [pinned, pinned, current]);
+  // Without the policy it is as the operator was told.
+  others.cluster.client.put(BootImagePolicy, {
+    metadata: { name: 'gold', generation: 2 },
+    spec: { selector: { matchLabels: { none: '' } }, publication: 'Pointer' },
+  });
+  await others.pass();
+  await others.pass();
+  assert.deepEqual(said(others), [pinned, pinned, pinned]);
 });
 
 test('swap mode: pins that want different images under one name are refused by name, and nothing moves', async () => {

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type BootImage, bootImageName } from '@drydock/api';
+import { type BootImage, type BootImagePolicy, bootImageName } from '@drydock/api';
+import { pinOf } from '../pass/pin-of.ts';
+
 import { infrastructure, machineSet } from '../testing/fake-cluster.ts';
-import { pinOf } from './pin-of.ts';
+import { checkSharedName } from './policies.ts';
 
 /** Sets that share their names by tens, all pinned, in a world that stays; what was asked of their platform. */
-function world(count: number, release: (at: number) => string = () => 'Q') {
+function world(count: number, release: (at: number) => string = () => 'Q', policies: readonly BootImagePolicy[] = []) {
   const sets = Array.from({ length: count }, (_, at) =>
-    machineSet(`wk-${at}`, { template: `name-${at % (count / 10)}` }),
+    machineSet(`wk-${at}`, { template: `name-${at % (count / 10)}` }, at === 0 ? { labels: { lead: '' } } : {}),
   );
   const images = sets.map(
     ({ metadata: { name, namespace = '' } }, at): BootImage => ({
@@ -23,6 +25,7 @@ function world(count: number, release: (at: number) => string = () => 'Q') {
   const cluster = infrastructure();
   const asked = { names: 0, sets: 0 };
   const platform = {
+    publication: 'swap' as const,
     sharedName: (spec: Readonly<Record<string, unknown>>) => {
       asked.names += 1;
       return String(spec['template']);
@@ -30,7 +33,9 @@ function world(count: number, release: (at: number) => string = () => 'Q') {
   };
   const sources = {
     now: () => new Date(0),
+    platforms: new Map(),
     world: {
+      bootImagePolicies: () => policies,
       bootImage: ({ name }: { readonly name: string }) => own.get(name),
       pinnedImages: () => images,
       machineSets: () => sets,
@@ -41,7 +46,11 @@ function world(count: number, release: (at: number) => string = () => 'Q') {
       infrastructure: () => cluster,
     },
   };
-  return { sets, own, asked, pin: (set: (typeof sets)[number]) => pinOf(set, platform as never, sources) };
+  return {
+    ...{ sets, own, asked },
+    pin: (set: (typeof sets)[number]) => pinOf(set, platform as never, sources),
+    check: (set: (typeof sets)[number]) => checkSharedName(set, platform, sources),
+  };
 }
 
 test('OWN-18 swap mode: the pins of all sets cost one look at each set and each pin, however many sets there are', () => {
@@ -62,4 +71,20 @@ test('OWN-18 swap mode: a set without a pin has that of another one under its na
   const differs = world(20, (at) => (at === 4 ? 'R' : 'Q'));
   assert.throws(() => differs.pin(differs.sets[0] ?? first), /ms\/wk-0 to Q.*ms\/wk-4 to R/);
   assert.deepEqual(differs.pin(differs.sets[1] ?? first), { pin: { release: 'Q' } }, 'under another name');
+});
+
+test('OWN-18 policies that name releases cost one look at each set, however many there are; a set is told which other one wants another release', () => {
+  const gold: BootImagePolicy = { metadata: { name: 'gold' }, spec: { image: { release: 'Q' } } };
+  for (const count of [100, 1_000]) {
+    const { sets, asked, check } = world(count, undefined, [gold]);
+    for (const set of sets) check(set);
+    assert.ok(asked.names <= 2 * count, `${asked.names} names of ${count} sets`);
+  }
+  const lead = { image: { release: 'R' }, priority: 1, selector: { matchLabels: { lead: '' } } };
+  const { sets, check } = world(20, undefined, [gold, { metadata: { name: 'lead' }, spec: lead }]);
+  const [first, second, third] = sets;
+  assert.ok(first !== undefined && second !== undefined && third !== undefined);
+  assert.throws(() => check(first), /wk-0 is to have R by bootimagepolicy lead and machineset wk-2 Q by/);
+  assert.throws(() => check(third), /wk-2 is to have Q by bootimagepolicy gold and machineset wk-0 R by/);
+  check(second);
 });

@@ -1,0 +1,48 @@
+import type { KeptSet } from '../observe/kept-set.ts';
+import { isObject } from '../observe/stream.ts';
+import type { World } from '../observe/world.ts';
+import type { Platform } from '../platform.ts';
+import { followedOn, type PolicyPorts } from '../policy/set-policy.ts';
+
+/** What is known of names that serve several sets. */
+export type NamingPlatform = Pick<Platform, 'sharedName' | 'publication'>;
+
+/** The word of its policy on how the image of a set is published: none says nothing, and one that leaves the set alone has it published in no way. */
+export function publicationWord(
+  set: KeptSet,
+  platform: NamingPlatform | undefined,
+  ports: PolicyPorts,
+): 'pointer' | 'swap' | 'none' | undefined {
+  if (platform?.publication === undefined) return undefined;
+  const policy = followedOn(set, ports);
+  if (policy === undefined) return undefined;
+  return 'kind' in policy ? 'none' : wayOf(policy.spec.publication);
+}
+
+/** As a policy writes it. */
+export function wayOf(publication: string | undefined): 'pointer' | 'swap' | undefined {
+  return publication === undefined ? undefined : publication === 'Swap' ? 'swap' : 'pointer';
+}
+
+/** The name from which a set makes its machines together with others, as its policy and the operator say how its image is published; undefined where it has its image to itself. */
+export function sharedNameOf(
+  set: KeptSet,
+  platform: NamingPlatform | undefined,
+  ports: PolicyPorts,
+): string | undefined {
+  const name = nameBySwap(set, platform, ports.world);
+  if (name === undefined) return undefined;
+  return (publicationWord(set, platform, ports) ?? platform?.publication) === 'swap' ? name : undefined;
+}
+
+/** The name that its template has, or would get, by swap, however it is published; undefined where that cannot be told. */
+export function nameBySwap(
+  set: KeptSet,
+  platform: NamingPlatform | undefined,
+  world: Pick<World, 'infrastructure'>,
+): string | undefined {
+  const spec: unknown = set.spec?.template?.spec?.providerSpec?.value;
+  const infrastructure = world.infrastructure();
+  if (platform?.sharedName === undefined || infrastructure === undefined || !isObject(spec)) return undefined;
+  return platform.sharedName(spec, infrastructure);
+}
