@@ -30,9 +30,9 @@ export function sharedNameOf(
   platform: NamingPlatform | undefined,
   ports: PolicyPorts,
 ): string | undefined {
-  const name = nameBySwap(set, platform, ports.world);
-  if (name === undefined) return undefined;
-  return (publicationWord(set, platform, ports) ?? platform?.publication) === 'swap' ? name : undefined;
+  // The cheaper question first: by pointer no set has a name to share, and with every pin all are asked.
+  if ((publicationWord(set, platform, ports) ?? platform?.publication) !== 'swap') return undefined;
+  return nameBySwap(set, platform, ports.world);
 }
 
 /** The name that its template has, or would get, by swap, however it is published; undefined where that cannot be told. */

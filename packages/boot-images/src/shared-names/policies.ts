@@ -76,11 +76,12 @@ function wishOf(
   platform: NamingPlatform,
   ports: PolicyPorts,
 ): { readonly name: string; readonly wish: Wish } | undefined {
-  const name = nameBySwap(set, platform, ports.world);
-  if (name === undefined) return undefined;
   const policy = obeyedOn(set, ports);
   if (policy === 'none' || (wayOf(policy?.spec.publication) ?? platform.publication) !== 'swap') return undefined;
-  return { name, wish: { policy: policy?.name, release: policy?.spec.image?.release, set } };
+  const name = nameBySwap(set, platform, ports.world);
+  return name === undefined
+    ? undefined
+    : { name, wish: { policy: policy?.name, release: policy?.spec.image?.release, set } };
 }
 
 /** The policy of a set; 'none' where it keeps the set from moving, or cannot be followed. */
