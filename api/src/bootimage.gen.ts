@@ -253,12 +253,12 @@ export interface BootImageStatusHistoryItem {
   readonly until?: string;
   /**
    * What put it there. found: the set had it when it was first looked at. release: the cluster's release asked for it.
-   * revert: a pin did. canary: a canary refused it, and no set had it. unknown, or the field manager of somebody else.
+   * revert: a pin did. unknown, or the field manager of somebody else.
    */
   readonly by?: string;
   /**
-   * What became of it. InUse; Replaced by another; RevertedFrom: a pin took the set off it; CanaryFailed: it was never
-   * used.
+   * What became of it. InUse; Replaced by another; RevertedFrom: a pin took the set off it. What a canary refused is
+   * none of these: no set had it.
    */
   readonly outcome?: string;
   /**

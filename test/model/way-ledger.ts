@@ -289,7 +289,7 @@ export function wayLedger(world: LedgerWorld): WayLedger {
 /** The releases before the one in use that the last image kept needs, by what the history says. */
 function wayBackOf(image: BootImage | undefined): readonly string[] {
   const [current, ...others] = image?.status?.history ?? [];
-  const before = others.filter(({ outcome, release }) => outcome !== 'CanaryFailed' && release !== current?.release);
+  const before = others.filter(({ release }) => release !== current?.release);
   return [...new Set(before.flatMap(({ release }) => release ?? []))].slice(0, KEEP);
 }
 

@@ -260,7 +260,7 @@ function referenceIn(set: KubeObject | undefined): string | undefined {
 /** Images before the one in use that the last one kept needs. */
 function wayBackOf(image: BootImage | undefined): readonly string[] {
   const [current, ...others] = image?.status?.history ?? [];
-  const before = others.filter((entry) => entry.outcome !== 'CanaryFailed' && entry.image !== current?.image);
+  const before = others.filter((entry) => entry.image !== current?.image);
   return [...new Set(before.flatMap((entry) => entry.image ?? []))].slice(0, KEEP);
 }
 

@@ -312,7 +312,7 @@ function judged(seen: Seen, { status, releases, pointed }: Known): MachineImage 
 
 /** The image that had the name when the machine was made: by swap one name has one image after the other. */
 function entryOf(history: readonly HistoryEntry[], image: string, made: string | undefined): HistoryEntry | undefined {
-  const named = history.filter((entry) => entry.image === image && entry.outcome !== 'CanaryFailed');
+  const named = history.filter((entry) => entry.image === image);
   const at = Date.parse(made ?? '');
   const then = named.find(
     ({ since, until }) =>

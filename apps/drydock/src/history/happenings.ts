@@ -30,7 +30,6 @@ const MOVED: Readonly<Record<string, string>> = {
   found: 'was found with',
   release: 'was moved by the release to',
   revert: 'was moved by its pin to',
-  canary: 'refused, by its canary,',
 };
 
 /** All that is known to have happened, the newest first. Pure. */

@@ -43,11 +43,11 @@ function counts(spans: readonly Span[], times: readonly number[]): readonly numb
 }
 
 function spansOf({ status }: BootImage): readonly Span[] {
-  return (status?.history ?? []).flatMap(({ release, image, since, until, outcome }): readonly Span[] => {
+  return (status?.history ?? []).flatMap(({ release, image, since, until }): readonly Span[] => {
     const from = Math.floor(Date.parse(since ?? '') / 1000);
     const to = until === undefined ? undefined : Math.floor(Date.parse(until) / 1000);
     const name = release ?? image;
-    if (name === undefined || outcome === 'CanaryFailed' || Number.isNaN(from)) return [];
+    if (name === undefined || Number.isNaN(from)) return [];
     return to === undefined || from < to ? [{ release: name, from, to }] : [];
   });
 }

@@ -195,7 +195,6 @@ test('the chart counts what sets remember, and time alone changes nothing', () =
   const history = (since: string) => [
     { id: '2', release: wanted, since, outcome: 'InUse' },
     { id: '1', release: old, since: '2026-05-12T00:00:00Z', until: since },
-    { id: '0', release: 'refused', since: '2026-05-12T00:00:00Z', outcome: 'CanaryFailed' },
   ];
   const sets = ['2026-08-01T00:00:00Z', '2026-08-02T00:00:00Z'].map((since, at) => ({
     ...{ ...current, name: `w${at}` },

@@ -31,17 +31,15 @@ const HOW: Readonly<Record<string, string>> = {
   found: 'it had it when it was first looked at',
   release: 'the release asked for it',
   revert: 'a pin asked for it',
-  canary: 'a canary refused it, and no set had it',
 };
 
 function imageRows({ metadata, status }: BootImage): readonly TimelineRow[] {
   const about = status?.set ?? metadata.name;
   return (status?.history ?? []).map((entry): TimelineRow => {
-    const { id, release, image, by = 'unknown', since = '', outcome } = entry;
-    const refused = outcome === 'CanaryFailed';
+    const { id, release, image, by = 'unknown', since = '' } = entry;
     return {
       ...{ id: `image ${metadata.namespace ?? ''}/${metadata.name} ${id}`, time: since, kind: 'image', about },
-      ...{ warning: refused, what: refused ? 'Image refused' : 'Image in use' },
+      ...{ warning: false, what: 'Image in use' },
       text: `${release ?? image ?? 'an image'}: ${HOW[by] ?? `${by} put it there`}`,
     };
   });

@@ -47,10 +47,10 @@ test('OWN-18 what a name is known to have borne says that the others under it go
     assert.equal(keepsName(pointed, goal), false, JSON.stringify(goal));
 });
 
-test('where nobody says where to, what was refused or gone back from is nowhere to go', () => {
+test('where nobody says where to, what was gone back from is nowhere to go', () => {
   const entry = (release: string, outcome: string) => ({ id: release, release, image: release, outcome, until: 'u' });
   const { until: _, ...inUse } = entry('9.8', 'InUse');
-  const history = [inUse, entry('9.7', 'CanaryFailed'), entry('9.6', 'RevertedFrom'), entry('9.5', 'Replaced')];
+  const history = [inUse, entry('9.6', 'RevertedFrom'), entry('9.5', 'Replaced')];
   assert.deepEqual(goalsOf({ history }, undefined), [{ release: '9.5', image: '9.5' }]);
 });
 

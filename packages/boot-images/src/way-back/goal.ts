@@ -9,7 +9,7 @@ export type Goal = Pick<Pin, 'release' | 'image' | 'digest'>;
 const SHORTEST_ID = 6;
 
 /**
- * Where a set can go back to by its history, the likeliest first. Without `to`: what it had before, newest first, but for what was refused or gone back from. With it: what has this
+ * Where a set can go back to by its history, the likeliest first. Without `to`: what it had before, newest first, but for what was gone back from. With it: what has this
  * identifier, image, digest or release, the one in use among them, which a pin then holds; where the history has none, the release as it was given.
  */
 export function goalsOf(status: BootImageStatus | undefined, to: string | undefined): readonly Goal[] {
@@ -19,11 +19,7 @@ export function goalsOf(status: BootImageStatus | undefined, to: string | undefi
     const named = history.filter((entry) => isNamed(entry, to));
     return named.length === 0 ? [{ release: to }] : distinct(named).map(goalOf);
   }
-  const refused: ReadonlySet<string | undefined> = new Set([
-    historyOutcomes.canaryFailed,
-    historyOutcomes.revertedFrom,
-  ]);
-  const bad = history.filter(({ outcome }) => refused.has(outcome));
+  const bad = history.filter(({ outcome }) => outcome === historyOutcomes.revertedFrom);
   const before = history.filter(
     (entry) =>
       entry !== inUse && ![...(inUse === undefined ? [] : [inUse]), ...bad].some((one) => isSameImage(one, entry)),

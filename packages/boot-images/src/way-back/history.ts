@@ -10,14 +10,13 @@ export type HistoryEntry = BootImageStatusHistoryItem;
 export const historyLimit = 20;
 
 /** What a history says of who moved a set, besides the field managers of others. */
-export const movers = { found: 'found', release: 'release', revert: 'revert', canary: 'canary' } as const;
+export const movers = { found: 'found', release: 'release', revert: 'revert' } as const;
 
 /** What became of an image. */
 export const historyOutcomes = {
   inUse: 'InUse',
   replaced: 'Replaced',
   revertedFrom: 'RevertedFrom',
-  canaryFailed: 'CanaryFailed',
 } as const;
 
 /** Longest text of an entry, in UTF-16 units. */

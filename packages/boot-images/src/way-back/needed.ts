@@ -1,6 +1,6 @@
 import type { BootImage, BootImageStatus } from '@drydock/api';
 import type { ImageThere } from '../image-facts.ts';
-import { type HistoryEntry, historyOutcomes, isSameImage } from './history.ts';
+import { type HistoryEntry, isSameImage } from './history.ts';
 import { livePin } from './pin.ts';
 
 /** Who needs an image although no set names it, as a clause; undefined where nobody does. `keep` counts the images of a way back. */
@@ -50,7 +50,6 @@ export function wayBackOf(
   const kept: HistoryEntry[] = [];
   for (const entry of others) {
     if (kept.length >= keep) break;
-    if (entry.outcome === historyOutcomes.canaryFailed) continue;
     const known = current === undefined ? kept : [current, ...kept];
     if (!known.some((one) => same(one, entry))) kept.push(entry);
   }
