@@ -128,12 +128,15 @@ export async function worldNow(
       byKey ??= new Map((images() ?? []).map((image) => [keyText(keyOf(image)), image]));
       return byKey.get(keyText(key));
     },
-    bootImagePolicies: () => policies() ?? [],
+    bootImagePolicies: () => policies() ?? NO_POLICIES,
     cloudConfig: () => (cloudConfig === undefined ? undefined : unlessForbidden(cloudConfig)),
     canaryMissing,
     secret: (namespace, name) => credentials.get(keyText({ namespace, name }))?.(),
   };
 }
+
+/** The same each time: what is remembered of all sets is remembered by it. */
+const NO_POLICIES: readonly BootImagePolicy[] = [];
 
 /** Who owns which field is a third of an object, and nobody asks for it here. */
 function withoutOwners<T extends KubeObject>(object: T): T {

@@ -1,3 +1,4 @@
+import { exemptionOf } from '../decide/decide.ts';
 import type { KeptSet } from '../observe/kept-set.ts';
 import { isObject } from '../observe/stream.ts';
 import type { World } from '../observe/world.ts';
@@ -7,13 +8,14 @@ import { followedOn, type PolicyPorts } from '../policy/set-policy.ts';
 /** What is known of names that serve several sets. */
 export type NamingPlatform = Pick<Platform, 'sharedName' | 'publication'>;
 
-/** The word of its policy on how the image of a set is published: none says nothing, and one that leaves the set alone has it published in no way. */
+/** The word of its policy on how the image of a set is published: none says nothing. A set that is left alone, by what itself or its policy says, is published in no way: neither its pin counts for others, nor what it wants. */
 export function publicationWord(
   set: KeptSet,
   platform: NamingPlatform | undefined,
   ports: PolicyPorts,
 ): 'pointer' | 'swap' | 'none' | undefined {
   if (platform?.publication === undefined) return undefined;
+  if (exemptionOf(set) !== undefined) return 'none';
   const policy = followedOn(set, ports);
   if (policy === undefined) return undefined;
   return 'kind' in policy ? 'none' : wayOf(policy.spec.publication);

@@ -1,10 +1,9 @@
 import type { BootImagePolicy, Infrastructure } from '@drydock/api';
-import { exemptionOf } from '../decide/decide.ts';
 import { BootImageError } from '../errors.ts';
 import { idOf, type KeptSet, setText } from '../observe/kept-set.ts';
 import type { World } from '../observe/world.ts';
 import { type PolicyPorts, policyOn } from '../policy/set-policy.ts';
-import { type NamingPlatform, nameBySwap, wayOf } from './name.ts';
+import { type NamingPlatform, sharedNameOf } from './name.ts';
 import { WantedByName } from './wanted.ts';
 
 /** What is read besides, to see which sets make their machines from what bears one name. */
@@ -63,7 +62,7 @@ function wishesOf(
   if (same && before.platform === platform) return before.wanted;
   const wanted = new WantedByName<Wish>((one, other) => one.release === other.release);
   for (const set of sets) {
-    const found = exemptionOf(set) === undefined ? wishOf(set, platform, ports) : undefined;
+    const found = wishOf(set, platform, ports);
     if (found !== undefined) wanted.add(found.name, found.wish, idOf(set));
   }
   known.set(sets, { policies, infrastructure, platform, wanted });
@@ -77,9 +76,8 @@ function wishOf(
   ports: PolicyPorts,
 ): { readonly name: string; readonly wish: Wish } | undefined {
   const policy = obeyedOn(set, ports);
-  if (policy === 'none' || (wayOf(policy?.spec.publication) ?? platform.publication) !== 'swap') return undefined;
-  const name = nameBySwap(set, platform, ports.world);
-  return name === undefined
+  const name = policy === 'none' ? undefined : sharedNameOf(set, platform, ports);
+  return policy === 'none' || name === undefined
     ? undefined
     : { name, wish: { policy: policy?.name, release: policy?.spec.image?.release, set } };
 }

@@ -198,6 +198,17 @@ test('OWN-18 whose image shares a name is as the policies say: the pin of one se
   assert.deepEqual(said(others), [pinned, pinned, pinned]);
 });
 
+test('swap mode: the pin of a set that was opted out holds nothing for the others under its name', async () => {
+  const left = { annotations: { 'drydock.dev/boot-image': 'Disabled' } };
+  const c = reportingCluster({ publication: 'swap', sets: [machineSet('wk-a', {}, left), machineSet('wk-b')] });
+  await c.pass();
+  pin(c, 'wk-a', old);
+  await c.pass();
+  await c.pass();
+  assert.deepEqual([status(c, 'wk-b')?.reason, status(c, 'wk-b')?.current], ['UpToDate', newRelease]);
+  assert.equal(c.cluster.store.templates.get(computed)?.version, newRelease);
+});
+
 test('swap mode: pins that want different images under one name are refused by name, and nothing moves', async () => {
   const c = reportingCluster({ publication: 'swap', sets: [machineSet('wk-a'), machineSet('wk-b')] });
   await c.pass();
