@@ -8,6 +8,7 @@ import {
   folderStore,
   loadPayload,
   type Manifest,
+  markHeapAtOnce,
   ociLayout,
   openshiftAudience,
   readKeyRing,
@@ -77,6 +78,8 @@ async function started(kubeconfig: string): Promise<NonNullable<typeof kept>> {
   return { client, memory, live: watchedObjects({ client, memory, signal: never }) };
 }
 
+// As the role does.
+markHeapAtOnce();
 await answerJobs<ReleaseJob>(async (job): Promise<ReleaseResult> => {
   const before = { at: performance.now(), cpu: cpuSeconds(), requests };
   const manifests =

@@ -62,6 +62,7 @@ export async function releasePart(
   if (flags.as !== undefined)
     throw new UsageError('the role release acts in the name of accounts: --as cannot be given with it');
   const release = await import('@drydock/release');
+  release.markHeapAtOnce();
   const registry = await registryOptions(flags);
   const trust = {
     ...(registry.ca === undefined ? {} : { ca: registry.ca }),

@@ -36,6 +36,7 @@ export {
 export { type Override, type Selected, type SelectionOptions, select } from './inclusion/selection.ts';
 export type { ClusterVersionTrust } from './manager/cluster-version-face.ts';
 export type { Account } from './manager/face.ts';
+export { markHeapAtOnce } from './manager/heap.ts';
 export type { Retrieve } from './manager/loaded-release.ts';
 export { type ReleaseMetrics, releaseMetrics } from './manager/metrics.ts';
 export { type PayloadWay, payloadWay } from './manager/payload-way.ts';

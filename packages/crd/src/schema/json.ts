@@ -39,8 +39,14 @@ export function equal(a: Json | undefined, b: Json | undefined): boolean {
   if (isNumber(a) && isNumber(b)) return typeof a !== typeof b && isSame(a, b);
   if (isList(a)) return isList(b) && a.length === b.length && a.every((item, index) => equal(item, b[index]));
   if (!isObject(a) || !isObject(b)) return false;
-  const keys = Object.keys(a);
-  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && equal(a[key], b[key]));
+  // Whole definitions are compared: no lists of their keys are made.
+  let more = 0;
+  for (const key in a) {
+    if (!Object.hasOwn(b, key) || !equal(a[key], b[key])) return false;
+    more += 1;
+  }
+  for (const _ in b) more -= 1;
+  return more === 0;
 }
 
 /** Of two kinds: a number that is a whole one has exactly one value, however many digits the other one has. */

@@ -21,6 +21,9 @@ export class DeepJson extends RangeError {
   }
 }
 
+/** Whether any value that was read in this process has such an integer: few clusters have one, and else no value need be searched for them. */
+let anyRead = false;
+
 /**
  * As `readJson`. An integer beyond 2^53 reads as the nearest number, and `exactText` writes it digit by digit, as long as the object or list that
  * holds it is passed on as it is, or copied by spread (an object).
@@ -34,6 +37,7 @@ function remember(source: string, holder: Exact, key: string): number {
   // Also where JavaScript writes the same digits: it pads the shortest ones that read as this number with zeros, and the number itself is another one.
   if (!Number.isSafeInteger(value)) {
     // One record that grows: a new one for each field would cost the square of them. Without a prototype, whose names are fields as well.
+    anyRead = true;
     holder[EXACT] ??= Object.create(null) as Record<string, string>;
     holder[EXACT][key] = source;
   }
@@ -52,9 +56,13 @@ interface Level {
 
 /**
  * The value itself, or a copy in which the remembered integers are what `write` makes of their digits. A number that was changed stays changed. It costs no
- * stack. Throws `DeepJson`.
+ * stack. Throws `DeepJson` where it has to look.
  */
 export function withExact(value: unknown, write: (digits: string) => unknown): unknown {
+  return anyRead ? withEach(value, write) : value;
+}
+
+function withEach(value: unknown, write: (digits: string) => unknown): unknown {
   if (!isNested(value)) return value;
   const above: Level[] = [];
   let level = levelOf(value);
@@ -106,13 +114,18 @@ function put(level: Level, key: string, sent: unknown): void {
 export function exactText(value: unknown): string {
   const whole = withExact(value, rawJson);
   try {
-    return JSON.stringify(whole);
+    const text = JSON.stringify(whole);
+    // A level takes two characters.
+    if (!anyRead && text !== undefined && text.length > 2 * LEVELS) withEach(whole, rawJson);
+    return text;
   } catch (error) {
-    // What others have read exactly has bigints.
-    if (error instanceof TypeError)
+    // What others have read exactly has bigints; what holds itself cannot be written.
+    if (error instanceof TypeError) {
+      withEach(whole, rawJson);
       return JSON.stringify(whole, (_key, one: unknown) => (typeof one === 'bigint' ? rawJson(`${one}`) : one));
+    }
     // The language writes some values by recursion, and its stack holds fewer levels than servers take.
-    if (error instanceof RangeError) return deepText(whole);
+    if (error instanceof RangeError) return deepText(withEach(whole, rawJson));
     throw error;
   }
 }

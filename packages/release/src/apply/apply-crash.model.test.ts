@@ -7,11 +7,19 @@ import { scheduler, seeds, soaking, withSeed } from '@drydock/model';
 import { readManifestFile } from '../payload/manifest.ts';
 import { applyOn, configMapOf, manifestsOf, widgetDefinition, wishOf } from '../testing/apply-cluster.ts';
 import { applyVoyage } from '../testing/apply-voyage.ts';
-import { memoryApplyCluster } from '../testing/memory-apply.ts';
+import { discovered, memoryApplyCluster } from '../testing/memory-apply.ts';
 import { configMapInventory } from './inventory/config-maps.ts';
 import { MADE_BY } from './merge/metadata.ts';
+import type { ApplyPorts } from './wish.ts';
 
 const FILE = 'packages/release/src/apply/apply-crash.model.test.ts';
+
+/** As after lists that were empty. */
+async function nothingThere({
+  cluster,
+}: ReturnType<typeof memoryApplyCluster>): Promise<Pick<ApplyPorts, 'live' | 'memory'>> {
+  return { memory: await discovered(cluster), live: { look: () => ({ known: true, object: undefined }) } };
+}
 
 test('an update that is killed after any call ends as if it had not been, forward and back', async () => {
   const { calls } = await applyVoyage(memoryApplyCluster(), { back: false });
@@ -70,9 +78,53 @@ test('two owners that begin at the same time never both have an object, in whate
           await applyOn(cluster, wishOf(manifestsOf(configMapOf('default', 'shared', { by: owner })), { owner })),
         );
       assert.equal(outcomes.filter((one) => one.complete).length, 1);
+      if (!complete.some(Boolean)) assert.equal(outcomes[0]?.complete, true);
     });
   }
   assert.equal(both, 0);
+});
+
+test('two owners whose first installations begin at the same time and are killed at any of their calls: begun again, one of them gets the object, and never both have it', async () => {
+  let killed = 0;
+  const together = (): void => assert.ok(killed > 0, 'none was killed');
+  // Each pair of calls at which they end (the last number: never), before and after it, in four orders.
+  for (const seed of seeds(6 * 6 * 2 * 4, undefined, undefined, together)) {
+    await withSeed(seed, FILE, async () => {
+      const cluster = memoryApplyCluster();
+      const order = scheduler(seed);
+      const nothing = await nothingThere(cluster);
+      const owners = ['Payload one', 'Payload two'];
+      const wishes = owners.map((owner) =>
+        wishOf(manifestsOf(configMapOf('default', 'shared', { by: owner })), { owner, mode: 'initializing' }),
+      );
+      const writers = new Set<string | undefined>();
+      cluster.cluster.subscribe(({ now }) => {
+        if (now?.metadata.name === 'shared') writers.add((now as ConfigMap).data?.['by']);
+      });
+      const ends = [seed % 6, Math.floor(seed / 6) % 6];
+      const dies = Math.floor(seed / 36) % 2 === 0 ? 'before' : 'after';
+      const calls = new Map<string, { count: number; readonly end: number | undefined }>();
+      cluster.hook = async (_call, phase, { client }) => {
+        const mine = calls.get(client.id) ?? { count: 0, end: ends[calls.size] };
+        calls.set(client.id, mine);
+        if (phase === 'before') await order.turn();
+        if (phase !== dies || mine.count++ !== mine.end) return;
+        killed += 1;
+        client.kill();
+        throw new KubeClientKilled();
+      };
+      await order.run(wishes.map((wish) => () => applyOn(cluster, wish, nothing)));
+      cluster.hook = (_call, phase) => (phase === 'before' ? order.turn() : undefined);
+      await order.run(wishes.map((wish) => () => applyOn(cluster, wish)));
+      cluster.hook = undefined;
+      const complete = [];
+      for (let round = 0; round < 2; round += 1)
+        for (const wish of wishes) if ((await applyOn(cluster, wish)).complete) complete.push(wish.owner.name);
+      const { data } = cluster.cluster.peek(ConfigMap, { namespace: 'default', name: 'shared' }) ?? {};
+      assert.deepEqual([...writers], [data?.['by']]);
+      assert.deepEqual(complete, [data?.['by'], data?.['by']]);
+    });
+  }
 });
 
 test('two processes of one owner at the same time: whatever each of them writes, a third one ends it as one would have', async () => {
@@ -112,6 +164,7 @@ test('a first installation that is killed at any call, whatever else is under wa
   const wish = wishOf(manifests, { mode: 'initializing' });
   const killedAt = async (call: number, phase: 'before' | 'after'): Promise<number> => {
     const cluster = memoryApplyCluster();
+    const nothing = await nothingThere(cluster);
     let calls = 0;
     let dead = false;
     cluster.cluster.onCall = async ({ key }, at, { client, mutates }) => {
@@ -124,8 +177,7 @@ test('a first installation that is killed at any call, whatever else is under wa
       if (keeps) await setImmediate();
       if (dead) throw new KubeClientKilled();
     };
-    // Watches that have seen that nothing is there.
-    await applyOn(cluster, wish, { live: { look: () => ({ known: true, object: undefined }) } }).catch(() => undefined);
+    await applyOn(cluster, wish, nothing).catch(() => undefined);
     cluster.cluster.onCall = undefined;
     const known = await configMapInventory({ client: cluster.cluster.client(), namespace: 'default' }).open(
       wish.owner,

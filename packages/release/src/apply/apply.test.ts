@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConfigMap } from '@drydock/api';
-import { ApiError, type KubeObject, type Resource } from '@drydock/kube';
+import { ApiError, type Key, type KubeObject, type Resource } from '@drydock/kube';
 import { ReleaseError } from '../errors.ts';
 import { applyOn, configMapOf, type Loose, manifestsOf, wishOf } from '../testing/apply-cluster.ts';
 import { APPLY_SCENARIOS } from '../testing/apply-scenarios.ts';
-import { memoryApplyCluster } from '../testing/memory-apply.ts';
+import { discovered, memoryApplyCluster } from '../testing/memory-apply.ts';
 
 for (const scenario of APPLY_SCENARIOS) test(`in memory: ${scenario.name}`, () => scenario.run(memoryApplyCluster()));
 
@@ -32,6 +32,21 @@ test('a payload with an annotation that says nothing is refused by file and line
   const work = applyOn(cluster, wishOf(manifestsOf(configMapOf('default', 'a', {}), bad)));
   await assert.rejects(work, (error) => error instanceof ReleaseError && /0000_10_a_01\.yaml:1/.test(error.message));
   assert.equal(cluster.writes(), 0);
+});
+
+test('what is edited after a node has begun, and before its turn, is put right in the same attempt', async () => {
+  const cluster = memoryApplyCluster();
+  const wish = wishOf(manifestsOf(...['a', 'b'].map((name) => configMapOf('default', name, { x: '1' }))));
+  assert.equal((await applyOn(cluster, wish)).complete, true);
+  let looks = 0;
+  const look = (resource: Resource<KubeObject>, key: Key) => {
+    if (key.name === 'b' && looks++ === 1) cluster.cluster.put(ConfigMap, key as never, { data: { x: 'edited' } });
+    return { known: true, object: cluster.cluster.peek(resource, key) } as const;
+  };
+  const outcome = await applyOn(cluster, wish, { memory: await discovered(cluster.cluster), live: { look } });
+  assert.equal(outcome.complete, true);
+  assert.ok(looks > 1, 'it was looked at when the node began, and in its turn');
+  assert.deepEqual(cluster.cluster.peek(ConfigMap, { namespace: 'default', name: 'b' })?.data, { x: '1' });
 });
 
 test('what fails for a while is tried again within the attempt, and said to be waited for', async () => {

@@ -42,6 +42,15 @@ export class Attempt {
   readonly deletions: PendingDeletion[] = [];
   /** Entries that said, together with others, what is about to be written. */
   readonly announced: Set<InventoryEntry> = new Set();
+  /** The step of an object that was decided and is not taken yet, and what from: what is said for several at once is decided once. */
+  readonly steps: Map<
+    Manifest,
+    {
+      readonly live: KubeObject | undefined;
+      readonly known: InventoryEntry | undefined;
+      readonly step: ApplyStep;
+    }
+  > = new Map();
   /** What holds back only the end of the release, and why. */
   readonly late: Map<Manifest, string> = new Map();
   readonly #stop: AbortController;

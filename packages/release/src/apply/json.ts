@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { isObject, type Json, type JsonObject, jsonText } from '@drydock/crd';
+import { equal, isObject, type Json, type JsonObject, jsonText } from '@drydock/crd';
 import { type KubeObject, withExact } from '@drydock/kube';
 
 /** No real object has as many levels; servers take ten thousand of them, and each costs stack to walk. */
@@ -51,18 +51,20 @@ export function withField(object: JsonObject, field: string, value: Json | undef
   return withFields(object, [[field, value]]);
 }
 
-/** The object with other values in some fields; undefined takes a field out. One copy, however many they are. */
+/** The object with other values in some fields; undefined takes a field out. One copy, however many they are, and the object itself where it has them all. */
 export function withFields(
   object: JsonObject,
   fields: Iterable<readonly [field: string, value: Json | undefined]>,
 ): JsonObject {
-  const copy: Record<string, Json> = { ...object };
+  let copy: Record<string, Json> | undefined;
   for (const [field, value] of fields) {
+    if (own(copy ?? object, field) === value) continue;
+    copy ??= { ...object };
     if (value === undefined) delete copy[field];
     // A field may be called `__proto__`.
     else Object.defineProperty(copy, field, { value, enumerable: true, configurable: true, writable: true });
   }
-  return copy;
+  return copy ?? object;
 }
 
 /** The object with another value at a path; undefined takes it out, and leaves no objects behind that are empty for it. */
@@ -77,21 +79,43 @@ export function withAt(object: JsonObject, path: readonly string[], value: Json 
 /** Whether a value has more levels of lists and objects than any real object. */
 export function isTooDeep(value: unknown, levels: number = DEEP): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((inner) => isTooDeep(inner, levels - 1));
+  if (levels === 0) return true;
+  // Each object is looked through in each attempt: nothing is allocated for it.
+  const fields = value as Readonly<Record<string, unknown>>;
+  for (const field in fields) if (isTooDeep(fields[field], levels - 1)) return true;
+  return false;
 }
 
 const digests = new WeakMap<object, string>();
+const innerDigests = new WeakMap<object, string>();
 
 /**
  * A short digest of a value: the same for the same JSON, whatever the order of its fields. What is nested deeper than any real object is all the same. Of an object or a list it is worked out once: nobody changes one
- * in place.
+ * in place. `like` is a value that was digested before, as what was sent is when the answer is there: what of an object's fields is equal in both is not digested again.
  */
-export function digestOf(value: Json | undefined): string {
-  if (typeof value !== 'object' || value === null) return hashed(value);
+export function digestOf(value: Json | undefined, like?: Json): string {
+  if (!isObject(value)) return innerDigest(value, like);
   const known = digests.get(value);
   if (known !== undefined) return known;
-  const digest = hashed(value);
+  const digest = hashed(withDigests(value, isObject(like) ? like : {}));
   digests.set(value, digest);
+  return digest;
+}
+
+/** The object with digests of the objects and lists in its fields, each as a list, which no field has otherwise. */
+function withDigests(object: JsonObject, like: JsonObject): JsonObject {
+  const fields = Object.entries(object).map(([field, value]): [string, Json] =>
+    typeof value === 'object' && value !== null ? [field, [innerDigest(value, own(like, field))]] : [field, value],
+  );
+  return Object.fromEntries(fields);
+}
+
+function innerDigest(value: Json | undefined, like: Json | undefined): string {
+  if (typeof value !== 'object' || value === null) return hashed(value);
+  const known = innerDigests.get(value);
+  if (known !== undefined) return known;
+  const digest = like !== undefined && equal(value, like) ? innerDigest(like, undefined) : hashed(value);
+  innerDigests.set(value, digest);
   return digest;
 }
 

@@ -82,7 +82,7 @@ export async function removeOrphan(
   const key = idKey(id);
   if (!made) {
     const is = asJson(live);
-    const without = withoutStale(id, is, {}, claimOf(entry, is, owner));
+    const without = withoutStale(id, is, {}, { entry, live: is, owner });
     if (without !== is) await client.replace(resource, without as unknown as KubeObject, { signal });
     await inventory.write(new Map([[key, undefined]]));
     return true;

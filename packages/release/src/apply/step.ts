@@ -4,10 +4,10 @@ import { actionOf } from '../inclusion/annotations.ts';
 import type { Manifest, ObjectId } from '../payload/manifest.ts';
 import type { ApplyReason } from './apply-error.ts';
 import { type Difference, differencesOf } from './difference.ts';
-import { claimOf, withoutStale } from './inventory/claims.ts';
+import { withoutStale } from './inventory/claims.ts';
 import { type InventoryEntry, isHeld } from './inventory/entry.ts';
 import type { Inventory } from './inventory/inventory.ts';
-import { asJson, digestOf, isTooDeep, objectIn, textIn, withField } from './json.ts';
+import { asJson, digestOf, isTooDeep, objectIn, own, textIn, withField } from './json.ts';
 import { asSent, kindOf, mergedContent } from './merge/kinds.ts';
 import { mergedMetadata, newMetadata, otherController } from './merge/metadata.ts';
 import type { ApplyMode, ApplyOwner } from './owner.ts';
@@ -79,10 +79,11 @@ export function stepFor(
   const isOperator = kindOf(manifest.id) === 'ClusterOperator.config.openshift.io';
   if (isOperator && mode !== 'reconciling') return { action: 'nothing', why: 'its operator writes it' };
 
-  const claim = claimOf(known, is, owner);
   const metadata = mergedMetadata(wanted, is, owner, false);
   const content = isOperator || isSettled(manifest, is, known) ? is : mergedContent(manifest.id, contentOf(wanted), is);
-  const merged = withoutStale(manifest.id, withField(content, 'metadata', metadata), wanted, claim);
+  const merged = withoutStale(manifest.id, withField(content, 'metadata', metadata), wanted, {
+    ...{ entry: known, live: is, owner },
+  });
   if (equal(merged as Json, is as Json)) return { action: 'nothing', why: AS_IT_SHOULD_BE };
   return { action: 'update', object: merged, differences: differencesOf(is, merged, manifest.id.kind === 'Secret') };
 }
@@ -111,12 +112,12 @@ export function isSettled(manifest: Manifest, live: JsonObject, known: Inventory
 
 const digests = new WeakMap<JsonObject, string>();
 
-/** Digest of an object's content: all but type, metadata and status. It is made of the digests of its fields, which are known of what was written. */
-export function contentDigest(object: JsonObject): string {
+/** Digest of an object's content: all but type, metadata and status. It is made of the digests of its fields, which are known of what was written; `like` as for `digestOf`. */
+export function contentDigest(object: JsonObject, like: JsonObject = {}): string {
   const known = digests.get(object);
   if (known !== undefined) return known;
   const fields = Object.entries(contentOf(object)).filter(([, value]) => value !== undefined);
-  const digest = digestOf(fields.map(([field, value]) => `${field} ${digestOf(value)}`).sort());
+  const digest = digestOf(fields.map(([field, value]) => `${field} ${digestOf(value, own(like, field))}`).sort());
   digests.set(object, digest);
   return digest;
 }

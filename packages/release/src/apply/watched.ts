@@ -1,9 +1,11 @@
+import { setImmediate } from 'node:timers/promises';
 import { type Clock, type Key, type KubeClient, type KubeObject, type Resource, systemClock } from '@drydock/kube';
 import type { Manifest } from '../payload/manifest.ts';
 import { keyOf } from './attempt.ts';
 import { createKinds } from './kinds.ts';
 import type { LiveObjects } from './live.ts';
 import { type ApplyMemory, applyMemory } from './memory.ts';
+import { contentDigest } from './step.ts';
 import { type Scope, type Scopes, scopesOf, type WatchedScope, watchScope } from './watched-scope.ts';
 
 /** What is watched with. */
@@ -30,6 +32,8 @@ export interface WatchedObjects extends LiveObjects, AsyncDisposable {
 const MOST = 128;
 /** ms that first lists may take. */
 const LISTED = 10_000;
+/** Manifests that are digested before answers are looked at: some milliseconds. */
+const AT_ONCE = 8;
 /** ms before a watch that was forbidden is tried again: somebody may have bound a role. */
 const REFUSED = 600_000;
 
@@ -86,6 +90,7 @@ export function watchedObjects(options: WatchedOptions): WatchedObjects {
   return {
     cover: async (manifests, call = ends, { once = false } = {}) => {
       const calls = AbortSignal.any([call, ends]);
+      const digested = digestAll(manifests);
       const served = createKinds({ client, manifests: [], memory, signal: calls });
       const found = new Map<string, { readonly resource: Resource<KubeObject>; readonly keys: Key[] }>();
       const silent = new Set<string>();
@@ -111,6 +116,7 @@ export function watchedObjects(options: WatchedOptions): WatchedObjects {
       }
       const kinds = new Map([...found].map(([name, { resource, keys }]) => [name, scopesOf(resource, keys)]));
       if (await watch(kinds, once, calls)) await watch(kinds, once, calls);
+      await digested;
     },
     look: (resource, key) => {
       for (const watched of byKind.get(nameOf(resource)) ?? []) {
@@ -124,6 +130,14 @@ export function watchedObjects(options: WatchedOptions): WatchedObjects {
       await Promise.all([...watches.values()].map((one) => one[Symbol.asyncDispose]()));
     },
   };
+}
+
+/** Works out what the manifests say while the server answers: whoever applies them needs it for each. */
+async function digestAll(manifests: readonly Manifest[]): Promise<void> {
+  for (const [at, { object }] of manifests.entries()) {
+    if (at % AT_ONCE === 0) await setImmediate();
+    contentDigest(object);
+  }
 }
 
 function typeOf({ id, version }: Manifest): string {

@@ -17,10 +17,15 @@ type Write = ApplyStep & { readonly action: 'create' | 'update' };
 
 /** The step for a manifest, by the live object and the inventory, after whoever changes steps of definitions. */
 export function stepOf(attempt: Attempt, manifest: Manifest, live: KubeObject | undefined): ApplyStep {
-  const { wish, ports, inventory } = attempt;
+  const { wish, ports, inventory, steps } = attempt;
   const known = inventory.entries.get(idKey(manifest.id));
-  const step = heldStep(inventory, known, live) ?? stepFor(manifest, live, known, wish.mode, wish.owner);
-  return isDefinition(manifest) && ports.crds !== undefined ? ports.crds(step, manifest) : step;
+  const last = steps.get(manifest);
+  // Of what is not there the inventory says nothing that counts.
+  if (last !== undefined && last.live === live && (last.known === known || live === undefined)) return last.step;
+  const decided = heldStep(inventory, known, live) ?? stepFor(manifest, live, known, wish.mode, wish.owner);
+  const step = isDefinition(manifest) && ports.crds !== undefined ? ports.crds(decided, manifest) : decided;
+  steps.set(manifest, { live, known, step });
+  return step;
 }
 
 /**
@@ -40,6 +45,7 @@ export async function writeObject(
       seen = { object: await attempt.read(manifest, resource), partial: false };
     const live = seen.object;
     const step = stepOf(attempt, manifest, live);
+    attempt.steps.delete(manifest);
     switch (step.action) {
       case 'nothing':
         if (live !== undefined) noteFound(attempt, manifest, live, step.why === AS_IT_SHOULD_BE);
@@ -63,7 +69,12 @@ export async function writeObject(
         step.action === 'create'
           ? await client.create(resource, object, options)
           : await client.replace(resource, object, options);
-      noteWritten(attempt, manifest, { before: live, after: answer, made: step.action === 'create' });
+      noteWritten(attempt, manifest, {
+        before: live,
+        sent: step.object,
+        after: answer,
+        made: step.action === 'create',
+      });
       return { step, object: answer };
     } catch (error) {
       const gone = isNotFound(error) && step.action === 'update';
@@ -74,15 +85,28 @@ export async function writeObject(
   }
 }
 
+/** The entry that says that an object is about to be made, as far as caches know that there is none; undefined otherwise. */
+export function meantToMake(
+  attempt: Attempt,
+  manifest: Manifest,
+  known: InventoryEntry | undefined,
+): InventoryEntry | undefined {
+  const seen = attempt.look(manifest);
+  if (seen === undefined || seen.object !== undefined) return undefined;
+  const step = stepOf(attempt, manifest, undefined);
+  return step.action === 'create' ? intended(attempt, manifest, { live: undefined, step, known }) : undefined;
+}
+
 /** Says for several objects at once what is about to be written, as far as caches know them: one write of the inventory instead of many. */
 export async function intendTogether(attempt: Attempt, manifests: readonly Manifest[]): Promise<void> {
   const intents = new Map<string, InventoryEntry>();
   for (const manifest of manifests) {
-    const seen = attempt.look(manifest);
+    const known = attempt.inventory.entries.get(idKey(manifest.id));
+    const seen = known !== undefined && attempt.announced.has(known) ? undefined : attempt.look(manifest);
     if (seen === undefined || seen.partial) continue;
     const step = stepOf(attempt, manifest, seen.object);
     if (step.action !== 'create' && step.action !== 'update') continue;
-    const entry = intended(attempt, manifest, seen.object, step);
+    const entry = intended(attempt, manifest, { live: seen.object, step, known });
     if (entry !== undefined) intents.set(idKey(manifest.id), entry);
   }
   const [first] = manifests;
@@ -99,18 +123,25 @@ function isAsSettled(attempt: Attempt, manifest: Manifest, { object }: Seen): bo
 }
 
 async function intend(attempt: Attempt, manifest: Manifest, live: KubeObject | undefined, step: Write): Promise<void> {
-  const entry = intended(attempt, manifest, live, step);
+  const known = attempt.inventory.entries.get(idKey(manifest.id));
+  const entry = intended(attempt, manifest, { live, step, known });
   if (entry !== undefined) await attempt.keep(manifest, new Map([[idKey(manifest.id), entry]]));
 }
 
 /** The entry that says what is about to be written; undefined where it says so already. */
 function intended(
-  { announced, inventory, wish }: Attempt,
+  { announced, wish }: Attempt,
   manifest: Manifest,
-  live: KubeObject | undefined,
-  step: Write,
+  {
+    live,
+    step,
+    known,
+  }: {
+    readonly live: KubeObject | undefined;
+    readonly step: Write;
+    readonly known: InventoryEntry | undefined;
+  },
 ): InventoryEntry | undefined {
-  const known = inventory.entries.get(idKey(manifest.id));
   const { uid = '', resourceVersion = '' } = live?.metadata ?? {};
   // It was said by this attempt about this very object.
   if (
@@ -133,19 +164,25 @@ function intended(
 function noteWritten(
   { inventory, wish }: Attempt,
   manifest: Manifest,
-  write: { readonly before: KubeObject | undefined; readonly after: KubeObject; readonly made: boolean },
+  write: {
+    readonly before: KubeObject | undefined;
+    readonly sent: JsonObject;
+    readonly after: KubeObject;
+    readonly made: boolean;
+  },
 ): void {
   const key = idKey(manifest.id);
   const before = write.before === undefined ? undefined : asJson(write.before);
   const after = asJson(write.after);
-  const { intent: _intent, ...known } = inventory.entries.get(key) ?? newEntry(manifest, wish.payload.version);
+  const { intent, ...known } = inventory.entries.get(key) ?? newEntry(manifest, wish.payload.version);
+  const sent = intent === undefined ? undefined : { object: write.sent, keys: intent.written };
   // Of what was about to be written, the answer says what became of it.
   const claim = { uid: known.uid, made: known.made || write.made, written: known.written };
   const entry: InventoryEntry = {
     ...known,
     uid: textIn(objectIn(after, 'metadata'), 'uid'),
     made: claim.made,
-    written: writtenKeys({ id: manifest.id, wanted: manifest.object, before, after, claim }),
+    written: writtenKeys({ id: manifest.id, wanted: manifest.object, before, after, claim, sent }),
     ...settledAs(manifest, after),
   };
   inventory.note(new Map([[key, entry]]));
@@ -170,7 +207,10 @@ function noteFound({ inventory, wish }: Attempt, manifest: Manifest, live: KubeO
 /** Of a Secret nothing is kept that somebody could try values on. */
 function settledAs(manifest: Manifest, content: JsonObject): { readonly settled?: InventoryEntry['settled'] & object } {
   if (kindOf(manifest.id) === 'Secret.') return {};
-  const settled = { manifest: contentDigest(manifest.object), content: contentDigest(content) };
+  const settled = {
+    manifest: contentDigest(manifest.object),
+    content: contentDigest(content, manifest.object),
+  };
   return { settled };
 }
 

@@ -44,9 +44,17 @@ export function idText({ group, kind, namespace, name }: ObjectId): string {
   return `${group === '' ? kind : `${kind}.${group}`} ${namespace === '' ? name : `${namespace}/${name}`}`;
 }
 
+/** An attempt asks for each a dozen times. */
+const keys = new WeakMap<ObjectId, string>();
+
 /** The same for the same object, whatever version of its group it is written in. */
-export function idKey({ group, kind, namespace, name }: ObjectId): string {
-  return JSON.stringify([group, kind, namespace, name]);
+export function idKey(id: ObjectId): string {
+  const known = keys.get(id);
+  if (known !== undefined) return known;
+  const { group, kind, namespace, name } = id;
+  const key = JSON.stringify([group, kind, namespace, name]);
+  keys.set(id, key);
+  return key;
 }
 
 /** `FILE:LINE`. */

@@ -1,6 +1,9 @@
 import { setImmediate as tick } from 'node:timers/promises';
+import { ConfigMap } from '@drydock/api';
 import type { Clock, KubeObject, Resource } from '@drydock/kube';
 import { type ClusterHook, type MemoryCluster, memoryCluster } from '@drydock/kube/testing';
+import { createKinds } from '../apply/kinds.ts';
+import { type ApplyMemory, applyMemory } from '../apply/memory.ts';
 import { type ApplyCluster, DEFINITION } from './apply-cluster.ts';
 
 /** A clock on which every sleep is over at once. */
@@ -49,4 +52,16 @@ export function memoryApplyCluster(resources: readonly Resource<KubeObject>[] = 
     return world.hook?.(call, phase, context);
   };
   return world;
+}
+
+/** What a process remembers that has asked for the kinds of ConfigMaps and definitions. */
+export async function discovered(cluster: MemoryCluster): Promise<ApplyMemory> {
+  const memory = applyMemory();
+  const { signal } = new AbortController();
+  const kinds = createKinds({ client: cluster.client(), manifests: [], memory, signal });
+  for (const { group = '', version, kind } of [ConfigMap, DEFINITION]) {
+    const found = await kinds.resourceOf({ group, kind, namespace: '', name: '' }, version);
+    if (found === undefined) throw new Error(`${kind} is not served`);
+  }
+  return memory;
 }

@@ -14,7 +14,7 @@ export const INVENTORY_COMPONENT = 'release-inventory';
 export const OWNER_LABEL = 'drydock.dev/inventory-of';
 
 /** Entries of one ConfigMap: a change of one object writes no more than these. */
-const ENTRIES = 100;
+export const CHUNK_ENTRIES = 100;
 /** Characters of the entries of one ConfigMap; a server takes 1 MiB. */
 const MAX_CHARS = 400_000;
 
@@ -36,7 +36,7 @@ export function chunkName(owner: Pick<ApplyOwner, 'name'>, index: number): strin
 
 /** Whether so many entries of so many characters together fit into one ConfigMap. One fits always: what it holds is bounded. */
 export function fits(entries: number, chars: number): boolean {
-  return entries <= 1 || (entries <= ENTRIES && chars <= MAX_CHARS);
+  return entries <= 1 || (entries <= CHUNK_ENTRIES && chars <= MAX_CHARS);
 }
 
 /** Entries as a ConfigMap keeps them: a line each, which people can read. */

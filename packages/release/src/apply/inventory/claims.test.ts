@@ -125,6 +125,19 @@ for (const [title, entry, is, ours] of CRASHES)
     assert.equal(text === '' ? 'nothing' : text, ours);
   });
 
+test('what was sent lends its digest only to what the server kept of it', () => {
+  const wanted = configMap({ kept: '1', changed: '1' }, { l: '1' });
+  const answer = live({ kept: '1', changed: '2' }, { l: '1' });
+  const claim = claimOf(undefined, undefined, owner);
+  const keys = written(wanted, undefined, wanted);
+  const sent = { object: wanted, keys };
+  assert.deepEqual(
+    writtenKeys({ id, wanted, before: undefined, after: answer, claim, sent }),
+    written(wanted, undefined, answer),
+  );
+  assert.notDeepEqual(written(wanted, undefined, answer), keys);
+});
+
 test('fields of a pod that a release brought go with it, those of an administrator stay', () => {
   const deployment = (spec: JsonObject, metadata: object = {}): JsonObject => ({
     apiVersion: 'apps/v1',

@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from '@drydock/crd';
 import type { ObjectId } from '../../payload/manifest.ts';
-import { at, digestOf, objectIn, textIn, withAt, withFields } from '../json.ts';
+import { at, digestOf, objectIn, own, textIn, withAt, withFields } from '../json.ts';
 import { keyedPaths, kindOf } from '../merge/kinds.ts';
 import { isOwnedBy, MADE_BY } from '../merge/metadata.ts';
 import type { ApplyOwner } from '../owner.ts';
@@ -46,15 +46,33 @@ export function claimOf(
   return { uid, made, written: union(standing(live, entry.written), standing(live, intent?.written ?? {})) };
 }
 
-/** The merged object without keys that are ours and that the manifest does not have any more. A key that somebody else has changed since is theirs, and stays. */
-export function withoutStale(id: ObjectId, merged: JsonObject, wanted: JsonObject, claim: Claim): JsonObject {
+/**
+ * The merged object without keys that are ours and that the manifest does not have any more. A key that somebody else has changed since is theirs, and stays. What of the live object is ours is asked only where a key that we
+ * wrote, or meant to, is not wanted: mostly none.
+ */
+export function withoutStale(
+  id: ObjectId,
+  merged: JsonObject,
+  wanted: JsonObject,
+  known: {
+    readonly entry: InventoryEntry | undefined;
+    readonly live: JsonObject;
+    readonly owner: ApplyOwner | undefined;
+  },
+): JsonObject {
+  const { entry, live, owner } = known;
   let object = merged;
-  for (const { path, tracks } of trackedMaps(id)) {
-    const [ours, map] = [claim.written[path.join('.')], at(object, path)];
-    if (ours === undefined || !isObject(map)) continue;
+  let claim: Claim | undefined;
+  for (const { path, name, tracks } of trackedMaps(id)) {
+    const map = at(object, path);
+    if (!isObject(map)) continue;
     const want = at(wanted, path);
-    const has = (key: string): boolean => isObject(want) && Object.hasOwn(want, key) && want[key] !== null;
-    const stale = Object.keys(ours).filter((key) => tracks(key) && !has(key) && Object.hasOwn(map, key));
+    const isStale = (key: string): boolean =>
+      tracks(key) && Object.hasOwn(map, key) && !(isObject(want) && Object.hasOwn(want, key) && want[key] !== null);
+    const mayBeOurs = [entry?.written[name], entry?.intent?.written[name]];
+    if (!mayBeOurs.some((keys) => keys !== undefined && Object.keys(keys).some(isStale))) continue;
+    claim ??= claimOf(entry, live, owner);
+    const stale = Object.keys(claim.written[name] ?? {}).filter(isStale);
     if (stale.length === 0) continue;
     const rest = withFields(
       map,
@@ -74,20 +92,25 @@ export function writtenKeys(options: {
   readonly before: JsonObject | undefined;
   readonly after: JsonObject;
   readonly claim: Claim;
+  /** What `after` is the answer to, with the digests of its keys. */
+  readonly sent?: { readonly object: JsonObject; readonly keys: WrittenKeys } | undefined;
 }): WrittenKeys {
-  const { id, wanted, before, after, claim } = options;
+  const { id, wanted, before, after, claim, sent } = options;
   const written: Record<string, Readonly<Record<string, string>>> = {};
   let left = MOST_KEYS;
-  for (const { path, tracks } of trackedMaps(id)) {
+  for (const { path, name, tracks } of trackedMaps(id)) {
     const [want, was, is] = [at(wanted, path), before === undefined ? undefined : at(before, path), at(after, path)];
     if (!isObject(want) || !isObject(is)) continue;
-    const name = path.join('.');
     const ours = claim.written[name] ?? {};
+    const said: Readonly<Record<string, string>> = sent?.keys[name] ?? {};
+    const asked = sent === undefined ? undefined : at(sent.object, path);
     const keys = new Map<string, string>();
     for (const key of Object.keys(want)) {
       if (keys.size >= left) break;
       if (!tracks(key) || !Object.hasOwn(is, key)) continue;
-      const digest = digestOf(is[key]);
+      const value = isObject(asked) ? own(asked, key) : undefined;
+      const isAsSent = value === is[key] && Object.hasOwn(said, key);
+      const digest = isAsSent ? (said[key] as string) : digestOf(is[key], value);
       const theirs = isObject(was) && Object.hasOwn(was, key) && digestOf(was[key]) === digest;
       if (!theirs || Object.hasOwn(ours, key)) keys.set(key, digest);
     }
@@ -99,6 +122,8 @@ export function writtenKeys(options: {
 
 interface TrackedMap {
   readonly path: readonly string[];
+  /** The path with dots, as the inventory has it. */
+  readonly name: string;
   readonly tracks: (key: string) => boolean;
 }
 
@@ -121,7 +146,7 @@ function trackedMaps(id: ObjectId): readonly TrackedMap[] {
       const isAnnotations = name === 'metadata.annotations';
       const tracks = (key: string): boolean =>
         !inner.has(key) && !(path.length === 0 && NEVER.has(key)) && !(isAnnotations && key === MADE_BY);
-      return { path, tracks };
+      return { path, name, tracks };
     });
   // Foreign payloads bring as many kinds as they like.
   if (tracked.size < MOST_KINDS) tracked.set(kindOf(id), maps);

@@ -57,10 +57,16 @@ export function configMapInventory(options: ConfigMapInventoryOptions): Inventor
   };
 }
 
-function listed({ client, namespace }: ConfigMapInventoryOptions, signal: AbortSignal): AsyncIterable<ConfigMap> {
+/** Inventories of all owners; with `but`, of all but one. */
+function listed(
+  { client, namespace }: ConfigMapInventoryOptions,
+  signal: AbortSignal,
+  but?: Pick<ApplyOwner, 'name'>,
+): AsyncIterable<ConfigMap> {
+  const others = but === undefined ? '' : `,${OWNER_LABEL}!=${ownerDigest(but)}`;
   return client.list(
     ConfigMap,
-    { namespace, labels: `app.kubernetes.io/component=${INVENTORY_COMPONENT}` },
+    { namespace, labels: `app.kubernetes.io/component=${INVENTORY_COMPONENT}${others}` },
     { signal },
   );
 }
@@ -139,10 +145,11 @@ class OpenInventory implements Inventory {
     const others = new Map<string, string>();
     const holders = new Map<string, OtherHolder>();
     const mine: [Chunk, ConfigMap][] = [];
-    for await (const configMap of listed({ client: this.#client, namespace: this.#namespace }, this.#signal)) {
+    // What is ours was read once, and is what we have written since.
+    const but = this.#read ? this.#owner : undefined;
+    for await (const configMap of listed({ client: this.#client, namespace: this.#namespace }, this.#signal, but)) {
       const owner = ownerOf(configMap);
       const own = owner === this.#owner.name;
-      // What is ours was read once, and is what we have written since.
       if (own && this.#read) continue;
       const chunk = readChunk(configMap);
       if (own) mine.push([chunk, configMap]);

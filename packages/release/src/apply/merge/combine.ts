@@ -66,7 +66,7 @@ function combineObjects(
   }
   const merged = withFields(live ?? {}, changed);
   if (live === undefined && Object.keys(merged).length === 0) return Object.keys(want).length === 0 ? want : undefined;
-  return changed.size === 0 ? live : merged;
+  return merged;
 }
 
 function combineLists(
