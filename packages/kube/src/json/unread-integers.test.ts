@@ -21,5 +21,6 @@ test('where no integer was read that needs its digits, a value is written withou
   // From the first such integer on everything is searched.
   const read = parseExact('{"a":{"wide":9223372036854775807}}');
   assert.equal(exactText({ read }), '{"read":{"a":{"wide":9223372036854775807}}}');
-  assert.deepEqual(withExact(read, BigInt), { a: { wide: 9223372036854775807n } });
+  const { a } = withExact(read, BigInt) as { readonly a: { readonly wide: unknown } };
+  assert.equal(a.wide, 9223372036854775807n);
 });
