@@ -71,6 +71,7 @@ async function started(kubeconfig: string): Promise<NonNullable<typeof kept>> {
   const client = createClient(await loadKubeconfig({ kubeconfig }), {
     // As the role has them.
     connections: 32,
+    http2: true,
     onRequest: () => {
       requests += 1;
     },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import {
+  ApiError,
   type Cache,
   type Change,
   type ClusterConfig,
@@ -129,6 +130,42 @@ test('negative control: a watch that begins anew without its version keeps what 
     await eventually('the next object', () => made.cache.get({ namespace: name, name: 'next' }) !== undefined);
     assert.equal(made.cache.get(key) !== undefined, lost, name);
   }
+});
+
+test('calls that share a connection survive cuts and a peer that is gone without a word: each write is told, and made once at most', async () => {
+  await client.create(NAMESPACE, { metadata: { name: 'shared' } });
+  await using proxy = await cuttingProxy(sandbox.server);
+  await using far = createClient({ ...config, server: proxy.url }, { http2: true, requestTimeout: 1_000 });
+  const write = async (name: string): Promise<string> => {
+    try {
+      return (await far.create(CONFIG_MAP, { metadata: { namespace: 'shared', name } })).metadata.uid ?? '';
+    } catch (error) {
+      assert.ok(error instanceof ApiError && ['Connection', 'Timeout'].includes(error.code), String(error));
+      return '';
+    }
+  };
+  const told = new Map<string, string>();
+  for (let round = 0; round < 6; round += 1) {
+    const writes = Array.from({ length: 80 }, async (_, at) => {
+      const name = `c-${round}-${at}`;
+      told.set(name, await write(name));
+    });
+    await eventually('some answers', () => told.size > round * 80 + 5);
+    if (round % 2 === 0) proxy.cut();
+    else proxy.freeze();
+    await Promise.all(writes);
+  }
+  // A connection that says nothing is given up after a probe of a second: later calls are not behind it.
+  await eventually('a call that is answered', async () => (await write('last')) !== '');
+  const made = new Map(
+    (await Array.fromAsync(client.list(CONFIG_MAP, { namespace: 'shared' }))).map(({ metadata }) => [
+      metadata.name,
+      metadata.uid,
+    ]),
+  );
+  for (const [name, uid] of told) if (uid !== '') assert.equal(made.get(name), uid, name);
+  const lost = [...told.values()].filter((uid) => uid === '').length;
+  assert.ok(lost > 0 && lost < told.size - 30, `${lost} of ${told.size} answers lost`);
 });
 
 test('a connection that is frozen, not closed, is found by its silence, and the watch resumes', async () => {

@@ -1,4 +1,10 @@
-import { type ClusterConfig, createClient, type KubeClient, type KubeMetrics } from '@drydock/kube';
+import {
+  type ClusterConfig,
+  createClient,
+  type KubeClient,
+  type KubeMetrics,
+  type TransportOptions,
+} from '@drydock/kube';
 import type { Account, ReleaseRoleOptions } from '@drydock/release';
 import { configAt } from './release/api-servers.ts';
 
@@ -17,8 +23,8 @@ export interface AccountClientsOptions {
   readonly create?: typeof createClient;
 }
 
-/** Connections of a client that applies: the nodes of an installation all write at once, and each write waits for the disk of etcd. */
-export const APPLY_CONNECTIONS: number = 32;
+/** How a client that applies is connected: the nodes of an installation all write at once, and each write waits for the disk of etcd. */
+export const FOR_MANY_WRITES: Pick<TransportOptions, 'connections' | 'http2'> = { connections: 32, http2: true };
 
 /** ms after which a client that nobody asked for is closed: longer than a pass may take, and than it is until the next one, whose watches it has. */
 const UNUSED = 900_000;
@@ -42,7 +48,7 @@ export function accountClients(
     const found = clients.get(key) ?? {
       client: create(
         { ...config, ...where, impersonate: { user } },
-        { connections: APPLY_CONNECTIONS, onRequest: (metric) => metrics.request(metric) },
+        { ...FOR_MANY_WRITES, onRequest: (metric) => metrics.request(metric) },
       ),
       asked: now(),
     };

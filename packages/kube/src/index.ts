@@ -7,6 +7,7 @@ export type {
   CallOptions,
   ChangeOptions,
   Client,
+  CreateOptions,
   DeleteOptions,
   FieldOwner,
   JsonPatchOp,

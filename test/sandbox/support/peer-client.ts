@@ -76,6 +76,8 @@ export function peerClient(config: KubeConfig): PeerClient {
     get: (resource, key) => one(resource, { verb: 'get', ...key }),
     create: (resource, object, options) => {
       const { namespace } = object.metadata;
+      if (options?.answer !== undefined)
+        return noted(() => Promise.reject(new CannotSay('an answer of metadata alone')));
       return one(resource, { verb: 'create', namespace, query: dry(options), body: typed(resource, object) });
     },
     replace: (resource, object, options) => {

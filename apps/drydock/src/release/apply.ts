@@ -2,7 +2,7 @@ import { oneLine } from '@drydock/api/text';
 import { type KubeClient, systemClock } from '@drydock/kube';
 import type { ApplyError, ApplyOutcome, ApplyProgress, ApplyWish } from '@drydock/release';
 import type { Command } from 'commander';
-import { APPLY_CONNECTIONS } from '../account-clients.ts';
+import { FOR_MANY_WRITES } from '../account-clients.ts';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
 import { count } from '../count.ts';
 import { agreed } from '../crd/question.ts';
@@ -60,7 +60,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 an operator leads, or something stops i
 async function apply(path: string, flags: ApplyFlags, signal: AbortSignal): Promise<number> {
   const plan = await readReleasePlan(path);
   const { told } = plan;
-  await using client = await connect(flags, { connections: APPLY_CONNECTIONS });
+  await using client = await connect(flags, FOR_MANY_WRITES);
   const role: PlannedRole = { role: 'release', what: 'releases', namespace: told.leaseNamespace };
   const leader = await leadershipOf(client, role, { signal });
   const end = (how: PlanEnd): number => tellEnd(flags.output, how, leader);

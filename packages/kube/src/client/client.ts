@@ -19,6 +19,12 @@ export interface ChangeOptions extends CallOptions {
   readonly manager?: string;
 }
 
+/** Options of a create. */
+export interface CreateOptions extends ChangeOptions {
+  /** The server answers with no more than the metadata of what it made, for an object whose content is long: the object that was given stands for the rest, without what the server filled in. */
+  readonly answer?: 'metadata';
+}
+
 /** What becomes of dependents: deleted first, deleted afterwards, or left alone. */
 export type Propagation = 'Foreground' | 'Background' | 'Orphan';
 
@@ -59,7 +65,7 @@ export interface Client {
   get<T extends KubeObject>(resource: Resource<T>, key: Key, options?: CallOptions): Promise<T>;
   /** Pages of 500, never with a resourceVersion; an expired continue token restarts the list, and is reported as `ApiError` only after 3 restarts. */
   list<T extends KubeObject>(resource: Resource<T>, where?: Selector, options?: CallOptions): AsyncIterable<T>;
-  create<T extends KubeObject>(resource: Resource<T>, object: T, options?: ChangeOptions): Promise<T>;
+  create<T extends KubeObject>(resource: Resource<T>, object: T, options?: CreateOptions): Promise<T>;
   /** PUT of the whole object; `metadata.resourceVersion` is required and guards the write. */
   replace<T extends KubeObject>(resource: Resource<T>, object: T, options?: ChangeOptions): Promise<T>;
   /** PUT of the whole status, guarded by `metadata.resourceVersion`. Use the status writer rather than this. */

@@ -37,10 +37,8 @@ export function objectPath(resource: AnyResource, key: Key, subresource?: 'statu
 
 /** A query string with a leading `?`, or ''. Undefined values are left out. */
 export function queryText(params: Readonly<Record<string, string | undefined>>): string {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(params)) if (value !== undefined && value !== '') query.set(name, value);
-  const text = query.toString();
-  return text === '' ? '' : `?${text}`;
+  const given = Object.entries(params).filter((param): param is [string, string] => (param[1] ?? '') !== '');
+  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
 }
 
 /** The query parameters of a selector. */

@@ -105,13 +105,15 @@ export function clientOver(
     create: async (resource, object, call) => {
       const key = nameOf('create', resource, object);
       objectPath(resource, key);
-      return one(resource, {
+      const made = await one(resource, {
         method: 'POST',
         path: collectionPath(resource, key.namespace) + queryText(owned(call)),
         action: actionText('create', resource, key),
         body: typed(resource, object),
+        ...(call?.answer === 'metadata' ? { accept: METADATA_ONLY } : {}),
         ...how(call),
       });
+      return made.kind === 'PartialObjectMetadata' ? { ...typed(resource, object), metadata: made.metadata } : made;
     },
     replace: async (resource, object, call) => put(resource, object, undefined, call),
     replaceStatus: async (resource, object, call) => put(resource, object, 'status', call),
@@ -145,6 +147,9 @@ export function clientOver(
   };
 }
 
+/** An answer of which only the metadata is wanted, where the server has such (Kubernetes API concepts, "Metadata-only fetches"). */
+const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json';
+
 function rawWire(
   { method = 'GET', path, body, contentType, accept, headers }: RawRequest,
   call: CallOptions | undefined,
@@ -166,7 +171,7 @@ function nameOf(verb: string, resource: Resource<KubeObject>, object: KubeObject
 }
 
 /** What is sent for an object: with its type. */
-function typed<T extends KubeObject>(resource: Resource<T>, object: T): unknown {
+function typed<T extends KubeObject>(resource: Resource<T>, object: T): T {
   return { apiVersion: apiVersionOf(resource), kind: resource.kind, ...object };
 }
 

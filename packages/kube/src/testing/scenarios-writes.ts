@@ -46,6 +46,19 @@ export const WRITE_SCENARIOS: readonly ClusterScenario[] = [
     },
   },
   {
+    name: 'a create that asks for metadata alone gives back what was sent, with the metadata that the server gave it',
+    async run(cluster) {
+      const { client } = cluster;
+      const asked = widget(cluster, { size: 3 });
+      const made = await client.create(WIDGET, asked, { answer: 'metadata' });
+      const is = await client.get(WIDGET, made.metadata);
+      assert.deepEqual(made, { ...asked, apiVersion: is.apiVersion, kind: is.kind, metadata: is.metadata });
+      assert.deepEqual([is.spec?.colour, asked.spec?.colour], ['red', undefined], 'the server has filled in more');
+      const again = client.create(WIDGET, asked, { answer: 'metadata' });
+      assert.deepEqual((await refused(again, 'AlreadyExists', 409)).details?.name, made.metadata.name);
+    },
+  },
+  {
     name: 'a create is refused for a name that is taken or wrong, a version, and a namespace that is absent or another',
     async run(cluster) {
       const { client } = cluster;

@@ -26,15 +26,16 @@ const KEEP_ALIVE_DELAY = 20_000;
 const CONNECT_DEADLINE = 15_000;
 
 /**
- * Builds the connections for one cluster and one client certificate; calls share `connections` of them. HTTP/2 stays off: one session carries 100
- * watches, and with few connections everything behind them is stuck.
+ * Builds the connections for one cluster and one client certificate; calls share `connections` of them, or with `http2` one, for every hundred under way, where the server speaks it. Of watches each has its own: one session
+ * carries 100 of them, and everything behind them would be stuck.
  */
 export function createDispatchers(
   config: ClusterConfig,
   credential: Credential,
-  { requestTimeout, connections }: { readonly requestTimeout: number; readonly connections: number },
+  options: { readonly requestTimeout: number; readonly connections: number; readonly http2: boolean },
   env: Readonly<Record<string, string | undefined>>,
 ): Dispatchers {
+  const { requestTimeout, connections, http2 } = options;
   const tls = {
     ...(config.server.startsWith('https:')
       ? { secureContext: secureContextOf(config.server, credential.ca ?? config.ca, credential) }
@@ -50,11 +51,11 @@ export function createDispatchers(
     const said = `${named} is not an http, https or socks5 URL`;
     throw new ApiError({ code: 'Kubeconfig', action: `connect to ${serverText(config.server)}`, said });
   }
-  const build = (options: Agent.Options): Dispatcher =>
+  const build = (lane: Agent.Options): Dispatcher =>
     proxy === undefined
-      ? new Agent({ ...options, allowH2: false, connect })
+      ? new Agent({ allowH2: false, ...lane, connect })
       : new ProxyAgent({
-          ...options,
+          ...lane,
           allowH2: false,
           uri: proxy,
           requestTls: connect,
@@ -63,7 +64,7 @@ export function createDispatchers(
         });
   const usual = { pipelining: 1, headersTimeout: requestTimeout, bodyTimeout: requestTimeout };
   const lanes: Record<Lane, Dispatcher> = {
-    calls: build({ ...usual, connections }),
+    calls: build({ ...usual, connections, allowH2: http2 }),
     // A quiet watch is healthy: its life is bounded by timeoutSeconds and by the reader's own guard.
     watches: build({ ...usual, bodyTimeout: 0 }),
     urgent: build(usual),

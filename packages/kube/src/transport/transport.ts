@@ -39,6 +39,8 @@ export interface TransportOptions extends AnswerBounds {
   readonly callDeadline?: number;
   /** That calls share; what is beyond waits its turn. More are worth it where many writes wait for the disk of the server at the same time. Default 8. */
   readonly connections?: number;
+  /** Calls share one connection where the server speaks HTTP/2: for whoever has many under way for a short time, to whom the handshakes of as many connections cost more than what is sent. Default false: what holds up that one holds up them all. */
+  readonly http2?: boolean;
   readonly onRequest?: (metric: RequestMetric) => void;
   /** Told once when TLS is not verified. Default: a process warning. */
   readonly warn?: (text: string) => void;
@@ -81,7 +83,13 @@ const LONGEST_WAIT = 10_000;
 /** Opens nothing until the first request. */
 export function createTransport(config: ClusterConfig, options: TransportOptions = {}): Transport {
   const clock = options.clock ?? systemClock;
-  const { requestTimeout = 30_000, callDeadline = 120_000, connections = 8, maxBody = MAX_BODY } = options;
+  const {
+    requestTimeout = 30_000,
+    callDeadline = 120_000,
+    connections = 8,
+    http2 = false,
+    maxBody = MAX_BODY,
+  } = options;
   const env = options.env ?? process.env;
   const base = new URL(config.server);
   const via = viaText(base.origin, proxyOf(config, env));
@@ -106,7 +114,10 @@ export function createTransport(config: ClusterConfig, options: TransportOptions
   function dispatchersFor(credential: Credential): Dispatchers {
     if (open !== undefined && sameIdentity(open.credential, credential)) return open.dispatchers;
     const old = open?.dispatchers;
-    open = { dispatchers: createDispatchers(config, credential, { requestTimeout, connections }, env), credential };
+    open = {
+      dispatchers: createDispatchers(config, credential, { requestTimeout, connections, http2 }, env),
+      credential,
+    };
     if (old !== undefined) retire(old);
     return open.dispatchers;
   }

@@ -25,7 +25,7 @@ export class ManifestFault extends Error {
 /** A live object, as far as it was looked at. */
 export interface Seen {
   readonly object: KubeObject | undefined;
-  /** Only type, metadata, status and the digest of the rest are there. */
+  /** Only type, metadata and status are there. */
   readonly partial: boolean;
 }
 

@@ -5,7 +5,7 @@ export type LiveLook =
   | {
       readonly known: true;
       readonly object: KubeObject | undefined;
-      /** Only type, metadata, status and a digest of the rest were kept. */
+      /** Only type, metadata and status were kept. */
       readonly partial?: boolean;
     }
   /** Its kind is not watched, or not read yet: ask the server. */

@@ -7,8 +7,8 @@ import { type Difference, differencesOf } from './difference.ts';
 import { withoutStale } from './inventory/claims.ts';
 import { type InventoryEntry, isHeld } from './inventory/entry.ts';
 import type { Inventory } from './inventory/inventory.ts';
-import { asJson, digestOf, isTooDeep, objectIn, own, textIn, withField } from './json.ts';
-import { asSent, kindOf, mergedContent } from './merge/kinds.ts';
+import { asJson, isTooDeep, objectIn, textDigest, textIn, withField } from './json.ts';
+import { asSent, isDefinition, kindOf, mergedContent } from './merge/kinds.ts';
 import { mergedMetadata, newMetadata, otherController } from './merge/metadata.ts';
 import type { ApplyMode, ApplyOwner } from './owner.ts';
 
@@ -107,24 +107,24 @@ export function heldStep(
 export function isSettled(manifest: Manifest, live: JsonObject, known: InventoryEntry | undefined): boolean {
   const { settled } = known ?? {};
   if (settled === undefined || known?.uid !== textIn(objectIn(live, 'metadata'), 'uid')) return false;
-  return settled.manifest === contentDigest(manifest.object) && settled.content === contentDigest(live);
+  return settled.manifest === contentDigest(manifest.object) && settled.content === contentMark(manifest, live);
 }
 
 const digests = new WeakMap<JsonObject, string>();
 
-/** Digest of an object's content: all but type, metadata and status. It is made of the digests of its fields, which are known of what was written; `like` as for `digestOf`. */
-export function contentDigest(object: JsonObject, like: JsonObject = {}): string {
+/** Digest of an object's content: all but type, metadata and status. Of a content with its fields in another order, which no server makes of one that it keeps, it is another one, and all is compared. */
+export function contentDigest(object: JsonObject): string {
   const known = digests.get(object);
   if (known !== undefined) return known;
-  const fields = Object.entries(contentOf(object)).filter(([, value]) => value !== undefined);
-  const digest = digestOf(fields.map(([field, value]) => `${field} ${digestOf(value, own(like, field))}`).sort());
+  const digest = textDigest(contentOf(object));
   digests.set(object, digest);
   return digest;
 }
 
-/** Says what {@link contentDigest} is of an object whose content was not kept. */
-export function rememberDigest(object: JsonObject, digest: string): void {
-  digests.set(object, digest);
+/** What stands for the content of a live object: of a definition its generation, which the server counts with each change of its content (apiextensions.k8s.io/v1), so that nobody need keep a schema; else a digest. */
+export function contentMark(manifest: Pick<Manifest, 'id'>, live: JsonObject): string {
+  const generation = isDefinition(manifest) ? objectIn(live, 'metadata')['generation'] : undefined;
+  return typeof generation === 'number' ? `generation ${generation}` : contentDigest(live);
 }
 
 function contentOf(object: JsonObject): JsonObject {

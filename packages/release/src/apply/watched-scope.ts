@@ -12,7 +12,6 @@ import {
 import { asJson } from './json.ts';
 import { listedOnce } from './listed-once.ts';
 import type { LiveLook } from './live.ts';
-import { contentDigest, rememberDigest } from './step.ts';
 
 /** Objects of one kind that are watched together: as few others as can be are seen with them. */
 export interface Scope {
@@ -64,14 +63,6 @@ export function placeOf({ scope }: Resource<KubeObject>, { namespace, name }: Ke
   return scope === 'Cluster' || namespace === undefined ? { name } : { namespace, name };
 }
 
-/** The digest of what a definition defines, and of which state of it. */
-interface KeptDigest {
-  readonly version: string | undefined;
-  readonly uid: string | undefined;
-  readonly generation: number | undefined;
-  readonly digest: string;
-}
-
 /** One scope that is watched, or was listed once. */
 export interface WatchedScope extends AsyncDisposable {
   readonly scope: Scope;
@@ -98,9 +89,8 @@ export interface ScopeReading {
 export function watchScope(scope: Scope, { client, signal, once, onError }: ScopeReading): WatchedScope {
   const { resource, wanted } = scope;
   const stop = new AbortController();
-  const definitions = resource.plural === 'customresourcedefinitions';
-  /** Of definitions only this is kept of what they define. */
-  const digests = new Map<string, KeptDigest>();
+  // Their generation stands for their content.
+  const inPart = resource.plural === 'customresourcedefinitions';
   let refused = false;
   const source = (once ? listedOnce : createCache)({
     client,
@@ -114,15 +104,8 @@ export function watchScope(scope: Scope, { client, signal, once, onError }: Scop
       stop.abort(error);
     },
     transform: (object: KubeObject) => {
-      const key = keyText(keyOf(object));
-      if (!wanted.has(key)) return nameOnly(object);
-      if (!definitions) return object;
-      const { uid, generation, resourceVersion: version } = object.metadata;
-      const before = digests.get(key);
-      // A definition gets another generation with each change of its content (apiextensions.k8s.io/v1), and its status is written three times before it is established.
-      const same = generation !== undefined && before?.generation === generation && before.uid === uid;
-      digests.set(key, { version, uid, generation, digest: same ? before.digest : contentDigest(asJson(object)) });
-      return withoutContent(object);
+      if (!wanted.has(keyText(keyOf(object)))) return nameOnly(object);
+      return inPart ? withoutContent(object) : object;
     },
   });
   return {
@@ -137,11 +120,7 @@ export function watchScope(scope: Scope, { client, signal, once, onError }: Scop
       const object = source.get(placeOf(resource, key));
       if (object === undefined) return { known: true, object };
       if (isNameOnly(object)) return { known: false };
-      const digest = digests.get(id);
-      if (digest === undefined) return { known: true, object };
-      if (digest.version !== object.metadata.resourceVersion) return { known: false };
-      rememberDigest(asJson(object), digest.digest);
-      return { known: true, object, partial: true };
+      return inPart ? { known: true, object, partial: true } : { known: true, object };
     },
     [Symbol.asyncDispose]: () => source[Symbol.asyncDispose](),
   };

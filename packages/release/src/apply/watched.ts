@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { type Clock, type Key, type KubeClient, type KubeObject, type Resource, systemClock } from '@drydock/kube';
 import type { Manifest } from '../payload/manifest.ts';
 import { keyOf } from './attempt.ts';
+import { digestKeys } from './inventory/claims.ts';
 import { createKinds } from './kinds.ts';
 import type { LiveObjects } from './live.ts';
 import { type ApplyMemory, applyMemory } from './memory.ts';
@@ -134,9 +135,10 @@ export function watchedObjects(options: WatchedOptions): WatchedObjects {
 
 /** Works out what the manifests say while the server answers: whoever applies them needs it for each. */
 async function digestAll(manifests: readonly Manifest[]): Promise<void> {
-  for (const [at, { object }] of manifests.entries()) {
+  for (const [at, manifest] of manifests.entries()) {
     if (at % AT_ONCE === 0) await setImmediate();
-    contentDigest(object);
+    contentDigest(manifest.object);
+    digestKeys(manifest);
   }
 }
 

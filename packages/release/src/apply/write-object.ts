@@ -6,7 +6,7 @@ import { claimOf, writtenKeys } from './inventory/claims.ts';
 import type { InventoryEntry } from './inventory/entry.ts';
 import { asJson, objectIn, textIn } from './json.ts';
 import { isDefinition, kindOf } from './merge/kinds.ts';
-import { type ApplyStep, AS_IT_SHOULD_BE, contentDigest, heldStep, isSettled, stepFor } from './step.ts';
+import { type ApplyStep, AS_IT_SHOULD_BE, contentDigest, contentMark, heldStep, isSettled, stepFor } from './step.ts';
 
 /** Writes that lost against others, after which they are left to them for this attempt. */
 const CONFLICTS = 8;
@@ -63,19 +63,21 @@ export async function writeObject(
     await intend(attempt, manifest, live, step);
     const object = step.object as unknown as KubeObject;
     try {
-      const options = { signal: attempt.signal };
+      const { signal } = attempt;
       const { client } = attempt.ports;
-      const answer =
+      // A definition is long, and what the server adds to it is no key of ours.
+      const answer = isDefinition(manifest) ? ({ answer: 'metadata' } as const) : {};
+      const after =
         step.action === 'create'
-          ? await client.create(resource, object, options)
-          : await client.replace(resource, object, options);
+          ? await client.create(resource, object, { signal, ...answer })
+          : await client.replace(resource, object, { signal });
       noteWritten(attempt, manifest, {
         before: live,
         sent: step.object,
-        after: answer,
+        after,
         made: step.action === 'create',
       });
-      return { step, object: answer };
+      return { step, object: after };
     } catch (error) {
       const gone = isNotFound(error) && step.action === 'update';
       if ((!isConflict(error) && !isAlreadyExists(error) && !gone) || conflicts === CONFLICTS) throw error;
@@ -209,7 +211,7 @@ function settledAs(manifest: Manifest, content: JsonObject): { readonly settled?
   if (kindOf(manifest.id) === 'Secret.') return {};
   const settled = {
     manifest: contentDigest(manifest.object),
-    content: contentDigest(content, manifest.object),
+    content: contentMark(manifest, content),
   };
   return { settled };
 }

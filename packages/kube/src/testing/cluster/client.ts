@@ -142,10 +142,10 @@ function connectionLost(action: string): ApiError {
   return new ApiError({ code: 'Connection', action, said: 'the connection was cut' });
 }
 
-function wireOf({ method, path, body, contentType }: WireRequest, agent: string): ServerRequest {
+function wireOf({ method, path, body, contentType, accept }: WireRequest, agent: string): ServerRequest {
   // Through JSON, as on a wire: what the caller keeps is not what the server keeps.
   const copy = body === undefined ? {} : { body: parseExact(exactText(body)) };
-  return { method, path, contentType, agent, ...copy };
+  return { method, path, contentType, accept, agent, ...copy };
 }
 
 /** What a request is, in the words of the client. */

@@ -18,7 +18,7 @@ export function httpAnswer(wire: Transport): Answer {
 }
 
 function wireRequest({ method, path, query, headers, body }: SeenRequest, signal: AbortSignal): WireRequest {
-  const contentType = headers['content-type'];
+  const { 'content-type': contentType, accept } = headers;
   const text = query.toString();
   return {
     method: method as WireRequest['method'],
@@ -27,6 +27,7 @@ function wireRequest({ method, path, query, headers, body }: SeenRequest, signal
     signal,
     ...(body === '' ? {} : { body: JSON.parse(body) as unknown }),
     ...(typeof contentType === 'string' ? { contentType } : {}),
+    ...(typeof accept === 'string' ? { accept } : {}),
   };
 }
 

@@ -18,6 +18,8 @@ export interface ServerRequest {
   readonly path: string;
   readonly body?: unknown;
   readonly contentType?: string | undefined;
+  /** Heeded for what is made. */
+  readonly accept?: string | undefined;
   /** Who owns the fields that are written, unless the query names somebody: the user agent up to the first `/`. */
   readonly agent: string;
 }
@@ -95,7 +97,7 @@ export function createServer(store: Store, kinds: readonly ServedKind[], clock: 
     if (request.method === 'GET') return { code: 200, body: list(store, read) };
     if (request.method !== 'POST') throw notAllowed();
     const { code, object } = writer.create(targetOf(route, request, 'CreateOptions'), bodyOf(route, request));
-    return { code, body: object };
+    return { code, body: request.accept?.includes('as=PartialObjectMetadata;') ? metadataOf(object) : object };
   }
 
   function single(route: Route, request: ServerRequest): ServerAnswer {
@@ -172,6 +174,11 @@ export function createServer(store: Store, kinds: readonly ServedKind[], clock: 
       return watch(store, route, clock, listener);
     },
   };
+}
+
+/** What stands for an object whose metadata alone is asked for. */
+function metadataOf({ metadata }: JsonObject): JsonObject {
+  return { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: metadata ?? {} };
 }
 
 function listText(value: unknown): readonly string[] | undefined {

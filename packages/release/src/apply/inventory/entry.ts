@@ -24,7 +24,7 @@ export interface InventoryEntry {
   readonly written: WrittenKeys;
   /** What is about to be written: after a crash the live object tells whether it was. */
   readonly intent?: { readonly resourceVersion: string; readonly written: WrittenKeys };
-  /** Digests of the manifest and of what the server made of it: where both are the same, there is nothing to write. */
+  /** A digest of the manifest, and what stands for the content that the server made of it: where both are the same, there is nothing to write. */
   readonly settled?: { readonly manifest: string; readonly content: string };
   /** No manifest brings it any more: another owner may. */
   readonly left?: true;
