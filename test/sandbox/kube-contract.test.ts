@@ -16,7 +16,7 @@ import { type PeerClient, peerClient } from './support/peer-client.ts';
 
 /** What the peer has no call for, by scenario. Whatever is not named here it must do as ours does. */
 const CANNOT: Readonly<Record<string, string>> = {
-  'a create that asks for metadata alone gives back what was sent, with the metadata that the server gave it':
+  'a write that asks for metadata alone gives back what was sent, with the metadata that the server gave it':
     'an answer of metadata alone',
   'spec and status are written apart: neither half of a write reaches the other': 'patch configmaps/status',
   'a patch that names a version is guarded by it, and cannot change uid or name': 'a patch without a content type',

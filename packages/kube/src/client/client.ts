@@ -19,9 +19,9 @@ export interface ChangeOptions extends CallOptions {
   readonly manager?: string;
 }
 
-/** Options of a create. */
-export interface CreateOptions extends ChangeOptions {
-  /** The server answers with no more than the metadata of what it made, for an object whose content is long: the object that was given stands for the rest, without what the server filled in. */
+/** Options of create and replace. */
+export interface ObjectWriteOptions extends ChangeOptions {
+  /** The server answers with no more than the metadata of what it wrote, for an object whose content is long: the object that was given stands for the rest, without what the server filled in. */
   readonly answer?: 'metadata';
 }
 
@@ -65,9 +65,9 @@ export interface Client {
   get<T extends KubeObject>(resource: Resource<T>, key: Key, options?: CallOptions): Promise<T>;
   /** Pages of 500, never with a resourceVersion; an expired continue token restarts the list, and is reported as `ApiError` only after 3 restarts. */
   list<T extends KubeObject>(resource: Resource<T>, where?: Selector, options?: CallOptions): AsyncIterable<T>;
-  create<T extends KubeObject>(resource: Resource<T>, object: T, options?: CreateOptions): Promise<T>;
+  create<T extends KubeObject>(resource: Resource<T>, object: T, options?: ObjectWriteOptions): Promise<T>;
   /** PUT of the whole object; `metadata.resourceVersion` is required and guards the write. */
-  replace<T extends KubeObject>(resource: Resource<T>, object: T, options?: ChangeOptions): Promise<T>;
+  replace<T extends KubeObject>(resource: Resource<T>, object: T, options?: ObjectWriteOptions): Promise<T>;
   /** PUT of the whole status, guarded by `metadata.resourceVersion`. Use the status writer rather than this. */
   replaceStatus<T extends KubeObject>(resource: Resource<T>, object: T, options?: ChangeOptions): Promise<T>;
   apply<T extends KubeObject>(resource: Resource<T>, want: T, as: FieldOwner, options?: ChangeOptions): Promise<T>;

@@ -10,6 +10,7 @@ import type {
   DeleteOptions,
   FieldOwner,
   KubeClient,
+  ObjectWriteOptions,
   Preconditions,
   RawRequest,
 } from './client.ts';
@@ -41,11 +42,24 @@ export function clientOver(
     return settled(object, resource, request.action);
   }
 
+  /** As `one`, for a write of a whole object. */
+  async function written<T extends KubeObject>(
+    resource: Resource<T>,
+    object: T,
+    request: WireRequest,
+    call: ObjectWriteOptions | undefined,
+  ): Promise<T> {
+    const body = typed(resource, object);
+    const accept = call?.answer === 'metadata' ? { accept: METADATA_ONLY } : {};
+    const answer = await one(resource, { ...request, ...how(call), ...accept, body });
+    return answer.kind === 'PartialObjectMetadata' ? { ...body, metadata: answer.metadata } : answer;
+  }
+
   function put<T extends KubeObject>(
     resource: Resource<T>,
     object: T,
     subresource: 'status' | undefined,
-    call: ChangeOptions | undefined,
+    call: ObjectWriteOptions | undefined,
   ): Promise<T> {
     const verb = subresource === undefined ? 'replace' : 'replace status of';
     const key = nameOf(verb, resource, object);
@@ -58,7 +72,7 @@ export function clientOver(
       });
     }
     const path = objectPath(resource, key, subresource) + queryText(dryRun(call));
-    return one(resource, { method: 'PUT', path, action, body: typed(resource, object), ...how(call) });
+    return written(resource, object, { method: 'PUT', path, action }, call);
   }
 
   function applied<T extends KubeObject>(
@@ -105,15 +119,8 @@ export function clientOver(
     create: async (resource, object, call) => {
       const key = nameOf('create', resource, object);
       objectPath(resource, key);
-      const made = await one(resource, {
-        method: 'POST',
-        path: collectionPath(resource, key.namespace) + queryText(owned(call)),
-        action: actionText('create', resource, key),
-        body: typed(resource, object),
-        ...(call?.answer === 'metadata' ? { accept: METADATA_ONLY } : {}),
-        ...how(call),
-      });
-      return made.kind === 'PartialObjectMetadata' ? { ...typed(resource, object), metadata: made.metadata } : made;
+      const path = collectionPath(resource, key.namespace) + queryText(owned(call));
+      return written(resource, object, { method: 'POST', path, action: actionText('create', resource, key) }, call);
     },
     replace: async (resource, object, call) => put(resource, object, undefined, call),
     replaceStatus: async (resource, object, call) => put(resource, object, 'status', call),

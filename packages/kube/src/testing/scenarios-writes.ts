@@ -46,7 +46,7 @@ export const WRITE_SCENARIOS: readonly ClusterScenario[] = [
     },
   },
   {
-    name: 'a create that asks for metadata alone gives back what was sent, with the metadata that the server gave it',
+    name: 'a write that asks for metadata alone gives back what was sent, with the metadata that the server gave it',
     async run(cluster) {
       const { client } = cluster;
       const asked = widget(cluster, { size: 3 });
@@ -54,6 +54,10 @@ export const WRITE_SCENARIOS: readonly ClusterScenario[] = [
       const is = await client.get(WIDGET, made.metadata);
       assert.deepEqual(made, { ...asked, apiVersion: is.apiVersion, kind: is.kind, metadata: is.metadata });
       assert.deepEqual([is.spec?.colour, asked.spec?.colour], ['red', undefined], 'the server has filled in more');
+      const more = { ...is, spec: { size: 4 } };
+      const changed = await client.replace(WIDGET, more, { answer: 'metadata' });
+      assert.deepEqual(changed, { ...more, metadata: (await client.get(WIDGET, is.metadata)).metadata });
+      await refused(client.replace(WIDGET, more, { answer: 'metadata' }), 'Conflict', 409);
       const again = client.create(WIDGET, asked, { answer: 'metadata' });
       assert.deepEqual((await refused(again, 'AlreadyExists', 409)).details?.name, made.metadata.name);
     },

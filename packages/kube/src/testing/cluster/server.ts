@@ -18,7 +18,7 @@ export interface ServerRequest {
   readonly path: string;
   readonly body?: unknown;
   readonly contentType?: string | undefined;
-  /** Heeded for what is made. */
+  /** Heeded for what is made and replaced. */
   readonly accept?: string | undefined;
   /** Who owns the fields that are written, unless the query names somebody: the user agent up to the first `/`. */
   readonly agent: string;
@@ -97,7 +97,7 @@ export function createServer(store: Store, kinds: readonly ServedKind[], clock: 
     if (request.method === 'GET') return { code: 200, body: list(store, read) };
     if (request.method !== 'POST') throw notAllowed();
     const { code, object } = writer.create(targetOf(route, request, 'CreateOptions'), bodyOf(route, request));
-    return { code, body: request.accept?.includes('as=PartialObjectMetadata;') ? metadataOf(object) : object };
+    return { code, body: answered(object, request) };
   }
 
   function single(route: Route, request: ServerRequest): ServerAnswer {
@@ -111,7 +111,7 @@ export function createServer(store: Store, kinds: readonly ServedKind[], clock: 
       }
       case 'PUT': {
         const { code, object } = writer.replace(targetOf(route, request, 'UpdateOptions'), bodyOf(route, request));
-        return { code, body: object };
+        return { code, body: answered(object, request) };
       }
       case 'PATCH': {
         const { code, object } = patch(route, request);
@@ -176,9 +176,10 @@ export function createServer(store: Store, kinds: readonly ServedKind[], clock: 
   };
 }
 
-/** What stands for an object whose metadata alone is asked for. */
-function metadataOf({ metadata }: JsonObject): JsonObject {
-  return { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: metadata ?? {} };
+/** What is answered for an object that was written: its metadata, where no more is asked for. */
+function answered(object: JsonObject, { accept }: ServerRequest): JsonObject {
+  if (accept?.includes('as=PartialObjectMetadata;') !== true) return object;
+  return { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: object['metadata'] ?? {} };
 }
 
 function listText(value: unknown): readonly string[] | undefined {

@@ -256,7 +256,8 @@ class OpenInventory implements Inventory {
   }
 
   async #send(chunk: KeptChunk, text: string): Promise<ConfigMap> {
-    const options = { signal: this.#signal };
+    // What was sent is what is kept: nothing of it need come back.
+    const options = { signal: this.#signal, answer: 'metadata' } as const;
     const data = { owner: this.#owner.name, entries: text };
     if (chunk.kept !== undefined) return this.#client.replace(ConfigMap, { ...chunk.kept, data }, options);
     const { reference } = this.#owner;
