@@ -8,7 +8,7 @@ import type { ReleaseJob, ReleaseResult } from './job.ts';
 import { DEFINITIONS, MANIFESTS, type WrittenPayload, writePayload } from './payload.ts';
 
 /** A server that is fresh for each makes them vary by a tenth. */
-const ROUNDS = 7;
+const ROUNDS = 9;
 /** Attempts at a release that is complete: the first finds out what the server has filled in, those after it are what holding costs. */
 const HOLDS = 4;
 
