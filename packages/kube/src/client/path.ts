@@ -38,7 +38,7 @@ export function objectPath(resource: AnyResource, key: Key, subresource?: 'statu
 /** A query string with a leading `?`, or ''. Undefined values are left out. */
 export function queryText(params: Readonly<Record<string, string | undefined>>): string {
   const given = Object.entries(params).filter((param): param is [string, string] => (param[1] ?? '') !== '');
-  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
+  return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
 }
 
 /** The query parameters of a selector. */
