@@ -1,5 +1,15 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { cpSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
@@ -62,7 +72,8 @@ function compilerConfig(names: readonly string[], outDir: string): object {
       target: 'esnext',
       rewriteRelativeImportExtensions: true,
     },
-    include: names.map((name) => join(root, folderOf(name), 'src')),
+    // What sources import beside them is named: what is not found would be left out without a word.
+    include: names.flatMap((name) => ['src', 'optional/*.gen.ts'].map((part) => join(root, folderOf(name), part))),
     exclude: [join(root, '**', '*.test.ts')],
   };
 }
@@ -73,6 +84,7 @@ function layOut(name: string, compiled: string, to: string): string {
   // What sources import beside them stays beside them.
   for (const part of readdirSync(join(compiled, folderOf(name))))
     cpSync(join(compiled, folderOf(name), part), join(to, part === 'src' ? 'lib' : part), { recursive: true });
+  assertWhole(name, to);
   const manifest = read<Manifest>(join(from, 'package.json'));
   writeFileSync(join(to, 'package.json'), `${JSON.stringify(published(manifest, to), undefined, 2)}\n`);
   cpSync(join(from, 'README.md'), join(to, 'README.md'));
@@ -107,6 +119,16 @@ function published(manifest: Manifest, to: string): object {
     gitHead: commit(),
     files: ['lib', 'optional', 'bin', 'crds', 'go'],
   };
+}
+
+/** What is packed runs: each file that another one imports is there. */
+function assertWhole(name: string, to: string): void {
+  for (const file of globSync('{lib,optional}/**/*.js', { cwd: to })) {
+    const text = readFileSync(join(to, file), 'utf8');
+    for (const [, path = ''] of text.matchAll(/^(?:import|export) [^;]*?from '(\.[^']+)';$/gm))
+      if (!existsSync(join(to, dirname(file), path)))
+        throw new Error(`pack: ${file} of ${name} imports ${path}, which was not compiled. Pack it again.`);
+  }
 }
 
 function imported(to: string): ReadonlySet<string> {
