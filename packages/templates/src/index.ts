@@ -25,6 +25,7 @@ export type {
   VerificationCheck,
 } from './library.ts';
 export { keysOfSecret, keysOfText, type MarkKeys, NO_KEYS, type ReadKeys } from './mark/keys.ts';
+export type { LedgerStore } from './mark/ledger-store.ts';
 export { POINTERS } from './mark/pointers.ts';
 export type { ClusterRecords, Proof } from './mark/witness.ts';
 export { type Mark, type Replaced, VERIFIED_KEY } from './mark.ts';

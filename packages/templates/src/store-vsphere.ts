@@ -8,6 +8,7 @@ import { type Clock, wallClock } from './clock.ts';
 import { ovaCache } from './image/cache.ts';
 import type { OvaSource } from './image/ova-source.ts';
 import type { MarkKeys } from './mark/keys.ts';
+import type { LedgerStore } from './mark/ledger-store.ts';
 import { type ClusterRecords, NO_WITNESSES, type Witnesses } from './mark/witness.ts';
 import { attemptsOf } from './names.ts';
 import { folderPath, resolveFolder, resolveScope } from './observe/place.ts';
@@ -57,6 +58,8 @@ export interface TemplateStoreOptions {
   readonly markKeys?: () => Promise<MarkKeys>;
   /** What the cluster knows of templates. */
   readonly cluster?: ClusterRecords;
+  /** Where ownership is recorded out of reach of vCenter users; default: in this process alone. */
+  readonly ledger?: LedgerStore;
 }
 
 /** A publication that was given up during its download may be asked for again, by a decision that comes to the same. */
