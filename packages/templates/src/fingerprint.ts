@@ -27,6 +27,11 @@ export function differenceFrom(
   return chained ? 'a snapshot was taken of it' : 'its disks were exchanged for others';
 }
 
+/** Short digest of vCenter's version of a configuration: as long as it is the same, nothing was done to the machine. '' where there is none. */
+export function versionOf({ changeVersion }: Pick<VmSummary, 'changeVersion'>): string {
+  return changeVersion === undefined ? '' : digest(changeVersion);
+}
+
 /** Whether two looks at a machine show the same disks, wherever their files are. */
 export function sameDisks(a: Pick<VmSummary, 'disks'>, b: Pick<VmSummary, 'disks'>): boolean {
   return digest(disksOf(a)) === digest(disksOf(b));

@@ -25,10 +25,13 @@ export type {
   VerificationCheck,
 } from './library.ts';
 export { keysOfSecret, keysOfText, type MarkKeys, NO_KEYS, type ReadKeys } from './mark/keys.ts';
+export { BIRTH_KEY, CONTENT_KEY } from './mark/birth-mark.ts';
 export type { LedgerStore } from './mark/ledger-store.ts';
+export { OWNERSHIP } from './mark/ownership-record.ts';
 export { POINTERS } from './mark/pointers.ts';
+export type { Uptime } from './mark/sightings.ts';
 export type { ClusterRecords, Proof } from './mark/witness.ts';
-export { type Mark, type Replaced, VERIFIED_KEY } from './mark.ts';
+export type { Mark } from './mark.ts';
 export { NAME_LIMIT, retiredName, upstreamNames } from './names.ts';
 export { hostFault } from './observe/place.ts';
 export type {

@@ -1,80 +1,21 @@
 import type { MoRef, VmSummary } from '@drydock/vsphere';
-import { readAttribute } from './mark/attribute.ts';
-import { type CodeReading, checkCode, codeOf } from './mark/code.ts';
-import { birthSubject, keptSubject, noteSubject } from './mark/subject.ts';
-import { NO_WITNESSES, type Proof, type Witnesses } from './mark/witness.ts';
+import { BIRTH_KEY, CONTENT_KEY, type ReadBirthMark, readBirthMark } from './mark/birth-mark.ts';
+import { type Identity, identityKey, identityOf } from './mark/identity.ts';
+import type { Content, LedgerEntry } from './mark/ledger.ts';
+import { OWNERSHIP, type RecordReading, readOwnership } from './mark/ownership-record.ts';
+import { noWitnesses, type Proof, type Witnesses } from './mark/witness.ts';
 
-/** The template that a swap puts away, as it was seen before the first rename: what its recovery needs. */
-export interface Replaced {
-  /** Value of its moref. */
-  readonly ref: string;
-  readonly instanceUuid: string;
-  /** The stable name that it bore. */
-  readonly name: string;
-}
-
-/** What says that a machine of vCenter is ours: owner, operation and content. */
-export interface Mark {
-  /** UID of the cluster that owns it. */
-  readonly owner: string;
-  /** '' for what we did not import. */
-  readonly operation: string;
-  /** SHA-256 of the OVA, lower-case hex; '' for what we did not import. */
-  readonly digest: string;
-  readonly release: string;
-  /** Identity of the Lease holder that imported it. */
+/** What is known of a VM that Drydock imported, adopted or claimed. */
+export interface Mark extends Content {
+  /** Identity of the Lease holder that imported it; '' where nobody did. */
   readonly holder: string;
-  /** Chosen by us for the import; a clone copies the mark but has another one of its own. */
   readonly instanceUuid: string;
-  /** Product version that its OVA had, where it had one. */
-  readonly version?: string;
-  /** The stable name that it is, was or will be published under by a swap; absent for pointer publications. */
-  readonly publishes?: string;
-  readonly replaces?: Replaced;
-  /** Only in the custom attribute: what was said of it after it had become a template. */
-  readonly role?: MarkRole;
+  /** `adopted`: made by hand, owned by adoption; `retired`: a swap put it away; `staged`: a swap is about to publish it. */
+  readonly role?: NonNullable<LedgerEntry['role']>;
   /** When it was retired, RFC 3339. */
   readonly at?: string;
-  /** Instance UUID of the template that took its place then. */
-  readonly by?: string;
-}
-
-/** `adopted`: made by hand, ours by adoption; `retired`: a swap put it away; `staged`: a swap is about to publish it. */
-export type MarkRole = 'adopted' | 'retired' | 'staged';
-
-/** The keys in extraConfig. */
-export const MARK_KEYS = {
-  owner: 'drydock.owner',
-  operation: 'drydock.operation',
-  digest: 'drydock.digest',
-  release: 'drydock.release',
-  holder: 'drydock.holder',
-  instanceUuid: 'drydock.instanceUuid',
-  version: 'drydock.version',
-  publishes: 'drydock.publishes',
-  replaces: 'drydock.replaces',
-} as const;
-
-/** Set to the digest when every byte was acknowledged and the lease was completed: only then a template may be made of it. */
-export const VERIFIED_KEY = 'drydock.verified';
-
-/** The custom attribute of templates, whose extraConfig cannot be changed any more: role, time, successor and stable name. Whoever may set attributes can write it. */
-export const MARK_ATTRIBUTE = 'drydock';
-
-/** A keyed code: in extraConfig from birth, and as a custom attribute for what was not born with one of ours. */
-export const PROOF = 'drydock.proof';
-
-/** The mark as extraConfig, from birth, with its code where there is a key. */
-export function markConfig(mark: Mark, witnesses: Pick<Witnesses, 'keys'> = NO_WITNESSES): ReadonlyMap<string, string> {
-  const { owner, operation, digest, release, holder, instanceUuid, version, publishes, replaces } = mark;
-  const config = new Map<string, string>();
-  const said = { owner, operation, digest, release, holder, instanceUuid, version, publishes };
-  for (const [field, value] of Object.entries(said))
-    if (value !== undefined) config.set(MARK_KEYS[field as keyof typeof MARK_KEYS], value);
-  if (replaces !== undefined) config.set(MARK_KEYS.replaces, JSON.stringify(replaces));
-  const code = codeOf(witnesses.keys, birthSubject(mark));
-  if (code !== undefined) config.set(PROOF, code);
-  return config;
+  /** Identity key of the template that replaced it (retired), or that it replaces (staged). */
+  readonly other?: string;
 }
 
 /** What a machine's mark is worth. Only `ours` may ever be touched. */
@@ -87,16 +28,22 @@ export type MarkReading =
       /** It is the machine's own mark, and only lacks a proof. */
       readonly unproven?: true;
     }
-  | {
-      readonly kind: 'ours';
-      readonly mark: Mark;
-      readonly verified: boolean;
-      /** It was imported with this mark; else it was adopted, or put away by a swap. */
-      readonly born: boolean;
-      readonly proof: Proof;
-      /** It is proven, and not by a code of the current key: a new one is to be written before the old proof goes. */
-      readonly renew: boolean;
-    };
+  | ({ readonly kind: 'ours'; readonly mark: Mark } & Evidence);
+
+/** How far a mark is believed. */
+export interface Evidence {
+  readonly proof: Proof;
+  /** Every byte was acknowledged and secure boot is settled; or it was adopted or claimed. */
+  readonly verified: boolean;
+  /** It was imported with its mark; else it was adopted, or put away by a swap. */
+  readonly born: boolean;
+  /** Uploaded whole, and not yet reconfigured: `finish` is the next step. */
+  readonly uploaded: boolean;
+  /** The ledger entry says that this installation imported, adopted or claimed it. */
+  readonly own: boolean;
+  /** Its ownership record is missing, or its code is not by the current key: it is to be written. */
+  readonly renew: boolean;
+}
 
 /** By whom a mark is read. */
 export interface Reader {
@@ -105,250 +52,144 @@ export interface Reader {
   readonly witnesses: Witnesses;
 }
 
-const NOBODY: Reader = { owner: undefined, witnesses: NO_WITNESSES };
+/** Everything that bears on whose a VM is. */
+export interface Testimony {
+  readonly identity: Identity | undefined;
+  /** Identity key; without an identity the value of the moref, under which nothing is ever recorded. */
+  readonly key: string;
+  readonly entry: LedgerEntry | undefined;
+  /** Its own birth mark, not one that a clone copied. */
+  readonly birth: ReadBirthMark | undefined;
+  readonly copied: ReadBirthMark | undefined;
+  readonly record: RecordReading;
+}
+
+/** Reads what bears on whose a VM is, without weighing it. */
+export function testimonyOf(vm: VmSummary, { vcenter, keys, ledger }: Witnesses): Testimony {
+  const identity = identityOf(vcenter, vm);
+  const key = identity === undefined ? vm.ref.value : identityKey(identity);
+  const read = readBirthMark(vm, keys);
+  const own = read !== undefined && read.instanceUuid.toLowerCase() === vm.instanceUuid?.toLowerCase();
+  const birth = own ? read : undefined;
+  const record = readOwnership(vm, identity, birth, keys);
+  return { identity, key, entry: ledger.get(key), birth, copied: own ? undefined : read, record };
+}
 
 /**
- * Reads the mark of a machine. **Clones inherit extraConfig, and may inherit attributes**, so a mark counts only if it repeats the machine's own instance
- * UUID, the machine sits directly in the publication folder, and it is a template or powered off. **A mark is a claim**: whoever makes machines or sets
- * attributes can write one. So where there are witnesses, one that names their owner counts only if one of them proves it.
+ * Reads the mark of a machine. **Clones inherit extraConfig, and may inherit attributes; whoever may create VMs or set attributes can copy both.** So a finished import or a template counts only if its
+ * ownership record bears a code over this VM's identity, or the ledger has that identity. An unfinished import counts by the code of its birth mark, because only sweeping follows from it. What has
+ * the sign of a finished import and no record that counts is unknown: it is kept and never used.
  */
-export function readMark(vm: VmSummary, folder: MoRef, reader: Reader = NOBODY): MarkReading {
-  const own = (mark: { readonly instanceUuid: string } | undefined): boolean =>
-    mark !== undefined && vm.instanceUuid !== undefined && sameUuid(vm.instanceUuid, mark.instanceUuid);
-  const born = bornMark(vm);
-  const said = saidMark(vm);
-  const instanceUuid = vm.instanceUuid ?? '';
-  const claim = own(said) ? said : undefined;
-  if (!own(born) && claim?.owner === undefined) {
-    const copied = born ?? (said?.owner === undefined ? undefined : said);
-    return copied === undefined
-      ? { kind: 'none' }
-      : { kind: 'invalid', mark: { ...BLANK, ...copied }, reason: 'its mark was copied from another machine' };
+export function readMark(
+  vm: VmSummary,
+  folder: MoRef,
+  { owner, witnesses }: Reader = { owner: undefined, witnesses: noWitnesses() },
+  testimony: Testimony = testimonyOf(vm, witnesses),
+): MarkReading {
+  const { birth, copied, record, entry } = testimony;
+  const claim = entry?.mark ?? birth ?? (record.kind === 'read' ? record.record.mark : undefined);
+  if (claim === undefined) {
+    if (copied === undefined && record.kind === 'absent') return { kind: 'none' };
+    const mark = { ...BLANK, ...contentOf(copied ?? BLANK), instanceUuid: vm.instanceUuid ?? '' };
+    return { kind: 'invalid', mark, reason: copied === undefined ? doubtOf(testimony) : COPIED };
   }
-  const reading = own(born) && born !== undefined ? readBorn(vm, born, claim, reader) : readKept(vm, claim, reader);
-  const mark: Mark = { ...reading.mark, instanceUuid };
+  const mark: Mark = {
+    ...contentOf(claim),
+    holder: birth?.holder ?? '',
+    instanceUuid: vm.instanceUuid ?? '',
+    ...roleOf(testimony),
+  };
   const invalid = (reason: string): MarkReading => ({ kind: 'invalid', mark, reason });
   if (vm.parent === undefined || vm.parent.type !== folder.type || vm.parent.value !== folder.value)
     return invalid('it is not directly in the publication folder');
   if (!vm.isTemplate && vm.powerState !== 'poweredOff') return invalid('it is a machine that is not powered off');
-  const { witnesses, owner } = reader;
-  const provable = witnesses.keys.known.size > 0 || witnesses.cluster !== undefined;
-  if (provable && reading.proof === 'none' && (owner === undefined || mark.owner === owner))
-    return { kind: 'invalid', mark, reason: reading.doubt, unproven: true };
-  const { verified, proof } = reading;
-  const renew = proof !== 'none' && proof !== 'here' && witnesses.keys.current !== undefined && !reading.fresh;
-  return { kind: 'ours', mark, verified, born: reading.born, proof, renew };
+  const evidence = weigh(vm, testimony, witnesses);
+  const provable = witnesses.keys.known.size > 0 || witnesses.ledger.kind === 'cluster';
+  const unproven = evidence.proof === 'none' || evidence.proof === 'noted';
+  if (provable && unproven && (owner === undefined || mark.owner === owner))
+    return { kind: 'invalid', mark, reason: doubtOf(testimony), unproven: true };
+  return { kind: 'ours', mark, ...evidence };
 }
 
-/** A mark with what speaks for it. */
-interface Weighed {
-  readonly mark: Mark;
-  readonly born: boolean;
-  readonly verified: boolean;
-  readonly proof: Proof;
-  /** A code of the current key is among its proofs. */
-  readonly fresh: boolean;
-  /** Why it does not count where nothing proves it. */
-  readonly doubt: string;
+function weigh(vm: VmSummary, testimony: Testimony, { keys, ledger, imported }: Witnesses): Evidence {
+  const { birth, record, entry, key } = testimony;
+  const vouches = ledger.kind === 'cluster' || (ledger.kind === 'file' && keys.known.size > 0);
+  const code = record.kind === 'read' ? record.code : 'absent';
+  const coded = code === 'current' || code === 'older';
+  const recorded: Proof = imported.has(key) ? 'here' : coded ? 'keyed' : vouches ? 'recorded' : 'noted';
+  const fresh = code === 'current' || (keys.current === undefined && record.kind === 'read');
+  const base = { born: birth !== undefined, own: entry?.own === true };
+  const finished = vm.extraConfig.has(CONTENT_KEY);
+  if (entry !== undefined && entry.stage !== 'importing') {
+    const uploaded = entry.stage === 'imported' && !finished && !vm.isTemplate;
+    return { ...base, proof: recorded, verified: !uploaded, uploaded, renew: !fresh };
+  }
+  if (coded) {
+    // The import ended right after the record was written: the ledger knows the attempt, and finishing is safe.
+    const uploaded = entry !== undefined && !finished && !vm.isTemplate;
+    return { ...base, proof: 'keyed', verified: !uploaded, uploaded, renew: !fresh };
+  }
+  const claims = finished || vm.isTemplate || record.kind !== 'absent' || birth === undefined;
+  if (claims) return { ...base, proof: 'none', verified: finished || birth === undefined, uploaded: false, renew: false };
+  const swept: Proof =
+    entry !== undefined ? recorded : birth.code === 'current' || birth.code === 'older' ? 'keyed' : 'none';
+  return { ...base, proof: swept, verified: false, uploaded: false, renew: false };
 }
 
-/** What was imported with a mark. What it is stands in extraConfig alone; the attribute adds only what became of it. */
-function readBorn(vm: VmSummary, born: Mark, said: Statement | undefined, { witnesses }: Reader): Weighed {
-  const { keys, cluster, imported } = witnesses;
-  const subject = birthSubject(born);
-  const atBirth = checkCode(keys, vm.extraConfig.get(PROOF), subject);
-  const later = checkCode(keys, proofAttribute(vm), subject);
-  const codes: readonly CodeReading[] = [atBirth, later];
-  const keyed = codes.includes('current') || codes.includes('older');
-  // A code that a known key did not make was written by somebody else, or for another machine: nothing but a right one mends that.
-  const forged = atBirth === 'false';
-  const recorded =
-    !forged &&
-    cluster !== undefined &&
-    (cluster.recorded(born.operation, born.instanceUuid) || cluster.refers(vm.name));
-  const proof: Proof = imported.has(born.instanceUuid) ? 'here' : keyed ? 'keyed' : recorded ? 'recorded' : 'none';
-  const replaces = believedNote(born, said, witnesses) ?? born.replaces;
-  const { role, at, by } = said ?? {};
-  const mark: Mark = {
-    ...born,
+/** What became of a template since its birth, by the ledger alone; that it was adopted its record says, too. */
+function roleOf({ entry, record }: Testimony): Partial<Pick<Mark, 'role' | 'at' | 'other'>> {
+  const adopted = entry === undefined && record.kind === 'read' && record.record.kind === 'adopted';
+  const { role = adopted ? ('adopted' as const) : undefined, at, other } = entry ?? {};
+  return {
     ...(role === undefined ? {} : { role }),
     ...(at === undefined ? {} : { at }),
-    ...(by === undefined ? {} : { by }),
-    ...(replaces === undefined ? {} : { replaces }),
-  };
-  return {
-    mark,
-    born: true,
-    verified: vm.extraConfig.get(VERIFIED_KEY) === born.digest,
-    proof,
-    fresh: codes.includes('current'),
-    doubt: `${doubtOf(codes)}; give the key that made it, or remove it by hand if nothing needs it`,
+    ...(other === undefined ? {} : { other }),
   };
 }
 
-/** What we did not import: adopted, or put away by a swap. Its code says which, under which stable name and release, whatever the attribute says. */
-function readKept(vm: VmSummary, said: Statement | undefined, { witnesses }: Reader): Weighed {
-  const { keys, cluster } = witnesses;
-  const { owner = '', role, at, by, publishes } = said ?? {};
-  const release = otherRelease(said?.release, vm);
-  const claim = { owner, publishes, release, instanceUuid: vm.instanceUuid ?? '' };
-  const code = proofAttribute(vm);
-  const kinds = (['adopted', 'retired'] as const).map((kind) => ({
-    kind,
-    code: checkCode(keys, code, keptSubject(kind, claim)),
-  }));
-  const right = kinds.find((one) => one.code === 'current' || one.code === 'older');
-  const recorded = role === 'retired' && cluster?.retired(vm.name) === true;
-  const replaces = said === undefined ? undefined : believedNote({ ...claim, publishes }, said, witnesses);
-  const mark: Mark = {
-    ...BLANK,
-    owner,
-    release: release ?? vm.productVersion ?? '',
+const COPIED = 'its mark was copied from another machine';
+
+/** Why nothing proves it, and what to do. */
+function doubtOf({ identity, birth, record }: Testimony): string {
+  const adopt = 'adopt it if it is what it should be';
+  if (identity === undefined) return `vCenter does not give its creation date and instance UUID: ${adopt} after an upgrade`;
+  switch (record.kind) {
+    case 'moved':
+      return `its ownership record is about another VM (it was registered again, restored or cloned): ${adopt}`;
+    case 'torn':
+      return `its ownership record is not whole: ${adopt}`;
+    case 'read':
+      return `its ownership record was made with a key that is gone, or by somebody without the key: ${adopt}`;
+    case 'absent':
+      if (birth?.legacy === true) return `version 0.1.0 made it, and it has no ownership record: ${adopt}`;
+      return `it has no ownership record: ${adopt}, or remove it by hand if nothing needs it`;
+  }
+}
+
+/** The lasting part of a mark. */
+export function contentOf({ owner, operation, digest, release, version, publishes }: Content): Content {
+  return {
+    ...{ owner, operation, digest, release },
+    ...(version === undefined ? {} : { version }),
     ...(publishes === undefined ? {} : { publishes }),
-    // The attribute may say that it is about to be published again; never that what was adopted was put away.
-    ...(right !== undefined && role !== 'staged' ? { role: right.kind } : role === undefined ? {} : { role }),
-    ...(at === undefined ? {} : { at }),
-    ...(by === undefined ? {} : { by }),
-    ...(replaces === undefined ? {} : { replaces }),
-  };
-  return {
-    mark,
-    born: false,
-    verified: vm.isTemplate,
-    proof: right !== undefined ? 'keyed' : recorded ? 'recorded' : 'none',
-    fresh: right?.code === 'current',
-    doubt: `${doubtOf(kinds.map((one) => one.code))}; adopt it again if it is what it should be`,
   };
 }
 
-/** The attribute may note what a template replaces where that was coded, or where nobody could tell a code. */
-function believedNote(
-  {
-    owner,
-    instanceUuid,
-    publishes,
-  }: Pick<Mark, 'owner' | 'instanceUuid'> & { readonly publishes?: string | undefined },
-  said: Statement | undefined,
-  { keys }: Witnesses,
-): Replaced | undefined {
-  const { replaces, code } = said ?? {};
-  if (replaces === undefined || publishes === undefined || replaces.name !== publishes) return undefined;
-  if (keys.known.size === 0) return replaces;
-  const reading = checkCode(keys, code, noteSubject({ owner, instanceUuid }, replaces));
-  return reading === 'current' || reading === 'older' ? replaces : undefined;
-}
+const BLANK = { owner: '', operation: '', digest: '', release: '', holder: '' };
 
-/** The best that can be said of codes that prove nothing. */
-function doubtOf(codes: readonly CodeReading[]): string {
-  if (codes.includes('false')) return 'its proof is of another machine, or of somebody who has not the key';
-  if (codes.includes('unknown key')) return 'its proof is under a key that is not known here';
-  return 'nothing proves that it is ours';
+/** Whether a machine was imported with a mark of its own. */
+export function isBorn(vm: VmSummary): boolean {
+  const birth = readBirthMark(vm, noWitnesses().keys);
+  return birth !== undefined && birth.instanceUuid.toLowerCase() === vm.instanceUuid?.toLowerCase();
 }
 
 /** Ids of the keys whose codes a machine bears, unchecked. */
-export function keyIdsOf(vm: VmSummary): readonly string[] {
-  const codes = [vm.extraConfig.get(PROOF), proofAttribute(vm)];
-  return [...new Set(codes.flatMap((code) => /^[a-z0-9-]{1,32}(?=:)/.exec(code ?? '') ?? []))];
+export function keyIdsOf({ extraConfig, customValues }: VmSummary): readonly string[] {
+  const texts = [extraConfig.get(BIRTH_KEY), customValues.get(OWNERSHIP)];
+  return [...new Set(texts.flatMap((text) => /"code":"([a-z0-9-]{1,32}):/.exec(text ?? '')?.[1] ?? []))];
 }
 
 /** A release that says no more than the product version is not said: it would make two texts of one thing. */
 export function otherRelease(release: string | undefined, { productVersion }: VmSummary): string | undefined {
   return release === '' || release === productVersion ? undefined : release;
-}
-
-/** Whether a machine was imported with a mark of its own. */
-export function isBorn(vm: VmSummary): boolean {
-  const born = bornMark(vm);
-  return born !== undefined && vm.instanceUuid !== undefined && sameUuid(born.instanceUuid, vm.instanceUuid);
-}
-
-const BLANK = { owner: '', operation: '', digest: '', release: '', holder: '', instanceUuid: '' };
-
-function bornMark(vm: VmSummary): Mark | undefined {
-  const read = (key: string): string => vm.extraConfig.get(key) ?? '';
-  const publishes = read(MARK_KEYS.publishes);
-  const version = read(MARK_KEYS.version);
-  const replaces = readReplaced(parse(read(MARK_KEYS.replaces)));
-  const mark: Mark = {
-    owner: read(MARK_KEYS.owner),
-    operation: read(MARK_KEYS.operation),
-    digest: read(MARK_KEYS.digest),
-    release: read(MARK_KEYS.release),
-    holder: read(MARK_KEYS.holder),
-    instanceUuid: read(MARK_KEYS.instanceUuid),
-    ...(version === '' ? {} : { version }),
-    ...(publishes === '' ? {} : { publishes }),
-    ...(replaces === undefined ? {} : { replaces }),
-  };
-  const { owner, digest, holder, instanceUuid } = mark;
-  return [owner, digest, holder, instanceUuid].includes('') ? undefined : mark;
-}
-
-const ROLES: readonly string[] = ['adopted', 'retired', 'staged'] satisfies readonly MarkRole[];
-
-/** What the attribute says. Never operation, digest, or that something is whole. */
-interface Statement {
-  readonly instanceUuid: string;
-  readonly owner?: string;
-  readonly role: MarkRole;
-  readonly at?: string;
-  readonly by?: string;
-  readonly publishes?: string;
-  readonly release?: string;
-  readonly replaces?: Replaced;
-  readonly code?: string;
-}
-
-function saidMark(vm: VmSummary): Statement | undefined {
-  const reading = readAttribute(vm.customValues, MARK_ATTRIBUTE);
-  const value = record(reading.kind === 'value' ? reading.value : undefined);
-  // Earlier versions wrote the longer names.
-  const text = (field: string, before = field): string | undefined => {
-    const given = value[field] ?? value[before];
-    return typeof given === 'string' && given !== '' ? given : undefined;
-  };
-  const instanceUuid = text('id', 'instanceUuid');
-  const role = text('role');
-  if (instanceUuid === undefined || role === undefined || !ROLES.includes(role)) return undefined;
-  const publishes = text('name', 'publishes');
-  const replaces = readReplaced(value['replaces'], publishes);
-  const rest = { owner: text('owner'), at: text('at'), by: text('by'), publishes, release: text('release'), replaces };
-  const given = Object.fromEntries(
-    Object.entries({ ...rest, code: text('code') }).filter(([, one]) => one !== undefined),
-  );
-  return { ...given, instanceUuid, role: role as MarkRole };
-}
-
-function proofAttribute(vm: VmSummary): string | undefined {
-  const reading = readAttribute(vm.customValues, PROOF);
-  return reading.kind === 'value' && typeof reading.value === 'string' ? reading.value : undefined;
-}
-
-/** As extraConfig has it, or in the attribute's short form `vm-12 <instance UUID>`, whose name is the stable one. */
-function readReplaced(value: unknown, stable?: string): Replaced | undefined {
-  if (typeof value === 'string' && stable !== undefined) {
-    const [ref = '', instanceUuid = ''] = value.split(' ');
-    return ref === '' ? undefined : { ref, instanceUuid, name: stable };
-  }
-  const { ref, instanceUuid, name } = record(value);
-  return typeof ref === 'string' && typeof instanceUuid === 'string' && typeof name === 'string'
-    ? { ref, instanceUuid, name }
-    : undefined;
-}
-
-function parse(text: string): unknown {
-  if (text === '') return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function record(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
-}
-
-function sameUuid(a: string, b: string): boolean {
-  return a.toLowerCase() === b.toLowerCase();
 }

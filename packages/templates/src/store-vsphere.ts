@@ -3,13 +3,16 @@ import { type Fence, fenced } from './act/fenced.ts';
 import type { Pacemaker } from './act/heartbeat.ts';
 import { type Ports, portsOn } from './act/ports.ts';
 import { proveAnew } from './act/prove.ts';
+import { takeOver } from './act/take-over.ts';
 import { createSlots } from './act/slots.ts';
 import { type Clock, wallClock } from './clock.ts';
 import { ovaCache } from './image/cache.ts';
 import type { OvaSource } from './image/ova-source.ts';
-import type { MarkKeys } from './mark/keys.ts';
+import { type MarkKeys, NO_KEYS } from './mark/keys.ts';
 import type { LedgerStore } from './mark/ledger-store.ts';
-import { type ClusterRecords, NO_WITNESSES, type Witnesses } from './mark/witness.ts';
+import { openLedger } from './mark/ledger.ts';
+import { systemUptime, type Uptime } from './mark/sightings.ts';
+import type { ClusterRecords, Witnesses } from './mark/witness.ts';
 import { attemptsOf } from './names.ts';
 import { folderPath, resolveFolder, resolveScope } from './observe/place.ts';
 import type { PublishedTemplate, TemplateStore } from './store.ts';
@@ -51,15 +54,14 @@ export interface TemplateStoreOptions {
   readonly pacemaker?: Pacemaker;
   /** Default: a cache in `cacheDir`. */
   readonly ovas?: OvaSource;
-  /**
-   * Keys by which marks are proven, asked for at the beginning of each call. Without them and without `cluster`, marks of birth are believed as far as pointing
-   * at their bearers goes, and nothing is destroyed but what this store imported.
-   */
+  /** Keys that sign ownership records, asked for at the beginning of each call. */
   readonly markKeys?: () => Promise<MarkKeys>;
-  /** What the cluster knows of templates. */
+  /** What the cluster recorded before there was a ledger: templates of version 0.1.0 are taken over by it. */
   readonly cluster?: ClusterRecords;
   /** Where ownership is recorded out of reach of vCenter users; default: in this process alone. */
   readonly ledger?: LedgerStore;
+  /** Measures silence and grace. */
+  readonly uptime?: Uptime;
 }
 
 /** A publication that was given up during its download may be asked for again, by a decision that comes to the same. */
@@ -82,17 +84,15 @@ export function templateStore(options: TemplateStoreOptions): TemplateStore {
   const bound = (signal: AbortSignal | undefined): { readonly signal: AbortSignal } => ({
     signal: signal === undefined ? closing.signal : AbortSignal.any([signal, closing.signal]),
   });
-  const { cluster } = options;
-  const witnessesNow = async (): Promise<Witnesses> => ({
-    keys: (await options.markKeys?.()) ?? NO_WITNESSES.keys,
-    imported,
-    ...(cluster === undefined ? {} : { cluster }),
-  });
-  const uploaded: Ports['uploaded'] = new Map();
-  const { fence, pacemaker } = options;
+  const { cluster, fence, pacemaker } = options;
+  const ledger = openLedger(options.ledger);
+  const witnessesAt = async (vcenter: VCenter): Promise<Witnesses> => {
+    const [keys, id] = await Promise.all([options.markKeys?.() ?? NO_KEYS, vcenter.instanceUuid(), ledger.load()]);
+    return { vcenter: id, keys, ledger, uptime: options.uptime ?? systemUptime, imported };
+  };
   const portsAt = async (server: string): Promise<Ports> => {
     const vcenter = await options.vcenters(server);
-    const shared = { ovas, clock, running, imported, uploaded, slots, witnesses: await witnessesNow() };
+    const shared = { ovas, clock, running, imported, slots, witnesses: await witnessesAt(vcenter) };
     return portsOn({ vcenter, fence, ...shared, ...(pacemaker === undefined ? {} : { pacemaker }) });
   };
   const vcenterAt = async (server: string): Promise<VCenter> => fenced(await options.vcenters(server), fence);
@@ -122,8 +122,10 @@ export function templateStore(options: TemplateStoreOptions): TemplateStore {
   };
 
   return {
-    inspect: async (placement, reference, { signal } = {}) =>
-      inspectTemplate(await vcenterAt(placement.server), placement, reference, await witnessesNow(), bound(signal)),
+    inspect: async (placement, reference, { signal } = {}) => {
+      const { vcenter, witnesses } = await portsAt(placement.server);
+      return inspectTemplate(vcenter, placement, reference, witnesses, bound(signal));
+    },
 
     publish: async (wish, publish) => {
       const { placement, publication } = wish;
@@ -161,26 +163,26 @@ export function templateStore(options: TemplateStoreOptions): TemplateStore {
     },
 
     hold: async (placement, reference, what, { signal } = {}) =>
-      holdTemplate(await vcenterAt(placement.server), placement, reference, what, bound(signal)),
+      holdTemplate(await portsAt(placement.server), placement, reference, what, bound(signal)),
 
     release: async (placement, what, { signal, except } = {}) => {
-      const vcenter = await vcenterAt(placement.server);
+      const ports = await portsAt(placement.server);
       const call = bound(signal);
-      return releaseTemplates(vcenter, await resolveFolder(vcenter, placement, call), what, except, call);
+      return releaseTemplates(ports, await resolveFolder(ports.vcenter, placement, call), what, except, call);
     },
 
-    collect: async (placement, cluster, collect) => {
-      const { vcenter } = await portsAt(placement.server);
+    collect: async (placement, owner, collect) => {
+      const { vcenter, witnesses } = await portsAt(placement.server);
       const call = bound(collect.signal);
       const scope = await resolveScope(vcenter, placement, call);
-      const witnesses = await witnessesNow();
-      const how = { ...collect, owner: cluster, witnesses, holder: NOBODY, running, uploaded, ...call };
+      const how = { ...collect, owner, witnesses, holder: NOBODY, running, ...call };
       // A plan names its calls, and these are not among them.
       if (collect.dryRun !== true && collect.expectWorld === undefined && collect.only === undefined) {
-        for (const name of await proveAnew(vcenter, scope, how, call))
-          options.log?.info({ server: placement.server, template: name }, 'template proven by the current key');
+        const taken = cluster === undefined ? [] : await takeOver(vcenter, scope.folder, how, cluster, call);
+        for (const name of [...taken, ...(await proveAnew(vcenter, scope.folder, how, call))])
+          options.log?.info({ server: placement.server, template: name }, 'ownership record written');
       }
-      const collected = await collectTemplates(vcenter, scope, cluster, how);
+      const collected = await collectTemplates(vcenter, scope, owner, how);
       for (const { name, removed, reason } of collected) {
         if (removed && collect.dryRun !== true)
           options.log?.info({ server: placement.server, template: name, reason }, 'template removed');
@@ -189,22 +191,20 @@ export function templateStore(options: TemplateStoreOptions): TemplateStore {
     },
 
     list: async (placement, owner, { signal } = {}) => {
-      const vcenter = await vcenterAt(placement.server);
+      const { vcenter, witnesses } = await portsAt(placement.server);
       const call = bound(signal);
-      return listTemplates(vcenter, await resolveFolder(vcenter, placement, call), owner, await witnessesNow(), call);
+      return listTemplates(vcenter, await resolveFolder(vcenter, placement, call), owner, witnesses, call);
     },
 
-    verify: async (placement, reference, verify = {}) =>
-      verifyTemplate(await vcenterAt(placement.server), placement, reference, await witnessesNow(), {
-        ...verify,
-        ...bound(verify.signal),
-      }),
+    verify: async (placement, reference, verify = {}) => {
+      const { vcenter, witnesses } = await portsAt(placement.server);
+      return verifyTemplate(vcenter, placement, reference, witnesses, { ...verify, ...bound(verify.signal) });
+    },
 
     history: async (placement, owner, name, { signal } = {}) => {
-      const vcenter = await vcenterAt(placement.server);
+      const { vcenter, witnesses } = await portsAt(placement.server);
       const call = bound(signal);
-      const whose = { owner, witnesses: await witnessesNow() };
-      return historyOf(vcenter, await resolveFolder(vcenter, placement, call), whose, name, call);
+      return historyOf(vcenter, await resolveFolder(vcenter, placement, call), { owner, witnesses }, name, call);
     },
 
     plan: async (request, plan) =>

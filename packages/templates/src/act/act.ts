@@ -3,16 +3,15 @@ import { mayDestroy } from '../decide/authority.ts';
 import { estranged, linkedReason, whyKept } from '../decide/claim.ts';
 import type { Act, Machine, Step } from '../decide/machine.ts';
 import { TemplateError } from '../errors.ts';
-import { fingerprintOf, hasRun, sameDisks } from '../fingerprint.ts';
-import { type Said, writeStatement } from '../mark/statement.ts';
-import { readMark } from '../mark.ts';
+import { fingerprintOf, hasRun, sameDisks, versionOf } from '../fingerprint.ts';
+import { contentOf, readMark, testimonyOf } from '../mark.ts';
 import { linkedMachines, NO_LINKS } from '../observe/links.ts';
 import { machineOf, type Scope } from '../observe/observe.ts';
-import { RECORD_ATTRIBUTE, readRecord, writeRecord } from '../record.ts';
 import type { TemplateWish } from '../wish.ts';
-import { finishImport, type ImportOptions, importTemplate, witnessesOf } from './import.ts';
+import { finishImport, type ImportOptions, importTemplate } from './import.ts';
 import { expectFree } from './obstacle.ts';
 import type { Ports } from './ports.ts';
+import { recordOwnership, renewRecord } from './prove.ts';
 import { swapNames } from './rename-pair.ts';
 
 /** What acting needs besides the step. */
@@ -43,32 +42,27 @@ export async function act(context: ActContext, step: Act, call: CallOptions): Pr
     }
     case 'finish':
       context.importing.onProgress?.({ step: 'Publishing' });
-      await finishImport(context.ports, context.folder, step.ref, stableNameOf(context), call);
+      await finishImport(context.ports, step.ref, call);
       return {};
     case 'markAsTemplate':
       context.importing.onProgress?.({ step: 'Publishing' });
       await makeTemplate(context, step, call);
       return {};
     case 'record': {
-      await recordTemplate(context, step, call);
       const vm = await vcenter.vm(step.ref, call);
-      if (vm?.name !== step.name || !vm.isTemplate || readRecord(vm)?.state === 'template') return {};
-      const message = `failed to record what ${step.name} consists of: vCenter did not keep the attribute ${RECORD_ATTRIBUTE}`;
-      throw new TemplateError({ code: 'ATTRIBUTE_CUT', message });
+      if (vm?.name === step.name && vm.isTemplate && machineNow(vm, context).renew)
+        await renewRecord(vcenter, vm, context.ports.witnesses, call);
+      return {};
     }
     case 'attachTags':
       await vcenter.tags.attach(step.ref, step.tagIds, call);
       return {};
     case 'intend':
-      await say(context, step, step.mark.instanceUuid, { ...step.mark, role: 'staged', replaces: step.replaces }, call);
+      await intend(context, step, call);
       return {};
     case 'retire': {
-      const { instanceUuid, publishes, by, release } = step;
-      // What nobody has recorded yet was not made by us, or by one that died.
-      await recordTemplate(context, step, call);
       const at = (await vcenter.currentTime(call)).toISOString();
-      const { owner } = context;
-      await say(context, step, instanceUuid, { owner, role: 'retired', at, by, publishes, release }, call);
+      await note(context, step, { role: 'retired', at, other: step.by }, call);
       return {};
     }
     case 'rename': {
@@ -86,59 +80,71 @@ export async function act(context: ActContext, step: Act, call: CallOptions): Pr
   }
 }
 
-/** Attributes may be set on templates at any time, so the machine is only asked whether it still is the one that was meant. */
-async function say(
-  { ports }: ActContext,
-  { ref, name }: { readonly ref: MoRef; readonly name: string },
-  instanceUuid: string,
-  said: Said,
-  call: CallOptions,
-): Promise<void> {
-  const { vcenter } = ports;
-  const vm = await vcenter.vm(ref, call);
-  if (vm?.name === name && vm.isTemplate && (vm.instanceUuid ?? '') === instanceUuid)
-    await writeStatement(vcenter, vm, said, witnessesOf(ports).keys, call);
+/** Before a swap: the template that goes is owned, and the ledger has what the one that comes replaces. */
+async function intend(context: ActContext, step: Extract<Act, { kind: 'intend' }>, call: CallOptions): Promise<void> {
+  const { vcenter, witnesses } = context.ports;
+  const { old, publishes } = step;
+  if (old.claim) {
+    const vm = await vcenter.vm(old.ref, call);
+    if (vm?.name !== old.name || !vm.isTemplate || testimonyOf(vm, witnesses).key !== old.key) return;
+    const { mark } = machineNow(vm, context);
+    const { productVersion: release = '' } = vm;
+    const before = mark ?? { operation: '', digest: '', release };
+    const content = contentOf({ ...before, owner: context.owner, publishes });
+    const kind = testimonyOf(vm, witnesses).birth === undefined ? 'claimed' : 'imported';
+    if (!(await recordOwnership(vcenter, vm, kind, content, witnesses, call))) {
+      const message = `${vm.name} cannot be put away: vCenter gives it no creation date and instance UUID`;
+      throw new TemplateError({ code: 'VCENTER_FAILED', message });
+    }
+  }
+  await note(context, step, { role: 'staged', other: old.key }, call, publishes);
 }
 
-/** Before and after: who finds a machine that was about to become one cannot tell whether it ever was. */
+/** Notes in the ledger what became of an owned template, if it still is the one that was meant. */
+async function note(
+  context: ActContext,
+  { ref, name }: { readonly ref: MoRef; readonly name: string },
+  said: { readonly role: 'staged' | 'retired'; readonly at?: string; readonly other: string },
+  call: CallOptions,
+  publishes?: string,
+): Promise<void> {
+  const { vcenter, witnesses } = context.ports;
+  const vm = await vcenter.vm(ref, call);
+  if (vm?.name !== name || !vm.isTemplate) return;
+  const { mark, own, key } = machineNow(vm, context);
+  if (mark === undefined) return;
+  const content = { ...contentOf(mark), ...(publishes === undefined ? {} : { publishes }) };
+  await witnesses.ledger.change(key, (now) => ({ stage: 'template', own, ...now, ...said, mark: content }));
+}
+
+/** Before and after, in the ledger: who finds a machine that was about to become one cannot tell whether it ever was. */
 async function makeTemplate(
   context: ActContext,
   { ref, name }: { readonly ref: MoRef; readonly name: string },
   call: CallOptions,
 ): Promise<void> {
-  const { vcenter } = context.ports;
+  const { vcenter, witnesses } = context.ports;
+  const { ledger } = witnesses;
   const before = await vcenter.vm(ref, call);
-  if (before?.name !== name) return;
-  if (before.isTemplate || estranged(machineNow(before, context)) !== undefined) return;
-  await writeRecord(vcenter, before, 'marking', call);
+  if (before?.name !== name || before.isTemplate) return;
+  const { key, mark, own, ...machine } = machineNow(before, context);
+  if (mark === undefined || estranged({ ...machine, key, own }) !== undefined) return;
+  await ledger.change(key, (now) => now && { ...now, stage: 'marking', version: versionOf(before) });
   await vcenter.markAsTemplate(ref, call);
   const after = await vcenter.vm(ref, call);
   if (after === undefined) return;
   // vCenter may settle something of its own accord. Somebody may also have made a machine of it again at once, even run it: it was a template all the same, and the one of before.
   const settled = after.isTemplate && hasRun(after) === hasRun(before) && sameDisks(before, after);
-  await writeRecord(vcenter, after, 'template', call, fingerprintOf(settled ? after : before));
-}
-
-/** Records what a template consists of, unless that is recorded, or is not what it was. */
-async function recordTemplate(
-  context: ActContext,
-  { ref, name }: { readonly ref: MoRef; readonly name: string },
-  call: CallOptions,
-): Promise<void> {
-  const { vcenter } = context.ports;
-  const vm = await vcenter.vm(ref, call);
-  if (vm?.name !== name || !vm.isTemplate || readRecord(vm)?.state === 'template') return;
-  if (estranged(machineNow(vm, context)) === undefined) await writeRecord(vcenter, vm, 'template', call);
+  const fingerprint = fingerprintOf(settled ? after : before);
+  const changed = ledger.get(key)?.fingerprint !== fingerprint;
+  await ledger.change(key, (now) => now && { ...now, stage: 'template', fingerprint });
+  if (changed) await renewRecord(vcenter, after, witnesses, call);
 }
 
 /** A machine as it is now. Who imports does not matter to what is done to it. */
 function machineNow(vm: VmSummary, { folder, owner, ports }: ActContext): Machine {
   const nobody = { holder: '', holderIsLive: () => undefined, running: new Set<string>() };
-  return machineOf(vm, folder, { ...nobody, owner, witnesses: witnessesOf(ports) });
-}
-
-function stableNameOf({ wish }: ActContext): string | undefined {
-  return wish?.publication?.kind === 'swap' ? wish.publication.name : undefined;
+  return machineOf(vm, folder, { ...nobody, owner, witnesses: ports.witnesses });
 }
 
 async function destroyStale(
@@ -151,7 +157,9 @@ async function destroyStale(
   const vm = await vcenter.vm(step.ref, call);
   if (vm === undefined || vm.name !== step.name) return;
   const still = step.marked ? isStillUnfinished(vm, context, step) : await isStillLeftover(vm, context, call);
-  if (still) await vcenter.destroy(step.ref, call);
+  if (!still) return;
+  await vcenter.destroy(step.ref, call);
+  await context.ports.witnesses.ledger.change(testimonyOf(vm, context.ports.witnesses).key, () => undefined);
 }
 
 /** Since the observation it may have been finished, or become another thing, or the reference may mean something else. */
@@ -168,7 +176,7 @@ async function isStillLeftover(
   { ports, folder, datacenter }: ActContext,
   call: CallOptions,
 ): Promise<boolean> {
-  if (readMark(vm, folder).kind !== 'none' || vm.parent?.value !== folder.value) return false;
+  if (readMark(vm, folder, { owner: undefined, witnesses: ports.witnesses }).kind !== 'none' || vm.parent?.value !== folder.value) return false;
   if (vm.unreadable !== undefined || vm.activeTasks.length > 0) return false;
   if (!vm.isTemplate && (vm.powerState !== 'poweredOff' || hasRun(vm))) return false;
   const links = await linkedMachines(ports.vcenter, datacenter, [vm], call);

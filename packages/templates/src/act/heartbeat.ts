@@ -1,6 +1,6 @@
 import type { MoRef, VCenter } from '@drydock/vsphere';
 import { reasonOf, TemplateError } from '../errors.ts';
-import { beat } from '../record.ts';
+import { HEARTBEAT_ATTRIBUTE } from '../mark/birth-mark.ts';
 
 /** Between two signs of life of an import. */
 export const BEAT_MS = 60_000;
@@ -33,7 +33,8 @@ export function heartbeat(vcenter: VCenter, vm: MoRef, instanceUuid: string, pac
   const once = async (): Promise<void> => {
     try {
       const signal = AbortSignal.any([over.signal, AbortSignal.timeout(BEAT_MS)]);
-      await beat(vcenter, vm, instanceUuid, { signal });
+      const at = (await vcenter.currentTime({ signal })).toISOString();
+      await vcenter.setCustomValue(vm, HEARTBEAT_ATTRIBUTE, `${instanceUuid} ${at}`, { signal });
       failures = 0;
     } catch (cause) {
       failures += 1;

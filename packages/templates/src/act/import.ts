@@ -16,23 +16,19 @@ import { fingerprintOf, hasRun } from '../fingerprint.ts';
 import type { OpenOva } from '../image/ova.ts';
 import { byteMeter } from '../image/progress.ts';
 import { checkSums } from '../image/sums.ts';
-import { NO_WITNESSES, type Witnesses } from '../mark/witness.ts';
-import { MARK_KEYS, type Mark, markConfig, type Replaced, VERIFIED_KEY } from '../mark.ts';
+import { birthConfig, type BirthMark, CONTENT_KEY } from '../mark/birth-mark.ts';
+import { type Identity, identityKey, identityOf } from '../mark/identity.ts';
+import { writeOwnership } from '../mark/ownership-record.ts';
+import { testimonyOf } from '../mark.ts';
 import type { Attempt } from '../names.ts';
 import { noteOf } from '../note.ts';
 import { findTemplate } from '../observe/find.ts';
 import { type Place, resolvePlace } from '../observe/place.ts';
-import { CONTENT_KEY, HEARTBEAT_KEY } from '../record.ts';
 import type { TemplateOperation, TemplateProgress } from '../store.ts';
 import type { TemplateWish } from '../wish.ts';
 import { heartbeat } from './heartbeat.ts';
 import { patiently } from './patience.ts';
 import type { Ports } from './ports.ts';
-
-/** What proves marks to whoever acts by these ports. */
-export function witnessesOf({ witnesses, imported }: Pick<Ports, 'witnesses' | 'imported'>): Witnesses {
-  return { ...(witnesses ?? NO_WITNESSES), ...(imported === undefined ? {} : { imported }) };
-}
 
 /** Options of {@link importTemplate}. */
 export interface ImportOptions {
@@ -89,12 +85,11 @@ export async function importTemplate(ports: Ports, wish: TemplateWish, options: 
   const { name, operation } = options.attempt;
   const { cluster: owner, holder } = wish;
   ports.running.add(instanceUuid);
-  ports.imported?.add(instanceUuid);
   try {
     await options.announce?.({ id: operation, name, holder, instanceUuid });
     const { release, sha256: digest } = wish.image;
     const publishes = wish.publication?.kind === 'swap' ? wish.publication.name : undefined;
-    const mark: Mark = {
+    const mark: BirthMark = {
       owner,
       operation,
       digest,
@@ -113,66 +108,100 @@ export async function importTemplate(ports: Ports, wish: TemplateWish, options: 
       networks: new Map([[descriptor.networks[0] ?? '', place.network]]),
       diskProvisioning,
       instanceUuid,
-      extraConfig: new Map([...markConfig(mark, ports.witnesses ?? NO_WITNESSES), [HEARTBEAT_KEY, 'PT1M']]),
+      extraConfig: birthConfig(mark, ports.witnesses.keys),
       annotation: noteOf(wish, name),
     };
     let vm: MoRef | undefined;
+    let identity: Identity | undefined;
     try {
       await using lease = await startImport(ports, request, place.hosts, options);
       vm = lease.vm;
       await using living = heartbeat(vcenter, vm, instanceUuid, ports.pacemaker);
       const signal = AbortSignal.any([living.failed, ...(options.signal === undefined ? [] : [options.signal])]);
-      await fill(ports, lease, ova, instanceUuid, total, { ...options, signal }).catch((error: unknown) => {
+      identity = await recordBirth(ports, lease.vm, mark, options.attempt.name, { signal });
+      await fill(ports, lease, ova, total, { ...options, signal }).catch((error: unknown) => {
         throw living.failed.aborted ? living.failed.reason : error;
       });
     } catch (error) {
-      await tidy(ports, options.folder, instanceUuid, vm);
+      await tidy(ports, options.folder, instanceUuid, identity);
       // An abort that failed too would hide what went wrong.
       throw lostLease(options.attempt.name, error instanceof SuppressedError ? error.suppressed : error);
     }
-    const verified = { extraConfig: new Map([[VERIFIED_KEY, digest]]) };
-    ports.uploaded.set(instanceUuid, descriptor.secureBoot === true ? { ...verified, secureBoot: false } : verified);
-    await finishImport(ports, options.folder, vm, publishes, call);
+    await recordUpload(ports, vm, identity, mark, descriptor.secureBoot === true, call);
+    await finishImport(ports, vm, call);
   } finally {
     ports.running.delete(instanceUuid);
   }
 }
 
-/**
- * Calls an import that was uploaded whole finished. One change: verified implies that secure boot is settled, and a template could not be reconfigured any more (VS-W101). What vCenter
- * makes of it is looked at, because what it consists of now is what it must consist of later. Whatever fails, the upload stays: the next pass of this process goes on here.
- */
-export async function finishImport(
-  ports: Ports,
-  folder: MoRef,
-  vm: MoRef,
-  publishes: string | undefined,
+/** Before the first byte: the ledger knows which VM this import makes. */
+async function recordBirth(
+  { vcenter, witnesses, imported }: Ports,
+  ref: MoRef,
+  { holder: _, instanceUuid, ...mark }: BirthMark,
+  name: string,
   call: CallOptions,
-): Promise<void> {
-  const { vcenter, clock, uploaded } = ports;
-  const seen = await vcenter.vm(vm, call);
-  const change = seen?.instanceUuid === undefined ? undefined : uploaded.get(seen.instanceUuid.toLowerCase());
-  if (seen?.instanceUuid === undefined || change === undefined) return;
-  if (seen.powerState !== 'poweredOff' || hasRun(seen)) {
-    uploaded.delete(seen.instanceUuid.toLowerCase());
-    const message = `${seen.name} (${vm.value}) was powered on before its import was finished: it is kept and not used`;
+): Promise<Identity> {
+  const vm = await vcenter.vm(ref, call);
+  const identity = vm === undefined ? undefined : identityOf(witnesses.vcenter, vm);
+  if (identity?.instanceUuid !== instanceUuid) {
+    const message =
+      identity === undefined
+        ? `vCenter gave ${name} no creation date, without which it cannot be told from a copy`
+        : `vCenter gave ${name} another instance UUID than ours`;
     throw new TemplateError({ code: 'IMPORT_FAILED', message, retriable: true });
   }
-  const replaces = publishes === undefined ? undefined : await replacedBy(vcenter, folder, publishes, call);
-  const extraConfig = new Map(change.extraConfig);
-  if (replaces !== undefined) extraConfig.set(MARK_KEYS.replaces, JSON.stringify(replaces));
-  const settled = { ...seen, secureBoot: change.secureBoot ?? seen.secureBoot ?? false };
-  const content = fingerprintOf(settled);
-  extraConfig.set(CONTENT_KEY, content);
-  await patiently(clock, call, () => vcenter.reconfigure(vm, { ...change, extraConfig }, call));
-  uploaded.delete(seen.instanceUuid.toLowerCase());
-  const made = await vcenter.vm(vm, call);
-  if (made === undefined || made.unreadable !== undefined || made.isTemplate || fingerprintOf(made) === content) return;
-  // What ran already is another one, and stays so.
-  if (hasRun(made)) return;
-  // A server that settles more than it was told.
-  const again = { extraConfig: new Map([[CONTENT_KEY, fingerprintOf(made)]]) };
-  await patiently(clock, call, () => vcenter.reconfigure(vm, again, call));
+  const key = identityKey(identity);
+  imported.add(key);
+  await witnesses.ledger.change(key, () => ({ stage: 'importing', own: true, mark }));
+  return identity;
+}
+
+/** After the last byte: from here on the upload is never repeated. What a neighbour did to the VM meanwhile is looked at first. */
+async function recordUpload(
+  { vcenter, witnesses }: Ports,
+  ref: MoRef,
+  identity: Identity,
+  { holder: _, instanceUuid: __, ...mark }: BirthMark,
+  secureBootOff: boolean,
+  call: CallOptions,
+): Promise<void> {
+  const vm = await vcenter.vm(ref, call);
+  if (vm === undefined) throw new TemplateError({ code: 'IMPORT_FAILED', message: `${ref.value} is gone`, retriable: true });
+  if (hasRun(vm) || vm.powerState !== 'poweredOff') throw poweredOn(vm.name, ref);
+  const fingerprint = fingerprintOf({ ...vm, secureBoot: !secureBootOff && vm.secureBoot === true });
+  const key = identityKey(identity);
+  const entry = { stage: 'imported', own: true, mark, fingerprint } as const;
+  await witnesses.ledger.change(key, () => (secureBootOff ? { ...entry, secureBootOff } : entry));
+  await writeOwnership(vcenter, vm, identity, { kind: 'imported', mark, fingerprint }, witnesses.keys, call);
+}
+
+/**
+ * Finishes an import that was uploaded whole: one change settles secure boot and sets the sign that the import is complete, since a template could not be reconfigured any more (VS-W101). What vCenter
+ * makes of it is looked at, because what it consists of now is what it must consist of later. Whatever fails, the upload stays: the next pass continues here.
+ */
+export async function finishImport({ vcenter, clock, witnesses }: Ports, ref: MoRef, call: CallOptions): Promise<void> {
+  const vm = await vcenter.vm(ref, call);
+  if (vm === undefined) return;
+  const { identity, key, entry, birth } = testimonyOf(vm, witnesses);
+  if (identity === undefined || entry === undefined || birth === undefined) return;
+  if (vm.powerState !== 'poweredOff' || hasRun(vm)) throw poweredOn(vm.name, ref);
+  const secureBoot = entry.secureBootOff === true ? { secureBoot: false } : {};
+  const settled = fingerprintOf({ ...vm, ...secureBoot });
+  const change = { ...secureBoot, extraConfig: new Map([[CONTENT_KEY, settled]]) };
+  await patiently(clock, call, () => vcenter.reconfigure(ref, change, call));
+  const made = await vcenter.vm(ref, call);
+  if (made === undefined || made.unreadable !== undefined || made.isTemplate) return;
+  // A server that settles more than it was asked to. What ran already is another one, and stays so.
+  const fingerprint = hasRun(made) ? settled : fingerprintOf(made);
+  if (fingerprint === entry.fingerprint) return;
+  await witnesses.ledger.change(key, (now) => now && { ...now, stage: 'imported', fingerprint });
+  await writeOwnership(vcenter, made, identity, { kind: 'imported', mark: birth, fingerprint }, witnesses.keys, call);
+}
+
+function poweredOn(name: string, ref: MoRef): TemplateError {
+  const message = `${name} (${ref.value}) was powered on before its import was finished: it is kept and not used`;
+  return new TemplateError({ code: 'IMPORT_FAILED', message, retriable: true });
 }
 
 /** A lease that ended with its session, or that nobody renewed: nothing is wrong but that. */
@@ -219,18 +248,6 @@ function checkSpace(
   expectSpace(place, wish, thick ? Math.max(fileBytes, capacity) : fileBytes);
 }
 
-/** What bears the stable name now: a crash between the renames is recovered from by this alone. */
-async function replacedBy(
-  vcenter: VCenter,
-  folder: MoRef,
-  name: string,
-  call: CallOptions,
-): Promise<Replaced | undefined> {
-  const ref = await vcenter.findChild(folder, name, call);
-  const vm = ref?.type === 'VirtualMachine' ? await vcenter.vm(ref, call) : undefined;
-  return vm === undefined ? undefined : { ref: vm.ref.value, instanceUuid: vm.instanceUuid ?? '', name };
-}
-
 async function startImport(
   ports: Ports,
   request: Omit<ImportRequest, 'host'>,
@@ -265,19 +282,10 @@ async function fill(
   ports: Ports,
   lease: ImportLease,
   ova: OpenOva,
-  instanceUuid: string,
   total: number,
   options: ImportOptions,
 ): Promise<void> {
   const call = options.signal === undefined ? {} : { signal: options.signal };
-  const given = await ports.vcenter.vm(lease.vm, call);
-  if (given?.instanceUuid?.toLowerCase() !== instanceUuid) {
-    throw new TemplateError({
-      code: 'IMPORT_FAILED',
-      message: `vCenter gave ${options.attempt.name} another instance UUID than ours`,
-      retriable: true,
-    });
-  }
   options.onUpload();
   const meter = byteMeter('Uploading', total, ports.clock, options.onProgress);
   const sent: SentFile[] = [];
@@ -330,20 +338,22 @@ function checkDescriptor(descriptor: OvfDescriptor, ova: OpenOva): number {
  * an answer that got lost leaves either. One that turns out to be verified stays: then only the answer was lost. What cannot be removed now, the next
  * observation removes, so that a failure here never hides the one that led here.
  */
-async function tidy(ports: Ports, folder: MoRef, instanceUuid: string, vm: MoRef | undefined): Promise<void> {
+async function tidy(
+  { vcenter, witnesses }: Ports,
+  folder: MoRef,
+  instanceUuid: string,
+  identity: Identity | undefined,
+): Promise<void> {
   const options = { signal: AbortSignal.timeout(TIDY_MS) };
-  const marked = (one: { readonly extraConfig: ReadonlyMap<string, string> }): boolean =>
-    one.extraConfig.get(MARK_KEYS.instanceUuid) === instanceUuid && one.extraConfig.get(VERIFIED_KEY) === undefined;
+  const key = identity === undefined ? undefined : identityKey(identity);
   try {
-    const left =
-      vm === undefined
-        ? (await ports.vcenter.children(folder, options)).filter(
-            (child) => child.instanceUuid?.toLowerCase() === instanceUuid,
-          )
-        : [await ports.vcenter.vm(vm, options)];
-    for (const one of left) {
-      if (one !== undefined && !one.isTemplate && one.powerState === 'poweredOff' && marked(one))
-        await ports.vcenter.destroy(one.ref, options);
+    for (const vm of await vcenter.children(folder, options)) {
+      const { birth, entry, record, key: found } = testimonyOf(vm, witnesses);
+      const mine = key === undefined ? birth?.instanceUuid === instanceUuid && entry === undefined : found === key;
+      const half = !vm.isTemplate && !vm.extraConfig.has(CONTENT_KEY) && record.kind === 'absent';
+      if (!mine || !half || vm.powerState !== 'poweredOff' || hasRun(vm)) continue;
+      await vcenter.destroy(vm.ref, options);
+      await witnesses.ledger.change(found, () => undefined);
     }
   } catch {
     // See above.

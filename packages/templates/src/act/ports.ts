@@ -1,4 +1,4 @@
-import type { VCenter, VmChange } from '@drydock/vsphere';
+import type { VCenter } from '@drydock/vsphere';
 import type { Clock } from '../clock.ts';
 import type { OvaSource } from '../image/ova-source.ts';
 import type { Witnesses } from '../mark/witness.ts';
@@ -16,30 +16,22 @@ export interface Ports {
   readonly clock: Clock;
   /** Instance UUIDs of imports under way in this process; shared by all publications of a store. */
   readonly running: Set<string>;
-  /** What was uploaded whole and could not yet be called finished, by instance UUID; shared likewise. */
-  readonly uploaded: Map<string, VmChange>;
+  /** Identity keys of all that this process imported; shared likewise. */
+  readonly imported: Set<string>;
+  /** What proves ownership now. */
+  readonly witnesses: Witnesses;
   readonly pacemaker: Pacemaker;
-  /** Instance UUIDs of all that this process imported: it may destroy them. */
-  readonly imported?: Set<string>;
-  /** What proves marks now. Default: nothing. */
-  readonly witnesses?: Witnesses;
   /** Bounds imports at a time, by server; absent: no bound. */
   readonly slots?: Slots;
 }
 
 /** What all publications of a store share, and one session. */
-export type PortsInit = Pick<Ports, 'vcenter' | 'ovas' | 'clock' | 'running'> &
-  Partial<Pick<Ports, 'uploaded' | 'pacemaker' | 'imported' | 'witnesses' | 'slots'>> & {
+export type PortsInit = Pick<Ports, 'vcenter' | 'ovas' | 'clock' | 'running' | 'imported' | 'witnesses'> &
+  Partial<Pick<Ports, 'pacemaker' | 'slots'>> & {
     readonly fence?: Fence | undefined;
   };
 
 /** Ports on one session. */
 export function portsOn({ vcenter, fence, ...rest }: PortsInit): Ports {
-  return {
-    uploaded: new Map(),
-    pacemaker: everyMinute,
-    ...rest,
-    vcenter: fenced(vcenter, fence),
-    unfenced: vcenter,
-  };
+  return { pacemaker: everyMinute, ...rest, vcenter: fenced(vcenter, fence), unfenced: vcenter };
 }

@@ -1,27 +1,63 @@
-import type { CallOptions, VCenter } from '@drydock/vsphere';
-import { renewProof } from '../mark/statement.ts';
+import type { CallOptions, MoRef, VCenter, VmSummary } from '@drydock/vsphere';
+import { fingerprintOf } from '../fingerprint.ts';
+import type { Content, LedgerEntry } from '../mark/ledger.ts';
+import { type RecordKind, writeOwnership } from '../mark/ownership-record.ts';
 import type { Witnesses } from '../mark/witness.ts';
-import { readMark } from '../mark.ts';
-import type { Scope } from '../observe/observe.ts';
+import { readMark, testimonyOf } from '../mark.ts';
 
 /**
- * Gives a code of the current key to whatever of this owner another witness proves: an older key, or the cluster. So a key can be exchanged, a lost one be
- * replaced, and what was made before there was a key be taken over, without touching anything that nobody proves. Resolves to the names.
+ * Records that a template is owned: first in the ledger, then on the VM, so that an interruption leaves nothing on the VM that the ledger does not know. False where vCenter gives the VM no identity.
+ */
+export async function recordOwnership(
+  vcenter: Pick<VCenter, 'setCustomValue' | 'vm'>,
+  vm: VmSummary,
+  kind: RecordKind,
+  mark: Content,
+  witnesses: Witnesses,
+  call: CallOptions,
+  more: Pick<LedgerEntry, 'role'> = {},
+): Promise<boolean> {
+  const { identity, key } = testimonyOf(vm, witnesses);
+  if (identity === undefined) return false;
+  const fingerprint = fingerprintOf(vm);
+  await witnesses.ledger.change(key, (now) => ({ ...now, ...more, stage: 'template', own: true, mark, fingerprint }));
+  await writeOwnership(vcenter, vm, identity, { kind, mark, fingerprint }, witnesses.keys, call);
+  return true;
+}
+
+/** Writes the record that an owned template or finished import lacks, or that an older key made. */
+export async function renewRecord(
+  vcenter: Pick<VCenter, 'setCustomValue' | 'vm'>,
+  vm: VmSummary,
+  witnesses: Witnesses,
+  call: CallOptions,
+): Promise<void> {
+  const { identity, entry, birth, record } = testimonyOf(vm, witnesses);
+  const read = record.kind === 'read' ? record.record : undefined;
+  const fingerprint = entry?.fingerprint ?? read?.fingerprint;
+  if (identity === undefined || fingerprint === undefined) return;
+  const kind = birth !== undefined ? 'imported' : (read?.kind ?? (entry?.role === 'adopted' ? 'adopted' : 'claimed'));
+  const mark = kind === 'imported' ? birth : (entry?.mark ?? read?.mark);
+  if (mark !== undefined) await writeOwnership(vcenter, vm, identity, { kind, mark, fingerprint }, witnesses.keys, call);
+}
+
+/**
+ * Gives a record by the current key to every finished template of this owner that another witness proves: an older key, or the ledger. So a key can be exchanged and a lost one be replaced, without
+ * touching anything that nothing proves. Resolves to the names.
  */
 export async function proveAnew(
   vcenter: VCenter,
-  { folder }: Scope,
+  folder: MoRef,
   { owner, witnesses }: { readonly owner: string; readonly witnesses: Witnesses },
   call: CallOptions,
 ): Promise<readonly string[]> {
-  if (witnesses.keys.current === undefined) return [];
   const proven: string[] = [];
   for (const vm of await vcenter.children(folder, call)) {
     const reading = readMark(vm, folder, { owner, witnesses });
-    if (reading.kind !== 'ours' || reading.mark.owner !== owner || !reading.renew) continue;
-    // One that is being imported gets its code with its birth, or is proven when it is whole.
-    if (!reading.verified) continue;
-    if (await renewProof(vcenter, vm, reading.mark, witnesses.keys, call)) proven.push(vm.name);
+    const due = reading.kind === 'ours' && reading.mark.owner === owner && reading.renew && reading.verified;
+    if (!due || reading.proof === 'none' || reading.proof === 'noted') continue;
+    await renewRecord(vcenter, vm, witnesses, call);
+    proven.push(vm.name);
   }
   return proven;
 }

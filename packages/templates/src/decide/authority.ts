@@ -6,16 +6,14 @@ export type Permission = { readonly may: true } | { readonly may: false; readonl
 const YES: Permission = { may: true };
 
 /**
- * Whether a machine may be taken as the one that is wanted, or be pointed at. Its mark must be one of birth, or be recorded by a code; and it must still be
- * what was imported: a template that calls itself another version than its image did is another one.
+ * Whether a machine may be taken as the one that is wanted, or be pointed at. Its ownership must be proven; and it must still be what was imported: a template that calls itself another version than
+ * its image did is another one.
  */
 export function mayPointAt(machine: Machine): Permission {
-  const { name, mark, born, proof, version } = machine;
+  const { name, mark, proof, version } = machine;
   if (mark === undefined) return unmarked(machine);
-  if (!born && proof === 'none')
-    return no(
-      `${name} was not imported with its mark, and without a key nothing proves that it was adopted: give --mark-key`,
-    );
+  if (proof === 'none' || proof === 'noted')
+    return no(`nothing proves that ${name} is owned: give --mark-key, or name it in a revert`);
   if (mark.version !== undefined && version !== undefined && version !== '' && version !== mark.version)
     return no(
       `${name} calls itself ${version}, but what was imported called itself ${mark.version}: look at who changed it`,
@@ -23,12 +21,17 @@ export function mayPointAt(machine: Machine): Permission {
   return YES;
 }
 
-/** Whether a machine may be destroyed: something must prove that it is ours that nobody else in vCenter can make. */
+/** Whether a template may get a name back that nothing bears, or a person may name it in a revert: for a command without a key, its own notes suffice. */
+export function mayRestore(machine: Machine): boolean {
+  return machine.proof === 'noted' || mayPointAt(machine).may;
+}
+
+/** Whether a machine may be destroyed: something must prove that it is owned that nobody else in vCenter can make. */
 export function mayDestroy(machine: Machine): Permission {
   const { name, mark, proof } = machine;
   if (mark === undefined) return unmarked(machine);
-  if (proof === 'none')
-    return no(`nothing proves that ${name} is ours: give the key that made its mark, or remove it by hand`);
+  if (proof === 'none' || proof === 'noted')
+    return no(`nothing proves that ${name} is owned: give the key that made its record, or remove it by hand`);
   return YES;
 }
 

@@ -2,10 +2,10 @@ import { baseOf } from '../names.ts';
 import { mayDestroy } from './authority.ts';
 import type { Candidate, Machine } from './machine.ts';
 
-/** How long an importer of whom nothing is known may say nothing before it is dead: it says something every minute. */
+/** How long (ms) an importer of which nothing is known may be seen without a heartbeat before it is dead: it writes one every minute. */
 export const SILENCE_MS = 600_000;
 
-/** The same for importers that never say anything: other tools, and Drydock as it was. An upload over a slow line lasts for hours. */
+/** The same for importers without a heartbeat: other tools. An upload over a slow line lasts for hours. */
 export const MUTE_MS = 86_400_000;
 
 /** Why a machine with our mark is not ours to use or to remove, as a clause; undefined: it is. */
@@ -14,6 +14,8 @@ export function estranged(machine: Machine): string | undefined {
   if (unreadable !== undefined) return unreadable;
   if (!isTemplate && past === 'template')
     return 'it was a template and somebody made a machine of it: it is theirs until somebody makes it a template again or removes it';
+  if (past === 'unknown')
+    return 'its import is finished, and it is not recorded here whether it was a template since: it is kept and not used; make it a template and adopt it, or remove it';
   if (tampered === undefined) return undefined;
   return `${tampered} since it was published: it is kept and not used; remove it, or adopt it as it is`;
 }
@@ -28,40 +30,36 @@ export interface SweepVerdict {
  * Only what was never finished, or never made a template; has never been one, and was never adopted or retired; bears the name of its own attempt; has no snapshot and carries nobody
  * else's disks; whose importer is surely dead; and which something proves to be ours.
  */
-export function maySweep(machine: Candidate, now: number): SweepVerdict {
-  const dead = surelyDead(machine, now);
+export function maySweep(machine: Candidate): SweepVerdict {
+  const dead = surelyDead(machine);
   const proven = mayDestroy(machine);
   const kept = whyKept(machine) ?? (dead.dead ? linkedReason(machine) : dead.reason);
   const reason = kept ?? (proven.may ? undefined : proven.reason);
   return reason === undefined ? { sweep: true, reason: dead.reason } : { sweep: false, reason };
 }
 
-/** How long a finished import waits for whoever goes on with it before it counts as forgotten. */
+/** How long (ms) a finished import is seen waiting for a process that goes on with it before it counts as forgotten. */
 export const ADOPTION_MS = 86_400_000;
 
-/**
- * Why an import that is about to be made a template waits for that; undefined for one that nobody is about to make one any more: its importer is surely dead, for a day nobody wanted it, and it never became one.
- */
-function awaited(machine: Candidate, now: number | undefined): string | undefined {
-  const { past, markingSince } = machine;
-  if (past !== 'marking') return undefined;
-  const waits = 'it is finished, and about to be made a template';
-  if (now === undefined) return waits;
-  if (markingSince === undefined) return `${waits}, or was one: nothing tells, so it is kept until somebody removes it`;
-  const { dead, reason } = surelyDead(machine, now);
-  if (!dead) return `${waits}: ${reason}`;
-  return markingSince + ADOPTION_MS > now ? waits : undefined;
+/** Why an import that was uploaded whole waits to be made a template; undefined for one that nobody goes on with any more: for a day nobody wanted it, its importer is surely dead, and it never became one. */
+function awaited(machine: Candidate, forgotten: boolean): string | undefined {
+  const { past, unchangedMs, uploaded } = machine;
+  if (past !== 'marking' && !uploaded) return undefined;
+  const waits = 'it is uploaded whole, and about to be made a template';
+  if (!forgotten || unchangedMs < ADOPTION_MS) return waits;
+  const { dead, reason } = surelyDead(machine);
+  return dead ? undefined : `${waits}: ${reason}`;
 }
 
-/** What may not be removed whatever its importer does; as a clause. Its links are not asked. `now`: of one that nobody makes a template any more something is known; without it, such a one stays. */
-export function whyKept(machine: Candidate, now?: number): string | undefined {
+/** What may not be removed whatever its importer does; as a clause. Its links are not asked. `forgotten`: a finished import may have been waiting for so long that it goes, too. */
+export function whyKept(machine: Candidate, forgotten = false): string | undefined {
   const { mark, name, ran } = machine;
   const foreign = estranged(machine);
   if (foreign !== undefined) return foreign;
   if (machine.isTemplate) return 'it is a template';
-  const waits = awaited(machine, now);
+  const waits = awaited(machine, forgotten);
   if (waits !== undefined) return waits;
-  if (mark.role !== undefined) return `it was ${mark.role}`;
+  if (mark.role === 'adopted' || mark.role === 'retired') return `it was ${mark.role}`;
   if (!machine.poweredOff) return 'it is powered on';
   if (ran) return 'it was powered on: an import never is';
   if (baseOf(name, mark.release, mark.digest, mark.operation) === undefined) return 'somebody gave it another name';
@@ -82,8 +80,8 @@ function some(names: readonly string[]): string {
 }
 
 /** Whether nobody can be uploading to it any more; otherwise why it must stay. */
-export function surelyDead(candidate: Candidate, now: number): { readonly dead: boolean; readonly reason: string } {
-  const { name, mark, uploader, createdAt, lastBeat, beats } = candidate;
+export function surelyDead(candidate: Candidate): { readonly dead: boolean; readonly reason: string } {
+  const { name, mark, uploader, unchangedMs, beats } = candidate;
   if (candidate.busy) return { dead: false, reason: `a task runs on ${name}` };
   switch (uploader) {
     case 'here':
@@ -93,11 +91,11 @@ export function surelyDead(candidate: Candidate, now: number): { readonly dead: 
     case 'gone':
       return { dead: true, reason: `its importer ${mark.holder} no longer leads` };
     case 'unknown': {
-      if (createdAt === undefined) return { dead: false, reason: `the age of ${name} is unknown` };
       const limit = beats ? SILENCE_MS : MUTE_MS;
-      return Math.max(createdAt, lastBeat ?? 0) + limit < now
-        ? { dead: true, reason: `its importer ${mark.holder} has said nothing for more than ${spanText(limit)}` }
-        : { dead: false, reason: `${name} may still be being imported by ${mark.holder}` };
+      if (unchangedMs >= limit)
+        return { dead: true, reason: `its importer ${mark.holder} was silent for ${spanText(limit)}` };
+      const again = `run again in ${spanText(limit)}, or --wait`;
+      return { dead: false, reason: `${name} may still be being imported by ${mark.holder}: ${again}` };
     }
   }
 }

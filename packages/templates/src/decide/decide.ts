@@ -19,6 +19,6 @@ export function decide(observed: Observed, wanted: Wanted): Step {
   if (best === undefined) return stage(observed, wanted);
   return (
     complete(best, wanted) ??
-    sweep(observed, candidatesOf(observed, wanted), best) ?? { kind: 'done', ref: best.ref, name: best.name }
+    sweep(candidatesOf(observed, wanted), best) ?? { kind: 'done', ref: best.ref, name: best.name }
   );
 }

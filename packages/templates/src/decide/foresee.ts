@@ -14,68 +14,63 @@ export function foresee(observed: Observed, step: Act, wanted: Wanted, given: Fo
   });
   switch (step.kind) {
     case 'import':
-      return { ...observed, machines: [...observed.machines, imported(observed, step, wanted, given)] };
+      return { ...observed, machines: [...observed.machines, imported(step, wanted, given)] };
     case 'finish':
       return change(step.ref.value, (machine) => ({ ...machine, uploaded: false, verified: true }));
     case 'markAsTemplate':
-      return change(step.ref.value, (machine) => ({ ...machine, isTemplate: true, past: 'template', recorded: true }));
+      return change(step.ref.value, (machine) => ({ ...machine, isTemplate: true, past: 'template' }));
     case 'record':
-      return change(step.ref.value, (machine) => ({ ...machine, past: 'template', recorded: true }));
+      return change(step.ref.value, (machine) => ({ ...machine, renew: false }));
     case 'attachTags':
       return change(step.ref.value, (machine) => ({ ...machine, tags: [...machine.tags, ...step.tagIds] }));
-    case 'intend':
-      return change(step.ref.value, (machine) => ({
-        ...machine,
-        mark: { ...step.mark, role: 'staged', replaces: step.replaces },
-      }));
+    case 'intend': {
+      const { publishes, old } = step;
+      const staged = change(step.ref.value, (machine) =>
+        machine.mark === undefined
+          ? machine
+          : { ...machine, mark: { ...machine.mark, publishes, role: 'staged', other: old.key } },
+      );
+      if (!old.claim) return staged;
+      const blank = { operation: '', digest: '', release: '', holder: '' };
+      const machines = staged.machines.map((machine): Machine => {
+        if (machine.ref.value !== old.ref.value) return machine;
+        const { version: release = '', instanceUuid } = machine;
+        const mark = { ...blank, release, instanceUuid, ...machine.mark, owner: wanted.owner, publishes };
+        return { ...machine, mark, proof: 'here', own: true, verified: true, past: 'template' };
+      });
+      return { ...staged, machines };
+    }
     case 'swap': {
       const away = change(step.old.ref.value, (machine) => ({ ...machine, name: step.retired }));
       return foresee(away, { ...step, kind: 'rename', to: step.publishes, reason: '' }, wanted, given);
     }
     case 'rename':
       return change(step.ref.value, (machine) => ({ ...machine, name: step.to }));
-    case 'retire': {
-      const { instanceUuid, publishes, by, release, mark, born } = step;
-      const blank = { operation: '', digest: '', holder: '' };
-      const retired = {
-        ...blank,
-        ...mark,
-        owner: wanted.owner,
-        instanceUuid,
-        publishes,
-        by,
-        release,
-        role: 'retired',
-      } as const;
-      return change(step.ref.value, (machine) => ({
-        ...machine,
-        mark: retired,
-        born,
-        verified: true,
-        past: 'template',
-        recorded: true,
-      }));
-    }
+    case 'retire':
+      return change(step.ref.value, (machine) =>
+        machine.mark === undefined
+          ? machine
+          : { ...machine, mark: { ...machine.mark, role: 'retired', other: step.by } },
+      );
     case 'destroy':
       return { ...observed, machines: observed.machines.filter(({ ref }) => ref.value !== step.ref.value) };
   }
 }
 
 function imported(
-  { machines, now }: Observed,
   { attempt }: Extract<Act, { kind: 'import' }>,
   { owner, content, swap }: Wanted,
   { release, holder }: Foresight,
 ): Machine {
-  const instanceUuid = 'new';
-  const current = machines.find(({ name }) => name === swap?.name);
   return {
     ref: { type: 'VirtualMachine', value: `"${attempt.name}"` },
+    key: 'new',
     name: attempt.name,
-    instanceUuid,
+    instanceUuid: 'new',
     isTemplate: false,
     poweredOff: true,
-    createdAt: now,
+    createdAt: Number.MAX_SAFE_INTEGER,
+    unchangedMs: 0,
     busy: false,
     chained: false,
     mark: {
@@ -84,15 +79,11 @@ function imported(
       digest: content.kind === 'image' ? content.digest : '',
       release,
       holder,
-      instanceUuid,
+      instanceUuid: 'new',
       ...(swap === undefined ? {} : { publishes: swap.name }),
-      ...(swap === undefined || current === undefined
-        ? {}
-        : { replaces: { ref: current.ref.value, instanceUuid: current.instanceUuid, name: swap.name } }),
     },
     verified: true,
     past: 'never',
-    recorded: false,
     ran: false,
     uploader: 'here',
     uploaded: false,
@@ -102,7 +93,9 @@ function imported(
     born: true,
     proof: 'here',
     renew: false,
+    own: true,
     pointers: [],
+    holders: [],
     unseen: [],
   };
 }

@@ -1,7 +1,7 @@
 import type { MoRef } from '@drydock/vsphere';
 import type { TemplateErrorCode } from '../errors.ts';
 import type { Proof } from '../mark/witness.ts';
-import type { Mark, Replaced } from '../mark.ts';
+import type { Mark } from '../mark.ts';
 import type { Attempt } from '../names.ts';
 
 /**
@@ -13,6 +13,8 @@ export type Uploader = 'here' | 'live' | 'gone' | 'unknown';
 /** A machine or template of the publication folder. */
 export interface Machine {
   readonly ref: MoRef;
+  /** Identity key; see `Testimony`. */
+  readonly key: string;
   readonly name: string;
   /** '' where vCenter gives none. */
   readonly instanceUuid: string;
@@ -32,20 +34,20 @@ export interface Machine {
   readonly born: boolean;
   /** What proves the mark; `none` also where there is no witness to ask. */
   readonly proof: Proof;
-  /** Its proof is to be written anew, by the current key. */
+  /** Its ownership record is to be written, by the current key. */
   readonly renew: boolean;
+  /** This installation imported, adopted or claimed it: it may be removed once nothing needs it. */
+  readonly own: boolean;
   /** Who said that they point at it: files and consumers; an unreadable record is one that nobody can name. */
   readonly pointers: readonly string[];
+  /** Those among them whose names can be read. */
+  readonly holders: readonly string[];
   /** Why it bears a mark that does not count. */
   readonly invalid?: string;
   /** Every byte was acknowledged and secure boot is settled; or it was adopted or retired as a template. */
   readonly verified: boolean;
-  /** What it has been: `marking` is about to be made a template, or was for a moment. */
-  readonly past: 'never' | 'marking' | 'template';
-  /** Of one that is about to be made a template: since when, in ms since 1970; absent where it may have been one. */
-  readonly markingSince?: number;
-  /** What it consists of is recorded as that of a template. */
-  readonly recorded: boolean;
+  /** What it has been. `marking`: about to be made a template; `unknown`: it is a finished import of which the ledger knows nothing. */
+  readonly past: 'never' | 'marking' | 'template' | 'unknown';
   /** What makes it another one than was published, as a clause. */
   readonly tampered?: string;
   /** It bears what only a running machine leaves. */
@@ -53,11 +55,12 @@ export interface Machine {
   /** Why its configuration cannot be read, as a clause: then hardly anything is known of it. */
   readonly unreadable?: string;
   readonly uploader: Uploader;
-  /** This process has uploaded it whole and could not yet say so. */
+  /** It was uploaded whole, and is not finished yet. */
   readonly uploaded: boolean;
-  /** Its importer says from time to time that it lives; when it last did, in ms since 1970. */
+  /** Its importer writes a heartbeat. */
   readonly beats: boolean;
-  readonly lastBeat?: number;
+  /** How long this observer has seen it unchanged (ms), its heartbeat included; 0 at first sight. */
+  readonly unchangedMs: number;
   /** Ids; read only for those that may be what is wanted. */
   readonly tags: readonly string[];
   /** Machines whose disks lie on its disks, or are among them; read only for what would be removed. */
@@ -66,12 +69,11 @@ export interface Machine {
   readonly unseen: readonly string[];
 }
 
-/** A machine with our mark. */
+/** An owned machine. */
 export type Candidate = Machine & { readonly mark: Mark };
 
 /** The publication folder as a plain value. */
 export interface Observed {
-  readonly now: number;
   readonly machines: readonly Machine[];
 }
 
@@ -91,6 +93,13 @@ export interface Wanted {
   readonly swap?: { readonly name: string; readonly unmarked: 'refuse' | 'retire' };
 }
 
+/** The template that a swap puts away. */
+export interface Replaced extends On {
+  readonly key: string;
+  /** Its ownership record is to be written first: it is not owned yet. */
+  readonly claim: boolean;
+}
+
 interface On {
   readonly ref: MoRef;
   /** Its name at this moment. */
@@ -102,26 +111,17 @@ export type Step =
   | (On & { readonly kind: 'done'; readonly retired?: string })
   | { readonly kind: 'import'; readonly attempt: Attempt }
   /** Says of an upload that is whole that it is. */
-  | (On & { readonly kind: 'finish'; readonly instanceUuid: string })
+  | (On & { readonly kind: 'finish' })
   | (On & { readonly kind: 'markAsTemplate' })
-  /** Records what a template consists of. */
+  /** Writes the ownership record that an owned template lacks. */
   | (On & { readonly kind: 'record' })
   | (On & { readonly kind: 'attachTags'; readonly tagIds: readonly string[] })
-  | (On & { readonly kind: 'intend'; readonly mark: Mark; readonly replaces: Replaced })
+  /** Notes in the ledger what a template is about to replace, and takes that over where it is not owned. */
+  | (On & { readonly kind: 'intend'; readonly publishes: string; readonly old: Replaced })
   | (On & { readonly kind: 'swap'; readonly publishes: string; readonly old: On; readonly retired: string })
   | (On & { readonly kind: 'rename'; readonly to: string; readonly reason: string })
-  | (On & {
-      readonly kind: 'retire';
-      readonly instanceUuid: string;
-      readonly publishes: string;
-      readonly by: string;
-      readonly release: string;
-      readonly mark?: Mark;
-      /** It was imported with its mark: its proof is there, and only what became of it is said. */
-      readonly born: boolean;
-      /** See {@link Machine.recorded}. */
-      readonly recorded: boolean;
-    })
+  /** Notes in the ledger that a swap put it away. */
+  | (On & { readonly kind: 'retire'; readonly by: string })
   | (On & {
       readonly kind: 'destroy';
       readonly instanceUuid: string;

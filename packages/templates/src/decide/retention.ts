@@ -2,9 +2,9 @@ import { baseOf, retiredName } from '../names.ts';
 import { mayDestroy, mayPointAt } from './authority.ts';
 import { ADOPTION_MS, estranged, linkedReason, maySweep, whyKept } from './claim.ts';
 import type { Candidate, Machine } from './machine.ts';
-import { identityOf } from './swap.ts';
+import { retiredIdentity } from './swap.ts';
 
-/** A template that was made or retired this recently may be about to be referenced, or be the source of a clone that is about to start (VS-T5). */
+/** A template that was first seen as it is this recently (ms) may be about to be referenced, or be the source of a clone that is about to start (VS-T5). */
 export const GRACE_MS = 600_000;
 
 /** What collection knows about one of this owner's templates. */
@@ -28,7 +28,6 @@ export interface Verdict {
 
 /** Limits of collection. */
 export interface RetentionPolicy {
-  readonly now: number;
   /** How many of the newest templates of each line stay as a way back although nobody uses them. */
   readonly keep: number;
   readonly graceMs: number;
@@ -57,11 +56,20 @@ export function retain(all: readonly Retained[], policy: RetentionPolicy): reado
   return all.map((item) => authorised(verdict(item, all, wayBack, policy)));
 }
 
-/** What nothing proves stays, whatever else speaks against it. */
+/** Whatever else speaks against it: what nothing proves stays, and so does a finished import or template that this installation did not record when it made or adopted it. */
 function authorised(verdict: Verdict): Verdict {
-  const permission = mayDestroy(verdict.candidate);
-  if (!verdict.remove || permission.may) return verdict;
-  return { ...verdict, remove: false, reason: permission.reason };
+  const { candidate, remove } = verdict;
+  if (!remove) return verdict;
+  const permission = mayDestroy(candidate);
+  if (!permission.may) return { ...verdict, remove: false, reason: permission.reason };
+  if (candidate.own || !(candidate.verified || candidate.isTemplate)) return verdict;
+  const reason = `nothing needs it, but it is not in the ledger here: collect where it was published, or run drydock template adopt ${candidate.name}`;
+  return { ...verdict, remove: false, reason };
+}
+
+/** Whether a name follows from what the template is: any other one was given by an administrator, who means to keep it. */
+function isNamedByUs({ name, mark }: Candidate, putAway: boolean): boolean {
+  return putAway || name === mark.publishes || baseOf(name, mark.release, mark.digest, mark.operation) !== undefined;
 }
 
 /** What a template is a generation of: its stable name, or the base of its pointer publications; '' for one that was renamed. */
@@ -78,7 +86,7 @@ function isSpare(candidate: Candidate): boolean {
 
 function isPutAway(candidate: Candidate): boolean {
   const { name, mark } = candidate;
-  return mark.publishes !== undefined && name === retiredName(mark.publishes, identityOf(candidate));
+  return mark.publishes !== undefined && name === retiredName(mark.publishes, retiredIdentity(candidate));
 }
 
 /** When it came to be what it is: retirement counts anew. */
@@ -111,24 +119,23 @@ function verdict(
   if (links !== undefined) return stays(links);
   if (!candidate.verified) {
     if (candidate.isTemplate) return stays('it was made a template by somebody else before it was verified');
-    const { sweep, reason } = maySweep({ ...candidate, linked: item.linked, unseen: item.unseen }, policy.now);
+    const { sweep, reason } = maySweep({ ...candidate, linked: item.linked, unseen: item.unseen });
     return sweep ? { candidate, remove: true, reason: `unfinished import: ${reason}` } : stays(reason);
   }
+  if (!isNamedByUs(candidate, isPutAway(candidate))) return stays('an administrator gave it another name');
   if (candidate.busy) return stays('a task runs on it');
   if (candidate.chained) return stays('it has snapshots');
   if (!hasSuccessor(candidate, policy)) return stays(`no template of ours bears the name ${mark.publishes} now`);
   if (item.needed !== undefined && candidate.isTemplate) return stays(item.needed);
   if (wayBack.has(candidate)) return stays('kept as a way back');
-  if (candidate.createdAt === undefined) return stays('its age is unknown');
-  if (ageOf(candidate) + policy.graceMs > policy.now) return stays('it is new and may be about to be used');
-  if (candidate.isTemplate && mark.publishes !== undefined && !isPutAway(candidate))
-    return unpublished(candidate, policy);
+  if (candidate.unchangedMs < policy.graceMs) return stays('it is new and may be about to be used');
+  if (candidate.isTemplate && mark.publishes !== undefined && !isPutAway(candidate)) return unpublished(candidate);
   if (!candidate.isTemplate) {
-    const kept = whyKept(candidate, policy.now);
+    const kept = whyKept(candidate, true);
     if (kept !== undefined) return stays(kept);
     const twin = all.find((other) => isTwin(other.candidate, candidate));
     if (twin !== undefined) return { candidate, remove: true, reason: `${twin.candidate.name} has the same content` };
-    if (candidate.createdAt + ADOPTION_MS > policy.now) return stays('a finished import waits to be adopted');
+    if (candidate.unchangedMs < ADOPTION_MS) return stays('a finished import waits to be adopted');
     return { candidate, remove: true, reason: 'a finished import that nobody adopted' };
   }
   return { candidate, remove: true, reason: 'nothing uses it' };
@@ -140,13 +147,10 @@ function isTwin(twin: Candidate, { mark }: Candidate): boolean {
   return same && mayPointAt(twin).may && estranged(twin) === undefined;
 }
 
-/** A template that was to be swapped in and never was, or one that somebody renamed. */
-function unpublished(candidate: Candidate, { now }: RetentionPolicy): Verdict {
-  const { mark, name, createdAt = now } = candidate;
-  const stays = (reason: string): Verdict => ({ candidate, remove: false, reason });
-  if (baseOf(name, mark.release, mark.digest, mark.operation) === undefined)
-    return stays('somebody gave it another name');
-  if (createdAt + ADOPTION_MS > now) return stays('a finished import waits to be published');
+/** A template that was to be swapped in and never was. */
+function unpublished(candidate: Candidate): Verdict {
+  if (candidate.unchangedMs < ADOPTION_MS)
+    return { candidate, remove: false, reason: 'a finished import waits to be published' };
   return { candidate, remove: true, reason: 'a finished import that was never published' };
 }
 

@@ -7,8 +7,10 @@ import type { Candidate, Machine, Observed, Step, Wanted } from './machine.ts';
 export function candidatesOf({ machines }: Observed, { owner, content }: Wanted): readonly Candidate[] {
   return machines.filter((machine): machine is Candidate => {
     const { mark } = machine;
-    if (mark?.owner !== owner || !mayPointAt(machine).may) return false;
+    if (mark?.owner !== owner) return false;
+    // A person named it, and was told what nothing proves.
     if (content.kind === 'generation') return machine.instanceUuid === content.instanceUuid;
+    if (!mayPointAt(machine).may) return false;
     return mark.digest === content.digest && content.attempts.some(({ operation }) => operation === mark.operation);
   });
 }
@@ -41,21 +43,21 @@ export function stage(observed: Observed, wanted: Wanted): Step {
   }
   const halves = candidatesOf(observed, wanted).filter(({ isTemplate, verified }) => !isTemplate && !verified);
   for (const half of halves) {
-    const { ref, name, instanceUuid } = half;
+    const { ref, name } = half;
     if (half.uploaded && !half.busy && estranged(half) === undefined)
-      return { kind: 'finish', ref, name, instanceUuid };
+      return { kind: 'finish', ref, name };
     if (half.uploaded) continue;
-    const { sweep, reason } = maySweep(half, observed.now);
+    const { sweep, reason } = maySweep(half);
     if (sweep) return destroy(half, reason);
   }
   // What nobody may remove only takes up its name.
   const alive = halves.find(
     (half) =>
       half.uploaded ||
-      (whyKept(half) === undefined && linkedReason(half) === undefined && !surelyDead(half, observed.now).dead),
+      (whyKept(half) === undefined && linkedReason(half) === undefined && !surelyDead(half).dead),
   );
   if (alive !== undefined) {
-    const { reason } = surelyDead(alive, observed.now);
+    const { reason } = surelyDead(alive);
     return { kind: 'wait', name: alive.name, code: 'UPLOAD_IN_PROGRESS', reason };
   }
   const hidden = observed.machines.find(
@@ -77,16 +79,16 @@ export function stage(observed: Observed, wanted: Wanted): Step {
 export function complete(best: Candidate, wanted: Wanted): Step | undefined {
   const { ref, name } = best;
   if (!best.isTemplate) return { kind: 'markAsTemplate', ref, name };
-  if (!best.recorded && best.instanceUuid !== '') return { kind: 'record', ref, name };
+  if (best.renew) return { kind: 'record', ref, name };
   const missing = wanted.tagIds.filter((id) => !best.tags.includes(id));
   return missing.length === 0 ? undefined : { kind: 'attachTags', ref, name, tagIds: missing };
 }
 
 /** Removes unfinished imports now that `best` is in place. What is finished or a template may be used already: only collection, which knows the references, may take it. */
-export function sweep(observed: Observed, among: readonly Candidate[], best: Candidate): Step | undefined {
+export function sweep(among: readonly Candidate[], best: Candidate): Step | undefined {
   for (const other of among) {
     if (other === best || other.verified) continue;
-    if (maySweep(other, observed.now).sweep) return destroy(other, `${best.name} is in place`);
+    if (maySweep(other).sweep) return destroy(other, `${best.name} is in place`);
   }
   return undefined;
 }

@@ -1,6 +1,5 @@
-import type { Replaced } from '../mark.ts';
 import { retiredName, upstreamNames } from '../names.ts';
-import { mayPointAt } from './authority.ts';
+import { mayRestore } from './authority.ts';
 import { estranged, linkedReason, MUTE_MS, SILENCE_MS } from './claim.ts';
 import type { Candidate, Machine, Observed, Step, Wanted } from './machine.ts';
 import { bestOf, complete, hiddenStep, stage, sweep } from './staging.ts';
@@ -42,45 +41,26 @@ function recover(observed: Observed, wanted: Wanted, swap: Swap, best: Candidate
     const { ref, name } = best;
     return { kind: 'rename', ref, name, to: swap.name, reason: 'it is finished, and nothing bears the name' };
   }
-  const putAway = displaced(observed, wanted, swap);
-  const old = putAway.find((machine) => estranged(machine) === undefined) ?? leftBehind(observed, swap);
+  const putAway = displaced(observed, wanted, swap).find((machine) => estranged(machine) === undefined);
+  const old = putAway ?? leftBehind(observed, swap);
   if (old === undefined) return missing ?? stage(observed, wanted);
   const { ref, name } = old;
   return { kind: 'rename', ref, name, to: swap.name, reason: 'it bore the name before, and nothing does now' };
 }
 
-/** What a swap put away under this name, the latest first: the one that is not marked as retired yet was put away last. */
-function displaced(observed: Observed, wanted: Wanted, swap: Swap): readonly Machine[] {
-  const noted = notedBy(observed, wanted, swap);
+/** What a swap put away under this name, the latest first: the one that is not noted as retired yet was put away last. */
+function displaced(observed: Observed, { owner }: Wanted, { name }: Swap): readonly Candidate[] {
   return observed.machines
-    .filter((machine) => isPutAway(machine, wanted, swap))
-    .filter(
-      (machine) =>
-        (machine.mark?.publishes === swap.name && mayPointAt(machine).may) ||
-        noted.some((note) => means(note, machine)),
-    )
+    .filter((machine): machine is Candidate => machine.mark?.owner === owner && machine.mark.publishes === name)
+    .filter((machine) => machine.isTemplate && machine.verified && mayRestore(machine))
+    .filter((machine) => machine.name === retiredName(name, retiredIdentity(machine)))
     .toSorted(
       (a, b) =>
-        Number(a.mark?.role === 'retired') - Number(b.mark?.role === 'retired') ||
-        (b.mark?.at ?? '').localeCompare(a.mark?.at ?? '') ||
+        Number(a.mark.role === 'retired') - Number(b.mark.role === 'retired') ||
+        (b.mark.at ?? '').localeCompare(a.mark.at ?? '') ||
         (b.createdAt ?? 0) - (a.createdAt ?? 0) ||
         (a.ref.value < b.ref.value ? -1 : 1),
     );
-}
-
-/** It bears the retired name of exactly this machine; it is whole, as far as that is known, and nobody else's. */
-function isPutAway(machine: Machine, { owner }: Wanted, { name }: Swap): boolean {
-  const { mark, isTemplate, verified } = machine;
-  if (machine.unreadable !== undefined) return false;
-  const ours = mark === undefined || (mark.owner === owner && verified);
-  return isTemplate && ours && machine.name === retiredName(name, identityOf(machine));
-}
-
-/** What the marks of this owner say that they replaced under the name. */
-function notedBy({ machines }: Observed, { owner }: Wanted, { name }: Swap): readonly Replaced[] {
-  return machines.flatMap(({ mark }) =>
-    mark?.owner === owner && mark.publishes === name && mark.replaces?.name === name ? [mark.replaces] : [],
-  );
 }
 
 /** What upstream's swap moved away from exactly this name (BI-V137, BI-V149). */
@@ -119,14 +99,14 @@ function refuse(current: Machine, { owner }: Wanted, { name, unmarked }: Swap): 
 
 function replace(observed: Observed, { name }: Swap, current: Machine, best: Candidate): Step {
   const on = { ref: best.ref, name: best.name };
-  const replaces: Replaced = { ref: current.ref.value, instanceUuid: current.instanceUuid, name };
   const { mark } = best;
-  const noted = mark.replaces?.name === name && mark.publishes === name && means(mark.replaces, current);
-  if (!noted) return { kind: 'intend', ...on, mark: { ...mark, publishes: name }, replaces };
+  const claim = current.mark?.publishes !== name || !mayRestore(current);
+  if (claim || mark.role !== 'staged' || mark.other !== current.key)
+    return { kind: 'intend', ...on, publishes: name, old: { ref: current.ref, name, key: current.key, claim } };
   const busy = [current, best].find((machine) => machine.busy);
   if (busy !== undefined)
     return { kind: 'wait', name: busy.name, code: 'TEMPLATE_BUSY', reason: `a task runs on ${busy.name}` };
-  const retired = retiredName(name, identityOf(current));
+  const retired = retiredName(name, retiredIdentity(current));
   const taken = observed.machines.find((machine) => machine.name === retired);
   if (taken !== undefined)
     return {
@@ -142,25 +122,17 @@ function settle(observed: Observed, wanted: Wanted, swap: Swap, best: Candidate)
   const unfinished = complete(best, wanted);
   if (unfinished !== undefined) return unfinished;
   const old = displaced(observed, wanted, swap);
-  const replaced = old.find((machine) => best.mark.replaces !== undefined && means(best.mark.replaces, machine));
-  // One that came back meanwhile was retired by another one before: its time counts anew.
+  const replaced = old.find(({ key }) => key === best.mark.other);
+  // One that came back meanwhile was retired by another one before: its time counts again.
   const unmarked = old.find(
-    (machine) => machine.mark?.role !== 'retired' || (machine === replaced && machine.mark.by !== best.instanceUuid),
+    ({ mark, key }) => mark.role !== 'retired' || (key === replaced?.key && mark.other !== best.key),
   );
-  if (unmarked !== undefined) {
-    const { ref, name, instanceUuid, mark, version = '', recorded } = unmarked;
-    const by = best.instanceUuid;
-    const release = mark?.release ?? version;
-    const { born } = unmarked;
-    const on = { ref, name, instanceUuid, publishes: swap.name, by, release } as const;
-    const retire = { kind: 'retire', ...on, born, recorded } as const;
-    return mark === undefined ? retire : { ...retire, mark };
-  }
+  if (unmarked !== undefined) return { kind: 'retire', ref: unmarked.ref, name: unmarked.name, by: best.key };
   const halves = observed.machines.filter(
     (machine): machine is Candidate => machine.mark?.owner === wanted.owner && machine.mark.publishes === swap.name,
   );
   return (
-    sweep(observed, halves, best) ??
+    sweep(halves, best) ??
     clear(observed, swap) ?? {
       kind: 'done',
       ref: best.ref,
@@ -171,7 +143,7 @@ function settle(observed: Observed, wanted: Wanted, swap: Swap, best: Candidate)
 }
 
 /** Removes what upstream's swap left for exactly this name, once the name is known good (BI-V146, BI-V151). */
-function clear({ machines, now }: Observed, { name }: Swap): Step | undefined {
+function clear({ machines }: Observed, { name }: Swap): Step | undefined {
   const { temp, old } = upstreamNames(name);
   // What was put away has been a template: a machine under that name is somebody's.
   const isOld = (machine: Machine): boolean => machine.name === old && machine.isTemplate;
@@ -182,9 +154,8 @@ function clear({ machines, now }: Observed, { name }: Swap): Step | undefined {
       !machine.busy &&
       !machine.chained &&
       linkedReason(machine) === undefined &&
-      machine.createdAt !== undefined &&
-      // Its maker says nothing while it uploads; a template is uploaded.
-      machine.createdAt + (machine.isTemplate ? SILENCE_MS : MUTE_MS) < now,
+      // Its maker writes no heartbeat while it uploads; a template is uploaded.
+      machine.unchangedMs >= (machine.isTemplate ? SILENCE_MS : MUTE_MS),
   );
   if (stale === undefined) return undefined;
   const reason = `another tool left it, and ${name} is in place`;
@@ -196,13 +167,8 @@ function isUnmarked({ mark, invalid, unreadable: why, past }: Machine): boolean 
   return mark === undefined && invalid === undefined && why === undefined && past === 'never';
 }
 
-/** Whether a note is about this machine. */
-export function means({ ref, instanceUuid }: Replaced, machine: Machine): boolean {
-  return machine.ref.value === ref && machine.instanceUuid === instanceUuid;
-}
-
 /** What a retired name is derived from. */
-export function identityOf(machine: {
+export function retiredIdentity(machine: {
   readonly instanceUuid: string;
   readonly ref: { readonly value: string };
 }): string {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { retiredName, upstreamNames } from '../names.ts';
 import type { Machine, Observed, Wanted } from './machine.ts';
 import { candidatesOf } from './staging.ts';
-import { identityOf } from './swap.ts';
+import { retiredIdentity } from './swap.ts';
 
 /**
  * SHA-256 of what matters to a wish in a folder, as lower-case hex: the owner's machines that have to do with its name or content, and whatever bears a name
@@ -13,7 +13,7 @@ export function worldOf(observed: Observed, wanted: Wanted): string {
   const names = new Set(content.kind === 'image' ? content.attempts.map(({ name }) => name) : []);
   if (swap !== undefined) {
     for (const name of [swap.name, ...Object.values(upstreamNames(swap.name))]) names.add(name);
-    for (const machine of observed.machines) names.add(retiredName(swap.name, identityOf(machine)));
+    for (const machine of observed.machines) names.add(retiredName(swap.name, retiredIdentity(machine)));
   }
   const candidates: ReadonlySet<Machine> = new Set(candidatesOf(observed, wanted));
   const concerned = (machine: Machine): boolean =>

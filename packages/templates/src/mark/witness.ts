@@ -1,29 +1,35 @@
 import { type MarkKeys, NO_KEYS } from './keys.ts';
+import { type Ledger, openLedger } from './ledger.ts';
+import { systemUptime, type Uptime } from './sightings.ts';
 
 /**
- * What proves a mark: a code that a key of ours made; a record of the cluster, made before the import, or a reference of the cluster to it; or that this
- * process imported it. `none`: nothing does.
+ * What proves that a template is owned. `keyed`: the code of its ownership record. `recorded`: the ledger of the cluster, or a file beside a key. `here`: this process imported it. `noted`: a file
+ * without a key, which is enough to bring it back under its name, and for nothing else. `none`: nothing.
  */
-export type Proof = 'keyed' | 'recorded' | 'here' | 'none';
+export type Proof = 'keyed' | 'recorded' | 'here' | 'noted' | 'none';
 
-/** What a neighbour in vCenter cannot make. */
+/** What another vCenter user cannot make. */
 export interface Witnesses {
+  /** `about.instanceUuid` of the vCenter that is looked at. */
+  readonly vcenter: string;
   readonly keys: MarkKeys;
-  /** Instance UUIDs of what this process imported. */
+  readonly ledger: Ledger;
+  readonly uptime: Uptime;
+  /** Identity keys of what this process imported. */
   readonly imported: ReadonlySet<string>;
-  /** Absent: no cluster is asked. */
-  readonly cluster?: ClusterRecords;
 }
 
-/** What a cluster knows of templates, from objects that nobody in vCenter can write. */
+/** What a cluster knew of templates before there was a ledger; only what version 0.1.0 left is taken over by it. */
 export interface ClusterRecords {
   /** Whether the cluster recorded, before the import started, that this operation makes a machine of this instance UUID. */
   readonly recorded: (operation: string, instanceUuid: string) => boolean;
-  /** Whether something of the cluster names this template; unknown is no. */
+  /** Whether an object of the cluster names this template; unknown is no. */
   readonly refers: (name: string) => boolean;
   /** Whether the cluster recorded that a swap kept a template under this name. */
   readonly retired: (name: string) => boolean;
 }
 
-/** Nobody who could prove anything. */
-export const NO_WITNESSES: Witnesses = { keys: NO_KEYS, imported: new Set() };
+/** No witness at all. */
+export function noWitnesses(): Witnesses {
+  return { vcenter: '', keys: NO_KEYS, ledger: openLedger(undefined), uptime: systemUptime, imported: new Set() };
+}

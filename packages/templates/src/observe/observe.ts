@@ -2,12 +2,13 @@ import type { CallOptions, MoRef, VCenter, VmSummary } from '@drydock/vsphere';
 import { maySweep } from '../decide/claim.ts';
 import type { Candidate, Machine, Observed, Uploader, Wanted } from '../decide/machine.ts';
 import { candidatesOf } from '../decide/staging.ts';
-import { differenceFrom, hasRun, RAN } from '../fingerprint.ts';
+import { differenceFrom, hasRun, RAN, versionOf } from '../fingerprint.ts';
+import { CONTENT_KEY, HEARTBEAT_KEY } from '../mark/birth-mark.ts';
 import { pointerTexts, readPointers } from '../mark/pointers.ts';
+import { unchangedFor } from '../mark/sightings.ts';
 import type { Witnesses } from '../mark/witness.ts';
-import { type Mark, type MarkReading, readMark, VERIFIED_KEY } from '../mark.ts';
+import { type Mark, type MarkReading, readMark, type Testimony, testimonyOf } from '../mark.ts';
 import { upstreamNames } from '../names.ts';
-import { CONTENT_KEY, HEARTBEAT_KEY, hasBeenTemplate, lastBeat, markingSince, readRecord } from '../record.ts';
 import type { HolderIsLive } from '../store.ts';
 import { linkedMachines } from './links.ts';
 
@@ -21,8 +22,6 @@ export interface Liveness {
   readonly holderIsLive: HolderIsLive;
   /** Instance UUIDs of the imports that this process makes at this moment. */
   readonly running: ReadonlySet<string>;
-  /** Instance UUIDs of the imports that this process has uploaded whole and could not yet finish. */
-  readonly uploaded?: { has(instanceUuid: string): boolean };
 }
 
 /** Where to look. */
@@ -32,7 +31,7 @@ export interface Scope {
   readonly datacenter: MoRef;
 }
 
-/** Reads the publication folder into a plain value. What time it is vCenter says, which dates what is in it: another clock may be ahead of it. */
+/** Reads the publication folder into a plain value, and remembers since when each machine looks as it does. */
 export async function observe(
   vcenter: VCenter,
   scope: Scope,
@@ -40,16 +39,16 @@ export async function observe(
   liveness: Liveness,
   options: CallOptions,
 ): Promise<Observed> {
-  const now = (await vcenter.currentTime(options)).getTime();
   const children = await vcenter.children(scope.folder, options);
-  const plain: Observed = { now, machines: children.map((vm) => machineOf(vm, scope.folder, liveness)) };
+  const plain: Observed = { machines: children.map((vm) => machineOf(vm, scope.folder, liveness)) };
+  await keepSightings(scope.folder, plain.machines, liveness.witnesses);
   const finished = new Set<Machine>(candidatesOf(plain, wanted).filter(({ verified }) => verified));
   const leftovers = wanted.swap === undefined ? [] : Object.values(upstreamNames(wanted.swap.name));
   // The disks of all machines are the dearest question: it is asked once, and only for what would be removed.
   const doomed = new Map<Machine, VmSummary>();
   for (const [index, machine] of plain.machines.entries()) {
     const vm = children[index];
-    if (vm !== undefined && (leftovers.includes(machine.name) || isDoomed(machine, wanted, now)))
+    if (vm !== undefined && (leftovers.includes(machine.name) || isDoomed(machine, wanted)))
       doomed.set(machine, vm);
   }
   const links = await linkedMachines(vcenter, scope.datacenter, [...doomed.values()], options);
@@ -59,22 +58,36 @@ export async function observe(
     const seen = base === undefined ? machine : { ...machine, ...links.get(base) };
     machines.push(finished.has(machine) ? { ...seen, tags: await vcenter.tags.attached(machine.ref, options) } : seen);
   }
-  return { now, machines };
+  return { machines };
 }
 
-function isDoomed(machine: Machine, { owner }: Wanted, now: number): boolean {
-  return machine.mark?.owner === owner && !machine.verified && maySweep(machine as Candidate, now).sweep;
+/** Keeps since when the machines of a folder look as they do, for the next process. */
+export async function keepSightings(
+  folder: MoRef,
+  machines: readonly Pick<Machine, 'key'>[],
+  { vcenter, ledger }: Witnesses,
+): Promise<void> {
+  await ledger.keepSightings(`${vcenter}.${folder.value}`, new Set(machines.map(({ key }) => key)));
+}
+
+function isDoomed(machine: Machine, { owner }: Wanted): boolean {
+  return machine.mark?.owner === owner && !machine.verified && maySweep(machine as Candidate).sweep;
 }
 
 /** A machine as decisions see it. */
 export function machineOf(vm: VmSummary, folder: MoRef, liveness: Liveness): Machine {
-  const reading = readMark(vm, folder, liveness);
-  const createdAt = vm.createDate === undefined ? Number.NaN : Date.parse(vm.createDate);
-  const beat = lastBeat(vm);
-  const tampered = tamperingOf(vm, reading);
-  const since = markingSince(vm);
+  const { witnesses } = liveness;
+  const testimony = testimonyOf(vm, witnesses);
+  const { key, entry } = testimony;
+  const reading = readMark(vm, folder, liveness, testimony);
+  const ours = reading.kind === 'ours' ? reading : undefined;
+  const createdAt = Date.parse(vm.createDate ?? '');
+  const tampered = tamperingOf(vm, reading, testimony);
+  const { named, ...others } = readPointers(vm);
+  const remembered = (entry?.holders ?? []).filter((holder) => !named.some(({ what }) => what === holder));
   return {
     ref: vm.ref,
+    key,
     name: vm.name,
     instanceUuid: vm.instanceUuid ?? '',
     isTemplate: vm.isTemplate,
@@ -83,47 +96,55 @@ export function machineOf(vm: VmSummary, folder: MoRef, liveness: Liveness): Mac
     ...(Number.isNaN(createdAt) ? {} : { createdAt }),
     busy: vm.activeTasks.length > 0,
     chained: vm.disks.some(({ parents }) => parents.length > 0),
-    ...(reading.kind === 'ours' ? { mark: reading.mark } : {}),
-    born: reading.kind === 'ours' && reading.born,
-    proof: reading.kind === 'ours' ? reading.proof : 'none',
-    renew: reading.kind === 'ours' && reading.renew,
-    pointers: pointerTexts(readPointers(vm)),
+    ...(ours === undefined ? {} : { mark: ours.mark }),
+    born: ours?.born === true,
+    proof: ours?.proof ?? 'none',
+    renew: ours?.renew === true,
+    own: ours?.own === true,
+    pointers: [...pointerTexts({ named, ...others }), ...remembered],
+    holders: [...named.map(({ what }) => what), ...remembered],
     ...(reading.kind === 'invalid' ? { invalid: reading.reason } : {}),
-    verified: reading.kind === 'ours' && reading.verified,
-    past: pastOf(vm, reading),
-    ...(since === undefined ? {} : { markingSince: since }),
-    recorded: readRecord(vm)?.state === 'template',
+    verified: ours?.verified === true,
+    past: pastOf(vm, testimony, reading),
     ...(tampered === undefined ? {} : { tampered }),
     ran: hasRun(vm),
     ...(vm.unreadable === undefined ? {} : { unreadable: vm.unreadable }),
-    uploader: reading.kind === 'ours' ? uploaderOf(reading.mark, liveness) : 'unknown',
-    uploaded: reading.kind === 'ours' && liveness.uploaded?.has(reading.mark.instanceUuid) === true,
+    uploader: ours === undefined ? 'unknown' : uploaderOf(ours.mark, liveness),
+    uploaded: ours?.uploaded === true,
     beats: vm.extraConfig.has(HEARTBEAT_KEY),
-    ...(beat === undefined ? {} : { lastBeat: beat }),
+    unchangedMs: unchangedFor(witnesses.ledger, witnesses.uptime, key, vm),
     tags: [],
     linked: [],
     unseen: [],
   };
 }
 
-/** Only templates are ever given a role. */
-function pastOf(vm: VmSummary, reading: MarkReading): Machine['past'] {
-  const role = reading.kind === 'none' ? undefined : reading.mark.role;
-  if (role !== undefined || (!vm.isTemplate && hasBeenTemplate(vm))) return 'template';
-  return readRecord(vm)?.state ?? 'never';
+/**
+ * What a machine has been. One that was about to become a template, by the ledger, and has another version of its configuration now, became one: nothing else was to be done to it.
+ */
+function pastOf(vm: VmSummary, { entry, record }: Testimony, reading: MarkReading): Machine['past'] {
+  if (vm.unreadable !== undefined) return 'never';
+  if (entry?.stage === 'template' || (entry === undefined && vm.isTemplate && reading.kind === 'ours')) return 'template';
+  if (entry?.stage === 'marking') return vm.isTemplate || entry.version !== versionOf(vm) ? 'template' : 'marking';
+  const unknown = entry === undefined && !vm.isTemplate && (vm.extraConfig.has(CONTENT_KEY) || record.kind !== 'absent');
+  return unknown ? 'unknown' : 'never';
 }
 
 /** What makes a finished machine another one than it was, as a clause. Without a record of what it was, only our own import tells: it is never powered on. */
-export function tamperingOf(vm: VmSummary, reading: MarkReading): string | undefined {
-  if (reading.kind !== 'ours' || !reading.verified || vm.unreadable !== undefined) return undefined;
-  const before = readRecord(vm)?.content ?? vm.extraConfig.get(CONTENT_KEY);
-  if (before !== undefined) return differenceFrom(before, vm);
-  const imported = vm.extraConfig.get(VERIFIED_KEY) === reading.mark.digest && reading.mark.digest !== '';
-  return imported && hasRun(vm) ? RAN : undefined;
+export function tamperingOf(
+  vm: VmSummary,
+  reading: MarkReading,
+  { entry, record }: Testimony,
+): string | undefined {
+  if (reading.kind !== 'ours' || !(reading.verified || reading.uploaded) || vm.unreadable !== undefined) return undefined;
+  const recorded = entry?.fingerprint ?? (record.kind === 'read' ? record.record.fingerprint : undefined);
+  const before = recorded ?? vm.extraConfig.get(CONTENT_KEY);
+  if (before !== undefined && !reading.uploaded) return differenceFrom(before, vm);
+  return reading.born && hasRun(vm) ? RAN : undefined;
 }
 
-function uploaderOf(mark: Mark, { holder, holderIsLive, running, uploaded }: Liveness): Uploader {
-  if (running.has(mark.instanceUuid) || uploaded?.has(mark.instanceUuid) === true) return 'here';
+function uploaderOf(mark: Mark, { holder, holderIsLive, running }: Liveness): Uploader {
+  if (running.has(mark.instanceUuid)) return 'here';
   // An identity belongs to one process: ours, and not running, is an import that we gave up.
   if (mark.holder === holder) return 'gone';
   const live = holderIsLive(mark.holder);

@@ -11,6 +11,7 @@ import type { PublishedTemplate, PublishOptions, TemplateStore } from '../store.
 import { type TemplateStoreOptions, templateStore } from '../store-vsphere.ts';
 import type { TemplateWish } from '../wish.ts';
 import { TEST_KEYS } from './keys.ts';
+import { testUptime } from './memory-ledger.ts';
 import { type MemoryOvaSpec, memoryOva, testWish } from './wishes.ts';
 
 /** A store on an in-memory vCenter. */
@@ -35,7 +36,7 @@ export function testRig(
   clock: Clock,
   options: MemoryOptions = {},
   ova: MemoryOvaSpec = {},
-  proofs: Pick<TemplateStoreOptions, 'markKeys' | 'cluster' | 'fence' | 'pacemaker'> = {
+  proofs: Pick<TemplateStoreOptions, 'markKeys' | 'cluster' | 'fence' | 'pacemaker' | 'ledger'> = {
     markKeys: async () => TEST_KEYS,
   },
 ): TestRig {
@@ -45,7 +46,7 @@ export function testRig(
     logins.push(server);
     return inventory.client();
   };
-  const store = templateStore({ vcenters, cacheDir: '/nonexistent', clock, ovas: memoryOva(ova), ...proofs });
+  const store = templateStore({ vcenters, cacheDir: '/nonexistent', clock, ovas: memoryOva(ova), uptime: testUptime(clock), ...proofs });
   const publish = (wish?: Partial<TemplateWish>, more: Pick<PublishOptions, 'beforeSwap'> = {}) =>
     store.publish(testWish(wish), { holderIsLive: () => true, ...more });
   return {

@@ -1,4 +1,4 @@
-import type { CallOptions, MachineDisks, VCenter, VmSummary } from '@drydock/vsphere';
+import type { CallOptions, MachineDisks, VCenter } from '@drydock/vsphere';
 import { expectFree } from '../act/obstacle.ts';
 import type { Candidate, Machine } from '../decide/machine.ts';
 import { GRACE_MS, type Retained, retain, type Verdict } from '../decide/retention.ts';
@@ -6,7 +6,7 @@ import { digestOf } from '../decide/world.ts';
 import { isTemplateError, reasonOf, TemplateError } from '../errors.ts';
 import { failure, readFailure } from '../failure.ts';
 import { linkedTo, NO_LINKS } from '../observe/links.ts';
-import { type Liveness, machineOf, type Scope } from '../observe/observe.ts';
+import { keepSightings, type Liveness, machineOf, type Scope } from '../observe/observe.ts';
 import type { CollectedTemplate, NeededTemplate } from '../store.ts';
 
 /** What collection asks the outside. */
@@ -95,12 +95,14 @@ export async function judge(
   disks: DiskReader = diskReader(vcenter, scope, options),
 ): Promise<Collection> {
   const call = options.signal === undefined ? {} : { signal: options.signal };
-  const [now, children] = await look(vcenter, scope, call).catch((error: unknown) => {
+  const children = await vcenter.children(scope.folder, call).catch((error: unknown) => {
     throw readFailure('list the templates of', scope.folder.value, error);
   });
   const machines = children.map((vm) => machineOf(vm, scope.folder, options));
   const mine = machines.filter((machine): machine is Candidate => machine.mark?.owner === owner);
-  const policy = { now, keep: options.keep ?? KEPT_PER_PLACE, graceMs: options.graceMs ?? GRACE_MS, machines };
+  await keepSightings(scope.folder, machines, options.witnesses);
+  await rememberHolders(machines, options.witnesses);
+  const policy = { keep: options.keep ?? KEPT_PER_PLACE, graceMs: options.graceMs ?? GRACE_MS, machines };
   const retained = mine.map(
     (candidate): Retained => ({
       ...{ candidate, usedBy: options.referenced(candidate.name), ...NO_LINKS },
@@ -128,14 +130,14 @@ function neededAs(
   return needed?.({ name, release: release === '' ? version : release, digest, stableName }, keep);
 }
 
-/** What time vCenter has, and then what is in the folder. */
-async function look(
-  vcenter: VCenter,
-  { folder }: Scope,
-  call: CallOptions,
-): Promise<readonly [now: number, children: readonly VmSummary[]]> {
-  const time = await vcenter.currentTime(call);
-  return [time.getTime(), await vcenter.children(folder, call)];
+/** Whoever was seen to hold a template holds it until this installation sees the release: an attribute that somebody empties later frees nothing. */
+async function rememberHolders(machines: readonly Machine[], { ledger }: Liveness['witnesses']): Promise<void> {
+  for (const { key, holders, own } of machines) {
+    const known = ledger.get(key)?.holders ?? [];
+    const fresh = holders.filter((holder) => !known.includes(holder));
+    if (own && fresh.length > 0)
+      await ledger.change(key, (now) => now && { ...now, holders: [...new Set([...(now.holders ?? []), ...holders])] });
+  }
 }
 
 /** Machines with a mark that is not this owner's to act on, and those that nobody can read: never touched, but named. */
@@ -170,6 +172,7 @@ async function remove(
     if (now === undefined) return { name, removed: false, reason: 'somebody else removed it' };
     if (!now.remove) return { name, removed: false, reason: now.reason };
     await vcenter.destroy(now.candidate.ref, call);
+    await options.witnesses.ledger.change(now.candidate.key, () => undefined);
     return { name, removed: true, reason: now.reason };
   } catch (error) {
     options.signal?.throwIfAborted();

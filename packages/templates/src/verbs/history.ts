@@ -3,7 +3,7 @@ import { mayPointAt } from '../decide/authority.ts';
 import { estranged } from '../decide/claim.ts';
 import type { Candidate } from '../decide/machine.ts';
 import { lineOf } from '../decide/retention.ts';
-import { identityOf } from '../decide/swap.ts';
+import { retiredIdentity } from '../decide/swap.ts';
 import { readFailure } from '../failure.ts';
 import type { Generation } from '../library.ts';
 import { retiredName } from '../names.ts';
@@ -62,6 +62,6 @@ function reasonFor(machine: Candidate, stableName: string): string {
   const permission = mayPointAt(machine);
   if (!permission.may) return permission.reason;
   if (mark.publishes === undefined) return 'point to it';
-  const putAway = name === retiredName(stableName, identityOf(machine));
+  const putAway = name === retiredName(stableName, retiredIdentity(machine));
   return putAway ? 'it is kept, whole and ready' : 'it is whole, but never bore the name';
 }

@@ -1,20 +1,17 @@
 import type { MoRef } from '@drydock/vsphere';
 import type { Act } from '../decide/machine.ts';
 import type { PlannedStep } from '../library.ts';
-import { MARK_ATTRIBUTE, PROOF } from '../mark.ts';
-import { RECORD_ATTRIBUTE } from '../record.ts';
+import { OWNERSHIP } from '../mark/ownership-record.ts';
 
-/** A step as a plan prints it: the calls that it makes, in order, and a sentence. `keyed`: there is a key to prove by. */
-export function planned(step: Act, keyed: boolean): PlannedStep {
+/** A step as a plan prints it: the calls that it makes in vCenter, in order, and a sentence. */
+export function planned(step: Act): PlannedStep {
   const machine = step.kind === 'import' ? step.attempt.name : step.name;
-  return { step: step.kind, calls: callsOf(step, keyed), text: textOf(step), machine };
+  return { step: step.kind, calls: callsOf(step), text: textOf(step), machine };
 }
 
 /** The custom attribute that a planned call sets; undefined for any other call. */
 export function attributeOf(call: string): string | undefined {
-  if (!call.startsWith('SetField ')) return undefined;
-  if (call.endsWith(' proof')) return PROOF;
-  return / (?:marking|template)$/.test(call) ? RECORD_ATTRIBUTE : MARK_ATTRIBUTE;
+  return call.startsWith('SetField ') ? OWNERSHIP : undefined;
 }
 
 /** A call on a machine: `Rename_Task vm-12 "a" -> "b"`. What does not exist yet goes by its name alone. */
@@ -27,16 +24,7 @@ export function callOn(
   return `${method} ${object}${rest === '' ? '' : ` ${rest}`}`;
 }
 
-/** The calls that say something of a template after its birth. What was not imported gets its code first. */
-export function sayCalls(
-  on: { readonly ref: MoRef; readonly name: string },
-  role: 'adopted' | 'retired' | 'staged',
-  coded: boolean,
-): readonly string[] {
-  return [...(coded ? [callOn('SetField', on, 'proof')] : []), callOn('SetField', on, role)];
-}
-
-function callsOf(step: Act, keyed: boolean): readonly string[] {
+function callsOf(step: Act): readonly string[] {
   switch (step.kind) {
     case 'import': {
       const object = `"${step.attempt.name}"`;
@@ -44,23 +32,20 @@ function callsOf(step: Act, keyed: boolean): readonly string[] {
         `ImportVApp ${object}`,
         `Upload ${object}`,
         `HttpNfcLeaseComplete ${object}`,
+        `SetField ${object} ownership`,
         `ReconfigVM_Task ${object}`,
       ];
     }
     case 'finish':
       return [callOn('ReconfigVM_Task', step)];
     case 'markAsTemplate':
-      return [
-        callOn('SetField', step, 'marking'),
-        callOn('MarkAsTemplate', step),
-        callOn('SetField', step, 'template'),
-      ];
+      return [callOn('MarkAsTemplate', step)];
     case 'record':
-      return [callOn('SetField', step, 'template')];
+      return [callOn('SetField', step, 'ownership')];
     case 'attachTags':
       return step.tagIds.map((id) => callOn('AttachTag', step, id));
     case 'intend':
-      return sayCalls(step, 'staged', false);
+      return step.old.claim ? [callOn('SetField', step.old, 'ownership')] : [];
     case 'swap':
       return [
         callOn('Rename_Task', step.old, `-> "${step.retired}"`),
@@ -68,10 +53,8 @@ function callsOf(step: Act, keyed: boolean): readonly string[] {
       ];
     case 'rename':
       return [callOn('Rename_Task', step, `-> "${step.to}"`)];
-    case 'retire': {
-      const said = sayCalls(step, 'retired', keyed && !step.born);
-      return step.recorded ? said : [callOn('SetField', step, 'template'), ...said];
-    }
+    case 'retire':
+      return [];
     case 'destroy':
       return [callOn('Destroy_Task', step)];
   }
@@ -84,19 +67,19 @@ function textOf(step: Act): string {
     case 'finish':
       return `Call ${step.name} finished: it was uploaded whole.`;
     case 'markAsTemplate':
-      return `Make ${step.name} a template, and record what it consists of.`;
+      return `Make ${step.name} a template.`;
     case 'record':
-      return `Record what ${step.name} consists of, so that a change of it shows.`;
+      return `Write the ownership record of ${step.name}.`;
     case 'attachTags':
       return `Attach ${step.tagIds.length === 1 ? 'a tag' : `${step.tagIds.length} tags`} to ${step.name}.`;
     case 'intend':
-      return `Note on ${step.name} which template it replaces, for recovery.`;
+      return `Note in the ledger that ${step.name} replaces ${step.old.name}.`;
     case 'swap':
       return `Rename ${step.old.name} to ${step.retired} and ${step.name} to ${step.publishes}, back to back.`;
     case 'rename':
       return `Rename ${step.name} to ${step.to}: ${step.reason}.`;
     case 'retire':
-      return `Mark ${step.name} as retired, so that it is kept as a way back.`;
+      return `Note in the ledger that ${step.name} is retired, so that it is kept for a rollback.`;
     case 'destroy':
       return `Remove ${step.name}: ${step.reason}.`;
   }

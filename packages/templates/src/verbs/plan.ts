@@ -1,5 +1,5 @@
 import type { CallOptions } from '@drydock/vsphere';
-import { expectSpace, reserveOf, witnessesOf } from '../act/import.ts';
+import { expectSpace, reserveOf } from '../act/import.ts';
 import type { Ports } from '../act/ports.ts';
 import { decide } from '../decide/decide.ts';
 import { type Foresight, foresee } from '../decide/foresee.ts';
@@ -13,7 +13,7 @@ import type { PlanOptions } from '../store.ts';
 import type { TemplateWish } from '../wish.ts';
 import { prepareAdoption } from './adopt.ts';
 import { judge } from './collect.ts';
-import { attributeOf, callOn, planned, sayCalls } from './plan-text.ts';
+import { attributeOf, callOn, planned } from './plan-text.ts';
 import { checkBearer, checkName, wantedOf } from './publication.ts';
 import { livenessOf, resolveRevert, revertWanted } from './revert.ts';
 
@@ -26,7 +26,6 @@ export async function planFor(ports: Ports, request: PlanRequest, options: PlanO
   const { placement } = request.wish;
   if (request.kind === 'publish') checkName(request.wish);
   const scope = await resolveScope(ports.vcenter, placement, call);
-  const keyed = ports.witnesses?.keys.current !== undefined;
   const base = { version: 1, server: placement.server, folder: folderPath(placement) } as const;
   switch (request.kind) {
     case 'publish': {
@@ -35,13 +34,13 @@ export async function planFor(ports: Ports, request: PlanRequest, options: PlanO
       const wanted = wantedOf(wish, await resolveTags(ports.vcenter, wish, call));
       const liveness = {
         owner: wish.cluster,
-        witnesses: witnessesOf(ports),
+        witnesses: ports.witnesses,
         ...{ holder: wish.holder, holderIsLive: options.holderIsLive },
-        ...{ running: ports.running, uploaded: ports.uploaded },
+        ...{ running: ports.running },
       };
       const observed = await observe(ports.vcenter, scope, wanted, liveness, call);
       const given = { release: wish.image.release, holder: wish.holder };
-      const { steps, target } = run(observed, wanted, given, keyed);
+      const { steps, target } = run(observed, wanted, given);
       // An import that could not start must not look like a plan.
       const imports = steps.some(({ step }) => step === 'import');
       const amounts = imports ? await amountsOf(ports, wish, call) : undefined;
@@ -53,18 +52,14 @@ export async function planFor(ports: Ports, request: PlanRequest, options: PlanO
       const wish = await resolveRevert(ports, scope, request.wish, call);
       const wanted = revertWanted(wish, wish.to);
       const observed = await observe(ports.vcenter, scope, wanted, livenessOf(ports, wish), call);
-      const { steps, target } = run(observed, wanted, { release: '', holder: wish.holder }, keyed);
+      const { steps, target } = run(observed, wanted, { release: '', holder: wish.holder });
       const complete = await withDefinition(ports, steps, call);
       return { ...base, kind: 'revert', wish, target, steps: complete, world: worldOf(observed, wanted) };
     }
     case 'adopt': {
-      const { vm, said, prove, record, world } = await prepareAdoption(ports, scope, request.wish, call);
-      const text = `Mark ${vm.name} as adopted; it stays a template all the time.`;
-      const calls = [
-        ...(prove === undefined ? [] : [callOn('SetField', vm, 'proof')]),
-        ...(said === undefined ? [] : sayCalls(vm, 'adopted', keyed)),
-        ...(record ? [callOn('SetField', vm, 'template')] : []),
-      ];
+      const { vm, claim, world } = await prepareAdoption(ports, scope, request.wish, call);
+      const text = `Record that ${vm.name} is owned; it stays a template all the time.`;
+      const calls = claim === undefined ? [] : [callOn('SetField', vm, 'ownership')];
       const step: PlannedStep = { step: 'adopt', calls, text };
       const steps = calls.length === 0 ? [] : await withDefinition(ports, [step], call);
       return { ...base, ...request, target: vm.name, steps, world };
@@ -93,7 +88,6 @@ function run(
   observed: Observed,
   wanted: Wanted,
   given: Foresight,
-  keyed: boolean,
 ): { readonly steps: readonly PlannedStep[]; readonly target: string } {
   const steps: PlannedStep[] = [];
   let world = observed;
@@ -102,7 +96,7 @@ function run(
     if (step.kind === 'done') return { steps, target: step.name };
     if (step.kind === 'blocked' || step.kind === 'wait')
       throw new TemplateError({ code: step.code, message: step.reason, retriable: step.kind === 'wait' });
-    steps.push(planned(step, keyed));
+    steps.push(planned(step));
     world = foresee(world, step, wanted, given);
   }
   throw new TypeError(`a plan has more than ${MAX_STEPS} steps: ${steps.map(({ step }) => step).join(', ')}`);
@@ -136,7 +130,7 @@ async function gcSteps(
     needed: options.needed,
     holderIsLive: options.holderIsLive,
     owner: wish.owner,
-    witnesses: witnessesOf(ports),
+    witnesses: ports.witnesses,
     ...{ holder: '', running: ports.running },
     keep: wish.keep,
     graceMs: wish.graceMs,
@@ -146,7 +140,7 @@ async function gcSteps(
     .filter(({ remove }) => remove)
     .map(({ candidate, reason }) => {
       const { ref, name, instanceUuid, verified } = candidate;
-      return planned({ kind: 'destroy', ref, name, instanceUuid, marked: true, finished: verified, reason }, false);
+      return planned({ kind: 'destroy', ref, name, instanceUuid, marked: true, finished: verified, reason });
     });
   return { steps, world };
 }

@@ -1,13 +1,16 @@
-import type { CallOptions, MoRef, VCenter } from '@drydock/vsphere';
+import type { CallOptions, MoRef, VmSummary } from '@drydock/vsphere';
+import type { Ports } from '../act/ports.ts';
 import { failure, readFailure } from '../failure.ts';
 import { pointerName, readPointers, recordPointer } from '../mark/pointers.ts';
+import type { Witnesses } from '../mark/witness.ts';
+import { testimonyOf } from '../mark.ts';
 import { requireTemplate } from '../observe/find.ts';
 import { resolveFolder } from '../observe/place.ts';
 import type { Placement } from '../wish.ts';
 
 /** Records on a template that something points at it; see `TemplateStore.hold`. */
 export async function holdTemplate(
-  vcenter: VCenter,
+  { vcenter, witnesses }: Ports,
   placement: Placement,
   reference: string,
   what: string,
@@ -16,6 +19,7 @@ export async function holdTemplate(
   const folder = await resolveFolder(vcenter, placement, call);
   const vm = await requireTemplate(vcenter, placement, folder, reference, call);
   try {
+    await remember(vm, what, true, witnesses);
     await recordPointer(vcenter, vm, { what, points: true, now: await vcenter.currentTime(call) }, call);
   } catch (error) {
     throw failure('VCENTER_FAILED', 'record who points at the template', vm.name, error);
@@ -24,7 +28,7 @@ export async function holdTemplate(
 
 /** Records that something points no longer at any template of the folder, but for one; see `TemplateStore.release`. */
 export async function releaseTemplates(
-  vcenter: VCenter,
+  { vcenter, witnesses }: Ports,
   folder: MoRef,
   what: string,
   except: string | undefined,
@@ -33,15 +37,30 @@ export async function releaseTemplates(
   const children = await vcenter.children(folder, call).catch((error: unknown) => {
     throw readFailure('list the templates of', folder.value, error);
   });
-  const held = children.filter(
-    (vm) => vm.name !== except && readPointers(vm).named.some((pointer) => pointer.what === pointerName(what)),
-  );
+  const name = pointerName(what);
+  const held = children.filter((vm) => {
+    const remembered = testimonyOf(vm, witnesses).entry?.holders?.includes(name) === true;
+    return vm.name !== except && (remembered || readPointers(vm).named.some((pointer) => pointer.what === name));
+  });
   for (const vm of held) {
     try {
       await recordPointer(vcenter, vm, { what, points: false, now: await vcenter.currentTime(call) }, call);
+      await remember(vm, what, false, witnesses);
     } catch (error) {
       throw failure('VCENTER_FAILED', 'record who points at the template', vm.name, error);
     }
   }
   return held.map(({ name }) => name);
+}
+
+/** The ledger remembers who holds a template: an attribute that somebody empties frees nothing. */
+async function remember(vm: VmSummary, what: string, points: boolean, witnesses: Witnesses): Promise<void> {
+  const { key, entry } = testimonyOf(vm, witnesses);
+  if (entry === undefined) return;
+  const name = pointerName(what);
+  await witnesses.ledger.change(key, (now) => {
+    if (now === undefined) return undefined;
+    const others = (now.holders ?? []).filter((one) => one !== name);
+    return { ...now, holders: points ? [...others, name] : others };
+  });
 }

@@ -1,6 +1,5 @@
 import type { ActContext } from '../act/act.ts';
 import { converge } from '../act/converge.ts';
-import { witnessesOf } from '../act/import.ts';
 import type { Ports } from '../act/ports.ts';
 import type { Wanted } from '../decide/machine.ts';
 import { TemplateError } from '../errors.ts';
@@ -23,9 +22,9 @@ export async function publishTemplate(
   const wanted = wantedOf(wish, await resolveTags(ports.vcenter, wish, call));
   const liveness: Liveness = {
     owner: wish.cluster,
-    witnesses: witnessesOf(ports),
+    witnesses: ports.witnesses,
     ...{ holder: wish.holder, holderIsLive: options.holderIsLive },
-    ...{ running: ports.running, uploaded: ports.uploaded },
+    ...{ running: ports.running },
   };
   let uploads = 0;
   const context: ActContext = {

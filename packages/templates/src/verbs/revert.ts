@@ -1,11 +1,10 @@
 import type { CallOptions } from '@drydock/vsphere';
 import { converge } from '../act/converge.ts';
-import { witnessesOf } from '../act/import.ts';
 import type { Ports } from '../act/ports.ts';
 import { mayPointAt } from '../decide/authority.ts';
 import { estranged } from '../decide/claim.ts';
 import type { Candidate, Machine, Wanted } from '../decide/machine.ts';
-import { identityOf, means } from '../decide/swap.ts';
+import { retiredIdentity } from '../decide/swap.ts';
 import { TemplateError } from '../errors.ts';
 import { readFailure } from '../failure.ts';
 import type { RevertRequest } from '../library.ts';
@@ -49,7 +48,7 @@ export function revertWanted({ owner, name }: RevertRequest, to: string): Wanted
 /** A revert imports nothing; who else does is told by age. */
 export function livenessOf(ports: Ports, { holder, owner }: Pick<RevertRequest, 'holder' | 'owner'>): Liveness {
   const { running } = ports;
-  return { owner, witnesses: witnessesOf(ports), holder, holderIsLive: () => undefined, running };
+  return { owner, witnesses: ports.witnesses, holder, holderIsLive: () => undefined, running };
 }
 
 /** The request with its generation. */
@@ -89,15 +88,14 @@ function defaultTarget(
   name: string,
 ): Candidate | undefined {
   const current = generations.find((one) => one.name === name);
-  const note = current?.mark.role === 'staged' ? current.mark.replaces : undefined;
-  const before = note === undefined ? undefined : machines.find((machine) => means(note, machine));
+  const note = current?.mark.role === 'staged' ? current.mark.other : undefined;
+  const before = note === undefined ? undefined : machines.find(({ key }) => key === note);
   if (before !== undefined && before.mark?.role !== 'retired') return current;
   const others = generations.filter((one) => one !== current);
   const underway = others.find(
-    ({ mark: { role, replaces } }) =>
-      role === 'staged' && replaces !== undefined && (current === undefined || means(replaces, current)),
+    ({ mark: { role, other } }) => role === 'staged' && (current === undefined || other === current.key),
   );
-  const retired = others.filter((one) => one.name === retiredName(name, identityOf(one)));
+  const retired = others.filter((one) => one.name === retiredName(name, retiredIdentity(one)));
   // One without the mark was put away by a swap that was interrupted: the last.
   const when = ({ mark: { role, at } }: Candidate): string => (role === 'retired' ? (at ?? '') : '9');
   // What may be gone back to first: where there is nothing else, why not is told.

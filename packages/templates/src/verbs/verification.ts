@@ -2,7 +2,7 @@ import type { CallOptions, VCenter, VmSummary } from '@drydock/vsphere';
 import { isTemplateError, reasonOf } from '../errors.ts';
 import type { Verification, VerificationCheck } from '../library.ts';
 import type { Witnesses } from '../mark/witness.ts';
-import { type MarkReading, readMark, VERIFIED_KEY } from '../mark.ts';
+import { type MarkReading, readMark } from '../mark.ts';
 import { requireTemplate } from '../observe/find.ts';
 import { resolveFolder, resolvePlace } from '../observe/place.ts';
 import type { Placement } from '../wish.ts';
@@ -22,7 +22,7 @@ export async function verifyTemplate(
   const reading = readMark(vm, folder, { owner: undefined, witnesses });
   const checks = [
     markCheck(vm, reading),
-    digestCheck(vm, reading),
+    digestCheck(reading),
     check('template', vm.isTemplate, vm.isTemplate ? 'it is a template' : 'it is a machine', 'Make it a template.'),
     await tagsCheck(vcenter, vm, options.tagIds ?? [], call),
     await hostsCheck(vcenter, placement, call),
@@ -36,9 +36,10 @@ function check(name: VerificationCheck['name'], ok: boolean, detail: string, nex
 }
 
 const PROOFS = {
-  keyed: 'proven by its code',
-  recorded: 'proven by the cluster',
+  keyed: 'proven by its ownership record',
+  recorded: 'proven by the ledger',
   here: 'imported by this process',
+  noted: 'imported from here, but without a key nothing proves it: it is never removed',
   none: 'not proven: without a key it is never removed',
 } as const;
 
@@ -56,19 +57,11 @@ function markCheck(vm: VmSummary, reading: MarkReading): VerificationCheck {
   }
 }
 
-function digestCheck(vm: VmSummary, reading: MarkReading): VerificationCheck {
-  const mark = reading.kind === 'ours' ? reading.mark : undefined;
-  const recorded = vm.extraConfig.get(VERIFIED_KEY);
-  if (mark === undefined || mark.digest === '') {
-    const adopted = mark !== undefined;
-    return check(
-      'digest',
-      adopted,
-      adopted ? 'made by hand: no digest is known' : 'no digest is recorded',
-      'Publish it.',
-    );
-  }
-  if (recorded === mark.digest) return check('digest', true, `every byte of sha256 ${mark.digest} was acknowledged`);
+function digestCheck(reading: MarkReading): VerificationCheck {
+  if (reading.kind !== 'ours') return check('digest', false, 'no digest is recorded', 'Publish it.');
+  const { mark, verified } = reading;
+  if (mark.digest === '') return check('digest', true, 'made by hand: no digest is known');
+  if (verified) return check('digest', true, `every byte of sha256 ${mark.digest} was acknowledged`);
   return check('digest', false, 'its import was never finished', 'Publish again: it is finished or removed.');
 }
 

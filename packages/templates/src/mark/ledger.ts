@@ -1,0 +1,130 @@
+import type { Fingerprint } from '../fingerprint.ts';
+import type { LedgerStore } from './ledger-store.ts';
+
+/** What a template is, as its birth mark or ownership record says. */
+export interface Content {
+  /** UID of the cluster, or the name, that owns it. */
+  readonly owner: string;
+  /** '' for a template that Drydock did not import. */
+  readonly operation: string;
+  /** SHA-256 of the OVA, lower-case hex; '' for a template that Drydock did not import. */
+  readonly digest: string;
+  readonly release: string;
+  /** Product version that its OVA had, where it had one. */
+  readonly version?: string;
+  /** The stable name that it is, was or will be published under by a swap; absent for pointer publications. */
+  readonly publishes?: string;
+}
+
+/**
+ * What this installation knows of one VM.
+ *
+ * ```
+ *  importing ──last byte──▶ imported ──reconfigured──▶ marking ──MarkAsTemplate──▶ template
+ * ```
+ */
+export interface LedgerEntry {
+  readonly stage: 'importing' | 'imported' | 'marking' | 'template';
+  /** This installation imported, adopted or claimed it: only then may it be removed. */
+  readonly own: boolean;
+  readonly mark: Content;
+  /** Disks and configuration; absent while it is imported. */
+  readonly fingerprint?: Fingerprint;
+  /** Finishing the import must turn secure boot off. */
+  readonly secureBootOff?: true;
+  /** Digest of vCenter's version of the configuration right before `MarkAsTemplate`. */
+  readonly version?: string;
+  /** `staged`: a swap is about to publish it. */
+  readonly role?: 'adopted' | 'retired' | 'staged';
+  /** When it was retired, RFC 3339. */
+  readonly at?: string;
+  /** Identity key of the template that replaced it (retired), or that it replaces (staged). */
+  readonly other?: string;
+  /** Files and consumers that were seen to hold it. Only a release by this installation takes one away. */
+  readonly holders?: readonly string[];
+}
+
+/** Since when an observer has seen the same value of a VM, by a clock that nobody can set. */
+export interface Sighting {
+  readonly value: string;
+  /** Id of the boot to which `at` belongs. */
+  readonly boot: string;
+  /** ms since boot. */
+  readonly at: number;
+}
+
+/** The entries of an installation by identity key: read at the beginning of a call, written through. */
+export interface Ledger {
+  readonly kind: LedgerStore['kind'] | 'memory';
+  get(key: string): LedgerEntry | undefined;
+  /** Durable when it resolves. `next` returns undefined to remove the entry. */
+  change(key: string, next: (now: LedgerEntry | undefined) => LedgerEntry | undefined): Promise<void>;
+  sighting(key: string): Sighting | undefined;
+  /** Remembered at once, kept durably by `keepSightings`. */
+  see(key: string, sighting: Sighting): void;
+  /** Keeps the sightings of `present`, and forgets those of other VMs that it kept for the same `place`. */
+  keepSightings(place: string, present: ReadonlySet<string>): Promise<void>;
+}
+
+const ENTRY = 'vm.';
+const SEEN = 'seen.';
+
+type Seen = Readonly<Record<string, Sighting>>;
+
+/** A ledger in this process, on a store where there is one. `load` reads what other processes wrote. */
+export function openLedger(store: LedgerStore | undefined): Ledger & { load(): Promise<void> } {
+  let texts = new Map<string, string>();
+  const entries = new Map<string, LedgerEntry>();
+  const sightings = new Map<string, Sighting>();
+  const changeText: LedgerStore['change'] = async (key, next) => {
+    const after = store === undefined ? next(texts.get(key)) : await store.change(key, next);
+    if (after === undefined) texts.delete(key);
+    else texts.set(key, after);
+    return after;
+  };
+  return {
+    kind: store?.kind ?? 'memory',
+    get: (key) => {
+      const text = texts.get(`${ENTRY}${key}`);
+      const entry = entries.get(key) ?? (text === undefined ? undefined : entryOf(text, key));
+      if (entry !== undefined) entries.set(key, entry);
+      return entry;
+    },
+    change: async (key, next) => {
+      await changeText(`${ENTRY}${key}`, (text) => {
+        const changed = next(text === undefined ? undefined : entryOf(text, key));
+        return changed === undefined ? undefined : JSON.stringify(changed);
+      });
+      entries.delete(key);
+    },
+    sighting: (key) => sightings.get(key),
+    see: (key, sighting) => {
+      sightings.set(key, sighting);
+    },
+    keepSightings: async (place, present) => {
+      const seen = [...present].flatMap((key) => {
+        const sighting = sightings.get(key);
+        return sighting === undefined ? [] : [[key, sighting] as const];
+      });
+      const text = seen.length === 0 ? undefined : JSON.stringify(Object.fromEntries(seen));
+      if (texts.get(`${SEEN}${place}`) !== text) await changeText(`${SEEN}${place}`, () => text);
+    },
+    load: async () => {
+      if (store === undefined) return;
+      texts = new Map(await store.read());
+      entries.clear();
+      for (const [name, text] of texts) {
+        if (!name.startsWith(SEEN)) continue;
+        // What this process saw itself is at least as old.
+        for (const [key, sighting] of Object.entries(JSON.parse(text) as Seen))
+          if (!sightings.has(key)) sightings.set(key, sighting);
+      }
+    },
+  };
+}
+
+function entryOf(text: string, key: string): LedgerEntry {
+  const value: unknown = JSON.parse(text);
+  if (typeof value === 'object' && value !== null && 'stage' in value && 'mark' in value) return value as LedgerEntry;
+  throw new TypeError(`the entry ${key} of the ownership ledger cannot be read`);
+}
