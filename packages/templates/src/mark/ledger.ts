@@ -56,6 +56,8 @@ export interface Sighting {
 /** The entries of an installation by identity key: read at the beginning of a call, written through. */
 export interface Ledger {
   readonly kind: LedgerStore['kind'] | 'memory';
+  /** Reads what other processes wrote. Called after vCenter was read: entries are written before the change in vCenter that they announce. */
+  load(): Promise<void>;
   get(key: string): LedgerEntry | undefined;
   /** Durable when it resolves. `next` returns undefined to remove the entry. */
   change(key: string, next: (now: LedgerEntry | undefined) => LedgerEntry | undefined): Promise<void>;
@@ -71,8 +73,8 @@ const SEEN = 'seen.';
 
 type Seen = Readonly<Record<string, Sighting>>;
 
-/** A ledger in this process, on a store where there is one. `load` reads what other processes wrote. */
-export function openLedger(store: LedgerStore | undefined): Ledger & { load(): Promise<void> } {
+/** A ledger in this process, on a store where there is one. */
+export function openLedger(store: LedgerStore | undefined): Ledger {
   let texts = new Map<string, string>();
   const entries = new Map<string, LedgerEntry>();
   const sightings = new Map<string, Sighting>();

@@ -40,6 +40,7 @@ export async function observe(
   options: CallOptions,
 ): Promise<Observed> {
   const children = await vcenter.children(scope.folder, options);
+  await liveness.witnesses.ledger.load();
   const plain: Observed = { machines: children.map((vm) => machineOf(vm, scope.folder, liveness)) };
   await keepSightings(scope.folder, plain.machines, liveness.witnesses);
   const finished = new Set<Machine>(candidatesOf(plain, wanted).filter(({ verified }) => verified));

@@ -98,6 +98,7 @@ export async function judge(
   const children = await vcenter.children(scope.folder, call).catch((error: unknown) => {
     throw readFailure('list the templates of', scope.folder.value, error);
   });
+  await options.witnesses.ledger.load();
   const machines = children.map((vm) => machineOf(vm, scope.folder, options));
   const mine = machines.filter((machine): machine is Candidate => machine.mark?.owner === owner);
   await keepSightings(scope.folder, machines, options.witnesses);
