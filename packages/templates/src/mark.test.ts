@@ -22,8 +22,8 @@ const REPLACED = keysOfText(`test:${'r'.repeat(64)}`).keys;
 /** What a process knows besides what is in vCenter. */
 interface Setting {
   readonly keys?: MarkKeys;
-  readonly ledger?: TemplateStoreOptions['ledger'];
-  readonly cluster?: TemplateStoreOptions['cluster'];
+  readonly ledger?: NonNullable<TemplateStoreOptions['ledger']>;
+  readonly cluster?: NonNullable<TemplateStoreOptions['cluster']>;
 }
 
 /** A vCenter, and processes with different witnesses on it. */
@@ -96,7 +96,7 @@ for (const [what, make] of SETTINGS) {
       await made.collect(setting);
       assert.deepEqual(made.named(name), before);
       const mark = await made.verified(setting, name);
-      assert.ok(setting.keys === undefined || mark?.ok === false, mark?.detail);
+      assert.ok(setting.keys === undefined || mark?.ok === false, mark?.detail ?? '');
       assert.doesNotMatch(mark?.detail ?? '', /proven by/);
       assert.ok(foreign !== undefined);
     });
@@ -220,7 +220,7 @@ test('a template that another machine published is used with the key, and remove
   assert.match(kept?.reason ?? '', /not in the ledger here.*template adopt/);
   assert.deepEqual(made.named(name).name, name);
   const [removed] = await made.collect(there);
-  assert.equal(removed?.removed, true, removed?.reason);
+  assert.equal(removed?.removed, true, removed?.reason ?? '');
 });
 
 test('without a key and a cluster a later process removes nothing and uses nothing that it cannot prove', async () => {

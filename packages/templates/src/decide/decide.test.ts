@@ -131,7 +131,7 @@ test('all names taken by others: blocked, with a reason', () => {
     pointers: [],
     holders: [],
   }));
-  const step = decide({ now: NOW, machines }, wanted);
+  const step = decide({ machines }, wanted);
   assert.deepEqual(step, {
     kind: 'blocked',
     code: 'NAME_TAKEN',
