@@ -125,6 +125,21 @@ for (const publication of ['pointer', 'swap'] as const) {
   });
 }
 
+test('KEEP-C: beside an upstream controller nothing is done about pins: one that has lapsed stays, and no BootImage is deleted', async () => {
+  const c = reportingCluster();
+  await c.pass();
+  c.cluster.client.put(Deployment, { metadata: { ...upstreamController } });
+  pin(c, 'wk-a', { ...old, until: new Date(c.cluster.clock - day).toISOString() });
+  const { pin: lapsed } = c.image()?.spec ?? {};
+  c.cluster.client.objects.delete('machinesets openshift-machine-api/wk-a');
+  await c.pass();
+  assert.deepEqual([c.image()?.spec?.pin, lapsed?.by], [lapsed, 'alice']);
+  assert.ok(!c.cluster.events.some((event) => event.includes('PinLapsed')));
+  c.cluster.client.objects.delete(`deployments ${upstreamController.namespace}/${upstreamController.name}`);
+  await c.pass();
+  assert.equal(c.image()?.spec?.pin, undefined, 'once it is gone');
+});
+
 test('OWN-18 a pin that can name nothing is told on the object with the command that lifts it; one whose digest nothing has says so', async () => {
   const c = reportingCluster();
   await c.pass();
