@@ -297,6 +297,21 @@ test('a variable that serves several sets counts the nodes of all, and waits for
   assert.equal(outcome({ ...scene, siblings: [byClass('other', { version: 'v1.33.0' })] }).reason, 'UpgradeRunning');
 });
 
+test('KEEP-C: a variable that serves several sets is not changed while machines of any of them are being replaced', () => {
+  const cluster = topology([{ name: 'imageName', value: 'old' }]);
+  const policy = { clusterAPI: { classVariable: 'imageName', rollout: 'Allow' } } as const;
+  const scene = { set: byClass('worker'), cluster, clusterClass: classOf('string'), policy };
+  const busy = byClass('other', { strategy: { type: 'RollingUpdate' }, replicas: 5 });
+  const { kind, reason, message } = outcome({
+    ...scene,
+    siblings: [byClass('idle'), { ...busy, status: { replicas: 5, updatedReplicas: 3 } }],
+  });
+  assert.deepEqual([kind, reason], ['waiting', 'RolloutRunning']);
+  assert.match(message, /^machinedeployment ns\/other: /);
+  const done = { ...busy, status: { replicas: 5, updatedReplicas: 5 } };
+  assert.equal(decide({ ...scene, siblings: [byClass('idle'), done] }).kind, 'variable');
+});
+
 test('OWN-18 sets that share a ClusterClass variable: what the cluster says of them is read once, however many ask', () => {
   const reads = (count: number): number => {
     let entries = 0;

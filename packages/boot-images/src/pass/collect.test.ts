@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Infrastructure, MachineSet, Secret } from '@drydock/api';
+import { BootImage, bootImageName, Infrastructure, MachineSet, Secret } from '@drydock/api';
 import { referenceIndex } from '../observe/references.ts';
 import {
   computed,
@@ -43,6 +43,27 @@ test('OWN-5 a reference that comes while a platform looks at its machines counts
   };
   await c.timer();
   assert.deepEqual(answers, [undefined, 'machine m']);
+});
+
+test('KEEP-C: a pin that comes while a platform looks at its machines keeps its image: each answer is of the moment', async () => {
+  const c = fakeCluster({ templates: { stale: { version: oldRelease, ours: true } } });
+  await c.pass();
+  c.clock += 61_000;
+  const stale = { name: 'stale', release: oldRelease, digest: '', stableName: undefined };
+  const answers: (string | undefined)[] = [];
+  c.store.collect = async (_place, _cluster, { needed, keep = 0 }) => {
+    const ask = (): string | undefined => needed?.(stale, keep);
+    answers.push(ask());
+    await Promise.resolve();
+    c.client.put(BootImage, {
+      metadata: { namespace: 'openshift-machine-api', name: bootImageName('ms', 'wk-a') },
+      spec: { pin: { release: oldRelease, image: 'stale' } },
+    });
+    answers.push(ask());
+    return [];
+  };
+  await c.timer();
+  assert.deepEqual(answers, [undefined, 'ms-wk-a is pinned to it']);
 });
 
 test('the image of a set that is gone is not kept for it', async () => {
