@@ -86,10 +86,11 @@ export function templateStore(options: TemplateStoreOptions): TemplateStore {
     ...(cluster === undefined ? {} : { cluster }),
   });
   const uploaded: Ports['uploaded'] = new Map();
+  const usedUp: Ports['usedUp'] = new Map();
   const { fence, pacemaker } = options;
   const portsAt = async (server: string): Promise<Ports> => {
     const vcenter = await options.vcenters(server);
-    const shared = { ovas, clock, running, imported, uploaded, slots, witnesses: await witnessesNow() };
+    const shared = { ovas, clock, running, imported, uploaded, usedUp, slots, witnesses: await witnessesNow() };
     return portsOn({ vcenter, fence, ...shared, ...(pacemaker === undefined ? {} : { pacemaker }) });
   };
   const vcenterAt = async (server: string): Promise<VCenter> => fenced(await options.vcenters(server), fence);

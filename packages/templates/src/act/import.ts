@@ -13,6 +13,7 @@ import {
 } from '@drydock/vsphere';
 import { clauseOf, TemplateError } from '../errors.ts';
 import { fingerprintOf, hasRun } from '../fingerprint.ts';
+import { expectSpace, importBytes, noteSpace } from '../image/disk-space.ts';
 import type { OpenOva } from '../image/ova.ts';
 import { byteMeter } from '../image/progress.ts';
 import { checkSums } from '../image/sums.ts';
@@ -21,7 +22,7 @@ import { MARK_KEYS, type Mark, markConfig, type Replaced, VERIFIED_KEY } from '.
 import type { Attempt } from '../names.ts';
 import { noteOf } from '../note.ts';
 import { findTemplate } from '../observe/find.ts';
-import { type Place, resolvePlace } from '../observe/place.ts';
+import { resolvePlace } from '../observe/place.ts';
 import { CONTENT_KEY, HEARTBEAT_KEY } from '../record.ts';
 import type { TemplateOperation, TemplateProgress } from '../store.ts';
 import type { TemplateWish } from '../wish.ts';
@@ -83,7 +84,8 @@ export async function importTemplate(ports: Ports, wish: TemplateWish, options: 
   });
   const descriptor = readDescriptor(ova);
   const total = checkDescriptor(descriptor, ova);
-  checkSpace(place, wish, descriptor, diskProvisioning, total);
+  const sizeOf = (href: string): number => ova.source(href)?.size ?? 0;
+  expectSpace(ports.usedUp, place, wish, importBytes(descriptor, diskProvisioning, sizeOf));
 
   const instanceUuid = randomUUID();
   const { name, operation } = options.attempt;
@@ -125,10 +127,12 @@ export async function importTemplate(ports: Ports, wish: TemplateWish, options: 
       await fill(ports, lease, ova, instanceUuid, total, { ...options, signal }).catch((error: unknown) => {
         throw living.failed.aborted ? living.failed.reason : error;
       });
-    } catch (error) {
-      await tidy(ports, options.folder, instanceUuid, vm);
+    } catch (thrown) {
       // An abort that failed too would hide what went wrong.
-      throw lostLease(options.attempt.name, error instanceof SuppressedError ? error.suppressed : error);
+      const error: unknown = thrown instanceof SuppressedError ? thrown.suppressed : thrown;
+      noteSpace(ports.usedUp, place, wish, importBytes(descriptor, 'thick', sizeOf), error);
+      await tidy(ports, options.folder, instanceUuid, vm);
+      throw lostLease(options.attempt.name, error);
     }
     const verified = { extraConfig: new Map([[VERIFIED_KEY, digest]]) };
     ports.uploaded.set(instanceUuid, descriptor.secureBoot === true ? { ...verified, secureBoot: false } : verified);
@@ -184,39 +188,6 @@ function lostLease(name: string, error: unknown): unknown {
   if (!lost) return error;
   const message = `the import of ${name} ended with the session or lease that it belonged to: ${clauseOf(error)}`;
   return new TemplateError({ code: 'LEASE_LOST', message, retriable: true, cause: error });
-}
-
-/** Bytes that stay free on the datastore unless the wish says otherwise: machines that run there grow. */
-const RESERVE_BYTES = 1 << 30;
-
-/** Bytes that stay free where a wish is imported. */
-export function reserveOf({ reserveBytes = RESERVE_BYTES }: Pick<TemplateWish, 'reserveBytes'>): number {
-  return reserveBytes;
-}
-
-/** Fails with `NO_SPACE` where the datastore has not so many bytes beside what must stay free. */
-export function expectSpace(
-  place: Pick<Place, 'freeSpace' | 'datastoreName'>,
-  wish: TemplateWish,
-  needed: number,
-): void {
-  const reserve = reserveOf(wish);
-  if (place.freeSpace >= needed + reserve) return;
-  const message = `datastore ${place.datastoreName} has ${place.freeSpace} bytes free, but the import needs ${needed} and ${reserve} must stay free`;
-  throw new TemplateError({ code: 'NO_SPACE', message, retriable: true });
-}
-
-/** Before the first byte: a datastore that runs full stops every machine on it. Thick disks take all of their capacity at once. */
-function checkSpace(
-  place: Place,
-  wish: TemplateWish,
-  descriptor: OvfDescriptor,
-  diskProvisioning: ImportRequest['diskProvisioning'],
-  fileBytes: number,
-): void {
-  const thick = diskProvisioning === 'thick' || diskProvisioning === 'eagerZeroedThick';
-  const capacity = descriptor.disks.reduce((sum, disk) => sum + (disk.capacity ?? 0), 0);
-  expectSpace(place, wish, thick ? Math.max(fileBytes, capacity) : fileBytes);
 }
 
 /** What bears the stable name now: a crash between the renames is recovered from by this alone. */
@@ -353,7 +324,7 @@ async function tidy(ports: Ports, folder: MoRef, instanceUuid: string, vm: MoRef
 const PROVISIONING = ['', 'thin', 'thick', 'eagerZeroedThick'] as const;
 
 /** The wish's disk provisioning, else that of the template that is replaced; its last disk decides. */
-async function provisioningOf(
+export async function provisioningOf(
   vcenter: VCenter,
   wish: TemplateWish,
   folder: MoRef,

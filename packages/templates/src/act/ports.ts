@@ -1,5 +1,6 @@
 import type { VCenter, VmChange } from '@drydock/vsphere';
 import type { Clock } from '../clock.ts';
+import type { UsedUp } from '../image/disk-space.ts';
 import type { OvaSource } from '../image/ova-source.ts';
 import type { Witnesses } from '../mark/witness.ts';
 import { type Fence, fenced } from './fenced.ts';
@@ -18,6 +19,8 @@ export interface Ports {
   readonly running: Set<string>;
   /** What was uploaded whole and could not yet be called finished, by instance UUID; shared likewise. */
   readonly uploaded: Map<string, VmChange>;
+  /** What imports ran out of; shared likewise. */
+  readonly usedUp: UsedUp;
   readonly pacemaker: Pacemaker;
   /** Instance UUIDs of all that this process imported: it may destroy them. */
   readonly imported?: Set<string>;
@@ -29,7 +32,7 @@ export interface Ports {
 
 /** What all publications of a store share, and one session. */
 export type PortsInit = Pick<Ports, 'vcenter' | 'ovas' | 'clock' | 'running'> &
-  Partial<Pick<Ports, 'uploaded' | 'pacemaker' | 'imported' | 'witnesses' | 'slots'>> & {
+  Partial<Pick<Ports, 'uploaded' | 'usedUp' | 'pacemaker' | 'imported' | 'witnesses' | 'slots'>> & {
     readonly fence?: Fence | undefined;
   };
 
@@ -37,6 +40,7 @@ export type PortsInit = Pick<Ports, 'vcenter' | 'ovas' | 'clock' | 'running'> &
 export function portsOn({ vcenter, fence, ...rest }: PortsInit): Ports {
   return {
     uploaded: new Map(),
+    usedUp: new Map(),
     pacemaker: everyMinute,
     ...rest,
     vcenter: fenced(vcenter, fence),
