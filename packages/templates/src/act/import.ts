@@ -189,6 +189,8 @@ export async function finishImport({ vcenter, clock, witnesses }: Ports, ref: Mo
   if (vm === undefined) return;
   const { identity, key, entry, birth } = testimonyOf(vm, witnesses);
   if (identity === undefined || entry === undefined || birth === undefined) return;
+  // Whether secure boot is to be turned off is noted with the last byte.
+  if (entry.stage === 'importing') return;
   if (vm.powerState !== 'poweredOff' || hasRun(vm)) throw poweredOn(vm.name, ref);
   const secureBoot = entry.secureBootOff === true ? { secureBoot: false } : {};
   const settled = fingerprintOf({ ...vm, ...secureBoot });

@@ -39,8 +39,8 @@ export async function observe(
   liveness: Liveness,
   options: CallOptions,
 ): Promise<Observed> {
-  const children = await vcenter.children(scope.folder, options);
   await liveness.witnesses.ledger.load();
+  const children = await vcenter.children(scope.folder, options);
   const plain: Observed = { machines: children.map((vm) => machineOf(vm, scope.folder, liveness)) };
   await keepSightings(scope.folder, plain.machines, liveness.witnesses);
   const finished = new Set<Machine>(candidatesOf(plain, wanted).filter(({ verified }) => verified));

@@ -95,10 +95,10 @@ export async function judge(
   disks: DiskReader = diskReader(vcenter, scope, options),
 ): Promise<Collection> {
   const call = options.signal === undefined ? {} : { signal: options.signal };
+  await options.witnesses.ledger.load();
   const children = await vcenter.children(scope.folder, call).catch((error: unknown) => {
     throw readFailure('list the templates of', scope.folder.value, error);
   });
-  await options.witnesses.ledger.load();
   const machines = children.map((vm) => machineOf(vm, scope.folder, options));
   const mine = machines.filter((machine): machine is Candidate => machine.mark?.owner === owner);
   await keepSightings(scope.folder, machines, options.witnesses);
