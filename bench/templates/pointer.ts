@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { replaceFileDurable } from '@drydock/durable';
-import { type OvaSource, templateStore, VERIFIED_KEY } from '@drydock/templates';
+import { BIRTH_KEY, CONTENT_KEY, type OvaSource, templateStore } from '@drydock/templates';
 import { memoryOva, TEST_KEYS } from '@drydock/templates/testing';
 import type { MoRef, VCenter } from '@drydock/vsphere';
 import type { Figure } from '../measure.ts';
@@ -83,7 +83,9 @@ async function isComplete(vcenter: VCenter, folder: MoRef, { name, sha256 }: Poi
   const ref = await vcenter.findChild(folder, name);
   const vm = ref === undefined ? undefined : await vcenter.vm(ref);
   if (vm?.isTemplate !== true) return false;
-  return sha256 === undefined || vm.extraConfig.get(VERIFIED_KEY) === sha256;
+  if (sha256 === undefined) return true;
+  const { digest } = JSON.parse(vm.extraConfig.get(BIRTH_KEY) ?? '{}') as { readonly digest?: string };
+  return vm.extraConfig.has(CONTENT_KEY) && digest === sha256;
 }
 
 async function replaceByPointer(rig: Rig, file: string, signal: AbortSignal): Promise<void> {

@@ -7,7 +7,7 @@ import { inventories, inventoryGrowth } from './kinds/inventory.ts';
 import { events, json, jsonGrowth } from './kinds/json.ts';
 import { keyRings, signatures } from './kinds/key-rings.ts';
 import { failedAnswer, kubeconfig, kubeGrowth, statusNote } from './kinds/kubeconfig.ts';
-import { loginNotes, markGrowth, marks } from './kinds/mark.ts';
+import { ledgerTexts, loginNotes, markGrowth, marks } from './kinds/mark.ts';
 import { payloadGrowth, payloads } from './kinds/payload.ts';
 import { configs, planGrowth, plans, pointers } from './kinds/plan.ts';
 import { podGrowth, pods } from './kinds/pod.ts';
@@ -30,6 +30,7 @@ export const FORMATS: readonly Format[] = [
     configs,
     pointers,
     marks,
+    ledgerTexts,
     loginNotes,
     payloads,
     inventories,

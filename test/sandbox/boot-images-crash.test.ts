@@ -134,7 +134,7 @@ suite('the rig goes red', () => {
     const neighbour = { ...some, moref: 'vm-neighbour' };
     const made = {
       ...{ ...some, moref: 'vm-made', name: 'made', folder: '/f', isTemplate: true, productVersion: '1' },
-      ...{ extraConfig: { 'drydock.verified': 'a' }, tags: ['c/t'] },
+      ...{ extraConfig: { 'drydock.birth': '{"digest":"a"}', 'drydock.content': 'x.y' }, tags: ['c/t'] },
     };
     const good: Outcome = {
       ...{ before: [neighbour], after: [neighbour, made], named: 'made', uploads: 2, complaints: [] },

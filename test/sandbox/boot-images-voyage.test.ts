@@ -4,6 +4,7 @@ import { after, afterEach, before, suite, test } from 'node:test';
 import { MachineConfiguration, MachineSet, Secret } from '@drydock/api';
 import { progressingType } from '@drydock/boot-images';
 import type { Rule, VmView } from '@drydock/sandbox';
+import { importedDigest } from './support/imported-digest.ts';
 import { startVoyage, type Voyage } from './support/voyage.ts';
 import {
   base64,
@@ -38,7 +39,7 @@ async function expectOneMore(set: string, folder: string, was: Inventory, image:
       isTemplate,
       power,
       productVersion,
-      verified: extraConfig['drydock.verified'],
+      digest: importedDigest(extraConfig),
       tags,
     })),
     [
@@ -46,7 +47,7 @@ async function expectOneMore(set: string, folder: string, was: Inventory, image:
         isTemplate: true,
         power: 'poweredOff',
         productVersion: image.release,
-        verified: image.sha256,
+        digest: image.sha256,
         tags: [`${clusterTag.category}/${clusterTag.name}`],
       },
     ],
@@ -329,7 +330,7 @@ suite('a connection that breaks at a change of vCenter, before or after it acted
     const template = `${folder}/${await voyage.template(set)}`;
     await voyage.switchboard.cloneVm({ template, name: 'worker-0', powerOn: false });
     const worker = (await voyage.inventory(folder)).get('worker-0');
-    assert.equal(worker?.extraConfig['drydock.verified'], image.sha256);
+    assert.equal(importedDigest(worker?.extraConfig ?? {}), image.sha256);
   });
 
   const changes: readonly (readonly [what: string, on: string])[] = [

@@ -33,7 +33,7 @@ before(async () => {
     name: 'worker',
     powerOn: true,
     disks: 1,
-    extraConfig: { 'drydock.owner': 'x' },
+    extraConfig: { 'drydock.birth': '{"owner":"x"}' },
   });
   vcenter = connectVCenter({
     url: env['GOVC_URL'] ?? '',

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
-import { expectExit, folder, startTemplateCli, type TemplateCli } from './support/template-cli.ts';
+import type { VmView } from '@drydock/sandbox';
+import { CONTENT_KEY, OWNERSHIP } from '@drydock/templates';
+import { connectVCenter, type VmSummary } from '@drydock/vsphere';
+import { fingerprintOf } from '../../packages/templates/src/fingerprint.ts';
+import { identityKey, identityOf } from '../../packages/templates/src/mark/identity.ts';
+import { type Environment, expectExit, folder, startTemplateCli, type TemplateCli } from './support/template-cli.ts';
 
 let cli: TemplateCli;
 let first: string;
@@ -143,3 +149,93 @@ test('OWN-12 OWN-13 what cannot be read is not replaced; a host in maintenance a
   assert.match(stopped.stderr, /failed to rename swapped .*: vCenter has disabled Rename_Task on it/);
   assert.deepEqual(await switchboard.names(), []);
 });
+
+/** With a key and without one. */
+const KEYS: readonly (readonly [string, Environment])[] = [
+  ['with a key', {}],
+  ['without a key', { DRYDOCK_MARK_KEY: '' }],
+];
+
+/** A VM as another vCenter user makes it: the name, the instance UUID, the keys and the attributes of `copied`, and what follows from public formulas. */
+async function forge(copied: VmView, write: (made: VmSummary, vcenter: string) => Promise<void>): Promise<string> {
+  const { switchboard, env } = cli;
+  const { name, instanceUuid, extraConfig, productVersion } = copied;
+  const { moref } = await switchboard.createVm({ folder, name, instanceUuid, extraConfig, productVersion, disks: 1 });
+  await using vcenter = connectVCenter({
+    url: env['GOVC_URL'] ?? '',
+    credentials: async () => ({ user: env['GOVC_USERNAME'] ?? '', password: env['GOVC_PASSWORD'] ?? '' }),
+    tls: { ca: await readFile(env['GOVC_TLS_CA_CERTS'] ?? '', 'utf8') },
+    env: {},
+  });
+  for (const [field, value] of Object.entries(copied.customValues))
+    await switchboard.setCustomValue(moref, field, value);
+  const made = (await vcenter.vm({ type: 'VirtualMachine', value: moref })) ?? assert.fail();
+  await write(made, await vcenter.instanceUuid());
+  await switchboard.convertVm(moref, 'template');
+  const now = (await switchboard.vms({ folder })).find((vm) => vm.moref === moref) ?? assert.fail();
+  assert.deepEqual([now.instanceUuid, now.isTemplate], [instanceUuid, true]);
+  return moref;
+}
+
+/** The next publication makes a template of its own, and a verification does not call the other one proven. */
+async function refuses(moref: string, copied: VmView, args: readonly string[], env: Environment): Promise<void> {
+  const { switchboard } = cli;
+  await switchboard.resetUploads();
+  const ran = expectExit(await cli.run(args, env), 0);
+  assert.doesNotMatch(ran.stderr, /it was there already/);
+  assert.ok((await switchboard.uploads()).count > 0);
+  const own = await cli.vm(ran.stdout.trim());
+  assert.ok(own.moref !== moref && own.instanceUuid !== copied.instanceUuid);
+  const said = await cli.run(['verify', `${folder}/${copied.name}`], env);
+  assert.doesNotMatch(said.stdout, /, (?:proven|imported)/);
+  assert.match(said.stdout, env['DRYDOCK_MARK_KEY'] === '' ? /, not proven:/ : /its mark does not count:/);
+  // Nor is it ever removed.
+  expectExit(await cli.run(['gc', '--grace', '0', '--keep', '0', ...yes], env), 0);
+  assert.ok((await switchboard.vms({ folder })).some((vm) => vm.moref === moref));
+  await switchboard.destroyVm(moref);
+}
+
+for (const [what, env] of KEYS)
+  test(`KEEP-1 route one, ${what}: a copy of an unfinished import that says that it is finished is not the release`, async () => {
+    const { switchboard } = cli;
+    const base = what.replaceAll(' ', '-');
+    const args = ['publish', await cli.ova('9.8.1', { seed: 8, diskBytes: 4 << 20 }), '--name', base];
+    const before = new Set(await cli.names());
+    await using slow = await switchboard.rule({ on: 'upload', do: 'hold', afterBytes: 1 << 20, times: 1 });
+    const running = cli.start(args, env);
+    await slow.held();
+    const name = (await cli.names()).find((one) => !before.has(one)) ?? assert.fail();
+    const copied = await cli.vm(name);
+    assert.equal(copied.isTemplate, false);
+    running.process.kill('SIGTERM');
+    await slow.release();
+    assert.notEqual((await running.ended).code, 0);
+    assert.ok(!(await cli.names()).includes(name), 'the half-made VM was removed');
+
+    const moref = await forge(copied, async (made, vcenter) => {
+      const is = fingerprintOf(made);
+      await switchboard.editVm(made.ref.value, { extraConfig: { [CONTENT_KEY]: is } });
+      const identity = identityOf(vcenter, made) ?? assert.fail();
+      const { code } = JSON.parse(copied.extraConfig['drydock.birth'] ?? '{}') as { readonly code?: string };
+      assert.equal(code === undefined, env['DRYDOCK_MARK_KEY'] === '', 'the code of the birth mark is copied, too');
+      const record = { id: identityKey(identity).slice(0, 12), kind: 'imported', is, code };
+      await switchboard.setCustomValue(made.ref.value, OWNERSHIP, JSON.stringify(record));
+    });
+    await refuses(moref, copied, args, env);
+  });
+
+for (const [what, env] of KEYS)
+  test(`KEEP-1 route two, ${what}: a copy of a collected template is not the release when it is needed again`, async () => {
+    const { switchboard } = cli;
+    const args = ['publish', await cli.ova('9.8.2', { seed: 9 }), '--name', `again-${what.replaceAll(' ', '-')}`];
+    const name = expectExit(await cli.run(args, env), 0).stdout.trim();
+    const copied = await cli.vm(name);
+    assert.ok(copied.extraConfig[CONTENT_KEY] !== undefined && copied.customValues[OWNERSHIP] !== undefined);
+    expectExit(await cli.run(['gc', '--grace', '0', '--keep', '0', ...yes], env), 0);
+    // Without a key nothing proves what another run imported: a person removes it.
+    if (env['DRYDOCK_MARK_KEY'] === '') await switchboard.destroyVm(copied.moref);
+    assert.ok(!(await cli.names()).includes(name));
+
+    const moref = await forge(copied, async () => undefined);
+    await refuses(moref, copied, args, env);
+  });

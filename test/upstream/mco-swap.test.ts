@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { virtualClock } from '@drydock/model';
-import { type PublishedTemplate, type TemplateWish, templateStore, upstreamNames } from '@drydock/templates';
-import { memoryOva, testPlacement, testWish } from '@drydock/templates/testing';
+import {
+  type PublishedTemplate,
+  type TemplateStore,
+  type TemplateWish,
+  templateStore,
+  upstreamNames,
+} from '@drydock/templates';
+import { memoryLedger, memoryOva, testPlacement, testUptime, testWish } from '@drydock/templates/testing';
 import { type CallHook, type MemoryInventory, memoryInventory, simulatedFault } from '@drydock/vsphere/testing';
 import { mcoSync, type UpstreamSite } from './mco-swap.ts';
 
@@ -15,6 +21,8 @@ interface Rig {
   readonly inventory: MemoryInventory;
   readonly clock: ReturnType<typeof virtualClock>;
   upstream(change?: Partial<Omit<UpstreamSite, 'inventory' | 'client'>>): Promise<string>;
+  /** A process of our installation, which begins with what the ledger has. */
+  store(): TemplateStore;
   ours(name: string, change?: Partial<TemplateWish>): Promise<PublishedTemplate>;
 }
 
@@ -25,9 +33,16 @@ function rig(production = COMPUTED, inMaintenance = false): Rig {
   const inventory = memoryInventory({ now: clock.now, folders: [FOLDER, OTHER], clusters });
   inventory.add(inventory.at(FOLDER), { name: production, template: true, productVersion: '9.4' });
   clock.advance(86_400_000);
+  const ledger = memoryLedger('cluster');
+  const store = (): TemplateStore =>
+    templateStore({
+      ...{ vcenters: async () => inventory.client(), cacheDir: '/nonexistent', clock, ovas: memoryOva() },
+      ...{ ledger, uptime: testUptime(clock) },
+    });
   return {
     inventory,
     clock,
+    store,
     upstream: (change) =>
       mcoSync({
         inventory,
@@ -40,14 +55,9 @@ function rig(production = COMPUTED, inMaintenance = false): Rig {
         ...change,
       }),
     ours: async (name, change) => {
-      await using store = templateStore({
-        vcenters: async () => inventory.client(),
-        cacheDir: '/nonexistent',
-        clock,
-        ovas: memoryOva(),
-      });
+      await using process = store();
       const wish = testWish({ publication: { kind: 'swap', name, unmarked: 'retire' }, ...change });
-      return await store.publish(wish, { holderIsLive: () => false });
+      return await process.publish(wish, { holderIsLive: () => false });
     },
   };
 }
@@ -164,13 +174,19 @@ suite("negative control: upstream's swap, caught on each of its weaknesses", () 
     await theirs.upstream();
     assert.ok(names(theirs).includes(upstreamNames(COMPUTED).old));
     await theirs.ours(COMPUTED);
+    // Whoever made it may still be about to rename it.
+    assert.ok(names(theirs).includes(upstreamNames(COMPUTED).old));
+    theirs.clock.advance(10 * 60_000);
+    await theirs.ours(COMPUTED);
     assert.ok(!names(theirs).includes(upstreamNames(COMPUTED).old));
     const made = rig();
     made.inventory.onCall = dieAfterRename(2);
     await dies(made.ours(COMPUTED), made);
     await made.ours(COMPUTED);
-    const old = made.inventory.snapshot().machines.find(({ productVersion }) => productVersion === '9.4');
-    assert.match(old?.customValues['drydock'] ?? '', /"retired"/);
+    await using store = made.store();
+    const { placement, cluster } = testWish();
+    const old = (await store.list(placement, cluster)).find(({ version }) => version === '9.4');
+    assert.equal(old?.role, 'retired');
   });
 
   test('BI-W6 a failure after the upload: upstream uploads again each time, ours never', async () => {
@@ -190,6 +206,10 @@ suite("negative control: upstream's swap, caught on each of its weaknesses", () 
     theirs.inventory.add(theirs.inventory.at(FOLDER), { name: temp, createDate: '2025-01-01T00:00:00Z' });
     await theirs.upstream({ release: '9.4' });
     assert.ok(names(theirs).includes(temp));
+    await theirs.ours(COMPUTED);
+    // Its maker, who writes no heartbeat, may still upload to it.
+    assert.ok(names(theirs).includes(temp));
+    theirs.clock.advance(24 * 3_600_000);
     await theirs.ours(COMPUTED);
     assert.ok(!names(theirs).includes(temp));
   });
@@ -251,12 +271,7 @@ suite("negative control: upstream's swap, caught on each of its weaknesses", () 
     assert.ok((await together(theirs, () => theirs.upstream())) > 0);
     const made = rig();
     const shared = (holder: string) => async () => {
-      await using store = templateStore({
-        vcenters: async () => made.inventory.client(),
-        cacheDir: '/nonexistent',
-        clock: made.clock,
-        ovas: memoryOva(),
-      });
+      await using store = made.store();
       const wish = testWish({ holder, publication: { kind: 'swap', name: COMPUTED, unmarked: 'retire' } });
       return await store.publish(wish, { holderIsLive: () => true });
     };

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { Lease, Secret } from '@drydock/api';
 import type { Rule, VmView } from '@drydock/sandbox';
 import { type ApiGate, type ApiWrite, openApiGate } from './api-gate.ts';
+import { importedDigest } from './imported-digest.ts';
 import { type Observer, startObserver } from './observer.ts';
 import { type Process, startProcess } from './operator-process.ts';
 import { eventually, type Voyage } from './voyage.ts';
@@ -179,7 +180,7 @@ export function judge(outcome: Outcome, image: Image, folder: string): void {
         vm.folder,
         vm.isTemplate,
         vm.productVersion,
-        vm.extraConfig['drydock.verified'],
+        importedDigest(vm.extraConfig),
         vm.tags.length,
       ]),
     [[named, folder, true, image.release, image.sha256, 1]],

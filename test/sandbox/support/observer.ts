@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { MachineSet } from '@drydock/api';
 import { createClient, loadKubeconfig } from '@drydock/kube';
 import type { VCenterSandbox } from '@drydock/sandbox';
+import { CONTENT_KEY } from '@drydock/templates';
 import { connectReader } from './voyage.ts';
 import { installerTemplate, machineApi } from './voyage-cluster.ts';
 
@@ -34,7 +35,7 @@ export async function startObserver(sandbox: VCenterSandbox, set: string, folder
     const vm = await vcenter.vm(ref);
     if (vm === undefined) return `${name}: it vanished`;
     if (!vm.isTemplate) return `${name}: it is no template`;
-    const finished = name === installerTemplate || vm.extraConfig.has('drydock.verified');
+    const finished = name === installerTemplate || vm.extraConfig.has(CONTENT_KEY);
     return finished ? undefined : `${name}: it is not finished`;
   };
   const loop = (async () => {

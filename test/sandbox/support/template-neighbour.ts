@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Switchboard, VmView } from '@drydock/sandbox';
+import { BIRTH_KEY, OWNERSHIP } from '@drydock/templates';
 import type { MoRef, VCenter } from '@drydock/vsphere';
 import type { RawVCenter } from './raw-vcenter.ts';
 
@@ -11,7 +12,7 @@ export interface Neighbour {
   readonly booted: ReadonlySet<string>;
   /** Those on which he wrote what anybody may write, and which stay for that: an import among them has to be made again. */
   readonly forged: ReadonlySet<string>;
-  /** Makes machines that bear what a template of ours bears, and templates likewise: its mark of birth with their own identity and its code, or all of it as a clone. */
+  /** Makes machines that bear what a template of ours bears, and templates likewise: its birth mark with their own instance UUID and its code and record, or all of it as a clone. */
   settle(ours: VmView): Promise<void>;
   /** Forges over and over what anybody may write, and now and then takes a template, until it is stopped. */
   roam(): { stop(): Promise<void> };
@@ -68,19 +69,28 @@ export function neighbour({ switchboard, vcenter, raw, folder, pool, random }: N
     if (vm === undefined) return;
     const id = vm.instanceUuid;
     const at = '2026-01-01T00:00:00.000Z';
-    const role = pick(['adopted', 'retired', 'staged']);
-    const said = { id, owner: 'drydock-template', role, at, name: 'rhcos', release: '9.6.0' };
+    const kind = pick(['imported', 'adopted', 'claimed']);
     const code = `k1:${'A'.repeat(43)}`;
-    const mine = owned.has(vm.moref);
+    const said = {
+      id: '0123456789ab',
+      kind,
+      is: 'x.y',
+      code,
+      owner: 'drydock-template',
+      release: '9.6.0',
+      name: 'rhcos',
+    };
+    const another = pick(await here())?.customValues[OWNERSHIP] ?? '';
     const [attribute, value] =
       pick([
-        ['drydock', JSON.stringify(said)],
-        ['drydock.proof', JSON.stringify(code)],
+        [OWNERSHIP, JSON.stringify(said)],
+        // The genuine record of another template, a torn one, and none.
+        [OWNERSHIP, another],
+        [OWNERSHIP, another.slice(0, 40)],
+        [OWNERSHIP, ''],
         ['drydock.heartbeat', `${id} ${at}`],
-        // On a template of ours this says that it is another one: it would be replaced at each pass.
-        ...(mine ? [['drydock.record', `${id} template ${at} x.y z`]] : []),
       ]) ?? [];
-    if (!mine) forged.add(vm.moref);
+    if (!owned.has(vm.moref)) forged.add(vm.moref);
     // It may be gone, or busy, by now.
     await vcenter.setCustomValue(ref(vm.moref), attribute ?? '', value ?? '').catch(() => undefined);
   };
@@ -121,12 +131,10 @@ export function neighbour({ switchboard, vcenter, raw, folder, pool, random }: N
       for (const template of [true, false]) {
         const { moref } = await switchboard.createVm({ folder, name: `stranger-${template}`, template, disks: 1 });
         const vm = await view(moref);
-        const extraConfig = {
-          ...ours.extraConfig,
-          'drydock.instanceUuid': vm?.instanceUuid ?? '',
-          'drydock.holder': 'x',
-        };
-        await switchboard.editVm(moref, { extraConfig });
+        const birth = JSON.parse(ours.extraConfig[BIRTH_KEY] ?? '{}') as object;
+        const claim = JSON.stringify({ ...birth, instanceUuid: vm?.instanceUuid ?? '', holder: 'x' });
+        await switchboard.editVm(moref, { extraConfig: { ...ours.extraConfig, [BIRTH_KEY]: claim } });
+        await vcenter.setCustomValue(ref(moref), OWNERSHIP, ours.customValues[OWNERSHIP] ?? '');
         await own(moref);
         const clone = await switchboard.cloneVm({ template: ours.moref, name: `clone-${template}`, folder });
         if (template) await switchboard.convertVm(clone.moref, 'template');

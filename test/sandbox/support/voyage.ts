@@ -22,7 +22,7 @@ import {
   type VmView,
 } from '@drydock/sandbox';
 import { templateStore } from '@drydock/templates';
-import { TEST_KEYS, type TestOvaSpec, writeTestOva } from '@drydock/templates/testing';
+import { memoryLedger, TEST_KEYS, type TestOvaSpec, writeTestOva } from '@drydock/templates/testing';
 import { connectVCenter, type VCenter } from '@drydock/vsphere';
 import { pino } from 'pino';
 import { type Mirror, serveFolder } from './mirror.ts';
@@ -230,7 +230,10 @@ async function startRole(
   await using starting = new AsyncDisposableStack();
   const vcenter = starting.use(await connectReader(sandbox));
   const store = starting.use(
-    templateStore({ vcenters: async () => vcenter, cacheDir, markKeys: async () => TEST_KEYS }),
+    templateStore({
+      ...{ vcenters: async () => vcenter, cacheDir },
+      ...{ markKeys: async () => TEST_KEYS, ledger: memoryLedger('cluster') },
+    }),
   );
   const leader = { identity: 'voyage', holderIsLive: (holder: string): boolean => holder === 'voyage' };
   const log = pino({ level: process.env['DRYDOCK_TEST_LOG'] ?? 'silent' });

@@ -127,15 +127,69 @@ export function openLedger(store: LedgerStore | undefined): Ledger {
       for (const [name, text] of texts) {
         if (!name.startsWith(SEEN)) continue;
         // What this process saw itself is at least as old.
-        for (const [key, sighting] of Object.entries(JSON.parse(text) as Seen))
+        for (const [key, sighting] of Object.entries(seenOf(text)))
           if (!sightings.has(key)) sightings.set(key, sighting);
       }
     },
   };
 }
 
+/** Strict: an entry that only looks like one would answer whose a template is. */
 function entryOf(text: string, key: string): LedgerEntry {
-  const value: unknown = JSON.parse(text);
-  if (typeof value === 'object' && value !== null && 'stage' in value && 'mark' in value) return value as LedgerEntry;
+  const value = parsed(text);
+  if (isEntry(value)) return value;
   throw new TypeError(`the entry ${key} of the ownership ledger cannot be read`);
+}
+
+function isEntry(value: unknown): value is LedgerEntry {
+  if (!isObject(value) || !isObject(value['mark'])) return false;
+  const { stage, own, mark, holders, role, secureBootOff } = value;
+  const texts = [
+    value['fingerprint'],
+    value['version'],
+    value['at'],
+    value['other'],
+    mark['version'],
+    mark['publishes'],
+  ];
+  return (
+    STAGES.has(stage) &&
+    typeof own === 'boolean' &&
+    [mark['owner'], mark['operation'], mark['digest'], mark['release']].every(isText) &&
+    [...texts, role].every((text) => text === undefined || isText(text)) &&
+    (role === undefined || ROLES.has(role)) &&
+    (secureBootOff === undefined || secureBootOff === true) &&
+    (holders === undefined || (Array.isArray(holders) && holders.every(isText)))
+  );
+}
+
+const STAGES: ReadonlySet<unknown> = new Set<LedgerEntry['stage']>(['importing', 'imported', 'marking', 'template']);
+const ROLES: ReadonlySet<unknown> = new Set<LedgerEntry['role']>(['adopted', 'retired', 'staged']);
+
+/** Sightings that cannot be read count as none: silence and grace are then measured from now on. */
+function seenOf(text: string): Seen {
+  const value = parsed(text);
+  const read = Object.entries(isObject(value) ? value : {}).filter((entry): entry is [string, Sighting] => {
+    const [, sighting] = entry;
+    return (
+      isObject(sighting) && isText(sighting['value']) && isText(sighting['boot']) && Number.isFinite(sighting['at'])
+    );
+  });
+  return Object.fromEntries(read);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
 }
