@@ -64,6 +64,17 @@ test('KEEP-C: an image that failed its canary is kept while its window is closed
   assert.deepEqual([c.cluster.store.removed, c.cluster.store.uploads, creationsIn(c).length], [[], 1, 1]);
 });
 
+test('KEEP-C: a machine that is kept for a look stays also while something else stops its machine set', async () => {
+  const c = canaryRig(() => 'invalid', { canary: { keepOnFailure: true } });
+  for (let turns = 0; turns < 3; turns += 1) await c.turn();
+  assert.deepEqual([saidOf(c), c.machines().length], ['Blocked CanaryFailed', 1]);
+  c.cluster.store.templates.delete(published);
+  c.cluster.store.fail = Object.assign(new Error('no such folder'), { code: 'NOT_FOUND', retriable: false });
+  c.cluster.clock += hour;
+  for (let turns = 0; turns < 2; turns += 1) await c.turn();
+  assert.deepEqual([saidOf(c), c.machines().length], ['Blocked NotFound', 1]);
+});
+
 for (const [fate, verdict] of [
   ['boots', 'Passed'],
   ['invalid', 'Failed'],

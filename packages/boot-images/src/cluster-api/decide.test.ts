@@ -100,6 +100,19 @@ test('both contract versions are read: v1beta2 has rollout and apiGroup, control
   }
 });
 
+test('KEEP-C: a set of Cluster API that a person or a policy has opted out is left alone, whatever else holds for it', () => {
+  const set = machineDeployment('worker', 'worker');
+  const annotations = { 'drydock.dev/boot-image': 'Disabled', 'drydock.dev/boot-image-reason': 'ours to change' };
+  for (const [scene, says] of [
+    [{ set: { ...set, metadata: { ...set.metadata, annotations } } }, /by annotation .*: ours to change/],
+    [{ policy: { optOut: { reason: 'the fair' } } }, /by bootimagepolicy p: the fair/],
+  ] as const) {
+    const { kind, reason, message } = outcome(scene);
+    assert.deepEqual([kind, reason], ['skip', 'OptedOut']);
+    assert.match(message, says);
+  }
+});
+
 test('paused clusters and sets, running rollouts and remediation wait', () => {
   const allow = { clusterAPI: { rollout: 'Allow' } } as const;
   const waits = (scene: Scene): string => {

@@ -32,7 +32,7 @@ function world(
     publication: 'swap' as const,
     sharedName: (spec: Readonly<Record<string, unknown>>, { status }: Infrastructure) => {
       asked.names += 1;
-      return `${status?.infrastructureName}|${spec['template']}`;
+      return `${status?.infrastructureName}|${String(spec['template'])}`;
     },
   };
   const sources = {
