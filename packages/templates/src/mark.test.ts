@@ -232,6 +232,43 @@ test('without a key and a cluster a later process removes nothing and uses nothi
   assert.equal((await made.publish(later, '9.6')).uploads, 1);
 });
 
+test('without a key and a cluster a later process with the same notes removes nothing either', async () => {
+  const made = rig();
+  const setting = { ledger: memoryLedger('file') };
+  const { name } = await made.publish(setting, '9.6');
+  const [kept] = await made.collect(setting);
+  assert.equal(kept?.removed, false);
+  assert.equal(made.named(name).isTemplate, true);
+});
+
+test('KEEP-4 a holder that the ledger has seen once is remembered when the attribute is emptied', async () => {
+  const made = rig();
+  const owner = { keys: TEST_KEYS, ledger: memoryLedger('cluster') };
+  const { name } = await made.publish(owner, '9.6');
+  await made.processWith({ keys: TEST_KEYS, ledger: memoryLedger('file') }).hold(placement, name, 'file on ci-3');
+  const [seen] = await made.collect(owner);
+  assert.match(seen?.reason ?? '', /file on ci-3/);
+  for (const machine of made.inventory.state.machines.values())
+    for (const at of machine.customValues.keys()) machine.customValues.set(at, '');
+  assert.match((await made.collect(owner))[0]?.reason ?? '', /file on ci-3/);
+  await made.processWith(owner).release(placement, 'file on ci-3');
+  assert.equal((await made.collect(owner))[0]?.removed, true);
+});
+
+test('KEEP-4 a template that an administrator converted right after a crash in MarkAsTemplate is not made one again', async () => {
+  const made = rig();
+  const setting = { keys: TEST_KEYS, ledger: memoryLedger('cluster') };
+  made.inventory.onCall = (method, phase, _args, { client }) => {
+    if (method === 'markAsTemplate' && phase === 'after') client.kill();
+  };
+  await assert.rejects(made.publish(setting, '9.6'));
+  made.inventory.onCall = undefined;
+  const [{ name } = assert.fail()] = made.machines();
+  made.inventory.convert(made.inventory.at(`${FOLDER}/${name}`), 'machine');
+  assert.equal((await made.publish(setting, '9.6')).uploads, 1);
+  assert.equal(made.named(name).isTemplate, false);
+});
+
 test('negative control: a neighbour whose VM had the identity itself would be taken', async () => {
   const made = rig();
   const setting = { keys: TEST_KEYS, ledger: memoryLedger('file') };
