@@ -1,4 +1,4 @@
-import type { PublishedTemplate, TemplateWish } from '@drydock/templates';
+import { type PublishedTemplate, SILENCE_MS, type TemplateWish } from '@drydock/templates';
 import { escapeName } from '@drydock/vsphere';
 import type { Command } from 'commander';
 import { exitCode } from '../exit.ts';
@@ -12,13 +12,20 @@ import { openSource } from './source.ts';
 import { uploadMeter } from './upload-meter.ts';
 import { checkFlags, type PublishFlags, publishFlags, wishOf } from './wish.ts';
 
+/** An importer that this process sees for the first time is dead after {@link SILENCE_MS}; the looks in between take their time. */
+const PATIENCE_MS = SILENCE_MS + 60_000;
+
 /** Adds `drydock template publish`. */
 export function addPublish(group: Command): void {
   const command = group
     .command('publish')
     .description('put an OVA into vCenter as a template; the one before it stays')
     .argument('<ova>', 'file, or http(s) address');
-  verb<PublishFlags>(publishFlags(command), async (run) => {
+  const withFlags = publishFlags(command).option(
+    '--wait',
+    'wait up to 11 minutes for another importer to finish or die',
+  );
+  verb<PublishFlags>(withFlags, async (run) => {
     const { flags, out, signal } = run;
     const [argument = ''] = run.args;
     run.about({ subject: flags.name, source: argument });
@@ -38,7 +45,9 @@ export function addPublish(group: Command): void {
     out.note(
       `Release ${source.image.release} (sha256 ${source.image.sha256.slice(0, 12)}…${size}) to ${placement.folder} on ${placement.server}`,
     );
-    await publish(run, session, wishOf(flags, session, placement, source), { pointer, consumer: flags.consumer });
+    const { consumer, wait } = flags;
+    const waiting = wait === true ? { waitMs: PATIENCE_MS } : {};
+    await publish(run, session, wishOf(flags, session, placement, source), { pointer, consumer, ...waiting });
     return exitCode.done;
   });
 }
@@ -52,6 +61,7 @@ export async function publish(
     readonly pointer?: PointerFile | undefined;
     readonly consumer?: string | undefined;
     readonly expectWorld?: string;
+    readonly waitMs?: number;
   },
 ): Promise<void> {
   const { out, signal } = run;
@@ -62,6 +72,11 @@ export async function publish(
     signal,
     holderIsLive: session.holder.isLive,
     ...(options.expectWorld === undefined ? {} : { expectWorld: options.expectWorld }),
+    ...(options.waitMs === undefined ? {} : { waitMs: options.waitMs }),
+    onWait: (name) => {
+      out.event('waiting', { name });
+      out.note(`Waiting for ${name}: another process may still be importing it, or a task runs on it`);
+    },
     announce: async ({ name, id, instanceUuid }) => {
       out.event('import', { name, operation: id, instanceUuid });
     },
