@@ -1,9 +1,9 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { mkdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { lockFile, replaceFileDurable } from '@drydock/durable';
+import { join } from 'node:path';
 import { type LoginNotes, readLoginNotes } from '@drydock/vsphere';
+import { changeStateFile } from './state-file.ts';
 
 /** What the commands of this user on this machine tell each other about refused logins. */
 export interface LoginFile extends LoginNotes {
@@ -21,9 +21,6 @@ interface Kept {
 /** Beside the cache of images. */
 export const LOGIN_FILE: string = join(homedir(), '.cache', 'drydock', 'logins.json');
 
-/** Two commands that log in at one moment wait for each other no longer than this (ms). */
-const PATIENCE = 5_000;
-
 /** Notes in a file that only this user may read. It is made with the first login. */
 export function loginFile(path: string = LOGIN_FILE): LoginFile {
   const fresh = randomBytes(16).toString('base64');
@@ -40,17 +37,16 @@ export function loginFile(path: string = LOGIN_FILE): LoginFile {
     readLoginNotes(JSON.stringify(notes[key] ?? []));
   return {
     read: async (server, user) => notesOf(await read(), keyOf(server, user)),
-    change: async (server, user, next) => {
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      await using _ = await lockFile(`${path}.lock`, { deadlineMs: PATIENCE, pollMs: 20 });
-      const kept = await read();
-      const key = keyOf(server, user);
-      const { [key]: before, ...others } = kept.notes ?? {};
-      const notes = next(notesOf(kept, key));
-      if (notes.length === 0 && before === undefined) return;
-      const all = { key: kept.key ?? fresh, notes: notes.length === 0 ? others : { ...others, [key]: notes } };
-      await replaceFileDurable(path, `${JSON.stringify(all, undefined, 1)}\n`, { mode: 0o600 });
-    },
+    change: (server, user, next) =>
+      changeStateFile(path, async () => {
+        const kept = await read();
+        const key = keyOf(server, user);
+        const { [key]: before, ...others } = kept.notes ?? {};
+        const notes = next(notesOf(kept, key));
+        if (notes.length === 0 && before === undefined) return undefined;
+        const all = { key: kept.key ?? fresh, notes: notes.length === 0 ? others : { ...others, [key]: notes } };
+        return `${JSON.stringify(all, undefined, 1)}\n`;
+      }),
     version: async (password) =>
       createHmac('sha256', (await read()).key ?? fresh)
         .update(password)
