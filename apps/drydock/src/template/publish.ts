@@ -12,8 +12,8 @@ import { openSource } from './source.ts';
 import { uploadMeter } from './upload-meter.ts';
 import { checkFlags, type PublishFlags, publishFlags, wishOf } from './wish.ts';
 
-/** An importer that this process sees for the first time is dead after {@link SILENCE_MS}; the looks in between take their time. */
-const PATIENCE_MS = SILENCE_MS + 60_000;
+/** How long (ms) to wait for another importer or a task; with `--wait` {@link SILENCE_MS} longer, after which an importer counts as dead. */
+const WAIT_MS = 60_000;
 
 /** Adds `drydock template publish`. */
 export function addPublish(group: Command): void {
@@ -46,8 +46,8 @@ export function addPublish(group: Command): void {
       `Release ${source.image.release} (sha256 ${source.image.sha256.slice(0, 12)}…${size}) to ${placement.folder} on ${placement.server}`,
     );
     const { consumer, wait } = flags;
-    const waiting = wait === true ? { waitMs: PATIENCE_MS } : {};
-    await publish(run, session, wishOf(flags, session, placement, source), { pointer, consumer, ...waiting });
+    const waitMs = wait === true ? SILENCE_MS + WAIT_MS : WAIT_MS;
+    await publish(run, session, wishOf(flags, session, placement, source), { pointer, consumer, waitMs });
     return exitCode.done;
   });
 }
@@ -65,6 +65,7 @@ export async function publish(
   },
 ): Promise<void> {
   const { out, signal } = run;
+  const { waitMs = WAIT_MS } = options;
   await checkPrivileges(session.vcenter, wish.placement, wish.tagName !== undefined, { signal });
   if (options.pointer !== undefined) await checkRecord(session.vcenter, wish.placement, { signal });
   const meter = uploadMeter();
@@ -72,10 +73,11 @@ export async function publish(
     signal,
     holderIsLive: session.holder.isLive,
     ...(options.expectWorld === undefined ? {} : { expectWorld: options.expectWorld }),
-    ...(options.waitMs === undefined ? {} : { waitMs: options.waitMs }),
+    waitMs,
     onWait: (name) => {
-      out.event('waiting', { name });
-      out.note(`Waiting for ${name}: another process may still be importing it, or a task runs on it`);
+      out.event('waiting', { name, ms: waitMs });
+      const why = 'another process may still be importing it, or a task runs on it';
+      out.note(`Waiting up to ${waitMs / 60_000} min for ${name}: ${why}`);
     },
     announce: async ({ name, id, instanceUuid }) => {
       out.event('import', { name, operation: id, instanceUuid });
