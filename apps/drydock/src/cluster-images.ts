@@ -27,6 +27,7 @@ import type { Leadership } from './leadership.ts';
 import { loginFile } from './login-file.ts';
 import { readClusterLogins } from './login-notes.ts';
 import { MARK_KEY_SECRET, markKeySecret, readMarkKeys } from './mark-keys.ts';
+import { readClusterLedger } from './ownership-ledger.ts';
 import { type PinQuestions, pinQuestions } from './pin-questions.ts';
 import { inspectingOnce, readingOnce } from './read-once.ts';
 import { LEASE_NAMESPACE } from './status-notes.ts';
@@ -64,7 +65,7 @@ export interface ClusterImagesOptions {
   readonly leader?: Leadership;
   /** Folder of downloaded images. */
   readonly cacheDir?: string;
-  /** Where the operator keeps what it shares of refused logins. */
+  /** Where the operator keeps the ownership ledger and its notes on refused logins. */
   readonly leaseNamespace?: string;
   /** The Secret with the keys of marks, as `namespace/name`. */
   readonly markKeySecret?: string;
@@ -82,7 +83,8 @@ export async function clusterImages(options: ClusterImagesOptions): Promise<Clus
   };
   // Who looks does not try what the operator was refused, and what nobody tried once.
   const own = loginFile();
-  const others = readClusterLogins(client, options.leaseNamespace ?? LEASE_NAMESPACE);
+  const { leaseNamespace = LEASE_NAMESPACE } = options;
+  const others = readClusterLogins(client, leaseNamespace);
   const reach = await connector(flags, log, loginBudget({ notes: own, others, attempts: 1, log }));
   const world = await worldNow(client, { signal });
   await using opening = new AsyncDisposableStack();
@@ -99,6 +101,7 @@ export async function clusterImages(options: ClusterImagesOptions): Promise<Clus
       vcenters: servers.of,
       cacheDir: options.cacheDir ?? join(homedir(), '.cache', 'drydock', 'images'),
       cluster: recordsIn(world),
+      ledger: readClusterLedger(client, leaseNamespace, warn),
       // Who looks may not be allowed to read the Secret: then codes are not checked, and the cluster's records alone prove.
       markKeys: async () => {
         const read = await readMarkKeys(client, markKeySecret(secret), { signal }).catch(() => undefined);

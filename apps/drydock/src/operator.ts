@@ -38,6 +38,7 @@ import { clusterLogins } from './login-notes.ts';
 import { type MarkKeyFlags, markKeyFlags, markKeySecret, markKeys } from './mark-keys.ts';
 import { type LogFlags, logFlags, operatorLog } from './operator-log.ts';
 import { orphanedVerdict } from './orphaned-verdict.ts';
+import { clusterLedger } from './ownership-ledger.ts';
 import { checkOperatorPage, type OperatorPageFlags, operatorPage, operatorPageFlags } from './page/operator-page.ts';
 import { pauseOf } from './pause/pause.ts';
 import { pausedImages } from './pause/paused-images.ts';
@@ -286,6 +287,7 @@ async function bootImages(
     templateStore({
       ...{ vcenters: servers.of, cacheDir: flags.cacheDir, cacheBytes: flags.cacheSize * 2 ** 30, log },
       markKeys: markKeys(client, options.keySecret, log),
+      ledger: clusterLedger(client, flags.leaseNamespace),
       fence: () => leader.assertHeld(),
       cluster: {
         recorded: (operation, instanceUuid) => records().some((one) => one.recorded(operation, instanceUuid)),

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { ConfigMap } from '@drydock/api';
-import { ApiError, isAlreadyExists, isForbidden } from '@drydock/kube';
+import { ApiError, configMapStoreRules, isAlreadyExists, isForbidden, type PolicyRule } from '@drydock/kube';
 import { memoryCluster } from '@drydock/kube/testing';
+import { parseAllDocuments } from 'yaml';
 import { clusterLedger, OWNERSHIP, readClusterLedger } from './ownership-ledger.ts';
 
 const namespace = 'default';
@@ -162,4 +165,18 @@ test('a user who may not read the ledger is warned once, and sees a ledger that 
   assert.deepEqual(warnings, [
     'You may not read which templates Drydock owns (ConfigMaps drydock-ownership-0 to -3 in default): templates may be shown as not owned',
   ]);
+});
+
+test('the roles of boot images may read and write the ledger', () => {
+  for (const file of ['boot-images/openshift-machine-config-operator.yaml', 'cluster-api/drydock.yaml']) {
+    const text = readFileSync(join(import.meta.dirname, '../../../deploy/rbac', file), 'utf8');
+    const rules = parseAllDocuments(text).flatMap(
+      (document) => (document.toJS() as { readonly rules?: readonly PolicyRule[] }).rules ?? [],
+    );
+    for (const needed of configMapStoreRules([OWNERSHIP]))
+      assert.ok(
+        rules.some((rule) => JSON.stringify(rule) === JSON.stringify(needed)),
+        `${file}: ${JSON.stringify(needed)}`,
+      );
+  }
 });

@@ -1,5 +1,6 @@
 export type { GuestState } from '@drydock/vsphere';
 export type { Clock } from './clock.ts';
+export { SILENCE_MS } from './decide/claim.ts';
 export { decide } from './decide/decide.ts';
 export type { Candidate, Content, Machine, Observed, Step, Uploader, Wanted } from './decide/machine.ts';
 export { isTemplateError, TemplateError, type TemplateErrorCode, type TemplateErrorInit } from './errors.ts';
@@ -25,8 +26,8 @@ export type {
   Verification,
   VerificationCheck,
 } from './library.ts';
-export { keysOfSecret, keysOfText, type MarkKeys, NO_KEYS, type ReadKeys } from './mark/keys.ts';
 export { BIRTH_KEY, CONTENT_KEY } from './mark/birth-mark.ts';
+export { keysOfSecret, keysOfText, type MarkKeys, NO_KEYS, type ReadKeys } from './mark/keys.ts';
 export type { LedgerStore } from './mark/ledger-store.ts';
 export { OWNERSHIP } from './mark/ownership-record.ts';
 export { POINTERS } from './mark/pointers.ts';

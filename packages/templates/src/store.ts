@@ -97,6 +97,10 @@ export interface PublishOptions extends SwapOptions {
   readonly announce?: (operation: TemplateOperation) => Promise<void>;
   readonly onProgress?: (progress: TemplateProgress) => void;
   readonly holderIsLive: HolderIsLive;
+  /** How long (ms) to wait for another importer or a task; default one minute. */
+  readonly waitMs?: number;
+  /** Called with the name of the VM when waiting begins. */
+  readonly onWait?: (name: string) => void;
 }
 
 /**

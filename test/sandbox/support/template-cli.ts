@@ -68,6 +68,7 @@ export async function startTemplateCli(): Promise<TemplateCli> {
     GOVC_NETWORK: 'VM Network',
     HOME: files,
     XDG_CONFIG_HOME: join(files, 'config'),
+    XDG_STATE_HOME: join(files, 'state'),
     // Type stripping is most of a short run.
     NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(files, 'compile-cache'),
     NO_COLOR: '1',

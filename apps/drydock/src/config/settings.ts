@@ -35,7 +35,7 @@ export const SETTINGS: ReadonlyMap<string, Setting> = new Map([
   ...of('switch', 'swap'),
   // Images.
   ...of('text', 'keep', 'downgrade', 'templates', 'stub-secret', 'vsphere-provider-namespace'),
-  ...of('file', 'cache-dir'),
+  ...of('file', 'cache-dir', 'state-dir'),
   ...secretFiles('image-mirrors-file'),
   // Releases and definitions.
   ...of('text', 'architecture', 'capabilities', 'feature-set', 'profile', 'mode', 'writer-patience'),

@@ -2,21 +2,12 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readManifests } from '@drydock/crd';
 import type { KubeClient, PolicyRule } from '@drydock/kube';
+import { type AccessQuestion, isAllowed } from '../access-review.ts';
 import { LEASE_NAMESPACE } from '../status-notes.ts';
 import type { Line } from './finding.ts';
 
 const RBAC = join(import.meta.dirname, '../../../../deploy/rbac');
 const AT_A_TIME = 8;
-
-/** One question to the API server: may this be done? */
-interface Right {
-  readonly verb: string;
-  readonly group: string;
-  readonly resource: string;
-  readonly subresource?: string;
-  readonly namespace?: string;
-  readonly name?: string;
-}
 
 /** Whether whoever asks may do what a role of the operator does, rule by rule as `deploy/rbac` has them. */
 export async function rightsLine(
@@ -32,7 +23,7 @@ export async function rightsLine(
   const ask = async (): Promise<void> => {
     for (let at = next++; at < rights.length; at = next++) {
       const right = rights[at];
-      if (right !== undefined) granted[at] = await allowed(client, right, signal);
+      if (right !== undefined) granted[at] = await isAllowed(client, right, signal);
     }
   };
   await Promise.all(Array.from({ length: AT_A_TIME }, ask));
@@ -57,7 +48,7 @@ interface Manifest {
 }
 
 /** The rules of a role, each verb on each resource and name by itself. Those of `machines` depend on where there are machines. */
-function rightsOf(role: string, leaseNamespace: string): readonly Right[] {
+function rightsOf(role: string, leaseNamespace: string): readonly AccessQuestion[] {
   return globSync(join(RBAC, role, '*.yaml'))
     .toSorted()
     .flatMap((file) =>
@@ -79,12 +70,12 @@ function besideLease({ resources, resourceNames = [], verbs }: PolicyRule, names
 function spread(
   { apiGroups, resources, resourceNames, verbs }: PolicyRule,
   namespace: string | undefined,
-): readonly Right[] {
+): readonly AccessQuestion[] {
   const names = resourceNames ?? [undefined];
   return apiGroups.flatMap((group) =>
     resources.flatMap((path) =>
       names.flatMap((name) =>
-        verbs.map((verb): Right => {
+        verbs.map((verb): AccessQuestion => {
           const [resource = '', subresource] = path.split('/');
           return {
             ...{ verb, group, resource },
@@ -98,20 +89,7 @@ function spread(
   );
 }
 
-async function allowed(client: Pick<KubeClient, 'raw'>, right: Right, signal: AbortSignal): Promise<boolean> {
-  const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
-  const body = {
-    apiVersion: 'authorization.k8s.io/v1',
-    kind: 'SelfSubjectAccessReview',
-    spec: { resourceAttributes: right },
-  };
-  const { status } = (await client.raw({ method: 'POST', path, body }, { signal })) as {
-    readonly status?: { readonly allowed?: boolean };
-  };
-  return status?.allowed === true;
-}
-
-function rightText({ verb, group, resource, subresource, namespace, name }: Right): string {
+function rightText({ verb, group, resource, subresource, namespace, name }: AccessQuestion): string {
   const kind = `${resource}${subresource === undefined ? '' : `/${subresource}`}${group === '' ? '' : `.${group}`}`;
   return `${verb} ${kind}${name === undefined ? '' : ` ${name}`}${namespace === undefined ? '' : ` in ${namespace}`}`;
 }

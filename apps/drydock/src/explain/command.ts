@@ -45,7 +45,14 @@ async function explain(names: readonly string[], flags: ExplainFlags, signal: Ab
   const { clusterImages } = await import('../cluster-images.ts');
   await using client = await connect(flags);
   const warn = (message: string): void => sayError(`warning: ${message}`);
-  await using images = await clusterImages({ client, flags, ...told, warn, signal });
+  await using images = await clusterImages({
+    client,
+    flags,
+    leaseNamespace: flags.leaseNamespace,
+    ...told,
+    warn,
+    signal,
+  });
   const { clusterApi, openshift } = splitNames(names);
   const sets = openshift === undefined ? [] : await chosenSets(keptSets(images.world), openshift);
   const leader = await leadershipOf(client, { role: 'boot-images', namespace: flags.leaseNamespace }, { signal });

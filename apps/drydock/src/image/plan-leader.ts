@@ -14,6 +14,7 @@ import { loginBudget } from '@drydock/vsphere';
 import { storeDuring } from '../image-store.ts';
 import { clusterLogins } from '../login-notes.ts';
 import { markKeySecret, markKeys } from '../mark-keys.ts';
+import { clusterLedger } from '../ownership-ledger.ts';
 import { type Led, underLease } from '../plan-lease.ts';
 import { progressLine } from '../template/progress-line.ts';
 import { sayError } from '../terminal.ts';
@@ -90,6 +91,7 @@ async function ledBy({
     templateStore({
       ...{ vcenters: servers.of, cacheDir: images.cacheDir },
       markKeys: markKeys(client, markKeySecret(images.markKeySecret), log),
+      ledger: clusterLedger(client, images.leaseNamespace),
       fence: () => leader.assertHeld(),
       cluster: {
         recorded: (operation, instanceUuid) => run?.records.recorded(operation, instanceUuid) ?? false,

@@ -28,6 +28,7 @@ import { storeDuring } from '../image-store.ts';
 import { loginFile } from '../login-file.ts';
 import { readClusterLogins } from '../login-notes.ts';
 import { markKeySecret, readMarkKeys } from '../mark-keys.ts';
+import { clusterLedger, readClusterLedger } from '../ownership-ledger.ts';
 import type { VCenterFlags } from '../vcenter-flags.ts';
 import { connector, vcenters } from '../vcenters.ts';
 import type { ImagesTold } from './image-flags.ts';
@@ -105,6 +106,10 @@ export async function rotationsOf(options: RotationsOptions): Promise<Rotations 
   const store = opening.use(
     templateStore({
       ...{ vcenters: servers.of, cacheDir: images.cacheDir, fence: () => leader.assertHeld() },
+      ledger:
+        options.leader === undefined
+          ? readClusterLedger(client, images.leaseNamespace, warn)
+          : clusterLedger(client, images.leaseNamespace),
       ...(keys === undefined ? {} : { markKeys: async () => keys.keys }),
       cluster: {
         recorded: (operation, instanceUuid) => role.records.recorded(operation, instanceUuid),

@@ -7,6 +7,8 @@ import { imageMirrors, mirrorPairs } from '../image-mirrors.ts';
 import { untilInterrupted } from '../interruption.ts';
 import { createCommand, type MarkKeyFlags, markKeyFlags, markKeySecret, readMarkKeys } from '../mark-keys.ts';
 import { type OutputFormat, outputOption, print } from '../output/format.ts';
+import { defaultStateDir } from '../state-file.ts';
+import { LEASE_NAMESPACE } from '../status-notes.ts';
 import { table } from '../table.ts';
 import { sayError, tell } from '../terminal.ts';
 import { type VCenterFlags, vcenterFlags } from '../vcenter-flags.ts';
@@ -18,6 +20,7 @@ interface StageFlags extends ClusterFlags, VCenterFlags, MarkKeyFlags {
   readonly imageMirror?: readonly string[];
   readonly vsphereProviderNamespace: string;
   readonly cacheDir: string;
+  readonly leaseNamespace: string;
 }
 
 /** One template that is where an upgrade will look for it. */
@@ -52,6 +55,7 @@ export function addStage(group: Command): void {
       'capv-system',
     )
     .option('--cache-dir <folder>', 'where downloaded images are kept', join(homedir(), '.cache', 'drydock', 'images'))
+    .option('--lease-namespace <name>', 'namespace of the Leases of the operator', LEASE_NAMESPACE)
     .addOption(outputOption())
     .addHelpText(
       'after',
@@ -75,6 +79,8 @@ async function stage(flags: StageFlags, signal: AbortSignal): Promise<number> {
   const { loginBudget } = await import('@drydock/vsphere');
   const { passwordVersion } = await import('@drydock/vm-watch');
   const { loginFile } = await import('../login-file.ts');
+  const { readClusterLedger } = await import('../ownership-ledger.ts');
+  const { stageLedger } = await import('./stage-ledger.ts');
   const { processHolder } = await import('../template/holder.ts');
   const { progressLine } = await import('../template/progress-line.ts');
   const { connector, vcenters } = await import('../vcenters.ts');
@@ -123,8 +129,14 @@ async function stage(flags: StageFlags, signal: AbortSignal): Promise<number> {
       metrics: { vcenterCall: () => undefined, vcenterSessions: () => undefined },
     }),
   );
+  const { leaseNamespace } = flags;
+  const warn = (message: string): void => log.warn({}, message);
+  const ledger =
+    flags.dryRun === true
+      ? readClusterLedger(client, leaseNamespace, warn)
+      : await stageLedger(client, { leaseNamespace, stateDir: defaultStateDir(process.env), warn, signal });
   const store = closing.use(
-    templateStore({ vcenters: servers.of, cacheDir: flags.cacheDir, markKeys: async () => keys.keys }),
+    templateStore({ vcenters: servers.of, cacheDir: flags.cacheDir, markKeys: async () => keys.keys, ledger }),
   );
   const staged: StagedTemplate[] = [];
   const failures: string[] = [...problems];

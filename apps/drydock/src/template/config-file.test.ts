@@ -14,7 +14,7 @@ after(() => rm(folder, { recursive: true }));
 
 test('a config file is a layer; files that it names are relative to it', () => {
   const layer = readConfig(
-    'url: vc.example\nfolder: /DC0/vm/x\nca: ca.pem\npasswordFile: ../secret\ninsecure: false\n',
+    'url: vc.example\nfolder: /DC0/vm/x\nca: ca.pem\npasswordFile: ../secret\ninsecure: false\nstateDir: state\n',
     '/etc/drydock/template.yaml',
   );
   assert.deepEqual(layer, {
@@ -22,6 +22,7 @@ test('a config file is a layer; files that it names are relative to it', () => {
     url: 'vc.example',
     folder: '/DC0/vm/x',
     passwordFile: '/etc/secret',
+    stateDir: '/etc/drydock/state',
     trust: { ca: ['/etc/drydock/ca.pem'], insecure: false },
   });
   assert.deepEqual(readConfig('', '/x.yaml'), { origin: 'config file', trust: {} });

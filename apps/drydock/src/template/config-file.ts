@@ -32,6 +32,7 @@ const schema = z.strictObject({
   owner: text.optional(),
   markKey: text.optional(),
   cacheDir: text.optional(),
+  stateDir: text.optional(),
 });
 
 /** Where the config file is looked for when no flag names one. */
@@ -60,7 +61,10 @@ export async function configLayer(named: string | undefined, fallback: string): 
 
 /** The text of a config file as a layer; files that it names are relative to its folder. */
 export function readConfig(content: string, path: string): Layer {
-  const { thumbprint, ca, knownHosts, insecure, passwordFile, markKey, cacheDir, ...said } = checked(content, path);
+  const { thumbprint, ca, knownHosts, insecure, passwordFile, markKey, cacheDir, stateDir, ...said } = checked(
+    content,
+    path,
+  );
   const at = (file: string): string => resolve(dirname(path), file);
   const trust: TrustSettings = {
     ...(thumbprint === undefined ? {} : { thumbprint }),
@@ -75,6 +79,7 @@ export function readConfig(content: string, path: string): Layer {
     ...(passwordFile === undefined ? {} : { passwordFile: at(passwordFile) }),
     ...(markKey === undefined ? {} : { markKeyFile: at(markKey) }),
     ...(cacheDir === undefined ? {} : { cacheDir: at(cacheDir) }),
+    ...(stateDir === undefined ? {} : { stateDir: at(stateDir) }),
     trust,
   };
 }

@@ -24,6 +24,7 @@ export interface CommonFlags {
   readonly owner?: string;
   readonly markKey?: string;
   readonly cacheDir?: string;
+  readonly stateDir?: string;
   readonly config?: string;
   readonly loginNow?: boolean;
   readonly output?: string;
@@ -55,6 +56,7 @@ export function commonFlags(command: Command): Command {
     .option('--owner <name>', 'owner in the mark; nobody touches templates of another one (default: drydock-template)')
     .option('--mark-key <file>', 'keys that prove what is ours, one id:key a line (or set DRYDOCK_MARK_KEY)')
     .option('--cache-dir <folder>', 'where downloaded images are kept (default: ~/.cache/drydock/images)')
+    .option('--state-dir <folder>', 'folder of the ownership ledger (default: ~/.local/state/drydock)')
     .option('-o, --output <format>', EVENT_FORMATS, 'table');
 }
 
@@ -105,6 +107,7 @@ export function flagLayer(flags: CommonFlags, origin: Layer['origin'] = 'flags')
     owner,
     markKey: markKeyFile,
     cacheDir,
+    stateDir,
   } = rest;
   const said = {
     url,
@@ -120,6 +123,7 @@ export function flagLayer(flags: CommonFlags, origin: Layer['origin'] = 'flags')
     owner,
     markKeyFile,
     cacheDir,
+    stateDir,
   };
   return {
     origin,

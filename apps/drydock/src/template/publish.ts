@@ -1,4 +1,4 @@
-import type { PublishedTemplate, TemplateWish } from '@drydock/templates';
+import { type PublishedTemplate, SILENCE_MS, type TemplateWish } from '@drydock/templates';
 import { escapeName } from '@drydock/vsphere';
 import type { Command } from 'commander';
 import { exitCode } from '../exit.ts';
@@ -12,13 +12,20 @@ import { openSource } from './source.ts';
 import { uploadMeter } from './upload-meter.ts';
 import { checkFlags, type PublishFlags, publishFlags, wishOf } from './wish.ts';
 
+/** How long (ms) to wait for another importer or a task; with `--wait` {@link SILENCE_MS} longer, after which an importer counts as dead. */
+const WAIT_MS = 60_000;
+
 /** Adds `drydock template publish`. */
 export function addPublish(group: Command): void {
   const command = group
     .command('publish')
     .description('put an OVA into vCenter as a template; the one before it stays')
     .argument('<ova>', 'file, or http(s) address');
-  verb<PublishFlags>(publishFlags(command), async (run) => {
+  const withFlags = publishFlags(command).option(
+    '--wait',
+    'wait up to 11 minutes for another importer to finish or die',
+  );
+  verb<PublishFlags>(withFlags, async (run) => {
     const { flags, out, signal } = run;
     const [argument = ''] = run.args;
     run.about({ subject: flags.name, source: argument });
@@ -38,7 +45,9 @@ export function addPublish(group: Command): void {
     out.note(
       `Release ${source.image.release} (sha256 ${source.image.sha256.slice(0, 12)}…${size}) to ${placement.folder} on ${placement.server}`,
     );
-    await publish(run, session, wishOf(flags, session, placement, source), { pointer, consumer: flags.consumer });
+    const { consumer, wait } = flags;
+    const waitMs = wait === true ? SILENCE_MS + WAIT_MS : WAIT_MS;
+    await publish(run, session, wishOf(flags, session, placement, source), { pointer, consumer, waitMs });
     return exitCode.done;
   });
 }
@@ -52,9 +61,11 @@ export async function publish(
     readonly pointer?: PointerFile | undefined;
     readonly consumer?: string | undefined;
     readonly expectWorld?: string;
+    readonly waitMs?: number;
   },
 ): Promise<void> {
   const { out, signal } = run;
+  const { waitMs = WAIT_MS } = options;
   await checkPrivileges(session.vcenter, wish.placement, wish.tagName !== undefined, { signal });
   if (options.pointer !== undefined) await checkRecord(session.vcenter, wish.placement, { signal });
   const meter = uploadMeter();
@@ -62,6 +73,12 @@ export async function publish(
     signal,
     holderIsLive: session.holder.isLive,
     ...(options.expectWorld === undefined ? {} : { expectWorld: options.expectWorld }),
+    waitMs,
+    onWait: (name) => {
+      out.event('waiting', { name, ms: waitMs });
+      const why = 'another process may still be importing it, or a task runs on it';
+      out.note(`Waiting up to ${waitMs / 60_000} min for ${name}: ${why}`);
+    },
     announce: async ({ name, id, instanceUuid }) => {
       out.event('import', { name, operation: id, instanceUuid });
     },

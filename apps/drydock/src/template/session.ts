@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { type MarkKeys, type OvaSource, type Placement, type TemplateStore, templateStore } from '@drydock/templates';
 import { connectVCenter, loginBudget, type VCenterConnection, type VimLog } from '@drydock/vsphere';
+import { ledgerFile, ledgerPath } from '../ledger-file.ts';
 import { loginFile } from '../login-file.ts';
 import { type Holder, processHolder } from './holder.ts';
 import { markKeysOf } from './mark-key.ts';
@@ -63,6 +64,7 @@ export async function openSession(
       vcenters: async () => vcenter,
       cacheDir: settings.cacheDir,
       markKeys: async () => keys,
+      ledger: ledgerFile(ledgerPath(settings.stateDir)),
       ...(options.ovas === undefined ? {} : { ovas: options.ovas }),
     }),
   );

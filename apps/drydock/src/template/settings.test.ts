@@ -69,6 +69,14 @@ test('flags win over the environment, that over the file, each setting for itsel
   });
 });
 
+test('the state folder is the one of the strongest layer, else one of this user', () => {
+  const told = { url: 'u@vc', passwordFile: '/p' };
+  const file: Layer = { origin: 'config file', stateDir: '/file' };
+  assert.equal(merged({ ...told, stateDir: '/flag' }, {}, file).stateDir, '/flag');
+  assert.equal(merged(told, {}, file).stateDir, '/file');
+  assert.match(merged(told).stateDir, /^\/.*\/drydock$/);
+});
+
 test('a password in an address goes only to that address', () => {
   const env = { GOVC_URL: 'env-user:secret@env.example' };
   assert.deepEqual(merged({}, env).password, { value: 'secret' });

@@ -1,5 +1,6 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { defaultStateDir } from '../state-file.ts';
 import { readAddress } from './address.ts';
 import { shell } from './next-command.ts';
 import { TemplateProblem } from './problem.ts';
@@ -45,6 +46,7 @@ export interface Layer extends PlaceSettings {
   readonly markKey?: string;
   readonly markKeyFile?: string;
   readonly cacheDir?: string;
+  readonly stateDir?: string;
 }
 
 /** What a verb works with. */
@@ -60,6 +62,8 @@ export interface Settings extends PlaceSettings {
   /** Keys that prove marks; undefined: there are none. */
   readonly markKey?: { readonly value: string } | { readonly file: string };
   readonly cacheDir: string;
+  /** Folder of the ownership ledger. */
+  readonly stateDir: string;
   /** Who said what; `default` where nobody did. */
   readonly origins: Readonly<Record<'url' | 'username' | 'password' | 'trust' | 'markKey', Origin | 'default'>>;
 }
@@ -116,6 +120,7 @@ export function settle(layers: readonly Layer[]): Settings {
       : { markKey: filled(keyed.markKeyFile) ? { file: keyed.markKeyFile } : { value: keyed.markKey ?? '' } }),
     owner: picked('owner') ?? DEFAULT_OWNER,
     cacheDir: picked('cacheDir') ?? join(homedir(), '.cache', 'drydock', 'images'),
+    stateDir: picked('stateDir') ?? defaultStateDir(process.env),
     origins: {
       url: first.origin,
       username: user.origin,

@@ -18,6 +18,7 @@ export interface PublishFlags extends CommonFlags {
   readonly sha256?: string;
   readonly disk?: string;
   readonly reserve?: number;
+  readonly wait?: boolean;
 }
 
 /** What `--disk` takes: the words of the server. */

@@ -13,6 +13,7 @@ import { CLUSTER_API, isOwnCanary, isRotationCanary, machineApiNamespace } from 
 import { type Client, isForbidden, isNotFound, type Key, type KubeObject, keyText, type Resource } from '@drydock/kube';
 import { vmOperator, ZONE_FINALIZER } from '@drydock/vm-watch';
 import { type Leadership, leadershipOf } from '../leadership.ts';
+import { OWNERSHIP } from '../ownership-ledger.ts';
 
 /** An object that is ours, as it was seen. */
 export interface OwnObject {
@@ -50,6 +51,8 @@ export interface Installation {
   readonly others: readonly OwnObject[];
   /** Keys that prove which templates are ours; never removed. */
   readonly markKeys: readonly Key[];
+  /** ConfigMaps of the ownership ledger, by which the next installation recognizes its templates; never removed. */
+  readonly ownership: readonly Key[];
   /** Definitions of other projects that came with Drydock, and hold objects of people; never removed. */
   readonly optional: readonly string[];
 }
@@ -144,6 +147,7 @@ export async function installationIn(
         },
       ),
     ]);
+  const isOwnership = ({ metadata: { name } }: KubeObject): boolean => name.startsWith(`${OWNERSHIP.name}-`);
   const ours = definitions.filter(({ metadata }) => metadata.name.endsWith(`.${BootImage.group}`));
   return {
     deployments,
@@ -158,11 +162,12 @@ export async function installationIn(
       ...leases
         .filter(({ metadata: { name } }) => ROLES.some((role) => name === `drydock-${role}`))
         .map((lease) => own(Lease as Resource<KubeObject>, lease)),
-      ...notes.map((note) => own(ConfigMap as Resource<KubeObject>, note)),
+      ...notes.filter((note) => !isOwnership(note)).map((note) => own(ConfigMap as Resource<KubeObject>, note)),
     ],
     rights,
     others,
     markKeys: markKeys.map(({ metadata }) => keyOf(metadata)),
+    ownership: notes.filter(isOwnership).map(({ metadata }) => keyOf(metadata)),
     optional: definitions.filter((crd) => !ours.includes(crd)).map(({ metadata }) => metadata.name),
   };
 }

@@ -12,13 +12,18 @@ export async function leftoversOf(
   images: Pick<ClusterImages, 'world' | 'store'>,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
-  const { markKeys, optional, zonesOf } = installation;
+  const { markKeys, optional, ownership, zonesOf } = installation;
   return [
     ...(await templateLines(images, signal)),
     ...markKeys.map(
       (key) =>
         `Secret ${keyText(key)}: it proves which templates are Drydock's, and the next installation needs it. It is gone for good with its namespace`,
     ),
+    ...(ownership.length === 0
+      ? []
+      : [
+          `ConfigMaps ${ownership.map(keyText).join(', ')}: they record which templates Drydock owns, and the next installation needs them`,
+        ]),
     `Namespace ${NAMESPACE}, if it is there: when nothing in it is needed any more, kubectl delete namespace ${NAMESPACE}`,
     'MachineConfiguration cluster: its conditions BootImageUpdateProgressing and BootImageUpdateDegraded say what was last, as those of upstream do',
     'user-data Secrets that were brought to a newer version of Ignition, and Events, which expire',

@@ -17,6 +17,8 @@ export interface Convergence {
   readonly beforeSwap?: ((name: string) => Promise<void>) | undefined;
   /** How long to wait for another holder's import or a task; default one minute. */
   readonly waitMs?: number | undefined;
+  /** Called with the name of the VM when waiting begins. */
+  readonly onWait?: ((name: string) => void) | undefined;
 }
 
 /** More steps than any history needs; beyond it two writers undo each other's work. */
@@ -30,11 +32,12 @@ const MAX_LOST = 2;
  * was lost) or that somebody else did it, the loop goes on; the same step again means that it failed.
  */
 export async function converge(
-  { context, wanted, liveness, expectWorld, waitMs, beforeSwap }: Convergence,
+  { context, wanted, liveness, expectWorld, waitMs, onWait, beforeSwap }: Convergence,
   call: CallOptions,
 ): Promise<Extract<Step, { kind: 'done' }> & Effect> {
   const { vcenter, clock } = context.ports;
   let patience = waitMs ?? 60_000;
+  let waitedFor: string | undefined;
   let failed: { readonly step: Act; readonly error: unknown } | undefined;
   let effect: Effect = {};
   let first = true;
@@ -80,6 +83,8 @@ export async function converge(
     if (step.kind === 'wait') {
       // Counted, not read from the clock, which may be set back.
       if (patience <= 0) throw new TemplateError({ code: step.code, message: step.reason, retriable: true });
+      if (waitedFor !== step.name) onWait?.(step.name);
+      waitedFor = step.name;
       await clock.sleep(POLL_MS, call);
       patience -= POLL_MS;
       continue;

@@ -9,11 +9,11 @@ import { resolveScope, resolveTags } from '../observe/place.ts';
 import type { PublishedTemplate, PublishOptions } from '../store.ts';
 import type { TemplateWish } from '../wish.ts';
 
-/** Publishes by pointer or swap; see `TemplateStore.publish`. `waitMs`: how long to wait for another holder's import; default one minute. */
+/** Publishes by pointer or swap; see `TemplateStore.publish`. */
 export async function publishTemplate(
   ports: Ports,
   wish: TemplateWish,
-  options: PublishOptions & { readonly waitMs?: number },
+  options: PublishOptions,
 ): Promise<PublishedTemplate> {
   const call = options.signal === undefined ? {} : { signal: options.signal };
   checkName(wish);
@@ -40,8 +40,8 @@ export async function publishTemplate(
       onProgress: options.onProgress,
     },
   };
-  const { expectWorld, waitMs, beforeSwap } = options;
-  const done = await converge({ context, wanted, liveness, expectWorld, waitMs, beforeSwap }, call);
+  const { expectWorld, waitMs, onWait, beforeSwap } = options;
+  const done = await converge({ context, wanted, liveness, expectWorld, waitMs, onWait, beforeSwap }, call);
   const { name, absentMs, retired } = done;
   return {
     name,
