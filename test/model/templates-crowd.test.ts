@@ -118,7 +118,6 @@ const OBSTACLES: readonly TemplateErrorCode[] = [
   'RENAME_FAILED',
   'NAME_TAKEN',
   'VCENTER_FAILED',
-  'UPLOAD_IN_PROGRESS',
 ];
 /** While an answer is on its way. */
 const onAnswers: CrowdExploration['at'] = ({ phase }) => phase === 'after';
