@@ -161,7 +161,7 @@ async function recordBirth(
   return identity;
 }
 
-/** After the last byte: from here on the upload is never repeated. What a neighbour did to the VM meanwhile is looked at first. */
+/** After the last byte: from here on the upload is never repeated, also where the look at the VM fails. */
 async function recordUpload(
   { vcenter, witnesses }: Ports,
   ref: MoRef,
@@ -170,13 +170,14 @@ async function recordUpload(
   secureBootOff: boolean,
   call: CallOptions,
 ): Promise<void> {
+  const key = identityKey(identity);
+  const entry = { stage: 'imported', own: true, mark } as const;
+  await witnesses.ledger.change(key, () => (secureBootOff ? { ...entry, secureBootOff } : entry));
   const vm = await vcenter.vm(ref, call);
   if (vm === undefined) throw new TemplateError({ code: 'IMPORT_FAILED', message: `${ref.value} is gone`, retriable: true });
   if (hasRun(vm) || vm.powerState !== 'poweredOff') throw poweredOn(vm.name, ref);
   const fingerprint = fingerprintOf({ ...vm, secureBoot: !secureBootOff && vm.secureBoot === true });
-  const key = identityKey(identity);
-  const entry = { stage: 'imported', own: true, mark, fingerprint } as const;
-  await witnesses.ledger.change(key, () => (secureBootOff ? { ...entry, secureBootOff } : entry));
+  await witnesses.ledger.change(key, (now) => now && { ...now, fingerprint });
   await writeOwnership(vcenter, vm, identity, { kind: 'imported', mark, fingerprint }, witnesses.keys, call);
 }
 
