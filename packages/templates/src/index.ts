@@ -24,7 +24,17 @@ export type {
   Verification,
   VerificationCheck,
 } from './library.ts';
-export { keysOfSecret, keysOfText, type MarkKeys, NO_KEYS, type ReadKeys } from './mark/keys.ts';
+export { changedKeys, changedKeyText } from './mark/changed-keys.ts';
+export {
+  keyIdOf,
+  keysOfSecret,
+  keysOfText,
+  type ListedKey,
+  listKeys,
+  type MarkKeys,
+  NO_KEYS,
+  type ReadKeys,
+} from './mark/keys.ts';
 export { POINTERS } from './mark/pointers.ts';
 export type { ClusterRecords, Proof } from './mark/witness.ts';
 export { type Mark, type Replaced, VERIFIED_KEY } from './mark.ts';

@@ -131,7 +131,7 @@ test('OWN-3 a machine born with a copy of our mark, by whoever may make machines
     await collect(made);
     assert.ok(names(made).includes(made.first.name));
     const line = (await made.store.list(placement, OWNER)).find(({ name }) => name === made.first.name);
-    assert.match(line?.reason ?? '', /its proof is of another machine, or of somebody who has not the key/);
+    assert.match(line?.reason ?? '', /its code was made with a key that is gone or is not known here, or is forged/);
   }
 });
 
@@ -306,7 +306,7 @@ test('OWN-3 an exchanged key: all is proven by the new one before the old goes, 
   assert.equal(mutations(made), after, 'once is enough');
   const lines = await another(made, keyed(NEW)).store.list(placement, OWNER);
   assert.deepEqual(
-    lines.map(({ proof, keyIds }) => [proof, keyIds?.includes('new')]),
+    lines.map(({ proof, keyIds }) => [proof, keyIds?.includes(NEW.current?.id ?? '')]),
     lines.map(() => ['keyed', true]),
   );
 });
@@ -325,7 +325,7 @@ test('OWN-3 a lost key loses nothing: what the cluster refers to or recorded is 
     collected.filter(({ removed }) => removed),
     [],
   );
-  assert.equal(collected.filter(({ reason }) => /under a key that is not known here/.test(reason)).length, 2);
+  assert.equal(collected.filter(({ reason }) => /a key that is gone or is not known here/.test(reason)).length, 2);
   const proven = await another(made, keyed(NEW)).store.list(placement, OWNER);
   assert.deepEqual(
     proven.filter(({ proof }) => proof === 'keyed').map(({ name }) => name),

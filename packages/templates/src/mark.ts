@@ -136,7 +136,7 @@ export function readMark(vm: VmSummary, folder: MoRef, reader: Reader = NOBODY):
   if (provable && reading.proof === 'none' && (owner === undefined || mark.owner === owner))
     return { kind: 'invalid', mark, reason: reading.doubt, unproven: true };
   const { verified, proof } = reading;
-  const renew = proof !== 'none' && proof !== 'here' && witnesses.keys.current !== undefined && !reading.fresh;
+  const renew = proof !== 'none' && witnesses.keys.current !== undefined && !reading.fresh;
   return { kind: 'ours', mark, verified, born: reading.born, proof, renew };
 }
 
@@ -160,12 +160,9 @@ function readBorn(vm: VmSummary, born: Mark, said: Statement | undefined, { witn
   const later = checkCode(keys, proofAttribute(vm), subject);
   const codes: readonly CodeReading[] = [atBirth, later];
   const keyed = codes.includes('current') || codes.includes('older');
-  // A code that a known key did not make was written by somebody else, or for another machine: nothing but a right one mends that.
-  const forged = atBirth === 'false';
+  // A code that no key at hand made is as good as none: the cluster may know better, whether its key was lost or it was forged.
   const recorded =
-    !forged &&
-    cluster !== undefined &&
-    (cluster.recorded(born.operation, born.instanceUuid) || cluster.refers(vm.name));
+    cluster !== undefined && (cluster.recorded(born.operation, born.instanceUuid) || cluster.refers(vm.name));
   const proof: Proof = imported.has(born.instanceUuid) ? 'here' : keyed ? 'keyed' : recorded ? 'recorded' : 'none';
   const replaces = believedNote(born, said, witnesses) ?? born.replaces;
   const { role, at, by } = said ?? {};
@@ -240,8 +237,7 @@ function believedNote(
 
 /** The best that can be said of codes that prove nothing. */
 function doubtOf(codes: readonly CodeReading[]): string {
-  if (codes.includes('false')) return 'its proof is of another machine, or of somebody who has not the key';
-  if (codes.includes('unknown key')) return 'its proof is under a key that is not known here';
+  if (codes.includes('gone')) return 'its code was made with a key that is gone or is not known here, or is forged';
   return 'nothing proves that it is ours';
 }
 

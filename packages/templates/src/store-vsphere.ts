@@ -7,6 +7,7 @@ import { createSlots } from './act/slots.ts';
 import { type Clock, wallClock } from './clock.ts';
 import { ovaCache } from './image/cache.ts';
 import type { OvaSource } from './image/ova-source.ts';
+import { changedKeyText } from './mark/changed-keys.ts';
 import type { MarkKeys } from './mark/keys.ts';
 import { type ClusterRecords, NO_WITNESSES, type Witnesses } from './mark/witness.ts';
 import { attemptsOf } from './names.ts';
@@ -27,6 +28,8 @@ import type { Placement } from './wish.ts';
 /** Where the store says what it did, one line each. A pino logger fits. */
 export interface StoreLog {
   info(fields: object, message: string): void;
+  /** Default: as `info`. */
+  warn?(fields: object, message: string): void;
 }
 
 /** Options of {@link templateStore}. */
@@ -80,11 +83,27 @@ export function templateStore(options: TemplateStoreOptions): TemplateStore {
     signal: signal === undefined ? closing.signal : AbortSignal.any([signal, closing.signal]),
   });
   const { cluster } = options;
-  const witnessesNow = async (): Promise<Witnesses> => ({
-    keys: (await options.markKeys?.()) ?? NO_WITNESSES.keys,
-    imported,
-    ...(cluster === undefined ? {} : { cluster }),
-  });
+  let keys = NO_WITNESSES.keys;
+  const witnessesNow = async (): Promise<Witnesses> => {
+    keys = (await options.markKeys?.()) ?? NO_WITNESSES.keys;
+    return {
+      // An upload takes long: keys that were exchanged or revoked meanwhile, as another call has read, count for the rest of it.
+      get keys() {
+        return keys;
+      },
+      imported,
+      ...(cluster === undefined ? {} : { cluster }),
+    };
+  };
+  const toldChanged = new Set<string>();
+  const tellChanged = (server: string, changed: ReadonlyMap<string, readonly string[]>): void => {
+    for (const [key, templates] of changed) {
+      const text = changedKeyText(key, templates);
+      if (toldChanged.has(`${server} ${text}`)) continue;
+      toldChanged.add(`${server} ${text}`);
+      (options.log?.warn ?? options.log?.info)?.call(options.log, { server, key, templates }, text);
+    }
+  };
   const uploaded: Ports['uploaded'] = new Map();
   const { fence, pacemaker } = options;
   const portsAt = async (server: string): Promise<Ports> => {
@@ -174,7 +193,9 @@ export function templateStore(options: TemplateStoreOptions): TemplateStore {
       const how = { ...collect, owner: cluster, witnesses, holder: NOBODY, running, uploaded, ...call };
       // A plan names its calls, and these are not among them.
       if (collect.dryRun !== true && collect.expectWorld === undefined && collect.only === undefined) {
-        for (const name of await proveAnew(vcenter, scope, how, call))
+        const { proven, changed } = await proveAnew(vcenter, scope, how, call);
+        tellChanged(placement.server, changed);
+        for (const name of proven)
           options.log?.info({ server: placement.server, template: name }, 'template proven by the current key');
       }
       const collected = await collectTemplates(vcenter, scope, cluster, how);

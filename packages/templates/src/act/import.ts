@@ -31,6 +31,8 @@ import type { Ports } from './ports.ts';
 
 /** What proves marks to whoever acts by these ports. */
 export function witnessesOf({ witnesses, imported }: Pick<Ports, 'witnesses' | 'imported'>): Witnesses {
+  // As they are, where they can be: their keys may be exchanged while a publication runs, and a copy would keep the earlier ones.
+  if (witnesses !== undefined && (imported === undefined || witnesses.imported === imported)) return witnesses;
   return { ...(witnesses ?? NO_WITNESSES), ...(imported === undefined ? {} : { imported }) };
 }
 
