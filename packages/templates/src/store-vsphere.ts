@@ -101,7 +101,9 @@ export function templateStore(options: TemplateStoreOptions): TemplateStore {
       const text = changedKeyText(key, templates);
       if (toldChanged.has(`${server} ${text}`)) continue;
       toldChanged.add(`${server} ${text}`);
-      (options.log?.warn ?? options.log?.info)?.call(options.log, { server, key, templates }, text);
+      const { log } = options;
+      if (log?.warn === undefined) log?.info({ server, key, templates }, text);
+      else log.warn({ server, key, templates }, text);
     }
   };
   const uploaded: Ports['uploaded'] = new Map();

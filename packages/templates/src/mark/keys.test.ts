@@ -22,7 +22,7 @@ function legacyCode(name: string, key: string): string {
 test('KEEP-3: the id of a key follows from the key alone, and says nothing of it', () => {
   const id = idOf(`k1:${OLD}`);
   assert.match(id, /^[0-9a-f]{12}$/);
-  assert.equal(id, createHmac('sha256', OLD).update('drydock key id').digest('hex').slice(0, 12));
+  assert.equal(id, createHmac('sha256', OLD).update('drydock.key-id/1').digest('hex').slice(0, 12));
   assert.equal(idOf(`another-name:${OLD}`), id);
   assert.notEqual(idOf(`k1:${NEW}`), id, 'another key under the same name has another id');
   const { current } = keysOfText(`k1:${OLD}`).keys;

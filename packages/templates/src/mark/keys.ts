@@ -41,7 +41,7 @@ const BARE_KEY = /^[\w+/-]+={0,2}$/;
  * a JSON array.
  */
 export function keyIdOf(key: KeyObject): string {
-  return createHmac('sha256', key).update('drydock key id').digest('hex').slice(0, 12);
+  return createHmac('sha256', key).update('drydock.key-id/1').digest('hex').slice(0, 12);
 }
 
 /** Each key once, the current one first. */
