@@ -212,11 +212,11 @@ test('OWN-3 doctor says when the mark key is missing, has no usable key, or an o
   const line = async () => (await doctor(...trusted())).states.get('operator: mark key');
   const { data = {} } = await client.get(Secret, at);
   const old = data['k1'] ?? '';
-  assert.match((await line())?.detail ?? '', /^k1 proves what is ours$/);
+  assert.match((await line())?.detail ?? '', /^[0-9a-f]{12} \(k1\) signs new codes$/);
   await client.mergePatch(Secret, at, {
     data: { current: 'azI=', k2: Buffer.from('n'.repeat(64)).toString('base64') },
   });
-  assert.match((await line())?.detail ?? '', /^k2 proves what is ours; k1 is still accepted$/);
+  assert.match((await line())?.detail ?? '', /^[0-9a-f]{12} \(k2\) signs new codes; [0-9a-f]{12} \(k1\) still counts$/);
   await client.mergePatch(Secret, at, { data: { current: null, k1: null, k2: 'c2hvcnQ=' } });
   const unusable = await line();
   assert.deepEqual(
