@@ -8,7 +8,7 @@ import { commandsOf, type Words } from './shell.ts';
 
 /** Programs of others that the book names, of which nothing is known here but that they exist. */
 const OTHERS: ReadonlySet<string> = new Set(
-  `cat cd command curl docker drydock-vcenter echo export find git go govc grep jq ldd ln ls mkdir node openssl packer printf sha256sum skopeo sort source tar terraform umask`.split(
+  `cat cd command curl date docker drydock-vcenter echo export find git go govc grep jq ldd ln ls mkdir node openssl packer printf set sha256sum skopeo sort source tar terraform umask`.split(
     ' ',
   ),
 );

@@ -212,11 +212,11 @@ test('OWN-3 doctor says when the mark key is missing, has no usable key, or an o
   const line = async () => (await doctor(...trusted())).states.get('operator: mark key');
   const { data = {} } = await client.get(Secret, at);
   const old = data['k1'] ?? '';
-  assert.match((await line())?.detail ?? '', /^k1 proves what is ours$/);
+  assert.match((await line())?.detail ?? '', /^[0-9a-f]{12} \(k1\) signs new codes$/);
   await client.mergePatch(Secret, at, {
     data: { current: 'azI=', k2: Buffer.from('n'.repeat(64)).toString('base64') },
   });
-  assert.match((await line())?.detail ?? '', /^k2 proves what is ours; k1 is still accepted$/);
+  assert.match((await line())?.detail ?? '', /^[0-9a-f]{12} \(k2\) signs new codes; [0-9a-f]{12} \(k1\) still counts$/);
   await client.mergePatch(Secret, at, { data: { current: null, k1: null, k2: 'c2hvcnQ=' } });
   const unusable = await line();
   assert.deepEqual(
@@ -230,6 +230,27 @@ test('OWN-3 doctor says when the mark key is missing, has no usable key, or an o
   assert.match(missing?.next ?? '', /^kubectl create secret generic drydock-mark-key -n drydock /);
   await client.create(Secret, { metadata: at, data: { current: 'azE=', k1: old } });
   assert.equal((await line())?.state, 'ok');
+});
+
+test('KEEP-3: the command that revokes the key of an operator is printed and not run; run by a person it puts a new key in its place', async () => {
+  const at = { namespace: 'drydock', name: 'drydock-mark-key' };
+  const { data = {} } = await client.get(Secret, at);
+  const revoke = (id: string) => drydock('template', 'mark-key', 'revoke', id, '--kubeconfig', sandbox.kubeconfig);
+  const { code, out, errors } = await revoke('k1');
+  assert.equal(code, 0, errors);
+  assert.deepEqual((await client.get(Secret, at)).data, data);
+  const [, patch = ''] = /^kubectl patch secret drydock-mark-key -n drydock -p '(\{.*\})'\n$/.exec(out) ?? [];
+  await client.mergePatch(
+    Secret,
+    at,
+    JSON.parse(patch.replace("'$(openssl rand -hex 32)'", 'n'.repeat(64))) as Parameters<typeof client.mergePatch>[2],
+  );
+  const { states } = await doctor(...trusted());
+  assert.match(states.get('operator: mark key')?.detail ?? '', /^[0-9a-f]{12} \(key-2\) signs new codes$/);
+  const unknown = await revoke('k1');
+  assert.deepEqual([unknown.code, /it has [0-9a-f]{12} \(key-2\)/.test(unknown.errors)], [2, true]);
+  await client.delete(Secret, at);
+  await client.create(Secret, { metadata: at, data });
 });
 
 test('with the rights of the operator, and no others, everything can be looked at', async () => {

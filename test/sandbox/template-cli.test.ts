@@ -326,6 +326,33 @@ test('OWN-3 without a key: nothing goes that another run imported, what was made
   assert.ok(/has 21 bytes, and 32 are needed/.test(bad.stderr) && !bad.stderr.includes('too-short'), bad.stderr);
 });
 
+test('KEEP-3: a leaked key is revoked: what only its codes prove is listed and stays, a new key signs, and what a person knows is adopted', async () => {
+  const file = join(cli.files, 'leaked.key');
+  await writeFile(file, `k1:${'a'.repeat(64)}\n`, { mode: 0o600 });
+  const keyed = ['--mark-key', file, '--owner', 'leaked'];
+  const run = async (...args: readonly string[]) => expectExit(await cli.run([...args, ...keyed]), 0);
+  const name = (await run('publish', first, '--name', 'leaked')).stdout.trim();
+  assert.match((await run('doctor')).stdout, /ok +mark key +[0-9a-f]{12} \(k1\) signs new codes \(flags\)/);
+  const revoked = await run('mark-key', 'revoke', 'k1', '--yes');
+  assert.match(revoked.stderr, /1 template here bears a code of [0-9a-f]{12} \(k1\); 1 of them has no other proof\n/);
+  assert.match(revoked.stderr, /\nRevoked [0-9a-f]{12} \(k1\) in .*; [0-9a-f]{12} \(key-2\) signs new codes\n/);
+  assert.match(revoked.stderr, new RegExp(`\nnext: drydock template adopt ${name} .*--mark-key`));
+  assert.ok(
+    revoked.stdout.includes(name) &&
+      !/[0-9a-f]{64}/.test(
+        `${revoked.stdout}${revoked.stderr}${await readFile(file, 'utf8')}`.replaceAll(/key-2:\S+/g, ''),
+      ),
+  );
+  assert.match((await run('list', '-o', 'wide')).stdout, new RegExp(`${name} +unproven .*a key that is gone`));
+  assert.match(
+    (await run('doctor')).stdout,
+    /warn +mark key +1 template has a code under [0-9a-f]{12}, made with a key that is gone/,
+  );
+  assert.match((await run('gc', '--grace', '0', '--keep', '0', '--yes')).stderr, /nothing to remove|0 removed/);
+  await run('adopt', name);
+  assert.match((await run('list', '-o', 'wide')).stdout, new RegExp(`${name} +(?:current|published) `));
+});
+
 test('OWN-3 a forged attribute on the simulator: a stranger with our public mark is never the release, and never goes', async () => {
   const name = expectExit(await cli.run(['publish', first, '--name', 'forged']), 0).stdout.trim();
   const { extraConfig, instanceUuid } = await cli.vm(name);

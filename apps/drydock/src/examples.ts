@@ -17,6 +17,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   'template revert': 'template revert rhcos',
   'template gc': 'template gc --dry-run',
   'template adopt': 'template adopt rhcos-by-hand',
+  'template mark-key revoke': 'template mark-key revoke 4f0c9e21ab37 --mark-key mark.key',
   'template doctor': 'template doctor --url https://vc1.example --username alice --password-file password',
   'template plan publish': 'template plan publish rhcos.ova --name rhcos --out publish.plan',
   'template plan revert': 'template plan revert rhcos --out revert.plan',

@@ -1,8 +1,9 @@
 import { Secret } from '@drydock/api';
 import { type Client, isForbidden, isNotFound, type Key } from '@drydock/kube';
-import { keysOfSecret, type MarkKeys, NO_KEYS, type ReadKeys } from '@drydock/templates';
+import { keysOfSecret, type ListedKey, type MarkKeys, NO_KEYS, type ReadKeys } from '@drydock/templates';
 import type { Command } from 'commander';
 import { UsageError } from './exit.ts';
+import { freeKeyName } from './mark-key-text.ts';
 
 /** Where the installation puts the key that proves marks, unless a flag says otherwise. */
 export const MARK_KEY_SECRET = 'drydock/drydock-mark-key';
@@ -16,7 +17,7 @@ export interface MarkKeyFlags {
 export function markKeyFlags(command: Command): Command {
   return command.option(
     '--mark-key-secret <namespace/name>',
-    'Secret with the keys that prove what is ours in vCenter',
+    'Secret with the keys that sign the codes of templates in vCenter',
     MARK_KEY_SECRET,
   );
 }
@@ -29,10 +30,34 @@ export function markKeySecret(flag: string): Key & { readonly namespace: string 
   return { namespace, name };
 }
 
-/** The command that makes the Secret; it is run by a person, once. */
+/** The command that makes the Secret; a person runs it, once. The key gets its id by itself: `key` is only what its entry is called. */
 export function createCommand({ namespace, name }: Key & { readonly namespace: string }): string {
-  return `kubectl create secret generic ${name} -n ${namespace} --from-literal=current=k1 --from-literal=k1="$(openssl rand -hex 32)"`;
+  return `kubectl create secret generic ${name} -n ${namespace} --from-literal=key="$(openssl rand -hex 32)"`;
 }
+
+/** The command that adds a key to the Secret and has it sign from now on. No key has that name yet, so that none is lost. */
+export function addKeyCommand(secret: Key & { readonly namespace: string }, keys: MarkKeys): string {
+  return patchCommand(secret, {}, freeKeyName(keys));
+}
+
+/** The command that takes a key out of the Secret, whatever its entries are called there; in place of the current key it puts a new one. */
+export function revokeCommand(secret: Key & { readonly namespace: string }, keys: MarkKeys, key: ListedKey): string {
+  const data = Object.fromEntries(key.names.map((name) => [name, null]));
+  return patchCommand(secret, { data }, key.current ? freeKeyName(keys) : undefined);
+}
+
+function patchCommand(
+  { namespace, name }: Key & { readonly namespace: string },
+  patch: object,
+  fresh: string | undefined,
+): string {
+  const stringData = fresh === undefined ? {} : { stringData: { current: fresh, [fresh]: RANDOM } };
+  const text = JSON.stringify({ ...patch, ...stringData }).replace(RANDOM, `'$(openssl rand -hex 32)'`);
+  return `kubectl patch secret ${name} -n ${namespace} -p '${text}'`;
+}
+
+/** Where the shell puts the key. */
+const RANDOM = 'RANDOM';
 
 /** Reads the Secret once; undefined: it does not exist. */
 export async function readMarkKeys(

@@ -27,7 +27,17 @@ export type {
   VerificationCheck,
 } from './library.ts';
 export { BIRTH_KEY, CONTENT_KEY } from './mark/birth-mark.ts';
-export { keysOfSecret, keysOfText, type MarkKeys, NO_KEYS, type ReadKeys } from './mark/keys.ts';
+export { changedKeys, changedKeyText } from './mark/changed-keys.ts';
+export {
+  keyIdOf,
+  keysOfSecret,
+  keysOfText,
+  type ListedKey,
+  listKeys,
+  type MarkKeys,
+  NO_KEYS,
+  type ReadKeys,
+} from './mark/keys.ts';
 export type { LedgerStore } from './mark/ledger-store.ts';
 export { OWNERSHIP } from './mark/ownership-record.ts';
 export { POINTERS } from './mark/pointers.ts';

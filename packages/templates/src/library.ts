@@ -45,7 +45,7 @@ export interface ListedTemplate {
   readonly reason?: string;
   /** What proves that it is the owner's; only of the owner's own. */
   readonly proof?: Proof;
-  /** Ids of the keys whose codes it bears, whatever these are worth; only of the owner's own. */
+  /** Ids of the keys whose codes it bears, whatever these are worth; only of the owner's own, and of what claims to be. */
   readonly keyIds?: readonly string[];
   /** Who said that they point at it. */
   readonly pointers?: readonly string[];

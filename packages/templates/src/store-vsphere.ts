@@ -8,6 +8,7 @@ import { createSlots } from './act/slots.ts';
 import { type Clock, wallClock } from './clock.ts';
 import { ovaCache } from './image/cache.ts';
 import type { OvaSource } from './image/ova-source.ts';
+import { changedKeyText } from './mark/changed-keys.ts';
 import { type MarkKeys, NO_KEYS } from './mark/keys.ts';
 import type { LedgerStore } from './mark/ledger-store.ts';
 import { openLedger } from './mark/ledger.ts';
@@ -31,6 +32,8 @@ import type { Placement } from './wish.ts';
 /** Where the store says what it did, one line each. A pino logger fits. */
 export interface StoreLog {
   info(fields: object, message: string): void;
+  /** Default: as `info`. */
+  warn?(fields: object, message: string): void;
 }
 
 /** Options of {@link templateStore}. */
@@ -86,11 +89,30 @@ export function templateStore(options: TemplateStoreOptions): TemplateStore {
   });
   const { cluster, fence, pacemaker } = options;
   const ledger = openLedger(options.ledger);
+  let keys = NO_KEYS;
   const witnessesAt = async (vcenter: VCenter): Promise<Witnesses> => {
-    const [keys, id] = await Promise.all([options.markKeys?.() ?? NO_KEYS, vcenter.instanceUuid(), ledger.load()]);
-    return { vcenter: id, keys, ledger, uptime: options.uptime ?? systemUptime, imported };
+    const [now, id] = await Promise.all([options.markKeys?.() ?? NO_KEYS, vcenter.instanceUuid(), ledger.load()]);
+    keys = now;
+    return {
+      // An upload takes long: keys that were exchanged or revoked meanwhile, as another call has read, count for the rest of it.
+      get keys() {
+        return keys;
+      },
+      ...{ vcenter: id, ledger, uptime: options.uptime ?? systemUptime, imported },
+    };
   };
   const usedUp: Ports['usedUp'] = new Map();
+  const toldChanged = new Set<string>();
+  const tellChanged = (server: string, changed: ReadonlyMap<string, readonly string[]>): void => {
+    for (const [key, templates] of changed) {
+      const text = changedKeyText(key, templates);
+      if (toldChanged.has(`${server} ${text}`)) continue;
+      toldChanged.add(`${server} ${text}`);
+      const { log } = options;
+      if (log?.warn === undefined) log?.info({ server, key, templates }, text);
+      else log.warn({ server, key, templates }, text);
+    }
+  };
   const portsAt = async (server: string): Promise<Ports> => {
     const vcenter = await options.vcenters(server);
     const shared = { ovas, clock, running, imported, usedUp, slots, witnesses: await witnessesAt(vcenter) };
@@ -180,7 +202,9 @@ export function templateStore(options: TemplateStoreOptions): TemplateStore {
       // A plan names its calls, and these are not among them.
       if (collect.dryRun !== true && collect.expectWorld === undefined && collect.only === undefined) {
         const taken = cluster === undefined ? [] : await takeOver(vcenter, scope.folder, how, cluster, call);
-        for (const name of [...taken, ...(await proveAnew(vcenter, scope.folder, how, call))])
+        const { proven, changed } = await proveAnew(vcenter, scope.folder, how, call);
+        tellChanged(placement.server, changed);
+        for (const name of [...taken, ...proven])
           options.log?.info({ server: placement.server, template: name }, 'ownership record written');
       }
       const collected = await collectTemplates(vcenter, scope, owner, how);

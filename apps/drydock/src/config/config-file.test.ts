@@ -44,6 +44,10 @@ test('OWN-20 the config file is read strictly: what is wrong is named with its l
     [`${head}  vcenter: u:${secret}@vc`, /: line 6: context b: vcenter has a password/],
     [`${head}  vcenterUrl: [a=https://u:${secret}@vc]`, /: line 6: context b: vcenterUrl has a password/],
     [
+      `${head}  markKeyFile: "${'0123456789abcdef'.repeat(4)}"`,
+      /: line 6: context b: markKeyFile has a password, a token or a key/,
+    ],
+    [
       `${head}  markKeyFile: k1:${'0123456789abcdef'.repeat(4)}`,
       /: line 6: context b: markKeyFile has a password, a token or a key/,
     ],

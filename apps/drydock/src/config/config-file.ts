@@ -100,7 +100,8 @@ function contextOf(given: unknown, folder: string, flaw: Flaw): Context {
       );
     const words = wordsOf(setting, value);
     if (words === undefined) throw flaw(`${about} must be ${EXPECTED[setting.kind]}`, key);
-    if (words.some(isSecret)) throw flaw(`${about} has a password, a token or a key in it: ${NO_SECRETS}`, key);
+    if (words.some((word) => isSecret(word, setting)))
+      throw flaw(`${about} has a password, a token or a key in it: ${NO_SECRETS}`, key);
     values.set(setting.id, setting.kind === 'file' ? words.map((word) => resolve(folder, inHome(word))) : words);
   }
   return { name, values, said: given };
@@ -130,8 +131,9 @@ function secretKey(key: string): boolean {
 }
 
 /** An address with a password, a mark key in place of its file, a key in PEM, a token. */
-function isSecret(word: string): boolean {
+function isSecret(word: string, setting: Setting): boolean {
   return (
+    (setting.secret === true && /^[\da-f]{32,}$/i.test(word)) ||
     /^(?:[a-z]+:\/\/)?[^/\s]*:[^/\s]*@/i.test(word) ||
     /=[a-z]+:\/\/[^/\s]*@/i.test(word) ||
     /^[\w.-]+:[\da-f]{32,}/i.test(word) ||

@@ -82,7 +82,7 @@ export async function createCluster(
   });
   await client.create(Secret, {
     metadata: { namespace: 'drydock', name: 'drydock-mark-key' },
-    data: { current: base64('k1'), k1: base64(randomBytes(32).toString('hex')) },
+    data: { key: base64(randomBytes(32).toString('hex')) },
   });
   await client.create(ConfigMap, {
     metadata: { namespace: 'kube-system', name: 'cluster-config-v1' },

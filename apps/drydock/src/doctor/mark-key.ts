@@ -1,6 +1,7 @@
 import { type Client, isForbidden, type Key } from '@drydock/kube';
-import type { ListedTemplate, ReadKeys } from '@drydock/templates';
-import { createCommand, readMarkKeys } from '../mark-keys.ts';
+import { type ListedTemplate, NO_KEYS, type ReadKeys } from '@drydock/templates';
+import { codeLines, signingText } from '../mark-key-text.ts';
+import { addKeyCommand, createCommand, readMarkKeys } from '../mark-keys.ts';
 import type { Line } from './finding.ts';
 
 const NAME = 'mark key';
@@ -18,13 +19,11 @@ export function markKeyLine(read: ReadKeys | undefined, key: Key & { readonly na
       name: NAME,
       state: 'FAIL',
       detail: `${secret} has no usable key: ${problems.join('; ')}`,
-      next: addCommand(key),
+      next: addKeyCommand(key, keys),
     };
   if (problems.length > 0)
     return { name: NAME, state: 'warn', detail: `${secret} has a key that cannot be used: ${problems.join('; ')}` };
-  const older = [...keys.known.keys()].filter((id) => id !== keys.current?.id);
-  const more = older.length === 0 ? '' : `; ${older.join(', ')} ${older.length === 1 ? 'is' : 'are'} still accepted`;
-  return { name: NAME, state: 'ok', detail: `${keys.current.id} proves what is ours${more}` };
+  return { name: NAME, state: 'ok', detail: signingText(keys) };
 }
 
 /** Reads the Secret for {@link markKeyLine}; whoever may not read it learns nothing of it. */
@@ -43,23 +42,7 @@ export async function lookAtMarkKeys(
   }
 }
 
-/** Which templates still need another key than the current one; undefined: there is nothing to say. */
-export function olderKeysLine(templates: readonly ListedTemplate[], read: ReadKeys | undefined): Line | undefined {
-  const current = read?.keys.current?.id;
-  if (current === undefined) return undefined;
-  const behind = templates.filter(({ keyIds = [] }) => keyIds.length > 0 && !keyIds.includes(current));
-  if (behind.length > 0) {
-    const ids = [...new Set(behind.flatMap(({ keyIds = [] }) => keyIds))].join(', ');
-    const many = behind.length === 1 ? '1 template still needs' : `${behind.length} templates still need`;
-    const detail = `${many} ${ids}: keep it until the operator has proven them by ${current}, which it does when it collects`;
-    return { name: NAME, state: 'warn', detail };
-  }
-  const older = [...(read?.keys.known.keys() ?? [])].filter((id) => id !== current);
-  if (older.length === 0) return undefined;
-  return { name: NAME, state: 'ok', detail: `no template here needs ${older.join(', ')} any more` };
-}
-
-/** Adds a key to a Secret that is there, and makes it the current one. */
-function addCommand({ namespace, name }: Key & { readonly namespace: string }): string {
-  return `kubectl patch secret ${name} -n ${namespace} -p '{"stringData":{"current":"k1","k1":"'$(openssl rand -hex 32)'"}}'`;
+/** What the codes of templates say of the keys of the operator. */
+export function operatorCodeLines(templates: readonly ListedTemplate[], read: ReadKeys | undefined): readonly Line[] {
+  return codeLines(templates, read?.keys ?? NO_KEYS, 'the operator signs them again when it collects');
 }

@@ -15,7 +15,7 @@ import { shell } from '../template/next-command.ts';
 import { SMALL_DESCRIPTOR } from '../template/small-descriptor.ts';
 import { type Finding, type Line, lookedAt } from './finding.ts';
 import { libraryLines } from './libraries.ts';
-import { olderKeysLine } from './mark-key.ts';
+import { operatorCodeLines } from './mark-key.ts';
 
 /** What is looked at on one vCenter. */
 export interface VCenterSubject {
@@ -128,8 +128,7 @@ async function placeFindings(
   await look('templates', async () => {
     const templates = await store.list(placement, owner, { signal });
     const { next: _, ...line } = templatesLine(templates, folder);
-    const older = olderKeysLine(templates, markKeys);
-    return older === undefined ? line : [line, older];
+    return [line, ...operatorCodeLines(templates, markKeys)];
   });
   return findings;
 }

@@ -6,6 +6,7 @@ import { commonFlags } from './flags.ts';
 import { addGc } from './gc.ts';
 import { addHistory } from './history.ts';
 import { addList } from './list.ts';
+import { addMarkKey } from './mark-key-revoke.ts';
 import { addPlan } from './plan.ts';
 import { addPublish } from './publish.ts';
 import { addRevert } from './revert.ts';
@@ -37,6 +38,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 blocked, 4 the world moved, 5 undecided
     addDoctor,
     addPlan,
     addApply,
+    addMarkKey,
   ]) {
     add(group);
   }

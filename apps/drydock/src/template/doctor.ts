@@ -15,7 +15,7 @@ import {
 } from './doctor-place.ts';
 import { clockLine, loginLine, sessionLine, tagLine, templatesLine } from './doctor-server.ts';
 import type { CommonFlags } from './flags.ts';
-import { markKeyLine } from './mark-key.ts';
+import { markKeyLine, templateCodeLines } from './mark-key.ts';
 import { shell } from './next-command.ts';
 import { type Run, verb } from './run.ts';
 import type { TemplateSession } from './session.ts';
@@ -101,9 +101,10 @@ async function beyondLogin(
   const folder = place.items.folder?.path;
   if (folder !== undefined) {
     say(
-      await guarded('templates', async () =>
-        templatesLine(await session.store.list(await run.place(session, 'folder'), settings.owner, { signal }), folder),
-      ),
+      ...(await guardedLines('templates', async () => {
+        const templates = await session.store.list(await run.place(session, 'folder'), settings.owner, { signal });
+        return [templatesLine(templates, folder), ...templateCodeLines(templates, keys)];
+      })),
     );
   }
 }

@@ -54,7 +54,10 @@ export function commonFlags(command: Command): Command {
     .option('--network <name>', 'as GOVC_NETWORK')
     .option('--tag <name>', 'tag of every published template')
     .option('--owner <name>', 'owner in the mark; nobody touches templates of another one (default: drydock-template)')
-    .option('--mark-key <file>', 'keys that prove what is ours, one id:key a line (or set DRYDOCK_MARK_KEY)')
+    .option(
+      '--mark-key <file>',
+      'file with the keys that sign codes, one key or name:key per line (or set DRYDOCK_MARK_KEY)',
+    )
     .option('--cache-dir <folder>', 'where downloaded images are kept (default: ~/.cache/drydock/images)')
     .option('--state-dir <folder>', 'folder of the ownership ledger (default: ~/.local/state/drydock)')
     .option('-o, --output <format>', EVENT_FORMATS, 'table');

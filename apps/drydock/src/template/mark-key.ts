@@ -1,41 +1,46 @@
 import { readFile } from 'node:fs/promises';
-import { keysOfText, type MarkKeys, NO_KEYS } from '@drydock/templates';
+import { keysOfText, type ListedTemplate, type MarkKeys, NO_KEYS } from '@drydock/templates';
+import { codeLines, signingText } from '../mark-key-text.ts';
 import type { CheckLine } from './check-line.ts';
 import { shell } from './next-command.ts';
 import { TemplateProblem } from './problem.ts';
 import type { Settings } from './settings.ts';
 
-/** Makes a key file. */
-const CREATE = `(umask 077 && printf 'k1:%s\\n' "$(openssl rand -hex 32)" > mark.key)`;
+/** Makes a key file, and never writes over one that is there. */
+const CREATE = '(umask 077 && set -C && openssl rand -hex 32 > mark.key)';
 
 /** The keys that were given. Keys that cannot be used are an error: going on without them would leave what is proven by them. */
 export async function markKeysOf({ markKey, origins }: Settings): Promise<MarkKeys> {
   if (markKey === undefined) return NO_KEYS;
   const where = 'file' in markKey ? markKey.file : `DRYDOCK_MARK_KEY (${origins.markKey})`;
-  const text = 'file' in markKey ? await read(markKey.file) : markKey.value;
+  const text = 'file' in markKey ? await readKeyFile(markKey.file) : markKey.value;
   const { keys, problems } = keysOfText(text);
   if (problems.length === 0) return keys;
   throw new TemplateProblem({
     code: 'MARK_KEY_UNUSABLE',
     message: `the mark keys in ${where} cannot be used: ${problems.join('; ')}`,
-    next: CREATE,
+    next: 'file' in markKey ? shell`\${EDITOR:-vi} ${markKey.file}` : CREATE,
   });
 }
 
 /** What can be proven, for `doctor`. */
-export function markKeyLine({ origins }: Settings, { current, known }: MarkKeys): CheckLine {
+export function markKeyLine({ origins }: Settings, keys: MarkKeys): CheckLine {
   const name = 'mark key';
-  if (current === undefined) {
+  if (keys.current === undefined) {
     const detail =
       'none: templates are told by the marks of their birth, what was made by hand is not gone back to, and nothing is removed but what the same run imported';
     return { name, state: 'warn', detail, next: `${CREATE}, and give --mark-key mark.key` };
   }
-  const others = [...known.keys()].filter((id) => id !== current.id);
-  const more = others.length === 0 ? '' : `, ${others.join(', ')} still accepted`;
-  return { name, state: 'ok', detail: `${current.id} proves what is ours (${origins.markKey})${more}` };
+  return { name, state: 'ok', detail: `${signingText(keys)} (${origins.markKey})` };
 }
 
-async function read(file: string): Promise<string> {
+/** What the codes of templates say of the keys, for `doctor`. */
+export function templateCodeLines(templates: readonly ListedTemplate[], keys: MarkKeys): readonly CheckLine[] {
+  return codeLines(templates, keys, 'the next `drydock template gc` signs them again');
+}
+
+/** The text of a key file. */
+export async function readKeyFile(file: string): Promise<string> {
   return readFile(file, 'utf8').catch((cause: Error) => {
     throw new TemplateProblem({
       code: 'FILE_UNREADABLE',

@@ -14,7 +14,7 @@ import { createOutput, formatOf, type Output } from './output.ts';
 import type { Need } from './placement.ts';
 import type { ExitCode } from './problem.ts';
 import { openSession, type TemplateSession } from './session.ts';
-import { type Settings, settle } from './settings.ts';
+import { type Layer, markKeySetting, type Settings, settle } from './settings.ts';
 
 /** One run of a verb. */
 export interface Run<F extends CommonFlags> {
@@ -30,6 +30,8 @@ export interface Run<F extends CommonFlags> {
   /** A command of this group with the flags that name vCenter and place. */
   command(verb: string, ...words: readonly string[]): string;
   settings(): Promise<Settings>;
+  /** The mark keys that were given, also where no vCenter is named. */
+  markKey(): Promise<Settings['markKey']>;
   /** A session that ends with the verb. */
   session(options?: { readonly ovas?: OvaSource }): Promise<TemplateSession>;
   place(session: TemplateSession, need: Need): Promise<Placement>;
@@ -80,13 +82,13 @@ async function runVerb<F extends CommonFlags>(
   try {
     out = createOutput(formatOf(flags.output));
     const exit = await closing(async (stack) => {
+      const layers = async (): Promise<readonly Layer[]> => [
+        ...flagLayers(command),
+        environmentLayer(process.env),
+        await configLayer(flags.config, defaultConfigFile(process.env)),
+      ];
       const settings = async (): Promise<Settings> => {
-        const layers = [
-          ...flagLayers(command),
-          environmentLayer(process.env),
-          await configLayer(flags.config, defaultConfigFile(process.env)),
-        ];
-        const settled = settle(layers);
+        const settled = settle(await layers());
         const { tag } = settled;
         known = {
           ...known,
@@ -114,6 +116,7 @@ async function runVerb<F extends CommonFlags>(
         },
         command: (name, ...words) => `${program} ${[name, ...words.map(quoted)].join(' ')}${context.flags}`,
         settings,
+        markKey: async () => markKeySetting(await layers())?.markKey,
         session: async (options = {}) =>
           stack.use(
             await openSession(await settings(), { out, signal, loginNow: flags.loginNow === true, ...options }),

@@ -107,7 +107,7 @@ export function settle(layers: readonly Layer[]): Settings {
     layers.find((layer) => filled(layer[key] as string | undefined))?.[key];
   const place = Object.fromEntries(PLACE.map((key) => [key, picked(key)]).filter(([, value]) => value !== undefined));
   const tag = picked('tag');
-  const keyed = layers.find((layer) => filled(layer.markKey) || filled(layer.markKeyFile));
+  const keyed = markKeySetting(layers);
   return {
     ...(place as PlaceSettings),
     url: address.url,
@@ -115,9 +115,7 @@ export function settle(layers: readonly Layer[]): Settings {
     password: filled(secret.passwordFile) ? { file: secret.passwordFile } : { value: secret.password ?? '' },
     trust: trusting?.trust ?? {},
     ...(tag === undefined ? {} : { tag }),
-    ...(keyed === undefined
-      ? {}
-      : { markKey: filled(keyed.markKeyFile) ? { file: keyed.markKeyFile } : { value: keyed.markKey ?? '' } }),
+    ...(keyed === undefined ? {} : { markKey: keyed.markKey }),
     owner: picked('owner') ?? DEFAULT_OWNER,
     cacheDir: picked('cacheDir') ?? join(homedir(), '.cache', 'drydock', 'images'),
     stateDir: picked('stateDir') ?? defaultStateDir(process.env),
@@ -129,6 +127,16 @@ export function settle(layers: readonly Layer[]): Settings {
       markKey: keyed?.origin ?? 'default',
     },
   };
+}
+
+/** The keys of the strongest layer that has any, and which one that is. */
+export function markKeySetting(
+  layers: readonly Layer[],
+): { readonly markKey: NonNullable<Settings['markKey']>; readonly origin: Origin } | undefined {
+  const keyed = layers.find((layer) => filled(layer.markKey) || filled(layer.markKeyFile));
+  if (keyed === undefined) return undefined;
+  const markKey = filled(keyed.markKeyFile) ? { file: keyed.markKeyFile } : { value: keyed.markKey ?? '' };
+  return { markKey, origin: keyed.origin };
 }
 
 /** An explicit name of the same layer wins over the one in the address, as with govc. */

@@ -1,9 +1,10 @@
 import type { CallOptions, MoRef, VCenter, VmSummary } from '@drydock/vsphere';
 import { fingerprintOf } from '../fingerprint.ts';
+import { type BornCodes, changedKeys } from '../mark/changed-keys.ts';
 import type { Content, LedgerEntry } from '../mark/ledger.ts';
 import { type RecordKind, writeOwnership } from '../mark/ownership-record.ts';
 import type { Witnesses } from '../mark/witness.ts';
-import { readMark, testimonyOf } from '../mark.ts';
+import { keyIdsOf, readMark, testimonyOf } from '../mark.ts';
 
 /**
  * Records that a template is owned: first in the ledger, then on the VM, so that an interruption leaves nothing on the VM that the ledger does not know. False where vCenter gives the VM no identity.
@@ -43,21 +44,25 @@ export async function renewRecord(
 
 /**
  * Gives a record by the current key to every finished template of this owner that another witness proves: an older key, or the ledger. So a key can be exchanged and a lost one be replaced, without
- * touching anything that nothing proves. Resolves to the names.
+ * touching anything that nothing proves. Resolves to the names, and to the keys that were changed under their names.
  */
 export async function proveAnew(
   vcenter: VCenter,
   folder: MoRef,
   { owner, witnesses }: { readonly owner: string; readonly witnesses: Witnesses },
   call: CallOptions,
-): Promise<readonly string[]> {
+): Promise<{ readonly proven: readonly string[]; readonly changed: ReturnType<typeof changedKeys> }> {
   const proven: string[] = [];
+  const codes: BornCodes[] = [];
   for (const vm of await vcenter.children(folder, call)) {
     const reading = readMark(vm, folder, { owner, witnesses });
-    const due = reading.kind === 'ours' && reading.mark.owner === owner && reading.renew && reading.verified;
-    if (!due || reading.proof === 'none' || reading.proof === 'noted') continue;
+    const seen = { name: vm.name, keyIds: keyIdsOf(vm) };
+    if (reading.kind === 'invalid' && reading.unproven === true) codes.push(seen);
+    if (reading.kind !== 'ours' || reading.mark.owner !== owner) continue;
+    codes.push({ ...seen, proof: reading.proof });
+    if (!reading.renew || !reading.verified || reading.proof === 'none' || reading.proof === 'noted') continue;
     await renewRecord(vcenter, vm, witnesses, call);
     proven.push(vm.name);
   }
-  return proven;
+  return { proven, changed: changedKeys(witnesses.keys, codes) };
 }

@@ -53,6 +53,7 @@ export function listed(vm: VmSummary, folder: MoRef, owner: string, witnesses: W
     ...(vm.createDate === undefined ? {} : { createdAt: vm.createDate }),
     ...(why === undefined ? {} : { reason: why }),
     ...(reading.kind === 'ours' && mark?.owner === owner ? { proof: reading.proof, keyIds: keyIdsOf(vm) } : {}),
+    ...(reading.kind === 'invalid' && reading.unproven === true ? { keyIds: keyIdsOf(vm) } : {}),
     ...(pointers.length === 0 ? {} : { pointers }),
   };
 }
