@@ -69,7 +69,11 @@ export function wishFor(version: string, change: Partial<TemplateWish> = {}): Te
 }
 
 /** What every process of the installation is given, but for its sessions and its images. */
-export function optionsOf({ clock, installation, records }: Pick<World, 'clock' | 'installation' | 'records'>) {
+export function optionsOf({
+  clock,
+  installation,
+  records,
+}: Pick<World, 'clock' | 'installation' | 'records'>): Omit<TemplateStoreOptions, 'vcenters' | 'ovas'> {
   const { keyed, ledger } = installation;
   return {
     cacheDir: '/nonexistent',
@@ -77,7 +81,7 @@ export function optionsOf({ clock, installation, records }: Pick<World, 'clock' 
     uptime: testUptime(clock),
     markKeys: async () => (keyed ? TEST_KEYS : NO_KEYS),
     ...(ledger === 'none' ? {} : { ledger: records }),
-  } satisfies Partial<TemplateStoreOptions>;
+  };
 }
 
 /** One process with its own session. It ends when `await using` does, unless it was killed. */
