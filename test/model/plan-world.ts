@@ -22,7 +22,7 @@ import {
 } from '@drydock/boot-images/testing';
 import { virtualClock } from '@drydock/model';
 import { type TemplateStore, templateStore } from '@drydock/templates';
-import { memoryOva, recordCalls, TEST_KEYS, withoutRef } from '@drydock/templates/testing';
+import { memoryLedger, memoryOva, recordCalls, TEST_KEYS, testUptime, withoutRef } from '@drydock/templates/testing';
 import { type MemoryClient, type MemoryInventory, memoryInventory } from '@drydock/vsphere/testing';
 
 const server = 'vcenter.test';
@@ -125,12 +125,15 @@ export async function planWorld(options: PlanWorldOptions): Promise<PlanWorld> {
     data: { [`${server}.username`]: 'dQ==', [`${server}.password`]: 'cA==' },
   });
 
+  /** In the cluster, for all processes. */
+  const ledger = memoryLedger('cluster');
   /** One process's store. */
   const process = (identity: string): { readonly store: TemplateStore; readonly session: MemoryClient } => {
     const session = inventory.client();
     const ovas = memoryOva({ version: newRelease });
     const store = templateStore({
       ...{ vcenters: async () => session, cacheDir: '/nonexistent', clock, ovas, markKeys: async () => TEST_KEYS },
+      ...{ ledger, uptime: testUptime(clock) },
     });
     cluster.restart();
     const platform = vspherePlatform({

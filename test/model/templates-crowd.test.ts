@@ -3,7 +3,7 @@ import { soaking, type ThreadContext, threadTests } from '@drydock/model';
 import { isTemplateError, OWNERSHIP, type TemplateErrorCode } from '@drydock/templates';
 import { type CrowdExploration, type Event, exploreCrowd, FAULTS, type Work } from './templates-crowd.ts';
 import { crowd, HANDMADE, handmade, uploads, wayBack } from './templates-crowd-setups.ts';
-import { bearersOf, entryOf, NAME, seenFor, type World, wishFor } from './templates-world.ts';
+import { bearersOf, entryOf, NAME, type World, wishFor } from './templates-world.ts';
 
 const HOUR = 3_600_000;
 const OWNER = 'cluster-uid';

@@ -73,7 +73,7 @@ export function optionsOf({
   clock,
   installation,
   records,
-}: Pick<World, 'clock' | 'installation' | 'records'>): Omit<TemplateStoreOptions, 'vcenters'> {
+}: Pick<World, 'clock' | 'installation' | 'records'>): Omit<TemplateStoreOptions, 'vcenters' | 'ovas'> {
   const { keyed, ledger } = installation;
   return {
     cacheDir: '/nonexistent',

@@ -18,8 +18,8 @@ import { type KubeObject, keyOf, type Resource } from '@drydock/kube';
 import type { MemoryKubeClient } from '@drydock/kube/testing';
 import { type VirtualClock, virtualClock } from '@drydock/model';
 import { templateStore } from '@drydock/templates';
-import { memoryOva, TEST_KEYS } from '@drydock/templates/testing';
-import { type MemoryClient, type MemoryInventory, memoryInventory } from '@drydock/vsphere/testing';
+import { memoryLedger, memoryOva, TEST_KEYS, testUptime } from '@drydock/templates/testing';
+import { type MemoryClient, memoryInventory } from '@drydock/vsphere/testing';
 import { KEEP, type LedgerWorld, type WayLedger, wayLedger } from './way-ledger.ts';
 
 const server = 'vcenter.test';
@@ -43,6 +43,8 @@ export interface WayOptions {
 export interface WayWorld extends WayOptions, LedgerWorld {
   readonly clock: VirtualClock;
   readonly ledger: WayLedger;
+  /** The ownership ledger in the cluster. */
+  readonly records: ReturnType<typeof memoryLedger>;
   /** What becomes of machines of a release, where they do not boot. */
   readonly fates: Map<string, MachineFate>;
   /** Deeds of others so far. */
@@ -99,7 +101,7 @@ export async function wayWorld(options: WayOptions): Promise<WayWorld> {
 
 /** A world that goes on by itself from where this one is. */
 export function copyWay(from: WayWorld): WayWorld {
-  const world = emptyWorld(from, from.inventory);
+  const world = emptyWorld(from, from);
   world.clock.advance(from.clock.now() - world.clock.now());
   world.cluster.clock = from.cluster.clock;
   const { cluster } = from.cluster.client;
@@ -118,13 +120,13 @@ export function copyWay(from: WayWorld): WayWorld {
 }
 
 /** Everything that a later process depends on, as text. Random identities are replaced by where they stand. */
-export function stateOfWay({ cluster, inventory, clock, ledger, fates, done, release }: WayWorld): string {
+export function stateOfWay({ cluster, inventory, clock, ledger, records, fates, done, release }: WayWorld): string {
   const { machines, leases } = inventory.state;
   const objects = Object.entries(cluster.client.cluster.snapshot()).filter(([id]) =>
     KINDS.some(({ plural }) => id.startsWith(`${plural}.`) || id.startsWith(`${plural} `)),
   );
   const said = [objects, [...machines.values()], [...leases.values()], [...fates], [...done].toSorted(), release];
-  const text = JSON.stringify([...said, ledger.state()], (key, value: unknown) => {
+  const text = JSON.stringify([...said, [...records.texts], ledger.state()], (key, value: unknown) => {
     if (key === 'resourceVersion') return undefined;
     return value instanceof Map || value instanceof Set ? [...value] : value;
   });
@@ -134,7 +136,14 @@ export function stateOfWay({ cluster, inventory, clock, ledger, fates, done, rel
     identities.set(uuid, known);
     return known;
   });
+  const keys = new Map<string, string>();
   const plain = named
+    .replaceAll(KEY, (key) => {
+      const begin = key.slice(0, 12);
+      const known = keys.get(begin) ?? `key ${keys.size}`;
+      keys.set(begin, known);
+      return key === begin ? `begin of ${known}` : known;
+    })
     .replaceAll(/-retired-[0-9a-f]{8}/g, '-retired-*')
     .replaceAll(/process-\d+/g, 'process-*')
     .replaceAll(/test:[\w-]{43}/g, 'code')
@@ -142,15 +151,19 @@ export function stateOfWay({ cluster, inventory, clock, ledger, fates, done, rel
   return `${clock.now()} ${plain}`;
 }
 
+/** An identity key, or how one begins. */
+const KEY = /(?<![\w-])[0-9a-f]{12}(?:[0-9a-f]{20})?(?!\w)/g;
+
 /** Another process, with sessions of its own. */
 export function processOf(world: WayWorld): WayProcess {
   world.runs += 1;
   const id = `process-${world.runs}`;
-  const { cluster, inventory, clock } = world;
+  const { cluster, inventory, clock, records } = world;
   const client = cluster.client.cluster.client();
   const session = inventory.client();
   const store = templateStore({
     ...{ vcenters: async () => session, cacheDir: '/nonexistent', clock, markKeys: async () => TEST_KEYS },
+    ...{ ledger: records, uptime: testUptime(clock) },
     ovas: { open: (image, call) => memoryOva({ version: image.release }).open(image, call) },
   });
   return {
@@ -230,9 +243,10 @@ function workers(name: string): MachineSet {
   return { ...set, apiVersion: 'machine.openshift.io/v1beta1', kind: 'MachineSet', spec } as MachineSet;
 }
 
-function emptyWorld({ publication, sets }: WayOptions, like?: MemoryInventory): WayWorld {
+function emptyWorld({ publication, sets }: WayOptions, like?: WayWorld): WayWorld {
   const clock = virtualClock({ auto: true, start: BEGIN });
-  const from = like === undefined ? {} : { from: like.state };
+  const from = like === undefined ? {} : { from: like.inventory.state };
+  const records = memoryLedger('cluster', new Map(like?.records.texts));
   const inventory = memoryInventory({ now: () => clock.now(), server, folders: [FOLDER], tags: [tag], ...from });
   const cluster = fakeCluster({
     ...{ publication, sets: [], stream: streamFor(newRelease), collectAfterMs: 60_000 },
@@ -273,7 +287,7 @@ function emptyWorld({ publication, sets }: WayOptions, like?: MemoryInventory): 
     },
   });
   const world: Omit<WayWorld, 'ledger'> = {
-    ...{ publication, sets, cluster, inventory, clock, names, actor, fates },
+    ...{ publication, sets, cluster, inventory, clock, records, names, actor, fates },
     ...{ release: newRelease, done: new Set<string>(), operators: new WeakSet(), runs: 0 },
   };
   return Object.assign(world, { ledger: wayLedger(world) });

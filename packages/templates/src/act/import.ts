@@ -188,20 +188,25 @@ async function recordUpload(
 export async function finishImport({ vcenter, clock, witnesses }: Ports, ref: MoRef, call: CallOptions): Promise<void> {
   const vm = await vcenter.vm(ref, call);
   if (vm === undefined) return;
-  const { identity, key, entry, birth } = testimonyOf(vm, witnesses);
+  const { identity, key, entry, birth, record } = testimonyOf(vm, witnesses);
   if (identity === undefined || entry === undefined || birth === undefined) return;
   // Whether secure boot is to be turned off is noted with the last byte.
   if (entry.stage === 'importing') return;
   if (vm.powerState !== 'poweredOff' || hasRun(vm)) throw poweredOn(vm.name, ref);
   const secureBoot = entry.secureBootOff === true ? { secureBoot: false } : {};
   const settled = fingerprintOf({ ...vm, ...secureBoot });
+  const signed = record.kind === 'read' && (record.code === 'current' || witnesses.keys.current === undefined);
+  if (!signed) {
+    await witnesses.ledger.change(key, (now) => now && { ...now, fingerprint: settled });
+    await writeOwnership(vcenter, vm, identity, { kind: 'imported', mark: birth, fingerprint: settled }, witnesses.keys, call);
+  }
   const change = { ...secureBoot, extraConfig: new Map([[CONTENT_KEY, settled]]) };
   await patiently(clock, call, () => vcenter.reconfigure(ref, change, call));
   const made = await vcenter.vm(ref, call);
   if (made === undefined || made.unreadable !== undefined || made.isTemplate) return;
   // A server that settles more than it was asked to. What ran already is another one, and stays so.
   const fingerprint = hasRun(made) ? settled : fingerprintOf(made);
-  if (fingerprint === entry.fingerprint) return;
+  if (fingerprint === (signed ? entry.fingerprint : settled)) return;
   await witnesses.ledger.change(key, (now) => now && { ...now, stage: 'imported', fingerprint });
   await writeOwnership(vcenter, made, identity, { kind: 'imported', mark: birth, fingerprint }, witnesses.keys, call);
 }

@@ -16,7 +16,10 @@ export function foresee(observed: Observed, step: Act, wanted: Wanted, given: Fo
     case 'import':
       return { ...observed, machines: [...observed.machines, imported(step, wanted, given)] };
     case 'finish':
-      return change(step.ref.value, (machine) => ({ ...machine, uploaded: false, verified: true }));
+      return change(step.ref.value, (machine) => ({
+        ...machine,
+        ...{ uploaded: false, verified: true, renew: false },
+      }));
     case 'markAsTemplate':
       return change(step.ref.value, (machine) => ({ ...machine, isTemplate: true, past: 'template' }));
     case 'record':

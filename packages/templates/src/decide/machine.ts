@@ -110,8 +110,8 @@ interface On {
 export type Step =
   | (On & { readonly kind: 'done'; readonly retired?: string })
   | { readonly kind: 'import'; readonly attempt: Attempt }
-  /** Says of an upload that is whole that it is. */
-  | (On & { readonly kind: 'finish' })
+  /** Says of an upload that is whole that it is. `record`: its ownership record is to be written first. */
+  | (On & { readonly kind: 'finish'; readonly record?: true })
   | (On & { readonly kind: 'markAsTemplate' })
   /** Writes the ownership record that an owned template lacks. */
   | (On & { readonly kind: 'record' })

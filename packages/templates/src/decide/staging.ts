@@ -45,7 +45,7 @@ export function stage(observed: Observed, wanted: Wanted): Step {
   for (const half of halves) {
     const { ref, name } = half;
     if (half.uploaded && !half.busy && estranged(half) === undefined)
-      return { kind: 'finish', ref, name };
+      return { kind: 'finish', ref, name, ...(half.renew ? { record: true } : {}) };
     if (half.uploaded) continue;
     const { sweep, reason } = maySweep(half);
     if (sweep) return destroy(half, reason);

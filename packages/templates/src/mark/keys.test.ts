@@ -93,7 +93,7 @@ test('KEEP-3: a code that no key at hand made is gone, whatever id it bears: for
   assert.equal(checkCode(replaced, '', subject), 'absent');
   // A right code is worth nothing on another machine.
   const own = codeOf(replaced, subject) ?? '';
-  assert.equal(checkCode(replaced, own, { ...subject, instanceUuid: 'another' }), 'gone');
+  assert.equal(checkCode(replaced, own, [...subject, 'another']), 'gone');
 });
 
 test('KEEP-3: a name that looks like the id of another key does not hide that key', () => {

@@ -28,7 +28,7 @@ export function recordCalls(inventory: Pick<MemoryInventory, 'onCall' | 'state'>
       const rest: Readonly<Record<string, string>> = {
         rename: ` -> "${String(second)}"`,
         'tags.attach': ` ${String(second)}`,
-        setCustomValue: ` ${String(second).replace('drydock.', '')}`,
+        setCustomValue: ` ${String(second).replace(/^drydock\./, '')}`,
       };
       calls.push(`${METHODS[method] ?? method} "${name}"${rest[method] ?? ''}`);
     }

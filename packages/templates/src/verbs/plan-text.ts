@@ -37,7 +37,10 @@ function callsOf(step: Act): readonly string[] {
       ];
     }
     case 'finish':
-      return [callOn('ReconfigVM_Task', step)];
+      return [
+        ...(step.record === true ? [callOn('SetField', step, 'ownership')] : []),
+        callOn('ReconfigVM_Task', step),
+      ];
     case 'markAsTemplate':
       return [callOn('MarkAsTemplate', step)];
     case 'record':
