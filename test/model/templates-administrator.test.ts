@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { explore, soaking, threadTests } from '@drydock/model';
-import { isTemplateError, type TemplateErrorCode } from '@drydock/templates';
+import { CONTENT_KEY, isTemplateError, type TemplateErrorCode } from '@drydock/templates';
 import { type MachineSnapshot, simulatedLoss } from '@drydock/vsphere/testing';
 import { type Administrator, administrator, DEEDS, type Deed } from './templates-actors/administrator.ts';
 import {
@@ -10,6 +10,7 @@ import {
   prepared,
   processOf,
   publishAs,
+  seenFor,
   type World,
   wishFor,
   worldWith,
@@ -67,7 +68,7 @@ const WORKS: readonly Work[] = [
     what: 'a collection a day later',
     setup: async () => {
       const world = await swapped();
-      world.clock.advance(2 * 86_400_000);
+      await seenFor(world, 2 * 86_400_000);
       return world;
     },
     pass: async (world) => {
@@ -85,8 +86,8 @@ function victimOf({ inventory, foreign }: World, victim: Victim): MachineSnapsho
     .snapshot()
     .machines.filter(({ ref, folder, isTemplate }) => folder === FOLDER && isTemplate && !foreign.has(ref));
   const [bearer] = bearersOf(inventory.snapshot());
-  const newest = ours.findLast(({ extraConfig }) => extraConfig['drydock.verified'] !== undefined);
-  const current = bearer !== undefined && bearer.extraConfig['drydock.verified'] !== undefined ? bearer : newest;
+  const newest = ours.findLast(({ extraConfig }) => extraConfig[CONTENT_KEY] !== undefined);
+  const current = bearer !== undefined && bearer.extraConfig[CONTENT_KEY] !== undefined ? bearer : newest;
   return victim === 'current' ? current : ours.find((machine) => machine.ref !== current?.ref);
 }
 

@@ -1,10 +1,10 @@
-import { templateStore } from '@drydock/templates';
-import { memoryOva, TEST_KEYS } from '@drydock/templates/testing';
+import { BIRTH_KEY, templateStore } from '@drydock/templates';
+import { memoryOva } from '@drydock/templates/testing';
 import type { MachineSnapshot } from '@drydock/vsphere/testing';
 import { administrator } from './templates-actors/administrator.ts';
 import { cloneMarked } from './templates-actors/cloner.ts';
 import { forge, type PublicData } from './templates-actors/forger.ts';
-import { copyWorld, FOLDER, prepared, publishAs, type World, wishFor, worldWith } from './templates-world.ts';
+import { copyWorld, FOLDER, optionsOf, prepared, publishAs, seenFor, type World, wishFor, worldWith } from './templates-world.ts';
 
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
@@ -13,9 +13,7 @@ const POINTER = { publication: { kind: 'pointer' } } as const;
 export const HANDMADE = 'made by hand';
 
 /** Machines that are off and templates that nobody may touch: converted, booted, cloned, forged, and ours. */
-export const crowd: () => Promise<World> = prepared(() => makeCrowd(true));
-/** As it is for a process without a key, which believes marks of birth. */
-export const keylessCrowd: () => Promise<World> = prepared(() => makeCrowd(false));
+export const crowd: () => Promise<World> = prepared(makeCrowd);
 
 /** 9.6 bears the name among them, and 9.5 is the way back. */
 export const wayBack: () => Promise<World> = prepared(async () => {
@@ -35,48 +33,44 @@ export const handmade: () => Promise<World> = prepared(async () => {
 
 /** Names of the two imports of {@link uploads}. */
 export interface Uploads extends World {
-  /** Ref of what a living process of whom nothing is known uploads; of what a dead one did, and when that said last that it lives. */
+  /** Ref of what a living process of whom nothing is known uploads; of what a dead one did, and when an observer first saw that as it is. */
   readonly living: string;
   readonly dead: string;
   readonly silentSince: number;
 }
 
-/** Somebody of whom nothing is known uploads 9.7; another one died nine minutes ago while it uploaded 9.6. */
+/** Somebody of whom nothing is known uploads 9.7; another one died while it uploaded 9.6, which an observer first saw nine minutes ago. */
 export async function uploads(): Promise<Uploads> {
   const world = await halfMade();
   const half = (version: string): MachineSnapshot => {
     const found = world.inventory
       .snapshot()
-      .machines.find(({ extraConfig, complete }) => !complete && extraConfig['drydock.release'] === version);
+      .machines.find(({ extraConfig, complete }) => !complete && releaseOf(extraConfig[BIRTH_KEY]) === version);
     if (found === undefined) throw new TypeError(`nobody uploads ${version}`);
     return found;
   };
-  const dead = half('9.6').ref;
-  const { createDate = '' } = world.inventory.state.machines.get(dead) ?? {};
-  return { ...world, living: half('9.7').ref, dead, silentSince: Date.parse(createDate) };
+  return { ...world, living: half('9.7').ref, dead: half('9.6').ref, silentSince: world.clock.now() - 9 * MINUTE };
+}
+
+function releaseOf(birth = '{}'): string | undefined {
+  return (JSON.parse(birth) as { readonly release?: string }).release;
 }
 
 const halfMade = prepared(async () => {
   const world = await worldWith('ours');
   for (const version of ['9.7', '9.6']) await dieUploading(world, `elsewhere-${version}`, version);
-  world.clock.advance(9 * MINUTE);
+  await seenFor(world, 9 * MINUTE);
   return world;
 });
 
 /** A process of whom nobody here knows anything is killed in the middle of an upload. */
 async function dieUploading(world: World, holder: string, version: string): Promise<void> {
-  const { inventory, clock } = world;
+  const { inventory } = world;
   const client = inventory.client();
   inventory.onCall = (method, phase, _args, context) => {
     if (method === 'lease.upload.half' && phase === 'after') context.client.kill();
   };
-  const store = templateStore({
-    vcenters: async () => client,
-    cacheDir: '/nonexistent',
-    clock,
-    ovas: memoryOva({ version }),
-    markKeys: async () => TEST_KEYS,
-  });
+  const store = templateStore({ ...optionsOf(world), vcenters: async () => client, ovas: memoryOva({ version }) });
   const published = store.publish({ ...wishFor(version), holder }, { holderIsLive: () => undefined });
   await published.then(
     () => {
@@ -87,7 +81,7 @@ async function dieUploading(world: World, holder: string, version: string): Prom
   inventory.onCall = undefined;
 }
 
-async function makeCrowd(keyed: boolean): Promise<World> {
+async function makeCrowd(): Promise<World> {
   const world = await worldWith('ours');
   const stays = (one: MachineSnapshot | undefined): void => {
     if (one !== undefined) world.foreign.set(one.ref, JSON.stringify(one));
@@ -115,8 +109,9 @@ async function makeCrowd(keyed: boolean): Promise<World> {
   const { name } = await pointed('9.3');
   for (const source of [named((one) => one.name === name), named(({ productVersion }) => productVersion === '9.5')])
     if (source !== undefined) for (const template of [true, false]) cloneMarked(world, source, template);
-  await forge(world, await publicData(world), keyed);
-  world.clock.advance(HOUR);
+  await forge(world, await publicData(world));
+  // Whatever was left behind has been seen for as long.
+  await seenFor(world, HOUR);
   return world;
 }
 
@@ -130,9 +125,6 @@ async function publicData(world: World): Promise<PublicData> {
   await publishAs(twin, 'twin', wishFor('9.6'));
   twin.inventory.onCall = undefined;
   const bearer = world.inventory.snapshot().machines.find(({ productVersion }) => productVersion === '9.5');
-  if (data === undefined) throw new TypeError('the next release was not imported');
-  return {
-    name: data.name,
-    extraConfig: new Map([...data.extraConfig, ['drydock.proof', bearer?.extraConfig['drydock.proof'] ?? '']]),
-  };
+  if (data === undefined || bearer === undefined) throw new TypeError('the next release was not imported');
+  return { name: data.name, extraConfig: data.extraConfig, bearer };
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { soaking, type ThreadContext, threadTests } from '@drydock/model';
-import { isTemplateError, type TemplateErrorCode } from '@drydock/templates';
+import { isTemplateError, OWNERSHIP, type TemplateErrorCode } from '@drydock/templates';
 import { type CrowdExploration, type Event, exploreCrowd, FAULTS, type Work } from './templates-crowd.ts';
-import { crowd, HANDMADE, handmade, keylessCrowd, uploads, wayBack } from './templates-crowd-setups.ts';
-import { bearersOf, NAME, type World, wishFor } from './templates-world.ts';
+import { crowd, HANDMADE, handmade, uploads, wayBack } from './templates-crowd-setups.ts';
+import { bearersOf, entryOf, NAME, seenFor, type World, wishFor } from './templates-world.ts';
 
 const HOUR = 3_600_000;
 const OWNER = 'cluster-uid';
@@ -96,8 +96,9 @@ test('OWN-20 an adoption among them, alone and in pairs: the template stays one 
         bears('9.5')(world);
         const adopted = world.inventory.snapshot().machines.find(({ name }) => name === HANDMADE);
         assert.equal(adopted?.isTemplate, true);
-        assert.match(adopted.customValues['drydock'] ?? '', /"role":"adopted"/);
-        assert.match(adopted.customValues['drydock.proof'] ?? '', /test:/);
+        assert.match(adopted.customValues[OWNERSHIP] ?? '', /"kind":"adopted","is":"[^"]+","code":"test:/);
+        const entry = entryOf(world, adopted.ref);
+        assert.deepEqual([entry?.role, entry?.stage, entry?.own], ['adopted', 'template', true]);
       },
     },
     100,
@@ -108,8 +109,8 @@ test('OWN-20 a swap that died, and a collection by another process before it goe
 
 test('OWN-20 without a key: nothing is destroyed that this process did not import', async (t) => {
   const events: readonly Event[] = ['kill', 'refuse'];
-  await explored(t, { version: '9.6', work: swap, setup: keylessCrowd, events, depth: 2, keyless: true }, 60);
-  await explored(t, { version: '9.6', work: collect, setup: keylessCrowd, events, depth: 2, keyless: true }, 5);
+  await explored(t, { version: '9.6', work: swap, setup: crowd, events, depth: 2, keyless: true }, 60);
+  await explored(t, { version: '9.6', work: collect, setup: crowd, events, depth: 2, keyless: true }, 5);
 });
 
 const OBSTACLES: readonly TemplateErrorCode[] = [
@@ -117,7 +118,6 @@ const OBSTACLES: readonly TemplateErrorCode[] = [
   'RENAME_FAILED',
   'NAME_TAKEN',
   'VCENTER_FAILED',
-  'UPLOAD_IN_PROGRESS',
 ];
 /** While an answer is on its way. */
 const onAnswers: CrowdExploration['at'] = ({ phase }) => phase === 'after';

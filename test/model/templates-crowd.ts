@@ -1,13 +1,13 @@
 import { type Coverage, explore } from '@drydock/model';
 import { NO_KEYS, type TemplateStore, templateStore } from '@drydock/templates';
-import { memoryOva, TEST_KEYS } from '@drydock/templates/testing';
+import { memoryOva } from '@drydock/templates/testing';
 import type { MoRef } from '@drydock/vsphere';
 import { type MemoryClient, simulatedFault, simulatedLoss } from '@drydock/vsphere/testing';
 import { administrator } from './templates-actors/administrator.ts';
 import { cloneLinked, cloneMarked } from './templates-actors/cloner.ts';
 import { beat } from './templates-actors/uploader.ts';
 import { type Ledger, ledgerOf, shapeOf } from './templates-ledger.ts';
-import { copyWorld, isDistinct, stateOf, type World } from './templates-world.ts';
+import { copyWorld, isDistinct, optionsOf, stateOf, type World } from './templates-world.ts';
 
 const HOUR = 3_600_000;
 
@@ -96,7 +96,8 @@ export async function exploreCrowd(exploration: CrowdExploration): Promise<Cover
       world.runs += 1;
       const run = world.runs;
       const client = world.inventory.client();
-      const watch = world.ledger.begin(client, version);
+      // Without a key the file proves nothing to the next process: it points at what it imports itself.
+      const watch = world.ledger.begin(client, version, keyless);
       let killed = false;
       let sessionDied = false;
       let ghosting = false;
@@ -184,18 +185,17 @@ function ghost({ inventory }: World, { method, args }: Late): (() => Promise<unk
 }
 
 function storeOf(
-  { clock }: World,
+  world: World,
   client: MemoryClient,
   version: string,
   keyless: boolean,
   leads: () => boolean,
 ): TemplateStore {
   return templateStore({
+    ...optionsOf(world),
     vcenters: async () => client,
-    cacheDir: '/nonexistent',
-    clock,
     ovas: memoryOva({ version }),
-    markKeys: async () => (keyless ? NO_KEYS : TEST_KEYS),
+    ...(keyless ? { markKeys: async () => NO_KEYS } : {}),
     fence: () => {
       if (!leads()) throw new Error('another process leads');
     },

@@ -1,6 +1,6 @@
 import { type MoRef, refKey } from '@drydock/vsphere';
 import type { CallPhase, MachineSnapshot, MemoryClient } from '@drydock/vsphere/testing';
-import { bearersOf, FOLDER, NAME, type World } from './templates-world.ts';
+import { bearersOf, entryOf, FOLDER, NAME, type World } from './templates-world.ts';
 
 /** Calls that change a machine. What they may be made on is known here from who made the machine, never from what it bears. */
 const TOUCHING = new Set(['rename', 'destroy', 'reconfigure', 'markAsTemplate', 'setCustomValue', 'tags.attach']);
@@ -18,15 +18,15 @@ export interface Ledger {
   readonly taken: Set<string>;
   /** Refs of what somebody of whom nothing is known uploads at this moment. */
   readonly uploading: Set<string>;
-  /** The same of an importer that has died: when it said last that it lives, in ms since 1970. */
+  /** The same of an importer that has died: when an observer first saw what it left, in ms since 1970. */
   readonly silent: Map<string, number>;
   /** What bore the name last. */
   readonly last: string | undefined;
   /** Refs by the number of the call, over all passes, in which they were taken; and how many calls there were. */
   readonly takenAt: Map<string, number>;
   readonly calls: number;
-  /** Begins a pass of one process; later passes have another one. */
-  begin(client: MemoryClient, version: string): PassWatch;
+  /** Begins a pass of one process; later passes have another one. `alone`: nothing proves to it what earlier ones imported. */
+  begin(client: MemoryClient, version: string, alone?: boolean): PassWatch;
   /** Somebody takes a machine at this moment. */
   take(ref: string): void;
 }
@@ -71,15 +71,14 @@ export function ledgerOf(world: World, from?: Ledger): Ledger {
   });
   last = from === undefined ? bearersOf(inventory.snapshot())[0]?.ref : from.last;
 
+  // From the moment at which the ledger has that the last byte was acknowledged.
+  const whole = (ref: string): boolean => (entryOf(world, ref)?.stage ?? 'importing') !== 'importing';
   const usable = (version: string): boolean =>
     inventory
       .snapshot()
       .machines.some(
-        ({ ref, extraConfig, productVersion }) =>
-          ours.has(ref) &&
-          !taken.has(ref) &&
-          productVersion === version &&
-          extraConfig['drydock.verified'] !== undefined,
+        ({ ref, productVersion }) =>
+          ours.has(ref) && !taken.has(ref) && productVersion === version && whole(ref),
       );
 
   return {
@@ -99,10 +98,10 @@ export function ledgerOf(world: World, from?: Ledger): Ledger {
       takenAt.set(ref, calls);
       lost += 1;
     },
-    begin: (client, version) => {
+    begin: (client, version, alone = false) => {
       const reads = new Map<string, number>();
       const before = inventory.counters.uploads;
-      let needed = usable(version) ? 0 : 1;
+      let needed = usable(version) && !alone ? 0 : 1;
       let leads = true;
       let faults = 0;
       lost = 0;
@@ -184,7 +183,8 @@ export function shapeOf({ machines }: { readonly machines: readonly MachineSnaps
         complete,
         Object.keys(extraConfig).join(),
         Object.keys(customValues).join(),
-        /"role":"(\w+)"/.exec(customValues['drydock'] ?? '')?.[1],
+        entryOf(world, ref)?.stage,
+        entryOf(world, ref)?.role,
         tags.length,
       ].join(' '),
     )

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { soaking, threadTests } from '@drydock/model';
 import {
   bearersOf,
+  entryOf,
   exploreWork,
   FOLDER,
   leftover,
@@ -41,7 +42,7 @@ function checkEnd(start: Start): (world: World, faults: number) => void {
       ({ name, productVersion, isTemplate }) => `${name.replace(/[0-9a-f]{8}$/, '*')} ${productVersion} ${isTemplate}`,
     );
     assert.deepEqual(names, start === 'absent' ? [] : [`${NAME}-retired-* 9.4 true`]);
-    for (const { customValues } of rest) assert.match(customValues['drydock'] ?? '', /"role":"retired"/);
+    for (const { ref } of rest) assert.equal(entryOf(world, ref)?.role, 'retired');
     assert.ok(!machines.some(({ name }) => name === leftover('tmp') || name === leftover('old')), 'a leftover stayed');
   };
 }

@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict';
 import { threadTests } from '@drydock/model';
-import { type RevertRequest, retiredName } from '@drydock/templates';
+import { OWNERSHIP, type RevertRequest, retiredName } from '@drydock/templates';
 import type { MoRef } from '@drydock/vsphere';
 import {
   bearersOf,
+  entryOf,
   exploreWork,
   FOLDER,
   NAME,
   prepared,
   processOf,
   publishAs,
+  seenFor,
   type World,
   wishFor,
   worldWith,
@@ -51,10 +53,10 @@ test('VS-W93 revert: a crash or a lost answer at every call, alone and in pairs;
         .toSorted(),
       ['9.4', '9.6'],
     );
-    for (const { name, instanceUuid, customValues } of ours(world)) {
+    for (const { ref, name, instanceUuid } of ours(world)) {
       if (name === NAME) continue;
       assert.equal(name, retiredName(NAME, instanceUuid));
-      assert.match(customValues['drydock'] ?? '', /"role":"retired"/);
+      assert.equal(entryOf(world, ref)?.role, 'retired');
     }
   };
   const once = await exploreWork(published, revert, check);
@@ -119,14 +121,19 @@ test('BI-W5 collection: a crash or a lost answer at every call never takes what 
   assert.ok(!coverage.complete || coverage.scenarios > 40, `only ${coverage.scenarios}`);
 });
 
-/** A publication whose process dies right after it recorded that it is about to make a template, and whose release is not wanted again. */
+/** A publication whose process dies right after it recorded that it is about to make a template, and whose release is not wanted again. An observer has seen what it left. */
 const forgotten = prepared(async () => {
   const world = await published();
-  world.inventory.onCall = (method, phase, args, { client }) => {
-    if (phase === 'after' && method === 'setCustomValue' && / marking /.test(JSON.stringify(args))) client.kill();
+  world.inventory.onCall = (method, phase, _args, { client }) => {
+    if (phase === 'before' && method === 'markAsTemplate') client.kill();
   };
   await assert.rejects(publishAs(world, 'dies', wishFor('9.8'), '9.8'));
   world.inventory.onCall = undefined;
+  await seenFor(world, 0);
+  assert.deepEqual(
+    half(world).map(({ ref }) => entryOf(world, ref)?.stage),
+    ['marking'],
+  );
   return world;
 });
 
@@ -161,7 +168,7 @@ test('OWN-18 an importer that dies right before it makes a template, whose relea
 
 test('OWN-18 what may be somebody’s, or may still be made a template, is not removed as forgotten', async () => {
   const day = 86_400_000 + 1;
-  const waits = 'it is finished, and about to be made a template';
+  const waits = 'it is uploaded whole, and about to be made a template';
   const theirs = /^it was a template and somebody made a machine of it/;
   const cases: readonly (readonly [
     what: string,
@@ -212,7 +219,10 @@ test('adoption: a crash or a lost answer at every call, the template stays one a
     await store.adopt({ placement, owner: OWNER, reference: NAME, holder: 'h' });
   };
   const check = (world: World): void => {
-    assert.match(ours(world)[0]?.customValues['drydock'] ?? '', /"role":"adopted"/);
+    const [adopted] = ours(world);
+    assert.match(adopted?.customValues[OWNERSHIP] ?? '', /"kind":"adopted","is":"[^"]+","code":"test:/);
+    const entry = entryOf(world, adopted?.ref ?? '');
+    assert.deepEqual([entry?.role, entry?.stage, entry?.own], ['adopted', 'template', true]);
   };
   await exploreWork(() => worldWith('unmarked'), adopt, check, { depth: 2 });
 });

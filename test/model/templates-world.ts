@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { type Coverage, type Exploration, explore, virtualClock } from '@drydock/model';
-import { type PublishedTemplate, type TemplateStore, type TemplateWish, templateStore } from '@drydock/templates';
-import { memoryOva, TEST_KEYS, testWish } from '@drydock/templates/testing';
+import {
+  NO_KEYS,
+  type PublishedTemplate,
+  type TemplateStore,
+  type TemplateStoreOptions,
+  type TemplateWish,
+  templateStore,
+} from '@drydock/templates';
+import { memoryLedger, memoryOva, TEST_KEYS, testUptime, testWish } from '@drydock/templates/testing';
 import { refKey } from '@drydock/vsphere';
 import {
   type InventorySnapshot,
@@ -12,6 +19,8 @@ import {
   memoryInventory,
   simulatedLoss,
 } from '@drydock/vsphere/testing';
+import { identityKey, identityOf } from '../../packages/templates/src/mark/identity.ts';
+import type { LedgerEntry } from '../../packages/templates/src/mark/ledger.ts';
 
 export const FOLDER = '/DC0/vm/ocp';
 /** Another cluster's folder, with a template of the same name. */
@@ -19,10 +28,21 @@ const ELSEWHERE = '/DC0/vm/other';
 /** The stable name; the pointer of a pointer publication points to the installer's template under it until it is patched. */
 export const NAME = 'rhcos 100% / stable ⚓';
 
+/** By which an installation of ours tells its templates from others. */
+export interface Installation {
+  /** Its ownership records are signed. */
+  readonly keyed: boolean;
+  /** Where its ownership ledger is kept; `none`: each process has its own. */
+  readonly ledger: 'cluster' | 'file' | 'none';
+}
+
 /** A vCenter with several actors, and what its observers saw. */
 export interface World {
   readonly inventory: MemoryInventory;
   readonly clock: ReturnType<typeof virtualClock>;
+  readonly installation: Installation;
+  /** The ownership ledger that all processes of this installation share. */
+  readonly records: ReturnType<typeof memoryLedger>;
   /** What readers saw that must never be. */
   readonly seen: string[];
   /** Processes so far. */
@@ -48,15 +68,38 @@ export function wishFor(version: string, change: Partial<TemplateWish> = {}): Te
   });
 }
 
-/** One process with its own session. It ends when `await using` does, unless it was killed. */
-export function processOf({ inventory, clock }: World, version = '9.6'): TemplateStore {
-  return templateStore({
-    vcenters: async () => inventory.client(),
+/** What every process of the installation is given, but for its sessions and its images. */
+export function optionsOf({
+  clock,
+  installation,
+  records,
+}: Pick<World, 'clock' | 'installation' | 'records'>): Omit<TemplateStoreOptions, 'vcenters'> {
+  const { keyed, ledger } = installation;
+  return {
     cacheDir: '/nonexistent',
     clock,
-    ovas: memoryOva({ version }),
-    markKeys: async () => TEST_KEYS,
-  });
+    uptime: testUptime(clock),
+    markKeys: async () => (keyed ? TEST_KEYS : NO_KEYS),
+    ...(ledger === 'none' ? {} : { ledger: records }),
+  };
+}
+
+/** One process with its own session. It ends when `await using` does, unless it was killed. */
+export function processOf(world: World, version = '9.6'): TemplateStore {
+  const vcenters = async () => world.inventory.client();
+  return templateStore({ ...optionsOf(world), vcenters, ovas: memoryOva({ version }) });
+}
+
+/** What the ledger says of a machine; undefined: nothing. */
+export function entryOf({ inventory, records }: World, ref: string): LedgerEntry | undefined {
+  const text = records.texts.get(`vm.${keyOf(inventory, ref)}`);
+  return text === undefined ? undefined : (JSON.parse(text) as LedgerEntry);
+}
+
+function keyOf({ state }: MemoryInventory, ref: string): string {
+  const machine = state.machines.get(ref);
+  const identity = machine === undefined ? undefined : identityOf(state.instanceUuid, machine);
+  return identity === undefined ? '' : identityKey(identity);
 }
 
 /** Publishes as a new process; earlier ones no longer lead. */
@@ -85,8 +128,8 @@ export function prepared(setup: () => Promise<World>): () => Promise<World> {
 
 /** A world that goes on by itself from where this one is. */
 export function copyWorld(from: World): World {
-  const { inventory, clock, seen, runs, foreign, behaviour } = from;
-  const world = emptyWorld(virtualClock({ auto: true, start: clock.now() }), behaviour, inventory);
+  const { inventory, clock, seen, runs, foreign } = from;
+  const world = emptyWorld(virtualClock({ auto: true, start: clock.now() }), from, from);
   for (const [ref, one] of foreign) world.foreign.set(ref, one);
   world.seen.push(...seen);
   world.runs = runs;
@@ -97,19 +140,26 @@ export function copyWorld(from: World): World {
 }
 
 /**
- * Everything that a later pass depends on, as text: what the server holds, and what time it is. Random identities, and the codes and names that are made of them, are
+ * Everything that a later pass depends on, as text: what the server and the ledger hold, and what time it is. Random identities, and the codes, keys and names that are made of them, are
  * replaced by where they stand, processes by one: they are equal or not, and nothing else is done with them.
  */
-export function stateOf({ inventory, clock, foreign }: World, more = ''): string {
+export function stateOf({ inventory, clock, foreign, records }: World, more = ''): string {
   const { machines, leases } = inventory.state;
   const ours = [...machines.values()].filter(({ ref }) => !foreign.has(refKey(ref)));
-  const text = JSON.stringify([ours, [...leases.values()], [...foreign.keys()], more], (_, value: unknown) =>
+  const text = JSON.stringify([ours, [...leases.values()], [...foreign.keys()], [...records.texts], more], (_, value: unknown) =>
     value instanceof Map || value instanceof Set ? [...value] : value,
   );
   const identities = new Map<string, string>();
   for (const { instanceUuid } of ours) identities.set(instanceUuid, `#${identities.size}`);
+  const keys = new Map<string, string>();
   const plain = text
     .replaceAll(UUID, (uuid) => identities.get(uuid) ?? uuid)
+    .replaceAll(KEY, (key) => {
+      const [begin, rest] = [key.slice(0, 12), key.slice(12)];
+      const known = keys.get(begin) ?? `key ${keys.size}`;
+      keys.set(begin, known);
+      return rest === '' ? `begin of ${known}` : known;
+    })
     .replaceAll(/-retired-[0-9a-f]{8}/g, '-retired-*')
     .replaceAll(/holder-\d+/g, 'holder-*')
     .replaceAll(/test:[\w-]{43}/g, 'code')
@@ -118,26 +168,41 @@ export function stateOf({ inventory, clock, foreign }: World, more = ''): string
 }
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+/** An identity key, or how one begins. */
+const KEY = /(?<![\w-])[0-9a-f]{12}(?:[0-9a-f]{20})?(?!\w)/g;
 
-function emptyWorld(clock: World['clock'], behaviour: World['behaviour'], like?: MemoryInventory): World {
-  const from = like === undefined ? {} : { from: like.state };
+function emptyWorld(
+  clock: World['clock'],
+  { behaviour, installation }: Pick<World, 'behaviour' | 'installation'>,
+  like?: World,
+): World {
+  const from = like === undefined ? {} : { from: like.inventory.state };
   const inventory = memoryInventory({ now: clock.now, folders: [FOLDER, ELSEWHERE], ...behaviour, ...from });
-  return { inventory, clock, behaviour, seen: [], runs: 0, foreign: new Map(), changes: [] };
+  const kind = installation.ledger === 'cluster' ? 'cluster' : 'file';
+  const records = memoryLedger(kind, new Map(like?.records.texts));
+  return { inventory, clock, behaviour, installation, records, seen: [], runs: 0, foreign: new Map(), changes: [] };
 }
+
+/** A command that has a key. */
+const KEYED: Installation = { keyed: true, ledger: 'file' };
 
 const worlds = new Map<string, () => Promise<World>>();
 
 /** The folder as several clusters share it. */
-export function worldWith(start: Start, behaviour: World['behaviour'] = {}): Promise<World> {
-  const key = JSON.stringify([start, behaviour]);
-  const known = worlds.get(key) ?? prepared(() => makeWorld(start, behaviour));
+export function worldWith(
+  start: Start,
+  behaviour: World['behaviour'] = {},
+  installation: Installation = KEYED,
+): Promise<World> {
+  const key = JSON.stringify([start, behaviour, installation]);
+  const known = worlds.get(key) ?? prepared(() => makeWorld(start, { behaviour, installation }));
   worlds.set(key, known);
   return known();
 }
 
-async function makeWorld(start: Start, behaviour: World['behaviour']): Promise<World> {
+async function makeWorld(start: Start, how: Pick<World, 'behaviour' | 'installation'>): Promise<World> {
   const clock = virtualClock({ auto: true });
-  const world = emptyWorld(clock, behaviour);
+  const world = emptyWorld(clock, how);
   const { inventory } = world;
   const folder = inventory.at(FOLDER);
   const old = { template: true, productVersion: '9.4' };
@@ -167,7 +232,18 @@ async function makeWorld(start: Start, behaviour: World['behaviour']): Promise<W
   for (const machine of inventory.snapshot().machines)
     if (machine.folder !== FOLDER || !ours.has(machine.name)) world.foreign.set(machine.ref, JSON.stringify(machine));
   clock.advance(3_600_000);
+  // Only what an observer has seen unchanged for long enough is a leftover.
+  if (start === 'leftovers') await seenFor(world, 2 * 86_400_000);
   return world;
+}
+
+/** An observer looks at the folder, and time passes. */
+export async function seenFor(world: World, ms: number): Promise<void> {
+  await using store = processOf(world);
+  const placement = wishFor('9.6').placement;
+  const how = { referenced: () => undefined, holderIsLive: () => undefined, dryRun: true };
+  await store.collect(placement, 'cluster-uid', how);
+  world.clock.advance(ms);
 }
 
 /** What upstream's swap would leave for the name. */

@@ -217,7 +217,8 @@ const waiting: Readonly<Record<string, Play>> = {
   },
   'How much space does the next import need?': {
     codes: [3],
-    answer: /upload \d\S* \S+ to datastore \S+, which has \d\S* \S+ free; \d\S* \S+ must stay free\n/,
+    answer:
+      /upload \d\S* \S+ to datastore \S+, which has \d\S* \S+ free; \d\S* \S+ are needed, \d\S* \S+ must stay free\n/,
   },
   'How do I pause it?': {
     names: { TEXT: 'maintenance' },

@@ -239,7 +239,7 @@ test('a plan is applied as it was printed, refused beside an operator and in ano
       assert.match(shown.out, /\n {7}download http:\S+ \(1\.\d MiB, sha256 [0-9a-f]{12}…\)\n/);
       assert.match(
         shown.out,
-        /\n {7}upload 1\.\d MiB to datastore LocalDS_0, which has \S+ .iB free; 1\.0 GiB must stay free\n/,
+        /\n {7}upload 1\.\d MiB to datastore LocalDS_0, which has \S+ .iB free; 3\.\d MiB are needed, 1\.0 GiB must stay free\n/,
       );
       assert.match(shown.out, /\nTo do exactly this: drydock image apply \S+plan\.json\n/);
       const json = await image('plan', planned, '-o', 'json');

@@ -26,7 +26,7 @@ import { ownArchitecture } from './decide/architecture.ts';
 import { upstreamRefusal } from './decide/coexistence.ts';
 import { type BootImageMetrics, bootImageMetrics } from './metrics.ts';
 import { type Gates, gatesNow } from './observe/feature-gates.ts';
-import { idOf, type KeptSet, keptSets, kindOf } from './observe/kept-set.ts';
+import { idOf, keptSets, kindOf } from './observe/kept-set.ts';
 import { clusterRecords } from './observe/records.ts';
 import type { DowngradePolicy } from './observe/version.ts';
 import { platformOf } from './observe/world.ts';
@@ -34,6 +34,7 @@ import { createOperatorHalf } from './operator.ts';
 import { runPass } from './pass/pass.ts';
 import { createPassState, type PassSettings } from './pass/pass-state.ts';
 import { createPassPorts } from './pass/ports.ts';
+import { noteSetChange } from './pass/set-change.ts';
 import { type LazyPlatforms, lazyPlatforms } from './platforms.ts';
 import type { PolicyWorld } from './policy/policy-statuses.ts';
 import { subjectOf } from './policy/set-policy.ts';
@@ -47,9 +48,8 @@ import { createVerdict } from './verdict/cluster-operator.ts';
 import type { ImageStore, TemplatePublication } from './vsphere/options.ts';
 import { vspherePlatform } from './vsphere/platform.ts';
 import { createCauses } from './wakes/causes.ts';
-import { changedImage } from './wakes/foreign-writes.ts';
 import { type TemplateSignal, templateSource } from './wakes/template-signal.ts';
-import { machineConfigurationName, type ObjectChange } from './wakes/triggers.ts';
+import { machineConfigurationName } from './wakes/triggers.ts';
 import { wakes } from './wakes/wakes.ts';
 
 /** What the role needs from the app that runs it. */
@@ -248,27 +248,14 @@ function controllerHalf(
   });
   const causes = createCauses();
 
-  function onSet(change: ObjectChange<KeptSet>): void {
-    const set = change.now ?? change.old;
-    if (set === undefined) return;
-    const id = idOf(set);
-    if (change.now === undefined) {
-      state.hotLoop.forget(id);
-      state.foreign.delete(id);
-      state.writers.delete(id);
-      state.moved.delete(id);
-    }
-    const platform = platforms.get(ports.world.infrastructure()?.status?.platformStatus?.type ?? '');
-    const image = platform === undefined ? undefined : changedImage(change, platform);
-    // Who it was is asked by the pass that this change wakes.
-    if (image !== undefined && image !== state.pointed.get(id)) state.foreign.add(id);
-  }
-
   const woken = wakes(caches, causes, {
     key,
     skewGate: options.gates?.skew ?? true,
     controlPlanesGated: () => ports.world.controlPlanesGated(),
-    onSet,
+    onSet: (change) => {
+      const platform = ports.world.infrastructure()?.status?.platformStatus?.type ?? '';
+      noteSetChange(change, state, platforms.get(platform));
+    },
     failureOf: (set) => state.retries.get(set, 0)?.code,
   });
   const templates = (options.templates === undefined ? [] : [options.templates]).map((signal) =>

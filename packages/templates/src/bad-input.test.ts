@@ -161,9 +161,9 @@ test('space: thick disks need their capacity and the reserve stays free, both kn
   await fails(
     rig(free(GiB)).swap(NAME),
     'NO_SPACE',
-    /has 1073741824 bytes free, but the import needs 35 and 1073741824 must stay free/,
+    /has 1073741824 bytes free, but the import needs 105 and 1073741824 must stay free/,
   );
   await fails(rig(free(17 * GiB - 1)).swap(NAME, { diskProvisioning: 'thick' }), 'NO_SPACE', /needs 17179869184/);
   assert.equal((await rig(free(17 * GiB)).swap(NAME, { diskProvisioning: 'thick' })).uploads, 1);
-  assert.equal((await rig(free(100)).swap(NAME, { reserveBytes: 10 })).uploads, 1);
+  assert.equal((await rig(free(115)).swap(NAME, { reserveBytes: 10 })).uploads, 1);
 });

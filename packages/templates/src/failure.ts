@@ -12,9 +12,13 @@ export function failure(code: TemplateErrorCode, doing: string, object: string, 
   const known = readFailure(doing, object, error);
   if (known instanceof TemplateError || (known instanceof Error && known.name === 'AbortError')) return known;
   const message = `failed to ${doing}: ${object}: ${clauseOf(error)}`;
-  if (isVimError(error) && SPACE_FAULTS.some((fault) => error.fault?.has(fault)))
-    return new TemplateError({ code: 'NO_SPACE', message, retriable: true, cause: error });
+  if (isSpaceFault(error)) return new TemplateError({ code: 'NO_SPACE', message, retriable: true, cause: error });
   return new TemplateError({ code, message, retriable: mayPass(error), cause: error });
+}
+
+/** Whether vCenter says that a datastore is full. */
+export function isSpaceFault(error: unknown): boolean {
+  return isVimError(error) && SPACE_FAULTS.some((fault) => error.fault?.has(fault));
 }
 
 /** As {@link failure} for what only reads: a client error already says that vCenter could not be asked, and why; only a missing privilege is named. */

@@ -5,6 +5,7 @@ export { decide } from './decide/decide.ts';
 export type { Candidate, Content, Machine, Observed, Step, Uploader, Wanted } from './decide/machine.ts';
 export { isTemplateError, TemplateError, type TemplateErrorCode, type TemplateErrorInit } from './errors.ts';
 export { type CacheOptions, ovaCache } from './image/cache.ts';
+export { importBytes } from './image/disk-space.ts';
 export { findItem as findLibraryItem, type LibraryImage, libraryLocation } from './image/library-item.ts';
 export { environmentProxies, type LocationOptions, requestLocation } from './image/location.ts';
 export { type ManifestSum, type OpenOva, openOva } from './image/ova.ts';

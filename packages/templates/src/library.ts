@@ -138,6 +138,8 @@ export interface PlannedStep {
 export interface ImportAmounts {
   /** Bytes of the image; absent where nobody says it before it is read. */
   readonly bytes?: number;
+  /** Bytes that it takes on the datastore, estimated where the descriptor does not say. */
+  readonly needed?: number;
   /** The image is on this machine, so that nothing is downloaded. */
   readonly here: boolean;
   readonly datastore: string;

@@ -254,10 +254,11 @@ test('OWN-6 an import that never says anything, as other tools make them, is lef
   assert.ok(half !== undefined);
   stateOf(made, half).extraConfig.delete('drydock.heartbeat');
   const unknown = { holderIsLive: () => undefined };
+  await collect(made, unknown);
   made.clock.advance(23 * 3_600_000);
   assert.match((await collect(made, unknown))[0]?.reason ?? '', /may still be being imported by elsewhere/);
   made.clock.advance(2 * 3_600_000);
-  assert.match((await collect(made, unknown))[0]?.reason ?? '', /said nothing for more than 24 hours/);
+  assert.match((await collect(made, unknown))[0]?.reason ?? '', /was silent for 24 hours/);
   assert.deepEqual(made.in(FOLDER), []);
 });
 
@@ -269,8 +270,8 @@ test('OWN-7 a leader that was paused between judging and acting destroys, rename
   // What would be called, and after which call the process is stopped for an hour.
   for (const [method, stopped] of [
     ['reconfigure', 'lease.complete'],
-    ['setCustomValue', 'reconfigure'],
-    ['markAsTemplate', 'setCustomValue'],
+    ['setCustomValue', 'lease.complete'],
+    ['markAsTemplate', 'reconfigure'],
     ['rename', 'obstacle'],
     ['destroy', 'disksOn'],
   ] as const) {

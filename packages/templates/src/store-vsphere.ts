@@ -90,9 +90,10 @@ export function templateStore(options: TemplateStoreOptions): TemplateStore {
     const [keys, id] = await Promise.all([options.markKeys?.() ?? NO_KEYS, vcenter.instanceUuid(), ledger.load()]);
     return { vcenter: id, keys, ledger, uptime: options.uptime ?? systemUptime, imported };
   };
+  const usedUp: Ports['usedUp'] = new Map();
   const portsAt = async (server: string): Promise<Ports> => {
     const vcenter = await options.vcenters(server);
-    const shared = { ovas, clock, running, imported, slots, witnesses: await witnessesAt(vcenter) };
+    const shared = { ovas, clock, running, imported, usedUp, slots, witnesses: await witnessesAt(vcenter) };
     return portsOn({ vcenter, fence, ...shared, ...(pacemaker === undefined ? {} : { pacemaker }) });
   };
   const vcenterAt = async (server: string): Promise<VCenter> => fenced(await options.vcenters(server), fence);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { virtualClock } from '@drydock/model';
 import { type MemoryOptions, simulatedFault } from '@drydock/vsphere/testing';
+import { BIRTH_KEY } from './mark/birth-mark.ts';
 import { fails, mutations, type TestRig, testRig } from './testing/rig.ts';
 import { type MemoryOvaSpec, testPlacement, testWish } from './testing/wishes.ts';
 
@@ -293,7 +294,7 @@ test('the operation is announced before the import, with the identity that the m
   });
   const [machine] = made.inventory.snapshot().machines;
   assert.deepEqual(seen, {
-    id: machine?.extraConfig['drydock.operation'],
+    id: (JSON.parse(machine?.extraConfig[BIRTH_KEY] ?? '') as { operation: string }).operation,
     name: machine?.name,
     holder: 'holder-1',
     instanceUuid: machine?.instanceUuid,

@@ -47,12 +47,13 @@ function linesOf(step: ClusterStep): readonly string[] {
   const { from, amounts, steps } = step;
   const calls = steps.flatMap((one) => one.calls);
   if (from === undefined || amounts === undefined) return calls;
-  const { bytes, here, datastore, free, reserve } = amounts;
+  const { bytes, needed, here, datastore, free, reserve } = amounts;
   const size = bytes === undefined ? 'of unknown size' : bytesText(bytes);
   const digest = `sha256 ${from.sha256.slice(0, 12)}…`;
   const where = addressText(from.location);
   const download = here ? `in the cache: ${where} (${size}, ${digest})` : `download ${where} (${size}, ${digest})`;
-  const space = `upload ${size} to datastore ${datastore}, which has ${bytesText(free)} free; ${bytesText(reserve)} must stay free`;
+  const takes = needed === undefined ? '' : `${bytesText(needed)} are needed, `;
+  const space = `upload ${size} to datastore ${datastore}, which has ${bytesText(free)} free; ${takes}${bytesText(reserve)} must stay free`;
   return [download, space, ...calls];
 }
 
@@ -71,7 +72,8 @@ function amountsText(steps: readonly ClusterStep[]): string {
     if (first === undefined) continue;
     const { free, reserve } = first.amounts;
     const sizes = of.map(({ amounts }) => amounts.bytes);
-    const short = sizes.reduce((sum: number, bytes = 0) => sum + bytes, reserve) > free ? ': TOO LITTLE for all' : '';
+    const taken = of.reduce((sum, { amounts }) => sum + (amounts.needed ?? amounts.bytes ?? 0), reserve);
+    const short = taken > free ? ': TOO LITTLE for all' : '';
     lines.push(`upload     ${sumText(sizes)} to ${place}, ${bytesText(free)} free${short}`);
   }
   return lines.map((line) => `${oneLine(line)}\n`).join('');

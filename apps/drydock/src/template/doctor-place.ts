@@ -12,7 +12,7 @@ import type { PlaceSettings } from './settings.ts';
 /** The image that a dry import tries. */
 export interface TrialImage {
   readonly descriptor: string;
-  /** Bytes that it needs; undefined without an OVA. */
+  /** Bytes that it takes on a datastore; undefined without an OVA. */
   readonly bytes?: number;
 }
 

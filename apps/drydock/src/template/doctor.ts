@@ -1,4 +1,4 @@
-import { openOva } from '@drydock/templates';
+import { importBytes, openOva } from '@drydock/templates';
 import { isVimError, readOvf } from '@drydock/vsphere';
 import type { Command } from 'commander';
 import { exitCode } from '../exit.ts';
@@ -153,7 +153,6 @@ async function tlsLine(run: Run<CommonFlags>, settings: Settings): Promise<Check
 async function imageOf(path: string | undefined): Promise<TrialImage> {
   if (path === undefined) return { descriptor: SMALL_DESCRIPTOR };
   await using ova = await openOva(path);
-  const { files } = readOvf(ova.descriptor);
-  const bytes = files.reduce((sum, { href }) => sum + (ova.source(href)?.size ?? 0), 0);
+  const bytes = importBytes(readOvf(ova.descriptor), 'thin', (href) => ova.source(href)?.size ?? 0);
   return { descriptor: ova.descriptor, bytes };
 }

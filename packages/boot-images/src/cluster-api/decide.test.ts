@@ -100,6 +100,19 @@ test('both contract versions are read: v1beta2 has rollout and apiGroup, control
   }
 });
 
+test('KEEP-C: a set of Cluster API that a person or a policy has opted out is left alone, whatever else holds for it', () => {
+  const set = machineDeployment('worker', 'worker');
+  const annotations = { 'drydock.dev/boot-image': 'Disabled', 'drydock.dev/boot-image-reason': 'ours to change' };
+  for (const [scene, says] of [
+    [{ set: { ...set, metadata: { ...set.metadata, annotations } } }, /by annotation .*: ours to change/],
+    [{ policy: { optOut: { reason: 'the fair' } } }, /by bootimagepolicy p: the fair/],
+  ] as const) {
+    const { kind, reason, message } = outcome(scene);
+    assert.deepEqual([kind, reason], ['skip', 'OptedOut']);
+    assert.match(message, says);
+  }
+});
+
 test('paused clusters and sets, running rollouts and remediation wait', () => {
   const allow = { clusterAPI: { rollout: 'Allow' } } as const;
   const waits = (scene: Scene): string => {
@@ -295,6 +308,21 @@ test('a variable that serves several sets counts the nodes of all, and waits for
   const rolls = byClass('other', { strategy: { type: 'RollingUpdate' }, replicas: 5 });
   assert.match(outcome({ ...scene, siblings: [rolls] }).message, /5 nodes of machinedeployment ns\/other/);
   assert.equal(outcome({ ...scene, siblings: [byClass('other', { version: 'v1.33.0' })] }).reason, 'UpgradeRunning');
+});
+
+test('KEEP-C: a variable that serves several sets is not changed while machines of any of them are being replaced', () => {
+  const cluster = topology([{ name: 'imageName', value: 'old' }]);
+  const policy = { clusterAPI: { classVariable: 'imageName', rollout: 'Allow' } } as const;
+  const scene = { set: byClass('worker'), cluster, clusterClass: classOf('string'), policy };
+  const busy = byClass('other', { strategy: { type: 'RollingUpdate' }, replicas: 5 });
+  const { kind, reason, message } = outcome({
+    ...scene,
+    siblings: [byClass('idle'), { ...busy, status: { replicas: 5, updatedReplicas: 3 } }],
+  });
+  assert.deepEqual([kind, reason], ['waiting', 'RolloutRunning']);
+  assert.match(message, /^machinedeployment ns\/other: /);
+  const done = { ...busy, status: { replicas: 5, updatedReplicas: 5 } };
+  assert.equal(decide({ ...scene, siblings: [byClass('idle'), done] }).kind, 'variable');
 });
 
 test('OWN-18 sets that share a ClusterClass variable: what the cluster says of them is read once, however many ask', () => {

@@ -86,6 +86,19 @@ test('OWN-18 a process that does not lead any more writes nothing of a rotation'
   assert.deepEqual(writes, []);
 });
 
+test('KEEP-C: a rotation acts on what the server says now, not on what the watch showed last', async () => {
+  const { ports, writes, outcomes, peek } = scene(objects);
+  const paused = capiObject('Cluster', 'c1', { paused: true });
+  const reader: RotationPorts['reader'] = {
+    ...ports.reader,
+    get: async ({ kind, name }) => (kind === 'Cluster' ? paused : peek(kind, name)),
+  };
+  await rotate(name, { ...ports, reader });
+  assert.deepEqual(writes, [], 'not even a copy of the template');
+  const last = outcomes.at(-1);
+  assert.deepEqual([last?.kind, last?.kind === 'waiting' && last.reason], ['waiting', 'Paused']);
+});
+
 test('OWN-18 no set is pointed at a copy that is being deleted: it gets one under the next name', async () => {
   const first = scene(objects);
   await rotate(name, first.ports);

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Infrastructure, MachineSet, Secret } from '@drydock/api';
+import {
+  BootImage,
+  BootImagePolicy,
+  type BootImagePolicySpec,
+  bootImageName,
+  Infrastructure,
+  MachineSet,
+  Secret,
+} from '@drydock/api';
 import { referenceIndex } from '../observe/references.ts';
 import {
   computed,
@@ -12,6 +20,8 @@ import {
   published,
   workspace,
 } from '../testing/fake-cluster.ts';
+import { controlPlane } from '../testing/fake-control-plane.ts';
+import { runPass } from './pass.ts';
 
 test('what nobody needs is collected only after a quiet time, and a fresh pointer counts as a reference', async () => {
   const c = fakeCluster({
@@ -45,6 +55,27 @@ test('OWN-5 a reference that comes while a platform looks at its machines counts
   assert.deepEqual(answers, [undefined, 'machine m']);
 });
 
+test('KEEP-C: a pin that comes while a platform looks at its machines keeps its image: each answer is of the moment', async () => {
+  const c = fakeCluster({ templates: { stale: { version: oldRelease, ours: true } } });
+  await c.pass();
+  c.clock += 61_000;
+  const stale = { name: 'stale', release: oldRelease, digest: '', stableName: undefined };
+  const answers: (string | undefined)[] = [];
+  c.store.collect = async (_place, _cluster, { needed, keep = 0 }) => {
+    const ask = (): string | undefined => needed?.(stale, keep);
+    answers.push(ask());
+    await Promise.resolve();
+    c.client.put(BootImage, {
+      metadata: { namespace: 'openshift-machine-api', name: bootImageName('ms', 'wk-a') },
+      spec: { pin: { release: oldRelease, image: 'stale' } },
+    });
+    answers.push(ask());
+    return [];
+  };
+  await c.timer();
+  assert.deepEqual(answers, [undefined, 'ms-wk-a is pinned to it']);
+});
+
 test('the image of a set that is gone is not kept for it', async () => {
   const c = fakeCluster({ sets: [machineSet('wk-a'), machineSet('wk-b', { template: 'elsewhere' })] });
   await c.pass();
@@ -72,6 +103,54 @@ test('references: sets, machines without a VM, failure domains; what is not know
   const lookup = referenceIndex(sources);
   assert.deepEqual(['a', 'b', 'c'].map(lookup), ['machineset wk-a', 'machine new', undefined]);
   assert.equal(referenceIndex({ ...sources, machines: undefined })('c'), 'unknown');
+});
+
+test('KEEP-C: templates that the control plane or a failure domain names are kept, and all are where anything that can name one is not known', () => {
+  const sources = {
+    machineSets: [],
+    machines: [],
+    controlPlaneMachineSets: [controlPlane(machineSet('like', { template: '/dc1/vm/f/masters' }))],
+    infrastructure: infrastructure(),
+  };
+  const lookup = referenceIndex(sources);
+  assert.deepEqual(['masters', computed, 'stale'].map(lookup), [
+    'controlplanemachineset cluster',
+    'failure domain fd1',
+    undefined,
+  ]);
+  for (const missing of Object.keys(sources))
+    assert.equal(referenceIndex({ ...sources, [missing]: undefined })('stale'), 'unknown', missing);
+});
+
+test('KEEP-C: while the watch does not show yet that a machine set was moved, the image that it was moved to is kept', async () => {
+  const c = fakeCluster();
+  const before = c.ports.world.machineSets();
+  await c.pass();
+  assert.equal(c.template('wk-a'), published);
+  const behind = { ...c.ports.world, machineSets: () => before, machineSet: () => before[0] };
+  c.clock += 61_000;
+  await runPass({ ...c.ports, world: behind }, c.state, { reason: 'Test', touched: 'all' });
+  assert.ok(c.store.calls.includes('collect vc1'));
+  assert.deepEqual(c.store.removed, []);
+  assert.ok(c.store.templates.has(published));
+});
+
+test('KEEP-C: of machine sets that share a folder the one whose policy keeps the most templates decides', async () => {
+  const c = fakeCluster({ sets: [machineSet('wk-a'), machineSet('wk-b', {}, { labels: { careful: '' } })] });
+  const policy = (name: string, spec: BootImagePolicySpec): void =>
+    c.client.put(BootImagePolicy, { metadata: { name, generation: 1 }, spec });
+  policy('gold', { retention: { keep: 1 } });
+  policy('careful', { retention: { keep: 7 }, priority: 1, selector: { matchLabels: { careful: '' } } });
+  const kept: (number | undefined)[] = [];
+  const { collect } = c.store;
+  c.store.collect = (place, cluster, options) => {
+    kept.push(options.keep);
+    return collect(place, cluster, options);
+  };
+  await c.pass();
+  c.clock += 61_000;
+  await c.timer();
+  assert.deepEqual(kept, [7]);
 });
 
 test('a vCenter that cannot be reached, and a failure domain that is not complete, do not stop the collection elsewhere', async () => {

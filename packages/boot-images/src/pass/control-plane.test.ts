@@ -25,6 +25,8 @@ import {
   published,
   rhcosCloud,
 } from '../testing/index.ts';
+import { runPass } from './pass.ts';
+import type { PassPorts } from './pass-state.ts';
 
 const old = rhcosCloud(oldGcpImage);
 const wanted = rhcosCloud(gcpImage);
@@ -229,6 +231,21 @@ for (const version of ['4.20.9', '4.21.0-0.nightly-2025-08-30-000000', 'custom']
     assert.equal(bootImage(c), wanted);
   });
 }
+
+test('KEEP-C: a yes that is taken back before the patch is none: no control plane is replaced', async () => {
+  const c = cluster();
+  release(c, '4.20.9');
+  const withAnnotations = (annotations: Record<string, string>) => controlPlane(gcpSet('like'), { annotations });
+  c.client.put(ControlPlaneMachineSet, withAnnotations({ [replacementAnnotation]: 'Accepted' }));
+  const report: PassPorts['report'] = async (set, outcome) => {
+    await c.ports.report(set, outcome);
+    if (set.metadata.name === 'cluster') c.client.put(ControlPlaneMachineSet, withAnnotations({}));
+  };
+  await runPass({ ...c.ports, report }, c.state, { reason: 'Test', touched: 'all' });
+  assert.deepEqual([written(c), bootImage(c)], [[], old]);
+  const told = c.last('cluster');
+  assert.equal(told?.kind === 'skip' && told.reason, 'ReplacementNotAccepted');
+});
 
 test('a release that leaves masters alone needs no yes, and a control plane that is current none either', async () => {
   for (const version of ['4.21.0', '4.21.3-rc.1', '4.22.0-0.nightly-2026-01-01-000000', '5.0.1']) {

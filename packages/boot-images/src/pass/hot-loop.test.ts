@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ClusterVersion, ConfigMap, ControlPlaneMachineSet, MachineSet } from '@drydock/api';
-import type { KubeObject } from '@drydock/kube';
+import { BootImage, ClusterVersion, ConfigMap, ControlPlaneMachineSet, MachineSet } from '@drydock/api';
+import { type KubeObject, keyOf } from '@drydock/kube';
 import { platformWith } from '../gcp/platform.ts';
 import { noAttempts } from '../image-facts.ts';
+import { imageOf } from '../status/boot-image-store.ts';
 import {
   bothManaged,
   computed,
@@ -17,6 +18,7 @@ import {
   machineSet,
   managed,
   newRelease,
+  oldRelease,
   planeKey,
   published,
   rhcosCloud,
@@ -88,6 +90,22 @@ test('a fight that goes on across restarts is refused at the fourth move, whoeve
   const control = createPassState(new Date(c.clock));
   await runPass(c.ports, control, { reason: 'Started', touched: 'all' });
   assert.equal(c.template('wk-a'), published, 'negative control: without the record it goes on for ever');
+});
+
+test('KEEP-C: a pinned machine set whose image somebody else takes back is moved three times, however often the operator restarts', async () => {
+  const c = fakeCluster({
+    templates: { [computed]: { version: oldRelease }, [published]: { version: newRelease, ours: true } },
+  });
+  const pin = { release: newRelease, image: published, by: 'alice' };
+  c.client.put(BootImage, { metadata: keyOf(imageOf(wkA)), spec: { pin } });
+  for (let i = 0; i < 3; i++) {
+    await runPass(c.ports, successor(c), { reason: 'Started', touched: 'all' });
+    assert.equal(c.template('wk-a'), published);
+    c.edit.set('wk-a', () => machineSet('wk-a'));
+  }
+  await runPass(c.ports, successor(c), { reason: 'Started', touched: 'all' });
+  const outcome = c.last('wk-a');
+  assert.deepEqual([outcome?.kind === 'failed' && outcome.reason, c.template('wk-a')], ['HotLoop', computed]);
 });
 
 test('a hot loop ends by itself when whoever took the image back agrees: the set is current, and counted from zero', async () => {

@@ -37,6 +37,11 @@ const meanwhile: readonly (readonly [what: string, act: (c: FakeCluster) => void
   ],
   ['it is deleted', (c) => c.client.objects.delete('machinesets openshift-machine-api/wk-a'), 'Deleting'],
   [
+    'another one is created under its name',
+    (c) => c.edit.set('wk-a', (set) => ({ ...set, metadata: { ...set.metadata, uid: 'u-2' } })),
+    'Deleting',
+  ],
+  [
     'an upgrade of the cluster begins',
     (c) =>
       c.client.put(ClusterVersion, {

@@ -126,8 +126,8 @@ export function imageOf(set: KeptSet): BootImage {
 /** What an earlier process counted of the moves of this very set, by its BootImage. */
 export function attemptsIn(image: BootImage | undefined, set: KeptSet): SetOutcome['attempts'] {
   const { target, count, by } = image?.status?.attempts ?? {};
-  if (image === undefined || !isOf(image, set) || target === undefined || count === undefined || count <= 0)
-    return undefined;
+  if (image === undefined || target === undefined || count === undefined || count <= 0) return undefined;
+  if (!isOf(image, set) && !isPinnedSince(image, set)) return undefined;
   return { target, count, ...(by === undefined ? {} : { by }) };
 }
 
@@ -142,6 +142,12 @@ export function originsIn(image: BootImage | undefined, set: KeptSet): readonly 
 /** Not of an earlier set of the same name. */
 function isOf(image: BootImage, { metadata: { uid } }: KeptSet): boolean {
   return uid !== undefined && image.metadata.ownerReferences?.some((owner) => owner.uid === uid) === true;
+}
+
+/** Nobody owns a BootImage with a pin, because the pin outlives the machine set: its history tells whether it speaks of this one. */
+function isPinnedSince({ metadata, spec, status }: BootImage, set: KeptSet): boolean {
+  if (spec?.pin === undefined || (metadata.ownerReferences ?? []).length > 0) return false;
+  return Date.parse(status?.history?.[0]?.since ?? '') >= Date.parse(set.metadata.creationTimestamp ?? '');
 }
 
 /** Our own last write or the cached object, whichever is newer; they are versions of one object, in order where both are numbers. */

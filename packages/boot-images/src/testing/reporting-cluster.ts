@@ -1,9 +1,10 @@
 import { BootImage } from '@drydock/api';
 import { keyOf } from '@drydock/kube';
+import type { KeptSet } from '../observe/kept-set.ts';
 import { type PassOutcome, runPass } from '../pass/pass.ts';
 import { createPassState, type PassPorts, type PassState } from '../pass/pass-state.ts';
 import { setFacts } from '../pass/set-facts.ts';
-import { createBootImages, imageOf } from '../status/boot-image-store.ts';
+import { attemptsIn, createBootImages, imageOf } from '../status/boot-image-store.ts';
 import type { PassCause } from '../wakes/causes.ts';
 import { type FakeCluster, type FakeClusterOptions, fakeCluster, machineSet } from './fake-cluster.ts';
 
@@ -15,7 +16,7 @@ export interface ReportingCluster {
   readonly ports: PassPorts;
   /** A second later than the one before. */
   readonly pass: (cause?: Partial<PassCause>) => Promise<PassOutcome>;
-  /** Another process, which remembers nothing. */
+  /** Another process, which knows only what the BootImages say. */
   readonly restart: () => void;
   readonly image: (set?: string) => BootImage | undefined;
 }
@@ -32,7 +33,9 @@ export function reportingCluster(options: FakeClusterOptions = {}): ReportingClu
       now: cluster.ports.now,
       facts: (set) => setFacts(set, cluster.ports),
     });
-    return { state: createPassState(new Date(0)), ports: { ...cluster.ports, report: images.report } };
+    const recorded = (set: KeptSet): ReturnType<typeof attemptsIn> =>
+      attemptsIn(cluster.client.peek(BootImage, keyOf(imageOf(set))), set);
+    return { state: createPassState(new Date(0), recorded), ports: { ...cluster.ports, report: images.report } };
   };
   let running = started();
   return {

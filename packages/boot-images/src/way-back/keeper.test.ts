@@ -50,6 +50,16 @@ test('OWN-18 the BootImage of a set that nobody sees stays as long as not all se
   assert.equal((await kept(own)).image?.metadata.ownerReferences?.length, 1);
 });
 
+test('KEEP-C: a pin that comes, or is lifted, while a BootImage is seen to counts: the BootImage stays, and keeps its owner', async () => {
+  const pinned = image({ pin: { release: '1' } });
+  const came = await kept(image({}), { gone: true, meanwhile: pinned });
+  assert.deepEqual(came.image?.spec?.pin, { release: '1' });
+  const owned = image({ pin: { release: '1' } }, { labels: ours, ownerReferences: [owner] });
+  assert.equal((await kept(owned)).image?.metadata.ownerReferences, undefined);
+  const lifted = await kept(owned, { meanwhile: image({}) });
+  assert.equal(lifted.image?.metadata.ownerReferences?.length, 1);
+});
+
 test('OWN-18 that a pin will lapse is an event once, and not again once the status says so', async () => {
   const soon = image({ pin: { release: '1', since: at(-100), until: at(1) } });
   assert.deepEqual((await kept(soon)).events, ['PinLapsesSoon']);

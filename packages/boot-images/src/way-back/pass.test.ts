@@ -125,6 +125,21 @@ for (const publication of ['pointer', 'swap'] as const) {
   });
 }
 
+test('KEEP-C: beside an upstream controller nothing is done about pins: one that has lapsed stays, and no BootImage is deleted', async () => {
+  const c = reportingCluster();
+  await c.pass();
+  c.cluster.client.put(Deployment, { metadata: { ...upstreamController } });
+  pin(c, 'wk-a', { ...old, until: new Date(c.cluster.clock - day).toISOString() });
+  const { pin: lapsed } = c.image()?.spec ?? {};
+  c.cluster.client.objects.delete('machinesets openshift-machine-api/wk-a');
+  await c.pass();
+  assert.deepEqual([c.image()?.spec?.pin, lapsed?.by], [lapsed, 'alice']);
+  assert.ok(!c.cluster.events.some((event) => event.includes('PinLapsed')));
+  c.cluster.client.objects.delete(`deployments ${upstreamController.namespace}/${upstreamController.name}`);
+  await c.pass();
+  assert.equal(c.image()?.spec?.pin, undefined, 'once it is gone');
+});
+
 test('OWN-18 a pin that can name nothing is told on the object with the command that lifts it; one whose digest nothing has says so', async () => {
   const c = reportingCluster();
   await c.pass();
@@ -309,6 +324,33 @@ test('a pin ends the fight that was counted before it', async () => {
   await c.pass();
   assert.deepEqual([status(c)?.reason, c.cluster.template('wk-a')], ['Pinned', published]);
 });
+
+/** Somebody else sets back the image of a machine set after each of three moves. */
+async function fought(pinned: boolean): Promise<ReportingCluster> {
+  const templates = { [computed]: { version: oldRelease }, [published]: { version: newRelease, ours: true } };
+  const set = (): MachineSet => machineSet('wk-a', {}, { uid: 'u-1', creationTimestamp: '2026-08-01T00:00:00Z' });
+  const c = reportingCluster({ templates, sets: [set()] });
+  if (pinned) pin(c, 'wk-a', { release: newRelease, image: published, by: 'alice' });
+  for (let i = 0; i < 3; i++) {
+    await c.pass();
+    assert.equal(c.cluster.template('wk-a'), published);
+    c.cluster.edit.set('wk-a', set);
+  }
+  return c;
+}
+
+for (const pinned of [true, false])
+  test(`KEEP-C: a restart does not end the hot loop of a machine set that is ${pinned ? 'pinned' : 'not pinned'}; one that is created again under its name is moved`, async () => {
+    const c = await fought(pinned);
+    c.restart();
+    await c.pass();
+    assert.deepEqual([status(c)?.reason, c.cluster.template('wk-a')], ['HotLoop', computed]);
+    c.restart();
+    const creationTimestamp = new Date(c.cluster.clock + 500).toISOString();
+    c.cluster.edit.set('wk-a', () => machineSet('wk-a', {}, { uid: 'u-2', creationTimestamp }));
+    await c.pass();
+    assert.equal(c.cluster.template('wk-a'), published);
+  });
 
 test('a pinned set counts as left out in the record of the oldest image', async () => {
   const c = reportingCluster();

@@ -32,7 +32,8 @@ export interface Effect {
 
 /** Does one step. Each looks again first: since the observation somebody may have done it, or the world may be another one. */
 export async function act(context: ActContext, step: Act, call: CallOptions): Promise<Effect> {
-  const { vcenter } = context.ports;
+  const { vcenter, witnesses } = context.ports;
+  await witnesses.ledger.load();
   switch (step.kind) {
     case 'import': {
       if (context.wish === undefined) throw new TypeError('a revert imports nothing');
@@ -51,7 +52,7 @@ export async function act(context: ActContext, step: Act, call: CallOptions): Pr
     case 'record': {
       const vm = await vcenter.vm(step.ref, call);
       if (vm?.name === step.name && vm.isTemplate && machineNow(vm, context).renew)
-        await renewRecord(vcenter, vm, context.ports.witnesses, call);
+        await renewRecord(vcenter, vm, witnesses, call);
       return {};
     }
     case 'attachTags':

@@ -13,6 +13,7 @@ import {
 } from '@drydock/vsphere';
 import { clauseOf, TemplateError } from '../errors.ts';
 import { fingerprintOf, hasRun } from '../fingerprint.ts';
+import { expectSpace, importBytes, noteSpace } from '../image/disk-space.ts';
 import type { OpenOva } from '../image/ova.ts';
 import { byteMeter } from '../image/progress.ts';
 import { checkSums } from '../image/sums.ts';
@@ -23,7 +24,7 @@ import { testimonyOf } from '../mark.ts';
 import type { Attempt } from '../names.ts';
 import { noteOf } from '../note.ts';
 import { findTemplate } from '../observe/find.ts';
-import { type Place, resolvePlace } from '../observe/place.ts';
+import { resolvePlace } from '../observe/place.ts';
 import type { TemplateOperation, TemplateProgress } from '../store.ts';
 import type { TemplateWish } from '../wish.ts';
 import { heartbeat } from './heartbeat.ts';
@@ -79,7 +80,8 @@ export async function importTemplate(ports: Ports, wish: TemplateWish, options: 
   });
   const descriptor = readDescriptor(ova);
   const total = checkDescriptor(descriptor, ova);
-  checkSpace(place, wish, descriptor, diskProvisioning, total);
+  const sizeOf = (href: string): number => ova.source(href)?.size ?? 0;
+  expectSpace(ports.usedUp, place, wish, importBytes(descriptor, diskProvisioning, sizeOf));
 
   const instanceUuid = randomUUID();
   const { name, operation } = options.attempt;
@@ -122,10 +124,12 @@ export async function importTemplate(ports: Ports, wish: TemplateWish, options: 
       await fill(ports, lease, ova, total, { ...options, signal }).catch((error: unknown) => {
         throw living.failed.aborted ? living.failed.reason : error;
       });
-    } catch (error) {
-      await tidy(ports, options.folder, instanceUuid, identity);
+    } catch (thrown) {
       // An abort that failed too would hide what went wrong.
-      throw lostLease(options.attempt.name, error instanceof SuppressedError ? error.suppressed : error);
+      const error: unknown = thrown instanceof SuppressedError ? thrown.suppressed : thrown;
+      noteSpace(ports.usedUp, place, wish, importBytes(descriptor, 'thick', sizeOf), error);
+      await tidy(ports, options.folder, instanceUuid, identity);
+      throw lostLease(options.attempt.name, error);
     }
     await recordUpload(ports, vm, identity, mark, descriptor.secureBoot === true, call);
     await finishImport(ports, vm, call);
@@ -157,7 +161,7 @@ async function recordBirth(
   return identity;
 }
 
-/** After the last byte: from here on the upload is never repeated. What a neighbour did to the VM meanwhile is looked at first. */
+/** After the last byte: from here on the upload is never repeated, also where the look at the VM fails. */
 async function recordUpload(
   { vcenter, witnesses }: Ports,
   ref: MoRef,
@@ -166,13 +170,14 @@ async function recordUpload(
   secureBootOff: boolean,
   call: CallOptions,
 ): Promise<void> {
+  const key = identityKey(identity);
+  const entry = { stage: 'imported', own: true, mark } as const;
+  await witnesses.ledger.change(key, () => (secureBootOff ? { ...entry, secureBootOff } : entry));
   const vm = await vcenter.vm(ref, call);
   if (vm === undefined) throw new TemplateError({ code: 'IMPORT_FAILED', message: `${ref.value} is gone`, retriable: true });
   if (hasRun(vm) || vm.powerState !== 'poweredOff') throw poweredOn(vm.name, ref);
   const fingerprint = fingerprintOf({ ...vm, secureBoot: !secureBootOff && vm.secureBoot === true });
-  const key = identityKey(identity);
-  const entry = { stage: 'imported', own: true, mark, fingerprint } as const;
-  await witnesses.ledger.change(key, () => (secureBootOff ? { ...entry, secureBootOff } : entry));
+  await witnesses.ledger.change(key, (now) => now && { ...now, fingerprint });
   await writeOwnership(vcenter, vm, identity, { kind: 'imported', mark, fingerprint }, witnesses.keys, call);
 }
 
@@ -185,6 +190,8 @@ export async function finishImport({ vcenter, clock, witnesses }: Ports, ref: Mo
   if (vm === undefined) return;
   const { identity, key, entry, birth } = testimonyOf(vm, witnesses);
   if (identity === undefined || entry === undefined || birth === undefined) return;
+  // Whether secure boot is to be turned off is noted with the last byte.
+  if (entry.stage === 'importing') return;
   if (vm.powerState !== 'poweredOff' || hasRun(vm)) throw poweredOn(vm.name, ref);
   const secureBoot = entry.secureBootOff === true ? { secureBoot: false } : {};
   const settled = fingerprintOf({ ...vm, ...secureBoot });
@@ -215,38 +222,6 @@ function lostLease(name: string, error: unknown): unknown {
   return new TemplateError({ code: 'LEASE_LOST', message, retriable: true, cause: error });
 }
 
-/** Bytes that stay free on the datastore unless the wish says otherwise: machines that run there grow. */
-const RESERVE_BYTES = 1 << 30;
-
-/** Bytes that stay free where a wish is imported. */
-export function reserveOf({ reserveBytes = RESERVE_BYTES }: Pick<TemplateWish, 'reserveBytes'>): number {
-  return reserveBytes;
-}
-
-/** Fails with `NO_SPACE` where the datastore has not so many bytes beside what must stay free. */
-export function expectSpace(
-  place: Pick<Place, 'freeSpace' | 'datastoreName'>,
-  wish: TemplateWish,
-  needed: number,
-): void {
-  const reserve = reserveOf(wish);
-  if (place.freeSpace >= needed + reserve) return;
-  const message = `datastore ${place.datastoreName} has ${place.freeSpace} bytes free, but the import needs ${needed} and ${reserve} must stay free`;
-  throw new TemplateError({ code: 'NO_SPACE', message, retriable: true });
-}
-
-/** Before the first byte: a datastore that runs full stops every machine on it. Thick disks take all of their capacity at once. */
-function checkSpace(
-  place: Place,
-  wish: TemplateWish,
-  descriptor: OvfDescriptor,
-  diskProvisioning: ImportRequest['diskProvisioning'],
-  fileBytes: number,
-): void {
-  const thick = diskProvisioning === 'thick' || diskProvisioning === 'eagerZeroedThick';
-  const capacity = descriptor.disks.reduce((sum, disk) => sum + (disk.capacity ?? 0), 0);
-  expectSpace(place, wish, thick ? Math.max(fileBytes, capacity) : fileBytes);
-}
 
 async function startImport(
   ports: Ports,
@@ -363,7 +338,7 @@ async function tidy(
 const PROVISIONING = ['', 'thin', 'thick', 'eagerZeroedThick'] as const;
 
 /** The wish's disk provisioning, else that of the template that is replaced; its last disk decides. */
-async function provisioningOf(
+export async function provisioningOf(
   vcenter: VCenter,
   wish: TemplateWish,
   folder: MoRef,

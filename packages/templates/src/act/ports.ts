@@ -1,5 +1,6 @@
 import type { VCenter } from '@drydock/vsphere';
 import type { Clock } from '../clock.ts';
+import type { UsedUp } from '../image/disk-space.ts';
 import type { OvaSource } from '../image/ova-source.ts';
 import type { Witnesses } from '../mark/witness.ts';
 import { type Fence, fenced } from './fenced.ts';
@@ -20,6 +21,8 @@ export interface Ports {
   readonly imported: Set<string>;
   /** What proves ownership now. */
   readonly witnesses: Witnesses;
+  /** What imports ran out of; shared likewise. */
+  readonly usedUp: UsedUp;
   readonly pacemaker: Pacemaker;
   /** Bounds imports at a time, by server; absent: no bound. */
   readonly slots?: Slots;
@@ -27,11 +30,11 @@ export interface Ports {
 
 /** What all publications of a store share, and one session. */
 export type PortsInit = Pick<Ports, 'vcenter' | 'ovas' | 'clock' | 'running' | 'imported' | 'witnesses'> &
-  Partial<Pick<Ports, 'pacemaker' | 'slots'>> & {
+  Partial<Pick<Ports, 'usedUp' | 'pacemaker' | 'slots'>> & {
     readonly fence?: Fence | undefined;
   };
 
 /** Ports on one session. */
 export function portsOn({ vcenter, fence, ...rest }: PortsInit): Ports {
-  return { pacemaker: everyMinute, ...rest, vcenter: fenced(vcenter, fence), unfenced: vcenter };
+  return { usedUp: new Map(), pacemaker: everyMinute, ...rest, vcenter: fenced(vcenter, fence), unfenced: vcenter };
 }

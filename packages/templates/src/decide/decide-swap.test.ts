@@ -32,7 +32,7 @@ const mark: fc.Arbitrary<Mark | undefined> = fc.option(
     holder: fc.constant('h'),
     instanceUuid: fc.constant(''),
     publishes: fc.constantFrom(NAME, 'another'),
-    replaces: fc.nat(5).map((id) => ({ ref: `vm-${id}`, instanceUuid: uuidOf(id), name: NAME })),
+    other: fc.nat(5).map((id) => `key-${id}`),
   }),
   { nil: undefined },
 );
@@ -54,7 +54,8 @@ const machine: fc.Arbitrary<Machine> = fc
     role: fc.constantFrom('retired' as const, 'staged' as const, 'adopted' as const, undefined),
     linked: fc.constantFrom([], ['worker']),
     past: fc.constantFrom('never' as const, 'never' as const, 'marking' as const, 'template' as const),
-    recorded: fc.boolean(),
+    renew: fc.boolean(),
+    unchangedMs: fc.constantFrom(0, 700_000, 90_000_000),
     ran: fc.constantFrom(false, false, true),
     tampered: fc.constantFrom(undefined, undefined, 'it was powered on'),
     unreadable: fc.constantFrom(undefined, undefined, undefined, 'its configuration is unset'),
@@ -68,6 +69,7 @@ const machine: fc.Arbitrary<Machine> = fc
     ...(unreadable === undefined ? {} : { unreadable }),
     ref: { type: 'VirtualMachine', value: `vm-${id}` },
     instanceUuid: uuidOf(id),
+    key: `key-${id}`,
     name: {
       name: NAME,
       retired: retiredName(NAME, uuidOf(id)),
@@ -79,8 +81,9 @@ const machine: fc.Arbitrary<Machine> = fc
     verified: verified && given !== undefined,
     born: given !== undefined,
     proof: given === undefined ? ('none' as const) : ('keyed' as const),
-    renew: false,
+    own: true,
     pointers: [],
+    holders: [],
     ...(given === undefined
       ? {}
       : { mark: { ...given, instanceUuid: uuidOf(id), ...(role === undefined ? {} : { role }) } }),
@@ -91,7 +94,6 @@ const machine: fc.Arbitrary<Machine> = fc
 const observed: fc.Arbitrary<Observed> = fc
   .uniqueArray(machine, { maxLength: 6, selector: ({ ref }) => ref.value })
   .map((machines) => ({
-    now: NOW,
     machines: machines.filter(({ name }, at) => machines.findIndex((other) => other.name === name) === at),
   }));
 
@@ -100,23 +102,31 @@ const ready: fc.Arbitrary<Observed> = fc
   .tuple(observed, machine, machine, fc.boolean(), fc.boolean())
   .map(([{ machines }, current, fresh, noted, taken]) => {
     const own = { owner: 'us', operation: 'op-0', digest: 'd', release: '9.6', holder: 'h', publishes: NAME };
-    const replaces = { ref: noted ? 'vm-100' : 'vm-1', instanceUuid: 'uuid-100', name: NAME };
+    const other = noted ? 'key-100' : 'key-1';
     const pair: readonly Machine[] = [
-      { ...current, ref: { type: 'VirtualMachine', value: 'vm-100' }, instanceUuid: 'uuid-100', name: NAME },
+      {
+        ...current,
+        ref: { type: 'VirtualMachine', value: 'vm-100' },
+        ...{ instanceUuid: 'uuid-100', key: 'key-100', name: NAME },
+        mark: { ...own, ...current.mark, instanceUuid: 'uuid-100', publishes: NAME },
+        proof: 'keyed',
+      },
       {
         ...fresh,
         ref: { type: 'VirtualMachine', value: 'vm-101' },
         instanceUuid: 'uuid-101',
+        key: 'key-101',
+        isTemplate: true,
         name: STAGED,
         verified: true,
         born: true,
         proof: 'keyed',
-        recorded: true,
-        mark: { ...own, instanceUuid: 'uuid-101', replaces },
+        renew: false,
+        mark: { ...own, instanceUuid: 'uuid-101', role: 'staged', other },
       },
     ];
     const names = new Set([NAME, STAGED, ...(taken ? [] : [retiredName(NAME, 'uuid-100')])]);
-    return { now: NOW, machines: [...pair, ...machines.filter(({ name }) => !names.has(name))] };
+    return { machines: [...pair, ...machines.filter(({ name }) => !names.has(name))] };
   });
 
 const find = ({ machines }: Observed, value: string) => machines.find(({ ref }) => ref.value === value);
@@ -156,7 +166,7 @@ test('a swap is only decided when the new one is complete, knows what it replace
       swaps += 1;
       const fresh = find(seen, step.ref.value);
       assert.ok(fresh?.isTemplate === true && fresh.verified && fresh.tags.includes('urn:1'));
-      assert.deepEqual(fresh.mark?.replaces?.ref, step.old.ref.value);
+      assert.deepEqual(fresh.mark?.other, find(seen, step.old.ref.value)?.key);
       assert.ok(!seen.machines.some(({ name }) => name === step.retired));
     }),
     { numRuns: 20_000 },

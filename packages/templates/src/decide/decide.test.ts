@@ -25,7 +25,8 @@ const candidate: fc.Arbitrary<Candidate> = fc
     uploader: fc.constantFrom('here', 'live', 'gone', 'unknown'),
     tagged: fc.boolean(),
     past: fc.constantFrom('never', 'never', 'marking', 'template'),
-    recorded: fc.boolean(),
+    renew: fc.boolean(),
+    unchangedMs: fc.constantFrom(0, 700_000, 90_000_000),
     tampered: fc.constantFrom(undefined, undefined, 'it was powered on'),
     ran: fc.constantFrom(false, false, true),
     linked: fc.constantFrom<readonly string[]>([], [], ['worker']),
@@ -38,11 +39,13 @@ const candidate: fc.Arbitrary<Candidate> = fc
     ref: { type: 'VirtualMachine', value: `vm-${id}` },
     name: attempts[round]?.name ?? '',
     instanceUuid: `uuid-${id}`,
+    key: `key-${id}`,
     poweredOff: true,
     born: true,
     proof: 'keyed' as const,
-    renew: false,
+    own: true,
     pointers: [],
+    holders: [],
     uploaded: false,
     beats: false,
     mark: {
@@ -59,7 +62,7 @@ const candidate: fc.Arbitrary<Candidate> = fc
 
 const observed: fc.Arbitrary<Observed & { readonly machines: readonly Candidate[] }> = fc
   .uniqueArray(candidate, { maxLength: 5, selector: ({ ref }) => ref.value })
-  .map((machines) => ({ now: NOW, machines }));
+  .map((machines) => ({ machines }));
 
 test('OWN-1 a template is never destroyed, nor what was one, is finished, ran, has snapshots, carries the disks of others, is alive or busy', () => {
   fc.assert(
@@ -107,7 +110,9 @@ test('all names taken by others: blocked, with a reason', () => {
     name,
     instanceUuid: '',
     past: 'never' as const,
-    recorded: false,
+    renew: false,
+    unchangedMs: 0,
+    key: `key-${index}`,
     ran: false,
     uploaded: false,
     beats: false,
@@ -122,10 +127,11 @@ test('all names taken by others: blocked, with a reason', () => {
     linked: [],
     born: false,
     proof: 'none' as const,
-    renew: false,
+    own: true,
     pointers: [],
+    holders: [],
   }));
-  const step = decide({ now: NOW, machines }, wanted);
+  const step = decide({ machines }, wanted);
   assert.deepEqual(step, {
     kind: 'blocked',
     code: 'NAME_TAKEN',

@@ -53,7 +53,7 @@ export function stage(observed: Observed, wanted: Wanted): Step {
   // What nobody may remove only takes up its name.
   const alive = halves.find(
     (half) =>
-      half.uploaded ||
+      (half.uploaded && estranged(half) === undefined) ||
       (whyKept(half) === undefined && linkedReason(half) === undefined && !surelyDead(half).dead),
   );
   if (alive !== undefined) {

@@ -9,10 +9,11 @@ import { promisify } from 'node:util';
 import { explore, virtualClock } from '@drydock/model';
 import { type MemoryInventory, memoryInventory, ovfText, simulatedLoss } from '@drydock/vsphere/testing';
 import { portsOn } from '../act/ports.ts';
-import { TEST_KEYS } from '../testing/keys.ts';
+import { memoryLedger } from '../testing/memory-ledger.ts';
 import { writeTestOva } from '../testing/ova.ts';
 import { fails } from '../testing/rig.ts';
 import { testWish } from '../testing/wishes.ts';
+import { testWitnesses } from '../testing/witnesses.ts';
 import { publishTemplate } from '../verbs/publication.ts';
 import { ovaCache } from './cache.ts';
 import { libraryLocation } from './library-item.ts';
@@ -40,6 +41,9 @@ function add(inventory: MemoryInventory, files: Files = listed(), item = ITEM): 
   return inventory.addLibraryItem(library, name, files);
 }
 
+/** What outlives the processes of one inventory. */
+const ledgers = new WeakMap<MemoryInventory, ReturnType<typeof memoryLedger>>();
+
 /** One process with an empty cache. What it leaves there is told. */
 async function publishAs(
   inventory: MemoryInventory,
@@ -49,8 +53,10 @@ async function publishAs(
   try {
     await using ovas = ovaCache({ dir, bytes, clock });
     await using vcenter = inventory.client();
-    const witnesses = { keys: TEST_KEYS, imported: new Set<string>() };
-    const ports = portsOn({ vcenter, ovas, clock, running: new Set<string>(), witnesses });
+    if (!ledgers.has(inventory)) ledgers.set(inventory, memoryLedger());
+    const witnesses = await testWitnesses(vcenter, clock, ledgers.get(inventory));
+    const { imported } = witnesses;
+    const ports = portsOn({ vcenter, ovas, clock, running: new Set<string>(), imported, witnesses });
     const image = { release: '9.6', location: libraryLocation(item), sha256 };
     try {
       await publishTemplate(ports, testWish({ holder, image }), { holderIsLive: (other) => other === holder });

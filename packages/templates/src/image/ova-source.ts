@@ -1,4 +1,4 @@
-import type { Libraries } from '@drydock/vsphere';
+import type { Libraries, OvfDescriptor } from '@drydock/vsphere';
 import type { TemplateProgress } from '../store.ts';
 import type { TemplateImage } from '../wish.ts';
 import type { OpenOva } from './ova.ts';
@@ -8,6 +8,12 @@ export interface ImageSize {
   readonly bytes?: number;
   /** It is on this machine already. */
   readonly here: boolean;
+  /** What is in it, where it is here and can be read; its digest was not checked. */
+  readonly contents?: {
+    readonly descriptor: OvfDescriptor;
+    /** Bytes of a file that the descriptor names; 0 where it is missing. */
+    readonly sizeOf: (href: string) => number;
+  };
 }
 
 /** Gives the bytes of an image: the cache, in production. */
@@ -22,7 +28,7 @@ export interface OvaSource {
       readonly signal?: AbortSignal;
     },
   ): Promise<OpenOva>;
-  /** Reads nothing of the image. Absent: nobody knows. */
+  /** Reads at most the image's descriptor, and downloads nothing. Absent: nobody knows. */
   size?(
     image: TemplateImage,
     options: { readonly libraries?: Libraries; readonly signal?: AbortSignal },

@@ -1,10 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import type { Libraries } from '@drydock/vsphere';
+import { type Libraries, readOvf } from '@drydock/vsphere';
 import type { Dispatcher } from 'undici';
 import { sizeOfItem } from './library-fetch.ts';
 import { findItem, isLibraryLocation } from './library-item.ts';
 import { environmentProxies, requestLocation } from './location.ts';
+import { openOva } from './ova.ts';
 import type { ImageSize } from './ova-source.ts';
 
 /** A server that does not say in this time (ms) how much it has is not waited for: it is asked for a plan, and nothing follows from it. */
@@ -25,7 +26,7 @@ export async function announcedBytes(
   }
 }
 
-/** The size of an image that may be in a cache, which is not read. */
+/** The size of an image that may be in a cache. */
 export async function sizeOf(
   cached: string,
   location: string,
@@ -39,7 +40,20 @@ export async function sizeOf(
   }
   const here = kept !== undefined || location.startsWith('file:');
   const bytes = kept?.size ?? (await announcedBytes(location, options));
-  return { here, ...(bytes === undefined ? {} : { bytes }) };
+  const contents = here ? await contentsOf(kept === undefined ? location : cached) : undefined;
+  return { here, ...(bytes === undefined ? {} : { bytes }), ...(contents === undefined ? {} : { contents }) };
+}
+
+/** Undefined where the file is no OVA that can be read: the import says why. */
+async function contentsOf(file: string): Promise<ImageSize['contents']> {
+  try {
+    await using ova = await openOva(file.startsWith('file:') ? fileURLToPath(file) : file);
+    const descriptor = readOvf(ova.descriptor);
+    const sizes = new Map(descriptor.files.map(({ href }) => [href, ova.source(href)?.size]));
+    return { descriptor, sizeOf: (href) => sizes.get(href) ?? 0 };
+  } catch {
+    return undefined;
+  }
 }
 
 async function askServer(

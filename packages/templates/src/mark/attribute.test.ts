@@ -95,5 +95,5 @@ test('OWN-11 a vCenter that keeps less than was written is told, with what to do
       for (const [key, value] of customValues) customValues.set(key, value.slice(0, 100));
   };
   const adopt = made.store.adopt({ placement: testPlacement(), owner: OWNER, reference: 'stable', holder: 'h' });
-  await fails(adopt, 'ATTRIBUTE_CUT', /kept 100 of \d+ characters of the attribute drydock of stable/);
+  await fails(adopt, 'ATTRIBUTE_CUT', /kept 100 of \d+ characters of the attribute drydock\.ownership of stable/);
 });

@@ -53,9 +53,11 @@ export interface Sighting {
   readonly at: number;
 }
 
-/** The entries of an installation by identity key: read at the beginning of a call, written through. */
+/** The entries of an installation by identity key: read before each look at a folder, written through. */
 export interface Ledger {
   readonly kind: LedgerStore['kind'] | 'memory';
+  /** Reads what other processes wrote. Call it right before the VMs are read: a newer entry would describe an older VM, which then looks converted. */
+  load(): Promise<void>;
   get(key: string): LedgerEntry | undefined;
   /** Durable when it resolves. `next` returns undefined to remove the entry. */
   change(key: string, next: (now: LedgerEntry | undefined) => LedgerEntry | undefined): Promise<void>;
@@ -71,15 +73,18 @@ const SEEN = 'seen.';
 
 type Seen = Readonly<Record<string, Sighting>>;
 
-/** A ledger in this process, on a store where there is one. `load` reads what other processes wrote. */
-export function openLedger(store: LedgerStore | undefined): Ledger & { load(): Promise<void> } {
+/** A ledger in this process, on a store where there is one. */
+export function openLedger(store: LedgerStore | undefined): Ledger {
   let texts = new Map<string, string>();
+  /** What was written here while each read was under way, which may not have seen it. */
+  const reads = new Set<Map<string, string | undefined>>();
   const entries = new Map<string, LedgerEntry>();
   const sightings = new Map<string, Sighting>();
   const changeText: LedgerStore['change'] = async (key, next) => {
     const after = store === undefined ? next(texts.get(key)) : await store.change(key, next);
     if (after === undefined) texts.delete(key);
     else texts.set(key, after);
+    for (const written of reads) written.set(key, after);
     return after;
   };
   return {
@@ -111,7 +116,13 @@ export function openLedger(store: LedgerStore | undefined): Ledger & { load(): P
     },
     load: async () => {
       if (store === undefined) return;
-      texts = new Map(await store.read());
+      const written = new Map<string, string | undefined>();
+      reads.add(written);
+      const read = await store.read().finally(() => reads.delete(written));
+      texts = new Map(read);
+      for (const [key, text] of written)
+        if (text === undefined) texts.delete(key);
+        else texts.set(key, text);
       entries.clear();
       for (const [name, text] of texts) {
         if (!name.startsWith(SEEN)) continue;

@@ -39,6 +39,7 @@ export async function observe(
   liveness: Liveness,
   options: CallOptions,
 ): Promise<Observed> {
+  await liveness.witnesses.ledger.load();
   const children = await vcenter.children(scope.folder, options);
   const plain: Observed = { machines: children.map((vm) => machineOf(vm, scope.folder, liveness)) };
   await keepSightings(scope.folder, plain.machines, liveness.witnesses);

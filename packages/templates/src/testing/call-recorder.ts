@@ -17,22 +17,18 @@ const METHODS: Readonly<Record<string, string>> = {
 /** Finer steps of calls above. */
 const FINER = new Set(['lease.upload.half', 'logout']);
 
-/** The word of an attribute's value that plans print: a role, or the state of a record. */
-const said = (value: string): string =>
-  value.startsWith('{') ? ((JSON.parse(value) as { role?: string }).role ?? '') : (value.split(' ')[1] ?? '');
-
 /** Records what an in-memory vCenter is really called to change, as a plan would write it, without morefs. `also` is called as the hook of the inventory would be. */
 export function recordCalls(inventory: Pick<MemoryInventory, 'onCall' | 'state'>, also?: CallHook): string[] {
   const calls: string[] = [];
   inventory.onCall = (method, phase, args, context) => {
     if (phase === 'before' && MUTATING_CALLS.has(method) && !FINER.has(method)) {
-      const [first, second, third] = args;
+      const [first, second] = args;
       const ref = (typeof first === 'string' ? { name: first } : first) as MoRef & { readonly name?: string };
       const name = ref.name ?? inventory.state.machines.get(`${ref.type}:${ref.value}`)?.name;
       const rest: Readonly<Record<string, string>> = {
         rename: ` -> "${String(second)}"`,
         'tags.attach': ` ${String(second)}`,
-        setCustomValue: ` ${second === 'drydock.proof' ? 'proof' : said(String(third))}`,
+        setCustomValue: ` ${String(second).replace('drydock.', '')}`,
       };
       calls.push(`${METHODS[method] ?? method} "${name}"${rest[method] ?? ''}`);
     }

@@ -5,7 +5,7 @@ import type { Uptime } from '../mark/sightings.ts';
 /** A ledger that outlives the processes of a test. `texts` is what it holds. */
 export function memoryLedger(
   kind: LedgerStore['kind'] = 'file',
-  texts: Map<string, string> = new Map<string, string>(),
+  texts: Map<string, string> = new Map(),
 ): LedgerStore & { readonly texts: Map<string, string> } {
   return {
     kind,

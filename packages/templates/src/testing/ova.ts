@@ -18,6 +18,8 @@ export interface TestOvaSpec {
   readonly seed?: number;
   /** Which digest the manifest names; `wrong` has a false sum for the disk, `none` leaves the manifest out. Default sha256. */
   readonly manifest?: 'sha256' | 'sha1' | 'wrong' | 'none';
+  /** What the descriptor says that the disk holds; default nothing. */
+  readonly populatedSize?: number;
   /** Name of the disk; default `disk.vmdk`. */
   readonly diskFile?: string;
 }
@@ -49,7 +51,12 @@ export async function writeTestOva(path: string, spec: TestOvaSpec): Promise<Tes
       product,
       networks,
       secureBoot: spec.secureBoot ?? 'unsaid',
-      disks: [{ file: diskFile, size: spec.diskBytes }],
+      disks: [
+        {
+          ...{ file: diskFile, size: spec.diskBytes },
+          ...(spec.populatedSize === undefined ? {} : { populatedSize: spec.populatedSize }),
+        },
+      ],
     }),
   );
   const manifest = spec.manifest ?? 'sha256';

@@ -43,6 +43,8 @@ export interface MemoryOvaSpec {
   readonly disk?: Buffer;
   /** Of several disks: `disk.vmdk`, `disk-1.vmdk` and so on. */
   readonly disks?: readonly Buffer[];
+  /** What the descriptor says of each disk; default nothing. */
+  readonly populatedSize?: number;
   /** Sum of the first disk as the manifest has it; default the right one. */
   readonly sum?: string;
 }
@@ -56,7 +58,10 @@ export function memoryOva(spec: MemoryOvaSpec = {}): OvaSource {
     product: 'rhcos',
     networks: spec.networks ?? ['VM Network'],
     secureBoot: spec.secureBoot ?? true,
-    disks: disks.map(({ file, content }) => ({ file, size: content.length })),
+    disks: disks.map(({ file, content }) => ({
+      ...{ file, size: content.length },
+      ...(spec.populatedSize === undefined ? {} : { populatedSize: spec.populatedSize }),
+    })),
   });
   const sums = disks.map(({ file, content }, at) => {
     const sum = createHash('sha256').update(content).digest('hex');

@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { virtualClock } from '@drydock/model';
+import type { MoRef } from '@drydock/vsphere';
 import { type MemoryInventory, memoryInventory } from '@drydock/vsphere/testing';
-import { markConfig, VERIFIED_KEY } from '../mark.ts';
+import { recordOwnership } from '../act/prove.ts';
+import { fingerprintOf } from '../fingerprint.ts';
+import { birthConfig, CONTENT_KEY } from '../mark/birth-mark.ts';
 import { uniqueName } from '../names.ts';
-import { HEARTBEAT_KEY } from '../record.ts';
 import { templateStore } from '../store-vsphere.ts';
 import { TEST_KEYS } from '../testing/keys.ts';
+import { memoryLedger, testUptime } from '../testing/memory-ledger.ts';
 import { memoryOva, testPlacement } from '../testing/wishes.ts';
+import { testWitnesses } from '../testing/witnesses.ts';
 
 const FOLDER = '/DC0/vm/ocp';
 const DAY = 86_400_000;
@@ -19,71 +23,87 @@ interface Given {
   readonly verified?: boolean;
   readonly ageMs?: number;
   readonly digest?: string;
-  /** Its importer says from time to time that it lives. */
-  readonly beats?: boolean;
 }
 
-/** `aheadMs`: by how much our clock is ahead of vCenter's. */
-function rig(given: readonly Given[], aheadMs = 0) {
+/** `aheadMs`: by how much vCenter's clock is ahead when collection runs. Each machine was seen for `ageMs` by then. */
+async function rig(given: readonly Given[], aheadMs = 0) {
   const clock = virtualClock({ auto: true });
-  const inventory = memoryInventory({ now: clock.now });
-  for (const [
-    index,
-    {
-      name,
-      owner = 'us',
-      template = true,
-      verified = true,
-      ageMs = 2 * DAY,
-      digest = `${index}`.repeat(8),
-      beats = true,
-    },
-  ] of given.entries()) {
-    const instanceUuid = `42000000-0000-4000-8000-${index.toString().padStart(12, '0')}`;
-    const born = { owner, operation: `op${index}`, digest, release: '9.6', holder: 'h', instanceUuid };
-    const mark = markConfig(born, { keys: TEST_KEYS });
-    const extraConfig = { ...Object.fromEntries(mark), ...(verified ? { [VERIFIED_KEY]: digest } : {}) };
-    const createDate = new Date(clock.now() - ageMs).toISOString();
-    if (beats) Object.assign(extraConfig, { [HEARTBEAT_KEY]: 'PT1M' });
-    // What is no template bears the name of its attempt still.
-    const attempt = uniqueName(name, '9.6', digest, `op${index}`);
-    inventory.add(inventory.at(FOLDER), {
-      name: template ? name : attempt,
-      template,
-      instanceUuid,
-      extraConfig,
-      createDate,
-    });
-  }
+  let ahead = 0;
+  const inventory = memoryInventory({ now: () => clock.now() + ahead });
+  const ledger = memoryLedger();
   const store = templateStore({
     vcenters: async () => inventory.client(),
     cacheDir: '/nonexistent',
-    clock: { ...clock, now: () => clock.now() + aheadMs },
+    clock,
+    uptime: testUptime(clock),
     ovas: memoryOva(),
     markKeys: async () => TEST_KEYS,
+    ledger,
   });
-  const collect = (
-    options: {
-      keep?: number;
-      referenced?: (name: string) => string | undefined;
-      holderIsLive?: () => boolean | undefined;
-    } = {},
-  ) =>
+  const collect = ({
+    referenced = () => undefined,
+    ...options
+  }: {
+    keep?: number;
+    referenced?: (name: string) => string | undefined;
+    holderIsLive?: () => boolean | undefined;
+    dryRun?: boolean;
+  } = {}) =>
     store.collect(testPlacement(), 'us', {
-      referenced: () => undefined,
+      referenced: (name) => referenced(plain(name)),
       holderIsLive: () => false,
       keep: 0,
       ...options,
     });
+  const oldest = Math.max(...given.map(({ ageMs = 2 * DAY }) => ageMs));
+  const start = clock.now();
+  const byAge = given.entries().toArray();
+  for (const [index, one] of byAge.toSorted(([, a], [, b]) => (b.ageMs ?? 2 * DAY) - (a.ageMs ?? 2 * DAY))) {
+    const { name, owner = 'us', template = true, verified = true, ageMs = 2 * DAY, digest = `${index}`.repeat(8) } = one;
+    clock.advance(oldest - ageMs - (clock.now() - start));
+    const instanceUuid = `42000000-0000-4000-8000-${index.toString().padStart(12, '0')}`;
+    const mark = { owner, operation: `op${index}`, digest, release: '9.6' };
+    const ref = inventory.add(inventory.at(FOLDER), {
+      name: uniqueName(name, '9.6', digest, `op${index}`),
+      template,
+      instanceUuid,
+      extraConfig: Object.fromEntries(birthConfig({ ...mark, holder: 'h', instanceUuid }, TEST_KEYS)),
+      createDate: new Date(clock.now()).toISOString(),
+    });
+    const client = inventory.client();
+    const vm = await client.vm(ref);
+    if (verified && vm !== undefined) {
+      const content = fingerprintOf(vm);
+      inventory.state.machines.get(`VirtualMachine:${ref.value}`)?.extraConfig.set(CONTENT_KEY, content);
+      const witnesses = await testWitnesses(client, clock, ledger);
+      await recordOwnership(client, vm, 'imported', mark, witnesses, {});
+      for (const [key, text] of ledger.texts)
+        if (!template && text.includes(`"${digest}"`))
+          ledger.texts.set(key, text.replace('"stage":"template"', '"stage":"imported"'));
+    }
+    await collect({ dryRun: true });
+  }
+  clock.advance(oldest - (clock.now() - start));
+  ahead = aheadMs;
   return { inventory, clock, collect };
 }
 
+/** The name that a machine was given for a test. */
+function plain(name: string): string {
+  return name.replace(/-9\.6-[0-9a-f]{8}$/, '');
+}
+
+function machineAt(inventory: MemoryInventory, wanted: string): MoRef {
+  const found = inventory.snapshot().machines.find(({ name }) => plain(name) === wanted);
+  return { type: 'VirtualMachine', value: found?.ref.split(':')[1] ?? assert.fail(wanted) };
+}
+
 function left({ inventory }: { inventory: MemoryInventory }): readonly string[] {
-  return inventory.snapshot().machines.map(({ name }) => name.replace(/-9\.6-[0-9a-f]{8}$/, ''));
+  return inventory.snapshot().machines.map(({ name }) => plain(name)).toSorted();
 }
 
 test('what nobody uses goes; what is used, unknown, foreign, new or unmarked stays, each with its reason', async () => {
-  const made = rig([
+  const made = await rig([
     { name: 'idle' },
     { name: 'used' },
     { name: 'unknown' },
@@ -92,8 +112,8 @@ test('what nobody uses goes; what is used, unknown, foreign, new or unmarked sta
   ]);
   made.inventory.add(made.inventory.at(FOLDER), { name: 'unmarked', template: true });
   const collected = await made.collect({ referenced: (name) => ({ used: 'MachineSet a', unknown: 'unknown' })[name] });
-  assert.deepEqual(left(made), ['used', 'unknown', 'foreign', 'new', 'unmarked']);
-  assert.deepEqual(Object.fromEntries(collected.map(({ name, removed, reason }) => [name, `${removed}: ${reason}`])), {
+  assert.deepEqual(left(made), ['foreign', 'new', 'unknown', 'unmarked', 'used']);
+  assert.deepEqual(Object.fromEntries(collected.map(({ name, removed, reason }) => [plain(name), `${removed}: ${reason}`])), {
     idle: 'true: nothing uses it',
     used: 'false: used by MachineSet a',
     unknown: 'false: it is unknown whether something uses it',
@@ -103,18 +123,22 @@ test('what nobody uses goes; what is used, unknown, foreign, new or unmarked sta
 });
 
 test('the newest that nobody uses stays as a way back', async () => {
-  const made = rig([
-    { name: 'oldest', ageMs: 9 * DAY },
-    { name: 'newest', ageMs: 2 * DAY },
-    { name: 'old', ageMs: 5 * DAY },
+  const made = await rig([
+    { name: 'rhcos', ageMs: 9 * DAY },
+    { name: 'rhcos', ageMs: 2 * DAY },
+    { name: 'rhcos', ageMs: 5 * DAY },
   ]);
+  const newest = made.inventory.snapshot().machines.at(-1)?.name;
   await made.collect({ keep: 1 });
-  assert.deepEqual(left(made), ['newest']);
+  assert.deepEqual(
+    made.inventory.snapshot().machines.map(({ name }) => name),
+    [newest],
+  );
 });
 
 test('VS-W99 the source of a running clone stays, and goes when the clone has ended', async () => {
-  const made = rig([{ name: 'old' }]);
-  const end = made.inventory.startTask(made.inventory.at(`${FOLDER}/old`), 'VirtualMachine.clone');
+  const made = await rig([{ name: 'old' }]);
+  const end = made.inventory.startTask(machineAt(made.inventory, 'old'), 'VirtualMachine.clone');
   assert.deepEqual(
     (await made.collect()).map(({ reason }) => reason),
     ['a task runs on it'],
@@ -126,24 +150,24 @@ test('VS-W99 the source of a running clone stays, and goes when the clone has en
 });
 
 test('VS-W99 the base of a linked clone stays', async () => {
-  const made = rig([{ name: 'old' }]);
-  made.inventory.clone(made.inventory.at(`${FOLDER}/old`), {
+  const made = await rig([{ name: 'old' }]);
+  made.inventory.clone(machineAt(made.inventory, 'old'), {
     name: 'worker',
     folder: made.inventory.at(FOLDER),
     linked: true,
   });
   const collected = await made.collect();
-  assert.equal(collected.find(({ name }) => name === 'old')?.reason, 'its disks carry those of worker');
+  assert.equal(collected.find(({ name }) => plain(name) === 'old')?.reason, 'its disks carry those of worker');
   assert.deepEqual(made.inventory.snapshot().broken, []);
 });
 
 test('VS-W99 a clone that starts between verdict and destroy keeps the template', async () => {
-  const made = rig([{ name: 'old' }]);
+  const made = await rig([{ name: 'old' }]);
   // What collection asks once it has judged, before it judges again.
   made.inventory.onCall = (method, phase) => {
     if (method !== 'obstacle' || phase !== 'after') return;
     made.inventory.onCall = undefined;
-    made.inventory.startTask(made.inventory.at(`${FOLDER}/old`), 'VirtualMachine.clone');
+    made.inventory.startTask(machineAt(made.inventory, 'old'), 'VirtualMachine.clone');
   };
   assert.deepEqual(
     (await made.collect()).map(({ reason }) => reason),
@@ -152,11 +176,11 @@ test('VS-W99 a clone that starts between verdict and destroy keeps the template'
   assert.deepEqual(left(made), ['old']);
 });
 
-test('unfinished imports: a live holder keeps, a dead one does not, an unknown one by age', async () => {
+test('unfinished imports: a live holder keeps, a dead one does not, an unknown one by its silence', async () => {
   const half = (name: string, ageMs: number): Given => ({ name, template: false, verified: false, ageMs });
-  const made = rig([half('young', 1000), half('aged', 700_000)]);
+  const made = await rig([half('young', 1000), half('aged', 700_000)]);
   await made.collect({ holderIsLive: () => true });
-  assert.deepEqual(left(made), ['young', 'aged']);
+  assert.deepEqual(left(made), ['aged', 'young']);
   await made.collect({ holderIsLive: () => undefined });
   assert.deepEqual(left(made), ['young']);
   await made.collect({ holderIsLive: () => false });
@@ -165,24 +189,24 @@ test('unfinished imports: a live holder keeps, a dead one does not, an unknown o
 
 test('a finished import waits for a day to be adopted, unless a template has the same content', async () => {
   const staged = (name: string, ageMs: number, digest: string): Given => ({ name, template: false, ageMs, digest });
-  const made = rig([
+  const made = await rig([
     staged('waiting', DAY / 2, 'aa'),
     staged('forgotten', 2 * DAY, 'bb'),
     staged('twin', DAY / 2, 'cc'),
     { name: 'done', digest: 'cc' },
   ]);
   await made.collect({ referenced: (name) => (name === 'done' ? 'MachineSet a' : undefined) });
-  assert.deepEqual(left(made), ['waiting', 'done']);
+  assert.deepEqual(left(made), ['done', 'waiting']);
 });
 
-test("a clock that is two days ahead of vCenter's makes nothing old: neither the import of somebody unknown nor a new template", async () => {
+test("KEEP-6 a step of vCenter's clock makes nothing old: neither the import of an unknown holder nor a new template", async () => {
   const given = [
     { name: 'import', template: false, verified: false, ageMs: 60_000 },
     { name: 'new', ageMs: 60_000 },
     { name: 'dead', template: false, verified: false, ageMs: 700_000 },
   ];
   for (const ahead of [2 * DAY, 0, -2 * DAY]) {
-    const made = rig(given, ahead);
+    const made = await rig(given, ahead);
     const collected = await made.collect({ holderIsLive: () => undefined });
     assert.deepEqual(left(made), ['import', 'new'], `${ahead} ms ahead: ${JSON.stringify(collected)}`);
   }

@@ -95,6 +95,7 @@ export async function judge(
   disks: DiskReader = diskReader(vcenter, scope, options),
 ): Promise<Collection> {
   const call = options.signal === undefined ? {} : { signal: options.signal };
+  await options.witnesses.ledger.load();
   const children = await vcenter.children(scope.folder, call).catch((error: unknown) => {
     throw readFailure('list the templates of', scope.folder.value, error);
   });

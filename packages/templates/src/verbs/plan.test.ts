@@ -69,13 +69,13 @@ const CASES: readonly Case[] = [
       unmarked(made);
       unmarked(made, upstreamNames(NAME).old);
     },
-    steps: ['import', 'markAsTemplate', 'attachTags', 'swap', 'retire', 'destroy'],
+    steps: ['import', 'markAsTemplate', 'attachTags', 'intend', 'swap', 'retire'],
   },
   {
     what: 'a swap where the name is absent',
     request: publish(wish('9.6')),
     prepare: (made) => unmarked(made, upstreamNames(NAME).old),
-    steps: ['rename', 'import', 'markAsTemplate', 'attachTags', 'swap', 'retire'],
+    steps: ['rename', 'import', 'markAsTemplate', 'attachTags', 'intend', 'swap', 'retire'],
   },
   { what: 'a swap that is done', request: publish(wish('9.4')), prepare: twice, steps: [] },
   {

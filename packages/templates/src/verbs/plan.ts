@@ -1,11 +1,12 @@
-import type { CallOptions } from '@drydock/vsphere';
-import { expectSpace, reserveOf } from '../act/import.ts';
+import type { CallOptions, MoRef } from '@drydock/vsphere';
+import { provisioningOf } from '../act/import.ts';
 import type { Ports } from '../act/ports.ts';
 import { decide } from '../decide/decide.ts';
 import { type Foresight, foresee } from '../decide/foresee.ts';
 import type { Observed, Wanted } from '../decide/machine.ts';
 import { worldOf } from '../decide/world.ts';
 import { TemplateError } from '../errors.ts';
+import { estimatedBytes, expectSpace, importBytes, reserveOf } from '../image/disk-space.ts';
 import type { ImportAmounts, Plan, PlannedStep, PlanRequest } from '../library.ts';
 import { observe, type Scope } from '../observe/observe.ts';
 import { folderPath, resolvePlace, resolveScope, resolveTags } from '../observe/place.ts';
@@ -43,7 +44,7 @@ export async function planFor(ports: Ports, request: PlanRequest, options: PlanO
       const { steps, target } = run(observed, wanted, given);
       // An import that could not start must not look like a plan.
       const imports = steps.some(({ step }) => step === 'import');
-      const amounts = imports ? await amountsOf(ports, wish, call) : undefined;
+      const amounts = imports ? await amountsOf(ports, wish, scope.folder, call) : undefined;
       const complete = await withDefinition(ports, steps, call);
       const weighed = amounts === undefined ? {} : { amounts };
       return { ...base, ...request, target, steps: complete, ...weighed, world: worldOf(observed, wanted) };
@@ -75,12 +76,25 @@ export async function planFor(ports: Ports, request: PlanRequest, options: PlanO
 }
 
 /** What an import would move and take; fails as the import would where that is known without the image. */
-async function amountsOf({ vcenter, ovas }: Ports, wish: TemplateWish, call: CallOptions): Promise<ImportAmounts> {
+async function amountsOf(
+  { vcenter, ovas, usedUp }: Ports,
+  wish: TemplateWish,
+  folder: MoRef,
+  call: CallOptions,
+): Promise<ImportAmounts> {
   const place = await resolvePlace(vcenter, wish.placement, call);
-  const { here = false, bytes } = (await ovas.size?.(wish.image, { libraries: vcenter.libraries, ...call })) ?? {};
-  if (bytes !== undefined) expectSpace(place, wish, bytes);
+  const provisioning = await provisioningOf(vcenter, wish, folder, call);
+  const size = await ovas.size?.(wish.image, { libraries: vcenter.libraries, ...call });
+  const { here = false, bytes, contents } = size ?? {};
+  const guess = bytes === undefined ? undefined : estimatedBytes(bytes);
+  const needed = contents === undefined ? guess : importBytes(contents.descriptor, provisioning, contents.sizeOf);
+  expectSpace(usedUp, place, wish, needed ?? 0);
   const { datastoreName: datastore, freeSpace: free } = place;
-  return { ...(bytes === undefined ? {} : { bytes }), here, datastore, free, reserve: reserveOf(wish) };
+  return {
+    ...(bytes === undefined ? {} : { bytes }),
+    ...(needed === undefined ? {} : { needed }),
+    ...{ here, datastore, free, reserve: reserveOf(wish) },
+  };
 }
 
 /** Decides on predicted worlds until there is nothing left to do. */

@@ -1,26 +1,27 @@
 import assert from 'node:assert/strict';
 import { explore, scheduler, threadTests, virtualClock } from '@drydock/model';
+import type { MoRef, VmSummary } from '@drydock/vsphere';
 import { type MemoryInventory, MUTATING_CALLS, memoryInventory, simulatedLoss } from '@drydock/vsphere/testing';
-import { portsOn } from '../act/ports.ts';
+import { type Ports, portsOn } from '../act/ports.ts';
 import { isTemplateError } from '../errors.ts';
-import type { Witnesses } from '../mark/witness.ts';
-import { MARK_KEYS } from '../mark.ts';
+import { fingerprintOf } from '../fingerprint.ts';
+import { BIRTH_KEY, CONTENT_KEY } from '../mark/birth-mark.ts';
 import type { Scope } from '../observe/observe.ts';
-import { TEST_KEYS } from '../testing/keys.ts';
+import { memoryLedger } from '../testing/memory-ledger.ts';
 import { memoryOva, testPlacement, testWish } from '../testing/wishes.ts';
+import { testWitnesses } from '../testing/witnesses.ts';
 import { collectTemplates } from './collect.ts';
 import { publishTemplate } from './publication.ts';
 
 const test = threadTests(import.meta.url);
 
-/** What every process has: the key. */
-const witnesses: Witnesses = { keys: TEST_KEYS, imported: new Set() };
 const FOLDER = '/DC0/vm/ocp';
 const OLD = 'c1-abcde-rhcos-fd1';
 
 interface World {
   readonly inventory: MemoryInventory;
   readonly clock: ReturnType<typeof virtualClock>;
+  readonly ledger: ReturnType<typeof memoryLedger>;
   lost: string[];
   runs: number;
 }
@@ -32,7 +33,7 @@ function world(options: { readonly abortLeavesVm?: boolean } = {}): World {
   const folder = inventory.at(FOLDER);
   inventory.add(folder, { name: OLD, template: true, productVersion: '9.4' });
   inventory.add(folder, { name: 'worker-0', powerState: 'poweredOn' });
-  const made: World = { inventory, clock, lost: [], runs: 0 };
+  const made: World = { inventory, clock, ledger: memoryLedger(), lost: [], runs: 0 };
   inventory.subscribe(({ machines }) => {
     const named = machines.filter(({ name, isTemplate, complete }) => name === OLD && isTemplate && complete);
     if (named.length !== 1) made.lost.push(`${named.length} templates named ${OLD}`);
@@ -43,11 +44,17 @@ function world(options: { readonly abortLeavesVm?: boolean } = {}): World {
 }
 
 /** One process: its own session and identity; earlier identities no longer lead. */
-async function publishAs({ inventory, clock }: World, holder: string): Promise<string> {
-  await using client = inventory.client();
-  const ports = portsOn({ vcenter: client, ovas: memoryOva(), clock, running: new Set<string>(), witnesses });
+async function publishAs(made: World, holder: string): Promise<string> {
+  await using client = made.inventory.client();
+  const ports = await portsAs(made, client);
   const published = await publishTemplate(ports, testWish({ holder }), { holderIsLive: (other) => other === holder });
   return published.name;
+}
+
+async function portsAs({ clock, ledger }: World, vcenter: ReturnType<MemoryInventory['client']>): Promise<Ports> {
+  const witnesses = await testWitnesses(vcenter, clock, ledger);
+  const { imported } = witnesses;
+  return portsOn({ vcenter, ovas: memoryOva(), clock, running: new Set<string>(), imported, witnesses });
 }
 
 const scopeOf = ({ inventory }: World): Scope => ({ folder: inventory.at(FOLDER), datacenter: inventory.at('/DC0') });
@@ -121,7 +128,7 @@ test('two publishers racing leave one template and both return it, whatever the 
     made.inventory.onCall = (method, phase) => (method === 'logout' || phase === 'after' ? undefined : turns.turn());
     const publish = (holder: string) => async () => {
       const client = made.inventory.client();
-      const ports = portsOn({ vcenter: client, ovas: memoryOva(), clock, running: new Set<string>(), witnesses });
+      const ports = await portsAs(made, client);
       return publishTemplate(ports, testWish({ holder }), { holderIsLive: () => true });
     };
     const [a, b] = await turns.run([publish('a'), publish('b')]);
@@ -140,7 +147,7 @@ test('a leader that lost its lease goes on next to the new one: one template is 
     made.inventory.onCall = (method, phase) => (method === 'logout' || phase === 'after' ? undefined : turns.turn());
     const publish = (holder: string) => async () => {
       const client = made.inventory.client();
-      const ports = portsOn({ vcenter: client, ovas: memoryOva(), clock, running: new Set<string>(), witnesses });
+      const ports = await portsAs(made, client);
       return publishTemplate(ports, testWish({ holder }), { holderIsLive: (other) => other === 'new' });
     };
     const [, fresh] = await turns.run([publish('old'), publish('new')]);
@@ -156,17 +163,11 @@ test('another live holder that never finishes: retriable, nothing touched', asyn
   made.inventory.onCall = (method, phase, _args, { client }) => {
     if (method === 'lease.complete' && phase === 'before') client.kill();
   };
-  const ports = portsOn({ vcenter: dead, ovas: memoryOva(), clock: made.clock, running: new Set<string>(), witnesses });
+  const ports = await portsAs(made, dead);
   await assert.rejects(publishTemplate(ports, testWish({ holder: 'a' }), { holderIsLive: () => true }));
   made.inventory.onCall = undefined;
   const before = made.inventory.snapshot().machines.length;
-  const again = portsOn({
-    vcenter: made.inventory.client(),
-    ovas: memoryOva(),
-    clock: made.clock,
-    running: new Set<string>(),
-    witnesses,
-  });
+  const again = await portsAs(made, made.inventory.client());
   const wish = testWish({ holder: 'b' });
   await assert.rejects(
     publishTemplate(again, wish, { holderIsLive: () => true }),
@@ -205,6 +206,7 @@ async function withClone(): Promise<World> {
 test('a worker cloned from the template, extraConfig copied, survives collection', async () => {
   const made = await withClone();
   const client = made.inventory.client();
+  const { witnesses } = await portsAs(made, client);
   const options = {
     referenced: () => undefined,
     holder: 'b',
@@ -219,18 +221,23 @@ test('a worker cloned from the template, extraConfig copied, survives collection
   assert.equal(collected.filter(({ removed }) => removed).length, 1, 'the template that nobody uses goes');
 });
 
-test('negative control: without the check of the instance UUID the worker counts as ours, and only what it consists of keeps it', async () => {
+test('negative control: without the check of the instance UUID the worker counts as ours, and only what it was keeps it', async () => {
   const made = await withClone();
   const client = made.inventory.client();
-  // As if every mark repeated the UUID of its bearer.
+  const [template] = (await client.children(made.inventory.at(FOLDER))).filter(({ name }) => name.includes('9.6'));
+  assert.ok(template !== undefined);
+  const { ref, createDate = '', instanceUuid = '', customValues } = template;
+  // As if a clone had the identity of its source, and its record.
+  const original = { ref, createDate, instanceUuid, customValues };
   const blind = {
     ...client,
     children: async (folder: Parameters<typeof client.children>[0]) =>
       (await client.children(folder)).map((vm) => {
-        const instanceUuid = vm.extraConfig.get(MARK_KEYS.instanceUuid);
-        return instanceUuid === undefined ? vm : { ...vm, instanceUuid, customValues: new Map<string, string>() };
+        const birth = vm.extraConfig.get(BIRTH_KEY);
+        return birth === undefined ? vm : { ...vm, ...original };
       }),
   };
+  const { witnesses } = await portsAs(made, client);
   const options = {
     referenced: () => undefined,
     holder: 'b',
@@ -240,7 +247,8 @@ test('negative control: without the check of the instance UUID the worker counts
     keep: 0,
   };
   const collected = await collectTemplates(blind, scopeOf(made), 'cluster-uid', options);
-  assert.match(collected.find(({ name }) => name === 'worker-1')?.reason ?? '', /its disks were exchanged/);
+  const { reason = '' } = collected.find(({ name }) => name === 'worker-1') ?? {};
+  assert.match(reason, /it was a template and somebody made a machine of it/);
 });
 
 test('negative control: a publisher that takes an unverified machine for finished is caught by the observer', async () => {
@@ -250,28 +258,26 @@ test('negative control: a publisher that takes an unverified machine for finishe
       run: async (made, tripwire) => {
         made.runs += 1;
         made.inventory.onCall = (method, phase, _args, { client }) => {
-          if (method === 'logout' || tripwire.hit(`${phase} ${method}`) === undefined) return;
+          if (method !== 'lease.upload' || tripwire.hit(`${phase} ${method}`) === undefined) return;
           client.kill();
           throw simulatedLoss(method);
         };
         await using client = made.inventory.client();
+        const finished = (vm: VmSummary): VmSummary =>
+          vm.extraConfig.has(BIRTH_KEY)
+            ? { ...vm, extraConfig: new Map([...vm.extraConfig, [CONTENT_KEY, fingerprintOf(vm)]]) }
+            : vm;
         const hasty = {
           ...client,
-          children: async (folder: Parameters<typeof client.children>[0]) =>
-            (await client.children(folder)).map((vm) => {
-              const digest = vm.extraConfig.get(MARK_KEYS.digest);
-              return digest === undefined
-                ? vm
-                : { ...vm, extraConfig: new Map([...vm.extraConfig, ['drydock.verified', digest]]) };
-            }),
+          children: async (folder: MoRef) => (await client.children(folder)).map(finished),
+          vm: async (ref: MoRef) => {
+            const vm = await client.vm(ref);
+            return vm === undefined ? undefined : finished(vm);
+          },
         };
-        const ports = portsOn({
-          vcenter: hasty,
-          ovas: memoryOva(),
-          clock: made.clock,
-          running: new Set<string>(),
-          witnesses,
-        });
+        for (const [key, text] of made.ledger.texts)
+          made.ledger.texts.set(key, text.replace('"importing"', '"imported"'));
+        const ports = await portsAs(made, hasty);
         await publishTemplate(ports, testWish({ holder: `holder-${made.runs}` }), { holderIsLive: () => false });
       },
       check: (made) => checkEnd(made, 2),

@@ -188,7 +188,7 @@ test('collection: a finished import that was never published is no way back and 
   const machine = [...made.inventory.state.machines.values()].find(({ name }) => name.includes('-9.7-'));
   assert.ok(machine !== undefined);
   machine.name = 'precious';
-  assert.equal((await byRelease())['precious'], 'false somebody gave it another name');
+  assert.equal((await byRelease())['precious'], 'false an administrator gave it another name');
   await collect(made);
   assert.equal(made.in(FOLDER).length, 4);
 });
@@ -234,7 +234,7 @@ test('adopt refuses machines, and names what is not there; a clone of an adopted
   assert.deepEqual(
     lines.map(({ name, role, reason }) => [name, role, reason]),
     [
-      ['copy', 'unmarked', 'its mark was copied from another machine'],
+      ['copy', 'unmarked', 'its ownership record is about another VM (it was registered again, restored or cloned): adopt it if it is what it should be'],
       [NAME, 'adopted', undefined],
     ],
   );

@@ -20,6 +20,13 @@ test('tells "false" from not said for secure boot', () => {
   assert.equal(readOvf(silent).secureBoot, undefined);
 });
 
+test('KEEP-7 reads how much a disk holds, and passes over what is no number of bytes', () => {
+  const populated = (size: number) => readOvf(ovfText({ disks: [{ file: 'a', size: 1, populatedSize: size }] })).disks;
+  assert.equal(populated(3_000)[0]?.populatedSize, 3_000);
+  assert.equal(populated(-1)[0]?.populatedSize, undefined);
+  assert.equal(populated(2 ** 60)[0]?.populatedSize, undefined);
+});
+
 const bad: readonly (readonly [string, string])[] = [
   ['another document', '<Module/>'],
   ['no virtual system', '<Envelope xmlns="http://schemas.dmtf.org/ovf/envelope/1"><References/></Envelope>'],

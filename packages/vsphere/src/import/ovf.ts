@@ -17,6 +17,8 @@ export interface OvfDisk {
   readonly file?: OvfFile;
   /** Bytes. */
   readonly capacity?: number;
+  /** Bytes that the disk holds, where the descriptor says so. */
+  readonly populatedSize?: number;
 }
 
 /** What Drydock needs to know of an OVF descriptor before a server sees it. */
@@ -100,7 +102,15 @@ function readDisk(at: XmlElement, fileOf: ReadonlyMap<string, OvfFile>): OvfDisk
     id,
     ...(file === undefined ? {} : { file }),
     ...(capacity === undefined ? {} : { capacity }),
+    ...populatedOf(at),
   };
+}
+
+/** A hint: a value that is no number of bytes is no reason to refuse the image. */
+function populatedOf(at: XmlElement): Pick<OvfDisk, 'populatedSize'> {
+  const text = local(at, 'populatedSize') ?? '';
+  const populatedSize = Number(text);
+  return /^\d+$/.test(text) && Number.isSafeInteger(populatedSize) ? { populatedSize } : {};
 }
 
 /** Programmatic units of DSP0004, as far as descriptors use them: `byte`, `byte * 2^30`. */

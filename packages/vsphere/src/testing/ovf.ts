@@ -4,6 +4,8 @@ export interface OvfTextDisk {
   readonly file: string;
   /** Bytes of that member. */
   readonly size: number;
+  /** Default: unsaid, as the builds of CoreOS leave it. */
+  readonly populatedSize?: number;
 }
 
 /** What a generated descriptor says. */
@@ -38,10 +40,10 @@ export function ovfText(options: OvfText): string {
 ${disks
   .map(
     (
-      _,
+      { populatedSize },
       at,
     ) => `    <Disk ovf:capacity="16" ovf:capacityAllocationUnits="byte * 2^30" ovf:diskId="vmdisk${at + 1}" ovf:fileRef="file${at + 1}"
-      ovf:format="http://www.vmware.com/interfaces/specifications/vmdk.html#streamOptimized"/>`,
+      ovf:format="http://www.vmware.com/interfaces/specifications/vmdk.html#streamOptimized"${populatedSize === undefined ? '' : ` ovf:populatedSize="${populatedSize}"`}/>`,
   )
   .join('\n')}
   </DiskSection>
