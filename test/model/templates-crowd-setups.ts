@@ -4,7 +4,17 @@ import type { MachineSnapshot } from '@drydock/vsphere/testing';
 import { administrator } from './templates-actors/administrator.ts';
 import { cloneMarked } from './templates-actors/cloner.ts';
 import { forge, type PublicData } from './templates-actors/forger.ts';
-import { copyWorld, FOLDER, optionsOf, prepared, publishAs, seenFor, type World, wishFor, worldWith } from './templates-world.ts';
+import {
+  copyWorld,
+  FOLDER,
+  optionsOf,
+  prepared,
+  publishAs,
+  seenFor,
+  type World,
+  wishFor,
+  worldWith,
+} from './templates-world.ts';
 
 const HOUR = 3_600_000;
 const MINUTE = 60_000;

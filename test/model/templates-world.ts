@@ -146,8 +146,9 @@ export function copyWorld(from: World): World {
 export function stateOf({ inventory, clock, foreign, records }: World, more = ''): string {
   const { machines, leases } = inventory.state;
   const ours = [...machines.values()].filter(({ ref }) => !foreign.has(refKey(ref)));
-  const text = JSON.stringify([ours, [...leases.values()], [...foreign.keys()], [...records.texts], more], (_, value: unknown) =>
-    value instanceof Map || value instanceof Set ? [...value] : value,
+  const text = JSON.stringify(
+    [ours, [...leases.values()], [...foreign.keys()], [...records.texts], more],
+    (_, value: unknown) => (value instanceof Map || value instanceof Set ? [...value] : value),
   );
   const identities = new Map<string, string>();
   for (const { instanceUuid } of ours) identities.set(instanceUuid, `#${identities.size}`);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { copyFile, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { BIRTH_KEY, OWNERSHIP } from '@drydock/templates';
 import { expectExit, folder, startTemplateCli, type TemplateCli } from './support/template-cli.ts';
 
 let cli: TemplateCli;
@@ -311,17 +312,24 @@ test('the config file is read, and json is a stream of events', async () => {
   assert.match(expectExit(await cli.run(['list']), 0).stdout, new RegExp(`${String(result?.['name'])} +foreign `));
 });
 
-test('OWN-3 without a key: nothing goes that another run imported, what was made by hand is not gone back to, and doctor says so', async () => {
+test('OWN-3 without a key: nothing that another run imported is used or removed, and doctor says so; a key given later lets the ledger here vouch for it', async () => {
   const keyless = { DRYDOCK_MARK_KEY: '' };
   const name = expectExit(await cli.run(['publish', first, '--name', 'plain'], keyless), 0).stdout.trim();
-  assert.equal(expectExit(await cli.run(['publish', first, '--name', 'plain'], keyless), 0).stdout.trim(), name);
+  const again = expectExit(await cli.run(['publish', first, '--name', 'plain'], keyless), 0).stdout.trim();
+  assert.notEqual(again, name);
   const { stdout } = expectExit(await cli.run(['gc', '--grace', '0', '--keep', '0', '--yes'], keyless), 0);
-  assert.match(stdout, new RegExp(`${name} +stays +nothing proves that .* is ours: give the key`));
+  assert.match(stdout, new RegExp(`${name} +stays +nothing proves that .* is owned: give the key`));
   assert.match(
     expectExit(await cli.run(['doctor'], keyless), 0).stdout,
     /warn +mark key +none: .*\n +next: .*openssl rand/,
   );
-  assert.match(expectExit(await cli.run(['list', '-o', 'wide']), 0).stdout, new RegExp(`${name} +unproven`));
+  const elsewhere = ['list', '-o', 'wide', '--state-dir', join(cli.files, 'another-machine')];
+  assert.match(expectExit(await cli.run(elsewhere), 0).stdout, new RegExp(`${name} +unproven`));
+  assert.match(expectExit(await cli.run(['list', '-o', 'wide']), 0).stdout, new RegExp(`${name} +published`));
+  // What two runs made is the same content: the older one is used, and the record that it lacks is written.
+  const found = expectExit(await cli.run(['publish', first, '--name', 'plain']), 0);
+  assert.match(found.stderr, /nothing was uploaded/);
+  assert.match(expectExit(await cli.run(elsewhere), 0).stdout, new RegExp(`${found.stdout.trim()} +published`));
   const bad = expectExit(await cli.run(['list'], { DRYDOCK_MARK_KEY: 'k1:too-short-to-be-a-key' }), 2);
   assert.ok(/has 21 bytes, and 32 are needed/.test(bad.stderr) && !bad.stderr.includes('too-short'), bad.stderr);
 });
@@ -330,7 +338,10 @@ test('KEEP-3: a leaked key is revoked: what only its codes prove is listed and s
   const file = join(cli.files, 'leaked.key');
   await writeFile(file, `k1:${'a'.repeat(64)}\n`, { mode: 0o600 });
   const keyed = ['--mark-key', file, '--owner', 'leaked'];
-  const run = async (...args: readonly string[]) => expectExit(await cli.run([...args, ...keyed]), 0);
+  // Published from here; everything else is done on another machine, whose ledger does not know the template.
+  const elsewhere = ['--state-dir', join(cli.files, 'elsewhere')];
+  const run = async (...args: readonly string[]) =>
+    expectExit(await cli.run([...args, ...keyed, ...(args[0] === 'publish' ? [] : elsewhere)]), 0);
   const name = (await run('publish', first, '--name', 'leaked')).stdout.trim();
   assert.match((await run('doctor')).stdout, /ok +mark key +[0-9a-f]{12} \(k1\) signs new codes \(flags\)/);
   const revoked = await run('mark-key', 'revoke', 'k1', '--yes');
@@ -353,25 +364,17 @@ test('KEEP-3: a leaked key is revoked: what only its codes prove is listed and s
   assert.match((await run('list', '-o', 'wide')).stdout, new RegExp(`${name} +(?:current|published) `));
 });
 
-test('OWN-3 a forged attribute on the simulator: a stranger with our public mark is never the release, and never goes', async () => {
+test('OWN-3 a forged record on the simulator: a stranger with our public marks is never the release, and never goes', async () => {
   const name = expectExit(await cli.run(['publish', first, '--name', 'forged']), 0).stdout.trim();
-  const { extraConfig, instanceUuid } = await cli.vm(name);
+  const { extraConfig, customValues, instanceUuid } = await cli.vm(name);
   for (const template of [true, false]) {
     const stranger = `stranger-${template}`;
     await cli.switchboard.createVm({ name: stranger, folder, template, productVersion: '9.6.1' });
-    const { instanceUuid: own } = await cli.vm(stranger);
-    const claim = {
-      id: own,
-      owner: extraConfig['drydock.owner'],
-      role: 'retired',
-      operation: extraConfig['drydock.operation'],
-    };
-    await cli.switchboard.setCustomValue(`${folder}/${stranger}`, 'drydock', JSON.stringify(claim));
-    await cli.switchboard.setCustomValue(
-      `${folder}/${stranger}`,
-      'drydock.proof',
-      JSON.stringify(extraConfig['drydock.proof']),
-    );
+    const { moref, instanceUuid: own } = await cli.vm(stranger);
+    const birth = JSON.parse(extraConfig[BIRTH_KEY] ?? '{}') as object;
+    const claim = JSON.stringify({ ...birth, instanceUuid: own });
+    await cli.switchboard.editVm(moref, { extraConfig: { ...extraConfig, [BIRTH_KEY]: claim } });
+    await cli.switchboard.setCustomValue(moref, OWNERSHIP, customValues[OWNERSHIP] ?? '');
   }
   const again = expectExit(await cli.run(['publish', first, '--name', 'forged']), 0).stdout.trim();
   assert.deepEqual([again, (await cli.vm(again)).instanceUuid], [name, instanceUuid]);

@@ -137,7 +137,8 @@ for (const [what, make] of SETTINGS) {
     const held = await made.publish(setting, '9.6');
     await made.processWith(setting).hold(placement, held.name, 'image.tfvars on ci-3');
     const { state } = made.inventory;
-    for (const machine of state.machines.values()) for (const at of machine.customValues.keys()) machine.customValues.set(at, '');
+    for (const machine of state.machines.values())
+      for (const at of machine.customValues.keys()) machine.customValues.set(at, '');
     await made.collect(setting);
     assert.equal(made.named(held.name).isTemplate, true);
     made.inventory.convert(made.inventory.at(`${FOLDER}/${held.name}`), 'machine');
@@ -303,7 +304,11 @@ test('OWN-3 a clone of an owned template, its extraConfig, code and attributes c
   const made = rig();
   const setting = { keys: TEST_KEYS, ledger: memoryLedger('cluster') };
   const { name } = await made.publish(setting, '9.6');
-  made.inventory.clone(made.inventory.at(`${FOLDER}/${name}`), { name: 'copy', template: true, copyCustomValues: true });
+  made.inventory.clone(made.inventory.at(`${FOLDER}/${name}`), {
+    name: 'copy',
+    template: true,
+    copyCustomValues: true,
+  });
   await made.collect(setting);
   assert.deepEqual(
     made.machines().map((machine) => machine.name),

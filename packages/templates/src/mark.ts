@@ -130,7 +130,8 @@ function weigh(vm: VmSummary, testimony: Testimony, { keys, ledger, imported }: 
     return { ...base, proof: 'keyed', verified: !uploaded, uploaded, renew: !fresh };
   }
   const claims = finished || vm.isTemplate || record.kind !== 'absent' || birth === undefined;
-  if (claims) return { ...base, proof: 'none', verified: finished || birth === undefined, uploaded: false, renew: false };
+  if (claims)
+    return { ...base, proof: 'none', verified: finished || birth === undefined, uploaded: false, renew: false };
   const swept: Proof =
     entry !== undefined ? recorded : birth.code === 'current' || birth.code === 'older' ? 'keyed' : 'none';
   return { ...base, proof: swept, verified: false, uploaded: false, renew: false };
@@ -152,7 +153,8 @@ const COPIED = 'its mark was copied from another machine';
 /** Why nothing proves it, and what to do. */
 function doubtOf({ identity, birth, record }: Testimony): string {
   const adopt = 'adopt it if it is what it should be';
-  if (identity === undefined) return `vCenter does not give its creation date and instance UUID: ${adopt} after an upgrade`;
+  if (identity === undefined)
+    return `vCenter does not give its creation date and instance UUID: ${adopt} after an upgrade`;
   switch (record.kind) {
     case 'moved':
       return `its ownership record is about another VM (it was registered again, restored or cloned): ${adopt}`;

@@ -9,8 +9,8 @@ export const vcenterPoints: readonly CrashPoint[] = [
   { what: 'ImportVApp', vcenter: 'ImportVApp' },
   { what: 'upload', vcenter: 'upload' },
   { what: 'HttpNfcLeaseComplete', vcenter: 'HttpNfcLeaseComplete' },
-  { what: 'ReconfigVM_Task', vcenter: 'ReconfigVM_Task' },
   { what: 'SetField', vcenter: 'SetField' },
+  { what: 'ReconfigVM_Task', vcenter: 'ReconfigVM_Task' },
   { what: 'MarkAsTemplate', vcenter: 'MarkAsTemplate' },
   { what: attach, vcenter: attach },
 ];
@@ -32,6 +32,10 @@ const writeNames = [
   'BootImage Uploading',
   'Event DownloadVerified',
   'Event UploadStarted',
+  'ledger importing',
+  'ledger imported',
+  'ledger marking',
+  'ledger template',
   'Event Imported',
   'BootImage Switching',
   'user data',
@@ -66,6 +70,8 @@ export function writeName({ verb, resource, body }: ApiWrite): string | undefine
       return 'machine set';
     case 'events':
       return `Event ${(JSON.parse(body) as { readonly reason: string }).reason}`;
+    case 'configmaps':
+      return `ledger ${stageIn(body)}`;
     case 'clusteroperators/status':
       return 'verdict';
     case 'bootimages/status':
@@ -78,6 +84,14 @@ export function writeName({ verb, resource, body }: ApiWrite): string | undefine
     default:
       return `${verb} ${resource}`;
   }
+}
+
+/** The earliest stage of a template in a ConfigMap of the ownership ledger. */
+function stageIn(body: string): string {
+  const { data = {} } = JSON.parse(body) as { readonly data?: Readonly<Record<string, string>> };
+  const texts = Object.values(data);
+  const stages = ['importing', 'imported', 'marking'] as const;
+  return stages.find((stage) => texts.some((text) => text.includes(`"stage":"${stage}"`))) ?? 'template';
 }
 
 interface Conditions {

@@ -177,7 +177,11 @@ async function isStillLeftover(
   { ports, folder, datacenter }: ActContext,
   call: CallOptions,
 ): Promise<boolean> {
-  if (readMark(vm, folder, { owner: undefined, witnesses: ports.witnesses }).kind !== 'none' || vm.parent?.value !== folder.value) return false;
+  if (
+    readMark(vm, folder, { owner: undefined, witnesses: ports.witnesses }).kind !== 'none' ||
+    vm.parent?.value !== folder.value
+  )
+    return false;
   if (vm.unreadable !== undefined || vm.activeTasks.length > 0) return false;
   if (!vm.isTemplate && (vm.powerState !== 'poweredOff' || hasRun(vm))) return false;
   const links = await linkedMachines(ports.vcenter, datacenter, [vm], call);

@@ -17,7 +17,7 @@ import { expectSpace, importBytes, noteSpace } from '../image/disk-space.ts';
 import type { OpenOva } from '../image/ova.ts';
 import { byteMeter } from '../image/progress.ts';
 import { checkSums } from '../image/sums.ts';
-import { birthConfig, type BirthMark, CONTENT_KEY } from '../mark/birth-mark.ts';
+import { type BirthMark, birthConfig, CONTENT_KEY } from '../mark/birth-mark.ts';
 import { type Identity, identityKey, identityOf } from '../mark/identity.ts';
 import { writeOwnership } from '../mark/ownership-record.ts';
 import { testimonyOf } from '../mark.ts';
@@ -174,7 +174,8 @@ async function recordUpload(
   const entry = { stage: 'imported', own: true, mark } as const;
   await witnesses.ledger.change(key, () => (secureBootOff ? { ...entry, secureBootOff } : entry));
   const vm = await vcenter.vm(ref, call);
-  if (vm === undefined) throw new TemplateError({ code: 'IMPORT_FAILED', message: `${ref.value} is gone`, retriable: true });
+  if (vm === undefined)
+    throw new TemplateError({ code: 'IMPORT_FAILED', message: `${ref.value} is gone`, retriable: true });
   if (hasRun(vm) || vm.powerState !== 'poweredOff') throw poweredOn(vm.name, ref);
   const fingerprint = fingerprintOf({ ...vm, secureBoot: !secureBootOff && vm.secureBoot === true });
   await witnesses.ledger.change(key, (now) => now && { ...now, fingerprint });
@@ -198,7 +199,14 @@ export async function finishImport({ vcenter, clock, witnesses }: Ports, ref: Mo
   const signed = record.kind === 'read' && (record.code === 'current' || witnesses.keys.current === undefined);
   if (!signed) {
     await witnesses.ledger.change(key, (now) => now && { ...now, fingerprint: settled });
-    await writeOwnership(vcenter, vm, identity, { kind: 'imported', mark: birth, fingerprint: settled }, witnesses.keys, call);
+    await writeOwnership(
+      vcenter,
+      vm,
+      identity,
+      { kind: 'imported', mark: birth, fingerprint: settled },
+      witnesses.keys,
+      call,
+    );
   }
   const change = { ...secureBoot, extraConfig: new Map([[CONTENT_KEY, settled]]) };
   await patiently(clock, call, () => vcenter.reconfigure(ref, change, call));
@@ -226,7 +234,6 @@ function lostLease(name: string, error: unknown): unknown {
   const message = `the import of ${name} ended with the session or lease that it belonged to: ${clauseOf(error)}`;
   return new TemplateError({ code: 'LEASE_LOST', message, retriable: true, cause: error });
 }
-
 
 async function startImport(
   ports: Ports,

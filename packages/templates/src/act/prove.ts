@@ -39,7 +39,8 @@ export async function renewRecord(
   if (identity === undefined || fingerprint === undefined) return;
   const kind = birth !== undefined ? 'imported' : (read?.kind ?? (entry?.role === 'adopted' ? 'adopted' : 'claimed'));
   const mark = kind === 'imported' ? birth : (entry?.mark ?? read?.mark);
-  if (mark !== undefined) await writeOwnership(vcenter, vm, identity, { kind, mark, fingerprint }, witnesses.keys, call);
+  if (mark !== undefined)
+    await writeOwnership(vcenter, vm, identity, { kind, mark, fingerprint }, witnesses.keys, call);
 }
 
 /**

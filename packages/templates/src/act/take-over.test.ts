@@ -17,7 +17,14 @@ async function rig() {
   const clock = virtualClock({ auto: true });
   const inventory = memoryInventory({ now: clock.now });
   const folder = inventory.at('/DC0/vm/ocp');
-  const mark = { owner: 'us', operation: 'op', digest: 'd'.repeat(64), release: '9.4', holder: 'h', instanceUuid: UUID };
+  const mark = {
+    owner: 'us',
+    operation: 'op',
+    digest: 'd'.repeat(64),
+    release: '9.4',
+    holder: 'h',
+    instanceUuid: UUID,
+  };
   const code = codeOf(TEST_KEYS, ['drydock.mark/1', 'us', 'op', mark.digest, UUID]) ?? '';
   const keys = Object.entries({ ...mark, verified: mark.digest, proof: code });
   const extraConfig = Object.fromEntries(keys.map(([key, value]) => [`drydock.${key}`, value]));

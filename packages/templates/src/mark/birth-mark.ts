@@ -43,7 +43,10 @@ export function birthConfig(mark: BirthMark, keys: MarkKeys): ReadonlyMap<string
 }
 
 /** The birth mark of a VM, whatever it is worth; undefined where there is none, or half of one. */
-export function readBirthMark({ extraConfig }: Pick<VmSummary, 'extraConfig'>, keys: MarkKeys): ReadBirthMark | undefined {
+export function readBirthMark(
+  { extraConfig }: Pick<VmSummary, 'extraConfig'>,
+  keys: MarkKeys,
+): ReadBirthMark | undefined {
   const text = extraConfig.get(BIRTH_KEY);
   if (text === undefined) return readLegacy(extraConfig, keys);
   const value = fieldsOf(text);
@@ -81,7 +84,15 @@ function birthMarkOf(read: (field: string) => string): BirthMark | undefined {
   return [owner, digest, holder, instanceUuid].includes('') ? undefined : mark;
 }
 
-function subjectOf({ owner, operation, digest, release, version = '', publishes = '', instanceUuid }: BirthMark): string[] {
+function subjectOf({
+  owner,
+  operation,
+  digest,
+  release,
+  version = '',
+  publishes = '',
+  instanceUuid,
+}: BirthMark): string[] {
   return ['drydock.birth/2', owner, operation, digest, release, version, publishes, instanceUuid.toLowerCase()];
 }
 

@@ -49,8 +49,7 @@ export async function observe(
   const doomed = new Map<Machine, VmSummary>();
   for (const [index, machine] of plain.machines.entries()) {
     const vm = children[index];
-    if (vm !== undefined && (leftovers.includes(machine.name) || isDoomed(machine, wanted)))
-      doomed.set(machine, vm);
+    if (vm !== undefined && (leftovers.includes(machine.name) || isDoomed(machine, wanted))) doomed.set(machine, vm);
   }
   const links = await linkedMachines(vcenter, scope.datacenter, [...doomed.values()], options);
   const machines: Machine[] = [];
@@ -125,19 +124,18 @@ export function machineOf(vm: VmSummary, folder: MoRef, liveness: Liveness): Mac
  */
 function pastOf(vm: VmSummary, { entry, record }: Testimony, reading: MarkReading): Machine['past'] {
   if (vm.unreadable !== undefined) return 'never';
-  if (entry?.stage === 'template' || (entry === undefined && vm.isTemplate && reading.kind === 'ours')) return 'template';
+  if (entry?.stage === 'template' || (entry === undefined && vm.isTemplate && reading.kind === 'ours'))
+    return 'template';
   if (entry?.stage === 'marking') return vm.isTemplate || entry.version !== versionOf(vm) ? 'template' : 'marking';
-  const unknown = entry === undefined && !vm.isTemplate && (vm.extraConfig.has(CONTENT_KEY) || record.kind !== 'absent');
+  const unknown =
+    entry === undefined && !vm.isTemplate && (vm.extraConfig.has(CONTENT_KEY) || record.kind !== 'absent');
   return unknown ? 'unknown' : 'never';
 }
 
 /** What makes a finished machine another one than it was, as a clause. Without a record of what it was, only our own import tells: it is never powered on. */
-export function tamperingOf(
-  vm: VmSummary,
-  reading: MarkReading,
-  { entry, record }: Testimony,
-): string | undefined {
-  if (reading.kind !== 'ours' || !(reading.verified || reading.uploaded) || vm.unreadable !== undefined) return undefined;
+export function tamperingOf(vm: VmSummary, reading: MarkReading, { entry, record }: Testimony): string | undefined {
+  if (reading.kind !== 'ours' || !(reading.verified || reading.uploaded) || vm.unreadable !== undefined)
+    return undefined;
   const recorded = entry?.fingerprint ?? (record.kind === 'read' ? record.record.fingerprint : undefined);
   const before = recorded ?? vm.extraConfig.get(CONTENT_KEY);
   if (before !== undefined && !reading.uploaded) return differenceFrom(before, vm);

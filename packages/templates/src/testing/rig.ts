@@ -46,7 +46,14 @@ export function testRig(
     logins.push(server);
     return inventory.client();
   };
-  const store = templateStore({ vcenters, cacheDir: '/nonexistent', clock, ovas: memoryOva(ova), uptime: testUptime(clock), ...proofs });
+  const store = templateStore({
+    vcenters,
+    cacheDir: '/nonexistent',
+    clock,
+    ovas: memoryOva(ova),
+    uptime: testUptime(clock),
+    ...proofs,
+  });
   const publish = (wish?: Partial<TemplateWish>, more: Pick<PublishOptions, 'beforeSwap'> = {}) =>
     store.publish(testWish(wish), { holderIsLive: () => true, ...more });
   return {

@@ -72,7 +72,10 @@ export async function prepareAdoption(
   if (!vm.isTemplate) throw refuse('NOT_A_TEMPLATE', 'is a machine, not a template');
   const testimony = testimonyOf(vm, witnesses);
   if (testimony.identity === undefined)
-    throw refuse('VCENTER_FAILED', 'has no creation date or instance UUID, without which it cannot be told from a copy');
+    throw refuse(
+      'VCENTER_FAILED',
+      'has no creation date or instance UUID, without which it cannot be told from a copy',
+    );
   const reading = readMark(vm, folder, reader, testimony);
   if (reading.kind === 'ours' && reading.mark.owner !== owner)
     throw refuse('FOREIGN_OWNER', `belongs to ${reading.mark.owner}`);
@@ -89,5 +92,9 @@ export async function prepareAdoption(
   if (reading.kind === 'ours' && reading.mark.role !== 'adopted')
     return { vm, claim: { kind: 'claimed', mark: contentOf(reading.mark) }, world };
   const release = otherRelease(request.release, vm) ?? vm.productVersion ?? '';
-  return { vm, claim: { kind: 'adopted', mark: { owner, operation: '', digest: '', release, publishes: vm.name } }, world };
+  return {
+    vm,
+    claim: { kind: 'adopted', mark: { owner, operation: '', digest: '', release, publishes: vm.name } },
+    world,
+  };
 }

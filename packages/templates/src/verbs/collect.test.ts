@@ -59,7 +59,14 @@ async function rig(given: readonly Given[], aheadMs = 0) {
   const start = clock.now();
   const byAge = given.entries().toArray();
   for (const [index, one] of byAge.toSorted(([, a], [, b]) => (b.ageMs ?? 2 * DAY) - (a.ageMs ?? 2 * DAY))) {
-    const { name, owner = 'us', template = true, verified = true, ageMs = 2 * DAY, digest = `${index}`.repeat(8) } = one;
+    const {
+      name,
+      owner = 'us',
+      template = true,
+      verified = true,
+      ageMs = 2 * DAY,
+      digest = `${index}`.repeat(8),
+    } = one;
     clock.advance(oldest - ageMs - (clock.now() - start));
     const instanceUuid = `42000000-0000-4000-8000-${index.toString().padStart(12, '0')}`;
     const mark = { owner, operation: `op${index}`, digest, release: '9.6' };
@@ -99,7 +106,10 @@ function machineAt(inventory: MemoryInventory, wanted: string): MoRef {
 }
 
 function left({ inventory }: { inventory: MemoryInventory }): readonly string[] {
-  return inventory.snapshot().machines.map(({ name }) => plain(name)).toSorted();
+  return inventory
+    .snapshot()
+    .machines.map(({ name }) => plain(name))
+    .toSorted();
 }
 
 test('what nobody uses goes; what is used, unknown, foreign, new or unmarked stays, each with its reason', async () => {
@@ -113,13 +123,16 @@ test('what nobody uses goes; what is used, unknown, foreign, new or unmarked sta
   made.inventory.add(made.inventory.at(FOLDER), { name: 'unmarked', template: true });
   const collected = await made.collect({ referenced: (name) => ({ used: 'MachineSet a', unknown: 'unknown' })[name] });
   assert.deepEqual(left(made), ['foreign', 'new', 'unknown', 'unmarked', 'used']);
-  assert.deepEqual(Object.fromEntries(collected.map(({ name, removed, reason }) => [plain(name), `${removed}: ${reason}`])), {
-    idle: 'true: nothing uses it',
-    used: 'false: used by MachineSet a',
-    unknown: 'false: it is unknown whether something uses it',
-    foreign: 'false: it belongs to cluster them',
-    new: 'false: it is new and may be about to be used',
-  });
+  assert.deepEqual(
+    Object.fromEntries(collected.map(({ name, removed, reason }) => [plain(name), `${removed}: ${reason}`])),
+    {
+      idle: 'true: nothing uses it',
+      used: 'false: used by MachineSet a',
+      unknown: 'false: it is unknown whether something uses it',
+      foreign: 'false: it belongs to cluster them',
+      new: 'false: it is new and may be about to be used',
+    },
+  );
 });
 
 test('the newest that nobody uses stays as a way back', async () => {

@@ -234,7 +234,11 @@ test('adopt refuses machines, and names what is not there; a clone of an adopted
   assert.deepEqual(
     lines.map(({ name, role, reason }) => [name, role, reason]),
     [
-      ['copy', 'unmarked', 'its ownership record is about another VM (it was registered again, restored or cloned): adopt it if it is what it should be'],
+      [
+        'copy',
+        'unmarked',
+        'its ownership record is about another VM (it was registered again, restored or cloned): adopt it if it is what it should be',
+      ],
       [NAME, 'adopted', undefined],
     ],
   );
