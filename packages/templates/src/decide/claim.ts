@@ -28,12 +28,12 @@ export interface SweepVerdict {
 
 /**
  * Only what was never finished, or never made a template; has never been one, and was never adopted or retired; bears the name of its own attempt; has no snapshot and carries nobody
- * else's disks; whose importer is surely dead; and which something proves to be ours.
+ * else's disks; whose importer is surely dead; and which something proves to be ours. `forgotten`: see {@link whyKept}.
  */
-export function maySweep(machine: Candidate): SweepVerdict {
+export function maySweep(machine: Candidate, forgotten = false): SweepVerdict {
   const dead = surelyDead(machine);
   const proven = mayDestroy(machine);
-  const kept = whyKept(machine) ?? (dead.dead ? linkedReason(machine) : dead.reason);
+  const kept = whyKept(machine, forgotten) ?? (dead.dead ? linkedReason(machine) : dead.reason);
   const reason = kept ?? (proven.may ? undefined : proven.reason);
   return reason === undefined ? { sweep: true, reason: dead.reason } : { sweep: false, reason };
 }

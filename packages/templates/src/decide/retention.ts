@@ -119,7 +119,7 @@ function verdict(
   if (links !== undefined) return stays(links);
   if (!candidate.verified) {
     if (candidate.isTemplate) return stays('it was made a template by somebody else before it was verified');
-    const { sweep, reason } = maySweep({ ...candidate, linked: item.linked, unseen: item.unseen });
+    const { sweep, reason } = maySweep({ ...candidate, linked: item.linked, unseen: item.unseen }, true);
     return sweep ? { candidate, remove: true, reason: `unfinished import: ${reason}` } : stays(reason);
   }
   if (!isNamedByUs(candidate, isPutAway(candidate))) return stays('an administrator gave it another name');
