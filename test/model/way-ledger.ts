@@ -3,6 +3,7 @@ import { BootImage, Machine, type Node } from '@drydock/api';
 import { bootImageOf, livePin, type Pin, samePin } from '@drydock/boot-images';
 import { type FakeCluster, type MachineActor, machineSet } from '@drydock/boot-images/testing';
 import { type KubeObject, keyOf } from '@drydock/kube';
+import { BIRTH_KEY } from '@drydock/templates';
 import type { MachineSnapshot, MemoryInventory } from '@drydock/vsphere/testing';
 import { pinsObeyed } from '../../apps/drydock/src/image/pin-wait.ts';
 
@@ -191,7 +192,7 @@ export function wayLedger(world: LedgerWorld): WayLedger {
     for (const name of names) for (const release of outcomeOf(name)) needed.add(release);
     const spare = machines.filter(
       ({ isTemplate, productVersion, extraConfig }) =>
-        isTemplate && extraConfig['drydock.owner'] !== undefined && !needed.has(productVersion),
+        isTemplate && extraConfig[BIRTH_KEY] !== undefined && !needed.has(productVersion),
     );
     // The newest stays, whether or not a set ever had it.
     assert.ok(spare.length <= KEEP, `${spare.map(({ name }) => name).join()} are left, and nothing needs them`);
