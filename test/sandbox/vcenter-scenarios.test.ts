@@ -7,7 +7,7 @@ import { Agent, request } from 'undici';
 import { type LibraryKeeper, libraryKeeper } from './support/content-library.ts';
 
 /** Where the simulator's own model has things. */
-const PLACES: Omit<ScenarioPlaces, 'denyPrivileges' | 'addLibraryItem'> = {
+const PLACES: Omit<ScenarioPlaces, 'denyPrivileges' | 'addLibraryItem' | 'convertToMachine'> = {
   folder: '/DC0/vm',
   cluster: '/DC0/host/DC0_C0',
   resourcePool: '/DC0/host/DC0_C0/Resources',
@@ -72,6 +72,7 @@ suite('vCenter scenarios against the simulator', () => {
         ...PLACES,
         addLibraryItem: (library, name, files) => libraries.add(library, name, files),
         denyPrivileges: (names) => switchboard.denyPrivileges(names),
+        convertToMachine: ({ value }) => switchboard.convertVm(value, 'machine'),
       });
     });
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fault, method, start, THIS, value } from './testing/simulator.ts';
+import { fault, method, start, THIS, until, value } from './testing/simulator.ts';
 
 test('topology, tags, attributes, privileges and sabotage', async () => {
   await using sim = await start();
@@ -97,6 +97,46 @@ test('an administrator converts, boots and hides a machine: traces stay, disable
     ),
   );
   assert.deepEqual(read.text.match(/<name>[^<]+/g), ['<name>summary.config.instanceUuid']);
+});
+
+test('KEEP-1 a creation date that a client sends is ignored, in a new VM, a change and a clone', async () => {
+  await using sim = await start();
+  const { board } = sim;
+  const client = sim.client();
+  await client.login();
+  const { moref: folder } = await board.find('/DC0/vm');
+  const { moref: pool } = await board.find('/DC0/host/DC0_C0/Resources');
+  const past = '<createDate>2001-01-01T00:00:00Z</createDate>';
+  const createdOf = async (name: string): Promise<string> => {
+    const { moref } = await board.find(`/DC0/vm/${name}`);
+    const set = '<propSet><type>VirtualMachine</type><pathSet>config.createDate</pathSet></propSet>';
+    const of = `<objectSet><obj type="VirtualMachine">${moref}</obj></objectSet>`;
+    const collector = THIS('PropertyCollector', 'propertyCollector');
+    const asked = method('RetrievePropertiesEx', `${collector}<specSet>${set}${of}</specSet><options/>`);
+    return value(await client.call(asked), 'val');
+  };
+  const asks = async (body: string): Promise<void> => {
+    const ran = await client.call(body);
+    assert.equal(fault(ran), undefined, ran.text);
+  };
+  const began = Date.now();
+  const files = '<files><vmPathName>[LocalDS_0]</vmPathName></files>';
+  const config = `<config><name>dated</name>${past}<guestId>otherGuest</guestId>${files}</config>`;
+  await asks(method('CreateVM_Task', `${THIS('Folder', folder)}${config}<pool type="ResourcePool">${pool}</pool>`));
+  const created = await until('the VM', () => createdOf('dated').catch(() => undefined));
+  assert.ok(Math.abs(Date.parse(created) - began) < 60_000, created);
+
+  const { moref } = await board.find('/DC0/vm/dated');
+  const change = `<spec>${past}<annotation>changed</annotation></spec>`;
+  await asks(method('ReconfigVM_Task', `${THIS('VirtualMachine', moref)}${change}`));
+  await until('the change', async () => (await board.vms())[0]?.annotation === 'changed');
+  assert.equal(await createdOf('dated'), created);
+
+  const spec = `<spec><location/><template>false</template><config>${past}</config><powerOn>false</powerOn></spec>`;
+  const into = `<folder type="Folder">${folder}</folder><name>copy</name>`;
+  await asks(method('CloneVM_Task', `${THIS('VirtualMachine', moref)}${into}${spec}`));
+  const copied = await until('the clone', () => createdOf('copy').catch(() => undefined));
+  assert.ok(Date.parse(copied) >= Date.parse(created) && copied !== created, copied);
 });
 
 test('OWN-11 the value of a custom attribute with more than 255 characters is refused, cut off at the 255th, or kept, as longCustomValues says', async () => {

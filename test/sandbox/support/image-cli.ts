@@ -40,7 +40,7 @@ export async function runCommand(
 ): Promise<Ended> {
   const child = spawn(process.execPath, [operatorProgram.module, ...words], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, KUBECONFIG: kubeconfig, HOME: directory, ...env },
+    env: { ...process.env, KUBECONFIG: kubeconfig, HOME: directory, XDG_STATE_HOME: '', ...env },
   });
   const [out, errors, [code]] = await Promise.all([
     text(child.stdout),

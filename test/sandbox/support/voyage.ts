@@ -22,9 +22,10 @@ import {
   type VmView,
 } from '@drydock/sandbox';
 import { templateStore } from '@drydock/templates';
-import { memoryLedger, TEST_KEYS, type TestOvaSpec, writeTestOva } from '@drydock/templates/testing';
+import { TEST_KEYS, type TestOvaSpec, writeTestOva } from '@drydock/templates/testing';
 import { connectVCenter, type VCenter } from '@drydock/vsphere';
 import { pino } from 'pino';
+import { clusterLedger } from '../../../apps/drydock/src/ownership-ledger.ts';
 import { type Mirror, serveFolder } from './mirror.ts';
 import {
   clusterTag,
@@ -232,7 +233,7 @@ async function startRole(
   const store = starting.use(
     templateStore({
       ...{ vcenters: async () => vcenter, cacheDir },
-      ...{ markKeys: async () => TEST_KEYS, ledger: memoryLedger('cluster') },
+      ...{ markKeys: async () => TEST_KEYS, ledger: clusterLedger(client, machineApi) },
     }),
   );
   const leader = { identity: 'voyage', holderIsLive: (holder: string): boolean => holder === 'voyage' };

@@ -34,7 +34,9 @@ suite('scenarios in memory', () => {
       };
       const addLibraryItem = async (library: string, name: string, files: ReadonlyMap<string, Uint8Array>) =>
         vcenter.inventory.addLibraryItem(library, name, new Map([...files].map(([file, bytes]) => [file, { bytes }])));
-      await scenario.run(vcenter, { ...PLACES, denyPrivileges, addLibraryItem });
+      const convertToMachine = async (template: ImportRequest['folder']) =>
+        vcenter.inventory.convert(template, 'machine');
+      await scenario.run(vcenter, { ...PLACES, denyPrivileges, addLibraryItem, convertToMachine });
     });
   }
 });

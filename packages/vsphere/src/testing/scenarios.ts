@@ -19,6 +19,8 @@ export interface ScenarioPlaces {
   addLibraryItem(library: string, name: string, files: ReadonlyMap<string, Uint8Array>): Promise<string>;
   /** Takes privileges away from the user of the client, everywhere; replaces what was taken before. */
   denyPrivileges(names: readonly string[]): Promise<void>;
+  /** Makes a machine of a template, as an administrator does. */
+  convertToMachine(template: MoRef): Promise<void>;
 }
 
 /** One behaviour that every `VCenter` must show, in memory or real. Names inside are unique, so that all can share one inventory. */
@@ -206,6 +208,39 @@ export const VCENTER_SCENARIOS: readonly VCenterScenario[] = [
         [true, false],
       );
       assert.equal((await vcenter.vm(vm))?.customValues.get('drydock.test'), 'adopted');
+    },
+  },
+  {
+    name: 'KEEP-1 tells a VM from every other by server, reference, creation date and instance UUID, whatever is done to it later',
+    async run(vcenter, places) {
+      const { vm, folder, ...request } = await imported(vcenter, places);
+      const identity = async (ref: MoRef): Promise<readonly (string | undefined)[]> => {
+        const { createDate, instanceUuid } = (await vcenter.vm(ref)) ?? assert.fail(`${ref.value} is gone`);
+        return [await vcenter.instanceUuid(), ref.value, createDate, instanceUuid];
+      };
+      const born = await identity(vm);
+      assert.ok(Number.isFinite(Date.parse(born[2] ?? '')), String(born[2]));
+      assert.equal(born[3], request.instanceUuid);
+      assert.deepEqual(await identity(vm), born);
+      await vcenter.reconfigure(vm, { secureBoot: false, extraConfig: new Map([['drydock.test', 'later']]) });
+      await vcenter.setCustomValue(vm, 'drydock.test', 'later');
+      await vcenter.rename(vm, `${request.name}-later`);
+      assert.deepEqual(await identity(vm), born);
+      await vcenter.markAsTemplate(vm);
+      assert.deepEqual(await identity(vm), born);
+      await places.convertToMachine(vm);
+      assert.deepEqual(await identity(vm), born);
+      await vcenter.markAsTemplate(vm);
+      assert.deepEqual(await identity(vm), born);
+      const listed = (await vcenter.children(folder)).find(({ ref }) => ref.value === vm.value);
+      assert.deepEqual([listed?.createDate, listed?.instanceUuid], born.slice(2));
+      // Whoever chooses the same instance UUID and name makes another VM.
+      await vcenter.destroy(vm);
+      await using lease = await vcenter.startImport({ ...request, folder });
+      const again = await identity(lease.vm);
+      assert.deepEqual([again[0], again[3]], [born[0], born[3]]);
+      assert.notDeepEqual(again.slice(1, 3), born.slice(1, 3));
+      assert.ok(Date.parse(again[2] ?? '') >= Date.parse(born[2] ?? ''));
     },
   },
   {
