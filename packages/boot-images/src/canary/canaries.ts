@@ -3,7 +3,7 @@ import { shownText } from '@drydock/api/text';
 import { ApiError, type Client, ifFound, isAlreadyExists, isNotFound, type Key, keyOf } from '@drydock/kube';
 import { BootImageError } from '../errors.ts';
 import type { ImageFacts } from '../image-facts.ts';
-import { type KeptSet, setText } from '../observe/kept-set.ts';
+import { idOf, type KeptSet, setText } from '../observe/kept-set.ts';
 import type { PointedImage } from '../platform.ts';
 import type { SetPolicy } from '../policy/set-policy.ts';
 import type { SetOutcome } from '../status/subject.ts';
@@ -11,13 +11,15 @@ import { machineApiNamespace } from '../user-data/user-data.ts';
 import {
   type CanaryMachine,
   type CanaryObserved,
+  type CanaryStep,
   type CanaryVerdict,
   canaryMachineOf,
   decideCanary,
   isOwnCanary,
 } from './decide.ts';
 import { type CanaryGroup, canaryMachine, groupOf, isCanaryName, unsupported } from './machine.ts';
-import { beginWait, type CanaryClocks, type CanaryWaits, waitedMs } from './patience.ts';
+import { beginWait, type CanaryClocks, type CanaryWaits, elapsedOf, waitedMs } from './patience.ts';
+import { type CanarySettling, canarySettling, type Settling } from './settling.ts';
 import { canarySpec, MOST_CANARIES } from './spec.ts';
 
 /** What canaries are made with, and told from. */
@@ -68,6 +70,13 @@ export interface Canaries {
 /** What is said of a set while its image is tried. */
 export const CANARY_STEP = { kind: 'step', phase: 'Publishing', reason: 'Canary' } as const;
 
+type CanaryWait = Extract<SetOutcome, { readonly kind: 'step' }>;
+
+/** What is said of a set while its canary is waited for. */
+export function waitingFor({ reason, brief, message }: Extract<CanaryStep, { readonly kind: 'wait' }>): CanaryWait {
+  return { ...CANARY_STEP, ...(reason === undefined ? {} : { reason }), brief, note: message };
+}
+
 /** More than any look takes: create, or record, then remove, then the end. */
 const STEPS = 6;
 
@@ -76,17 +85,18 @@ export interface CanaryMemory {
   /** By group, before the cache shows them. */
   readonly verdicts: Map<string, CanaryVerdict>;
   readonly waits: CanaryWaits;
+  readonly settling: CanarySettling;
   /** Machines that this process removed, by uid, before the cache shows that nobody waits for them. */
   readonly removed: Set<string>;
 }
 
 /** Nothing is known. */
 export function canaryMemory(): CanaryMemory {
-  return { verdicts: new Map(), waits: new Map(), removed: new Set() };
+  return { verdicts: new Map(), waits: new Map(), settling: canarySettling(), removed: new Set() };
 }
 
 /** Nothing is asked twice about one group in a pass. */
-export function canaries(ports: CanaryPorts, { verdicts, waits, removed }: CanaryMemory): Canaries {
+export function canaries(ports: CanaryPorts, { verdicts, waits, settling, removed }: CanaryMemory): Canaries {
   const { client } = ports;
   const answers = new Map<string, Promise<SetOutcome | undefined>>();
   const asked = new Set<string>();
@@ -106,7 +116,8 @@ export function canaries(ports: CanaryPorts, { verdicts, waits, removed }: Canar
       );
     const group = groupOf(set, policy, image, question);
     asked.add(group.machine);
-    const answer = answers.get(group.id) ?? look(question, group, call);
+    const settles = settling.wants(idOf(set), group, elapsedOf(ports));
+    const answer = answers.get(group.id) ?? look(question, group, settles, call);
     answers.set(group.id, answer);
     const outcome = await answer;
     return outcome === undefined ? undefined : { ...outcome, ...facts };
@@ -115,6 +126,7 @@ export function canaries(ports: CanaryPorts, { verdicts, waits, removed }: Canar
   async function look(
     question: CanaryQuestion,
     group: CanaryGroup,
+    settles: Settling | undefined,
     call: { readonly signal?: AbortSignal },
   ): Promise<SetOutcome | undefined> {
     const { set, policy, image, beforeWrite, record } = question;
@@ -122,12 +134,12 @@ export function canaries(ports: CanaryPorts, { verdicts, waits, removed }: Canar
     const key = keyOf(canaryMachine(set, group, image));
     const canary = { group: group.id, machine: group.machine, image: group.image };
     for (let count = 0; count < STEPS; count += 1) {
-      const observed = await observe(group, key, timeoutMs, call);
+      const observed = { ...(await observe(group, key, timeoutMs, call)), settling: settles };
       const step = decideCanary(observed, { timeoutMs, keepOnFailure, most: MOST_CANARIES });
       switch (step.kind) {
         case 'create':
           beforeWrite();
-          await create(canaryMachine(set, group, image), policy, call);
+          await create(canaryMachine(set, group, image), group, policy, call);
           created.add(group.machine);
           break;
         case 'record': {
@@ -135,6 +147,7 @@ export function canaries(ports: CanaryPorts, { verdicts, waits, removed }: Canar
           beforeWrite();
           await record({ ...canary, ...verdict });
           verdicts.set(group.id, verdict);
+          settling.judged(group);
           break;
         }
         case 'remove':
@@ -153,7 +166,7 @@ export function canaries(ports: CanaryPorts, { verdicts, waits, removed }: Canar
           return { ...CANARY_STEP, brief: 'canary: goes', note: step.message };
         case 'wait':
           return {
-            ...{ ...CANARY_STEP, brief: step.brief, note: step.message },
+            ...waitingFor(step),
             canary: { ...canary, message: step.message },
           };
       }
@@ -187,9 +200,15 @@ export function canaries(ports: CanaryPorts, { verdicts, waits, removed }: Canar
     };
   }
 
-  async function create(machine: Machine, policy: SetPolicy, call: { readonly signal?: AbortSignal }): Promise<void> {
+  async function create(
+    machine: Machine,
+    group: CanaryGroup,
+    policy: SetPolicy,
+    call: { readonly signal?: AbortSignal },
+  ): Promise<void> {
     try {
       const { metadata } = await client.create(Machine, machine, call);
+      settling.made(group);
       beginWait(waits, metadata.uid ?? '', ports);
     } catch (error) {
       // Somebody was faster, perhaps this process's predecessor: the next look tells.

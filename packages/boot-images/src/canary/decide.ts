@@ -2,6 +2,7 @@ import type { Machine, Node } from '@drydock/api';
 import { shownText } from '@drydock/api/text';
 import { list, object } from '../observe/json.ts';
 import { canaryLabel, isCanaryName } from './machine.ts';
+import type { Settling } from './settling.ts';
 
 /** What became of a canary, as the BootImages of its sets keep it. */
 export interface CanaryVerdict {
@@ -40,6 +41,8 @@ export interface CanaryObserved {
   readonly others: number;
   /** How much of the time that the machine has is over, in ms. */
   readonly waitedMs: number;
+  /** Why no machine is made yet; absent where one may be. */
+  readonly settling?: Settling | undefined;
 }
 
 /** What is wanted of a canary. */
@@ -57,7 +60,7 @@ export type CanaryStep =
   | { readonly kind: 'remove'; readonly uid: string }
   | { readonly kind: 'go' }
   | { readonly kind: 'fail'; readonly message: string }
-  | { readonly kind: 'wait'; readonly brief: string; readonly message: string }
+  | { readonly kind: 'wait'; readonly reason?: string; readonly brief: string; readonly message: string }
   /** One that nobody waited for is going; the next one is made once it is gone. */
   | { readonly kind: 'goes'; readonly message: string }
   /** Something else bears the name. */
@@ -80,12 +83,21 @@ export function decideCanary(observed: CanaryObserved, wanted: CanaryWanted): Ca
     return verdict.verdict === 'Passed' ? { kind: 'go' } : { kind: 'fail', message: verdict.message };
   }
   if (machine === undefined) {
+    if (observed.settling !== undefined) return settles(observed.settling);
     if (observed.others < wanted.most) return { kind: 'create' };
     const message = `${observed.others} canaries are tried, and ${wanted.most} at the most are at a time`;
     return { kind: 'wait', brief: 'waits for other canaries', message };
   }
   if (machine.going && !observed.awaited) return { kind: 'goes', message: `canary ${machine.name} of before goes` };
   return running(machine, observed, wanted);
+}
+
+function settles({ unjudged, settleMs }: Settling): CanaryStep {
+  const minutes = Math.round(settleMs / 60_000);
+  return {
+    ...{ kind: 'wait', reason: 'CanarySettling', brief: 'canary: settling' },
+    message: `the next canary is made once this image has been wanted for ${minutes} min without a change, because ${unjudged} canaries were given up before they were judged`,
+  };
 }
 
 function running(machine: CanaryMachine, { waitedMs }: CanaryObserved, { timeoutMs }: CanaryWanted): CanaryStep {

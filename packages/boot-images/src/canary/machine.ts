@@ -18,6 +18,8 @@ export interface CanaryGroup {
   readonly machine: string;
   /** The image that is tried, as a set would refer to it. */
   readonly image: string;
+  /** What stays when another image is wanted, or the policy is edited: the same policy, place and stub. */
+  readonly line: string;
 }
 
 /** Says on a machine of which group it is the canary. */
@@ -52,7 +54,8 @@ export function groupOf(
   const tried = identity ?? image;
   const hash = createHash('sha256').update(JSON.stringify([name, uid, generation, place, architecture, stub, tried]));
   const id = hash.digest('hex').slice(0, 12);
-  return { id, machine: `${CANARY_PREFIX}${id}`, image };
+  const line = JSON.stringify([name, uid, place, architecture, stub]);
+  return { id, machine: `${CANARY_PREFIX}${id}`, image, line };
 }
 
 /** Why no canary is made for a set, as a clause; undefined where one can be. */

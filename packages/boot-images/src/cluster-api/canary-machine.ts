@@ -59,9 +59,10 @@ export function rotationGroup(set: RotatedSet, { policy }: RotationCanary, image
   const place = failureDomains.length > 0 ? failureDomains : setText(set);
   const architecture = set.object.metadata.annotations?.['capacity.cluster-autoscaler.kubernetes.io/labels'] ?? '';
   const { name, uid, generation } = policy;
+  const line = [name, uid, namespace, clusterName, place, architecture, bootstrapOf(set)];
   const tried = [name, uid, generation, namespace, clusterName, place, architecture, bootstrapOf(set), image];
   const id = createHash('sha256').update(JSON.stringify(tried)).digest('hex').slice(0, 12);
-  return { id, machine: `${CANARY_PREFIX}${id}`, image };
+  return { id, machine: `${CANARY_PREFIX}${id}`, image, line: JSON.stringify(line) };
 }
 
 /** Labels of a canary of Cluster API: that of its cluster, without which no controller looks at it, and none by which a set knows its machines. */

@@ -121,3 +121,41 @@ test('OWN-18 a canary of Cluster API goes also while its vCenter is away when it
   });
   assert.deepEqual([world.made(), rotated(rig)], [1, []]);
 });
+
+test('KEEP-8a an image of Cluster API that keeps changing makes two machines, and the one that stays is tried and rolled out', async () => {
+  let minutes = 0;
+  await using world = await canaryScene([awsTemplate('a'), awsDeployment('a')], {
+    fate: () => (minutes === 0 ? 'no-node' : 'boots'),
+    elapsed: () => minutes * 60_000,
+  });
+  for (let flip = 1; flip <= 8; flip += 1) {
+    await world.said('a', 'its canary is waited for', ({ phase }) => phase === 'Publishing');
+    world.policy(2 * flip, 'old');
+    await world.said('a', 'it has what it had', ({ phase }) => phase === 'Current');
+    await until('nobody waits for a machine', () => world.actor.round().then(() => world.all('Machine').length === 0));
+    world.policy(2 * flip + 1, 'new');
+  }
+  await world.said('a', 'the image has to stay', ({ reason }) => reason === 'CanarySettling');
+  assert.match(saidOfDeployment(world.cluster, 'a')?.message ?? '', /wanted for 5 min without a change, because 2 can/);
+  assert.equal(world.made(), 2);
+  // Time in which nobody wants it is no time in which it stayed.
+  const paused = (is: boolean): void =>
+    world.cluster.put(
+      capiKind('Cluster'),
+      { namespace: 'ns', name: 'c1' },
+      capiObject('Cluster', 'c1', { paused: is }),
+    );
+  paused(true);
+  await world.said('a', 'it is paused', ({ reason }) => reason === 'Paused');
+  minutes = 5;
+  paused(false);
+  await world.said('a', 'the image has to stay', ({ phase }) => phase === 'Publishing');
+  assert.deepEqual([saidOfDeployment(world.cluster, 'a')?.reason, world.made()], ['CanarySettling', 2]);
+  minutes = 10;
+  const looked = { metadata: { annotations: { looked: 'yes' } } };
+  await world.cluster
+    .client()
+    .mergePatch(capiKind('MachineDeployment'), { namespace: 'ns', name: 'a' }, looked as never);
+  await world.said('a', 'has the image', ({ phase, current }) => phase === 'Current' && current === 'new');
+  assert.deepEqual([world.made(), saidOfDeployment(world.cluster, 'a')?.canary?.verdict], [3, 'Passed']);
+});

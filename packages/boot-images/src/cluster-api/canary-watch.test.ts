@@ -73,7 +73,7 @@ test('OWN-18 what a process has removed it does not judge, also before any cache
   const set = rotatedSet('MachineDeployment', machineDeployment('a', 'a'));
   const policy = { name: 'gold', uid: 'p', generation: 1 };
   const running = {
-    ...{ set, group: { id: group, machine: canary.name, image: 'new' } },
+    ...{ set, group: { id: group, machine: canary.name, image: 'new', line: '' } },
     wish: { policy, timeoutMs: 60_000, keepOnFailure: true },
   };
   for (const [who, verdicts] of [

@@ -9,10 +9,11 @@ import {
   type Key,
   type Resource,
 } from '@drydock/kube';
-import { CANARY_STEP, canaryFailure, REFUSED, withGuest } from '../canary/canaries.ts';
+import { CANARY_STEP, canaryFailure, REFUSED, waitingFor, withGuest } from '../canary/canaries.ts';
 import { type CanaryMachine, type CanaryStep, type CanaryVerdict, decideCanary } from '../canary/decide.ts';
 import { type CanaryGroup, canaryLabel, isCanaryName } from '../canary/machine.ts';
-import { beginWait, type CanaryClocks, type CanaryWaits, waitedMs } from '../canary/patience.ts';
+import { beginWait, type CanaryClocks, type CanaryWaits, elapsedOf, waitedMs } from '../canary/patience.ts';
+import { canarySettling, type Settling } from '../canary/settling.ts';
 import { MOST_CANARIES } from '../canary/spec.ts';
 import { labelSelector } from '../decide/selection.ts';
 import { BootImageError } from '../errors.ts';
@@ -34,7 +35,7 @@ import {
 import { canaryUnsupported } from './decide.ts';
 import { type ClusterApiObject, CORE, type ServedKinds } from './kinds.ts';
 import type { Rotation, RotationCanary, RotationStep } from './rotation.ts';
-import { type RotatedSet, referenceOf } from './set.ts';
+import { idOfRotated, type RotatedSet, referenceOf } from './set.ts';
 
 /** What canaries of Cluster API are made with, and told from. */
 export interface RotationCanaryPorts extends CanaryClocks {
@@ -71,6 +72,8 @@ export interface RotationCanaries {
   readonly tend: (running: RunningCanary, why: string, call: Call) => Promise<void>;
   /** What is recorded, for a plan. */
   readonly verdict: (group: string) => CanaryVerdict | undefined;
+  /** A set wants no image to be tried any more. */
+  readonly ended: (set: RotatedSet) => void;
   /** Removes a machine that is a canary, as it is now. */
   readonly remove: (machine: ClusterApiObject, call: Call) => Promise<void>;
 }
@@ -92,6 +95,7 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
   const { client, served } = ports;
   const verdicts = new Map<string, CanaryVerdict>();
   const waits: CanaryWaits = new Map();
+  const settling = canarySettling();
   const created = new Set<string>();
   const complete = new Set<string>();
   /** Machines that this process removed, before the cache shows that nobody waits for them. */
@@ -103,8 +107,9 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
     const { wish, image, facts } = step;
     const group = rotationGroup(set, wish, image);
     const canary = { group: group.id, machine: group.machine, image };
+    const settles = settling.wants(idOfRotated(set), group, elapsedOf(ports));
     for (let count = 0; count < STEPS; count += 1) {
-      const counted = { others: othersOf(group.machine), most: MOST_CANARIES };
+      const counted = { others: othersOf(group.machine), most: MOST_CANARIES, settling: settles };
       const { live, machine, next } = await look({ set, group, wish }, counted, call);
       switch (next.kind) {
         case 'create':
@@ -118,6 +123,7 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
           ports.mayWrite?.();
           await ports.record(rotation, { ...facts, canary: { ...canary, ...said } });
           verdicts.set(group.id, said);
+          settling.judged(group);
           break;
         }
         case 'remove':
@@ -140,7 +146,7 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
             await give(live, parts, step, call);
           }
           return {
-            ...{ ...facts, ...CANARY_STEP, brief: next.brief, note: next.message },
+            ...{ ...facts, ...waitingFor(next) },
             canary: { ...canary, message: next.message },
           };
       }
@@ -161,6 +167,7 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
           ports.mayWrite?.();
           await ports.record(running, { canary: { ...canary, ...said } });
           verdicts.set(group.id, said);
+          settling.judged(group);
           break;
         }
         case 'remove':
@@ -177,7 +184,7 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
   /** How it stands. */
   async function look(
     { set, group, wish }: RunningCanary,
-    counted: { readonly others: number; readonly most: number },
+    counted: { readonly others: number; readonly most: number; readonly settling?: Settling | undefined },
     call: Call,
   ): Promise<{
     readonly live: ClusterApiObject | undefined;
@@ -194,7 +201,8 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
         ...(machine === undefined ? {} : { machine }),
         ...(known === undefined ? {} : { verdict: known }),
         awaited: machine !== undefined && awaited && !removed.has(machine.uid),
-        ...{ others: counted.others, waitedMs: machine ? waitedMs(waits, machine, wish.timeoutMs, ports) : 0 },
+        ...{ others: counted.others, settling: counted.settling },
+        ...{ waitedMs: machine ? waitedMs(waits, machine, wish.timeoutMs, ports) : 0 },
       },
       { ...wish, most: counted.most },
     );
@@ -210,6 +218,7 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
     await ports.record(rotation, { ...facts, canary });
     const machine = await made(resource, parts.machine, step, call);
     if (machine === undefined) return;
+    settling.made(group);
     beginWait(waits, machine.metadata.uid ?? '', ports);
     await give(machine, parts, step, call);
   }
@@ -322,7 +331,7 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
     return await ifFound(client.get(resource, { namespace, name }, call));
   }
 
-  return { tried, tend, verdict, remove };
+  return { tried, tend, verdict, ended: (set) => settling.ended(idOfRotated(set)), remove };
 }
 
 function failed({ set, group, wish }: RunningCanary, message: string, facts: ImageFacts = {}): BootImageError {

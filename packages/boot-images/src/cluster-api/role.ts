@@ -20,6 +20,7 @@ import type { ClusterRecords, HolderIsLive } from '@drydock/templates';
 import { wantsCanary } from '../canary/rights.ts';
 import type { BootImageMetrics } from '../metrics.ts';
 import type { PolicyWorld } from '../policy/policy-statuses.ts';
+import { endsCanary } from '../status/canary-end.ts';
 import { type KeepStatuses, watchDefinitions } from '../status/definitions.ts';
 import type { SetOutcome } from '../status/subject.ts';
 import { allSynced } from '../sync-wait.ts';
@@ -177,6 +178,7 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
   });
   const report: RotationPorts['report'] = async (set, outcome) => {
     outcomes.set(idOfRotated(set), outcome);
+    if (endsCanary(outcome)) canaries.ended(set);
     await reports.report(set, await looks.told(set, outcome, reports.latest(set)?.status));
   };
   const images = vsphereImages({
@@ -228,7 +230,11 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
     { signal, bounds }: { readonly signal: AbortSignal; readonly bounds?: RotationBounds },
   ): Promise<{ readonly after: number } | undefined> {
     const live = cacheOf(groupOf(kind), kind)?.get({ namespace, name });
-    if (live === undefined) watch.forget(idOfRotated(rotatedSet(kind, { metadata: { namespace, name } })));
+    if (live === undefined) {
+      const gone = rotatedSet(kind, { metadata: { namespace, name } });
+      watch.forget(idOfRotated(gone));
+      canaries.ended(gone);
+    }
     if (live === undefined || isRevision(rotatedSet(kind, live))) return undefined;
     const set = rotatedSet(kind, live);
     try {

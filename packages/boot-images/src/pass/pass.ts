@@ -150,7 +150,7 @@ function known(left: () => boolean): boolean {
 
 /** Forgets what belongs to other sets than these. */
 function keepMemories(state: PassState, ids: ReadonlySet<string>): void {
-  for (const memory of [state.retries, state.waysBack]) memory.keep(ids);
+  for (const memory of [state.retries, state.waysBack, state.canaries.settling]) memory.keep(ids);
   for (const id of state.left.keys()) if (!ids.has(id)) state.left.delete(id);
 }
 
@@ -312,6 +312,7 @@ class Pass {
 
   /** Tells what became of a set. Where that fails, the other sets and the conditions must not suffer from it. */
   async #tell(set: KeptSet, outcome: SetOutcome): Promise<void> {
+    if (endsCanary(outcome)) this.#state.canaries.settling.ended(idOf(set));
     try {
       await this.#ports.report(set, told(set, outcome, this.#state));
     } catch (error) {

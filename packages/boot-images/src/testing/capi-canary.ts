@@ -41,7 +41,7 @@ export async function canaryScene(
     image = 'new',
     ...options
   }: Pick<CapiRoleOptions, 'may' | 'elapsed' | 'now' | 'store'> & {
-    readonly fate?: RotatedMachineFate;
+    readonly fate?: RotatedMachineFate | (() => RotatedMachineFate);
     readonly canary?: object;
     /** What the policy wants from the beginning. */
     readonly image?: string;
@@ -67,7 +67,11 @@ export async function canaryScene(
     if (resource.startsWith('machines.') && old === undefined) made += 1;
   });
   const role = await runCapiRole(cluster, options);
-  const actor = capiMachineActor({ client: cluster.client(), templates: () => 1, fate: () => fate });
+  const actor = capiMachineActor({
+    client: cluster.client(),
+    templates: () => 1,
+    fate: typeof fate === 'function' ? fate : () => fate,
+  });
   const all: CanaryScene['all'] = (kind) =>
     Object.entries(cluster.snapshot()).flatMap(([id, one]) =>
       id.startsWith(`${capiKind(kind).plural}.`) ? [one as ClusterApiObject] : [],

@@ -30,7 +30,7 @@ export function rotatedParts(
     ...{ beside: () => undefined, otherAuthority: undefined },
   };
   const leaf = { path: ['spec', 'template', 'spec', 'template'], platform: 'vsphere' } as const;
-  const tried = { id: group, machine: `drydock-canary-${group}`, image };
+  const tried = { id: group, machine: `drydock-canary-${group}`, image, line: '' };
   const { machine, bootstrap, infrastructure } = canaryParts(rotation, tried, {
     leaf,
     config,
