@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { isDeepStrictEqual } from 'node:util';
 import type { VmSummary } from '@drydock/vsphere';
 import { attributeParts, readAttribute } from '../../../packages/templates/src/mark/attribute.ts';
 import { BIRTH_KEY, birthConfig, CONTENT_KEY } from '../../../packages/templates/src/mark/birth-mark.ts';
@@ -109,8 +110,7 @@ export const marks: Format<Readings> = {
   },
 };
 
-const isSame = (one: object, other: object): boolean =>
-  JSON.stringify(Object.entries(one).toSorted()) === JSON.stringify(Object.entries(other).toSorted());
+const isSame = (one: object, other: object): boolean => isDeepStrictEqual(one, other);
 
 const KEY = identityKey(identity);
 const entry: LedgerEntry = { stage: 'template', own: true, mark: content, fingerprint: 'x.y', holders: ['file a'] };

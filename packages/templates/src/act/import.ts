@@ -20,7 +20,7 @@ import { checkSums } from '../image/sums.ts';
 import { type BirthMark, birthConfig, CONTENT_KEY } from '../mark/birth-mark.ts';
 import { type Identity, identityKey, identityOf } from '../mark/identity.ts';
 import { writeOwnership } from '../mark/ownership-record.ts';
-import { testimonyOf } from '../mark.ts';
+import { contentOf, testimonyOf } from '../mark.ts';
 import type { Attempt } from '../names.ts';
 import { noteOf } from '../note.ts';
 import { findTemplate } from '../observe/find.ts';
@@ -142,13 +142,13 @@ export async function importTemplate(ports: Ports, wish: TemplateWish, options: 
 async function recordBirth(
   { vcenter, witnesses, imported }: Ports,
   ref: MoRef,
-  { holder: _, instanceUuid, ...mark }: BirthMark,
+  birth: BirthMark,
   name: string,
   call: CallOptions,
 ): Promise<Identity> {
   const vm = await vcenter.vm(ref, call);
   const identity = vm === undefined ? undefined : identityOf(witnesses.vcenter, vm);
-  if (identity?.instanceUuid !== instanceUuid) {
+  if (identity?.instanceUuid !== birth.instanceUuid) {
     const message =
       identity === undefined
         ? `vCenter gave ${name} no creation date, without which it cannot be told from a copy`
@@ -157,7 +157,7 @@ async function recordBirth(
   }
   const key = identityKey(identity);
   imported.add(key);
-  await witnesses.ledger.change(key, () => ({ stage: 'importing', own: true, mark }));
+  await witnesses.ledger.change(key, () => ({ stage: 'importing', own: true, mark: contentOf(birth) }));
   return identity;
 }
 
@@ -166,11 +166,12 @@ async function recordUpload(
   { vcenter, witnesses }: Ports,
   ref: MoRef,
   identity: Identity,
-  { holder: _, instanceUuid: __, ...mark }: BirthMark,
+  birth: BirthMark,
   secureBootOff: boolean,
   call: CallOptions,
 ): Promise<void> {
   const key = identityKey(identity);
+  const mark = contentOf(birth);
   const entry = { stage: 'imported', own: true, mark } as const;
   await witnesses.ledger.change(key, () => (secureBootOff ? { ...entry, secureBootOff } : entry));
   const vm = await vcenter.vm(ref, call);

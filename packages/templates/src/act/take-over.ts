@@ -1,7 +1,7 @@
 import type { CallOptions, MoRef, VCenter, VmSummary } from '@drydock/vsphere';
 import { fingerprintOf } from '../fingerprint.ts';
 import type { ClusterRecords, Witnesses } from '../mark/witness.ts';
-import { testimonyOf } from '../mark.ts';
+import { contentOf, testimonyOf } from '../mark.ts';
 import { recordOwnership } from './prove.ts';
 
 /**
@@ -24,8 +24,7 @@ export async function takeOver(
     const signed = birth.code === 'current' || birth.code === 'older';
     const named = cluster.refers(vm.name) || cluster.retired(vm.name);
     if (!named || !(announced || signed)) continue;
-    const { holder: _, instanceUuid: __, code: ___, legacy: ____, ...mark } = birth;
-    if (await recordOwnership(vcenter, vm, 'imported', mark, witnesses, call)) taken.push(vm.name);
+    if (await recordOwnership(vcenter, vm, 'imported', contentOf(birth), witnesses, call)) taken.push(vm.name);
   }
   return taken;
 }
