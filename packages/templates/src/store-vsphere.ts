@@ -90,9 +90,12 @@ export function templateStore(options: TemplateStoreOptions): TemplateStore {
   const { cluster, fence, pacemaker } = options;
   const ledger = openLedger(options.ledger);
   let keys = NO_KEYS;
+  const ids = new WeakMap<VCenter, string>();
   const witnessesAt = async (vcenter: VCenter): Promise<Witnesses> => {
-    const [now, id] = await Promise.all([options.markKeys?.() ?? NO_KEYS, vcenter.instanceUuid(), ledger.load()]);
-    keys = now;
+    const id = ids.get(vcenter) ?? (await vcenter.instanceUuid());
+    ids.set(vcenter, id);
+    keys = (await options.markKeys?.()) ?? NO_KEYS;
+    await ledger.load();
     return {
       // An upload takes long: keys that were exchanged or revoked meanwhile, as another call has read, count for the rest of it.
       get keys() {

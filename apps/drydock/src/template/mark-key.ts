@@ -28,7 +28,7 @@ export function markKeyLine({ origins }: Settings, keys: MarkKeys): CheckLine {
   const name = 'mark key';
   if (keys.current === undefined) {
     const detail =
-      'none: templates are told by the marks of their birth, what was made by hand is not gone back to, and nothing is removed but what the same run imported';
+      'none: only templates that the same run imported are used or removed';
     return { name, state: 'warn', detail, next: `${CREATE}, and give --mark-key mark.key` };
   }
   return { name, state: 'ok', detail: `${signingText(keys)} (${origins.markKey})` };

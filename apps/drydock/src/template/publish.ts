@@ -105,7 +105,22 @@ export async function publish(
       `${changed ? 'Pointed' : 'Unchanged:'} ${options.pointer.path}${changed ? ` to ${published.name}` : ` points to ${published.name}`}`,
     );
   }
+  if (published.uploads > 0) await warnUnproven(run, session, wish);
   out.data(`${published.name}\n`);
+}
+
+/** An upload may have been needed only because nothing proves a template with the same content. */
+async function warnUnproven(
+  { out, signal, command }: Pick<Run<PublishFlags>, 'out' | 'signal' | 'command'>,
+  { store }: TemplateSession,
+  { placement, cluster }: TemplateWish,
+): Promise<void> {
+  const unproven = (await store.list(placement, cluster, { signal })).filter(({ role }) => role === 'unproven');
+  const [first] = unproven;
+  if (first === undefined) return;
+  const more = unproven.length === 1 ? '' : ` and ${unproven.length - 1} more`;
+  out.warn(`Nothing proves that ${first.name}${more} of this owner is owned: it is kept and not used`);
+  out.note(`next: ${command('adopt', '--all')}`);
 }
 
 function tell(
