@@ -1,6 +1,8 @@
 import type { KubeClient } from '@drydock/kube';
 
-/** One question to the API server: may this user do this? Without `namespace` and `name`: everywhere, and with any name. */
+/**
+ * One question to the API server: may this user do this? Without `namespace` and `name`: everywhere, and with any name.
+ */
 export interface AccessQuestion {
   readonly verb: string;
   readonly group: string;

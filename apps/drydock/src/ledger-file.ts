@@ -24,8 +24,8 @@ export function ledgerPath(stateDir: string): string {
 
 /**
  * The ownership ledger of `drydock template`: one JSON file that only this user may change. A missing file is an empty
- * ledger. Where the file is corrupt, or not this user's ledger, `read` and `change` throw a `TemplateProblem` and leave it
- * as it is; `change` also throws `DurableError`.
+ * ledger. Where the file is corrupt, or not this user's ledger, `read` and `change` throw a `TemplateProblem` and leave
+ * it as it is; `change` also throws `DurableError`.
  */
 export function ledgerFile(path: string): LedgerStore {
   return {

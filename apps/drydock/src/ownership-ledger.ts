@@ -2,8 +2,8 @@ import { type Client, configMapStore, isForbidden } from '@drydock/kube';
 import type { LedgerStore } from '@drydock/templates';
 
 /**
- * ConfigMaps beside the Leases of the operator, `drydock-ownership-0` to `-3`. One ConfigMap could not hold the records of
- * thousands of templates.
+ * ConfigMaps beside the Leases of the operator, `drydock-ownership-0` to `-3`. One ConfigMap could not hold the records
+ * of thousands of templates.
  */
 export const OWNERSHIP = { name: 'drydock-ownership', shards: 4 } as const;
 
@@ -15,10 +15,11 @@ const FRESH_MS = 2_000;
 type Records = ReadonlyMap<string, string>;
 
 /**
- * The ownership ledger of a cluster, for processes that write. A read counts for two seconds, and reads at the same time
- * share one request. A change of this process counts at once; a change of another process is seen within two seconds, and
- * `change` itself always starts from the stored text. Both methods reject with `ApiError` when the API server cannot be
- * asked: an unknown ledger never reads as an empty one. ConfigMaps that do not exist are an empty ledger.
+ * The ownership ledger of a cluster, for processes that write. A read counts for two seconds, and reads at the same
+ * time share one request. A change of this process counts at once; a change of another process is seen within two
+ * seconds, and `change` itself always starts from the stored text. Both methods reject with `ApiError` when the API
+ * server cannot be asked: an unknown ledger never reads as an empty one. ConfigMaps that do not exist are an empty
+ * ledger.
  */
 export function clusterLedger(
   client: Pick<Client, 'get' | 'create' | 'replace'>,
@@ -61,9 +62,9 @@ export function clusterLedger(
 }
 
 /**
- * The ownership ledger of a cluster, for commands that only look. `change` never writes: it resolves to the text that is
- * there, without calling `next`. Where the user may not read the ConfigMaps, `onForbidden` is called once, and the ledger
- * is an empty one of kind `file`, which vouches for nothing. So ask for `kind` after `read`.
+ * The ownership ledger of a cluster, for commands that only look. `change` never writes: it resolves to the text that
+ * is there, without calling `next`. Where the user may not read the ConfigMaps, `onForbidden` is called once, and the
+ * ledger is an empty one of kind `file`, which vouches for nothing. So ask for `kind` after `read`.
  */
 export function readClusterLedger(
   client: Pick<Client, 'get'>,

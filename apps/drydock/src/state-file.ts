@@ -17,8 +17,8 @@ export function defaultStateDir(env: Readonly<Record<string, string | undefined>
 
 /**
  * Changes a text file that only this user may read. `next` runs under a lock, reads the file itself and returns the new
- * text; undefined leaves the file as it is. A kill or a power cut at any point leaves the old text or the new one. Makes
- * missing folders (0700) and the file (0600). Throws `DurableError`, or what `next` throws.
+ * text; undefined leaves the file as it is. A kill or a power cut at any point leaves the old text or the new one.
+ * Makes missing folders (0700) and the file (0600). Throws `DurableError`, or what `next` throws.
  */
 export async function changeStateFile(path: string, next: () => Promise<string | undefined>): Promise<void> {
   const folder = dirname(path);

@@ -7,8 +7,8 @@ import { ledgerFile, ledgerPath } from '../ledger-file.ts';
 import { clusterLedger, OWNERSHIP } from '../ownership-ledger.ts';
 
 /**
- * The ledger in which `drydock image stage` records what it imports: the cluster's, beside the Lease of the operator that
- * leads, or else in `leaseNamespace`. `stage` does not take the Lease: a change of the ledger is guarded by its
+ * The ledger in which `drydock image stage` records what it imports: the cluster's, beside the Lease of the operator
+ * that leads, or else in `leaseNamespace`. `stage` does not take the Lease: a change of the ledger is guarded by its
  * resourceVersion. Where this user may not write there, a file in `stateDir` instead, with a warning; the operator then
  * knows the templates by the mark key alone.
  */
