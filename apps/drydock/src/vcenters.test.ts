@@ -158,7 +158,7 @@ test('SAFE-5 refused credentials are shown twice, then once in half an hour, but
   made.secret = secretOf('new');
   await inspect(made);
   assert.deepEqual(made.log.slice(3), ['new']);
-  assert.ok(made.calls.includes('findByPath VIM_LOGIN_REFUSED') && made.calls.includes('findByPath OK'));
+  assert.ok(made.calls.includes('instanceUuid VIM_LOGIN_REFUSED') && made.calls.includes('findByPath OK'));
 });
 
 test('a key that the Secret lacks is named, without what the Secret has', async () => {

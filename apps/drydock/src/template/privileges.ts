@@ -32,13 +32,13 @@ const PRIVILEGES: readonly Privilege[] = [
   { on: 'folder', id: 'VirtualMachine.Config.AdvancedConfig', why: 'the mark by which templates are known' },
   { on: 'folder', id: 'VirtualMachine.Config.Settings', why: 'the note that an image was verified' },
   { on: 'folder', id: 'VirtualMachine.Provisioning.MarkAsTemplate', why: 'an import becomes a template' },
-  { on: 'folder', id: 'Global.SetCustomField', why: 'marks of adopted and retired templates' },
+  { on: 'folder', id: 'Global.SetCustomField', why: 'ownership records and heartbeats' },
   { on: 'folder', id: 'InventoryService.Tagging.AttachTag', why: 'the tag of the cluster', tagged: true },
   { on: 'resourcePool', id: 'VApp.Import', why: 'the import of an image' },
   { on: 'resourcePool', id: 'Resource.AssignVMToPool', why: 'the import of an image' },
   { on: 'datastore', id: 'Datastore.AllocateSpace', why: 'the disks of an image' },
   { on: 'network', id: 'Network.Assign', why: 'the network of an image' },
-  { on: 'vCenter', id: MANAGE_FIELDS, why: 'once, to define the attributes for adopted and retired templates' },
+  { on: 'vCenter', id: MANAGE_FIELDS, why: 'once, to define these attributes' },
   { on: 'vCenter', id: DOWNLOAD_SESSION, why: 'by a global permission, where a catalogue names a content library' },
 ];
 
