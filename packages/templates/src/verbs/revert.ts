@@ -1,7 +1,7 @@
 import type { CallOptions } from '@drydock/vsphere';
 import { converge } from '../act/converge.ts';
 import type { Ports } from '../act/ports.ts';
-import { mayPointAt } from '../decide/authority.ts';
+import { mayPointAt, mayRestore } from '../decide/authority.ts';
 import { estranged } from '../decide/claim.ts';
 import type { Candidate, Machine, Wanted } from '../decide/machine.ts';
 import { retiredIdentity } from '../decide/swap.ts';
@@ -71,7 +71,9 @@ export async function resolveRevert(
   const generations = ours.filter((machine) => machine.name === name || estranged(machine) === undefined);
   const target =
     to === undefined ? defaultTarget(machines, generations, name) : generations.find((one) => one.instanceUuid === to);
-  const permission = target === undefined ? undefined : mayPointAt(target);
+  // A person who names a generation may use what this user's own ledger has, also without a key.
+  const named = to !== undefined && target !== undefined && mayRestore(target);
+  const permission = target === undefined || named ? undefined : mayPointAt(target);
   if (permission?.may === false) throw new TemplateError({ code: 'NOT_OURS', message: permission.reason });
   if (target !== undefined) return { ...request, to: target.instanceUuid };
   const which = to === undefined ? 'no earlier generation' : `no generation ${to}`;
