@@ -44,7 +44,11 @@ export function verb<F extends CommonFlags>(
   interruption = 'Interrupted: what was half-made was removed as far as it could be reached, and the session was ended.',
 ): Command {
   return command.action(async (...given: unknown[]) => {
-    const args = given.slice(0, -2).filter((arg) => typeof arg === 'string');
+    // A variadic argument comes as an array.
+    const args = given
+      .slice(0, -2)
+      .flat()
+      .filter((arg) => typeof arg === 'string');
     process.exitCode = await runVerb(command, args, body, interruption);
   });
 }
