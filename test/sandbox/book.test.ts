@@ -66,7 +66,7 @@ before(async () => {
     ...{ PATH: `${bin}:${process.env['PATH'] ?? ''}`, KUBECONFIG: kubeconfig, HOME: scratch.path, NO_COLOR: '1' },
     ...{ GOVC_URL: vcenter.url, GOVC_USERNAME: vcenter.user, GOVC_PASSWORD: vcenter.password },
     ...{ GOVC_TLS_CA_CERTS: vcenter.ca, GOVC_FOLDER: '/DC0/vm/images', GOVC_CLUSTER: 'DC0_C0' },
-    ...{ GOVC_NETWORK: 'VM Network' },
+    ...{ GOVC_NETWORK: 'VM Network', DRYDOCK_MARK_KEY: `k1:${'0123456789abcdef'.repeat(4)}`, XDG_STATE_HOME: '' },
   };
 });
 after(async () => {
