@@ -21,7 +21,7 @@ export function mayPointAt(machine: Machine): Permission {
   return YES;
 }
 
-/** Whether a template may get a name back that nothing bears, or a person may name it in a revert: for a command without a key, its own notes suffice. */
+/** Whether a template may get a name back, in a revert or because nothing bears the name: for a command without a key, its own notes suffice. */
 export function mayRestore(machine: Machine): boolean {
   return machine.proof === 'noted' || mayPointAt(machine).may;
 }

@@ -1,5 +1,5 @@
 import type { CallOptions, MoRef, VCenter } from '@drydock/vsphere';
-import { mayPointAt } from '../decide/authority.ts';
+import { mayPointAt, mayRestore } from '../decide/authority.ts';
 import { estranged } from '../decide/claim.ts';
 import type { Candidate } from '../decide/machine.ts';
 import { lineOf } from '../decide/retention.ts';
@@ -48,7 +48,7 @@ function generation(machine: Candidate, stableName: string): Generation {
     ...(createdAt === undefined ? {} : { createdAt: new Date(createdAt).toISOString() }),
     ...(retiredAt === undefined ? {} : { retiredAt }),
     instanceUuid: machine.instanceUuid,
-    revertible: !current && !busy && mayPointAt(machine).may && estranged(machine) === undefined,
+    revertible: !current && !busy && mayRestore(machine) && estranged(machine) === undefined,
     reason: reasonFor(machine, stableName),
   };
 }
@@ -60,7 +60,7 @@ function reasonFor(machine: Candidate, stableName: string): string {
   if (foreign !== undefined) return foreign;
   if (busy) return 'a task runs on it';
   const permission = mayPointAt(machine);
-  if (!permission.may) return permission.reason;
+  if (!permission.may && !mayRestore(machine)) return permission.reason;
   if (mark.publishes === undefined) return 'point to it';
   const putAway = name === retiredName(stableName, retiredIdentity(machine));
   return putAway ? 'it is kept, whole and ready' : 'it is whole, but never bore the name';
