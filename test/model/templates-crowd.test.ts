@@ -113,12 +113,7 @@ test('OWN-20 without a key: nothing is destroyed that this process did not impor
   await explored(t, { version: '9.6', work: collect, setup: crowd, events, depth: 2, keyless: true }, 5);
 });
 
-const OBSTACLES: readonly TemplateErrorCode[] = [
-  'IMPORT_FAILED',
-  'RENAME_FAILED',
-  'NAME_TAKEN',
-  'VCENTER_FAILED',
-];
+const OBSTACLES: readonly TemplateErrorCode[] = ['IMPORT_FAILED', 'RENAME_FAILED', 'NAME_TAKEN', 'VCENTER_FAILED'];
 /** While an answer is on its way. */
 const onAnswers: CrowdExploration['at'] = ({ phase }) => phase === 'after';
 
@@ -198,7 +193,7 @@ for (const [what, version, work] of [
     const exploration: CrowdExploration = {
       version,
       work: tolerating(work, ...WAITING),
-      setup: uploads,
+      setup: () => uploads(),
       events: FAULTS,
       depth,
       pauseMs: 0,

@@ -77,8 +77,7 @@ export function ledgerOf(world: World, from?: Ledger): Ledger {
     inventory
       .snapshot()
       .machines.some(
-        ({ ref, productVersion }) =>
-          ours.has(ref) && !taken.has(ref) && productVersion === version && whole(ref),
+        ({ ref, productVersion }) => ours.has(ref) && !taken.has(ref) && productVersion === version && whole(ref),
       );
 
   return {

@@ -54,10 +54,21 @@ export async function forge(world: World, { name, extraConfig, bearer }: PublicD
     const identity = vm && identityOf(await client.instanceUuid(), vm);
     if (vm === undefined || identity === undefined) throw new TypeError(`${named} has no identity`);
     const said = { id: identityKey(identity).slice(0, 12), kind, is: fingerprintOf(vm), code };
-    await client.setCustomValue(ref, OWNERSHIP, JSON.stringify({ ...said, owner: 'cluster-uid', release: '9.6', name: NAME }));
+    await client.setCustomValue(
+      ref,
+      OWNERSHIP,
+      JSON.stringify({ ...said, owner: 'cluster-uid', release: '9.6', name: NAME }),
+    );
   }
-  const copy = add({ ...old, name: `copied${tail}`, instanceUuid: uuid('f'), template: true, extraConfig: bearer.extraConfig });
-  for (const [attribute, text] of Object.entries(bearer.customValues)) await client.setCustomValue(copy, attribute, text);
+  const copy = add({
+    ...old,
+    name: `copied${tail}`,
+    instanceUuid: uuid('f'),
+    template: true,
+    extraConfig: bearer.extraConfig,
+  });
+  for (const [attribute, text] of Object.entries(bearer.customValues))
+    await client.setCustomValue(copy, attribute, text);
   const { machines } = inventory.snapshot();
   for (const ref of made) {
     const key = refKey(ref);
