@@ -7,6 +7,7 @@ import { forge, type PublicData } from './templates-actors/forger.ts';
 import {
   copyWorld,
   FOLDER,
+  type Installation,
   optionsOf,
   prepared,
   publishAs,
@@ -50,8 +51,11 @@ export interface Uploads extends World {
 }
 
 /** Somebody of whom nothing is known uploads 9.7; another one died while it uploaded 9.6, which an observer first saw nine minutes ago. */
-export async function uploads(): Promise<Uploads> {
-  const world = await halfMade();
+export async function uploads(installation?: Installation): Promise<Uploads> {
+  const key = JSON.stringify(installation);
+  const setup = halfMade.get(key) ?? prepared(() => makeHalves(installation));
+  halfMade.set(key, setup);
+  const world = await setup();
   const half = (version: string): MachineSnapshot => {
     const found = world.inventory
       .snapshot()
@@ -66,12 +70,14 @@ function releaseOf(birth = '{}'): string | undefined {
   return (JSON.parse(birth) as { readonly release?: string }).release;
 }
 
-const halfMade = prepared(async () => {
-  const world = await worldWith('ours');
+const halfMade = new Map<string, () => Promise<World>>();
+
+async function makeHalves(installation: Installation | undefined): Promise<World> {
+  const world = await worldWith('ours', {}, installation);
   for (const version of ['9.7', '9.6']) await dieUploading(world, `elsewhere-${version}`, version);
   await seenFor(world, 9 * MINUTE);
   return world;
-});
+}
 
 /** A process of whom nobody here knows anything is killed in the middle of an upload. */
 async function dieUploading(world: World, holder: string, version: string): Promise<void> {

@@ -193,7 +193,7 @@ for (const [what, version, work] of [
     const exploration: CrowdExploration = {
       version,
       work: tolerating(work, ...WAITING),
-      setup: uploads,
+      setup: () => uploads(),
       events: FAULTS,
       depth,
       pauseMs: 0,

@@ -40,6 +40,8 @@ export interface Installation {
 export interface World {
   readonly inventory: MemoryInventory;
   readonly clock: ReturnType<typeof virtualClock>;
+  /** How far vCenter's clock is ahead (ms). */
+  readonly skew: { ms: number };
   readonly installation: Installation;
   /** The ownership ledger that all processes of this installation share. */
   readonly records: ReturnType<typeof memoryLedger>;
@@ -143,7 +145,7 @@ export function copyWorld(from: World): World {
  * Everything that a later pass depends on, as text: what the server and the ledger hold, and what time it is. Random identities, and the codes, keys and names that are made of them, are
  * replaced by where they stand, processes by one: they are equal or not, and nothing else is done with them.
  */
-export function stateOf({ inventory, clock, foreign, records }: World, more = ''): string {
+export function stateOf({ inventory, clock, skew, foreign, records }: World, more = ''): string {
   const { machines, leases } = inventory.state;
   const ours = [...machines.values()].filter(({ ref }) => !foreign.has(refKey(ref)));
   const text = JSON.stringify(
@@ -165,7 +167,7 @@ export function stateOf({ inventory, clock, foreign, records }: World, more = ''
     .replaceAll(/holder-\d+/g, 'holder-*')
     .replaceAll(/test:[\w-]{43}/g, 'code')
     .replaceAll(/session-\d+/g, 'session-*');
-  return `${clock.now()} ${plain}`;
+  return `${clock.now()} ${skew.ms} ${plain}`;
 }
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g;
@@ -178,10 +180,16 @@ function emptyWorld(
   like?: World,
 ): World {
   const from = like === undefined ? {} : { from: like.inventory.state };
-  const inventory = memoryInventory({ now: clock.now, folders: [FOLDER, ELSEWHERE], ...behaviour, ...from });
+  const skew = { ms: like?.skew.ms ?? 0 };
+  const inventory = memoryInventory({
+    now: () => clock.now() + skew.ms,
+    folders: [FOLDER, ELSEWHERE],
+    ...{ ...behaviour, ...from },
+  });
   const kind = installation.ledger === 'cluster' ? 'cluster' : 'file';
   const records = memoryLedger(kind, new Map(like?.records.texts));
-  return { inventory, clock, behaviour, installation, records, seen: [], runs: 0, foreign: new Map(), changes: [] };
+  const ends = { seen: [], runs: 0, foreign: new Map<string, string>(), changes: [] };
+  return { inventory, clock, skew, behaviour, installation, records, ...ends };
 }
 
 /** A command that has a key. */

@@ -5,7 +5,7 @@ const HEARTBEAT = 'drydock.heartbeat';
 const EVERY_MS = 60_000;
 
 /** Those who upload say that they live, as any importer does once a minute; to be called before anybody looks. Those that have died say nothing. */
-export function beat({ state }: MemoryInventory, { uploading }: Ledger, now: number): void {
+export function beat({ state }: MemoryInventory, { uploading }: Pick<Ledger, 'uploading'>, now: number): void {
   for (const ref of uploading) {
     const machine = state.machines.get(ref);
     if (machine === undefined) continue;

@@ -89,6 +89,9 @@ function refuse(current: Machine, { owner }: Wanted, { name, unmarked }: Swap): 
       current.invalid === undefined ? 'bears no mark' : `bears a mark that does not count: ${current.invalid}`;
     return blocked('UNMARKED', why);
   }
+  // Putting it away would record that it is owned.
+  if (mark !== undefined && unmarked === 'refuse' && !mayRestore(current))
+    return blocked('UNMARKED', 'bears a mark that nothing proves: give the key that made its record, or adopt it');
   // Putting it away would call it whole.
   if (mark !== undefined && !current.verified)
     return blocked('UNMARKED', 'is an unfinished import that somebody made a template');
