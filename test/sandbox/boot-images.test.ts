@@ -214,7 +214,7 @@ async function startRole(warnings: string[] = []): Promise<Role> {
   const role = bootImagesRole({
     client,
     store,
-    leader: { identity: 'me', holderIsLive: () => true },
+    leader: { identity: 'me', holderIsLive: () => true, assertHeld: () => undefined },
     log,
     architecture: 'x86_64',
     metrics: counted,

@@ -13,6 +13,7 @@ import {
 } from '@drydock/boot-images';
 import {
   eventRecorder,
+  fencedClient,
   type KubeClient,
   type KubeMetrics,
   kubeMetrics,
@@ -348,7 +349,9 @@ async function bootImages(
       ...(role?.controllers ?? []),
       ...(worlds.clusterApi?.role.controllers ?? []),
       // One for both worlds: a policy selects sets of either.
-      ...(first === undefined ? [] : [policyStatuses([first, ...others], { client })]),
+      ...(first === undefined
+        ? []
+        : [policyStatuses([first, ...others], { client: fencedClient(client, () => leader.assertHeld()) })]),
       ...(templates?.controllers ?? []),
     ],
     services: [...(templates?.services ?? []), statuses.sweeper, worlds.watch, looks],

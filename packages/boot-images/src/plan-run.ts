@@ -36,7 +36,7 @@ export interface PlanRunOptions
     | 'canaryPollMs'
   > {
   readonly client: KubeClient;
-  readonly leader: Pick<Leader, 'identity' | 'holderIsLive'>;
+  readonly leader: Pick<Leader, 'identity' | 'holderIsLive' | 'assertHeld'>;
   readonly log: EventRecorderOptions['log'];
 }
 
@@ -72,6 +72,7 @@ export function planRun(options: PlanRunOptions): PlanRun {
   const ports = createPassPorts({
     ...{ client, caches, platforms, events, metrics, log, now, projections, architecture: ownArchitecture() },
     canaryMissing: rights.missing,
+    fence: () => options.leader.assertHeld(),
     gates: () => gates,
     settings: { stubSecret, collectAfterMs, canaryPollMs },
   });

@@ -7,6 +7,7 @@ import {
   type EventRecorder,
   type EventRecorderOptions,
   eventRecorder,
+  fencedClient,
   type Key,
   type KubeClient,
   type KubeObject,
@@ -58,7 +59,7 @@ export interface BootImagesRoleOptions extends PassSettings {
   /** Templates of all vCenters; the app gives it the credentials. */
   readonly store: ImageStore;
   /** Identity under which this process acts, recorded in marks, and whether a recorded one still leads. */
-  readonly leader: Pick<Leader, 'identity' | 'holderIsLive'>;
+  readonly leader: Pick<Leader, 'identity' | 'holderIsLive' | 'assertHeld'>;
   readonly log: EventRecorderOptions['log'];
   /** Default: counted for nobody. */
   readonly metrics?: BootImageMetrics;
@@ -156,8 +157,8 @@ function openshiftOf(caches: BootImageCaches): OpenShift {
 export function servedPlatforms(
   options: Pick<
     BootImagesRoleOptions,
-    'store' | 'leader' | 'log' | 'downgrade' | 'publication' | 'retain' | 'locate' | 'clouds'
-  >,
+    'store' | 'log' | 'downgrade' | 'publication' | 'retain' | 'locate' | 'clouds'
+  > & { readonly leader: Pick<Leader, 'identity' | 'holderIsLive'> },
   metrics: BootImageMetrics,
 ): LazyPlatforms {
   const { store, leader, log, downgrade, publication, retain, locate } = options;
@@ -197,7 +198,8 @@ export function recordsOf(caches: BootImageCaches): ClusterRecords {
 
 function operatorHalf(options: BootImagesRoleOptions, { caches, now, definitions }: Parts): Controller {
   const projector = definitions.projections.machineConfigurations;
-  const { client, gates, stamp, log } = options;
+  const { gates, stamp, log, leader } = options;
+  const client = fencedClient(options.client, () => leader.assertHeld());
   const warn = (message: string): void => log.warn({}, message);
   const reflectOnce = createOperatorHalf({
     ...{ client, world: worldOf(caches), now, projector },
@@ -238,6 +240,7 @@ function controllerHalf(
   const rights = canaryRights(client, parts.now);
   const ports = createPassPorts({
     client,
+    fence: () => options.leader.assertHeld(),
     canaryMissing: rights.missing,
     ...parts,
     projections,

@@ -21,6 +21,7 @@ export type {
   WatchEvent,
   WatchFrom,
 } from './client/client.ts';
+export { fencedClient } from './client/fenced.ts';
 export { apiVersionOf } from './client/path.ts';
 export { createClient } from './client/rest.ts';
 export { type Clock, systemClock } from './clock.ts';

@@ -236,7 +236,10 @@ async function startRole(
       ...{ markKeys: async () => TEST_KEYS, ledger: clusterLedger(client, machineApi) },
     }),
   );
-  const leader = { identity: 'voyage', holderIsLive: (holder: string): boolean => holder === 'voyage' };
+  const leader = {
+    ...{ identity: 'voyage', holderIsLive: (holder: string): boolean => holder === 'voyage' },
+    assertHeld: () => undefined,
+  };
   const log = pino({ level: process.env['DRYDOCK_TEST_LOG'] ?? 'silent' });
   const role = bootImagesRole({ client, publication, store, leader, log, architecture: 'x86_64', collectAfterMs: 1 });
   starting.use(await run({ client, ...role, log, signal: new AbortController().signal }));

@@ -3,6 +3,7 @@ import {
   type Cache,
   type Controller,
   controller,
+  fencedClient,
   isNotFound,
   type Key,
   type KubeClient,
@@ -91,7 +92,8 @@ export function imagesNaming(bootImages: Cache<BootImage>, canary: Key): readonl
 export function roleCanaries(options: RoleCanariesOptions): RoleCanaries {
   const { client, served, machines, bootImages, leader, now, elapsed, record, setOf } = options;
   const canaries = rotationCanaries({
-    ...{ client, served, record, now, elapsed, mayWrite: () => leader.assertHeld() },
+    client: fencedClient(client, () => leader.assertHeld()),
+    ...{ served, record, now, elapsed, mayWrite: () => leader.assertHeld() },
     machines: () => machines?.all() ?? [],
     recorded: (group) => recordedOf(group, bootImages.by(GROUP, group)),
     awaited: (canary) => imagesNaming(bootImages, canary).length > 0,

@@ -29,6 +29,27 @@ function world(count: number) {
   return { cluster, names, put };
 }
 
+test('KEEP-8b a process that has lost its Lease writes nothing of sets of Cluster API, not even how they stand', async () => {
+  const { cluster } = world(1);
+  putPolicy(cluster, { image: { catalogue: catalogue('new') }, clusterAPI: { imagePaths } });
+  let asked = 0;
+  const assertHeld = (): void => {
+    asked += 1;
+    throw new Error('the lease is not held');
+  };
+  const written: string[] = [];
+  cluster.subscribe(({ resource }) => written.push(resource));
+  await using role = await runCapiRole(cluster, {
+    leader: { identity: 'us', holderIsLive: () => true, assertHeld },
+  });
+  await until('it has tried, and again', () => asked >= 2);
+  assert.deepEqual(role.writes, []);
+  assert.deepEqual(
+    written.filter((resource) => resource.startsWith('bootimages.')),
+    [],
+  );
+});
+
 test('OWN-18 sets that wait for their turn are begun when it comes, each by itself, and not before', async () => {
   const { cluster, names } = world(12);
   putPolicy(cluster, { image: { catalogue: catalogue('new') }, pace: { setsAtATime: 1 }, clusterAPI: { imagePaths } });

@@ -7,6 +7,7 @@ import {
   createCache,
   type EventRecorderOptions,
   eventRecorder,
+  fencedClient,
   type Key,
   type KubeClient,
   type KubeObject,
@@ -108,6 +109,8 @@ const GRACE_MS = 600_000;
 /** Wires boot images of Cluster API: watches, controllers, writers. Watches start at once, controllers with `run`. */
 export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
   const { client, served, log, metrics, leader, store, retain = 2, now = () => new Date(), openshift } = options;
+  /** For all that is written but Events, and questions about rights. */
+  const fenced = fencedClient(client, () => leader.assertHeld());
   const watched = <T extends KubeObject>(resource: Resource<T>, indexes: CacheOptions<T>['indexes'] = {}): Cache<T> =>
     createCache({
       ...{ client, resource, indexes },
@@ -167,7 +170,7 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
   const reader = readerOf({ client, served, cacheOf, openshift });
   const outcomes = new Map<string, SetOutcome>();
   const reports = rotationReports({
-    ...{ client, now, projector: definitions.projections.bootImages },
+    ...{ client: fenced, now, projector: definitions.projections.bootImages },
     cached: (key) => bootImages.get(key),
     platform: (set) => looks.platform(set),
     facts: (set) => {
@@ -211,7 +214,7 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
     return wishFor(set, { ...known, image, release });
   };
   const ports: RotationPorts = {
-    ...{ client, resourceOf, reader, mayWrite: () => leader.assertHeld() },
+    ...{ client: fenced, resourceOf, reader, mayWrite: () => leader.assertHeld() },
     images: looks.images,
     wish: (set) => wishOf(set, imageOf(set)),
     report,
@@ -302,14 +305,14 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
   });
 
   const pins = pinController({
-    ...{ client, bootImages, cacheOf, now, event: ports.event, mayWrite: () => leader.assertHeld() },
+    ...{ client: fenced, bootImages, cacheOf, now, event: ports.event, mayWrite: () => leader.assertHeld() },
   });
   const clusters = cacheOf(CORE, 'Cluster');
   const collecting =
     clusters === undefined
       ? undefined
       : {
-          ...{ client, served, store, leader, log, now, retain, holderIsLive, resourceOf, clusters },
+          ...{ client: fenced, served, store, leader, log, now, retain, holderIsLive, resourceOf, clusters },
           ...{ owner: options.owner, graceMs: options.graceMs ?? GRACE_MS, places: sites.all, events },
           bootImages: () => bootImages.all(),
           policies: () => policies.all(),

@@ -3,6 +3,7 @@ import {
   type Client,
   type EventRecorder,
   type EventRecorderOptions,
+  fencedClient,
   isInvalid,
   isNotFound,
   type KubeClient,
@@ -28,6 +29,8 @@ import type { StoryReason } from './update.ts';
 /** What {@link createPassPorts} is made of. */
 export interface PassPortsOptions {
   readonly client: Client & Pick<KubeClient, 'raw'>;
+  /** Throws where this process may not write any more; asked right before each write. */
+  readonly fence: () => void;
   readonly caches: BootImageCaches;
   readonly platforms: Platforms;
   readonly events: Pick<EventRecorder, 'record'>;
@@ -48,7 +51,9 @@ const key = { name: machineConfigurationName } as const;
 
 /** The real ports of a pass: caches to read from, the API server to write to. */
 export function createPassPorts(options: PassPortsOptions): PassPorts & Pick<BootImages, 'repeat'> {
-  const { client, caches, platforms, events, metrics, log, now, architecture, settings, projections, gates } = options;
+  const { caches, platforms, events, metrics, log, now, architecture, settings, projections, gates } = options;
+  // All that a pass writes, its statuses included: an answer that comes late finds another holder.
+  const client = fencedClient(options.client, options.fence);
   const raw = worldOf(caches);
   const world: World = {
     ...raw,

@@ -15,6 +15,8 @@ export interface CallOptions {
 export interface ChangeOptions extends CallOptions {
   /** The server does everything but store it: admission and validation answer as they would. */
   readonly dryRun?: boolean;
+  /** Asked right before each request of the call, also one that is repeated after a refusal; what it throws ends the call. See `fencedClient`. */
+  readonly fence?: () => void;
   /** For create and patches: whose the fields are from then on; by default that of the client. */
   readonly manager?: string;
 }

@@ -91,7 +91,7 @@ export function clientOver(
       action: actionText(verb, resource, key),
       body: typed(resource, want),
       contentType: APPLY_PATCH,
-      signal: call?.signal,
+      ...how(call),
     });
   }
 
@@ -104,7 +104,7 @@ export function clientOver(
   ): Promise<T> {
     const path = objectPath(resource, key) + queryText(owned(call));
     const action = actionText('patch', resource, key);
-    return one(resource, { method: 'PATCH', path, action, body, contentType, signal: call?.signal });
+    return one(resource, { method: 'PATCH', path, action, body, contentType, ...how(call) });
   }
 
   return {
@@ -134,7 +134,7 @@ export function clientOver(
         path: objectPath(resource, key),
         action: actionText('delete', resource, key),
         ...deletion(when, call),
-        signal: call?.signal,
+        ...how(call),
       });
     },
     raw: async (request, call) => {
@@ -182,8 +182,8 @@ function typed<T extends KubeObject>(resource: Resource<T>, object: T): T {
   return { apiVersion: apiVersionOf(resource), kind: resource.kind, ...object };
 }
 
-function how(call: ChangeOptions | undefined): Pick<WireRequest, 'signal' | 'urgent'> {
-  return { signal: call?.signal, urgent: call?.urgent };
+function how(call: ChangeOptions | undefined): Pick<WireRequest, 'signal' | 'urgent' | 'fence'> {
+  return { signal: call?.signal, urgent: call?.urgent, fence: call?.fence };
 }
 
 function dryRun(call: ChangeOptions | undefined): { readonly dryRun?: string } {

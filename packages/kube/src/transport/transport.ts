@@ -63,6 +63,8 @@ export interface WireRequest {
   readonly signal?: AbortSignal | undefined;
   /** See `CallOptions.urgent`. */
   readonly urgent?: boolean | undefined;
+  /** See `ChangeOptions.fence`. */
+  readonly fence?: (() => void) | undefined;
 }
 
 /** Sends requests as one user to one API server. */
@@ -124,6 +126,7 @@ export function createTransport(config: ClusterConfig, options: TransportOptions
 
   /** Sends one request; of a watch that was accepted the body is left to be read. */
   async function dispatch(request: WireRequest, lane: Lane, credential: Credential, life: Lifeline): Promise<Answer> {
+    request.fence?.();
     const started = clock.now();
     const sent = bodyOf(request);
     let code = '<error>';

@@ -68,6 +68,7 @@ export function memoryClient(host: ClientHost, id: string, options: MemoryClient
       check(request.action);
       request.signal?.throwIfAborted();
     };
+    request.fence?.();
     await hook('before');
     const result = act(wire);
     await hook('after');
