@@ -27,8 +27,7 @@ export async function markKeysOf({ markKey, origins }: Settings): Promise<MarkKe
 export function markKeyLine({ origins }: Settings, keys: MarkKeys): CheckLine {
   const name = 'mark key';
   if (keys.current === undefined) {
-    const detail =
-      'none: only templates that the same run imported are used or removed';
+    const detail = 'none: only templates that the same run imported are used or removed';
     return { name, state: 'warn', detail, next: `${CREATE}, and give --mark-key mark.key` };
   }
   return { name, state: 'ok', detail: `${signingText(keys)} (${origins.markKey})` };
