@@ -112,7 +112,7 @@ export function stateOf({ inventory, clock, foreign }: World, more = ''): string
     .replaceAll(UUID, (uuid) => identities.get(uuid) ?? uuid)
     .replaceAll(/-retired-[0-9a-f]{8}/g, '-retired-*')
     .replaceAll(/holder-\d+/g, 'holder-*')
-    .replaceAll(/test:[\w-]{43}/g, 'code')
+    .replaceAll(/[0-9a-f]{12}:[\w-]{43}/g, 'code')
     .replaceAll(/session-\d+/g, 'session-*');
   return `${clock.now()} ${plain}`;
 }

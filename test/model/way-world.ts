@@ -137,7 +137,7 @@ export function stateOfWay({ cluster, inventory, clock, ledger, fates, done, rel
   const plain = named
     .replaceAll(/-retired-[0-9a-f]{8}/g, '-retired-*')
     .replaceAll(/process-\d+/g, 'process-*')
-    .replaceAll(/test:[\w-]{43}/g, 'code')
+    .replaceAll(/[0-9a-f]{12}:[\w-]{43}/g, 'code')
     .replaceAll(/session-\d+/g, 'session-*');
   return `${clock.now()} ${plain}`;
 }
