@@ -96,7 +96,7 @@ test('OWN-20 an adoption among them, alone and in pairs: the template stays one 
         bears('9.5')(world);
         const adopted = world.inventory.snapshot().machines.find(({ name }) => name === HANDMADE);
         assert.equal(adopted?.isTemplate, true);
-        assert.match(adopted.customValues[OWNERSHIP] ?? '', /"kind":"adopted","is":"[^"]+","code":"test:/);
+        assert.match(adopted.customValues[OWNERSHIP] ?? '', /"kind":"adopted","is":"[^"]+","code":"[0-9a-f]{12}:/);
         const entry = entryOf(world, adopted.ref);
         assert.deepEqual([entry?.role, entry?.stage, entry?.own], ['adopted', 'template', true]);
       },

@@ -165,7 +165,7 @@ export function stateOf({ inventory, clock, skew, foreign, records }: World, mor
     })
     .replaceAll(/-retired-[0-9a-f]{8}/g, '-retired-*')
     .replaceAll(/holder-\d+/g, 'holder-*')
-    .replaceAll(/test:[\w-]{43}/g, 'code')
+    .replaceAll(/[0-9a-f]{12}:[\w-]{43}/g, 'code')
     .replaceAll(/session-\d+/g, 'session-*');
   return `${clock.now()} ${skew.ms} ${plain}`;
 }

@@ -146,7 +146,7 @@ export function stateOfWay({ cluster, inventory, clock, ledger, records, fates, 
     })
     .replaceAll(/-retired-[0-9a-f]{8}/g, '-retired-*')
     .replaceAll(/process-\d+/g, 'process-*')
-    .replaceAll(/test:[\w-]{43}/g, 'code')
+    .replaceAll(/[0-9a-f]{12}:[\w-]{43}/g, 'code')
     .replaceAll(/session-\d+/g, 'session-*');
   return `${clock.now()} ${plain}`;
 }
