@@ -28,11 +28,20 @@ export interface Stream {
 /** A stream text above this is refused: etcd stores no object larger than about 1.5 MiB. */
 const maxStreamBytes: number = 4 * 1024 * 1024;
 
+/** By their ConfigMap, which nobody changes: it is asked for before each write. */
+const streams = new WeakMap<ConfigMap, Stream | BootImageError>();
+
 /** The stream of the golden ConfigMap, or why it cannot be parsed; undefined without the ConfigMap. */
 export function streamOf(golden: ConfigMap | undefined): Stream | BootImageError | undefined {
   if (golden === undefined) return undefined;
+  const stream = streams.get(golden) ?? parsed(golden);
+  streams.set(golden, stream);
+  return stream;
+}
+
+function parsed({ data }: ConfigMap): Stream | BootImageError {
   try {
-    return parseStream(golden.data?.['stream']);
+    return parseStream(data?.['stream']);
   } catch (error) {
     if (error instanceof BootImageError) return error;
     throw error;

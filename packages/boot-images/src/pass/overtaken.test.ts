@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ClusterVersion, ControlPlaneMachineSet, Deployment } from '@drydock/api';
+import { ClusterVersion, ConfigMap, ControlPlaneMachineSet, Deployment } from '@drydock/api';
 import { upstreamController } from '../decide/coexistence.ts';
 import { platformWith } from '../gcp/platform.ts';
 import {
@@ -14,9 +14,13 @@ import {
   gcpStream,
   machineSet,
   managed,
+  newRelease,
+  oldRelease,
   published,
+  stream,
   stub22,
 } from '../testing/index.ts';
+import { goldenName, goldenNamespace } from '../wakes/triggers.ts';
 import { runPass } from './pass.ts';
 import type { PassPorts } from './pass-state.ts';
 
@@ -70,6 +74,58 @@ for (const [what, act, reason] of meanwhile) {
     assert.equal(told !== undefined && 'reason' in told ? told.reason : told?.kind, reason);
     if (reason === 'Deleting') return;
     assert.ok(c.store.templates.has(published), 'the image is there for the next time');
+    assert.equal(c.template('wk-a'), computed);
+  });
+}
+
+const golden = { namespace: goldenNamespace, name: goldenName };
+const wants = (c: FakeCluster, text: string): void =>
+  c.client.put(ConfigMap, { metadata: golden, data: { stream: text } });
+const third = '9.9.20260903-0';
+
+/** What becomes of the release while its image is being made. */
+const releases: readonly (readonly [what: string, act: (c: FakeCluster) => void, reason: string, then: string])[] = [
+  ['another one', (c) => wants(c, stream.replaceAll(newRelease, third)), 'ImageChanged', third],
+  ['the one of before', (c) => wants(c, stream.replaceAll(newRelease, oldRelease)), 'ImageChanged', oldRelease],
+  ['one that cannot be read', (c) => wants(c, '{'), 'StreamInvalid', oldRelease],
+  ['none', (c) => c.client.objects.delete(`configmaps ${goldenNamespace}/${goldenName}`), 'ImageChanged', oldRelease],
+];
+
+for (const [what, act, reason, then] of releases) {
+  test(`KEEP-8c the release becomes ${what} while the image of before is made: no set is pointed at that one`, async () => {
+    const c = fakeCluster();
+    let made = 0;
+    c.store.onPublish = () => {
+      made += 1;
+      if (made === 1) act(c);
+    };
+    await c.pass();
+    assert.deepEqual(c.client.writes, []);
+    const said = c.last('wk-a');
+    assert.equal(said !== undefined && 'reason' in said ? said.reason : said?.kind, reason);
+    c.clock += 3_600_000;
+    await c.pass();
+    const template = String(c.template('wk-a'));
+    assert.equal(c.store.templates.get(template)?.version, then);
+  });
+}
+
+for (const [what, act] of releases) {
+  test(`KEEP-8c the release becomes ${what} during an upload: the process goes on`, async () => {
+    const c = fakeCluster();
+    const news = new AbortController();
+    const { publish } = c.store;
+    c.store.publish = async (wish, options) => {
+      options.onProgress?.({ step: 'Uploading' });
+      act(c);
+      news.abort();
+      // Longer than the interval at which it is looked whether the upload is still wanted.
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      options.signal?.throwIfAborted();
+      return publish(wish, options);
+    };
+    await runPass(c.ports, c.state, { reason: 'Test', touched: 'all' }, { news: news.signal });
+    assert.deepEqual(c.client.writes, []);
     assert.equal(c.template('wk-a'), computed);
   });
 }

@@ -220,8 +220,14 @@ async function publish(
     ...before,
   });
   const leave = new AbortController();
-  // A pin that came meanwhile holds the name that this is about to take.
-  const overtaken = (): boolean => ports.overtaken(set)?.kind === 'waiting';
+  // A pin that came meanwhile holds the name that this is about to take. What cannot be decided now stops the next write, not what is under way.
+  const overtaken = (): boolean => {
+    try {
+      return ports.overtaken(set)?.kind === 'waiting';
+    } catch {
+      return false;
+    }
+  };
   using _ = whenNews(signals, () => (operation === undefined && last === 'Downloading') || overtaken(), leave);
   const run = plan.publication.run({
     beforeSwap,

@@ -86,7 +86,7 @@ export class Work {
         if (leftKeys.has(key)) return false;
         const became = await this.#guard(item, async () => {
           await this.#options.ports.bounds?.mayMove(item.set, plan, this.call);
-          const ports = this.#updatePorts(item, items, stream);
+          const ports = this.#updatePorts(item, items);
           const outcome = await updateSet(item.set, plan, ports, this.#options.signals);
           if (outcome !== undefined) await this.#settle(item, outcome);
           return outcome?.kind ?? 'left';
@@ -289,7 +289,7 @@ export class Work {
     );
   }
 
-  #updatePorts(item: Item, items: readonly Item[], stream: ReleaseStream): Parameters<typeof updateSet>[2] {
+  #updatePorts(item: Item, items: readonly Item[]): Parameters<typeof updateSet>[2] {
     const { ports, state } = this.#options;
     const { client, event, warn, now, step, refused, stubSecret, bounds, progressMs = 1000 } = ports;
     const { hotLoop, pointed, left } = state;
@@ -312,7 +312,7 @@ export class Work {
         item.uploaded = true;
       },
       pointed: (set, image) => void pointed.set(idOf(set), image),
-      overtaken: (set) => overtaken(set, stream, ports, item.input),
+      overtaken: (set) => overtaken(set, ports, item.input),
       tried: (set, image, facts, beforeWrite) => this.#tried(item, set, image, facts, beforeWrite),
     };
   }

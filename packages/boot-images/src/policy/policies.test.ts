@@ -143,7 +143,7 @@ test('OWN-18 a window that closes, a hold and another release while the image is
   const changes: readonly (readonly [reason: string, change: (c: FakeCluster) => void])[] = [
     ['waiting WaitsForWindow', (c) => later(c, 61)],
     ['skip Held', (c) => put(c, 'gold', { hold: { reason: 'stop' } })],
-    ['waiting PolicyChanged', (c) => put(c, 'gold', { image: { release: oldRelease } })],
+    ['waiting ImageChanged', (c) => put(c, 'gold', { image: { release: oldRelease } })],
     ['failed PolicyConflict', (c) => put(c, 'silver')],
     ['skip OptedOut', (c) => put(c, 'gold', { optOut: { reason: 'no' } })],
   ];
