@@ -52,7 +52,9 @@ function recover(observed: Observed, wanted: Wanted, swap: Swap, best: Candidate
 function displaced(observed: Observed, { owner }: Wanted, { name }: Swap): readonly Candidate[] {
   return observed.machines
     .filter((machine): machine is Candidate => machine.mark?.owner === owner && machine.mark.publishes === name)
-    .filter((machine) => machine.isTemplate && machine.verified && machine.unreadable === undefined && mayRestore(machine))
+    .filter(
+      (machine) => machine.isTemplate && machine.verified && machine.unreadable === undefined && mayRestore(machine),
+    )
     .filter((machine) => machine.name === retiredName(name, retiredIdentity(machine)))
     .toSorted(
       (a, b) =>

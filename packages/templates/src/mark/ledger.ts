@@ -56,8 +56,8 @@ export interface Sighting {
 /** The entries of an installation by identity key: read before each look at a folder, written through. */
 export interface Ledger {
   readonly kind: LedgerStore['kind'] | 'memory';
-  /** Reads what other processes wrote. Call it right before the VMs are read: a newer entry would describe an older VM, which then looks converted. */
-  load(): Promise<void>;
+  /** Reads what other processes wrote; whether an entry is another one now. */
+  load(): Promise<boolean>;
   get(key: string): LedgerEntry | undefined;
   /** Durable when it resolves. `next` returns undefined to remove the entry. */
   change(key: string, next: (now: LedgerEntry | undefined) => LedgerEntry | undefined): Promise<void>;
@@ -115,10 +115,11 @@ export function openLedger(store: LedgerStore | undefined): Ledger {
       if (texts.get(`${SEEN}${place}`) !== text) await changeText(`${SEEN}${place}`, () => text);
     },
     load: async () => {
-      if (store === undefined) return;
+      if (store === undefined) return false;
       const written = new Map<string, string | undefined>();
       reads.add(written);
       const read = await store.read().finally(() => reads.delete(written));
+      const before = texts;
       texts = new Map(read);
       for (const [key, text] of written)
         if (text === undefined) texts.delete(key);
@@ -130,6 +131,8 @@ export function openLedger(store: LedgerStore | undefined): Ledger {
         for (const [key, sighting] of Object.entries(seenOf(text)))
           if (!sightings.has(key)) sightings.set(key, sighting);
       }
+      const names = [...new Set([...before.keys(), ...texts.keys()])].filter((name) => name.startsWith(ENTRY));
+      return names.some((name) => before.get(name) !== texts.get(name));
     },
   };
 }

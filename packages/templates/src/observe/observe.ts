@@ -39,8 +39,7 @@ export async function observe(
   liveness: Liveness,
   options: CallOptions,
 ): Promise<Observed> {
-  await liveness.witnesses.ledger.load();
-  const children = await vcenter.children(scope.folder, options);
+  const children = await readFolder(vcenter, scope.folder, liveness.witnesses, options);
   const plain: Observed = { machines: children.map((vm) => machineOf(vm, scope.folder, liveness)) };
   await keepSightings(scope.folder, plain.machines, liveness.witnesses);
   const finished = new Set<Machine>(candidatesOf(plain, wanted).filter(({ verified }) => verified));
@@ -59,6 +58,25 @@ export async function observe(
     machines.push(finished.has(machine) ? { ...seen, tags: await vcenter.tags.attached(machine.ref, options) } : seen);
   }
   return { machines };
+}
+
+/** How often a folder is read again because another process changed the ledger meanwhile. */
+const MOST_READS = 5;
+
+/**
+ * The machines of a folder and the ledger as of one moment: an entry that is newer than what was read of its VM would make it look converted, and a missing one would make it look unknown.
+ */
+export async function readFolder(
+  vcenter: Pick<VCenter, 'children'>,
+  folder: MoRef,
+  { ledger }: Witnesses,
+  call: CallOptions,
+): Promise<readonly VmSummary[]> {
+  await ledger.load();
+  for (let reads = 1; ; reads += 1) {
+    const children = await vcenter.children(folder, call);
+    if (!(await ledger.load()) || reads === MOST_READS) return children;
+  }
 }
 
 /** Keeps since when the machines of a folder look as they do, for the next process. */

@@ -6,7 +6,7 @@ import { digestOf } from '../decide/world.ts';
 import { isTemplateError, reasonOf, TemplateError } from '../errors.ts';
 import { failure, readFailure } from '../failure.ts';
 import { linkedTo, NO_LINKS } from '../observe/links.ts';
-import { keepSightings, type Liveness, machineOf, type Scope } from '../observe/observe.ts';
+import { keepSightings, type Liveness, machineOf, readFolder, type Scope } from '../observe/observe.ts';
 import type { CollectedTemplate, NeededTemplate } from '../store.ts';
 
 /** What collection asks the outside. */
@@ -95,8 +95,7 @@ export async function judge(
   disks: DiskReader = diskReader(vcenter, scope, options),
 ): Promise<Collection> {
   const call = options.signal === undefined ? {} : { signal: options.signal };
-  await options.witnesses.ledger.load();
-  const children = await vcenter.children(scope.folder, call).catch((error: unknown) => {
+  const children = await readFolder(vcenter, scope.folder, options.witnesses, call).catch((error: unknown) => {
     throw readFailure('list the templates of', scope.folder.value, error);
   });
   const machines = children.map((vm) => machineOf(vm, scope.folder, options));
