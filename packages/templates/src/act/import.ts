@@ -208,6 +208,10 @@ export async function finishImport({ vcenter, clock, witnesses }: Ports, ref: Mo
       witnesses.keys,
       call,
     );
+    // Between the first look and the change somebody may have run it.
+    const again = await vcenter.vm(ref, call);
+    if (again === undefined) return;
+    if (again.powerState !== 'poweredOff' || hasRun(again)) throw poweredOn(vm.name, ref);
   }
   const change = { ...secureBoot, extraConfig: new Map([[CONTENT_KEY, settled]]) };
   await patiently(clock, call, () => vcenter.reconfigure(ref, change, call));
