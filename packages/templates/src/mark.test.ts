@@ -270,6 +270,21 @@ test('KEEP-4 a template that an administrator converted right after a crash in M
   assert.equal(made.named(name).isTemplate, false);
 });
 
+test('KEEP-1 an upload whose disk was exchanged before it was finished is kept and not used', async () => {
+  const made = rig();
+  const setting = { keys: TEST_KEYS, ledger: memoryLedger('cluster') };
+  made.inventory.onCall = (method, phase, _args, { client }) => {
+    if (method === 'reconfigure' && phase === 'before') client.kill();
+  };
+  await assert.rejects(made.publish(setting, '9.6'));
+  made.inventory.onCall = undefined;
+  const [half = assert.fail()] = made.inventory.state.machines.values();
+  half.disks = half.disks.map((disk) => ({ ...disk, uuid: 'another' }));
+  const { name, uploads } = await made.publish(setting, '9.6');
+  assert.deepEqual([uploads, name === half.name], [1, false]);
+  assert.equal(made.named(half.name).isTemplate, false);
+});
+
 test('negative control: a neighbour whose VM had the identity itself would be taken', async () => {
   const made = rig();
   const setting = { keys: TEST_KEYS, ledger: memoryLedger('file') };

@@ -157,6 +157,9 @@ export function tamperingOf(vm: VmSummary, reading: MarkReading, { entry, record
   const recorded = entry?.fingerprint ?? (record.kind === 'read' ? record.record.fingerprint : undefined);
   const before = recorded ?? vm.extraConfig.get(CONTENT_KEY);
   if (before !== undefined && !reading.uploaded) return differenceFrom(before, vm);
+  // Finishing settles secure boot; everything else is as it was with the last byte, or another user changed it.
+  if (entry?.fingerprint !== undefined)
+    return differenceFrom(entry.fingerprint, entry.secureBootOff === true ? { ...vm, secureBoot: false } : vm);
   return reading.born && hasRun(vm) ? RAN : undefined;
 }
 
