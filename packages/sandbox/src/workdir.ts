@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { guardExit } from './exit-guard.ts';
@@ -69,7 +69,11 @@ export function scratchFolder(root: string = tmpdir()): ScratchFolder {
  */
 export function recordProcess(folder: string, name: string, pid: number): void {
   const identity = identityOf(pid);
-  if (identity !== undefined) writeFileSync(join(folder, `${name}.identity`), identity, { mode: 0o600 });
+  if (identity === undefined) return;
+  // Renamed into place: a sweep that reads half an identity would spare the process.
+  const file = join(folder, `${name}.identity`);
+  writeFileSync(`${file}.new`, identity, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
 }
 
 /** Ends what is recorded in the folder and still runs. */
