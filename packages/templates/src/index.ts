@@ -40,7 +40,7 @@ export {
 } from './mark/keys.ts';
 export type { LedgerStore } from './mark/ledger-store.ts';
 export { OWNERSHIP } from './mark/ownership-record.ts';
-export { POINTERS } from './mark/pointers.ts';
+export { holdAttribute } from './mark/pointers.ts';
 export type { Uptime } from './mark/sightings.ts';
 export type { ClusterRecords, Proof } from './mark/witness.ts';
 export type { Mark } from './mark.ts';

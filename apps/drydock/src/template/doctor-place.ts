@@ -109,7 +109,7 @@ export async function privilegeLines(
   if (datacenter !== undefined) {
     const [missing] = await vcenter.missingPrivileges(datacenter.ref, [MANAGE_FIELDS], { signal });
     if (missing !== undefined) {
-      const detail = `${missing} is not granted; it is needed once, to define the attributes "drydock.ownership", "drydock.heartbeat" and "drydock.pointers"`;
+      const detail = `${missing} is not granted; it is needed once, to define the attributes "drydock.ownership", "drydock.heartbeat" and one "drydock.hold…" for each pointer file`;
       lines.push({ name: 'privileges', state: 'warn', detail, next: 'govc fields.add -type VirtualMachine drydock' });
     }
   }

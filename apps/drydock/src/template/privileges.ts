@@ -1,4 +1,4 @@
-import { type Placement, POINTERS, TemplateError } from '@drydock/templates';
+import { holdAttribute, type Placement, TemplateError } from '@drydock/templates';
 import type { CallOptions, VCenter } from '@drydock/vsphere';
 import { table } from '../table.ts';
 
@@ -97,14 +97,20 @@ export async function checkPrivileges(
   throw new TemplateError({ code: 'PRIVILEGE_MISSING', message: `the user ${user} lacks ${lacking.join(', and ')}` });
 }
 
-/** Refuses to begin where it could not be recorded on the template who points at it: the attribute is defined once in the life of a vCenter. */
-export async function checkRecord(vcenter: VCenter, placement: Placement, options: CallOptions): Promise<void> {
-  if (await vcenter.definesAttribute(POINTERS, options)) return;
+/** Refuses to begin where `holder` could not be recorded on the template: its attribute is defined once in the life of a vCenter. */
+export async function checkRecord(
+  vcenter: VCenter,
+  placement: Placement,
+  holder: string,
+  options: CallOptions,
+): Promise<void> {
+  const attribute = holdAttribute(holder);
+  if (await vcenter.definesAttribute(attribute, options)) return;
   const { datacenter } = placement;
   const path = datacenter.startsWith('/') ? datacenter : `/${datacenter}`;
   const ref = await vcenter.findByPath(path, options);
   const missing = ref === undefined ? [] : await vcenter.missingPrivileges(ref, ['Global.ManageCustomFields'], options);
   if (missing.length === 0) return;
-  const message = `the user lacks ${missing.join(', ')} on ${path}, which is needed once, to define the attribute "${POINTERS}"`;
+  const message = `the user lacks ${missing.join(', ')} on ${path}, which is needed once, to define the attribute "${attribute}"`;
   throw new TemplateError({ code: 'PRIVILEGE_MISSING', message });
 }

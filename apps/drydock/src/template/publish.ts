@@ -67,7 +67,10 @@ export async function publish(
   const { out, signal } = run;
   const { waitMs = WAIT_MS } = options;
   await checkPrivileges(session.vcenter, wish.placement, wish.tagName !== undefined, { signal });
-  if (options.pointer !== undefined) await checkRecord(session.vcenter, wish.placement, { signal });
+  if (options.pointer !== undefined) {
+    const holder = await pointerRecord(options.pointer.path, options.consumer);
+    await checkRecord(session.vcenter, wish.placement, holder, { signal });
+  }
   const meter = uploadMeter();
   const published = await session.store.publish(wish, {
     signal,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { CallOptions, MoRef, VCenter } from '@drydock/vsphere';
+import type { CallOptions, MoRef, VCenter, VmSummary } from '@drydock/vsphere';
 import { TemplateError } from '../errors.ts';
 
 /** Most characters that the value of a custom attribute may have: a vCenter refuses more, or cuts it off and says nothing. */
@@ -46,7 +46,7 @@ export function readAttribute(values: ReadonlyMap<string, string>, name: string)
 
 /**
  * Sets an attribute of a machine and looks whether vCenter kept all of it. The first piece goes last: until then readers see the value before, or none.
- * Fails with `ATTRIBUTE_CUT` where a piece was cut off or dropped.
+ * Fails with `ATTRIBUTE_CUT` where a piece was cut off or dropped; resolves to the machine as it is then, or undefined where it is gone.
  */
 export async function writeAttribute(
   vcenter: Pick<VCenter, 'setCustomValue' | 'vm'>,
@@ -54,17 +54,18 @@ export async function writeAttribute(
   attribute: string,
   value: unknown,
   call: CallOptions,
-): Promise<void> {
+): Promise<VmSummary | undefined> {
   const parts = attributeParts(attribute, value);
   for (const [part, text] of parts.toReversed()) await vcenter.setCustomValue(ref, part, text, call);
-  const seen = (await vcenter.vm(ref, call))?.customValues;
+  const seen = await vcenter.vm(ref, call);
   for (const [part, text] of parts) {
-    const kept = seen?.get(part) ?? '';
+    const kept = seen?.customValues.get(part) ?? '';
     // Another value is another writer's: what it means is found out by the next look.
     if (seen === undefined || kept === text || !text.startsWith(kept)) continue;
     const message = `failed to mark the template: vCenter kept ${kept.length} of ${text.length} characters of the attribute ${part} of ${name}`;
     throw new TemplateError({ code: 'ATTRIBUTE_CUT', message });
   }
+  return seen;
 }
 
 interface Piece {
