@@ -58,6 +58,8 @@ export interface Testimony {
   /** Identity key; without an identity the value of the moref, under which nothing is ever recorded. */
   readonly key: string;
   readonly entry: LedgerEntry | undefined;
+  /** See `Ledger`. */
+  readonly entryUnreadable: boolean;
   /** Its own birth mark, not one that a clone copied. */
   readonly birth: ReadBirthMark | undefined;
   readonly copied: ReadBirthMark | undefined;
@@ -72,7 +74,9 @@ export function testimonyOf(vm: VmSummary, { vcenter, keys, ledger }: Witnesses)
   const own = read !== undefined && read.instanceUuid.toLowerCase() === vm.instanceUuid?.toLowerCase();
   const birth = own ? read : undefined;
   const record = readOwnership(vm, identity, birth, keys);
-  return { identity, key, entry: ledger.get(key), birth, copied: own ? undefined : read, record };
+  const entry = ledger.get(key);
+  const entryUnreadable = entry === undefined && ledger.unreadable(key);
+  return { identity, key, entry, entryUnreadable, birth, copied: own ? undefined : read, record };
 }
 
 /**
@@ -151,10 +155,11 @@ function roleOf({ entry, record }: Testimony): Partial<Pick<Mark, 'role' | 'at' 
 const COPIED = 'its mark was copied from another machine';
 
 /** Why nothing proves it, and what to do. */
-function doubtOf({ identity, birth, record }: Testimony): string {
+function doubtOf({ identity, entryUnreadable, birth, record }: Testimony): string {
   const adopt = 'adopt it if it is what it should be';
   if (identity === undefined)
     return `vCenter does not give its creation date and instance UUID: ${adopt} after an upgrade`;
+  if (entryUnreadable) return `its entry in the ownership ledger cannot be read: ${adopt}`;
   switch (record.kind) {
     case 'moved':
       return `its ownership record is about another VM (it was registered again, restored or cloned): ${adopt}`;

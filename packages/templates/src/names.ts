@@ -77,6 +77,11 @@ export function upstreamNames(name: string): { readonly temp: string; readonly o
   return { temp: `mco-tmp-${digits}`, old: `mco-old-${digits}` };
 }
 
+/** Whether upstream's swap may have left this name. */
+export function isUpstreamName(name: string): boolean {
+  return /^mco-(?:tmp|old)-[0-9a-f]{8}$/.test(name);
+}
+
 function hex(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }

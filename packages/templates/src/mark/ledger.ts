@@ -59,6 +59,8 @@ export interface Ledger {
   /** Reads what other processes wrote; whether an entry is another one now. */
   load(): Promise<boolean>;
   get(key: string): LedgerEntry | undefined;
+  /** Whether there is an entry that cannot be read: a newer version may have written it. It counts as none, and only a whole new entry replaces it. */
+  unreadable(key: string): boolean;
   /** Durable when it resolves. `next` returns undefined to remove the entry. */
   change(key: string, next: (now: LedgerEntry | undefined) => LedgerEntry | undefined): Promise<void>;
   sighting(key: string): Sighting | undefined;
@@ -91,14 +93,20 @@ export function openLedger(store: LedgerStore | undefined): Ledger {
     kind: store?.kind ?? 'memory',
     get: (key) => {
       const text = texts.get(`${ENTRY}${key}`);
-      const entry = entries.get(key) ?? (text === undefined ? undefined : entryOf(text, key));
+      const entry = entries.get(key) ?? entryOf(text);
       if (entry !== undefined) entries.set(key, entry);
       return entry;
     },
+    unreadable: (key) => {
+      const text = texts.get(`${ENTRY}${key}`);
+      return text !== undefined && entryOf(text) === undefined;
+    },
     change: async (key, next) => {
       await changeText(`${ENTRY}${key}`, (text) => {
-        const changed = next(text === undefined ? undefined : entryOf(text, key));
-        return changed === undefined ? undefined : JSON.stringify(changed);
+        const entry = entryOf(text);
+        const changed = next(entry);
+        if (changed !== undefined) return JSON.stringify(changed);
+        return entry === undefined ? text : undefined;
       });
       entries.delete(key);
     },
@@ -138,10 +146,9 @@ export function openLedger(store: LedgerStore | undefined): Ledger {
 }
 
 /** Strict: an entry that only looks like one would answer whose a template is. */
-function entryOf(text: string, key: string): LedgerEntry {
-  const value = parsed(text);
-  if (isEntry(value)) return value;
-  throw new TypeError(`the entry ${key} of the ownership ledger cannot be read`);
+function entryOf(text: string | undefined): LedgerEntry | undefined {
+  const value = parsed(text ?? '');
+  return isEntry(value) ? value : undefined;
 }
 
 function isEntry(value: unknown): value is LedgerEntry {

@@ -8,7 +8,7 @@ import { pointerTexts, readPointers } from '../mark/pointers.ts';
 import { unchangedFor } from '../mark/sightings.ts';
 import type { Witnesses } from '../mark/witness.ts';
 import { type Mark, type MarkReading, readMark, type Testimony, testimonyOf } from '../mark.ts';
-import { upstreamNames } from '../names.ts';
+import { isUpstreamName, upstreamNames } from '../names.ts';
 import type { HolderIsLive } from '../store.ts';
 import { linkedMachines } from './links.ts';
 
@@ -102,6 +102,7 @@ export function machineOf(vm: VmSummary, folder: MoRef, liveness: Liveness): Mac
   const createdAt = Date.parse(vm.createDate ?? '');
   const tampered = tamperingOf(vm, reading, testimony);
   const { named, ...others } = readPointers(vm);
+  const mayGo = ours !== undefined || isUpstreamName(vm.name);
   const remembered = (entry?.holders ?? []).filter((holder) => !named.some(({ what }) => what === holder));
   return {
     ref: vm.ref,
@@ -130,7 +131,8 @@ export function machineOf(vm: VmSummary, folder: MoRef, liveness: Liveness): Mac
     uploader: ours === undefined ? 'unknown' : uploaderOf(ours.mark, liveness),
     uploaded: ours?.uploaded === true,
     beats: vm.extraConfig.has(HEARTBEAT_KEY),
-    unchangedMs: unchangedFor(witnesses.ledger, witnesses.uptime, key, vm),
+    // Of the other machines of a folder, thousands perhaps, nothing is remembered.
+    unchangedMs: mayGo ? unchangedFor(witnesses.ledger, witnesses.uptime, key, vm) : 0,
     tags: [],
     linked: [],
     unseen: [],

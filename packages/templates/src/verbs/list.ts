@@ -6,11 +6,8 @@ import type { ListedTemplate, TemplateRole } from '../library.ts';
 import { pointerTexts, readPointers } from '../mark/pointers.ts';
 import type { Witnesses } from '../mark/witness.ts';
 import { isBorn, keyIdsOf, type Mark, type MarkReading, type Reader, readMark } from '../mark.ts';
-import { retiredName } from '../names.ts';
+import { isUpstreamName, retiredName } from '../names.ts';
 import { machineOf } from '../observe/observe.ts';
-
-/** How upstream's swap names what it has not finished with. */
-const LEFTOVER = /^mco-(?:tmp|old)-[0-9a-f]{8}$/;
 
 /** Templates, marked machines and leftovers of a folder, by name; see `TemplateStore.list`. */
 export async function listTemplates(
@@ -90,7 +87,7 @@ function reasonOf(role: TemplateRole, machine: Machine, reading: MarkReading): s
 export function roleOf(vm: VmSummary, reading: MarkReading, owner: string): TemplateRole | undefined {
   if (reading.kind !== 'ours') {
     if (reading.kind === 'invalid' && reading.unproven === true) return 'unproven';
-    if (LEFTOVER.test(vm.name)) return 'leftover';
+    if (isUpstreamName(vm.name)) return 'leftover';
     return vm.isTemplate ? 'unmarked' : undefined;
   }
   const { mark, verified } = reading;
