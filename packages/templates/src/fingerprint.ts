@@ -32,10 +32,19 @@ export function versionOf({ changeVersion }: Pick<VmSummary, 'changeVersion'>): 
   return changeVersion === undefined ? '' : digest(changeVersion);
 }
 
-/** Whether two looks at a machine show the same disks, wherever their files are. */
-export function sameDisks(a: Pick<VmSummary, 'disks'>, b: Pick<VmSummary, 'disks'>): boolean {
-  return digest(disksOf(a)) === digest(disksOf(b));
+/** Whether two looks at a machine show the same disks, hardware and configuration for the guest. Other keys vCenter may settle of its own accord. */
+export function sameMachine(a: Pick<VmSummary, Compared>, b: Pick<VmSummary, Compared>): boolean {
+  const essence = (vm: Pick<VmSummary, Compared>): string => {
+    const guest = [...vm.extraConfig].filter(([key]) => /^guestinfo\./i.test(key));
+    return digest([
+      disksOf(vm),
+      [...vm.hardware, ...guest].toSorted(([one = ''], [other = '']) => (one < other ? -1 : 1)),
+    ]);
+  };
+  return essence(a) === essence(b);
 }
+
+type Compared = 'disks' | 'extraConfig' | 'hardware';
 
 function disksOf({ disks }: Pick<VmSummary, 'disks'>): readonly unknown[] {
   return disks.map(({ uuid, capacityKB, parents }) => [uuid ?? '', capacityKB ?? 0, parents.length]);

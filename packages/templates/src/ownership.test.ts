@@ -111,7 +111,7 @@ test('OWN-2 a generation that was booted since is no way back: history says why,
   assert.equal(back.release, '9.2');
 });
 
-for (const [what, change] of [
+const CHANGES = [
   ['a disk is exchanged', (made, one) => Object.assign(made.disks[0] ?? {}, { uuid: `${one}-other` })],
   ['a disk grows', (made) => Object.assign(made.disks[0] ?? {}, { capacityKB: 99_999_999 })],
   ['a snapshot is taken', (made) => Object.assign(made.disks[0] ?? {}, { parents: ['[DS0] x/base.vmdk'] })],
@@ -122,7 +122,9 @@ for (const [what, change] of [
   ],
   ['it gets another firmware', (made) => void made.hardware.set('config.firmware', 'bios')],
   ['secure boot is turned on', (made) => Object.assign(made, { secureBoot: true })],
-] as readonly (readonly [string, (machine: ReturnType<typeof stateOf>, ref: string) => unknown])[]) {
+] as readonly (readonly [string, (machine: ReturnType<typeof stateOf>, ref: string) => unknown])[];
+
+for (const [what, change] of CHANGES) {
   test(`OWN-2 ${what} while it is a machine for a moment: tampered`, async () => {
     const made = rig();
     const { name } = await made.publish(image('9.6'));
@@ -134,6 +136,52 @@ for (const [what, change] of [
     assert.notEqual((await made.publish(image('9.6'))).name, name);
   });
 }
+
+for (const [what, change] of CHANGES.filter(([text]) => !text.startsWith('secure boot'))) {
+  test(`OWN-2 ${what} right after it became a template: it is not recorded as published`, async () => {
+    const made = rig();
+    await made.swap('stable', image('9.4'));
+    let changed = '';
+    made.inventory.onCall = (method, phase, [ref]) => {
+      if (method !== 'markAsTemplate' || phase !== 'after' || changed !== '') return;
+      const one = made.in(FOLDER).find((machine) => machine.ref.endsWith((ref as MoRef).value)) ?? assert.fail();
+      changed = one.name;
+      change(stateOf(made, one), one.ref);
+    };
+    await made.swap('stable', image('9.6'));
+    assert.equal(await roleOf(made, changed), 'tampered');
+    assert.notEqual(named(made, 'stable').ref, named(made, changed).ref);
+  });
+}
+
+test('OWN-2 a template that was tampered with frees none that it replaced', async () => {
+  const made = rig();
+  await made.swap('stable', image('9.4'));
+  const { retired = '' } = await made.swap('stable', image('9.6'));
+  stateOf(made, named(made, 'stable')).extraConfig.set('guestinfo.ignition.config.data', 'e30=');
+  await collect(made);
+  made.clock.advance(2 * DAY);
+  const kept = (await collect(made)).find(({ name }) => name === retired);
+  assert.equal(`${kept?.removed} ${kept?.reason}`, 'false no template of ours bears the name stable now');
+});
+
+test('OWN-2 an import that is powered on while its record is written is not finished', async () => {
+  const made = rig();
+  made.inventory.onCall = (method, phase, [, attribute], { client }) => {
+    if (method === 'setCustomValue' && phase === 'before' && attribute === 'drydock.ownership') client.kill();
+  };
+  await assert.rejects(made.publish(image('9.6')));
+  const [half] = made.in(FOLDER);
+  made.inventory.onCall = (method, phase, [ref, attribute]) => {
+    const ours = half?.ref.endsWith((ref as MoRef | undefined)?.value ?? '?') === true;
+    if (!ours || method !== 'setCustomValue' || phase !== 'after' || attribute !== 'drydock.ownership') return;
+    made.inventory.power(ref as MoRef, 'poweredOn');
+    made.inventory.power(ref as MoRef, 'poweredOff');
+  };
+  assert.notEqual((await made.publish(image('9.6'))).name, half?.name);
+  const after = named(made, half?.name ?? '');
+  assert.deepEqual([after.ref, after.isTemplate, after.extraConfig['drydock.content']], [half?.ref, false, undefined]);
+});
 
 test('OWN-2 what vCenter changes of its own accord, a rename, a note, tags and a conversion alone are harmless', async () => {
   const made = rig();

@@ -3,7 +3,7 @@ import { mayDestroy } from '../decide/authority.ts';
 import { estranged, linkedReason, whyKept } from '../decide/claim.ts';
 import type { Act, Machine, Step } from '../decide/machine.ts';
 import { TemplateError } from '../errors.ts';
-import { fingerprintOf, hasRun, sameDisks, versionOf } from '../fingerprint.ts';
+import { fingerprintOf, hasRun, sameMachine, versionOf } from '../fingerprint.ts';
 import { contentOf, readMark, testimonyOf } from '../mark.ts';
 import { linkedMachines, NO_LINKS } from '../observe/links.ts';
 import { machineOf, type Scope } from '../observe/observe.ts';
@@ -135,7 +135,7 @@ async function makeTemplate(
   const after = await vcenter.vm(ref, call);
   if (after === undefined) return;
   // vCenter may settle something of its own accord. Somebody may also have made a machine of it again at once, even run it: it was a template all the same, and the one of before.
-  const settled = after.isTemplate && hasRun(after) === hasRun(before) && sameDisks(before, after);
+  const settled = after.isTemplate && hasRun(after) === hasRun(before) && sameMachine(before, after);
   const fingerprint = fingerprintOf(settled ? after : before);
   const changed = ledger.get(key)?.fingerprint !== fingerprint;
   await ledger.change(key, (now) => now && { ...now, stage: 'template', fingerprint });

@@ -5,6 +5,7 @@ import { TEST_KEYS } from '../testing/keys.ts';
 import { memoryLedger } from '../testing/memory-ledger.ts';
 import { testRig } from '../testing/rig.ts';
 import { testPlacement } from '../testing/wishes.ts';
+import { openLedger } from './ledger.ts';
 
 const placement = testPlacement();
 const owner = 'cluster-uid';
@@ -35,6 +36,17 @@ for (const text of ['', 'nonsense', '{"stage":"template"}', '{"stage":"of a late
     });
   }
 }
+
+test('a change of an entry that cannot be read leaves it, and a new entry replaces it', async () => {
+  const store = memoryLedger('cluster', new Map([['vm.k', 'nonsense']]));
+  const ledger = openLedger(store);
+  await ledger.load();
+  await ledger.change('k', (now) => now && { ...now, stage: 'template' });
+  assert.equal(store.texts.get('vm.k'), 'nonsense');
+  const mark = { owner, operation: 'o', digest: 'd', release: '9.4' };
+  await ledger.change('k', () => ({ stage: 'importing', own: true, mark }));
+  assert.equal(ledger.get('k')?.stage, 'importing');
+});
 
 test('of machines that have nothing to do with templates the ledger remembers nothing', async () => {
   const ledger = memoryLedger('cluster');
