@@ -5,7 +5,7 @@ export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
   /** Rejects when the signal ends. */
-  sleep(ms: number, options?: { readonly signal?: AbortSignal }): Promise<void>;
+  sleep(ms: number, options?: { readonly signal?: AbortSignal | undefined }): Promise<void>;
 }
 
 /** The machine's clock. */

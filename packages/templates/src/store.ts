@@ -77,7 +77,7 @@ export type HolderIsLive = (holder: string) => boolean | undefined;
 
 /** Options of the store's calls. */
 export interface StoreOptions {
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A call that may follow a plan: nothing is changed where the observed world is another one than the plan's (`WORLD_MOVED`). */

@@ -8,7 +8,7 @@ export interface MoRef {
 
 /** Options of every call: `signal` ends it, and each call has a deadline of its own. */
 export interface CallOptions {
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /**
    * Asked right before each request that renames, destroys, marks or reconfigures is sent: after logins, queues and handshakes, and again for each of several. What it
    * throws is what the call rejects with, and nothing is sent.

@@ -38,7 +38,7 @@ export interface ImportOptions {
   readonly onUpload: () => void;
   readonly announce?: ((operation: TemplateOperation) => Promise<void>) | undefined;
   readonly onProgress?: ((progress: TemplateProgress) => void) | undefined;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** How long tidying up after a failed import may take; the caller's signal may have ended. */
@@ -70,13 +70,13 @@ const NAME_FAULTS = ['DuplicateName', 'FileAlreadyExists'] as const;
  */
 export async function importTemplate(ports: Ports, wish: TemplateWish, options: ImportOptions): Promise<void> {
   const { vcenter } = ports;
-  const call = options.signal === undefined ? {} : { signal: options.signal };
   using _slot = await ports.slots?.take(vcenter.server, options.signal);
-  const place = await resolvePlace(vcenter, wish.placement, call);
-  const diskProvisioning = await provisioningOf(vcenter, wish, options.folder, call);
+  const place = await resolvePlace(vcenter, wish.placement, options);
+  const diskProvisioning = await provisioningOf(vcenter, wish, options.folder, options);
   await using ova = await ports.ovas.open(wish.image, {
-    ...{ onProgress: options.onProgress, libraries: vcenter.libraries },
-    ...call,
+    onProgress: options.onProgress,
+    libraries: vcenter.libraries,
+    signal: options.signal,
   });
   const descriptor = readDescriptor(ova);
   const total = checkDescriptor(descriptor, ova);
@@ -131,8 +131,8 @@ export async function importTemplate(ports: Ports, wish: TemplateWish, options: 
       await tidy(ports, options.folder, instanceUuid, identity);
       throw lostLease(options.attempt.name, error);
     }
-    await recordUpload(ports, vm, identity, mark, descriptor.secureBoot === true, call);
-    await finishImport(ports, vm, call);
+    await recordUpload(ports, vm, identity, mark, descriptor.secureBoot === true, options);
+    await finishImport(ports, vm, options);
   } finally {
     ports.running.delete(instanceUuid);
   }
@@ -248,10 +248,7 @@ async function startImport(
 ): Promise<ImportLease> {
   for (const [index, host] of hosts.entries()) {
     try {
-      return await ports.vcenter.startImport(
-        { ...request, host: host.ref },
-        options.signal === undefined ? {} : { signal: options.signal },
-      );
+      return await ports.vcenter.startImport({ ...request, host: host.ref }, { signal: options.signal });
     } catch (error) {
       if (isVimError(error) && NAME_FAULTS.some((fault) => error.fault?.has(fault))) {
         const message = `the name ${request.name} is taken, in the folder or on the datastore: ${clauseOf(error)}`;
@@ -277,7 +274,6 @@ async function fill(
   total: number,
   options: ImportOptions,
 ): Promise<void> {
-  const call = options.signal === undefined ? {} : { signal: options.signal };
   options.onUpload();
   const meter = byteMeter('Uploading', total, ports.clock, options.onProgress);
   const sent: SentFile[] = [];
@@ -287,13 +283,16 @@ async function fill(
     if (source === undefined)
       throw new TemplateError({ code: 'OVA_INVALID', message: `the file is no OVA: it lacks ${file.path}` });
     const base = before;
-    const digests = await lease.upload(file, source, { ...call, onProgress: (bytes) => meter(base + bytes) });
+    const digests = await lease.upload(file, source, {
+      signal: options.signal,
+      onProgress: (bytes) => meter(base + bytes),
+    });
     sent.push({ file, ...digests });
     before += source.size;
   }
   options.onProgress?.({ step: 'Publishing' });
-  checkSums(sent, ova.manifest, await lease.manifest(call));
-  await lease.complete(call);
+  checkSums(sent, ova.manifest, await lease.manifest(options));
+  await lease.complete(options);
 }
 
 /** What the import needs to be possible at all; returns the bytes of all files. */
@@ -359,7 +358,7 @@ export async function provisioningOf(
   vcenter: VCenter,
   wish: TemplateWish,
   folder: MoRef,
-  call: { readonly signal?: AbortSignal },
+  call: { readonly signal?: AbortSignal | undefined },
 ): Promise<ImportRequest['diskProvisioning']> {
   if (wish.diskProvisioning !== undefined) {
     const known = PROVISIONING.find((kind) => kind === wish.diskProvisioning);

@@ -7,7 +7,7 @@ const PAUSES_MS = [500, 1_000, 2_000, 4_000, 8_000, 16_000] as const;
 /** Does something whose repetition is harmless until it succeeds, or fails with what time does not cure, or has failed for half a minute. */
 export async function patiently(
   clock: Clock,
-  call: { readonly signal?: AbortSignal },
+  call: { readonly signal?: AbortSignal | undefined },
   work: () => Promise<void>,
 ): Promise<void> {
   for (const pause of PAUSES_MS) {

@@ -18,7 +18,7 @@ export interface FetchOptions {
   readonly idleMs?: number;
   /** Default: the environment's proxies (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`). */
   readonly dispatcher?: Dispatcher;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 const HOUR_MS = 3_600_000;

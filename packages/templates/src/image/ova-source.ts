@@ -25,12 +25,12 @@ export interface OvaSource {
       readonly onProgress?: ((progress: TemplateProgress) => void) | undefined;
       /** Where items of content libraries are read from: those of the vCenter that the image goes to. */
       readonly libraries?: Libraries;
-      readonly signal?: AbortSignal;
+      readonly signal?: AbortSignal | undefined;
     },
   ): Promise<OpenOva>;
   /** Reads at most the image's descriptor, and downloads nothing. Absent: nobody knows. */
   size?(
     image: TemplateImage,
-    options: { readonly libraries?: Libraries; readonly signal?: AbortSignal },
+    options: { readonly libraries?: Libraries; readonly signal?: AbortSignal | undefined },
   ): Promise<ImageSize>;
 }

@@ -14,7 +14,7 @@ const PATIENCE_MS = 10_000;
 /** How much there is behind a location, without reading it: a file's size, or what a server announces. Undefined where that cannot be told. */
 export async function announcedBytes(
   location: string,
-  options: { readonly dispatcher?: Dispatcher; readonly signal?: AbortSignal } = {},
+  options: { readonly dispatcher?: Dispatcher; readonly signal?: AbortSignal | undefined } = {},
 ): Promise<number | undefined> {
   const { signal } = options;
   try {
@@ -30,13 +30,16 @@ export async function announcedBytes(
 export async function sizeOf(
   cached: string,
   location: string,
-  options: { readonly dispatcher?: Dispatcher; readonly libraries?: Libraries; readonly signal?: AbortSignal },
+  options: {
+    readonly dispatcher?: Dispatcher;
+    readonly libraries?: Libraries;
+    readonly signal?: AbortSignal | undefined;
+  },
 ): Promise<ImageSize> {
   const kept = await stat(cached).catch(() => undefined);
   // Told rather than left open: an item that is not there would be missed after everything else was planned.
   if (kept === undefined && isLibraryLocation(location)) {
-    const call = options.signal === undefined ? {} : { signal: options.signal };
-    return { here: false, bytes: sizeOfItem(await findItem(options.libraries, location, call)) };
+    return { here: false, bytes: sizeOfItem(await findItem(options.libraries, location, options)) };
   }
   const here = kept !== undefined || location.startsWith('file:');
   const bytes = kept?.size ?? (await announcedBytes(location, options));
@@ -58,7 +61,7 @@ async function contentsOf(file: string): Promise<ImageSize['contents']> {
 
 async function askServer(
   location: string,
-  options: { readonly dispatcher?: Dispatcher; readonly signal?: AbortSignal },
+  options: { readonly dispatcher?: Dispatcher; readonly signal?: AbortSignal | undefined },
 ): Promise<number | undefined> {
   const patience = AbortSignal.timeout(PATIENCE_MS);
   const signal = options.signal === undefined ? patience : AbortSignal.any([options.signal, patience]);

@@ -30,7 +30,6 @@ export async function adoptTemplate(
   options: PlannedOptions,
 ): Promise<ListedTemplate> {
   const { vcenter, witnesses } = ports;
-  const call = options.signal === undefined ? {} : { signal: options.signal };
   const { vm, claim, world } = await prepareAdoption(ports, scope, request, options);
   if (options.expectWorld !== undefined && options.expectWorld !== world) {
     const message = `${vm.name} has changed since the plan to adopt it was made`;
@@ -38,11 +37,11 @@ export async function adoptTemplate(
   }
   if (claim !== undefined) {
     const role = claim.kind === 'adopted' ? { role: 'adopted' as const } : {};
-    await recordOwnership(vcenter, vm, claim.kind, claim.mark, witnesses, call, role).catch((error: unknown) => {
+    await recordOwnership(vcenter, vm, claim.kind, claim.mark, witnesses, options, role).catch((error: unknown) => {
       throw failure('VCENTER_FAILED', 'record ownership of the template', vm.name, error);
     });
   }
-  const seen = await vcenter.vm(vm.ref, call);
+  const seen = await vcenter.vm(vm.ref, options);
   const line = seen === undefined ? undefined : listed(seen, scope.folder, request.owner, witnesses);
   if (line?.owner === request.owner) return line;
   const message = `failed to record ownership of the template: ${vm.name} has no readable record although vCenter took it`;
@@ -56,9 +55,8 @@ export async function prepareAdoption(
   request: AdoptRequest,
   options: PlannedOptions,
 ): Promise<Adoption> {
-  const call = options.signal === undefined ? {} : { signal: options.signal };
   const { owner, placement, reference } = request;
-  const vm = await requireTemplate(vcenter, placement, folder, reference, call);
+  const vm = await requireTemplate(vcenter, placement, folder, reference, options);
   const reader = { owner, witnesses };
   const world = digestOf([
     machineOf(vm, folder, { ...reader, holder: '', holderIsLive: () => undefined, running: new Set() }),

@@ -68,10 +68,9 @@ export interface DiskReader {
 
 /** See {@link DiskReader}. */
 export function diskReader(vcenter: VCenter, { datacenter }: Scope, { signal }: CallOptions): DiskReader {
-  const call = signal === undefined ? {} : { signal };
   let known: readonly MachineDisks[] | undefined;
   const all = async (): Promise<readonly MachineDisks[]> => {
-    known ??= await vcenter.disksOn(datacenter, call);
+    known ??= await vcenter.disksOn(datacenter, { signal });
     return known;
   };
   return {
@@ -80,7 +79,7 @@ export function diskReader(vcenter: VCenter, { datacenter }: Scope, { signal }: 
       const before = await all();
       // What could not be read then is read again, too: it may have become readable, and linked.
       const except = new Set(before.filter(({ unreadable }) => unreadable === undefined).map(({ ref }) => ref.value));
-      const fresh = await vcenter.disksOn(datacenter, { ...call, except });
+      const fresh = await vcenter.disksOn(datacenter, { signal, except });
       known = [...before.filter(({ ref }) => except.has(ref.value)), ...fresh];
     },
   };
@@ -94,8 +93,7 @@ export async function judge(
   options: CollectionOptions,
   disks: DiskReader = diskReader(vcenter, scope, options),
 ): Promise<Collection> {
-  const call = options.signal === undefined ? {} : { signal: options.signal };
-  const children = await readFolder(vcenter, scope.folder, options.witnesses, call).catch((error: unknown) => {
+  const children = await readFolder(vcenter, scope.folder, options.witnesses, options).catch((error: unknown) => {
     throw readFailure('list the templates of', scope.folder.value, error);
   });
   const machines = children.map((vm) => machineOf(vm, scope.folder, options));
@@ -164,14 +162,13 @@ async function remove(
 ): Promise<CollectedTemplate> {
   const { ref, name, instanceUuid } = verdict.candidate;
   try {
-    const call = options.signal === undefined ? {} : { signal: options.signal };
-    await expectFree(vcenter, { ref, name }, 'Destroy_Task', call);
+    await expectFree(vcenter, { ref, name }, 'Destroy_Task', options);
     await disks.refresh();
     const again = await judge(vcenter, scope, owner, options, disks);
     const now = again.verdicts.find(({ candidate }) => candidate.instanceUuid === instanceUuid);
     if (now === undefined) return { name, removed: false, reason: 'somebody else removed it' };
     if (!now.remove) return { name, removed: false, reason: now.reason };
-    await vcenter.destroy(now.candidate.ref, call);
+    await vcenter.destroy(now.candidate.ref, { signal: options.signal });
     await options.witnesses.ledger.change(now.candidate.key, () => undefined);
     return { name, removed: true, reason: now.reason };
   } catch (error) {

@@ -23,46 +23,45 @@ const MAX_STEPS = 30;
 
 /** What applying a request would do, and to which world; see `TemplateStore.plan`. */
 export async function planFor(ports: Ports, request: PlanRequest, options: PlanOptions): Promise<Plan> {
-  const call = options.signal === undefined ? {} : { signal: options.signal };
   const { placement } = request.wish;
   if (request.kind === 'publish') checkName(request.wish);
-  const scope = await resolveScope(ports.vcenter, placement, call);
+  const scope = await resolveScope(ports.vcenter, placement, options);
   const base = { version: 1, server: placement.server, folder: folderPath(placement) } as const;
   switch (request.kind) {
     case 'publish': {
       const { wish } = request;
-      await checkBearer(ports, wish, scope.folder, call);
-      const wanted = wantedOf(wish, await resolveTags(ports.vcenter, wish, call));
+      await checkBearer(ports, wish, scope.folder, options);
+      const wanted = wantedOf(wish, await resolveTags(ports.vcenter, wish, options));
       const liveness = {
         owner: wish.cluster,
         witnesses: ports.witnesses,
         ...{ holder: wish.holder, holderIsLive: options.holderIsLive },
         ...{ running: ports.running },
       };
-      const observed = await observe(ports.vcenter, scope, wanted, liveness, call);
+      const observed = await observe(ports.vcenter, scope, wanted, liveness, options);
       const given = { release: wish.image.release, holder: wish.holder };
       const { steps, target } = run(observed, wanted, given);
       // An import that could not start must not look like a plan.
       const imports = steps.some(({ step }) => step === 'import');
-      const amounts = imports ? await amountsOf(ports, wish, scope.folder, call) : undefined;
-      const complete = await withDefinition(ports, steps, call);
+      const amounts = imports ? await amountsOf(ports, wish, scope.folder, options) : undefined;
+      const complete = await withDefinition(ports, steps, options);
       const weighed = amounts === undefined ? {} : { amounts };
       return { ...base, ...request, target, steps: complete, ...weighed, world: worldOf(observed, wanted) };
     }
     case 'revert': {
-      const wish = await resolveRevert(ports, scope, request.wish, call);
+      const wish = await resolveRevert(ports, scope, request.wish, options);
       const wanted = revertWanted(wish, wish.to);
-      const observed = await observe(ports.vcenter, scope, wanted, livenessOf(ports, wish), call);
+      const observed = await observe(ports.vcenter, scope, wanted, livenessOf(ports, wish), options);
       const { steps, target } = run(observed, wanted, { release: '', holder: wish.holder });
-      const complete = await withDefinition(ports, steps, call);
+      const complete = await withDefinition(ports, steps, options);
       return { ...base, kind: 'revert', wish, target, steps: complete, world: worldOf(observed, wanted) };
     }
     case 'adopt': {
-      const { vm, claim, world } = await prepareAdoption(ports, scope, request.wish, call);
+      const { vm, claim, world } = await prepareAdoption(ports, scope, request.wish, options);
       const text = `Record that ${vm.name} is owned; it stays a template all the time.`;
       const calls = claim === undefined ? [] : [callOn('SetField', vm, 'ownership')];
       const step: PlannedStep = { step: 'adopt', calls, text };
-      const steps = calls.length === 0 ? [] : await withDefinition(ports, [step], call);
+      const steps = calls.length === 0 ? [] : await withDefinition(ports, [step], options);
       return { ...base, ...request, target: vm.name, steps, world };
     }
     case 'gc':
@@ -70,7 +69,7 @@ export async function planFor(ports: Ports, request: PlanRequest, options: PlanO
         ...base,
         ...request,
         target: base.folder,
-        ...(await gcSteps(ports, scope, request.wish, options, call)),
+        ...(await gcSteps(ports, scope, request.wish, options)),
       };
   }
 }
@@ -137,7 +136,6 @@ async function gcSteps(
   scope: Scope,
   wish: Extract<PlanRequest, { kind: 'gc' }>['wish'],
   options: PlanOptions,
-  call: CallOptions,
 ): Promise<Pick<Plan, 'steps' | 'world'>> {
   const { verdicts, world } = await judge(ports.vcenter, scope, wish.owner, {
     referenced: options.referenced ?? (() => 'unknown'),
@@ -148,7 +146,7 @@ async function gcSteps(
     ...{ holder: '', running: ports.running },
     keep: wish.keep,
     graceMs: wish.graceMs,
-    ...call,
+    signal: options.signal,
   });
   const steps = verdicts
     .filter(({ remove }) => remove)

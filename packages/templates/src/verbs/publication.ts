@@ -15,11 +15,10 @@ export async function publishTemplate(
   wish: TemplateWish,
   options: PublishOptions,
 ): Promise<PublishedTemplate> {
-  const call = options.signal === undefined ? {} : { signal: options.signal };
   checkName(wish);
-  const scope = await resolveScope(ports.vcenter, wish.placement, call);
-  await checkBearer(ports, wish, scope.folder, call);
-  const wanted = wantedOf(wish, await resolveTags(ports.vcenter, wish, call));
+  const scope = await resolveScope(ports.vcenter, wish.placement, options);
+  await checkBearer(ports, wish, scope.folder, options);
+  const wanted = wantedOf(wish, await resolveTags(ports.vcenter, wish, options));
   const liveness: Liveness = {
     owner: wish.cluster,
     witnesses: ports.witnesses,
@@ -41,7 +40,7 @@ export async function publishTemplate(
     },
   };
   const { expectWorld, waitMs, onWait, beforeSwap } = options;
-  const done = await converge({ context, wanted, liveness, expectWorld, waitMs, onWait, beforeSwap }, call);
+  const done = await converge({ context, wanted, liveness, expectWorld, waitMs, onWait, beforeSwap }, options);
   const { name, absentMs, retired } = done;
   return {
     name,
@@ -79,7 +78,7 @@ export async function checkBearer(
   { vcenter }: Ports,
   { publication }: TemplateWish,
   folder: Awaited<ReturnType<typeof resolveScope>>['folder'],
-  call: { readonly signal?: AbortSignal },
+  call: { readonly signal?: AbortSignal | undefined },
 ): Promise<void> {
   if (publication?.kind !== 'swap') return;
   const bearer = await vcenter.findChild(folder, publication.name, call);

@@ -19,16 +19,15 @@ export async function revertTemplate(
   request: RevertRequest,
   options: SwapOptions,
 ): Promise<PublishedTemplate> {
-  const call = options.signal === undefined ? {} : { signal: options.signal };
-  const scope = await resolveScope(ports.vcenter, request.placement, call);
-  const { to } = await resolveRevert(ports, scope, request, call);
+  const scope = await resolveScope(ports.vcenter, request.placement, options);
+  const { to } = await resolveRevert(ports, scope, request, options);
   const wanted = revertWanted(request, to);
   const context = { ...scope, ports, owner: request.owner, importing: { onUpload: () => undefined } };
   const liveness = livenessOf(ports, request);
   const { expectWorld, beforeSwap } = options;
-  const done = await converge({ context, wanted, liveness, expectWorld, beforeSwap }, call);
+  const done = await converge({ context, wanted, liveness, expectWorld, beforeSwap }, options);
   const { name, absentMs, retired } = done;
-  const vm = await ports.vcenter.vm(done.ref, call);
+  const vm = await ports.vcenter.vm(done.ref, options);
   const machine = vm === undefined ? undefined : machineOf(vm, scope.folder, liveness);
   return {
     name,

@@ -16,16 +16,15 @@ export async function verifyTemplate(
   witnesses: Witnesses,
   options: CallOptions & { readonly tagIds?: readonly string[] },
 ): Promise<Verification> {
-  const call = options.signal === undefined ? {} : { signal: options.signal };
-  const folder = await resolveFolder(vcenter, placement, call);
-  const vm = await requireTemplate(vcenter, placement, folder, reference, call);
+  const folder = await resolveFolder(vcenter, placement, options);
+  const vm = await requireTemplate(vcenter, placement, folder, reference, options);
   const reading = readMark(vm, folder, { owner: undefined, witnesses });
   const checks = [
     markCheck(vm, reading),
     digestCheck(reading),
     check('template', vm.isTemplate, vm.isTemplate ? 'it is a template' : 'it is a machine', 'Make it a template.'),
-    await tagsCheck(vcenter, vm, options.tagIds ?? [], call),
-    await hostsCheck(vcenter, placement, call),
+    await tagsCheck(vcenter, vm, options.tagIds ?? [], options),
+    await hostsCheck(vcenter, placement, options),
     tasksCheck(vm),
   ];
   return { name: vm.name, checks, ok: checks.every(({ ok }) => ok) };

@@ -21,7 +21,7 @@ export interface NfcUpload {
   readonly target: NfcTarget;
   readonly file: LeaseFile;
   readonly source: UploadSource;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Bytes of this file handed to the connection so far. */
   readonly onProgress?: (bytes: number) => void;
 }

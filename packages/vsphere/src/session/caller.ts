@@ -35,7 +35,7 @@ export interface SessionCaller extends Caller {
     self: MoRef,
     body: (opId: string) => string,
     reader: BodyReader<void>,
-    options: { readonly generation: number; readonly timeoutMs: number; readonly signal?: AbortSignal },
+    options: { readonly generation: number; readonly timeoutMs: number; readonly signal?: AbortSignal | undefined },
   ): Promise<void>;
 }
 

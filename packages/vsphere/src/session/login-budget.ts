@@ -44,7 +44,7 @@ export interface LoginBudget {
     server: string,
     who: Credentials,
     login: () => Promise<T>,
-    options?: { readonly signal?: AbortSignal },
+    options?: { readonly signal?: AbortSignal | undefined },
   ): Promise<T>;
 }
 

@@ -49,7 +49,11 @@ export class TaskWaiter {
   /** See `Caller.waitForTask`. */
   wait(
     task: MoRef,
-    options?: { readonly op?: string; readonly signal?: AbortSignal; readonly onProgress?: (percent: number) => void },
+    options?: {
+      readonly op?: string;
+      readonly signal?: AbortSignal | undefined;
+      readonly onProgress?: (percent: number) => void;
+    },
   ): Promise<XmlElement> {
     const op = options?.op ?? 'task';
     const signal = options?.signal;

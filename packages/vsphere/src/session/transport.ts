@@ -24,7 +24,7 @@ export interface Exchange {
   readonly lane: Lane;
   /** What the answers of a whole conversation may cost, beside the limits of each. */
   readonly budget?: Budget;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** See `CallOptions.fence`. */
   readonly fence?: () => void;
 }

@@ -5,7 +5,10 @@ export interface Clock {
   /** Milliseconds; only differences mean something. */
   now(): number;
   /** Resolves after `ms`, rejects with an `AbortError` when `signal` ends. `background` does not keep the process alive. */
-  sleep(ms: number, options?: { readonly background?: boolean; readonly signal?: AbortSignal }): Promise<void>;
+  sleep(
+    ms: number,
+    options?: { readonly background?: boolean; readonly signal?: AbortSignal | undefined },
+  ): Promise<void>;
 }
 
 /** The machine's monotonic clock. */
