@@ -2,14 +2,14 @@ import { type Plan, type PlanRequest, TemplateError, type TemplateImage } from '
 import type { Command } from 'commander';
 import { exitCode } from '../exit.ts';
 import type { CommonFlags } from './flags.ts';
-import { references, tellCollected } from './gc.ts';
+import { type Kept, keptBy, tellCollected } from './gc.ts';
 import { planText } from './plan.ts';
 import { type PlanFile, readPlan } from './plan-file.ts';
 import { plannedImage } from './planned-image.ts';
 import { openPointer, type PointerFile } from './pointer.ts';
-import { type ExitCode, TemplateProblem } from './problem.ts';
+import { TemplateProblem } from './problem.ts';
 import { publish } from './publish.ts';
-import { tellReverted } from './revert.ts';
+import { carryOut } from './revert.ts';
 import { type Run, verb } from './run.ts';
 import type { TemplateSession } from './session.ts';
 import type { Source } from './source.ts';
@@ -46,17 +46,16 @@ export function addApply(group: Command): void {
         next: replan,
       });
     }
-    const referenced = plan.kind === 'gc' ? await keptBy(file, run) : undefined;
-    const again = await session.store.plan(requestOf(file, source, session.holder.identity), {
-      signal: run.signal,
-      holderIsLive: session.holder.isLive,
-      ...(referenced === undefined ? {} : { referenced }),
+    const kept = plan.kind === 'gc' ? await stillKept(file, plan.wish.owner, run.signal) : undefined;
+    const again = await session.store.plan(requestOf(plan, source, session.holder.identity), {
+      ...{ signal: run.signal, holderIsLive: session.holder.isLive, ...kept },
     });
     const difference = differenceOf(plan, again);
     if (difference !== undefined) throw new TemplateError({ code: 'WORLD_MOVED', message: difference });
     for (const step of again.steps) run.out.event('step', step);
     run.out.note(planText(again, file.pointer?.file).trimEnd());
-    return perform(run, session, again, { pointer, consumer: file.pointer?.consumer, referenced });
+    await perform(run, session, again, { pointer, consumer: file.pointer?.consumer, kept });
+    return exitCode.done;
   });
 }
 
@@ -70,35 +69,31 @@ const SUBJECTS: Readonly<Record<Plan['kind'], readonly string[]>> = {
 
 /** Only for a plan that uploads: what is there already needs no image. */
 async function sourceOf(
-  run: Run<ApplyFlags>,
+  { out, signal, flags: { image }, command }: Run<ApplyFlags>,
   file: PlanFile,
   path: string,
   cacheDir: string,
 ): Promise<Source | undefined> {
   const { plan } = file;
-  const { out, signal, flags } = run;
   if (plan.kind !== 'publish' || !plan.steps.some(({ step }) => step === 'import')) return undefined;
-  const next = run.command('apply', path, '--image', 'OVA');
-  return plannedImage(file, plan.wish.image, { path, image: flags.image, cacheDir, out, signal, next });
+  const next = command('apply', path, '--image', 'OVA');
+  return plannedImage(file, plan.wish.image, { path, image, cacheDir, out, signal, next });
 }
 
-function requestOf({ plan }: PlanFile, source: Source | undefined, holder: string): PlanRequest {
+function requestOf(plan: Plan, source: Source | undefined, holder: string): PlanRequest {
   if (plan.kind !== 'publish') return { kind: plan.kind, wish: { ...plan.wish, holder } } as PlanRequest;
   const image: TemplateImage = { ...plan.wish.image, location: source?.image.location ?? '' };
   return { kind: 'publish', wish: { ...plan.wish, image, holder } };
 }
 
 /** What the same pointers keep now. */
-async function keptBy(
-  { keeps = [], plan }: PlanFile,
-  { signal }: Run<ApplyFlags>,
-): Promise<(name: string) => string | undefined> {
-  const owner = plan.kind === 'gc' ? plan.wish.owner : '';
-  const all = await Promise.all(
-    keeps.map(({ file, variable }) => references({ pointer: [file], pointerVariable: variable }, owner, signal)),
-  );
-  const unpointed = await references({ pointerVariable: 'template' }, owner, signal);
-  return (name) => [...all, unpointed].map((user) => user(name)).find((user) => user !== undefined);
+async function stillKept({ keeps = [] }: PlanFile, owner: string, signal: AbortSignal): Promise<Kept> {
+  const flags = [
+    ...keeps.map(({ file, variable }) => ({ pointer: [file], pointerVariable: variable })),
+    { pointerVariable: '' },
+  ];
+  const all = await Promise.all(flags.map((one) => keptBy(one, owner, signal)));
+  return { referenced: (name) => all.map(({ referenced }) => referenced(name)).find((user) => user !== undefined) };
 }
 
 /** Why a plan is not what would be done now; undefined: it is, call by call, and in the same world. */
@@ -124,46 +119,35 @@ async function perform(
   run: Run<CommonFlags>,
   session: TemplateSession,
   plan: Plan,
-  {
-    pointer,
-    consumer,
-    referenced = () => 'unknown',
-  }: {
+  about: {
     readonly pointer: PointerFile | undefined;
     readonly consumer: string | undefined;
-    readonly referenced: ((name: string) => string | undefined) | undefined;
+    readonly kept: Kept | undefined;
   },
-): Promise<ExitCode> {
+): Promise<void> {
   const { out, signal } = run;
   const { store, holder } = session;
+  const { pointer, consumer, kept = { referenced: () => 'unknown' } } = about;
   const expectWorld = plan.world;
   switch (plan.kind) {
     case 'publish':
-      await publish(run, session, plan.wish, { pointer, consumer, expectWorld });
-      break;
-    case 'revert': {
-      const from = performance.now();
-      const reverted = await store.revert(plan.wish, { signal, expectWorld });
-      tellReverted(run, reverted, performance.now() - from);
-      break;
-    }
+      return publish(run, session, plan.wish, { pointer, consumer, expectWorld });
+    case 'revert':
+      return carryOut(run, store, plan);
     case 'adopt': {
       const adopted = await store.adopt(plan.wish, { signal, expectWorld });
       out.event('adopted', { ...adopted, ref: adopted.ref.value });
       out.note(`Adopted ${adopted.name}`);
-      out.data(`${adopted.name}\n`);
-      break;
+      return out.data(`${adopted.name}\n`);
     }
     case 'gc': {
       const { placement, owner, keep, graceMs } = plan.wish;
       const collected = await store.collect(placement, owner, {
-        ...{ signal, expectWorld, referenced, holderIsLive: holder.isLive },
+        ...{ signal, expectWorld, holderIsLive: holder.isLive, ...kept },
         ...(keep === undefined ? {} : { keep }),
         ...(graceMs === undefined ? {} : { graceMs }),
       });
-      tellCollected(out, collected, false, placement.folder);
-      break;
+      return tellCollected(out, collected, false, placement.folder);
     }
   }
-  return exitCode.done;
 }

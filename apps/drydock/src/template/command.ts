@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { addAdopt } from './adopt.ts';
 import { addApply } from './apply.ts';
 import { addDoctor } from './doctor.ts';
-import { commonFlags } from './flags.ts';
+import { commandPath, commonFlags } from './flags.ts';
 import { addGc } from './gc.ts';
 import { addHistory } from './history.ts';
 import { addList } from './list.ts';
@@ -43,11 +43,5 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 blocked, 4 the world moved, 5 undecided
     add(group);
   }
   for (const verb of [...group.commands, ...group.commands.flatMap(({ commands }) => commands)])
-    verb.showHelpAfterError(`next: ${program.name()} template ${pathOf(verb)} --help`);
-}
-
-/** `plan publish`, below the group. */
-function pathOf(verb: Command): string {
-  const above = verb.parent;
-  return above === null || above.name() === 'template' ? verb.name() : `${pathOf(above)} ${verb.name()}`;
+    verb.showHelpAfterError(`next: ${commandPath(verb)} --help`);
 }

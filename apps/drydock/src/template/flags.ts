@@ -63,11 +63,23 @@ export function commonFlags(command: Command): Command {
     .option('-o, --output <format>', EVENT_FORMATS, 'table');
 }
 
+/** A command and those above it, the program first. */
+export function lineage(command: Command): readonly Command[] {
+  return [...(command.parent === null ? [] : lineage(command.parent)), command];
+}
+
+/** `drydock watch vms`. */
+export function commandPath(command: Command): string {
+  return lineage(command)
+    .map((one) => one.name())
+    .join(' ');
+}
+
 /** What the line, variables and the context say of flags, each as a layer, the strongest first. */
 export function flagLayers(command: Command): readonly Layer[] {
   return LAYERS.map(([source, origin]) => {
     const said: Record<string, unknown> = {};
-    for (let one: Command | null = command; one !== null; one = one.parent)
+    for (const one of lineage(command).toReversed())
       for (const [key, value] of Object.entries(one.opts()))
         if (one.getOptionValueSource(key) === source) said[key] = value;
     return flagLayer(said as CommonFlags, origin);
@@ -90,50 +102,32 @@ export function flagLayer(flags: CommonFlags, origin: Layer['origin'] = 'flags')
       next: 'drydock template doctor --url https://VCENTER --username USER --password-file FILE',
     });
   }
-  const { thumbprint, ca, insecure, output: _, config: __, loginNow: ___, ...rest } = flags;
+  const { thumbprint, ca, insecure, markKey: markKeyFile } = flags;
   const trust: TrustSettings = {
     ...(thumbprint === undefined ? {} : { thumbprint }),
     ...(ca === undefined ? {} : { ca: [ca] }),
     ...(insecure === undefined ? {} : { insecure }),
   };
-  const {
-    url,
-    username,
-    passwordFile,
-    datacenter,
-    datastore,
-    folder,
-    resourcePool,
-    cluster,
-    network,
-    tag,
-    owner,
-    markKey: markKeyFile,
-    cacheDir,
-    stateDir,
-  } = rest;
-  const said = {
-    url,
-    username,
-    passwordFile,
-    datacenter,
-    datastore,
-    folder,
-    resourcePool,
-    cluster,
-    network,
-    tag,
-    owner,
-    markKeyFile,
-    cacheDir,
-    stateDir,
-  };
-  return {
-    origin,
-    ...Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)),
-    trust,
-  };
+  const said = SETTINGS.map((key) => [key, flags[key]] as const).filter(([, value]) => value !== undefined);
+  return { origin, ...Object.fromEntries(said), ...(markKeyFile === undefined ? {} : { markKeyFile }), trust };
 }
+
+/** Flags that are settings under the same name. */
+const SETTINGS = [
+  'url',
+  'username',
+  'passwordFile',
+  'datacenter',
+  'datastore',
+  'folder',
+  'resourcePool',
+  'cluster',
+  'network',
+  'tag',
+  'owner',
+  'cacheDir',
+  'stateDir',
+] as const;
 
 /** A whole number, 0 included. */
 export function whole(text: string): number {

@@ -1,4 +1,4 @@
-import type { CollectedTemplate, CollectOptions, Placement } from '@drydock/templates';
+import type { CollectedTemplate, CollectOptions } from '@drydock/templates';
 import type { Command } from 'commander';
 import { connect } from '../connect.ts';
 import { exitCode } from '../exit.ts';
@@ -6,9 +6,8 @@ import { type Column, table } from '../table.ts';
 import { type CommonFlags, several, whole } from './flags.ts';
 import { readNamed } from './pointer.ts';
 import { TemplateProblem } from './problem.ts';
-import { confirm } from './question.ts';
+import { agreed } from './question.ts';
 import { type Run, verb } from './run.ts';
-import type { TemplateSession } from './session.ts';
 
 /** Flags that say what a collection keeps. */
 export interface GcFlags extends CommonFlags {
@@ -38,28 +37,26 @@ export function gcFlags(command: Command): Command {
     .option('--kube-context <name>', 'the same, by context of the kubeconfig');
 }
 
-/** Who refers to a name; 'unknown' is that nobody can tell. `needed` is what pins and histories of the cluster count on. */
-type References = ((name: string) => string | undefined) & Pick<CollectOptions, 'needed'>;
+/** Who refers to a name ('unknown': nobody can tell), and what pins and histories of the cluster count on. */
+export type Kept = Required<Pick<CollectOptions, 'referenced'>> & Pick<CollectOptions, 'needed'>;
 
-/** Who refers to what: by the pointer files, and by the cluster where it owns the templates. A pointer file that names nothing is refused. */
-export async function references(flags: GcFlags, owner: string, signal: AbortSignal): Promise<References> {
+/** What pointer files keep, and the cluster where it owns the templates. A pointer file that names nothing is refused. */
+export async function keptBy(flags: GcFlags, owner: string, signal: AbortSignal): Promise<Kept> {
   const users = new Map<string, string>();
   for (const path of flags.pointer ?? [])
     users.set(await readNamed(path, flags.pointerVariable), `the pointer ${path}`);
-  const cluster = await clusterReferences(flags, owner, signal);
-  return Object.assign((name: string) => users.get(name) ?? cluster(name), {
-    ...(cluster.needed === undefined ? {} : { needed: cluster.needed }),
-  });
+  const cluster = await keptByCluster(flags, owner, signal);
+  return { ...cluster, referenced: (name) => users.get(name) ?? cluster.referenced(name) };
 }
 
 /** Owners that are clusters are named by their UID. */
 const CLUSTER_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** What a cluster uses, only the cluster knows: unless it is asked, everything of its own stays. */
-async function clusterReferences(flags: GcFlags, owner: string, signal: AbortSignal): Promise<References> {
+async function keptByCluster(flags: GcFlags, owner: string, signal: AbortSignal): Promise<Kept> {
   const { kubeconfig, kubeContext: context } = flags;
   if (kubeconfig === undefined && context === undefined)
-    return CLUSTER_ID.test(owner) ? () => 'unknown' : () => undefined;
+    return { referenced: () => (CLUSTER_ID.test(owner) ? 'unknown' : undefined) };
   await using client = await connect({
     ...(kubeconfig === undefined ? {} : { kubeconfig }),
     ...(context === undefined ? {} : { context }),
@@ -76,11 +73,11 @@ async function clusterReferences(flags: GcFlags, owner: string, signal: AbortSig
       next: "kubectl get clusterversion version -o jsonpath='{.spec.clusterID}'",
     });
   }
-  const index = referenceIndex({
+  const referenced = referenceIndex({
     ...{ machineSets: world.machineSets(), machines: world.machines() },
     ...{ controlPlaneMachineSets: world.controlPlaneMachineSets(), infrastructure: world.infrastructure() },
   });
-  return Object.assign(index, { needed: neededTemplate(neededBy(world.bootImages(), Date.now())) });
+  return { referenced, needed: neededTemplate(neededBy(world.bootImages(), Date.now())) };
 }
 
 /** What of the flags the store takes. */
@@ -112,57 +109,33 @@ export function addGc(group: Command): void {
     .option('-y, --yes', 'do not ask');
   verb<CollectionFlags>(gcFlags(command), async (run) => {
     const { flags, out, signal } = run;
-    const settings = await run.settings();
-    const referenced = await references(flags, settings.owner, signal);
-    const session = await run.session();
-    const placement = await run.place(session, 'folder');
+    const kept = await keptBy(flags, (await run.settings()).owner, signal);
+    const { session, store, placement, owner } = await run.open('folder');
     for (const what of flags.forget ?? []) {
-      const freed = await session.store.release(placement, what, { signal });
+      const freed = await store.release(placement, what, { signal });
       out.note(`${what} points at ${freed.length === 0 ? 'nothing here' : `${freed.join(', ')} no longer`}`);
     }
-    const { needed } = referenced;
-    const counted = needed === undefined ? {} : { needed };
-    const seen = await collect(session, placement, {
-      ...{ signal, referenced, dryRun: true, ...counted },
-      ...gcLimits(flags),
-    });
+    const options = { signal, holderIsLive: session.holder.isLive, ...gcLimits(flags), ...kept };
+    const dryRun = flags.dryRun === true;
+    const seen = await store.collect(placement, owner, { ...options, dryRun: true });
     const doomed = new Set(seen.filter(({ removed }) => removed).map(({ name }) => name));
-    if (flags.dryRun === true || doomed.size === 0) {
-      tellCollected(out, seen, flags.dryRun === true, placement.folder);
+    if (dryRun || doomed.size === 0) {
+      tellCollected(out, seen, dryRun, placement.folder);
       return exitCode.done;
     }
-    if (!(await agreed(run, seen, doomed.size))) return exitCode.undecided;
+    if (flags.yes !== true) out.note(collectedText(seen, true).trimEnd());
+    const question = `Remove ${doomed.size === 1 ? 'this template' : `these ${doomed.size} templates`}?`;
+    if (!(await agreed(run, question))) return exitCode.undecided;
     // What was not among those that were asked about stays, for the reason that was told.
-    const collected = await collect(session, placement, {
-      ...{ signal, ...counted, ...gcLimits(flags) },
-      referenced: (name) => (doomed.has(name) ? referenced(name) : 'unknown'),
+    const collected = await store.collect(placement, owner, {
+      ...options,
+      referenced: (name) => (doomed.has(name) ? kept.referenced(name) : 'unknown'),
     });
     const told = new Map(seen.map((one) => [one.name, one]));
-    tellCollected(
-      out,
-      collected.map((one) => (doomed.has(one.name) ? one : (told.get(one.name) ?? one))),
-      false,
-      placement.folder,
-    );
+    const rows = collected.map((one) => (doomed.has(one.name) ? one : (told.get(one.name) ?? one)));
+    tellCollected(out, rows, false, placement.folder);
     return exitCode.done;
   });
-}
-
-function collect(
-  { store, settings, holder }: TemplateSession,
-  placement: Placement,
-  options: Omit<CollectOptions, 'holderIsLive'>,
-): Promise<readonly CollectedTemplate[]> {
-  return store.collect(placement, settings.owner, { ...options, holderIsLive: holder.isLive });
-}
-
-async function agreed(run: Run<CollectionFlags>, seen: readonly CollectedTemplate[], count: number): Promise<boolean> {
-  const { flags, out, again, signal } = run;
-  if (flags.yes !== true) out.note(collectedText(seen, true).trimEnd());
-  const question = `Remove ${count === 1 ? 'this template' : `these ${count} templates`}?`;
-  const yes = await confirm(question, { yes: flags.yes === true, again, signal });
-  if (!yes) out.note('Nothing was done');
-  return yes;
 }
 
 /** Says what a collection did. */
@@ -173,18 +146,12 @@ export function tellCollected(
   folder: string,
 ): void {
   for (const one of collected) out.event('collected', { ...one, dryRun });
-  if (out.format.kind === 'name')
-    out.data(
-      collected
-        .filter(({ removed }) => removed)
-        .map(({ name }) => `${name}\n`)
-        .join(''),
-    );
-  else if (collected.length > 0) out.data(collectedText(collected, dryRun));
-  const went = collected.filter(({ removed }) => removed).length;
+  const removed = collected.filter((one) => one.removed).map(({ name }) => name);
+  if (collected.length > 0) out.list(removed, () => collectedText(collected, dryRun));
+  const stay = collected.length - removed.length;
   out.note(
     collected.length === 0
       ? `No templates of this owner in ${folder}: nothing to remove`
-      : `${went} ${dryRun ? 'would go' : 'removed'}, ${collected.length - went} ${collected.length - went === 1 ? 'stays' : 'stay'}`,
+      : `${removed.length} ${dryRun ? 'would go' : 'removed'}, ${stay} ${stay === 1 ? 'stays' : 'stay'}`,
   );
 }

@@ -5,7 +5,10 @@ import type { Layer, TrustSettings } from './settings.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The variables that govc reads, and the one of ours, as a layer. GOVC_CERTIFICATE, sessions on disk and the like have no counterpart here. */
-export function environmentLayer(env: Environment, read: (path: string) => string = readText): Layer {
+export function environmentLayer(
+  env: Environment,
+  read: (path: string) => string = (path) => readFileSync(path, 'utf8'),
+): Layer {
   const one = (name: string): string | undefined => (env[name] === '' ? undefined : env[name]);
   const secret = (name: string): string | undefined => {
     const value = one(name);
@@ -46,8 +49,4 @@ function secretOf(value: string, read: (path: string) => string): string {
     if ((error as NodeJS.ErrnoException).code === 'EACCES') throw error;
     return value;
   }
-}
-
-function readText(path: string): string {
-  return readFileSync(path, 'utf8');
 }

@@ -77,21 +77,20 @@ export function addHistory(group: Command): void {
     .argument('<name>', 'stable name, or what the names of a pointer begin with');
   verb<PointerFlags>(pointerFlags(command), async (run) => {
     const { flags, out, signal } = run;
-    const [name = ''] = run.args;
-    run.about({ subject: name });
+    const name = run.subject();
     const pointer = flags.pointer === undefined ? undefined : await openPointer(flags.pointer, flags.pointerVariable);
     const pointed = await pointer?.read();
-    const session = await run.session();
-    const placement = await run.place(session, 'folder');
-    const generations = await session.store.history(placement, session.settings.owner, name, { signal });
-    const rows = historyRows(generations, run, pointed);
+    const { store, placement, owner } = await run.open('folder');
+    const rows = historyRows(await store.history(placement, owner, name, { signal }), run, pointed);
     for (const row of rows) out.event('generation', row);
     if (rows.length === 0) {
       out.note(`No template of ${placement.folder} is or was named ${name}.\nnext: ${run.command('list')}`);
       return exitCode.blocked;
     }
-    if (out.format.kind === 'name') out.data(rows.map((row) => `${row.name}\n`).join(''));
-    else out.data(historyText(rows, { wide: out.format.wide, now: Date.now() }));
+    out.list(
+      rows.map((row) => row.name),
+      (wide) => historyText(rows, { wide, now: Date.now() }),
+    );
     return exitCode.done;
   });
 }

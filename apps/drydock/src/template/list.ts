@@ -1,4 +1,3 @@
-import { oneLine } from '@drydock/api/text';
 import type { ListedTemplate } from '@drydock/templates';
 import type { Command } from 'commander';
 import { exitCode } from '../exit.ts';
@@ -43,17 +42,16 @@ export function addList(group: Command): void {
   const command = group.command('list').description('show the templates of the folder, and what each is to Drydock');
   verb<CommonFlags>(command, async (run) => {
     const { out, signal } = run;
-    const session = await run.session();
-    const placement = await run.place(session, 'folder');
-    const templates = await session.store.list(placement, session.settings.owner, { signal });
+    const { store, placement, owner } = await run.open('folder');
+    const templates = await store.list(placement, owner, { signal });
     for (const template of templates) out.event('template', { ...template, ref: template.ref.value });
-    if (templates.length === 0) {
+    if (templates.length === 0)
       out.note(`No templates in ${placement.folder}.\nnext: ${run.command('publish', 'OVA', '--name', 'NAME')}`);
-    } else if (out.format.kind === 'name') {
-      out.data(templates.map(({ name }) => `${oneLine(name)}\n`).join(''));
-    } else {
-      out.data(listText(templates, { wide: out.format.wide, now: Date.now() }));
-    }
+    else
+      out.list(
+        templates.map(({ name }) => name),
+        (wide) => listText(templates, { wide, now: Date.now() }),
+      );
     return exitCode.done;
   });
 }

@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { keysOfText, type ListedTemplate, type MarkKeys, NO_KEYS } from '@drydock/templates';
 import { codeLines, signingText } from '../mark-key-text.ts';
 import type { CheckLine } from './check-line.ts';
+import { readNamedFile } from './named-file.ts';
 import { shell } from './next-command.ts';
 import { TemplateProblem } from './problem.ts';
 import type { Settings } from './settings.ts';
@@ -39,13 +39,6 @@ export function templateCodeLines(templates: readonly ListedTemplate[], keys: Ma
 }
 
 /** The text of a key file. */
-export async function readKeyFile(file: string): Promise<string> {
-  return readFile(file, 'utf8').catch((cause: Error) => {
-    throw new TemplateProblem({
-      code: 'FILE_UNREADABLE',
-      message: `the mark key file ${file} cannot be read: ${cause.message}`,
-      next: shell`ls -l ${file}`,
-      cause,
-    });
-  });
+export function readKeyFile(file: string): Promise<string> {
+  return readNamedFile(file, 'the mark key file ');
 }

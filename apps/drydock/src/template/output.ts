@@ -1,4 +1,4 @@
-import { jsonText, printable } from '@drydock/api/text';
+import { jsonText, oneLine, printable } from '@drydock/api/text';
 import type { TemplateProgress } from '@drydock/templates';
 import { UsageError } from '../exit.ts';
 import { formatted, type OutputFormat, outputFormat } from '../output/format.ts';
@@ -19,6 +19,8 @@ export interface Output {
   warn(text: string): void;
   /** The result in text formats. */
   data(text: string): void;
+  /** A result with a row for each name: the names alone where only they are wanted. */
+  list(names: readonly string[], text: (wide: boolean) => string): void;
   /** The result or a step as an event; nothing in text formats. */
   event(event: string, fields: object): void;
   /** Bytes on their way, in whatever form the output has. */
@@ -43,6 +45,10 @@ export function createOutput(
     line?.settle();
     stderr.write(`${printable(text)}\n`);
   };
+  const data = (text: string): void => {
+    line?.settle();
+    if (!streams) stdout.write(printable(text));
+  };
   return {
     format,
     note: (text) => {
@@ -52,10 +58,9 @@ export function createOutput(
       if (streams) event('warning', { message: text });
       else talk(`warning: ${text}`);
     },
-    data: (text) => {
-      line?.settle();
-      if (!streams) stdout.write(printable(text));
-    },
+    data,
+    list: (names, text) =>
+      data(format.kind === 'name' ? names.map((name) => `${oneLine(name)}\n`).join('') : text(format.wide)),
     event,
     progress: (progress) => {
       line?.show(progress);

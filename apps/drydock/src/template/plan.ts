@@ -4,16 +4,14 @@ import type { Command } from 'commander';
 import { exitCode } from '../exit.ts';
 import { type AdoptFlags, adoptFlags } from './adopt.ts';
 import type { CommonFlags } from './flags.ts';
-import { type GcFlags, gcFlags, gcLimits, references } from './gc.ts';
-import { byPointer } from './history.ts';
+import { type GcFlags, gcFlags, gcLimits, type Kept, keptBy } from './gc.ts';
 import { type PlanFile, sourceName, writePlan } from './plan-file.ts';
-import { openPointer, pointerRecord } from './pointer.ts';
+import { pointerRecord } from './pointer.ts';
 import { type ExitCode, TemplateProblem } from './problem.ts';
-import { generationOf, type RevertFlags, revertFlags, stepsText } from './revert.ts';
+import { type RevertFlags, revertFlags, stepsText, swapBack } from './revert.ts';
 import { type Run, verb } from './run.ts';
 import type { TemplateSession } from './session.ts';
-import { openSource } from './source.ts';
-import { checkFlags, type PublishFlags, publishFlags, wishOf } from './wish.ts';
+import { type PublishFlags, publicationOf, publishFlags } from './wish.ts';
 
 interface OutFlags {
   /** Where the plan is kept. */
@@ -24,83 +22,45 @@ interface OutFlags {
 export function addPlan(group: Command): void {
   const plan = group.command('plan').description('say what a verb would do, call by call; "apply" does exactly that');
   planPublish(
-    out(
-      publishFlags(
-        plan.command('publish').description('plan a publication').argument('<ova>', 'file, or http(s) address'),
-      ),
+    publishFlags(
+      plan.command('publish').description('plan a publication').argument('<ova>', 'file, or http(s) address'),
     ),
   );
-  planRevert(out(revertFlags(plan.command('revert').description('plan going back').argument('<name>', 'stable name'))));
-  planGc(out(gcFlags(plan.command('gc').description('plan a collection'))));
+  planRevert(revertFlags(plan.command('revert').description('plan going back').argument('<name>', 'stable name')));
+  planGc(gcFlags(plan.command('gc').description('plan a collection')));
   planAdopt(
-    out(
-      adoptFlags(
-        plan.command('adopt').description('plan an adoption').argument('<template>', 'name, path or instance UUID'),
-      ),
+    adoptFlags(
+      plan.command('adopt').description('plan an adoption').argument('<template>', 'name, path or instance UUID'),
     ),
   );
-}
-
-function out(command: Command): Command {
-  return command.option('--out <file>', 'keep the plan, for "apply"');
+  for (const command of plan.commands) command.option('--out <file>', 'keep the plan, for "apply"');
 }
 
 function planPublish(command: Command): void {
   verb<PublishFlags & OutFlags>(command, async (run) => {
-    const { flags, signal } = run;
-    const [argument = ''] = run.args;
-    run.about({ subject: flags.name, source: argument });
-    checkFlags(flags);
-    const file = flags.pointer === undefined ? undefined : await openPointer(flags.pointer, flags.pointerVariable);
-    const { cacheDir } = await run.settings();
-    const { sha256, release } = flags;
-    const source = await openSource(argument, {
-      cacheDir,
-      out: run.out,
-      signal,
-      ...(sha256 === undefined ? {} : { sha256 }),
-      ...(release === undefined ? {} : { release }),
-    });
-    const session = await run.session({ ovas: source.ovas });
-    const wish = wishOf(flags, session, await run.place(session, 'import'), source);
-    const pointer: PendingPointer | undefined =
-      file === undefined
-        ? undefined
-        : {
-            ...{ file: resolve(file.path), variable: flags.pointerVariable, now: await file.read() },
-            consumer: await pointerRecord(file.path, flags.consumer),
-          };
-    return show(run, session, { kind: 'publish', wish }, { pointer, source: sourceName(argument) });
+    const { session, wish, pointer: file } = await publicationOf(run);
+    const { pointerVariable: variable, consumer } = run.flags;
+    const pointer = file && {
+      ...{ file: resolve(file.path), variable, now: await file.read() },
+      consumer: await pointerRecord(file.path, consumer),
+    };
+    return show(run, session, { kind: 'publish', wish }, { pointer, source: sourceName(run.args[0] ?? '') });
   });
 }
 
 function planRevert(command: Command): void {
   verb<RevertFlags & OutFlags>(command, async (run) => {
-    const [name = ''] = run.args;
-    run.about({ subject: name });
-    const session = await run.session();
-    const placement = await run.place(session, 'folder');
-    const { owner } = session.settings;
-    const generations = await session.store.history(placement, owner, name, { signal: run.signal });
-    if (generations.length > 0 && byPointer(generations)) {
-      throw new TemplateProblem({
-        code: 'POINTER_NEEDED',
-        message: `${name} is published by pointer: going back changes one file and no vCenter, so there is nothing to plan`,
-        next: run.command('revert', name, '--pointer', 'FILE'),
-      });
-    }
-    const to = generationOf(generations, run.flags.to, name)?.instanceUuid;
-    const wish = { placement, owner, name, holder: session.holder.identity, ...(to === undefined ? {} : { to }) };
-    return show(run, session, { kind: 'revert', wish }, {});
+    const because = ': going back changes one file and no vCenter, so there is nothing to plan';
+    const { session, wish } = await swapBack(run, run.subject(), because);
+    return show(run, session, { kind: 'revert', wish });
   });
 }
 
 function planGc(command: Command): void {
   verb<GcFlags & OutFlags>(command, async (run) => {
     const { flags, signal } = run;
-    const settings = await run.settings();
-    const asksCluster = flags.kubeconfig !== undefined || flags.kubeContext !== undefined;
-    if (asksCluster && flags.out !== undefined) {
+    const { owner: declared } = await run.settings();
+    if ((flags.kubeconfig ?? flags.kubeContext) !== undefined && flags.out !== undefined) {
       throw new TemplateProblem({
         code: 'PLAN_OF_A_MOMENT',
         message:
@@ -108,30 +68,21 @@ function planGc(command: Command): void {
         next: run.command('gc', '--dry-run'),
       });
     }
-    const referenced = await references(flags, settings.owner, signal);
-    const session = await run.session();
-    const placement = await run.place(session, 'folder');
-    const wish = { placement, owner: session.settings.owner, ...gcLimits(run.flags) };
+    const kept = await keptBy(flags, declared, signal);
+    const { session, placement, owner } = await run.open('folder');
     const keeps = (flags.pointer ?? []).map((file) => ({ file: resolve(file), variable: flags.pointerVariable }));
-    return show(run, session, { kind: 'gc', wish }, { referenced, keeps });
+    return show(run, session, { kind: 'gc', wish: { placement, owner, ...gcLimits(flags) } }, { kept, keeps });
   });
 }
 
 function planAdopt(command: Command): void {
   verb<AdoptFlags & OutFlags>(command, async (run) => {
-    const [reference = ''] = run.args;
     const { release } = run.flags;
-    run.about({ subject: reference });
-    const session = await run.session();
-    const placement = await run.place(session, 'folder');
-    const wish = {
-      placement,
-      owner: session.settings.owner,
-      reference,
-      holder: session.holder.identity,
-      ...(release === undefined ? {} : { release }),
-    };
-    return show(run, session, { kind: 'adopt', wish }, {});
+    const reference = run.subject();
+    const { session, placement, owner } = await run.open('folder');
+    const { identity: holder } = session.holder;
+    const wish = { placement, owner, reference, holder, ...(release === undefined ? {} : { release }) };
+    return show(run, session, { kind: 'adopt', wish });
   });
 }
 
@@ -145,49 +96,34 @@ async function show(
   run: Run<CommonFlags & OutFlags>,
   session: TemplateSession,
   request: PlanRequest,
-  extra: {
-    readonly referenced?: Awaited<ReturnType<typeof references>>;
+  extra: Pick<PlanFile, 'keeps' | 'source'> & {
+    readonly kept?: Kept;
     readonly pointer?: PendingPointer | undefined;
-    readonly keeps?: PlanFile['keeps'];
-    readonly source?: string;
-  },
+  } = {},
 ): Promise<ExitCode> {
-  const { flags, out: output, signal } = run;
-  const { referenced, pointer } = extra;
-  const needed = referenced?.needed;
-  const plan = await session.store.plan(request, {
-    signal,
-    holderIsLive: session.holder.isLive,
-    ...(referenced === undefined ? {} : { referenced }),
-    ...(needed === undefined ? {} : { needed }),
-  });
-  for (const step of plan.steps) output.event('step', step);
-  output.event('plan', {
-    kind: plan.kind,
-    target: plan.target,
-    server: plan.server,
-    folder: plan.folder,
-    steps: plan.steps.length,
-  });
-  const points = pointer !== undefined && (plan.steps.length > 0 || pointer.now !== plan.target);
-  output.data(planText(plan, points ? pointer.file : undefined));
-  const pending = plan.steps.length > 0 || points;
-  if (!pending) return exitCode.done;
+  const { flags, out, signal } = run;
+  const { kept, pointer, keeps = [], source } = extra;
+  const plan = await session.store.plan(request, { signal, holderIsLive: session.holder.isLive, ...kept });
+  const { kind, target, server, folder, steps } = plan;
+  for (const step of steps) out.event('step', step);
+  out.event('plan', { kind, target, server, folder, steps: steps.length });
+  const points = pointer !== undefined && (steps.length > 0 || pointer.now !== target);
+  out.data(planText(plan, points ? pointer.file : undefined));
+  if (steps.length === 0 && !points) return exitCode.done;
   if (flags.out === undefined) {
-    output.note('Not kept: with --out FILE, "apply FILE" does exactly this');
+    out.note('Not kept: with --out FILE, "apply FILE" does exactly this');
     return exitCode.pending;
   }
-  const { keeps, source } = extra;
   await writePlan(flags.out, {
     drydockPlan: 2,
     ...(pointer === undefined
       ? {}
       : { pointer: { file: pointer.file, variable: pointer.variable, consumer: pointer.consumer } }),
-    ...(keeps === undefined || keeps.length === 0 ? {} : { keeps }),
+    ...(keeps.length === 0 ? {} : { keeps }),
     ...(source === undefined ? {} : { source }),
     plan,
   });
-  output.note(`Kept in ${flags.out}\nnext: ${run.command('apply', flags.out)}`);
+  out.note(`Kept in ${flags.out}\nnext: ${run.command('apply', flags.out)}`);
   return exitCode.pending;
 }
 

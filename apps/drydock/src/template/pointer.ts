@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { shownText } from '@drydock/api/text';
 import { replaceFileDurable } from '@drydock/durable';
+import type { Placement, TemplateStore } from '@drydock/templates';
 import { exitCode } from '../exit.ts';
 import { readSmallFile } from '../small-file.ts';
 import { shell } from './next-command.ts';
@@ -59,7 +60,7 @@ export async function openPointer(path: string, variable: string): Promise<Point
       const content = renderPointer(format, pointer, variable);
       if ((await contentOf(path)) === content) return false;
       // A link stays a link: what it leads to is replaced.
-      const target = await realpath(path).catch(() => resolve(path));
+      const target = await realPath(path);
       const mode = await stat(target).then(
         (found) => found.mode & 0o777,
         () => 0o644,
@@ -85,21 +86,41 @@ export async function readNamed(path: string, variable: string): Promise<string>
 }
 
 /** How a pointer file is called on the templates that it names: as its consumer, or as a file of this host. */
-export async function pointerRecord(
-  path: string,
-  consumer: string | undefined,
-  host: string = hostname(),
-): Promise<string> {
-  if (consumer !== undefined) return consumer;
-  return `${await realpath(path).catch(() => resolve(path))} on ${host}`;
+export async function pointerRecord(path: string, consumer: string | undefined): Promise<string> {
+  return consumer ?? `${await realPath(path)} on ${hostname()}`;
 }
 
-type PointerFormat = 'json' | 'tfvars' | 'tfvars.json';
+/** Points a file to a template; false where it names that template already. */
+export async function pointTo(
+  store: Pick<TemplateStore, 'hold' | 'release'>,
+  placement: Placement,
+  to: Pointer,
+  options: {
+    readonly pointer: PointerFile;
+    readonly consumer: string | undefined;
+    readonly signal: AbortSignal;
+  },
+): Promise<boolean> {
+  const { pointer, consumer, signal } = options;
+  const what = await pointerRecord(pointer.path, consumer);
+  // First the record: a template that is pointed at and does not say so could be collected.
+  await store.hold(placement, to.template, what, { signal });
+  const changed = await pointer.point(to);
+  await store.release(placement, what, { except: to.template, signal });
+  return changed;
+}
+
+/** What a link leads to; the path itself where there is nothing. */
+function realPath(path: string): Promise<string> {
+  return realpath(path).catch(() => resolve(path));
+}
+
+const FORMATS = ['tfvars.json', 'tfvars', 'json'] as const;
+type PointerFormat = (typeof FORMATS)[number];
 
 function formatOf(path: string): PointerFormat {
-  if (path.endsWith('.tfvars.json')) return 'tfvars.json';
-  if (path.endsWith('.tfvars')) return 'tfvars';
-  if (path.endsWith('.json')) return 'json';
+  const format = FORMATS.find((ending) => path.endsWith(`.${ending}`));
+  if (format !== undefined) return format;
   throw new TemplateProblem({
     code: 'POINTER_FORMAT',
     message: `the pointer file ${path} must end in .json, .tfvars or .tfvars.json: that says what is written`,
@@ -108,16 +129,10 @@ function formatOf(path: string): PointerFormat {
 
 /** The text of a pointer file. */
 export function renderPointer(format: PointerFormat, pointer: Pointer, variable: string): string {
-  switch (format) {
-    case 'json': {
-      const said = KEYS.map((key) => [key, pointer[key]] as const).filter(([, value]) => value !== undefined);
-      return `${JSON.stringify(Object.fromEntries(said), undefined, 2)}\n`;
-    }
-    case 'tfvars.json':
-      return `${JSON.stringify({ [variable]: pointer.template }, undefined, 2)}\n`;
-    case 'tfvars':
-      return `${variable} = "${escapeHcl(pointer.template)}"\n`;
-  }
+  if (format === 'tfvars') return `${variable} = "${escapeHcl(pointer.template)}"\n`;
+  const said = format === 'json' ? KEYS.map((key) => [key, pointer[key]]) : [[variable, pointer.template]];
+  // What is undefined is left out.
+  return `${JSON.stringify(Object.fromEntries(said), undefined, 2)}\n`;
 }
 
 /** The template that a pointer file names. Refuses a file that says more than a pointer does: replacing it would lose that. */
@@ -171,10 +186,9 @@ async function checkFolder(path: string): Promise<void> {
 }
 
 function unusable(path: string, cause: unknown): TemplateProblem {
-  const message = `the pointer file ${path} cannot be used: ${cause instanceof Error ? cause.message : String(cause)}`;
   return new TemplateProblem({
     code: 'POINTER_UNUSABLE',
-    message,
+    message: `the pointer file ${path} cannot be used: ${cause instanceof Error ? cause.message : String(cause)}`,
     next: shell`ls -ld ${dirname(resolve(path))}`,
     cause,
   });

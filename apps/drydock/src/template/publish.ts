@@ -1,16 +1,14 @@
-import { type PublishedTemplate, SILENCE_MS, type TemplateWish } from '@drydock/templates';
+import { SILENCE_MS, type TemplateWish } from '@drydock/templates';
 import { escapeName } from '@drydock/vsphere';
 import type { Command } from 'commander';
 import { exitCode } from '../exit.ts';
 import { bytesText, durationText } from './amounts.ts';
-import type { Output } from './output.ts';
-import { openPointer, type PointerFile, pointerRecord } from './pointer.ts';
+import { type PointerFile, pointerRecord, pointTo } from './pointer.ts';
 import { checkPrivileges, checkRecord } from './privileges.ts';
 import { type Run, verb } from './run.ts';
 import type { TemplateSession } from './session.ts';
-import { openSource } from './source.ts';
 import { uploadMeter } from './upload-meter.ts';
-import { checkFlags, type PublishFlags, publishFlags, wishOf } from './wish.ts';
+import { type PublishFlags, publicationOf, publishFlags } from './wish.ts';
 
 /** How long (ms) to wait for another importer or a task; with `--wait` {@link SILENCE_MS} longer, after which an importer counts as dead. */
 const WAIT_MS = 60_000;
@@ -26,28 +24,15 @@ export function addPublish(group: Command): void {
     'wait up to 11 minutes for another importer to finish or die',
   );
   verb<PublishFlags>(withFlags, async (run) => {
-    const { flags, out, signal } = run;
-    const [argument = ''] = run.args;
-    run.about({ subject: flags.name, source: argument });
-    checkFlags(flags);
-    const pointer = flags.pointer === undefined ? undefined : await openPointer(flags.pointer, flags.pointerVariable);
-    const { cacheDir } = await run.settings();
-    const source = await openSource(argument, {
-      cacheDir,
-      out,
-      signal,
-      ...(flags.sha256 === undefined ? {} : { sha256: flags.sha256 }),
-      ...(flags.release === undefined ? {} : { release: flags.release }),
-    });
-    const session = await run.session({ ovas: source.ovas });
-    const placement = await run.place(session, 'import');
+    const { session, wish, pointer, source } = await publicationOf(run);
+    const { folder, server } = wish.placement;
     const size = source.size === undefined ? '' : `, ${bytesText(source.size)}`;
-    out.note(
-      `Release ${source.image.release} (sha256 ${source.image.sha256.slice(0, 12)}…${size}) to ${placement.folder} on ${placement.server}`,
+    run.out.note(
+      `Release ${source.image.release} (sha256 ${source.image.sha256.slice(0, 12)}…${size}) to ${folder} on ${server}`,
     );
-    const { consumer, wait } = flags;
+    const { consumer, wait } = run.flags;
     const waitMs = wait === true ? SILENCE_MS + WAIT_MS : WAIT_MS;
-    await publish(run, session, wishOf(flags, session, placement, source), { pointer, consumer, waitMs });
+    await publish(run, session, wish, { pointer, consumer, waitMs });
     return exitCode.done;
   });
 }
@@ -65,17 +50,17 @@ export async function publish(
   },
 ): Promise<void> {
   const { out, signal } = run;
-  const { waitMs = WAIT_MS } = options;
+  const { pointer, consumer, expectWorld, waitMs = WAIT_MS } = options;
   await checkPrivileges(session.vcenter, wish.placement, wish.tagName !== undefined, { signal });
-  if (options.pointer !== undefined) {
-    const holder = await pointerRecord(options.pointer.path, options.consumer);
+  if (pointer !== undefined) {
+    const holder = await pointerRecord(pointer.path, consumer);
     await checkRecord(session.vcenter, wish.placement, holder, { signal });
   }
   const meter = uploadMeter();
   const published = await session.store.publish(wish, {
     signal,
     holderIsLive: session.holder.isLive,
-    ...(options.expectWorld === undefined ? {} : { expectWorld: options.expectWorld }),
+    ...(expectWorld === undefined ? {} : { expectWorld }),
     waitMs,
     onWait: (name) => {
       out.event('waiting', { name, ms: waitMs });
@@ -91,25 +76,22 @@ export async function publish(
     },
   });
   out.settle();
+  const { name, release, uploads, absentMs, retired } = published;
   const { folder, server } = wish.placement;
-  const path = `${folder}/${escapeName(published.name)}`;
-  const { sha256 } = wish.image;
-  out.event('published', { ...published, path, server, sha256, ...meter.event() });
-  tell(out, run, wish, published, meter.text());
-  if (options.pointer !== undefined) {
-    const pointer = { template: published.name, release: published.release, sha256, server, path };
-    const what = await pointerRecord(options.pointer.path, options.consumer);
-    // First the record: a template that is pointed at and does not say so could be collected.
-    await session.store.hold(wish.placement, published.name, what, { signal });
-    const changed = await options.pointer.point(pointer);
-    await session.store.release(wish.placement, what, { except: published.name, signal });
-    out.event('pointer', { file: options.pointer.path, template: published.name, changed });
-    out.note(
-      `${changed ? 'Pointed' : 'Unchanged:'} ${options.pointer.path}${changed ? ` to ${published.name}` : ` points to ${published.name}`}`,
-    );
+  const pointed = { template: name, release, sha256: wish.image.sha256, server, path: `${folder}/${escapeName(name)}` };
+  out.event('published', { ...published, path: pointed.path, server, sha256: pointed.sha256, ...meter.event() });
+  const how = uploads > 0 ? meter.text() : 'it was there already, nothing was uploaded';
+  out.note(`${absentMs === undefined ? 'Published' : 'Replaced'} ${name}: ${how}`);
+  if (absentMs !== undefined) out.note(`The name was absent for ${durationText(absentMs)}, between the two renames`);
+  if (retired !== undefined)
+    out.note(`The one before is kept as ${retired}; to go back: ${run.command('revert', name)}`);
+  if (pointer !== undefined) {
+    const changed = await pointTo(session.store, wish.placement, pointed, { pointer, consumer, signal });
+    out.event('pointer', { file: pointer.path, template: name, changed });
+    out.note(changed ? `Pointed ${pointer.path} to ${name}` : `Unchanged: ${pointer.path} points to ${name}`);
   }
-  if (published.uploads > 0) await warnUnproven(run, session, wish);
-  out.data(`${published.name}\n`);
+  if (uploads > 0) await warnUnproven(run, session, wish);
+  out.data(`${name}\n`);
 }
 
 /** An upload may have been needed only because nothing proves a template with the same content. */
@@ -118,26 +100,9 @@ async function warnUnproven(
   { store }: TemplateSession,
   { placement, cluster }: TemplateWish,
 ): Promise<void> {
-  const unproven = (await store.list(placement, cluster, { signal })).filter(({ role }) => role === 'unproven');
-  const [first] = unproven;
+  const [first, ...more] = (await store.list(placement, cluster, { signal })).filter(({ role }) => role === 'unproven');
   if (first === undefined) return;
-  const more = unproven.length === 1 ? '' : ` and ${unproven.length - 1} more`;
-  out.warn(`Nothing proves that ${first.name}${more} of this owner is owned: it is kept and not used`);
+  const names = more.length === 0 ? first.name : `${first.name} and ${more.length} more`;
+  out.warn(`Nothing proves that ${names} of this owner is owned: it is kept and not used`);
   out.note(`next: ${command('adopt', '--all')}`);
-}
-
-function tell(
-  out: Output,
-  run: Pick<Run<PublishFlags>, 'command'>,
-  wish: TemplateWish,
-  { name, uploads, absentMs, retired }: PublishedTemplate,
-  uploaded: string,
-): void {
-  const swap = wish.publication?.kind === 'swap';
-  const how = uploads > 0 ? uploaded : 'it was there already, nothing was uploaded';
-  out.note(`${swap && absentMs !== undefined ? 'Replaced' : 'Published'} ${name}: ${how}`);
-  if (absentMs !== undefined) out.note(`The name was absent for ${durationText(absentMs)}, between the two renames`);
-  if (retired !== undefined) {
-    out.note(`The one before is kept as ${retired}; to go back: ${run.command('revert', name)}`);
-  }
 }

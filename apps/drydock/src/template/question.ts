@@ -1,6 +1,8 @@
 import { createInterface } from 'node:readline/promises';
 import { exitCode } from '../exit.ts';
+import type { CommonFlags } from './flags.ts';
 import { TemplateProblem } from './problem.ts';
+import type { Run } from './run.ts';
 
 /** Asks once, on a terminal. Without one nobody can answer: the verb is left undecided, and `--yes` decides it. */
 export async function confirm(
@@ -24,4 +26,12 @@ export async function confirm(
   } finally {
     terminal.close();
   }
+}
+
+/** Asks in a verb that has `--yes`; says where the answer is no. */
+export async function agreed(run: Run<CommonFlags & { readonly yes?: boolean }>, question: string): Promise<boolean> {
+  const { flags, again, signal, out } = run;
+  const yes = await confirm(question, { yes: flags.yes === true, again, signal });
+  if (!yes) out.note('Nothing was done');
+  return yes;
 }

@@ -1,14 +1,15 @@
-import type { Generation, PlannedStep, PublishedTemplate, RevertRequest } from '@drydock/templates';
+import type { Generation, Plan, PlannedStep, RevertRequest, TemplateStore } from '@drydock/templates';
 import { escapeName } from '@drydock/vsphere';
 import type { Command } from 'commander';
 import { exitCode } from '../exit.ts';
 import { durationText } from './amounts.ts';
 import { byPointer, type PointerFlags, pointerFlags } from './history.ts';
 import { shell } from './next-command.ts';
-import { openPointer, type PointerFile, pointerRecord } from './pointer.ts';
+import { openPointer, type PointerFile, pointTo } from './pointer.ts';
 import { type ExitCode, TemplateProblem } from './problem.ts';
-import { confirm } from './question.ts';
+import { agreed } from './question.ts';
 import { type Run, verb } from './run.ts';
+import type { TemplateSession } from './session.ts';
 
 /** Flags of going back. */
 export interface RevertFlags extends PointerFlags {
@@ -33,11 +34,10 @@ export function addRevert(group: Command): void {
     .argument('<name>', 'stable name, or what the names of a pointer begin with')
     .option('-y, --yes', 'do not ask');
   verb<RevertFlags>(revertFlags(command), async (run) => {
-    const { flags } = run;
-    const [name = ''] = run.args;
-    run.about({ subject: name });
-    const pointer = flags.pointer === undefined ? undefined : await openPointer(flags.pointer, flags.pointerVariable);
-    return pointer === undefined ? revertSwap(run, name) : revertPointer(run, name, pointer);
+    const { pointer: path, pointerVariable } = run.flags;
+    const name = run.subject();
+    if (path === undefined) return revertSwap(run, name);
+    return revertPointer(run, name, await openPointer(path, pointerVariable));
   });
 }
 
@@ -61,82 +61,80 @@ export function generationOf(
   });
 }
 
-async function revertSwap(run: Run<RevertFlags>, name: string): Promise<ExitCode> {
-  const { flags, out, signal } = run;
-  const session = await run.session();
-  const placement = await run.place(session, 'folder');
-  const { owner } = session.settings;
-  const generations = await session.store.history(placement, owner, name, { signal });
+/** The way back of a swap. Where a pointer says which template is the current one, it refuses; `because` follows this in the sentence. */
+export async function swapBack(run: Run<RevertFlags>, name: string, because: string): Promise<SwapBack> {
+  const { session, store, placement, owner } = await run.open('folder');
+  const generations = await store.history(placement, owner, name, { signal: run.signal });
   if (generations.length > 0 && byPointer(generations)) {
     throw new TemplateProblem({
       code: 'POINTER_NEEDED',
-      message: `${name} is published by pointer, so going back means to change the file that names the current template`,
+      message: `${name} is published by pointer${because}`,
       next: run.command('revert', name, '--pointer', 'FILE'),
     });
   }
-  const to = generationOf(generations, flags.to, name)?.instanceUuid;
-  const request: RevertRequest = {
-    placement,
-    owner,
-    name,
-    holder: session.holder.identity,
-    ...(to === undefined ? {} : { to }),
-  };
-  const plan = await session.store.plan(
-    { kind: 'revert', wish: request },
-    { signal, holderIsLive: session.holder.isLive },
-  );
+  const to = generationOf(generations, run.flags.to, name)?.instanceUuid;
+  const { identity: holder } = session.holder;
+  return { session, generations, wish: { placement, owner, name, holder, ...(to === undefined ? {} : { to }) } };
+}
+
+interface SwapBack {
+  readonly session: TemplateSession;
+  readonly generations: readonly Generation[];
+  readonly wish: RevertRequest;
+}
+
+async function revertSwap(run: Run<RevertFlags>, name: string): Promise<ExitCode> {
+  const { out, signal } = run;
+  const because = ', so going back means to change the file that names the current template';
+  const { session, generations, wish } = await swapBack(run, name, because);
+  const { store, holder } = session;
+  const plan = await store.plan({ kind: 'revert', wish }, { signal, holderIsLive: holder.isLive });
   if (plan.kind !== 'revert') throw new TypeError('a plan of another kind came back');
-  if (plan.steps.length === 0) {
-    out.note(`${name} is that generation already: nothing to do`);
-    out.event('reverted', { name, changed: false });
-    out.data(`${name}\n`);
-    return exitCode.done;
-  }
+  if (plan.steps.length === 0) return unchanged(run, name, `${name} is that generation already`);
   const target = generations.find((one) => one.instanceUuid === plan.wish.to);
   out.note(
     `${name} goes back to ${target?.name ?? 'the generation before'} (release ${target?.release ?? 'unknown'}):\n${stepsText(plan.steps)}`,
   );
-  if (!(await agreed(run))) return exitCode.undecided;
-  const from = performance.now();
-  const reverted = await session.store.revert(plan.wish, { signal, expectWorld: plan.world });
-  tellReverted(run, reverted, performance.now() - from);
+  if (!(await agreed(run, 'Go back?'))) return exitCode.undecided;
+  await carryOut(run, store, plan);
   return exitCode.done;
 }
 
-/** Says what going back did. */
-export function tellReverted(
-  run: Pick<Run<RevertFlags>, 'out' | 'command'>,
-  reverted: PublishedTemplate,
-  ms: number,
-): void {
-  const { out } = run;
+function unchanged({ out }: Run<RevertFlags>, name: string, why: string): ExitCode {
+  out.note(`${why}: nothing to do`);
+  out.event('reverted', { name, changed: false });
+  out.data(`${name}\n`);
+  return exitCode.done;
+}
+
+/** Does what a plan of a swap's way back says. */
+export async function carryOut(
+  { out, signal, command }: Pick<Run<RevertFlags>, 'out' | 'signal' | 'command'>,
+  store: TemplateStore,
+  { wish, world }: Extract<Plan, { kind: 'revert' }>,
+): Promise<void> {
+  const from = performance.now();
+  const reverted = await store.revert(wish, { signal, expectWorld: world });
+  const ms = performance.now() - from;
   const { name, release, absentMs, retired } = reverted;
   out.event('reverted', { ...reverted, changed: true, ms: Math.round(ms) });
   const absent = absentMs === undefined ? '' : `, absent for ${durationText(absentMs)}`;
   out.note(
     `Reverted ${name} to release ${release === '' ? 'unknown' : release} in ${durationText(ms)}${absent}, nothing uploaded`,
   );
-  if (retired !== undefined)
-    out.note(`What it was is kept as ${retired}; forward again: ${run.command('revert', name)}`);
+  if (retired !== undefined) out.note(`What it was is kept as ${retired}; forward again: ${command('revert', name)}`);
   out.data(`${name}\n`);
 }
 
 async function revertPointer(run: Run<RevertFlags>, name: string, pointer: PointerFile): Promise<ExitCode> {
   const { flags, out, signal } = run;
   const from = performance.now();
-  const session = await run.session();
-  const placement = await run.place(session, 'folder');
-  const generations = await session.store.history(placement, session.settings.owner, name, { signal });
+  const { store, placement, owner } = await run.open('folder');
+  const generations = await store.history(placement, owner, name, { signal });
   const now = await pointer.read();
   const target = generationOf(generations, flags.to, name) ?? before(generations, now, name, pointer.path);
-  if (target.name === now) {
-    out.note(`${pointer.path} names ${now} already: nothing to do`);
-    out.event('reverted', { name: now, changed: false });
-    out.data(`${now}\n`);
-    return exitCode.done;
-  }
-  const verification = await session.store.verify(placement, target.name, { signal });
+  if (target.name === now) return unchanged(run, now, `${pointer.path} names ${now} already`);
+  const verification = await store.verify(placement, target.name, { signal });
   // Whether a host could take an import says nothing about a template that is there.
   const bad = verification.checks.find(({ name: check, ok }) => !ok && check !== 'hosts');
   if (bad !== undefined) {
@@ -150,17 +148,15 @@ async function revertPointer(run: Run<RevertFlags>, name: string, pointer: Point
   out.note(
     `${pointer.path} goes back from ${now ?? 'nothing'} to ${target.name} (release ${target.release ?? 'unknown'})`,
   );
-  if (!(await agreed(run))) return exitCode.undecided;
-  const what = await pointerRecord(pointer.path, flags.consumer);
-  await session.store.hold(placement, target.name, what, { signal });
-  await pointer.point({
+  if (!(await agreed(run, 'Go back?'))) return exitCode.undecided;
+  const to = {
     template: target.name,
     server: placement.server,
     path: `${placement.folder}/${escapeName(target.name)}`,
     ...(target.release === undefined ? {} : { release: target.release }),
     ...(target.digest === undefined ? {} : { sha256: target.digest }),
-  });
-  await session.store.release(placement, what, { except: target.name, signal });
+  };
+  await pointTo(store, placement, to, { pointer, consumer: flags.consumer, signal });
   const ms = performance.now() - from;
   out.event('reverted', { name: target.name, file: pointer.path, changed: true, ms: Math.round(ms) });
   out.note(`Pointed ${pointer.path} to ${target.name}, nothing uploaded`);
@@ -186,12 +182,6 @@ export function before(
     exit: exitCode.blocked,
     next: shell`drydock template history ${name} --pointer ${file}`,
   });
-}
-
-async function agreed(run: Run<RevertFlags>): Promise<boolean> {
-  const yes = await confirm('Go back?', { yes: run.flags.yes === true, again: run.again, signal: run.signal });
-  if (!yes) run.out.note('Nothing was done');
-  return yes;
 }
 
 /** The steps of a plan, each with the calls that it makes. */

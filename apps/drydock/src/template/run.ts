@@ -1,17 +1,17 @@
 import { debugText, oneLine, wordWithoutSecrets } from '@drydock/api/text';
 import { processSignals } from '@drydock/kube/signals';
-import type { OvaSource, Placement } from '@drydock/templates';
+import type { OvaSource, Placement, TemplateStore } from '@drydock/templates';
 import { escapeName } from '@drydock/vsphere';
 import type { Command } from 'commander';
 import { exitCode } from '../exit.ts';
 import { sayError } from '../terminal.ts';
 import { configLayer, defaultConfigFile } from './config-file.ts';
 import { judge } from './failure.ts';
-import { type CommonFlags, flagLayers } from './flags.ts';
+import { type CommonFlags, commandPath, flagLayers, lineage } from './flags.ts';
 import { environmentLayer } from './govc-environment.ts';
 import { type Failure, quoted } from './next-command.ts';
 import { createOutput, formatOf, type Output } from './output.ts';
-import type { Need } from './placement.ts';
+import { type Need, resolvePlacement } from './placement.ts';
 import type { ExitCode } from './problem.ts';
 import { openSession, type TemplateSession } from './session.ts';
 import { type Layer, markKeySetting, type Settings, settle } from './settings.ts';
@@ -27,6 +27,8 @@ export interface Run<F extends CommonFlags> {
   readonly again: string;
   /** Says what the verb is about, for the command after a failure. */
   about(what: { readonly subject?: string; readonly source?: string; readonly replan?: string }): void;
+  /** The first argument, where it names what the verb is about. */
+  subject(): string;
   /** A command of this group with the flags that name vCenter and place. */
   command(verb: string, ...words: readonly string[]): string;
   settings(): Promise<Settings>;
@@ -35,6 +37,16 @@ export interface Run<F extends CommonFlags> {
   /** A session that ends with the verb. */
   session(options?: { readonly ovas?: OvaSource }): Promise<TemplateSession>;
   place(session: TemplateSession, need: Need): Promise<Placement>;
+  /** A session and its place in one. */
+  open(need: Need, options?: { readonly ovas?: OvaSource }): Promise<Opened>;
+}
+
+/** See {@link Run.open}. */
+export interface Opened {
+  readonly session: TemplateSession;
+  readonly store: TemplateStore;
+  readonly placement: Placement;
+  readonly owner: string;
 }
 
 /** Adds the action of a verb: settings, session, signals, exit code and the last word after a failure are the same for all. */
@@ -60,15 +72,16 @@ async function runVerb<F extends CommonFlags>(
   interruption: string,
 ): Promise<ExitCode> {
   const flags = command.optsWithGlobals<F>();
-  const program = programName(command);
-  const context: Failure = {
+  const [root, group] = lineage(command).map((one) => one.name());
+  // What helps after a failure to reach a vCenter is in the group of templates, whatever the command was.
+  const program = `${root} template`;
+  const again = [root, ...process.argv.slice(2).map((word) => quoted(wordWithoutSecrets(word)))].join(' ');
+  const place = placeFlags(command);
+  let known: Failure = {
     program,
-    ...(groupOf(command)?.name() === 'template' ? {} : { help: pathOf(command) }),
-    flags: placeFlags(command),
-    again: [
-      program.split(' template')[0],
-      ...process.argv.slice(2).map((word) => quoted(wordWithoutSecrets(word))),
-    ].join(' '),
+    ...(group === 'template' ? {} : { help: commandPath(command) }),
+    flags: place,
+    again,
     replan: '',
     url: 'https://VCENTER/sdk',
     username: 'USER',
@@ -78,8 +91,18 @@ async function runVerb<F extends CommonFlags>(
     cacheDir: '~/.cache/drydock/images',
     tag: flags.tag === undefined ? 'TAG' : quoted(flags.tag),
   };
-  let known = context;
   let subject = 'NAME';
+  const learn = (more: Partial<Failure>): void => {
+    known = { ...known, ...more };
+  };
+  const about: Run<F>['about'] = ({ subject: named, source, replan }) => {
+    subject = named ?? subject;
+    learn({
+      subject: quoted(subject),
+      ...(source === undefined ? {} : { source: quoted(wordWithoutSecrets(source)) }),
+      ...(replan === undefined ? {} : { replan }),
+    });
+  };
   let out = createOutput(formatOf());
   using signals = processSignals();
   const { signal } = signals;
@@ -93,43 +116,35 @@ async function runVerb<F extends CommonFlags>(
       ];
       const settings = async (): Promise<Settings> => {
         const settled = settle(await layers());
-        const { tag } = settled;
-        known = {
-          ...known,
-          url: settled.url,
-          username: quoted(settled.username),
-          cacheDir: quoted(settled.cacheDir),
+        const { url, username, cacheDir, tag } = settled;
+        learn({
+          ...{ url, username: quoted(username), cacheDir: quoted(cacheDir) },
           ...(tag === undefined ? {} : { tag: quoted(tag) }),
-        };
+        });
         return settled;
       };
+      const session: Run<F>['session'] = async (options = {}) =>
+        stack.use(await openSession(await settings(), { out, loginNow: flags.loginNow === true, ...options }));
+      const placed: Run<F>['place'] = async ({ vcenter, settings: settled }, need) => {
+        const placement = await resolvePlacement(vcenter, settled, need, { signal });
+        learn({ path: quoted(subject.startsWith('/') ? subject : `${placement.folder}/${escapeName(subject)}`) });
+        return placement;
+      };
       return body({
-        flags,
-        args,
-        out,
-        signal,
-        again: context.again,
-        about: ({ subject: named, source, replan }) => {
-          subject = named ?? subject;
-          known = {
-            ...known,
-            subject: quoted(subject),
-            ...(source === undefined ? {} : { source: quoted(wordWithoutSecrets(source)) }),
-            ...(replan === undefined ? {} : { replan }),
-          };
+        ...{ flags, args, out, signal, again, about, settings, session, place: placed },
+        subject: () => {
+          about({ subject: args[0] ?? '' });
+          return args[0] ?? '';
         },
-        command: (name, ...words) => `${program} ${[name, ...words.map(quoted)].join(' ')}${context.flags}`,
-        settings,
+        command: (name, ...words) => `${program} ${[name, ...words.map(quoted)].join(' ')}${place}`,
         markKey: async () => markKeySetting(await layers())?.markKey,
-        session: async (options = {}) =>
-          stack.use(
-            await openSession(await settings(), { out, signal, loginNow: flags.loginNow === true, ...options }),
-          ),
-        place: async (session, need) => {
-          const placement = await session.place(need);
-          const path = subject.startsWith('/') ? subject : `${placement.folder}/${escapeName(subject)}`;
-          known = { ...known, path: quoted(path) };
-          return placement;
+        open: async (need, options) => {
+          const opened = await session(options);
+          const {
+            store,
+            settings: { owner },
+          } = opened;
+          return { session: opened, store, owner, placement: await placed(opened, need) };
         },
       });
     });
@@ -140,16 +155,18 @@ async function runVerb<F extends CommonFlags>(
     // A failure on the way out must not hide what went wrong before it.
     const error: unknown = caught instanceof SuppressedError ? caught.suppressed : caught;
     out.settle();
-    if (signal.aborted) return interrupted(out, signal, known, interruption);
-    const verdict = judge(error, known);
+    const verdict = signal.aborted
+      ? { code: 'INTERRUPTED', message: interruption, next: again, exit: exitOfSignal(signal) }
+      : judge(error, known);
     if (verdict === undefined) {
-      out.event('error', { code: 'BUG', message: String(error), next: known.again, exitCode: exitCode.failed });
+      out.event('error', { code: 'BUG', message: String(error), next: again, exitCode: exitCode.failed });
       throw error;
     }
-    out.event('error', { ...verdict, exit: undefined, exitCode: verdict.exit });
-    out.note(`drydock: ${verdict.message.replaceAll(/\n(?! )/g, '\n  ')}\nnext: ${oneLine(verdict.next)}`);
+    const { code, message, next, exit } = verdict;
+    out.event('error', { code, message, next, exitCode: exit });
+    out.note(`drydock: ${message.replaceAll(/\n(?! )/g, '\n  ')}\nnext: ${oneLine(next)}`);
     if (process.env['DRYDOCK_DEBUG'] !== undefined) sayError(debugText(error));
-    return verdict.exit;
+    return exit;
   }
 }
 
@@ -159,51 +176,25 @@ async function closing<T>(body: (stack: AsyncDisposableStack) => Promise<T>): Pr
   return await body(stack);
 }
 
-function interrupted(out: Output, signal: AbortSignal, { again }: Failure, message: string): ExitCode {
-  const exit = (signal.reason as Error).message === 'SIGTERM' ? 143 : 130;
-  out.event('error', { code: 'INTERRUPTED', message, next: again, exitCode: exit });
-  out.note(`drydock: ${message}\nnext: ${again}`);
-  return exit;
-}
-
-/** `drydock template`, or `kubectl drydock template`: what helps after a failure to reach a vCenter is there, whatever the command was. */
-function programName(command: Command): string {
-  let root = command;
-  while (root.parent !== null) root = root.parent;
-  return `${root.name()} template`;
-}
-
-/** `drydock watch vms`. */
-function pathOf(command: Command): string {
-  const { parent } = command;
-  return parent === null ? command.name() : `${pathOf(parent)} ${command.name()}`;
+function exitOfSignal({ reason }: AbortSignal): ExitCode {
+  return (reason as Error).message === 'SIGTERM' ? 143 : 130;
 }
 
 const NOT_PLACE = new Set(['output', 'cacheDir']);
+const CONTEXT_FLAGS = new Set(['drydockConfig', 'drydockContext']);
 
-/** The flags of the group as they were given: what a next command needs to reach the same place. None of them is a secret. */
+/** The flags of the group as they were given, and those that name a context: what a next command needs to reach the same place. None of them is a secret. */
 function placeFlags(command: Command): string {
-  const group = groupOf(command);
-  const words: string[] = [];
-  for (const option of group?.options ?? []) {
-    const key = option.attributeName();
-    if (NOT_PLACE.has(key) || group?.getOptionValueSource(key) !== 'cli') continue;
-    const value: unknown = group.getOptionValue(key);
-    words.push(option.long ?? '', ...(typeof value === 'string' ? [quoted(value)] : []));
-  }
-  for (let one: Command | null = command; one !== null; one = one.parent)
-    for (const { long, key } of CONTEXT_FLAGS)
-      if (one.getOptionValueSource(key) === 'cli') words.push(long, quoted(String(one.getOptionValue(key))));
-  return words.map((word) => ` ${word}`).join('');
-}
-
-const CONTEXT_FLAGS = [
-  { long: '--drydock-config', key: 'drydockConfig' },
-  { long: '--drydock-context', key: 'drydockContext' },
-] as const;
-
-/** `template` or `watch`. */
-function groupOf(command: Command): Command | undefined {
-  for (let at: Command | null = command; at !== null; at = at.parent) if (at.parent?.parent === null) return at;
-  return undefined;
+  const commands = lineage(command).toReversed();
+  const given = commands.flatMap((one) =>
+    one.options
+      .map((option) => ({ option, key: option.attributeName() }))
+      .filter(({ key }) => one.getOptionValueSource(key) === 'cli')
+      .filter(({ key }) => CONTEXT_FLAGS.has(key) || (one === commands.at(-2) && !NOT_PLACE.has(key)))
+      .flatMap(({ option, key }) => {
+        const value: unknown = one.getOptionValue(key);
+        return [option.long ?? '', ...(typeof value === 'string' ? [quoted(value)] : [])];
+      }),
+  );
+  return given.map((word) => ` ${word}`).join('');
 }

@@ -1,14 +1,11 @@
-import { readFile } from 'node:fs/promises';
-import { type MarkKeys, type OvaSource, type Placement, type TemplateStore, templateStore } from '@drydock/templates';
+import { type MarkKeys, type OvaSource, type TemplateStore, templateStore } from '@drydock/templates';
 import { connectVCenter, loginBudget, type VCenterConnection, type VimLog } from '@drydock/vsphere';
 import { ledgerFile, ledgerPath } from '../ledger-file.ts';
 import { loginFile } from '../login-file.ts';
 import { type Holder, processHolder } from './holder.ts';
 import { markKeysOf } from './mark-key.ts';
-import { shell } from './next-command.ts';
+import { readNamedFile } from './named-file.ts';
 import type { Output } from './output.ts';
-import { type Need, resolvePlacement } from './placement.ts';
-import { TemplateProblem } from './problem.ts';
 import type { Settings } from './settings.ts';
 import { trustOf } from './trust.ts';
 
@@ -20,7 +17,6 @@ export interface TemplateSession extends AsyncDisposable {
   readonly holder: Holder;
   /** Keys by which marks are proven; none where none was given. */
   readonly keys: MarkKeys;
-  place(need: Need): Promise<Placement>;
 }
 
 /** Opens a session; nothing is sent before the first call. */
@@ -28,13 +24,12 @@ export async function openSession(
   settings: Settings,
   options: {
     readonly out: Output;
-    readonly signal: AbortSignal;
     /** A person says that a password is to be shown although it was refused. */
     readonly loginNow?: boolean;
     readonly ovas?: OvaSource;
   },
 ): Promise<TemplateSession> {
-  const { out, signal } = options;
+  const { out } = options;
   const keys = await markKeysOf(settings);
   const tls = await trustOf(settings.trust, settings.url);
   await using opening = new AsyncDisposableStack();
@@ -75,7 +70,6 @@ export async function openSession(
     store,
     holder: processHolder(),
     keys,
-    place: (need) => resolvePlacement(vcenter, settings, need, { signal }),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
@@ -88,14 +82,5 @@ function originOf({ password, origins }: Settings): string {
 /** Read at each login, so that a rotated password is taken up. One line end at the end of the file is not part of it. */
 async function passwordOf({ password }: Settings): Promise<string> {
   if ('value' in password) return password.value;
-  try {
-    return (await readFile(password.file, 'utf8')).replace(/\r?\n$/, '');
-  } catch (cause) {
-    throw new TemplateProblem({
-      code: 'FILE_UNREADABLE',
-      message: `the password file ${password.file} cannot be read: ${(cause as Error).message}`,
-      next: shell`ls -l ${password.file}`,
-      cause,
-    });
-  }
+  return (await readNamedFile(password.file, 'the password file ')).replace(/\r?\n$/, '');
 }

@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import type { TlsTrust } from '@drydock/vsphere';
+import { readNamedFile } from './named-file.ts';
 import { shell } from './next-command.ts';
 import { TemplateProblem } from './problem.ts';
 import type { TrustSettings } from './settings.ts';
@@ -20,9 +20,9 @@ export async function trustOf(settings: TrustSettings, url: string): Promise<Tls
 async function knownFingerprint(files: readonly string[], url: URL): Promise<string | undefined> {
   const wanted = withPort(url.host);
   for (const file of files) {
-    const content = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return '';
-      throw unreadable(file, error);
+    const content = await readNamedFile(file).catch((error: Error) => {
+      if ((error.cause as NodeJS.ErrnoException).code === 'ENOENT') return '';
+      throw error;
     });
     for (const line of content.split('\n')) {
       const [host, fingerprint] = line.trim().split(/\s+/);
@@ -50,18 +50,11 @@ function checkedPin(pin: string): string {
 }
 
 async function readPem(file: string): Promise<string> {
-  const content = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw unreadable(file, error);
-  });
+  const content = await readNamedFile(file);
   if (content.includes('-----BEGIN CERTIFICATE-----')) return content;
   throw new TemplateProblem({
     code: 'CA_INVALID',
     message: `${file} holds no PEM certificate`,
     next: shell`openssl x509 -in ${file} -noout -subject`,
   });
-}
-
-function unreadable(file: string, cause: unknown): TemplateProblem {
-  const message = `${file} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`;
-  return new TemplateProblem({ code: 'FILE_UNREADABLE', message, next: shell`ls -l ${file}`, cause });
 }

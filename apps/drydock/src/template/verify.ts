@@ -23,13 +23,11 @@ export function addVerify(group: Command): void {
     .argument('<template>', 'name, path or instance UUID');
   verb<CommonFlags>(command, async (run) => {
     const { out, signal } = run;
-    const [reference = ''] = run.args;
-    run.about({ subject: reference });
-    const session = await run.session();
-    const placement = await run.place(session, 'import');
+    const reference = run.subject();
+    const { session, store, placement } = await run.open('import');
     const { tag } = session.settings;
     const tagIds = tag === undefined ? [] : (await session.vcenter.tags.named(tag, { signal })).map(({ id }) => id);
-    const verification = await session.store.verify(placement, reference, { signal, tagIds });
+    const verification = await store.verify(placement, reference, { signal, tagIds });
     for (const check of verification.checks) out.event('check', { template: verification.name, ...check });
     out.event('verified', { template: verification.name, ok: verification.ok });
     out.data(`${verification.name}\n${checkText(verificationLines(verification))}`);

@@ -1,10 +1,12 @@
-import { NAME_LIMIT, type Placement, TemplateError, type TemplateWish } from '@drydock/templates';
+import { NAME_LIMIT, TemplateError, type TemplateWish } from '@drydock/templates';
 import type { Command } from 'commander';
 import { type CommonFlags, whole } from './flags.ts';
 import { withFlag } from './next-command.ts';
+import { openPointer, type PointerFile } from './pointer.ts';
 import { TemplateProblem } from './problem.ts';
+import type { Run } from './run.ts';
 import type { TemplateSession } from './session.ts';
-import type { Source } from './source.ts';
+import { openSource, type Source } from './source.ts';
 
 /** Flags that say what is published and how. */
 export interface PublishFlags extends CommonFlags {
@@ -40,7 +42,7 @@ export function publishFlags(command: Command): Command {
 }
 
 /** Refuses flags that contradict each other, before anything is read. */
-export function checkFlags({ name, swap, retireUnmarked, pointer, disk }: PublishFlags): void {
+function checkFlags({ name, swap, retireUnmarked, pointer, disk }: PublishFlags): void {
   if (name === '' || name.length > NAME_LIMIT) {
     throw new TemplateError({
       code: 'NAME_TOO_LONG',
@@ -75,30 +77,45 @@ export function checkFlags({ name, swap, retireUnmarked, pointer, disk }: Publis
   }
 }
 
-/** The wish that flags, settings and source make. */
-export function wishOf(
-  flags: PublishFlags,
-  session: TemplateSession,
-  placement: Placement,
-  source: Source,
-): TemplateWish {
-  const { name, disk, reserve } = flags;
-  const { owner, tag } = session.settings;
-  return {
+/** A publication as far as it can be made out before anything is changed. */
+export interface Publication {
+  readonly session: TemplateSession;
+  readonly wish: TemplateWish;
+  readonly pointer: PointerFile | undefined;
+  readonly source: Source;
+}
+
+/** Refuses what cannot be published before vCenter is asked. The first argument is the OVA. */
+export async function publicationOf(run: Run<PublishFlags>): Promise<Publication> {
+  const { flags, out, signal } = run;
+  const [argument = ''] = run.args;
+  const { name, pointer: path, sha256, release, disk, reserve, swap } = flags;
+  run.about({ subject: name, source: argument });
+  checkFlags(flags);
+  const pointer = path === undefined ? undefined : await openPointer(path, flags.pointerVariable);
+  const source = await openSource(argument, {
+    ...{ cacheDir: (await run.settings()).cacheDir, out, signal },
+    ...(sha256 === undefined ? {} : { sha256 }),
+    ...(release === undefined ? {} : { release }),
+  });
+  const { session, placement, owner } = await run.open('import', { ovas: source.ovas });
+  const { tag } = session.settings;
+  const wish: TemplateWish = {
     cluster: owner,
     // The name under which a swap imports is never used by others: it need not have what vCenter escapes and the simulator cannot import.
-    base: flags.swap === true ? name.replaceAll(/[%/\\]+/g, '-') : name,
+    base: swap === true ? name.replaceAll(/[%/\\]+/g, '-') : name,
     image: source.image,
     placement,
     publication:
-      flags.swap === true
+      swap === true
         ? { kind: 'swap', name, unmarked: flags.retireUnmarked === true ? 'retire' : 'refuse' }
         : { kind: 'pointer' },
-    ...(flags.swap === true ? { replaces: name } : {}),
+    ...(swap === true ? { replaces: name } : {}),
     ...(disk === undefined ? {} : { diskProvisioning: disk }),
     ...(tag === undefined ? {} : { tagName: tag }),
     ...(reserve === undefined ? {} : { reserveBytes: reserve * 2 ** 30 }),
     tagIds: [],
     holder: session.holder.identity,
   };
+  return { session, wish, pointer, source };
 }
