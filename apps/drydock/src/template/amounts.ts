@@ -2,14 +2,9 @@ const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
 
 /** `1.2 GiB`: at most four significant characters. */
 export function bytesText(bytes: number): string {
-  let value = bytes;
-  let unit = 0;
-  while (value >= 1024 && unit < UNITS.length - 1) {
-    value /= 1024;
-    unit += 1;
-  }
-  const digits = unit === 0 || value >= 100 ? 0 : 1;
-  return `${value.toFixed(digits)} ${UNITS[unit] ?? 'B'}`;
+  const power = Math.max(0, Math.min(UNITS.length - 1, Math.floor(Math.log2(bytes) / 10)));
+  const value = bytes / 1024 ** power;
+  return `${value.toFixed(power === 0 || value >= 100 ? 0 : 1)} ${UNITS[power] ?? 'B'}`;
 }
 
 /** `840 ms`, `12 s`, `3 min 5 s`, `2 h 10 min`. */

@@ -1,4 +1,4 @@
-import { type Plan, type PlanRequest, TemplateError, type TemplateImage } from '@drydock/templates';
+import { type Plan, type PlannedStep, type PlanRequest, TemplateError, type TemplateImage } from '@drydock/templates';
 import type { Command } from 'commander';
 import { exitCode } from '../exit.ts';
 import type { CommonFlags } from './flags.ts';
@@ -27,6 +27,7 @@ export function addApply(group: Command): void {
     .argument('<plan>', 'file that "plan --out" kept')
     .option('--image <ova>', 'where the image of the plan is (default: beside the plan, or in the cache)');
   verb<ApplyFlags>(command, async (run) => {
+    const { out, signal } = run;
     const [path = ''] = run.args;
     const file = await readPlan(path);
     const { plan } = file;
@@ -36,8 +37,9 @@ export function addApply(group: Command): void {
     // All that could be wrong here is found before anything is done there.
     const pointer =
       file.pointer === undefined ? undefined : await openPointer(file.pointer.file, file.pointer.variable);
-    const settings = await run.settings();
-    const source = await sourceOf(run, file, path, settings.cacheDir);
+    const { cacheDir } = await run.settings();
+    const next = run.command('apply', path, '--image', 'OVA');
+    const source = await plannedImage(file, { path, image: run.flags.image, cacheDir, out, signal, next });
     const session = await run.session(source === undefined ? {} : { ovas: source.ovas });
     if (session.vcenter.server !== plan.server) {
       throw new TemplateProblem({
@@ -46,14 +48,14 @@ export function addApply(group: Command): void {
         next: replan,
       });
     }
-    const kept = plan.kind === 'gc' ? await stillKept(file, plan.wish.owner, run.signal) : undefined;
+    const kept = plan.kind === 'gc' ? await stillKept(file, plan.wish.owner, signal) : undefined;
     const again = await session.store.plan(requestOf(plan, source, session.holder.identity), {
-      ...{ signal: run.signal, holderIsLive: session.holder.isLive, ...kept },
+      ...{ signal, holderIsLive: session.holder.isLive, ...kept },
     });
     const difference = differenceOf(plan, again);
     if (difference !== undefined) throw new TemplateError({ code: 'WORLD_MOVED', message: difference });
-    for (const step of again.steps) run.out.event('step', step);
-    run.out.note(planText(again, file.pointer?.file).trimEnd());
+    for (const step of again.steps) out.event('step', step);
+    out.note(planText(again, file.pointer?.file).trimEnd());
     await perform(run, session, again, { pointer, consumer: file.pointer?.consumer, kept });
     return exitCode.done;
   });
@@ -66,19 +68,6 @@ const SUBJECTS: Readonly<Record<Plan['kind'], readonly string[]>> = {
   adopt: ['TEMPLATE'],
   gc: [],
 };
-
-/** Only for a plan that uploads: what is there already needs no image. */
-async function sourceOf(
-  { out, signal, flags: { image }, command }: Run<ApplyFlags>,
-  file: PlanFile,
-  path: string,
-  cacheDir: string,
-): Promise<Source | undefined> {
-  const { plan } = file;
-  if (plan.kind !== 'publish' || !plan.steps.some(({ step }) => step === 'import')) return undefined;
-  const next = command('apply', path, '--image', 'OVA');
-  return plannedImage(file, plan.wish.image, { path, image, cacheDir, out, signal, next });
-}
 
 function requestOf(plan: Plan, source: Source | undefined, holder: string): PlanRequest {
   if (plan.kind !== 'publish') return { kind: plan.kind, wish: { ...plan.wish, holder } } as PlanRequest;
@@ -98,11 +87,13 @@ async function stillKept({ keeps = [] }: PlanFile, owner: string, signal: AbortS
 
 /** Why a plan is not what would be done now; undefined: it is, call by call, and in the same world. */
 function differenceOf(plan: Plan, now: Plan): string | undefined {
-  const at = Array.from({ length: Math.max(plan.steps.length, now.steps.length) }).findIndex(
-    (_, index) => callsAt(plan, index) !== callsAt(now, index),
-  );
+  const steps = Array.from({ length: Math.max(plan.steps.length, now.steps.length) }, (_, at) => [
+    plan.steps[at],
+    now.steps[at],
+  ]);
+  const at = steps.findIndex(([said, would]) => callsOf(said) !== callsOf(would));
   if (at >= 0) {
-    const [said, would] = [plan, now].map(({ steps }) => steps[at]?.calls.join(', ') ?? 'nothing more');
+    const [said, would] = (steps[at] ?? []).map((step) => step?.calls.join(', ') ?? 'nothing more');
     return `the plan is not what would be done by now: its step ${at + 1} says ${said}, and it would be ${would}`;
   }
   if (plan.target !== now.target || plan.folder !== now.folder)
@@ -110,16 +101,19 @@ function differenceOf(plan: Plan, now: Plan): string | undefined {
   return plan.world === now.world ? undefined : `what the plan for ${now.target} was made for has changed since`;
 }
 
-function callsAt({ steps }: Plan, at: number): string {
-  const step = steps[at];
-  return JSON.stringify(step === undefined ? undefined : [step.step, step.text, step.calls]);
+function callsOf(step: PlannedStep | undefined): string | undefined {
+  return step && JSON.stringify([step.step, step.text, step.calls]);
 }
 
 async function perform(
   run: Run<CommonFlags>,
   session: TemplateSession,
   plan: Plan,
-  about: {
+  {
+    pointer,
+    consumer,
+    kept = { referenced: () => 'unknown' },
+  }: {
     readonly pointer: PointerFile | undefined;
     readonly consumer: string | undefined;
     readonly kept: Kept | undefined;
@@ -127,7 +121,6 @@ async function perform(
 ): Promise<void> {
   const { out, signal } = run;
   const { store, holder } = session;
-  const { pointer, consumer, kept = { referenced: () => 'unknown' } } = about;
   const expectWorld = plan.world;
   switch (plan.kind) {
     case 'publish':

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
 import { isIP } from 'node:net';
-import { connect, type DetailedPeerCertificate, getCACertificates, type TLSSocket } from 'node:tls';
+import { connect, getCACertificates } from 'node:tls';
 import type { TlsTrust } from '@drydock/vsphere';
 import type { CheckLine } from './check-line.ts';
 import { quoted } from './next-command.ts';
@@ -20,40 +21,34 @@ const HANDSHAKE_MS = 10_000;
 const DAY_MS = 86_400_000;
 
 /** Reads a server's certificate. No byte of a request is sent. `ca` is trusted besides the roots of the system. */
-export function readCertificate(url: URL, ca: string | undefined, signal: AbortSignal): Promise<ServerCertificate> {
+export async function readCertificate(
+  url: URL,
+  ca: string | undefined,
+  signal: AbortSignal,
+): Promise<ServerCertificate> {
   const host = url.hostname.replaceAll(/[[\]]/g, '');
-  return new Promise((resolve, reject) => {
-    const socket: TLSSocket = connect({
-      host,
-      port: url.port === '' ? 443 : Number(url.port),
-      ...(isIP(host) === 0 ? { servername: host } : {}),
-      ...(ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] }),
-      rejectUnauthorized: false,
-      timeout: HANDSHAKE_MS,
-    });
-    const fail = (error: Error): void => {
-      socket.destroy();
-      reject(error);
-    };
-    const stop = (): void => fail(signal.reason as Error);
-    signal.addEventListener('abort', stop, { once: true });
-    socket.once('close', () => signal.removeEventListener('abort', stop));
-    socket.once('error', fail);
-    socket.once('timeout', () => fail(new Error('the TLS handshake took too long')));
-    socket.once('secureConnect', () => {
-      const peer: DetailedPeerCertificate = socket.getPeerCertificate(true);
-      const certificate = new X509Certificate(peer.raw);
-      const reason = socket.authorized ? undefined : String(socket.authorizationError);
-      socket.destroy();
-      resolve({
-        subject: oneLine(certificate.subject),
-        issuer: oneLine(certificate.issuer),
-        validTo: new Date(certificate.validTo),
-        fingerprint: certificate.fingerprint256,
-        ...(reason === undefined ? {} : { untrusted: reason }),
-      });
-    });
+  const socket = connect({
+    host,
+    port: url.port === '' ? 443 : Number(url.port),
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+    ...(ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] }),
+    rejectUnauthorized: false,
+    timeout: HANDSHAKE_MS,
   });
+  socket.once('timeout', () => socket.destroy(new Error('the TLS handshake took too long')));
+  try {
+    await once(socket, 'secureConnect', { signal });
+    const certificate = new X509Certificate(socket.getPeerCertificate(true).raw);
+    return {
+      subject: oneLine(certificate.subject),
+      issuer: oneLine(certificate.issuer),
+      validTo: new Date(certificate.validTo),
+      fingerprint: certificate.fingerprint256,
+      ...(socket.authorized ? {} : { untrusted: String(socket.authorizationError) }),
+    };
+  } finally {
+    socket.destroy();
+  }
 }
 
 /** What a certificate means under the trust that is set. */
@@ -71,22 +66,19 @@ export function certificateLine(
     ...(next === undefined ? {} : { next }),
   });
   const pinned = `${options.command} --thumbprint ${quoted(seen.fingerprint)}`;
-  if (trust.sha256Pin !== undefined) {
-    const same =
-      trust.sha256Pin.replaceAll(/[:\s-]/g, '').toLowerCase() === seen.fingerprint.replaceAll(':', '').toLowerCase();
-    return same
+  const plain = (text: string): string => text.replaceAll(/[:\s-]/g, '').toLowerCase();
+  if (trust.sha256Pin !== undefined)
+    return plain(trust.sha256Pin) === plain(seen.fingerprint)
       ? line('ok', 'it is the pinned one')
       : line('FAIL', 'another one than the pinned', `${pinned}   # only if you know why it changed`);
-  }
-  if (seen.untrusted !== undefined) {
-    if (trust.insecure === true)
-      return line('warn', `NOT VERIFIED (${seen.untrusted})`, `${pinned}   # after you compared it`);
-    return line(
-      'FAIL',
-      `not trusted (${seen.untrusted}, issued by ${seen.issuer})`,
-      `${pinned}   # after you compared it, or --ca FILE`,
-    );
-  }
+  if (seen.untrusted !== undefined)
+    return trust.insecure === true
+      ? line('warn', `NOT VERIFIED (${seen.untrusted})`, `${pinned}   # after you compared it`)
+      : line(
+          'FAIL',
+          `not trusted (${seen.untrusted}, issued by ${seen.issuer})`,
+          `${pinned}   # after you compared it, or --ca FILE`,
+        );
   if (trust.insecure === true) return line('warn', 'trusted, but verification is turned off', options.command);
   return days < 30 ? line('warn', `trusted, but it ends in ${days} days`) : line('ok', 'trusted');
 }

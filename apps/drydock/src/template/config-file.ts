@@ -72,10 +72,9 @@ export function readConfig(content: string, path: string): Layer {
     ...(knownHosts === undefined ? {} : { knownHosts: [at(knownHosts)] }),
     ...(insecure === undefined ? {} : { insecure }),
   };
-  const rest = Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined));
   return {
     origin: 'config file',
-    ...rest,
+    ...(Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)) as Partial<Layer>),
     ...(passwordFile === undefined ? {} : { passwordFile: at(passwordFile) }),
     ...(markKey === undefined ? {} : { markKeyFile: at(markKey) }),
     ...(cacheDir === undefined ? {} : { cacheDir: at(cacheDir) }),
@@ -95,28 +94,20 @@ function checked(content: string, path: string): z.infer<typeof schema> {
   if (typeof given === 'object' && given !== null && 'password' in given) {
     throw invalid(path, 'it has a password; put that into a file of its own and name it with passwordFile');
   }
-  const result = schema.safeParse(given);
-  if (result.success) {
-    const { url } = result.data;
-    if (url !== undefined && /:[^/]*@/.test(url.replace(/^[a-z]+:\/\//i, '')))
-      throw invalid(path, 'its url has a password; name a passwordFile instead');
-    return result.data;
-  }
-  throw invalid(path, result.error.issues.map(sayIssue).join('; '));
+  const { success, data, error } = schema.safeParse(given);
+  if (!success) throw invalid(path, error.issues.map(sayIssue).join('; '));
+  if (/:[^/]*@/.test(data.url?.replace(/^[a-z]+:\/\//i, '') ?? ''))
+    throw invalid(path, 'its url has a password; name a passwordFile instead');
+  return data;
 }
 
 function sayIssue(issue: z.core.$ZodIssue): string {
   const where = issue.path.join('.');
-  switch (issue.code) {
-    case 'unrecognized_keys':
-      return `it has the unknown ${issue.keys.length === 1 ? 'key' : 'keys'} ${shownText(issue.keys.map(wordText).join(', '))}; there are ${Object.keys(schema.shape).join(', ')}`;
-    case 'invalid_type':
-      return where === ''
-        ? 'it is not a list of "key: value" lines'
-        : `${where} must be ${issue.expected === 'boolean' ? 'true or false' : 'a text'}`;
-    default:
-      return `${where} is empty`;
-  }
+  if (issue.code === 'unrecognized_keys')
+    return `it has the unknown ${issue.keys.length === 1 ? 'key' : 'keys'} ${shownText(issue.keys.map(wordText).join(', '))}; there are ${Object.keys(schema.shape).join(', ')}`;
+  if (issue.code !== 'invalid_type') return `${where} is empty`;
+  if (where === '') return 'it is not a list of "key: value" lines';
+  return `${where} must be ${issue.expected === 'boolean' ? 'true or false' : 'a text'}`;
 }
 
 function invalid(path: string, why: string): TemplateProblem {

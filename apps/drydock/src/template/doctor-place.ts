@@ -4,7 +4,7 @@ import { roomText } from '../vcenter-health.ts';
 import { bytesText } from './amounts.ts';
 import type { CheckLine } from './check-line.ts';
 import { shell, withFlag } from './next-command.ts';
-import { chosenBy, inside, type Locator, listed, locator } from './placement.ts';
+import { inside, KINDS, type Locator, listed, locator } from './placement.ts';
 import { MANAGE_FIELDS, privilegesFor } from './privileges.ts';
 import { TemplateProblem } from './problem.ts';
 import type { PlaceSettings } from './settings.ts';
@@ -38,9 +38,8 @@ export async function findPlace(
   vcenter: VCenter,
   settings: PlaceSettings,
   inventory: readonly NamedPlace[],
-  options: { readonly again: string; readonly signal: AbortSignal },
+  { again, signal }: { readonly again: string; readonly signal: AbortSignal },
 ): Promise<FoundPlace> {
-  const { again, signal } = options;
   const find = locator({ places: async () => inventory, hosts: (ref, how) => vcenter.hosts(ref, how) }, settings, {
     signal,
   });
@@ -55,7 +54,7 @@ export async function findPlace(
       lines.push({ name, state: 'ok', detail: looked.path });
     } else {
       const [first] = looked.instead;
-      const next = first === undefined ? {} : { next: withFlag(again, chosenBy(part).flag, first.path) };
+      const next = first === undefined ? {} : { next: withFlag(again, KINDS[part].flag, first.path) };
       lines.push({ name, state: 'FAIL', detail: looked.why, ...next });
     }
   }
@@ -69,17 +68,14 @@ async function lookFor(
   inventory: readonly NamedPlace[],
 ): Promise<NamedPlace | { readonly why: string; readonly instead: readonly NamedPlace[] }> {
   const there = async (): Promise<readonly NamedPlace[]> =>
-    part === 'datacenter'
-      ? inventory.filter(({ kind }) => kind === part)
-      : inside(inventory, await find.datacenter(), part);
+    inside(inventory, part === 'datacenter' ? '' : await find.datacenter(), part);
   try {
     const path = (await find[part]()) || `${await find.cluster()}/Resources`;
     const found = inventory.find((item) => item.path === path && item.kind === part);
     if (found !== undefined) return found;
     const instead = await there();
-    const said =
-      instead.length === 0 ? 'there is none at all' : `there ${instead.length === 1 ? 'is' : 'are'} ${listed(instead)}`;
-    return { why: `${path} does not exist; ${said}`, instead };
+    const said = instead.length === 1 ? `there is ${listed(instead)}` : `there are ${listed(instead)}`;
+    return { why: `${path} does not exist; ${instead.length === 0 ? 'there is none at all' : said}`, instead };
   } catch (error) {
     if (error instanceof TemplateProblem) return { why: error.message, instead: await there() };
     throw error;
@@ -106,12 +102,11 @@ export async function privilegeLines(
     lines.push({ name: 'privileges', state: 'FAIL', detail, next: ['govc role.update -a ROLE', ...missing].join(' ') });
   }
   const { datacenter } = items;
-  if (datacenter !== undefined) {
-    const [missing] = await vcenter.missingPrivileges(datacenter.ref, [MANAGE_FIELDS], { signal });
-    if (missing !== undefined) {
-      const detail = `${missing} is not granted; it is needed once, to define the attributes "drydock.ownership", "drydock.heartbeat" and one "drydock.hold…" for each pointer file`;
-      lines.push({ name: 'privileges', state: 'warn', detail, next: 'govc fields.add -type VirtualMachine drydock' });
-    }
+  const [missing] =
+    datacenter === undefined ? [] : await vcenter.missingPrivileges(datacenter.ref, [MANAGE_FIELDS], { signal });
+  if (missing !== undefined) {
+    const detail = `${missing} is not granted; it is needed once, to define the attributes "drydock.ownership", "drydock.heartbeat" and one "drydock.hold…" for each pointer file`;
+    lines.push({ name: 'privileges', state: 'warn', detail, next: 'govc fields.add -type VirtualMachine drydock' });
   }
   if (lines.every(({ state }) => state !== 'FAIL'))
     lines.unshift({ name: 'privileges', state: 'ok', detail: `all ${asked} are granted` });
@@ -123,21 +118,15 @@ export async function hostsLine(vcenter: VCenter, { items }: FoundPlace, signal:
   const { cluster, datastore, network } = items;
   if (cluster === undefined) return { name: 'hosts', state: 'skip', detail: 'no cluster' };
   const hosts = await vcenter.hosts(cluster.ref, { signal });
-  const judged = hosts.map((host) => ({ host, fault: hostFault(host, datastore?.ref, network?.ref) }));
-  const usable = judged.filter(({ fault }) => fault === undefined);
-  const faults = judged
-    .filter(({ fault }) => fault !== undefined)
-    .map(({ host, fault }) => `${host.name} ${fault ?? ''}`);
-  const rest = faults.length === 0 ? '' : ` (${faults.join(', ')})`;
   if (hosts.length === 0) return { name: 'hosts', state: 'FAIL', detail: `${cluster.path} has no hosts` };
-  if (usable.length > 0)
-    return { name: 'hosts', state: 'ok', detail: `${usable.length} of ${hosts.length} can take an import${rest}` };
-  return {
-    name: 'hosts',
-    state: 'FAIL',
-    detail: `none of ${hosts.length} can take an import${rest}`,
-    next: shell`govc host.info ${`${cluster.path}/*`}`,
-  };
+  const judged = hosts.map((host) => ({ host, fault: hostFault(host, datastore?.ref, network?.ref) }));
+  const unfit = judged.filter(({ fault }) => fault !== undefined);
+  const why = unfit.length === 0 ? '' : ` (${unfit.map(({ host, fault }) => `${host.name} ${fault}`).join(', ')})`;
+  const usable = hosts.length - unfit.length;
+  const detail = `${usable || 'none'} of ${hosts.length} can take an import${why}`;
+  return usable > 0
+    ? { name: 'hosts', state: 'ok', detail }
+    : { name: 'hosts', state: 'FAIL', detail, next: shell`govc host.info ${`${cluster.path}/*`}` };
 }
 
 /** Below this a datastore is nearly full, whatever the image. */
@@ -156,26 +145,19 @@ export async function spaceLine(
   const { datastore } = items;
   if (datastore === undefined) return { name: 'space', state: 'skip', detail: 'no datastore' };
   const { accessible, freeSpace, capacity } = await vcenter.datastore(datastore.ref, { signal });
-  const free = `${roomText(freeSpace, capacity)} free on ${datastore.path}`;
-  if (!accessible)
-    return {
-      name: 'space',
-      state: 'FAIL',
-      detail: `${datastore.path} is not accessible`,
-      next: shell`govc datastore.info ${datastore.path}`,
-    };
-  const needed = bytes === undefined ? undefined : bytes + RESERVE;
-  if (needed !== undefined && freeSpace < needed) {
-    return {
-      name: 'space',
-      state: 'FAIL',
-      detail: `${free}, but the image needs ${bytesText(needed)} (1 GiB of it in reserve)`,
-      next: collect,
-    };
+  if (!accessible) {
+    const next = shell`govc datastore.info ${datastore.path}`;
+    return { name: 'space', state: 'FAIL', detail: `${datastore.path} is not accessible`, next };
   }
-  if (needed === undefined && freeSpace < SPACE_WARN)
-    return { name: 'space', state: 'warn', detail: free, next: collect };
-  return { name: 'space', state: 'ok', detail: needed === undefined ? free : `${free}, ${bytesText(needed)} needed` };
+  const free = `${roomText(freeSpace, capacity)} free on ${datastore.path}`;
+  if (bytes === undefined)
+    return freeSpace < SPACE_WARN
+      ? { name: 'space', state: 'warn', detail: free, next: collect }
+      : { name: 'space', state: 'ok', detail: free };
+  const needed = bytesText(bytes + RESERVE);
+  if (freeSpace >= bytes + RESERVE) return { name: 'space', state: 'ok', detail: `${free}, ${needed} needed` };
+  const detail = `${free}, but the image needs ${needed} (1 GiB of it in reserve)`;
+  return { name: 'space', state: 'FAIL', detail, next: collect };
 }
 
 /** Lets the server make an import spec, which creates nothing. */
@@ -187,15 +169,8 @@ export async function dryImportLine(
 ): Promise<CheckLine> {
   const name = 'dry import';
   const { folder, cluster, resourcePool, datastore, network } = items;
-  if (
-    folder === undefined ||
-    cluster === undefined ||
-    resourcePool === undefined ||
-    datastore === undefined ||
-    network === undefined
-  ) {
+  if (!folder || !cluster || !resourcePool || !datastore || !network)
     return { name, state: 'skip', detail: 'the place is not complete' };
-  }
   const hosts = await vcenter.hosts(cluster.ref, { signal });
   const host = hosts.find((one) => hostFault(one, datastore.ref, network.ref) === undefined);
   if (host === undefined) return { name, state: 'skip', detail: 'no host can take it' };
@@ -215,7 +190,7 @@ export async function dryImportLine(
     },
     { signal },
   );
-  if (warnings.length > 0)
-    return { name, state: 'warn', detail: `the server takes it, and warns: ${warnings.join('; ')}` };
-  return { name, state: 'ok', detail: `the server would take it on ${host.name}; nothing was created` };
+  return warnings.length > 0
+    ? { name, state: 'warn', detail: `the server takes it, and warns: ${warnings.join('; ')}` }
+    : { name, state: 'ok', detail: `the server would take it on ${host.name}; nothing was created` };
 }

@@ -64,65 +64,61 @@ async function throughLogin(run: Run<CommonFlags>, settings: Settings, image: Tr
   const session = await run.session();
   const login = await loginLine(session.vcenter, settings, run.signal);
   if (login.state === 'ok') {
-    say(login);
-    await beyondLogin(run, session, image, say);
+    say(login, markKeyLine(settings, session.keys));
+    for (const [name, check] of checksOf(run, session, image)) say(...(await guarded(name, check)));
     return;
   }
   const next = run.command('doctor', '--username', 'USER', '--password-file', 'FILE');
   say({ ...login, next }, { name: 'place', state: 'skip', detail: 'everything else needs a login' });
 }
 
-async function beyondLogin(
+type Check = () => Promise<CheckLine | readonly CheckLine[]>;
+
+/** Made one after the other: what `inventory` finds, those behind it look at. */
+function checksOf(
   run: Run<CommonFlags>,
   session: TemplateSession,
   image: TrialImage,
-  say: Say,
-): Promise<void> {
+): readonly (readonly [name: string, check: Check])[] {
   const { signal } = run;
-  const { vcenter, settings, keys } = session;
-  say(markKeyLine(settings, keys));
-  say(await guarded('clock', () => clockLine(vcenter, signal)));
-  say(await guarded('sessions', () => sessionLine(vcenter, signal)));
+  const { vcenter, settings, keys, store } = session;
+  const { tag, owner } = settings;
   let place: FoundPlace = { lines: [], items: {} };
-  const found = await guardedLines('inventory', async () => {
-    place = await findPlace(vcenter, settings, await vcenter.places({ signal }), { again: run.again, signal });
-    return place.lines;
-  });
-  say(...found);
-  const tagged = settings.tag !== undefined;
-  say(...(await guardedLines('privileges', () => privilegeLines(vcenter, place, tagged, signal))));
-  say(await guarded('hosts', () => hostsLine(vcenter, place, signal)));
-  say(await guarded('space', () => spaceLine(vcenter, place, image, run.command('gc', '--dry-run'), signal)));
-  if (settings.tag !== undefined) {
-    const { tag } = settings;
-    say(await guarded('tag', () => tagLine(vcenter, tag, signal)));
-  }
-  say(await guarded('dry import', () => dryImportLine(vcenter, place, image, signal)));
-  const folder = place.items.folder?.path;
-  if (folder !== undefined) {
-    say(
-      ...(await guardedLines('templates', async () => {
-        const templates = await session.store.list(await run.place(session, 'folder'), settings.owner, { signal });
+  return [
+    ['clock', () => clockLine(vcenter, signal)],
+    ['sessions', () => sessionLine(vcenter, signal)],
+    [
+      'inventory',
+      async () => {
+        place = await findPlace(vcenter, settings, await vcenter.places({ signal }), { again: run.again, signal });
+        return place.lines;
+      },
+    ],
+    ['privileges', () => privilegeLines(vcenter, place, tag !== undefined, signal)],
+    ['hosts', () => hostsLine(vcenter, place, signal)],
+    ['space', () => spaceLine(vcenter, place, image, run.command('gc', '--dry-run'), signal)],
+    ['tag', async () => (tag === undefined ? [] : tagLine(vcenter, tag, signal))],
+    ['dry import', () => dryImportLine(vcenter, place, image, signal)],
+    [
+      'templates',
+      async () => {
+        const folder = place.items.folder?.path;
+        if (folder === undefined) return [];
+        const templates = await store.list(await run.place(session, 'folder'), owner, { signal });
         return [templatesLine(templates, folder), ...templateCodeLines(templates, keys)];
-      })),
-    );
-  }
+      },
+    ],
+  ];
 }
 
 /** A check that cannot be made is a finding, not the end of the others. */
-async function guardedLines(name: string, check: () => Promise<readonly CheckLine[]>): Promise<readonly CheckLine[]> {
+async function guarded(name: string, check: Check): Promise<readonly CheckLine[]> {
   try {
-    return await check();
+    return [await check()].flat();
   } catch (error) {
     if (isVimError(error, 'VIM_ABORTED')) throw error;
     return [{ name, state: 'FAIL', detail: error instanceof Error ? error.message : String(error) }];
   }
-}
-
-/** See {@link guardedLines}. */
-async function guarded(name: string, check: () => Promise<CheckLine>): Promise<CheckLine> {
-  const [line] = await guardedLines(name, async () => [await check()]);
-  return line ?? { name, state: 'skip', detail: '' };
 }
 
 function settingsLine({ url, username, origins, owner }: Settings): CheckLine {

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { DurableError } from '@drydock/durable';
-import { isTemplateError, TemplateError, type TemplateErrorCode } from '@drydock/templates';
+import { TemplateError, type TemplateErrorCode } from '@drydock/templates';
 import { isVimError, VimError, type VimErrorCode } from '@drydock/vsphere';
 import { exitCode } from '../exit.ts';
 import { type Failure, NEXT_COMMANDS, quoted } from './next-command.ts';
@@ -68,7 +68,7 @@ const PLACE: ReadonlySet<TemplateErrorCode> = new Set<TemplateErrorCode>([
 ]);
 
 /** Codes that say less than a client error behind them. */
-const VAGUE: ReadonlySet<TemplateErrorCode> = new Set<TemplateErrorCode>([
+const VAGUE: ReadonlySet<TemplateErrorCode | VimErrorCode> = new Set<TemplateErrorCode | VimErrorCode>([
   'IMPORT_FAILED',
   'RENAME_FAILED',
   'TAG_FAILED',
@@ -88,27 +88,18 @@ const TELLING: ReadonlySet<VimErrorCode> = new Set<VimErrorCode>([
 /** What to say of anything that a verb threw; undefined for what is a fault of the program itself. */
 export function judge(error: unknown, context: Failure): Verdict | undefined {
   if (error instanceof TemplateProblem) {
-    const next =
-      typeof error.next === 'function'
-        ? error.next(context)
-        : (error.next ?? `${context.help ?? context.program} --help`);
-    return { code: error.code, message: sentence(error.message), next, exit: error.exit };
+    const { code, message, exit, next = `${context.help ?? context.program} --help` } = error;
+    return { code, message: sentence(message), next: typeof next === 'function' ? next(context) : next, exit };
   }
   if (error instanceof DurableError) {
-    const next = `df -h ${quoted(dirname(error.path))}`;
-    return { code: error.code, message: error.message, next, exit: exitCode.failed };
+    const { code, message, path } = error;
+    return { code, message, next: `df -h ${quoted(dirname(path))}`, exit: exitCode.failed };
   }
-  const { code, message } =
-    error instanceof TemplateError || error instanceof VimError ? error : { code: undefined, message: '' };
-  if (code === undefined) return undefined;
-  const telling = isTemplateError(error) && VAGUE.has(error.code) ? clientError(error.cause) : undefined;
-  const deciding = telling ?? code;
-  return {
-    code,
-    message: plainText(error, context) ?? message,
-    next: NEXT_COMMANDS[deciding](context),
-    exit: exitOf(deciding),
-  };
+  if (!(error instanceof TemplateError || error instanceof VimError)) return undefined;
+  const { code } = error;
+  const telling = VAGUE.has(code) ? causesOf(error).find((one) => isVimError(one) && TELLING.has(one.code)) : undefined;
+  const deciding = isVimError(telling) ? telling.code : code;
+  return { code, message: textOf(error, context), next: NEXT_COMMANDS[deciding](context), exit: exitOf(deciding) };
 }
 
 /** In the words of a person at a command line, where the packages below speak to a log or of a cluster. */
@@ -122,7 +113,8 @@ function plainText(error: unknown, { url, username }: Pick<Failure, 'url' | 'use
     case 'VIM_LOGIN_WITHHELD':
       return `${error.clause}. Nothing was sent: another password is tried at once, and this one with --login-now.`;
     case 'VIM_TLS_UNTRUSTED':
-      return `The certificate of ${host} is not trusted (${whyUntrusted(error)}), and nothing was sent to it.`;
+      // Node adds advice for programmers behind a semicolon.
+      return `The certificate of ${host} is not trusted (${rootCause(error).replace(/;.*/s, '').trim()}), and nothing was sent to it.`;
     case 'VIM_UNREACHABLE':
       return `${host} cannot be reached (${rootCause(error)}): check the address, the network, the proxy, and that the vCenter is up.`;
     default:
@@ -135,28 +127,19 @@ export function textOf(error: unknown, context: Pick<Failure, 'url' | 'username'
   return plainText(error, context) ?? (error instanceof Error ? error.message : String(error));
 }
 
-function whyUntrusted(error: VimError): string {
-  // Node adds advice for programmers behind a semicolon.
-  return (rootCause(error).split(';')[0] ?? '').trim();
+/** An error and what is behind it. */
+function causesOf(error: unknown, depth = 8): readonly Error[] {
+  return error instanceof Error && depth >= 0 ? [error, ...causesOf(error.cause, depth - 1)] : [];
 }
 
 function rootCause(error: Error): string {
-  let at = error;
-  for (let depth = 0; at.cause instanceof Error && depth < 8; depth += 1) at = at.cause;
-  return at.message;
+  return causesOf(error).at(-1)?.message ?? '';
 }
 
 function exitOf(code: TemplateErrorCode | VimErrorCode): ExitCode {
   if (code === 'WORLD_MOVED') return exitCode.moved;
   if (USAGE.has(code)) return exitCode.usage;
   return BLOCKED.has(code) ? exitCode.blocked : exitCode.failed;
-}
-
-function clientError(cause: unknown): VimErrorCode | undefined {
-  for (let at = cause, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth += 1) {
-    if (isVimError(at) && TELLING.has(at.code)) return at.code;
-  }
-  return undefined;
 }
 
 function sentence(text: string): string {

@@ -40,13 +40,12 @@ export function listText(
 /** Adds `drydock template list`. */
 export function addList(group: Command): void {
   const command = group.command('list').description('show the templates of the folder, and what each is to Drydock');
-  verb<CommonFlags>(command, async (run) => {
-    const { out, signal } = run;
-    const { store, placement, owner } = await run.open('folder');
+  verb<CommonFlags>(command, async ({ out, signal, open, command: next }) => {
+    const { store, placement, owner } = await open('folder');
     const templates = await store.list(placement, owner, { signal });
     for (const template of templates) out.event('template', { ...template, ref: template.ref.value });
     if (templates.length === 0)
-      out.note(`No templates in ${placement.folder}.\nnext: ${run.command('publish', 'OVA', '--name', 'NAME')}`);
+      out.note(`No templates in ${placement.folder}.\nnext: ${next('publish', 'OVA', '--name', 'NAME')}`);
     else
       out.list(
         templates.map(({ name }) => name),

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { keysOfText, listKeys } from '@drydock/templates';
 import { runVerbs } from '../testing/run-verbs.ts';
-import { wasRevoked, withoutKey } from './mark-key-file.ts';
+import { wasRevoked, withoutKey } from './mark-key.ts';
 
 const [OLD, NEW] = ['0'.repeat(64), 'f'.repeat(64)];
 const idOf = (key: string): string => keysOfText(key).keys.current?.id ?? assert.fail();

@@ -9,11 +9,10 @@ import { exitCode } from '../exit.ts';
 import { freeKeyName, keyText } from '../mark-key-text.ts';
 import type { CommonFlags } from './flags.ts';
 import { listText } from './list.ts';
-import { readKeyFile } from './mark-key.ts';
-import { wasRevoked, withoutKey } from './mark-key-file.ts';
+import { readKeyFile, wasRevoked, withoutKey } from './mark-key.ts';
 import { shell, withFlag } from './next-command.ts';
 import { type ExitCode, TemplateProblem } from './problem.ts';
-import { confirm } from './question.ts';
+import { agreed } from './question.ts';
 import { type Run, verb } from './run.ts';
 
 /** Flags of a revocation. */
@@ -44,29 +43,22 @@ Templates that only its codes prove become "unproven": they stay, and "adopt" br
     );
   verb<RevokeFlags>(command, async (run) => {
     const { kubeconfig, kubeContext, markKeySecret } = run.flags;
-    const named = [kubeconfig, kubeContext, markKeySecret].some((flag) => flag !== undefined);
-    const markKey = named ? undefined : await run.markKey();
-    if (markKey === undefined) return named ? inSecret(run) : noKeys();
+    if ((kubeconfig ?? kubeContext ?? markKeySecret) !== undefined) return inSecret(run);
+    const markKey = await run.markKey();
+    if (markKey === undefined)
+      throw new TemplateProblem({
+        code: 'NO_MARK_KEY',
+        message: 'no mark keys were named: give --mark-key FILE, or --kubeconfig FILE for the Secret of an operator',
+        next: 'drydock template mark-key revoke --help',
+      });
     if ('file' in markKey) return inFile(run, markKey.file);
+    // The variable may hold the path of the file.
+    const variable = process.env['DRYDOCK_MARK_KEY'] ?? '';
     throw new TemplateProblem({
       code: 'MARK_KEY_IN_VARIABLE',
       message: 'DRYDOCK_MARK_KEY holds the keys, and only its owner can change it: name the file that they come from',
-      next: withFlag(run.again, '--mark-key', variableFile() ?? 'FILE'),
+      next: withFlag(run.again, '--mark-key', isAbsolute(variable) ? variable : 'FILE'),
     });
-  });
-}
-
-/** The variable may hold the path of the file. */
-function variableFile(): string | undefined {
-  const value = process.env['DRYDOCK_MARK_KEY'] ?? '';
-  return isAbsolute(value) ? value : undefined;
-}
-
-function noKeys(): never {
-  throw new TemplateProblem({
-    code: 'NO_MARK_KEY',
-    message: 'no mark keys were named: give --mark-key FILE, or --kubeconfig FILE for the Secret of an operator',
-    next: 'drydock template mark-key revoke --help',
   });
 }
 
@@ -96,7 +88,7 @@ async function inSecret(run: Run<RevokeFlags>): Promise<ExitCode> {
 }
 
 async function inFile(run: Run<RevokeFlags>, path: string): Promise<ExitCode> {
-  const { flags, args, out, again, signal } = run;
+  const { args, out, again } = run;
   const [wanted = ''] = args;
   const text = await readKeyFile(path);
   if (wasRevoked(text, wanted)) {
@@ -107,12 +99,11 @@ async function inFile(run: Run<RevokeFlags>, path: string): Promise<ExitCode> {
   const { keys } = keysOfText(text);
   const key = keyNamed(keys, wanted, path, shell`grep -n revoked ${path}`);
   const bearers = await bearersOf(run, key);
-  if (bearers !== undefined) out.note(bearersText(bearers, keys, key));
-  const question = `Revoke ${keyText(key)} in ${path}?`;
-  if (!(await confirm(question, { yes: flags.yes === true, again, signal }))) {
-    out.note('Nothing was done');
-    return exitCode.done;
-  }
+  const left = bearers?.filter(({ proof, keyIds = [] }) => {
+    return proof === 'keyed' && keyIds.every((id) => isOf(key, id) || !keys.known.has(id));
+  });
+  if (bearers !== undefined) out.note(bearersText(bearers.length, left?.length ?? 0, key));
+  if (!(await agreed(run, `Revoke ${keyText(key)} in ${path}?`))) return exitCode.done;
   if ((await readKeyFile(path)) !== text)
     throw new TemplateProblem({
       code: 'WORLD_MOVED',
@@ -121,47 +112,39 @@ async function inFile(run: Run<RevokeFlags>, path: string): Promise<ExitCode> {
       next: again,
     });
   const fresh = key.current ? `${freeKeyName(keys)}:${randomBytes(32).toString('hex')}` : undefined;
-  const day = new Date().toISOString().slice(0, 10);
-  const changed = withoutKey(text, key.id, { day, ...(fresh === undefined ? {} : { fresh }) });
+  const changed = withoutKey(text, key.id, { day: new Date().toISOString().slice(0, 10), fresh });
   // It may be a link into a folder that is kept elsewhere.
   await replaceFileDurable(await realpath(path), changed);
-  const [signing] = listKeys(keysOfText(changed).keys);
-  const left = bearers?.filter((template) => isAlone(template, keys, key)) ?? [];
+  const [signing] = fresh === undefined ? [] : listKeys(keysOfText(changed).keys);
   out.event('revoked', {
     ...{ id: key.id, names: key.names, file: path },
-    ...(fresh === undefined ? {} : { replacedBy: signing?.id }),
-    ...(bearers === undefined ? {} : { unproven: left.map(({ name }) => name) }),
+    ...(signing === undefined ? {} : { replacedBy: signing.id }),
+    ...(left === undefined ? {} : { unproven: left.map(({ name }) => name) }),
   });
-  const instead = fresh === undefined || signing === undefined ? '' : `; ${keyText(signing)} signs new codes`;
-  out.note(`Revoked ${keyText(key)} in ${path}${instead}`);
+  out.note(`Revoked ${keyText(key)} in ${path}${signing === undefined ? '' : `; ${keyText(signing)} signs new codes`}`);
   out.note('Give the file to every runner and backup that has the earlier one: there the key counts until then');
-  sayLeft(run, left, bearers === undefined);
+  if (left === undefined) out.note(`next: ${run.command('list', '-o', 'wide')}`);
+  else sayLeft(run, left);
   return exitCode.done;
 }
 
 /** What a person does about templates that nothing proves any more. */
-function sayLeft(run: Run<RevokeFlags>, left: readonly ListedTemplate[], unseen: boolean): void {
-  const { out } = run;
-  if (unseen) {
-    out.note(`next: ${run.command('list', '-o', 'wide')}`);
-    return;
-  }
+function sayLeft({ out, command }: Run<RevokeFlags>, left: readonly ListedTemplate[]): void {
   const [first] = left;
   if (first === undefined) return;
-  if (out.format.kind === 'name') out.data(left.map(({ name }) => `${name}\n`).join(''));
-  else out.data(listText(left, { wide: false, now: Date.now() }));
-  out.note(
-    `Nothing proves ${left.length === 1 ? 'this template' : 'these templates'} any more. Adopt what you know to be right:`,
+  out.list(
+    left.map(({ name }) => name),
+    () => listText(left, { wide: false, now: Date.now() }),
   );
-  out.note(`next: ${run.command('adopt', first.name)}`);
+  const these = left.length === 1 ? 'this template' : 'these templates';
+  out.note(`Nothing proves ${these} any more. Adopt what you know to be right:\nnext: ${command('adopt', first.name)}`);
 }
 
 /** Templates that bear codes of a key; undefined where the vCenter could not be asked, which is no reason to let the key count on. */
 async function bearersOf(run: Run<RevokeFlags>, key: ListedKey): Promise<readonly ListedTemplate[] | undefined> {
   try {
-    const session = await run.session();
-    const placement = await run.place(session, 'folder');
-    const templates = await session.store.list(placement, session.settings.owner, { signal: run.signal });
+    const { store, placement, owner } = await run.open('folder');
+    const templates = await store.list(placement, owner, { signal: run.signal });
     return templates.filter(({ keyIds = [] }) => keyIds.some((id) => isOf(key, id)));
   } catch (error) {
     run.signal.throwIfAborted();
@@ -171,21 +154,15 @@ async function bearersOf(run: Run<RevokeFlags>, key: ListedKey): Promise<readonl
   }
 }
 
-function bearersText(bearers: readonly ListedTemplate[], keys: MarkKeys, key: ListedKey): string {
-  const alone = bearers.filter((template) => isAlone(template, keys, key)).length;
-  if (bearers.length === 0) return `No template here bears a code of ${keyText(key)}`;
-  const many = bearers.length === 1 ? '1 template here bears a code' : `${bearers.length} templates here bear codes`;
+function bearersText(bearers: number, alone: number, key: ListedKey): string {
+  if (bearers === 0) return `No template here bears a code of ${keyText(key)}`;
+  const many = bearers === 1 ? '1 template here bears a code' : `${bearers} templates here bear codes`;
   return `${many} of ${keyText(key)}; ${alone === 0 ? 'each has another proof' : `${alone} of them ${alone === 1 ? 'has' : 'have'} no other proof`}`;
 }
 
 /** Whether a code of this id is taken for one of the key. */
 function isOf({ id, names }: ListedKey, code: string): boolean {
   return code === id || names.includes(code);
-}
-
-/** Whether nothing but this key proves a template. */
-function isAlone({ proof, keyIds = [] }: ListedTemplate, { known }: MarkKeys, key: ListedKey): boolean {
-  return proof === 'keyed' && keyIds.every((id) => isOf(key, id) || !known.has(id));
 }
 
 /** The key of an id, or of a name. */

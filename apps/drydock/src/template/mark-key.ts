@@ -42,3 +42,23 @@ export function templateCodeLines(templates: readonly ListedTemplate[], keys: Ma
 export function readKeyFile(file: string): Promise<string> {
   return readNamedFile(file, 'the mark key file ');
 }
+
+/** Whether a key file says, in a comment, that the key of this id was revoked. */
+export function wasRevoked(text: string, id: string): boolean {
+  return /^[0-9a-f]{12}$/.test(id) && new RegExp(`^# revoked ${id}\\b`, 'm').test(text);
+}
+
+/**
+ * The text of a key file without a key: a comment stands in place of each of its lines, and `fresh`, a line with a new key, in front of the first. All else stays as it
+ * is, byte for byte.
+ */
+export function withoutKey(
+  text: string,
+  id: string,
+  { day, fresh }: { readonly day: string; readonly fresh?: string | undefined },
+): string {
+  const comment = `# revoked ${id} on ${day}: its codes do not count`;
+  const lines = text.split('\n').map((line) => (keysOfText(line).keys.current?.id === id ? comment : line));
+  if (fresh !== undefined) lines.splice(lines.indexOf(comment), 0, fresh);
+  return lines.join('\n');
+}

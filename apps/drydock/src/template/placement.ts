@@ -2,7 +2,7 @@ import { dirname } from 'node:path/posix';
 import type { Placement } from '@drydock/templates';
 import type { CallOptions, NamedPlace, VCenter } from '@drydock/vsphere';
 import { exitCode } from '../exit.ts';
-import { type Failure, withFlag } from './next-command.ts';
+import { withFlag } from './next-command.ts';
 import { TemplateProblem } from './problem.ts';
 import type { PlaceSettings } from './settings.ts';
 
@@ -10,7 +10,7 @@ import type { PlaceSettings } from './settings.ts';
 export type Need = 'folder' | 'import';
 
 /** How the kinds are called, and by what they are chosen. */
-const KINDS = {
+export const KINDS = {
   datacenter: { label: 'datacenter', flag: '--datacenter', env: 'GOVC_DATACENTER', below: '' },
   folder: { label: 'folder', flag: '--folder', env: 'GOVC_FOLDER', below: 'vm' },
   cluster: { label: 'compute cluster', flag: '--cluster', env: 'GOVC_CLUSTER', below: 'host' },
@@ -42,31 +42,27 @@ export function locator(
 ): Locator {
   const items = once(() => vcenter.places(options));
   const datacenter = once(() => datacenterOf(settings, items));
-  const part = async (kind: Part, given: string | undefined): Promise<string> =>
-    given === undefined
-      ? theOnly(items, await datacenter(), kind)
-      : inDatacenter(items, await datacenter(), kind, given);
-  const resourcePool = once(async () =>
-    settings.resourcePool === undefined ? '' : part('resourcePool', settings.resourcePool),
-  );
+  const part = async (kind: Part, given: string | undefined = settings[kind]): Promise<string> =>
+    partOf(items, await datacenter(), kind, given);
+  const resourcePool = once(async () => (settings.resourcePool === undefined ? '' : part('resourcePool')));
   const cluster = once(async () => {
     const { host } = settings;
-    if (settings.cluster !== undefined) return part('cluster', settings.cluster);
+    if (settings.cluster !== undefined) return part('cluster');
     const pool = await resourcePool();
     const root = pool.indexOf('/Resources');
     if (root > 0) return pool.slice(0, root);
-    if (host === undefined) return part('cluster', undefined);
+    if (host === undefined) return part('cluster');
     if (host.startsWith('/')) return dirname(clean(host));
     if (host.includes('/')) return part('cluster', dirname(host));
     return clusterOfHost(vcenter, inside(await items(), await datacenter(), 'cluster'), host, options);
   });
   return {
     datacenter,
-    folder: async () => (settings.folder === undefined ? `${await datacenter()}/vm` : part('folder', settings.folder)),
+    folder: async () => (settings.folder === undefined ? `${await datacenter()}/vm` : part('folder')),
     cluster,
     resourcePool,
-    datastore: () => part('datastore', settings.datastore),
-    network: () => part('network', settings.network),
+    datastore: () => part('datastore'),
+    network: () => part('network'),
   };
 }
 
@@ -105,12 +101,11 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
 }
 
 async function datacenterOf(settings: PlaceSettings, items: Items): Promise<string> {
-  const given = settings.datacenter;
+  const { datacenter: given } = settings;
+  if (given?.startsWith('/') === true) return clean(given);
   if (given !== undefined) {
-    if (given.startsWith('/')) return clean(given);
-    const named = (await items()).filter(({ kind, path }) => kind === 'datacenter' && endsWith(path, given));
-    if (named.length > 1) throw ambiguous('datacenter', given, named);
-    return named[0]?.path ?? clean(`/${given}`);
+    const named = inside(await items(), '', 'datacenter').filter(({ path }) => endsWith(path, given));
+    return theNamed('datacenter', given, named) ?? clean(`/${given}`);
   }
   for (const [path, word] of [
     [settings.folder, 'vm'],
@@ -121,10 +116,7 @@ async function datacenterOf(settings: PlaceSettings, items: Items): Promise<stri
     const at = path?.startsWith('/') === true ? path.split('/').indexOf(word) : -1;
     if (path !== undefined && at > 1) return path.split('/').slice(0, at).join('/');
   }
-  const all = (await items()).filter(({ kind }) => kind === 'datacenter');
-  const [one] = all;
-  if (one === undefined || all.length > 1) throw undecided('datacenter', 'this vCenter', all);
-  return one.path;
+  return theOnly('datacenter', 'this vCenter', inside(await items(), '', 'datacenter'));
 }
 
 async function clusterOfHost(
@@ -143,21 +135,14 @@ async function clusterOfHost(
   });
 }
 
-async function inDatacenter(items: Items, datacenter: string, kind: Part, name: string): Promise<string> {
-  if (name.startsWith('/')) return clean(name);
-  const asPath = clean(`${datacenter}/${KINDS[kind].below}/${name}`);
+async function partOf(items: Items, datacenter: string, kind: Part, name: string | undefined): Promise<string> {
+  if (name?.startsWith('/') === true) return clean(name);
   const there = inside(await items(), datacenter, kind);
+  if (name === undefined) return theOnly(kind, datacenter, there);
+  const asPath = clean(`${datacenter}/${KINDS[kind].below}/${name}`);
   if (there.some(({ path }) => path === asPath)) return asPath;
   const named = there.filter((item) => item.name === name || endsWith(item.path, name));
-  if (named.length > 1) throw ambiguous(kind, name, named);
-  return named[0]?.path ?? asPath;
-}
-
-async function theOnly(items: Items, datacenter: string, kind: Part): Promise<string> {
-  const there = inside(await items(), datacenter, kind);
-  const [one] = there;
-  if (one === undefined || there.length > 1) throw undecided(kind, datacenter, there);
-  return one.path;
+  return theNamed(kind, name, named) ?? asPath;
 }
 
 /** Items of a kind in a datacenter, sorted by path. */
@@ -165,43 +150,36 @@ export function inside(items: readonly NamedPlace[], datacenter: string, kind: K
   return items.filter((item) => item.kind === kind && item.path.startsWith(`${datacenter}/`));
 }
 
-function undecided(kind: Kind, where: string, all: readonly NamedPlace[]): TemplateProblem {
+/** Refuses where there is none, or a choice. */
+function theOnly(kind: Kind, where: string, all: readonly NamedPlace[]): string {
   const { label, flag, env } = KINDS[kind];
-  const [first] = all;
+  const [first, ...others] = all;
   if (first === undefined) {
-    const message = `there is no ${label} in ${where} that the user may see`;
-    return new TemplateProblem({
+    throw new TemplateProblem({
       code: 'PLACE_UNDECIDED',
-      message,
+      message: `there is no ${label} in ${where} that the user may see`,
       exit: exitCode.blocked,
       next: ({ program, flags }) => `${program} doctor${flags}`,
     });
   }
-  return new TemplateProblem({
+  if (others.length === 0) return first.path;
+  throw new TemplateProblem({
     code: 'PLACE_UNDECIDED',
     message: `there are ${all.length} ${label}s in ${where} (${listed(all)}): say which with ${flag} or ${env}`,
-    next: choosing(flag, first),
+    next: ({ again }) => withFlag(again, flag, first.path),
   });
 }
 
-function ambiguous(kind: Kind, name: string, named: readonly NamedPlace[]): TemplateProblem {
+/** Refuses where several have the name. */
+function theNamed(kind: Kind, name: string, named: readonly NamedPlace[]): string | undefined {
   const { label, flag, env } = KINDS[kind];
-  const [first] = named;
-  return new TemplateProblem({
+  const [first, ...others] = named;
+  if (first === undefined || others.length === 0) return first?.path;
+  throw new TemplateProblem({
     code: 'PLACE_AMBIGUOUS',
     message: `${named.length} ${label}s are named ${name} (${listed(named)}): give a path with ${flag} or ${env}`,
-    ...(first === undefined ? {} : { next: choosing(flag, first) }),
+    next: ({ again }) => withFlag(again, flag, first.path),
   });
-}
-
-/** The command again, with one of the choices. */
-function choosing(flag: string, { path }: NamedPlace): (failure: Failure) => string {
-  return ({ again }) => withFlag(again, flag, path);
-}
-
-/** The flag and the variable that choose a part of the place. */
-export function chosenBy(kind: Kind): { readonly flag: string; readonly env: string } {
-  return KINDS[kind];
 }
 
 /** Paths for a sentence; the first few say enough. */

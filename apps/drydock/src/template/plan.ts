@@ -21,69 +21,52 @@ interface OutFlags {
 /** Adds `drydock template plan <verb>`: what a verb would do, call by call. Nothing is changed. Exit code 6: changes are pending. */
 export function addPlan(group: Command): void {
   const plan = group.command('plan').description('say what a verb would do, call by call; "apply" does exactly that');
-  planPublish(
-    publishFlags(
-      plan.command('publish').description('plan a publication').argument('<ova>', 'file, or http(s) address'),
-    ),
-  );
-  planRevert(revertFlags(plan.command('revert').description('plan going back').argument('<name>', 'stable name')));
-  planGc(gcFlags(plan.command('gc').description('plan a collection')));
-  planAdopt(
-    adoptFlags(
-      plan.command('adopt').description('plan an adoption').argument('<template>', 'name, path or instance UUID'),
-    ),
-  );
+  const publish = plan.command('publish').description('plan a publication');
+  verb(publishFlags(publish.argument('<ova>', 'file, or http(s) address')), planPublish);
+  const revert = plan.command('revert').description('plan going back');
+  verb(revertFlags(revert.argument('<name>', 'stable name')), planRevert);
+  verb(gcFlags(plan.command('gc').description('plan a collection')), planGc);
+  const adopt = plan.command('adopt').description('plan an adoption');
+  verb(adoptFlags(adopt.argument('<template>', 'name, path or instance UUID')), planAdopt);
   for (const command of plan.commands) command.option('--out <file>', 'keep the plan, for "apply"');
 }
 
-function planPublish(command: Command): void {
-  verb<PublishFlags & OutFlags>(command, async (run) => {
-    const { session, wish, pointer: file } = await publicationOf(run);
-    const { pointerVariable: variable, consumer } = run.flags;
-    const pointer = file && {
-      ...{ file: resolve(file.path), variable, now: await file.read() },
-      consumer: await pointerRecord(file.path, consumer),
-    };
-    return show(run, session, { kind: 'publish', wish }, { pointer, source: sourceName(run.args[0] ?? '') });
-  });
+async function planPublish(run: Run<PublishFlags & OutFlags>): Promise<ExitCode> {
+  const { session, wish, pointer: file } = await publicationOf(run);
+  const pointer = file && {
+    ...{ file: resolve(file.path), variable: run.flags.pointerVariable, now: await file.read() },
+    consumer: await pointerRecord(file.path, run.flags.consumer),
+  };
+  return show(run, session, { kind: 'publish', wish }, { pointer, source: sourceName(run.args[0] ?? '') });
 }
 
-function planRevert(command: Command): void {
-  verb<RevertFlags & OutFlags>(command, async (run) => {
-    const because = ': going back changes one file and no vCenter, so there is nothing to plan';
-    const { session, wish } = await swapBack(run, run.subject(), because);
-    return show(run, session, { kind: 'revert', wish });
-  });
+async function planRevert(run: Run<RevertFlags & OutFlags>): Promise<ExitCode> {
+  const because = ': going back changes one file and no vCenter, so there is nothing to plan';
+  const { session, wish } = await swapBack(run, run.subject(), because);
+  return show(run, session, { kind: 'revert', wish });
 }
 
-function planGc(command: Command): void {
-  verb<GcFlags & OutFlags>(command, async (run) => {
-    const { flags, signal } = run;
-    const { owner: declared } = await run.settings();
-    if ((flags.kubeconfig ?? flags.kubeContext) !== undefined && flags.out !== undefined) {
-      throw new TemplateProblem({
-        code: 'PLAN_OF_A_MOMENT',
-        message:
-          'what a cluster uses now is no plan for later: run gc itself, which asks the cluster again and then you',
-        next: run.command('gc', '--dry-run'),
-      });
-    }
-    const kept = await keptBy(flags, declared, signal);
-    const { session, placement, owner } = await run.open('folder');
-    const keeps = (flags.pointer ?? []).map((file) => ({ file: resolve(file), variable: flags.pointerVariable }));
-    return show(run, session, { kind: 'gc', wish: { placement, owner, ...gcLimits(flags) } }, { kept, keeps });
-  });
+async function planGc(run: Run<GcFlags & OutFlags>): Promise<ExitCode> {
+  const { flags, signal } = run;
+  if ((flags.kubeconfig ?? flags.kubeContext) !== undefined && flags.out !== undefined) {
+    throw new TemplateProblem({
+      code: 'PLAN_OF_A_MOMENT',
+      message: 'what a cluster uses now is no plan for later: run gc itself, which asks the cluster again and then you',
+      next: run.command('gc', '--dry-run'),
+    });
+  }
+  const kept = await keptBy(flags, (await run.settings()).owner, signal);
+  const { session, placement, owner } = await run.open('folder');
+  const keeps = (flags.pointer ?? []).map((file) => ({ file: resolve(file), variable: flags.pointerVariable }));
+  return show(run, session, { kind: 'gc', wish: { placement, owner, ...gcLimits(flags) } }, { kept, keeps });
 }
 
-function planAdopt(command: Command): void {
-  verb<AdoptFlags & OutFlags>(command, async (run) => {
-    const { release } = run.flags;
-    const reference = run.subject();
-    const { session, placement, owner } = await run.open('folder');
-    const { identity: holder } = session.holder;
-    const wish = { placement, owner, reference, holder, ...(release === undefined ? {} : { release }) };
-    return show(run, session, { kind: 'adopt', wish });
-  });
+async function planAdopt(run: Run<AdoptFlags & OutFlags>): Promise<ExitCode> {
+  const { release } = run.flags;
+  const reference = run.subject();
+  const { session, placement, owner } = await run.open('folder');
+  const wish = { placement, owner, reference, holder: session.holder.identity };
+  return show(run, session, { kind: 'adopt', wish: { ...wish, ...(release === undefined ? {} : { release }) } });
 }
 
 /** A pointer file that a publication replaces afterwards, and what it says now. */
@@ -93,17 +76,20 @@ interface PendingPointer extends NonNullable<PlanFile['pointer']> {
 }
 
 async function show(
-  run: Run<CommonFlags & OutFlags>,
-  session: TemplateSession,
+  { flags, out, signal, command }: Run<CommonFlags & OutFlags>,
+  { store, holder }: TemplateSession,
   request: PlanRequest,
-  extra: Pick<PlanFile, 'keeps' | 'source'> & {
+  {
+    kept,
+    pointer,
+    keeps = [],
+    source,
+  }: Pick<PlanFile, 'keeps' | 'source'> & {
     readonly kept?: Kept;
     readonly pointer?: PendingPointer | undefined;
   } = {},
 ): Promise<ExitCode> {
-  const { flags, out, signal } = run;
-  const { kept, pointer, keeps = [], source } = extra;
-  const plan = await session.store.plan(request, { signal, holderIsLive: session.holder.isLive, ...kept });
+  const plan = await store.plan(request, { signal, holderIsLive: holder.isLive, ...kept });
   const { kind, target, server, folder, steps } = plan;
   for (const step of steps) out.event('step', step);
   out.event('plan', { kind, target, server, folder, steps: steps.length });
@@ -123,7 +109,7 @@ async function show(
     ...(source === undefined ? {} : { source }),
     plan,
   });
-  out.note(`Kept in ${flags.out}\nnext: ${run.command('apply', flags.out)}`);
+  out.note(`Kept in ${flags.out}\nnext: ${command('apply', flags.out)}`);
   return exitCode.pending;
 }
 

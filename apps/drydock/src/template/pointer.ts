@@ -95,13 +95,16 @@ export async function pointTo(
   store: Pick<TemplateStore, 'hold' | 'release'>,
   placement: Placement,
   to: Pointer,
-  options: {
+  {
+    pointer,
+    consumer,
+    signal,
+  }: {
     readonly pointer: PointerFile;
     readonly consumer: string | undefined;
     readonly signal: AbortSignal;
   },
 ): Promise<boolean> {
-  const { pointer, consumer, signal } = options;
   const what = await pointerRecord(pointer.path, consumer);
   // First the record: a template that is pointed at and does not say so could be collected.
   await store.hold(placement, to.template, what, { signal });

@@ -21,15 +21,14 @@ export function progressLine(sink: Sink, now: () => number): ProgressLine {
     settle: () => line.settle(),
     show: (progress) => {
       const stepChanged = last?.step !== progress.step;
+      const complete = progress.bytes !== undefined && progress.bytes === progress.total;
       if (sink.isTTY === true) {
         if (stepChanged) line.settle();
         line.draw(barText(progress));
-        last = { step: progress.step, at: now() };
-        return;
+      } else {
+        if (!stepChanged && !complete && last !== undefined && now() - last.at < PLAIN_MS) return;
+        sink.write(`${plainText(progress)}\n`);
       }
-      const complete = progress.bytes !== undefined && progress.bytes === progress.total;
-      if (!stepChanged && !complete && last !== undefined && now() - last.at < PLAIN_MS) return;
-      sink.write(`${plainText(progress)}\n`);
       last = { step: progress.step, at: now() };
     },
   };
@@ -59,22 +58,15 @@ export function redrawnLine(sink: Sink): RedrawnLine {
 
 /** `Uploading   [############------------]  50%  600 MiB of 1.2 GiB  98 MiB/s  ETA 6.0 s`. */
 export function barText(progress: TemplateProgress): string {
-  const { step, bytes, note } = progress;
-  if (bytes === undefined) return wordsOf(step, note);
   const full = shareOf(progress);
   const filled = Math.floor((full ?? 0) * BAR);
-  const bar = full === undefined ? '' : `[${'#'.repeat(filled)}${'-'.repeat(BAR - filled)}] `;
-  return `${step.padEnd(LABEL)} ${bar}${amounts(progress)}`;
+  return plainText(progress, full === undefined ? '' : `[${'#'.repeat(filled)}${'-'.repeat(BAR - filled)}] `);
 }
 
 /** `Uploading    50%  600 MiB of 1.2 GiB  98 MiB/s  ETA 6.0 s`. */
-export function plainText(progress: TemplateProgress): string {
-  return progress.bytes === undefined
-    ? wordsOf(progress.step, progress.note)
-    : `${progress.step.padEnd(LABEL)} ${amounts(progress)}`;
-}
-
-function wordsOf(step: string, note: string | undefined): string {
+export function plainText(progress: TemplateProgress, bar = ''): string {
+  const { step, bytes, note } = progress;
+  if (bytes !== undefined) return `${step.padEnd(LABEL)} ${bar}${amounts(progress)}`;
   return note === undefined ? step : `${step}: ${note}`;
 }
 
@@ -86,9 +78,10 @@ function shareOf({ bytes = 0, sent, total }: TemplateProgress): number | undefin
 function amounts(progress: TemplateProgress): string {
   const { bytes = 0, sent, total, rate } = progress;
   const share = shareOf(progress);
-  const parts: string[] = [];
-  if (share !== undefined) parts.push(`${Math.floor(share * 100)}%`.padStart(4));
-  parts.push(total === undefined ? bytesText(bytes) : `${bytesText(bytes)} of ${bytesText(total)}`);
+  const parts = [
+    ...(share === undefined ? [] : [`${Math.floor(share * 100)}%`.padStart(4)]),
+    total === undefined ? bytesText(bytes) : `${bytesText(bytes)} of ${bytesText(total)}`,
+  ];
   if (sent === true) parts.push('sent, waiting for the server');
   else if (rate !== undefined && rate > 0) {
     parts.push(`${bytesText(rate)}/s`);

@@ -42,7 +42,12 @@ export async function publish(
   run: Pick<Run<PublishFlags>, 'out' | 'signal' | 'command'>,
   session: TemplateSession,
   wish: TemplateWish,
-  options: {
+  {
+    pointer,
+    consumer,
+    expectWorld,
+    waitMs = WAIT_MS,
+  }: {
     readonly pointer?: PointerFile | undefined;
     readonly consumer?: string | undefined;
     readonly expectWorld?: string;
@@ -50,7 +55,6 @@ export async function publish(
   },
 ): Promise<void> {
   const { out, signal } = run;
-  const { pointer, consumer, expectWorld, waitMs = WAIT_MS } = options;
   await checkPrivileges(session.vcenter, wish.placement, wish.tagName !== undefined, { signal });
   if (pointer !== undefined) {
     const holder = await pointerRecord(pointer.path, consumer);

@@ -29,8 +29,10 @@ export async function confirm(
 }
 
 /** Asks in a verb that has `--yes`; says where the answer is no. */
-export async function agreed(run: Run<CommonFlags & { readonly yes?: boolean }>, question: string): Promise<boolean> {
-  const { flags, again, signal, out } = run;
+export async function agreed(
+  { flags, again, signal, out }: Run<CommonFlags & { readonly yes?: boolean }>,
+  question: string,
+): Promise<boolean> {
   const yes = await confirm(question, { yes: flags.yes === true, again, signal });
   if (!yes) out.note('Nothing was done');
   return yes;

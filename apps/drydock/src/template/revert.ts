@@ -73,8 +73,8 @@ export async function swapBack(run: Run<RevertFlags>, name: string, because: str
     });
   }
   const to = generationOf(generations, run.flags.to, name)?.instanceUuid;
-  const { identity: holder } = session.holder;
-  return { session, generations, wish: { placement, owner, name, holder, ...(to === undefined ? {} : { to }) } };
+  const wish = { placement, owner, name, holder: session.holder.identity, ...(to === undefined ? {} : { to }) };
+  return { session, generations, wish };
 }
 
 interface SwapBack {
@@ -86,8 +86,11 @@ interface SwapBack {
 async function revertSwap(run: Run<RevertFlags>, name: string): Promise<ExitCode> {
   const { out, signal } = run;
   const because = ', so going back means to change the file that names the current template';
-  const { session, generations, wish } = await swapBack(run, name, because);
-  const { store, holder } = session;
+  const {
+    session: { store, holder },
+    generations,
+    wish,
+  } = await swapBack(run, name, because);
   const plan = await store.plan({ kind: 'revert', wish }, { signal, holderIsLive: holder.isLive });
   if (plan.kind !== 'revert') throw new TypeError('a plan of another kind came back');
   if (plan.steps.length === 0) return unchanged(run, name, `${name} is that generation already`);

@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import { exitCode } from '../exit.ts';
 import { sayError } from '../terminal.ts';
 import { configLayer, defaultConfigFile } from './config-file.ts';
-import { judge } from './failure.ts';
+import { judge, type Verdict } from './failure.ts';
 import { type CommonFlags, commandPath, flagLayers, lineage } from './flags.ts';
 import { environmentLayer } from './govc-environment.ts';
 import { type Failure, quoted } from './next-command.ts';
@@ -26,19 +26,19 @@ export interface Run<F extends CommonFlags> {
   /** The whole command as it was given, ready for a shell. */
   readonly again: string;
   /** Says what the verb is about, for the command after a failure. */
-  about(what: { readonly subject?: string; readonly source?: string; readonly replan?: string }): void;
+  readonly about: (what: { readonly subject?: string; readonly source?: string; readonly replan?: string }) => void;
   /** The first argument, where it names what the verb is about. */
-  subject(): string;
+  readonly subject: () => string;
   /** A command of this group with the flags that name vCenter and place. */
-  command(verb: string, ...words: readonly string[]): string;
-  settings(): Promise<Settings>;
+  readonly command: (verb: string, ...words: readonly string[]) => string;
+  readonly settings: () => Promise<Settings>;
   /** The mark keys that were given, also where no vCenter is named. */
-  markKey(): Promise<Settings['markKey']>;
+  readonly markKey: () => Promise<Settings['markKey']>;
   /** A session that ends with the verb. */
-  session(options?: { readonly ovas?: OvaSource }): Promise<TemplateSession>;
-  place(session: TemplateSession, need: Need): Promise<Placement>;
+  readonly session: (options?: { readonly ovas?: OvaSource }) => Promise<TemplateSession>;
+  readonly place: (session: TemplateSession, need: Need) => Promise<Placement>;
   /** A session and its place in one. */
-  open(need: Need, options?: { readonly ovas?: OvaSource }): Promise<Opened>;
+  readonly open: (need: Need, options?: { readonly ovas?: OvaSource }) => Promise<Opened>;
 }
 
 /** See {@link Run.open}. */
@@ -155,8 +155,9 @@ async function runVerb<F extends CommonFlags>(
     // A failure on the way out must not hide what went wrong before it.
     const error: unknown = caught instanceof SuppressedError ? caught.suppressed : caught;
     out.settle();
-    const verdict = signal.aborted
-      ? { code: 'INTERRUPTED', message: interruption, next: again, exit: exitOfSignal(signal) }
+    const exitOfSignal = (signal.reason as Error | undefined)?.message === 'SIGTERM' ? 143 : 130;
+    const verdict: Verdict | undefined = signal.aborted
+      ? { code: 'INTERRUPTED', message: interruption, next: again, exit: exitOfSignal }
       : judge(error, known);
     if (verdict === undefined) {
       out.event('error', { code: 'BUG', message: String(error), next: again, exitCode: exitCode.failed });
@@ -174,10 +175,6 @@ async function runVerb<F extends CommonFlags>(
 async function closing<T>(body: (stack: AsyncDisposableStack) => Promise<T>): Promise<T> {
   await using stack = new AsyncDisposableStack();
   return await body(stack);
-}
-
-function exitOfSignal({ reason }: AbortSignal): ExitCode {
-  return (reason as Error).message === 'SIGTERM' ? 143 : 130;
 }
 
 const NOT_PLACE = new Set(['output', 'cacheDir']);

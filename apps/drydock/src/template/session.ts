@@ -22,14 +22,17 @@ export interface TemplateSession extends AsyncDisposable {
 /** Opens a session; nothing is sent before the first call. */
 export async function openSession(
   settings: Settings,
-  options: {
+  {
+    out,
+    loginNow = false,
+    ovas,
+  }: {
     readonly out: Output;
     /** A person says that a password is to be shown although it was refused. */
     readonly loginNow?: boolean;
     readonly ovas?: OvaSource;
   },
 ): Promise<TemplateSession> {
-  const { out } = options;
   const keys = await markKeysOf(settings);
   const tls = await trustOf(settings.trust, settings.url);
   await using opening = new AsyncDisposableStack();
@@ -46,7 +49,7 @@ export async function openSession(
       url: settings.url,
       tls,
       log,
-      logins: loginBudget({ notes, now: options.loginNow === true, log }),
+      logins: loginBudget({ notes, now: loginNow, log }),
       credentials: async () => {
         const password = await passwordOf(settings);
         const version = { origin: originOf(settings), id: await notes.version(password) };
@@ -60,7 +63,7 @@ export async function openSession(
       cacheDir: settings.cacheDir,
       markKeys: async () => keys,
       ledger: ledgerFile(ledgerPath(settings.stateDir)),
-      ...(options.ovas === undefined ? {} : { ovas: options.ovas }),
+      ...(ovas === undefined ? {} : { ovas }),
     }),
   );
   const stack = opening.move();

@@ -18,6 +18,7 @@ import {
 } from '@drydock/templates';
 import { readOvf } from '@drydock/vsphere';
 import type { Dispatcher } from 'undici';
+import { decoded } from './address.ts';
 import { shell } from './next-command.ts';
 import type { Output } from './output.ts';
 import { TemplateProblem } from './problem.ts';
@@ -61,14 +62,10 @@ export async function openSource(argument: string, options: SourceOptions): Prom
     ...{ dir: options.cacheDir, bytes: CACHE_BYTES },
     ...(options.dispatcher === undefined ? {} : { dispatcher: options.dispatcher }),
   });
-  if (/^https?:\/\//i.test(argument)) {
-    const sha256 = expected ?? (await publishedDigest(argument, options));
-    const image = { location: argument, sha256, release: options.release ?? '' };
-    if (image.release !== '') return { image, ovas: cache };
-    const release = await releaseIn(cache, image, options);
-    return { image: { ...image, release }, ovas: cache };
-  }
-  return openFile(argument, expected, cache, options);
+  if (!/^https?:\/\//i.test(argument)) return openFile(argument, expected, cache, options);
+  const sha256 = expected ?? (await publishedDigest(argument, options));
+  const image = { location: argument, sha256, release: options.release ?? '' };
+  return { image: image.release === '' ? await withRelease(cache, image, options) : image, ovas: cache };
 }
 
 async function openFile(
@@ -106,22 +103,15 @@ async function openFile(
 }
 
 async function sizeOf(path: string, argument: string): Promise<number> {
-  try {
-    const found = await stat(path);
-    if (found.isFile()) return found.size;
-  } catch (cause) {
-    const why = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such file' : (cause as Error).message;
-    throw new TemplateProblem({
-      code: 'OVA_UNREADABLE',
-      message: `the OVA ${argument} cannot be read: ${why}`,
-      next: shell`ls -l ${argument}`,
-      cause,
-    });
-  }
+  const found = await stat(path).catch((cause: NodeJS.ErrnoException) => cause);
+  if (!(found instanceof Error) && found.isFile()) return found.size;
+  const cause = found instanceof Error ? found : undefined;
+  const why = cause?.code === 'ENOENT' ? 'there is no such file' : cause?.message;
   throw new TemplateProblem({
     code: 'OVA_UNREADABLE',
-    message: `the OVA ${argument} is not a file`,
+    message: `the OVA ${argument} ${why === undefined ? 'is not a file' : `cannot be read: ${why}`}`,
     next: shell`ls -l ${argument}`,
+    cause,
   });
 }
 
@@ -154,17 +144,17 @@ async function fingerprint(path: string): Promise<string> {
   return `${ino} ${size} ${mtimeMs} ${ctimeMs}`;
 }
 
-async function releaseIn(cache: OvaSource, image: TemplateImage, { out, signal }: SourceOptions): Promise<string> {
+async function withRelease(cache: OvaSource, image: TemplateImage, options: SourceOptions): Promise<TemplateImage> {
+  const { out, signal } = options;
   const ova = await cache.open(image, { onProgress: (progress) => out.progress(progress), signal });
-  return (await versionOf(ova)) ?? image.sha256.slice(0, 12);
+  return { ...image, release: (await versionOf(ova)) ?? image.sha256.slice(0, 12) };
 }
 
 /** Product version of the descriptor; closes the OVA. A descriptor that cannot be read is told when it is published. */
 async function versionOf(ova: OpenOva): Promise<string | undefined> {
   await using open = ova;
   try {
-    const version = readOvf(open.descriptor).product?.version;
-    return version === '' ? undefined : version;
+    return readOvf(open.descriptor).product?.version || undefined;
   } catch {
     return undefined;
   }
@@ -208,7 +198,9 @@ async function publishedDigest(
       text += chunk as string;
       if (text.length > SUM_BYTES) throw missing('is too long');
     }
-    return digestIn(text, nameIn(pathname)) ?? fail(missing('has no SHA-256'));
+    const digest = digestIn(text, decoded(pathname.split('/').at(-1) ?? ''));
+    if (digest === undefined) throw missing('has no SHA-256');
+    return digest;
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof TemplateProblem) throw error;
@@ -219,27 +211,14 @@ async function publishedDigest(
   }
 }
 
-/** The last part of a path, as a file is called. A `%` that encodes nothing stands for itself. */
-function nameIn(pathname: string): string {
-  const name = pathname.split('/').at(-1) ?? '';
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return name;
-  }
-}
-
-function fail(error: Error): never {
-  throw error;
-}
-
 /** The digest in the text of a `.sha256` file: of the line that names the file, else of the only line. BSD's form (`SHA256 (f) = …`) is read as well. */
 export function digestIn(text: string, file: string): string | undefined {
-  const lines = text.split('\n').filter((line) => /\b[0-9a-f]{64}\b/i.test(line));
+  const lines = text.split('\n').filter((line) => DIGEST.test(line));
   const named = lines.find((line) => line.replaceAll(/[()*]/g, ' ').split(/\s+/).includes(file));
-  const line = named ?? (lines.length === 1 ? lines[0] : undefined);
-  return /\b[0-9a-f]{64}\b/i.exec(line ?? '')?.[0].toLowerCase();
+  return DIGEST.exec(named ?? (lines.length === 1 ? lines.join('') : ''))?.[0].toLowerCase();
 }
+
+const DIGEST = /\b[0-9a-f]{64}\b/i;
 
 function checkedDigest(text: string, what: string): string {
   const digest = text.toLowerCase().replace(/^sha256:/, '');

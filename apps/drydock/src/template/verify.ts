@@ -21,10 +21,9 @@ export function addVerify(group: Command): void {
     .command('verify')
     .description('check one template: mark, digest, template flag, tags, hosts, tasks')
     .argument('<template>', 'name, path or instance UUID');
-  verb<CommonFlags>(command, async (run) => {
-    const { out, signal } = run;
-    const reference = run.subject();
-    const { session, store, placement } = await run.open('import');
+  verb<CommonFlags>(command, async ({ out, signal, subject, open }) => {
+    const reference = subject();
+    const { session, store, placement } = await open('import');
     const { tag } = session.settings;
     const tagIds = tag === undefined ? [] : (await session.vcenter.tags.named(tag, { signal })).map(({ id }) => id);
     const verification = await store.verify(placement, reference, { signal, tagIds });
