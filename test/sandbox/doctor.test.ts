@@ -342,4 +342,14 @@ test("OWN-4 gc of a cluster's templates keeps all of them until the cluster is a
   assert.match(asked.out, new RegExp(`^${byMachine} +stays +used by machine worker-1`, 'm'));
   assert.match(asked.out, new RegExp(`^${free} +removed +nothing uses it`, 'm'));
   assert.deepEqual(await there(), [bySet, byMachine]);
+
+  // The cluster has another key, and no ledger of them: the next machine of the set starts from what nothing proves.
+  const unproven = (await drydock('doctor', ...trusted())).out;
+  assert.match(
+    unproven,
+    new RegExp(
+      `${bySet} is unproven, kept and never pointed at: .*; machineset worker refers to it\n` +
+        ` +next: drydock template adopt ${bySet} --folder ${folder} --owner ${owner} --mark-key FILE`,
+    ),
+  );
 });

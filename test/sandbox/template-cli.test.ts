@@ -360,8 +360,13 @@ test('KEEP-3: a leaked key is revoked: what only its codes prove is listed and s
     /warn +mark key +1 template has a code under [0-9a-f]{12}, made with a key that is gone/,
   );
   assert.match((await run('gc', '--grace', '0', '--keep', '0', '--yes')).stderr, /nothing to remove|0 removed/);
+  const named = new RegExp(
+    `warn +template +${name} is unproven, kept and never .*\n +next: drydock template adopt ${name} `,
+  );
+  assert.match((await run('doctor')).stdout, named);
   await run('adopt', name);
   assert.match((await run('list', '-o', 'wide')).stdout, new RegExp(`${name} +(?:current|published) `));
+  assert.doesNotMatch((await run('doctor')).stdout, named);
 });
 
 test('OWN-3 a forged record on the simulator: a stranger with our public marks is never the release, and never goes', async () => {

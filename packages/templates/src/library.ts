@@ -43,6 +43,8 @@ export interface ListedTemplate {
   readonly createdAt?: string;
   /** Why a mark does not count, or why it is not used. */
   readonly reason?: string;
+  /** Of an `unproven` one: it was imported under another identity, and registered again, restored or copied since. */
+  readonly registeredAgain?: true;
   /** What proves that it is the owner's; only of the owner's own. */
   readonly proof?: Proof;
   /** Ids of the keys whose codes it bears, whatever these are worth; only of the owner's own, and of what claims to be. */

@@ -27,6 +27,8 @@ export type MarkReading =
       readonly reason: string;
       /** It is the machine's own mark, and only lacks a proof. */
       readonly unproven?: true;
+      /** It was imported under another identity. */
+      readonly registeredAgain?: true;
     }
   | ({ readonly kind: 'ours'; readonly mark: Mark } & Evidence);
 
@@ -110,8 +112,11 @@ export function readMark(
   const evidence = weigh(vm, testimony, witnesses);
   const provable = witnesses.keys.known.size > 0 || witnesses.ledger.kind === 'cluster';
   const unproven = evidence.proof === 'none' || evidence.proof === 'noted';
-  if (provable && unproven && (owner === undefined || mark.owner === owner))
-    return { kind: 'invalid', mark, reason: doubtOf(testimony), unproven: true };
+  if (provable && unproven && (owner === undefined || mark.owner === owner)) {
+    const again = isRegisteredAgain(testimony, witnesses);
+    const reason = again && record.kind === 'absent' ? REGISTERED_AGAIN : doubtOf(testimony);
+    return { kind: 'invalid', mark, reason, unproven: true, ...(again ? { registeredAgain: true } : {}) };
+  }
   return { kind: 'ours', mark, ...evidence };
 }
 
@@ -153,6 +158,15 @@ function roleOf({ entry, record }: Testimony): Partial<Pick<Mark, 'role' | 'at' 
 }
 
 const COPIED = 'its mark was copied from another machine';
+
+const REGISTERED_AGAIN =
+  'it was registered again, restored or copied, and lost its ownership record: adopt it if it is what it should be';
+
+/** Its birth mark is its own, but its record, or the ledger, is about another identity. vCenter drops custom attributes when a VM is unregistered. */
+function isRegisteredAgain({ birth, record, entry, entryUnreadable }: Testimony, { ledger }: Witnesses): boolean {
+  if (birth === undefined || entry !== undefined || entryUnreadable) return false;
+  return record.kind === 'moved' || (record.kind === 'absent' && ledger.knows(birth.operation));
+}
 
 /** Why nothing proves it, and what to do. */
 function doubtOf({ identity, entryUnreadable, birth, record }: Testimony): string {

@@ -1,4 +1,4 @@
-import { keptSets, machineApiNamespace, placementsOf, platformOf } from '@drydock/boot-images';
+import { keptSets, machineApiNamespace, placementsOf, platformOf, referenceIndex } from '@drydock/boot-images';
 import type { KubeClient } from '@drydock/kube';
 import type { ReadKeys } from '@drydock/templates';
 import { worldsOf } from '../cluster-api-part.ts';
@@ -115,10 +115,18 @@ async function onVCenters(
   const tag = infrastructure.status?.infrastructureName;
   const owner = world.clusterVersion()?.spec?.clusterID ?? tag ?? '';
   const libraryItems = libraryItemsOf(world.bootImagePolicies());
+  const referrer = referenceIndex({
+    ...{ machineSets: world.machineSets(), machines: world.machines() },
+    ...{ controlPlaneMachineSets: world.controlPlaneMachineSets(), infrastructure },
+  });
+  const usedBy = (name: string): string | undefined => {
+    const user = referrer(name);
+    return user === 'unknown' ? undefined : user;
+  };
   const found = servers.map((server) =>
     vcenterFindings(
       {
-        ...{ server, store, owner, tag, markKeys, libraryItems },
+        ...{ server, store, owner, tag, markKeys, usedBy, libraryItems },
         connect: () => vcenters.of(server),
         placements: placements.filter((placement) => placement.server === server),
       },

@@ -10,7 +10,7 @@ import {
   privilegeLines,
   spaceLine,
 } from '../template/doctor-place.ts';
-import { clockLine, sessionLine, tagLine, templatesLine } from '../template/doctor-server.ts';
+import { clockLine, sessionLine, tagLine, templateLines } from '../template/doctor-server.ts';
 import { shell } from '../template/next-command.ts';
 import { SMALL_DESCRIPTOR } from '../template/small-descriptor.ts';
 import { type Finding, type Line, lookedAt } from './finding.ts';
@@ -31,6 +31,8 @@ export interface VCenterSubject {
   readonly owner: string;
   /** Keys of their marks, as far as they could be read. */
   readonly markKeys: ReadKeys | undefined;
+  /** Which object of the cluster refers to a template of this name. */
+  readonly usedBy: (name: string) => string | undefined;
   /** Items of content libraries that policies name, and whose. */
   readonly libraryItems: ReadonlyMap<string, string>;
 }
@@ -99,7 +101,7 @@ function nextOf(error: unknown, server: string): { readonly next?: string } {
 async function placeFindings(
   vcenter: VCenter,
   placement: Placement,
-  { server, store, owner, tag, markKeys }: VCenterSubject,
+  { server, store, owner, tag, markKeys, usedBy }: VCenterSubject,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
   const { datacenter, folder, computeCluster, resourcePool, datastore, networks, failureDomain } = placement;
@@ -127,8 +129,9 @@ async function placeFindings(
   await look('dry import', () => dryImportLine(vcenter, place, IMAGE, signal));
   await look('templates', async () => {
     const templates = await store.list(placement, owner, { signal });
-    const { next: _, ...line } = templatesLine(templates, folder);
-    return [line, ...operatorCodeLines(templates, markKeys)];
+    const adopt = (name: string): string =>
+      shell`drydock template adopt ${name} --folder ${folder} --owner ${owner} --mark-key FILE`;
+    return [...templateLines(templates, folder, { adopt, usedBy }), ...operatorCodeLines(templates, markKeys)];
   });
   return findings;
 }

@@ -70,26 +70,59 @@ export async function tagLine(vcenter: VCenter, tag: string, signal: AbortSignal
   };
 }
 
-/** What the folder holds, in one line. */
-export function templatesLine(templates: readonly ListedTemplate[], folder: string): CheckLine {
-  const counts = new Map<string, number>();
-  for (const template of templates) {
-    const role = roleText(template);
-    counts.set(role, (counts.get(role) ?? 0) + 1);
-  }
-  const said = [...counts].map(([role, count]) => `${count} ${role}`).join(', ');
-  // Nobody but a person may say what becomes of these.
-  const theirs = templates.filter(({ role }) => ['converted', 'tampered', 'unreadable', 'unproven'].includes(role));
-  if (theirs.length > 0) {
-    const named = theirs.map(({ name, reason }) => `${name}: ${reason ?? 'it is not used'}`).join('; ');
-    const detail = `${said} in ${folder}; ${named}`;
-    return { name: 'templates', state: 'warn', detail, next: 'drydock template list -o wide' };
-  }
-  const half = (counts.get('unfinished') ?? 0) + (counts.get('leftover') ?? 0);
-  return {
-    name: 'templates',
-    state: half > 0 ? 'warn' : 'ok',
-    detail: templates.length === 0 ? `none in ${folder} yet` : `${said} in ${folder}`,
-    ...(half > 0 ? { next: 'drydock template gc --dry-run' } : {}),
+/** How many templates get a line of their own. */
+const MOST_LINES = 10;
+
+/** Nobody but a person may say what becomes of these. */
+const KEPT: ReadonlySet<string | undefined> = new Set(['converted', 'tampered', 'unreadable', 'unproven']);
+const UNPROVEN: ReadonlySet<string | undefined> = new Set(['none', 'noted']);
+
+/** What the folder holds, then a line for each template that is kept and never pointed at, those in use first. `usedBy`: who refers to a name. */
+export function templateLines(
+  templates: readonly ListedTemplate[],
+  folder: string,
+  {
+    adopt,
+    usedBy = () => undefined,
+  }: {
+    readonly adopt: (name: string) => string;
+    readonly usedBy?: (name: string) => string | undefined;
+  },
+): readonly CheckLine[] {
+  const roles = [...Map.groupBy(templates, roleText)].map(([role, { length }]) => `${length} ${role}`);
+  const half = templates.some(({ role }) => role === 'unfinished' || role === 'leftover');
+  const all: CheckLine = {
+    ...{ name: 'templates', state: half ? 'warn' : 'ok' },
+    detail: templates.length === 0 ? `none in ${folder} yet` : `${roles.join(', ')} in ${folder}`,
+    ...(half ? { next: 'drydock template gc --dry-run' } : {}),
   };
+  const kept = templates
+    .filter(({ role, proof }) => KEPT.has(role) || UNPROVEN.has(proof))
+    .map((template) => ({ template, user: usedBy(template.name) ?? template.pointers?.[0] }))
+    .toSorted((a, b) => Number(a.user === undefined) - Number(b.user === undefined));
+  const lines = kept.slice(0, MOST_LINES).map(({ template, user }): CheckLine => {
+    const { name, role, isTemplate, reason = 'without a key nothing proves that it is owned' } = template;
+    const what = `${name} is ${KEPT.has(role) ? roleText(template) : 'unproven'}, kept and never pointed at: ${reason}`;
+    const mend = KEPT.has(role) ? 'drydock template list -o wide' : 'drydock template doctor --mark-key FILE';
+    return {
+      ...{ name: 'template', state: 'warn' },
+      detail: user === undefined ? what : `${what}; ${user} refers to it`,
+      next: role === 'unproven' && isTemplate ? adopt(name) : mend,
+    };
+  });
+  const more = kept.length - lines.length;
+  return [
+    all,
+    ...lines,
+    ...(more > 0
+      ? [
+          {
+            name: 'template',
+            state: 'warn',
+            detail: `and ${more} more`,
+            next: 'drydock template list -o wide',
+          } as const,
+        ]
+      : []),
+  ];
 }

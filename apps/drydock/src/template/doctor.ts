@@ -13,7 +13,7 @@ import {
   spaceLine,
   type TrialImage,
 } from './doctor-place.ts';
-import { clockLine, loginLine, sessionLine, tagLine, templatesLine } from './doctor-server.ts';
+import { clockLine, loginLine, sessionLine, tagLine, templateLines } from './doctor-server.ts';
 import type { CommonFlags } from './flags.ts';
 import { markKeyLine, templateCodeLines } from './mark-key.ts';
 import { shell } from './next-command.ts';
@@ -105,7 +105,8 @@ function checksOf(
         const folder = place.items.folder?.path;
         if (folder === undefined) return [];
         const templates = await store.list(await run.place(session, 'folder'), owner, { signal });
-        return [templatesLine(templates, folder), ...templateCodeLines(templates, keys)];
+        const adopt = (name: string): string => run.command('adopt', name);
+        return [...templateLines(templates, folder, { adopt }), ...templateCodeLines(templates, keys)];
       },
     ],
   ];

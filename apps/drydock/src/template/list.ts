@@ -6,7 +6,12 @@ import type { CommonFlags } from './flags.ts';
 import { verb } from './run.ts';
 
 /** The role for a person: by pointer, nobody here knows which one is the current. */
-export function roleText({ role, stableName }: Pick<ListedTemplate, 'role' | 'stableName'>): string {
+export function roleText({
+  role,
+  stableName,
+  registeredAgain,
+}: Pick<ListedTemplate, 'role' | 'stableName' | 'registeredAgain'>): string {
+  if (registeredAgain === true) return 'registered again';
   return role === 'current' && stableName === undefined ? 'published' : role;
 }
 

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { Generation, ListedTemplate, Plan } from '@drydock/templates';
 import { certificateLine } from './certificate.ts';
 import { checkText } from './check-line.ts';
+import { templateLines } from './doctor-server.ts';
 import { collectedText } from './gc.ts';
 import { byPointer, historyRows, historyText } from './history.ts';
 import { listText } from './list.ts';
@@ -163,4 +164,47 @@ test('a certificate is judged by the trust that is set', () => {
   assert.equal(judged({}, { sha256Pin: 'ffff' }), 'FAIL');
   assert.equal(judged({ untrusted: 'SELF_SIGNED' }, { insecure: true }), 'warn');
   assert.equal(judged({ validTo: new Date(now + 86_400_000) }, {}), 'warn');
+});
+
+test('KEEP-6 doctor names each template that is kept and never pointed at, those in use first, with the command that adopts it', () => {
+  const listed = (name: string, change: Partial<ListedTemplate>): ListedTemplate => ({
+    ...{ name, instanceUuid: uuid('1'), ref, role: 'unproven', isTemplate: true, reason: 'it has no ownership record' },
+    ...change,
+  });
+  const templates = [
+    listed('proven', { role: 'current', proof: 'keyed' }),
+    listed('lost', {}),
+    listed('again', { registeredAgain: true, reason: 'it was registered again' }),
+    listed('machine', { isTemplate: false }),
+    listed('keyless', { role: 'current', proof: 'noted' }),
+    ...Array.from({ length: 9 }, (_, at) => listed(`more-${at}`, {})),
+  ];
+  const lines = templateLines(templates, '/DC0/vm', {
+    adopt: (name) => `adopt ${name}`,
+    usedBy: (name) => (name === 'again' ? 'machineset worker' : undefined),
+  });
+  assert.deepEqual(lines[0], {
+    ...{ name: 'templates', state: 'ok' },
+    detail: '2 published, 11 unproven, 1 registered again in /DC0/vm',
+  });
+  const again = 'again is registered again, kept and never pointed at: it was registered again';
+  assert.deepEqual(
+    lines.slice(1, 5).map(({ state, detail, next }) => [state, detail, next]),
+    [
+      ['warn', `${again}; machineset worker refers to it`, 'adopt again'],
+      ['warn', 'lost is unproven, kept and never pointed at: it has no ownership record', 'adopt lost'],
+      [
+        'warn',
+        'machine is unproven, kept and never pointed at: it has no ownership record',
+        'drydock template list -o wide',
+      ],
+      [
+        'warn',
+        'keyless is unproven, kept and never pointed at: it has no ownership record',
+        'drydock template doctor --mark-key FILE',
+      ],
+    ],
+  );
+  assert.deepEqual([lines.length, lines.at(-1)?.detail], [12, 'and 3 more']);
+  assert.match(listText(templates, { wide: false, now }), /^again +registered again /m);
 });

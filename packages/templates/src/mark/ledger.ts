@@ -61,6 +61,8 @@ export interface Ledger {
   get(key: string): LedgerEntry | undefined;
   /** Whether there is an entry that cannot be read: a newer version may have written it. It counts as none, and only a whole new entry replaces it. */
   unreadable(key: string): boolean;
+  /** Whether it has an entry of this operation, of whatever identity. */
+  knows(operation: string): boolean;
   /** Durable when it resolves. `next` returns undefined to remove the entry. */
   change(key: string, next: (now: LedgerEntry | undefined) => LedgerEntry | undefined): Promise<void>;
   sighting(key: string): Sighting | undefined;
@@ -100,6 +102,10 @@ export function openLedger(store: LedgerStore | undefined): Ledger {
     unreadable: (key) => {
       const text = texts.get(`${ENTRY}${key}`);
       return text !== undefined && entryOf(text) === undefined;
+    },
+    knows: (operation) => {
+      const said = `"operation":${JSON.stringify(operation)}`;
+      return operation !== '' && [...texts].some(([name, text]) => name.startsWith(ENTRY) && text.includes(said));
     },
     change: async (key, next) => {
       await changeText(`${ENTRY}${key}`, (text) => {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { virtualClock } from '@drydock/model';
-import type { MoRef } from '@drydock/vsphere';
+import { type MoRef, refKey } from '@drydock/vsphere';
 import { OWNERSHIP } from '../mark/ownership-record.ts';
+import { templateStore } from '../store-vsphere.ts';
 import { TEST_KEYS } from '../testing/keys.ts';
 import { type TestRig, testRig } from '../testing/rig.ts';
 import { testPlacement } from '../testing/wishes.ts';
@@ -78,4 +79,44 @@ test('OWN-20 a clone of our template, in its folder and with its mark, code and 
   for (const one of await store.collect(testPlacement(), 'cluster-uid', options))
     assert.ok(!one.name.startsWith('clone-') || (!one.removed && one.reason === copied), JSON.stringify(one));
   assert.ok(made.in(FOLDER).filter((one) => one.name.startsWith('clone-')).length === 2);
+});
+
+/** Unregisters a VM and registers its files again: vCenter drops its attributes, unless `keeps` says that it restored them. */
+function registerAgain({ inventory }: TestRig, vm: MoRef, keeps: boolean): MoRef {
+  const { machines } = inventory.state;
+  const old = machines.get(refKey(vm)) ?? assert.fail();
+  const ref = inventory.add(inventory.at(FOLDER), { name: 'spare' });
+  machines.delete(refKey(vm));
+  machines.set(refKey(ref), { ...old, ref, customValues: new Map(keeps ? old.customValues : []) });
+  return ref;
+}
+
+for (const keeps of [true, false])
+  test(`KEEP-6 a template that was registered again ${keeps ? 'with' : 'without'} its attributes is kept, and listed as such until it is adopted`, async () => {
+    const made = await rig();
+    const ref = registerAgain(made, made.template, keeps);
+    const again = async () => {
+      const all = await made.store.list(testPlacement(), 'cluster-uid');
+      return all.find((one) => one.ref.value === ref.value);
+    };
+    const listed = await again();
+    assert.deepEqual([listed?.role, listed?.registeredAgain], ['unproven', true]);
+    assert.match(listed?.reason ?? '', /registered again, restored or c.*: adopt it if it is what it should be$/);
+    await made.store.adopt({
+      ...{ placement: testPlacement(), owner: 'cluster-uid', reference: listed?.name ?? '', holder: 'h' },
+    });
+    assert.deepEqual([(await again())?.role, (await again())?.registeredAgain], ['current', undefined]);
+  });
+
+test('KEEP-6 a template without a record that this ledger never knew is unproven, and nothing says that it was registered again', async () => {
+  const made = await rig();
+  await say(made, made.template, { [OWNERSHIP]: '' });
+  const { inventory } = made;
+  const other = templateStore({
+    vcenters: async () => inventory.client(),
+    cacheDir: '/nonexistent',
+    markKeys: async () => TEST_KEYS,
+  });
+  const [one] = (await other.list(testPlacement(), 'cluster-uid')).filter(({ isTemplate }) => isTemplate);
+  assert.deepEqual([one?.role, one?.registeredAgain], ['unproven', undefined]);
 });

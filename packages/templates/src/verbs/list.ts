@@ -51,6 +51,7 @@ export function listed(vm: VmSummary, folder: MoRef, owner: string, witnesses: W
     ...(why === undefined ? {} : { reason: why }),
     ...(reading.kind === 'ours' && mark?.owner === owner ? { proof: reading.proof, keyIds: keyIdsOf(vm) } : {}),
     ...(reading.kind === 'invalid' && reading.unproven === true ? { keyIds: keyIdsOf(vm) } : {}),
+    ...(role === 'unproven' && reading.kind === 'invalid' && reading.registeredAgain ? { registeredAgain: true } : {}),
     ...(pointers.length === 0 ? {} : { pointers }),
   };
 }
