@@ -60,6 +60,10 @@ test('exit codes follow the one table', () => {
   } as const;
   for (const [code, exit] of Object.entries(codes))
     assert.equal(judge(templateError(code as TemplateErrorCode), context)?.exit, exit, code);
+  assert.match(
+    judge(templateError('UPLOAD_IN_PROGRESS'), context)?.message ?? '',
+    /; run again in 10 minutes, or --wait\.$/,
+  );
   assert.equal(judge(vimError('VIM_UNREACHABLE'), context)?.exit, 1);
   assert.equal(judge(vimError('VIM_NO_PERMISSION'), context)?.exit, 3);
   assert.equal(judge(new TemplateProblem({ code: 'X', message: 'x' }), context)?.exit, 2);

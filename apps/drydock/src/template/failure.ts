@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { DurableError } from '@drydock/durable';
-import { TemplateError, type TemplateErrorCode } from '@drydock/templates';
+import { isTemplateError, SILENCE_MS, TemplateError, type TemplateErrorCode } from '@drydock/templates';
 import { isVimError, VimError, type VimErrorCode } from '@drydock/vsphere';
 import { exitCode } from '../exit.ts';
 import { type Failure, NEXT_COMMANDS, quoted } from './next-command.ts';
@@ -105,6 +105,9 @@ export function judge(error: unknown, context: Failure): Verdict | undefined {
 /** In the words of a person at a command line, where the packages below speak to a log or of a cluster. */
 function plainText(error: unknown, { url, username }: Pick<Failure, 'url' | 'username'>): string | undefined {
   if (error instanceof TemplateError && PLACE.has(error.code)) return sentence(error.text);
+  // An operator looks again; of a command a person has to know when.
+  if (isTemplateError(error, 'UPLOAD_IN_PROGRESS'))
+    return `${error.text}; run again in ${SILENCE_MS / 60_000} minutes, or --wait.`;
   if (!(error instanceof VimError)) return undefined;
   const { host } = new URL(url);
   switch (error.code) {

@@ -94,8 +94,8 @@ export function surelyDead(candidate: Candidate): { readonly dead: boolean; read
       const limit = beats ? SILENCE_MS : MUTE_MS;
       if (unchangedMs >= limit)
         return { dead: true, reason: `its importer ${mark.holder} was silent for ${spanText(limit)}` };
-      const again = `run again in ${spanText(limit)}, or --wait`;
-      return { dead: false, reason: `${name} may still be being imported by ${mark.holder}: ${again}` };
+      const until = `it counts as dead after ${spanText(limit)} without a sign of life`;
+      return { dead: false, reason: `${name} may still be being imported by ${mark.holder}: ${until}` };
     }
   }
 }

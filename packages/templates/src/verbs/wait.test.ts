@@ -33,7 +33,11 @@ test('an importer of which nothing is known is waited for, one minute unless sai
   const from = clock.now();
   const waited: string[] = [];
   const options = { holderIsLive: () => undefined, onWait: (name: string) => void waited.push(name) };
-  await fails(machine().publish(testWish({ holder: 'b' }), options), 'UPLOAD_IN_PROGRESS', /run again in 10 minutes/);
+  await fails(
+    machine().publish(testWish({ holder: 'b' }), options),
+    'UPLOAD_IN_PROGRESS',
+    /counts as dead after 10 minutes/,
+  );
   assert.deepEqual([waited, clock.now() - from], [[half], 60_000]);
 });
 
