@@ -21,6 +21,7 @@ import { type ClusterPlan, upstreamController } from '@drydock/boot-images';
 import { createClient, type KubeClient, loadKubeconfig, statusWriter } from '@drydock/kube';
 import { connectSwitchboard, type Switchboard, startSandbox, type VCenterSandbox } from '@drydock/sandbox';
 import { writeTestOva } from '@drydock/templates/testing';
+import { clusterLedger } from '../../apps/drydock/src/ownership-ledger.ts';
 import { accountNamespace, apply, manifestsOf } from './support/rbac-manifests.ts';
 import {
   clusterTag,
@@ -344,7 +345,9 @@ test("OWN-4 gc of a cluster's templates keeps all of them until the cluster is a
   assert.deepEqual(await there(), [bySet, byMachine]);
 
   // The cluster has another key, and no ledger of them: the next machine of the set starts from what nothing proves.
+  await clusterLedger(client, 'drydock').change('vm.0', () => '{"stage":"of a later version"}');
   const unproven = (await drydock('doctor', ...trusted())).out;
+  assert.match(unproven, /warn +ownership ledger +ConfigMaps .* in drydock: the value of vm\.0 cannot be read/);
   assert.match(
     unproven,
     new RegExp(

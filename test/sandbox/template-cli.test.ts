@@ -363,7 +363,13 @@ test('KEEP-3: a leaked key is revoked: what only its codes prove is listed and s
   const named = new RegExp(
     `warn +template +${name} is unproven, kept and never .*\n +next: drydock template adopt ${name} `,
   );
-  assert.match((await run('doctor')).stdout, named);
+  // As a newer version may write an entry: the command names it, and goes on.
+  const ledger = join(cli.files, 'elsewhere', 'ownership.json');
+  const records = { 'vm.0': '{"stage":"of a later version"}' };
+  await writeFile(ledger, JSON.stringify({ drydockOwnership: 1, records }), { mode: 0o600 });
+  const { stdout: doctor } = await run('doctor');
+  assert.match(doctor, named);
+  assert.ok(doctor.includes(`${ledger}: the value of vm.0 cannot be read`), doctor);
   await run('adopt', name);
   assert.match((await run('list', '-o', 'wide')).stdout, new RegExp(`${name} +(?:current|published) `));
   assert.doesNotMatch((await run('doctor')).stdout, named);

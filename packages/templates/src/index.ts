@@ -38,6 +38,7 @@ export {
   NO_KEYS,
   type ReadKeys,
 } from './mark/keys.ts';
+export { unreadableEntries } from './mark/ledger.ts';
 export type { LedgerStore } from './mark/ledger-store.ts';
 export { OWNERSHIP } from './mark/ownership-record.ts';
 export { holdAttribute } from './mark/pointers.ts';

@@ -6,6 +6,9 @@ import { type ClusterImages, clusterImages } from '../cluster-images.ts';
 import { explainClusterApi } from '../explain/cluster-api.ts';
 import { leadershipOf } from '../leadership.ts';
 import { type MarkKeyFlags, markKeySecret } from '../mark-keys.ts';
+import { OWNERSHIP, readClusterLedger } from '../ownership-ledger.ts';
+import { ledgerEntryLines } from '../template/doctor-server.ts';
+import { shell } from '../template/next-command.ts';
 import type { VCenterFlags } from '../vcenter-flags.ts';
 import { healthLines } from '../vcenter-health.ts';
 import { vcenterHealth } from '../vcenter-notes.ts';
@@ -63,6 +66,16 @@ export async function examine(
     await look('operator', role, () => leaseLine(client, { role, namespace: leaseNamespace }, signal));
   await look('operator', 'statuses', () => statusLines(client, owned, signal));
   await look('operator', 'ledgers', () => ledgerLines(client, owned, signal));
+  if (roles.has('boot-images'))
+    await look('operator', 'ownership ledger', () => {
+      const maps = `ConfigMaps ${OWNERSHIP.name}-0 to -${OWNERSHIP.shards - 1} in ${leaseNamespace}`;
+      const show = shell`kubectl get configmap -n ${leaseNamespace} -o yaml | grep vm.`;
+      return ledgerEntryLines(
+        readClusterLedger(client, leaseNamespace, () => undefined),
+        maps,
+        show,
+      );
+    });
   if (roles.has('boot-images'))
     await look('operator', 'vcenters', async () =>
       healthLines(await vcenterHealth(client, { namespace: leaseNamespace, now: new Date(), signal }), Date.now()),

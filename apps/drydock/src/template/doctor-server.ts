@@ -1,4 +1,4 @@
-import type { ListedTemplate } from '@drydock/templates';
+import { type LedgerStore, type ListedTemplate, unreadableEntries } from '@drydock/templates';
 import type { VCenter } from '@drydock/vsphere';
 import { durationText } from './amounts.ts';
 import type { CheckLine } from './check-line.ts';
@@ -68,6 +68,20 @@ export async function tagLine(vcenter: VCenter, tag: string, signal: AbortSignal
     detail: named.length === 0 ? `there is no tag ${tag}` : `${tag} exists in several categories: ${where}`,
     next: named.length === 0 ? shell`govc tags.create -c CATEGORY ${tag}` : shell`govc tags.ls | grep ${tag}`,
   };
+}
+
+/** Names the entries of the ownership ledger that cannot be read; nothing where all can. `where` and `next`: the store for people, and the command that shows it. */
+export async function ledgerEntryLines(
+  ledger: Pick<LedgerStore, 'read'>,
+  where: string,
+  next: string,
+): Promise<readonly CheckLine[]> {
+  const keys = unreadableEntries(await ledger.read());
+  if (keys.length === 0) return [];
+  const named = keys.length > 3 ? `${keys.slice(0, 3).join(', ')} and ${keys.length - 3} more` : keys.join(', ');
+  const expected = 'JSON with stage, own and mark was expected, and a newer version may have written something else';
+  const detail = `${where}: the ${keys.length === 1 ? 'value' : 'values'} of ${named} cannot be read: ${expected}. Their templates are kept and not used`;
+  return [{ name: 'ownership ledger', state: 'warn', detail, next }];
 }
 
 /** How many templates get a line of their own. */

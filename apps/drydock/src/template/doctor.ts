@@ -2,6 +2,7 @@ import { importBytes, openOva } from '@drydock/templates';
 import { isVimError, readOvf } from '@drydock/vsphere';
 import type { Command } from 'commander';
 import { exitCode } from '../exit.ts';
+import { ledgerFile, ledgerPath } from '../ledger-file.ts';
 import { certificateLine, readCertificate } from './certificate.ts';
 import { type CheckLine, checkText } from './check-line.ts';
 import {
@@ -13,7 +14,7 @@ import {
   spaceLine,
   type TrialImage,
 } from './doctor-place.ts';
-import { clockLine, loginLine, sessionLine, tagLine, templateLines } from './doctor-server.ts';
+import { clockLine, ledgerEntryLines, loginLine, sessionLine, tagLine, templateLines } from './doctor-server.ts';
 import type { CommonFlags } from './flags.ts';
 import { markKeyLine, templateCodeLines } from './mark-key.ts';
 import { shell } from './next-command.ts';
@@ -83,6 +84,7 @@ function checksOf(
   const { signal } = run;
   const { vcenter, settings, keys, store } = session;
   const { tag, owner } = settings;
+  const ledger = ledgerPath(settings.stateDir);
   let place: FoundPlace = { lines: [], items: {} };
   return [
     ['clock', () => clockLine(vcenter, signal)],
@@ -99,6 +101,7 @@ function checksOf(
     ['space', () => spaceLine(vcenter, place, image, run.command('gc', '--dry-run'), signal)],
     ['tag', async () => (tag === undefined ? [] : tagLine(vcenter, tag, signal))],
     ['dry import', () => dryImportLine(vcenter, place, image, signal)],
+    ['ownership ledger', () => ledgerEntryLines(ledgerFile(ledger), ledger, shell`grep -n vm. ${ledger}`)],
     [
       'templates',
       async () => {

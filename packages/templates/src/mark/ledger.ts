@@ -151,6 +151,13 @@ export function openLedger(store: LedgerStore | undefined): Ledger {
   };
 }
 
+/** Keys of entries that cannot be read, in the texts of a store. A newer version may have written them. */
+export function unreadableEntries(texts: ReadonlyMap<string, string>): readonly string[] {
+  return [...texts]
+    .filter(([name, text]) => name.startsWith(ENTRY) && entryOf(text) === undefined)
+    .map(([name]) => name);
+}
+
 /** Strict: an entry that only looks like one would answer whose a template is. */
 function entryOf(text: string | undefined): LedgerEntry | undefined {
   const value = parsed(text ?? '');
