@@ -345,9 +345,9 @@ test("OWN-4 gc of a cluster's templates keeps all of them until the cluster is a
   assert.deepEqual(await there(), [bySet, byMachine]);
 
   // The cluster has another key, and no ledger of them: the next machine of the set starts from what nothing proves.
-  await clusterLedger(client, 'drydock').change('vm.0', () => '{"stage":"of a later version"}');
+  await clusterLedger(client, upstreamController.namespace).change('vm.0', () => '{"stage":"of a later version"}');
   const unproven = (await drydock('doctor', ...trusted())).out;
-  assert.match(unproven, /warn +ownership ledger +ConfigMaps .* in drydock: the value of vm\.0 cannot be read/);
+  assert.match(unproven, /warn +ownership ledger +ConfigMaps .*: the value of vm\.0 cannot be read/);
   assert.match(
     unproven,
     new RegExp(
