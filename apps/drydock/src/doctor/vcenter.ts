@@ -8,11 +8,11 @@ import {
   findPlace,
   hostsLine,
   privilegeLines,
+  SMALL_DESCRIPTOR,
   spaceLine,
 } from '../template/doctor-place.ts';
 import { clockLine, sessionLine, tagLine, templateLines } from '../template/doctor-server.ts';
 import { shell } from '../template/next-command.ts';
-import { SMALL_DESCRIPTOR } from '../template/small-descriptor.ts';
 import { type Finding, type Line, lookedAt } from './finding.ts';
 import { libraryLines } from './libraries.ts';
 import { operatorCodeLines } from './mark-key.ts';

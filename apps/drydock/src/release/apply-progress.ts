@@ -1,8 +1,7 @@
 import { oneLine } from '@drydock/api/text';
 import type { ApplyProgress, Waiting } from '@drydock/release';
 import { age } from '../table.ts';
-import { redrawnLine } from '../template/progress-line.ts';
-import type { Sink } from '../template/sink.ts';
+import { redrawnLine, type Sink } from '../template/progress-line.ts';
 
 /** Shows how far a release is: on a terminal a bar that is redrawn each second, elsewhere a line where something has changed. */
 export interface ApplyProgressLine extends Disposable {

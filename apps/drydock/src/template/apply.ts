@@ -5,14 +5,13 @@ import type { CommonFlags } from './flags.ts';
 import { type Kept, keptBy, tellCollected } from './gc.ts';
 import { planText } from './plan.ts';
 import { type PlanFile, readPlan } from './plan-file.ts';
-import { plannedImage } from './planned-image.ts';
 import { openPointer, type PointerFile } from './pointer.ts';
 import { TemplateProblem } from './problem.ts';
 import { publish } from './publish.ts';
 import { carryOut } from './revert.ts';
 import { type Run, verb } from './run.ts';
 import type { TemplateSession } from './session.ts';
-import type { Source } from './source.ts';
+import { plannedImage, type Source } from './source.ts';
 
 interface ApplyFlags extends CommonFlags {
   /** Where the image of the plan is. */

@@ -44,19 +44,16 @@ export function defaultConfigFile(env: Readonly<Record<string, string | undefine
 /** Reads the config file as a layer. One that a flag names must exist; the default one may be absent. */
 export async function configLayer(named: string | undefined, fallback: string): Promise<Layer> {
   const path = named ?? fallback;
-  let content: string;
-  try {
-    content = await readSmallFile(path, MAX_BYTES);
-  } catch (cause) {
-    if (named === undefined && (cause as NodeJS.ErrnoException).code === 'ENOENT') return { origin: 'config file' };
+  const content = await readSmallFile(path, MAX_BYTES).catch((cause: NodeJS.ErrnoException) => {
+    if (named === undefined && cause.code === 'ENOENT') return undefined;
     throw new TemplateProblem({
       code: 'CONFIG_UNREADABLE',
-      message: `the config file ${path} cannot be read: ${(cause as Error).message}`,
+      message: `the config file ${path} cannot be read: ${cause.message}`,
       next: shell`ls -l ${path}`,
       cause,
     });
-  }
-  return readConfig(content, path);
+  });
+  return content === undefined ? { origin: 'config file' } : readConfig(content, path);
 }
 
 /** The text of a config file as a layer; files that it names are relative to its folder. */

@@ -11,6 +11,7 @@ import {
   findPlace,
   hostsLine,
   privilegeLines,
+  SMALL_DESCRIPTOR,
   spaceLine,
   type TrialImage,
 } from './doctor-place.ts';
@@ -21,7 +22,6 @@ import { shell } from './next-command.ts';
 import { type Run, verb } from './run.ts';
 import type { TemplateSession } from './session.ts';
 import type { Settings } from './settings.ts';
-import { SMALL_DESCRIPTOR } from './small-descriptor.ts';
 import { trustOf } from './trust.ts';
 
 /** Adds `drydock template doctor`: everything that could stop a publication, looked at without changing anything. */
@@ -32,21 +32,11 @@ export function addDoctor(group: Command): void {
     .argument('[ova]', 'try the import with this file');
   verb<CommonFlags>(command, async (run) => {
     const { out } = run;
-    const [ova] = run.args;
-    if (ova !== undefined) run.about({ source: ova });
-    const settings = await run.settings();
-    const image = await imageOf(ova);
     const lines: CheckLine[] = [];
-    const say: Say = (...found) => {
-      for (const line of found) out.event('check', line);
-      lines.push(...found);
-    };
-    say(settingsLine(settings));
-    const tls = await tlsLine(run, settings);
-    say(tls);
-    if (tls.state === 'FAIL')
-      say({ name: 'login', state: 'skip', detail: 'nothing is sent before the server is reached and trusted' });
-    else await throughLogin(run, settings, image, say);
+    for await (const line of findings(run)) {
+      out.event('check', line);
+      lines.push(line);
+    }
     const failed = lines.filter(({ state }) => state === 'FAIL').length;
     out.event('diagnosis', { ok: failed === 0, failed });
     out.data(checkText(lines));
@@ -59,18 +49,28 @@ export function addDoctor(group: Command): void {
   });
 }
 
-type Say = (...lines: readonly CheckLine[]) => void;
-
-async function throughLogin(run: Run<CommonFlags>, settings: Settings, image: TrialImage, say: Say): Promise<void> {
-  const session = await run.session();
-  const login = await loginLine(session.vcenter, settings, run.signal);
-  if (login.state === 'ok') {
-    say(login, markKeyLine(settings, session.keys));
-    for (const [name, check] of checksOf(run, session, image)) say(...(await guarded(name, check)));
+/** One after the other, as they are made. */
+async function* findings(run: Run<CommonFlags>): AsyncGenerator<CheckLine> {
+  const [ova] = run.args;
+  if (ova !== undefined) run.about({ source: ova });
+  const settings = await run.settings();
+  const image = await imageOf(ova);
+  yield settingsLine(settings);
+  const tls = await tlsLine(run, settings);
+  yield tls;
+  if (tls.state === 'FAIL') {
+    yield { name: 'login', state: 'skip', detail: 'nothing is sent before the server is reached and trusted' };
     return;
   }
-  const next = run.command('doctor', '--username', 'USER', '--password-file', 'FILE');
-  say({ ...login, next }, { name: 'place', state: 'skip', detail: 'everything else needs a login' });
+  const session = await run.session();
+  const login = await loginLine(session.vcenter, settings, run.signal);
+  if (login.state === 'FAIL') {
+    yield { ...login, next: run.command('doctor', '--username', 'USER', '--password-file', 'FILE') };
+    yield { name: 'place', state: 'skip', detail: 'everything else needs a login' };
+    return;
+  }
+  yield* [login, markKeyLine(settings, session.keys)];
+  for (const [name, check] of checksOf(run, session, image)) yield* await guarded(name, check);
 }
 
 type Check = () => Promise<CheckLine | readonly CheckLine[]>;

@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { DurableError } from '@drydock/durable';
 import { isTemplateError, SILENCE_MS, TemplateError, type TemplateErrorCode } from '@drydock/templates';
 import { isVimError, VimError, type VimErrorCode } from '@drydock/vsphere';
-import { exitCode } from '../exit.ts';
+import { exitCode, UsageError } from '../exit.ts';
 import { type Failure, NEXT_COMMANDS, quoted } from './next-command.ts';
 import { type ExitCode, TemplateProblem } from './problem.ts';
 
@@ -91,6 +91,8 @@ export function judge(error: unknown, context: Failure): Verdict | undefined {
     const { code, message, exit, next = `${context.help ?? context.program} --help` } = error;
     return { code, message: sentence(message), next: typeof next === 'function' ? next(context) : next, exit };
   }
+  if (error instanceof UsageError)
+    return judge(new TemplateProblem({ code: 'USAGE', message: error.message }), context);
   if (error instanceof DurableError) {
     const { code, message, path } = error;
     return { code, message, next: `df -h ${quoted(dirname(path))}`, exit: exitCode.failed };

@@ -63,8 +63,12 @@ Templates that only its codes prove become "unproven": they stay, and "adopt" br
 }
 
 async function inSecret(run: Run<RevokeFlags>): Promise<ExitCode> {
-  const { flags, args, out, signal } = run;
-  const [wanted = ''] = args;
+  const {
+    flags,
+    args: [wanted = ''],
+    out,
+    signal,
+  } = run;
   // Loaded here: no other verb but gc asks a cluster.
   const { MARK_KEY_SECRET, markKeySecret, readMarkKeys, revokeCommand } = await import('../mark-keys.ts');
   const secret = markKeySecret(flags.markKeySecret ?? MARK_KEY_SECRET);
@@ -88,8 +92,11 @@ async function inSecret(run: Run<RevokeFlags>): Promise<ExitCode> {
 }
 
 async function inFile(run: Run<RevokeFlags>, path: string): Promise<ExitCode> {
-  const { args, out, again } = run;
-  const [wanted = ''] = args;
+  const {
+    args: [wanted = ''],
+    out,
+    again,
+  } = run;
   const text = await readKeyFile(path);
   if (wasRevoked(text, wanted)) {
     out.note(`The key ${wanted} was revoked in ${path} before: nothing was done`);

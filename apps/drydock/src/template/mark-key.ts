@@ -1,9 +1,8 @@
 import { keysOfText, type ListedTemplate, type MarkKeys, NO_KEYS } from '@drydock/templates';
 import { codeLines, signingText } from '../mark-key-text.ts';
 import type { CheckLine } from './check-line.ts';
-import { readNamedFile } from './named-file.ts';
 import { shell } from './next-command.ts';
-import { TemplateProblem } from './problem.ts';
+import { readNamedFile, TemplateProblem } from './problem.ts';
 import type { Settings } from './settings.ts';
 
 /** Makes a key file, and never writes over one that is there. */

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bytesText, durationText } from './amounts.ts';
 import { createOutput, formatOf } from './output.ts';
-import { barText, plainText } from './progress-line.ts';
-import type { Sink } from './sink.ts';
+import { barText, plainText, type Sink } from './progress-line.ts';
 
 function sink(isTTY = false, columns = 100): Sink & { readonly text: () => string } {
   let written = '';

@@ -1,11 +1,8 @@
 import { jsonText, oneLine, printable } from '@drydock/api/text';
 import type { TemplateProgress } from '@drydock/templates';
-import { UsageError } from '../exit.ts';
 import { formatted, type OutputFormat, outputFormat } from '../output/format.ts';
 import { yamlText } from '../yaml.ts';
-import { TemplateProblem } from './problem.ts';
-import { type ProgressLine, progressLine } from './progress-line.ts';
-import type { Sink } from './sink.ts';
+import { type ProgressLine, progressLine, type Sink } from './progress-line.ts';
 
 /**
  * Where a verb says things. Data goes to stdout, talk to stderr; for programs everything is an event on stdout, with `json` one object per line, with `yaml` a document each, and stderr stays
@@ -70,14 +67,9 @@ export function createOutput(
   };
 }
 
-/** The format that a flag names. */
+/** The format that a flag names. Throws `UsageError`. */
 export function formatOf(text = 'table'): OutputFormat {
-  try {
-    return outputFormat(text, { names: true });
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    throw new TemplateProblem({ code: 'FORMAT_UNKNOWN', message: error.message });
-  }
+  return outputFormat(text, { names: true });
 }
 
 function eventText(format: OutputFormat, event: object): string {

@@ -141,10 +141,9 @@ export function renderPointer(format: PointerFormat, pointer: Pointer, variable:
 /** The template that a pointer file names. Refuses a file that says more than a pointer does: replacing it would lose that. */
 export function parsePointer(format: PointerFormat, content: string, variable: string, path: string): string {
   if (format === 'tfvars') {
-    const lines = content.split('\n').filter((line) => line.trim() !== '');
-    const [, name, value] = /^\s*([\w-]+)\s*=\s*"((?:[^"\\]|\\.)*)"\s*$/.exec(lines[0] ?? '') ?? [];
-    const said = value === undefined ? undefined : unescapeHcl(value);
-    if (lines.length === 1 && name === variable && said !== undefined) return said;
+    const [, name, value = ''] = /^\s*([\w-]+)[^\S\n]*=[^\S\n]*"((?:[^"\\\n]|\\.)*)"\s*$/.exec(content) ?? [];
+    const said = name === variable ? unescapeHcl(value) : undefined;
+    if (said !== undefined) return said;
     throw foreign(path, `it should have one line, ${variable} = "…"`);
   }
   const wanted = format === 'json' ? 'template' : variable;

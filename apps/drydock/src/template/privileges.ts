@@ -106,10 +106,9 @@ export async function checkRecord(
 ): Promise<void> {
   const attribute = holdAttribute(holder);
   if (await vcenter.definesAttribute(attribute, options)) return;
-  const { datacenter } = placement;
-  const path = datacenter.startsWith('/') ? datacenter : `/${datacenter}`;
+  const path = placement.datacenter.replace(/^\/?/, '/');
   const ref = await vcenter.findByPath(path, options);
-  const missing = ref === undefined ? [] : await vcenter.missingPrivileges(ref, ['Global.ManageCustomFields'], options);
+  const missing = ref === undefined ? [] : await vcenter.missingPrivileges(ref, [MANAGE_FIELDS], options);
   if (missing.length === 0) return;
   const message = `the user lacks ${missing.join(', ')} on ${path}, which is needed once, to define the attribute "${attribute}"`;
   throw new TemplateError({ code: 'PRIVILEGE_MISSING', message });

@@ -1,5 +1,6 @@
+import { readFile } from 'node:fs/promises';
 import { exitCode } from '../exit.ts';
-import type { Failure } from './next-command.ts';
+import { type Failure, shell } from './next-command.ts';
 
 /** One of the table of exit codes; 130 and 143 come from signals. */
 export type ExitCode = (typeof exitCode)[keyof typeof exitCode] | 130 | 143;
@@ -27,4 +28,16 @@ export class TemplateProblem extends Error {
     this.exit = init.exit ?? exitCode.usage;
     if (init.next !== undefined) this.next = init.next;
   }
+}
+
+/** The text of a file that a setting names; `what` names its kind, with a space behind it. */
+export function readNamedFile(path: string, what = ''): Promise<string> {
+  return readFile(path, 'utf8').catch((cause: Error) => {
+    throw new TemplateProblem({
+      code: 'FILE_UNREADABLE',
+      message: `${what}${path} cannot be read: ${cause.message}`,
+      next: shell`ls -l ${path}`,
+      cause,
+    });
+  });
 }

@@ -1,6 +1,12 @@
 import type { TemplateProgress } from '@drydock/templates';
 import { bytesText, durationText } from './amounts.ts';
-import type { Sink } from './sink.ts';
+
+/** The part of a stream that is used; a test gives its own. */
+export interface Sink {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
 
 /** Shows progress on a terminal as one line that is redrawn, elsewhere as a line now and then. */
 export interface ProgressLine {

@@ -4,8 +4,8 @@ import { ledgerFile, ledgerPath } from '../ledger-file.ts';
 import { loginFile } from '../login-file.ts';
 import { type Holder, processHolder } from './holder.ts';
 import { markKeysOf } from './mark-key.ts';
-import { readNamedFile } from './named-file.ts';
 import type { Output } from './output.ts';
+import { readNamedFile } from './problem.ts';
 import type { Settings } from './settings.ts';
 import { trustOf } from './trust.ts';
 

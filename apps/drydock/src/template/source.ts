@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import {
   environmentProxies,
@@ -21,6 +21,7 @@ import type { Dispatcher } from 'undici';
 import { decoded } from './address.ts';
 import { shell } from './next-command.ts';
 import type { Output } from './output.ts';
+import type { PlanFile } from './plan-file.ts';
 import { TemplateProblem } from './problem.ts';
 
 /** An OVA that is ready to be published. */
@@ -45,7 +46,7 @@ export interface SourceOptions {
 }
 
 /** What the image cache of the command may hold. */
-export const CACHE_BYTES: number = 8 * 2 ** 30;
+const CACHE_BYTES: number = 8 * 2 ** 30;
 const SUM_MS = 30_000;
 const SILENT_MS = 1000;
 const TELL_MS = 250;
@@ -66,6 +67,57 @@ export async function openSource(argument: string, options: SourceOptions): Prom
   const sha256 = expected ?? (await publishedDigest(argument, options));
   const image = { location: argument, sha256, release: options.release ?? '' };
   return { image: image.release === '' ? await withRelease(cache, image, options) : image, ovas: cache };
+}
+
+/** Where the image of a plan may be. */
+interface ImageSearch {
+  /** The plan's own path. */
+  readonly path: string;
+  /** A person says where it is: a file or an address. */
+  readonly image?: string | undefined;
+  readonly cacheDir: string;
+  readonly out: Output;
+  readonly signal: AbortSignal;
+  /** The command with its image left to be given. */
+  readonly next: string;
+}
+
+/**
+ * Finds the image that a plan uploads by its digest: where somebody says, beside the plan or here under its name, in the cache, or at its address. Whatever is found
+ * is read only if it has that digest. Undefined for a plan that uploads nothing.
+ */
+export async function plannedImage(
+  { source, plan }: PlanFile,
+  { path, image, next, ...options }: ImageSearch,
+): Promise<Source | undefined> {
+  if (plan.kind !== 'publish' || !plan.steps.some(({ step }) => step === 'import')) return undefined;
+  const { sha256, release } = plan.wish.image;
+  const open = (place: string): Promise<Source> => openSource(place, { ...options, sha256, release });
+  if (image !== undefined) return open(image);
+  const isAddress = source !== undefined && /^https?:/i.test(source);
+  // A name, and no way out of the folder.
+  const name = isAddress || source === undefined || /[\\/]/.test(source) ? undefined : source;
+  for (const file of name === undefined ? [] : [join(dirname(path), name), name])
+    if (await isFile(file)) return open(file);
+  const { cacheDir: dir } = options;
+  const cached = join(dir, `${sha256}.ova`);
+  if (await isFile(cached)) {
+    const location = pathToFileURL(cached).href;
+    return { image: { location, sha256, release }, ovas: ovaCache({ dir, bytes: CACHE_BYTES }) };
+  }
+  if (isAddress && !source.includes('***')) return open(source);
+  throw new TemplateProblem({
+    code: 'IMAGE_NEEDED',
+    message: `the plan needs the image with sha256 ${sha256}${source === undefined ? '' : ` (${source})`}, which is neither beside it nor in the cache`,
+    next,
+  });
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
 }
 
 async function openFile(

@@ -1,7 +1,6 @@
 import type { TlsTrust } from '@drydock/vsphere';
-import { readNamedFile } from './named-file.ts';
 import { shell } from './next-command.ts';
-import { TemplateProblem } from './problem.ts';
+import { readNamedFile, TemplateProblem } from './problem.ts';
 import type { TrustSettings } from './settings.ts';
 
 /**
@@ -24,10 +23,9 @@ async function knownFingerprint(files: readonly string[], url: URL): Promise<str
       if ((error.cause as NodeJS.ErrnoException).code === 'ENOENT') return '';
       throw error;
     });
-    for (const line of content.split('\n')) {
-      const [host, fingerprint] = line.trim().split(/\s+/);
-      if (host !== undefined && fingerprint !== undefined && withPort(host) === wanted) return fingerprint;
-    }
+    const known = content.split('\n').map((line) => line.trim().split(/\s+/));
+    const found = known.find(([host = '', fingerprint]) => fingerprint !== undefined && withPort(host) === wanted);
+    if (found !== undefined) return found[1];
   }
   return undefined;
 }
