@@ -3,7 +3,7 @@ import { DurableError } from '@drydock/durable';
 import { isTemplateError, SILENCE_MS, TemplateError, type TemplateErrorCode } from '@drydock/templates';
 import { isVimError, VimError, type VimErrorCode } from '@drydock/vsphere';
 import { exitCode, UsageError } from '../exit.ts';
-import { type Failure, NEXT_COMMANDS, quoted } from './next-command.ts';
+import { type Failure, NEXT_COMMANDS, shell } from './next-command.ts';
 import { type ExitCode, TemplateProblem } from './problem.ts';
 
 /** What is said of a failure, and how the process ends. */
@@ -95,7 +95,7 @@ export function judge(error: unknown, context: Failure): Verdict | undefined {
     return judge(new TemplateProblem({ code: 'USAGE', message: error.message }), context);
   if (error instanceof DurableError) {
     const { code, message, path } = error;
-    return { code, message, next: `df -h ${quoted(dirname(path))}`, exit: exitCode.failed };
+    return { code, message, next: shell`df -h ${dirname(path)}`, exit: exitCode.failed };
   }
   if (!(error instanceof TemplateError || error instanceof VimError)) return undefined;
   const { code } = error;

@@ -5,6 +5,7 @@ import { type MoRef, refKey } from '@drydock/vsphere';
 import { OWNERSHIP } from '../mark/ownership-record.ts';
 import { templateStore } from '../store-vsphere.ts';
 import { TEST_KEYS } from '../testing/keys.ts';
+import { memoryLedger } from '../testing/memory-ledger.ts';
 import { type TestRig, testRig } from '../testing/rig.ts';
 import { testPlacement } from '../testing/wishes.ts';
 
@@ -120,3 +121,15 @@ test('KEEP-6 a template without a record that this ledger never knew is unproven
   const [one] = (await other.list(testPlacement(), 'cluster-uid')).filter(({ isTemplate }) => isTemplate);
   assert.deepEqual([one?.role, one?.registeredAgain], ['unproven', undefined]);
 });
+
+for (const stage of ['importing', 'of a later version'])
+  test(`KEEP-6 a template that lost its record, with an entry of its own in the stage "${stage}", was not registered again`, async () => {
+    const ledger = memoryLedger('cluster');
+    const made = testRig(virtualClock({ auto: true }), {}, {}, { markKeys: async () => TEST_KEYS, ledger });
+    const { name } = await made.publish();
+    await say(made, made.inventory.at(`${FOLDER}/${name}`), { [OWNERSHIP]: '' });
+    const [[key, text] = ['', '']] = [...ledger.texts].filter(([one]) => one.startsWith('vm.'));
+    ledger.texts.set(key, JSON.stringify({ ...(JSON.parse(text) as object), stage }));
+    const [one] = await made.store.list(testPlacement(), 'cluster-uid');
+    assert.deepEqual([one?.role, one?.registeredAgain], ['unproven', undefined]);
+  });
