@@ -1,4 +1,4 @@
-import { type Plan, type PlannedStep, type PlanRequest, TemplateError, type TemplateImage } from '@drydock/templates';
+import { type Plan, type PlannedStep, type PlanRequest, TemplateError } from '@drydock/templates';
 import type { Command } from 'commander';
 import { exitCode } from '../exit.ts';
 import type { CommonFlags } from './flags.ts';
@@ -11,7 +11,7 @@ import { publish } from './publish.ts';
 import { carryOut } from './revert.ts';
 import { type Run, verb } from './run.ts';
 import type { TemplateSession } from './session.ts';
-import { plannedImage, type Source } from './source.ts';
+import { plannedImage } from './source.ts';
 
 interface ApplyFlags extends CommonFlags {
   /** Where the image of the plan is. */
@@ -48,7 +48,11 @@ export function addApply(group: Command): void {
       });
     }
     const kept = plan.kind === 'gc' ? await stillKept(file, plan.wish.owner, signal) : undefined;
-    const again = await session.store.plan(requestOf(plan, source, session.holder.identity), {
+    const { identity: holder } = session.holder;
+    const image = plan.kind === 'publish' ? { ...plan.wish.image, location: source?.image.location ?? '' } : undefined;
+    const wish = { ...plan.wish, holder, ...(image === undefined ? {} : { image }) };
+    const request = { kind: plan.kind, wish } as PlanRequest;
+    const again = await session.store.plan(request, {
       ...{ signal, holderIsLive: session.holder.isLive, ...kept },
     });
     const difference = differenceOf(plan, again);
@@ -67,12 +71,6 @@ const SUBJECTS: Readonly<Record<Plan['kind'], readonly string[]>> = {
   adopt: ['TEMPLATE'],
   gc: [],
 };
-
-function requestOf(plan: Plan, source: Source | undefined, holder: string): PlanRequest {
-  if (plan.kind !== 'publish') return { kind: plan.kind, wish: { ...plan.wish, holder } } as PlanRequest;
-  const image: TemplateImage = { ...plan.wish.image, location: source?.image.location ?? '' };
-  return { kind: 'publish', wish: { ...plan.wish, image, holder } };
-}
 
 /** What the same pointers keep now. */
 async function stillKept({ keeps = [] }: PlanFile, owner: string, signal: AbortSignal): Promise<Kept> {

@@ -111,7 +111,7 @@ export function templateLines(
     ...(half ? { next: 'drydock template gc --dry-run' } : {}),
   };
   const kept = templates
-    .filter(({ role, proof }) => KEPT.has(role) || UNPROVEN.has(proof))
+    .filter(({ role, proof, isTemplate }) => KEPT.has(role) || (isTemplate && UNPROVEN.has(proof)))
     .map((template) => ({ template, user: usedBy(template.name) ?? template.pointers?.[0] }))
     .toSorted((a, b) => Number(a.user === undefined) - Number(b.user === undefined));
   const lines = kept.slice(0, MOST_LINES).map(({ template, user }): CheckLine => {

@@ -3,6 +3,7 @@ import { isVimError, readOvf } from '@drydock/vsphere';
 import type { Command } from 'commander';
 import { exitCode } from '../exit.ts';
 import { ledgerFile, ledgerPath } from '../ledger-file.ts';
+import { codeLines } from '../mark-key-text.ts';
 import { certificateLine, readCertificate } from './certificate.ts';
 import { type CheckLine, checkText } from './check-line.ts';
 import {
@@ -17,7 +18,7 @@ import {
 } from './doctor-place.ts';
 import { clockLine, ledgerEntryLines, loginLine, sessionLine, tagLine, templateLines } from './doctor-server.ts';
 import type { CommonFlags } from './flags.ts';
-import { markKeyLine, templateCodeLines } from './mark-key.ts';
+import { markKeyLine } from './mark-key.ts';
 import { shell } from './next-command.ts';
 import { type Run, verb } from './run.ts';
 import type { TemplateSession } from './session.ts';
@@ -73,6 +74,9 @@ async function* findings(run: Run<CommonFlags>): AsyncGenerator<CheckLine> {
   for (const [name, check] of checksOf(run, session, image)) yield* await guarded(name, check);
 }
 
+/** Who signs codes again, and when. */
+const SIGNER = 'the next `drydock template gc` signs them again';
+
 type Check = () => Promise<CheckLine | readonly CheckLine[]>;
 
 /** Made one after the other: what `inventory` finds, those behind it look at. */
@@ -109,7 +113,7 @@ function checksOf(
         if (folder === undefined) return [];
         const templates = await store.list(await run.place(session, 'folder'), owner, { signal });
         const adopt = (name: string): string => run.command('adopt', name);
-        return [...templateLines(templates, folder, { adopt }), ...templateCodeLines(templates, keys)];
+        return [...templateLines(templates, folder, { adopt }), ...codeLines(templates, keys, SIGNER)];
       },
     ],
   ];

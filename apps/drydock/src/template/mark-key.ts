@@ -1,5 +1,5 @@
-import { keysOfText, type ListedTemplate, type MarkKeys, NO_KEYS } from '@drydock/templates';
-import { codeLines, signingText } from '../mark-key-text.ts';
+import { keysOfText, type MarkKeys, NO_KEYS } from '@drydock/templates';
+import { signingText } from '../mark-key-text.ts';
 import type { CheckLine } from './check-line.ts';
 import { shell } from './next-command.ts';
 import { readNamedFile, TemplateProblem } from './problem.ts';
@@ -30,11 +30,6 @@ export function markKeyLine({ origins }: Settings, keys: MarkKeys): CheckLine {
     return { name, state: 'warn', detail, next: `${CREATE}, and give --mark-key mark.key` };
   }
   return { name, state: 'ok', detail: `${signingText(keys)} (${origins.markKey})` };
-}
-
-/** What the codes of templates say of the keys, for `doctor`. */
-export function templateCodeLines(templates: readonly ListedTemplate[], keys: MarkKeys): readonly CheckLine[] {
-  return codeLines(templates, keys, 'the next `drydock template gc` signs them again');
 }
 
 /** The text of a key file. */

@@ -206,5 +206,10 @@ test('KEEP-6 doctor names each template that is kept and never pointed at, those
     ],
   );
   assert.deepEqual([lines.length, lines.at(-1)?.detail], [12, 'and 3 more']);
+  const half = listed('half', { role: 'unfinished', proof: 'noted', isTemplate: false });
+  assert.deepEqual(
+    templateLines([half], '/DC0/vm', { adopt: String }).map(({ state, detail }) => [state, detail]),
+    [['warn', '1 unfinished in /DC0/vm']],
+  );
   assert.match(listText(templates, { wide: false, now }), /^again +registered again /m);
 });

@@ -102,8 +102,10 @@ export async function plannedImage(
   const { cacheDir: dir } = options;
   const cached = join(dir, `${sha256}.ova`);
   if (await isFile(cached)) {
-    const location = pathToFileURL(cached).href;
-    return { image: { location, sha256, release }, ovas: ovaCache({ dir, bytes: CACHE_BYTES }) };
+    return {
+      image: { location: pathToFileURL(cached).href, sha256, release },
+      ovas: ovaCache({ dir, bytes: CACHE_BYTES }),
+    };
   }
   if (isAddress && !source.includes('***')) return open(source);
   throw new TemplateProblem({
