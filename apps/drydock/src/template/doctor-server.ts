@@ -48,10 +48,8 @@ export async function clockLine(vcenter: VCenter, signal: AbortSignal): Promise<
 /** How many sessions the user has. */
 export async function sessionLine(vcenter: VCenter, signal: AbortSignal): Promise<CheckLine> {
   const { user, count } = await vcenter.sessions({ signal });
-  if (count === undefined) {
-    const detail = `how many sessions ${user} has cannot be read (Sessions.TerminateSession is not granted)`;
-    return { name: 'sessions', state: 'skip', detail };
-  }
+  const unread = `how many sessions ${user} has cannot be read (Sessions.TerminateSession is not granted)`;
+  if (count === undefined) return { name: 'sessions', state: 'skip', detail: unread };
   const detail = `${user} has ${count} ${count === 1 ? 'session' : 'sessions'}, this one included`;
   if (count < SESSIONS_WARN) return { name: 'sessions', state: 'ok', detail };
   return { name: 'sessions', state: 'warn', detail: `${detail}: something does not log out`, next: 'govc session.ls' };
@@ -60,8 +58,8 @@ export async function sessionLine(vcenter: VCenter, signal: AbortSignal): Promis
 /** Whether the tag can be attached. */
 export async function tagLine(vcenter: VCenter, tag: string, signal: AbortSignal): Promise<CheckLine> {
   const named = await vcenter.tags.named(tag, { signal });
-  if (named.length === 1) return { name: 'tag', state: 'ok', detail: `${tag} in category ${named[0]?.category ?? ''}` };
   const where = named.map(({ category }) => category).join(', ');
+  if (named.length === 1) return { name: 'tag', state: 'ok', detail: `${tag} in category ${where}` };
   return {
     name: 'tag',
     state: 'FAIL',

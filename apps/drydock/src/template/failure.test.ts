@@ -4,6 +4,7 @@ import { wordWithoutSecrets } from '@drydock/api/text';
 import { DurableError } from '@drydock/durable';
 import { TemplateError, type TemplateErrorCode } from '@drydock/templates';
 import { VimError, type VimErrorCode } from '@drydock/vsphere';
+import { UsageError } from '../exit.ts';
 import { judge } from './failure.ts';
 import { type Failure, NEXT_COMMANDS, quoted, withFlag } from './next-command.ts';
 import { TemplateProblem } from './problem.ts';
@@ -67,6 +68,8 @@ test('exit codes follow the one table', () => {
   assert.equal(judge(vimError('VIM_UNREACHABLE'), context)?.exit, 1);
   assert.equal(judge(vimError('VIM_NO_PERMISSION'), context)?.exit, 3);
   assert.equal(judge(new TemplateProblem({ code: 'X', message: 'x' }), context)?.exit, 2);
+  const usage = judge(new UsageError('give --all'), context);
+  assert.deepEqual([usage?.exit, usage?.message, usage?.next], [2, 'give --all.', 'drydock template --help']);
   assert.equal(judge(new TypeError('a bug'), context), undefined);
 });
 

@@ -16,44 +16,41 @@ export interface Verdict {
   readonly exit: ExitCode;
 }
 
-/** Wrong input: nobody but the caller can change it. */
-const USAGE: ReadonlySet<TemplateErrorCode | VimErrorCode> = new Set<TemplateErrorCode | VimErrorCode>([
-  'NAME_TOO_LONG',
-  'VIM_INVALID_NAME',
-  'VIM_REFUSED',
-]);
-
-/** A finding that stops the verb before it does harm; a repetition alone does not help. */
-const BLOCKED: ReadonlySet<TemplateErrorCode | VimErrorCode> = new Set<TemplateErrorCode | VimErrorCode>([
-  'FOLDER_NOT_FOUND',
-  'DATACENTER_NOT_FOUND',
-  'CLUSTER_NOT_FOUND',
-  'POOL_NOT_FOUND',
-  'NETWORK_NOT_FOUND',
-  'DATASTORE_NOT_FOUND',
-  'DATASTORE_UNUSABLE',
-  'NO_SPACE',
-  'HOSTS_UNAVAILABLE',
-  'PRIVILEGE_MISSING',
-  'TAG_NOT_FOUND',
-  'TAG_AMBIGUOUS',
-  'TEMPLATE_NOT_FOUND',
-  'NAME_TAKEN',
-  'NOT_A_TEMPLATE',
-  'POWERED_ON',
-  'HAS_SNAPSHOTS',
-  'FOREIGN_OWNER',
-  'UNMARKED',
-  'TEMPLATE_BUSY',
-  'UPLOAD_IN_PROGRESS',
-  'NOTHING_TO_REVERT',
-  'DIGEST_MISMATCH',
-  'OVA_INVALID',
-  'OVA_UNSUPPORTED',
-  'VIM_LOGIN_WITHHELD',
-  'VIM_NO_PERMISSION',
-  'VIM_OVF_REFUSED',
-]);
+/** How the process ends; 1 for any other code. 2: wrong input. 3: a finding that stops the verb before it does harm; a repetition alone does not help. */
+const EXITS: Readonly<Partial<Record<TemplateErrorCode | VimErrorCode, ExitCode>>> = {
+  WORLD_MOVED: exitCode.moved,
+  NAME_TOO_LONG: exitCode.usage,
+  VIM_INVALID_NAME: exitCode.usage,
+  VIM_REFUSED: exitCode.usage,
+  FOLDER_NOT_FOUND: exitCode.blocked,
+  DATACENTER_NOT_FOUND: exitCode.blocked,
+  CLUSTER_NOT_FOUND: exitCode.blocked,
+  POOL_NOT_FOUND: exitCode.blocked,
+  NETWORK_NOT_FOUND: exitCode.blocked,
+  DATASTORE_NOT_FOUND: exitCode.blocked,
+  DATASTORE_UNUSABLE: exitCode.blocked,
+  NO_SPACE: exitCode.blocked,
+  HOSTS_UNAVAILABLE: exitCode.blocked,
+  PRIVILEGE_MISSING: exitCode.blocked,
+  TAG_NOT_FOUND: exitCode.blocked,
+  TAG_AMBIGUOUS: exitCode.blocked,
+  TEMPLATE_NOT_FOUND: exitCode.blocked,
+  NAME_TAKEN: exitCode.blocked,
+  NOT_A_TEMPLATE: exitCode.blocked,
+  POWERED_ON: exitCode.blocked,
+  HAS_SNAPSHOTS: exitCode.blocked,
+  FOREIGN_OWNER: exitCode.blocked,
+  UNMARKED: exitCode.blocked,
+  TEMPLATE_BUSY: exitCode.blocked,
+  UPLOAD_IN_PROGRESS: exitCode.blocked,
+  NOTHING_TO_REVERT: exitCode.blocked,
+  DIGEST_MISMATCH: exitCode.blocked,
+  OVA_INVALID: exitCode.blocked,
+  OVA_UNSUPPORTED: exitCode.blocked,
+  VIM_LOGIN_WITHHELD: exitCode.blocked,
+  VIM_NO_PERMISSION: exitCode.blocked,
+  VIM_OVF_REFUSED: exitCode.blocked,
+};
 
 /** Their advice speaks of a cluster's failure domain, which there is none of here; the command to run next says it better. */
 const PLACE: ReadonlySet<TemplateErrorCode> = new Set<TemplateErrorCode>([
@@ -101,16 +98,17 @@ export function judge(error: unknown, context: Failure): Verdict | undefined {
   const { code } = error;
   const telling = VAGUE.has(code) ? causesOf(error).find((one) => isVimError(one) && TELLING.has(one.code)) : undefined;
   const deciding = isVimError(telling) ? telling.code : code;
-  return { code, message: textOf(error, context), next: NEXT_COMMANDS[deciding](context), exit: exitOf(deciding) };
+  const exit = EXITS[deciding] ?? exitCode.failed;
+  return { code, message: textOf(error, context), next: NEXT_COMMANDS[deciding](context), exit };
 }
 
 /** In the words of a person at a command line, where the packages below speak to a log or of a cluster. */
-function plainText(error: unknown, { url, username }: Pick<Failure, 'url' | 'username'>): string | undefined {
+export function textOf(error: unknown, { url, username }: Pick<Failure, 'url' | 'username'>): string {
   if (error instanceof TemplateError && PLACE.has(error.code)) return sentence(error.text);
   // An operator looks again; of a command a person has to know when.
   if (isTemplateError(error, 'UPLOAD_IN_PROGRESS'))
     return `${error.text}; run again in ${SILENCE_MS / 60_000} minutes, or --wait.`;
-  if (!(error instanceof VimError)) return undefined;
+  if (!(error instanceof VimError)) return error instanceof Error ? error.message : String(error);
   const { host } = new URL(url);
   switch (error.code) {
     case 'VIM_LOGIN_REFUSED':
@@ -123,13 +121,8 @@ function plainText(error: unknown, { url, username }: Pick<Failure, 'url' | 'use
     case 'VIM_UNREACHABLE':
       return `${host} cannot be reached (${rootCause(error)}): check the address, the network, the proxy, and that the vCenter is up.`;
     default:
-      return undefined;
+      return error.message;
   }
-}
-
-/** See {@link judge}; for a check that goes on with the next one. */
-export function textOf(error: unknown, context: Pick<Failure, 'url' | 'username'>): string {
-  return plainText(error, context) ?? (error instanceof Error ? error.message : String(error));
 }
 
 /** An error and what is behind it. */
@@ -139,12 +132,6 @@ function causesOf(error: unknown, depth = 8): readonly Error[] {
 
 function rootCause(error: Error): string {
   return causesOf(error).at(-1)?.message ?? '';
-}
-
-function exitOf(code: TemplateErrorCode | VimErrorCode): ExitCode {
-  if (code === 'WORLD_MOVED') return exitCode.moved;
-  if (USAGE.has(code)) return exitCode.usage;
-  return BLOCKED.has(code) ? exitCode.blocked : exitCode.failed;
 }
 
 function sentence(text: string): string {

@@ -170,13 +170,11 @@ function foreign(path: string, why: string): TemplateProblem {
   });
 }
 
-async function contentOf(path: string): Promise<string | undefined> {
-  try {
-    return await readSmallFile(path, MAX_BYTES);
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+function contentOf(path: string): Promise<string | undefined> {
+  return readSmallFile(path, MAX_BYTES).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code === 'ENOENT') return undefined;
     throw unusable(path, cause);
-  }
+  });
 }
 
 async function checkFolder(path: string): Promise<void> {
