@@ -22,6 +22,7 @@ import {
 
 const test = threadTests(import.meta.url);
 const OWNER = 'cluster-uid';
+const MINUTE = 60_000;
 const DAY = 86_400_000;
 
 /** With a key or the cluster's ledger a record proves ownership; without both nothing does. */
@@ -49,6 +50,9 @@ const REFUSALS: readonly TemplateErrorCode[] = [
 /** Of these, what may also stand after everybody has gone. */
 const LASTING: readonly TemplateErrorCode[] = ['UNMARKED', 'NOT_A_TEMPLATE', 'NAME_TAKEN'];
 
+/** What is waited for does not end by itself here: a minute of waiting shows no more than this. */
+const SOON = { waitMs: 4_000 } as const;
+
 type Mode = 'pointer' | 'swap';
 type Victim = 'newest' | 'oldest';
 interface Replayed extends World {
@@ -63,7 +67,7 @@ const wishOf = (mode: Mode) =>
 /** Publishes as a process of its own, and looks whether what it names is owned. Resolves to a refusal, if it was one. */
 async function publish(world: World, mode: Mode, allowed: readonly TemplateErrorCode[]): Promise<string | undefined> {
   try {
-    const { name } = await publishAs(world, `holder-${world.runs}`, wishOf(mode));
+    const { name } = await publishAs(world, `holder-${world.runs}`, wishOf(mode), '9.6', SOON);
     const published = world.inventory.snapshot().machines.find((one) => one.folder === FOLDER && one.name === name);
     assert.ok(published !== undefined && !world.foreign.has(published.ref), `${name} is theirs, and was published`);
     assert.equal(published.isTemplate && published.complete, true, `${name} was published and is no whole template`);
@@ -245,7 +249,11 @@ async function stepped(mode: Mode, installation: Installation): Promise<number> 
         if (fault !== undefined) skew.ms += fault === 'forward' ? 2 * DAY : -2 * DAY;
       };
       try {
-        for (const version of ['9.7', '9.6']) await attempt(world, mode, version);
+        for (const version of ['9.7', '9.6']) {
+          await attempt(world, mode, version);
+          // The dead one falls silent for good, and whoever waited a minute saw nothing else.
+          clock.advance(MINUTE);
+        }
         await collect(world);
       } finally {
         inventory.onCall = undefined;
@@ -276,7 +284,7 @@ async function attempt(world: World, mode: Mode, version: string): Promise<boole
     holder: 'here',
   };
   try {
-    await store.publish(wish, { holderIsLive: () => undefined });
+    await store.publish(wish, { holderIsLive: () => undefined, ...SOON });
     return true;
   } catch (error) {
     if (!isTemplateError(error) || !['UPLOAD_IN_PROGRESS', 'UNMARKED'].includes(error.code)) throw error;
