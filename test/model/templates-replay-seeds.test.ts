@@ -76,6 +76,8 @@ async function play(
   const history: string[] = [];
   let pointed: string | undefined;
   let verb: Verb | 'goes on' = 'goes on';
+  /** Names as a process of ours read them last: what is renamed between that and the next call nobody can know. */
+  const read = new Map<string, string>();
   const machineAt = (ref: string) => inventory.snapshot().machines.find((one) => one.ref === ref);
 
   const meddle = (when = ''): void => {
@@ -98,8 +100,9 @@ async function play(
   const judge = (ref: string): void => {
     const one = machineAt(ref);
     if (one === undefined) return;
-    const { name, isTemplate, extraConfig, customValues } = one;
-    const finished = isTemplate || CONTENT_KEY in extraConfig || OWNERSHIP in customValues;
+    const { isTemplate, extraConfig, customValues } = one;
+    const name = read.get(ref) ?? one.name;
+    const finished = isTemplate || CONTENT_KEY in extraConfig || (customValues[OWNERSHIP] ?? '') !== '';
     const said = `${ref} (${name}) was removed by: ${verb}`;
     if (world.foreign.has(ref)) {
       if (neighbour.made.has(ref) && !finished && BIRTH_KEY in extraConfig) {
@@ -171,6 +174,8 @@ async function play(
       if (method === 'destroy' && phase === 'before') judge(refKey(args[0] as MoRef));
       calls += 1;
       if (meddles && next() < 0.05) meddle(`  ${phase} ${method}: `);
+      if (phase === 'before' && (method === 'children' || method === 'vm'))
+        for (const [ref, one] of inventory.state.machines) read.set(ref, one.name);
       if (calls !== dies) return;
       killed = true;
       client.kill();
