@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { ExplorationError, explore, threadTests } from '@drydock/model';
+import { ExplorationError, explore, soaking, threadTests } from '@drydock/model';
 import { BIRTH_KEY, CONTENT_KEY, isTemplateError, OWNERSHIP, type TemplateErrorCode } from '@drydock/templates';
 import { type MachineSnapshot, simulatedLoss } from '@drydock/vsphere/testing';
 import { type Oldest, type ReplayDeed, remember, replay } from './templates-actors/replayer.ts';
@@ -125,6 +125,7 @@ async function explored(
   installation: Installation,
   victims: readonly Victim[],
   ends: Ends = { published: 0, refused: 0 },
+  depth: 1 | 2 = 1,
 ): Promise<number> {
   const faults = deeds.flatMap((deed) => victims.map((victim) => `${deed}: ${victim}` as const));
   const { scenarios } = await explore<Replayed, (typeof faults)[number]>({
@@ -178,13 +179,14 @@ async function explored(
       untouched(world);
     },
     faults,
+    depth,
   });
   return scenarios;
 }
 
 const titleOf = ({ keyed, ledger }: Installation): string => `${keyed ? 'a key' : 'no key'}, ledger: ${ledger}`;
 
-for (const [what, deeds, victims, atLeast] of [
+const ACTORS = [
   ['KEEP-1 a neighbour who copies all that can be read', ['copies as template', 'copies as machine'], ['newest'], 30],
   [
     'KEEP-2 a neighbour who puts a copy in the place of what was removed',
@@ -201,7 +203,9 @@ for (const [what, deeds, victims, atLeast] of [
   ['KEEP-4 a user who empties or deletes attributes', ['empties attributes', 'deletes attributes'], ['newest'], 30],
   ['KEEP-5 a vCenter restored from a backup', ['restores'], ['newest', 'oldest'], 30],
   ['KEEP-6 an administrator who renames or registers again', ['renames', 're-registers'], ['newest', 'oldest'], 60],
-] as const satisfies readonly (readonly [string, readonly ReplayDeed[], readonly Victim[], number])[])
+] as const satisfies readonly (readonly [string, readonly ReplayDeed[], readonly Victim[], number])[];
+
+for (const [what, deeds, victims, atLeast] of ACTORS)
   for (const installation of INSTALLATIONS)
     test(`${what}, at each call of a publication; ${titleOf(installation)}: nothing of theirs is published, changed or removed, nothing in use is lost`, async (t) => {
       let scenarios = 0;
@@ -214,6 +218,15 @@ for (const [what, deeds, victims, atLeast] of [
       // Where something proves what is ours, only what bears its name may stand in the way.
       const isInTheWay = victims.length > 1;
       if (installation.proves && !isInTheWay) assert.equal(ends.refused, 0);
+    });
+
+for (const installation of soaking ? INSTALLATIONS : [])
+  for (const mode of ['pointer', 'swap'] as const)
+    test(`KEEP-1 to KEEP-6 in pairs, at each call of two publications by ${mode}; ${titleOf(installation)}: nothing of theirs is published, changed or removed, nothing in use is lost`, async (t) => {
+      const ends = { published: 0, refused: 0 };
+      const deeds = ACTORS.flatMap(([, some]) => some);
+      const scenarios = await explored(deeds, mode, installation, ['newest'], ends, 2);
+      t.diagnostic(`${scenarios} histories: ${JSON.stringify(ends)}`);
     });
 
 test('KEEP-7 negative control: where a restored VM has the same creation date, too, it is taken for ours, and that is seen', async () => {
