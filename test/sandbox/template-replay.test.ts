@@ -93,7 +93,7 @@ async function play(setting: Setting, seed: number): Promise<Pick<Setting, keyof
 }
 
 for (const setting of SETTINGS)
-  test(`KEEP-9 real commands beside a neighbour who replays a collected template, ${setting.title}: 0 adopted, 0 that are not owned destroyed, 0 owned lost`, async () => {
+  test(`KEEP-10 real commands beside a neighbour who replays a collected template, ${setting.title}: 0 adopted, 0 that are not owned destroyed, 0 owned lost`, async () => {
     const { adopted, notOwnedDestroyed, ownedLost, collects } = setting;
     for (const seed of seeds(1, 250, 'rounds of five commands'))
       await withSeed(seed, import.meta.filename, async () =>
