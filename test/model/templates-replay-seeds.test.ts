@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { generator, seeds, threadTests, withSeed } from '@drydock/model';
-import { BIRTH_KEY, CONTENT_KEY, isTemplateError, OWNERSHIP } from '@drydock/templates';
+import { BIRTH_KEY, CONTENT_KEY, isTemplateError, OWNERSHIP, type Publication } from '@drydock/templates';
 import type { MoRef } from '@drydock/vsphere';
 import { refKey, simulatedLoss } from '@drydock/vsphere/testing';
 import { ownedIn } from './templates-actors/replayer.ts';
@@ -147,15 +147,15 @@ async function play(
       }
       case 'publish by pointer':
       case 'publish by swap': {
-        const kind = what === 'publish by pointer' ? 'pointer' : 'swap';
-        const publication = kind === 'pointer' ? { kind } : { kind, name: NAME, unmarked: 'refuse' as const };
+        const points = what === 'publish by pointer';
+        const publication: Publication = points ? { kind: 'pointer' } : { kind: 'swap', name: NAME };
         const live = next() < 0.5 ? () => undefined : (other: string) => other === holder;
         const wish = { ...wishFor(version, { publication }), holder };
         const { name, adopted } = await store.publish(wish, { holderIsLive: live, waitMs: 4_000 });
         const published = inventory.snapshot().machines.find((one) => one.folder === FOLDER && one.name === name);
         if (published !== undefined && world.foreign.has(published.ref))
           account.adopted.push(`${published.ref} was published as ${name}`);
-        if (kind === 'pointer') pointed = name;
+        if (points) pointed = name;
         return `${adopted ? 'finds' : 'uploads'} ${published?.ref} (${name})`;
       }
     }
