@@ -213,7 +213,9 @@ async function play(
     await run('publish by pointer', '9.5', false);
     const first = await run('publish by pointer', '9.6', false);
     const again = await run('publish by pointer', '9.6', false);
-    count(account, again === first.replace('uploads', 'finds') ? 'reuses' : 'does not reuse');
+    // A copy of an unfinished import may hold up a command of which nobody knows whether it lives.
+    if (/^(?:uploads|finds) /.test(first))
+      count(account, again === first.replace('uploads', 'finds') ? 'reuses' : 'does not reuse');
     await vouchesForNone(world, neighbour.made, account);
     if (!ownedIn(world).some(({ name }) => name === pointed)) account.ownedLost.push(`${pointed} is gone`);
   } catch (error) {
