@@ -117,8 +117,9 @@ async function play(
   };
 
   const look = (): void => {
+    const machines = new Map(inventory.snapshot().machines.map((one) => [one.ref, one]));
     for (const [ref, before] of world.foreign) {
-      const now = JSON.stringify(machineAt(ref));
+      const now = JSON.stringify(machines.get(ref));
       if (now === before) continue;
       account.notOwnedDestroyed.push(`${ref} changed from ${before} to ${now} by: ${verb}`);
       world.foreign.set(ref, now);
