@@ -11,7 +11,12 @@ export interface SoakPart {
  * most when it is wrong has most of the time.
  */
 export const SOAK_PARTS: readonly SoakPart[] = [
-  { name: 'templates: crashes explored', files: ['test/model/templates-*.test.ts'], weight: 6 },
+  { name: 'templates: crashes explored', files: ['test/model/templates-!(replay*).test.ts'], weight: 5 },
+  {
+    name: 'templates: a neighbour who replays',
+    files: ['test/model/templates-replay*.test.ts', 'test/sandbox/template-replay.test.ts'],
+    weight: 3,
+  },
   { name: 'templates: killed processes', files: ['test/sandbox/template-{kill,cli-signals}.test.ts'], weight: 4 },
   {
     name: 'boot images: killed at each change',

@@ -3,6 +3,7 @@ import { type Coverage, type Exploration, explore, virtualClock } from '@drydock
 import {
   NO_KEYS,
   type PublishedTemplate,
+  type PublishOptions,
   type TemplateStore,
   type TemplateStoreOptions,
   type TemplateWish,
@@ -110,9 +111,10 @@ export async function publishAs(
   holder: string,
   wish: TemplateWish,
   version = '9.6',
+  how: Pick<PublishOptions, 'waitMs'> = {},
 ): Promise<PublishedTemplate> {
   await using store = processOf(world, version);
-  return await store.publish({ ...wish, holder }, { holderIsLive: (other) => other === holder });
+  return await store.publish({ ...wish, holder }, { holderIsLive: (other) => other === holder, ...how });
 }
 
 /** What a setup makes, which is made once: each call gives a copy, so that a history costs what happens in it. */
@@ -155,7 +157,14 @@ export function stateOf({ inventory, clock, skew, foreign, records }: World, mor
   const identities = new Map<string, string>();
   for (const { instanceUuid } of ours) identities.set(instanceUuid, `#${identities.size}`);
   const keys = new Map<string, string>();
+  const codes = new Map<string, string>();
   const plain = text
+    // Before keys: a code begins like one.
+    .replaceAll(CODE, (code) => {
+      const known = codes.get(code) ?? `code ${codes.size}`;
+      codes.set(code, known);
+      return known;
+    })
     .replaceAll(UUID, (uuid) => identities.get(uuid) ?? uuid)
     .replaceAll(KEY, (key) => {
       const [begin, rest] = [key.slice(0, 12), key.slice(12)];
@@ -165,12 +174,12 @@ export function stateOf({ inventory, clock, skew, foreign, records }: World, mor
     })
     .replaceAll(/-retired-[0-9a-f]{8}/g, '-retired-*')
     .replaceAll(/holder-\d+/g, 'holder-*')
-    .replaceAll(/[0-9a-f]{12}:[\w-]{43}/g, 'code')
     .replaceAll(/session-\d+/g, 'session-*');
   return `${clock.now()} ${skew.ms} ${plain}`;
 }
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+const CODE = /[0-9a-f]{12}:[\w-]{43}/g;
 /** An identity key, or how one begins. */
 const KEY = /(?<![\w-])[0-9a-f]{12}(?:[0-9a-f]{20})?(?!\w)/g;
 

@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import type { VmView } from '@drydock/sandbox';
 import { CONTENT_KEY, OWNERSHIP } from '@drydock/templates';
-import { connectVCenter, type VmSummary } from '@drydock/vsphere';
-import { fingerprintOf } from '../../packages/templates/src/fingerprint.ts';
-import { identityKey, identityOf } from '../../packages/templates/src/mark/identity.ts';
 import { type Environment, expectExit, folder, startTemplateCli, type TemplateCli } from './support/template-cli.ts';
+import { forge } from './support/template-forger.ts';
 
 let cli: TemplateCli;
 let first: string;
@@ -156,27 +153,6 @@ const KEYS: readonly (readonly [string, Environment])[] = [
   ['without a key', { DRYDOCK_MARK_KEY: '' }],
 ];
 
-/** A VM as another vCenter user makes it: the name, the instance UUID, the keys and the attributes of `copied`, and what follows from public formulas. */
-async function forge(copied: VmView, write: (made: VmSummary, vcenter: string) => Promise<void>): Promise<string> {
-  const { switchboard, env } = cli;
-  const { name, instanceUuid, extraConfig, productVersion } = copied;
-  const { moref } = await switchboard.createVm({ folder, name, instanceUuid, extraConfig, productVersion, disks: 1 });
-  await using vcenter = connectVCenter({
-    url: env['GOVC_URL'] ?? '',
-    credentials: async () => ({ user: env['GOVC_USERNAME'] ?? '', password: env['GOVC_PASSWORD'] ?? '' }),
-    tls: { ca: await readFile(env['GOVC_TLS_CA_CERTS'] ?? '', 'utf8') },
-    env: {},
-  });
-  for (const [field, value] of Object.entries(copied.customValues))
-    await switchboard.setCustomValue(moref, field, value);
-  const made = (await vcenter.vm({ type: 'VirtualMachine', value: moref })) ?? assert.fail();
-  await write(made, await vcenter.instanceUuid());
-  await switchboard.convertVm(moref, 'template');
-  const now = (await switchboard.vms({ folder })).find((vm) => vm.moref === moref) ?? assert.fail();
-  assert.deepEqual([now.instanceUuid, now.isTemplate], [instanceUuid, true]);
-  return moref;
-}
-
 /** The next publication makes a template of its own, and a verification does not call the other one proven. */
 async function refuses(moref: string, copied: VmView, args: readonly string[], env: Environment): Promise<void> {
   const { switchboard } = cli;
@@ -212,15 +188,9 @@ for (const [what, env] of KEYS)
     assert.notEqual((await running.ended).code, 0);
     assert.ok(!(await cli.names()).includes(name), 'the half-made VM was removed');
 
-    const moref = await forge(copied, async (made, vcenter) => {
-      const is = fingerprintOf(made);
-      await switchboard.editVm(made.ref.value, { extraConfig: { [CONTENT_KEY]: is } });
-      const identity = identityOf(vcenter, made) ?? assert.fail();
-      const { code } = JSON.parse(copied.extraConfig['drydock.birth'] ?? '{}') as { readonly code?: string };
-      assert.equal(code === undefined, env['DRYDOCK_MARK_KEY'] === '', 'the code of the birth mark is copied, too');
-      const record = { id: identityKey(identity).slice(0, 12), kind: 'imported', is, code };
-      await switchboard.setCustomValue(made.ref.value, OWNERSHIP, JSON.stringify(record));
-    });
+    const { code } = JSON.parse(copied.extraConfig['drydock.birth'] ?? '{}') as { readonly code?: string };
+    assert.equal(code === undefined, env['DRYDOCK_MARK_KEY'] === '', 'the code of the birth mark is copied, too');
+    const moref = await forge(cli, copied, { template: true, record: { code } });
     await refuses(moref, copied, args, env);
   });
 
@@ -236,6 +206,6 @@ for (const [what, env] of KEYS)
     if (env['DRYDOCK_MARK_KEY'] === '') await switchboard.destroyVm(copied.moref);
     assert.ok(!(await cli.names()).includes(name));
 
-    const moref = await forge(copied, async () => undefined);
+    const moref = await forge(cli, copied, { template: true });
     await refuses(moref, copied, args, env);
   });

@@ -29,7 +29,8 @@ export type ReplayDeed =
 /** Oldest values of attributes by `ref attribute`. */
 export type Oldest = Map<string, string>;
 
-type Stored = World['inventory']['state']['machines'] extends Map<string, infer M> ? M : never;
+/** A machine as the in-memory vCenter keeps it. */
+export type Stored = World['inventory']['state']['machines'] extends Map<string, infer M> ? M : never;
 
 /** Machines and templates of the folder that are not foreign. */
 export function ownedIn({ inventory, foreign }: World): readonly MachineSnapshot[] {
@@ -96,7 +97,7 @@ function replace(world: World, one: Stored, change: Partial<Stored>): void {
 }
 
 /** A VM of theirs with all that can be read of one of ours; its disks are its own. */
-function theirs(world: World, one: Stored, change: Partial<Stored>): MoRef {
+export function theirs(world: World, one: Stored, change: Partial<Stored>): MoRef {
   const { state } = world.inventory;
   const made = world.inventory.add(world.inventory.at(FOLDER), { name: `theirs ${state.next}` });
   const { ref, instanceUuid, disks: files, directory, createDate } = state.machines.get(refKey(made)) ?? one;
