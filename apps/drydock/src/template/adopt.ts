@@ -28,6 +28,8 @@ const columns = (now: number): readonly Column<ListedTemplate>[] => [
   { header: 'NOTE', cell: ({ reason }) => reason ?? '' },
 ];
 
+const KEYLESS = 'without a mark key, an adoption proves nothing to later commands; give --mark-key';
+
 /** Adds `drydock template adopt`. */
 export function addAdopt(group: Command): void {
   const command = group
@@ -48,7 +50,8 @@ export function addAdopt(group: Command): void {
     const unproven = listed.filter(({ role, isTemplate }) => role === 'unproven' && isTemplate);
     if (all) {
       if (unproven.length === 0) {
-        out.note(`Nothing to adopt in ${placement.folder}: every template of ${owner} is proven`);
+        const why = session.keys.known.size > 0 ? `every template of ${owner} is proven` : KEYLESS;
+        out.note(`Nothing to adopt in ${placement.folder}: ${why}`);
         return exitCode.done;
       }
       out.note(table(columns(Date.now()), unproven, { wide: true }).trimEnd());

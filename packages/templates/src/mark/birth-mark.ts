@@ -4,8 +4,7 @@ import type { MarkKeys } from './keys.ts';
 import type { Content } from './ledger.ts';
 
 /**
- * In extraConfig from birth: what is imported, by whom, and a code. Everybody may read it and write it onto a VM of their own, so it proves one thing: that an unfinished import may be swept. Version
- * 0.1.0 does not know this key, and leaves such a VM alone.
+ * In extraConfig from birth: what is imported, by whom, and a code. Everybody may read it and write it onto a VM of their own, so it proves one thing: that an unfinished import may be swept.
  */
 export const BIRTH_KEY = 'drydock.birth';
 
@@ -39,7 +38,16 @@ export function birthConfig(mark: BirthMark, keys: MarkKeys): ReadonlyMap<string
   return new Map([
     [BIRTH_KEY, JSON.stringify({ ...mark, ...(code === undefined ? {} : { code }) })],
     [HEARTBEAT_KEY, 'PT1M'],
+    ...guardConfig(mark),
   ]);
+}
+
+/**
+ * What version 0.1.0 reads as the mark of another owner, and this version never reads. A swap of 0.1.0 retires a template without a mark, and later collects it; another owner's template stops the swap.
+ */
+function guardConfig({ owner, digest, holder, instanceUuid }: BirthMark): readonly (readonly [string, string])[] {
+  const mark = { owner: `a later version of Drydock for ${owner}`, digest, holder, instanceUuid };
+  return Object.entries(mark).map(([field, value]) => [`drydock.${field}`, value]);
 }
 
 /** The birth mark of a VM, whatever it is worth; undefined where there is none, or half of one. */
