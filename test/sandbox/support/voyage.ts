@@ -21,7 +21,7 @@ import {
   type VCenterSandbox,
   type VmView,
 } from '@drydock/sandbox';
-import { templateStore } from '@drydock/templates';
+import { NO_KEYS, templateStore } from '@drydock/templates';
 import { TEST_KEYS, type TestOvaSpec, writeTestOva } from '@drydock/templates/testing';
 import { connectVCenter, type VCenter } from '@drydock/vsphere';
 import { pino } from 'pino';
@@ -103,13 +103,15 @@ export interface VoyageOptions {
   readonly operator?: boolean;
   /** How templates are published; default by pointer. */
   readonly publication?: 'pointer' | 'swap';
+  /** Whether there is a mark key; default true. */
+  readonly keyed?: boolean;
   /** Further flags of the API server. */
   readonly apiserverFlags?: readonly string[];
 }
 
 /** Starts everything; the release is that of the installer's templates until another one is published. */
 export async function startVoyage(options: VoyageOptions = {}): Promise<Voyage> {
-  const { operator = true, publication = 'pointer', apiserverFlags = [] } = options;
+  const { operator = true, publication = 'pointer', keyed = true, apiserverFlags = [] } = options;
   await using starting = new AsyncDisposableStack();
   const crds = ['openshift', join(import.meta.dirname, '../../../api/crds')];
   const sandbox = starting.use(await startSandbox({ vcenter: true, crds, apiserverFlags }));
@@ -123,7 +125,7 @@ export async function startVoyage(options: VoyageOptions = {}): Promise<Voyage> 
   await createCluster(client, { user, password }, first);
 
   const cacheDir = join(files, 'cache');
-  if (operator) starting.use(await startRole(client, sandbox, cacheDir, publication));
+  if (operator) starting.use(await startRole(client, sandbox, cacheDir, { publication, keyed }));
   const resources = starting.move();
 
   const key = (name: string): { readonly namespace: string; readonly name: string } => ({
@@ -226,14 +228,14 @@ async function startRole(
   client: KubeClient,
   sandbox: VCenterSandbox,
   cacheDir: string,
-  publication: 'pointer' | 'swap',
+  { publication, keyed }: Required<Pick<VoyageOptions, 'publication' | 'keyed'>>,
 ): Promise<AsyncDisposable> {
   await using starting = new AsyncDisposableStack();
   const vcenter = starting.use(await connectReader(sandbox));
   const store = starting.use(
     templateStore({
       ...{ vcenters: async () => vcenter, cacheDir },
-      ...{ markKeys: async () => TEST_KEYS, ledger: clusterLedger(client, machineApi) },
+      ...{ markKeys: async () => (keyed ? TEST_KEYS : NO_KEYS), ledger: clusterLedger(client, machineApi) },
     }),
   );
   const leader = {
