@@ -36,10 +36,7 @@ export function versionOf({ changeVersion }: Pick<VmSummary, 'changeVersion'>): 
 export function sameMachine(a: Pick<VmSummary, Compared>, b: Pick<VmSummary, Compared>): boolean {
   const essence = (vm: Pick<VmSummary, Compared>): string => {
     const guest = [...vm.extraConfig].filter(([key]) => /^guestinfo\./i.test(key));
-    return digest([
-      disksOf(vm),
-      [...vm.hardware, ...guest].toSorted(([one = ''], [other = '']) => (one < other ? -1 : 1)),
-    ]);
+    return digest([disksOf(vm), [...vm.hardware, ...guest].toSorted(([one], [other]) => (one < other ? -1 : 1))]);
   };
   return essence(a) === essence(b);
 }
