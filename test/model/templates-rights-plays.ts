@@ -63,15 +63,18 @@ export const VCENTER_PLAYS: Plays = {
         await silent(world);
         assert.ok(!isThere(world, copy));
       },
-      'have the operator adopt a copy of a template that version 0.1.0 made, if that template is gone and the cluster still refers to its name':
+      'have the operator adopt a copy of a template that version 0.1.0 made, if they made the copy before the upgrade, that template is gone, and the cluster still refers to its name':
         async () => {
-          assert.equal(await takenOver((name) => name === 'base-9.4'), true);
+          assert.equal(await takenOver((name) => name === 'base-9.4', 'before'), true);
         },
     },
     couldNot: {
       'have any other copy published, reverted to or listed as proven': copiesAreNothing,
       'have such a copy adopted for its old code alone': async () => {
-        assert.equal(await takenOver(() => false), false);
+        assert.equal(await takenOver(() => false, 'before'), false);
+      },
+      'have such a copy adopted if they made it after the upgrade': async () => {
+        assert.equal(await takenOver((name) => name === 'base-9.4', 'after'), false);
       },
       'have a template or a finished copy removed': async () => {
         const world = await started();

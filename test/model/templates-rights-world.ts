@@ -254,12 +254,19 @@ async function legacyCopy(world: World): Promise<Stored> {
 const LEGACY = '33333333-0000-4000-8000-000000000000';
 
 /** Whether the operator takes it over, where the cluster refers to these names. */
-export async function takenOver(refers: (name: string) => boolean): Promise<boolean> {
+export async function takenOver(
+  refers: (name: string) => boolean,
+  made: 'before' | 'after' = 'after',
+): Promise<boolean> {
   const world = await started();
-  const one = await legacyCopy(world);
   const cluster = { recorded: () => false, refers, retired: () => false };
   const vcenters = async () => world.inventory.client();
   await using store = templateStore({ ...optionsOf(world), cluster, vcenters, ovas: memoryOva() });
-  await store.collect(placement, OWNER, { referenced: () => 'unknown', holderIsLive: () => undefined });
+  const collect = () => store.collect(placement, OWNER, { referenced: () => 'unknown', holderIsLive: () => undefined });
+  if (made === 'after') await collect();
+  world.clock.advance(MINUTE);
+  const one = await legacyCopy(world);
+  world.clock.advance(MINUTE);
+  await collect();
   return entryOf(world, refKey(one.ref))?.own === true;
 }

@@ -33,6 +33,7 @@ async function rig() {
   const vm = (await client.vm(ref)) ?? assert.fail();
   const record = `${UUID} template 2026-01-01T00:00:00Z ${fingerprintOf(vm)} 0123`;
   await client.setCustomValue(ref, 'drydock.record', record);
+  clock.advance(1000);
   const witnesses = await testWitnesses(client, clock, memoryLedger('cluster'));
   const read = async () => readMark((await client.vm(ref)) ?? assert.fail(), folder, { owner: 'us', witnesses }).kind;
   const take = (cluster: { recorded?: boolean; refers?: boolean; retired?: boolean }) =>
@@ -47,7 +48,7 @@ async function rig() {
       },
       {},
     );
-  return { inventory, ref, read, take };
+  return { inventory, folder, clock, ref, extraConfig, record, client, read, take };
 }
 
 test('KEEP-9 a template of 0.1.0 is taken over once the cluster refers to it, and counts from then on', async () => {
@@ -63,6 +64,18 @@ test('KEEP-9 an old code alone takes nothing over, nor does an announced import 
   assert.deepEqual(await made.take({}), []);
   assert.deepEqual(await made.take({ recorded: true }), []);
   assert.equal(await made.read(), 'invalid');
+});
+
+test('KEEP-9 a copy that somebody makes after the upgrade is not taken over, whatever it bears and whoever refers to its name', async () => {
+  const made = await rig();
+  await made.take({});
+  made.inventory.remove(made.ref);
+  made.clock.advance(1000);
+  const { extraConfig } = made;
+  const copy = { name: 'rhcos', template: true, instanceUuid: UUID, extraConfig };
+  const ref = made.inventory.add(made.folder, copy);
+  await made.client.setCustomValue(ref, 'drydock.record', made.record);
+  assert.deepEqual(await made.take({ refers: true, recorded: true, retired: true }), []);
 });
 
 test('KEEP-9 a template of 0.1.0 that is not what it was is not taken over', async () => {

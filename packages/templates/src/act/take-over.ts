@@ -5,8 +5,8 @@ import { contentOf, testimonyOf } from '../mark.ts';
 import { recordOwnership } from './prove.ts';
 
 /**
- * Records ownership of templates that version 0.1.0 made. Its code alone proves nothing, because it can be replayed: the cluster must have announced the import or refer to the name, and the template
- * must be what 0.1.0 recorded. Everything else stays as it is until a person adopts it. Resolves to the names.
+ * Records ownership of templates that version 0.1.0 made. Its code alone proves nothing, because it can be replayed: vCenter must have created the VM before this installation first looked, the cluster
+ * must refer to its name, and the template must be what 0.1.0 recorded. Everything else stays as it is until a person adopts it. Resolves to the names.
  */
 export async function takeOver(
   vcenter: VCenter,
@@ -16,10 +16,12 @@ export async function takeOver(
   call: CallOptions,
 ): Promise<readonly string[]> {
   const taken: string[] = [];
+  const since = await witnesses.ledger.firstLook(witnesses.vcenter, await vcenter.currentTime(call));
   for (const vm of await vcenter.children(folder, call)) {
     const { birth, entry, record } = testimonyOf(vm, witnesses);
     const due = birth?.legacy === true && birth.owner === owner && entry === undefined && record.kind === 'absent';
     if (!due || !vm.isTemplate || !isAsRecorded(vm, birth.digest)) continue;
+    if (!(Date.parse(vm.createDate ?? '') < since)) continue;
     const announced = cluster.recorded(birth.operation, birth.instanceUuid);
     const signed = birth.code === 'current' || birth.code === 'older';
     const named = cluster.refers(vm.name) || cluster.retired(vm.name);

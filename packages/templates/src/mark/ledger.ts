@@ -65,6 +65,8 @@ export interface Ledger {
   knows(operation: string): boolean;
   /** Durable when it resolves. `next` returns undefined to remove the entry. */
   change(key: string, next: (now: LedgerEntry | undefined) => LedgerEntry | undefined): Promise<void>;
+  /** When this installation first looked at a vCenter, in ms by that vCenter's clock, which says `now`; NaN where that cannot be read. */
+  firstLook(vcenter: string, now: Date): Promise<number>;
   sighting(key: string): Sighting | undefined;
   /** Remembered at once, kept durably by `keepSightings`. */
   see(key: string, sighting: Sighting): void;
@@ -74,6 +76,7 @@ export interface Ledger {
 
 const ENTRY = 'vm.';
 const SEEN = 'seen.';
+const SINCE = 'since.';
 
 type Seen = Readonly<Record<string, Sighting>>;
 
@@ -115,6 +118,11 @@ export function openLedger(store: LedgerStore | undefined): Ledger {
         return entry === undefined ? text : undefined;
       });
       entries.delete(key);
+    },
+    firstLook: async (vcenter, now) => {
+      const key = `${SINCE}${vcenter}`;
+      const known = texts.get(key) ?? (await changeText(key, (text) => text ?? now.toISOString()));
+      return Date.parse(known ?? '');
     },
     sighting: (key) => sightings.get(key),
     see: (key, sighting) => {
