@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '@drydock/kube';
 import type { Availability } from '../cloud/availability.ts';
 import { lookup } from '../cloud/lookup.ts';
-import { BootImageError } from '../errors.ts';
+import { BootImageError, orBootImageError } from '../errors.ts';
 import type { PlatformInput } from '../platform.ts';
 import { authoritiesReader } from './authorities.ts';
 import { availabilityOf, imageArchitecture, isGood } from './availability.ts';
@@ -130,9 +130,10 @@ export function ec2Look(client: Ec2Client, clock: Clock = systemClock): Ec2Look 
     },
     foresee: (inputs) => {
       for (const input of inputs) {
-        const found = foreseen(input);
-        const account = found === undefined ? undefined : accountOf(input, found.region, authorities);
-        if (found === undefined || account === undefined || account.kind === 'unverified') continue;
+        const found = orBootImageError(() => foreseen(input));
+        if (found === undefined || found instanceof BootImageError) continue;
+        const account = accountOf(input, found.region, authorities);
+        if (account.kind === 'unverified') continue;
         for (const ami of found.amis) images.foresee(account, ami);
         const { instanceType } = needsOf(input);
         if (instanceType !== undefined) types.foresee(account, instanceType);
@@ -143,15 +144,10 @@ export function ec2Look(client: Ec2Client, clock: Clock = systemClock): Ec2Look 
 
 /** What a set is going to be asked about; what is wrong with it is told when that is done. */
 function foreseen(input: PlatformInput): { readonly region: string; readonly amis: readonly string[] } | undefined {
-  try {
-    const current = currentAmi(input);
-    if (current.kind === 'skip') return undefined;
-    const { id, region } = current;
-    return { region, amis: [id, streamAmi(input, region) ?? id] };
-  } catch (error) {
-    if (error instanceof BootImageError) return undefined;
-    throw error;
-  }
+  const current = currentAmi(input);
+  if (current.kind === 'skip') return undefined;
+  const { id, region } = current;
+  return { region, amis: [id, streamAmi(input, region) ?? id] };
 }
 
 function accountOf(

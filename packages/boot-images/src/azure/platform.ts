@@ -2,7 +2,7 @@ import { systemClock } from '@drydock/kube';
 import { type Availability, verifiedCurrent, verifiedTarget } from '../cloud/availability.ts';
 import { type CloudHttpsOptions, cloudHttps } from '../cloud/https.ts';
 import { notAnImage, pinnedPlan } from '../cloud/pinned.ts';
-import { BootImageError } from '../errors.ts';
+import { BootImageError, orBootImageError, orUndefined } from '../errors.ts';
 import type { ImageFacts } from '../image-facts.ts';
 import type { JsonObject } from '../observe/provider-spec.ts';
 import { nonEmpty } from '../observe/stream.ts';
@@ -80,13 +80,8 @@ export function platformWith(looking: ImageLook | undefined): Platform {
 }
 
 function imageOf(spec: JsonObject): string | undefined {
-  try {
-    const reference = referenceOf(imageIn(spec));
-    return reference === '' ? undefined : reference;
-  } catch {
-    // What is wrong with the spec is told when it is decided upon.
-    return undefined;
-  }
+  const reference = orUndefined(() => referenceOf(imageIn(spec)));
+  return reference === '' ? undefined : reference;
 }
 
 function currentOf({ spec }: PlatformInput): AzureImage | undefined {
@@ -94,13 +89,8 @@ function currentOf({ spec }: PlatformInput): AzureImage | undefined {
 }
 
 function targetOf(input: PlatformInput): string | undefined {
-  try {
-    const target = wantedImage(input);
-    return target === undefined ? undefined : referenceOf(target);
-  } catch (error) {
-    if (error instanceof BootImageError) return undefined;
-    throw error;
-  }
+  const target = orBootImageError(() => wantedImage(input));
+  return target === undefined || target instanceof BootImageError ? undefined : referenceOf(target);
 }
 
 function factsFor(input: PlatformInput): ImageFacts {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Machine, type MachineSet } from '@drydock/api';
 import { apiVersionOf } from '@drydock/kube';
 import { labelSelector } from '../decide/selection.ts';
-import { BootImageError } from '../errors.ts';
+import { BootImageError, orBootImageError } from '../errors.ts';
 import { type KeptSet, kindOf, machineSets, setText } from '../observe/kept-set.ts';
 import { isObject } from '../observe/stream.ts';
 import type { PointedImage } from '../platform.ts';
@@ -110,10 +110,6 @@ export function canaryLabels(group: string): Readonly<Record<string, string>> {
 
 /** What cannot be read selects whatever it may. */
 function selects({ spec }: MachineSet, labels: Readonly<Record<string, string>>): boolean {
-  try {
-    return labelSelector(spec?.selector)(labels);
-  } catch (error) {
-    if (error instanceof BootImageError) return true;
-    throw error;
-  }
+  const includes = orBootImageError(() => labelSelector(spec?.selector));
+  return includes instanceof BootImageError || includes(labels);
 }

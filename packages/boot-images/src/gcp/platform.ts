@@ -2,6 +2,7 @@ import { systemClock } from '@drydock/kube';
 import { type Availability, verifiedCurrent, verifiedTarget } from '../cloud/availability.ts';
 import { type CloudHttpsOptions, cloudHttps } from '../cloud/https.ts';
 import { notAnImage, pinnedPlan } from '../cloud/pinned.ts';
+import { orUndefined } from '../errors.ts';
 import type { ImageFacts } from '../image-facts.ts';
 import type { JsonObject } from '../observe/provider-spec.ts';
 import { nonEmpty } from '../observe/stream.ts';
@@ -81,14 +82,10 @@ export function platformWith(looking: ImageLook | undefined): Platform {
 
 /** All boot disks of one machine have one image as a rule. */
 function imageOf(spec: JsonObject): string | undefined {
-  try {
-    const images = new Set(bootDisks(spec).map(({ image }) => image));
-    images.delete('');
-    return images.size === 0 ? undefined : [...images].join(', ');
-  } catch {
-    // What is wrong with the spec is told when it is decided upon.
-    return undefined;
-  }
+  const disks = orUndefined(() => bootDisks(spec)) ?? [];
+  const images = new Set(disks.map(({ image }) => image));
+  images.delete('');
+  return images.size === 0 ? undefined : [...images].join(', ');
 }
 
 /** The one image of a set; undefined where there are several, or where it is in no form that Compute Engine knows. */
