@@ -1,6 +1,5 @@
 import { type BootImage, Machine, type MachineSet, Node } from '@drydock/api';
 import { ApiError, type Client, ifFound, isAlreadyExists, isNotFound, type Key, keyOf } from '@drydock/kube';
-import { BootImageError } from '../errors.ts';
 import type { ImageFacts } from '../image-facts.ts';
 import { idOf, type KeptSet, setText } from '../observe/kept-set.ts';
 import type { PointedImage } from '../platform.ts';
@@ -12,7 +11,7 @@ import { type CanaryGroup, canaryMachine, groupOf, isCanaryName, unsupported } f
 import { beginWait, type CanaryClocks, type CanaryWaits, elapsedOf, waitedMs } from './patience.ts';
 import { type CanarySettling, canarySettling, type Settling } from './settling.ts';
 import { canarySpec, MOST_CANARIES } from './spec.ts';
-import { creationFailure, outcomeOf, stepCanary, withGuest } from './steps.ts';
+import { canaryUnsupported, creationFailure, outcomeOf, stepCanary, withGuest } from './steps.ts';
 
 /** What canaries are made with, and told from. */
 export interface CanaryPorts extends CanaryClocks {
@@ -84,15 +83,7 @@ export function canaries(ports: CanaryPorts, { verdicts, waits, settling, remove
   async function tried(question: CanaryQuestion, call: { readonly signal?: AbortSignal } = {}) {
     const { set, policy, image, facts } = question;
     const why = unsupported(set, ports.machineSets());
-    if (why !== undefined)
-      throw new BootImageError(
-        'CanaryUnsupported',
-        `bootimagepolicy ${policy.name} wants a canary for ${setText(set)}, and none is made: ${why}`,
-        {
-          retriable: false,
-          nextStep: `give ${setText(set)} a policy without a canary: kubectl edit bootimagepolicy ${policy.name}`,
-        },
-      );
+    if (why !== undefined) throw canaryUnsupported(setText(set), policy.name, why);
     const group = groupOf(set, policy, image, question);
     asked.add(group.machine);
     const settles = settling.wants(idOf(set), group, elapsedOf(ports));

@@ -100,6 +100,15 @@ export function outcomeOf(end: CanaryEnd, group: CanaryGroup, words: CanaryWords
   }
 }
 
+/** The error for a set of which no canary is made, by a reason as a clause: nothing is changed then. */
+export function canaryUnsupported(set: string, policy: string, why: string): BootImageError {
+  return new BootImageError(
+    'CanaryUnsupported',
+    `bootimagepolicy ${policy} wants a canary for ${set}, and none is made: ${why}`,
+    { retriable: false, nextStep: `give ${set} a policy without a canary: kubectl edit bootimagepolicy ${policy}` },
+  );
+}
+
 /** What a BootImage names of a canary. */
 export function namesOf({ id, machine, image }: CanaryGroup): {
   readonly group: string;

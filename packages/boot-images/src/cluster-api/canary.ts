@@ -14,7 +14,15 @@ import { type CanaryGroup, canaryLabel, isCanaryName } from '../canary/machine.t
 import { beginWait, type CanaryClocks, type CanaryWaits, elapsedOf, waitedMs } from '../canary/patience.ts';
 import { canarySettling, type Settling } from '../canary/settling.ts';
 import { MOST_CANARIES } from '../canary/spec.ts';
-import { type CanaryWords, creationFailure, namesOf, outcomeOf, stepCanary, withGuest } from '../canary/steps.ts';
+import {
+  type CanaryWords,
+  canaryUnsupported,
+  creationFailure,
+  namesOf,
+  outcomeOf,
+  stepCanary,
+  withGuest,
+} from '../canary/steps.ts';
 import { labelSelector } from '../decide/selection.ts';
 import { BootImageError } from '../errors.ts';
 import type { ImageFacts } from '../image-facts.ts';
@@ -32,10 +40,9 @@ import {
   rotationGroup,
   rotationSeen,
 } from './canary-machine.ts';
-import { canaryUnsupported } from './decide.ts';
 import { type ClusterApiObject, CORE, type ServedKinds } from './kinds.ts';
 import type { Rotation, RotationCanary, RotationStep } from './rotation.ts';
-import { idOfRotated, type RotatedSet, referenceOf } from './set.ts';
+import { idOfRotated, type RotatedSet, referenceOf, setText } from './set.ts';
 
 /** What canaries of Cluster API are made with, and told from. */
 export interface RotationCanaryPorts extends CanaryClocks {
@@ -232,7 +239,8 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
     const template = reference && served.of(reference.group, reference.kind);
     const config = template && (await found(template, set.namespace, reference?.name ?? '', call));
     const fault = bootstrapFault(reference?.kind ?? 'bootstrap template', config);
-    if (config === undefined || fault !== undefined) throw canaryUnsupported(set, wish, fault ?? 'it is not there');
+    if (config === undefined || fault !== undefined)
+      throw canaryUnsupported(setText(set), wish.policy.name, fault ?? 'it is not there');
     const { group: of, version, kind } = template as Resource<ClusterApiObject>;
     const typed = { ...config, kind, apiVersion: `${of}/${version}` };
     return {
@@ -250,7 +258,11 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
       for await (const { metadata, spec } of client.list(resource, { namespace: set.namespace }, call)) {
         if (text(object(spec)['clusterName']) !== set.clusterName) continue;
         if (labelSelector(at(spec, ['selector']) as never)(labels))
-          throw canaryUnsupported(set, wish, `${kind.toLowerCase()} ${metadata.name} would count it as one of its own`);
+          throw canaryUnsupported(
+            setText(set),
+            wish.policy.name,
+            `${kind.toLowerCase()} ${metadata.name} would count it as one of its own`,
+          );
       }
     }
   }
