@@ -116,7 +116,7 @@ export function azureClient({
       return found === 'absent' ? { kind: 'absent' } : { kind: 'found', found };
     }
     const { code, message } = errorIn(answer);
-    const subscription = subscriptionIn(question.path);
+    const subscription = decodeURIComponent(question.path.split('/')[2] ?? '');
     // Credentials for another account are no proof that an image is absent.
     if (status === 404 && code.startsWith('Subscription'))
       return { kind: 'unverified', missing: `access to subscription ${subscription}`, message };
@@ -249,10 +249,6 @@ export function placeOf(location: string): string {
 
 function placesOf(names: readonly unknown[]): ReadonlySet<string> {
   return new Set(names.filter((name) => typeof name === 'string').map(placeOf));
-}
-
-function subscriptionIn(address: string): string {
-  return decodeURIComponent(address.split('/')[2] ?? '');
 }
 
 /** `{error: {code, message}}`, and of some providers `{code, message}` (ARM's error contract). */
