@@ -76,6 +76,35 @@ export class BootImageError extends Error {
   }
 }
 
+/** The error with what was found out about the image; one that has such facts, and any other error, as it is. */
+export function withFacts(error: unknown, facts: ImageFacts): unknown {
+  if (!(error instanceof BootImageError) || error.facts !== undefined) return error;
+  const { code, message, retriable, nextStep, cause } = error;
+  return new BootImageError(code, message, {
+    ...{ cause, retriable, facts },
+    ...(nextStep === undefined ? {} : { nextStep }),
+  });
+}
+
+/** What `read` returns, or the {@link BootImageError} that it throws. Throws every other error. */
+export function orBootImageError<T>(read: () => T): T | BootImageError {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof BootImageError) return error;
+    throw error;
+  }
+}
+
+/** What `read` returns; undefined where it throws. For what is reported elsewhere, when it is decided upon. */
+export function orUndefined<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
+
 /** The text of anything that was thrown. */
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -1,7 +1,7 @@
 import { ApiError, type Client, isNotFound } from '@drydock/kube';
 import { upstreamController, upstreamRefusal } from './decide/coexistence.ts';
 import { clusterStable, readiness } from './decide/gates.ts';
-import { BootImageError, errorText } from './errors.ts';
+import { BootImageError, errorText, orUndefined } from './errors.ts';
 import { factsOf, type ImageFacts } from './image-facts.ts';
 import { idOf, type KeptSet, setText } from './observe/kept-set.ts';
 import { type LeafEdit, leafText } from './observe/provider-spec.ts';
@@ -105,7 +105,7 @@ export async function explainSet(
 /** What becomes of a set that is pinned says so, in the words of its BootImage. */
 function underPin(set: KeptSet, look: Look, ports: ExplainPorts): Conclusion {
   const conclusion = conclusionOf(look);
-  const facts = look.unknown === undefined ? known(() => setFacts(set, ports)) : undefined;
+  const facts = look.unknown === undefined ? orUndefined(() => setFacts(set, ports)) : undefined;
   if (look.outcome === undefined || facts === undefined) return conclusion;
   const { step, why, nextStep } = conclusion;
   const said = { reason: '', message: why, ...(nextStep === undefined ? {} : { nextStep }) };
@@ -137,7 +137,7 @@ export async function lookAtSet(
   };
 
   const { world, client } = ports;
-  const acts = upstreamRefusal(known(() => world.upstream())) !== undefined;
+  const acts = upstreamRefusal(orUndefined(() => world.upstream())) !== undefined;
   await ask('upstream', () => upstreamFound(set, ports));
   await ask('reflected', () => reflectedFound(ports));
   await ask('selected', () => {
@@ -156,7 +156,7 @@ export async function lookAtSet(
     question = asked;
     return `${setText(set)}: ${asked.input.architecture} machines on ${asked.platform.type}, owned by nobody`;
   });
-  if (question !== undefined && known(() => world.bootImagePolicies().length === 0) !== true) {
+  if (question !== undefined && orUndefined(() => world.bootImagePolicies().length === 0) !== true) {
     const asked = question;
     await ask('policy', () => {
       const decided = byPolicy(asked, ports);
@@ -198,15 +198,6 @@ function upstreamFound(set: KeptSet, ports: Pick<ExplainPorts, 'world' | 'platfo
   if (refusal === undefined) return `there is no Deployment ${namespace}/${name}, so Drydock acts`;
   if (leftToUpstream(set, ports)) return no(refusal, besideUpstream(refusal, {}));
   return `${refusal} and leaves ${setText(set)} alone, about which a bootimagepolicy decides`;
-}
-
-/** What cannot be read is told by the question that it is about. */
-function known<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch {
-    return undefined;
-  }
 }
 
 function policyText(set: KeptSet, policy: SetPolicy | undefined): string {

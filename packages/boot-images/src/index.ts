@@ -10,7 +10,6 @@ export { type ClusterApiRole, type ClusterApiRoleOptions, clusterApiRole } from 
 export { type RotatedSets, rotatedPlaces, rotatedSets } from './cluster-api/sets-now.ts';
 export { type Stage, type StageOptions, serverOfWish, stageOf } from './cluster-api/stage.ts';
 export { rotatedStandings } from './cluster-api/standing.ts';
-export { isPacedPolicy } from './cluster-api/turn.ts';
 export { ownArchitecture } from './decide/architecture.ts';
 export { upstreamController, upstreamRefusal } from './decide/coexistence.ts';
 export type { Skip } from './decide/decide.ts';
@@ -57,6 +56,7 @@ export type {
 export { type LazyPlatforms, lazyPlatforms, type Platforms } from './platforms.ts';
 export { type PolicySubject, type PolicyVerdict, policyFor } from './policy/policy-for.ts';
 export { type PolicyWorld, policyStatuses } from './policy/policy-statuses.ts';
+export { isPaced as isPacedPolicy } from './policy/turns.ts';
 export { type BootImagesRole, type BootImagesRoleOptions, bootImagesRole } from './role.ts';
 export { publicationWord } from './shared-names/name.ts';
 export { underOneName } from './shared-names/under-one-name.ts';

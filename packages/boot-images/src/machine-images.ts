@@ -5,7 +5,7 @@ import { imageIn, imageLeafOf } from './cluster-api/image-leaf.ts';
 import { type ClusterApiObject, CORE, type ServedKinds } from './cluster-api/kinds.ts';
 import { type Reference, referenceOf } from './cluster-api/set.ts';
 import { labelSelector } from './decide/selection.ts';
-import { BootImageError } from './errors.ts';
+import { BootImageError, orBootImageError } from './errors.ts';
 import { object, text } from './observe/json.ts';
 import { idOf, keptSets } from './observe/kept-set.ts';
 import { isObject } from './observe/stream.ts';
@@ -135,22 +135,13 @@ function selectors({ machineSets }: World): Selecting {
       const { matchLabels = {}, matchExpressions = [] } = spec?.selector ?? {};
       // What selects everything says of nothing that it is its own.
       if (Object.keys(matchLabels).length === 0 && matchExpressions.length === 0) return [];
-      const selects = selectsOf(spec?.selector);
-      return selects === undefined ? [] : [[name, selects] as const];
+      // No controller takes a machine by a selector that is invalid either.
+      const selects = orBootImageError(() => labelSelector(spec?.selector));
+      return selects instanceof BootImageError ? [] : [[name, selects] as const];
     });
   } catch (error) {
     // That sets cannot be read is told where it is asked what they point at.
     if (error instanceof ApiError) return [];
-    throw error;
-  }
-}
-
-/** Undefined for a selector by which no controller takes a machine either. */
-function selectsOf(selector: Parameters<typeof labelSelector>[0]): ReturnType<typeof labelSelector> | undefined {
-  try {
-    return labelSelector(selector);
-  } catch (error) {
-    if (error instanceof BootImageError) return undefined;
     throw error;
   }
 }

@@ -19,7 +19,7 @@ import {
 } from '@drydock/kube';
 import type { ClusterRecords, HolderIsLive } from '@drydock/templates';
 import { type BootImageCaches, createCaches, worldOf } from './caches.ts';
-import { canaryRights, wantsCanary } from './canary/rights.ts';
+import { canaryRights } from './canary/rights.ts';
 import type { CloudHttpsOptions } from './cloud/https.ts';
 import { cloudPlatforms } from './cloud-platforms.ts';
 import type { OpenShift } from './cluster-api/openshift.ts';
@@ -329,11 +329,7 @@ function controllerHalf(
       await platforms.load(platformOf(ports.world));
       return keptSets(ports.world).map((set) => subjectOf(set, { world: ports.world, platforms }));
     },
-    refused: async (policy, call) => {
-      await rights.ask([policy], call);
-      const message = wantsCanary(policy) ? rights.missing() : undefined;
-      return message === undefined ? undefined : { reason: 'CanaryNotPermitted', message };
-    },
+    refused: rights.refused,
   };
   return { controllers: [passes, statuses], policies };
 }

@@ -24,6 +24,7 @@ import {
   type Selector,
 } from '@drydock/kube';
 import { upstreamController } from './decide/coexistence.ts';
+import { orUndefined } from './errors.ts';
 import { cloudConfigs } from './observe/cloud-config.ts';
 import { credentialSecrets } from './observe/credential-secrets.ts';
 import { gatesNow } from './observe/feature-gates.ts';
@@ -92,7 +93,7 @@ export async function worldNow(
   const gates = await found(
     gatesNow(
       client,
-      known(() => version()?.status?.desired?.version),
+      orUndefined(() => version()?.status?.desired?.version),
       call,
     ),
   );
@@ -156,15 +157,6 @@ function unlessForbidden<T>(read: () => T | undefined): T | undefined {
   } catch (error) {
     if (isForbidden(error)) return undefined;
     throw error;
-  }
-}
-
-/** What cannot be read is told where it is decided upon. */
-function known<T>(read: () => T | undefined): T | undefined {
-  try {
-    return read();
-  } catch {
-    return undefined;
   }
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type Ini, readIni } from '../../../packages/boot-images/src/aws/ini.ts';
+import { type Ini, readIni } from '../../../packages/boot-images/src/aws/credentials.ts';
 import { readXml, type XmlElement, XmlInvalid } from '../../../packages/boot-images/src/aws/xml.ts';
 import { type Format, growing, type Hostile, pieces, SECRET } from '../format.ts';
 

@@ -1,6 +1,5 @@
-import { type CredentialSource, credentialSources, wantedSecrets } from '../cloud/credentials.ts';
+import { type CredentialSource, type FoundCredentials, firstCredentials } from '../cloud/credentials.ts';
 import type { PlatformInput } from '../platform.ts';
-import { type Ini, readIni } from './ini.ts';
 import type { AwsKeys } from './signature.ts';
 
 /** How keys are had: they are there, or a role is assumed, by a token or by other keys. */
@@ -24,22 +23,13 @@ export interface AwsCredentials {
   readonly source: KeySource;
 }
 
-/** Credentials, or what stands in their way, in words for people. */
-export type FoundCredentials =
-  | { readonly kind: 'found'; readonly credentials: AwsCredentials }
-  | { readonly kind: 'none'; readonly missing: string; readonly message: string };
-
 /** The first Secret with credentials that may be used. */
-export function awsCredentials(input: Pick<PlatformInput, 'secret'>): FoundCredentials {
-  let first: Extract<FoundCredentials, { readonly kind: 'none' }> | undefined;
-  for (const secret of credentialSources(input, 'AWS')) {
+export function awsCredentials(input: Pick<PlatformInput, 'secret'>): FoundCredentials<AwsCredentials> {
+  return firstCredentials(input, { platform: 'AWS', cloud: 'AWS' }, (secret) => {
     const { where, version } = secret;
     const source = readSource(secret);
-    if (typeof source !== 'string') return { kind: 'found', credentials: { where, version, source } };
-    first ??= { kind: 'none', missing: `usable credentials in Secret ${where}`, message: `Secret ${where} ${source}` };
-  }
-  const message = 'there are no credentials of AWS to look with';
-  return first ?? { kind: 'none', missing: `Secret ${wantedSecrets('AWS')}`, message };
+    return typeof source === 'string' ? `Secret ${where} ${source}` : { where, version, source };
+  });
 }
 
 /** Settings by their names: the keys of a Secret, or a section of its file. */
@@ -119,4 +109,33 @@ function roleOf(arn: string, externalId: string | undefined): Role | string {
 /** Whether a token of somebody stands at the beginning. */
 function isFederated(source: KeySource): boolean {
   return source.kind === 'web' || (source.kind === 'assumed' && isFederated(source.by));
+}
+
+/** Sections of a file by their names, each with its settings. */
+export type Ini = ReadonlyMap<string, ReadonlyMap<string, string>>;
+
+/**
+ * Reads a file of credentials as the tools of AWS have it (docs.aws.amazon.com/sdkref/latest/guide/file-format.html): `[name]` or `[profile name]`, then `key = value`. What is
+ * none of these is passed over.
+ */
+export function readIni(text: string): Ini {
+  const sections = new Map<string, Map<string, string>>();
+  let section: Map<string, string> | undefined;
+  for (const line of text.split(/\r?\n/)) {
+    const trimmed = line.trim();
+    if (trimmed.startsWith('[') && trimmed.endsWith(']')) {
+      const name = trimmed
+        .slice(1, -1)
+        .trim()
+        .replace(/^profile\s+/, '');
+      section = sections.get(name) ?? new Map<string, string>();
+      sections.set(name, section);
+      continue;
+    }
+    const equals = trimmed.indexOf('=');
+    // An indented line belongs to the setting above it, and none that is used has such.
+    if (equals <= 0 || /^[#;]/.test(trimmed) || /^\s/.test(line)) continue;
+    section?.set(trimmed.slice(0, equals).trim().toLowerCase(), trimmed.slice(equals + 1).trim());
+  }
+  return sections;
 }

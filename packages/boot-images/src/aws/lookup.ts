@@ -1,15 +1,15 @@
+import { oneLine } from '@drydock/api/text';
 import { type Clock, systemClock } from '@drydock/kube';
 import type { Availability } from '../cloud/availability.ts';
 import { lookup } from '../cloud/lookup.ts';
-import { BootImageError } from '../errors.ts';
+import { BootImageError, orBootImageError } from '../errors.ts';
 import type { PlatformInput } from '../platform.ts';
 import { authoritiesReader } from './authorities.ts';
-import { availabilityOf, imageArchitecture, isGood } from './availability.ts';
 import type { Account, Ec2Client, Ec2Image, ImageAnswer, Refusal, TypeAnswer } from './client.ts';
 import { awsCredentials } from './credentials.ts';
 import { endpointOf, isRegion } from './endpoints.ts';
 import { chooseImage, type MarketplaceChoice, type VersionToken } from './marketplace.ts';
-import { type CurrentAmi, currentAmi, needsOf, type Origin, originOf, streamAmi } from './target.ts';
+import { type CurrentAmi, currentAmi, type Needs, needsOf, type Origin, originOf, streamAmi } from './target.ts';
 
 /** Who published an image, or why that is not known. */
 export type OriginAnswer =
@@ -130,9 +130,10 @@ export function ec2Look(client: Ec2Client, clock: Clock = systemClock): Ec2Look 
     },
     foresee: (inputs) => {
       for (const input of inputs) {
-        const found = foreseen(input);
-        const account = found === undefined ? undefined : accountOf(input, found.region, authorities);
-        if (found === undefined || account === undefined || account.kind === 'unverified') continue;
+        const found = orBootImageError(() => foreseen(input));
+        if (found === undefined || found instanceof BootImageError) continue;
+        const account = accountOf(input, found.region, authorities);
+        if (account.kind === 'unverified') continue;
         for (const ami of found.amis) images.foresee(account, ami);
         const { instanceType } = needsOf(input);
         if (instanceType !== undefined) types.foresee(account, instanceType);
@@ -143,15 +144,10 @@ export function ec2Look(client: Ec2Client, clock: Clock = systemClock): Ec2Look 
 
 /** What a set is going to be asked about; what is wrong with it is told when that is done. */
 function foreseen(input: PlatformInput): { readonly region: string; readonly amis: readonly string[] } | undefined {
-  try {
-    const current = currentAmi(input);
-    if (current.kind === 'skip') return undefined;
-    const { id, region } = current;
-    return { region, amis: [id, streamAmi(input, region) ?? id] };
-  } catch (error) {
-    if (error instanceof BootImageError) return undefined;
-    throw error;
-  }
+  const current = currentAmi(input);
+  if (current.kind === 'skip') return undefined;
+  const { id, region } = current;
+  return { region, amis: [id, streamAmi(input, region) ?? id] };
 }
 
 function accountOf(
@@ -181,4 +177,92 @@ function accountOf(
     sts,
     credentials,
   };
+}
+
+/** Names of EC2 by those of RPM. */
+const ARCHITECTURES: Readonly<Record<string, string>> = { x86_64: 'x86_64', aarch64: 'arm64' };
+/** States in which an image is on its way. */
+const COMING: ReadonlySet<string> = new Set(['pending', 'transient']);
+const WAIT = 'wait until it is published, or opt the set out; it is looked at again by itself';
+const OTHER = 'use a release whose image is published, or opt the set out';
+
+/** What EC2 calls an architecture; undefined where it has no such machines. */
+export function imageArchitecture(architecture: string): string | undefined {
+  return Object.hasOwn(ARCHITECTURES, architecture) ? ARCHITECTURES[architecture] : undefined;
+}
+
+/** Whether machines start from it, if it is of their kind. */
+export function isGood({ state }: Pick<Ec2Image, 'state'>): boolean {
+  return state === 'available';
+}
+
+/** Judges an answer by what the machines need. Pure. */
+export function availabilityOf(
+  answer: ImageAnswer,
+  asked: { readonly ami: string; readonly region: string },
+  needs: Needs,
+  known: { readonly type: TypeAnswer | undefined; readonly now: Date },
+): Availability {
+  const what = `${asked.ami} in ${asked.region}`;
+  switch (answer.kind) {
+    case 'unverified':
+      return answer;
+    case 'absent':
+      return {
+        ...{ kind: 'unusable', reason: 'ImageNotPublished', nextStep: WAIT },
+        message: `there is no image ${what}, or it is not shared with the account of these credentials`,
+      };
+    case 'found':
+      return judged(answer.image, what, needs, known);
+  }
+}
+
+function judged(
+  image: Ec2Image,
+  what: string,
+  needs: Needs,
+  { type, now }: { readonly type: TypeAnswer | undefined; readonly now: Date },
+): Availability {
+  if (!isGood(image)) {
+    const why = image.stateReason === undefined ? '' : ` (${word(image.stateReason)})`;
+    const coming = COMING.has(image.state);
+    return {
+      ...{ kind: 'unusable', reason: coming ? 'ImageNotReady' : 'ImageWithdrawn', nextStep: coming ? WAIT : OTHER },
+      message: `image ${what} is ${word(image.state)}${why}, and no machine starts from it`,
+    };
+  }
+  const architecture = imageArchitecture(needs.architecture);
+  if (architecture !== undefined && image.architecture !== architecture) {
+    return {
+      ...{ kind: 'unusable', reason: 'ImageIncompatible' },
+      message: `image ${what} is for ${word(image.architecture)}, the machines are ${architecture}`,
+      nextStep: 'correct the architecture in the annotation of the set, or the stream',
+    };
+  }
+  const { bootMode = '' } = image;
+  if (needs.uefi !== undefined && bootMode !== 'uefi' && bootMode !== 'uefi-preferred') {
+    return {
+      ...{ kind: 'unusable', reason: 'ImageIncompatible' },
+      message: `image ${what} does not start with UEFI, which ${needs.uefi} of the set asks for`,
+      nextStep: `take ${needs.uefi} out of the set, or use a release whose image starts with UEFI`,
+    };
+  }
+  if (type?.kind === 'found' && type.bootModes.size > 0 && STRICT.has(bootMode) && !type.bootModes.has(bootMode)) {
+    return {
+      ...{ kind: 'unusable', reason: 'ImageIncompatible' },
+      message: `image ${what} starts with ${bootMode} alone, and machines of type ${needs.instanceType} with ${[...type.bootModes].map(word).join(', ')}`,
+      nextStep: 'give the set another instanceType, or use a release whose image starts there',
+    };
+  }
+  const end = Date.parse(image.deprecated ?? '');
+  // Every public image has an end from the beginning, two years away.
+  return Number.isNaN(end) || end > now.getTime()
+    ? { kind: 'available' }
+    : { kind: 'available', note: `is deprecated since ${new Date(end).toISOString()}: its owner may withdraw it` };
+}
+
+const STRICT: ReadonlySet<string> = new Set(['uefi', 'legacy-bios']);
+
+function word(text: string): string {
+  return oneLine(text).slice(0, 80);
 }

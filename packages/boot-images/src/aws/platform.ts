@@ -1,8 +1,8 @@
 import type { BootImageStatus } from '@drydock/api';
-import { systemClock } from '@drydock/kube';
 import { verifiedBy, verifiedCurrent, verifiedTarget } from '../cloud/availability.ts';
-import { type CloudHttpsOptions, cloudHttps } from '../cloud/https.ts';
+import type { CloudHttpsOptions } from '../cloud/https.ts';
 import { notAnImage, pinnedPlan } from '../cloud/pinned.ts';
+import { lookingPlatform } from '../cloud/stream-platform.ts';
 import { skip } from '../decide/decide.ts';
 import { BootImageError } from '../errors.ts';
 import type { ImageFacts, ImageOrigin, Verified } from '../image-facts.ts';
@@ -19,11 +19,11 @@ import { type CurrentAmi, currentAmi, decideByOrigin, isAmi, streamAmi } from '.
 
 /** Machine sets on AWS; `unasked`: see `cloudPlatforms`. */
 export function awsPlatform(how: CloudHttpsOptions | 'unasked'): Platform {
-  if (how === 'unasked') return platformWith(undefined);
-  const https = cloudHttps(how);
-  const { clock = systemClock } = how;
-  const client = ec2Client({ https, clock, sessions: awsSessions({ https, clock }) });
-  return { ...platformWith(ec2Look(client, clock)), [Symbol.asyncDispose]: () => https[Symbol.asyncDispose]() };
+  return lookingPlatform(
+    how,
+    (https, clock) => ec2Look(ec2Client({ https, clock, sessions: awsSessions({ https, clock }) }), clock),
+    platformWith,
+  );
 }
 
 /** What is planned for a set whose target is known. */

@@ -23,6 +23,11 @@ test('elements, texts, references and lists are read', () => {
   assert.deepEqual([itemsOf(root, 'none'), itemsOf(undefined, 'none')], [[], []]);
 });
 
+test('control characters in one text leave the others readable', () => {
+  const root = readXml('<a><b>x\u001b[2J&#x1b;</b><c>y</c></a>');
+  assert.deepEqual([textAt(root, 'b'), textAt(root, 'c')], ['x [2J\u001b', 'y']);
+});
+
 test('what is no such document is refused without a word of it', () => {
   const secret = 'hunter2';
   for (const text of [

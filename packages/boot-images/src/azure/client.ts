@@ -1,7 +1,7 @@
-import { readJson } from '@drydock/api';
 import { oneLine } from '@drydock/api/text';
 import { type CloudAnswer, type CloudHttps, invalidAnswer } from '../cloud/https.ts';
 import type { Tokens } from '../cloud/tokens.ts';
+import { parsedJson } from '../observe/json.ts';
 import { isObject, nonEmpty } from '../observe/stream.ts';
 import type { UploadedImage } from './image.ts';
 import type { AzureAccount } from './tokens.ts';
@@ -110,13 +110,13 @@ export function azureClient({
     });
     const { status } = answer;
     if (status === 200) {
-      const body = parsed(answer.text);
+      const body = parsedJson(answer.text);
       const found = isObject(body) ? question.read(body) : undefined;
       if (found === undefined) throw invalidAnswer(host, action, 'the answer is not what was asked for');
       return found === 'absent' ? { kind: 'absent' } : { kind: 'found', found };
     }
     const { code, message } = errorIn(answer);
-    const subscription = subscriptionIn(question.path);
+    const subscription = decodeURIComponent(question.path.split('/')[2] ?? '');
     // Credentials for another account are no proof that an image is absent.
     if (status === 404 && code.startsWith('Subscription'))
       return { kind: 'unverified', missing: `access to subscription ${subscription}`, message };
@@ -251,23 +251,11 @@ function placesOf(names: readonly unknown[]): ReadonlySet<string> {
   return new Set(names.filter((name) => typeof name === 'string').map(placeOf));
 }
 
-function subscriptionIn(address: string): string {
-  return decodeURIComponent(address.split('/')[2] ?? '');
-}
-
 /** `{error: {code, message}}`, and of some providers `{code, message}` (ARM's error contract). */
 function errorIn({ status, text }: CloudAnswer): { readonly code: string; readonly message: string } {
-  const body = parsed(text);
+  const body = parsedJson(text);
   const error = isObject(body) ? (isObject(body['error']) ? body['error'] : body) : {};
   const code = nonEmpty(error['code']) ?? '';
   const message = nonEmpty(error['message']) ?? (code === '' ? `HTTP ${status}` : code);
   return { code, message: oneLine(message).slice(0, QUOTED) };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return readJson(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,4 +1,4 @@
-import { type CredentialSource, credentialSources, wantedSecrets } from '../cloud/credentials.ts';
+import { type CredentialSource, type FoundCredentials, firstCredentials } from '../cloud/credentials.ts';
 import type { PlatformInput } from '../platform.ts';
 
 /** How a token for Azure is had; `version` is another one after each change of the Secret. */
@@ -15,21 +15,9 @@ export interface AzureCredentials {
     | { readonly kind: 'federated'; readonly file: string };
 }
 
-/** Credentials, or what stands in their way, in words for people. */
-export type FoundCredentials =
-  | { readonly kind: 'found'; readonly credentials: AzureCredentials }
-  | { readonly kind: 'none'; readonly missing: string; readonly message: string };
-
 /** The first Secret with credentials that may be used. */
-export function azureCredentials(input: Pick<PlatformInput, 'secret'>): FoundCredentials {
-  let first: Extract<FoundCredentials, { readonly kind: 'none' }> | undefined;
-  for (const source of credentialSources(input, 'Azure')) {
-    const read = readSource(source);
-    if (typeof read !== 'string') return { kind: 'found', credentials: read };
-    first ??= { kind: 'none', missing: `usable credentials in Secret ${source.where}`, message: read };
-  }
-  const message = 'there are no credentials of Azure to look with';
-  return first ?? { kind: 'none', missing: `Secret ${wantedSecrets('Azure')}`, message };
+export function azureCredentials(input: Pick<PlatformInput, 'secret'>): FoundCredentials<AzureCredentials> {
+  return firstCredentials(input, { platform: 'Azure', cloud: 'Azure' }, readSource);
 }
 
 /** Tenants, clients and subscriptions have ids of 36 characters, tenants also names of domains: all become parts of addresses. */

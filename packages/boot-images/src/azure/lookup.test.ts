@@ -28,7 +28,7 @@ import {
 } from '../testing/fake-azure.ts';
 import { azureClient } from './client.ts';
 import { type HyperVGeneration, imageIn } from './image.ts';
-import { type ImageLook, resourceLook } from './lookup.ts';
+import { resourceLook } from './lookup.ts';
 import { azureTokens } from './tokens.ts';
 
 let azure: FakeAzure;
@@ -57,7 +57,7 @@ beforeEach(() => {
 });
 
 /** A look without a memory, which may read tokens anywhere. */
-function newLook(): ImageLook {
+function newLook(): ReturnType<typeof resourceLook> {
   const readToken = async (file: string): Promise<string> => {
     if (file !== tokenFile) throw new Error(`no token is projected at ${file}`);
     return azure.subjectToken;
@@ -86,7 +86,7 @@ function inputOf(asked: Asked): PlatformInput {
   };
 }
 
-async function look(asked: Asked = {}, looking: ImageLook = newLook()): Promise<Availability> {
+async function look(asked: Asked = {}, looking: ReturnType<typeof resourceLook> = newLook()): Promise<Availability> {
   const input = inputOf(asked);
   const { generation } = asked;
   const found = await looking.look(input, imageIn(input.spec), generation === undefined ? {} : { generation });

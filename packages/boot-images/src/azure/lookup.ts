@@ -2,6 +2,7 @@ import { oneLine } from '@drydock/api/text';
 import { type Clock, systemClock } from '@drydock/kube';
 import type { Availability } from '../cloud/availability.ts';
 import { type Lookup, lookup, type Place } from '../cloud/lookup.ts';
+import type { ImageLook } from '../cloud/stream-platform.ts';
 import type { PlatformInput } from '../platform.ts';
 import { azureCloud } from './azure-cloud.ts';
 import {
@@ -17,26 +18,16 @@ import { azureCredentials } from './credentials.ts';
 import { type AzureImage, type HyperVGeneration, referenceOf, uploadedImage } from './image.ts';
 import type { AzureAccount } from './tokens.ts';
 
-/** Looks whether the machines of a set can start from an image. */
-export interface ImageLook {
-  readonly look: (
-    input: PlatformInput,
-    image: AzureImage,
-    options: {
-      /** Which one the machines are to be of; absent for an image that the set has already. */
-      readonly generation?: HyperVGeneration;
-      readonly signal?: AbortSignal | undefined;
-    },
-  ) => Promise<Availability>;
-}
-
 type Account = AzureAccount & Place;
 
 /** An image that is there stays there for a while; everything else may be put right at any moment, and a set that waits for it has pauses of its own. */
 const KEPT_MS = { found: 600_000, absent: 3_000, unverified: 60_000 } as const;
 
 /** Marketplace images are looked up in the location of the set, terms in the subscription, uploads where their id says. */
-export function resourceLook(client: AzureClient, clock: Clock = systemClock): ImageLook {
+export function resourceLook(
+  client: AzureClient,
+  clock: Clock = systemClock,
+): ImageLook<AzureImage, { readonly generation?: HyperVGeneration }> {
   const each = <N, T>(
     ask: (account: AzureAccount, name: N, signal: AbortSignal) => Promise<Answer<T>>,
     isGood: (found: T) => boolean,

@@ -1,112 +1,60 @@
-import { systemClock } from '@drydock/kube';
-import { type Availability, verifiedCurrent, verifiedTarget } from '../cloud/availability.ts';
-import { type CloudHttpsOptions, cloudHttps } from '../cloud/https.ts';
-import { notAnImage, pinnedPlan } from '../cloud/pinned.ts';
-import { BootImageError } from '../errors.ts';
-import type { ImageFacts } from '../image-facts.ts';
+import type { CloudHttpsOptions } from '../cloud/https.ts';
+import { type ImageLook, lookingPlatform, type StreamCloud, streamPlatform } from '../cloud/stream-platform.ts';
+import { BootImageError, orBootImageError, orUndefined } from '../errors.ts';
 import type { JsonObject } from '../observe/provider-spec.ts';
 import { nonEmpty } from '../observe/stream.ts';
-import type { Platform, PlatformInput, PlatformPlan } from '../platform.ts';
+import type { Platform, PlatformInput } from '../platform.ts';
 import { azureClient } from './client.ts';
-import { type AzureImage, imageFrom, imageIn, referenceOf, shortName } from './image.ts';
-import { type ImageLook, resourceLook } from './lookup.ts';
+import { type AzureImage, type HyperVGeneration, imageFrom, imageIn, referenceOf, shortName } from './image.ts';
+import { resourceLook } from './lookup.ts';
 import { azureDecision, wantedImage } from './target.ts';
 import { azureTokens } from './tokens.ts';
 
 /** Machine sets on Azure; `unasked`: see `cloudPlatforms`. */
 export function azurePlatform(how: CloudHttpsOptions | 'unasked'): Platform {
-  if (how === 'unasked') return platformWith(undefined);
-  const https = cloudHttps(how);
-  const { clock = systemClock } = how;
-  const client = azureClient({ https, tokens: azureTokens({ https, clock }) });
-  return {
-    ...platformWith(resourceLook(client, clock)),
-    [Symbol.asyncDispose]: () => https[Symbol.asyncDispose](),
-  };
+  return lookingPlatform(
+    how,
+    (https, clock) => resourceLook(azureClient({ https, tokens: azureTokens({ https, clock }) }), clock),
+    platformWith,
+  );
 }
 
 /** The platform with a way to look at images, or none. */
-export function platformWith(looking: ImageLook | undefined): Platform {
-  async function plan(input: PlatformInput, { signal }: { readonly signal?: AbortSignal } = {}): Promise<PlatformPlan> {
-    const facts = factsFor(input);
-    const { pin } = input;
-    if (pin !== undefined) {
-      const image = imageFrom(pin.image ?? pin.release ?? '');
-      if (image === undefined) throw notAnImage(input, pin, 'the URN or the resource id of an image');
-      const reference = referenceOf(image);
-      const from = (input.spec['image'] ?? {}) as JsonObject;
-      return pinnedPlan({
-        ...{ input, reference, signal, facts: { ...facts, target: shortName(reference) } },
-        edits: reference === imageOf(input.spec) ? [] : [{ path: ['image'], from, to: { ...image } }],
-        look: looking === undefined ? undefined : () => looking.look(input, image, { signal }),
-      });
-    }
-    const decision = azureDecision(input);
-    if (decision.kind === 'target' && decision.edit !== undefined) {
-      const { target, generation, edit } = decision;
-      const reference = referenceOf(target);
-      const verified =
-        looking === undefined
-          ? undefined
-          : verifiedTarget(reference, await looking.look(input, target, { generation, signal }), facts);
-      return {
-        ...{ kind: 'switch', image: { edits: [edit], reference }, hotLoopValue: reference },
-        ...facts,
-        ...(verified === undefined ? {} : { verified }),
-      };
-    }
-    const current = currentOf(input);
-    const look = (image: AzureImage): Promise<Availability> =>
-      looking?.look(input, image, { signal }) ?? Promise.reject(new TypeError('nobody is asked'));
-    const verified =
-      looking === undefined || current === undefined
-        ? undefined
-        : await verifiedCurrent(referenceOf(current), () => look(current), signal);
-    const told = { ...facts, ...(verified === undefined ? {} : { verified }) };
-    return decision.kind === 'skip' ? { ...decision, ...told } : { kind: 'current', ...told };
-  }
+export function platformWith(
+  looking: ImageLook<AzureImage, { readonly generation?: HyperVGeneration }> | undefined,
+): Platform {
+  return streamPlatform(azure, looking);
+}
 
-  return {
-    type: 'Azure',
-    name: 'azure',
-    imageLeaf: ['image'],
-    imageOf,
-    nameOf: shortName,
+const azure: StreamCloud<AzureImage, { readonly generation: HyperVGeneration }> = {
+  platform: {
+    ...{ type: 'Azure', name: 'azure', imageLeaf: ['image'] },
     placeOf: ({ location }) => nonEmpty(location),
     failureDomainOf: ({ zone }) => nonEmpty(zone),
-    target: targetOf,
-    plan,
-  };
-}
+  },
+  ...{ referenceOf, shortName, imageOf, targetOf },
+  currentOf: ({ spec }) => (imageOf(spec) === undefined ? undefined : imageIn(spec)),
+  decide: (input) => {
+    const decision = azureDecision(input);
+    if (decision.kind === 'skip') return decision;
+    const { target, generation, edit } = decision;
+    return { kind: 'target', target, edits: edit === undefined ? [] : [edit], options: { generation } };
+  },
+  pinned: ({ spec }, name) => {
+    const image = imageFrom(name);
+    if (image === undefined) return undefined;
+    const from = (spec['image'] ?? {}) as JsonObject;
+    return { image, edits: referenceOf(image) === imageOf(spec) ? [] : [{ path: ['image'], from, to: { ...image } }] };
+  },
+  pinForm: 'the URN or the resource id of an image',
+};
 
 function imageOf(spec: JsonObject): string | undefined {
-  try {
-    const reference = referenceOf(imageIn(spec));
-    return reference === '' ? undefined : reference;
-  } catch {
-    // What is wrong with the spec is told when it is decided upon.
-    return undefined;
-  }
-}
-
-function currentOf({ spec }: PlatformInput): AzureImage | undefined {
-  return imageOf(spec) === undefined ? undefined : imageIn(spec);
+  const reference = orUndefined(() => referenceOf(imageIn(spec)));
+  return reference === '' ? undefined : reference;
 }
 
 function targetOf(input: PlatformInput): string | undefined {
-  try {
-    const target = wantedImage(input);
-    return target === undefined ? undefined : referenceOf(target);
-  } catch (error) {
-    if (error instanceof BootImageError) return undefined;
-    throw error;
-  }
-}
-
-function factsFor(input: PlatformInput): ImageFacts {
-  const [reference, target] = [imageOf(input.spec), targetOf(input)];
-  return {
-    ...(target === undefined ? {} : { target }),
-    ...(reference === undefined ? {} : { current: shortName(reference) }),
-  };
+  const target = orBootImageError(() => wantedImage(input));
+  return target === undefined || target instanceof BootImageError ? undefined : referenceOf(target);
 }

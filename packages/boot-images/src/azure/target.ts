@@ -1,6 +1,6 @@
 import { shownText } from '@drydock/api/text';
 import { type Skip, skip } from '../decide/decide.ts';
-import { BootImageError } from '../errors.ts';
+import { BootImageError, orBootImageError } from '../errors.ts';
 import { setText } from '../observe/kept-set.ts';
 import type { JsonObject, LeafEdit } from '../observe/provider-spec.ts';
 import { isObject } from '../observe/stream.ts';
@@ -159,14 +159,9 @@ function foreign(image: AzureImage, input: Input): Skip {
 
 /** What a set could be moved to that somebody else has to do with, where the stream has it. */
 function offered(input: Input): AzureImage | undefined {
-  try {
-    const found = streamImage(input, { variant: UNPAID, generation: 'V2' });
-    return 'reason' in found ? undefined : found;
-  } catch (error) {
-    // Nothing of the stream is needed for a set that stays as it is.
-    if (error instanceof BootImageError) return undefined;
-    throw error;
-  }
+  const found = orBootImageError(() => streamImage(input, { variant: UNPAID, generation: 'V2' }));
+  // Nothing of the stream is needed for a set that stays as it is.
+  return found instanceof BootImageError || 'reason' in found ? undefined : found;
 }
 
 const MARKETPLACE = ['rhel-coreos-extensions', 'marketplace', 'azure'] as const;

@@ -1,10 +1,10 @@
-import { readJson } from '@drydock/api';
 import { oneLine } from '@drydock/api/text';
 import { type Clock, systemClock } from '@drydock/kube';
 import { projectedToken } from '../cloud/credentials.ts';
 import { type CloudHttps, invalidAnswer } from '../cloud/https.ts';
 import { type HeldToken, heldToken, refusedToken, type Tokens, tokensBy } from '../cloud/tokens.ts';
-import { isObject, nonEmpty } from '../observe/stream.ts';
+import { object, parsedJson } from '../observe/json.ts';
+import { nonEmpty } from '../observe/stream.ts';
 import type { AzureCloud } from './azure-cloud.ts';
 import type { AzureCredentials } from './credentials.ts';
 
@@ -52,13 +52,9 @@ export function azureTokens(options: {
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       body: new URLSearchParams(form).toString(),
     });
-    let body: unknown;
-    try {
-      body = readJson(text);
-    } catch {
-      if (status < 400) throw invalidAnswer(cloud.login, action, 'the answer is not JSON');
-    }
-    const answer = isObject(body) ? body : {};
+    const body = parsedJson(text);
+    if (body === undefined && status < 400) throw invalidAnswer(cloud.login, action, 'the answer is not JSON');
+    const answer = object(body);
     if (status >= 400)
       return refusedToken(
         credentials,

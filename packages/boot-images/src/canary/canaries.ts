@@ -1,26 +1,17 @@
 import { type BootImage, Machine, type MachineSet, Node } from '@drydock/api';
-import { shownText } from '@drydock/api/text';
 import { ApiError, type Client, ifFound, isAlreadyExists, isNotFound, type Key, keyOf } from '@drydock/kube';
-import { BootImageError } from '../errors.ts';
 import type { ImageFacts } from '../image-facts.ts';
 import { idOf, type KeptSet, setText } from '../observe/kept-set.ts';
 import type { PointedImage } from '../platform.ts';
 import type { SetPolicy } from '../policy/set-policy.ts';
 import type { SetOutcome } from '../status/subject.ts';
 import { machineApiNamespace } from '../user-data/user-data.ts';
-import {
-  type CanaryMachine,
-  type CanaryObserved,
-  type CanaryStep,
-  type CanaryVerdict,
-  canaryMachineOf,
-  decideCanary,
-  isOwnCanary,
-} from './decide.ts';
+import { type CanaryObserved, type CanaryVerdict, canaryMachineOf, decideCanary, isOwnCanary } from './decide.ts';
 import { type CanaryGroup, canaryMachine, groupOf, isCanaryName, unsupported } from './machine.ts';
 import { beginWait, type CanaryClocks, type CanaryWaits, elapsedOf, waitedMs } from './patience.ts';
 import { type CanarySettling, canarySettling, type Settling } from './settling.ts';
 import { canarySpec, MOST_CANARIES } from './spec.ts';
+import { canaryUnsupported, creationFailure, outcomeOf, stepCanary, withGuest } from './steps.ts';
 
 /** What canaries are made with, and told from. */
 export interface CanaryPorts extends CanaryClocks {
@@ -67,19 +58,6 @@ export interface Canaries {
   ) => Promise<void>;
 }
 
-/** What is said of a set while its image is tried. */
-export const CANARY_STEP = { kind: 'step', phase: 'Publishing', reason: 'Canary' } as const;
-
-type CanaryWait = Extract<SetOutcome, { readonly kind: 'step' }>;
-
-/** What is said of a set while its canary is waited for. */
-export function waitingFor({ reason, brief, message }: Extract<CanaryStep, { readonly kind: 'wait' }>): CanaryWait {
-  return { ...CANARY_STEP, ...(reason === undefined ? {} : { reason }), brief, note: message };
-}
-
-/** More than any look takes: create, or record, then remove, then the end. */
-const STEPS = 6;
-
 /** What one process knows of canaries; losing it costs at most half of the time that one has, once more. */
 export interface CanaryMemory {
   /** By group, before the cache shows them. */
@@ -105,15 +83,7 @@ export function canaries(ports: CanaryPorts, { verdicts, waits, settling, remove
   async function tried(question: CanaryQuestion, call: { readonly signal?: AbortSignal } = {}) {
     const { set, policy, image, facts } = question;
     const why = unsupported(set, ports.machineSets());
-    if (why !== undefined)
-      throw new BootImageError(
-        'CanaryUnsupported',
-        `bootimagepolicy ${policy.name} wants a canary for ${setText(set)}, and none is made: ${why}`,
-        {
-          retriable: false,
-          nextStep: `give ${setText(set)} a policy without a canary: kubectl edit bootimagepolicy ${policy.name}`,
-        },
-      );
+    if (why !== undefined) throw canaryUnsupported(setText(set), policy.name, why);
     const group = groupOf(set, policy, image, question);
     asked.add(group.machine);
     const settles = settling.wants(idOf(set), group, elapsedOf(ports));
@@ -132,46 +102,28 @@ export function canaries(ports: CanaryPorts, { verdicts, waits, settling, remove
     const { set, policy, image, beforeWrite, record } = question;
     const { timeoutMs, keepOnFailure } = canarySpec(policy.spec);
     const key = keyOf(canaryMachine(set, group, image));
-    const canary = { group: group.id, machine: group.machine, image: group.image };
-    for (let count = 0; count < STEPS; count += 1) {
-      const observed = { ...(await observe(group, key, timeoutMs, call)), settling: settles };
-      const step = decideCanary(observed, { timeoutMs, keepOnFailure, most: MOST_CANARIES });
-      switch (step.kind) {
-        case 'create':
-          beforeWrite();
-          await create(canaryMachine(set, group, image), group, policy, call);
-          created.add(group.machine);
-          break;
-        case 'record': {
-          const verdict = await withGuest(step.verdict, observed.machine, question.guest, call);
-          beforeWrite();
-          await record({ ...canary, ...verdict });
-          verdicts.set(group.id, verdict);
-          settling.judged(group);
-          break;
-        }
-        case 'remove':
-          await remove(key, step.uid, call);
-          break;
-        case 'go':
-          return undefined;
-        case 'fail':
-          throw failed(group, policy, step.message, keepOnFailure);
-        case 'taken':
-          throw new BootImageError('CanaryRefused', step.message, {
-            retriable: false,
-            nextStep: `who made it so? kubectl -n ${key.namespace} get machine ${key.name} -o yaml --show-managed-fields; once it is gone (kubectl -n ${key.namespace} delete machine ${key.name}) another one is made`,
-          });
-        case 'goes':
-          return { ...CANARY_STEP, brief: 'canary: goes', note: step.message };
-        case 'wait':
-          return {
-            ...waitingFor(step),
-            canary: { ...canary, message: step.message },
-          };
-      }
-    }
-    throw new BootImageError('CanaryUnsettled', `the canary ${group.machine} is not settled after ${STEPS} steps`);
+    const end = await stepCanary(group, {
+      ...{ verdicts, settling },
+      look: async () => {
+        const observed = { ...(await observe(group, key, timeoutMs, call)), settling: settles };
+        const next = decideCanary(observed, { timeoutMs, keepOnFailure, most: MOST_CANARIES });
+        return { machine: observed.machine, next };
+      },
+      create: async () => {
+        beforeWrite();
+        await create(canaryMachine(set, group, image), group, policy, call);
+        created.add(group.machine);
+      },
+      judged: (verdict, machine) => withGuest(verdict, machine, question.guest, call),
+      record: (canary) => {
+        beforeWrite();
+        return record(canary);
+      },
+      remove: (uid) => remove(key, uid, call),
+    });
+    return outcomeOf(end, group, {
+      ...{ policy: policy.name, kept: keepOnFailure, namespace: machineApiNamespace, kind: 'machine' },
+    });
   }
 
   async function observe(
@@ -213,11 +165,7 @@ export function canaries(ports: CanaryPorts, { verdicts, waits, settling, remove
     } catch (error) {
       // Somebody was faster, perhaps this process's predecessor: the next look tells.
       if (isAlreadyExists(error)) return;
-      if (!(error instanceof ApiError) || !REFUSED.has(error.code)) throw error;
-      throw new BootImageError('CanaryRefused', `no canary could be made: ${error.message}`, {
-        ...{ cause: error, retriable: false },
-        nextStep: `make room for it, or grant what is missing (kubectl apply -k deploy/rbac/canary), or do without: kubectl edit bootimagepolicy ${policy.name}`,
-      });
+      throw creationFailure(error, { grant: 'deploy/rbac/canary', policy: policy.name });
     }
   }
 
@@ -257,55 +205,6 @@ export function canaries(ports: CanaryPorts, { verdicts, waits, settling, remove
   }
 
   return { tried, sweep };
-}
-
-/** What a machine that failed shows on its platform is told while it is there: only its console tells more. */
-export async function withGuest(
-  verdict: CanaryVerdict,
-  machine: CanaryMachine | undefined,
-  guest: CanaryQuestion['guest'],
-  call: { readonly signal?: AbortSignal },
-): Promise<CanaryVerdict> {
-  if (verdict.verdict === 'Passed' || machine === undefined || guest === undefined) return verdict;
-  const said = await guest(machine.uid, call).catch((error: unknown) => {
-    call.signal?.throwIfAborted();
-    return `its platform could not be asked: ${error instanceof Error ? error.message : String(error)}`;
-  });
-  return said === undefined ? verdict : { ...verdict, message: `${verdict.message}; ${shownText(said)}` };
-}
-
-/** Answers by which a server says that it will not have a machine. */
-export const REFUSED: ReadonlySet<string> = new Set(['Forbidden', 'Invalid', 'BadRequest']);
-
-function failed(group: CanaryGroup, { name }: SetPolicy, message: string, kept: boolean): BootImageError {
-  return canaryFailure(group, { policy: name, message, kept, machine: `-n ${machineApiNamespace} describe machine` });
-}
-
-/** What is told of an image whose canary has failed. `machine`: kubectl's words for a machine. */
-export function canaryFailure(
-  { image, machine: name }: CanaryGroup,
-  {
-    policy,
-    message,
-    kept,
-    machine,
-    facts,
-  }: {
-    readonly policy: string;
-    readonly message: string;
-    readonly kept: boolean;
-    readonly machine: string;
-    readonly facts?: ImageFacts;
-  },
-): BootImageError {
-  const look = kept
-    ? `look at it: kubectl ${machine} ${name}, and at its console: govc vm.console ${name}`
-    : `to have the machine kept for a look, set spec.canary.keepOnFailure: kubectl edit bootimagepolicy ${policy}`;
-  return new BootImageError(
-    'CanaryFailed',
-    `the canary of ${image} failed, and nothing is pointed at it: ${message}; it is not tried again before another release is wanted or bootimagepolicy ${policy} changes`,
-    { retriable: false, nextStep: look, ...(facts === undefined ? {} : { facts }) },
-  );
 }
 
 /** What became of the canary of a group, as any of its sets says; undefined where nothing is recorded. */

@@ -119,10 +119,17 @@ function running(machine: CanaryMachine, { waitedMs }: CanaryObserved, { timeout
 
 /** A machine of Machine API, with the Node that it says it has become. */
 export function canaryMachineOf(machine: Machine, node: Node | undefined, group: string): CanaryMachine {
-  const { name, uid = '', creationTimestamp = '' } = machine.metadata;
+  const { name, uid = '', creationTimestamp = '', deletionTimestamp } = machine.metadata;
   const { phase, errorReason, errorMessage } = machine.status ?? {};
   return {
-    ...{ name, uid, phase, seen: seenOf(machine, node), own: isCanary(machine, group), going: isGoing(machine) },
+    ...{
+      name,
+      uid,
+      phase,
+      seen: seenOf(machine, node),
+      own: isCanary(machine, group),
+      going: deletionTimestamp !== undefined,
+    },
     made: Date.parse(creationTimestamp),
     failed: phase === 'Failed' || errorReason !== undefined || errorMessage !== undefined,
     ready: readyOf(node)?.status === 'True' ? node?.metadata.name : undefined,
@@ -138,10 +145,6 @@ export function isCanary({ metadata }: Machine, group: string): boolean {
 export function isOwnCanary(machine: Machine): boolean {
   const { name } = machine.metadata;
   return isCanaryName(name) && isCanary(machine, name.slice(-12));
-}
-
-function isGoing({ metadata }: Machine): boolean {
-  return metadata.deletionTimestamp !== undefined;
 }
 
 function readyOf(node: Node | undefined): NonNullable<NonNullable<Node['status']>['conditions']>[number] | undefined {

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { Machine, type MachineSet } from '@drydock/api';
 import { apiVersionOf } from '@drydock/kube';
 import { labelSelector } from '../decide/selection.ts';
-import { BootImageError } from '../errors.ts';
+import { BootImageError, orBootImageError } from '../errors.ts';
 import { type KeptSet, kindOf, machineSets, setText } from '../observe/kept-set.ts';
+import type { LeafEdit } from '../observe/provider-spec.ts';
 import { isObject } from '../observe/stream.ts';
 import type { PointedImage } from '../platform.ts';
 import type { SetPolicy } from '../policy/set-policy.ts';
 import { userDataSecret } from '../user-data/user-data.ts';
-import { withEdits } from './edited.ts';
 
 /** Sets whose new machines start alike: one canary speaks for all of them. */
 export interface CanaryGroup {
@@ -27,8 +27,6 @@ export const canaryLabel = 'drydock.dev/canary';
 /** Keeps workloads off a canary. */
 export const canaryTaint = { key: 'drydock.dev/canary', value: 'true', effect: 'NoSchedule' } as const;
 
-/** Names of canaries begin so. */
-export const CANARY_PREFIX = 'drydock-canary-';
 const NAME = /^drydock-canary-[0-9a-f]{12}$/;
 /** Machine API passes over a machine without it, not even saying so; no set tells its machines by it alone. */
 const CLUSTER_LABEL = 'machine.openshift.io/cluster-api-cluster';
@@ -51,11 +49,14 @@ export function groupOf(
   // Without a failure domain nobody knows which sets are equal.
   const place = failureDomain ?? setText(set);
   const { name, uid, generation } = policy;
-  const tried = identity ?? image;
-  const hash = createHash('sha256').update(JSON.stringify([name, uid, generation, place, architecture, stub, tried]));
-  const id = hash.digest('hex').slice(0, 12);
-  const line = JSON.stringify([name, uid, place, architecture, stub]);
-  return { id, machine: `${CANARY_PREFIX}${id}`, image, line };
+  const tried = [name, uid, generation, place, architecture, stub, identity ?? image];
+  return canaryGroup(tried, [name, uid, place, architecture, stub], image);
+}
+
+/** The group that follows from what is tried; `line`: what of that stays. */
+export function canaryGroup(tried: readonly unknown[], line: readonly unknown[], image: string): CanaryGroup {
+  const id = createHash('sha256').update(JSON.stringify(tried)).digest('hex').slice(0, 12);
+  return { id, machine: `drydock-canary-${id}`, image, line: JSON.stringify(line) };
 }
 
 /** Why no canary is made for a set, as a clause; undefined where one can be. */
@@ -110,10 +111,23 @@ export function canaryLabels(group: string): Readonly<Record<string, string>> {
 
 /** What cannot be read selects whatever it may. */
 function selects({ spec }: MachineSet, labels: Readonly<Record<string, string>>): boolean {
-  try {
-    return labelSelector(spec?.selector)(labels);
-  } catch (error) {
-    if (error instanceof BootImageError) return true;
-    throw error;
+  const includes = orBootImageError(() => labelSelector(spec?.selector));
+  return includes instanceof BootImageError || includes(labels);
+}
+
+/** A value with some of its leaves exchanged; the value itself stays what it is. */
+export function withEdits(value: unknown, edits: readonly LeafEdit[]): Readonly<Record<string, unknown>> {
+  return edits.reduce<unknown>((whole, { path, to }) => put(whole, path, to), value ?? {}) as Readonly<
+    Record<string, unknown>
+  >;
+}
+
+function put(value: unknown, [key, ...rest]: readonly (string | number)[], to: unknown): unknown {
+  if (key === undefined) return to;
+  if (typeof key === 'number') {
+    const list: readonly unknown[] = Array.isArray(value) ? value : [];
+    return list.with(key, put(list[key], rest, to));
   }
+  const object = (typeof value === 'object' && value !== null ? value : {}) as Readonly<Record<string, unknown>>;
+  return { ...object, [key]: put(object[key], rest, to) };
 }

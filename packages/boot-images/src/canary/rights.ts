@@ -1,5 +1,6 @@
 import type { BootImagePolicy } from '@drydock/api';
 import type { CallOptions, KubeClient } from '@drydock/kube';
+import type { PolicyWorld } from '../policy/policy-statuses.ts';
 import { machineApiNamespace } from '../user-data/user-data.ts';
 
 /** What canaries are made with, of Machine API, besides what every role of boot images may do; `deploy/rbac/canary` grants it. */
@@ -27,6 +28,8 @@ export interface CanaryRights {
   readonly ask: (policies: Iterable<BootImagePolicy>, call?: CallOptions) => Promise<void>;
   /** Which right is missing, as a clause; undefined where none is, or where nobody asked. */
   readonly missing: () => string | undefined;
+  /** Why a policy cannot be obeyed for lack of one. */
+  readonly refused: PolicyWorld['refused'];
 }
 
 /** Whether a policy wants canaries. */
@@ -42,19 +45,25 @@ export function canaryRights(
 ): CanaryRights {
   let missing: string | undefined;
   let granted = Number.NEGATIVE_INFINITY;
+  const ask: CanaryRights['ask'] = async (policies, call = {}) => {
+    if (Math.abs(now().getTime() - granted) < GRANTED_MS || ![...policies].some(wantsCanary)) return;
+    missing = undefined;
+    for (const right of rights) {
+      if (await may(client, right, call)) continue;
+      const { verb, group, resource, namespace } = right;
+      const where = namespace === undefined ? '' : ` in ${namespace}`;
+      missing = `the operator may not ${verb} ${group === '' ? resource : `${resource}.${group}`}${where}, which a canary needs`;
+      return;
+    }
+    granted = now().getTime();
+  };
   return {
+    ask,
     missing: () => missing,
-    ask: async (policies, call = {}) => {
-      if (Math.abs(now().getTime() - granted) < GRANTED_MS || ![...policies].some(wantsCanary)) return;
-      missing = undefined;
-      for (const right of rights) {
-        if (await may(client, right, call)) continue;
-        const { verb, group, resource, namespace } = right;
-        const where = namespace === undefined ? '' : ` in ${namespace}`;
-        missing = `the operator may not ${verb} ${group === '' ? resource : `${resource}.${group}`}${where}, which a canary needs`;
-        return;
-      }
-      granted = now().getTime();
+    refused: async (policy, call) => {
+      await ask([policy], call);
+      if (missing === undefined || !wantsCanary(policy)) return undefined;
+      return { reason: 'CanaryNotPermitted', message: missing };
     },
   };
 }

@@ -1,8 +1,8 @@
+import type { Readable } from 'node:stream';
 import { getCACertificates } from 'node:tls';
 import { type Clock, isProxy, proxyFromEnv, systemClock } from '@drydock/kube';
 import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
 import { BootImageError } from '../errors.ts';
-import { bodyOf, TooLarge } from './body.ts';
 
 /** How conversations with a cloud are held. All optional. */
 export interface CloudHttpsOptions {
@@ -212,4 +212,27 @@ function retryAfterMs({ headers }: CloudAnswer, now: Date): number {
   const seconds = Number(text);
   const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(text) - now.getTime();
   return Number.isNaN(ms) ? 0 : Math.max(0, ms);
+}
+
+/** An answer went on beyond its bound. */
+export class TooLarge extends Error {
+  override readonly name = 'TooLarge';
+}
+
+/** The text of a body of at most so many bytes; what comes after them is not waited for. Rejects with {@link TooLarge}, or with what ended the body early. */
+export async function bodyOf(body: Readable, bytes: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > bytes) throw new TooLarge();
+      chunks.push(chunk);
+    }
+  } finally {
+    // Giving up a body makes it report an error to nobody.
+    body.on('error', () => undefined);
+    body.destroy();
+  }
+  return Buffer.concat(chunks).toString('utf8');
 }

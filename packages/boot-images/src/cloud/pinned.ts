@@ -1,6 +1,6 @@
 import { BootImageError } from '../errors.ts';
 import type { ImageFacts } from '../image-facts.ts';
-import { idOf, setText } from '../observe/kept-set.ts';
+import { idOf, setText, unpinning } from '../observe/kept-set.ts';
 import type { LeafEdit } from '../observe/provider-spec.ts';
 import type { PlatformInput, PlatformPlan } from '../platform.ts';
 import { type Pin, pinnedName } from '../way-back/pin.ts';
@@ -33,7 +33,7 @@ export async function pinnedPlan(move: PinnedMove): Promise<PlatformPlan> {
       ? {
           ...availability,
           message: `${setText(input.set)} is pinned to it: ${availability.message}`,
-          nextStep: next(input),
+          nextStep: unpinning(input.set),
         }
       : availability;
   const verified = usable === undefined ? undefined : verifiedTarget(reference, usable, facts);
@@ -49,8 +49,4 @@ export function notAnImage({ set }: PlatformInput, pin: Pin, expected: string): 
   return new BootImageError('PinInvalid', message, {
     ...{ retriable: false, nextStep: `drydock image revert ${idOf(set)} writes one that is` },
   });
-}
-
-function next({ set }: PlatformInput): string {
-  return `drydock image history ${idOf(set)} shows what can be gone back to, drydock image release ${idOf(set)} lifts the pin`;
 }

@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { CANARY_PREFIX, type CanaryGroup, canaryLabels } from '../canary/machine.ts';
+import { type CanaryGroup, canaryGroup, canaryLabels } from '../canary/machine.ts';
 import { at, list, object, text } from '../observe/json.ts';
 import { BOOTSTRAP, TAINTED_KINDS, tainted, taintFault } from './bootstrap-taints.ts';
 import { machineKind } from './collect-templates.ts';
@@ -61,8 +60,7 @@ export function rotationGroup(set: RotatedSet, { policy }: RotationCanary, image
   const { name, uid, generation } = policy;
   const line = [name, uid, namespace, clusterName, place, architecture, bootstrapOf(set)];
   const tried = [name, uid, generation, namespace, clusterName, place, architecture, bootstrapOf(set), image];
-  const id = createHash('sha256').update(JSON.stringify(tried)).digest('hex').slice(0, 12);
-  return { id, machine: `${CANARY_PREFIX}${id}`, image, line: JSON.stringify(line) };
+  return canaryGroup(tried, line, image);
 }
 
 /** Labels of a canary of Cluster API: that of its cluster, without which no controller looks at it, and none by which a set knows its machines. */

@@ -1,20 +1,28 @@
 import { shortText, shownText } from '@drydock/api/text';
 import {
-  ApiError,
   type Client,
   ifFound,
   isAlreadyExists,
   isConflict,
   isNotFound,
   type Key,
+  keyOf,
   type Resource,
 } from '@drydock/kube';
-import { CANARY_STEP, canaryFailure, REFUSED, waitingFor, withGuest } from '../canary/canaries.ts';
 import { type CanaryMachine, type CanaryStep, type CanaryVerdict, decideCanary } from '../canary/decide.ts';
 import { type CanaryGroup, canaryLabel, isCanaryName } from '../canary/machine.ts';
 import { beginWait, type CanaryClocks, type CanaryWaits, elapsedOf, waitedMs } from '../canary/patience.ts';
 import { canarySettling, type Settling } from '../canary/settling.ts';
 import { MOST_CANARIES } from '../canary/spec.ts';
+import {
+  type CanaryWords,
+  canaryUnsupported,
+  creationFailure,
+  namesOf,
+  outcomeOf,
+  stepCanary,
+  withGuest,
+} from '../canary/steps.ts';
 import { labelSelector } from '../decide/selection.ts';
 import { BootImageError } from '../errors.ts';
 import type { ImageFacts } from '../image-facts.ts';
@@ -32,10 +40,9 @@ import {
   rotationGroup,
   rotationSeen,
 } from './canary-machine.ts';
-import { canaryUnsupported } from './decide.ts';
 import { type ClusterApiObject, CORE, type ServedKinds } from './kinds.ts';
 import type { Rotation, RotationCanary, RotationStep } from './rotation.ts';
-import { idOfRotated, type RotatedSet, referenceOf } from './set.ts';
+import { idOfRotated, type RotatedSet, referenceOf, setText } from './set.ts';
 
 /** What canaries of Cluster API are made with, and told from. */
 export interface RotationCanaryPorts extends CanaryClocks {
@@ -85,8 +92,6 @@ export interface RunningCanary {
   readonly wish: RotationCanary;
 }
 
-/** More than any look takes: create, or record, then remove, then the end. */
-const STEPS = 6;
 /** Longest reason that a verdict carries, in UTF-16 units. */
 const WHY = 512;
 
@@ -106,79 +111,53 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
     const { set } = rotation;
     const { wish, image, facts } = step;
     const group = rotationGroup(set, wish, image);
-    const canary = { group: group.id, machine: group.machine, image };
     const settles = settling.wants(idOfRotated(set), group, elapsedOf(ports));
-    for (let count = 0; count < STEPS; count += 1) {
-      const counted = { others: othersOf(group.machine), most: MOST_CANARIES, settling: settles };
-      const { live, machine, next } = await look({ set, group, wish }, counted, call);
-      switch (next.kind) {
-        case 'create':
-          created.add(group.machine);
-          await create(rotation, step, group, call);
-          break;
-        case 'record': {
-          const guest =
-            ports.guest === undefined ? undefined : () => ports.guest?.(rotation, group.machine, call) ?? none();
-          const said = await withGuest(next.verdict, machine, guest, call);
-          ports.mayWrite?.();
-          await ports.record(rotation, { ...facts, canary: { ...canary, ...said } });
-          verdicts.set(group.id, said);
-          settling.judged(group);
-          break;
-        }
-        case 'remove':
-          if (live !== undefined) await remove(live, call);
-          break;
-        case 'go':
-          return undefined;
-        case 'goes':
-          return { ...facts, ...CANARY_STEP, brief: 'canary: goes', note: next.message };
-        case 'fail':
-          throw failed({ set, group, wish }, next.message, facts);
-        case 'taken':
-          throw new BootImageError('CanaryRefused', next.message, {
-            ...{ retriable: false, facts },
-            nextStep: `who made it so? kubectl -n ${set.namespace} get machines.${CORE} ${group.machine} -o yaml --show-managed-fields; once it is gone (kubectl -n ${set.namespace} delete machines.${CORE} ${group.machine}) another one is made`,
-          });
-        case 'wait':
-          if (live !== undefined && !complete.has(live.metadata.uid ?? '')) {
-            const { parts } = await partsOf(rotation, step, group, call);
-            await give(live, parts, step, call);
-          }
-          return {
-            ...{ ...facts, ...waitingFor(next) },
-            canary: { ...canary, message: next.message },
-          };
-      }
+    const guest = (): Promise<string | undefined> =>
+      ports.guest?.(rotation, group.machine, call) ?? Promise.resolve(undefined);
+    let live: ClusterApiObject | undefined;
+    const end = await stepCanary(group, {
+      ...{ verdicts, settling },
+      look: async () => {
+        const counted = { others: othersOf(group.machine), most: MOST_CANARIES, settling: settles };
+        const seen = await look({ set, group, wish }, counted, call);
+        live = seen.live;
+        return seen;
+      },
+      create: () => {
+        created.add(group.machine);
+        return create(rotation, step, group, call);
+      },
+      judged: (verdict, machine) => withGuest(verdict, machine, guest, call),
+      record: (canary) => {
+        ports.mayWrite?.();
+        return ports.record(rotation, { ...facts, canary });
+      },
+      remove: (uid) => remove({ namespace: set.namespace, name: group.machine }, uid, call),
+    });
+    if (end.kind === 'wait' && live !== undefined && !complete.has(live.metadata.uid ?? '')) {
+      const { parts } = await partsOf(rotation, step, group, call);
+      await give(live, parts, step, call);
     }
-    throw new BootImageError('CanaryUnsettled', `the canary ${group.machine} is not settled after ${STEPS} steps`);
+    return outcomeOf(end, group, { ...wordsOf(set, wish), facts });
   }
 
   async function tend(running: RunningCanary, why: string, call: Call): Promise<void> {
-    const { group } = running;
-    for (let count = 0; count < STEPS; count += 1) {
-      const { live, next } = await look(running, { others: 0, most: 0 }, call);
-      switch (next.kind) {
-        case 'record': {
-          const late = `; its set could not be looked at meanwhile: ${shownText(shortText(why, WHY))}`;
-          const { verdict: is, message } = next.verdict;
-          const said: CanaryVerdict = { verdict: is, message: is === 'Failed' ? `${message}${late}` : message };
-          const canary = { group: group.id, machine: group.machine, image: group.image };
-          ports.mayWrite?.();
-          await ports.record(running, { canary: { ...canary, ...said } });
-          verdicts.set(group.id, said);
-          settling.judged(group);
-          break;
-        }
-        case 'remove':
-          if (live !== undefined) await remove(live, call);
-          break;
-        case 'fail':
-          throw failed(running, next.message);
-        default:
-          return;
-      }
-    }
+    const { set, group, wish } = running;
+    const late = `; its set could not be looked at meanwhile: ${shownText(shortText(why, WHY))}`;
+    const end = await stepCanary(group, {
+      ...{ verdicts, settling },
+      // So that none is made.
+      look: () => look(running, { others: 0, most: 0 }, call),
+      judged: async ({ verdict: is, message }) => ({
+        ...{ verdict: is, message: is === 'Failed' ? `${message}${late}` : message },
+      }),
+      record: (canary) => {
+        ports.mayWrite?.();
+        return ports.record(running, { canary });
+      },
+      remove: (uid) => remove({ namespace: set.namespace, name: group.machine }, uid, call),
+    });
+    if (end.kind === 'fail') outcomeOf(end, group, wordsOf(set, wish));
   }
 
   /** How it stands. */
@@ -211,10 +190,10 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
 
   /** The machine first, because it owns the rest: whatever becomes of this process, what goes with the machine goes. */
   async function create(rotation: Rotation, step: Untried, group: CanaryGroup, call: Call): Promise<void> {
-    const { facts, image } = step;
+    const { facts } = step;
     const { parts, resource } = await partsOf(rotation, step, group, call);
     await mayCount(rotation, step, group, call);
-    const canary = { group: group.id, machine: group.machine, image, message: `canary ${group.machine} is made` };
+    const canary = { ...namesOf(group), message: `canary ${group.machine} is made` };
     await ports.record(rotation, { ...facts, canary });
     const machine = await made(resource, parts.machine, step, call);
     if (machine === undefined) return;
@@ -244,11 +223,7 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
       return { ...one, ...(await client.create(resource, one, call)) };
     } catch (error) {
       if (isAlreadyExists(error)) return undefined;
-      if (!(error instanceof ApiError) || !REFUSED.has(error.code)) throw error;
-      throw new BootImageError('CanaryRefused', `no canary could be made: ${error.message}`, {
-        ...{ cause: error, retriable: false, facts },
-        nextStep: `make room for it, or grant what is missing (kubectl apply -k deploy/rbac/cluster-api-canary), or do without: kubectl edit bootimagepolicy ${wish.policy.name}`,
-      });
+      throw creationFailure(error, { grant: 'deploy/rbac/cluster-api-canary', policy: wish.policy.name, facts });
     }
   }
 
@@ -264,7 +239,8 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
     const template = reference && served.of(reference.group, reference.kind);
     const config = template && (await found(template, set.namespace, reference?.name ?? '', call));
     const fault = bootstrapFault(reference?.kind ?? 'bootstrap template', config);
-    if (config === undefined || fault !== undefined) throw canaryUnsupported(set, wish, fault ?? 'it is not there');
+    if (config === undefined || fault !== undefined)
+      throw canaryUnsupported(setText(set), wish.policy.name, fault ?? 'it is not there');
     const { group: of, version, kind } = template as Resource<ClusterApiObject>;
     const typed = { ...config, kind, apiVersion: `${of}/${version}` };
     return {
@@ -282,7 +258,11 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
       for await (const { metadata, spec } of client.list(resource, { namespace: set.namespace }, call)) {
         if (text(object(spec)['clusterName']) !== set.clusterName) continue;
         if (labelSelector(at(spec, ['selector']) as never)(labels))
-          throw canaryUnsupported(set, wish, `${kind.toLowerCase()} ${metadata.name} would count it as one of its own`);
+          throw canaryUnsupported(
+            setText(set),
+            wish.policy.name,
+            `${kind.toLowerCase()} ${metadata.name} would count it as one of its own`,
+          );
       }
     }
   }
@@ -298,12 +278,11 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
     return found(resource, metadata.namespace ?? '', reference.name, call);
   }
 
-  async function remove({ metadata }: ClusterApiObject, call: Call): Promise<void> {
-    const { name, namespace = '', uid = '' } = metadata;
+  async function remove(machine: Key, uid: string, call: Call): Promise<void> {
     ports.mayWrite?.();
     removed.add(uid);
     try {
-      await client.delete(resourceOf(CORE, 'Machine'), { namespace, name }, { uid }, call);
+      await client.delete(resourceOf(CORE, 'Machine'), machine, { uid }, call);
     } catch (error) {
       if (!isNotFound(error) && !isConflict(error)) throw error;
     }
@@ -331,14 +310,15 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
     return await ifFound(client.get(resource, { namespace, name }, call));
   }
 
-  return { tried, tend, verdict, ended: (set) => settling.ended(idOfRotated(set)), remove };
+  return {
+    ...{ tried, tend, verdict },
+    ended: (set) => settling.ended(idOfRotated(set)),
+    remove: ({ metadata }, call) => remove(keyOf({ metadata }), metadata.uid ?? '', call),
+  };
 }
 
-function failed({ set, group, wish }: RunningCanary, message: string, facts: ImageFacts = {}): BootImageError {
-  return canaryFailure(group, {
-    ...{ policy: wish.policy.name, message, kept: wish.keepOnFailure, facts },
-    machine: `-n ${set.namespace} describe machines.${CORE}`,
-  });
+function wordsOf({ namespace }: RotatedSet, { policy, keepOnFailure }: RotationCanary): CanaryWords {
+  return { policy: policy.name, kept: keepOnFailure, namespace, kind: `machines.${CORE}` };
 }
 
 /** A machine of Cluster API, as far as it decides about a canary. Its cluster may own it: that counts it nowhere. */
@@ -364,8 +344,4 @@ export function isRotationCanary(machine: ClusterApiObject): boolean {
 
 function isTaken({ metadata }: ClusterApiObject): boolean {
   return metadata.ownerReferences?.some(({ controller }) => controller === true) === true;
-}
-
-async function none(): Promise<undefined> {
-  return undefined;
 }

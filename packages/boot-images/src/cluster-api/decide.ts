@@ -1,4 +1,4 @@
-import { BootImageError } from '../errors.ts';
+import { canaryUnsupported } from '../canary/steps.ts';
 import type { ImageFacts } from '../image-facts.ts';
 import type { SetOutcome } from '../status/subject.ts';
 import { canaryFault } from './canary-machine.ts';
@@ -6,7 +6,7 @@ import { BASE, clonesOf, isClone, RELEASE, RETIRED } from './clone.ts';
 import { classFacts, sameValue, variableFault, variablePlace } from './cluster-class.ts';
 import { type ImageLeaf, imageFault, imageIn, imageLeafOf, imageName } from './image-leaf.ts';
 import type { ClusterApiObject } from './kinds.ts';
-import type { ImageThere, Rotation, RotationCanary, RotationStep, RotationWish } from './rotation.ts';
+import type { ImageThere, Rotation, RotationStep, RotationWish } from './rotation.ts';
 import { isPaused, type RotatedSet, setText } from './set.ts';
 
 type Stop = Omit<Extract<SetOutcome, { readonly kind: 'skip' }>, 'kind' | 'counted' | 'nextStep'> & {
@@ -122,7 +122,7 @@ export function decideRotation(seen: Rotation, wish: RotationWish, there?: Image
   if (wait !== undefined) return waiting(wait, moving);
   const untried = wish.canary === undefined ? undefined : canaryFault(seen, leaf);
   if (wish.canary !== undefined && untried !== undefined) {
-    const { code, message, nextStep } = canaryUnsupported(set, wish.canary, untried);
+    const { code, message, nextStep } = canaryUnsupported(text, wish.canary.policy.name, untried);
     return blocked(
       { reason: code, brief: 'no canary', message, ...(nextStep === undefined ? {} : { nextStep }) },
       moving,
@@ -146,18 +146,6 @@ export function decideRotation(seen: Rotation, wish: RotationWish, there?: Image
       nextStep: `delete what begins with ${of}- and bears annotation ${BASE}, unless something refers to it`,
     },
     moving,
-  );
-}
-
-/** What is told of a set of which no canary is made: nothing is changed then. */
-export function canaryUnsupported(set: RotatedSet, { policy: { name } }: RotationCanary, why: string): BootImageError {
-  return new BootImageError(
-    'CanaryUnsupported',
-    `bootimagepolicy ${name} wants a canary for ${setText(set)}, and none is made: ${why}`,
-    {
-      retriable: false,
-      nextStep: `give ${setText(set)} a policy without a canary: kubectl edit bootimagepolicy ${name}`,
-    },
   );
 }
 

@@ -1,3 +1,4 @@
+import { orUndefined } from '../errors.ts';
 import { at, canonical, type JsonPath, object, specPath, text, withLeaf } from '../observe/json.ts';
 import { type ClusterApiObject, INFRASTRUCTURE } from './kinds.ts';
 import type { Reference } from './set.ts';
@@ -61,12 +62,7 @@ export function imageName(image: string | undefined): string | undefined {
 
 /** An image that is more than a text, as {@link imageIn} writes it; undefined for every other text. */
 function marketplaceImage(image: string): Readonly<Record<string, unknown>> | undefined {
-  if (!image.startsWith('{')) return undefined;
-  try {
-    return object(JSON.parse(image));
-  } catch {
-    return undefined;
-  }
+  return image.startsWith('{') ? orUndefined(() => object(JSON.parse(image))) : undefined;
 }
 
 /** Whether what stands where the image is named can be exchanged: an image's own kind of value, or nothing. */

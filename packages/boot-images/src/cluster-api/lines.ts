@@ -1,9 +1,10 @@
 import type { BootImage, BootImagePolicy } from '@drydock/api';
+import { isPaced } from '../policy/turns.ts';
 import type { SetName } from './observe.ts';
 import type { ReleaseImages } from './openshift.ts';
 import type { RotationWish } from './rotation.ts';
 import type { RotatedSet } from './set.ts';
-import { isDone, isPaced, Line, type TurnOf, waitsForTurn } from './turn.ts';
+import { isDone, Line, type TurnOf, waitsForTurn } from './turn.ts';
 import { policyOfRotated, wishFor } from './wish.ts';
 
 /** What {@link createLines} reads. */
@@ -62,7 +63,7 @@ export function createLines(options: LinesOptions): Lines {
   function placeOf(set: RotatedSet): { readonly line: Line; readonly set: TurnOf; readonly until: number } | undefined {
     const all = policies();
     const { policy } = policyOfRotated(set, all);
-    if (policy === undefined || !isPaced(policy.spec)) return undefined;
+    if (policy === undefined || !isPaced(policy)) return undefined;
     const image = options.image(set);
     if (isDone(set, wishFor(set, { policies: all, image, now: now(), release }), image)) return undefined;
     const { kind, namespace, name, id, failureDomains } = set;

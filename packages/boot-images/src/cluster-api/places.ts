@@ -27,7 +27,7 @@ export function placesOf(sources: PlaceSources): readonly Placement[] | PlaceFau
   const names = domainsOf(sources);
   const places: Placement[] = [];
   for (const name of names.length === 0 ? [undefined] : names) {
-    const place = placeOf(sources.template, serverOf(sources.provider), sources, name);
+    const place = placeOf(sources.template, text(object(sources.provider?.spec)['server']), sources, name);
     if ('message' in place) return place;
     places.push(place);
   }
@@ -56,10 +56,6 @@ function domainsOf({ set, cluster }: PlaceSources): readonly string[] {
     ? domains.map((one: unknown) => [text(object(one)['name']) ?? '', one] as const)
     : Object.entries(object(domains));
   return named.filter(([name, one]) => name !== '' && object(one)['controlPlane'] === true).map(([name]) => name);
-}
-
-function serverOf(provider: ClusterApiObject | undefined): string | undefined {
-  return text(object(provider?.spec)['server']);
 }
 
 function placeOf(

@@ -94,8 +94,11 @@ export async function planRotation(
     for (let count = 0; count < MOST_STEPS; count += 1) {
       const step = decideRotation(seen, wish, there);
       switch (step.kind) {
-        case 'settled':
-          return { set, steps, ...factsOf(step.outcome), rest: conclusionOf(outcomeOf(step)) };
+        case 'settled': {
+          const { outcome } = step;
+          const rest = conclusionOf(outcome.kind === 'current' ? { plan: { kind: 'current' } } : { outcome });
+          return { set, steps, ...factsOf(outcome), rest };
+        }
         case 'look':
           leaf = step.leaf;
           there = await ports.images.look({ rotation: seen, leaf, image: step.image }, call);
@@ -148,12 +151,6 @@ export async function planRotation(
     return { set, steps: [], ...(because === undefined ? {} : { because }), rest: conclusionOf({ outcome }) };
   }
   throw new TypeError(`a plan for ${setText(seen.set)} has more than ${MOST_STEPS} steps`);
-}
-
-function outcomeOf({
-  outcome,
-}: Extract<RotationStep, { readonly kind: 'settled' }>): Parameters<typeof conclusionOf>[0] {
-  return outcome.kind === 'current' ? { plan: { kind: 'current' } } : { outcome };
 }
 
 function factsOf({ current, target }: ImageFacts): Pick<PlannedRotation, 'current' | 'target'> {

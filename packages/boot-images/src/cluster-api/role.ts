@@ -18,7 +18,6 @@ import {
   type Resource,
 } from '@drydock/kube';
 import type { ClusterRecords, HolderIsLive } from '@drydock/templates';
-import { wantsCanary } from '../canary/rights.ts';
 import type { BootImageMetrics } from '../metrics.ts';
 import type { PolicyWorld } from '../policy/policy-statuses.ts';
 import { endsCanary } from '../status/canary-end.ts';
@@ -339,11 +338,7 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
           return cache === undefined ? [] : [on(cache, keys, isAnotherSubject(kind))];
         }),
       subjects: async () => allSets().map(policySubjectOf),
-      refused: async (policy, call) => {
-        await rights.ask([policy], call);
-        const message = wantsCanary(policy) ? rights.missing() : undefined;
-        return message === undefined ? undefined : { reason: 'CanaryNotPermitted', message };
-      },
+      refused: rights.refused,
     },
     bootImages: () => bootImages.all(),
     told: () => {

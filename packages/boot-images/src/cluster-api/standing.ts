@@ -1,6 +1,7 @@
 import type { BootImage, BootImagePolicy, BootImageStatus } from '@drydock/api';
 import { keyOf, keyText } from '@drydock/kube';
 import { type NotBegun, notBegun } from '../not-begun.ts';
+import { isPaced } from '../policy/turns.ts';
 import { bootImageStatus } from '../status/boot-image.ts';
 import { bootImageOfRotated } from './boot-images.ts';
 import { imageLeafOf } from './image-leaf.ts';
@@ -8,7 +9,7 @@ import { createLines } from './lines.ts';
 import type { SetName } from './observe.ts';
 import type { ReleaseImages } from './openshift.ts';
 import { isRevision, type RotatedSet, setText } from './set.ts';
-import { isPaced, isPacedPolicy, isSilentTurn, turnReason } from './turn.ts';
+import { isSilentTurn, turnReason } from './turn.ts';
 import { policyOfRotated, wishFor } from './wish.ts';
 
 /** What {@link rotatedStandings} is made from. */
@@ -30,7 +31,7 @@ export function rotatedStandings(
   input: RotatedStandingsInput,
   of: readonly BootImage[] = input.images,
 ): readonly BootImage[] {
-  if (!input.policies.some(isPacedPolicy)) return of;
+  if (!input.policies.some(isPaced)) return of;
   const turns = turnsIn(input);
   return of.map((image) => {
     const status = turns.get(keyText(keyOf(image)));
@@ -54,7 +55,7 @@ function turnsIn(input: RotatedStandingsInput): ReadonlyMap<string, BootImageSta
     const image = imageOf(set);
     if (image?.status === undefined || !(isSilentTurn(image) || image.status.reason === turnReason)) continue;
     const { policy } = policyOfRotated(set, policies);
-    if (policy === undefined || !isPaced(policy.spec)) continue;
+    if (policy === undefined || !isPaced(policy)) continue;
     const wish = wishFor(set, { policies, image, now, release, turn: lines.waits });
     const leaf = set.reference === undefined ? undefined : imageLeafOf(set.reference, wish.imagePaths);
     const wanted = wish.leftAlone === undefined && typeof leaf === 'object' ? wish.image(leaf) : undefined;

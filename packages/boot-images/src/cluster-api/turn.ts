@@ -1,20 +1,10 @@
-import type { BootImage, BootImagePolicy, BootImagePolicySpec } from '@drydock/api';
+import type { BootImage, BootImagePolicySpec } from '@drydock/api';
 import { imageLeafOf } from './image-leaf.ts';
 import type { RotationWish } from './rotation.ts';
 import { type RotatedSet, setText } from './set.ts';
 
 /** What of a set decides when its turn is. */
 export type TurnOf = Pick<RotatedSet, 'kind' | 'namespace' | 'name' | 'id' | 'failureDomains'>;
-
-/** Whether a policy says anything of order and pace. */
-export function isPaced(spec: BootImagePolicySpec | undefined): boolean {
-  return spec?.pace?.setsAtATime !== undefined || spec?.pace?.failureDomains === 'InTurn';
-}
-
-/** The same of a policy. */
-export function isPacedPolicy({ spec }: BootImagePolicy): boolean {
-  return isPaced(spec);
-}
 
 /**
  * The sets of one policy that are not done, in the order of their names, where failure domains come in turn first by these. What is asked costs the same however many there are; a set that comes or

@@ -4,6 +4,7 @@ import { wantsCanary } from '../canary/rights.ts';
 import { canarySpec } from '../canary/spec.ts';
 import { optOutAnnotation, optOutReasonAnnotation } from '../decide/request.ts';
 import { policyFor, readPolicy } from '../policy/policy-for.ts';
+import { isPaced } from '../policy/turns.ts';
 import { windowsAt } from '../policy/windows.ts';
 import { livePin, pinFault } from '../way-back/pin.ts';
 import { architectureOf, catalogueImage, type NoImage, type WantedImage } from './catalogue.ts';
@@ -13,7 +14,6 @@ import type { ReleaseImages } from './openshift.ts';
 import type { RotationWish } from './rotation.ts';
 import { type RotatedSet, setText } from './set.ts';
 import { policySubjectOf } from './subject.ts';
-import { isPaced } from './turn.ts';
 
 /** From what a wish is made. */
 export interface WishSources {
@@ -48,7 +48,7 @@ export function wishFor(
     ? undefined
     : policy === undefined
       ? byRelease
-      : (waitsFor(policy, now) ?? byRelease ?? (isPaced(policy.spec) ? turn?.(set, policy) : undefined));
+      : (waitsFor(policy, now) ?? byRelease ?? (isPaced(policy) ? turn?.(set, policy) : undefined));
   // A person who pinned a set has seen the image run.
   const canary =
     pinned || policy === undefined || !wantsCanary(policy)

@@ -1,5 +1,5 @@
 import type { ClusterVersion, Infrastructure } from '@drydock/api';
-import { BootImageError, errorText } from '../errors.ts';
+import { BootImageError, errorText, orBootImageError } from '../errors.ts';
 import { controlPlanes, type KeptSet, kindOf, machineSets, setText } from '../observe/kept-set.ts';
 import { type JsonObject, providerSpecOf, unusableName } from '../observe/provider-spec.ts';
 import type { Stream } from '../observe/stream.ts';
@@ -137,28 +137,18 @@ export function decideSet(facts: SetFacts): SetDecision {
       `boot images on ${platform || 'an unnamed platform'} are not managed`,
     );
   }
-  try {
-    const spec = providerSpecOf(set.spec?.template?.spec?.providerSpec?.value);
-    const unusable = unusableName(spec);
-    // Nothing of it is sent, shown or logged.
-    if (unusable !== undefined)
-      return failed('NameUnusable', unusable, {
-        retriable: false,
-        nextStep: `correct ${kind.specPath.join('.')} of ${text}`,
-      });
-    if (facts.stream instanceof BootImageError) throw facts.stream;
-    return {
-      kind: 'platform',
-      platform,
-      architecture: architecture.architecture,
-      spec,
-      stream: facts.stream,
-      infrastructure: facts.infrastructure,
-    };
-  } catch (error) {
-    if (error instanceof BootImageError) return { kind: 'error', error };
-    throw error;
-  }
+  const spec = orBootImageError(() => providerSpecOf(set.spec?.template?.spec?.providerSpec?.value));
+  if (spec instanceof BootImageError) return { kind: 'error', error: spec };
+  const unusable = unusableName(spec);
+  // Nothing of it is sent, shown or logged.
+  if (unusable !== undefined)
+    return failed('NameUnusable', unusable, {
+      retriable: false,
+      nextStep: `correct ${kind.specPath.join('.')} of ${text}`,
+    });
+  const { stream, infrastructure } = facts;
+  if (stream instanceof BootImageError) return { kind: 'error', error: stream };
+  return { kind: 'platform', platform, architecture: architecture.architecture, spec, stream, infrastructure };
 }
 
 /** Why a set of the control plane is never kept on the platform of the cluster; undefined where it may be. */

@@ -1,7 +1,7 @@
-import { readJson } from '@drydock/api';
 import { oneLine } from '@drydock/api/text';
 import { type CloudAnswer, type CloudHttps, invalidAnswer } from '../cloud/https.ts';
 import type { Tokens } from '../cloud/tokens.ts';
+import { parsedJson } from '../observe/json.ts';
 import { isObject, nonEmpty } from '../observe/stream.ts';
 import type { GcpCredentials } from './credentials.ts';
 import { type ImageName, imagePath } from './image-name.ts';
@@ -87,7 +87,7 @@ function missingRight(reason: string, { project }: ImageName): string {
 
 /** `{error: {code, message, errors: [{reason}], details: [{reason}]}}`, the shape of all of Google's JSON APIs. */
 function errorIn({ status, text }: CloudAnswer): { readonly reason: string; readonly message: string } {
-  const body = parsed(text);
+  const body = parsedJson(text);
   const error = isObject(body) && isObject(body['error']) ? body['error'] : {};
   const message = oneLine(nonEmpty(error['message']) ?? `HTTP ${status}`).slice(0, QUOTED);
   for (const list of [error['errors'], error['details']]) {
@@ -99,7 +99,7 @@ function errorIn({ status, text }: CloudAnswer): { readonly reason: string; read
 }
 
 function imageIn({ text }: CloudAnswer, asked: ImageName, action: string): ComputeImage {
-  const body = parsed(text);
+  const body = parsedJson(text);
   const name = isObject(body) ? nonEmpty(body['name']) : undefined;
   const status = isObject(body) ? nonEmpty(body['status']) : undefined;
   if (!isObject(body) || name === undefined || status === undefined || (!asked.family && name !== asked.name))
@@ -113,12 +113,4 @@ function imageIn({ text }: CloudAnswer, asked: ImageName, action: string): Compu
     until: nonEmpty(deprecated['obsolete']) ?? nonEmpty(deprecated['deleted']),
     replacement: replacement?.slice(replacement.lastIndexOf('/') + 1),
   };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return readJson(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { readJson } from '@drydock/api';
-import { type CredentialSource, credentialSources, wantedSecrets } from '../cloud/credentials.ts';
+import { type CredentialSource, type FoundCredentials, firstCredentials } from '../cloud/credentials.ts';
 import { isObject, nonEmpty } from '../observe/stream.ts';
 import type { PlatformInput } from '../platform.ts';
 
@@ -30,24 +30,12 @@ export type GcpCredentials =
       readonly member: string | undefined;
     };
 
-/** Credentials, or what stands in their way, in words for people. */
-export type FoundCredentials =
-  | { readonly kind: 'found'; readonly credentials: GcpCredentials }
-  | { readonly kind: 'none'; readonly missing: string; readonly message: string };
-
 /** The key under which the cloud credential operator writes all forms. */
 const FILE = 'service_account.json';
 
 /** The first Secret with credentials that may be used. */
-export function gcpCredentials(input: Pick<PlatformInput, 'secret'>): FoundCredentials {
-  let first: Extract<FoundCredentials, { readonly kind: 'none' }> | undefined;
-  for (const source of credentialSources(input, 'GCP')) {
-    const read = readSource(source);
-    if (typeof read !== 'string') return { kind: 'found', credentials: read };
-    first ??= { kind: 'none', missing: `usable credentials in Secret ${source.where}`, message: read };
-  }
-  const message = 'there are no credentials of Google Cloud to look with';
-  return first ?? { kind: 'none', missing: `Secret ${wantedSecrets('GCP')}`, message };
+export function gcpCredentials(input: Pick<PlatformInput, 'secret'>): FoundCredentials<GcpCredentials> {
+  return firstCredentials(input, { platform: 'GCP', cloud: 'Google Cloud' }, readSource);
 }
 
 /** Credentials, or why there are none. Nothing of the Secret is in the reason but the names of what is missing. */

@@ -13,7 +13,7 @@ import { type FakeCompute, googleError, startCompute } from '../testing/clouds/c
 import { cloudSecret, gcpImage, gcpInfrastructure, gcpSet, gcpStream, publish } from '../testing/fake-gcp.ts';
 import { computeClient } from './client.ts';
 import { parseImage } from './image-name.ts';
-import { computeLook, type ImageLook } from './lookup.ts';
+import { computeLook } from './lookup.ts';
 import { gcpTokens } from './tokens.ts';
 
 let compute: FakeCompute;
@@ -40,7 +40,7 @@ beforeEach(() => {
 });
 
 /** A look without a memory, which may read tokens anywhere. */
-function newLook(): ImageLook {
+function newLook(): ReturnType<typeof computeLook> {
   const readToken = async (file: string): Promise<string> => {
     if (file !== tokenFile) throw new Error(`no token is projected at ${file}`);
     return compute.subjectToken;
@@ -70,7 +70,7 @@ function inputOf({
   };
 }
 
-async function look(asked: Asked = {}, looking: ImageLook = newLook()): Promise<Availability> {
+async function look(asked: Asked = {}, looking: ReturnType<typeof computeLook> = newLook()): Promise<Availability> {
   const image = parseImage(asked.image ?? `projects/rhcos-cloud/global/images/${gcpImage}`, 'own-project');
   const found = await looking.look(inputOf(asked), image ?? assert.fail('no image'), {});
   // Nothing of a credential is in what is told.

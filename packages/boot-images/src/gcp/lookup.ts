@@ -2,21 +2,13 @@ import { oneLine } from '@drydock/api/text';
 import { type Clock, systemClock } from '@drydock/kube';
 import type { Availability } from '../cloud/availability.ts';
 import { type Lookup, lookup, type Place } from '../cloud/lookup.ts';
+import type { ImageLook } from '../cloud/stream-platform.ts';
 import type { JsonObject } from '../observe/provider-spec.ts';
 import { isObject } from '../observe/stream.ts';
 import type { PlatformInput } from '../platform.ts';
 import { type ComputeClient, type ComputeImage, computeHost, type ImageAnswer } from './client.ts';
 import { type GcpCredentials, gcpCredentials } from './credentials.ts';
 import { type ImageName, imagePath, parseImage } from './image-name.ts';
-
-/** Looks whether the machines of a set can start from an image. */
-export interface ImageLook {
-  readonly look: (
-    input: PlatformInput,
-    image: ImageName,
-    options: { readonly signal?: AbortSignal | undefined },
-  ) => Promise<Availability>;
-}
 
 interface Account extends Place {
   readonly credentials: GcpCredentials;
@@ -26,7 +18,7 @@ interface Account extends Place {
 const KEPT_MS = { found: 600_000, absent: 3_000, unverified: 60_000 } as const;
 
 /** Images are the same in all regions, so a place is an account alone. */
-export function computeLook(client: ComputeClient, clock: Clock = systemClock): ImageLook {
+export function computeLook(client: ComputeClient, clock: Clock = systemClock): ImageLook<ImageName> {
   const images: Lookup<Account, ImageAnswer> = lookup({
     clock,
     // Each name is a call of its own.

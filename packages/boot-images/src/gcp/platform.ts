@@ -1,111 +1,59 @@
-import { systemClock } from '@drydock/kube';
-import { type Availability, verifiedCurrent, verifiedTarget } from '../cloud/availability.ts';
-import { type CloudHttpsOptions, cloudHttps } from '../cloud/https.ts';
-import { notAnImage, pinnedPlan } from '../cloud/pinned.ts';
-import type { ImageFacts } from '../image-facts.ts';
+import type { CloudHttpsOptions } from '../cloud/https.ts';
+import { type ImageLook, lookingPlatform, type StreamCloud, streamPlatform } from '../cloud/stream-platform.ts';
+import { orUndefined } from '../errors.ts';
 import type { JsonObject } from '../observe/provider-spec.ts';
 import { nonEmpty } from '../observe/stream.ts';
-import type { Platform, PlatformInput, PlatformPlan } from '../platform.ts';
+import type { Platform, PlatformInput } from '../platform.ts';
 import { computeClient } from './client.ts';
 import { type ImageName, imagePath, parseImage, shortName } from './image-name.ts';
-import { computeLook, type ImageLook } from './lookup.ts';
+import { computeLook } from './lookup.ts';
 import { bootDisks, bootEdits, gcpDecision, streamImage } from './target.ts';
 import { gcpTokens } from './tokens.ts';
 
 /** Machine sets on Google Cloud; `unasked`: see `cloudPlatforms`. */
 export function gcpPlatform(how: CloudHttpsOptions | 'unasked'): Platform {
-  if (how === 'unasked') return platformWith(undefined);
-  const https = cloudHttps(how);
-  const { clock = systemClock } = how;
-  const client = computeClient({ https, tokens: gcpTokens({ https, clock }) });
-  return {
-    ...platformWith(computeLook(client, clock)),
-    [Symbol.asyncDispose]: () => https[Symbol.asyncDispose](),
-  };
+  return lookingPlatform(
+    how,
+    (https, clock) => computeLook(computeClient({ https, tokens: gcpTokens({ https, clock }) }), clock),
+    platformWith,
+  );
 }
 
 /** The platform with a way to look at images, or none. */
-export function platformWith(looking: ImageLook | undefined): Platform {
-  async function plan(input: PlatformInput, { signal }: { readonly signal?: AbortSignal } = {}): Promise<PlatformPlan> {
-    const facts = factsFor(input);
-    const look = (image: ImageName): Promise<Availability> =>
-      looking?.look(input, image, { signal }) ?? Promise.reject(new TypeError('nobody is asked'));
-    const { pin } = input;
-    if (pin !== undefined) {
-      const { projectID } = input.spec;
-      const image = parseImage(pin.image ?? pin.release ?? '', nonEmpty(projectID) ?? '');
-      if (image === undefined) throw notAnImage(input, pin, 'the path of an image of Compute Engine');
-      const reference = imagePath(image);
-      return pinnedPlan({
-        ...{ input, reference, signal, facts: { ...facts, target: shortName(reference) } },
-        edits: bootEdits(bootDisks(input.spec), reference),
-        look: looking === undefined ? undefined : () => look(image),
-      });
-    }
-    const decision = gcpDecision(input);
-    if (decision.kind === 'target' && decision.edits.length > 0) {
-      const { target, edits } = decision;
-      const reference = imagePath(target);
-      const verified = looking === undefined ? undefined : verifiedTarget(reference, await look(target), facts);
-      const image = { edits, reference };
-      return {
-        kind: 'switch',
-        image,
-        hotLoopValue: reference,
-        ...facts,
-        ...(verified === undefined ? {} : { verified }),
-      };
-    }
-    const current = currentOf(input);
-    const verified =
-      looking === undefined || current === undefined
-        ? undefined
-        : await verifiedCurrent(imagePath(current), () => look(current), signal);
-    const told = { ...facts, ...(verified === undefined ? {} : { verified }) };
-    return decision.kind === 'skip' ? { ...decision, ...told } : { kind: 'current', ...told };
-  }
+export function platformWith(looking: ImageLook<ImageName> | undefined): Platform {
+  return streamPlatform(gcp, looking);
+}
 
-  return {
-    type: 'GCP',
-    name: 'gcp',
-    imageLeaf: ['disks'],
-    imageOf,
-    nameOf: shortName,
+const gcp: StreamCloud<ImageName, object> = {
+  platform: {
+    ...{ type: 'GCP', name: 'gcp', imageLeaf: ['disks'] },
     placeOf: ({ projectID }) => nonEmpty(projectID),
     regionOf: ({ region }) => nonEmpty(region),
     failureDomainOf: ({ zone }) => nonEmpty(zone),
-    target: targetOf,
-    plan,
-  };
-}
+  },
+  ...{ referenceOf: imagePath, shortName, imageOf, targetOf },
+  // Undefined where there are several, or where it is in no form that Compute Engine knows.
+  currentOf: ({ spec }) => parseImage(imageOf(spec) ?? '', nonEmpty(spec['projectID']) ?? ''),
+  decide: (input) => {
+    const decision = gcpDecision(input);
+    return decision.kind === 'skip' ? decision : { ...decision, options: {} };
+  },
+  pinned: ({ spec }, name) => {
+    const image = parseImage(name, nonEmpty(spec['projectID']) ?? '');
+    return image && { image, edits: bootEdits(bootDisks(spec), imagePath(image)) };
+  },
+  pinForm: 'the path of an image of Compute Engine',
+};
 
 /** All boot disks of one machine have one image as a rule. */
 function imageOf(spec: JsonObject): string | undefined {
-  try {
-    const images = new Set(bootDisks(spec).map(({ image }) => image));
-    images.delete('');
-    return images.size === 0 ? undefined : [...images].join(', ');
-  } catch {
-    // What is wrong with the spec is told when it is decided upon.
-    return undefined;
-  }
-}
-
-/** The one image of a set; undefined where there are several, or where it is in no form that Compute Engine knows. */
-function currentOf({ spec }: PlatformInput): ImageName | undefined {
-  const { projectID } = spec;
-  return parseImage(imageOf(spec) ?? '', typeof projectID === 'string' ? projectID : '');
+  const disks = orUndefined(() => bootDisks(spec)) ?? [];
+  const images = new Set(disks.map(({ image }) => image));
+  images.delete('');
+  return images.size === 0 ? undefined : [...images].join(', ');
 }
 
 function targetOf(input: PlatformInput): string | undefined {
   const target = streamImage(input);
   return typeof target === 'string' ? undefined : target.name;
-}
-
-function factsFor(input: PlatformInput): ImageFacts {
-  const [reference, target] = [imageOf(input.spec), targetOf(input)];
-  return {
-    ...(target === undefined ? {} : { target }),
-    ...(reference === undefined ? {} : { current: shortName(reference) }),
-  };
 }

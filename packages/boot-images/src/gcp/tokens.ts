@@ -1,10 +1,10 @@
 import { sign } from 'node:crypto';
-import { readJson } from '@drydock/api';
 import { oneLine } from '@drydock/api/text';
 import { type Clock, systemClock } from '@drydock/kube';
 import { projectedToken } from '../cloud/credentials.ts';
 import { type CloudAnswer, type CloudHttps, invalidAnswer } from '../cloud/https.ts';
 import { type HeldToken, heldToken, refusedToken, type Tokens, tokensBy } from '../cloud/tokens.ts';
+import { object, parsedJson } from '../observe/json.ts';
 import { isObject, nonEmpty } from '../observe/stream.ts';
 import type { GcpCredentials } from './credentials.ts';
 
@@ -86,13 +86,9 @@ export function gcpTokens(options: {
   /** OAuth's `access_token` and `expires_in`, or iamcredentials' `accessToken` and `expireTime`. */
   function tokenIn(url: string, action: string, of: GcpCredentials, { status, text }: CloudAnswer): HeldToken {
     const host = new URL(url).host;
-    let body: unknown;
-    try {
-      body = readJson(text);
-    } catch {
-      if (status < 400) throw invalidAnswer(host, action, 'the answer is not JSON');
-    }
-    const answer = isObject(body) ? body : {};
+    const body = parsedJson(text);
+    if (body === undefined && status < 400) throw invalidAnswer(host, action, 'the answer is not JSON');
+    const answer = object(body);
     if (status >= 400)
       return refusedToken(of, 'valid credentials', `${host} refused to ${action}: ${saidIn(answer, status)}`);
     const token = nonEmpty(answer['access_token']) ?? nonEmpty(answer['accessToken']);
@@ -106,12 +102,8 @@ export function gcpTokens(options: {
 
 function memberOf(text: string, member: string | undefined): string | undefined {
   if (member === undefined) return text;
-  try {
-    const file = readJson(text);
-    return isObject(file) ? nonEmpty(file[member]) : undefined;
-  } catch {
-    return undefined;
-  }
+  const file = parsedJson(text);
+  return isObject(file) ? nonEmpty(file[member]) : undefined;
 }
 
 /** OAuth: `{error, error_description}`; Google's APIs: `{error: {message}}`. */

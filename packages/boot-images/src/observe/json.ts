@@ -1,7 +1,14 @@
+import { readJson } from '@drydock/api';
+import { orUndefined } from '../errors.ts';
 import type { JsonObject } from './provider-spec.ts';
 
 /** A path into a JSON object. */
 export type JsonPath = readonly string[];
+
+/** The value of a JSON text; undefined where it is none. */
+export function parsedJson(source: string): unknown {
+  return orUndefined(() => readJson(source));
+}
 
 /** The object at this key; an empty one where there is none. */
 export function object(value: unknown): JsonObject {

@@ -1,6 +1,6 @@
 import { type ConfigMap, readJson } from '@drydock/api';
 import { shownText } from '@drydock/api/text';
-import { BootImageError, errorText } from '../errors.ts';
+import { BootImageError, errorText, orBootImageError } from '../errors.ts';
 
 /** The one artifact that a platform boots from. */
 export interface DiskArtifact {
@@ -34,18 +34,9 @@ const streams = new WeakMap<ConfigMap, Stream | BootImageError>();
 /** The stream of the golden ConfigMap, or why it cannot be parsed; undefined without the ConfigMap. */
 export function streamOf(golden: ConfigMap | undefined): Stream | BootImageError | undefined {
   if (golden === undefined) return undefined;
-  const stream = streams.get(golden) ?? parsed(golden);
+  const stream = streams.get(golden) ?? orBootImageError(() => parseStream(golden.data?.['stream']));
   streams.set(golden, stream);
   return stream;
-}
-
-function parsed({ data }: ConfigMap): Stream | BootImageError {
-  try {
-    return parseStream(data?.['stream']);
-  } catch (error) {
-    if (error instanceof BootImageError) return error;
-    throw error;
-  }
 }
 
 /**

@@ -12,6 +12,7 @@ import type {
   Secret,
 } from '@drydock/api';
 import type { Key } from '@drydock/kube';
+import { orUndefined } from '../errors.ts';
 
 /** The cluster as it is known this moment; objects are never edited. An absent list is not known (not synced). */
 export interface World {
@@ -44,9 +45,5 @@ export interface World {
 
 /** `Infrastructure.status.platformStatus.type`, as far as it is known: what cannot be read is told where it is decided upon. */
 export function platformOf({ infrastructure }: Pick<World, 'infrastructure'>): string | undefined {
-  try {
-    return infrastructure()?.status?.platformStatus?.type;
-  } catch {
-    return undefined;
-  }
+  return orUndefined(() => infrastructure()?.status?.platformStatus?.type);
 }

@@ -2,7 +2,7 @@ import { longestCanaryMs } from '../canary/spec.ts';
 import { upstreamRefusal } from '../decide/coexistence.ts';
 import { exemptionOf } from '../decide/decide.ts';
 import { clusterStable, readiness } from '../decide/gates.ts';
-import { BootImageError, errorText } from '../errors.ts';
+import { BootImageError, errorText, orBootImageError } from '../errors.ts';
 import { factsOf, type ImageFacts, type ImageThere } from '../image-facts.ts';
 import { idOf, type KeptSet, keptSets, kindOf, machineSets, setKinds } from '../observe/kept-set.ts';
 import { streamOf } from '../observe/stream.ts';
@@ -140,12 +140,8 @@ function setsOf({ world, bounds }: PassPorts): readonly KeptSet[] {
 
 /** Where it cannot be told what upstream does, it may do it. */
 function known(left: () => boolean): boolean {
-  try {
-    return left();
-  } catch (error) {
-    if (error instanceof BootImageError) return true;
-    throw error;
-  }
+  const found = orBootImageError(left);
+  return found instanceof BootImageError || found;
 }
 
 /** Forgets what belongs to other sets than these. */

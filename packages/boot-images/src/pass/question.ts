@@ -1,7 +1,7 @@
 import { keyOf } from '@drydock/kube';
 import { permitted } from '../decide/control-plane.ts';
 import { decideSet, type Skip } from '../decide/decide.ts';
-import { BootImageError } from '../errors.ts';
+import { BootImageError, orBootImageError, withFacts } from '../errors.ts';
 import { factsOf } from '../image-facts.ts';
 import { cloudAuthorities } from '../observe/cloud-config.ts';
 import type { KeptSet } from '../observe/kept-set.ts';
@@ -92,10 +92,9 @@ export async function withPlace(
     const asked = questionOf(set, stream, ports, () => undefined);
     if (asked.kind === 'skip') return error;
     const { current, template } = factsOf(await planOf(asked, ports, call));
-    const { code, message, cause, retriable, nextStep } = error;
-    return new BootImageError(code, message, {
-      ...{ cause, retriable, ...(nextStep === undefined ? {} : { nextStep }) },
-      facts: { ...(current === undefined ? {} : { current }), ...(template === undefined ? {} : { template }) },
+    return withFacts(error, {
+      ...(current === undefined ? {} : { current }),
+      ...(template === undefined ? {} : { template }),
     });
   } catch {
     call.signal?.throwIfAborted();
@@ -148,12 +147,8 @@ export function foresee(sets: readonly KeptSet[], stream: Stream | BootImageErro
   if (platform?.foresee === undefined) return;
   const inputs: PlatformInput[] = [];
   for (const set of sets) {
-    try {
-      const asked = questionAbout(set, stream, ports);
-      if (asked.kind === 'question') inputs.push(asked.input);
-    } catch (error) {
-      if (!(error instanceof BootImageError)) throw error;
-    }
+    const asked = orBootImageError(() => questionAbout(set, stream, ports));
+    if (!(asked instanceof BootImageError) && asked.kind === 'question') inputs.push(asked.input);
   }
   platform.foresee(inputs);
 }

@@ -1,3 +1,4 @@
+import { orUndefined } from '../errors.ts';
 import type { KeptSet } from '../observe/kept-set.ts';
 import { isObject, streamOf } from '../observe/stream.ts';
 import type { Platform } from '../platform.ts';
@@ -10,9 +11,11 @@ import { type AskPorts, questionAbout } from './question.ts';
 
 /** What the API objects alone say of a set's image: nothing is asked that could fail for long, and nothing is remembered. */
 export function setFacts(set: KeptSet, ports: AskPorts): SetFacts {
-  const platform = ports.platforms.get(known(() => ports.world.infrastructure()?.status?.platformStatus?.type) ?? '');
-  const pin = known(() => pinOf(set, platform, ports));
-  const policy = known(() => verdictOn(set, ports).policy?.metadata.name);
+  const platform = ports.platforms.get(
+    orUndefined(() => ports.world.infrastructure()?.status?.platformStatus?.type) ?? '',
+  );
+  const pin = orUndefined(() => pinOf(set, platform, ports));
+  const policy = orUndefined(() => verdictOn(set, ports).policy?.metadata.name);
   return {
     ...{ ...imageFacts(set, platform), target: targetOf(set, ports) },
     ...(pin === undefined ? {} : { pin }),
@@ -33,7 +36,7 @@ function imageFacts(set: KeptSet, platform: Platform | undefined): Omit<SetFacts
 }
 
 function targetOf(set: KeptSet, ports: AskPorts): string | undefined {
-  return known(() => {
+  return orUndefined(() => {
     const stream = streamOf(ports.world.golden());
     if (stream === undefined) return undefined;
     const asked = questionAbout(set, stream, ports);
@@ -41,13 +44,4 @@ function targetOf(set: KeptSet, ports: AskPorts): string | undefined {
     const { pin } = asked.input;
     return pin === undefined ? asked.platform.target(asked.input) : pinnedName(pin);
   });
-}
-
-/** What cannot be read or does not parse is told where it is decided upon. */
-function known<T>(read: () => T | undefined): T | undefined {
-  try {
-    return read();
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,6 @@
 import { type Client, keyOf } from '@drydock/kube';
 import type { TemplateOperation, TemplateProgress } from '@drydock/templates';
-import { BootImageError, errorText } from '../errors.ts';
+import { BootImageError, errorText, orUndefined, withFacts } from '../errors.ts';
 import { factsOf, type ImageFacts } from '../image-facts.ts';
 import { idOf, type KeptSet, kindOf, setText } from '../observe/kept-set.ts';
 import { type LeafEdit, leafPatch, leafText } from '../observe/provider-spec.ts';
@@ -152,15 +152,6 @@ export async function updateSet(
   };
 }
 
-function withFacts(error: unknown, facts: ImageFacts): unknown {
-  if (!(error instanceof BootImageError) || error.facts !== undefined) return error;
-  const { code, message, retriable, nextStep, cause } = error;
-  return new BootImageError(code, message, {
-    ...{ cause, retriable, facts },
-    ...(nextStep === undefined ? {} : { nextStep }),
-  });
-}
-
 /** The set must be left alone from now on. */
 class Overtaken extends Error {
   readonly outcome: SetOutcome;
@@ -221,13 +212,7 @@ async function publish(
   });
   const leave = new AbortController();
   // A pin that came meanwhile holds the name that this is about to take. What cannot be decided now stops the next write, not what is under way.
-  const overtaken = (): boolean => {
-    try {
-      return ports.overtaken(set)?.kind === 'waiting';
-    } catch {
-      return false;
-    }
-  };
+  const overtaken = (): boolean => orUndefined(() => ports.overtaken(set))?.kind === 'waiting';
   using _ = whenNews(signals, () => (operation === undefined && last === 'Downloading') || overtaken(), leave);
   const run = plan.publication.run({
     beforeSwap,

@@ -1,11 +1,10 @@
 import { type Canaries, canaries } from '../canary/canaries.ts';
 import { groupOf } from '../canary/machine.ts';
-import { BootImageError } from '../errors.ts';
 import type { ImageFacts } from '../image-facts.ts';
 import { idOf, type KeptSet, kindOf, machineSets } from '../observe/kept-set.ts';
 import type { PlatformPlan, PointedImage } from '../platform.ts';
 import type { Waiting } from '../policy/held.ts';
-import { failureDomainOf, policyOn, type SetPolicy } from '../policy/set-policy.ts';
+import { failureDomainOf, followedOn, type SetPolicy } from '../policy/set-policy.ts';
 import { isPaced, type Turn } from '../policy/turns.ts';
 import { eachOf, lanes } from '../pool.ts';
 import type { SetOutcome } from '../status/subject.ts';
@@ -131,13 +130,8 @@ export class Work {
 
   /** Also of a set that was not asked about, because it failed not long ago. */
   #policyOf(item: Item): SetPolicy | undefined {
-    try {
-      const policy = item.input === undefined ? policyOn(item.set, this.#options.ports) : item.input.policy;
-      return policy === undefined || 'kind' in policy ? undefined : policy;
-    } catch (error) {
-      if (error instanceof BootImageError) return undefined;
-      throw error;
-    }
+    const policy = item.input === undefined ? followedOn(item.set, this.#options.ports) : item.input.policy;
+    return policy === undefined || 'kind' in policy ? undefined : policy;
   }
 
   /** Reads and decides; writes nothing. */

@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { RotationBounds } from '../cluster-api/rotate.ts';
 import type { SetOutcome } from '../status/subject.ts';
-import type { CarriedOut, CarryOutHooks } from './carry-out.ts';
+import { type CarriedOut, type CarryOutHooks, stoppedBy, wait } from './carry-out.ts';
 import type { ClusterPlan } from './cluster-plan.ts';
 import type { ClusterStep, StepOf } from './cluster-step.ts';
 import { counterpart, planDifference } from './difference.ts';
@@ -61,7 +60,10 @@ export async function carryOutRotations(
   for (;;) {
     const now = await ports.look(plan.sets, call);
     const moved = planDifference(plan, now);
-    if (moved !== undefined) return stuckAt(plan, now, begun) ?? { kind: 'moved', why: moved, begun };
+    if (moved !== undefined) {
+      const stopped = begun ? stoppedBy(plan, now, ['blocked', 'failed', 'unknown']) : undefined;
+      return stopped ?? { kind: 'moved', why: moved, begun };
+    }
     const left = now.steps.filter((step) => !isCollected(step) && counterpart(plan, step) !== undefined);
     if (left.length === 0) break;
     let after = LONGEST_MS;
@@ -92,25 +94,10 @@ export async function carryOutRotations(
   return { kind: 'done' };
 }
 
-/** Why a step of the plan cannot be done now, where that is said of its set. */
-function stuckAt(plan: ClusterPlan, now: ClusterPlan, begun: boolean): CarriedOut | undefined {
-  if (!begun) return undefined;
-  for (const { set, step, why, nextStep } of now.rest) {
-    const ours = plan.steps.some((one) => one.kind === 'point' && one.set === set);
-    if (!ours || (step !== 'blocked' && step !== 'failed' && step !== 'unknown')) continue;
-    return { kind: 'stopped', set, why, blocked: step === 'blocked', ...(nextStep === undefined ? {} : { nextStep }) };
-  }
-  return undefined;
-}
-
 function isCollected(step: ClusterStep): step is Collected {
   return step.kind === 'copy' || step.kind === 'collect';
 }
 
 function setsOf(steps: readonly ClusterStep[]): readonly string[] {
   return [...new Set(steps.flatMap((step) => ('set' in step ? [step.set] : 'sets' in step ? step.sets : [])))];
-}
-
-async function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  await sleep(ms, undefined, signal === undefined ? {} : { signal });
 }

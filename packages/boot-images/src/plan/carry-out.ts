@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Conclusion } from '../explain.ts';
 import { idOf, type KeptSet, keptSets, setNow } from '../observe/kept-set.ts';
 import { runPass } from '../pass/pass.ts';
 import { createPassState, type PassPorts, type PassState } from '../pass/pass-state.ts';
@@ -130,15 +131,18 @@ export async function carryOut(plan: ClusterPlan, options: CarryOutOptions): Pro
 }
 
 /** Why a step of the plan cannot be done now, where that is said of its set. */
-function stoppedBy(plan: ClusterPlan, now: ClusterPlan): CarriedOut | undefined {
-  for (const { set, step, why, nextStep } of now.rest)
-    if (isOf(plan, set) && (step === 'blocked' || step === 'failed' || step === 'wait' || step === 'unknown'))
-      return {
-        ...{ kind: 'stopped', set, why },
-        ...(nextStep === undefined ? {} : { nextStep }),
-        blocked: step === 'blocked' || step === 'wait',
-      };
-  return undefined;
+export function stoppedBy(
+  plan: ClusterPlan,
+  now: ClusterPlan,
+  steps: readonly Conclusion['step'][] = ['blocked', 'failed', 'wait', 'unknown'],
+): CarriedOut | undefined {
+  const stopped = now.rest.find(({ set, step }) => isOf(plan, set) && steps.includes(step));
+  if (stopped === undefined) return undefined;
+  const { set, step, why, nextStep } = stopped;
+  return {
+    ...{ kind: 'stopped', set, why, blocked: step === 'blocked' || step === 'wait' },
+    ...(nextStep === undefined ? {} : { nextStep }),
+  };
 }
 
 function isOf({ steps }: ClusterPlan, set: string): boolean {
@@ -169,6 +173,7 @@ async function shown(
   while (performance.now() < until && setsOf(plan, { world }).some(stale)) await wait(SHOWN_LOOK_MS, signal);
 }
 
-async function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
+/** The default pause. */
+export async function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
   await sleep(ms, undefined, signal === undefined ? {} : { signal });
 }

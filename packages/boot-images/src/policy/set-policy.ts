@@ -1,7 +1,7 @@
 import type { BootImagePolicy, BootImagePolicySpec } from '@drydock/api';
 import { shownText } from '@drydock/api/text';
 import { type Skip, skip } from '../decide/decide.ts';
-import { BootImageError } from '../errors.ts';
+import { BootImageError, orBootImageError } from '../errors.ts';
 import { type KeptSet, kindOf, machineSets, setText } from '../observe/kept-set.ts';
 import { isObject } from '../observe/stream.ts';
 import type { World } from '../observe/world.ts';
@@ -87,12 +87,8 @@ export function policyOn(set: KeptSet, ports: PolicyPorts): SetPolicy | Skip | u
 
 /** The policy of a set that is pinned: a pin needs none, so that none that is in order is none. */
 export function followedOn(set: KeptSet, ports: PolicyPorts): SetPolicy | Skip | undefined {
-  try {
-    return policyOn(set, ports);
-  } catch (error) {
-    if (error instanceof BootImageError) return undefined;
-    throw error;
-  }
+  const policy = orBootImageError(() => policyOn(set, ports));
+  return policy instanceof BootImageError ? undefined : policy;
 }
 
 function conflictOf(set: KeptSet, names: readonly string[]): BootImageError {

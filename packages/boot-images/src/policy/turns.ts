@@ -1,3 +1,4 @@
+import type { BootImagePolicy } from '@drydock/api';
 import { type KeptSet, setText } from '../observe/kept-set.ts';
 import type { Waiting } from './held.ts';
 import type { SetPolicy } from './set-policy.ts';
@@ -12,8 +13,8 @@ export interface Turn<T> {
 }
 
 /** Whether a policy says anything of order and pace. */
-export function isPaced({ spec: { pace } }: SetPolicy): boolean {
-  return pace?.setsAtATime !== undefined || pace?.failureDomains === 'InTurn';
+export function isPaced({ spec }: Pick<BootImagePolicy, 'spec'>): boolean {
+  return spec?.pace?.setsAtATime !== undefined || spec?.pace?.failureDomains === 'InTurn';
 }
 
 /** One stretch of the way: what may be done together, so many at a time, before anything of the next stretch is begun. */

@@ -1,5 +1,5 @@
 import type { BootImagePolicy, Infrastructure } from '@drydock/api';
-import { BootImageError } from '../errors.ts';
+import { BootImageError, orBootImageError } from '../errors.ts';
 import { idOf, type KeptSet, setText } from '../observe/kept-set.ts';
 import type { World } from '../observe/world.ts';
 import { type PolicyPorts, policyOn } from '../policy/set-policy.ts';
@@ -84,13 +84,8 @@ function wishOf(
 
 /** The policy of a set; 'none' where it keeps the set from moving, or cannot be followed. */
 function obeyedOn(set: KeptSet, ports: PolicyPorts): Exclude<ReturnType<typeof policyOn>, { kind: 'skip' }> | 'none' {
-  try {
-    const policy = policyOn(set, ports);
-    return policy !== undefined && 'kind' in policy ? 'none' : policy;
-  } catch (error) {
-    if (error instanceof BootImageError) return 'none';
-    throw error;
-  }
+  const policy = orBootImageError(() => policyOn(set, ports));
+  return policy instanceof BootImageError || (policy !== undefined && 'kind' in policy) ? 'none' : policy;
 }
 
 function said({ policy, release }: Wish): string {

@@ -1,10 +1,9 @@
-import { BootImage, type BootImageStatus, bootImageName } from '@drydock/api';
-import type { Projector } from '@drydock/crd';
-import { apiVersionOf, type Client, isAlreadyExists, isNotFound, type Key, keyOf, statusWriter } from '@drydock/kube';
+import { BootImage, bootImageName } from '@drydock/api';
+import { apiVersionOf, type Key, keyOf } from '@drydock/kube';
 import type { ImageOrigin } from '../image-facts.ts';
 import { idOf, type KeptSet, kindOf } from '../observe/kept-set.ts';
 import { bootImageStatus } from './boot-image.ts';
-import { hooksOf } from './definitions.ts';
+import { type BootImageWriterOptions, bootImageWriter } from './boot-image-writer.ts';
 import type { SetFacts, SetOutcome } from './subject.ts';
 
 /** Writes the BootImage of each set; see {@link createBootImages}. */
@@ -20,10 +19,7 @@ export interface BootImages {
 }
 
 /** What {@link createBootImages} needs. */
-export interface BootImagesOptions {
-  readonly client: Client;
-  /** The cached object, if any. */
-  readonly cached: (key: Key) => BootImage | undefined;
+export interface BootImagesOptions extends BootImageWriterOptions {
   /** Whether the very set is there, and is to stay. */
   readonly exists: (set: KeptSet) => boolean;
   /** Lower-case platform name of the cluster. */
@@ -31,8 +27,6 @@ export interface BootImagesOptions {
   readonly now: () => Date;
   /** What the API objects say of a set's image now. */
   readonly facts: (set: KeptSet) => SetFacts;
-  /** Cuts a status to the live schema. */
-  readonly projector?: Projector;
 }
 
 /**
@@ -40,17 +34,14 @@ export interface BootImagesOptions {
  * from the live object, so phases and times of an earlier process are carried on. Nothing is sent when nothing changed.
  */
 export function createBootImages(options: BootImagesOptions): BootImages {
-  const { client } = options;
-  const writer = statusWriter<BootImage>({ client, resource: BootImage, ...hooksOf(options.projector) });
-  const seen = new Map<string, BootImage>();
+  const writer = bootImageWriter(options);
   const reported = new Map<string, { readonly set: KeptSet; readonly outcome: SetOutcome }>();
 
-  async function write(set: KeptSet, again: boolean): Promise<void> {
-    const key = keyOf(imageOf(set));
-    const current = newer(seen.get(key.name), options.cached(key)) ?? (await ensure(set));
-    // A repetition must not overtake a later report.
-    const compute = (live: BootImage): BootImageStatus | undefined => {
-      const outcome = reported.get(key.name)?.outcome;
+  async function write(set: KeptSet): Promise<void> {
+    const wanted = imageOf(set);
+    await writer.write(wanted, (live) => {
+      // A repetition must not overtake a later report.
+      const outcome = reported.get(wanted.metadata.name)?.outcome;
       if (outcome === undefined) return undefined;
       return bootImageStatus(live.status, outcome, {
         set: idOf(set),
@@ -59,41 +50,22 @@ export function createBootImages(options: BootImagesOptions): BootImages {
         now: options.now(),
         facts: options.facts(set),
       });
-    };
-    try {
-      const { object } = await writer.write(key, compute, { current });
-      seen.set(key.name, object);
-    } catch (error) {
-      seen.delete(key.name);
-      // Somebody deleted it, or it went with an earlier set of the same name: it is made again.
-      if (!isNotFound(error) || !again) throw error;
-      seen.set(key.name, await ensure(set));
-      await write(set, false);
-    }
-  }
-
-  async function ensure(set: KeptSet): Promise<BootImage> {
-    const wanted = imageOf(set);
-    try {
-      return await client.create(BootImage, wanted);
-    } catch (error) {
-      if (!isAlreadyExists(error)) throw error;
-      return client.get(BootImage, keyOf(wanted));
-    }
+    });
   }
 
   return {
     report: (set, outcome) => {
       reported.set(imageOf(set).metadata.name, { set, outcome });
-      return write(set, true);
+      return write(set);
     },
-    latest: (key) => newer(seen.get(key.name), options.cached(key)),
+    latest: writer.latest,
     repeat: async (name) => {
       const last = reported.get(name);
       if (last === undefined) return;
+      const key = keyOf(imageOf(last.set));
       // What was seen last says nothing of one that was deleted.
-      if (options.cached(keyOf(imageOf(last.set))) === undefined) seen.delete(name);
-      if (options.exists(last.set)) await write(last.set, true);
+      if (options.cached(key) === undefined) writer.forget(key);
+      if (options.exists(last.set)) await write(last.set);
       else reported.delete(name);
     },
   };
@@ -148,10 +120,4 @@ function isOf(image: BootImage, { metadata: { uid } }: KeptSet): boolean {
 function isPinnedSince({ metadata, spec, status }: BootImage, set: KeptSet): boolean {
   if (spec?.pin === undefined || (metadata.ownerReferences ?? []).length > 0) return false;
   return Date.parse(status?.history?.[0]?.since ?? '') >= Date.parse(set.metadata.creationTimestamp ?? '');
-}
-
-/** Our own last write or the cached object, whichever is newer; they are versions of one object, in order where both are numbers. */
-function newer(own: BootImage | undefined, cached: BootImage | undefined): BootImage | undefined {
-  if (own === undefined || cached === undefined || own.metadata.uid !== cached.metadata.uid) return cached ?? own;
-  return Number(cached.metadata.resourceVersion) > Number(own.metadata.resourceVersion) ? cached : own;
 }

@@ -1,4 +1,5 @@
 import { shownText } from '@drydock/api/text';
+import { object } from '../observe/json.ts';
 
 /** A JSON object of an Ignition config. */
 export type Json = Readonly<Record<string, unknown>>;
@@ -106,10 +107,6 @@ function translateUsers(passwd: Json): Json {
 
 function part(key: string, value: unknown): Json {
   return Object.keys(object(value)).length === 0 ? {} : { [key]: value };
-}
-
-function object(value: unknown): Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
 }
 
 function list(value: unknown): readonly Json[] {

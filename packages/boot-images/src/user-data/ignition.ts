@@ -1,5 +1,7 @@
 import { readJson } from '@drydock/api';
 import { BootImageError, errorText } from '../errors.ts';
+import { parsedJson } from '../observe/json.ts';
+import { isObject } from '../observe/stream.ts';
 import { type Json, translateSpec2 } from './ignition-spec2.ts';
 
 /** The version that stubs are converted to. */
@@ -53,12 +55,7 @@ export function replacesStub(managed: string, converted: string): boolean {
 
 /** The sources of a stub of spec 3 that does nothing else; undefined where it is none. */
 function sourcesOf(text: string): readonly string[] | undefined {
-  let stub: unknown;
-  try {
-    stub = readJson(text);
-  } catch {
-    return undefined;
-  }
+  const stub = parsedJson(text);
   if (!isObject(stub) || !isObject(stub['ignition'])) return undefined;
   const { ignition, ...rest } = stub;
   const { version, config } = ignition as Json;
@@ -107,8 +104,4 @@ function invalid(message: string, secret: string, cause?: unknown): BootImageErr
     retriable: false,
     nextStep: `correct key userData of secret openshift-machine-api/${secret}, or opt this set out of boot image updates`,
   });
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

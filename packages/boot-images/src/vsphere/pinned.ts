@@ -2,7 +2,7 @@ import { shownText } from '@drydock/api/text';
 import type { ListedTemplate, TemplateState } from '@drydock/templates';
 import { BootImageError } from '../errors.ts';
 import type { ImageThere } from '../image-facts.ts';
-import { idOf, setText } from '../observe/kept-set.ts';
+import { setText, unpinning } from '../observe/kept-set.ts';
 import type { PlatformInput, PlatformPlan, Publication } from '../platform.ts';
 import { IMAGE_GONE, isImageOf } from '../way-back/history.ts';
 import { type Pin, pinnedName } from '../way-back/pin.ts';
@@ -74,7 +74,8 @@ export async function pinnedPlan(
     throw gone(set, there);
   }
   // The name may be another one's by now, and the image kept under another.
-  const others = imagesOf(set, there).filter((one) => isImageOf({ ...withoutImage(pin) }, one));
+  const { image: _, ...unnamed } = pin;
+  const others = imagesOf(set, there).filter((one) => isImageOf(unnamed, one));
   for (const { image } of others) {
     const found = await store.inspect(site.placement, image, call);
     if (found.kind === 'present' && found.estranged === undefined) return plans.point(usable(found, set), existing);
@@ -84,10 +85,6 @@ export async function pinnedPlan(
 
 function imagesOf({ site, named }: PinnedSet, there: readonly ListedTemplate[]): readonly ImageThere[] {
   return imagesFor(there, { infrastructureName: site.infrastructureName, domain: site.domain, named });
-}
-
-function withoutImage({ release, digest }: Pin): Pin {
-  return { ...(release === undefined ? {} : { release }), ...(digest === undefined ? {} : { digest }) };
 }
 
 /** By what the pin says; what it does not say may be anything. */
@@ -111,7 +108,7 @@ function whole(template: Present, set: PinnedSet): Present {
     'PinnedImageChanged',
     `${setText(set.input.set)} is pinned to ${template.name}: ${refused.why}`,
     {
-      ...{ retriable: false, nextStep: `look at who changed it, then ${instead(set.input)}` },
+      ...{ retriable: false, nextStep: `look at who changed it, then ${unpinning(set.input.set)}` },
       facts: { because: refused.why },
     },
   );
@@ -121,7 +118,7 @@ function usable(template: Present, set: PinnedSet): Present {
   const refused = refusalOf(whole(template, set), set.named);
   if (refused === undefined) return template;
   const message = `${setText(set.input.set)} is pinned to ${template.name}, and ${refused.why}`;
-  const nextStep = `if it is what it should be, say so: ${adoption(template, set)}; or ${instead(set.input)}`;
+  const nextStep = `if it is what it should be, say so: ${adoption(template, set)}; or ${unpinning(set.input.set)}`;
   const facts = { because: refused.why };
   throw new BootImageError('PinnedImageUnproven', message, { retriable: false, nextStep, facts });
 }
@@ -152,10 +149,6 @@ function gone(set: PinnedSet, there: readonly ListedTemplate[]): BootImageError 
   return new BootImageError(
     'PinnedImageGone',
     `${setText(input.set)} is pinned to ${what}, which is not in ${site.placement.folder} of ${site.placement.server}: ${left}`,
-    { retriable: false, nextStep: instead(input), facts: { because: IMAGE_GONE } },
+    { retriable: false, nextStep: unpinning(input.set), facts: { because: IMAGE_GONE } },
   );
-}
-
-function instead({ set }: PlatformInput): string {
-  return `drydock image history ${idOf(set)} shows what can be gone back to, drydock image release ${idOf(set)} lifts the pin`;
 }

@@ -25,17 +25,13 @@ export const goldenNamespace = 'openshift-machine-config-operator';
 export const machineConfigurationName = 'cluster';
 
 /** Event name of a MachineSet change, or undefined when it concerns nothing of ours (§1.4). */
-export function machineSetTrigger({ old, now }: ObjectChange<KeptSet>): string | undefined {
-  if (old === undefined) return 'MAPIMachineSetAdded';
-  if (now === undefined) return 'MAPIMachineSetDeleted';
-  return isDeepStrictEqual(relevant(old), relevant(now)) ? undefined : 'MAPIMachineSetUpdated';
+export function machineSetTrigger(change: ObjectChange<KeptSet>): string | undefined {
+  return named('MAPIMachineSet', change, relevant);
 }
 
 /** The same of the control plane's. */
-export function controlPlaneTrigger({ old, now }: ObjectChange<KeptSet>): string | undefined {
-  if (old === undefined) return 'ControlPlaneMachineSetAdded';
-  if (now === undefined) return 'ControlPlaneMachineSetDeleted';
-  return isDeepStrictEqual(relevant(old), relevant(now)) ? undefined : 'ControlPlaneMachineSetUpdated';
+export function controlPlaneTrigger(change: ObjectChange<KeptSet>): string | undefined {
+  return named('ControlPlaneMachineSet', change, relevant);
 }
 
 function relevant(set: KeptSet): readonly unknown[] {
@@ -49,24 +45,20 @@ export function pinTrigger({ old, now }: ObjectChange<BootImage>): string | unde
 }
 
 /** Event name of a change of the golden ConfigMap. */
-export function goldenTrigger({ old, now }: ObjectChange<ConfigMap>): string | undefined {
-  if ((now ?? old)?.metadata.name !== goldenName) return undefined;
-  return named('BootImageConfigMap', old, now);
+export function goldenTrigger(change: ObjectChange<ConfigMap>): string | undefined {
+  return nameOf(change) === goldenName ? inputTrigger('BootImageConfigMap', change) : undefined;
 }
 
 /** Event name of a MachineConfiguration change; the skew record counts only while its gate is on. */
 export function machineConfigurationTrigger(
-  { old, now }: ObjectChange<MachineConfiguration>,
+  change: ObjectChange<MachineConfiguration>,
   options: { readonly skewGate: boolean },
 ): string | undefined {
-  if ((now ?? old)?.metadata.name !== machineConfigurationName) return undefined;
-  if (old === undefined) return 'BootImageUpdateConfigurationAdded';
-  if (now === undefined) return 'BootImageUpdateConfigurationDeleted';
-  const part = (mc: MachineConfiguration): readonly unknown[] => [
-    mc.status?.managedBootImagesStatus,
-    options.skewGate ? mc.status?.bootImageSkewEnforcementStatus : undefined,
-  ];
-  return isDeepStrictEqual(part(old), part(now)) ? undefined : 'BootImageUpdateConfigurationUpdated';
+  if (nameOf(change) !== machineConfigurationName) return undefined;
+  return named('BootImageUpdateConfiguration', change, ({ status }) => [
+    status?.managedBootImagesStatus,
+    options.skewGate ? status?.bootImageSkewEnforcementStatus : undefined,
+  ]);
 }
 
 /** A status that has just caught up with its generation opens the first gate, so it is an event besides upstream's. */
@@ -89,30 +81,28 @@ export function clusterVersionTrigger({ old, now }: ObjectChange<ClusterVersion>
  */
 export function inputTrigger(
   prefix: string,
-  { old, now }: ObjectChange<{ readonly metadata: ObjectMeta }>,
+  change: ObjectChange<{ readonly metadata: ObjectMeta }>,
 ): string | undefined {
-  return named(prefix, old, now);
+  return named(prefix, change, ({ metadata }) => metadata.resourceVersion);
 }
 
 /** Event name of a policy whose words changed; what we write into its status is none. */
-export function policyTrigger({ old, now }: ObjectChange<BootImagePolicy>): string | undefined {
-  if (old === undefined) return 'BootImagePolicyAdded';
-  if (now === undefined) return 'BootImagePolicyDeleted';
-  return isDeepStrictEqual(old.spec, now.spec) ? undefined : 'BootImagePolicyUpdated';
+export function policyTrigger(change: ObjectChange<BootImagePolicy>): string | undefined {
+  return named('BootImagePolicy', change, ({ spec }) => spec);
 }
 
 /** Event name of the upstream controller coming or going; what it does meanwhile is none. */
-export function upstreamTrigger({ old, now }: ObjectChange<Deployment>): string | undefined {
-  if (old === undefined) return 'UpstreamControllerAdded';
-  return now === undefined ? 'UpstreamControllerDeleted' : undefined;
+export function upstreamTrigger(change: ObjectChange<Deployment>): string | undefined {
+  return named('UpstreamController', change, () => undefined);
 }
 
-function named(
-  prefix: string,
-  old: { readonly metadata: ObjectMeta } | undefined,
-  now: { readonly metadata: ObjectMeta } | undefined,
-): string | undefined {
+/** `Added`, `Deleted`, or, where that part differs, `Updated`. */
+function named<T>(prefix: string, { old, now }: ObjectChange<T>, part: (of: T) => unknown): string | undefined {
   if (old === undefined) return `${prefix}Added`;
   if (now === undefined) return `${prefix}Deleted`;
-  return old.metadata.resourceVersion === now.metadata.resourceVersion ? undefined : `${prefix}Updated`;
+  return isDeepStrictEqual(part(old), part(now)) ? undefined : `${prefix}Updated`;
+}
+
+function nameOf({ old, now }: ObjectChange<{ readonly metadata: ObjectMeta }>): string | undefined {
+  return (now ?? old)?.metadata.name;
 }

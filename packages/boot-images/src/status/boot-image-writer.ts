@@ -1,0 +1,71 @@
+import { BootImage, type BootImageStatus } from '@drydock/api';
+import type { Projector } from '@drydock/crd';
+import { type Client, isAlreadyExists, isNotFound, type Key, keyOf, keyText, statusWriter } from '@drydock/kube';
+import { hooksOf } from './definitions.ts';
+
+/** Writes statuses of BootImages through the one status writer, and creates a BootImage that is not there. */
+export interface BootImageWriter {
+  /** `compute` gets the live object; undefined: there is nothing to write. */
+  readonly write: (wanted: BootImage, compute: (live: BootImage) => BootImageStatus | undefined) => Promise<void>;
+  /** The BootImage as it was seen last, by a write or by the watch. */
+  readonly latest: (key: Key) => BootImage | undefined;
+  /** What was written last says nothing any more. */
+  readonly forget: (key: Key) => void;
+}
+
+/** What {@link bootImageWriter} needs. */
+export interface BootImageWriterOptions {
+  readonly client: Client;
+  /** The cached object, if any. */
+  readonly cached: (key: Key) => BootImage | undefined;
+  /** Cuts a status to the live schema. */
+  readonly projector?: Projector;
+}
+
+/** See {@link BootImageWriter}. */
+export function bootImageWriter({ client, cached, projector }: BootImageWriterOptions): BootImageWriter {
+  const writer = statusWriter<BootImage>({ client, resource: BootImage, ...hooksOf(projector) });
+  const seen = new Map<string, BootImage>();
+  const latest = (key: Key): BootImage | undefined => newer(seen.get(keyText(key)), cached(key));
+
+  async function ensure(wanted: BootImage): Promise<BootImage> {
+    try {
+      return await client.create(BootImage, wanted);
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      return client.get(BootImage, keyOf(wanted));
+    }
+  }
+
+  async function write(
+    wanted: BootImage,
+    compute: (live: BootImage) => BootImageStatus | undefined,
+    again: boolean,
+  ): Promise<void> {
+    const key = keyOf(wanted);
+    const id = keyText(key);
+    const current = latest(key) ?? (await ensure(wanted));
+    try {
+      const { object } = await writer.write(key, compute, { current });
+      seen.set(id, object);
+    } catch (error) {
+      seen.delete(id);
+      // Somebody deleted it, or it went with an earlier set of the same name: it is made again.
+      if (!isNotFound(error) || !again) throw error;
+      seen.set(id, await ensure(wanted));
+      await write(wanted, compute, false);
+    }
+  }
+
+  return {
+    write: (wanted, compute) => write(wanted, compute, true),
+    latest,
+    forget: (key) => void seen.delete(keyText(key)),
+  };
+}
+
+/** Our own last write or the cached object, whichever is newer; they are versions of one object, in order where both are numbers. */
+function newer(own: BootImage | undefined, cached: BootImage | undefined): BootImage | undefined {
+  if (own === undefined || cached === undefined || own.metadata.uid !== cached.metadata.uid) return cached ?? own;
+  return Number(cached.metadata.resourceVersion) > Number(own.metadata.resourceVersion) ? cached : own;
+}
