@@ -165,6 +165,55 @@ test('OWN-2 a template that was tampered with frees none that it replaced', asyn
   assert.equal(`${kept?.removed} ${kept?.reason}`, 'false no template of ours bears the name stable now');
 });
 
+test('OWN-2 an import that is powered on right after its upload gets no ownership record', async () => {
+  const made = rig();
+  made.inventory.onCall = (method, phase) => {
+    if (method !== 'lease.complete' || phase !== 'after') return;
+    const [half] = made.in(FOLDER);
+    if (half === undefined) return;
+    made.inventory.power(refOf(half), 'poweredOn');
+    made.inventory.power(refOf(half), 'poweredOff');
+    made.inventory.onCall = undefined;
+  };
+  await made.publish(image('9.6'));
+  const ran = made.in(FOLDER).filter(({ extraConfig }) => 'monitor.phys_bits_used' in extraConfig);
+  assert.equal(ran.length, 1);
+  assert.equal(ran[0]?.customValues['drydock.ownership'], undefined);
+});
+
+test('OWN-2 an import that is powered on once its record is written is not finished', async () => {
+  const made = rig();
+  let booted: string | undefined;
+  made.inventory.onCall = (method, phase, [ref, attribute]) => {
+    if (booted !== undefined || method !== 'setCustomValue' || phase !== 'after') return;
+    if (attribute !== 'drydock.ownership') return;
+    booted = (ref as MoRef).value;
+    made.inventory.power(ref as MoRef, 'poweredOn');
+    made.inventory.power(ref as MoRef, 'poweredOff');
+  };
+  await made.publish(image('9.6'));
+  const ran = made.in(FOLDER).find(({ ref }) => ref.endsWith(booted ?? '?'));
+  assert.deepEqual([ran?.isTemplate, ran?.extraConfig['drydock.content']], [false, undefined]);
+});
+
+test('OWN-3 a finished import without a readable record is unproven, not unfinished, wherever nothing else knows it', async () => {
+  const made = rig();
+  made.inventory.onCall = (method, phase, _args, { client }) => {
+    if (method === 'markAsTemplate' && phase === 'before') client.kill();
+  };
+  await assert.rejects(made.publish(image('9.6')));
+  const [half] = made.in(FOLDER);
+  stateOf(made, half ?? assert.fail()).customValues.clear();
+  const another = templateStore({
+    ...{ vcenters: async () => made.inventory.client(), cacheDir: '/none', clock: made.clock, ovas: memoryOva({}) },
+    ...keys,
+  });
+  assert.deepEqual(
+    (await another.list(placement, OWNER)).map(({ role }) => role),
+    ['unproven'],
+  );
+});
+
 test('OWN-2 an import that is powered on while its record is written is not finished', async () => {
   const made = rig();
   made.inventory.onCall = (method, phase, [, attribute], { client }) => {

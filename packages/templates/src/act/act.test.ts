@@ -2,12 +2,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { virtualClock } from '@drydock/model';
 import { SILENCE_MS } from '../decide/claim.ts';
+import { fingerprintOf } from '../fingerprint.ts';
 import { CONTENT_KEY } from '../mark/birth-mark.ts';
+import { writeOwnership } from '../mark/ownership-record.ts';
+import { testimonyOf } from '../mark.ts';
 import { upstreamNames } from '../names.ts';
 import { TEST_KEYS } from '../testing/keys.ts';
 import { memoryLedger } from '../testing/memory-ledger.ts';
 import { fails, testRig } from '../testing/rig.ts';
 import { testWish } from '../testing/wishes.ts';
+import { testWitnesses } from '../testing/witnesses.ts';
 
 const FOLDER = '/DC0/vm/ocp';
 const ELSEWHERE = '/DC0/vm/other';
@@ -16,7 +20,8 @@ const ELSEWHERE = '/DC0/vm/other';
 async function rig() {
   const ledger = memoryLedger();
   const proofs = { markKeys: async () => TEST_KEYS, ledger };
-  const made = testRig(virtualClock({ auto: true }), { folders: [FOLDER, ELSEWHERE] }, {}, proofs);
+  const clock = virtualClock({ auto: true });
+  const made = testRig(clock, { folders: [FOLDER, ELSEWHERE] }, {}, proofs);
   made.inventory.onCall = (method, phase, _args, { client }) => {
     if (method === 'lease.upload' && phase === 'after') client.kill();
   };
@@ -31,7 +36,7 @@ async function rig() {
       happens();
     };
   };
-  return { ...made, half, ledger, between, next: () => made.store.publish(testWish(), { holderIsLive: () => false }) };
+  return { ...made, clock, half, between, next: () => made.store.publish(testWish(), { holderIsLive: () => false }) };
 }
 
 test('OWN-21 what a dead importer left is not removed while a task runs on it that began after the look', async () => {
@@ -72,13 +77,17 @@ test('OWN-20 what a dead importer left is not removed where somebody has run it 
 });
 
 test('OWN-20 what another process has finished since the look is not removed', async () => {
-  const { half, inventory, ledger, next, ...made } = await rig();
-  inventory.onCall = (method, phase) => {
+  const { half, inventory, clock, next, ...made } = await rig();
+  inventory.onCall = async (method, phase) => {
     if (method !== 'disksOn' || phase !== 'after') return;
     inventory.onCall = undefined;
-    const machine = inventory.state.machines.get(half.ref) ?? assert.fail();
-    machine.extraConfig.set(CONTENT_KEY, 'its fingerprint');
-    for (const [key, text] of ledger.texts) ledger.texts.set(key, text.replace('"importing"', '"imported"'));
+    const client = inventory.client();
+    const vm = (await client.vm(inventory.at(`${FOLDER}/${half.name}`))) ?? assert.fail();
+    const { identity, birth: mark } = testimonyOf(vm, await testWitnesses(client, clock, memoryLedger()));
+    assert.ok(identity !== undefined && mark !== undefined);
+    const fingerprint = fingerprintOf(vm);
+    await writeOwnership(client, vm, identity, { kind: 'imported', mark, fingerprint }, TEST_KEYS, {});
+    inventory.state.machines.get(half.ref)?.extraConfig.set(CONTENT_KEY, fingerprint);
   };
   await next();
   assert.ok(made.in(FOLDER).some(({ ref }) => ref === half.ref));

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { virtualClock } from '@drydock/model';
+import type { VmSummary } from '@drydock/vsphere';
 import { memoryInventory } from '@drydock/vsphere/testing';
 import { fingerprintOf } from '../fingerprint.ts';
 import { codeOf } from '../mark/code.ts';
@@ -31,8 +32,8 @@ async function rig() {
   const ref = inventory.add(folder, { name: 'rhcos', template: true, instanceUuid: UUID, extraConfig });
   const client = inventory.client();
   const vm = (await client.vm(ref)) ?? assert.fail();
-  const record = `${UUID} template 2026-01-01T00:00:00Z ${fingerprintOf(vm)} 0123`;
-  await client.setCustomValue(ref, 'drydock.record', record);
+  const record = (of: VmSummary): string => `${UUID} template 2026-01-01T00:00:00Z ${fingerprintOf(of)} 0123`;
+  await client.setCustomValue(ref, 'drydock.record', record(vm));
   clock.advance(1000);
   const witnesses = await testWitnesses(client, clock, memoryLedger('cluster'));
   const read = async () => readMark((await client.vm(ref)) ?? assert.fail(), folder, { owner: 'us', witnesses }).kind;
@@ -74,7 +75,8 @@ test('KEEP-9 a copy that somebody makes after the upgrade is not taken over, wha
   const { extraConfig } = made;
   const copy = { name: 'rhcos', template: true, instanceUuid: UUID, extraConfig };
   const ref = made.inventory.add(made.folder, copy);
-  await made.client.setCustomValue(ref, 'drydock.record', made.record);
+  const vm = (await made.client.vm(ref)) ?? assert.fail();
+  await made.client.setCustomValue(ref, 'drydock.record', made.record(vm));
   assert.deepEqual(await made.take({ refers: true, recorded: true, retired: true }), []);
 });
 
