@@ -41,7 +41,7 @@ export async function leadershipOf(
   client: Pick<Client, 'get' | 'list'>,
   { role, namespace }: LedRole,
   options: {
-    readonly signal?: AbortSignal;
+    readonly signal?: AbortSignal | undefined;
     readonly now?: () => number;
     readonly pause?: typeof wait;
     /** Looks in this namespace alone, for accounts that may list no Leases. */
@@ -50,8 +50,7 @@ export async function leadershipOf(
 ): Promise<Leadership> {
   const { signal, now = Date.now, pause = wait, hereAlone = false } = options;
   const read = async (): Promise<Lease> => {
-    const call = signal === undefined ? {} : { signal };
-    return client.get(Lease, { namespace, name: `drydock-${role}` }, call);
+    return client.get(Lease, { namespace, name: `drydock-${role}` }, { signal });
   };
   const pauseIn = (lease: Lease): { readonly paused?: Pause } => {
     const paused = pauseOf(lease, now());

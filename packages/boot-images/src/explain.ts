@@ -92,7 +92,7 @@ export interface Look {
 export async function explainSet(
   set: KeptSet,
   ports: ExplainPorts,
-  options: { readonly signal?: AbortSignal } = {},
+  options: { readonly signal?: AbortSignal | undefined } = {},
 ): Promise<Explanation> {
   const look = await lookAtSet(set, ports, options);
   // Of an image that is known not to start more is known than that.
@@ -117,7 +117,7 @@ function underPin(set: KeptSet, look: Look, ports: ExplainPorts): Conclusion {
 export async function lookAtSet(
   set: KeptSet,
   ports: Omit<ExplainPorts, 'client'> & Partial<Pick<ExplainPorts, 'client'>>,
-  options: { readonly signal?: AbortSignal } = {},
+  options: { readonly signal?: AbortSignal | undefined } = {},
 ): Promise<Look> {
   const answers: ExplainedAnswer[] = [];
   let first: Pick<Look, 'outcome' | 'unknown'> | undefined;
@@ -257,7 +257,7 @@ function noStream(): BootImageError {
 async function stubFound(
   set: KeptSet,
   { client, now, stubSecret }: Pick<ExplainPorts, 'client' | 'now' | 'stubSecret'>,
-  call: { readonly signal?: AbortSignal },
+  call: { readonly signal?: AbortSignal | undefined },
 ): Promise<Found> {
   const secret = userDataSecret(set);
   if (secret === undefined) return 'the set names no user-data Secret';

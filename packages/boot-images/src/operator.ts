@@ -43,14 +43,13 @@ export function createOperatorHalf(options: OperatorOptions): (signal?: AbortSig
   });
 
   return async (signal) => {
-    const call = signal === undefined ? {} : { signal };
     const infrastructure = world.infrastructure();
     // It may come at any moment, and each call takes its time: it is looked for before each write.
     const upstreamActs = (): boolean => upstreamRefusal(world.upstream()) !== undefined;
-    if (upstreamActs()) return options.verdict.remove(call);
+    if (upstreamActs()) return options.verdict.remove({ signal });
     if (infrastructure === undefined) return;
-    const mc = world.machineConfiguration() ?? (await read(client, call));
-    if (upstreamActs()) return options.verdict.remove(call);
+    const mc = world.machineConfiguration() ?? (await read(client, { signal }));
+    if (upstreamActs()) return options.verdict.remove({ signal });
     if (mc === undefined) {
       const wanted: MachineConfiguration = {
         apiVersion: 'operator.openshift.io/v1',
@@ -58,11 +57,14 @@ export function createOperatorHalf(options: OperatorOptions): (signal?: AbortSig
         metadata: { name: machineConfigurationName },
         spec: { managementState: 'Managed' },
       };
-      await client.apply(MachineConfiguration, wanted, { manager: 'machine-config-operator' }, call);
+      await client.apply(MachineConfiguration, wanted, { manager: 'machine-config-operator' }, { signal });
       return;
     }
     const clusterVersion = world.clusterVersion();
-    const gates = { ...(await gatesNow(client, clusterVersion?.status?.desired?.version, call)), ...options.gates };
+    const gates = {
+      ...(await gatesNow(client, clusterVersion?.status?.desired?.version, { signal })),
+      ...options.gates,
+    };
     const platformStatus = infrastructure.status?.platformStatus;
     const reflectionOf = (current: MachineConfiguration): ReturnType<typeof reflect> =>
       reflect({
@@ -74,12 +76,12 @@ export function createOperatorHalf(options: OperatorOptions): (signal?: AbortSig
       });
     let current = mc;
     const whole = (await options.projector?.recall(mc)) ?? mc;
-    if (upstreamActs()) return options.verdict.remove(call);
+    if (upstreamActs()) return options.verdict.remove({ signal });
     if (platformSupported(platformStatus?.type, platformStatus?.azure?.cloudName) && reflectionOf(whole).optIn) {
       const patch = { metadata: { annotations: { [optedInAnnotation]: rfc3339(options.now()) } } };
-      current = await client.mergePatch(MachineConfiguration, key, patch, call);
+      current = await client.mergePatch(MachineConfiguration, key, patch, { signal });
     }
-    const provisioningUrl = await provisioningOf(client, infrastructure, call);
+    const provisioningUrl = await provisioningOf(client, infrastructure, { signal });
     const written = await writer.write(
       key,
       (live) => {
@@ -99,14 +101,14 @@ export function createOperatorHalf(options: OperatorOptions): (signal?: AbortSig
           ...(gates.skew ? { bootImageSkewEnforcementStatus: skew } : {}),
         };
       },
-      { current, ...call },
+      { current, signal },
     );
-    if (upstreamActs()) return options.verdict.remove(call);
+    if (upstreamActs()) return options.verdict.remove({ signal });
     if (options.stamp !== undefined)
-      await stampGolden(client, world.golden(), { ...options.stamp, leave: upstreamActs }, call);
+      await stampGolden(client, world.golden(), { ...options.stamp, leave: upstreamActs }, { signal });
     await options.verdict.write(
       { mc: gates.skew ? written.object : withoutSkew(written.object), clusterVersion },
-      call,
+      { signal },
     );
   };
 }
@@ -136,7 +138,7 @@ async function provisioningOf(
 
 async function read(
   client: Client,
-  call: { readonly signal?: AbortSignal },
+  call: { readonly signal?: AbortSignal | undefined },
 ): Promise<MachineConfiguration | undefined> {
   return await ifFound(client.get(MachineConfiguration, key, call));
 }

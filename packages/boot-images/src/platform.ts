@@ -56,7 +56,7 @@ export interface Publication {
   /** Makes the image, idempotently; resolves to the edits that point a set at it. */
   readonly run: (hooks: PublicationHooks) => Promise<PublishedImage>;
   /** What `run` would do now, by the decisions that it makes itself; nothing is changed. Fails as `run` would where that is known beforehand. */
-  readonly foresee: (call: { readonly signal?: AbortSignal }) => Promise<ForeseenPublication>;
+  readonly foresee: (call: { readonly signal?: AbortSignal | undefined }) => Promise<ForeseenPublication>;
   /** How the set is pointed at an image of this name. */
   readonly pointing: (name: string) => Pick<PointedImage, 'edits' | 'reference' | 'identity'>;
 }
@@ -84,7 +84,7 @@ export interface PublicationHooks {
   readonly beforeSwap?: (image: PointedImage) => Promise<void>;
   readonly announce: (operation: TemplateOperation) => Promise<void>;
   readonly onProgress: (progress: TemplateProgress) => void;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** An image that is there, and how a set is pointed at it. */
@@ -146,7 +146,7 @@ export interface Platform extends Partial<AsyncDisposable> {
   readonly guestOf?: (
     spec: JsonObject,
     uid: string,
-    options?: { readonly signal?: AbortSignal },
+    options?: { readonly signal?: AbortSignal | undefined },
   ) => Promise<string | undefined>;
   /** What the stream asks for, by the input alone; undefined where it has nothing for this platform. */
   readonly target: (input: PlatformInput) => string | undefined;
@@ -157,7 +157,10 @@ export interface Platform extends Partial<AsyncDisposable> {
   readonly stands?: (said: BootImageStatus, target: string | undefined) => boolean;
   /** Told of all sets that are about to be planned, so that what has to be asked about them can be asked together. */
   readonly foresee?: (inputs: readonly PlatformInput[]) => void;
-  readonly plan: (input: PlatformInput, options?: { readonly signal?: AbortSignal }) => Promise<PlatformPlan>;
+  readonly plan: (
+    input: PlatformInput,
+    options?: { readonly signal?: AbortSignal | undefined },
+  ) => Promise<PlatformPlan>;
   /**
    * Removes what nothing needs any more, near the image of the given sets. `referenced` gives who needs a name, undefined
    * when nobody does, and 'unknown' when that cannot be told, which keeps. A place that cannot be looked at does not stop the others: it throws when all were
@@ -175,7 +178,7 @@ export interface Platform extends Partial<AsyncDisposable> {
       readonly dryRun?: boolean;
       /** Told of each set in a place that was looked at: what is there to be pointed at. */
       readonly found?: (set: string, there: readonly ImageThere[]) => void;
-      readonly signal?: AbortSignal;
+      readonly signal?: AbortSignal | undefined;
     },
   ) => AsyncIterable<CollectedImage>;
 }

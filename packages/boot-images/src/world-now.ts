@@ -41,12 +41,11 @@ export async function worldNow(
   client: Pick<Client, 'get' | 'list'>,
   options: CallOptions & { readonly credentials?: 'unread' } = {},
 ): Promise<World> {
-  const call = options.signal === undefined ? {} : { signal: options.signal };
   const list = <T extends KubeObject>(
     resource: Resource<T>,
     where: Selector,
   ): Promise<() => readonly T[] | undefined> =>
-    found(Array.fromAsync(client.list(resource, where, call), withoutOwners));
+    found(Array.fromAsync(client.list(resource, where, { signal: options.signal }), withoutOwners));
   // As the watches do it: a list of one name needs no other right than a watch of it.
   const one = async <T extends KubeObject>(
     resource: Resource<T>,
@@ -94,7 +93,7 @@ export async function worldNow(
     gatesNow(
       client,
       orUndefined(() => version()?.status?.desired?.version),
-      call,
+      { signal: options.signal },
     ),
   );
   // Those of the cluster's platform and no others; they are named by it.

@@ -7,7 +7,10 @@ export interface Clock {
   /** Wall-clock time; only for what is written into objects, never compared with another machine's time. */
   date(): Date;
   /** Resolves after `ms`, rejects when `signal` ends. `background` does not keep the process alive. */
-  sleep(ms: number, options?: { readonly background?: boolean; readonly signal?: AbortSignal }): Promise<void>;
+  sleep(
+    ms: number,
+    options?: { readonly background?: boolean; readonly signal?: AbortSignal | undefined },
+  ): Promise<void>;
 }
 
 // setTimeout fires at once beyond this (2^31 - 1 ms, about 24.8 days).

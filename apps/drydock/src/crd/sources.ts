@@ -42,9 +42,8 @@ export async function readSource(
     const { clusterAdmission, clusterCrds } = await import('@drydock/preflight');
     const context = name.slice('cluster:'.length);
     await using client = await connect({ ...flags, ...(context === '' ? {} : { context }) });
-    const call = signal === undefined ? {} : { signal };
-    const { crds, unreadable } = await clusterCrds(client, call);
-    const { configurations, notes } = await clusterAdmission(client, call);
+    const { crds, unreadable } = await clusterCrds(client, { signal });
+    const { configurations, notes } = await clusterAdmission(client, { signal });
     const admission = notes.length === 0 ? { admission: configurations } : {};
     return { name, crds, ...admission, services: new Set(), problems: unreadable };
   }

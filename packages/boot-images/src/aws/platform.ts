@@ -35,7 +35,10 @@ interface Aim {
 
 /** The platform with a way to look at images, or none. */
 export function platformWith(looking: Ec2Look | undefined): Platform {
-  async function plan(input: PlatformInput, { signal }: { readonly signal?: AbortSignal } = {}): Promise<PlatformPlan> {
+  async function plan(
+    input: PlatformInput,
+    { signal }: { readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<PlatformPlan> {
     const current = currentAmi(input);
     if (current.kind === 'skip') return { ...current, ...factsFor(input) };
     const byStream = factsFor(input);

@@ -32,7 +32,7 @@ export interface CanaryQuestion {
   readonly failureDomain: string | undefined;
   readonly architecture: string;
   /** How a machine of the set is doing, as the platform itself says, as a clause; undefined where it says nothing. */
-  readonly guest?: (uid: string, call: { readonly signal?: AbortSignal }) => Promise<string | undefined>;
+  readonly guest?: (uid: string, call: { readonly signal?: AbortSignal | undefined }) => Promise<string | undefined>;
   /** Throws where nothing may be done about the set any more. */
   readonly beforeWrite: () => void;
   /** Writes into the set's BootImage what became of the canary. */
@@ -42,7 +42,10 @@ export interface CanaryQuestion {
 /** The canaries of one pass. */
 export interface Canaries {
   /** One step further with the canary of a set: undefined where its image has passed, else how it stands. Throws `CanaryFailed`, and what stands in the way of one. */
-  readonly tried: (asked: CanaryQuestion, call?: { readonly signal?: AbortSignal }) => Promise<SetOutcome | undefined>;
+  readonly tried: (
+    asked: CanaryQuestion,
+    call?: { readonly signal?: AbortSignal | undefined },
+  ) => Promise<SetOutcome | undefined>;
   /**
    * Removes canaries that no set waits for any more. `ended`: sets that exist and were looked at, and for which none is kept; `longestMs`: after which none is of any use to a set that did not come to ask
    * for it, because something else is wrong with it.
@@ -54,7 +57,7 @@ export interface Canaries {
       readonly longestMs: number;
       readonly mayRemove: (machine: string) => boolean;
     },
-    call?: { readonly signal?: AbortSignal },
+    call?: { readonly signal?: AbortSignal | undefined },
   ) => Promise<void>;
 }
 
@@ -80,7 +83,7 @@ export function canaries(ports: CanaryPorts, { verdicts, waits, settling, remove
   const asked = new Set<string>();
   const created = new Set<string>();
 
-  async function tried(question: CanaryQuestion, call: { readonly signal?: AbortSignal } = {}) {
+  async function tried(question: CanaryQuestion, call: { readonly signal?: AbortSignal | undefined } = {}) {
     const { set, policy, image, facts } = question;
     const why = unsupported(set, ports.machineSets());
     if (why !== undefined) throw canaryUnsupported(setText(set), policy.name, why);
@@ -97,7 +100,7 @@ export function canaries(ports: CanaryPorts, { verdicts, waits, settling, remove
     question: CanaryQuestion,
     group: CanaryGroup,
     settles: Settling | undefined,
-    call: { readonly signal?: AbortSignal },
+    call: { readonly signal?: AbortSignal | undefined },
   ): Promise<SetOutcome | undefined> {
     const { set, policy, image, beforeWrite, record } = question;
     const { timeoutMs, keepOnFailure } = canarySpec(policy.spec);
@@ -130,7 +133,7 @@ export function canaries(ports: CanaryPorts, { verdicts, waits, settling, remove
     group: CanaryGroup,
     key: Key,
     timeoutMs: number,
-    call: { readonly signal?: AbortSignal },
+    call: { readonly signal?: AbortSignal | undefined },
   ): Promise<CanaryObserved> {
     const live = await ifFound(client.get(Machine, key, call));
     const name = live?.status?.nodeRef?.name;
@@ -156,7 +159,7 @@ export function canaries(ports: CanaryPorts, { verdicts, waits, settling, remove
     machine: Machine,
     group: CanaryGroup,
     policy: SetPolicy,
-    call: { readonly signal?: AbortSignal },
+    call: { readonly signal?: AbortSignal | undefined },
   ): Promise<void> {
     try {
       const { metadata } = await client.create(Machine, machine, call);
@@ -169,7 +172,7 @@ export function canaries(ports: CanaryPorts, { verdicts, waits, settling, remove
     }
   }
 
-  async function remove(key: Key, uid: string, call: { readonly signal?: AbortSignal }): Promise<void> {
+  async function remove(key: Key, uid: string, call: { readonly signal?: AbortSignal | undefined }): Promise<void> {
     removed.add(uid);
     try {
       await client.delete(Machine, key, { uid }, call);
@@ -180,7 +183,7 @@ export function canaries(ports: CanaryPorts, { verdicts, waits, settling, remove
 
   async function sweep(
     { existing, ended, longestMs, mayRemove }: Parameters<Canaries['sweep']>[0],
-    call: { readonly signal?: AbortSignal } = {},
+    call: { readonly signal?: AbortSignal | undefined } = {},
   ): Promise<void> {
     const left = (ports.machines() ?? []).filter(
       ({ metadata }) => isCanaryName(metadata.name) && !asked.has(metadata.name) && mayRemove(metadata.name),

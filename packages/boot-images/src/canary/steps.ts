@@ -137,8 +137,10 @@ export function creationFailure(
 export async function withGuest(
   verdict: CanaryVerdict,
   machine: CanaryMachine | undefined,
-  guest: ((uid: string, call: { readonly signal?: AbortSignal }) => Promise<string | undefined>) | undefined,
-  call: { readonly signal?: AbortSignal },
+  guest:
+    | ((uid: string, call: { readonly signal?: AbortSignal | undefined }) => Promise<string | undefined>)
+    | undefined,
+  call: { readonly signal?: AbortSignal | undefined },
 ): Promise<CanaryVerdict> {
   if (verdict.verdict === 'Passed' || machine === undefined || guest === undefined) return verdict;
   const said = await guest(machine.uid, call).catch((error: unknown) => {

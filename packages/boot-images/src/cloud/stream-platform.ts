@@ -68,7 +68,10 @@ export function streamPlatform<I, O>(
     };
   }
 
-  async function plan(input: PlatformInput, { signal }: { readonly signal?: AbortSignal } = {}): Promise<PlatformPlan> {
+  async function plan(
+    input: PlatformInput,
+    { signal }: { readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<PlatformPlan> {
     const facts = factsFor(input);
     const lookAt = (image: I, options: Partial<O>): (() => Promise<Availability>) | undefined =>
       looking === undefined ? undefined : () => looking.look(input, image, { ...options, signal });

@@ -32,7 +32,7 @@ export async function actRotation(
   set: RotatedSet,
   step: Write,
   { client, resourceOf }: ActPorts,
-  call: { readonly signal?: AbortSignal } = {},
+  call: { readonly signal?: AbortSignal | undefined } = {},
 ): Promise<Acted> {
   switch (step.kind) {
     case 'clone':
@@ -55,7 +55,7 @@ export async function actCollection(
   { kind, template }: CollectStep,
   now: Date,
   { client, resourceOf }: ActPorts,
-  call: { readonly signal?: AbortSignal } = {},
+  call: { readonly signal?: AbortSignal | undefined } = {},
 ): Promise<Acted> {
   const resource = resourceFor(template, resourceOf);
   const key = keyOf(template);

@@ -22,7 +22,7 @@ export interface CanaryWatch {
   /** The set is gone. */
   readonly forget: (set: string) => void;
   /** Removes a canary for which no set waits any more. */
-  readonly sweep: (canary: Key, call: { readonly signal?: AbortSignal }) => Promise<void>;
+  readonly sweep: (canary: Key, call: { readonly signal?: AbortSignal | undefined }) => Promise<void>;
   /** Tells of each canary for which perhaps no set waits any more. */
   readonly onEnd: (tell: (canary: Key) => void) => Disposable;
 }

@@ -63,7 +63,7 @@ export interface RotationCanaryPorts extends CanaryClocks {
 }
 
 interface Call {
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** An image that is there, and that no machine was made from yet. */

@@ -25,7 +25,7 @@ export interface CollectedOnly {
   readonly only?: (step: CollectStep) => boolean;
   /** Only says what would be done. */
   readonly dryRun?: boolean;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -38,9 +38,8 @@ export async function collectTemplates(
   options: CollectionOptions & CollectedOnly,
 ): Promise<Collection> {
   const { signal } = options;
-  const call = signal === undefined ? {} : { signal };
   const all = <T extends ClusterApiObject>(resource: Resource<T> | undefined): Promise<readonly T[]> =>
-    resource === undefined ? Promise.resolve([]) : listed(ports.client, resource, namespace, call);
+    resource === undefined ? Promise.resolve([]) : listed(ports.client, resource, namespace, { signal });
   const templates: ClusterApiObject[] = [];
   for (const kind of ports.templates) templates.push(...(await all(kind)).map((one) => typed(kind, one)));
   const own = templates.filter(isOurs);
@@ -65,7 +64,7 @@ export async function collectTemplates(
   for (const step of steps) {
     signal?.throwIfAborted();
     ports.mayWrite?.();
-    const acted = await actCollection(step, options.now, ports, call);
+    const acted = await actCollection(step, options.now, ports, { signal });
     if (acted === 'done' && step.kind === 'delete') ports.removed(step.template);
   }
   // What was only told of now goes when its time is over.
@@ -82,7 +81,7 @@ async function listed<T extends ClusterApiObject>(
   client: Pick<Client, 'list'>,
   resource: Resource<T>,
   namespace: string,
-  call: { readonly signal?: AbortSignal },
+  call: { readonly signal?: AbortSignal | undefined },
 ): Promise<readonly T[]> {
   try {
     return await Array.fromAsync(client.list(resource, { namespace }, call));

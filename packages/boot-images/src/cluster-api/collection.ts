@@ -166,7 +166,7 @@ export interface ImagesOnly {
   readonly only?: (name: string) => boolean;
   /** Only says what would go. */
   readonly dryRun?: boolean;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** An image that went, or would. */
@@ -186,7 +186,6 @@ export async function collectImages(
   places: readonly Placement[],
   { warn, only, dryRun, signal }: ImagesOnly,
 ): Promise<readonly CollectedImage[]> {
-  const call = signal === undefined ? {} : { signal };
   const removed: CollectedImage[] = [];
   const { client, served, store, owner, holderIsLive, keep, bootImages } = options;
   const needs = imageNeeds(bootImages, keep);
@@ -196,12 +195,12 @@ export async function collectImages(
       for (const kind of ['VSphereMachineTemplate', 'VSphereMachine', 'VSphereVM']) {
         const resource = served.of(INFRASTRUCTURE, kind);
         if (resource === undefined) continue;
-        for await (const one of client.list(resource, {}, call)) named.push({ kind, ...one });
+        for await (const one of client.list(resource, {}, { signal })) named.push({ kind, ...one });
       }
       const users = namesInUse(named);
       const collected = await store.collect(place, owner, {
         referenced: (name) => users.get(name) ?? needs(name),
-        ...{ holderIsLive, keep, ...call },
+        ...{ holderIsLive, keep, signal },
         ...(only === undefined ? {} : { only }),
         ...(dryRun === undefined ? {} : { dryRun }),
       });

@@ -33,7 +33,7 @@ export interface ServedKinds {
  */
 export async function servedKinds(
   client: Pick<KubeClient, 'raw'>,
-  options: { readonly signal?: AbortSignal } = {},
+  options: { readonly signal?: AbortSignal | undefined } = {},
 ): Promise<ServedKinds> {
   const { groups } = object(await client.raw({ path: '/apis' }, options));
   const kinds = new Map<string, Resource<ClusterApiObject>>();

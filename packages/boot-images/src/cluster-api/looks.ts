@@ -30,7 +30,7 @@ export interface Looks {
     set: RotatedSet,
     outcome: SetOutcome,
     said: BootImageStatus | undefined,
-    call?: { readonly signal?: AbortSignal },
+    call?: { readonly signal?: AbortSignal | undefined },
   ) => Promise<SetOutcome>;
 }
 
@@ -51,7 +51,7 @@ export function createLooks({ images, placeText, elapsed = () => performance.now
   async function reached(
     { about }: Seen,
     names: readonly string[],
-    call: { readonly signal?: AbortSignal },
+    call: { readonly signal?: AbortSignal | undefined },
   ): Promise<ReadonlySet<string> | undefined> {
     const there = new Set<string>();
     try {

@@ -14,7 +14,10 @@ export interface ObjectName {
 /** What a rotation is read from. */
 export interface RotationReader {
   /** The object as it is on the server now; undefined where it is not there, or its kind is not served. */
-  readonly get: (name: ObjectName, call: { readonly signal?: AbortSignal }) => Promise<ClusterApiObject | undefined>;
+  readonly get: (
+    name: ObjectName,
+    call: { readonly signal?: AbortSignal | undefined },
+  ) => Promise<ClusterApiObject | undefined>;
   /** The object as it was seen last. */
   readonly seen: (name: ObjectName) => ClusterApiObject | undefined;
   /** All sets that the topology of a cluster makes, as they were seen last. */
@@ -38,7 +41,7 @@ export interface ObserveOptions {
   readonly fresh: boolean;
   /** Templates that are asked for by name, besides the one that is referred to. */
   readonly beside: Iterable<string>;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Reads what is decided upon; undefined where the set is gone. */
@@ -47,9 +50,8 @@ export async function observeRotation(
   reader: RotationReader,
   { fresh, beside, signal }: ObserveOptions,
 ): Promise<Rotation | undefined> {
-  const call = signal === undefined ? {} : { signal };
   const read = (what: ObjectName): Promise<ClusterApiObject | undefined> =>
-    fresh ? reader.get(what, call) : Promise.resolve(reader.seen(what));
+    fresh ? reader.get(what, { signal }) : Promise.resolve(reader.seen(what));
   const group = ROTATED_KINDS.find((one) => one.kind === kind)?.group ?? CORE;
   const live = await read({ group, kind, namespace, name });
   if (live === undefined) return undefined;
@@ -59,11 +61,13 @@ export async function observeRotation(
     clusterName === undefined ? undefined : await read({ group: CORE, kind: 'Cluster', namespace, name: clusterName });
   const className = cluster === undefined || !set.byClass ? undefined : classNameOf(cluster);
   const clusterClass =
-    className === undefined ? undefined : await reader.get({ group: CORE, kind: 'ClusterClass', ...className }, call);
+    className === undefined
+      ? undefined
+      : await reader.get({ group: CORE, kind: 'ClusterClass', ...className }, { signal });
   const found = new Map<string, ClusterApiObject | undefined>();
   if (reference !== undefined)
     for (const one of new Set([reference.name, ...beside]))
-      found.set(one, await reader.get({ ...reference, namespace, name: one }, call));
+      found.set(one, await reader.get({ ...reference, namespace, name: one }, { signal }));
   return {
     set,
     siblings: [],

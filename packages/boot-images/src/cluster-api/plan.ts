@@ -21,7 +21,7 @@ export interface PlanRotationsOptions {
   readonly sets?: (id: string) => boolean;
   /** As if these sets had this pin. */
   readonly pin?: Pin;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** One step of a rotation, by what it changes. */
@@ -73,7 +73,7 @@ const MOST_STEPS = 8;
 export async function planRotation(
   name: SetName,
   ports: RotationPlanPorts,
-  call: { readonly signal?: AbortSignal } = {},
+  call: { readonly signal?: AbortSignal | undefined } = {},
 ): Promise<PlannedRotation | undefined> {
   const beside = new Set<string>();
   const predicted = new Map<string, ClusterApiObject>();

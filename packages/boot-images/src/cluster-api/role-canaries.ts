@@ -186,7 +186,7 @@ async function guestOf(
   rotation: Rotation,
   name: string,
   { client, served, store, sites }: RoleCanariesOptions,
-  call: { readonly signal?: AbortSignal },
+  call: { readonly signal?: AbortSignal | undefined },
 ): Promise<string | undefined> {
   const resource = served.of(INFRASTRUCTURE, 'VSphereVM');
   if (resource === undefined || rotation.template?.kind !== 'VSphereMachineTemplate') return undefined;

@@ -355,7 +355,6 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
       return done === undefined ? undefined : { ...done, outcome: outcomes.get(id) };
     },
     plan: async ({ sets, pin, signal } = {}) => {
-      const call = signal === undefined ? {} : { signal };
       await allSynced([...kindsOf.values(), bootImages, policies], signal);
       const found: PlannedRotation[] = [];
       for (const set of allSets()) {
@@ -366,7 +365,7 @@ export function clusterApiRole(options: ClusterApiRoleOptions): ClusterApiRole {
         const as = pin === undefined ? image : { ...fresh, spec: { ...fresh.spec, pin } };
         const wish = (of: RotatedSet): RotationWish => wishOf(of, as);
         const { verdict } = canaries;
-        const planned = await planRotation({ kind, namespace, name }, { reader, images, wish, verdict }, call);
+        const planned = await planRotation({ kind, namespace, name }, { reader, images, wish, verdict }, { signal });
         if (planned !== undefined) found.push(planned);
       }
       return found.toSorted((a, b) => (a.set < b.set ? -1 : 1));

@@ -15,11 +15,11 @@ import { turnReason } from './turn.ts';
 /** Images of one platform, as far as rotations ask for them. */
 export interface RotationImages {
   /** What is there of the wanted image where machines of the set are made. */
-  readonly look: (about: ImageQuestion, call: { readonly signal?: AbortSignal }) => Promise<ImageThere>;
+  readonly look: (about: ImageQuestion, call: { readonly signal?: AbortSignal | undefined }) => Promise<ImageThere>;
   /** What `publish` would do now, a publication for each place; the name of the first is that which templates get. Nothing is changed. */
   readonly foresee: (
     about: ImageQuestion,
-    call: { readonly signal?: AbortSignal },
+    call: { readonly signal?: AbortSignal | undefined },
   ) => Promise<readonly ForeseenPublication[]>;
   /** Makes it, idempotently. */
   readonly publish: (about: ImageQuestion, hooks: RotationHooks) => Promise<void>;
@@ -37,7 +37,7 @@ export interface RotationHooks {
   /** Awaited before an import starts. */
   readonly announce: (operation: TemplateOperation) => Promise<void>;
   readonly onProgress: (progress: TemplateProgress) => void;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Reasons of the Events that tell the story of a rotation. */
@@ -99,19 +99,18 @@ const CANARY_MS = 10_000;
 export async function rotate(
   name: SetName,
   ports: RotationPorts,
-  options: { readonly signal?: AbortSignal } = {},
+  options: { readonly signal?: AbortSignal | undefined } = {},
 ): Promise<{ readonly after: number } | undefined> {
   const { signal } = options;
-  const call = signal === undefined ? {} : { signal };
   const beside = new Set<string>();
   let fresh = false;
   let moved = false;
   for (let steps = 0; steps < MOST_STEPS; ) {
-    const seen = await observeRotation(name, ports.reader, { fresh, beside, ...call });
+    const seen = await observeRotation(name, ports.reader, { fresh, beside, signal });
     if (seen === undefined) return undefined;
     const wish = ports.wish(seen.set);
     const rotation = withSiblings(seen, wish.classVariable, ports.reader);
-    const step = await decided(rotation, wish, ports, { fresh, ...call });
+    const step = await decided(rotation, wish, ports, { fresh, signal });
     if (step.kind === 'settled') {
       await ports.report(rotation.set, moved ? movedBy(step.outcome) : step.outcome);
       return { after: againAfter(step.outcome) };
@@ -135,12 +134,12 @@ export async function rotate(
     if (step.kind === 'publish') {
       const about = { rotation, leaf: step.leaf, image: step.image };
       if (ports.bounds !== undefined)
-        ports.bounds.mayPublish(rotation.set, step.image.release, await ports.images.foresee(about, call));
-      await publish(rotation, step, ports, call);
+        ports.bounds.mayPublish(rotation.set, step.image.release, await ports.images.foresee(about, { signal }));
+      await publish(rotation, step, ports, { signal });
       continue;
     }
     ports.bounds?.mayWrite(rotation.set, step);
-    const acted = await actRotation(rotation.set, step, ports, call);
+    const acted = await actRotation(rotation.set, step, ports, { signal });
     if (acted !== 'done') continue;
     moved ||= step.kind === 'point' || step.kind === 'variable';
     tell(rotation.set, step, ports);
@@ -158,7 +157,7 @@ async function decided(
   rotation: Rotation,
   wish: RotationWish,
   { images, tried }: RotationPorts,
-  { fresh, ...call }: { readonly fresh: boolean; readonly signal?: AbortSignal },
+  { fresh, ...call }: { readonly fresh: boolean; readonly signal?: AbortSignal | undefined },
 ): Promise<RotationStep> {
   const step = decideRotation(rotation, wish);
   if (step.kind !== 'look') return step;
@@ -175,7 +174,7 @@ async function publish(
   rotation: Rotation,
   { leaf, image, facts }: Extract<RotationStep, { readonly kind: 'publish' }>,
   ports: RotationPorts,
-  call: { readonly signal?: AbortSignal },
+  call: { readonly signal?: AbortSignal | undefined },
 ): Promise<void> {
   const { set } = rotation;
   ports.event(set, 'Planned', `${setText(set)}: ${facts.current ?? 'no image'} → ${image.release}`);

@@ -21,7 +21,7 @@ export interface StageOptions {
   readonly holder: string;
   readonly providerNamespace: string;
   readonly locate?: (location: string) => string;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Templates that a version needs, each once, and what stands in the way of some. */
@@ -39,13 +39,12 @@ type Ova = Extract<WantedImage, { readonly kind: 'ova' }>;
  */
 export async function stageOf(options: StageOptions): Promise<Stage> {
   const { client, served, version, providerNamespace, signal } = options;
-  const call = signal === undefined ? {} : { signal };
-  const owner = (await client.get(Namespace, { name: 'kube-system' }, call)).metadata.uid ?? '';
-  const policies = await Array.fromAsync(client.list(BootImagePolicy, {}, call));
+  const owner = (await client.get(Namespace, { name: 'kube-system' }, { signal })).metadata.uid ?? '';
+  const policies = await Array.fromAsync(client.list(BootImagePolicy, {}, { signal }));
   const identities: IdentitySources = { client, served, providerNamespace };
   const read = async (group: string, kind: string): Promise<readonly ClusterApiObject[]> => {
     const resource = served.of(group, kind);
-    return resource === undefined ? [] : Array.fromAsync(client.list(resource, {}, call));
+    return resource === undefined ? [] : Array.fromAsync(client.list(resource, {}, { signal }));
   };
   const known = new Map<string, ReadonlyMap<string, ClusterApiObject>>();
   const kinds = [
@@ -80,7 +79,7 @@ export async function stageOf(options: StageOptions): Promise<Stage> {
         if (image.blocked) problems.add(image.message);
         continue;
       }
-      const template = await templateOf(client, served, reference, set.namespace, call);
+      const template = await templateOf(client, served, reference, set.namespace, { signal });
       const cluster = known.get('Cluster')?.get(`${set.namespace}/${set.clusterName ?? ''}`);
       await placed(sites, { ...bareRotation, set, cluster, template }, problems, (places) =>
         wish(places, image, { set, template }),
@@ -162,7 +161,7 @@ async function templateOf(
   served: ServedKinds,
   { group, kind, name }: { readonly group: string; readonly kind: string; readonly name: string },
   namespace: string,
-  call: { readonly signal?: AbortSignal },
+  call: { readonly signal?: AbortSignal | undefined },
 ): Promise<ClusterApiObject | undefined> {
   const resource = served.of(group, kind);
   if (resource === undefined) return undefined;

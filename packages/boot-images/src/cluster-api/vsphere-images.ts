@@ -35,7 +35,7 @@ export interface VSphereImages extends RotationImages {
   readonly reaches: (
     about: Pick<ImageQuestion, 'rotation' | 'leaf'>,
     name: string,
-    call: { readonly signal?: AbortSignal },
+    call: { readonly signal?: AbortSignal | undefined },
   ) => Promise<boolean>;
 }
 
@@ -55,7 +55,11 @@ export function vsphereImages(options: VSphereImagesOptions): VSphereImages {
   const made = new Map<string, string>();
   const answers = new Map<string, { readonly at: number; readonly state: Promise<TemplateState> }>();
 
-  function inspect(place: Placement, name: string, call: { readonly signal?: AbortSignal }): Promise<TemplateState> {
+  function inspect(
+    place: Placement,
+    name: string,
+    call: { readonly signal?: AbortSignal | undefined },
+  ): Promise<TemplateState> {
     const key = JSON.stringify([folderOf(place), name]);
     const now = elapsed();
     const known = answers.get(key);
@@ -72,7 +76,7 @@ export function vsphereImages(options: VSphereImagesOptions): VSphereImages {
     places: readonly Placement[],
     name: string,
     release: string | undefined,
-    call: { readonly signal?: AbortSignal },
+    call: { readonly signal?: AbortSignal | undefined },
   ): Promise<boolean> {
     for (const place of places) {
       const state = await inspect(place, name, call);
@@ -146,7 +150,7 @@ export function vsphereImages(options: VSphereImagesOptions): VSphereImages {
             uploaded = progress.bytes;
           },
           holderIsLive: options.holderIsLive,
-          ...(hooks.signal === undefined ? {} : { signal: hooks.signal }),
+          signal: hooks.signal,
         });
         answers.clear();
         made.set(keyOf(places, image), name);
@@ -158,7 +162,7 @@ export function vsphereImages(options: VSphereImagesOptions): VSphereImages {
   async function published(
     places: readonly Placement[],
     image: Ova,
-    call: { readonly signal?: AbortSignal },
+    call: { readonly signal?: AbortSignal | undefined },
   ): Promise<string | undefined> {
     const name = made.get(keyOf(places, image));
     if (name === undefined || !(await everywhere(places, name, image.release, call))) return undefined;

@@ -10,7 +10,7 @@ export interface PassBounds {
   /** The sets that it looks at; nothing is done and nothing is told about any other. */
   readonly includes: (set: KeptSet) => boolean;
   /** Asked before the first call of a move. */
-  readonly mayMove: (set: KeptSet, plan: Acting, call: { readonly signal?: AbortSignal }) => Promise<void>;
+  readonly mayMove: (set: KeptSet, plan: Acting, call: { readonly signal?: AbortSignal | undefined }) => Promise<void>;
   /** Asked before this machine tries an image. */
   readonly mayTry: (machine: string) => void;
   /** Asked right before the stub in this Secret is converted. */

@@ -53,7 +53,7 @@ export async function collectImages(
       const collected = platform.collect(inputs, {
         ...{ referenced, needed, found: seen },
         ...(bounds === undefined ? {} : { only: bounds.mayRemove }),
-        ...(signal === undefined ? {} : { signal }),
+        signal,
       });
       for await (const { name, removed, reason } of collected) {
         if (removed) ports.event(first.set, 'GarbageCollected', `${name}: ${reason}`);

@@ -32,7 +32,7 @@ export async function keepPins(
           ownerReferences: bootImageFor(set).metadata.ownerReferences,
           event: (reason, note) => event(set, reason, note),
         },
-        ...(signal === undefined ? {} : { signal }),
+        signal,
       });
     } catch (error) {
       signal?.throwIfAborted();

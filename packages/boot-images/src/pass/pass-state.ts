@@ -49,7 +49,7 @@ export interface PassPorts extends PassSettings {
   readonly foreignWriter: (
     set: KeptSet,
     platform: Platform,
-    options: { readonly signal?: AbortSignal },
+    options: { readonly signal?: AbortSignal | undefined },
   ) => Promise<string | undefined>;
   /** A move was refused as one of a hot loop. */
   readonly refused: (set: KeptSet) => void;

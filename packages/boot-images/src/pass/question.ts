@@ -85,7 +85,7 @@ export async function withPlace(
   set: KeptSet,
   stream: Stream | BootImageError,
   ports: AskPorts,
-  call: { readonly signal?: AbortSignal },
+  call: { readonly signal?: AbortSignal | undefined },
 ): Promise<unknown> {
   if (!(error instanceof BootImageError) || error.facts !== undefined) return error;
   try {
@@ -132,7 +132,7 @@ function wishesOf({ spec }: SetPolicy, platform: Platform, { stream, architectur
 export async function planOf(
   { platform, input, policy }: Question,
   { world: { clusterVersion }, now }: { readonly world: Pick<World, 'clusterVersion'> } & Pick<PassPorts, 'now'>,
-  call: { readonly signal?: AbortSignal } = {},
+  call: { readonly signal?: AbortSignal | undefined } = {},
 ): Promise<PlatformPlan | Waiting> {
   const planned = await platform.plan(input, call);
   const plan = permitted(input.set, input.pin === undefined ? planned : { ...planned, pinned: true }, clusterVersion());

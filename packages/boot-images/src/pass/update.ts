@@ -78,9 +78,8 @@ export async function updateSet(
     throw hotLoopError(set, ports.hotLoop.of(set)?.by);
   }
   const secret = userDataSecret(set);
-  const call = signal === undefined ? {} : { signal };
   const stubSecret = stubSecretOf(set, ports.stubSecret);
-  if (secret !== undefined) await ports.stubs.check({ secret, stubSecret, now: ports.now(), ...call });
+  if (secret !== undefined) await ports.stubs.check({ secret, stubSecret, now: ports.now(), signal });
 
   const before = factsOf(plan);
   // Every call takes its time, and somebody else may act from any moment on.
@@ -122,12 +121,12 @@ export async function updateSet(
       beforeWrite();
       if (secret !== undefined) ports.bounds?.mayConvert(secret);
     };
-    const stub = { stubSecret, now: ports.now(), beforeWrite: beforeConversion, ...call };
+    const stub = { stubSecret, now: ports.now(), beforeWrite: beforeConversion, signal };
     const more = secret === undefined ? [] : await ports.stubs.upgrade({ secret, ...stub });
     beforeWrite();
     const edits = [...image.edits, ...more];
     ports.bounds?.mayPoint(set, edits);
-    if (edits.length > 0) await patch(set, edits, ports, call);
+    if (edits.length > 0) await patch(set, edits, ports, { signal });
   } catch (error) {
     if (error instanceof Overtaken) return error.outcome;
     throw error;
@@ -292,7 +291,7 @@ async function patch(
   set: KeptSet,
   edits: readonly LeafEdit[],
   ports: UpdatePorts,
-  call: { readonly signal?: AbortSignal },
+  call: { readonly signal?: AbortSignal | undefined },
 ): Promise<void> {
   const { resource, specPath, inTexts } = kindOf(set);
   try {

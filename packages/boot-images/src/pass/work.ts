@@ -162,7 +162,7 @@ export class Work {
   }
 
   /** For calls that only read. */
-  get call(): { readonly signal?: AbortSignal } {
+  get call(): { readonly signal?: AbortSignal | undefined } {
     const { signal, stopping } = this.#options.signals;
     const both = [signal, stopping].filter((one) => one !== undefined);
     return both.length === 0 ? {} : { signal: AbortSignal.any(both) };
@@ -272,7 +272,7 @@ export class Work {
     const record = (canary: NonNullable<ImageFacts['canary']>): Promise<void> =>
       ports.report(set, told(set, { kind: 'step', phase: 'Publishing', reason: 'Canary', ...facts, canary }, state));
     const { platform } = asked;
-    const guest = (uid: string, call: { readonly signal?: AbortSignal }): Promise<string | undefined> =>
+    const guest = (uid: string, call: { readonly signal?: AbortSignal | undefined }): Promise<string | undefined> =>
       platform.guestOf?.(input.spec, uid, call) ?? Promise.resolve(undefined);
     return this.canaries.tried(
       {

@@ -25,7 +25,7 @@ export interface RotationCarryPorts {
 }
 
 interface Call {
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A step that takes something away. */

@@ -40,7 +40,7 @@ export interface CarryOutOptions {
   /** Done before each look: what is loaded and asked for passes. */
   readonly before?: () => Promise<void>;
   readonly hooks?: CarryOutHooks;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Default: the system's timer. */
   readonly pause?: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
 }
@@ -58,11 +58,10 @@ const SHOWN_LOOK_MS = 50;
  */
 export async function carryOut(plan: ClusterPlan, options: CarryOutOptions): Promise<CarriedOut> {
   const { hooks = {}, signal, pause = wait } = options;
-  const call = signal === undefined ? {} : { signal };
   const look = async (): Promise<ClusterPlan> => {
     await options.before?.();
     return planCluster(setsOf(plan, options.ports), options.ports, {
-      ...call,
+      signal,
       some: plan.sets !== undefined,
     });
   };

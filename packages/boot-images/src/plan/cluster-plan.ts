@@ -37,7 +37,7 @@ export interface ClusterPlan {
 
 /** Options of {@link planCluster}. */
 export interface ClusterPlanOptions {
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Sets that are looked at together. Default 4. */
   readonly concurrency?: number;
   /** These were asked about, and not all that there are. */
@@ -56,12 +56,11 @@ export async function planCluster(
   ports: ExplainPorts,
   { signal, concurrency = 4, some = false }: ClusterPlanOptions = {},
 ): Promise<ClusterPlan> {
-  const call = signal === undefined ? {} : { signal };
   const looks = new Map<KeptSet, Look>();
   // Platforms tell the sets of one look the same: what was so for those before is asked anew.
   const stream = streamOf(ports.world.golden());
   if (stream !== undefined) foresee(sets, stream, ports);
-  await eachOf(sets, concurrency, async (set) => void looks.set(set, await lookAtSet(set, ports, call)));
+  await eachOf(sets, concurrency, async (set) => void looks.set(set, await lookAtSet(set, ports, { signal })));
   const moved: Moved[] = [];
   const rest: ClusterPlan['rest'][number][] = [];
   const stay = (set: KeptSet, why: Conclusion, current: string | undefined): void => {
@@ -77,7 +76,7 @@ export async function planCluster(
     if (moves && (plan?.kind === 'publish' || plan?.kind === 'switch')) moved.push({ set, look, plan });
     else stay(set, conclusion, (plan ?? look.outcome)?.current);
   }
-  const images = await imagesOf(moved, concurrency, call);
+  const images = await imagesOf(moved, concurrency, { signal });
   const canaries = new Map<string, StepOf<'canary'>>();
   const stubs = new Map<string, string[]>();
   const points: StepOf<'point'>[] = [];
@@ -106,7 +105,7 @@ export async function planCluster(
     const stub =
       secret === undefined
         ? 'current'
-        : await foreseeUserData(ports.client, { secret, stubSecret, now: ports.now(), ...call });
+        : await foreseeUserData(ports.client, { secret, stubSecret, now: ports.now(), signal });
     if (stub === 'convert' && secret !== undefined) stubs.set(secret, [...(stubs.get(secret) ?? []), idOf(set)]);
     const more = typeof stub === 'string' ? [] : [stub];
     points.push({
@@ -120,7 +119,7 @@ export async function planCluster(
   }
   const { world } = ports;
   const made = [...images.values()].flatMap((image) => (image instanceof Error ? [] : [image.step]));
-  const collected = await collectionsOf(looks.values(), usedBy(moved, made), ports, call);
+  const collected = await collectionsOf(looks.values(), usedBy(moved, made), ports, { signal });
   const release = world.golden()?.data?.['releaseVersion'];
   return {
     version: 1,
@@ -175,7 +174,7 @@ interface MadeImage {
 async function imagesOf(
   moved: readonly Moved[],
   concurrency: number,
-  call: { readonly signal?: AbortSignal },
+  call: { readonly signal?: AbortSignal | undefined },
 ): Promise<ReadonlyMap<string, MadeImage | Error>> {
   const made = moved.flatMap(({ set, plan }) => (plan.kind === 'publish' ? [{ set, plan }] : []));
   const groups = [...Map.groupBy(made, ({ plan }) => plan.publication.key)];

@@ -19,7 +19,7 @@ export async function collectionsOf(
   looks: Iterable<Look>,
   used: ReadonlySet<string>,
   { world, now }: Pick<ExplainPorts, 'world' | 'now'>,
-  call: { readonly signal?: AbortSignal },
+  call: { readonly signal?: AbortSignal | undefined },
 ): Promise<ForeseenCollections> {
   const asked = [...looks].flatMap((look) => (reachesPlatform(look) && look.asked !== undefined ? [look.asked] : []));
   const steps: StepOf<'collect'>[] = [];

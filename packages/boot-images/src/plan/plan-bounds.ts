@@ -60,7 +60,7 @@ async function imageOtherwise(
   set: KeptSet,
   move: Extract<Acting, { readonly kind: 'publish' }>,
   plan: ClusterPlan,
-  call: { readonly signal?: AbortSignal },
+  call: { readonly signal?: AbortSignal | undefined },
 ): Promise<string | undefined> {
   const { beside: _, ...foreseen } = await move.publication.foresee(call);
   const step: StepOf<'image'> = {

@@ -7,7 +7,7 @@ import type { ClusterStep } from './cluster-step.ts';
 import type { ForeseenCollections } from './collections.ts';
 
 interface Call {
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** What of Cluster API nothing needs: copies of templates, and images in vCenters. What these steps use counts as needed. */

@@ -42,7 +42,7 @@ export interface UserDataOptions {
   /** Default 'InPlace'. */
   readonly stubSecret?: StubSecret | undefined;
   readonly now: Date;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Called right before the Secret is written; what it throws stops that. */
   readonly beforeWrite?: () => void;
 }
@@ -195,6 +195,6 @@ async function read(
   }
 }
 
-function call(options: UserDataOptions): { readonly signal?: AbortSignal } {
+function call(options: UserDataOptions): { readonly signal?: AbortSignal | undefined } {
   return options.signal === undefined ? {} : { signal: options.signal };
 }

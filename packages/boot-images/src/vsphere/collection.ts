@@ -68,7 +68,6 @@ export function templateCollection({
       places.set(key, place);
     }
     const failures: unknown[] = [];
-    const call = signal === undefined ? {} : { signal };
     const collectIn = ({ placement, cluster, keep }: Place): Promise<readonly CollectedTemplate[]> =>
       store.collect(placement, cluster, {
         referenced,
@@ -77,7 +76,7 @@ export function templateCollection({
         ...(dryRun === undefined ? {} : { dryRun }),
         holderIsLive: holderIsLive,
         keep,
-        ...call,
+        signal,
       });
     // What is only looked at need not be looked at in turn.
     const seen = dryRun === true ? await together([...places.values()], collectIn) : undefined;
@@ -88,7 +87,7 @@ export function templateCollection({
         const { server, datacenter, folder } = placement;
         for (const one of collected) yield { ...one, server, folder: folder || datacenter };
         if (found === undefined) continue;
-        const there = await inventory.of(key, collected, () => store.list(placement, cluster, call));
+        const there = await inventory.of(key, collected, () => store.list(placement, cluster, { signal }));
         for (const { set, ...where } of sets) found(set, imagesFor(there, where));
       } catch (error) {
         signal?.throwIfAborted();

@@ -15,7 +15,7 @@ export async function guestOf(
   store: Pick<ImageStore, 'guest'>,
   spec: JsonObject,
   uid: string,
-  options?: { readonly signal?: AbortSignal },
+  options?: { readonly signal?: AbortSignal | undefined },
 ): Promise<string | undefined> {
   const { server = '' } = workspaceOf(spec) ?? {};
   return server === '' ? undefined : guestSaid(server, await store.guest(server, uid, options));

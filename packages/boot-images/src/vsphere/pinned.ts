@@ -48,7 +48,7 @@ export async function pinnedPlan(
   set: PinnedSet,
   store: Pick<ImageStore, 'inspect' | 'list'>,
   plans: PinnedPlans,
-  call: { readonly signal?: AbortSignal },
+  call: { readonly signal?: AbortSignal | undefined },
 ): Promise<PlatformPlan> {
   const { pin, referenced, reference, stable, site, input } = set;
   const existing = referenced.kind === 'present' ? referenced : undefined;

@@ -82,7 +82,7 @@ export async function templateInPlace(
   cluster: string,
   { placement, infrastructureName }: Site,
   domain: VSphereFailureDomain,
-  call: { readonly signal?: AbortSignal },
+  call: { readonly signal?: AbortSignal | undefined },
 ): Promise<Present | undefined> {
   for (const listed of await store.list(placement, cluster, call)) {
     if (imagesFor([listed], { infrastructureName, domain, named: new Set() })[0]?.release !== release) continue;

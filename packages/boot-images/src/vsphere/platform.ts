@@ -38,7 +38,10 @@ export function vspherePlatform(options: VSphereOptions): Platform {
   const { store } = options;
   const looks = sharedLooks(store);
 
-  async function plan(input: PlatformInput, { signal }: { readonly signal?: AbortSignal } = {}): Promise<PlatformPlan> {
+  async function plan(
+    input: PlatformInput,
+    { signal }: { readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<PlatformPlan> {
     if (input.infrastructure.spec?.platformSpec?.vsphere === undefined) {
       return skip(
         false,
@@ -86,17 +89,16 @@ export function vspherePlatform(options: VSphereOptions): Platform {
       };
     }
     const name = computedName(site.infrastructureName, domain.name);
-    const call = signal === undefined ? {} : { signal };
     const absent = { kind: 'absent' } as const;
-    const referenced = reference === '' ? absent : await looks.inspect(site.placement, reference, call);
+    const referenced = reference === '' ? absent : await looks.inspect(site.placement, reference, { signal });
     if (reference !== '' && referenced.kind === 'absent') options.metrics?.templateAbsent();
-    if (pin !== undefined) return pinned({ input, pin, site, reference, referenced, name }, call);
+    if (pin !== undefined) return pinned({ input, pin, site, reference, referenced, name }, { signal });
     const custom =
       referenced.kind === 'present' &&
       !referenced.ours &&
       !isInstallerName(leafName(reference), site.infrastructureName, domain);
     const wanted = referenced.kind === 'absent' || custom;
-    const computed = wanted ? await looks.inspect(site.placement, name, call) : absent;
+    const computed = wanted ? await looks.inspect(site.placement, name, { signal }) : absent;
     const step = resolveTemplate({
       set: input.set.metadata.name,
       reference,
@@ -107,12 +109,12 @@ export function vspherePlatform(options: VSphereOptions): Platform {
       release,
       downgrade: input.by?.pinned === true ? 'replace' : (options.downgrade ?? 'keep'),
     });
-    return planOf(step, input, site, reference, name, artifact ?? artifactOf(input), domain, call);
+    return planOf(step, input, site, reference, name, artifact ?? artifactOf(input), domain, { signal });
   }
 
   function pinned(
     set: Omit<PinnedSet, 'stable' | 'named'> & { readonly name: string },
-    call: { readonly signal?: AbortSignal },
+    call: { readonly signal?: AbortSignal | undefined },
   ): Promise<PlatformPlan> {
     const { input, site, reference, pin, name } = set;
     const stable = publicationOf(input) === 'swap' ? swapOf(reference, name, site).name : undefined;
@@ -139,7 +141,7 @@ export function vspherePlatform(options: VSphereOptions): Platform {
               ...(beforeSwap === undefined
                 ? {}
                 : { beforeSwap: (name) => beforeSwap(pointing(input, reference, name)) }),
-              ...(signal === undefined ? {} : { signal }),
+              signal,
             });
             return publishedAs(done, input, site.placement.server, reference, digest);
           },
@@ -159,7 +161,7 @@ export function vspherePlatform(options: VSphereOptions): Platform {
     name: string,
     image: WantedImage,
     domain: VSphereFailureDomain,
-    call: { readonly signal?: AbortSignal },
+    call: { readonly signal?: AbortSignal | undefined },
   ): Promise<PlatformPlan> {
     const facts = imageFacts(step.existing, site, image.release);
     switch (step.kind) {
@@ -248,14 +250,17 @@ export function vspherePlatform(options: VSphereOptions): Platform {
             ? {}
             : { beforeSwap: (name) => beforeSwap(besideOthers(input, reference, name, wish)) }),
           holderIsLive: options.holderIsLive,
-          ...(signal === undefined ? {} : { signal }),
+          signal,
         });
         return { ...publishedAs(published, input, server, reference, wish.image.sha256), identity };
       },
     };
   }
 
-  async function foreseen(request: PlanRequest, call: { readonly signal?: AbortSignal }): Promise<ForeseenPublication> {
+  async function foreseen(
+    request: PlanRequest,
+    call: { readonly signal?: AbortSignal | undefined },
+  ): Promise<ForeseenPublication> {
     const { server, folder, target, steps, amounts, world } = await store.plan(request, {
       holderIsLive: options.holderIsLive,
       ...call,

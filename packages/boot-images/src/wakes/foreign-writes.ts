@@ -38,7 +38,7 @@ export async function imageWriter(
   client: Pick<KubeClient, 'raw'>,
   set: KeptSet,
   leaf: readonly string[],
-  options: { readonly signal?: AbortSignal } = {},
+  options: { readonly signal?: AbortSignal | undefined } = {},
 ): Promise<string | undefined> {
   const { namespace = '', name } = set.metadata;
   const { resource, specPath } = kindOf(set);

@@ -18,7 +18,7 @@ export interface KeepPinOptions {
   /** Undefined where it is gone; then the BootImage goes, unless not all sets of its kind are known. */
   readonly set: PinnedSet | undefined;
   readonly known: boolean;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -41,11 +41,10 @@ export function pinDue({ spec }: BootImage, now: number): number | undefined {
 }
 
 async function kept(image: BootImage, { client, now, set, known, signal }: KeepPinOptions): Promise<void> {
-  const call = signal === undefined ? {} : { signal };
   const { metadata, spec } = image;
   const key = keyOf(image);
   const patch = async (ops: readonly JsonPatchOp[]): Promise<void> => {
-    await client.patch(BootImage, key, ops, call);
+    await client.patch(BootImage, key, ops, { signal });
   };
   const pin = spec?.pin;
   if (pin !== undefined && livePin(image, now) === undefined) {
@@ -69,6 +68,6 @@ async function kept(image: BootImage, { client, now, set, known, signal }: KeepP
     if (set?.ownerReferences !== undefined)
       await patch([version, { op: 'add', path: '/metadata/ownerReferences', value: set.ownerReferences }]);
     else if (set === undefined && known && uid !== undefined && resourceVersion !== undefined)
-      await client.delete(BootImage, key, { uid, resourceVersion }, call);
+      await client.delete(BootImage, key, { uid, resourceVersion }, { signal });
   }
 }

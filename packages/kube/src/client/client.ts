@@ -3,7 +3,7 @@ import type { Key, KubeObject, Resource } from '../resource.ts';
 
 /** Options of every call. `signal` ends the call; time-outs belong to the transport. */
 export interface CallOptions {
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /**
    * For get, create and replace of a Lease: on a connection that all other calls leave alone, and after a failure on a new one. A call that waits behind
    * others, or on a peer that is gone, would cost the leadership.
