@@ -34,6 +34,12 @@ test('SAFE-12 every package has a digest that npm checks, but for tools of devel
   assert.ok(without.length <= 44, `${without.length} packages without a digest`);
 });
 
+test('FIND-7 the page on security counts the packages that have no digest', () => {
+  const without = fetched.filter(([, { integrity }]) => integrity === undefined).length;
+  const [, counted = '0'] = /, but for (\d+) packages without a digest/.exec(text('docs/security.md')) ?? [];
+  assert.equal(Number(counted), without);
+});
+
 test('SAFE-12 an image is built on what has a digest, with the Node that the checkout has', () => {
   const bases = text('deploy/Dockerfile')
     .split('\n')
