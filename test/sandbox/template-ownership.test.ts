@@ -42,7 +42,10 @@ test("OWN-1 the installer's template, retired by a swap and converted by an admi
   await kept();
   assert.match(await listed(), new RegExp(`\n${retired} +converted `));
   const doctor = expectExit(await cli.run(['doctor']), 0).stdout;
-  assert.match(doctor, new RegExp(`^warn +template +${retired} is converted, kept and never pointed at: it was a template`, 'm'));
+  assert.match(
+    doctor,
+    new RegExp(`^warn +template +${retired} is converted, kept and never pointed at: it was a template`, 'm'),
+  );
 });
 
 test('OWN-1 OWN-2 by pointer: what was booted and switched off stays, what was booted and converted back is tampered; each time a new one is made', async () => {
