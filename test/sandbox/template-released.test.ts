@@ -63,7 +63,9 @@ async function linkDependencies(): Promise<void> {
 /** `drydock template …` of version 0.1.0. */
 const old = (args: readonly string[], env: Environment): Promise<Ran> =>
   new Promise((resolve) => {
-    const variables = Object.entries({ ...process.env, ...cli.env, ...env }).filter(([, value]) => value !== '');
+    // The runner's NODE_OPTIONS point at the bundle of today's code, which the tree of 0.1.0 does not have.
+    const all = { ...process.env, ...cli.env, ...env, NODE_OPTIONS: '' };
+    const variables = Object.entries(all).filter(([, value]) => value !== '');
     const command = [join(tree, 'apps/drydock/bin/drydock.js'), 'template', ...args];
     execFile(process.execPath, command, { env: Object.fromEntries(variables) }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr, events: [] });

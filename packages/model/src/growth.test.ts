@@ -36,7 +36,9 @@ test('a reader that costs what it reads passes, and its costs are told', async (
   });
   assert.equal(costs.length, 9);
   assert.deepEqual(costs.map(({ size }) => size).slice(-3), [100_000, 200_000, 400_000]);
-  assert.ok(costs.every(({ total, stretch }) => total > 0 && stretch <= total));
+  // The kernel counts CPU time in steps, so that the smallest sizes may cost nothing.
+  assert.ok(costs.every(({ total, stretch }) => stretch <= total));
+  assert.ok((costs.at(-1)?.total ?? 0) > 0);
 });
 
 test('negative control: a quadratic reader is found, though none of its runs is long', async () => {
