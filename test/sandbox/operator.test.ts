@@ -168,6 +168,9 @@ test('a password that is put right, and a folder that appears, are taken up with
   assert.ok(performance.now() - made < 30_000, `${performance.now() - made} ms`);
 
   const metrics = await operator.scrape();
+  // FIND-3: memory, CPU and the event loop of the process.
+  assert.match(metrics, /^process_resident_memory_bytes [1-9]/m);
+  assert.match(metrics, /^nodejs_eventloop_lag_p99_seconds [0-9]/m);
   assert.ok(metrics.includes(`drydock_vcenter_sessions{vcenter="${serverName}"} 1`), metrics);
   assert.match(metrics, /drydock_vcenter_calls_total\{method="findByPath",code="VIM_LOGIN_REFUSED"\} [1-9]/);
   assert.match(metrics, /drydock_vcenter_calls_total\{method="findByPath",code="OK"\} [1-9]/);

@@ -167,7 +167,7 @@ async function operateOnce(flags: OperatorFlags, signal: AbortSignal): Promise<v
   const keySecret = markKeySecret(flags.markKeySecret);
   await checkOperatorPage(flags);
   const log = operatorLog(flags);
-  const metrics = kubeMetrics();
+  const metrics = kubeMetrics({ process: true });
   const client = await connect(flags, { onRequest: (metric) => metrics.request(metric) });
   await using closing = new AsyncDisposableStack();
   closing.use(client);

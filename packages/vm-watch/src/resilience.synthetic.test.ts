@@ -313,3 +313,26 @@ async function ticking<T>(done: Promise<T>): Promise<T> {
 async function turns(count: number): Promise<void> {
   for (let n = 0; n < count; n += 1) await new Promise<void>((resolve) => setImmediate(resolve));
 }
+
+test('FIND-3: a folder that is removed while the server fails: each warning says what comes next', async () => {
+  await using rig = await liveRig(2);
+  const { server, watcher, warnings } = rig;
+  const { updates } = rig.vcenter;
+  const survey = updates.survey.bind(updates);
+  let fails = false;
+  updates.survey = (...asked) => (fails ? Promise.reject(new Error('the answer was cut')) : survey(...asked));
+  const first = server.inventory.container('Folder', 'group-v2');
+  const second = server.inventory.container('Folder', 'group-v3');
+  await rig.watch(first, 'first');
+  const warned = (beginning: string): Promise<void> =>
+    rig.until(beginning, () => warnings.some((text) => text.startsWith(beginning)));
+
+  fails = true;
+  await watcher.supervisor.remove(first, 'first');
+  await warned('A removed container is still watched');
+  void watcher.supervisor.add(second, 'second');
+  await warned('A container cannot be watched now');
+  fails = false;
+  const silent = warnings.filter((text) => !/No action is needed\.|If this warning repeats, [a-z]/.test(text));
+  assert.deepEqual(silent, []);
+});

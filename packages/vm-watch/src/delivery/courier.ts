@@ -140,7 +140,7 @@ export class Courier {
           void this.#rest(dirty.ref.value, signal);
           log.warn(
             { vm: dirty.ref.value, err: error },
-            'A change of a machine could not be handed on; it is tried again.',
+            'A change of a machine could not be handed on; Drydock tries again. If this warning repeats, follow the error.',
           );
         }
       }
@@ -177,7 +177,7 @@ export class Courier {
           const { namespace, name, uniqueId } = resolution.of;
           log.warn(
             { vm: ref.value, object: `${namespace}/${name}`, machineOfObject: uniqueId },
-            "A machine carries the name of an object that has another machine: it is a copy, and its changes are not the object's.",
+            "A machine carries the name of an object that has another machine: it is a copy, and its changes are not the object's. Remove the name from the extraConfig of the copy.",
           );
         }
         this.#unresolved.set(ref.value, dirty);

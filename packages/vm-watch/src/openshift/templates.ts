@@ -182,7 +182,7 @@ export function templateWatch(options: TemplateWatchOptions): TemplateWatch {
       if (!isVimError(error)) throw error;
       options.log.warn(
         { err: error, machineSet: id },
-        'The folder of a machine set cannot be watched now; it is tried again.',
+        'The folder of a machine set cannot be watched now; Drydock tries again. If this warning repeats, check the folder and the privileges of the user.',
       );
       return { after: AGAIN_MS };
     }

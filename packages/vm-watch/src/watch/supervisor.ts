@@ -141,7 +141,7 @@ export class Supervisor {
         const waitMs = Math.round(failures.next(remedy, clock.now(), this.#random));
         log.warn(
           { server: feed.server, err: error, remedy, waitMs },
-          'The watch on this vCenter ended; it is opened again.',
+          'The watch on this vCenter ended; Drydock opens it again. If this warning repeats, follow the error.',
         );
         this.#enter('rebuilding', error);
         if (waitMs === 0) continue;
@@ -236,7 +236,7 @@ export class Supervisor {
       } catch (error) {
         signal.throwIfAborted();
         // Then their machines are told as gone: a look too many.
-        this.#note(error, undefined, 'The machines of dropped containers could not be listed.');
+        this.#note(error, undefined, 'The machines of a removed container could not be listed; Drydock looks at each of them once more. No action is needed.');
       }
     }
     ledger.endPass(this.#containers.obscured);
@@ -256,7 +256,7 @@ export class Supervisor {
         if (applied(container)) this.resync();
       } catch (error) {
         if (isOfContainer(error)) this.#refuse(container, error);
-        else this.#note(error, container.ref, 'A container cannot be watched now; it is tried again.');
+        else this.#note(error, container.ref, 'A container cannot be watched now; Drydock tries again. If this warning repeats, check the container and the privileges of the user.');
       }
     });
   }
@@ -275,7 +275,7 @@ export class Supervisor {
       } catch (error) {
         // It is tried again, and the next watch has only what is wanted then.
         this.#dropped.push(ref);
-        this.#note(error, ref, 'A container is still watched although nobody wants it.');
+        this.#note(error, ref, 'A removed container is still watched; Drydock tries again within 30 s. If this warning repeats, check the connection to this vCenter.');
       }
     });
   }
@@ -306,11 +306,11 @@ export class Supervisor {
         if (found === '') continue;
         log.warn(
           { server: feed.server, difference: found },
-          'The watch and the inventory differ; everything is read again.',
+          'The watch and the inventory differ; Drydock reads everything again. No action is needed.',
         );
         this.resync();
       } catch (error) {
-        if (!signal.aborted) this.#note(error, undefined, 'The watch could not be compared with the inventory.');
+        if (!signal.aborted) this.#note(error, undefined, 'The watch could not be compared with the inventory; Drydock tries again within 30 s. If this warning repeats, check the connection to this vCenter.');
       }
     }
   }
@@ -338,7 +338,7 @@ export class Supervisor {
       this.#note(
         error,
         container.ref,
-        'A container cannot be watched now; it is tried again, and the others are watched.',
+        'A container cannot be watched now; Drydock tries again and watches the others. If this warning repeats, check the container and the privileges of the user.',
       );
     if (error.code === 'VIM_GONE') onGone?.(container.ref);
   }
