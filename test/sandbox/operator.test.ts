@@ -175,6 +175,9 @@ test('a password that is put right, and a folder that appears, are taken up with
   assert.match(metrics, /drydock_vcenter_calls_total\{method="findByPath",code="VIM_LOGIN_REFUSED"\} [1-9]/);
   assert.match(metrics, /drydock_vcenter_calls_total\{method="findByPath",code="OK"\} [1-9]/);
   assert.match(metrics, /drydock_bootimage_info\{set="ms\/worker",.*,phase="Current"\} 1/);
+  // FIND-2: OpenShift's API is served, so its Leases are.
+  const lease = await client.get(Lease, { namespace: goldenNamespace, name: 'drydock-boot-images' });
+  assert.equal(lease.spec?.leaseDurationSeconds, 137);
   const { sessions, refused: refusals } = await switchboard.sessions();
   // The refused password was tried once or twice, not once for each set and look.
   assert.equal(sessions.length, 1);

@@ -25,6 +25,7 @@ import {
 import { createClient, isNotFound, type KubeClient, loadKubeconfig } from '@drydock/kube';
 import { connectSwitchboard, type Switchboard, startSandbox, type VCenterSandbox } from '@drydock/sandbox';
 import { parse, stringify } from 'yaml';
+import { SHORT_LEASES } from '../../apps/drydock/src/process/operator-process.ts';
 import { accountNamespace, apply, inNamespace, kindOf, manifestsOf } from './support/rbac-manifests.ts';
 import {
   clusterTag,
@@ -151,7 +152,7 @@ async function drydock(...args: readonly string[]) {
 /** The operator with both roles, once it serves; `stop` waits until it is gone. */
 async function operate(): Promise<{ readonly stop: (signal: NodeJS.Signals) => Promise<void> }> {
   const args = ['--port', '0', '--cache-dir', resolve(sandbox.directory, 'images'), ...trusted()];
-  const child = started('operator', '--roles', 'boot-images,watch', ...args);
+  const child = started('operator', '--roles', 'boot-images,watch', ...SHORT_LEASES, ...args);
   const exited = once(child, 'exit');
   assert.ok(child.stderr !== null);
   child.stdout?.resume();

@@ -29,13 +29,15 @@ export interface LedRole {
   readonly namespace: string;
 }
 
-/** A holder renews every two seconds; this long after a first look, one that is there has done so. */
-const SECOND_LOOK_MS = 2500;
+/** A holder of the shortest usual Lease renews every two seconds; this long after a look, one that is there has done so. */
+const LOOK_AGAIN_MS = 2500;
+/** A holder renews at least that often within the duration of its Lease: see `RENEWAL_SHARE` of kube's leader. */
+const RENEWALS = 8;
 /** Clocks are not further apart than this. */
 const APART_MS = 3_600_000;
 
 /**
- * Reads the Lease. One that looks as if it had run out is looked at twice, because the clock of this machine may not be that of its holder. Rejects with the signal's reason.
+ * Reads the Lease. One that looks as if it had run out is looked at again for as long as its holder may take to renew it, because the clock of this machine may not be that of its holder. Rejects with the signal's reason.
  */
 export async function leadershipOf(
   client: Pick<Client, 'get' | 'list'>,
@@ -73,12 +75,14 @@ export async function leadershipOf(
     const current = Math.abs(old) <= leaseDurationSeconds * 1000;
     if (current) return { state: 'led', holder, since: acquireTime, ...paused };
     if (Math.abs(old) < APART_MS) {
-      await pause(SECOND_LOOK_MS, signal);
-      const again = await read();
-      const second = again.spec;
-      const next = second?.holderIdentity ?? '';
-      if (next !== '' && second?.renewTime !== renewTime)
-        return { state: 'led', holder: next, since: second?.acquireTime, ...pauseIn(again) };
+      for (let waited = 0; waited <= (leaseDurationSeconds * 1000) / RENEWALS; waited += LOOK_AGAIN_MS) {
+        await pause(LOOK_AGAIN_MS, signal);
+        const again = await read();
+        const second = again.spec;
+        const next = second?.holderIdentity ?? '';
+        if (next !== '' && second?.renewTime !== renewTime)
+          return { state: 'led', holder: next, since: second?.acquireTime, ...pauseIn(again) };
+      }
     }
     const others = await ledElsewhere(client, { role, namespace }, { signal, now, hereAlone });
     return { state: 'vacant', holder, since: renewTime, ...paused, ...others };

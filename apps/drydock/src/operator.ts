@@ -35,6 +35,7 @@ import { type ClusterFlags, clusterFlags, connect } from './connect.ts';
 import { exitCode, UsageError } from './exit.ts';
 import { imageMirrors, mirrorPairs } from './image-mirrors.ts';
 import { storeDuring } from './image-store.ts';
+import { type LeaseFlags, leaseFlags, leaseTimes } from './lease-times.ts';
 import { clusterLogins } from './login-notes.ts';
 import { type MarkKeyFlags, markKeyFlags, markKeySecret, markKeys } from './mark-keys.ts';
 import { type LogFlags, logFlags, operatorLog } from './operator-log.ts';
@@ -62,6 +63,7 @@ interface OperatorFlags
     MarkKeyFlags,
     ReleaseFlags,
     OperatorPageFlags,
+    LeaseFlags,
     LogFlags {
   readonly roles: string;
   readonly leaseNamespace: string;
@@ -84,7 +86,7 @@ interface OperatorFlags
 /** Adds `drydock operator`: the controllers, until a signal. */
 export function addOperator(program: Command): void {
   const command = program.command('operator').description('run the controllers');
-  logFlags(operatorPageFlags(releaseFlags(markKeyFlags(vcenterFlags(clusterFlags(command))))))
+  logFlags(leaseFlags(operatorPageFlags(releaseFlags(markKeyFlags(vcenterFlags(clusterFlags(command)))))))
     .option('--roles <list>', `comma-separated: ${roles.join(', ')}`, 'boot-images')
     .option('--lease-namespace <name>', 'namespace of the leader election Lease', LEASE_NAMESPACE)
     .option('--identity <name>', 'identity of this process in the Lease (default: host name and a random part)')
@@ -187,6 +189,7 @@ async function operateOnce(flags: OperatorFlags, signal: AbortSignal): Promise<v
       ...{ client, namespace: flags.leaseNamespace, channel, events, log, clock: systemClock },
       release: `drydock ${VERSION}`,
     });
+  const times = await leaseTimes(flags, client, log);
   const leaderOf = (role: string, paused: PausedHook = () => undefined): Leader =>
     leaderElection({
       client,
@@ -199,6 +202,7 @@ async function operateOnce(flags: OperatorFlags, signal: AbortSignal): Promise<v
       name: `drydock-${role}`,
       ...(flags.identity === undefined ? {} : { identity: flags.identity }),
       annotations: channel.annotations,
+      ...times,
       log,
     });
   const mirrored = keeping('watch');

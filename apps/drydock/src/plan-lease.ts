@@ -1,4 +1,4 @@
-import { Namespace } from '@drydock/api';
+import { Lease, Namespace } from '@drydock/api';
 import { oneLine } from '@drydock/api/text';
 import { isForbidden, isNotFound, type KubeClient, leaderElection } from '@drydock/kube';
 import { type Logger, pino } from 'pino';
@@ -9,8 +9,9 @@ import { sayError } from './terminal.ts';
 /** As what a process leads that carries out a plan: a leader like an operator, so that the next one knows at once that it is dead. */
 const LEADS = 'apply/';
 
-/** How long (ms) the Lease of somebody who is dead is waited for: longer than it lasts. */
+/** How long (ms) the Lease of a dead process is waited for: as long as it lasts, and a little longer; but no less than that. */
 const LEASE_WAIT_MS = 30_000;
+const LONGER_MS = 5_000;
 
 /** Whether a leader is a process of this machine that carried out a plan, and does not run any more. */
 export function isDead(holder: string): boolean {
@@ -49,7 +50,11 @@ export async function underLease<T>(
   const identity = processHolder().identity.replace('cli/', LEADS);
   const leader = leaderElection({ client, namespace, name: `drydock-${role}`, identity, log });
   const patience = new AbortController();
-  const timer = setTimeout(() => patience.abort(), LEASE_WAIT_MS);
+  const lasts = await client.get(Lease, { namespace, name: `drydock-${role}` }, { signal }).then(
+    ({ spec }) => (spec?.leaseDurationSeconds ?? 0) * 1_000,
+    () => 0,
+  );
+  const timer = setTimeout(() => patience.abort(), Math.max(LEASE_WAIT_MS, lasts + LONGER_MS));
   let outcome: T | undefined;
   try {
     const lead = async (held: AbortSignal): Promise<void> => {

@@ -114,7 +114,8 @@ async function trustOf({
   return { account, rings, stores: releaseStore };
 }
 
-function secondsOf(text: string): number {
+/** Seconds of a flag, at most an hour. */
+export function secondsOf(text: string): number {
   const value = Number(text);
   if (!Number.isInteger(value) || value < 1 || value > 3_600)
     throw new InvalidArgumentError('a whole number from 1 to 3600 is expected.');

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { recordProcess } from '@drydock/sandbox';
+import { SHORT_LEASES } from '../../../apps/drydock/src/process/operator-process.ts';
 
 /** A program as a process of its own. Disposal ends it with SIGTERM and waits. */
 export interface Process extends AsyncDisposable {
@@ -24,11 +25,14 @@ export interface ProcessFiles {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Runs a module. */
+/** Runs a module; the operator has short Leases. */
 export function startProcess(module: string, args: readonly string[], files: ProcessFiles): Process {
   const log = openSync(files.log, 'a');
   const env = { ...process.env, ...files.env };
-  const child = spawn(process.execPath, [module, ...args], { stdio: ['ignore', log, log], env });
+  const child = spawn(process.execPath, [module, ...args, ...(args[0] === 'operator' ? SHORT_LEASES : [])], {
+    stdio: ['ignore', log, log],
+    env,
+  });
   closeSync(log);
   if (child.pid !== undefined) recordProcess(files.sandbox, 'process-under-test', child.pid);
   const exited = once(child, 'exit').then(() => child.signalCode ?? child.exitCode ?? 0);

@@ -45,7 +45,7 @@ export function addPause(program: Command): void {
     .addHelpText(
       'after',
       `
-It is written on the Lease of each role, and outlives restarts. Who leads gives the role up within seconds: what can be left without harm is left as at a restart, the rest is ended first. It needs the right to
+It is written on the Lease of each role, and outlives restarts. The leader gives the role up at its next renewal (after 2 s, on OpenShift after up to 14 s or 30 s): what can be left without harm is left as at a restart, the rest is ended first. It needs the right to
 get and patch leases in the namespace of the Leases, and to create one that is not there yet.
 
 Example:

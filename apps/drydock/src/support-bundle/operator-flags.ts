@@ -4,6 +4,9 @@ import { sentence } from './fields.ts';
 const KEPT: ReadonlySet<string> = new Set([
   'roles',
   'lease-namespace',
+  'lease-duration',
+  'renew-deadline',
+  'retry-period',
   'identity',
   'port',
   'bind-address',

@@ -122,3 +122,66 @@ test('SAFE-3 somebody else who edits the lease, and changes neither holder nor t
   await clock.advance(10_000);
   assert.equal(await a.done, 'LeaseLost');
 });
+
+/** OpenShift's leases, how long (s) its API server may be unavailable, and how long a takeover takes after a crash. */
+const OPENSHIFT = [
+  { leaseDuration: 137_000, renewDeadline: 107_000, retryPeriod: 26_000, outage: 90, takeover: 163 },
+  { leaseDuration: 270_000, renewDeadline: 240_000, retryPeriod: 60_000, outage: 200, takeover: 330 },
+];
+
+for (const { outage, takeover, ...settings } of OPENSHIFT) {
+  test(`FIND-2: an API server that is unavailable for ${outage} s, from whatever moment on, costs no leadership (${settings.renewDeadline} ms)`, async () => {
+    for (const hangs of [false, true]) {
+      for (let begins = 0; begins <= settings.retryPeriod; begins += 1_000) {
+        const store = new LeaseStore();
+        const clock = virtualClock();
+        const a = contest(store, 'a', clock, settings);
+        await settle();
+        const b = contest(store, 'b', clock, settings);
+        await clock.advance(settings.leaseDuration + begins);
+        if (hangs) store.answer = () => new Promise(() => undefined);
+        else for (const who of ['a', 'b']) store.cut.add(who);
+        for (let second = 0; second < outage; second += 1) {
+          await clock.advance(1_000);
+          a.leader.assertHeld();
+        }
+        store.answer = () => Promise.resolve();
+        store.cut.clear();
+        for (let second = 0; second < 2 * outage; second += 1) {
+          await clock.advance(1_000);
+          a.leader.assertHeld();
+        }
+        assert.deepEqual([a.acts(), b.acts(), store.lease?.spec?.leaseTransitions], [true, false, 0]);
+        for (const one of [a, b]) one.stop.abort();
+        assert.deepEqual([await a.done, await b.done], ['stopped', 'stopped']);
+      }
+    }
+  });
+
+  test(`FIND-2: another process leads within ${takeover} s of a crash, and at once after a release (${settings.leaseDuration} ms)`, async () => {
+    for (let run = 0; run < 20; run += 1) {
+      const store = new LeaseStore();
+      const clock = virtualClock();
+      store.lease = {
+        metadata: { name: 'lease', namespace: 'ns', resourceVersion: '0' },
+        spec: { holderIdentity: 'killed', leaseDurationSeconds: settings.leaseDuration / 1_000 },
+      };
+      const b = contest(store, 'b', clock, settings);
+      await settle();
+      // The last renewal comes right after a look, and is seen with the next one.
+      store.lease = { ...store.lease, metadata: { name: 'lease', namespace: 'ns', resourceVersion: '00' } };
+      await clock.advance(settings.leaseDuration - 1);
+      assert.ok(!b.acts(), 'the lease has not expired');
+      await clock.advance(takeover * 1_000 - settings.leaseDuration + 1);
+      assert.ok(b.acts());
+      const c = contest(store, 'c', clock, settings);
+      await clock.advance(100);
+      b.stop.abort();
+      assert.equal(await b.done, 'stopped');
+      await clock.advance(settings.retryPeriod);
+      assert.ok(c.acts(), 'the next one does not wait for the lease to expire');
+      c.stop.abort();
+      await c.done;
+    }
+  });
+}

@@ -20,7 +20,7 @@ export interface LeaderOptions {
   readonly leaseDuration?: number;
   /** How long the holder acts without a renewal. Shorter than `leaseDuration`. Default 10,000. */
   readonly renewDeadline?: number;
-  /** Between two tries, at most: where the deadline is near, they come sooner. Default 2,000. */
+  /** Between two tries, at most: the holder renews at least eight times within its deadline, but not more often than every 2 s unless told. Default 2,000. */
   readonly retryPeriod?: number;
   /**
    * Asked at each renewal: annotations that the Lease is to have, which tell what the holder cannot tell elsewhere; undefined takes one away. They are as young as the lease, and the next holder's
@@ -88,6 +88,9 @@ const SHORTEST_ATTEMPT = 500;
 /** After a failure the pause is at most this share of what is left, but no less than that (ms). */
 const PAUSE_SHARE = 0.25;
 const SHORTEST_PAUSE = 100;
+/** While all is well, the holder renews after this share of the deadline, so that most of it is left whenever the server becomes unavailable; but no sooner than that (ms). */
+const RENEWAL_SHARE = 1 / 8;
+const SHORTEST_RENEWAL = 2_000;
 
 /** Makes a contestant; nothing happens before `run`. */
 export function leaderElection(options: LeaderOptions): Leader {
@@ -176,10 +179,20 @@ class Elector implements Leader {
           'the lease could not be read or written; trying again',
         );
       }
-      // Spread, so that contestants do not meet at the same instant for ever.
-      await this.#pause(this.#period * (1 + Math.random() * 0.2), signal);
+      await this.#pause(this.#untilNextLook(), signal);
     }
     return false;
+  }
+
+  /** At most the period, and not past the moment at which the lease expires: a takeover after a crash takes no longer than both. */
+  #untilNextLook(): number {
+    // Spread, so that contestants do not meet at the same instant for ever.
+    const pause = this.#period * (1 - Math.random() * 0.2);
+    if (this.#seen === undefined) return pause;
+    // Given back, and to be left for now: whoever waits goes on soon after it may.
+    if ((this.#seen.lease.spec?.holderIdentity ?? '') === '') return Math.min(pause, SHORTEST_RENEWAL);
+    const rest = this.#expiry(this.#seen) - this.#clock.now();
+    return rest > 0 ? Math.min(pause, rest) : pause;
   }
 
   /** Returns when the signal ended; throws when the lease is lost. */
@@ -187,7 +200,7 @@ class Elector implements Leader {
     for (let failed = false; ; ) {
       const rest = this.#left();
       // A period near the deadline is legal: half of the rest is for the attempts.
-      const longest = failed ? Math.max(rest * PAUSE_SHARE, SHORTEST_PAUSE) : rest * SHARE;
+      const longest = failed ? Math.max(rest * PAUSE_SHARE, SHORTEST_PAUSE) : this.#untilRenewal(rest);
       await this.#pause(Math.max(0, Math.min(this.#period, longest, rest)), signal);
       if (signal.aborted) return;
       const left = this.#left();
@@ -204,6 +217,10 @@ class Elector implements Leader {
         this.#options.log.warn({ err: error, lease: keyText(this.#key) }, 'the lease was not renewed; trying again');
       }
     }
+  }
+
+  #untilRenewal(rest: number): number {
+    return Math.min(rest * SHARE, Math.max(this.#deadline * RENEWAL_SHARE, SHORTEST_RENEWAL));
   }
 
   /** How long (ms) the last renewal still counts. */
@@ -295,10 +312,14 @@ class Elector implements Leader {
     this.#seen = { lease, at: this.#clock.now() };
   }
 
-  #expired({ lease, at }: Observation): boolean {
+  #expired(seen: Observation): boolean {
+    return this.#clock.now() >= this.#expiry(seen);
+  }
+
+  /** Monotonic ms. */
+  #expiry({ lease, at }: Observation): number {
     const promised = lease.spec?.leaseDurationSeconds;
-    const duration = promised === undefined ? this.#duration : promised * 1000;
-    return this.#clock.now() >= at + duration;
+    return at + (promised === undefined ? this.#duration : promised * 1000);
   }
 
   #write(current: Lease | undefined, signal: AbortSignal): Promise<Lease> {

@@ -236,7 +236,11 @@ export class Supervisor {
       } catch (error) {
         signal.throwIfAborted();
         // Then their machines are told as gone: a look too many.
-        this.#note(error, undefined, 'The machines of a removed container could not be listed; Drydock looks at each of them once more. No action is needed.');
+        this.#note(
+          error,
+          undefined,
+          'The machines of a removed container could not be listed; Drydock looks at each of them once more. No action is needed.',
+        );
       }
     }
     ledger.endPass(this.#containers.obscured);
@@ -256,7 +260,12 @@ export class Supervisor {
         if (applied(container)) this.resync();
       } catch (error) {
         if (isOfContainer(error)) this.#refuse(container, error);
-        else this.#note(error, container.ref, 'A container cannot be watched now; Drydock tries again. If this warning repeats, check the container and the privileges of the user.');
+        else
+          this.#note(
+            error,
+            container.ref,
+            'A container cannot be watched now; Drydock tries again. If this warning repeats, check the container and the privileges of the user.',
+          );
       }
     });
   }
@@ -275,7 +284,11 @@ export class Supervisor {
       } catch (error) {
         // It is tried again, and the next watch has only what is wanted then.
         this.#dropped.push(ref);
-        this.#note(error, ref, 'A removed container is still watched; Drydock tries again within 30 s. If this warning repeats, check the connection to this vCenter.');
+        this.#note(
+          error,
+          ref,
+          'A removed container is still watched; Drydock tries again within 30 s. If this warning repeats, check the connection to this vCenter.',
+        );
       }
     });
   }
@@ -310,7 +323,12 @@ export class Supervisor {
         );
         this.resync();
       } catch (error) {
-        if (!signal.aborted) this.#note(error, undefined, 'The watch could not be compared with the inventory; Drydock tries again within 30 s. If this warning repeats, check the connection to this vCenter.');
+        if (!signal.aborted)
+          this.#note(
+            error,
+            undefined,
+            'The watch could not be compared with the inventory; Drydock tries again within 30 s. If this warning repeats, check the connection to this vCenter.',
+          );
       }
     }
   }
