@@ -44,11 +44,17 @@ function reasons(): ReadonlySet<string> {
   const skipped = sources.flatMap((file) =>
     [...read(file).matchAll(/\bskip\(\s*(?:true|false|\w+),\s*'(\w+)'/g)].map(([, reason = '']) => reason),
   );
-  return new Set([...codes, ...skipped]);
+  const outcomes = sources.flatMap((file) => {
+    const of = file.endsWith('/status/boot-image.ts') ? /\breason: '(\w+)'/g : /\breason: '(\w+)',\s*brief:/g;
+    return [...read(file).matchAll(of)].map(([, reason = '']) => reason);
+  });
+  return new Set([...codes, ...skipped, ...outcomes]);
 }
 
-test('troubleshooting has each reason that a BootImage may have, with what to do', () => {
+test('FIND-10: troubleshooting has each reason that a BootImage may have, with what to do', () => {
   const known = reasons();
+  for (const seen of ['NamesTaken', 'NobodyLeads', 'NotBegun', 'PinChanged', 'UnknownInfrastructure', 'UpToDate'])
+    assert.ok(known.has(seen), seen);
   assert.ok(known.size >= 50, `only ${known.size} reasons were seen`);
   const page = read('docs/troubleshooting.md');
   const rows = new Set(

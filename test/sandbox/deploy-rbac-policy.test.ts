@@ -223,6 +223,68 @@ test('docs/install.md has a row for each rule', () => {
   );
 });
 
+/** Each rule under `deploy`, with the folder of `deploy/rbac` or `deploy` that brings it. */
+const allRules = globSync('deploy/{rbac,clouds,page}/**/*.yaml', { cwd: root }).flatMap((file) =>
+  parseAllDocuments(readFileSync(join(root, file), 'utf8'))
+    .map((document) => document.toJS() as Manifest)
+    .flatMap(({ rules = [] }) =>
+      rules.map((rule) => ({ folder: dirname(file).replace(/^deploy\/(rbac\/)?/, ''), rule })),
+    ),
+);
+
+const changes = ({ resources, verbs }: PolicyRule, kinds: readonly string[]): boolean =>
+  resources.some((one) => kinds.includes(one)) &&
+  verbs.some((verb) => !['get', 'list', 'watch', 'impersonate'].includes(verb));
+const WORKLOADS = ['pods', 'deployments', 'daemonsets', 'statefulsets', 'replicasets', 'jobs', 'cronjobs'];
+const CLUSTER = ['nodes', 'namespaces', 'serviceaccounts', 'customresourcedefinitions'];
+
+/** How each sentence under "What it never may do" begins, and whether a rule breaks it. */
+const NEVER: Readonly<Record<string, (rule: PolicyRule, folder: string) => boolean>> = {
+  'Use a wildcard': (rule) => Object.values(rule).flat().join().includes('*'),
+  'Create, change, delete or enter pods': (rule) =>
+    changes(rule, WORKLOADS) || rule.resources.some((one) => one.startsWith('pods/')),
+  'Change or delete a node': (rule) => changes(rule, CLUSTER) || rule.apiGroups.includes('rbac.authorization.k8s.io'),
+  'Create, patch or delete a Secret': ({ resources, verbs, resourceNames = [] }) =>
+    resources.includes('secrets') &&
+    (resourceNames.length === 0 || verbs.some((verb) => !['get', 'list', 'watch', 'update'].includes(verb))),
+  'Change what the cluster is asked to be': (rule, folder) =>
+    changes(rule, ['clusterversions', 'infrastructures']) ||
+    (folder !== 'stand-in' &&
+      changes(rule, ['configmaps']) &&
+      rule.resourceNames?.includes('coreos-bootimages') === true),
+  'Act as a user or a group': ({ resources, verbs, resourceNames = [] }) =>
+    verbs.includes('impersonate') && (resources.join() !== 'serviceaccounts' || resourceNames.length === 0),
+};
+
+test('FIND-7: docs/install.md says what no rule allows, and lists all that may be deleted or impersonated', () => {
+  const page = readFileSync(join(root, 'docs/install.md'), 'utf8').replaceAll(/ {2,}/g, ' ');
+  const section = page.slice(page.indexOf('## What it never may do'));
+  const sentences = section.split('\n').filter((line) => line.startsWith('- '));
+  assert.ok(allRules.length > 60, `only ${allRules.length} rules were seen`);
+  for (const sentence of sentences) {
+    const [, breaks] = Object.entries(NEVER).find(([begin]) => sentence.startsWith(`- ${begin}`)) ?? [];
+    assert.ok(breaks !== undefined, `nothing checks: ${sentence}`);
+    const broken = allRules.filter(({ rule, folder }) => breaks(rule, folder));
+    assert.deepEqual(broken, [], sentence);
+  }
+  assert.equal(sentences.length, Object.keys(NEVER).length);
+  const rows = section.split('\n').filter((line) => /^\| `[a-z/-]+` \| (delete|impersonate) /.test(line));
+  const rights = allRules.flatMap(({ folder, rule: { apiGroups, resources, verbs, resourceNames = [] } }) =>
+    verbs
+      .filter((verb) => !['get', 'list', 'watch', 'create', 'update', 'patch'].includes(verb))
+      .map((verb) => {
+        const what = resources.map((one) => `\`${[one, ...apiGroups.filter((group) => group !== '')].join('.')}\``);
+        const names = resourceNames.map((name) => ` \`${name}\``).join();
+        return `| \`${folder}\` | ${verb} | ${what.join(', ')} |${names} |`;
+      }),
+  );
+  assert.deepEqual(
+    rights.filter((row) => !rows.some((line) => line.startsWith(row))),
+    [],
+  );
+  assert.equal(rows.length, rights.length);
+});
+
 const kubectl = spawnSync('kubectl', ['version', '--client'], { stdio: 'ignore' }).status === 0;
 
 test('kubectl reads the kustomizations as the tests here do', { skip: kubectl ? false : 'there is no kubectl' }, () => {
