@@ -74,6 +74,19 @@ test('every message begins with who says it, and wrong input ends with 2 before 
   }
 });
 
+test('FIND-25: the help of a verb lists the flags of its group', () => {
+  const groups = [
+    { verb: ['template', 'publish'], flags: ['--url', '--password-file', '--folder', '--datastore', '--mark-key'] },
+    { verb: ['watch', 'vms'], flags: ['--url', '--thumbprint', '--login-now'] },
+  ];
+  for (const { verb, flags } of groups) {
+    const { stdout } = drydock([...verb, '--help']);
+    assert.equal(stdout.split('--drydock-config').length, 2);
+    for (const flag of flags)
+      assert.match(stdout, new RegExp(`^ +(?:-\\w, )?${flag}\\b`, 'm'), `${verb.join(' ')} ${flag}`);
+  }
+});
+
 test('help on a verb of a group is that of the verb', async () => {
   const [asked, flagged] = await runVerbs([
     { args: ['help', 'template', 'list'] },

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { UsageError } from '../exit.ts';
+import { lineage } from '../template/flags.ts';
 import { sayError } from '../terminal.ts';
 import type { Config, Context } from './config-file.ts';
 import { type ConfigPath, configPath, type Environment } from './config-path.ts';
@@ -37,7 +38,16 @@ export function addConfigFlags(program: Command): void {
   configFlags(program);
   const walk = (command: Command): void => {
     const verb = verbOf(command);
-    command.configureHelp({ optionDescription: (option) => flagText(option, verb) });
+    // What a group set before, such as that its verbs show its flags, stays.
+    command.configureHelp({
+      ...command.configureHelp(),
+      optionDescription: (option) => flagText(option, verb),
+      // Those of the program are of every verb already.
+      visibleGlobalOptions: (one) =>
+        lineage(one)
+          .slice(1, -1)
+          .flatMap(({ options }) => options),
+    });
     if (verbExceptionOf(verb) !== undefined && !/^config\b/.test(verb)) return;
     if (command.commands.length === 0) configFlags(command);
     for (const inner of command.commands) walk(inner);

@@ -19,8 +19,8 @@ interface UninstallFlags extends ClusterFlags, VCenterFlags {
   readonly yes?: boolean;
 }
 
-/** Pods have 45 s to end in order, and a Lease that nobody gave back runs out after 15. */
-const GONE_MS = 90_000;
+/** Pods have 45 s to end in order, and a Lease that a crashed one left runs out after 270 s on a single node. */
+const GONE_MS = 300_000;
 /** Between two looks at a Lease: who would take it over has done so. */
 const LOOK_MS = 3000;
 /** What changes while it is taken off is looked at again. */
