@@ -7,7 +7,7 @@ export { isTemplateError, TemplateError, type TemplateErrorCode, type TemplateEr
 export { type CacheOptions, ovaCache } from './image/cache.ts';
 export { importBytes } from './image/disk-space.ts';
 export { findItem as findLibraryItem, type LibraryImage, libraryLocation } from './image/library-item.ts';
-export { environmentProxies, type LocationOptions, requestLocation } from './image/location.ts';
+export { type LocationOptions, requestLocation, throughProxies } from './image/location.ts';
 export { type ManifestSum, type OpenOva, openOva } from './image/ova.ts';
 export type { OvaSource } from './image/ova-source.ts';
 export { type ManifestCheck, manifestCheck } from './image/sums.ts';

@@ -70,9 +70,6 @@ export interface TemplateStoreOptions {
 /** A publication that was given up during its download may be asked for again, by a decision that comes to the same. */
 const LINGER_MS = 60_000;
 
-/** Collection imports nothing: no mark names it as its holder. */
-const NOBODY = '';
-
 /** Templates on real vCenters. Publications of one wish in one process are one publication (BI-V157), and one stable name is swapped by one at a time. */
 export function templateStore(options: TemplateStoreOptions): TemplateStore {
   const clock = options.clock ?? wallClock;
@@ -201,7 +198,7 @@ export function templateStore(options: TemplateStoreOptions): TemplateStore {
       const { vcenter, witnesses } = await portsAt(placement.server);
       const call = bound(collect.signal);
       const scope = await resolveScope(vcenter, placement, call);
-      const how = { ...collect, owner, witnesses, holder: NOBODY, running, ...call };
+      const how = { ...collect, owner, witnesses, running, ...call };
       // A plan names its calls, and these are not among them.
       if (collect.dryRun !== true && collect.expectWorld === undefined && collect.only === undefined) {
         const taken = cluster === undefined ? [] : await takeOver(vcenter, scope.folder, how, cluster, call);

@@ -4,7 +4,6 @@ import { stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import {
-  environmentProxies,
   isTemplateError,
   type ManifestCheck,
   manifestCheck,
@@ -15,6 +14,7 @@ import {
   requestLocation,
   TemplateError,
   type TemplateImage,
+  throughProxies,
 } from '@drydock/templates';
 import { readOvf } from '@drydock/vsphere';
 import type { Dispatcher } from 'undici';
@@ -236,33 +236,32 @@ async function publishedDigest(
       next: shell`curl -fsSL ${shown}`,
       cause,
     });
-  const own = dispatcher === undefined ? environmentProxies() : undefined;
-  try {
-    const response = await requestLocation(url, {
-      dispatcher: dispatcher ?? own ?? environmentProxies(),
-      trusted: true,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(SUM_MS)]),
-    });
-    if (response.statusCode !== 200) {
-      await response.body.dump();
-      throw missing(`answers ${response.statusCode}`);
+  return throughProxies(dispatcher, async (proxies) => {
+    try {
+      const response = await requestLocation(url, {
+        dispatcher: proxies,
+        trusted: true,
+        signal: AbortSignal.any([signal, AbortSignal.timeout(SUM_MS)]),
+      });
+      if (response.statusCode !== 200) {
+        await response.body.dump();
+        throw missing(`answers ${response.statusCode}`);
+      }
+      let text = '';
+      for await (const chunk of response.body.setEncoding('utf8')) {
+        text += chunk as string;
+        if (text.length > SUM_BYTES) throw missing('is too long');
+      }
+      const digest = digestIn(text, decoded(pathname.split('/').at(-1) ?? ''));
+      if (digest === undefined) throw missing('has no SHA-256');
+      return digest;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof TemplateProblem) throw error;
+      if (isTemplateError(error)) throw missing(`does not tell it: ${error.text}`, error);
+      throw missing(`cannot be read (${error instanceof Error ? error.message : String(error)})`, error);
     }
-    let text = '';
-    for await (const chunk of response.body.setEncoding('utf8')) {
-      text += chunk as string;
-      if (text.length > SUM_BYTES) throw missing('is too long');
-    }
-    const digest = digestIn(text, decoded(pathname.split('/').at(-1) ?? ''));
-    if (digest === undefined) throw missing('has no SHA-256');
-    return digest;
-  } catch (error) {
-    signal.throwIfAborted();
-    if (error instanceof TemplateProblem) throw error;
-    if (isTemplateError(error)) throw missing(`does not tell it: ${error.text}`, error);
-    throw missing(`cannot be read (${error instanceof Error ? error.message : String(error)})`, error);
-  } finally {
-    await own?.destroy();
-  }
+  });
 }
 
 /** The digest in the text of a `.sha256` file: of the line that names the file, else of the only line. BSD's form (`SHA256 (f) = …`) is read as well. */

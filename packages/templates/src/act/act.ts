@@ -144,8 +144,7 @@ async function makeTemplate(
 
 /** A machine as it is now. Who imports does not matter to what is done to it. */
 function machineNow(vm: VmSummary, { folder, owner, ports }: ActContext): Machine {
-  const nobody = { holder: '', holderIsLive: () => undefined, running: new Set<string>() };
-  return machineOf(vm, folder, { ...nobody, owner, witnesses: ports.witnesses });
+  return machineOf(vm, folder, { owner, witnesses: ports.witnesses });
 }
 
 async function destroyStale(

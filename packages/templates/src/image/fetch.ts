@@ -3,7 +3,7 @@ import { addressText } from '@drydock/api/text';
 import type { FileSink } from '@drydock/durable';
 import type { Dispatcher } from 'undici';
 import { reasonOf, TemplateError } from '../errors.ts';
-import { environmentProxies, requestLocation } from './location.ts';
+import { requestLocation, throughProxies } from './location.ts';
 import type { Room } from './room.ts';
 
 /** Options of a fetch. */
@@ -38,12 +38,10 @@ export async function fetchInto(
 ): Promise<{ readonly sha256: string; readonly size: number }> {
   const deadline = AbortSignal.timeout(options.deadlineMs ?? HOUR_MS);
   const signal = options.signal === undefined ? deadline : AbortSignal.any([options.signal, deadline]);
-  const own = options.dispatcher === undefined ? environmentProxies() : undefined;
-  const dispatcher = options.dispatcher ?? own ?? environmentProxies();
   const state = { hash: createHash('sha256'), size: 0, etag: undefined as string | undefined };
   let stalls = 0;
   let attempts = 0;
-  try {
+  return throughProxies(options.dispatcher, async (dispatcher) => {
     for (;;) {
       const from = state.size;
       try {
@@ -58,9 +56,7 @@ export async function fetchInto(
           throw failed(location, deadline.aborted ? 'it took too long' : reasonOf(error), error, true);
       }
     }
-  } finally {
-    await own?.destroy();
-  }
+  });
 }
 
 interface Received {

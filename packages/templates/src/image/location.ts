@@ -72,8 +72,22 @@ function decoded(text: string): string {
   }
 }
 
+/** Asks with the dispatcher that is given, or over the proxies of the environment, whose connections end with `ask`. */
+export async function throughProxies<T>(
+  given: Dispatcher | undefined,
+  ask: (dispatcher: Dispatcher) => Promise<T>,
+): Promise<T> {
+  if (given !== undefined) return ask(given);
+  const own = environmentProxies();
+  try {
+    return await ask(own);
+  } finally {
+    await own.destroy();
+  }
+}
+
 /** The proxies of the environment (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`). Fails with `DOWNLOAD_FAILED` where they are no addresses. */
-export function environmentProxies(): EnvHttpProxyAgent {
+function environmentProxies(): EnvHttpProxyAgent {
   try {
     return new EnvHttpProxyAgent();
   } catch {

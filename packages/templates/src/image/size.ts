@@ -4,7 +4,7 @@ import { type Libraries, readOvf } from '@drydock/vsphere';
 import type { Dispatcher } from 'undici';
 import { sizeOfItem } from './library-fetch.ts';
 import { findItem, isLibraryLocation } from './library-item.ts';
-import { environmentProxies, requestLocation } from './location.ts';
+import { requestLocation, throughProxies } from './location.ts';
 import { openOva } from './ova.ts';
 import type { ImageSize } from './ova-source.ts';
 
@@ -65,15 +65,11 @@ async function askServer(
 ): Promise<number | undefined> {
   const patience = AbortSignal.timeout(PATIENCE_MS);
   const signal = options.signal === undefined ? patience : AbortSignal.any([options.signal, patience]);
-  const own = options.dispatcher === undefined ? environmentProxies() : undefined;
-  try {
-    const dispatcher = options.dispatcher ?? own ?? environmentProxies();
-    const headers = { 'accept-encoding': 'identity' };
+  const headers = { 'accept-encoding': 'identity' };
+  return throughProxies(options.dispatcher, async (dispatcher) => {
     const response = await requestLocation(location, { dispatcher, headers, signal, method: 'HEAD' });
     await response.body.dump();
     const bytes = Number(response.headers['content-length'] ?? Number.NaN);
     return response.statusCode === 200 && Number.isSafeInteger(bytes) && bytes >= 0 ? bytes : undefined;
-  } finally {
-    await own?.destroy();
-  }
+  });
 }

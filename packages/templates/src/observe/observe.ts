@@ -7,21 +7,18 @@ import { CONTENT_KEY, HEARTBEAT_KEY } from '../mark/birth-mark.ts';
 import { pointerTexts, readPointers } from '../mark/pointers.ts';
 import { unchangedFor } from '../mark/sightings.ts';
 import type { Witnesses } from '../mark/witness.ts';
-import { type Mark, type MarkReading, readMark, type Testimony, testimonyOf } from '../mark.ts';
+import { type Mark, type MarkReading, type Reader, readMark, type Testimony, testimonyOf } from '../mark.ts';
 import { isUpstreamName, upstreamNames } from '../names.ts';
 import type { HolderIsLive } from '../store.ts';
 import { linkedMachines } from './links.ts';
 
-/** What tells whose a machine is, and who makes an unfinished import. */
-export interface Liveness {
-  /** Whose marks need a proof; undefined: everybody's. */
-  readonly owner: string | undefined;
-  readonly witnesses: Witnesses;
-  /** Our own identity. */
-  readonly holder: string;
-  readonly holderIsLive: HolderIsLive;
+/** What tells whose a machine is, and whether somebody still imports it. Who only looks leaves out the latter: the importer is then unknown. */
+export interface Liveness extends Reader {
+  /** Our own identity; absent: this process imports nothing. */
+  readonly holder?: string;
+  readonly holderIsLive?: HolderIsLive | undefined;
   /** Instance UUIDs of the imports that this process makes at this moment. */
-  readonly running: ReadonlySet<string>;
+  readonly running?: ReadonlySet<string>;
 }
 
 /** Where to look. */
@@ -166,9 +163,9 @@ export function tamperingOf(vm: VmSummary, reading: MarkReading, { entry, record
 }
 
 function uploaderOf(mark: Mark, { holder, holderIsLive, running }: Liveness): Uploader {
-  if (running.has(mark.instanceUuid)) return 'here';
+  if (running?.has(mark.instanceUuid) === true) return 'here';
   // An identity belongs to one process: ours, and not running, is an import that we gave up.
   if (mark.holder === holder) return 'gone';
-  const live = holderIsLive(mark.holder);
+  const live = holderIsLive?.(mark.holder);
   return live === undefined ? 'unknown' : live ? 'live' : 'gone';
 }

@@ -58,9 +58,7 @@ export async function prepareAdoption(
   const { owner, placement, reference } = request;
   const vm = await requireTemplate(vcenter, placement, folder, reference, options);
   const reader = { owner, witnesses };
-  const world = digestOf([
-    machineOf(vm, folder, { ...reader, holder: '', holderIsLive: () => undefined, running: new Set() }),
-  ]);
+  const world = digestOf([machineOf(vm, folder, reader)]);
   const refuse = (
     code: 'POWERED_ON' | 'NOT_A_TEMPLATE' | 'FOREIGN_OWNER' | 'NOT_OURS' | 'VCENTER_FAILED',
     why: string,

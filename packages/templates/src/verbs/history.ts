@@ -6,20 +6,15 @@ import { lineOf } from '../decide/retention.ts';
 import { retiredIdentity } from '../decide/swap.ts';
 import { readFailure } from '../failure.ts';
 import type { Generation } from '../library.ts';
+import type { Reader } from '../mark.ts';
 import { retiredName } from '../names.ts';
-import { type Liveness, machineOf } from '../observe/observe.ts';
-
-/** History imports nothing, so nobody's liveness matters. */
-const NOBODY = { holder: '', holderIsLive: () => undefined, running: new Set<string>() };
-
-/** Whose history is read, and what proves it. */
-type Whose = Pick<Liveness, 'witnesses'> & { readonly owner: string };
+import { machineOf } from '../observe/observe.ts';
 
 /** Generations of a stable name or base, newest first; see `TemplateStore.history`. */
 export async function historyOf(
   vcenter: VCenter,
   folder: MoRef,
-  { owner, witnesses }: Whose,
+  reader: Reader,
   name: string,
   call: CallOptions,
 ): Promise<readonly Generation[]> {
@@ -27,8 +22,8 @@ export async function historyOf(
     throw readFailure('read the history of', name, error);
   });
   return children
-    .map((vm) => machineOf(vm, folder, { ...NOBODY, owner, witnesses }))
-    .filter((machine): machine is Candidate => machine.mark?.owner === owner && machine.verified)
+    .map((vm) => machineOf(vm, folder, reader))
+    .filter((machine): machine is Candidate => machine.mark?.owner === reader.owner && machine.verified)
     .filter((machine) => machine.isTemplate && lineOf(machine) === name)
     .toSorted((a, b) => (b.createdAt ?? 0) - (a.createdAt ?? 0) || (a.name < b.name ? -1 : 1))
     .map((machine) => generation(machine, name));

@@ -26,8 +26,7 @@ export async function inspectTemplate(
   }
   const reader = { owner: undefined, witnesses };
   const reading = readMark(vm, folder, reader);
-  const nobody = { ...reader, holder: '', holderIsLive: () => undefined, running: new Set<string>() };
-  const foreign = estranged(machineOf(vm, folder, nobody));
+  const foreign = estranged(machineOf(vm, folder, reader));
   const ours = reading.kind === 'ours';
   // An OVA may have another product version than the release that it was published as, or none.
   const marked = ours && reading.verified && reading.mark.release !== '' ? reading.mark.release : undefined;

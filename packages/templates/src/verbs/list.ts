@@ -28,12 +28,12 @@ export async function listTemplates(
 
 /** One machine as a line; undefined for a machine that has nothing to do with templates. */
 export function listed(vm: VmSummary, folder: MoRef, owner: string, witnesses: Witnesses): ListedTemplate | undefined {
-  const reading = readMark(vm, folder, { owner, witnesses });
+  const reader = { owner, witnesses };
+  const reading = readMark(vm, folder, reader);
   const pointers = pointerTexts(readPointers(vm));
   const mark = reading.kind === 'ours' ? reading.mark : undefined;
-  const nobody = { owner, witnesses, holder: '', holderIsLive: () => undefined, running: new Set<string>() };
-  const machine = machineOf(vm, folder, nobody);
-  const role = estrangedRole(machine, vm, folder, { owner, witnesses }) ?? roleOf(vm, reading, owner);
+  const machine = machineOf(vm, folder, reader);
+  const role = estrangedRole(machine, vm, folder, reader) ?? roleOf(vm, reading, owner);
   if (role === undefined) return undefined;
   const why = reasonOf(role, machine, reading);
   return {

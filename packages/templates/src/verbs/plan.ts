@@ -9,14 +9,14 @@ import { TemplateError } from '../errors.ts';
 import { estimatedBytes, expectSpace, importBytes, reserveOf } from '../image/disk-space.ts';
 import type { ImportAmounts, Plan, PlannedStep, PlanRequest } from '../library.ts';
 import { observe, type Scope } from '../observe/observe.ts';
-import { folderPath, resolvePlace, resolveScope, resolveTags } from '../observe/place.ts';
+import { folderPath, resolvePlace, resolveScope } from '../observe/place.ts';
 import type { PlanOptions } from '../store.ts';
 import type { TemplateWish } from '../wish.ts';
 import { prepareAdoption } from './adopt.ts';
 import { judge } from './collect.ts';
 import { attributeOf, callOn, planned } from './plan-text.ts';
-import { checkBearer, checkName, wantedOf } from './publication.ts';
-import { livenessOf, resolveRevert, revertWanted } from './revert.ts';
+import { checkName, preparePublication } from './publication.ts';
+import { prepareRevert } from './revert.ts';
 
 /** More steps than any plan has. */
 const MAX_STEPS = 30;
@@ -30,14 +30,7 @@ export async function planFor(ports: Ports, request: PlanRequest, options: PlanO
   switch (request.kind) {
     case 'publish': {
       const { wish } = request;
-      await checkBearer(ports, wish, scope.folder, options);
-      const wanted = wantedOf(wish, await resolveTags(ports.vcenter, wish, options));
-      const liveness = {
-        owner: wish.cluster,
-        witnesses: ports.witnesses,
-        ...{ holder: wish.holder, holderIsLive: options.holderIsLive },
-        ...{ running: ports.running },
-      };
+      const { wanted, liveness } = await preparePublication(ports, scope, wish, options);
       const observed = await observe(ports.vcenter, scope, wanted, liveness, options);
       const given = { release: wish.image.release, holder: wish.holder };
       const { steps, target } = run(observed, wanted, given);
@@ -49,9 +42,9 @@ export async function planFor(ports: Ports, request: PlanRequest, options: PlanO
       return { ...base, ...request, target, steps: complete, ...weighed, world: worldOf(observed, wanted) };
     }
     case 'revert': {
-      const wish = await resolveRevert(ports, scope, request.wish, options);
-      const wanted = revertWanted(wish, wish.to);
-      const observed = await observe(ports.vcenter, scope, wanted, livenessOf(ports, wish), options);
+      const { to, wanted, liveness } = await prepareRevert(ports, scope, request.wish, options);
+      const wish = { ...request.wish, to };
+      const observed = await observe(ports.vcenter, scope, wanted, liveness, options);
       const { steps, target } = run(observed, wanted, { release: '', holder: wish.holder });
       const complete = await withDefinition(ports, steps, options);
       return { ...base, kind: 'revert', wish, target, steps: complete, world: worldOf(observed, wanted) };
@@ -143,7 +136,7 @@ async function gcSteps(
     holderIsLive: options.holderIsLive,
     owner: wish.owner,
     witnesses: ports.witnesses,
-    ...{ holder: '', running: ports.running },
+    running: ports.running,
     keep: wish.keep,
     graceMs: wish.graceMs,
     signal: options.signal,

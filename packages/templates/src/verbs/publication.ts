@@ -1,10 +1,11 @@
+import type { CallOptions, MoRef } from '@drydock/vsphere';
 import type { ActContext } from '../act/act.ts';
 import { converge } from '../act/converge.ts';
 import type { Ports } from '../act/ports.ts';
 import type { Wanted } from '../decide/machine.ts';
 import { TemplateError } from '../errors.ts';
 import { attemptsOf, NAME_LIMIT } from '../names.ts';
-import type { Liveness } from '../observe/observe.ts';
+import type { Liveness, Scope } from '../observe/observe.ts';
 import { resolveScope, resolveTags } from '../observe/place.ts';
 import type { PublishedTemplate, PublishOptions } from '../store.ts';
 import type { TemplateWish } from '../wish.ts';
@@ -17,14 +18,7 @@ export async function publishTemplate(
 ): Promise<PublishedTemplate> {
   checkName(wish);
   const scope = await resolveScope(ports.vcenter, wish.placement, options);
-  await checkBearer(ports, wish, scope.folder, options);
-  const wanted = wantedOf(wish, await resolveTags(ports.vcenter, wish, options));
-  const liveness: Liveness = {
-    owner: wish.cluster,
-    witnesses: ports.witnesses,
-    ...{ holder: wish.holder, holderIsLive: options.holderIsLive },
-    ...{ running: ports.running },
-  };
+  const { wanted, liveness } = await preparePublication(ports, scope, wish, options);
   let uploads = 0;
   const context: ActContext = {
     ...scope,
@@ -52,8 +46,22 @@ export async function publishTemplate(
   };
 }
 
+/** What decisions about a wish need; nothing but machines may bear its name. */
+export async function preparePublication(
+  ports: Ports,
+  { folder }: Scope,
+  wish: TemplateWish,
+  options: CallOptions & Pick<PublishOptions, 'holderIsLive'>,
+): Promise<{ readonly wanted: Wanted; readonly liveness: Liveness }> {
+  const { witnesses, running } = ports;
+  await checkBearer(ports, wish, folder, options);
+  const wanted = wantedOf(wish, await resolveTags(ports.vcenter, wish, options));
+  const { cluster: owner, holder } = wish;
+  return { wanted, liveness: { owner, witnesses, running, holder, holderIsLive: options.holderIsLive } };
+}
+
 /** A wish as decisions see it. */
-export function wantedOf(wish: TemplateWish, tagIds: readonly string[]): Wanted {
+function wantedOf(wish: TemplateWish, tagIds: readonly string[]): Wanted {
   const { cluster: owner, image, publication } = wish;
   const content = { kind: 'image', digest: image.sha256, attempts: attemptsOf(wish) } as const;
   if (publication?.kind !== 'swap') return { owner, content, tagIds };
@@ -74,11 +82,11 @@ export function checkName({ publication }: TemplateWish): void {
 }
 
 /** A folder or anything else that is no machine does not show among machines, and would stop the last rename. */
-export async function checkBearer(
+async function checkBearer(
   { vcenter }: Ports,
   { publication }: TemplateWish,
-  folder: Awaited<ReturnType<typeof resolveScope>>['folder'],
-  call: { readonly signal?: AbortSignal | undefined },
+  folder: MoRef,
+  call: CallOptions,
 ): Promise<void> {
   if (publication?.kind !== 'swap') return;
   const bearer = await vcenter.findChild(folder, publication.name, call);

@@ -20,10 +20,8 @@ export async function revertTemplate(
   options: SwapOptions,
 ): Promise<PublishedTemplate> {
   const scope = await resolveScope(ports.vcenter, request.placement, options);
-  const { to } = await resolveRevert(ports, scope, request, options);
-  const wanted = revertWanted(request, to);
+  const { wanted, liveness } = await prepareRevert(ports, scope, request, options);
   const context = { ...scope, ports, owner: request.owner, importing: { onUpload: () => undefined } };
-  const liveness = livenessOf(ports, request);
   const { expectWorld, beforeSwap } = options;
   const done = await converge({ context, wanted, liveness, expectWorld, beforeSwap }, options);
   const { name, absentMs, retired } = done;
@@ -39,29 +37,19 @@ export async function revertTemplate(
   };
 }
 
-/** What a revert to the generation `to` wants. */
-export function revertWanted({ owner, name }: RevertRequest, to: string): Wanted {
-  return { owner, content: { kind: 'generation', instanceUuid: to }, tagIds: [], swap: { name, unmarked: 'refuse' } };
-}
-
-/** A revert imports nothing; who else does is told by age. */
-export function livenessOf(ports: Ports, { holder, owner }: Pick<RevertRequest, 'holder' | 'owner'>): Liveness {
-  const { running } = ports;
-  return { owner, witnesses: ports.witnesses, holder, holderIsLive: () => undefined, running };
-}
-
-/** The request with its generation. */
-export async function resolveRevert(
+/** Finds the generation that is gone back to. A revert imports nothing; who else does is told by age. */
+export async function prepareRevert(
   ports: Ports,
   { folder }: Scope,
   request: RevertRequest,
   call: CallOptions,
-): Promise<RevertRequest & { readonly to: string }> {
-  const { to, owner, name } = request;
+): Promise<{ readonly to: string; readonly wanted: Wanted; readonly liveness: Liveness }> {
+  const { to, owner, name, holder } = request;
+  const liveness = { owner, witnesses: ports.witnesses, holder, running: ports.running };
   const children = await ports.vcenter.children(folder, call).catch((error: unknown) => {
     throw readFailure('read the history of', name, error);
   });
-  const machines = children.map((vm) => machineOf(vm, folder, livenessOf(ports, request)));
+  const machines = children.map((vm) => machineOf(vm, folder, liveness));
   const ours = machines.filter(
     (machine): machine is Candidate =>
       machine.mark?.owner === owner && machine.mark.publishes === name && machine.verified && machine.isTemplate,
@@ -74,7 +62,11 @@ export async function resolveRevert(
   const named = to !== undefined && target !== undefined && mayRestore(target);
   const permission = target === undefined || named ? undefined : mayPointAt(target);
   if (permission?.may === false) throw new TemplateError({ code: 'NOT_OURS', message: permission.reason });
-  if (target !== undefined) return { ...request, to: target.instanceUuid };
+  if (target !== undefined) {
+    const content = { kind: 'generation', instanceUuid: target.instanceUuid } as const;
+    const wanted: Wanted = { owner, content, tagIds: [], swap: { name, unmarked: 'refuse' } };
+    return { to: target.instanceUuid, wanted, liveness };
+  }
   const which = to === undefined ? 'no earlier generation' : `no generation ${to}`;
   throw new TemplateError({ code: 'NOTHING_TO_REVERT', message: `${name} has ${which} of ${owner} in the folder` });
 }
