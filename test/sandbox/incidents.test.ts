@@ -151,12 +151,12 @@ const asIs: Readonly<Record<string, Play>> = {
   },
   'Who changed the template?': {
     names: { SET: set },
-    answer: new RegExp(`ms/${set} +release +${third} +was moved by the release to ${third} \\(\\S+-${third}-`),
+    answer: new RegExp(`ms/${set} +release +4\\.21\\.0 +was moved by the release to ${third} \\(\\S+-${third}-`),
   },
   'Is it safe to scale now?': {
     codes: [3],
     answer: new RegExp(
-      `\\nms-${adrift} .* (?:Blocked|Failed) +\\w+: FolderNotFound [\\s\\S]*\\nms-${set} .* Current [\\s\\S]*\\nOne set is stuck\\. Why: drydock status -o wide, or drydock explain ${adrift}\\n`,
+      `\\nms-${adrift} .* (?:Blocked|Failed) +\\w+: FolderNotFound [\\s\\S]*\\nms-${set} .* Current [\\s\\S]*\\nOne set is stuck\\. Why: drydock status -o wide, or drydock explain ${adrift}\\n[\\s\\S]*\\nCan I scale now\\? .*[Nn]o for \\d+, 1 not managed\\n`,
     ),
   },
   'Which machines run an old image?': {
@@ -185,7 +185,7 @@ const asIs: Readonly<Record<string, Play>> = {
   },
   'Which release brought this image?': {
     names: { SET: set },
-    answer: new RegExp(`was moved by the release to ${third} `),
+    answer: new RegExp(` 4\\.21\\.0 +was moved by the release to ${third} `),
   },
   'Can the CRDs be rolled back?': {
     names: { FOLDER: definitions },
