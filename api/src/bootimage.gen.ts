@@ -31,6 +31,11 @@ export interface BootImageSpec {
    * set.
    */
   readonly pin?: BootImageSpecPin;
+  /**
+   * Who lifted the last pin, when and why. drydock image release writes it together with the removal of the pin;
+   * status.pins keeps it.
+   */
+  readonly lifted?: BootImageSpecLifted;
 }
 
 /**
@@ -69,6 +74,19 @@ export interface BootImageSpecPin {
   readonly since?: string;
   /** When it lapses by itself; absent where only taking it off ends it. */
   readonly until?: string;
+}
+
+/**
+ * Who lifted the last pin, when and why. drydock image release writes it together with the removal of the pin;
+ * status.pins keeps it.
+ */
+export interface BootImageSpecLifted {
+  /** Who lifted it. */
+  readonly by?: string;
+  /** When it was lifted. */
+  readonly since?: string;
+  /** Why, in words for people. */
+  readonly reason?: string;
 }
 
 /**
@@ -141,6 +159,8 @@ export interface BootImageStatus {
   readonly origins?: readonly BootImageStatusOrigin[];
   /** The images that new machines started from, the newest first, at most 20. The first is the one in use. */
   readonly history?: readonly BootImageStatusHistoryItem[];
+  /** The pins that the set had, the newest first, at most 20. An entry stays when its pin is lifted. */
+  readonly pins?: readonly BootImageStatusPin[];
   /**
    * Conditions by type: UpToDate, Progressing, Blocked, Pinned where a pin is obeyed, Paused where a person wants
    * nothing to be begun and nobody leads, and on clouds Verified. Verified is True where machines are known to start
@@ -256,6 +276,10 @@ export interface BootImageStatusHistoryItem {
    * revert: a pin did. unknown, or the field manager of somebody else.
    */
   readonly by?: string;
+  /** Who pinned the set to it; absent where no pin put it there. */
+  readonly pinnedBy?: string;
+  /** Why it was pinned, in the words of that person. */
+  readonly pinReason?: string;
   /**
    * What became of it. InUse; Replaced by another; RevertedFrom: a pin took the set off it. What a canary refused is
    * none of these: no set had it.
@@ -268,6 +292,32 @@ export interface BootImageStatusHistoryItem {
   readonly revertable?: boolean;
   /** Why it cannot, as a clause; absent where it can, or nobody has looked. */
   readonly why?: string;
+}
+
+export interface BootImageStatusPin {
+  /** Identifier of the entry. */
+  readonly id: string;
+  /** The image version that was pinned. */
+  readonly release?: string;
+  /** The image that was pinned, as status.history has it. */
+  readonly image?: string;
+  /** Who pinned it. */
+  readonly by?: string;
+  /** Why it was pinned, in the words of that person. */
+  readonly reason?: string;
+  /** Since when it is pinned, or when the pin was first seen. */
+  readonly since?: string;
+  /** When the pin was to lapse. */
+  readonly until?: string;
+  /** When the pin was lifted or lapsed; absent while it holds. */
+  readonly liftedAt?: string;
+  /**
+   * Who lifted it: the person that spec.lifted names, the author of the pin that replaced it, drydock where it lapsed,
+   * or unknown.
+   */
+  readonly liftedBy?: string;
+  /** Why it was lifted, in the words of that person; what happened where nobody gave a reason. */
+  readonly liftedReason?: string;
 }
 
 export interface BootImageStatusCondition {

@@ -113,9 +113,9 @@ test(
     await card(page).getByText('Yes', { exact: true }).waitFor();
     const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0);
     t.diagnostic(`first paint after ${Math.round(paint)} ms`);
-    assert.match((await page.getByRole('status').textContent()) ?? '', /^Yes, in the one place/);
-    assert.match(await page.title(), /^Yes · voyage-4qxl2/);
-    assert.match((await card(page).textContent()) ?? '', /fd1.*vCenter vcenter\.voyage\.example.*1 set/);
+    assert.match((await page.getByRole('status').textContent()) ?? '', /^Yes for 1: 1 machine set in 1 place/);
+    assert.match(await page.title(), /^Yes for 1 · voyage-4qxl2/);
+    assert.match((await card(page).textContent()) ?? '', /fd1.*vCenter vcenter\.voyage\.example.*1 machine set/);
 
     const progressDetail = { bytes: 2 ** 30, total: 2 ** 31, rate: 2 ** 26, etaSeconds: 16 };
     const message = 'the image is on its way\n<img src=x onerror=alert(1)>\u202e';
@@ -130,7 +130,7 @@ test(
     await card(page).getByText('No', { exact: true }).waitFor();
     await card(page).getByText('no room on ds1').waitFor();
     await card(page).getByText('drydock template gc').waitFor();
-    assert.match((await page.getByRole('status').textContent()) ?? '', /^No, in the one place/);
+    assert.match((await page.getByRole('status').textContent()) ?? '', /^No for 1: 1 machine set in 1 place/);
 
     await rig.say({ phase: 'Current', progress: '-' });
     await card(page).getByText('Yes', { exact: true }).waitFor();
@@ -164,6 +164,11 @@ test(
     const { page, faults } = await watched(browser, synthetic.url);
     const grid = page.getByRole('grid');
     await grid.waitFor();
+    assert.equal(
+      await page.getByRole('heading', { level: 1 }).textContent(),
+      'Can I scale now? ✔Yes for 989✖No for 11',
+    );
+    assert.match((await card(page).first().textContent()) ?? '', /Yes for 24\d✖No for \d.*250 machine sets/);
     const rows = grid.locator('.space > [role=row]');
     assert.equal(await grid.getAttribute('aria-rowcount'), '1001');
 

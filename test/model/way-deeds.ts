@@ -84,7 +84,8 @@ export async function releasing(world: WayWorld, { client }: WayProcess): Promis
   for (const name of world.names) {
     const image = await client.get(BootImage, keyOf(bootImageOf(machineSet(name))), { signal });
     const pin = livePin(image, world.cluster.clock);
-    if (pin !== undefined) await liftPin(client, image, pin, signal);
+    const lifted = { by: 'person', since: new Date(world.cluster.clock).toISOString() };
+    if (pin !== undefined) await liftPin(client, image, { pin, lifted }, signal);
   }
 }
 

@@ -58,7 +58,8 @@ async function releases({ cluster, now }: RotationWorld): Promise<void> {
   for (const name of NAMES) {
     const image = await client.get(BootImage, { namespace, name: bootImageName('capi-md', name) }, { signal });
     const pin = image.spec?.pin;
-    if (pin !== undefined && now > 0) await liftPin(client, image, pin, signal);
+    const lifted = { by: 'person', since: new Date(now).toISOString() };
+    if (pin !== undefined && now > 0) await liftPin(client, image, { pin, lifted }, signal);
   }
 }
 

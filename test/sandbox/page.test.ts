@@ -155,6 +155,14 @@ test('OWN-20 --token is who asks: the server answers whom it knows, and says who
       assert.ok(!`${out}${errors}`.includes(secret));
 });
 
+test('FIND-16: status --check says what the headline of the page says, and exits by it', async () => {
+  const [looker, reader] = [await as('looker'), await as('drydock-boot-images')];
+  const { head } = JSON.parse((await ask('/state', bearer(looker.token))).body) as PageState;
+  const { code, errors } = await drydockAs(reader.token, 'status', '--check');
+  assert.deepEqual([head.text, code], ['Unknown for 1', 5]);
+  assert.match(errors, /^Can I scale now\? Unknown for 1\nunknown: .*\n {2}next: drydock operator\n/m);
+});
+
 test('in a cluster the page is for those whose token the cluster knows and who may get bootimages, and its own rights are enough', async () => {
   assert.match(served.url, /^https:/);
   for (const headers of [

@@ -8,6 +8,7 @@ import { setsNamed } from './machines/command.ts';
 import { type OutputFormat, outputOption, sayAs } from './output/format.ts';
 import {
   checkCode,
+  checkText,
   leaderText,
   NO_SETS,
   printStatus,
@@ -18,6 +19,7 @@ import {
 } from './status.ts';
 import { LEASE_NAMESPACE, statusNotes } from './status-notes.ts';
 import { say, sayError, tell } from './terminal.ts';
+import { clusterTreeNow } from './tree/cluster-tree.ts';
 import { upgradeVerdicts, verdictText } from './verdict.ts';
 
 interface StatusFlags extends ClusterFlags {
@@ -39,13 +41,16 @@ export function addStatus(program: Command): void {
     .option('-w, --watch', 'go on and show what changes: on a terminal the whole again, elsewhere a line each')
     .option('-A, --all-namespaces', 'sets of all namespaces, with a column for these (default where -n names none)')
     .option('--no-headers', 'leave the first line and the header out')
-    .option('--check', 'exit code 3 where a set is Blocked or Failed or nobody leads, 5 where that cannot be read')
+    .option('--check', 'answer "can I scale now?" as the page does, also by the exit code')
     .option('--lease-namespace <name>', 'namespace of the Leases of the operator', LEASE_NAMESPACE)
     .addHelpText(
       'after',
       `
 Example:
   drydock status worker-a --watch
+
+With --check: 0 each managed machine set is ready, 3 one of them is not, 5 undecided: an image is on its way, or nobody can tell. Machine sets
+that Drydock skips on purpose are counted, and change no exit code.
 
 Exit codes: 0 shown, 1 failed, 2 usage, 3 and 5 of --check, 130 and 143 interrupted, which is how --watch ends.`,
     );
@@ -72,7 +77,9 @@ async function status(
   }
   const now = await look();
   show(now, { format: flags.output, headers: flags.headers, namespaces: allNamespaces === true });
-  return flags.check === true ? checkCode(now.images, now.leader) : exitCode.done;
+  if (now.scale === undefined) return exitCode.done;
+  tell(checkText(now.scale));
+  return checkCode(now.scale);
 }
 
 async function statusNow(
@@ -81,13 +88,19 @@ async function statusNow(
     names,
     flags,
     signal,
-  }: { readonly names: readonly string[]; readonly flags: StandingsFlags; readonly signal: AbortSignal },
+  }: {
+    readonly names: readonly string[];
+    readonly flags: StandingsFlags & Pick<StatusFlags, 'check'>;
+    readonly signal: AbortSignal;
+  },
 ): Promise<StatusNow> {
   // With the client of vCenters, which the checks above do without.
   const { loginsText, refusedLogins } = await import('./login-notes.ts');
   const { vcenterHealth } = await import('./vcenter-notes.ts');
-  const [all, notes, logins, verdicts, vcenters] = await Promise.all([
-    clusterStandings(client, flags, signal),
+  const tree = flags.check === true ? clusterTreeNow(client, flags, signal) : undefined;
+  const [all, checked, notes, logins, verdicts, vcenters] = await Promise.all([
+    tree ?? clusterStandings(client, flags, signal),
+    tree,
     statusNotes(client, flags.leaseNamespace),
     refusedLogins(client, flags.leaseNamespace),
     upgradeVerdicts(client, signal),
@@ -97,8 +110,15 @@ async function statusNow(
     names,
     all.images.flatMap(({ status: said }) => said?.set ?? []),
   );
-  const images = all.images.filter(({ status: said }) => named === undefined || named.has(said?.set ?? ''));
-  return { ...all, images, notes, logins: loginsText(logins), verdicts, vcenters };
+  const isAsked = (set: string): boolean => named === undefined || named.has(set);
+  const images = all.images.filter(({ status: said }) => isAsked(said?.set ?? ''));
+  const found = { ...all, images, notes, logins: loginsText(logins), verdicts, vcenters };
+  if (checked === undefined) return found;
+  const [{ scaleAnswer }, { scaleWorld }] = await Promise.all([
+    import('@drydock/page'),
+    import('./page/scale-world.ts'),
+  ]);
+  return { ...found, scale: scaleAnswer(scaleWorld(checked, logins, vcenters), isAsked) };
 }
 
 /** Data on stdout; what is so of the whole cluster, and what is wrong, on stderr, but for the first line that people read. */

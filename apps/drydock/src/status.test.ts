@@ -5,7 +5,7 @@ import { STATUS_NOTE } from '@drydock/kube';
 import { memoryCluster } from '@drydock/kube/testing';
 import { leadershipOf } from './leadership.ts';
 import { outputFormat } from './output/format.ts';
-import { checkCode, leaderText, notesText, printStatus, stuckText } from './status.ts';
+import { checkCode, checkText, leaderText, notesText, printStatus, stuckText } from './status.ts';
 import { LEASE_NAMESPACE, statusNotes } from './status-notes.ts';
 
 const now = Date.parse('2026-01-01T01:00:00Z');
@@ -155,14 +155,22 @@ test('TRUTH-1 an operator that leads in another namespace is not taken for none,
   }
 });
 
-test('TRUTH-1 --check is 3 where a set is stuck or nobody leads, and 0 where all is well', () => {
-  const of = (...phases: readonly string[]): readonly BootImage[] =>
-    phases.map((phase) => ({ metadata: { name: 'ms-a' }, status: { phase } }));
-  const led = { state: 'led', holder: 'pod-1', since: undefined } as const;
-  assert.equal(checkCode(of('Current', 'Skipped', 'Uploading'), led), 0);
-  assert.equal(checkCode(of('Current', 'Blocked'), led), 3);
-  assert.equal(checkCode(of('Failed'), led), 3);
-  assert.equal(checkCode(of('Current'), { state: 'vacant', holder: '', since: undefined }), 3);
-  assert.equal(checkCode(of('Current'), { state: 'never' }), 3);
-  assert.equal(checkCode(of('Current'), { state: 'unread', why: 'no' }), 5);
+test('FIND-16: --check exits with 0, 3 or 5 by the answer of the page, and prints its words with the next step', () => {
+  const codes = (['yes', 'unmanaged', 'no', 'wait', 'unknown'] as const).map((answer) => checkCode({ answer }));
+  assert.deepEqual(codes, [0, 0, 3, 5, 5]);
+  const share = { yes: 3, wait: 0, no: 6, unknown: 0, unmanaged: 1 };
+  const place = { id: 'fd1', cluster: '', kind: '', region: '', failureDomain: 'fd1', sets: 10, ready: 3, share };
+  const reasons = Array.from({ length: 6 }, (_, at) => ({
+    ...({ answer: 'no', text: `broken\n${at}`, sets: [`ms/${at}`], more: 2, nextStep: 'mend it' } as const),
+  }));
+  const unmanaged = { answer: 'unmanaged', text: 'opted out', sets: ['ms/z'], more: 0 } as const;
+  const rows = [{ ...place, answer: 'no', because: [...reasons, unmanaged] } as const];
+  const lines = checkText({ text: 'Yes for 3, no for 6, 1 not managed', rows }).split('\n');
+  assert.deepEqual(lines.slice(0, 3), [
+    'Can I scale now? Yes for 3, no for 6, 1 not managed',
+    'no: broken 0 (ms/0 and 2 more)',
+    '  next: mend it',
+  ]);
+  assert.equal(lines.at(-2), 'And 1 more reasons: drydock explain');
+  assert.doesNotMatch(lines.join('\n'), /opted out/);
 });

@@ -1,6 +1,6 @@
 import { BootImage } from '@drydock/api';
 import { oneLine } from '@drydock/api/text';
-import type { Read, VCenterHealth } from '@drydock/page';
+import type { Answer, Read, ScaleAnswer, VCenterHealth } from '@drydock/page';
 import type { ClusterStandings } from './cluster-standings.ts';
 import { exitCode } from './exit.ts';
 import { elsewhereOf, type Leadership, leadershipText, pausedOf } from './leadership.ts';
@@ -136,11 +136,33 @@ export function unreadText(unread: readonly string[]): string {
   return unread.map((what) => `What could not be read is as the operator said it last: ${oneLine(what)}\n`).join('');
 }
 
+const CHECK: Readonly<Record<Answer, number>> = {
+  yes: exitCode.done,
+  unmanaged: exitCode.done,
+  no: exitCode.blocked,
+  wait: exitCode.undecided,
+  unknown: exitCode.undecided,
+};
+/** So many reasons of `--check` are printed. */
+const MOST_REASONS = 5;
+
 /** The exit code of `--check`. */
-export function checkCode(images: readonly BootImage[], leader: Leadership): number {
-  const stuck = images.some(({ status }) => status?.phase === 'Failed' || status?.phase === 'Blocked');
-  if (stuck || leader.state === 'vacant' || leader.state === 'never') return exitCode.blocked;
-  return leader.state === 'unread' ? exitCode.undecided : exitCode.done;
+export function checkCode({ answer }: Pick<ScaleAnswer, 'answer'>): number {
+  return CHECK[answer];
+}
+
+/** What `--check` answers, in the words of the page, and why it is not a plain yes. */
+export function checkText({ text, rows }: Pick<ScaleAnswer, 'text' | 'rows'>): string {
+  const reasons = rows
+    .flatMap(({ because }) => because)
+    .filter(({ answer }) => answer !== 'yes' && answer !== 'unmanaged');
+  const lines = reasons.map(({ answer, text: why, nextStep, sets, more }) => {
+    const about = sets.length === 0 ? '' : ` (${sets.join(', ')}${more === 0 ? '' : ` and ${more} more`})`;
+    return `${oneLine(`${answer}: ${why}${about}`)}\n${nextStep === undefined ? '' : `  next: ${oneLine(nextStep)}\n`}`;
+  });
+  const all = [...new Set(lines)];
+  const rest = all.length > MOST_REASONS ? `And ${all.length - MOST_REASONS} more reasons: drydock explain\n` : '';
+  return `Can I scale now? ${text}\n${all.slice(0, MOST_REASONS).join('')}${rest}`;
 }
 
 /** All that one look found. */
@@ -149,6 +171,8 @@ export interface StatusNow extends ClusterStandings {
   readonly logins: string;
   readonly vcenters: Read<readonly VCenterHealth[]>;
   readonly verdicts: UpgradeVerdicts;
+  /** Only with `--check`. */
+  readonly scale?: ScaleAnswer;
 }
 
 /** How it is shown. */

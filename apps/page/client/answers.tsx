@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { AnswerRow } from '../src/state/page-state.ts';
-import { Badge, Bar, Reasons } from './parts.tsx';
+import { Bar, Reasons, Shares } from './parts.tsx';
 import { section } from './store.ts';
 import { counted } from './words.ts';
 
@@ -26,17 +26,17 @@ export function Answers(): JSX.Element {
 }
 
 function Card({ row, cluster }: { readonly row: AnswerRow; readonly cluster: boolean }): JSX.Element {
-  const { answer, kind, region, failureDomain, sets, ready, because, progress } = row;
+  const { answer, kind, region, failureDomain, sets, share, because, progress } = row;
   const place = failureDomain === '' ? region : failureDomain;
   const within = [cluster ? row.cluster : '', failureDomain === '' || region === '' ? '' : `${kind} ${region}`.trim()];
   return (
     <li class={`card ${answer}`}>
       <div class="top">
         <h3>{place === '' ? 'Place not known' : place}</h3>
-        <Badge answer={answer} large />
+        <Shares share={share} />
       </div>
       <p class="quiet">{within.filter((part) => part !== '').join(' · ')}</p>
-      <p class="count">{ready === sets ? counted(sets, 'set') : `${ready} of ${counted(sets, 'set')} ready`}</p>
+      <p class="count">{counted(sets, 'machine set')}</p>
       {progress === undefined ? null : <Bar progress={progress} of={`Image on its way to ${place}`} />}
       <Reasons because={because} />
     </li>

@@ -2,29 +2,23 @@ import { computed } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { Answers } from './answers.tsx';
-import { Badge, Next } from './parts.tsx';
+import { Next, Shares } from './parts.tsx';
 import { Notes, Operations, Releases, Timeline, VCenters } from './sections.tsx';
 import { Sets } from './sets.tsx';
 import { head, link, now, section, state, trouble } from './store.ts';
 import { nextTheme, theme } from './theme.ts';
 import { Versions } from './versions.tsx';
-import { ANSWERS, age } from './words.ts';
+import { age, counted } from './words.ts';
 
 const answers = section('answers');
 
-/** The answer of the whole page in one sentence. */
+/** What the headline counts, in one sentence. */
 const sentence = computed(() => {
   const rows = answers.value;
   if (state.value === undefined) return 'Asking the cluster…';
   if (rows.length === 0) return 'There is nothing to scale.';
-  const parts = (['no', 'unknown', 'wait', 'yes'] as const)
-    .map((answer) => [ANSWERS[answer].word, rows.filter((row) => row.answer === answer).length] as const)
-    .filter(([, count]) => count > 0);
-  const [[word] = ['']] = parts;
-  if (rows.length === 1) return `${word}, in the one place.`;
-  if (parts.length === 1) return `${word}, in all ${rows.length} places.`;
-  const said = parts.map(([one, count], at) => `${at === 0 ? one : one.toLowerCase()} in ${count}`).join(', ');
-  return `${said}, of ${rows.length} places.`;
+  const sets = rows.reduce((sum, row) => sum + row.sets, 0);
+  return `${counted(sets, 'machine set')} in ${counted(rows.length, 'place')}.`;
 });
 
 /** Why what is shown may be old; '' where it is not. */
@@ -37,8 +31,8 @@ const stale = computed(() => {
 /** The page. */
 export function App(): JSX.Element {
   useEffect(() => {
-    const { answer = 'unknown', title = '' } = head.value ?? {};
-    document.title = `${ANSWERS[answer].word}${title === '' ? '' : ` · ${title}`} · Drydock`;
+    const { text = 'Can I scale now?', title = '' } = head.value ?? {};
+    document.title = `${text}${title === '' ? '' : ` · ${title}`} · Drydock`;
   }, [head.value]);
   return (
     <>
@@ -47,8 +41,9 @@ export function App(): JSX.Element {
       </a>
       <Top />
       <main class={stale.value === '' ? '' : 'stale'}>
-        <h1>Can I scale now? {head.value === undefined ? null : <Badge answer={head.value.answer} large />}</h1>
+        <h1>Can I scale now? {head.value === undefined ? null : <Shares share={head.value.share} />}</h1>
         <p class="sentence" role="status" aria-live="polite">
+          <span class="hidden">{head.value?.text}: </span>
           {sentence}
         </p>
         <div role="alert" class="alert" hidden={stale.value === ''}>

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import type { Answer, Because, Progress } from '../src/state/page-state.ts';
+import type { Answer, Because, Progress, Share } from '../src/state/page-state.ts';
 import { ANSWERS, progressText } from './words.ts';
 
 /** An answer: word, sign and colour. */
@@ -20,6 +20,24 @@ export function Badge({
         {sign}
       </span>
       <span>{words[answer] ?? word}</span>
+    </span>
+  );
+}
+
+const ORDER: readonly Answer[] = ['yes', 'wait', 'no', 'unknown', 'unmanaged'];
+
+/** The answers of several machine sets: how many have which, or the one that all have. */
+export function Shares({ share }: { readonly share: Share }): JSX.Element {
+  const there = ORDER.filter((answer) => share[answer] > 0);
+  const [first = 'unmanaged'] = there;
+  if (there.length < 2) return <Badge answer={first} large />;
+  const words = (answer: Answer): string =>
+    answer === 'unmanaged' ? `${share[answer]} not managed` : `${ANSWERS[answer].word} for ${share[answer]}`;
+  return (
+    <span class="shares">
+      {there.map((answer) => (
+        <Badge key={answer} answer={answer} large words={{ [answer]: words(answer) }} />
+      ))}
     </span>
   );
 }
@@ -58,7 +76,7 @@ export function Reasons({ because }: { readonly because: readonly Because[] }): 
       {because.map(({ answer, text, nextStep, sets, more }) => (
         <li key={`${answer} ${text}`}>
           <p>
-            {answer === 'yes' ? null : (
+            {answer === 'yes' || answer === 'unmanaged' ? null : (
               <span class={`mark ${answer}`}>
                 <span aria-hidden="true">{ANSWERS[answer].sign} </span>
                 <span class="hidden">{ANSWERS[answer].word}: </span>

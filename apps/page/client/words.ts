@@ -6,6 +6,7 @@ export const ANSWERS: Readonly<Record<Answer, { readonly word: string; readonly 
   wait: { word: 'Wait', sign: '◔' },
   no: { word: 'No', sign: '✖' },
   unknown: { word: 'Unknown', sign: '?' },
+  unmanaged: { word: 'Not managed', sign: '–' },
 };
 
 /** `5m`, as the command line says it. */

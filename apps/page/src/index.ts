@@ -15,4 +15,5 @@ export type {
   Told,
   VCenterHealth,
 } from './state/page-world.ts';
+export { type ScaleAnswer, type ScaleWorld, scaleAnswer } from './state/scale-answer.ts';
 export { pageState } from './state/state.ts';

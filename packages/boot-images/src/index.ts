@@ -85,4 +85,5 @@ export { type Goal, goalsOf, keepsName, revertGoal } from './way-back/goal.ts';
 export { type HistoryEntry, IMAGE_GONE } from './way-back/history.ts';
 export { type NeededImage, neededBy } from './way-back/needed.ts';
 export { livePin, type Pin, pinnedName, pinText, samePin } from './way-back/pin.ts';
+export { type PinEntry, pinsOf } from './way-back/pin-history.ts';
 export { worldNow } from './world-now.ts';

@@ -12,6 +12,7 @@ import { managedReleases } from '../release/managed.ts';
 import { LEASE_NAMESPACE } from '../status-notes.ts';
 import { type Column, table } from '../table.ts';
 import { sayError } from '../terminal.ts';
+import { groupedMoves } from './grouped-moves.ts';
 import { type Happening, happenings } from './happenings.ts';
 import { lastWriters } from './last-writers.ts';
 
@@ -72,9 +73,10 @@ async function history(names: readonly string[], flags: HistoryFlags, signal: Ab
   );
   const asked = names.length === 0 ? [] : images.filter(({ status }) => named?.has(status?.set ?? '') === true);
   const last = await lastWriters(client, asked, signal);
-  const all = [...happenings({ images, releases: releases.releases, events: events.events }), ...last.writers].toSorted(
-    (a, b) => Date.parse(b.when) - Date.parse(a.when),
-  );
+  const all = [
+    ...happenings({ images, releases: releases.releases, events: events.events, now }),
+    ...last.writers,
+  ].toSorted((a, b) => Date.parse(b.when) - Date.parse(a.when));
   const rows = all.filter(
     (one) =>
       (named === undefined || named.has(one.subject)) &&
@@ -88,7 +90,7 @@ async function history(names: readonly string[], flags: HistoryFlags, signal: Ab
   const { people, wide } = flags.output;
   if (people) for (const what of output.unread) sayError(`drydock: not all could be read: ${oneLine(what)}`);
   if (people && rows.length === 0) sayError('Nothing is known to have happened.');
-  else print(flags.output, output, () => table(COLUMNS, rows, { wide }));
+  else print(flags.output, output, () => table(COLUMNS, wide ? rows : groupedMoves(rows), { wide }));
   return exitCode.done;
 }
 
@@ -98,6 +100,7 @@ const COLUMNS: readonly Column<Happening>[] = [
   { header: 'WHO', cell: ({ who }) => who },
   { header: 'RELEASE', cell: ({ release = '' }) => release },
   { header: 'WHAT', cell: ({ what }) => what },
+  { header: 'IMAGE-VERSION', cell: ({ imageVersion = '' }) => imageVersion, wide: true },
   { header: 'NAMESPACE', cell: ({ namespace = '' }) => namespace, wide: true },
   { header: 'FROM', cell: ({ from }) => from, wide: true },
 ];

@@ -1,5 +1,5 @@
 import { oneLine } from '@drydock/api/text';
-import type { HistoryEntry, Pin } from '@drydock/boot-images';
+import type { HistoryEntry, Pin, PinEntry } from '@drydock/boot-images';
 import type { Command } from 'commander';
 import { connect } from '../connect.ts';
 import { exitCode } from '../exit.ts';
@@ -17,6 +17,8 @@ import { wayBackCell, wayBackRefusals } from './way-back-text.ts';
 export interface HistoryOutput {
   readonly set: string;
   readonly pin?: Pin;
+  /** The newest first; lifted pins stay. */
+  readonly pins: readonly PinEntry[];
   readonly history: readonly ToldEntry[];
 }
 
@@ -33,13 +35,15 @@ export function addHistory(group: Command): void {
 
 async function history(name: string, flags: SetFlags, signal: AbortSignal): Promise<number> {
   await using client = await connect(flags);
-  const { livePin, revertGoal } = await import('@drydock/boot-images');
+  const { livePin, pinsOf, revertGoal } = await import('@drydock/boot-images');
+  const now = new Date();
   const patience = new AbortController();
   const warn = (message: string): void => sayError(`warning: ${message}`);
   const sources = { client, flags, warn, signal: AbortSignal.any([signal, patience.signal]) };
   await using subject = await revertSubject(name, sources);
   const { id, image } = subject;
-  const pin = livePin(image, Date.now());
+  const pin = livePin(image, now.getTime());
+  const pins = image === undefined ? [] : pinsOf(image, now);
   const known = image?.status?.history ?? [];
   const timer = setTimeout(() => patience.abort(), LOOK_MS);
   const entries =
@@ -47,7 +51,7 @@ async function history(name: string, flags: SetFlags, signal: AbortSignal): Prom
       ? known
       : await toldHistory(id, known, revertTo(subject, { signal, patience: patience.signal }));
   clearTimeout(timer);
-  const output: HistoryOutput = { set: id, ...(pin === undefined ? {} : { pin }), history: entries };
+  const output: HistoryOutput = { set: id, ...(pin === undefined ? {} : { pin }), pins, history: entries };
   if (flags.output.people) await show(output, revertGoal({ history: entries }));
   else
     print(
@@ -79,7 +83,20 @@ function revertTo(
   };
 }
 
-async function show({ set, pin, history: entries }: HistoryOutput, goal: HistoryEntry | undefined): Promise<void> {
+const PIN_COLUMNS: readonly Column<PinEntry>[] = [
+  { header: 'PINNED-TO', cell: ({ release, image = '' }) => release ?? image },
+  { header: 'BY', cell: ({ by = '' }) => by },
+  { header: 'SINCE', cell: ({ since = '' }) => since },
+  { header: 'WHY', cell: ({ reason = '' }) => reason },
+  { header: 'LIFTED', cell: ({ liftedAt = '' }) => liftedAt },
+  { header: 'LIFTED-BY', cell: ({ liftedBy = '' }) => liftedBy },
+  { header: 'WHY-LIFTED', cell: ({ liftedReason = '' }) => liftedReason },
+];
+
+async function show(
+  { set, pin, pins, history: entries }: HistoryOutput,
+  goal: HistoryEntry | undefined,
+): Promise<void> {
   const { IMAGE_GONE, pinText } = await import('@drydock/boot-images');
   if (pin !== undefined) say(`${oneLine(`${set} is ${pinText(pin)}`)}\n`);
   if (entries.length === 0) {
@@ -89,7 +106,7 @@ async function show({ set, pin, history: entries }: HistoryOutput, goal: History
   const columns: readonly Column<HistoryOutput['history'][number]>[] = [
     { header: 'ID', cell: ({ id }) => id },
     { header: 'RELEASE', cell: ({ release = '' }) => release },
-    { header: 'BY', cell: ({ by = '' }) => by },
+    { header: 'BY', cell: ({ by = '', pinnedBy }) => (pinnedBy === undefined ? by : `${by}: ${pinnedBy}`) },
     { header: 'OUTCOME', cell: ({ outcome = '' }) => outcome },
     { header: 'SINCE', cell: ({ since = '' }) => since },
     { header: 'UNTIL', cell: ({ until = '' }) => until },
@@ -98,6 +115,7 @@ async function show({ set, pin, history: entries }: HistoryOutput, goal: History
   ];
   say(table(columns, entries));
   say(wayBackRefusals(set, entries, IMAGE_GONE));
+  if (pins.length > 0) say(`\n${table(PIN_COLUMNS, pins)}\n`);
   const first = entries.find(({ id }) => id === goal?.id);
   if (first?.revert !== undefined) say(`To go back: ${oneLine(first.revert)}\n`);
 }

@@ -6,7 +6,7 @@ import { BootImage } from '@drydock/api';
 import { memoryCluster } from '@drydock/kube/testing';
 import { parse } from 'yaml';
 import { pinsObeyed } from './pin-wait.ts';
-import { writePin } from './pin-writer.ts';
+import { liftPin, writePin } from './pin-writer.ts';
 
 const namespace = 'openshift-machine-api';
 const { signal } = new AbortController();
@@ -61,4 +61,17 @@ test('OWN-18 a pin of a set whose BootImage is not there yet, or is made or goes
   assert.equal(await writePin(client, { seen: undefined, fresh }, pin, { signal }), 'moved');
   await client.delete(BootImage, key);
   assert.equal(await writePin(client, { seen: made, fresh }, pin, { signal }), 'moved');
+});
+
+test('FIND-18 who lifts a pin, when and why is written with the removal, never before the pin; a pin that changed stays', async () => {
+  const client = start();
+  const pin = { release: '1', by: 'alice', since: '2026-01-01T00:00:10Z' };
+  const pinned = await writePin(client, { seen: undefined, fresh }, pin, { signal });
+  assert.ok(typeof pinned === 'object');
+  const lifted = { by: 'bob', since: '2026-01-01T00:00:05Z', reason: 'fixed' };
+  assert.equal(await liftPin(client, pinned, { pin: { ...pin, by: 'carol' }, lifted }, signal), 'moved');
+  assert.deepEqual((await client.get(BootImage, key)).spec, { machineSet, pin });
+  assert.equal(await liftPin(client, pinned, { pin, lifted }, signal), 'lifted');
+  const { spec } = await client.get(BootImage, key);
+  assert.deepEqual(spec, { machineSet, lifted: { ...lifted, since: pin.since } }, 'the clock of alice was ahead');
 });

@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os';
-import { BootImage } from '@drydock/api';
+import { BootImage, type BootImageSpecLifted } from '@drydock/api';
 import { type Pin, samePin } from '@drydock/boot-images';
 import {
   type Client,
@@ -59,17 +59,24 @@ function over({ metadata, spec }: BootImage, pin: Pin): readonly JsonPatchOp[] {
     : [{ op: 'test', path: '/spec', value: spec }, add('/spec/pin', pin)];
 }
 
-/** Takes a pin off, and only the one that was shown. */
+/** Who lifts a pin, when and why. */
+export type Lifted = BootImageSpecLifted & { readonly by: string; readonly since: string };
+
+/** Takes a pin off, and only the one that was shown; who does it stays in the spec, from where the operator takes it into `status.pins`. */
 export async function liftPin(
   client: Pick<PinClient, 'patch'>,
   image: BootImage,
-  pin: Pin,
+  { pin, lifted }: { readonly pin: Pin; readonly lifted: Lifted },
   signal: AbortSignal,
 ): Promise<'lifted' | 'moved'> {
+  // The clock of whoever pinned it may be ahead.
+  const { since = '' } = pin;
+  const after = Date.parse(lifted.since) < Date.parse(since) ? since : lifted.since;
   try {
     const ops = [
       { op: 'test', path: '/spec/pin', value: pin },
       { op: 'remove', path: '/spec/pin' },
+      { op: 'add', path: '/spec/lifted', value: { ...lifted, since: after } },
     ] as const;
     await client.patch(BootImage, keyOf(image), ops, { signal });
     return 'lifted';

@@ -15,6 +15,7 @@ import { isRotated, rotatedImage } from './rotated-image.ts';
 import { checkNamespace, type SetFlags, setVerb } from './set-flags.ts';
 
 interface ReleaseFlags extends SetFlags {
+  readonly reason?: string;
   readonly yes?: boolean;
 }
 
@@ -31,6 +32,7 @@ export interface ReleaseOutput {
 /** Adds `drydock image release`: lifts the pin of a set. */
 export function addRelease(group: Command): void {
   setVerb(group, 'release', 'lift the pin of a set, so that it follows the release again')
+    .option('--reason <text>', 'why, for the history')
     .option('-y, --yes', 'do not ask')
     .addHelpText(
       'after',
@@ -45,7 +47,7 @@ Exit codes: 0 released, or there was no pin, 1 failed, 2 usage, 3 nobody leads, 
 
 async function release(name: string, flags: ReleaseFlags, signal: AbortSignal): Promise<number> {
   const { pinText } = await import('@drydock/boot-images');
-  const { liftPin } = await import('./pin-writer.ts');
+  const { liftPin, whoAsks } = await import('./pin-writer.ts');
   await using client = await connect(flags);
   const [leader, { image, set }] = await Promise.all([
     leadershipOf(client, { role: 'boot-images', namespace: flags.leaseNamespace }, { signal }),
@@ -73,7 +75,11 @@ async function release(name: string, flags: ReleaseFlags, signal: AbortSignal): 
       `nothing was changed: that needs a yes: drydock image release ${set} --yes`,
       exitCode.undecided,
     );
-  if ((await liftPin(client, image, pin, signal)) === 'moved')
+  const lifted = {
+    ...{ by: await whoAsks(client, signal), since: `${new Date().toISOString().slice(0, 19)}Z` },
+    ...(flags.reason === undefined ? {} : { reason: flags.reason }),
+  };
+  if ((await liftPin(client, image, { pin, lifted }, signal)) === 'moved')
     return end('refused', 'somebody changed the pin meanwhile, so nothing was lifted: look again', exitCode.moved);
   if (leader.state === 'vacant' || leader.state === 'never') {
     const who = leadershipText(leader, 'boot images', Date.now());

@@ -12,12 +12,14 @@ import {
   newRelease,
   oldRelease,
 } from '@drydock/boot-images/testing';
-import { pageState, type SetRow } from '@drydock/page';
+import { pageState, type SetRow, scaleAnswer } from '@drydock/page';
 import fc from 'fast-check';
 import { fromJSONSchema } from 'zod';
 import { clusterStandings } from '../cluster-standings.ts';
 import { outputFormat } from '../output/format.ts';
-import { printStatus } from '../status.ts';
+import { checkCode, printStatus } from '../status.ts';
+import { clusterTreeNow } from '../tree/cluster-tree.ts';
+import { scaleWorld } from './scale-world.ts';
 import { pageWorld } from './world.ts';
 
 const leaseNamespace = 'openshift-machine-config-operator';
@@ -102,6 +104,8 @@ function closed(of: unknown): unknown {
 
 type Words = Pick<SetRow, 'phase' | 'reason' | 'message' | 'nextStep' | 'progress'>;
 
+const noVCenters = { kind: 'read', value: [] } as const;
+
 const STEPS: Partial<Record<Explanation['step'], string>> = {
   skip: 'Skipped',
   wait: 'Pending',
@@ -110,7 +114,7 @@ const STEPS: Partial<Record<Explanation['step'], string>> = {
 };
 
 test('the page, status and explain say the same of each set of any world', async () => {
-  const seen = { sets: 0, explained: 0, phases: new Set<string>() };
+  const seen = { sets: 0, explained: 0, phases: new Set<string>(), answers: new Set<string>() };
   const signal = new AbortController().signal;
   await fc.assert(
     fc.asyncProperty(seeds, async (seed) => {
@@ -144,13 +148,19 @@ test('the page, status and explain say the same of each set of any world', async
         const said = { message: explained.why, nextStep: explained.nextStep ?? '', phase };
         assert.deepEqual({ message: row.message, nextStep: row.nextStep, phase: row.phase }, said, explained.set);
       }
+      const checked = scaleAnswer(
+        scaleWorld(await clusterTreeNow(c.client, { leaseNamespace }, signal), [], noVCenters),
+      );
+      assert.deepEqual([checked.answer, checked.text], [page.head.answer, page.head.text]);
+      assert.equal(checkCode(checked) === 0, ['yes', 'unmanaged'].includes(page.head.answer));
+      seen.answers.add(page.head.answer);
       if (leader.state !== 'led') for (const { answer } of page.sections.answers) assert.notEqual(answer, 'yes');
     }),
     { numRuns: 150 },
   );
   assert.ok(
-    seen.sets > 100 && seen.explained > 20 && seen.phases.size >= 5,
-    JSON.stringify({ ...seen, phases: [...seen.phases] }),
+    seen.sets > 100 && seen.explained > 20 && seen.phases.size >= 5 && seen.answers.size >= 2,
+    JSON.stringify({ ...seen, phases: [...seen.phases], answers: [...seen.answers] }),
   );
 });
 

@@ -1,15 +1,15 @@
 import type { KubeClient } from '@drydock/kube';
 import type { PageWorld, Told } from '@drydock/page';
-import { lateText } from '@drydock/vsphere';
 import { isLed } from '../cluster-standings.ts';
 import { eventsOfOurs } from '../events-of-ours.ts';
-import { LOGIN_NEXT, refusedLogins } from '../login-notes.ts';
+import { refusedLogins } from '../login-notes.ts';
 import { managedReleases } from '../release/managed.ts';
-import { leaderWords, notesText, unreadText } from '../status.ts';
+import { notesText, unreadText } from '../status.ts';
 import { statusNotes } from '../status-notes.ts';
 import { clusterTreeNow } from '../tree/cluster-tree.ts';
 import { vcenterHealth } from '../vcenter-notes.ts';
 import { heldUp, type UpgradeVerdicts, upgradeVerdicts, verdictNext, verdictText } from '../verdict.ts';
+import { scaleWorld } from './scale-world.ts';
 
 /** Which cluster, and where the operator keeps its Leases. */
 export interface PageWorldFlags {
@@ -30,14 +30,12 @@ export async function pageWorld(
     managedReleases(client, signal),
     eventsOfOurs(client, signal),
   ]);
-  const { images, tree, leader, now } = found;
+  const { leader, now } = found;
   const time = now.getTime();
+  const vcenters = await vcenterHealth(client, { namespace: leaseNamespace, now, signal });
   const unread = [...found.unread, ...releases.unread, ...events.unread];
   return {
-    ...{ now, images, tree, events: events.events, releases: releases.releases },
-    leader: { state: leader.state, ...leaderWords(leader, time) },
-    logins: logins.map((note) => ({ server: note.server, text: lateText(note), nextStep: LOGIN_NEXT })),
-    vcenters: await vcenterHealth(client, { namespace: leaseNamespace, now, signal }),
+    ...{ ...scaleWorld(found, logins, vcenters), events: events.events, releases: releases.releases },
     notes: [
       ...verdictNotes(verdicts, isLed(leader), time),
       ...(notes === undefined ? [] : linesOf(notesText(notes, time))),

@@ -1,7 +1,7 @@
-import type { Answer, Because } from './page-state.ts';
+import type { Answer, Because, Share } from './page-state.ts';
 
 /** From the worst to the best. */
-const ORDER: readonly Answer[] = ['no', 'unknown', 'wait', 'yes'];
+const ORDER: readonly Answer[] = ['no', 'unknown', 'wait', 'yes', 'unmanaged'];
 /** So many sets are named. */
 const MOST_NAMED = 5;
 
@@ -13,6 +13,13 @@ export function rank(answer: Answer): number {
 /** The worst of some answers; undefined where there are none. */
 export function worst(answers: Iterable<Answer>): Answer | undefined {
   return [...answers].toSorted((a, b) => rank(a) - rank(b))[0];
+}
+
+/** How many of some answers are which. */
+export function shareOf(answers: readonly Answer[]): Share {
+  const share = { yes: 0, wait: 0, no: 0, unknown: 0, unmanaged: 0 };
+  for (const answer of answers) share[answer] += 1;
+  return share;
 }
 
 /** A reason before those that are equal are put together. */

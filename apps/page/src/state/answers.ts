@@ -1,6 +1,6 @@
 import type { BootImage } from '@drydock/api';
 import type { TreeRegion, TreeSet } from '@drydock/boot-images';
-import { because, type Reason, rank, worst } from './answer.ts';
+import { because, type Reason, rank, shareOf, worst } from './answer.ts';
 import type { Answer, AnswerRow, Progress } from './page-state.ts';
 import type { PageWorld } from './page-world.ts';
 import { setAnswer } from './set-answer.ts';
@@ -19,7 +19,11 @@ export interface PlacedSet {
 }
 
 /** All sets of the tree, each with its place and what `status` says of it. */
-export function placedSets({ tree, images, leader }: PageWorld): readonly PlacedSet[] {
+export function placedSets({
+  tree,
+  images,
+  leader,
+}: Pick<PageWorld, 'tree' | 'images' | 'leader'>): readonly PlacedSet[] {
   const byId = new Map(
     images.map((image) => [setId(image.metadata.namespace, image.status?.set ?? image.metadata.name), image]),
   );
@@ -74,8 +78,9 @@ export function placeReasons(
   return [...leaderReasons(world), ...(kind === 'vCenter' ? vcenterReasons(region, failureDomain, world) : [])];
 }
 
-/** The answer of a set in its place. */
+/** The answer of a set in its place; a place says nothing about a set that is not managed there. */
 export function answerInPlace({ answer }: PlacedSet, reasons: readonly Reason[]): Answer {
+  if (answer?.answer === 'unmanaged') return answer.answer;
   return worst([answer?.answer ?? 'unknown', ...reasons.map((reason) => reason.answer)]) ?? 'unknown';
 }
 
@@ -101,15 +106,16 @@ function rowOf(group: readonly PlacedSet[], world: PageView): readonly AnswerRow
       { answer: answer.answer, text: answer.text, set: set.set, ...(nextStep === undefined ? {} : { nextStep }) },
     ];
   });
-  const ofPlace = placeReasons(first, world);
-  const answers = group.map((one) => answerInPlace(one, ofPlace));
+  const reasons = placeReasons(first, world);
+  const answers = group.map((one) => answerInPlace(one, reasons));
+  const share = shareOf(answers);
+  const ofPlace = share.unmanaged === group.length ? [] : reasons;
   const progress = sum(group.flatMap(({ image }) => image?.status?.progressDetail ?? []));
   return [
     {
       ...{ id: [cluster, kind, region, failureDomain].join(' / '), cluster, kind, region, failureDomain },
-      answer: worst(answers) ?? 'unknown',
-      sets: group.length,
-      ready: answers.filter((answer) => answer === 'yes').length,
+      answer: worst(answers) ?? 'unmanaged',
+      ...{ sets: group.length, ready: share.yes, share },
       because: because([...ofPlace, ...ofSets]),
       ...(progress === undefined ? {} : { progress }),
     },

@@ -1,5 +1,8 @@
-/** Whether machines can be made in a place now, and become what they should. */
-export type Answer = 'yes' | 'wait' | 'no' | 'unknown';
+/** Whether machines can be made in a place now, and become what they should; `unmanaged` where Drydock skips their machine sets on purpose. */
+export type Answer = 'yes' | 'wait' | 'no' | 'unknown' | 'unmanaged';
+
+/** Number of machine sets by their answer. */
+export type Share = Readonly<Record<Answer, number>>;
 
 /** Every row of the page has an identity, by which its changes are sent. */
 export interface Row {
@@ -39,6 +42,7 @@ export interface AnswerRow extends Row {
   /** Sets there, and those of them of which the answer is yes. */
   readonly sets: number;
   readonly ready: number;
+  readonly share: Share;
   /** The worst first. */
   readonly because: readonly Because[];
   readonly progress?: Progress;
@@ -131,6 +135,7 @@ export interface ReleaseRow extends Row {
   readonly progress: string;
   readonly conditions: readonly ReleaseCondition[];
   readonly waiting: readonly string[];
+  /** The releases before `version`, the newest first. */
   readonly history: readonly {
     readonly version: string;
     readonly state: string;
@@ -155,8 +160,11 @@ export interface VersionSeries {
 /** What is one thing, and not rows. */
 export interface PageHead {
   readonly title: string;
-  /** The worst of all answers; unknown where there is none. */
+  /** The worst of all managed machine sets; `unmanaged` where there are none. */
   readonly answer: Answer;
+  readonly share: Share;
+  /** The share in words: `Yes for 3, 1 not managed`. */
+  readonly text: string;
   readonly leader: { readonly state: string; readonly text: string; readonly nextStep: string };
   readonly series: VersionSeries;
 }

@@ -13,13 +13,19 @@ export interface SetAnswer {
 
 const MOVING: ReadonlySet<string> = new Set(['Downloading', 'Uploading', 'Publishing', 'Switching']);
 
+/** Reasons of a skip that nobody decided: Drydock lacks something that it must know. */
+const UNDECIDED: ReadonlySet<string> = new Set([
+  ...['ArchitectureUnknown', 'MarketplaceUnknown', 'NoFailureDomain', 'NoVSphereSpec', 'OwnerUnknown'],
+  ...['RegionUnknown', 'UnknownInfrastructure'],
+]);
+
 /** Whether new machines of a set are what they should be. Undefined for one that is gone. */
 export function setAnswer(
   { status, pin }: Pick<TreeSet, 'status' | 'pin'>,
   image: BootImage | undefined,
   leader: Pick<PageLeader, 'state'>,
 ): SetAnswer | undefined {
-  const { phase = '', reason, message, nextStep, progress } = status;
+  const { phase = '', reason = '', message, nextStep, progress } = status;
   const words = (text: string | undefined): Omit<SetAnswer, 'answer'> => ({
     ...(text === undefined ? {} : { text }),
     ...(nextStep === undefined ? {} : { nextStep }),
@@ -34,5 +40,6 @@ export function setAnswer(
   if (MOVING.has(phase)) return { answer: 'wait', ...told };
   if (phase === 'Pending') return { answer: leader.state === 'led' ? 'wait' : 'unknown', ...told };
   if (phase === 'Blocked' || phase === 'Failed') return { answer: 'no', ...told };
-  return phase === 'Skipped' && reason === 'Deleting' ? undefined : { answer: 'unknown', ...told };
+  if (phase !== 'Skipped' || UNDECIDED.has(reason)) return { answer: 'unknown', ...told };
+  return reason === 'Deleting' ? undefined : { answer: 'unmanaged', ...told };
 }

@@ -1,12 +1,12 @@
 import { compareReleases } from '@drydock/boot-images';
-import type { Reason } from './answer.ts';
+import { type Reason, rank } from './answer.ts';
 import { answerInPlace, type PageView, type PlacedSet, placeReasons, setId } from './answers.ts';
 import type { Answer, OperationRow, SetRow, VersionRow } from './page-state.ts';
 
 const MOVING: ReadonlySet<string> = new Set(['Downloading', 'Uploading', 'Publishing', 'Switching']);
 const MOST_NAMED = 5;
 
-/** All sets by namespace and name: what `status` says of each. */
+/** All sets, problems first, then by namespace and name: what `status` says of each. */
 export function setRows(placed: readonly PlacedSet[], world: PageView): readonly SetRow[] {
   // A thousand sets are in a few places.
   const byPlace = new Map<string, readonly Reason[]>();
@@ -18,7 +18,7 @@ export function setRows(placed: readonly PlacedSet[], world: PageView): readonly
   };
   return placed
     .map((one) => setRow(one, answerInPlace(one, reasonsOf(one))))
-    .toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    .toSorted((a, b) => rank(a.answer) - rank(b.answer) || (a.id < b.id ? -1 : 1));
 }
 
 function setRow(one: PlacedSet, answer: Answer): SetRow {

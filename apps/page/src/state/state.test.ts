@@ -77,7 +77,7 @@ test('each thing that speaks against a place is its answer, with the words of st
     [[current, blocked], {}, 'no', /no space/, /make room/],
     [[{ ...blocked, phase: 'Failed' }], {}, 'no', /no space/],
     [[{ ...current, phase: 'Pending', message: 'not looked at yet' }], {}, 'wait', /not looked at yet/],
-    [[{ ...current, phase: 'Skipped', message: 'owned by somebody' }], {}, 'unknown', /owned by somebody/],
+    [[{ ...current, phase: 'Skipped', reason: 'OwnerUnknown', message: 'no right' }], {}, 'unknown', /no right/],
     [[{ name: 'a' }], {}, 'unknown', /nobody has looked at it yet/],
     [[verified('False')], {}, 'no', /withdrawn/],
     [[verified('Unknown')], {}, 'unknown', /withdrawn/],
@@ -113,6 +113,39 @@ test('each thing that speaks against a place is its answer, with the words of st
   assert.deepEqual(only(worldOf([moving])).progress, moving.progressDetail);
 });
 
+test('FIND-16: machine sets that are skipped on purpose are counted apart, and no trouble of a place is theirs', () => {
+  const skipped = (name: string, reason: string): Told => ({ name, phase: 'Skipped', reason, message: 'left alone' });
+  const others = [skipped('o', 'OptedOut'), skipped('p', 'Owned'), skipped('u', 'LeftToUpstream')];
+  const managed = ['a', 'b', 'c'].map((name) => ({ ...current, name }));
+  const { head, sections } = pageState(worldOf([...managed, ...others]));
+  assert.deepEqual([head.answer, head.text], ['yes', 'Yes for 3, 3 not managed']);
+  assert.deepEqual(head.share, { yes: 3, wait: 0, no: 0, unknown: 0, unmanaged: 3 });
+  assert.deepEqual([sections.answers[0]?.answer, sections.answers[0]?.ready], ['yes', 3]);
+  const vacant = { leader: { state: 'vacant', text: 'Nobody leads' } } as const;
+  const alone = only(worldOf(others, vacant));
+  assert.deepEqual([alone.answer, alone.because.map(({ text }) => text)], ['unmanaged', ['left alone']]);
+  assert.equal(pageState(worldOf(others, vacant)).head.text, '3 not managed');
+  assert.equal(pageState(worldOf([...managed, ...others], vacant)).head.text, 'Unknown for 3, 3 not managed');
+  assert.deepEqual(pageState(worldOf([])).head.text, 'No machine sets');
+});
+
+test('FIND-16: the headline is the share of all machine sets, and those with problems come first', () => {
+  const sets = Array.from({ length: 1000 }, (_, at) => ({
+    ...{ ...current, name: `w${String(at).padStart(4, '0')}`, domain: `fd${at % 4}` },
+    ...(at % 97 === 5 ? { phase: 'Failed', message: 'broken' } : {}),
+  }));
+  const datastores = [{ ...store, failureDomains: ['fd0', 'fd1', 'fd2', 'fd3'] }];
+  const vcenters = { kind: 'read', value: [{ ...healthy, datastores }] } as const;
+  const { head, sections } = pageState(worldOf(sets, { vcenters }));
+  assert.deepEqual([head.answer, head.text], ['no', 'Yes for 989, no for 11']);
+  assert.deepEqual(
+    sections.answers.map(({ answer, share }) => [answer, share.yes + share.no]),
+    [0, 1, 2, 3].map(() => ['no', 250]),
+  );
+  assert.ok(sections.sets.slice(0, 11).every(({ answer }) => answer === 'no'));
+  assert.equal(sections.sets[11]?.set, 'ms/w0000');
+});
+
 test('what speaks against a place is the answer of each of its sets, too', () => {
   const { sections } = pageState(worldOf([current], { leader: { state: 'never', text: 'nobody has led yet' } }));
   assert.deepEqual([sections.sets[0]?.answer, sections.sets[0]?.phase], ['unknown', 'Current']);
@@ -126,6 +159,19 @@ test('a datastore that another failure domain lacks does not speak against this 
   const pinned = { ...current, current: old, target: old, pin, progress: 'pinned by alice until 2026-08-09T12:00:00Z' };
   const row = only(worldOf([pinned]));
   assert.deepEqual([row.answer, row.because[0]?.text], ['yes', pinned.progress]);
+});
+
+test('FIND-17: the release that runs is not among those before it', () => {
+  const entry = (version: string) => ({ version, state: 'Completed', startedTime: '2026-08-01T00:00:00Z' });
+  const before = (version: string, history: readonly string[]): readonly string[] => {
+    const release = { name: 'ClusterVersion version', version, conditions: [], waiting: [] };
+    const { releases } = pageState(worldOf([], { releases: [{ ...release, history: history.map(entry) }] })).sections;
+    return releases[0]?.history.map((one) => one.version) ?? assert.fail();
+  };
+  assert.deepEqual(before('4.21.6', ['4.21.6']), []);
+  assert.deepEqual(before('4.21.6', ['4.21.6', '4.21.5', '4.20.3']), ['4.21.5', '4.20.3']);
+  assert.deepEqual(before('4.21.6', ['4.21.6', '4.21.7', '4.21.6']), ['4.21.7', '4.21.6'], 'gone back');
+  assert.deepEqual(before('4.21.7', ['4.21.6']), ['4.21.6'], 'not begun yet');
 });
 
 test('what is equal of many sets is said once with the first five names, and a set that is gone is of no place', () => {

@@ -1,8 +1,7 @@
-import { worst } from './answer.ts';
-import { answerRows, placedSets, wantedBytes } from './answers.ts';
 import { clean, distinct } from './clean.ts';
 import type { NoteRow, PageState, ReleaseRow } from './page-state.ts';
 import type { PageRelease, PageWorld } from './page-world.ts';
+import { scaleAnswer } from './scale-answer.ts';
 import { versionSeries } from './series.ts';
 import { operationRows, setRows, versionRows } from './sets.ts';
 import { timelineRows } from './timeline.ts';
@@ -11,15 +10,13 @@ import { vcenterRows } from './vcenters.ts';
 /** The page of a world. Pure: the same world gives the same page, whoever shows it. */
 export function pageState(world: PageWorld): PageState {
   const { leader, now, tree, images } = world;
-  const placed = placedSets(world);
-  const view = { ...world, wanted: wantedBytes(placed) };
-  const answers = answerRows(placed, view);
+  const { answer, share, text, rows: answers, placed, view } = scaleAnswer(world);
   const names = tree.clusters.flatMap(({ name }) => name ?? []);
   const { head, sections, asOf } = clean<PageState>({
     asOf: now.toISOString(),
     head: {
       title: [...new Set(names)].join(', '),
-      answer: worst(answers.map(({ answer }) => answer)) ?? 'unknown',
+      ...{ answer, share, text },
       leader: { state: leader.state, text: leader.text, nextStep: leader.nextStep ?? '' },
       series: versionSeries(images),
     },
@@ -66,9 +63,13 @@ function releaseRow({ name, version = '', progress = '', conditions, waiting, hi
   return {
     ...{ id: name, name, version, progress, conditions: told },
     waiting: waiting.map(({ object, why = '' }) => (why === '' ? object : `${object}: ${why}`)),
-    history: history.slice(0, 10).map((entry) => ({
-      ...{ version: entry.version ?? '', state: entry.state ?? '' },
-      ...{ begun: entry.startedTime ?? '', ended: entry.completionTime ?? '' },
-    })),
+    // The first entry may be the one that is shown as the version.
+    history: history
+      .slice(history.findIndex((entry) => entry.version === version) + 1)
+      .slice(0, 10)
+      .map((entry) => ({
+        ...{ version: entry.version ?? '', state: entry.state ?? '' },
+        ...{ begun: entry.startedTime ?? '', ended: entry.completionTime ?? '' },
+      })),
   };
 }

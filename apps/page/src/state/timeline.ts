@@ -36,11 +36,13 @@ const HOW: Readonly<Record<string, string>> = {
 function imageRows({ metadata, status }: BootImage): readonly TimelineRow[] {
   const about = status?.set ?? metadata.name;
   return (status?.history ?? []).map((entry): TimelineRow => {
-    const { id, release, image, by = 'unknown', since = '' } = entry;
+    const { id, release, image, by = 'unknown', pinnedBy, pinReason, since = '' } = entry;
+    const pinned =
+      pinnedBy === undefined ? undefined : `${pinnedBy} pinned it${pinReason === undefined ? '' : `: ${pinReason}`}`;
     return {
       ...{ id: `image ${metadata.namespace ?? ''}/${metadata.name} ${id}`, time: since, kind: 'image', about },
       ...{ warning: false, what: 'Image in use' },
-      text: `${release ?? image ?? 'an image'}: ${HOW[by] ?? `${by} put it there`}`,
+      text: `${release ?? image ?? 'an image'}: ${pinned ?? HOW[by] ?? `${by} put it there`}`,
     };
   });
 }

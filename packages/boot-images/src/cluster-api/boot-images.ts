@@ -8,7 +8,6 @@ import { isSilentTurn, turnReason } from './turn.ts';
 
 /** What {@link rotationReports} needs. */
 export interface ReportOptions extends BootImageWriterOptions {
-  readonly now: () => Date;
   readonly platform: (set: RotatedSet) => string;
   readonly facts: (set: RotatedSet) => SetFacts;
 }

@@ -24,7 +24,6 @@ export interface BootImagesOptions extends BootImageWriterOptions {
   readonly exists: (set: KeptSet) => boolean;
   /** Lower-case platform name of the cluster. */
   readonly platform: () => string;
-  readonly now: () => Date;
   /** What the API objects say of a set's image now. */
   readonly facts: (set: KeptSet) => SetFacts;
 }

@@ -1,6 +1,7 @@
 import { BootImage, type BootImageStatus } from '@drydock/api';
 import type { Projector } from '@drydock/crd';
 import { type Client, isAlreadyExists, isNotFound, type Key, keyOf, keyText, statusWriter } from '@drydock/kube';
+import { pinsOf } from '../way-back/pin-history.ts';
 import { hooksOf } from './definitions.ts';
 
 /** Writes statuses of BootImages through the one status writer, and creates a BootImage that is not there. */
@@ -20,10 +21,11 @@ export interface BootImageWriterOptions {
   readonly cached: (key: Key) => BootImage | undefined;
   /** Cuts a status to the live schema. */
   readonly projector?: Projector;
+  readonly now: () => Date;
 }
 
 /** See {@link BootImageWriter}. */
-export function bootImageWriter({ client, cached, projector }: BootImageWriterOptions): BootImageWriter {
+export function bootImageWriter({ client, cached, projector, now }: BootImageWriterOptions): BootImageWriter {
   const writer = statusWriter<BootImage>({ client, resource: BootImage, ...hooksOf(projector) });
   const seen = new Map<string, BootImage>();
   const latest = (key: Key): BootImage | undefined => newer(seen.get(keyText(key)), cached(key));
@@ -46,7 +48,7 @@ export function bootImageWriter({ client, cached, projector }: BootImageWriterOp
     const id = keyText(key);
     const current = latest(key) ?? (await ensure(wanted));
     try {
-      const { object } = await writer.write(key, compute, { current });
+      const { object } = await writer.write(key, (live) => withPins(compute(live), live, now()), { current });
       seen.set(id, object);
     } catch (error) {
       seen.delete(id);
@@ -62,6 +64,12 @@ export function bootImageWriter({ client, cached, projector }: BootImageWriterOp
     latest,
     forget: (key) => void seen.delete(keyText(key)),
   };
+}
+
+/** Pins stay in the status when they are lifted: the spec knows them no more. */
+function withPins(status: BootImageStatus | undefined, live: BootImage, now: Date): BootImageStatus | undefined {
+  const pins = pinsOf(live, now);
+  return status === undefined || pins.length === 0 ? status : { ...status, pins };
 }
 
 /** Our own last write or the cached object, whichever is newer; they are versions of one object, in order where both are numbers. */

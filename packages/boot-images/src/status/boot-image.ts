@@ -77,6 +77,7 @@ export function bootImageStatus(
     ...(canary === undefined ? {} : { canary }),
     ...(attempts === undefined || attempts.count === 0 ? {} : { attempts }),
     ...(history.length === 0 ? {} : { history }),
+    ...(previous?.pins === undefined ? {} : { pins: previous.pins }),
     ...(origins.length === 0 ? {} : { origins }),
     conditions: [
       ...conditionsOf(previous, phase, reason, message, now),
@@ -124,6 +125,7 @@ function historyOf(
         ? undefined
         : previous.operation?.id,
     by: own ?? outcome.changedBy ?? 'unknown',
+    pin: own === movers.revert ? seen.pin?.pin : undefined,
   });
   return withReach(history, outcome.there);
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { BootImage } from '@drydock/api';
 import { runPass } from '../pass/pass.ts';
 import { computed, machineSet, newRelease, oldRelease, published } from '../testing/fake-cluster.ts';
 import { type ReportingCluster, reportingCluster } from '../testing/reporting-cluster.ts';
@@ -28,6 +29,35 @@ test('the image before the first move is the first of the history, and the relea
   await c.pass();
   assert.deepEqual(historyIn(c), first, 'what stays the same makes no entry');
 });
+
+for (const publication of ['pointer', 'swap'] as const)
+  test(`FIND-18: ${publication} mode: who reverted and why, and who lifted the pin, outlive the pin and a restart`, async () => {
+    const c = reportingCluster({ publication });
+    await c.pass();
+    const pin = { release: oldRelease, image: computed, by: 'alice', reason: 'nodes do not boot' };
+    const since = new Date(c.cluster.clock).toISOString();
+    for (const spec of [{ pin: { ...pin, since } }, { lifted: { by: 'bob', since: '2030-01-01T00:00:00Z' } }]) {
+      const image = c.image() ?? assert.fail('nothing was written');
+      const { machineSet: of } = image.spec ?? {};
+      c.cluster.client.put(BootImage, { ...image, spec: { ...(of === undefined ? {} : { machineSet: of }), ...spec } });
+      await c.pass();
+    }
+    c.restart();
+    await c.pass();
+    const { history = [], pins = [] } = c.image()?.status ?? {};
+    assert.deepEqual(
+      history.map(({ by, pinnedBy, pinReason }) => [by, pinnedBy, pinReason]),
+      [
+        ['release', undefined, undefined],
+        ['revert', 'alice', 'nodes do not boot'],
+        ['release', undefined, undefined],
+        ['found', undefined, undefined],
+      ],
+    );
+    const lifted = { liftedAt: '2030-01-01T00:00:00Z', liftedBy: 'bob' };
+    const { image, ...named } = pin;
+    assert.deepEqual(pins, [{ id: pins[0]?.id, ...named, image, since, ...lifted }]);
+  });
 
 test('swap mode: one name, another content: each content is an entry of its own', async () => {
   const c = reportingCluster({ publication: 'swap' });

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { BootImageStatusHistoryItem } from '@drydock/api';
 import { shortText } from '@drydock/api/text';
 import type { ImageThere } from '../image-facts.ts';
+import type { Pin } from './pin.ts';
 
 /** One image in `BootImage.status.history`. */
 export type HistoryEntry = BootImageStatusHistoryItem;
@@ -37,6 +38,8 @@ export interface SeenImage {
   readonly operation: string | undefined;
   /** One of {@link movers}, or a field manager. */
   readonly by: string;
+  /** The pin that moved the set to it. */
+  readonly pin?: Pick<Pin, 'by' | 'reason'> | undefined;
   /** RFC 3339. */
   readonly now: string;
 }
@@ -48,7 +51,7 @@ export function withImage(history: readonly HistoryEntry[], seen: SeenImage): re
     const known = { ...(seen.digest === undefined ? {} : { digest: seen.digest }) };
     return last.digest === (known.digest ?? last.digest) ? history : [{ ...last, ...known }, ...before];
   }
-  const { operation, now, by } = seen;
+  const { operation, now, by, pin } = seen;
   const ids = new Set(history.map(({ id }) => id));
   const wanted = operation ?? idOf(seen);
   const entry: HistoryEntry = {
@@ -59,6 +62,8 @@ export function withImage(history: readonly HistoryEntry[], seen: SeenImage): re
     ...(seen.place === undefined ? {} : { place: shortText(seen.place, LONGEST) }),
     since: now,
     by: shortText(last === undefined ? movers.found : by, LONGEST),
+    ...(pin?.by === undefined || last === undefined ? {} : { pinnedBy: shortText(pin.by, LONGEST) }),
+    ...(pin?.reason === undefined || last === undefined ? {} : { pinReason: shortText(pin.reason, LONGEST) }),
     outcome: historyOutcomes.inUse,
   };
   const outcome = by === movers.revert ? historyOutcomes.revertedFrom : historyOutcomes.replaced;
