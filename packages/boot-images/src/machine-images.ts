@@ -6,9 +6,8 @@ import { type ClusterApiObject, CORE, type ServedKinds } from './cluster-api/kin
 import { type Reference, referenceOf } from './cluster-api/set.ts';
 import { labelSelector } from './decide/selection.ts';
 import { BootImageError, orBootImageError } from './errors.ts';
-import { object, text } from './observe/json.ts';
+import { isObject, nonEmpty, object } from './observe/json.ts';
 import { idOf, keptSets } from './observe/kept-set.ts';
-import { isObject } from './observe/stream.ts';
 import { compareReleases } from './observe/version.ts';
 import { platformOf, type World } from './observe/world.ts';
 import type { Platform } from './platform.ts';
@@ -217,8 +216,8 @@ async function rotatedMachines(
       api: 'ClusterAPI',
       set: maker === undefined ? undefined : `${maker[1]}/${metadata.labels?.[maker[0]]}`,
       image: reference === undefined || made === undefined ? undefined : machineImage(made, reference, paths),
-      node: text(object(said['nodeRef'])['name']),
-      phase: text(said['phase']),
+      node: nonEmpty(object(said['nodeRef'])['name']),
+      phase: nonEmpty(said['phase']),
     });
   });
 }

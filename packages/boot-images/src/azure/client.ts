@@ -1,8 +1,7 @@
 import { oneLine } from '@drydock/api/text';
 import { type CloudAnswer, type CloudHttps, invalidAnswer } from '../cloud/https.ts';
 import type { Tokens } from '../cloud/tokens.ts';
-import { parsedJson } from '../observe/json.ts';
-import { isObject, nonEmpty } from '../observe/stream.ts';
+import { isObject, nonEmpty, parsedJson } from '../observe/json.ts';
 import type { UploadedImage } from './image.ts';
 import type { AzureAccount } from './tokens.ts';
 

@@ -1,7 +1,7 @@
 import { nameFault } from '@drydock/api/text';
 import { BootImageError } from '../errors.ts';
+import { isObject } from '../observe/json.ts';
 import type { JsonObject } from '../observe/provider-spec.ts';
-import { isObject } from '../observe/stream.ts';
 
 /** `image` of machine-api's AzureMachineProviderSpec; what is absent is ''. */
 export interface AzureImage {

@@ -3,8 +3,7 @@ import { type Clock, systemClock } from '@drydock/kube';
 import { projectedToken } from '../cloud/credentials.ts';
 import { type CloudHttps, invalidAnswer } from '../cloud/https.ts';
 import { type HeldToken, heldToken, refusedToken, type Tokens, tokensBy } from '../cloud/tokens.ts';
-import { object, parsedJson } from '../observe/json.ts';
-import { nonEmpty } from '../observe/stream.ts';
+import { nonEmpty, object, parsedJson } from '../observe/json.ts';
 import type { AzureCloud } from './azure-cloud.ts';
 import type { AzureCredentials } from './credentials.ts';
 

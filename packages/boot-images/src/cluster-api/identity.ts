@@ -3,7 +3,7 @@ import { shownText } from '@drydock/api/text';
 import { type Client, ifFound, isNotFound } from '@drydock/kube';
 import { labelSelector } from '../decide/selection.ts';
 import { BootImageError } from '../errors.ts';
-import { object, text } from '../observe/json.ts';
+import { nonEmpty, object } from '../observe/json.ts';
 import { type ClusterApiObject, INFRASTRUCTURE, type ServedKinds } from './kinds.ts';
 
 /** A login for a vCenter. */
@@ -41,7 +41,7 @@ export async function serverWithLogin(
   const namespace = cluster?.metadata.namespace ?? '';
   const of = `vspherecluster ${namespace}/${cluster?.metadata.name ?? '(none)'}`;
   const ref = object(object(cluster?.spec)['identityRef']);
-  const name = text(ref['name']);
+  const name = nonEmpty(ref['name']);
   if (cluster === undefined || name === undefined)
     throw missing(`${of} has no identityRef`, `name a Secret or a VSphereClusterIdentity in spec.identityRef of ${of}`);
   // Whoever could write the separator would choose among the logins of all.
@@ -92,7 +92,7 @@ export async function identityOf(word: string, sources: IdentitySources): Promis
   const resource = served.of(INFRASTRUCTURE, 'VSphereClusterIdentity');
   if (resource === undefined) throw missing(`VSphereClusterIdentity is not served`, 'install the vSphere provider');
   const identity = await client.get(resource, { name: first });
-  const secret = text(object(identity.spec)['secretName']) ?? '';
+  const secret = nonEmpty(object(identity.spec)['secretName']) ?? '';
   return read(client, providerNamespace, secret, `vsphereclusteridentity ${first}`);
 }
 

@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { readJson } from '@drydock/api';
 import { type CredentialSource, type FoundCredentials, firstCredentials } from '../cloud/credentials.ts';
-import { isObject, nonEmpty } from '../observe/stream.ts';
+import { isObject, nonEmpty } from '../observe/json.ts';
 import type { PlatformInput } from '../platform.ts';
 
 /** How a token for Google Cloud is had; `version` is another one after each change of the Secret. */

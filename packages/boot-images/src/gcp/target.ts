@@ -1,9 +1,9 @@
 import { nameFault } from '@drydock/api/text';
 import { type Skip, skip } from '../decide/decide.ts';
 import { BootImageError } from '../errors.ts';
+import { isObject, nonEmpty } from '../observe/json.ts';
 import { setText } from '../observe/kept-set.ts';
 import type { JsonObject, LeafEdit } from '../observe/provider-spec.ts';
-import { isObject, nonEmpty } from '../observe/stream.ts';
 import type { PlatformInput } from '../platform.ts';
 import { type ImageName, imagePath, parseImage } from './image-name.ts';
 

@@ -4,8 +4,7 @@ import { type Clock, systemClock } from '@drydock/kube';
 import { projectedToken } from '../cloud/credentials.ts';
 import { type CloudAnswer, type CloudHttps, invalidAnswer } from '../cloud/https.ts';
 import { type HeldToken, heldToken, refusedToken, type Tokens, tokensBy } from '../cloud/tokens.ts';
-import { object, parsedJson } from '../observe/json.ts';
-import { isObject, nonEmpty } from '../observe/stream.ts';
+import { isObject, nonEmpty, object, parsedJson } from '../observe/json.ts';
 import type { GcpCredentials } from './credentials.ts';
 
 /** Reading is all that it may be used for. */

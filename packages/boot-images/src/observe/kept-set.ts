@@ -1,7 +1,8 @@
 import { ControlPlaneMachineSet, MachineSet, type MachineSetShortKind } from '@drydock/api';
 import { type KubeObject, keyOf, type Resource } from '@drydock/kube';
+import { isObject } from './json.ts';
 import { lightMachineSet } from './light.ts';
-import { machineSetSpecPath } from './provider-spec.ts';
+import { type JsonObject, machineSetSpecPath } from './provider-spec.ts';
 import type { World } from './world.ts';
 
 /**
@@ -54,6 +55,12 @@ export function idOf(set: KeptSet): string {
 /** A set for people and for kubectl: `machineset worker-a`. */
 export function setText(set: KeptSet): string {
   return `${kindOf(set).resource.kind.toLowerCase()} ${set.metadata.name}`;
+}
+
+/** The provider spec of a set; undefined where it has none. */
+export function specOf({ spec }: KeptSet): JsonObject | undefined {
+  const value: unknown = spec?.template?.spec?.providerSpec?.value;
+  return isObject(value) ? value : undefined;
 }
 
 const views = new WeakMap<ControlPlaneMachineSet, KeptSet>();
