@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '@drydock/kube';
 import { BootImageError } from '../errors.ts';
+import type { Answer } from './availability.ts';
 
 /** Where something is looked up: one region, project or subscription, by one version of credentials. */
 export interface Place {
@@ -175,6 +176,26 @@ export function lookup<P extends Place, A>(options: LookupOptions<P, A>): Lookup
     },
     learn: remember,
   };
+}
+
+/** How long (ms) an answer counts: what is there stays there for a while; everything else may be put right at any moment, and a set that waits for it has pauses of its own. */
+export const KEPT_MS = { found: 600_000, absent: 3_000, unverified: 60_000 } as const;
+
+/** Looks up names in calls of their own. `isGood`: whether what was found is what is hoped for. */
+export function eachLookup<P extends Place, T>(
+  ask: (place: P, name: string, signal: AbortSignal) => Promise<Answer<T>>,
+  isGood: (found: T) => boolean,
+  clock: Clock,
+): Lookup<P, Answer<T>> {
+  return lookup({
+    ...{ clock, batch: 1 },
+    keepMs: (answer) => KEPT_MS[answer.kind === 'found' && !isGood(answer.found) ? 'absent' : answer.kind],
+    ask: async (place, names, signal) => {
+      const answers = new Map<string, Answer<T>>();
+      for (const name of names) answers.set(name, await ask(place, name, signal));
+      return answers;
+    },
+  });
 }
 
 function tooLate({ host }: Place, ids: readonly string[], callMs: number, cause: unknown): BootImageError {
