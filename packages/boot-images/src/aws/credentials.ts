@@ -129,8 +129,7 @@ export function readIni(text: string): Ini {
         .slice(1, -1)
         .trim()
         .replace(/^profile\s+/, '');
-      section = sections.get(name) ?? new Map<string, string>();
-      sections.set(name, section);
+      section = sections.getOrInsertComputed(name, () => new Map());
       continue;
     }
     const equals = trimmed.indexOf('=');

@@ -8,9 +8,8 @@ import { CLONED_FROM, CLONED_FROM_KIND } from './needs.ts';
 import type { Rotation, RotationCanary } from './rotation.ts';
 import { CLUSTER_NAME, type Reference, type RotatedSet, referenceOf, setText } from './set.ts';
 
-/** Where an infrastructure template says what its machines are made of. */
+/** Where sets and templates say what their machines are made of. */
 const MACHINE: readonly string[] = ['spec', 'template', 'spec'];
-const MACHINE_SPEC: readonly string[] = ['spec', 'template', 'spec'];
 
 /** What becomes one machine of Cluster API. */
 export interface CanaryParts {
@@ -48,7 +47,7 @@ export function bootstrapFault(kind: string, config: ClusterApiObject | undefine
 
 /** What machines of a set are told before they join; undefined where they are given data. */
 export function bootstrapOf({ object: live }: RotatedSet): Reference | undefined {
-  return referenceOf(at(live, [...MACHINE_SPEC, 'bootstrap', 'configRef']));
+  return referenceOf(at(live, [...MACHINE, 'bootstrap', 'configRef']));
 }
 
 /** Sets whose new machines start alike are one group. A policy that changes, or another image, makes another one. */
@@ -84,7 +83,7 @@ export function canaryParts(
   const { namespace, object: live } = set;
   const labels = canaryLabelsOf(set, group.id);
   const metadata = { name: group.machine, namespace, labels };
-  const spec = object(at(live, MACHINE_SPEC));
+  const spec = object(at(live, MACHINE));
   const bootstrap = object(spec['bootstrap']);
   const { apiVersion: configVersion = '' } = config;
   const { apiVersion = '', kind = '' } = template ?? {};

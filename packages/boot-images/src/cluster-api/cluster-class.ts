@@ -82,10 +82,8 @@ const overridden = new WeakMap<ClusterApiObject, Map<string, ReadonlySet<string>
 
 /** Whether a set gets a variable from the entry for its whole cluster. What the cluster says of others is read once, however many sets are asked about. */
 export function isShared(set: RotatedSet, cluster: ClusterApiObject, variable: string): boolean {
-  const known = overridden.get(cluster) ?? new Map<string, ReadonlySet<string>>();
-  overridden.set(cluster, known);
-  const own = known.get(variable) ?? overridesOf(cluster, variable);
-  known.set(variable, own);
+  const known = overridden.getOrInsertComputed(cluster, () => new Map());
+  const own = known.getOrInsertComputed(variable, () => overridesOf(cluster, variable));
   return !own.has(`${set.kind} ${set.kind === 'KubeadmControlPlane' ? '' : (topologyName(set) ?? '')}`);
 }
 

@@ -1,6 +1,6 @@
 import { Namespace, Secret } from '@drydock/api';
 import { shownText } from '@drydock/api/text';
-import { type Client, ifFound, isNotFound } from '@drydock/kube';
+import { type Client, ifFound } from '@drydock/kube';
 import { labelSelector } from '../decide/selection.ts';
 import { BootImageError } from '../errors.ts';
 import { nonEmpty, object } from '../observe/json.ts';
@@ -97,16 +97,12 @@ export async function identityOf(word: string, sources: IdentitySources): Promis
 }
 
 async function read(client: Pick<Client, 'get'>, namespace: string, name: string, of: string): Promise<Identity> {
-  let secret: Secret;
-  try {
-    secret = await client.get(Secret, { namespace, name });
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
+  const secret = await ifFound(client.get(Secret, { namespace, name }));
+  if (secret === undefined)
     throw missing(
       `${of} names secret ${namespace}/${name}, which is not there`,
       'create it with username and password',
     );
-  }
   const part = (key: string): string => {
     const value = secret.data?.[key] ?? '';
     if (value === '') throw missing(`secret ${namespace}/${name}, of ${of}, has no ${key}`, 'complete it');

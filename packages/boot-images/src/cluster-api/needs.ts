@@ -51,9 +51,9 @@ function nameOf({ group, kind, name }: Reference): string {
 }
 
 /** The first of them under each of its keys. */
-function firstBy<T>(all: readonly T[], keysOf: (one: T) => readonly string[]): ReadonlyMap<string, T> {
+export function firstBy<T>(all: Iterable<T>, keysOf: (one: T) => readonly string[]): ReadonlyMap<string, T> {
   const found = new Map<string, T>();
-  for (const one of all) for (const key of keysOf(one)) if (!found.has(key)) found.set(key, one);
+  for (const one of all) for (const key of keysOf(one)) found.getOrInsert(key, one);
   return found;
 }
 

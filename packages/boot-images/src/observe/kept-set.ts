@@ -67,8 +67,10 @@ const views = new WeakMap<ControlPlaneMachineSet, KeptSet>();
 
 /** A set of the control plane as one whose image is kept. What it lacks, as a template of machines, the view lacks. */
 export function controlPlaneView(plane: ControlPlaneMachineSet): KeptSet {
-  const known = views.get(plane);
-  if (known !== undefined) return known;
+  return views.getOrInsertComputed(plane, viewOf);
+}
+
+function viewOf(plane: ControlPlaneMachineSet): KeptSet {
   const { authoritativeAPI } = (plane.spec ?? {}) as { readonly authoritativeAPI?: unknown };
   const template = plane.spec?.template?.machines_v1beta1_machine_openshift_io ?? undefined;
   const { metadata, spec } = template ?? {};
@@ -85,9 +87,7 @@ export function controlPlaneView(plane: ControlPlaneMachineSet): KeptSet {
         : { template: { metadata: { labels }, ...(spec === undefined ? {} : { spec }) } }),
     },
   };
-  const light = lightMachineSet(view);
-  views.set(plane, light);
-  return light;
+  return lightMachineSet(view);
 }
 
 /** All sets whose image may be kept, those of the control plane last. */

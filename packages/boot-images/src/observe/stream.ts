@@ -35,9 +35,7 @@ const streams = new WeakMap<ConfigMap, Stream | BootImageError>();
 /** The stream of the golden ConfigMap, or why it cannot be parsed; undefined without the ConfigMap. */
 export function streamOf(golden: ConfigMap | undefined): Stream | BootImageError | undefined {
   if (golden === undefined) return undefined;
-  const stream = streams.get(golden) ?? orBootImageError(() => parseStream(golden.data?.['stream']));
-  streams.set(golden, stream);
-  return stream;
+  return streams.getOrInsertComputed(golden, ({ data }) => orBootImageError(() => parseStream(data?.['stream'])));
 }
 
 /**

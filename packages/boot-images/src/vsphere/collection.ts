@@ -53,7 +53,7 @@ export function templateCollection({
       if (site === undefined) continue;
       const { placement, infrastructureName, domain } = site;
       const key = [placement.server, placement.datacenter, placement.folder].join('|');
-      const place = places.get(key) ?? { placement, cluster: input.cluster, sets: [], keep: 0 };
+      const place = places.getOrInsert(key, { placement, cluster: input.cluster, sets: [], keep: 0 });
       place.sets.push({
         set: input.set.metadata.name,
         infrastructureName,
@@ -62,7 +62,6 @@ export function templateCollection({
       });
       // What one set wants kept is kept for all that share the place.
       place.keep = Math.max(place.keep, input.by?.keep ?? retain ?? KEPT_PER_PLACE);
-      places.set(key, place);
     }
     const failures: unknown[] = [];
     const collectIn = ({ placement, cluster, keep }: Place): Promise<readonly CollectedTemplate[]> =>
