@@ -1,6 +1,5 @@
 import { BootImage, type BootImageStatus } from '@drydock/api';
 import { ApiError, apiVersionOf } from '@drydock/kube';
-import { cloudPlatforms } from './cloud-platforms.ts';
 import { CORE as CLUSTER_API } from './cluster-api/kinds.ts';
 import { type Look, lookAtSet } from './explain.ts';
 import { factsOf, type ImageFacts } from './image-facts.ts';
@@ -8,7 +7,7 @@ import { type NotBegun, notBegun } from './not-begun.ts';
 import { controlPlanes, idOf, type KeptSet, keptSets, setText, specOf } from './observe/kept-set.ts';
 import { platformOf, type World } from './observe/world.ts';
 import { setFacts } from './pass/set-facts.ts';
-import { lazyPlatforms } from './platforms.ts';
+import { cloudPlatforms, lazyPlatforms } from './platforms.ts';
 import { failureDomainOf } from './policy/set-policy.ts';
 import { bootImageStatus } from './status/boot-image.ts';
 import { imageOf } from './status/boot-image-store.ts';

@@ -1,7 +1,7 @@
 import { oneLine } from '@drydock/api/text';
 import { type CallOptions, type Clock, systemClock } from '@drydock/kube';
 import type { Answer, Availability, Unverified } from '../cloud/availability.ts';
-import { eachLookup, KEPT_MS, lookup } from '../cloud/lookup.ts';
+import { eachLookup, KEPT_MS, lookup, putNewest } from '../cloud/lookup.ts';
 import { BootImageError, orBootImageError } from '../errors.ts';
 import type { PlatformInput } from '../platform.ts';
 import { authoritiesReader } from './authorities.ts';
@@ -68,12 +68,7 @@ export function ec2Look(client: Ec2Client, clock: Clock = systemClock): Ec2Look 
   );
 
   function remember(region: string, { id, owner, name }: Ec2Image): void {
-    origins.delete(`${region} ${id}`);
-    origins.set(`${region} ${id}`, originOf({ owner, name }));
-    for (const oldest of origins.keys()) {
-      if (origins.size <= REMEMBERED) break;
-      origins.delete(oldest);
-    }
+    putNewest(origins, `${region} ${id}`, originOf({ owner, name }), REMEMBERED);
   }
 
   async function imageOf(
