@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const wanted = 24;
+const wanted = 26;
 const major = Number(process.versions.node.split('.')[0]);
 if (major >= wanted) {
   const { keepCompiled } = await import('@drydock/node/compiled');

@@ -109,3 +109,34 @@ export function orUndefined<T>(read: () => T): T | undefined {
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/** What is read of something that was thrown: codes of other packages pass through, because they are what a person looks up. */
+export interface Thrown {
+  readonly code: string;
+  readonly retriable: boolean;
+  readonly nextStep: string | undefined;
+  /** Without the advice that a message of another package may end with. */
+  readonly text: string;
+}
+
+/** Reads it. */
+export function thrownFacts(thrown: unknown): Thrown {
+  const known = (typeof thrown === 'object' && thrown !== null ? thrown : {}) as {
+    readonly [key in keyof Thrown | 'next']?: unknown;
+  };
+  return {
+    code: typeof known.code === 'string' ? camelCase(known.code) : 'Unexpected',
+    retriable: known.retriable !== false,
+    nextStep: [known.nextStep, known.next].find((step) => typeof step === 'string'),
+    text: typeof known.text === 'string' ? known.text : errorText(thrown),
+  };
+}
+
+/** `TAG_NOT_FOUND` as `TagNotFound`: reasons are CamelCase words. */
+function camelCase(code: string): string {
+  if (!/^[A-Z0-9]+(_[A-Z0-9]+)*$/.test(code)) return code;
+  return code
+    .split('_')
+    .map((word) => word.slice(0, 1) + word.slice(1).toLowerCase())
+    .join('');
+}

@@ -1,6 +1,5 @@
 export type { BootImageCaches } from './caches.ts';
 export { isOwnCanary } from './canary/decide.ts';
-export { cloudPlatforms, isServed } from './cloud-platforms.ts';
 export { isRotationCanary } from './cluster-api/canary.ts';
 export { type Identity, identityOf, serverOf } from './cluster-api/identity.ts';
 export { CORE as CLUSTER_API, type ServedKinds, servedKinds } from './cluster-api/kinds.ts';
@@ -39,9 +38,8 @@ export { carryOutRotations, type RotationCarryPorts } from './plan/carry-out-rot
 export { type ClusterPlan, planCluster } from './plan/cluster-plan.ts';
 export { type ClusterStep, editLines, stepTitle } from './plan/cluster-step.ts';
 export { planDifference } from './plan/difference.ts';
-export { planPart } from './plan/parts.ts';
 export { collectRotations, foreseeRotationCollections } from './plan/rotation-collections.ts';
-export { withRotations } from './plan/rotations.ts';
+export { planPart, withRotations } from './plan/rotations.ts';
 export { type PlanRun, type PlanRunOptions, planRun } from './plan-run.ts';
 export type {
   CollectedImage,
@@ -53,7 +51,7 @@ export type {
   PublicationHooks,
   PublishedImage,
 } from './platform.ts';
-export { type LazyPlatforms, lazyPlatforms, type Platforms } from './platforms.ts';
+export { cloudPlatforms, isServed, type LazyPlatforms, lazyPlatforms, type Platforms } from './platforms.ts';
 export { type PolicySubject, type PolicyVerdict, policyFor } from './policy/policy-for.ts';
 export { type PolicyWorld, policyStatuses } from './policy/policy-statuses.ts';
 export { isPaced as isPacedPolicy } from './policy/turns.ts';

@@ -1,18 +1,17 @@
 import { type BootImage, type BootImageStatus, Machine } from '@drydock/api';
-import { ApiError, type CallOptions, type Client, isNotFound, type KubeObject } from '@drydock/kube';
-import { cloudPlatforms } from './cloud-platforms.ts';
+import { ApiError, type CallOptions, type Client, type KubeObject } from '@drydock/kube';
 import { imageIn, imageLeafOf } from './cluster-api/image-leaf.ts';
 import { type ClusterApiObject, CORE, type ServedKinds } from './cluster-api/kinds.ts';
 import { type Reference, referenceOf } from './cluster-api/set.ts';
 import { labelSelector } from './decide/selection.ts';
 import { BootImageError, orBootImageError } from './errors.ts';
-import { object, text } from './observe/json.ts';
+import { listed } from './listed.ts';
+import { isObject, nonEmpty, object } from './observe/json.ts';
 import { idOf, keptSets } from './observe/kept-set.ts';
-import { isObject } from './observe/stream.ts';
 import { compareReleases } from './observe/version.ts';
 import { platformOf, type World } from './observe/world.ts';
 import type { Platform } from './platform.ts';
-import { lazyPlatforms } from './platforms.ts';
+import { cloudPlatforms, lazyPlatforms } from './platforms.ts';
 import { machineApiNamespace } from './user-data/user-data.ts';
 import { leafName } from './vsphere/names.ts';
 import { vspherePlatform } from './vsphere/platform.ts';
@@ -65,16 +64,8 @@ export async function machineImages(
   call: CallOptions = {},
 ): Promise<MachineImages> {
   const unread = new Set<string>();
-  const listed = async <T extends KubeObject>(list: () => AsyncIterable<T>): Promise<readonly T[]> => {
-    try {
-      return await Array.fromAsync(list());
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      if (!isNotFound(error)) unread.add(error.message);
-      return [];
-    }
-  };
-  const machines = await listed(() => client.list(Machine, { namespace: machineApiNamespace }, call));
+  const tell = (why: string): void => void unread.add(why);
+  const machines = await listed(client.list(Machine, { namespace: machineApiNamespace }, call), tell);
   await using platforms = lazyPlatforms({
     VSphere: () =>
       vspherePlatform({ store: recordedStore(images), holder: '', holderIsLive: () => true, credentials: 'unread' }),
@@ -83,7 +74,7 @@ export async function machineImages(
   await platforms.load(platformOf(world));
   const platform = platforms.get(platformOf(world) ?? '');
   const pointed = machines.length === 0 ? new Map<string, string>() : pointedImages(world, platform, unread);
-  const rotated = await rotatedMachines(served, (resource) => listed(() => client.list(resource, {}, call)), world);
+  const rotated = await rotatedMachines(served, (resource) => listed(client.list(resource, {}, call), tell), world);
   const selecting = machines.length === 0 ? [] : selectors(world);
   const said = new Map(images.map((image) => [`${image.metadata.namespace} ${image.status?.set}`, image.status]));
   const releases = releasesOf(images);
@@ -217,8 +208,8 @@ async function rotatedMachines(
       api: 'ClusterAPI',
       set: maker === undefined ? undefined : `${maker[1]}/${metadata.labels?.[maker[0]]}`,
       image: reference === undefined || made === undefined ? undefined : machineImage(made, reference, paths),
-      node: text(object(said['nodeRef'])['name']),
-      phase: text(said['phase']),
+      node: nonEmpty(object(said['nodeRef'])['name']),
+      phase: nonEmpty(said['phase']),
     });
   });
 }

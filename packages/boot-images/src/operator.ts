@@ -6,7 +6,7 @@ import { optedInAnnotation, platformSupported, reflect } from './decide/reflect.
 import { type Gates, gatesNow } from './observe/feature-gates.ts';
 import type { World } from './observe/world.ts';
 import { skewStatus, unreadProvisioning } from './skew/mode.ts';
-import { type StampPorts, stampGolden } from './skew/stamp-golden.ts';
+import { type StampPorts, stampGolden } from './skew/stamp.ts';
 import { rfc3339 } from './status/conditions.ts';
 import { hooksOf } from './status/definitions.ts';
 import type { Verdict } from './verdict/cluster-operator.ts';

@@ -18,8 +18,8 @@ import { type CarriedOut, type CarryOutHooks, carryOut } from './plan/carry-out.
 import type { ClusterPlan } from './plan/cluster-plan.ts';
 import { type BootImagesRoleOptions, recordsOf, servedPlatforms } from './role.ts';
 import { watchDefinitions } from './status/definitions.ts';
-import { allSynced } from './sync-wait.ts';
 import { credentialsKey } from './vsphere/platform.ts';
+import { allSynced } from './waiting.ts';
 
 /** What a process needs that carries out a plan: what the role of boot images does, but for what that says of the whole cluster. */
 export interface PlanRunOptions

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
-import { cloudPlatforms } from './cloud-platforms.ts';
 import type { Platform } from './platform.ts';
-import { lazyPlatforms } from './platforms.ts';
+import { cloudPlatforms, lazyPlatforms } from './platforms.ts';
 
 test('of all platforms that are served only the cluster’s is made, once, and its conversations end with the role', async () => {
   const made: string[] = [];

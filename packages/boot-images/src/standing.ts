@@ -1,15 +1,13 @@
 import { BootImage, type BootImageStatus } from '@drydock/api';
 import { ApiError, apiVersionOf } from '@drydock/kube';
-import { cloudPlatforms } from './cloud-platforms.ts';
 import { CORE as CLUSTER_API } from './cluster-api/kinds.ts';
 import { type Look, lookAtSet } from './explain.ts';
 import { factsOf, type ImageFacts } from './image-facts.ts';
 import { type NotBegun, notBegun } from './not-begun.ts';
-import { controlPlanes, idOf, type KeptSet, keptSets, setText } from './observe/kept-set.ts';
-import { isObject } from './observe/stream.ts';
+import { controlPlanes, idOf, type KeptSet, keptSets, setText, specOf } from './observe/kept-set.ts';
 import { platformOf, type World } from './observe/world.ts';
 import { setFacts } from './pass/set-facts.ts';
-import { lazyPlatforms } from './platforms.ts';
+import { cloudPlatforms, lazyPlatforms } from './platforms.ts';
 import { failureDomainOf } from './policy/set-policy.ts';
 import { bootImageStatus } from './status/boot-image.ts';
 import { imageOf } from './status/boot-image-store.ts';
@@ -158,9 +156,9 @@ function next({ plan, unknown }: Look, seen: ImageFacts, begun: NotBegun, set: K
 }
 
 function setPlace(set: KeptSet, { world, platforms }: Ports): SetPlace {
-  const spec: unknown = set.spec?.template?.spec?.providerSpec?.value;
+  const spec = specOf(set);
   const platform = platforms.get(platformOf(world) ?? '');
-  if (platform === undefined || !isObject(spec)) return { failureDomains: [] };
+  if (platform === undefined || spec === undefined) return { failureDomains: [] };
   const region = (platform.regionOf ?? platform.placeOf)(spec);
   const domain = failureDomainOf(set, world, platforms);
   return { ...(region === undefined ? {} : { region }), failureDomains: domain === undefined ? [] : [domain] };

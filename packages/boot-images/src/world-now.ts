@@ -29,6 +29,7 @@ import { cloudConfigs } from './observe/cloud-config.ts';
 import { credentialSecrets } from './observe/credential-secrets.ts';
 import { gatesNow } from './observe/feature-gates.ts';
 import { platformOf, type World } from './observe/world.ts';
+import { remembered } from './remembered.ts';
 import { machineApiNamespace } from './user-data/user-data.ts';
 import { installConfigKey } from './vsphere/install-config.ts';
 import { goldenName, goldenNamespace, machineConfigurationName } from './wakes/triggers.ts';
@@ -81,14 +82,11 @@ export async function worldNow(
     list(BootImage, sets),
     list(BootImagePolicy, {}),
   ]);
-  let byKey: ReadonlyMap<string, BootImage> | undefined;
-  let pinned: readonly BootImage[] | undefined;
-  let inOrder: readonly MachineSet[] | undefined;
-  let setsByKey: ReadonlyMap<string, MachineSet> | undefined;
-  const sorted = (): readonly MachineSet[] => {
-    inOrder ??= (machineSets() ?? []).toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
-    return inOrder;
-  };
+  const sorted = remembered(() =>
+    (machineSets() ?? []).toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1)),
+  );
+  const setsByKey = remembered(() => new Map(sorted().map((set) => [keyText(keyOf(set)), set])));
+  const imagesByKey = remembered(() => new Map((images() ?? []).map((image) => [keyText(keyOf(image)), image])));
   const gates = await found(
     gatesNow(
       client,
@@ -112,22 +110,13 @@ export async function worldNow(
     installConfig,
     upstream,
     machineSets: sorted,
-    machineSet: (key) => {
-      setsByKey ??= new Map(sorted().map((set) => [keyText(keyOf(set)), set]));
-      return setsByKey.get(keyText(key));
-    },
+    machineSet: (key) => setsByKey().get(keyText(key)),
     machines,
     controlPlaneMachineSets: planes,
     controlPlanesGated: () => gates()?.cpms === false,
     bootImages: () => images() ?? [],
-    pinnedImages: () => {
-      pinned ??= (images() ?? []).filter(({ spec }) => spec?.pin !== undefined);
-      return pinned;
-    },
-    bootImage: (key) => {
-      byKey ??= new Map((images() ?? []).map((image) => [keyText(keyOf(image)), image]));
-      return byKey.get(keyText(key));
-    },
+    pinnedImages: remembered(() => (images() ?? []).filter(({ spec }) => spec?.pin !== undefined)),
+    bootImage: (key) => imagesByKey().get(keyText(key)),
     bootImagePolicies: () => policies() ?? NO_POLICIES,
     cloudConfig: () => (cloudConfig === undefined ? undefined : unlessForbidden(cloudConfig)),
     canaryMissing,

@@ -1,7 +1,7 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import { keyText } from '@drydock/kube';
+import type { Unverified } from '../cloud/availability.ts';
 import { cloudConfigKey } from '../observe/cloud-config.ts';
-import type { Refusal } from './client.ts';
 
 /** Authorities of a private partition, as they are trusted. */
 export interface Authorities {
@@ -15,8 +15,8 @@ const NONE: Authorities = { kind: 'authorities', pem: undefined, version: '' };
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]{1,65536}-----END CERTIFICATE-----/g;
 
 /** Reads bundles, and remembers the last one: all sets of a cluster have the same. */
-export function authoritiesReader(): (pem: string | undefined) => Authorities | Refusal {
-  let last: { readonly text: string; readonly found: Authorities | Refusal } | undefined;
+export function authoritiesReader(): (pem: string | undefined) => Authorities | Unverified {
+  let last: { readonly text: string; readonly found: Authorities | Unverified } | undefined;
   return (text) => {
     if (text === undefined) return NONE;
     if (last?.text !== text) last = { text, found: read(text) };
@@ -24,7 +24,7 @@ export function authoritiesReader(): (pem: string | undefined) => Authorities | 
   };
 }
 
-function read(text: string): Authorities | Refusal {
+function read(text: string): Authorities | Unverified {
   const blocks = text.match(CERTIFICATE) ?? [];
   try {
     for (const block of blocks) new X509Certificate(block);
@@ -36,7 +36,7 @@ function read(text: string): Authorities | Refusal {
   return { kind: 'authorities', pem, version: createHash('sha256').update(pem).digest('hex').slice(0, 16) };
 }
 
-function unreadable(why: string): Refusal {
+function unreadable(why: string): Unverified {
   const what = `ca-bundle.pem of ConfigMap ${keyText(cloudConfigKey)}`;
   return { kind: 'unverified', missing: `a readable ${what}`, message: `${what} ${why}` };
 }

@@ -1,9 +1,11 @@
 import type { Clock } from '@drydock/kube';
+import type { Answer, Unverified } from '../cloud/availability.ts';
 import { type CloudHttps, invalidAnswer } from '../cloud/https.ts';
 import type { Place } from '../cloud/lookup.ts';
-import type { AwsCredentials } from './credentials.ts';
+import { type TokenRefused, withToken } from '../cloud/tokens.ts';
 import { query } from './query.ts';
-import type { Sessions, TokenService } from './sessions.ts';
+import type { SessionAccount, Sessions } from './sessions.ts';
+import type { AwsKeys } from './signature.ts';
 import { childOf, itemsOf, textAt, type XmlElement } from './xml.ts';
 
 /** What is read of an image (Image of the EC2 API, 2016-11-15). */
@@ -23,32 +25,17 @@ export interface Ec2Image {
   readonly deprecated: string | undefined;
 }
 
-/** Nobody could look: a right is missing, or credentials. */
-export interface Refusal {
-  readonly kind: 'unverified';
-  readonly missing: string;
-  readonly message: string;
-}
-
-/** What EC2 says of an image. */
-export type ImageAnswer =
-  | { readonly kind: 'found'; readonly image: Ec2Image }
-  /** `refusal`: what EC2 said; undefined where it left the image out of its answer. */
-  | { readonly kind: 'absent'; readonly refusal: string | undefined }
-  | Refusal;
-
 /** What EC2 says of a type of instances. */
 export type TypeAnswer =
   | { readonly kind: 'found'; readonly bootModes: ReadonlySet<string> }
   | { readonly kind: 'absent' }
-  | Refusal;
+  | Unverified;
 
 /** One region, by one version of credentials. */
-export interface Account extends Place, TokenService {
+export interface Account extends Place, SessionAccount {
   readonly region: string;
   /** Address of EC2. */
   readonly ec2: string;
-  readonly credentials: AwsCredentials;
 }
 
 /** Reads images and types of instances. All reject as {@link CloudHttps.ask} does. */
@@ -58,13 +45,13 @@ export interface Ec2Client {
     account: Account,
     ids: readonly string[],
     signal: AbortSignal,
-  ) => Promise<ReadonlyMap<string, ImageAnswer>>;
+  ) => Promise<ReadonlyMap<string, Answer<Ec2Image>>>;
   /** The available images of a product of the marketplace. */
   readonly products: (
     account: Account,
     product: { readonly id: string; readonly architecture: string },
     signal: AbortSignal,
-  ) => Promise<{ readonly kind: 'found'; readonly images: readonly Ec2Image[] } | Refusal>;
+  ) => Promise<Answer<readonly Ec2Image[]>>;
   /** At most 100 names. */
   readonly types: (
     account: Account,
@@ -76,7 +63,7 @@ export interface Ec2Client {
 type Described =
   | { readonly kind: 'pages'; readonly roots: readonly XmlElement[] }
   | { readonly kind: 'refused'; readonly code: string; readonly message: string }
-  | Refusal;
+  | Unverified;
 
 const VERSION = '2016-11-15';
 /** More pages than any account has are a server that has no last one. */
@@ -95,33 +82,27 @@ export function ec2Client(parts: {
   readonly sessions: Sessions;
   readonly clock?: Clock;
 }): Ec2Client {
-  const { sessions } = parts;
-
-  async function page(
+  function page(
     account: Account,
     name: string,
     parameters: Readonly<Record<string, string>>,
     signal: AbortSignal,
-    again: boolean = true,
   ): Promise<Described> {
-    const session = await sessions.of(account.credentials, account, signal);
-    if (session.kind === 'refused') return { ...session, kind: 'unverified' };
     const { region, ec2: url, ca } = account;
     const action = `${name} in ${region}`;
     const call = { service: 'ec2', region, url, version: VERSION, name, parameters, action, signal, ca } as const;
-    const answer = await query({ ...call, keys: session.keys }, parts);
-    if (answer.kind === 'answer') return { kind: 'pages', roots: [answer.root] };
-    const { status, code, message } = answer;
-    if (FORBIDDEN.has(code)) return { kind: 'unverified', missing: `permission ec2:${name}`, message };
-    if (KEYS_REFUSED.has(code)) {
-      // A session may have been ended; a new one tells.
-      if (sessions.forget(account.credentials) && again) return page(account, name, parameters, signal, false);
-      return { kind: 'unverified', missing: 'valid credentials', message: `EC2 refused them: ${message}` };
-    }
-    if (code === 'OptInRequired')
-      return { kind: 'unverified', missing: `an account that has enabled region ${region}`, message };
-    if (code === '') throw invalidAnswer(new URL(url).host, action, `HTTP ${status}: ${message}`);
-    return { kind: 'refused', code, message };
+    const ask = async (keys: AwsKeys): Promise<Described | TokenRefused> => {
+      const answer = await query({ ...call, keys }, parts);
+      if (answer.kind === 'answer') return { kind: 'pages', roots: [answer.root] };
+      const { status, code, message } = answer;
+      if (FORBIDDEN.has(code)) return { kind: 'unverified', missing: `permission ec2:${name}`, message };
+      if (KEYS_REFUSED.has(code)) return { kind: 'tokenRefused', message };
+      if (code === 'OptInRequired')
+        return { kind: 'unverified', missing: `an account that has enabled region ${region}`, message };
+      if (code === '') throw invalidAnswer(new URL(url).host, action, `HTTP ${status}: ${message}`);
+      return { kind: 'refused', code, message };
+    };
+    return withToken(parts.sessions, account, 'EC2', ask, signal);
   }
 
   async function describe(
@@ -157,8 +138,8 @@ export function ec2Client(parts: {
       readonly ofNames: ReadonlySet<string>;
       readonly refused: (code: string, message: string) => Error;
     },
-  ): Promise<Map<string, A | Refusal>> {
-    const answers = new Map<string, A | Refusal>();
+  ): Promise<Map<string, A | Unverified>> {
+    const answers = new Map<string, A | Unverified>();
     if (names.length === 0) return answers;
     const answer = await how.ask(names);
     if (answer.kind === 'unverified') for (const name of names) answers.set(name, answer);
@@ -188,13 +169,13 @@ export function ec2Client(parts: {
 
   return {
     images: (account, ids, signal) =>
-      each<ImageAnswer>(ids, {
+      each<Answer<Ec2Image>>(ids, {
         // With ids there are no pages to ask for. Without these two, images near their end are left out.
         ask: (some) => {
           const also = { IncludeDeprecated: 'true', IncludeDisabled: 'true' };
           return describe(account, 'DescribeImages', { ...numbered('ImageId', some), ...also }, signal);
         },
-        read: (roots) => new Map(imagesIn(roots).map((image) => [image.id, { kind: 'found', image }])),
+        read: (roots) => new Map(imagesIn(roots).map((image) => [image.id, { kind: 'found', found: image }])),
         absent: (refusal) => ({ kind: 'absent', refusal }),
         ofNames: IMAGE_REFUSED,
         refused: refusedBy(account, 'DescribeImages'),
@@ -209,7 +190,7 @@ export function ec2Client(parts: {
       const answer = await describe(account, 'DescribeImages', parameters, signal);
       if (answer.kind === 'unverified') return answer;
       if (answer.kind === 'refused') throw refusedBy(account, 'DescribeImages')(answer.code, answer.message);
-      return { kind: 'found', images: imagesIn(answer.roots) };
+      return { kind: 'found', found: imagesIn(answer.roots) };
     },
     types: (account, names, signal) =>
       each<TypeAnswer>(names, {

@@ -1,4 +1,5 @@
-import { type CredentialSource, type FoundCredentials, firstCredentials } from '../cloud/credentials.ts';
+import type { Unverified } from '../cloud/availability.ts';
+import { type CredentialSource, firstCredentials } from '../cloud/credentials.ts';
 import type { PlatformInput } from '../platform.ts';
 import type { AwsKeys } from './signature.ts';
 
@@ -24,7 +25,7 @@ export interface AwsCredentials {
 }
 
 /** The first Secret with credentials that may be used. */
-export function awsCredentials(input: Pick<PlatformInput, 'secret'>): FoundCredentials<AwsCredentials> {
+export function awsCredentials(input: Pick<PlatformInput, 'secret'>): AwsCredentials | Unverified {
   return firstCredentials(input, { platform: 'AWS', cloud: 'AWS' }, (secret) => {
     const { where, version } = secret;
     const source = readSource(secret);
@@ -128,8 +129,7 @@ export function readIni(text: string): Ini {
         .slice(1, -1)
         .trim()
         .replace(/^profile\s+/, '');
-      section = sections.get(name) ?? new Map<string, string>();
-      sections.set(name, section);
+      section = sections.getOrInsertComputed(name, () => new Map());
       continue;
     }
     const equals = trimmed.indexOf('=');

@@ -1,11 +1,11 @@
 import { oneLine } from '@drydock/api/text';
-import { type Clock, systemClock } from '@drydock/kube';
-import type { Availability } from '../cloud/availability.ts';
-import { lookup } from '../cloud/lookup.ts';
+import { type CallOptions, type Clock, systemClock } from '@drydock/kube';
+import type { Answer, Availability, Unverified } from '../cloud/availability.ts';
+import { eachLookup, KEPT_MS, lookup, putNewest } from '../cloud/lookup.ts';
 import { BootImageError, orBootImageError } from '../errors.ts';
 import type { PlatformInput } from '../platform.ts';
 import { authoritiesReader } from './authorities.ts';
-import type { Account, Ec2Client, Ec2Image, ImageAnswer, Refusal, TypeAnswer } from './client.ts';
+import type { Account, Ec2Client, Ec2Image, TypeAnswer } from './client.ts';
 import { awsCredentials } from './credentials.ts';
 import { endpointOf, isRegion } from './endpoints.ts';
 import { chooseImage, type MarketplaceChoice, type VersionToken } from './marketplace.ts';
@@ -14,34 +14,25 @@ import { type CurrentAmi, currentAmi, type Needs, needsOf, type Origin, originOf
 /** Who published an image, or why that is not known. */
 export type OriginAnswer =
   | ({ readonly kind: 'known' } & Origin)
-  | Extract<ImageAnswer, { readonly kind: 'absent' }>
-  | Refusal;
-
-interface Call {
-  readonly signal?: AbortSignal | undefined;
-}
+  | Exclude<Answer<Ec2Image>, { readonly kind: 'found' }>;
 
 /** What is asked of EC2 about the images of sets. Rejects where EC2 does not answer. */
 export interface Ec2Look {
   /** Remembered for as long as the process lives, and in the BootImage of the set: an image that is gone, or may no longer be looked at, has still been published by whom it was. */
-  readonly origin: (input: PlatformInput, current: CurrentAmi, call: Call) => Promise<OriginAnswer>;
+  readonly origin: (input: PlatformInput, current: CurrentAmi, call: CallOptions) => Promise<OriginAnswer>;
   /** Whether the machines of a set can start from an image. */
-  readonly look: (input: PlatformInput, ami: string, region: string, call: Call) => Promise<Availability>;
+  readonly look: (input: PlatformInput, ami: string, region: string, call: CallOptions) => Promise<Availability>;
   /** The newest image of a product for a set. */
   readonly newest: (
     input: PlatformInput,
     product: { readonly id: string; readonly newest: VersionToken; readonly region: string },
-    call: Call,
-  ) => Promise<MarketplaceChoice | Refusal>;
+    call: CallOptions,
+  ) => Promise<MarketplaceChoice | Unverified>;
   readonly foresee: (inputs: readonly PlatformInput[]) => void;
 }
 
-type ProductAnswer = Awaited<ReturnType<Ec2Client['products']>>;
-
 /** Ids that DescribeImages takes at once without pages, and types that DescribeInstanceTypes takes at all. */
 const BATCH = 100;
-/** What is there stays there for a while; everything else may be put right at any moment, and a set that waits for it has pauses of its own. */
-const KEPT_MS = { found: 600_000, absent: 3_000, unverified: 60_000 } as const;
 /** Origins that are remembered. */
 const REMEMBERED = 20_000;
 
@@ -49,12 +40,12 @@ const REMEMBERED = 20_000;
 export function ec2Look(client: Ec2Client, clock: Clock = systemClock): Ec2Look {
   const origins = new Map<string, Origin>();
   const authorities = authoritiesReader();
-  const images = lookup<Account, ImageAnswer>({
+  const images = lookup<Account, Answer<Ec2Image>>({
     ...{ clock, batch: BATCH },
-    keepMs: (answer) => KEPT_MS[answer.kind === 'found' && !isGood(answer.image) ? 'absent' : answer.kind],
+    keepMs: (answer) => KEPT_MS[answer.kind === 'found' && !isGood(answer.found) ? 'absent' : answer.kind],
     ask: async (account, ids, signal) => {
       const answers = await client.images(account, ids, signal);
-      for (const answer of answers.values()) if (answer.kind === 'found') remember(account.region, answer.image);
+      for (const answer of answers.values()) if (answer.kind === 'found') remember(account.region, answer.found);
       return answers;
     },
   });
@@ -62,35 +53,30 @@ export function ec2Look(client: Ec2Client, clock: Clock = systemClock): Ec2Look 
     ...{ clock, batch: BATCH, ask: client.types },
     keepMs: ({ kind }) => KEPT_MS[kind === 'absent' ? 'found' : kind],
   });
-  const products = lookup<Account, ProductAnswer>({
-    // Each product is a call of its own.
-    ...{ clock, batch: 1 },
-    keepMs: (answer) => KEPT_MS[answer.kind === 'found' && answer.images.length === 0 ? 'absent' : answer.kind],
-    ask: async (account, ids, signal) => {
-      const answers = new Map<string, ProductAnswer>();
-      for (const key of ids) {
-        const [id = '', architecture = ''] = key.split('/');
-        const answer = await client.products(account, { id, architecture }, signal);
-        for (const image of answer.kind === 'found' ? answer.images : []) {
-          remember(account.region, image);
-          images.learn(account, image.id, { kind: 'found', image });
-        }
-        answers.set(key, answer);
+  const products = eachLookup<Account, readonly Ec2Image[]>(
+    async (account, key, signal) => {
+      const [id = '', architecture = ''] = key.split('/');
+      const answer = await client.products(account, { id, architecture }, signal);
+      for (const image of answer.kind === 'found' ? answer.found : []) {
+        remember(account.region, image);
+        images.learn(account, image.id, { kind: 'found', found: image });
       }
-      return answers;
+      return answer;
     },
-  });
+    (found) => found.length > 0,
+    clock,
+  );
 
   function remember(region: string, { id, owner, name }: Ec2Image): void {
-    origins.delete(`${region} ${id}`);
-    origins.set(`${region} ${id}`, originOf({ owner, name }));
-    for (const oldest of origins.keys()) {
-      if (origins.size <= REMEMBERED) break;
-      origins.delete(oldest);
-    }
+    putNewest(origins, `${region} ${id}`, originOf({ owner, name }), REMEMBERED);
   }
 
-  async function imageOf(input: PlatformInput, ami: string, region: string, call: Call): Promise<ImageAnswer> {
+  async function imageOf(
+    input: PlatformInput,
+    ami: string,
+    region: string,
+    call: CallOptions,
+  ): Promise<Answer<Ec2Image>> {
     const account = accountOf(input, region, authorities);
     return account.kind === 'unverified' ? account : images.of(account, ami, call);
   }
@@ -98,7 +84,7 @@ export function ec2Look(client: Ec2Client, clock: Clock = systemClock): Ec2Look 
   return {
     origin: async (input, { id, region }, call) => {
       const answer = await imageOf(input, id, region, call);
-      if (answer.kind === 'found') return { kind: 'known', ...originOf(answer.image) };
+      if (answer.kind === 'found') return { kind: 'known', ...originOf(answer.found) };
       const origin = origins.get(`${region} ${id}`) ?? input.origins?.find(({ image }) => image === id);
       if (origin === undefined) return answer;
       const { owner, product } = origin;
@@ -109,7 +95,7 @@ export function ec2Look(client: Ec2Client, clock: Clock = systemClock): Ec2Look 
       const needs = needsOf(input);
       const account = accountOf(input, region, authorities);
       // Other images start in either way.
-      const strict = answer.kind === 'found' && ['uefi', 'legacy-bios'].includes(answer.image.bootMode ?? '');
+      const strict = answer.kind === 'found' && STRICT.has(answer.found.bootMode ?? '');
       const type =
         strict && account.kind !== 'unverified' && needs.instanceType !== undefined
           ? await types.of(account, needs.instanceType, call)
@@ -124,7 +110,9 @@ export function ec2Look(client: Ec2Client, clock: Clock = systemClock): Ec2Look 
       const answer = await products.of(account, `${id}/${architecture}`, call);
       if (answer.kind === 'unverified') return answer;
       return chooseImage(
-        answer.images.filter((image) => isGood(image) && image.architecture === architecture),
+        (answer.kind === 'found' ? answer.found : []).filter(
+          (image) => isGood(image) && image.architecture === architecture,
+        ),
         newest,
       );
     },
@@ -154,12 +142,11 @@ function accountOf(
   input: PlatformInput,
   region: string,
   readAuthorities: ReturnType<typeof authoritiesReader>,
-): ({ readonly kind: 'account' } & Account) | Refusal {
-  const found = awsCredentials(input);
-  if (found.kind === 'none') return { kind: 'unverified', missing: found.missing, message: found.message };
+): ({ readonly kind: 'account' } & Account) | Unverified {
+  const credentials = awsCredentials(input);
+  if ('missing' in credentials) return credentials;
   const authorities = readAuthorities(input.authorities);
   if (authorities.kind === 'unverified') return authorities;
-  const { credentials } = found;
   const { infrastructure } = input;
   const ec2 = endpointOf('ec2', region, infrastructure);
   const own = infrastructure.status?.platformStatus?.aws?.region ?? '';
@@ -176,6 +163,7 @@ function accountOf(
     stsRegion,
     sts,
     credentials,
+    version: credentials.version,
   };
 }
 
@@ -198,7 +186,7 @@ export function isGood({ state }: Pick<Ec2Image, 'state'>): boolean {
 
 /** Judges an answer by what the machines need. Pure. */
 export function availabilityOf(
-  answer: ImageAnswer,
+  answer: Answer<Ec2Image>,
   asked: { readonly ami: string; readonly region: string },
   needs: Needs,
   known: { readonly type: TypeAnswer | undefined; readonly now: Date },
@@ -213,7 +201,7 @@ export function availabilityOf(
         message: `there is no image ${what}, or it is not shared with the account of these credentials`,
       };
     case 'found':
-      return judged(answer.image, what, needs, known);
+      return judged(answer.found, what, needs, known);
   }
 }
 

@@ -1,6 +1,5 @@
-import { oneLine } from '@drydock/api/text';
 import { type Clock, systemClock } from '@drydock/kube';
-import { type CloudAnswer, type CloudHttps, invalidAnswer } from '../cloud/https.ts';
+import { type CloudAnswer, type CloudHttps, invalidAnswer, quoted } from '../cloud/https.ts';
 import { type AwsKeys, FORM, signedHeaders } from './signature.ts';
 import { childOf, readXml, textAt, type XmlElement, XmlInvalid } from './xml.ts';
 
@@ -33,7 +32,6 @@ const LATER: ReadonlySet<string> = new Set([
   ...['RequestLimitExceeded', 'Throttling', 'ThrottlingException', 'RequestThrottled', 'RequestThrottledException'],
   ...['ServiceUnavailable', 'Unavailable', 'InternalError', 'InternalFailure', 'IDPCommunicationError'],
 ]);
-const QUOTED = 300;
 
 /** Sends it. Rejects as {@link CloudHttps.ask} does, and where the answer is none of the API. */
 export async function query(
@@ -71,6 +69,6 @@ function refusedIn({ status, text }: CloudAnswer): Extract<QueryAnswer, { readon
     if (!(error instanceof XmlInvalid)) throw error;
   }
   const error = childOf(childOf(root, 'Errors') ?? root, 'Error');
-  const message = oneLine(textAt(error, 'Message') ?? `HTTP ${status}`).slice(0, QUOTED);
+  const message = quoted(textAt(error, 'Message') ?? `HTTP ${status}`);
   return { kind: 'refused', status, code: textAt(error, 'Code') ?? '', message };
 }

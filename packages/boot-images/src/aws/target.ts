@@ -1,10 +1,10 @@
-import { nameFault, shownText } from '@drydock/api/text';
+import { shownText } from '@drydock/api/text';
 import { type Skip, skip } from '../decide/decide.ts';
 import { BootImageError } from '../errors.ts';
 import type { ImageOrigin } from '../image-facts.ts';
+import { isObject, nonEmpty } from '../observe/json.ts';
 import { setText } from '../observe/kept-set.ts';
-import type { JsonObject } from '../observe/provider-spec.ts';
-import { isObject, nonEmpty } from '../observe/stream.ts';
+import { invalidSpec, type JsonObject, specText } from '../observe/provider-spec.ts';
 import type { PlatformInput } from '../platform.ts';
 import { isRegion } from './endpoints.ts';
 import { marketplaceOwner, productOf, redHatOwner, tokenOf, type VersionToken } from './marketplace.ts';
@@ -49,8 +49,8 @@ const LONGEST = 256;
 export function currentAmi({ set, spec }: Pick<PlatformInput, 'set' | 'spec'>): CurrentAmi | Skip {
   const text = setText(set);
   const ami = objectAt(spec, 'ami');
-  const region = textAt(objectAt(spec, 'placement'), 'placement', 'region');
-  const id = textAt(ami, 'ami', 'id');
+  const region = specText(objectAt(spec, 'placement')['region'], 'placement.region', LONGEST);
+  const id = specText(ami['id'], 'ami.id', LONGEST);
   if (id === '') {
     const other = ['arn', 'filters'].find((key) => ami[key] !== undefined && ami[key] !== null);
     const what = other === undefined ? 'names no image' : `names its image by ami.${other}`;
@@ -154,24 +154,5 @@ function objectAt(spec: JsonObject, member: string): JsonObject {
   const value = spec[member];
   if (value === undefined || value === null) return {};
   if (isObject(value)) return value;
-  throw invalid(member, 'an object');
-}
-
-function textAt(of: JsonObject, path: string, member: string): string {
-  const value = of[member];
-  if (value === undefined || value === null) return '';
-  if (typeof value !== 'string') throw invalid(`${path}.${member}`, 'a text');
-  const fault = nameFault(value, LONGEST);
-  if (fault === undefined) return value;
-  // Nothing of it is sent, shown or logged.
-  throw new BootImageError('NameUnusable', `providerSpec.value.${path}.${member} ${fault}`, {
-    ...{ retriable: false, nextStep: 'correct spec.template.spec.providerSpec.value of the set' },
-  });
-}
-
-function invalid(path: string, expected: string): BootImageError {
-  const message = `unmarshal into providerSpec failed: ${path}: ${expected} was expected`;
-  return new BootImageError('ProviderSpecInvalid', message, {
-    ...{ retriable: false, nextStep: 'correct spec.template.spec.providerSpec.value of the set' },
-  });
+  throw invalidSpec(member, 'an object');
 }

@@ -1,8 +1,8 @@
-import { oneLine } from '@drydock/api/text';
-import { type CloudAnswer, type CloudHttps, invalidAnswer } from '../cloud/https.ts';
-import type { Tokens } from '../cloud/tokens.ts';
-import { parsedJson } from '../observe/json.ts';
-import { isObject, nonEmpty } from '../observe/stream.ts';
+import type { Answer, Unverified } from '../cloud/availability.ts';
+import { type CloudAnswer, type CloudHttps, invalidAnswer, quoted } from '../cloud/https.ts';
+import { type TokenRefused, type Tokens, withToken } from '../cloud/tokens.ts';
+import { isObject, list, nonEmpty, object, parsedJson } from '../observe/json.ts';
+import type { JsonObject } from '../observe/provider-spec.ts';
 import type { UploadedImage } from './image.ts';
 import type { AzureAccount } from './tokens.ts';
 
@@ -43,12 +43,6 @@ export interface Terms {
   readonly accepted: boolean;
 }
 
-/** What Azure says of a name. */
-export type Answer<T> =
-  | { readonly kind: 'found'; readonly found: T }
-  | { readonly kind: 'absent' }
-  | { readonly kind: 'unverified'; readonly missing: string; readonly message: string };
-
 /** Reads images and terms. Every call rejects as {@link CloudHttps.ask} does. */
 export interface AzureClient {
   readonly image: (
@@ -71,7 +65,7 @@ interface Question<T> {
   readonly right: string;
   readonly action: string;
   /** Undefined where the answer is not what was asked for. */
-  readonly read: (body: Readonly<Record<string, unknown>>) => T | 'absent' | undefined;
+  readonly read: (body: JsonObject) => T | 'absent' | undefined;
   /** What is missing where Azure has nothing there to be read; else the image is absent. */
   readonly nothing?: string;
 }
@@ -81,7 +75,6 @@ const COMPUTE = '2023-09-01';
 const GALLERY = '2023-07-03';
 /** Not 2021-01-01, which says of accepted terms that they are not (azure-rest-api-specs, issue 14108). */
 const ORDERING = '2015-06-01';
-const QUOTED = 300;
 /** Codes of answers that say nothing of the image (learn.microsoft.com/azure/azure-resource-manager/troubleshooting/error-register-resource-provider). */
 const UNREGISTERED: ReadonlySet<string> = new Set(['MissingSubscriptionRegistration', 'NoRegisteredProviderFound']);
 
@@ -93,53 +86,42 @@ export function azureClient({
   readonly https: CloudHttps;
   readonly tokens: Tokens<AzureAccount>;
 }): AzureClient {
-  async function ask<T>(
-    account: AzureAccount,
-    question: Question<T>,
-    signal: AbortSignal,
-    again: boolean = true,
-  ): Promise<Answer<T>> {
-    const token = await tokens.of(account, signal);
-    if (token.kind === 'refused') return { ...token, kind: 'unverified' };
+  function ask<T>(account: AzureAccount, question: Question<T>, signal: AbortSignal): Promise<Answer<T>> {
     const { resourceManager } = account.cloud;
-    const { host } = new URL(resourceManager);
     const { action, right } = question;
-    const answer = await https.ask({
-      ...{ method: 'GET', url: `${resourceManager}${question.path}?api-version=${question.version}`, action, signal },
-      headers: { authorization: `Bearer ${token.token}` },
-    });
-    const { status } = answer;
-    if (status === 200) {
-      const body = parsedJson(answer.text);
-      const found = isObject(body) ? question.read(body) : undefined;
-      if (found === undefined) throw invalidAnswer(host, action, 'the answer is not what was asked for');
-      return found === 'absent' ? { kind: 'absent' } : { kind: 'found', found };
-    }
-    const { code, message } = errorIn(answer);
-    const subscription = decodeURIComponent(question.path.split('/')[2] ?? '');
-    // Credentials for another account are no proof that an image is absent.
-    if (status === 404 && code.startsWith('Subscription'))
-      return { kind: 'unverified', missing: `access to subscription ${subscription}`, message };
-    if (question.nothing !== undefined && (status === 404 || status === 400))
-      return { kind: 'unverified', missing: question.nothing, message };
-    if (status === 404) return { kind: 'absent' };
-    if (status === 401) {
-      tokens.forget(account);
-      // It may have been revoked with its secret since; a new one tells.
-      if (again) return ask(account, question, signal, false);
-      return { kind: 'unverified', missing: 'valid credentials', message: `Azure refused them: ${message}` };
-    }
-    if (UNREGISTERED.has(code)) {
-      const [provider] = right.split('/');
-      return {
-        kind: 'unverified',
-        missing: `provider ${provider}, registered in subscription ${subscription}`,
-        message,
-      };
-    }
-    if (status === 403)
-      return { kind: 'unverified', missing: `permission ${right} on subscription ${subscription}`, message };
-    throw invalidAnswer(host, action, `HTTP ${status}: ${message}`);
+    const url = `${resourceManager}${question.path}?api-version=${question.version}`;
+    const { host } = new URL(url);
+    return withToken(
+      tokens,
+      account,
+      'Azure',
+      async (token): Promise<Answer<T> | TokenRefused> => {
+        const answer = await https.ask({
+          ...{ method: 'GET', url, action, signal },
+          headers: { authorization: `Bearer ${token}` },
+        });
+        const { status } = answer;
+        if (status === 200) {
+          const body = parsedJson(answer.text);
+          const found = isObject(body) ? question.read(body) : undefined;
+          if (found === undefined) throw invalidAnswer(host, action, 'the answer is not what was asked for');
+          return found === 'absent' ? { kind: 'absent' } : { kind: 'found', found };
+        }
+        const { code, message } = errorIn(answer);
+        const subscription = decodeURIComponent(question.path.split('/')[2] ?? '');
+        const missing = (what: string): Unverified => ({ kind: 'unverified', missing: what, message });
+        // Credentials for another account are no proof that an image is absent.
+        if (status === 404 && code.startsWith('Subscription')) return missing(`access to subscription ${subscription}`);
+        if (question.nothing !== undefined && (status === 404 || status === 400)) return missing(question.nothing);
+        if (status === 404) return { kind: 'absent' };
+        if (status === 401) return { kind: 'tokenRefused', message };
+        if (UNREGISTERED.has(code))
+          return missing(`provider ${right.split('/')[0]}, registered in subscription ${subscription}`);
+        if (status === 403) return missing(`permission ${right} on subscription ${subscription}`);
+        throw invalidAnswer(host, action, `HTTP ${status}: ${message}`);
+      },
+      signal,
+    );
   }
 
   return {
@@ -161,8 +143,8 @@ function imageQuestion({ credentials }: AzureAccount, name: MarketplaceName): Qu
     right: 'Microsoft.Compute/locations/publishers/artifacttypes/offers/skus/versions/read',
     read: ({ name: named, properties }) => {
       if (named !== version || !isObject(properties)) return undefined;
-      const status = isObject(properties['imageDeprecationStatus']) ? properties['imageDeprecationStatus'] : {};
-      const instead = isObject(status['alternativeOption']) ? status['alternativeOption'] : {};
+      const status = object(properties['imageDeprecationStatus']);
+      const instead = object(status['alternativeOption']);
       return {
         ...{ generation: nonEmpty(properties['hyperVGeneration']), architecture: nonEmpty(properties['architecture']) },
         ...{ plan: isObject(properties['plan']), state: nonEmpty(status['imageState']) },
@@ -197,29 +179,25 @@ function uploadedQuestion({ credentials }: AzureAccount, image: UploadedImage): 
 }
 
 /** The version of which machines start that name none: the highest that its owner has not excepted (GalleryArtifactPublishingProfileBase.excludeFromLatest). */
-function newestIn(list: unknown): UploadedFacts | 'absent' | undefined {
-  if (!Array.isArray(list)) return undefined;
-  const named = (list as readonly unknown[])
-    .filter(isObject)
-    .filter((one) => profileOf(one)?.['excludeFromLatest'] !== true);
+function newestIn(of: unknown): UploadedFacts | 'absent' | undefined {
+  if (!Array.isArray(of)) return undefined;
+  const named = of.filter(isObject).filter((one) => profileOf(one)['excludeFromLatest'] !== true);
   const ordered = named.toSorted((a, b) => String(a['name']).localeCompare(String(b['name']), 'en', { numeric: true }));
   const newest = ordered.at(-1);
   return newest === undefined ? 'absent' : versionIn(newest);
 }
 
-function profileOf({ properties }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> | undefined {
-  const profile = isObject(properties) ? properties['publishingProfile'] : undefined;
-  return isObject(profile) ? profile : undefined;
+function profileOf({ properties }: JsonObject): JsonObject {
+  return object(object(properties)['publishingProfile']);
 }
 
-function versionIn(body: Readonly<Record<string, unknown>>): UploadedFacts | undefined {
+function versionIn(body: JsonObject): UploadedFacts | undefined {
   const { properties } = body;
   if (!isObject(properties)) return undefined;
-  const profile = profileOf(body) ?? {};
-  const regions: readonly unknown[] = Array.isArray(profile['targetRegions']) ? profile['targetRegions'] : [];
+  const profile = profileOf(body);
   return {
     state: nonEmpty(properties['provisioningState']),
-    locations: placesOf(regions.map((one) => (isObject(one) ? one['name'] : undefined))),
+    locations: placesOf(list(profile['targetRegions']).map((one) => object(one)['name'])),
     endOfLife: nonEmpty(profile['endOfLifeDate']),
   };
 }
@@ -234,7 +212,7 @@ function termsQuestion({ credentials }: AzureAccount, name: MarketplaceName): Qu
     ...{ version: ORDERING, action: `get the terms of plan ${[publisher, offer, sku].join(':')}` },
     right: 'Microsoft.MarketplaceOrdering/offertypes/publishers/offers/plans/agreements/read',
     read: ({ properties }) => {
-      const accepted = isObject(properties) ? properties['accepted'] : undefined;
+      const { accepted } = object(properties);
       return typeof accepted === 'boolean' ? { accepted } : undefined;
     },
     // Neither of every plan, nor in every cloud; offers that nobody in the subscription can buy are bad requests.
@@ -253,9 +231,9 @@ function placesOf(names: readonly unknown[]): ReadonlySet<string> {
 
 /** `{error: {code, message}}`, and of some providers `{code, message}` (ARM's error contract). */
 function errorIn({ status, text }: CloudAnswer): { readonly code: string; readonly message: string } {
-  const body = parsedJson(text);
-  const error = isObject(body) ? (isObject(body['error']) ? body['error'] : body) : {};
+  const body = object(parsedJson(text));
+  const error = isObject(body['error']) ? body['error'] : body;
   const code = nonEmpty(error['code']) ?? '';
   const message = nonEmpty(error['message']) ?? (code === '' ? `HTTP ${status}` : code);
-  return { code, message: oneLine(message).slice(0, QUOTED) };
+  return { code, message: quoted(message) };
 }

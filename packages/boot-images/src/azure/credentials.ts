@@ -1,4 +1,5 @@
-import { type CredentialSource, type FoundCredentials, firstCredentials } from '../cloud/credentials.ts';
+import type { Unverified } from '../cloud/availability.ts';
+import { type CredentialSource, firstCredentials } from '../cloud/credentials.ts';
 import type { PlatformInput } from '../platform.ts';
 
 /** How a token for Azure is had; `version` is another one after each change of the Secret. */
@@ -16,7 +17,7 @@ export interface AzureCredentials {
 }
 
 /** The first Secret with credentials that may be used. */
-export function azureCredentials(input: Pick<PlatformInput, 'secret'>): FoundCredentials<AzureCredentials> {
+export function azureCredentials(input: Pick<PlatformInput, 'secret'>): AzureCredentials | Unverified {
   return firstCredentials(input, { platform: 'Azure', cloud: 'Azure' }, readSource);
 }
 

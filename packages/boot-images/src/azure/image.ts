@@ -1,7 +1,5 @@
-import { nameFault } from '@drydock/api/text';
-import { BootImageError } from '../errors.ts';
-import type { JsonObject } from '../observe/provider-spec.ts';
-import { isObject } from '../observe/stream.ts';
+import { isObject } from '../observe/json.ts';
+import { invalidSpec, type JsonObject, specText } from '../observe/provider-spec.ts';
 
 /** `image` of machine-api's AzureMachineProviderSpec; what is absent is ''. */
 export interface AzureImage {
@@ -23,17 +21,7 @@ export function imageIn({ image = {} }: JsonObject): AzureImage {
   // Null is an empty image: upstream's reader takes both.
   if (image !== null && !isObject(image)) throw invalidSpec('image', 'an object');
   const found: Record<string, string> = {};
-  for (const field of FIELDS) {
-    const value = image?.[field] ?? '';
-    if (typeof value !== 'string') throw invalidSpec(`image.${field}`, 'a text');
-    const fault = nameFault(value, LONGEST);
-    // Nothing of it is sent, shown or logged.
-    if (fault !== undefined)
-      throw new BootImageError('NameUnusable', `providerSpec.value.image.${field} ${fault}`, {
-        ...{ retriable: false, nextStep: 'correct spec.template.spec.providerSpec.value of the set' },
-      });
-    found[field] = value;
-  }
+  for (const field of FIELDS) found[field] = specText(image?.[field], `image.${field}`, LONGEST);
   return found as unknown as AzureImage;
 }
 
@@ -114,13 +102,4 @@ export function shortName(reference: string): string {
   const { gallery, name = '', version = '' } = uploadedImage(reference) ?? {};
   if (name === '') return reference;
   return gallery === undefined ? name : `${gallery}/${name}/${version}`;
-}
-
-/** What machine-api could not read either. */
-export function invalidSpec(path: string, expected: string): BootImageError {
-  return new BootImageError(
-    'ProviderSpecInvalid',
-    `unmarshal into providerSpec failed: ${path}: ${expected} was expected`,
-    { retriable: false, nextStep: 'correct spec.template.spec.providerSpec.value of the set' },
-  );
 }

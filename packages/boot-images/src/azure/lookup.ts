@@ -1,12 +1,11 @@
 import { oneLine } from '@drydock/api/text';
 import { type Clock, systemClock } from '@drydock/kube';
-import type { Availability } from '../cloud/availability.ts';
-import { type Lookup, lookup, type Place } from '../cloud/lookup.ts';
+import type { Answer, Availability } from '../cloud/availability.ts';
+import { eachLookup, type Lookup, type Place } from '../cloud/lookup.ts';
 import type { ImageLook } from '../cloud/stream-platform.ts';
 import type { PlatformInput } from '../platform.ts';
 import { azureCloud } from './azure-cloud.ts';
 import {
-  type Answer,
   type AzureClient,
   type MarketplaceImage,
   type MarketplaceName,
@@ -20,9 +19,6 @@ import type { AzureAccount } from './tokens.ts';
 
 type Account = AzureAccount & Place;
 
-/** An image that is there stays there for a while; everything else may be put right at any moment, and a set that waits for it has pauses of its own. */
-const KEPT_MS = { found: 600_000, absent: 3_000, unverified: 60_000 } as const;
-
 /** Marketplace images are looked up in the location of the set, terms in the subscription, uploads where their id says. */
 export function resourceLook(
   client: AzureClient,
@@ -32,17 +28,7 @@ export function resourceLook(
     ask: (account: AzureAccount, name: N, signal: AbortSignal) => Promise<Answer<T>>,
     isGood: (found: T) => boolean,
   ): Lookup<Account, Answer<T>> =>
-    lookup({
-      clock,
-      // Each name is a call of its own.
-      batch: 1,
-      keepMs: (answer) => KEPT_MS[answer.kind === 'found' && !isGood(answer.found) ? 'absent' : answer.kind],
-      ask: async (account, ids, signal) => {
-        const answers = new Map<string, Answer<T>>();
-        for (const id of ids) answers.set(id, await ask(account, JSON.parse(id) as N, signal));
-        return answers;
-      },
-    });
+    eachLookup((account, id, signal) => ask(account, JSON.parse(id) as N, signal), isGood, clock);
   const images = each(client.image, ({ state }) => state !== 'Deprecated');
   const uploads = each(client.uploaded, ({ state }) => state === undefined || state === 'Succeeded');
   const terms = each(client.terms, ({ accepted }) => accepted);
@@ -52,9 +38,8 @@ export function resourceLook(
       const cloud = azureCloud(input.infrastructure);
       if (typeof cloud === 'string')
         return { kind: 'unverified', missing: 'a cloud of Azure that is known', message: cloud };
-      const found = azureCredentials(input);
-      if (found.kind === 'none') return { kind: 'unverified', missing: found.missing, message: found.message };
-      const { credentials } = found;
+      const credentials = azureCredentials(input);
+      if ('missing' in credentials) return credentials;
       const version = `${credentials.version} ${cloud.name} ${cloud.resourceManager}`;
       const account: Account = { cloud, credentials, version, key: version, host: new URL(cloud.resourceManager).host };
       const location = locationOf(input);

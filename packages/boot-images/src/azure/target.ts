@@ -1,16 +1,15 @@
 import { shownText } from '@drydock/api/text';
 import { type Skip, skip } from '../decide/decide.ts';
 import { BootImageError, orBootImageError } from '../errors.ts';
+import { isObject } from '../observe/json.ts';
 import { setText } from '../observe/kept-set.ts';
-import type { JsonObject, LeafEdit } from '../observe/provider-spec.ts';
-import { isObject } from '../observe/stream.ts';
+import { invalidSpec, type JsonObject, type LeafEdit } from '../observe/provider-spec.ts';
 import type { PlatformInput } from '../platform.ts';
 import {
   type AzureImage,
   type HyperVGeneration,
   imageIn,
   installerGeneration,
-  invalidSpec,
   PART,
   referenceOf,
   sameImage,

@@ -90,9 +90,7 @@ export function canaries(ports: CanaryPorts, { verdicts, waits, settling, remove
     const group = groupOf(set, policy, image, question);
     asked.add(group.machine);
     const settles = settling.wants(idOf(set), group, elapsedOf(ports));
-    const answer = answers.get(group.id) ?? look(question, group, settles, call);
-    answers.set(group.id, answer);
-    const outcome = await answer;
+    const outcome = await answers.getOrInsertComputed(group.id, () => look(question, group, settles, call));
     return outcome === undefined ? undefined : { ...outcome, ...facts };
   }
 

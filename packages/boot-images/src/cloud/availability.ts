@@ -13,8 +13,21 @@ export type Availability =
       readonly message: string;
       readonly nextStep: string;
     }
-  /** Nobody could look: `missing` is the right, or what else it takes. */
-  | { readonly kind: 'unverified'; readonly missing: string; readonly message: string };
+  | Unverified;
+
+/** Nobody could look: `missing` is the right, or what else it takes. */
+export interface Unverified {
+  readonly kind: 'unverified';
+  readonly missing: string;
+  readonly message: string;
+}
+
+/** What a cloud says of a name. */
+export type Answer<T> =
+  | { readonly kind: 'found'; readonly found: T }
+  /** `refusal`: in the cloud's words, where it has any. */
+  | { readonly kind: 'absent'; readonly refusal?: string | undefined }
+  | Unverified;
 
 /** What is said of an image that was looked at. */
 export function verifiedBy(image: string, availability: Availability): Verified {

@@ -4,6 +4,7 @@ import type { Secret } from '@drydock/api';
 import { keyText } from '@drydock/kube';
 import { credentialSecrets, ownCredentials } from '../observe/credential-secrets.ts';
 import type { PlatformInput } from '../platform.ts';
+import type { Unverified } from './availability.ts';
 
 /** A Secret that may hold credentials for a cloud. */
 export interface CredentialSource {
@@ -28,26 +29,21 @@ export function* credentialSources(
   }
 }
 
-/** Credentials, or what stands in their way, in words for people. */
-export type FoundCredentials<C> =
-  | { readonly kind: 'found'; readonly credentials: C }
-  | { readonly kind: 'none'; readonly missing: string; readonly message: string };
-
-/** The first Secret with credentials that may be used. `cloud`: its name for people; `read`: what a Secret holds, or why that is of no use, as a sentence. */
+/** The first Secret with credentials that may be used, or what stands in their way. `cloud`: its name for people; `read`: what a Secret holds, or why that is of no use, as a sentence. */
 export function firstCredentials<C extends object>(
   input: Pick<PlatformInput, 'secret'>,
   { platform, cloud }: { readonly platform: string; readonly cloud: string },
   read: (source: CredentialSource) => C | string,
-): FoundCredentials<C> {
-  let first: Extract<FoundCredentials<C>, { readonly kind: 'none' }> | undefined;
+): C | Unverified {
+  let first: Unverified | undefined;
   for (const source of credentialSources(input, platform)) {
     const credentials = read(source);
-    if (typeof credentials !== 'string') return { kind: 'found', credentials };
-    first ??= { kind: 'none', missing: `usable credentials in Secret ${source.where}`, message: credentials };
+    if (typeof credentials !== 'string') return credentials;
+    first ??= { kind: 'unverified', missing: `usable credentials in Secret ${source.where}`, message: credentials };
   }
   const message = `there are no credentials of ${cloud} to look with`;
   const wanted = credentialSecrets(platform).map(keyText).join(' or ');
-  return first ?? { kind: 'none', missing: `Secret ${wanted}`, message };
+  return first ?? { kind: 'unverified', missing: `Secret ${wanted}`, message };
 }
 
 /** A Secret holds at most 1 MiB; no credential is a tenth of that. */

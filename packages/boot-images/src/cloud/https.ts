@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import { getCACertificates } from 'node:tls';
+import { oneLine } from '@drydock/api/text';
 import { type Clock, isProxy, proxyFromEnv, systemClock } from '@drydock/kube';
 import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
 import { BootImageError } from '../errors.ts';
@@ -181,6 +182,11 @@ export function invalidAnswer(host: string, action: string, why: string): BootIm
   return new BootImageError('CloudAnswerInvalid', `failed to ${action} at ${host}: ${why}`, {
     nextStep: `see whether something between the operator and ${host} answers in its place, such as a proxy`,
   });
+}
+
+/** What an answer says, on one line, as far as it is quoted. */
+export function quoted(text: string): string {
+  return oneLine(text).slice(0, 300);
 }
 
 function unavailable(host: string, action: string, why: string, cause?: unknown): BootImageError {

@@ -1,5 +1,7 @@
 import { type Clock, systemClock } from '@drydock/kube';
 import { BootImageError } from '../errors.ts';
+import { orAborted } from '../waiting.ts';
+import type { Answer } from './availability.ts';
 
 /** Where something is looked up: one region, project or subscription, by one version of credentials. */
 export interface Place {
@@ -82,13 +84,7 @@ export function lookup<P extends Place, A>(options: LookupOptions<P, A>): Lookup
   }
 
   function remember(place: P, id: string, answer: A): void {
-    const key = keyOf(place, id);
-    known.delete(key);
-    known.set(key, { answer, until: clock.now() + keepMs(answer) });
-    for (const oldest of known.keys()) {
-      if (known.size <= REMEMBERED) break;
-      known.delete(oldest);
-    }
+    putNewest(known, keyOf(place, id), { answer, until: clock.now() + keepMs(answer) }, REMEMBERED);
   }
 
   async function run(desk: Desk<P, A>, ids: readonly string[], wanted: Desk<P, A>['wanted']): Promise<void> {
@@ -168,13 +164,33 @@ export function lookup<P extends Place, A>(options: LookupOptions<P, A>): Lookup
     of: async (place, id, { signal } = {}) => {
       signal?.throwIfAborted();
       const found = fresh(place, id);
-      return found === undefined ? until(wish(place, id), signal) : found.answer;
+      return found === undefined ? orAborted(wish(place, id), signal) : found.answer;
     },
     foresee: (place, id) => {
       if (fresh(place, id) === undefined) deskOf(place).foreseen.add(id);
     },
     learn: remember,
   };
+}
+
+/** How long (ms) an answer counts: what is there stays there for a while; everything else may be put right at any moment, and a set that waits for it has pauses of its own. */
+export const KEPT_MS = { found: 600_000, absent: 3_000, unverified: 60_000 } as const;
+
+/** Looks up names in calls of their own. `isGood`: whether what was found is what is hoped for. */
+export function eachLookup<P extends Place, T>(
+  ask: (place: P, name: string, signal: AbortSignal) => Promise<Answer<T>>,
+  isGood: (found: T) => boolean,
+  clock: Clock,
+): Lookup<P, Answer<T>> {
+  return lookup({
+    ...{ clock, batch: 1 },
+    keepMs: (answer) => KEPT_MS[answer.kind === 'found' && !isGood(answer.found) ? 'absent' : answer.kind],
+    ask: async (place, names, signal) => {
+      const answers = new Map<string, Answer<T>>();
+      for (const name of names) answers.set(name, await ask(place, name, signal));
+      return answers;
+    },
+  });
 }
 
 function tooLate({ host }: Place, ids: readonly string[], callMs: number, cause: unknown): BootImageError {
@@ -189,19 +205,14 @@ function tooLate({ host }: Place, ids: readonly string[], callMs: number, cause:
 /** Longer than any call takes with its repetitions. */
 const CALL_MS = 60_000;
 
-function keyOf(place: Place, id: string): string {
-  return `${place.key}\n${id}`;
+/** Puts an entry at the end of a map, and takes out the oldest where it has more than so many. */
+export function putNewest<V>(map: Map<string, V>, key: string, value: V, most: number): void {
+  map.delete(key);
+  map.set(key, value);
+  const [oldest] = map.keys();
+  if (oldest !== undefined && map.size > most) map.delete(oldest);
 }
 
-/** The others that wait for the same go on. */
-async function until<T>(answer: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return answer;
-  const { promise, reject } = Promise.withResolvers<never>();
-  const stop = (): void => reject(signal.reason);
-  signal.addEventListener('abort', stop, { once: true });
-  try {
-    return await Promise.race([answer, promise]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
+function keyOf(place: Place, id: string): string {
+  return `${place.key}\n${id}`;
 }

@@ -1,5 +1,5 @@
 import { canaryTaint } from '../canary/machine.ts';
-import { at, type JsonPath, list, object, text, withLeaf } from '../observe/json.ts';
+import { at, type JsonPath, list, nonEmpty, object, withLeaf } from '../observe/json.ts';
 import type { JsonObject } from '../observe/provider-spec.ts';
 
 /** The group of what makes a node of a machine. */
@@ -53,11 +53,11 @@ export function taintFault(kind: string, spec: JsonObject): string | undefined {
   const known = KNOWN.get(kind);
   if (known === undefined) return `it is not known where a ${kind} has its taints`;
   const { path, form, args, only } = known;
-  const of = only === undefined ? '' : (text(at(spec, only.path)) ?? '');
+  const of = only === undefined ? '' : (nonEmpty(at(spec, only.path)) ?? '');
   if (only !== undefined && !only.values.includes(of))
     return `${only.path.join('.')} is ${of}, for which the provider passes no taints to the kubelet`;
   const live = at(spec, path);
-  const fits = form === 'text' ? text(live) !== undefined : Array.isArray(live);
+  const fits = form === 'text' ? nonEmpty(live) !== undefined : Array.isArray(live);
   if (live !== undefined && !fits) return `${path.join('.')} is no ${form === 'text' ? 'text' : 'list'}`;
   // Of two that say it one counts, and nobody knows which.
   const said = args === undefined ? undefined : at(spec, args);
@@ -75,7 +75,7 @@ export function tainted(kind: string, spec: JsonObject): JsonObject {
       return object(withLeaf(spec, path, [...list(live), TAINT]));
     case 'text':
       return object(
-        withLeaf(spec, path, [text(live), TAINT].filter((one) => one !== undefined && one !== '').join(',')),
+        withLeaf(spec, path, [nonEmpty(live), TAINT].filter((one) => one !== undefined && one !== '').join(',')),
       );
   }
 }

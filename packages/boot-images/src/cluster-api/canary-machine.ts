@@ -1,5 +1,5 @@
 import { type CanaryGroup, canaryGroup, canaryLabels } from '../canary/machine.ts';
-import { at, list, object, text } from '../observe/json.ts';
+import { at, list, nonEmpty, object } from '../observe/json.ts';
 import { BOOTSTRAP, TAINTED_KINDS, tainted, taintFault } from './bootstrap-taints.ts';
 import { machineKind } from './collect-templates.ts';
 import { type ImageLeaf, specWithImage } from './image-leaf.ts';
@@ -8,9 +8,8 @@ import { CLONED_FROM, CLONED_FROM_KIND } from './needs.ts';
 import type { Rotation, RotationCanary } from './rotation.ts';
 import { CLUSTER_NAME, type Reference, type RotatedSet, referenceOf, setText } from './set.ts';
 
-/** Where an infrastructure template says what its machines are made of. */
+/** Where sets and templates say what their machines are made of. */
 const MACHINE: readonly string[] = ['spec', 'template', 'spec'];
-const MACHINE_SPEC: readonly string[] = ['spec', 'template', 'spec'];
 
 /** What becomes one machine of Cluster API. */
 export interface CanaryParts {
@@ -48,7 +47,7 @@ export function bootstrapFault(kind: string, config: ClusterApiObject | undefine
 
 /** What machines of a set are told before they join; undefined where they are given data. */
 export function bootstrapOf({ object: live }: RotatedSet): Reference | undefined {
-  return referenceOf(at(live, [...MACHINE_SPEC, 'bootstrap', 'configRef']));
+  return referenceOf(at(live, [...MACHINE, 'bootstrap', 'configRef']));
 }
 
 /** Sets whose new machines start alike are one group. A policy that changes, or another image, makes another one. */
@@ -84,7 +83,7 @@ export function canaryParts(
   const { namespace, object: live } = set;
   const labels = canaryLabelsOf(set, group.id);
   const metadata = { name: group.machine, namespace, labels };
-  const spec = object(at(live, MACHINE_SPEC));
+  const spec = object(at(live, MACHINE));
   const bootstrap = object(spec['bootstrap']);
   const { apiVersion: configVersion = '' } = config;
   const { apiVersion = '', kind = '' } = template ?? {};
@@ -147,13 +146,13 @@ export function rotationSeen({ status }: ClusterApiObject, infrastructure?: Clus
   const { phase, nodeRef } = object(status);
   const { reason, message } = failureIn(status);
   const parts = [
-    `phase ${text(phase) ?? 'none'}`,
+    `phase ${nonEmpty(phase) ?? 'none'}`,
     reason === undefined && message === undefined
       ? undefined
       : `error ${[reason, message].filter((one) => one !== undefined).join(': ')}`,
     ...TOLD.flatMap((type) => {
       const found = conditionIn(status, type);
-      const said = text(found?.['message']) ?? text(found?.['reason']);
+      const said = nonEmpty(found?.['message']) ?? nonEmpty(found?.['reason']);
       return found === undefined || found['status'] === 'True' || said === undefined ? [] : [`${type}: ${said}`];
     }),
     ...new Set(list(object(infrastructure?.status)['conditions']).map(object).flatMap(refusal)),
@@ -164,7 +163,7 @@ export function rotationSeen({ status }: ClusterApiObject, infrastructure?: Clus
 
 /** A condition of a provider that is not as it should be. */
 function refusal({ status, reason, message }: Readonly<Record<string, unknown>>): readonly string[] {
-  const said = [text(reason), text(message)].filter((one) => one !== undefined);
+  const said = [nonEmpty(reason), nonEmpty(message)].filter((one) => one !== undefined);
   return status === 'False' && said.length > 0 ? [said.join(': ')] : [];
 }
 
@@ -177,7 +176,8 @@ export function failureIn(status: unknown): {
   readonly message: string | undefined;
 } {
   const held = [object(status), object(at(status, ['deprecated', 'v1beta1']))];
-  const first = (key: string): string | undefined => held.map((one) => text(one[key])).find((one) => one !== undefined);
+  const first = (key: string): string | undefined =>
+    held.map((one) => nonEmpty(one[key])).find((one) => one !== undefined);
   return { reason: first('failureReason'), message: first('failureMessage') };
 }
 
@@ -188,7 +188,7 @@ export function readyNodeIn(status: unknown): string | undefined {
 }
 
 function nodeName(reference: unknown): string | undefined {
-  return text(object(reference)['name']);
+  return nonEmpty(object(reference)['name']);
 }
 
 function conditionIn(status: unknown, type: string): Readonly<Record<string, unknown>> | undefined {

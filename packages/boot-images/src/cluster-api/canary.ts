@@ -26,7 +26,7 @@ import {
 import { labelSelector } from '../decide/selection.ts';
 import { BootImageError } from '../errors.ts';
 import type { ImageFacts } from '../image-facts.ts';
-import { at, object, text } from '../observe/json.ts';
+import { at, nonEmpty, object } from '../observe/json.ts';
 import type { SetOutcome } from '../status/subject.ts';
 import {
   bootstrapFault,
@@ -256,7 +256,7 @@ export function rotationCanaries(ports: RotationCanaryPorts): RotationCanaries {
       const resource = served.of(CORE, kind);
       if (resource === undefined) continue;
       for await (const { metadata, spec } of client.list(resource, { namespace: set.namespace }, call)) {
-        if (text(object(spec)['clusterName']) !== set.clusterName) continue;
+        if (nonEmpty(object(spec)['clusterName']) !== set.clusterName) continue;
         if (labelSelector(at(spec, ['selector']) as never)(labels))
           throw canaryUnsupported(
             setText(set),
@@ -325,7 +325,7 @@ function wordsOf({ namespace }: RotatedSet, { policy, keepOnFailure }: RotationC
 export function seenMachine(live: ClusterApiObject, group: string, infrastructure?: ClusterApiObject): CanaryMachine {
   const { name, uid = '', labels = {}, creationTimestamp = '', deletionTimestamp } = live.metadata;
   const { status } = live;
-  const phase = text(object(status)['phase']);
+  const phase = nonEmpty(object(status)['phase']);
   const { reason, message } = failureIn(status);
   return {
     ...{ name, uid, phase, seen: rotationSeen(live, infrastructure), going: deletionTimestamp !== undefined },

@@ -1,4 +1,4 @@
-import { at, canonical, list, object, text } from '../observe/json.ts';
+import { at, canonical, list, nonEmpty, object } from '../observe/json.ts';
 import type { ImageLeaf } from './image-leaf.ts';
 import type { ClusterApiObject } from './kinds.ts';
 import { type Reference, type RotatedSet, referenceOf, TOPOLOGY_NAMES } from './set.ts';
@@ -32,9 +32,9 @@ export function classNameOf(
   cluster: ClusterApiObject,
 ): { readonly namespace: string; readonly name: string } | undefined {
   const topology = at(cluster.spec, ['topology']);
-  const name = text(at(topology, ['classRef', 'name'])) ?? text(object(topology)['class']);
+  const name = nonEmpty(at(topology, ['classRef', 'name'])) ?? nonEmpty(object(topology)['class']);
   if (name === undefined) return undefined;
-  const namespace = text(at(topology, ['classRef', 'namespace'])) ?? text(object(topology)['classNamespace']);
+  const namespace = nonEmpty(at(topology, ['classRef', 'namespace'])) ?? nonEmpty(object(topology)['classNamespace']);
   return { namespace: namespace ?? cluster.metadata.namespace ?? '', name };
 }
 
@@ -53,7 +53,7 @@ export function classFacts(
     if (object(selector)['kind'] !== set.reference?.kind) return [];
     return list(jsonPatches)
       .filter((one) => object(one)['path'] === pointer)
-      .flatMap((one) => text(at(one, ['valueFrom', 'variable'])) ?? []);
+      .flatMap((one) => nonEmpty(at(one, ['valueFrom', 'variable'])) ?? []);
   });
   return { name, found: true, variables: [...new Set(variables)], template: classTemplate(set, cluster, found) };
 }
@@ -69,10 +69,10 @@ export function variableFault(found: ClusterApiObject | undefined, variable: str
       .flatMap(({ definitions }) => list(definitions).map((one) => object(one)['schema'])),
   ];
   if (schemas.length === 0) {
-    const names = [...new Set([...listed, ...all].flatMap(({ name }) => text(name) ?? []))];
+    const names = [...new Set([...listed, ...all].flatMap(({ name }) => nonEmpty(name) ?? []))];
     return `the class has no variable ${variable}; it has ${names.length === 0 ? 'none' : names.join(', ')}`;
   }
-  const types = new Set(schemas.map((schema) => text(at(schema, ['openAPIV3Schema', 'type'])) ?? 'unknown'));
+  const types = new Set(schemas.map((schema) => nonEmpty(at(schema, ['openAPIV3Schema', 'type'])) ?? 'unknown'));
   return types.size === 1 && types.has('string')
     ? undefined
     : `variable ${variable} is of type ${[...types].join(' and ')}, and an image is a string`;
@@ -82,10 +82,8 @@ const overridden = new WeakMap<ClusterApiObject, Map<string, ReadonlySet<string>
 
 /** Whether a set gets a variable from the entry for its whole cluster. What the cluster says of others is read once, however many sets are asked about. */
 export function isShared(set: RotatedSet, cluster: ClusterApiObject, variable: string): boolean {
-  const known = overridden.get(cluster) ?? new Map<string, ReadonlySet<string>>();
-  overridden.set(cluster, known);
-  const own = known.get(variable) ?? overridesOf(cluster, variable);
-  known.set(variable, own);
+  const known = overridden.getOrInsertComputed(cluster, () => new Map());
+  const own = known.getOrInsertComputed(variable, () => overridesOf(cluster, variable));
   return !own.has(`${set.kind} ${set.kind === 'KubeadmControlPlane' ? '' : (topologyName(set) ?? '')}`);
 }
 
@@ -95,7 +93,7 @@ function overridesOf(cluster: ClusterApiObject, variable: string): ReadonlySet<s
     ['KubeadmControlPlane', '', at(topology, ['controlPlane'])] as const,
     ...(['MachineDeployment', 'MachinePool'] as const).flatMap((kind) =>
       list(at(topology, ['workers', kind === 'MachinePool' ? 'machinePools' : 'machineDeployments'])).map(
-        (one) => [kind, text(object(one)['name']) ?? '', one] as const,
+        (one) => [kind, nonEmpty(object(one)['name']) ?? '', one] as const,
       ),
     ),
   ];

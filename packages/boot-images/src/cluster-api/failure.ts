@@ -1,5 +1,5 @@
 import type { BootImagePolicy } from '@drydock/api';
-import { BootImageError, errorText } from '../errors.ts';
+import { BootImageError, errorText, thrownFacts } from '../errors.ts';
 import { entryAdvice } from '../policy/catalogue-fault.ts';
 import type { SetOutcome } from '../status/subject.ts';
 
@@ -14,13 +14,7 @@ const LATE_MS = 300_000;
 
 /** Tells what was thrown for a set. Codes of other packages pass through: they are what a person looks up. `policy`: the one that says where its image is. */
 export function failureOf(thrown: unknown, policy?: BootImagePolicy): RotationFailure {
-  const known = (typeof thrown === 'object' && thrown !== null ? thrown : {}) as {
-    readonly code?: unknown;
-    readonly retriable?: unknown;
-    readonly nextStep?: unknown;
-    readonly next?: unknown;
-  };
-  const reason = typeof known.code === 'string' ? camelCase(known.code) : 'Unexpected';
+  const { code: reason, retriable, nextStep: advice } = thrownFacts(thrown);
   const message = errorText(thrown);
   if (reason === 'UploadInProgress')
     return {
@@ -30,8 +24,7 @@ export function failureOf(thrown: unknown, policy?: BootImagePolicy): RotationFa
       },
       after: SOON_MS,
     };
-  const blocked = known.retriable === false;
-  const advice = [known.nextStep, known.next].find((step): step is string => typeof step === 'string');
+  const blocked = !retriable;
   const nextStep = entryAdvice(reason, advice, policy && { name: policy.metadata.name, spec: policy.spec });
   return {
     outcome: {
@@ -41,13 +34,4 @@ export function failureOf(thrown: unknown, policy?: BootImagePolicy): RotationFa
     },
     after: blocked ? LATE_MS : SOON_MS,
   };
-}
-
-/** `TAG_NOT_FOUND` as `TagNotFound`: reasons are CamelCase words. */
-function camelCase(code: string): string {
-  if (!/^[A-Z0-9]+(_[A-Z0-9]+)*$/.test(code)) return code;
-  return code
-    .split('_')
-    .map((word) => word.slice(0, 1) + word.slice(1).toLowerCase())
-    .join('');
 }

@@ -1,9 +1,9 @@
 import { Namespace, Secret } from '@drydock/api';
 import { shownText } from '@drydock/api/text';
-import { type Client, ifFound, isNotFound } from '@drydock/kube';
+import { type Client, ifFound } from '@drydock/kube';
 import { labelSelector } from '../decide/selection.ts';
 import { BootImageError } from '../errors.ts';
-import { object, text } from '../observe/json.ts';
+import { nonEmpty, object } from '../observe/json.ts';
 import { type ClusterApiObject, INFRASTRUCTURE, type ServedKinds } from './kinds.ts';
 
 /** A login for a vCenter. */
@@ -41,7 +41,7 @@ export async function serverWithLogin(
   const namespace = cluster?.metadata.namespace ?? '';
   const of = `vspherecluster ${namespace}/${cluster?.metadata.name ?? '(none)'}`;
   const ref = object(object(cluster?.spec)['identityRef']);
-  const name = text(ref['name']);
+  const name = nonEmpty(ref['name']);
   if (cluster === undefined || name === undefined)
     throw missing(`${of} has no identityRef`, `name a Secret or a VSphereClusterIdentity in spec.identityRef of ${of}`);
   // Whoever could write the separator would choose among the logins of all.
@@ -92,21 +92,17 @@ export async function identityOf(word: string, sources: IdentitySources): Promis
   const resource = served.of(INFRASTRUCTURE, 'VSphereClusterIdentity');
   if (resource === undefined) throw missing(`VSphereClusterIdentity is not served`, 'install the vSphere provider');
   const identity = await client.get(resource, { name: first });
-  const secret = text(object(identity.spec)['secretName']) ?? '';
+  const secret = nonEmpty(object(identity.spec)['secretName']) ?? '';
   return read(client, providerNamespace, secret, `vsphereclusteridentity ${first}`);
 }
 
 async function read(client: Pick<Client, 'get'>, namespace: string, name: string, of: string): Promise<Identity> {
-  let secret: Secret;
-  try {
-    secret = await client.get(Secret, { namespace, name });
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
+  const secret = await ifFound(client.get(Secret, { namespace, name }));
+  if (secret === undefined)
     throw missing(
       `${of} names secret ${namespace}/${name}, which is not there`,
       'create it with username and password',
     );
-  }
   const part = (key: string): string => {
     const value = secret.data?.[key] ?? '';
     if (value === '') throw missing(`secret ${namespace}/${name}, of ${of}, has no ${key}`, 'complete it');

@@ -1,5 +1,5 @@
 import { orUndefined } from '../errors.ts';
-import { at, canonical, type JsonPath, object, specPath, text, withLeaf } from '../observe/json.ts';
+import { at, canonical, type JsonPath, nonEmpty, object, specPath, withLeaf } from '../observe/json.ts';
 import { type ClusterApiObject, INFRASTRUCTURE } from './kinds.ts';
 import type { Reference } from './set.ts';
 
@@ -49,14 +49,14 @@ export function platformOf(reference: Reference | undefined): string {
 /** The image that a template names, as text; undefined where it names none. */
 export function imageIn(template: ClusterApiObject, leaf: ImageLeaf): string | undefined {
   const value = at(template, leaf.path);
-  if (leaf.platform === 'azure' && value !== undefined) return text(object(value)['id']) ?? canonical(value);
-  return text(value);
+  if (leaf.platform === 'azure' && value !== undefined) return nonEmpty(object(value)['id']) ?? canonical(value);
+  return nonEmpty(value);
 }
 
 /** An image of a template as people call it: of a marketplace by its URN. */
 export function imageName(image: string | undefined): string | undefined {
   const marketplace = image === undefined ? undefined : object(marketplaceImage(image)?.['marketplace']);
-  const parts = ['publisher', 'offer', 'sku', 'version'].map((key) => text(marketplace?.[key]));
+  const parts = ['publisher', 'offer', 'sku', 'version'].map((key) => nonEmpty(marketplace?.[key]));
   return parts.every((part) => part !== undefined) ? parts.join(':') : image;
 }
 

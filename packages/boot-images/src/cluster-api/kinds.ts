@@ -1,5 +1,5 @@
 import type { KubeClient, KubeObject, Resource } from '@drydock/kube';
-import { list, object, text } from '../observe/json.ts';
+import { list, nonEmpty, object } from '../observe/json.ts';
 import type { JsonObject } from '../observe/provider-spec.ts';
 
 /** An object of Cluster API or of one of its providers: what is read of it is looked for where its version has it. */
@@ -39,7 +39,7 @@ export async function servedKinds(
   const kinds = new Map<string, Resource<ClusterApiObject>>();
   const names = new Set<string>();
   for (const group of list(groups).map(object)) {
-    const name = text(group['name']) ?? '';
+    const name = nonEmpty(group['name']) ?? '';
     names.add(name);
     if (name !== CORE && !name.endsWith(`.${CORE}`)) continue;
     for (const version of versionsOf(name, group)) {
@@ -62,8 +62,8 @@ export async function servedKinds(
 }
 
 function versionsOf(name: string, group: JsonObject): readonly string[] {
-  const served = list(group['versions']).flatMap((version) => text(object(version)['version']) ?? []);
+  const served = list(group['versions']).flatMap((version) => nonEmpty(object(version)['version']) ?? []);
   if (name === CORE || name === CONTROL_PLANE) return CONTRACTS.filter((version) => served.includes(version));
-  const preferred = text(object(group['preferredVersion'])['version']);
+  const preferred = nonEmpty(object(group['preferredVersion'])['version']);
   return [...new Set([...(preferred === undefined ? [] : [preferred]), ...served])];
 }

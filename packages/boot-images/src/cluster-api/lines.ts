@@ -77,9 +77,7 @@ export function createLines(options: LinesOptions): Lines {
   }
 
   function lineOf({ metadata: { name }, spec }: BootImagePolicy): Line {
-    const found = lines.get(name) ?? new Line(spec?.pace ?? {});
-    lines.set(name, found);
-    return found;
+    return lines.getOrInsertComputed(name, () => new Line(spec?.pace ?? {}));
   }
 
   function refresh(): void {

@@ -1,4 +1,4 @@
-import { at, list, object, text } from '../observe/json.ts';
+import { at, list, nonEmpty, object } from '../observe/json.ts';
 import type { ClusterApiObject } from './kinds.ts';
 import { isRevision, type Reference, type RotatedSet, referenceOf, setText } from './set.ts';
 
@@ -51,9 +51,9 @@ function nameOf({ group, kind, name }: Reference): string {
 }
 
 /** The first of them under each of its keys. */
-function firstBy<T>(all: readonly T[], keysOf: (one: T) => readonly string[]): ReadonlyMap<string, T> {
+export function firstBy<T>(all: Iterable<T>, keysOf: (one: T) => readonly string[]): ReadonlyMap<string, T> {
   const found = new Map<string, T>();
-  for (const one of all) for (const key of keysOf(one)) if (!found.has(key)) found.set(key, one);
+  for (const one of all) for (const key of keysOf(one)) found.getOrInsert(key, one);
   return found;
 }
 
@@ -74,7 +74,7 @@ function classReferences({ spec }: ClusterApiObject): readonly Reference[] {
 export function namesInUse(objects: Iterable<ClusterApiObject>): ReadonlyMap<string, string> {
   const users = new Map<string, string>();
   for (const { kind = 'object', metadata, spec } of objects) {
-    const reference = text(at(spec, ['template', 'spec', 'template'])) ?? text(object(spec)['template']);
+    const reference = nonEmpty(at(spec, ['template', 'spec', 'template'])) ?? nonEmpty(object(spec)['template']);
     if (reference === undefined) continue;
     users.set(
       reference.slice(reference.lastIndexOf('/') + 1),

@@ -5,7 +5,7 @@ import { authorityOf } from '../decide/authority.ts';
 import { upstreamRefusal } from '../decide/coexistence.ts';
 import { clusterStable } from '../decide/gates.ts';
 import { BootImageError } from '../errors.ts';
-import { at, canonical, object, text } from '../observe/json.ts';
+import { at, canonical, nonEmpty, object } from '../observe/json.ts';
 import { type KeptSet, setText as keptText } from '../observe/kept-set.ts';
 import { type Stream, streamOf } from '../observe/stream.ts';
 import type { World } from '../observe/world.ts';
@@ -254,14 +254,14 @@ function specOf(template: ClusterApiObject): Readonly<Record<string, unknown>> {
   const machine = object(at(template.spec, ['template', 'spec']));
   const { id, marketplace } = object(machine['image']);
   const of = object(marketplace);
-  const part = (key: string): string => text(of[key]) ?? '';
+  const part = (key: string): string => nonEmpty(of[key]) ?? '';
   const named = {
     ...{ publisher: part('publisher'), offer: part('offer'), sku: part('sku'), version: part('version') },
     type: of['thirdPartyImage'] === true ? 'MarketplaceWithPlan' : 'MarketplaceNoPlan',
   };
-  const securityType = text(object(machine['securityProfile'])['securityType']) ?? '';
+  const securityType = nonEmpty(object(machine['securityProfile'])['securityType']) ?? '';
   return {
-    image: text(id) === undefined ? named : { resourceID: text(id) },
+    image: nonEmpty(id) === undefined ? named : { resourceID: nonEmpty(id) },
     securityProfile: { settings: { securityType } },
   };
 }

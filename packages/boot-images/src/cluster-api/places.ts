@@ -1,5 +1,5 @@
 import type { Placement } from '@drydock/templates';
-import { at, canonical, list, object, text } from '../observe/json.ts';
+import { at, canonical, list, nonEmpty, object } from '../observe/json.ts';
 import type { ClusterApiObject } from './kinds.ts';
 import type { RotatedSet } from './set.ts';
 
@@ -27,7 +27,7 @@ export function placesOf(sources: PlaceSources): readonly Placement[] | PlaceFau
   const names = domainsOf(sources);
   const places: Placement[] = [];
   for (const name of names.length === 0 ? [undefined] : names) {
-    const place = placeOf(sources.template, text(object(sources.provider?.spec)['server']), sources, name);
+    const place = placeOf(sources.template, nonEmpty(object(sources.provider?.spec)['server']), sources, name);
     if ('message' in place) return place;
     places.push(place);
   }
@@ -53,7 +53,7 @@ function domainsOf({ set, cluster }: PlaceSources): readonly string[] {
   if (set.kind !== 'KubeadmControlPlane') return [];
   const domains = at(cluster?.status, ['failureDomains']);
   const named: readonly (readonly [string, unknown])[] = Array.isArray(domains)
-    ? domains.map((one: unknown) => [text(object(one)['name']) ?? '', one] as const)
+    ? domains.map((one: unknown) => [nonEmpty(object(one)['name']) ?? '', one] as const)
     : Object.entries(object(domains));
   return named.filter(([name, one]) => name !== '' && object(one)['controlPlane'] === true).map(([name]) => name);
 }
@@ -71,7 +71,7 @@ function placeOf(
       message: `there is no vspheredeploymentzone ${name}`,
       nextStep: `apply it, or correct the failureDomain of the set`,
     };
-  const domainName = text(object(found?.spec)['failureDomain']);
+  const domainName = nonEmpty(object(found?.spec)['failureDomain']);
   const topology = domainName === undefined ? {} : object(object(domain(domainName)?.spec)['topology']);
   if (domainName !== undefined && domain(domainName) === undefined)
     return {
@@ -79,13 +79,13 @@ function placeOf(
       nextStep: `apply it`,
     };
   const constraint = object(object(found?.spec)['placementConstraint']);
-  const resourcePool = text(constraint['resourcePool']) ?? text(machine['resourcePool']) ?? '';
-  const datacenter = text(topology['datacenter']) ?? text(machine['datacenter']);
+  const resourcePool = nonEmpty(constraint['resourcePool']) ?? nonEmpty(machine['resourcePool']) ?? '';
+  const datacenter = nonEmpty(topology['datacenter']) ?? nonEmpty(machine['datacenter']);
   const wanted = {
-    server: text(object(found?.spec)['server']) ?? text(machine['server']) ?? clusterServer,
+    server: nonEmpty(object(found?.spec)['server']) ?? nonEmpty(machine['server']) ?? clusterServer,
     datacenter,
-    datastore: text(topology['datastore']) ?? text(machine['datastore']),
-    computeCluster: text(topology['computeCluster']) ?? clusterOfPool(resourcePool),
+    datastore: nonEmpty(topology['datastore']) ?? nonEmpty(machine['datastore']),
+    computeCluster: nonEmpty(topology['computeCluster']) ?? clusterOfPool(resourcePool),
     networks: networksOf(topology, machine),
   };
   const missing = Object.entries(wanted).flatMap(([key, value]) => (value === undefined ? [key] : []));
@@ -105,7 +105,7 @@ function placeOf(
     server,
     datacenter,
     failureDomain: name ?? datacenter.slice(datacenter.lastIndexOf('/') + 1),
-    folder: text(constraint['folder']) ?? text(machine['folder']) ?? '',
+    folder: nonEmpty(constraint['folder']) ?? nonEmpty(machine['folder']) ?? '',
     datastore,
     resourcePool,
     computeCluster,
@@ -121,10 +121,12 @@ function clusterOfPool(pool: string): string | undefined {
 
 function networksOf(topology: unknown, machine: unknown): readonly string[] | undefined {
   const named = [
-    ...list(object(topology)['networks']).flatMap((name) => text(name) ?? []),
-    ...list(object(topology)['networkConfigurations']).flatMap((one) => text(object(one)['networkName']) ?? []),
+    ...list(object(topology)['networks']).flatMap((name) => nonEmpty(name) ?? []),
+    ...list(object(topology)['networkConfigurations']).flatMap((one) => nonEmpty(object(one)['networkName']) ?? []),
   ];
-  const devices = list(at(machine, ['network', 'devices'])).flatMap((one) => text(object(one)['networkName']) ?? []);
+  const devices = list(at(machine, ['network', 'devices'])).flatMap(
+    (one) => nonEmpty(object(one)['networkName']) ?? [],
+  );
   const networks = named.length > 0 ? named : devices;
   return networks.length === 0 ? undefined : networks;
 }

@@ -1,9 +1,11 @@
 import type { BootImage } from '@drydock/api';
 import type { ClusterRecords } from '@drydock/templates';
+import { untilNextTurn } from '../remembered.ts';
 import { wayBackOf } from '../way-back/needed.ts';
 import { isOurs } from './clone.ts';
 import { imageIn, imageLeafOf, type NamedPath } from './image-leaf.ts';
 import type { ClusterApiObject } from './kinds.ts';
+import { firstBy } from './needs.ts';
 
 /** What the cluster knows of templates, which nobody in vCenter can write: the imports that were announced, and what sets were seen to start from. */
 export function recordsOf(images: () => Iterable<BootImage>): ClusterRecords {
@@ -28,30 +30,20 @@ function imagesNeededBy({ spec, status }: BootImage, keep: number): readonly str
 
 /** Tells of an image by its name which BootImage needs it, by what is known when it is asked; undefined where none does. */
 export function imageNeeds(bootImages: () => Iterable<BootImage>, keep: number): (name: string) => string | undefined {
-  let known: ReadonlyMap<string, string> | undefined;
+  const known = untilNextTurn(() => usersOf(bootImages(), keep));
   return (name) => {
-    if (known === undefined) {
-      known = usersOf(bootImages(), keep);
-      // One answer holds for as long as nothing else can run: what comes meanwhile counts right before a removal.
-      queueMicrotask(() => {
-        known = undefined;
-      });
-    }
-    return known.get(name);
+    const { metadata } = known().get(name) ?? {};
+    return metadata && `bootimage ${metadata.namespace}/${metadata.name}`;
   };
 }
 
-function usersOf(bootImages: Iterable<BootImage>, keep: number): ReadonlyMap<string, string> {
-  const users = new Map<string, string>();
-  for (const image of bootImages) {
+function usersOf(bootImages: Iterable<BootImage>, keep: number): ReadonlyMap<string, BootImage> {
+  return firstBy(bootImages, (image) => {
     const { operation, canary } = image.status ?? {};
     // An image that failed would be made again, and fail again.
     const tried = canary?.verdict === 'Passed' ? undefined : canary?.image;
-    for (const name of [operation?.name, tried, ...imagesNeededBy(image, keep)])
-      if (name !== undefined && !users.has(name))
-        users.set(name, `bootimage ${image.metadata.namespace}/${image.metadata.name}`);
-  }
-  return users;
+    return [operation?.name, tried, ...imagesNeededBy(image, keep)].filter((name) => name !== undefined);
+  });
 }
 
 /** Tells of a template of ours which way back needs it, by what is known when it is asked first, in words; undefined where none does. `paths`: see {@link imageLeafOf}. */
@@ -60,7 +52,7 @@ export function waysBackBy(
   keep: number,
   paths: readonly NamedPath[],
 ): (template: ClusterApiObject) => string | undefined {
-  let index: ReadonlyMap<string, string> | undefined;
+  let index: ReadonlyMap<string, BootImage> | undefined;
   return (template) => {
     if (!isOurs(template)) return undefined;
     const { apiVersion = '', kind = '', metadata } = template;
@@ -69,17 +61,10 @@ export function waysBackBy(
     if (typeof leaf !== 'object') return `whoever says where ${kind} names its image`;
     const named = imageIn(template, leaf);
     if (named === undefined) return undefined;
-    index ??= indexOf(images(), keep);
-    return index.get(`${metadata.namespace}/${named}`);
+    index ??= firstBy(images(), (image) =>
+      imagesNeededBy(image, keep).map((name) => `${image.metadata.namespace}/${name}`),
+    );
+    const holder = index.get(`${metadata.namespace}/${named}`);
+    return holder && `the history of bootimage ${holder.metadata.name}`;
   };
-}
-
-function indexOf(images: Iterable<BootImage>, keep: number): ReadonlyMap<string, string> {
-  const needed = new Map<string, string>();
-  for (const image of images)
-    for (const name of imagesNeededBy(image, keep)) {
-      const id = `${image.metadata.namespace}/${name}`;
-      if (!needed.has(id)) needed.set(id, `the history of bootimage ${image.metadata.name}`);
-    }
-  return needed;
 }

@@ -20,11 +20,10 @@ import {
 import type { ClusterRecords, HolderIsLive } from '@drydock/templates';
 import type { BootImageMetrics } from '../metrics.ts';
 import type { PolicyWorld } from '../policy/policy-statuses.ts';
-import { endsCanary } from '../status/canary-end.ts';
 import { type KeepStatuses, watchDefinitions } from '../status/definitions.ts';
-import type { SetOutcome } from '../status/subject.ts';
-import { allSynced } from '../sync-wait.ts';
+import { endsCanary, type SetOutcome } from '../status/subject.ts';
 import type { ImageStore } from '../vsphere/options.ts';
+import { allSynced } from '../waiting.ts';
 import { livePin } from '../way-back/pin.ts';
 import { bootImageOfRotated, rotationReports } from './boot-images.ts';
 import { isRotationCanary } from './canary.ts';
@@ -47,10 +46,9 @@ import type { RotationWish } from './rotation.ts';
 import { groupOf, idOfRotated, isRevision, ROTATED_KINDS, type RotatedSet, rotatedSet } from './set.ts';
 import { type SiteReader, siteReader } from './sites.ts';
 import { rotatedStandings } from './standing.ts';
-import { policySubjectOf } from './subject.ts';
 import { vsphereImages } from './vsphere-images.ts';
 import { isAnotherCluster, isAnotherSubject, setNamedBy, setOfImage, specChanged, whoseTurn } from './wakes.ts';
-import { policyOfRotated, wishFor } from './wish.ts';
+import { policyOfRotated, policySubjectOf, wishFor } from './wish.ts';
 
 /** What the role needs from the app that runs it. */
 export interface ClusterApiRoleOptions {

@@ -1,6 +1,6 @@
 import type { MachineSetShortKind } from '@drydock/api';
 import type { OwnerReference } from '@drydock/kube';
-import { at, count, type JsonPath, list, object, text } from '../observe/json.ts';
+import { at, count, type JsonPath, list, nonEmpty, object } from '../observe/json.ts';
 import { type ClusterApiObject, CONTROL_PLANE, CORE } from './kinds.ts';
 
 /** Kinds whose machines are made from an infrastructure template. */
@@ -96,7 +96,7 @@ function viewOf(kind: RotatedKind, live: ClusterApiObject): RotatedSet {
       : ['template', 'spec']),
     'infrastructureRef',
   ];
-  const domain = text(machine['failureDomain']);
+  const domain = nonEmpty(machine['failureDomain']);
   const existing = count(object(live.status)['replicas']) ?? 0;
   return {
     kind,
@@ -105,12 +105,12 @@ function viewOf(kind: RotatedKind, live: ClusterApiObject): RotatedSet {
     name: metadata.name,
     id: `${short}/${metadata.name}`,
     object: live,
-    clusterName: text(spec['clusterName']) ?? text(metadata.labels?.[CLUSTER_NAME]),
+    clusterName: nonEmpty(spec['clusterName']) ?? nonEmpty(metadata.labels?.[CLUSTER_NAME]),
     reference: referenceOf(at(live, referencePath)),
     referencePath,
-    version: text(kind === 'KubeadmControlPlane' ? spec['version'] : machine['version']),
+    version: nonEmpty(kind === 'KubeadmControlPlane' ? spec['version'] : machine['version']),
     failureDomains: [
-      ...list(spec['failureDomains']).flatMap((name) => text(name) ?? []),
+      ...list(spec['failureDomains']).flatMap((name) => nonEmpty(name) ?? []),
       ...(domain === undefined ? [] : [domain]),
     ],
     replicas: Math.max(count(spec['replicas']) ?? 1, existing),
@@ -125,8 +125,8 @@ function viewOf(kind: RotatedKind, live: ClusterApiObject): RotatedSet {
 /** A reference of either version; undefined where it is incomplete. */
 export function referenceOf(value: unknown): Reference | undefined {
   const { apiVersion, apiGroup, kind, name } = object(value);
-  const group = text(apiGroup) ?? text(apiVersion)?.split('/')[0];
-  return group === undefined || text(kind) === undefined || text(name) === undefined
+  const group = nonEmpty(apiGroup) ?? nonEmpty(apiVersion)?.split('/')[0];
+  return group === undefined || nonEmpty(kind) === undefined || nonEmpty(name) === undefined
     ? undefined
     : { group, kind: String(kind), name: String(name) };
 }
@@ -158,7 +158,7 @@ export function isPaused(cluster: ClusterApiObject | undefined): boolean {
 
 function strategyOf(live: ClusterApiObject): string | undefined {
   const spec = object(live.spec);
-  return text(at(spec, ['rollout', 'strategy', 'type'])) ?? text(at(spec, ['strategy', 'type']));
+  return nonEmpty(at(spec, ['rollout', 'strategy', 'type'])) ?? nonEmpty(at(spec, ['strategy', 'type']));
 }
 
 function rolling(kind: RotatedKind, live: ClusterApiObject): RotatedSet['rolls'] {

@@ -1,4 +1,5 @@
-import { ApiError, type CallOptions, type Client, isNotFound, keyOf, keyText } from '@drydock/kube';
+import { type CallOptions, type Client, keyOf, keyText } from '@drydock/kube';
+import { listed } from '../listed.ts';
 import type { SetPlace } from '../standing.ts';
 import { bootImageOfRotated } from './boot-images.ts';
 import type { ServedKinds } from './kinds.ts';
@@ -21,18 +22,8 @@ export async function rotatedSets(
     ROTATED_KINDS.map(async ({ group, kind }) => {
       const resource = served.of(group, kind);
       if (resource === undefined) return [];
-      try {
-        const found: RotatedSet[] = [];
-        for await (const live of client.list(resource, {}, call)) {
-          const set = rotatedSet(kind, live);
-          if (!isRevision(set)) found.push(set);
-        }
-        return found;
-      } catch (error) {
-        if (!(error instanceof ApiError)) throw error;
-        if (!isNotFound(error)) unread.push(error.message);
-        return [];
-      }
+      const live = await listed(client.list(resource, {}, call), (why) => unread.push(why));
+      return live.map((one) => rotatedSet(kind, one)).filter((set) => !isRevision(set));
     }),
   );
   return { sets: sets.flat(), unread };

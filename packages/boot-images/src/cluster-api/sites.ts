@@ -5,6 +5,7 @@ import { at } from '../observe/json.ts';
 import { type IdentitySources, serverOf, serverWithLogin } from './identity.ts';
 import { imageLeafOf } from './image-leaf.ts';
 import { type ClusterApiObject, CORE, INFRASTRUCTURE } from './kinds.ts';
+import { firstBy } from './needs.ts';
 import { distinct, type PlaceFault, placeOfZone, placesOf } from './places.ts';
 import type { Rotation } from './rotation.ts';
 import { idOfRotated, type RotatedSet, referenceOf } from './set.ts';
@@ -28,12 +29,10 @@ export interface SiteReader {
 
 /** One for each list of failure domains: where the others make machines is the same. A control plane says its own. */
 function inOtherDomains(sets: readonly RotatedSet[]): readonly RotatedSet[] {
-  const known = new Map<string, RotatedSet>();
-  for (const set of sets) {
-    const key = [set.kind === 'KubeadmControlPlane' ? set.kind : '', ...set.failureDomains].join('\n');
-    if (!known.has(key)) known.set(key, set);
-  }
-  return [...known.values()];
+  const first = firstBy(sets, ({ kind, failureDomains }) => [
+    [kind === 'KubeadmControlPlane' ? kind : '', ...failureDomains].join('\n'),
+  ]);
+  return [...first.values()];
 }
 
 /** Reads them from what was seen last. */

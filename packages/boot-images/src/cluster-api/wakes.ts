@@ -4,7 +4,7 @@ import { canonical, object } from '../observe/json.ts';
 import type { ClusterApiObject } from './kinds.ts';
 import type { Lines } from './lines.ts';
 import { idOfRotated, isPaused, isRevision, ROTATED_KINDS, type RotatedKind, rotatedSet } from './set.ts';
-import { policySubjectOf } from './subject.ts';
+import { policySubjectOf } from './wish.ts';
 
 /** The set that a BootImage is of, where it is one of this kind. */
 export function setNamedBy(

@@ -3,7 +3,7 @@ import { shortText } from '@drydock/api/text';
 import { wantsCanary } from '../canary/rights.ts';
 import { canarySpec } from '../canary/spec.ts';
 import { optOutAnnotation, optOutReasonAnnotation } from '../decide/request.ts';
-import { policyFor, readPolicy } from '../policy/policy-for.ts';
+import { type PolicySubject, policyFor, readPolicy } from '../policy/policy-for.ts';
 import { isPaced } from '../policy/turns.ts';
 import { windowsAt } from '../policy/windows.ts';
 import { livePin, pinFault } from '../way-back/pin.ts';
@@ -13,7 +13,6 @@ import type { ClusterApiObject } from './kinds.ts';
 import type { ReleaseImages } from './openshift.ts';
 import type { RotationWish } from './rotation.ts';
 import { type RotatedSet, setText } from './set.ts';
-import { policySubjectOf } from './subject.ts';
 
 /** From what a wish is made. */
 export interface WishSources {
@@ -204,4 +203,11 @@ function byPolicy(set: RotatedSet, source = 'a policy', why: string | undefined)
     message: `${setText(set)} is left alone by ${source}${reason}`,
     nextStep: `to have it kept current, take spec.optOut out of ${source}`,
   };
+}
+
+/** A set of Cluster API as policies select it. */
+export function policySubjectOf({ kind, object, failureDomains }: RotatedSet): PolicySubject {
+  const [failureDomain, ...more] = failureDomains;
+  const where = more.length > 0 || failureDomain === undefined ? {} : { failureDomain };
+  return { kind, labels: object.metadata.labels, ...where };
 }

@@ -1,5 +1,5 @@
 import type { ClusterVersion, Infrastructure } from '@drydock/api';
-import { BootImageError, errorText, orBootImageError } from '../errors.ts';
+import { BootImageError, orBootImageError, thrownFacts } from '../errors.ts';
 import { controlPlanes, type KeptSet, kindOf, machineSets, setText } from '../observe/kept-set.ts';
 import { type JsonObject, providerSpecOf, unusableName } from '../observe/provider-spec.ts';
 import type { Stream } from '../observe/stream.ts';
@@ -167,34 +167,16 @@ export function neverKept(set: KeptSet, infrastructure: Infrastructure | undefin
  * the template store carry their sentence (`text`) and the next step (`next`) apart.
  */
 export function wrapped(set: KeptSet, cause: unknown): BootImageError {
-  const known = (typeof cause === 'object' && cause !== null ? cause : {}) as {
-    readonly code?: unknown;
-    readonly retriable?: unknown;
-    readonly nextStep?: unknown;
-    readonly text?: unknown;
-    readonly next?: unknown;
-  };
-  const text = typeof known.text === 'string' ? known.text : errorText(cause);
-  const nextStep = [known.nextStep, known.next].find((step) => typeof step === 'string');
+  const { code, retriable, nextStep, text } = thrownFacts(cause);
   return new BootImageError(
-    // Codes of other packages pass through: they are what a person looks up.
-    (typeof known.code === 'string' ? camelCase(known.code) : 'Unexpected') as BootImageError['code'],
+    code as BootImageError['code'],
     `failed to reconcile ${kindOf(set).inTexts} ${set.metadata.name}, err: ${text}`,
     {
-      ...{ cause, retriable: known.retriable !== false },
+      ...{ cause, retriable },
       ...(nextStep === undefined ? {} : { nextStep }),
       ...(cause instanceof BootImageError && cause.facts !== undefined ? { facts: cause.facts } : {}),
     },
   );
-}
-
-/** `TAG_NOT_FOUND` as `TagNotFound`: reasons are CamelCase words. */
-function camelCase(code: string): string {
-  if (!/^[A-Z0-9]+(_[A-Z0-9]+)*$/.test(code)) return code;
-  return code
-    .split('_')
-    .map((word) => word.slice(0, 1) + word.slice(1).toLowerCase())
-    .join('');
 }
 
 /** A skip. */

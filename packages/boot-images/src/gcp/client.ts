@@ -1,8 +1,7 @@
-import { oneLine } from '@drydock/api/text';
-import { type CloudAnswer, type CloudHttps, invalidAnswer } from '../cloud/https.ts';
-import type { Tokens } from '../cloud/tokens.ts';
-import { parsedJson } from '../observe/json.ts';
-import { isObject, nonEmpty } from '../observe/stream.ts';
+import type { Answer } from '../cloud/availability.ts';
+import { type CloudAnswer, type CloudHttps, invalidAnswer, quoted } from '../cloud/https.ts';
+import { type TokenRefused, type Tokens, withToken } from '../cloud/tokens.ts';
+import { isObject, list, nonEmpty, object, parsedJson } from '../observe/json.ts';
 import type { GcpCredentials } from './credentials.ts';
 import { type ImageName, imagePath } from './image-name.ts';
 
@@ -22,21 +21,14 @@ export interface ComputeImage {
   readonly replacement: string | undefined;
 }
 
-/** What Compute Engine says of a name. */
-export type ImageAnswer =
-  | { readonly kind: 'found'; readonly image: ComputeImage }
-  | { readonly kind: 'absent' }
-  | { readonly kind: 'unverified'; readonly missing: string; readonly message: string };
-
 /** Reads images. */
 export interface ComputeClient {
   /** Rejects as {@link CloudHttps.ask} does. */
-  readonly image: (credentials: GcpCredentials, name: ImageName, signal: AbortSignal) => Promise<ImageAnswer>;
+  readonly image: (credentials: GcpCredentials, name: ImageName, signal: AbortSignal) => Promise<Answer<ComputeImage>>;
 }
 
 /** Where Compute Engine is asked. */
 export const computeHost = 'compute.googleapis.com';
-const QUOTED = 300;
 /** Reasons that come with 403 and mean "later" (API reference, errors of the domain usageLimits). */
 const LATER: ReadonlySet<string> = new Set(['rateLimitExceeded', 'userRateLimitExceeded', 'quotaExceeded']);
 
@@ -48,35 +40,27 @@ export function computeClient({
   readonly https: CloudHttps;
   readonly tokens: Tokens<GcpCredentials>;
 }): ComputeClient {
-  async function image(
-    credentials: GcpCredentials,
-    name: ImageName,
-    signal: AbortSignal,
-    again: boolean,
-  ): Promise<ImageAnswer> {
-    const token = await tokens.of(credentials, signal);
-    if (token.kind === 'refused') return { ...token, kind: 'unverified' };
-    const path = imagePath(name);
-    const action = `get ${path}`;
-    const answer = await https.ask({
-      ...{ method: 'GET', url: `https://${computeHost}/compute/v1/${path}`, action, signal },
-      headers: { authorization: `Bearer ${token.token}` },
-      passing: (refusal) => refusal.status === 403 && LATER.has(errorIn(refusal).reason),
-    });
-    const { status } = answer;
-    if (status === 200) return { kind: 'found', image: imageIn(answer, name, action) };
-    if (status === 404) return { kind: 'absent' };
-    const { reason, message } = errorIn(answer);
-    if (status === 401) {
-      tokens.forget(credentials);
-      // It may have been revoked with its key since; a new one tells.
-      if (again) return image(credentials, name, signal, false);
-      return { kind: 'unverified', missing: 'valid credentials', message: `Compute Engine refused them: ${message}` };
-    }
-    if (status === 403) return { kind: 'unverified', missing: missingRight(reason, name), message };
-    throw invalidAnswer(computeHost, action, `HTTP ${status}: ${message}`);
-  }
-  return { image: (credentials, name, signal) => image(credentials, name, signal, true) };
+  return {
+    image: (credentials, name, signal) => {
+      const path = imagePath(name);
+      const action = `get ${path}`;
+      const ask = async (token: string): Promise<Answer<ComputeImage> | TokenRefused> => {
+        const answer = await https.ask({
+          ...{ method: 'GET', url: `https://${computeHost}/compute/v1/${path}`, action, signal },
+          headers: { authorization: `Bearer ${token}` },
+          passing: (refusal) => refusal.status === 403 && LATER.has(errorIn(refusal).reason),
+        });
+        const { status } = answer;
+        if (status === 200) return { kind: 'found', found: imageIn(answer, name, action) };
+        if (status === 404) return { kind: 'absent' };
+        const { reason, message } = errorIn(answer);
+        if (status === 401) return { kind: 'tokenRefused', message };
+        if (status === 403) return { kind: 'unverified', missing: missingRight(reason, name), message };
+        throw invalidAnswer(computeHost, action, `HTTP ${status}: ${message}`);
+      };
+      return withToken(tokens, credentials, 'Compute Engine', ask, signal);
+    },
+  };
 }
 
 function missingRight(reason: string, { project }: ImageName): string {
@@ -87,25 +71,22 @@ function missingRight(reason: string, { project }: ImageName): string {
 
 /** `{error: {code, message, errors: [{reason}], details: [{reason}]}}`, the shape of all of Google's JSON APIs. */
 function errorIn({ status, text }: CloudAnswer): { readonly reason: string; readonly message: string } {
-  const body = parsedJson(text);
-  const error = isObject(body) && isObject(body['error']) ? body['error'] : {};
-  const message = oneLine(nonEmpty(error['message']) ?? `HTTP ${status}`).slice(0, QUOTED);
-  for (const list of [error['errors'], error['details']]) {
-    const [first] = Array.isArray(list) ? (list as readonly unknown[]) : [];
-    const reason = isObject(first) ? nonEmpty(first['reason']) : undefined;
+  const error = object(object(parsedJson(text))['error']);
+  const message = quoted(nonEmpty(error['message']) ?? `HTTP ${status}`);
+  for (const all of [error['errors'], error['details']]) {
+    const reason = nonEmpty(object(list(all)[0])['reason']);
     if (reason !== undefined) return { reason, message };
   }
   return { reason: '', message };
 }
 
 function imageIn({ text }: CloudAnswer, asked: ImageName, action: string): ComputeImage {
-  const body = parsedJson(text);
-  const name = isObject(body) ? nonEmpty(body['name']) : undefined;
-  const status = isObject(body) ? nonEmpty(body['status']) : undefined;
-  if (!isObject(body) || name === undefined || status === undefined || (!asked.family && name !== asked.name))
+  const body = object(parsedJson(text));
+  const [name, status] = [nonEmpty(body['name']), nonEmpty(body['status'])];
+  if (name === undefined || status === undefined || (!asked.family && name !== asked.name))
     throw invalidAnswer(computeHost, action, 'the answer is no image of that name');
-  const deprecated = isObject(body['deprecated']) ? body['deprecated'] : {};
-  const features: readonly unknown[] = Array.isArray(body['guestOsFeatures']) ? body['guestOsFeatures'] : [];
+  const deprecated = object(body['deprecated']);
+  const features = list(body['guestOsFeatures']);
   const replacement = nonEmpty(deprecated['replacement']);
   return {
     ...{ name, status, architecture: nonEmpty(body['architecture']), deprecation: nonEmpty(deprecated['state']) },

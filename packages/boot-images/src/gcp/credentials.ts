@@ -1,7 +1,8 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { readJson } from '@drydock/api';
-import { type CredentialSource, type FoundCredentials, firstCredentials } from '../cloud/credentials.ts';
-import { isObject, nonEmpty } from '../observe/stream.ts';
+import type { Unverified } from '../cloud/availability.ts';
+import { type CredentialSource, firstCredentials } from '../cloud/credentials.ts';
+import { isObject, nonEmpty } from '../observe/json.ts';
 import type { PlatformInput } from '../platform.ts';
 
 /** How a token for Google Cloud is had; `version` is another one after each change of the Secret. */
@@ -34,7 +35,7 @@ export type GcpCredentials =
 const FILE = 'service_account.json';
 
 /** The first Secret with credentials that may be used. */
-export function gcpCredentials(input: Pick<PlatformInput, 'secret'>): FoundCredentials<GcpCredentials> {
+export function gcpCredentials(input: Pick<PlatformInput, 'secret'>): GcpCredentials | Unverified {
   return firstCredentials(input, { platform: 'GCP', cloud: 'Google Cloud' }, readSource);
 }
 

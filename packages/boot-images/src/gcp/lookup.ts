@@ -1,12 +1,11 @@
 import { oneLine } from '@drydock/api/text';
 import { type Clock, systemClock } from '@drydock/kube';
-import type { Availability } from '../cloud/availability.ts';
-import { type Lookup, lookup, type Place } from '../cloud/lookup.ts';
+import type { Answer, Availability } from '../cloud/availability.ts';
+import { eachLookup, type Place } from '../cloud/lookup.ts';
 import type { ImageLook } from '../cloud/stream-platform.ts';
-import type { JsonObject } from '../observe/provider-spec.ts';
-import { isObject } from '../observe/stream.ts';
+import { nonEmpty, object } from '../observe/json.ts';
 import type { PlatformInput } from '../platform.ts';
-import { type ComputeClient, type ComputeImage, computeHost, type ImageAnswer } from './client.ts';
+import { type ComputeClient, type ComputeImage, computeHost } from './client.ts';
 import { type GcpCredentials, gcpCredentials } from './credentials.ts';
 import { type ImageName, imagePath, parseImage } from './image-name.ts';
 
@@ -14,34 +13,19 @@ interface Account extends Place {
   readonly credentials: GcpCredentials;
 }
 
-/** An image that is there stays there for a while; everything else may be put right at any moment, and a set that waits for it has pauses of its own. */
-const KEPT_MS = { found: 600_000, absent: 3_000, unverified: 60_000 } as const;
-
 /** Images are the same in all regions, so a place is an account alone. */
 export function computeLook(client: ComputeClient, clock: Clock = systemClock): ImageLook<ImageName> {
-  const images: Lookup<Account, ImageAnswer> = lookup({
-    clock,
-    // Each name is a call of its own.
-    batch: 1,
-    keepMs: (answer) => KEPT_MS[answer.kind === 'found' && !isGood(answer.image) ? 'absent' : answer.kind],
-    ask: async ({ credentials }, ids, signal) => {
-      const answers = new Map<string, ImageAnswer>();
-      for (const id of ids) {
-        const name = parseImage(id, '');
-        if (name !== undefined) answers.set(id, await client.image(credentials, name, signal));
-      }
-      return answers;
-    },
-  });
+  const ask = async ({ credentials }: Account, path: string, signal: AbortSignal): Promise<Answer<ComputeImage>> => {
+    const name = parseImage(path, '');
+    return name === undefined ? { kind: 'absent' } : client.image(credentials, name, signal);
+  };
+  const images = eachLookup(ask, isGood, clock);
   return {
     look: async (input, image, { signal }) => {
-      const found = gcpCredentials(input);
-      if (found.kind === 'none') return { kind: 'unverified', missing: found.missing, message: found.message };
-      const { credentials } = found;
-      const answer = await images.of({ key: credentials.version, host: computeHost, credentials }, imagePath(image), {
-        signal,
-      });
-      return availabilityOf(answer, image, needsOf(input));
+      const credentials = gcpCredentials(input);
+      if ('missing' in credentials) return credentials;
+      const account = { key: credentials.version, host: computeHost, credentials };
+      return availabilityOf(await images.of(account, imagePath(image), { signal }), image, needsOf(input));
     },
   };
 }
@@ -75,18 +59,17 @@ const SHIELDS = ['secureBoot', 'virtualizedTrustedPlatformModule', 'integrityMon
 /** What a spec asks of its image. */
 export function needsOf({ spec, architecture }: Pick<PlatformInput, 'spec' | 'architecture'>): Needs {
   const features = new Map<string, string>();
-  const shielded: JsonObject = isObject(spec['shieldedInstanceConfig']) ? spec['shieldedInstanceConfig'] : {};
+  const shielded = object(spec['shieldedInstanceConfig']);
   const shield = SHIELDS.find((one) => shielded[one] === 'Enabled');
   if (shield !== undefined) features.set('UEFI_COMPATIBLE', `shieldedInstanceConfig.${shield}`);
-  const { confidentialCompute } = spec;
-  const confidential = typeof confidentialCompute === 'string' ? confidentialCompute : '';
+  const confidential = nonEmpty(spec['confidentialCompute']) ?? '';
   const feature = Object.hasOwn(CONFIDENTIAL, confidential) ? CONFIDENTIAL[confidential] : undefined;
   if (feature !== undefined) features.set(feature, `confidentialCompute: ${confidential}`);
   return { architecture, features };
 }
 
 /** Judges an answer by what the machines need. Pure. */
-export function availabilityOf(answer: ImageAnswer, asked: ImageName, needs: Needs): Availability {
+export function availabilityOf(answer: Answer<ComputeImage>, asked: ImageName, needs: Needs): Availability {
   const path = imagePath(asked);
   const wait = 'wait until it is published, or opt the set out; it is looked at again by itself';
   switch (answer.kind) {
@@ -98,7 +81,7 @@ export function availabilityOf(answer: ImageAnswer, asked: ImageName, needs: Nee
         message: `there is no image ${path} in Compute Engine, or none that these credentials may see`,
       };
     case 'found':
-      return judged(answer.image, path, needs, wait);
+      return judged(answer.found, path, needs, wait);
   }
 }
 

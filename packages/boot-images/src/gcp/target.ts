@@ -1,9 +1,8 @@
-import { nameFault } from '@drydock/api/text';
 import { type Skip, skip } from '../decide/decide.ts';
 import { BootImageError } from '../errors.ts';
+import { isObject, nonEmpty } from '../observe/json.ts';
 import { setText } from '../observe/kept-set.ts';
-import type { JsonObject, LeafEdit } from '../observe/provider-spec.ts';
-import { isObject, nonEmpty } from '../observe/stream.ts';
+import { invalidSpec, type JsonObject, type LeafEdit, specText } from '../observe/provider-spec.ts';
 import type { PlatformInput } from '../platform.ts';
 import { type ImageName, imagePath, parseImage } from './image-name.ts';
 
@@ -92,30 +91,13 @@ export function bootDisks(spec: JsonObject): readonly BootDisk[] {
   const { disks = [] } = spec;
   // Null is an empty list, and a null disk is none: upstream's reader takes both.
   if (disks === null) return [];
-  if (!Array.isArray(disks)) throw invalid('disks', 'a list');
+  if (!Array.isArray(disks)) throw invalidSpec('disks', 'a list');
   return disks.flatMap((disk: unknown, index) => {
     if (disk === null) return [];
-    if (!isObject(disk)) throw invalid(`disks[${index}]`, 'an object');
-    const { boot = false, image = '' } = disk;
-    if (typeof boot !== 'boolean' && boot !== null) throw invalid(`disks[${index}].boot`, 'true or false');
-    if (typeof image !== 'string' && image !== null) throw invalid(`disks[${index}].image`, 'a text');
-    const fault = nameFault(image ?? '', LONGEST);
-    // Nothing of it is sent, shown or logged.
-    if (fault !== undefined)
-      throw new BootImageError('NameUnusable', `providerSpec.value.disks[${index}].image ${fault}`, {
-        ...{ retriable: false, nextStep: 'correct spec.template.spec.providerSpec.value of the set' },
-      });
-    return boot === true ? [{ index, image: image ?? '' }] : [];
+    if (!isObject(disk)) throw invalidSpec(`disks[${index}]`, 'an object');
+    const { boot = false } = disk;
+    if (typeof boot !== 'boolean' && boot !== null) throw invalidSpec(`disks[${index}].boot`, 'true or false');
+    const image = specText(disk['image'], `disks[${index}].image`, LONGEST);
+    return boot === true ? [{ index, image }] : [];
   });
-}
-
-function invalid(path: string, expected: string): BootImageError {
-  return new BootImageError(
-    'ProviderSpecInvalid',
-    `unmarshal into providerSpec failed: ${path}: ${expected} was expected`,
-    {
-      retriable: false,
-      nextStep: 'correct spec.template.spec.providerSpec.value of the set',
-    },
-  );
 }

@@ -1,11 +1,18 @@
 import { sign } from 'node:crypto';
-import { oneLine } from '@drydock/api/text';
 import { type Clock, systemClock } from '@drydock/kube';
 import { projectedToken } from '../cloud/credentials.ts';
-import { type CloudAnswer, type CloudHttps, invalidAnswer } from '../cloud/https.ts';
-import { type HeldToken, heldToken, refusedToken, type Tokens, tokensBy } from '../cloud/tokens.ts';
-import { object, parsedJson } from '../observe/json.ts';
-import { isObject, nonEmpty } from '../observe/stream.ts';
+import type { CloudHttps } from '../cloud/https.ts';
+import {
+  grantedToken,
+  type HeldToken,
+  projectedIn,
+  refusedToken,
+  type TokenCall,
+  type Tokens,
+  tokenIn,
+  tokensBy,
+} from '../cloud/tokens.ts';
+import { nonEmpty, object, parsedJson } from '../observe/json.ts';
 import type { GcpCredentials } from './credentials.ts';
 
 /** Reading is all that it may be used for. */
@@ -13,8 +20,6 @@ const SCOPE = 'https://www.googleapis.com/auth/compute.readonly';
 /** What a federated token must be good for to be exchanged for the service account's, which is then limited to the scope above. */
 const EXCHANGE_SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
 const HOUR_S = 3600;
-/** Longest text of an answer that is quoted. */
-const QUOTED = 300;
 
 /** Has no token yet. */
 export function gcpTokens(options: {
@@ -38,8 +43,8 @@ export function gcpTokens(options: {
     const signed = [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
     const assertion = `${signed}.${sign('RSA-SHA256', Buffer.from(signed), of.key).toString('base64url')}`;
     const grant = { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion };
-    const action = `get a token for ${of.email}`;
-    return tokenIn(of.tokenUrl, action, of, await post(of.tokenUrl, action, grant, signal));
+    const call = { url: of.tokenUrl, action: `get a token for ${of.email}`, credentials: of };
+    return grantedToken(call, grant, { https, clock }, signal);
   }
 
   /** RFC 8693, and where the file says so, the token of a service account for it. */
@@ -47,71 +52,28 @@ export function gcpTokens(options: {
     of: Extract<GcpCredentials, { readonly kind: 'federated' }>,
     signal: AbortSignal,
   ): Promise<HeldToken> {
-    let subject: string | undefined;
-    try {
-      subject = memberOf(await readToken(of.file), of.member);
-    } catch (error) {
-      return refusedToken(of, 'a projected token', error instanceof Error ? error.message : 'it cannot be read');
-    }
+    const projected = await projectedIn(of.file, readToken, of);
+    if (typeof projected !== 'string') return projected;
+    const subject = of.member === undefined ? projected : nonEmpty(object(parsedJson(projected))[of.member]);
     if (subject === undefined)
       return refusedToken(of, 'a projected token', `the file ${of.file} has no member ${of.member}`);
-    const action = 'exchange the projected token';
     const grant = {
       grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
       requested_token_type: 'urn:ietf:params:oauth:token-type:access_token',
       ...{ audience: of.audience, subject_token: subject, subject_token_type: of.tokenType },
       scope: of.impersonationUrl === undefined ? SCOPE : EXCHANGE_SCOPE,
     };
-    const federated = tokenIn(of.tokenUrl, action, of, await post(of.tokenUrl, action, grant, signal));
-    if (of.impersonationUrl === undefined || federated.token.kind === 'refused') return federated;
-    const impersonate = 'get a token of the service account';
+    const exchange = { url: of.tokenUrl, action: 'exchange the projected token', credentials: of };
+    const federated = await grantedToken(exchange, grant, { https, clock }, signal);
+    if (of.impersonationUrl === undefined || federated.token.kind === 'unverified') return federated;
+    const call: TokenCall = {
+      ...{ url: of.impersonationUrl, action: 'get a token of the service account', credentials: of },
+    };
     const answer = await https.ask({
-      ...{ method: 'POST', url: of.impersonationUrl, action: impersonate, signal },
+      ...{ method: 'POST', url: call.url, action: call.action, signal },
       headers: { 'content-type': 'application/json', authorization: `Bearer ${federated.token.token}` },
       body: JSON.stringify({ scope: [SCOPE], lifetime: `${HOUR_S}s` }),
     });
-    return tokenIn(of.impersonationUrl, impersonate, of, answer);
+    return tokenIn(answer, call, clock);
   }
-
-  function post(
-    url: string,
-    action: string,
-    form: Readonly<Record<string, string>>,
-    signal: AbortSignal,
-  ): Promise<CloudAnswer> {
-    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-    return https.ask({ method: 'POST', url, action, headers, body: new URLSearchParams(form).toString(), signal });
-  }
-
-  /** OAuth's `access_token` and `expires_in`, or iamcredentials' `accessToken` and `expireTime`. */
-  function tokenIn(url: string, action: string, of: GcpCredentials, { status, text }: CloudAnswer): HeldToken {
-    const host = new URL(url).host;
-    const body = parsedJson(text);
-    if (body === undefined && status < 400) throw invalidAnswer(host, action, 'the answer is not JSON');
-    const answer = object(body);
-    if (status >= 400)
-      return refusedToken(of, 'valid credentials', `${host} refused to ${action}: ${saidIn(answer, status)}`);
-    const token = nonEmpty(answer['access_token']) ?? nonEmpty(answer['accessToken']);
-    if (token === undefined) throw invalidAnswer(host, action, 'the answer has no token in it');
-    const expires = answer['expires_in'];
-    const time = nonEmpty(answer['expireTime']);
-    const left = time === undefined ? Number(expires ?? HOUR_S) * 1000 : Date.parse(time) - clock.date().getTime();
-    return heldToken(token, left);
-  }
-}
-
-function memberOf(text: string, member: string | undefined): string | undefined {
-  if (member === undefined) return text;
-  const file = parsedJson(text);
-  return isObject(file) ? nonEmpty(file[member]) : undefined;
-}
-
-/** OAuth: `{error, error_description}`; Google's APIs: `{error: {message}}`. */
-function saidIn(answer: Readonly<Record<string, unknown>>, status: number): string {
-  const { error } = answer;
-  const said = isObject(error)
-    ? [nonEmpty(error['message'])]
-    : [nonEmpty(error), nonEmpty(answer['error_description'])];
-  const text = said.filter((one) => one !== undefined).join(', ');
-  return text === '' ? `HTTP ${status}` : oneLine(text).slice(0, QUOTED);
 }

@@ -10,9 +10,14 @@ export function parsedJson(source: string): unknown {
   return orUndefined(() => readJson(source));
 }
 
-/** The object at this key; an empty one where there is none. */
+/** Whether a value is an object. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The object; an empty one where it is none. */
 export function object(value: unknown): JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+  return isObject(value) ? value : {};
 }
 
 /** The list; an empty one where it is none. */
@@ -21,7 +26,7 @@ export function list(value: unknown): readonly unknown[] {
 }
 
 /** The text; undefined where it is none, or empty. */
-export function text(value: unknown): string | undefined {
+export function nonEmpty(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
@@ -59,8 +64,6 @@ export function specPath(pointer: string): JsonPath | undefined {
 /** JSON in which keys are in order: equal values have equal texts. */
 export function canonical(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
+    isObject(inner) ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1))) : inner,
   );
 }

@@ -1,7 +1,8 @@
 import { ControlPlaneMachineSet, MachineSet, type MachineSetShortKind } from '@drydock/api';
 import { type KubeObject, keyOf, type Resource } from '@drydock/kube';
+import { isObject } from './json.ts';
 import { lightMachineSet } from './light.ts';
-import { machineSetSpecPath } from './provider-spec.ts';
+import { type JsonObject, machineSetSpecPath } from './provider-spec.ts';
 import type { World } from './world.ts';
 
 /**
@@ -56,12 +57,20 @@ export function setText(set: KeptSet): string {
   return `${kindOf(set).resource.kind.toLowerCase()} ${set.metadata.name}`;
 }
 
+/** The provider spec of a set; undefined where it has none. */
+export function specOf({ spec }: KeptSet): JsonObject | undefined {
+  const value: unknown = spec?.template?.spec?.providerSpec?.value;
+  return isObject(value) ? value : undefined;
+}
+
 const views = new WeakMap<ControlPlaneMachineSet, KeptSet>();
 
 /** A set of the control plane as one whose image is kept. What it lacks, as a template of machines, the view lacks. */
 export function controlPlaneView(plane: ControlPlaneMachineSet): KeptSet {
-  const known = views.get(plane);
-  if (known !== undefined) return known;
+  return views.getOrInsertComputed(plane, viewOf);
+}
+
+function viewOf(plane: ControlPlaneMachineSet): KeptSet {
   const { authoritativeAPI } = (plane.spec ?? {}) as { readonly authoritativeAPI?: unknown };
   const template = plane.spec?.template?.machines_v1beta1_machine_openshift_io ?? undefined;
   const { metadata, spec } = template ?? {};
@@ -78,9 +87,7 @@ export function controlPlaneView(plane: ControlPlaneMachineSet): KeptSet {
         : { template: { metadata: { labels }, ...(spec === undefined ? {} : { spec }) } }),
     },
   };
-  const light = lightMachineSet(view);
-  views.set(plane, light);
-  return light;
+  return lightMachineSet(view);
 }
 
 /** All sets whose image may be kept, those of the control plane last. */

@@ -1,4 +1,5 @@
 import type { Machine, MachineSet } from '@drydock/api';
+import { object } from './json.ts';
 
 /** In place of what a providerSpec said that is too large to be kept. Never written anywhere. */
 export const TOO_LARGE = 'drydock.dev/too-large';
@@ -59,7 +60,7 @@ export function lightMachine(machine: Machine): Machine {
 const OS_ID = 'machine.openshift.io/os-id';
 
 function named(value: unknown): Readonly<Record<string, unknown>> {
-  const template = short((value as { readonly template?: unknown } | null | undefined)?.template);
+  const template = short(object(value)['template']);
   return template === undefined ? {} : { template };
 }
 

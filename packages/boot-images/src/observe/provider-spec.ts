@@ -43,6 +43,27 @@ export function providerSpecOf(value: unknown): JsonObject {
   return value as JsonObject;
 }
 
+/** The error for a member that machine-api could not read either. */
+export function invalidSpec(path: string, expected: string): BootImageError {
+  return new BootImageError(
+    'ProviderSpecInvalid',
+    `unmarshal into providerSpec failed: ${path}: ${expected} was expected`,
+    { retriable: false, nextStep: 'correct spec.template.spec.providerSpec.value of the set' },
+  );
+}
+
+/** The text of a member, '' where there is none: null is absent, upstream's reader takes both. Throws `ProviderSpecInvalid`, and `NameUnusable` for a text that can name nothing. */
+export function specText(value: unknown, path: string, longest: number): string {
+  if (value === undefined || value === null) return '';
+  if (typeof value !== 'string') throw invalidSpec(path, 'a text');
+  const fault = nameFault(value, longest);
+  if (fault === undefined) return value;
+  // Nothing of it is sent, shown or logged.
+  throw new BootImageError('NameUnusable', `providerSpec.value.${path} ${fault}`, {
+    ...{ retriable: false, nextStep: 'correct spec.template.spec.providerSpec.value of the set' },
+  });
+}
+
 /** Longest path of names that is taken; a vCenter's names have 80 characters each. */
 const LONGEST_PATH = 2048;
 /** Longest name of a Secret (RFC 1123 subdomain). */

@@ -19,7 +19,7 @@ export function referenceIndex(sources: ReferenceSources): (name: string) => str
   const add = (reference: unknown, user: string): void => {
     if (typeof reference !== 'string' || reference === '') return;
     const name = reference.slice(reference.lastIndexOf('/') + 1);
-    if (!users.has(name)) users.set(name, user);
+    users.getOrInsert(name, user);
   };
   for (const set of machineSets) {
     add(set.spec?.template?.spec?.providerSpec?.value?.['template'], `machineset ${set.metadata.name}`);

@@ -1,6 +1,7 @@
 import { type ConfigMap, readJson } from '@drydock/api';
 import { shownText } from '@drydock/api/text';
 import { BootImageError, errorText, orBootImageError } from '../errors.ts';
+import { at, isObject, type JsonPath, nonEmpty, object } from './json.ts';
 
 /** The one artifact that a platform boots from. */
 export interface DiskArtifact {
@@ -34,9 +35,7 @@ const streams = new WeakMap<ConfigMap, Stream | BootImageError>();
 /** The stream of the golden ConfigMap, or why it cannot be parsed; undefined without the ConfigMap. */
 export function streamOf(golden: ConfigMap | undefined): Stream | BootImageError | undefined {
   if (golden === undefined) return undefined;
-  const stream = streams.get(golden) ?? orBootImageError(() => parseStream(golden.data?.['stream']));
-  streams.set(golden, stream);
-  return stream;
+  return streams.getOrInsertComputed(golden, ({ data }) => orBootImageError(() => parseStream(data?.['stream'])));
 }
 
 /**
@@ -53,19 +52,16 @@ export function parseStream(text: string | undefined): Stream {
     throw invalid(shownText(errorText(error)), error);
   }
   if (!isObject(root)) throw invalid('an object was expected');
-  const architectures = child(root, 'architectures');
-  const artifact = (architecture: string, platform: string): Readonly<Record<string, unknown>> =>
-    child(child(child(architectures, architecture), 'artifacts'), platform);
+  const within = (...path: JsonPath): unknown => at(root, ['architectures', ...path]);
   return {
     name: typeof root['stream'] === 'string' ? root['stream'] : '',
     object: (architecture, ...path) => {
-      let at: unknown = architectures;
-      for (const key of [architecture, ...path]) at = isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
-      return isObject(at) ? at : undefined;
+      const found = within(architecture, ...path);
+      return isObject(found) ? found : undefined;
     },
-    release: (architecture, platform) => nonEmpty(artifact(architecture, platform)['release']),
+    release: (architecture, platform) => nonEmpty(within(architecture, 'artifacts', platform, 'release')),
     disk: (architecture, platform, format) => {
-      const disk = child(child(child(artifact(architecture, platform), 'formats'), format), 'disk');
+      const disk = object(within(architecture, 'artifacts', platform, 'formats', format, 'disk'));
       const location = nonEmpty(disk['location']);
       const sha256 = nonEmpty(disk['sha256']);
       return location === undefined || sha256 === undefined ? undefined : { location, sha256: sha256.toLowerCase() };
@@ -78,19 +74,4 @@ function invalid(detail: string, cause?: unknown): BootImageError {
     ...(cause === undefined ? {} : { cause }),
     nextStep: 'restore key stream of configmap openshift-machine-config-operator/coreos-bootimages',
   });
-}
-
-function child(value: Readonly<Record<string, unknown>>, key: string): Readonly<Record<string, unknown>> {
-  const found = Object.hasOwn(value, key) ? value[key] : undefined;
-  return isObject(found) ? found : {};
-}
-
-/** A text that says something. */
-export function nonEmpty(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
-/** Whether a value of JSON is an object. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -2,6 +2,7 @@ import type { ImageThere } from '../image-facts.ts';
 import { idOf, setText } from '../observe/kept-set.ts';
 import { referenceIndex } from '../observe/references.ts';
 import type { Platform, PlatformInput } from '../platform.ts';
+import { untilNextTurn } from '../remembered.ts';
 import { type NeededImage, neededBy } from '../way-back/needed.ts';
 import type { PassPorts, PassState } from './pass-state.ts';
 
@@ -30,17 +31,9 @@ export async function collectImages(
   const wait = state.quietSince + collectAfterMs - time;
   if (wait > 0) return wait;
   const referenced = references(ports, state.pointed);
-  // Asked right before a removal, too: a pin that came meanwhile counts. One answer holds for as long as nothing else can run.
-  let known: NeededImage | undefined;
-  const needed: NeededImage = (image, keep) => {
-    if (known === undefined) {
-      known = neededBy(ports.world.bootImages(), now().getTime());
-      queueMicrotask(() => {
-        known = undefined;
-      });
-    }
-    return known(image, keep);
-  };
+  // Asked right before a removal, too: a pin that came meanwhile counts.
+  const known = untilNextTurn(() => neededBy(ports.world.bootImages(), now().getTime()));
+  const needed: NeededImage = (image, keep) => known()(image, keep);
   let retry: number | undefined;
   for (const [platform, entries] of Map.groupBy(asked, (entry) => entry.platform)) {
     const inputs = entries.map((entry) => entry.input);
@@ -87,24 +80,17 @@ export function references(
       return canary?.image === undefined || canary.verdict === 'Passed' ? [] : [[canary.image, set] as const];
     }),
   );
-  const index = (): ReturnType<typeof referenceIndex> =>
+  const index = untilNextTurn(() =>
     referenceIndex({
       machineSets: world.machineSets(),
       machines: world.machines(),
       controlPlaneMachineSets: world.controlPlaneMachineSets(),
       infrastructure: world.infrastructure(),
-    });
-  // One index answers for as long as nothing else can run: what is asked right before a removal is answered from what is known by then.
-  let lookup: ReturnType<typeof referenceIndex> | undefined;
+    }),
+  );
   return (name) => {
-    if (lookup === undefined) {
-      lookup = index();
-      queueMicrotask(() => {
-        lookup = undefined;
-      });
-    }
     const [id] = [...pointed].find(([, image]) => image === name) ?? [];
     const set = id === undefined ? undefined : sets.get(id);
-    return set === undefined ? (lookup(name) ?? tried.get(name)) : setText(set);
+    return set === undefined ? (index()(name) ?? tried.get(name)) : setText(set);
   };
 }

@@ -45,9 +45,7 @@ const LONGEST = 512;
 export function createHotLoop(recorded: (set: KeptSet) => Attempts | undefined = () => undefined): HotLoop {
   const seen = new Map<string, Attempts | undefined>();
   const of = (set: KeptSet): Attempts | undefined => {
-    const id = idOf(set);
-    if (!seen.has(id)) seen.set(id, recorded(set));
-    return seen.get(id);
+    return seen.getOrInsertComputed(idOf(set), () => recorded(set));
   };
   const countOf = (set: KeptSet, target: string): number => {
     const last = of(set);

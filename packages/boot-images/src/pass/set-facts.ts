@@ -1,6 +1,6 @@
 import { orUndefined } from '../errors.ts';
-import type { KeptSet } from '../observe/kept-set.ts';
-import { isObject, streamOf } from '../observe/stream.ts';
+import { type KeptSet, specOf } from '../observe/kept-set.ts';
+import { streamOf } from '../observe/stream.ts';
 import type { Platform } from '../platform.ts';
 import { verdictOn } from '../policy/set-policy.ts';
 import type { SetFacts } from '../status/subject.ts';
@@ -26,8 +26,8 @@ export function setFacts(set: KeptSet, ports: AskPorts): SetFacts {
 function imageFacts(set: KeptSet, platform: Platform | undefined): Omit<SetFacts, 'target'> {
   const reference = platform === undefined ? undefined : imageOfSet(set, platform);
   if (platform === undefined || reference === undefined) return { reference: undefined };
-  const spec: unknown = set.spec?.template?.spec?.providerSpec?.value;
-  const place = isObject(spec) ? platform.placeOf(spec) : undefined;
+  const spec = specOf(set);
+  const place = spec && platform.placeOf(spec);
   return {
     reference: platform.nameOf(reference),
     image: platform.recordOf?.(reference) ?? reference,

@@ -10,8 +10,7 @@ import { type StubSecret, type Stubs, stubSecretOf, userDataSecret } from '../us
 import { movers } from '../way-back/history.ts';
 import type { PassBounds } from './bounds.ts';
 import { type HotLoop, hotLoopError } from './hot-loop.ts';
-import type { Acting } from './item.ts';
-import type { PassSignals } from './signals.ts';
+import type { Acting, PassSignals } from './item.ts';
 import { throttle } from './throttle.ts';
 
 /** Reasons of the Events that tell the story of an update, in its order (users.md §4.3), what becomes of a pin, and `Failed`. */

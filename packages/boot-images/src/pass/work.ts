@@ -14,11 +14,10 @@ import { imageOfSet } from '../wakes/foreign-writes.ts';
 import { type Pin, samePin } from '../way-back/pin.ts';
 import { failureOf } from './failure.ts';
 import { inTurn } from './in-turn.ts';
-import type { Acting, Item, ReleaseStream } from './item.ts';
+import type { Acting, Item, PassSignals, ReleaseStream } from './item.ts';
 import { overtaken } from './overtaken.ts';
 import { type PassPorts, type PassState, WRITES_AT_ONCE } from './pass-state.ts';
 import { foresee, planOf, questionAbout, withPlace } from './question.ts';
-import type { PassSignals } from './signals.ts';
 import { told } from './told.ts';
 import { updateSet } from './update.ts';
 

@@ -4,8 +4,7 @@ import { type CarriedOut, type CarryOutHooks, stoppedBy, wait } from './carry-ou
 import type { ClusterPlan } from './cluster-plan.ts';
 import type { ClusterStep, StepOf } from './cluster-step.ts';
 import { counterpart, planDifference } from './difference.ts';
-import { PlanMoved } from './plan-bounds.ts';
-import { rotationBounds } from './rotation-bounds.ts';
+import { PlanMoved, rotationBounds } from './plan-bounds.ts';
 
 /** What steps of sets of Cluster API are carried out with. */
 export interface RotationCarryPorts {

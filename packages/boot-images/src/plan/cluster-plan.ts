@@ -177,26 +177,23 @@ async function imagesOf(
   call: { readonly signal?: AbortSignal | undefined },
 ): Promise<ReadonlyMap<string, MadeImage | Error>> {
   const made = moved.flatMap(({ set, plan }) => (plan.kind === 'publish' ? [{ set, plan }] : []));
-  const groups = [...Map.groupBy(made, ({ plan }) => plan.publication.key)];
-  const found = new Map<string, MadeImage | Error>();
-  await eachOf(groups, concurrency, async ([key, of]) => {
+  const groups = [...Map.groupBy(made, ({ plan }) => plan.publication.key)].entries();
+  // In the order of their sets, however long each took.
+  const found: [key: string, image: MadeImage | Error][] = [];
+  await eachOf([...groups], concurrency, async ([at, [key, of]]) => {
     const [first] = of;
     if (first === undefined) return;
     try {
       const { beside, ...foreseen } = await first.plan.publication.foresee(call);
       const release = first.plan.target ?? first.plan.hotLoopValue;
-      found.set(key, { step: { kind: 'image', ...foreseen, release, sets: of.map(({ set }) => idOf(set)) }, beside });
+      found[at] = [
+        key,
+        { step: { kind: 'image', ...foreseen, release, sets: of.map(({ set }) => idOf(set)) }, beside },
+      ];
     } catch (error) {
       call.signal?.throwIfAborted();
-      found.set(key, error instanceof Error ? error : new Error(String(error)));
+      found[at] = [key, error instanceof Error ? error : new Error(String(error))];
     }
   });
-  // In the order of their sets, however long each took.
-  return new Map(groups.flatMap(([key]) => [[key, found.get(key)] as const].filter(isFound)));
-}
-
-function isFound(
-  entry: readonly [string, MadeImage | Error | undefined],
-): entry is readonly [string, MadeImage | Error] {
-  return entry[1] !== undefined;
+  return new Map(found);
 }

@@ -22,11 +22,6 @@ export function planDifference(plan: ClusterPlan, now: ClusterPlan): string | un
   return undefined;
 }
 
-/** Why an image that would be made is not made so by the plan, as a sentence; undefined where it is. */
-export function imageDifference(step: StepOf<'image'>, plan: ClusterPlan): string | undefined {
-  return notPlanned(step, plan);
-}
-
 /** The step of a plan that is about the same thing. */
 export function counterpart<K extends ClusterStep['kind']>(
   { steps }: Pick<ClusterPlan, 'steps'>,
@@ -64,8 +59,8 @@ function isLater(step: ClusterStep, { rest }: ClusterPlan): boolean {
   return sets.length > 0 && sets.every((set) => waiting.has(set));
 }
 
-/** Why a step that would be done is none of the plan's. */
-function notPlanned(step: ClusterStep, plan: ClusterPlan): string | undefined {
+/** Why a step that would be done is none of the plan's, as a sentence; undefined where it is. */
+export function notPlanned(step: ClusterStep, plan: ClusterPlan): string | undefined {
   const said = counterpart(plan, step);
   if (said === undefined) return `the plan has no such step, and now it would be ${stepTitle(step)}`;
   const why = otherwise(said, step);

@@ -6,8 +6,7 @@ import type { ForeseenPublication } from '../platform.ts';
 import { machineDeployment } from '../testing/capi-world.ts';
 import { machineSet } from '../testing/fake-cluster.ts';
 import type { ClusterPlan } from './cluster-plan.ts';
-import { PlanMoved, planBounds } from './plan-bounds.ts';
-import { rotationBounds } from './rotation-bounds.ts';
+import { PlanMoved, planBounds, rotationBounds } from './plan-bounds.ts';
 
 const edits = [{ path: ['template'], from: 'old', to: 'new' }];
 const image: ForeseenPublication = {

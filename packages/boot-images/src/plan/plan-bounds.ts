@@ -1,10 +1,13 @@
+import type { Write } from '../cluster-api/act.ts';
+import type { RotationBounds } from '../cluster-api/rotate.ts';
+import { idOfRotated } from '../cluster-api/set.ts';
 import { idOf, type KeptSet } from '../observe/kept-set.ts';
 import type { LeafEdit } from '../observe/provider-spec.ts';
 import type { PassBounds } from '../pass/bounds.ts';
-import type { Acting } from '../pass/item.ts';
+import type { ForeseenPublication } from '../platform.ts';
 import type { ClusterPlan } from './cluster-plan.ts';
 import type { StepOf } from './cluster-step.ts';
-import { counterpart, imageDifference, otherEdits } from './difference.ts';
+import { counterpart, notPlanned, otherEdits } from './difference.ts';
 
 /** What would be done is no step of the plan any more. */
 export class PlanMoved extends Error {
@@ -40,7 +43,7 @@ export function planBounds(plan: ClusterPlan, moved: (why: PlanMoved) => void): 
       const to = move.target ?? move.hotLoopValue;
       if (to !== step.to) stop(`the plan takes ${idOf(set)} to ${step.to}, and it would go to ${to}`);
       if (move.kind === 'switch') return;
-      const strange = await imageOtherwise(set, move, plan, call);
+      const strange = imageOtherwise(await move.publication.foresee(call), to, idOf(set), plan);
       if (strange !== undefined) stop(strange);
     },
     mayTry: (machine) => {
@@ -55,18 +58,69 @@ export function planBounds(plan: ClusterPlan, moved: (why: PlanMoved) => void): 
   };
 }
 
-/** In what an image would be made otherwise than the plan says. */
-async function imageOtherwise(
-  set: KeptSet,
-  move: Extract<Acting, { readonly kind: 'publish' }>,
+/** In what an image would be made otherwise than the plan says. One that another set's move has made since is not made. */
+function imageOtherwise(
+  foreseen: ForeseenPublication,
+  release: string,
+  set: string,
   plan: ClusterPlan,
-  call: { readonly signal?: AbortSignal | undefined },
-): Promise<string | undefined> {
-  const { beside: _, ...foreseen } = await move.publication.foresee(call);
-  const step: StepOf<'image'> = {
-    ...{ kind: 'image', ...foreseen, release: move.target ?? move.hotLoopValue },
-    sets: [idOf(set)],
+): string | undefined {
+  const { beside: _, ...image } = foreseen;
+  if (image.steps.length === 0) return undefined;
+  return notPlanned({ kind: 'image', ...image, release, sets: [set] }, plan);
+}
+
+/** A rotation within these does what the plan says and nothing else. */
+export function rotationBounds(plan: ClusterPlan): RotationBounds {
+  const stop = (message: string): never => {
+    throw new PlanMoved(message);
   };
-  // Another set's move has made it since.
-  return foreseen.steps.length === 0 ? undefined : imageDifference(step, plan);
+  return {
+    isOwn: (error) => error instanceof PlanMoved,
+    mayPublish: (set, release, foreseen) => {
+      for (const image of foreseen) {
+        const strange = imageOtherwise(image, release, idOfRotated(set), plan);
+        if (strange !== undefined) stop(strange);
+      }
+    },
+    mayTry: (machine) => {
+      const said = plan.steps.some((step) => step.kind === 'canary' && step.machine === machine);
+      if (!said) stop(`no machine ${machine} tries an image in the plan`);
+    },
+    mayWrite: (set, step) => {
+      if (!isSaid(idOfRotated(set), step, plan))
+        stop(`the plan says nothing of this for ${idOfRotated(set)}: ${textOf(step)}`);
+    },
+  };
+}
+
+function isSaid(set: string, step: Write, plan: ClusterPlan): boolean {
+  switch (step.kind) {
+    case 'clone':
+    case 'keep': {
+      const { name } = step.template.metadata;
+      return plan.steps.some((one) => one.kind === step.kind && one.set === set && one.name === name);
+    }
+    case 'point': {
+      const said = counterpart(plan, { kind: 'point', set, edits: [], to: '' });
+      return said?.edits.some(({ from, to }) => from === step.from && to === step.to) === true;
+    }
+    case 'variable': {
+      const cluster = `${step.cluster.metadata.namespace ?? ''}/${step.cluster.metadata.name}`;
+      const said = counterpart(plan, { kind: 'variable', set, cluster, variable: '', to: '' });
+      return said?.cluster === cluster && said.variable === step.variable && said.to === step.value;
+    }
+  }
+}
+
+function textOf(step: Write): string {
+  switch (step.kind) {
+    case 'clone':
+    case 'keep':
+      return `${step.kind} ${step.template.metadata.name}`;
+    case 'point':
+      return `from ${step.from} to ${step.to}`;
+    case 'variable':
+      return `variable ${step.variable} is ${step.value}`;
+  }
 }

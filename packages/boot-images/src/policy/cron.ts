@@ -2,8 +2,8 @@
 export interface Schedule {
   /** Minutes of a day (0 to 1439) at which it begins, ascending. */
   readonly minutes: readonly number[];
-  /** Whether it begins on this date; `month` counts from 1, `weekday` from Sunday, which is 0. */
-  readonly on: (date: { readonly month: number; readonly day: number; readonly weekday: number }) => boolean;
+  /** Whether it begins on this date. */
+  readonly on: (date: Pick<Temporal.PlainDate, 'month' | 'day' | 'dayOfWeek'>) => boolean;
 }
 
 interface Field {
@@ -47,54 +47,35 @@ export function parseSchedule(text: string): Schedule {
     on: (date) => {
       if (!months.has(date.month)) return false;
       const ofMonth = days.has(date.day);
-      const ofWeek = weekdays.has(date.weekday) || (date.weekday === 0 && weekdays.has(7));
+      const ofWeek = weekdays.has(date.dayOfWeek) || (date.dayOfWeek === 7 && weekdays.has(0));
       return either ? ofMonth || ofWeek : ofMonth && ofWeek;
     },
   };
 }
 
+/** `*`, a value, or a range of two, with a step or without one. */
+const PART = /^(?:\*|(?<first>[a-z]{3}|\d{1,4})(?:-(?<last>[a-z]{3}|\d{1,4}))?)(?:\/(?<step>\d{1,4}))?$/i;
+
 function valuesOf(text: string, field: Field): ReadonlySet<number> {
   const values = new Set<number>();
   for (const part of text.split(',')) {
-    const [range = '', stepText, more] = part.split('/');
-    const step = stepText === undefined ? 1 : whole(stepText);
-    const [first, last] = rangeOf(range, stepText !== undefined, field);
-    if (
-      more !== undefined ||
-      step === undefined ||
-      step < 1 ||
-      first === undefined ||
-      last === undefined ||
-      first > last
-    )
+    const { first, last, step } = PART.exec(part)?.groups ?? { step: '0' };
+    // With a step the seventh day would be Sunday a second time.
+    const all = field === WEEKDAY ? 6 : field.to;
+    const from = first === undefined ? field.from : numberOf(first, field);
+    const to =
+      first === undefined ? all : last !== undefined ? numberOf(last, field) : step === undefined ? from : field.to;
+    if (!(Number(step ?? 1) > 0 && from >= field.from && from <= to && to <= field.to))
       throw new RangeError(
         `${field.name}: "${part}" is none of *, a number from ${field.from} to ${field.to}, a range, or one with a step`,
       );
-    for (let value = first; value <= last; value += step) values.add(value);
+    for (let value = from; value <= to; value += Number(step ?? 1)) values.add(value);
   }
   return values;
 }
 
-function rangeOf(
-  text: string,
-  stepped: boolean,
-  field: Field,
-): readonly [first: number | undefined, last: number | undefined] {
-  // With a step the seventh day would be Sunday a second time.
-  if (text === '*') return [field.from, field === WEEKDAY ? 6 : field.to];
-  const [first = '', last, more] = text.split('-');
-  if (more !== undefined) return [undefined, undefined];
-  const from = numberOf(first, field);
-  if (last !== undefined) return [from, numberOf(last, field)];
-  return [from, stepped ? field.to : from];
-}
-
-function numberOf(text: string, { from, to, words = [] }: Field): number | undefined {
+/** NaN for a word that is none of the field's. */
+function numberOf(text: string, { from, words = [] }: Field): number {
   const word = words.indexOf(text.toLowerCase());
-  const value = word < 0 ? whole(text) : word + from;
-  return value === undefined || value < from || value > to ? undefined : value;
-}
-
-function whole(text: string): number | undefined {
-  return /^\d{1,4}$/.test(text) ? Number(text) : undefined;
+  return word < 0 ? Number(text) : word + from;
 }

@@ -63,11 +63,7 @@ const read = new WeakMap<BootImagePolicy, ReadPolicy>();
 
 /** Reads what is written once for each object. */
 export function readPolicy(policy: BootImagePolicy): ReadPolicy {
-  const known = read.get(policy);
-  if (known !== undefined) return known;
-  const made = reading(policy);
-  read.set(policy, made);
-  return made;
+  return read.getOrInsertComputed(policy, reading);
 }
 
 function reading({ spec = {} }: BootImagePolicy): ReadPolicy {

@@ -2,8 +2,7 @@ import type { BootImagePolicy, BootImagePolicySpec } from '@drydock/api';
 import { shownText } from '@drydock/api/text';
 import { type Skip, skip } from '../decide/decide.ts';
 import { BootImageError, orBootImageError } from '../errors.ts';
-import { type KeptSet, kindOf, machineSets, setText } from '../observe/kept-set.ts';
-import { isObject } from '../observe/stream.ts';
+import { type KeptSet, kindOf, machineSets, setText, specOf } from '../observe/kept-set.ts';
 import type { World } from '../observe/world.ts';
 import type { Platforms } from '../platforms.ts';
 import { type PolicySubject, type PolicyVerdict, policyFor, type ReadPolicy, readPolicy } from './policy-for.ts';
@@ -36,8 +35,8 @@ export function failureDomainOf(
   platforms: Platforms,
 ): string | undefined {
   const found = infrastructure();
-  const spec: unknown = set.spec?.template?.spec?.providerSpec?.value;
-  if (found === undefined || !isObject(spec) || kindOf(set) !== machineSets) return undefined;
+  const spec = specOf(set);
+  if (found === undefined || spec === undefined || kindOf(set) !== machineSets) return undefined;
   return platforms.get(found.status?.platformStatus?.type ?? '')?.failureDomainOf?.(spec, found);
 }
 

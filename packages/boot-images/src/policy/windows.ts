@@ -1,13 +1,13 @@
 import type { BootImagePolicySpecWindow } from '@drydock/api';
 import { parseSchedule, type Schedule } from './cron.ts';
 import { durationMs } from './duration.ts';
-import { type TimeZone, timeZone } from './time-zone.ts';
 
 /** A maintenance window that can be followed. */
 export interface Window {
   readonly schedule: Schedule;
   readonly durationMs: number;
-  readonly zone: TimeZone;
+  /** Name in the time zone database, or an offset such as +01:00. */
+  readonly zone: string;
 }
 
 /** Whether something may be begun; times in ms. */
@@ -28,8 +28,6 @@ export class WindowFault extends RangeError {
 const DAY_MS = 86_400_000;
 /** The longest that a window may be open. */
 const LONGEST_MS = 7 * DAY_MS;
-/** How far a jump of the clock can move a time of the day, in minutes. */
-const JUMP = 180;
 /** Days after which the calendar and the weekdays have met in every way, over a year without a leap day. */
 const CYCLE_DAYS = 40 * 366;
 
@@ -40,11 +38,16 @@ export function windowOf(spec: BootImagePolicySpecWindow): Window {
   if (length === undefined || length === 0 || length > LONGEST_MS)
     throw new WindowFault('WindowInvalid', `duration "${duration}" of window "${schedule}" is none from 1m to 168h`);
   const parsed = tried(() => parseSchedule(schedule), `schedule "${schedule}"`);
-  const found = tried(() => timeZone(zone), `time zone "${zone}" of window "${schedule}"`);
-  const window = { schedule: parsed, durationMs: length, zone: found };
-  if (nextDay(parsed, 0) === undefined)
+  tried(() => checkZone(zone), `time zone "${zone}" of window "${schedule}"`);
+  if (nextDay(parsed, new Temporal.PlainDate(1970, 1, 1)) === undefined)
     throw new WindowFault('WindowNeverOpens', `window "${schedule}" never opens: no calendar has such a day`);
-  return window;
+  return { schedule: parsed, durationMs: length, zone };
+}
+
+/** Throws `RangeError` for what is no time zone: Temporal alone also takes whole timestamps with a zone in them. */
+function checkZone(zone: string): void {
+  new Date(0).toLocaleString('en-US', { timeZone: zone });
+  dateAt(0, zone);
 }
 
 function tried<T>(read: () => T, what: string): T {
@@ -64,58 +67,54 @@ export function windowsAt(windows: readonly Window[], time: number): WindowState
   );
   if (until > time) return { open: true, until };
   const [first] = windows
-    .map((window) => ({ open: false as const, opens: nextOpening(window, time), zone: window.zone.name }))
+    .map((window) => ({ open: false as const, opens: nextOpening(window, time), zone: window.zone }))
     .toSorted((a, b) => a.opens - b.opens);
   return first ?? { open: true, until };
 }
 
 /** The last time that it opened; undefined where that is longer ago than it stays open. */
-function lastOpening({ schedule, durationMs: length, zone }: Window, time: number): number | undefined {
-  const now = zone.wallAt(time);
-  const days = Math.ceil(length / DAY_MS) + 1;
+function lastOpening(window: Window, time: number): number | undefined {
+  const today = dateAt(time, window.zone);
+  const days = Math.ceil(window.durationMs / DAY_MS) + 1;
   for (let back = 0; back <= days; back += 1) {
-    const day = now.day - back;
-    if (!schedule.on(dateOf(day))) continue;
-    const opened = schedule.minutes
-      .filter((minute) => back > 0 || minute <= now.minute + JUMP)
-      .toReversed()
-      .map((minute) => () => zone.timeOf({ day, minute }));
-    for (const at of opened) {
-      const found = at();
-      if (found <= time) return found;
-    }
+    const opened = openingsOn(today.subtract({ days: back }), window).findLast((at) => at <= time);
+    if (opened !== undefined) return opened;
   }
   return undefined;
 }
 
-function nextOpening({ schedule, zone }: Window, time: number): number {
-  const now = zone.wallAt(time);
-  for (let from = now.day; ; ) {
-    const day = nextDay(schedule, from);
-    if (day === undefined) return Number.POSITIVE_INFINITY;
-    let found: number | undefined;
-    let beyond = Number.POSITIVE_INFINITY;
-    for (const minute of schedule.minutes) {
-      if (day === now.day && minute < now.minute - JUMP) continue;
-      // A time that the clock jumps over comes after some that it does not.
-      if (minute > beyond) break;
-      const at = zone.timeOf({ day, minute });
-      if (at <= time) continue;
-      if (found === undefined) beyond = minute + JUMP;
-      found = Math.min(found ?? at, at);
-    }
-    if (found !== undefined) return found;
-    from = day + 1;
+function nextOpening(window: Window, time: number): number {
+  const { schedule, zone } = window;
+  let day = nextDay(schedule, dateAt(time, zone));
+  while (day !== undefined) {
+    // The least: a time that the clock jumps over comes after some that it does not.
+    const opens = Math.min(...openingsOn(day, window).filter((at) => at > time));
+    if (Number.isFinite(opens)) return opens;
+    day = nextDay(schedule, day.add({ days: 1 }));
   }
+  return Number.POSITIVE_INFINITY;
+}
+
+/**
+ * The times at which it opens on a day, by the clock of its zone. A time that the clock shows twice is the first of both; one that it jumps over is as long after midnight as the clock would have
+ * been right without the jump.
+ */
+function openingsOn(day: Temporal.PlainDate, { schedule, zone }: Window): readonly number[] {
+  if (!schedule.on(day)) return [];
+  const clock = (minute: number): Temporal.PlainDateTime =>
+    day.toPlainDateTime({ hour: Math.floor(minute / 60), minute: minute % 60 });
+  return schedule.minutes.map((minute) => clock(minute).toZonedDateTime(zone).epochMilliseconds);
 }
 
 /** The first day from this one on on which it opens. */
-function nextDay(schedule: Schedule, from: number): number | undefined {
-  for (let day = from; day < from + CYCLE_DAYS; day += 1) if (schedule.on(dateOf(day))) return day;
+function nextDay(schedule: Schedule, from: Temporal.PlainDate): Temporal.PlainDate | undefined {
+  for (let ahead = 0; ahead < CYCLE_DAYS; ahead += 1) {
+    const day = from.add({ days: ahead });
+    if (schedule.on(day)) return day;
+  }
   return undefined;
 }
 
-function dateOf(day: number): Parameters<Schedule['on']>[0] {
-  const date = new Date(day * DAY_MS);
-  return { month: date.getUTCMonth() + 1, day: date.getUTCDate(), weekday: date.getUTCDay() };
+function dateAt(time: number, zone: string): Temporal.PlainDate {
+  return Temporal.Instant.fromEpochMilliseconds(time).toZonedDateTimeISO(zone).toPlainDate();
 }

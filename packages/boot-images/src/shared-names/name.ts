@@ -1,6 +1,5 @@
 import { exemptionOf } from '../decide/decide.ts';
-import type { KeptSet } from '../observe/kept-set.ts';
-import { isObject } from '../observe/stream.ts';
+import { type KeptSet, specOf } from '../observe/kept-set.ts';
 import type { World } from '../observe/world.ts';
 import type { Platform } from '../platform.ts';
 import { followedOn, type PolicyPorts } from '../policy/set-policy.ts';
@@ -43,8 +42,8 @@ export function nameBySwap(
   platform: NamingPlatform | undefined,
   world: Pick<World, 'infrastructure'>,
 ): string | undefined {
-  const spec: unknown = set.spec?.template?.spec?.providerSpec?.value;
+  const spec = specOf(set);
   const infrastructure = world.infrastructure();
-  if (platform?.sharedName === undefined || infrastructure === undefined || !isObject(spec)) return undefined;
+  if (platform?.sharedName === undefined || infrastructure === undefined || spec === undefined) return undefined;
   return platform.sharedName(spec, infrastructure);
 }

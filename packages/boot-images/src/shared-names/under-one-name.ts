@@ -1,6 +1,6 @@
 import { idOf, type KeptSet } from '../observe/kept-set.ts';
-import { isObject } from '../observe/stream.ts';
 import type { Platform } from '../platform.ts';
+import { imageOfSet } from '../wakes/foreign-writes.ts';
 import { nameBySwap, publicationWord } from './name.ts';
 import type { SharedNamePorts } from './policies.ts';
 
@@ -30,7 +30,6 @@ export function underOneName(
 
 /** Whether a set that could be under a name makes its machines from what bears it. */
 function refers(set: KeptSet, name: string, platform: Platform | undefined): boolean {
-  const spec: unknown = set.spec?.template?.spec?.providerSpec?.value;
-  const reference = isObject(spec) ? platform?.imageOf(spec) : undefined;
+  const reference = platform && imageOfSet(set, platform);
   return reference !== undefined && name.endsWith(`|${platform?.nameOf(reference)}`);
 }

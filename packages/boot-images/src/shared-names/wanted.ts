@@ -17,8 +17,7 @@ export class WantedByName<T> {
   }
 
   add(name: string, wish: T, id: string): void {
-    const wanted = this.#byName.get(name) ?? [];
-    this.#byName.set(name, wanted);
+    const wanted = this.#byName.getOrInsertComputed(name, () => []);
     const found = wanted.find((one) => this.#same(one.wish, wish));
     if (found === undefined && wanted.length < TOLD_APART) wanted.push({ wish, of: [id] });
     else if (found !== undefined && found.of.length < 2) found.of.push(id);

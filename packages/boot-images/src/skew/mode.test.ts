@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClusterVersion, Infrastructure } from '@drydock/api';
 import { managed } from '../testing/fake-cluster.ts';
-import { installVersion } from './install-version.ts';
 import { type SkewFacts, skewStatus, unreadProvisioning } from './mode.ts';
+import { installVersion } from './releases.ts';
 
 function cluster(...history: readonly (readonly ['Completed' | 'Partial', string])[]): ClusterVersion {
   return {

@@ -1,7 +1,7 @@
 import type { ClusterVersion, Infrastructure, MachineConfiguration, MachineManager } from '@drydock/api';
 import { platformSupported } from '../decide/reflect.ts';
 import { machineApiGroup } from '../decide/selection.ts';
-import { installVersion } from './install-version.ts';
+import { installVersion } from './releases.ts';
 
 /** `MachineConfiguration.status.bootImageSkewEnforcementStatus`. */
 export type SkewStatus = NonNullable<NonNullable<MachineConfiguration['status']>['bootImageSkewEnforcementStatus']>;

@@ -1,6 +1,6 @@
 import type { ClusterVersion } from '@drydock/api';
-import { installVersion, releaseOf } from './install-version.ts';
 import type { SkewStatus } from './mode.ts';
+import { installVersion, releaseOf } from './releases.ts';
 
 /** What a pass over all machine sets found out. */
 export interface PassResult {

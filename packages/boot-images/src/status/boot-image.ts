@@ -4,11 +4,10 @@ import { factsOf, type ImageFacts, type ImageOrigin, type Verified } from '../im
 import { revertTo } from '../way-back/goal.ts';
 import { type HistoryEntry, movers, withImage, withReach } from '../way-back/history.ts';
 import { pinCell } from '../way-back/pin.ts';
-import { endsCanary } from './canary-end.ts';
 import { rfc3339 } from './conditions.ts';
 import { pinnedConditions, pinWords } from './pin-words.ts';
 import { etaSeconds, progressText } from './progress-text.ts';
-import type { SetFacts, SetOutcome, StatusSubject } from './subject.ts';
+import { endsCanary, type SetFacts, type SetOutcome, type StatusSubject } from './subject.ts';
 
 /** Longest texts and names in a status (UTF-16 units): the objects that they come from may have megabytes. */
 const LONGEST = 4096;

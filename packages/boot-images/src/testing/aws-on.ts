@@ -32,6 +32,7 @@ export function awsOn(answer: ReturnType<typeof fakeEc2>['answer']): AwsOn {
       ec2: `https://ec2.${region}.amazonaws.com/`,
       sts: '',
     },
+    version: '1',
     credentials: { where: 'here', version: '1', source: { kind: 'static', keys } as const },
   });
   const { signal } = new AbortController();
@@ -40,12 +41,12 @@ export function awsOn(answer: ReturnType<typeof fakeEc2>['answer']): AwsOn {
     ownerOf: async (state, region, id) => {
       const found = (await client.images(accountOf(state, region), [id], signal)).get(id);
       if (found?.kind !== 'found') throw new Error(`image ${id} in ${region} is ${found?.kind}`);
-      return found.image.owner;
+      return found.found.owner;
     },
     product: async (state, region, id) => {
       const found = await client.products(accountOf(state, region), { id, architecture: 'x86_64' }, signal);
       if (found.kind !== 'found') throw new Error(`product ${id} in ${region} is ${found.kind}`);
-      return found.images.map((image) => image.id);
+      return found.found.map((image) => image.id);
     },
   };
 }

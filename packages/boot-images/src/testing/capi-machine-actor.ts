@@ -3,7 +3,7 @@ import { isRotationCanary } from '../cluster-api/canary.ts';
 import type { ClusterApiObject } from '../cluster-api/kinds.ts';
 import { referenceOf } from '../cluster-api/set.ts';
 import { labelSelector } from '../decide/selection.ts';
-import { at, object, text } from '../observe/json.ts';
+import { at, nonEmpty, object } from '../observe/json.ts';
 import { capiKind } from './capi-world.ts';
 import type { MachineFate } from './machine-actor.ts';
 
@@ -112,7 +112,7 @@ export function capiMachineActor({
 
   async function live(machine: ClusterApiObject, becomes: RotatedMachineFate): Promise<boolean> {
     const { name } = machine.metadata;
-    switch (text(object(machine.status)['phase'])) {
+    switch (nonEmpty(object(machine.status)['phase'])) {
       case undefined:
         await status(machine, { phase: 'Pending' });
         return true;
@@ -138,7 +138,7 @@ export function capiMachineActor({
   async function made(machine: ClusterApiObject, becomes: RotatedMachineFate): Promise<boolean> {
     const infrastructure = await referred(machine, ['infrastructureRef']);
     if (infrastructure === undefined) return false;
-    const template = text(object(infrastructure.spec)['template']) ?? '';
+    const template = nonEmpty(object(infrastructure.spec)['template']) ?? '';
     const found = templates(template);
     if (found === 0) return waits(machine, `unable to get template by name "${template}": vm '${template}' not found`);
     if (found > 1)

@@ -79,8 +79,7 @@ function translateUnits(units: readonly Json[]): Json {
   const byName = new Map<string, { readonly fields: Record<string, unknown>; readonly dropins: Map<string, Json> }>();
   for (const { enable, ...unit } of units) {
     const name = String(unit['name']);
-    const known = byName.get(name) ?? { fields: {}, dropins: new Map<string, Json>() };
-    byName.set(name, known);
+    const known = byName.getOrInsertComputed(name, () => ({ fields: {}, dropins: new Map() }));
     Object.assign(known.fields, enable === true ? { enabled: true } : {}, unit);
     for (const dropin of list(unit['dropins'])) known.dropins.set(String(dropin['name']), dropin);
   }

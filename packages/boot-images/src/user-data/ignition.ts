@@ -1,7 +1,6 @@
 import { readJson } from '@drydock/api';
 import { BootImageError, errorText } from '../errors.ts';
-import { parsedJson } from '../observe/json.ts';
-import { isObject } from '../observe/stream.ts';
+import { isObject, parsedJson } from '../observe/json.ts';
 import { type Json, translateSpec2 } from './ignition-spec2.ts';
 
 /** The version that stubs are converted to. */

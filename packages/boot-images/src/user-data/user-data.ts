@@ -1,7 +1,8 @@
 import { type MachineSet, Secret } from '@drydock/api';
 import { type Client, isConflict, isForbidden, isNotFound } from '@drydock/kube';
 import { BootImageError, type BootImageErrorCode, errorText } from '../errors.ts';
-import { controlPlanes, type KeptSet, kindOf } from '../observe/kept-set.ts';
+import { at, nonEmpty } from '../observe/json.ts';
+import { controlPlanes, type KeptSet, kindOf, specOf } from '../observe/kept-set.ts';
 import { type LeafEdit, leafText } from '../observe/provider-spec.ts';
 import { rfc3339 } from '../status/conditions.ts';
 import { convertStub, replacesStub, stubVersion } from './ignition.ts';
@@ -22,9 +23,7 @@ export const stubFailures: ReadonlySet<string> = new Set([
 
 /** Name of the secret that a set's `providerSpec.userDataSecret` refers to. */
 export function userDataSecret(set: MachineSet): string | undefined {
-  const reference = set.spec?.template?.spec?.providerSpec?.value?.['userDataSecret'];
-  const name = (reference as { readonly name?: unknown } | null | undefined)?.name;
-  return typeof name === 'string' && name !== '' ? name : undefined;
+  return nonEmpty(at(specOf(set), ['userDataSecret', 'name']));
 }
 
 /** How a set comes to a stub that the new image understands: its own Secret is converted, or it is switched to the managed one beside it. */

@@ -3,12 +3,11 @@ import { type CollectedTemplate, KEPT_PER_PLACE, type Placement } from '@drydock
 import { errorText } from '../errors.ts';
 import type { Platform } from '../platform.ts';
 import { eachOf } from '../pool.ts';
-import { matchFailureDomain, workspaceOf } from './failure-domain.ts';
 import { neededTemplate } from './needed.ts';
 import type { VSphereOptions } from './options.ts';
 import { imagesFor, placeInventory } from './place-inventory.ts';
 import { namedByDomains } from './provenance.ts';
-import { isComplete, siteOf } from './site.ts';
+import { siteFor } from './site.ts';
 
 interface InPlace {
   readonly set: string;
@@ -50,13 +49,11 @@ export function templateCollection({
   return async function* (inputs, { referenced, needed, only, dryRun, found, signal }) {
     const places = new Map<string, Place>();
     for (const input of inputs) {
-      const workspace = workspaceOf(input.spec);
-      const domain = workspace && matchFailureDomain(workspace, input.infrastructure);
-      // What is incomplete was told of its set.
-      if (workspace === undefined || domain === undefined || !isComplete(input.infrastructure, domain)) continue;
-      const { placement, infrastructureName } = siteOf(input.infrastructure, workspace, domain);
+      const site = siteFor(input.spec, input.infrastructure);
+      if (site === undefined) continue;
+      const { placement, infrastructureName, domain } = site;
       const key = [placement.server, placement.datacenter, placement.folder].join('|');
-      const place = places.get(key) ?? { placement, cluster: input.cluster, sets: [], keep: 0 };
+      const place = places.getOrInsert(key, { placement, cluster: input.cluster, sets: [], keep: 0 });
       place.sets.push({
         set: input.set.metadata.name,
         infrastructureName,
@@ -65,7 +62,6 @@ export function templateCollection({
       });
       // What one set wants kept is kept for all that share the place.
       place.keep = Math.max(place.keep, input.by?.keep ?? retain ?? KEPT_PER_PLACE);
-      places.set(key, place);
     }
     const failures: unknown[] = [];
     const collectIn = ({ placement, cluster, keep }: Place): Promise<readonly CollectedTemplate[]> =>

@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import type { Infrastructure, VSphereFailureDomain } from '@drydock/api';
+import { isObject, nonEmpty } from '../observe/json.ts';
 
 /** `providerSpec.workspace` as far as placement goes; absent fields are ''. */
 export interface Workspace {
@@ -13,12 +14,9 @@ export interface Workspace {
 
 /** Reads `providerSpec.workspace`; undefined when there is none. */
 export function workspaceOf(spec: Readonly<Record<string, unknown>>): Workspace | undefined {
-  const workspace = spec['workspace'];
-  if (typeof workspace !== 'object' || workspace === null || Array.isArray(workspace)) return undefined;
-  const field = (key: string): string => {
-    const value = (workspace as Readonly<Record<string, unknown>>)[key];
-    return typeof value === 'string' ? value : '';
-  };
+  const { workspace } = spec;
+  if (!isObject(workspace)) return undefined;
+  const field = (key: string): string => nonEmpty(workspace[key]) ?? '';
   return {
     server: field('server'),
     datacenter: field('datacenter'),

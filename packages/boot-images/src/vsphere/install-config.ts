@@ -1,6 +1,7 @@
 import type { ConfigMap } from '@drydock/api';
 import { readYamlDocument, YamlFlaw } from '@drydock/api/yaml';
 import { BootImageError } from '../errors.ts';
+import { at } from '../observe/json.ts';
 
 /** Where the installer leaves its configuration. */
 export const installConfigKey = { namespace: 'kube-system', name: 'cluster-config-v1' } as const;
@@ -31,10 +32,6 @@ export function diskTypeFor(template: string, configMap: ConfigMap | undefined):
     if (!(error instanceof YamlFlaw)) throw error;
     throw fail(`failed to unmarshal install-config: it is no YAML (${error.message})`);
   }
-  const type = member(member(member(config, 'platform'), 'vsphere'), 'diskType');
+  const type = at(config, ['platform', 'vsphere', 'diskType']);
   return typeof type === 'string' ? type : '';
-}
-
-function member(value: unknown, key: string): unknown {
-  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[key] : undefined;
 }

@@ -4,6 +4,7 @@ import type { PlanRequest, PublishedTemplate, RevertRequest, TemplateWish } from
 import { skip } from '../decide/decide.ts';
 import { BootImageError } from '../errors.ts';
 import type { ImageFacts } from '../image-facts.ts';
+import { nonEmpty } from '../observe/json.ts';
 import type { JsonObject } from '../observe/provider-spec.ts';
 import type {
   ForeseenPublication,
@@ -28,7 +29,7 @@ import { identityOf, imageFacts, pointed, pointing, templateEdit, templateLeaf }
 import { namedByDomains } from './provenance.ts';
 import { type Present, resolveTemplate, type TemplateStep } from './resolve.ts';
 import { sharedLooks } from './shared-looks.ts';
-import { incomplete, isComplete, type Site, siteOf } from './site.ts';
+import { incomplete, type Site, siteFor, siteOf } from './site.ts';
 
 /** The secret with `<server>.username` and `<server>.password`. */
 export const credentialsKey = { namespace: 'kube-system', name: 'vsphere-creds' } as const;
@@ -57,7 +58,7 @@ export function vspherePlatform(options: VSphereOptions): Platform {
     // Whatever the stream has, or lacks.
     const artifact = pin === undefined ? artifactOf(input) : undefined;
     const release = artifact?.release ?? (pin === undefined ? '' : pinnedName(pin));
-    const reference = text(input.spec['template']);
+    const reference = nonEmpty(input.spec['template']) ?? '';
     const workspace = workspaceOf(input.spec);
     if (workspace === undefined)
       throw incomplete(`machineset ${input.set.metadata.name} has no workspace in its providerSpec`);
@@ -292,7 +293,7 @@ export function vspherePlatform(options: VSphereOptions): Platform {
     type: 'VSphere',
     name: 'vsphere',
     imageLeaf: templateLeaf,
-    imageOf: (spec) => text(spec['template']) || undefined,
+    imageOf: (spec) => nonEmpty(spec['template']),
     nameOf: leafName,
     recordOf: leafName,
     placeOf: (spec) => {
@@ -327,12 +328,14 @@ function besideOthers(
 
 /** The name that a swap gives to the template of a set, in its place; undefined where that cannot be told. */
 function sharedName(spec: JsonObject, infrastructure: PlatformInput['infrastructure']): string | undefined {
-  const workspace = workspaceOf(spec);
-  const domain = workspace && matchFailureDomain(workspace, infrastructure);
-  if (workspace === undefined || domain === undefined || !isComplete(infrastructure, domain)) return undefined;
-  const site = siteOf(infrastructure, workspace, domain);
+  const site = siteFor(spec, infrastructure);
+  if (site === undefined) return undefined;
   const { server, datacenter, folder } = site.placement;
-  const { name } = swapOf(text(spec['template']), computedName(site.infrastructureName, domain.name), site);
+  const { name } = swapOf(
+    nonEmpty(spec['template']) ?? '',
+    computedName(site.infrastructureName, site.domain.name),
+    site,
+  );
   return [server, datacenter, folder, name].join('|');
 }
 
@@ -358,10 +361,6 @@ function requireCredentials(input: PlatformInput, server: string): void {
       : `vsphere-creds Secret has no key ${missing}`,
     { nextStep: `put ${server}.username and ${server}.password into secret kube-system/vsphere-creds` },
   );
-}
-
-function text(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }
 
 function strings(value: unknown): readonly string[] {

@@ -14,10 +14,7 @@ export function sharedLooks(store: Looks): SharedLooks {
   let known: Map<string, Promise<unknown>> | undefined;
   const once = <T>(question: readonly unknown[], ask: () => Promise<T>): Promise<T> => {
     if (known === undefined) return ask();
-    const key = JSON.stringify(question);
-    const answer = (known.get(key) as Promise<T> | undefined) ?? ask();
-    known.set(key, answer);
-    return answer;
+    return known.getOrInsertComputed(JSON.stringify(question), ask) as Promise<T>;
   };
   return {
     begin: () => {

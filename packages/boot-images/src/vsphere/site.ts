@@ -1,6 +1,7 @@
 import type { Infrastructure, VSphereFailureDomain } from '@drydock/api';
 import type { Placement } from '@drydock/templates';
 import { BootImageError } from '../errors.ts';
+import type { JsonObject } from '../observe/provider-spec.ts';
 import { matchFailureDomain, type Workspace, workspaceOf } from './failure-domain.ts';
 
 /** Where the machines of one set are made, and where their template lives. */
@@ -12,7 +13,7 @@ export interface Site {
 }
 
 /** Whether {@link siteOf} finds all that it needs. */
-export function isComplete(infrastructure: Infrastructure, domain: VSphereFailureDomain): boolean {
+function isComplete(infrastructure: Infrastructure, domain: VSphereFailureDomain): boolean {
   return Boolean(infrastructure.status?.infrastructureName) && (domain.topology.networks ?? []).length > 0;
 }
 
@@ -40,18 +41,20 @@ export function siteOf(infrastructure: Infrastructure, workspace: Workspace, dom
   };
 }
 
+/** Where a set with this provider spec makes its template; undefined where that lies nowhere, or where something is missing. */
+export function siteFor(spec: JsonObject, infrastructure: Infrastructure): Site | undefined {
+  const workspace = workspaceOf(spec);
+  const domain = workspace && matchFailureDomain(workspace, infrastructure);
+  if (workspace === undefined || domain === undefined || !isComplete(infrastructure, domain)) return undefined;
+  return siteOf(infrastructure, workspace, domain);
+}
+
 /** Where sets with these provider specs make their templates, each place once. Specs that lie nowhere are left out. */
-export function placementsOf(
-  specs: readonly Readonly<Record<string, unknown>>[],
-  infrastructure: Infrastructure,
-): readonly Placement[] {
+export function placementsOf(specs: readonly JsonObject[], infrastructure: Infrastructure): readonly Placement[] {
   const places = new Map<string, Placement>();
   for (const spec of specs) {
-    const workspace = workspaceOf(spec);
-    const domain = workspace && matchFailureDomain(workspace, infrastructure);
-    if (workspace === undefined || domain === undefined || !isComplete(infrastructure, domain)) continue;
-    const { placement } = siteOf(infrastructure, workspace, domain);
-    places.set(JSON.stringify(placement), placement);
+    const { placement } = siteFor(spec, infrastructure) ?? {};
+    if (placement !== undefined) places.set(JSON.stringify(placement), placement);
   }
   return [...places.values()];
 }

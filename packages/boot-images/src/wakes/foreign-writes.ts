@@ -1,6 +1,6 @@
 import type { KubeClient } from '@drydock/kube';
-import { type KeptSet, kindOf } from '../observe/kept-set.ts';
-import { isObject } from '../observe/stream.ts';
+import { at } from '../observe/json.ts';
+import { type KeptSet, kindOf, specOf } from '../observe/kept-set.ts';
 import type { Platform } from '../platform.ts';
 import type { ObjectChange } from './triggers.ts';
 
@@ -13,8 +13,8 @@ interface ManagedFields {
 
 /** What a set's new machines start from, as it refers to it; undefined where it refers to nothing. */
 export function imageOfSet(set: KeptSet, { imageOf }: Pick<Platform, 'imageOf'>): string | undefined {
-  const spec: unknown = set.spec?.template?.spec?.providerSpec?.value;
-  return isObject(spec) ? imageOf(spec) : undefined;
+  const spec = specOf(set);
+  return spec && imageOf(spec);
 }
 
 /** The image of a set as it is now, where a change of the set changed it. */
@@ -50,13 +50,4 @@ export async function imageWriter(
   const others = owners.filter(({ manager }) => manager !== OURSELVES);
   const asked = others.length === 0 ? owners : others;
   return asked.toSorted((a, b) => (a.time ?? '').localeCompare(b.time ?? '')).at(-1)?.manager;
-}
-
-function at(value: unknown, path: readonly string[]): unknown {
-  let found = value;
-  for (const part of path) {
-    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, part)) return undefined;
-    found = (found as Readonly<Record<string, unknown>>)[part];
-  }
-  return found;
 }

@@ -33,7 +33,6 @@ export function watchOfPlatform<T extends KubeObject>(
   const watched = new Map<string, ReturnType<OpenNamed<T>>>();
   const answered: Promise<void>[] = [];
   const listeners = new Map<(change: Change<T>) => void, Disposable[]>();
-  const closing = new Set<Promise<void>>();
 
   function add(key: Required<Key>, needed: boolean): void {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -45,11 +44,6 @@ export function watchOfPlatform<T extends KubeObject>(
     answered.push(promise);
     watched.set(keyText(key), cache);
     for (const [listener, subscriptions] of listeners) subscriptions.push(cache.subscribe(listener));
-  }
-
-  function close(cache: AsyncDisposable): void {
-    const closed = Promise.resolve(cache[Symbol.asyncDispose]()).finally(() => closing.delete(closed));
-    closing.add(closed);
   }
 
   const following = infrastructures.subscribe(({ now }) => {
@@ -74,9 +68,9 @@ export function watchOfPlatform<T extends KubeObject>(
     },
     [Symbol.asyncDispose]: async () => {
       following[Symbol.dispose]();
-      for (const cache of watched.values()) close(cache);
+      const caches = [...watched.values()];
       watched.clear();
-      await Promise.allSettled(closing);
+      await Promise.allSettled(caches.map((cache) => cache[Symbol.asyncDispose]()));
     },
   };
 }

@@ -10,8 +10,7 @@ export type NeededImage = (image: ImageThere, keep: number) => string | undefine
 export function neededBy(images: readonly BootImage[], now: number): NeededImage {
   const indexes = new Map<number, ReadonlyMap<string, string>>();
   return (image, keep) => {
-    const index = indexes.get(keep) ?? indexOf(images, now, keep);
-    indexes.set(keep, index);
+    const index = indexes.getOrInsertComputed(keep, () => indexOf(images, now, keep));
     const keys = [
       ...(image.digest === undefined ? [] : [`digest ${image.digest}`]),
       ...[image.image, image.stableName ?? image.image].flatMap((name) => [`${name}\n${image.release}`, `${name}\n`]),
@@ -26,7 +25,7 @@ function indexOf(images: readonly BootImage[], now: number, keep: number): Reado
   const add = (wanted: Pick<HistoryEntry, 'image' | 'release' | 'digest'>, why: string): void => {
     const { image = '', release = '', digest } = wanted;
     for (const key of [`${image}\n${release}`, ...(digest === undefined ? [] : [`digest ${digest}`])])
-      if (!index.has(key)) index.set(key, why);
+      index.getOrInsert(key, why);
   };
   for (const image of images) {
     const set = image.status?.set ?? image.metadata.name;
