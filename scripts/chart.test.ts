@@ -19,6 +19,9 @@ test('each kustomization of rights and of the operator is in the chart, or this 
     // Bundles have them with what needs them.
     'deploy/rbac/release',
     'deploy/rbac/page',
+    // Parts of the operator's bundle, and what the templates make of it.
+    'deploy/operator/base',
+    'deploy/cluster-api',
     // A component of the bundle of releases, whose patch the templates make.
     'deploy/release/cluster-version',
     // What they add is an argument or a Secret of people.

@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { parse } from 'yaml';
 import { root } from './command.ts';
 
@@ -23,7 +23,7 @@ const BUNDLES: Readonly<Record<string, string>> = {
   'rights-machines': 'deploy/rbac/machines',
 };
 /** Helm makes the namespace; rights are bundles of their own. */
-const NOT_OPERATOR: ReadonlySet<string> = new Set(['namespace.yaml', '../rbac']);
+const NOT_BUNDLED: ReadonlySet<string> = new Set(['namespace.yaml', '../rbac']);
 
 /**
  * The files of `deploy/chart/manifests` with their texts: the documents of `deploy` and `api/crds` as they are, because a chart may not reach out of its folder. What a user's values change
@@ -52,7 +52,7 @@ function listedBy(folder: string): readonly string[] {
     readonly resources: readonly string[];
   };
   return resources.flatMap((name) => {
-    if (basename(folder) === 'operator' && NOT_OPERATOR.has(name)) return [];
+    if (NOT_BUNDLED.has(name)) return [];
     return name.endsWith('.yaml') ? [join(folder, name)] : listedBy(join(folder, name));
   });
 }

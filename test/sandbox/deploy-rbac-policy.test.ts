@@ -296,6 +296,34 @@ test('kubectl reads the kustomizations as the tests here do', { skip: kubectl ? 
   }
 });
 
+test('FIND-22: deploy/cluster-api needs no namespace of OpenShift, and its Deployment has the account whose rights it brings', {
+  skip: kubectl ? false : 'there is no kubectl',
+}, () => {
+  const text = execFileSync('kubectl', ['kustomize', join(root, 'deploy/cluster-api')], { encoding: 'utf8' });
+  const all = parseAllDocuments(text).map((document) => document.toJS() as Manifest);
+  const named = (kind: string): readonly Manifest[] => all.filter((one) => one.kind === kind);
+  assert.deepEqual(
+    named('Namespace').map(({ metadata }) => metadata.name),
+    [accountNamespace],
+  );
+  for (const { kind, metadata } of all) assert.ok((metadata.namespace ?? accountNamespace) === accountNamespace, kind);
+  const [deployment] = named('Deployment') as readonly (Manifest & {
+    readonly spec: { readonly template: { readonly spec: { readonly serviceAccountName: string } } };
+  })[];
+  const account = deployment?.spec.template.spec.serviceAccountName;
+  assert.ok(named('ServiceAccount').some(({ metadata }) => metadata.name === account));
+  const bound = all.filter(({ subjects = [] }) => subjects.some(({ name }) => name === account));
+  assert.deepEqual(bound.map(({ kind }) => kind).sort(), ['ClusterRoleBinding', 'RoleBinding']);
+  const operator = manifestsOf('../operator').find(({ kind }) => kind === 'Deployment');
+  const container = (one: unknown): { readonly args: readonly string[] } | undefined =>
+    (one as { spec: { template: { spec: { containers: { args: string[] }[] } } } }).spec.template.spec.containers[0];
+  assert.deepEqual(container(deployment)?.args, [
+    ...['operator', '--roles=boot-images'],
+    ...(container(operator)?.args.slice(2) ?? []),
+    `--lease-namespace=${accountNamespace}`,
+  ]);
+});
+
 const clouds = globSync('*/credentials-request.yaml', { cwd: join(root, 'deploy/clouds') }).map(dirname);
 
 test('on each cloud the operator asks for rights to read alone, and reads the Secrets that it watches, by their names', () => {

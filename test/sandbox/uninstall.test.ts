@@ -9,6 +9,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   BootImage,
+  BootImagePolicy,
   type BootImageStatus,
   bootImageName,
   ClusterOperator,
@@ -259,6 +260,9 @@ test('TRUTH-5 uninstall takes off what is ours, says what stays, and nothing han
   const labels = { 'app.kubernetes.io/managed-by': 'drydock', 'drydock.dev/canary': '0123456789ab' };
   for (const name of [canary.name, ...others])
     await client.create(Machine, { metadata: { namespace: machineApi, name, labels }, spec: {} });
+  const policy = { metadata: { name: 'mine', annotations: { team: 'a' } }, spec: { priority: 3 } } as BootImagePolicy;
+  await client.create(BootImagePolicy, policy);
+  const file = resolve(sandbox.directory, 'objects.yaml');
   const asked = await drydock('uninstall', ...trusted());
   assert.match(
     asked.out,
@@ -270,8 +274,12 @@ test('TRUTH-5 uninstall takes off what is ours, says what stays, and nothing han
       if (Date.parse(spec?.renewTime ?? '') + 1000 * (spec?.leaseDurationSeconds ?? 0) > Date.now()) return undefined;
     return true;
   });
-  const { code, out, errors } = await drydock('uninstall', '--yes', ...trusted());
+  const { code, out, errors } = await drydock('uninstall', '--yes', '--export', file, ...trusted());
   assert.equal(code, 0, errors);
+  assert.match(out, /What people wrote, .* exported to .*:\n {2}- BootImagePolicy mine\n/);
+  assert.match(out, /What people wrote is kept in .*objects\.yaml: kubectl apply -f brings it back\n/);
+  const exported = parse(await readFile(file, 'utf8')) as BootImagePolicy;
+  assert.deepEqual([exported.metadata, exported.spec?.priority], [policy.metadata, 3]);
   assert.match(out, /ClusterOperator drydock is taken off\n/);
   assert.match(out, /finalizer of Zone machines\/zone-a is taken off\n/);
   const machines = await Array.fromAsync(client.list(Machine, { namespace: machineApi }));

@@ -77,6 +77,19 @@ export function openshiftLines(world: World, worlds: Pick<Worlds, 'clusterApi'>)
   ];
 }
 
+/** Which folder of `deploy` fits this cluster: the other one stops half-way at namespaces that are not there. */
+export function installationLine({ openshift, clusterApi }: Pick<Worlds, 'openshift' | 'clusterApi'>): Line {
+  const name = 'installation';
+  if (openshift && clusterApi !== undefined)
+    return {
+      name,
+      state: 'ok',
+      detail: 'deploy/operator fits this cluster, and deploy/rbac/cluster-api for Cluster API',
+    };
+  if (openshift) return { name, state: 'ok', detail: 'deploy/operator fits this cluster' };
+  return { name, state: 'ok', detail: 'deploy/cluster-api fits this cluster (Helm: cluster: ClusterAPI)' };
+}
+
 /** Our kinds: there, served, and able to hold what this version writes. */
 export async function definitionLines(client: Pick<Client, 'list'>, signal: AbortSignal): Promise<readonly Line[]> {
   return [await definitionLine(client, BootImage, signal), await definitionLine(client, BootImagePolicy, signal)];

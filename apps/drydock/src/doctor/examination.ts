@@ -12,7 +12,7 @@ import { shell } from '../template/next-command.ts';
 import type { VCenterFlags } from '../vcenter-flags.ts';
 import { healthLines } from '../vcenter-health.ts';
 import { vcenterHealth } from '../vcenter-notes.ts';
-import { definitionLines, openshiftLines, serverLine, shadowLine, watchLine } from './cluster.ts';
+import { definitionLines, installationLine, openshiftLines, serverLine, shadowLine, watchLine } from './cluster.ts';
 import { type Finding, type Line, lookedAt } from './finding.ts';
 import { libraryItemsOf } from './libraries.ts';
 import { setLine } from './machine-sets.ts';
@@ -53,6 +53,7 @@ export async function examine(
   const owned = { roles, namespace: leaseNamespace };
   const worlds = await worldsOf(client, { warn: () => undefined });
   await look('cluster', 'openshift', async () => openshiftLines(world, worlds));
+  await look('cluster', 'installation', async () => installationLine(worlds));
   await look('cluster', 'definition', () => definitionLines(client, signal));
   await look('cluster', 'probes', () => shadowLine(client, signal));
   if (roles.has('watch')) await look('cluster', 'watched kinds', () => watchLine(client, signal));

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { oneLine } from '@drydock/api/text';
-import type { KubeClient } from '@drydock/kube';
+import { type KubeClient, keyText } from '@drydock/kube';
 import type { Command } from 'commander';
 import { type ClusterFlags, clusterFlags, connect } from '../connect.ts';
 import { agreed } from '../crd/question.ts';
@@ -12,10 +12,12 @@ import { say, sayError } from '../terminal.ts';
 import { type VCenterFlags, vcenterFlags } from '../vcenter-flags.ts';
 import { type Installation, installationIn } from './installation.ts';
 import { removalText, remove, type Stage, stagesOf } from './removal.ts';
+import { checkNoExport, exporter } from './written.ts';
 
 interface UninstallFlags extends ClusterFlags, VCenterFlags {
   readonly leaseNamespace: string;
   readonly dryRun?: boolean;
+  readonly export?: string;
   readonly yes?: boolean;
 }
 
@@ -33,6 +35,10 @@ export function addUninstall(program: Command): void {
     .description('take off what Drydock has put into the cluster, and say what stays')
     .option('--dry-run', 'say what would go and what would stay, and change nothing')
     .option('--yes', 'do not ask')
+    .option(
+      '--export <file>',
+      'where policies, payloads and pins are kept before they go (default: drydock-objects-TIME.yaml here)',
+    )
     .option('--lease-namespace <name>', 'namespace of the Leases of the operator', LEASE_NAMESPACE)
     .addHelpText(
       'after',
@@ -58,7 +64,12 @@ async function uninstall(flags: UninstallFlags, signal: AbortSignal): Promise<nu
   await using images = await clusterImages({ client, flags, leaseNamespace, warn, signal });
   const stays = await leftoversOf(installation, images, signal);
   const stages = stagesOf(installation);
-  say(`${planText(stages)}What stays:\n${stays.map((line) => `  - ${oneLine(line)}.\n`).join('')}`);
+  const time = new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '');
+  const file = flags.export ?? `drydock-objects-${time}.yaml`;
+  await checkNoExport(file);
+  say(
+    `${planText(stages)}${writtenText(installation, file)}What stays:\n${stays.map((line) => `  - ${oneLine(line)}.\n`).join('')}`,
+  );
   const led = installation.deployments.length === 0 && refused(installation);
   if (stages.length === 0 || flags.dryRun === true) return exitCode.done;
   if (led) return exitCode.blocked;
@@ -66,13 +77,14 @@ async function uninstall(flags: UninstallFlags, signal: AbortSignal): Promise<nu
     sayError('drydock: nothing was changed: that needs a yes. Without a terminal: drydock uninstall --yes');
     return exitCode.undecided;
   }
-  return await takeOff(client, look, signal);
+  return await takeOff(client, look, exporter(file), signal);
 }
 
 /** Stage by stage, and again from what is there then, until nothing is. */
 async function takeOff(
   client: Pick<KubeClient, 'delete' | 'patch'>,
   look: () => Promise<Installation>,
+  keep: ReturnType<typeof exporter>,
   signal: AbortSignal,
 ): Promise<number> {
   let now = await look();
@@ -84,6 +96,8 @@ async function takeOff(
     // What leads makes again what is deleted under it.
     now = await abandoned(now, look, signal);
     if (refused(now)) return exitCode.blocked;
+    const kept = await keep(now.written);
+    if (kept !== undefined) say(`What people wrote is kept in ${kept}: kubectl apply -f brings it back\n`);
     await carryOut(client, stagesOf(now), signal);
     now = await look();
   }
@@ -134,6 +148,12 @@ function refused({ leaders }: Installation): boolean {
     sayError(`drydock: ${who}, and would make again what is taken off. Stop that "drydock operator" first.`);
   }
   return held.length > 0;
+}
+
+function writtenText({ written }: Installation, file: string): string {
+  if (written.length === 0) return '';
+  const lines = written.map(({ resource: { kind }, object: { metadata } }) => `  - ${kind} ${keyText(metadata)}\n`);
+  return `What people wrote, and goes with the definitions; it is exported to ${file} first:\n${lines.join('')}`;
 }
 
 function planText(stages: readonly Stage[]): string {

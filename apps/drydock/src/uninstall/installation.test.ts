@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { ApiError, type Client, type KubeObject } from '@drydock/kube';
+import { BootImagePolicy } from '@drydock/api';
+import { ApiError, type Client, type KubeObject, type Resource } from '@drydock/kube';
+import { parse } from 'yaml';
 import { installationIn } from './installation.ts';
 import { leftoversOf } from './leftovers.ts';
+import { exporter, exportText } from './written.ts';
 
 test('OWN-18 canaries of Cluster API are ours to take off in every namespace, in the version of the contract that is there; machines that a set has taken are not', async () => {
   const group = '0123456789ab';
@@ -64,4 +70,35 @@ test('OWN-18 the ownership ledger stays, and is named; the other ConfigMaps of t
     ),
     stays.join('\n'),
   );
+});
+
+test('FIND-22: what people wrote is exported as kubectl takes it, each object once, and never over another file', async () => {
+  const object = {
+    metadata: {
+      ...{ name: 'workers', uid: 'u', resourceVersion: '7', managedFields: [{}] },
+      annotations: { team: 'a', 'kubectl.kubernetes.io/last-applied-configuration': '{}' },
+    },
+    spec: { priority: 3 },
+    status: { observedGeneration: 1 },
+  };
+  const resource = BootImagePolicy as Resource<KubeObject>;
+  const said = {
+    ...{ apiVersion: 'drydock.dev/v1alpha1', kind: 'BootImagePolicy' },
+    ...{ metadata: { name: 'workers', annotations: { team: 'a' } }, spec: { priority: 3 } },
+  };
+  assert.deepEqual(parse(exportText([{ resource, object }])), said);
+  const folder = mkdtempSync(join(tmpdir(), 'export-'));
+  try {
+    const file = join(folder, 'objects.yaml');
+    const keep = exporter(file);
+    assert.equal(await keep([]), undefined);
+    assert.equal(await keep([{ resource, object }]), file);
+    assert.equal(await keep([{ resource, object }]), undefined);
+    const later = { ...object, spec: { priority: 4 } };
+    assert.equal(await keep([{ resource, object: later }]), join(folder, 'objects.2.yaml'));
+    assert.deepEqual(parse(readFileSync(file, 'utf8')), said);
+    await assert.rejects(exporter(file)([{ resource, object }]), /is there already, and may be the only copy/);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

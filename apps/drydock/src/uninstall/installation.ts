@@ -1,11 +1,13 @@
 import {
   BootImage,
+  BootImagePolicy,
   ClusterOperator,
   ConfigMap,
   CustomResourceDefinition,
   Deployment,
   Lease,
   Machine,
+  Payload,
   Secret,
   Zone,
 } from '@drydock/api';
@@ -14,6 +16,7 @@ import { type Client, isForbidden, isNotFound, type Key, type KubeObject, keyTex
 import { vmOperator, ZONE_FINALIZER } from '@drydock/vm-watch';
 import { type Leadership, leadershipOf } from '../leadership.ts';
 import { OWNERSHIP } from '../ownership-ledger.ts';
+import { isPinned, type WrittenObject } from './written.ts';
 
 /** An object that is ours, as it was seen. */
 export interface OwnObject {
@@ -43,6 +46,8 @@ export interface Installation {
   /** What the release manager is told; it would stop upgrades for ever. */
   readonly verdicts: readonly OwnObject[];
   readonly bootImages: readonly OwnObject[];
+  /** Objects of our definitions that people wrote: they go with the definitions, and are exported first. */
+  readonly written: readonly WrittenObject[];
   readonly definitions: readonly OwnObject[];
   /** Leases, ledgers, notes on logins. */
   readonly records: readonly OwnObject[];
@@ -147,6 +152,7 @@ export async function installationIn(
         },
       ),
     ]);
+  const [policies, payloads] = await Promise.all([list(BootImagePolicy), list(Payload)]);
   const isOwnership = ({ metadata: { name } }: KubeObject): boolean => name.startsWith(`${OWNERSHIP.name}-`);
   const ours = definitions.filter(({ metadata }) => metadata.name.endsWith(`.${BootImage.group}`));
   return {
@@ -156,6 +162,11 @@ export async function installationIn(
     // One that is being deleted is drained first, which takes as long as its pods do.
     canaries: machines.filter(({ going }) => !going).map(({ object }) => object),
     verdicts: verdicts.map((verdict) => own(ClusterOperator as Resource<KubeObject>, verdict)),
+    written: [
+      ...policies.map((object) => ({ resource: BootImagePolicy as Resource<KubeObject>, object })),
+      ...payloads.map((object) => ({ resource: Payload as Resource<KubeObject>, object })),
+      ...bootImages.filter(isPinned).map((object) => ({ resource: BootImage as Resource<KubeObject>, object })),
+    ],
     bootImages: bootImages.map((image) => own(BootImage as Resource<KubeObject>, image)),
     definitions: ours.map((crd) => own(CustomResourceDefinition as Resource<KubeObject>, crd)),
     records: [
