@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { cacheDirectory, scratchFolder } from '@drydock/sandbox';
-import { oldestNode } from './artefacts/oldest-node.ts';
+import { oldestNode, oldestTypeScript } from './artefacts/oldest-tools.ts';
 import { root } from './command.ts';
 import { PACKED, pack } from './pack.ts';
 
 const run = promisify(execFile);
 const oldest = await oldestNode();
+const compiler = await oldestTypeScript();
 const nodes = [process.execPath, ...('path' in oldest ? [oldest.path] : [])];
 
 let scratch: ReturnType<typeof scratchFolder>;
@@ -88,7 +89,7 @@ test('npm run pack: declarations of all packages are found, and what is no strin
   await writeFile(join(world, 'wrong.mts'), `${wrong}${strings}`);
   const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'esnext', '--types', 'node'];
   const compile = (file: string) =>
-    run(join(root, 'node_modules', '.bin', 'tsc'), [...options, '--skipLibCheck', '--ignoreConfig', file], {
+    run(join(root, 'node_modules', '.bin', 'tsc'), [...options, '--ignoreConfig', file], {
       cwd: world,
       timeout: 120_000,
     });
@@ -97,6 +98,41 @@ test('npm run pack: declarations of all packages are found, and what is no strin
     assert.equal([...said.matchAll(/error TS2322/g)].length, PACKED.length, said);
     return true;
   });
+});
+
+test('FIND-21: npm run pack: a consumer of each package is compiled with all declarations by the oldest TypeScript that is supported', {
+  skip: 'missing' in compiler && `no TypeScript 5.6: ${compiler.missing}`,
+}, async () => {
+  assert.ok('path' in compiler);
+  for (const name of PACKED)
+    await writeFile(
+      join(world, `alone-${name}.mts`),
+      `import { ${entryOf[name]} } from '@drydock/${name}';\nvoid ${entryOf[name]};\n`,
+    );
+  const options = ['--noEmit', '--strict', '--skipLibCheck', 'false', '--module', 'nodenext', '--target', 'esnext'];
+  const files = PACKED.map((name) => `alone-${name}.mts`);
+  await run(process.execPath, [compiler.path, ...options, '--types', 'node', ...files], {
+    cwd: world,
+    timeout: 120_000,
+  });
+});
+
+test('FIND-21: npm run pack: an older Node is told which one is needed', async () => {
+  await writeFile(join(world, 'old.cjs'), "Object.defineProperty(process.versions, 'node', { value: '20.20.2' });\n");
+  for (const name of PACKED) {
+    const asked = run(
+      process.execPath,
+      ['--require', './old.cjs', '--input-type=module', '-e', `import '@drydock/${name}'`],
+      {
+        cwd: world,
+      },
+    );
+    await assert.rejects(asked, ({ stderr }: { readonly stderr: string }) =>
+      stderr.includes(`Error: @drydock/${name} needs Node 24 or newer, and this is `),
+    );
+    const text = await readFile(join(installed(name), 'lib', 'index.entry.js'), 'utf8');
+    assert.doesNotMatch(text, /^import /m, 'an older Node reads all imports before it runs the first line');
+  }
 });
 
 /** A value of each package. */

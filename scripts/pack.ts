@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { root } from './command.ts';
 
@@ -52,7 +52,8 @@ export async function pack(names: readonly string[], dist: string): Promise<Read
     const config = join(scratch, 'tsconfig.json');
     writeFileSync(config, JSON.stringify(compilerConfig(names, join(scratch, 'compiled'))));
     await succeeds(join(root, 'node_modules', '.bin', 'tsc'), ['-p', config]);
-    const folders = names.map((name) => layOut(name, join(scratch, 'compiled'), join(dist, name)));
+    const folders: string[] = [];
+    for (const name of names) folders.push(await layOut(name, join(scratch, 'compiled'), join(dist, name)));
     await succeeds('npm', ['pack', '--silent', '--pack-destination', dist, ...folders]);
   } finally {
     rmSync(scratch, { recursive: true, force: true });
@@ -78,14 +79,17 @@ function compilerConfig(names: readonly string[], outDir: string): object {
   };
 }
 
-function layOut(name: string, compiled: string, to: string): string {
+async function layOut(name: string, compiled: string, to: string): Promise<string> {
   const from = join(root, folderOf(name));
   rmSync(to, { recursive: true, force: true });
   // What sources import beside them stays beside them.
   for (const part of readdirSync(join(compiled, folderOf(name))))
     cpSync(join(compiled, folderOf(name), part), join(to, part === 'src' ? 'lib' : part), { recursive: true });
+  nameDeclarations(to);
   assertWhole(name, to);
   const manifest = read<Manifest>(join(from, 'package.json'));
+  for (const path of Object.values(manifest.exports).filter((one) => one.endsWith('.ts')))
+    writeFileSync(join(to, packedPath(path, '.entry.js')), await entry(manifest.name, join(from, path)));
   writeFileSync(join(to, 'package.json'), `${JSON.stringify(published(manifest, to), undefined, 2)}\n`);
   cpSync(join(from, 'README.md'), join(to, 'README.md'));
   cpSync(join(root, 'LICENSE'), join(to, 'LICENSE'));
@@ -99,11 +103,28 @@ function layOut(name: string, compiled: string, to: string): string {
   return to;
 }
 
+function packedPath(path: string, ending: string): string {
+  return path.replace(/^\.\/src\//, './lib/').replace(/\.ts$/, ending);
+}
+
+/** A module that an older Node can read, and that says which one is needed: with a static import it would end at syntax that it does not know. */
+async function entry(name: string, source: string): Promise<string> {
+  const { engines } = read<{ readonly engines: { readonly node: string } }>(join(root, 'package.json'));
+  const major = engines.node.replace(/\D/g, '');
+  const names = Object.keys((await import(source)) as object).sort();
+  const file = `./${basename(source, '.ts')}.js`;
+  return `if (Number.parseInt(process.versions.node) < ${major})
+  throw new Error(\`${name} needs Node ${major} or newer, and this is \${process.version}\`);
+export const { ${names.join(', ')} } = await import('${file}');
+`;
+}
+
 function published(manifest: Manifest, to: string): object {
   const { name, version, type, license, exports, bin, dependencies, devDependencies = {} } = manifest;
-  const lib = (path: string, ending: string): string => path.replace(/^\.\/src\//, './lib/').replace(/\.ts$/, ending);
   const entries = Object.entries(exports).map(([key, path]) =>
-    path.endsWith('.ts') ? [key, { types: lib(path, '.d.ts'), default: lib(path, '.js') }] : [key, path],
+    path.endsWith('.ts')
+      ? [key, { types: packedPath(path, '.d.ts'), default: packedPath(path, '.entry.js') }]
+      : [key, path],
   );
   // What an exported fake imports is for those who use that fake.
   const peers = Object.entries(devDependencies).filter(([one]) => imported(to).has(one));
@@ -121,12 +142,24 @@ function published(manifest: Manifest, to: string): object {
   };
 }
 
+/** Declarations import each other by the names that they have here: the compiler leaves those of the sources. */
+function nameDeclarations(to: string): void {
+  for (const file of globSync('{lib,optional}/**/*.d.ts', { cwd: to })) {
+    const text = readFileSync(join(to, file), 'utf8');
+    const named = text.replaceAll(
+      /(from '|import\(")(\.[^'"]+)\.ts(?=['"])/g,
+      (_, before: string, path: string) => `${before}${path.replace(/^\.\.\/src\//, '../lib/')}.js`,
+    );
+    writeFileSync(join(to, file), named);
+  }
+}
+
 /** What is packed runs: each file that another one imports is there. */
 function assertWhole(name: string, to: string): void {
-  for (const file of globSync('{lib,optional}/**/*.js', { cwd: to })) {
+  for (const file of globSync('{lib,optional}/**/*.{js,d.ts}', { cwd: to })) {
     const text = readFileSync(join(to, file), 'utf8');
     for (const [, path = ''] of text.matchAll(/^(?:import|export) [^;]*?from '(\.[^']+)';$/gm))
-      if (!existsSync(join(to, dirname(file), path)))
+      if (!existsSync(join(to, dirname(file), file.endsWith('.d.ts') ? path.replace(/\.js$/, '.d.ts') : path)))
         throw new Error(`pack: ${file} of ${name} imports ${path}, which was not compiled. Pack it again.`);
   }
 }

