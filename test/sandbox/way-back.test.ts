@@ -134,10 +134,23 @@ test('history, revert and release, with the operator as a process: no upload, no
   assert.deepEqual(flaws('image-revert', gone.out), []);
   assert.match(gone.out, /"result": "refused"/);
 
-  const released = await image('release', set, '--yes', '-o', 'json');
+  const released = await image('release', set, '--reason', 'they boot again', '--yes', '-o', 'json');
   assert.deepEqual([released.code, flaws('image-release', released.out)], [0, []], released.errors);
   await voyage.current(set, third);
-  assert.equal((await voyage.client.get(BootImage, key)).spec?.pin, undefined);
+  const { spec: lifted, status: kept } = await voyage.client.get(BootImage, key);
+  assert.equal(lifted?.pin, undefined);
+  const [, entry] = kept?.history ?? [];
+  assert.deepEqual([entry?.by, entry?.pinReason, entry?.pinnedBy], ['revert', 'nodes do not boot', lifted?.lifted?.by]);
+  assert.deepEqual(
+    kept?.pins?.map(({ release, reason, liftedBy, liftedReason }) => [release, reason, liftedBy, liftedReason]).at(-1),
+    [first, 'nodes do not boot', entry?.pinnedBy, 'another pin replaced it'],
+  );
+  assert.equal(kept?.pins?.[0]?.liftedReason, 'they boot again');
+  const after = await image('history', set);
+  assert.match(after.out, /\nPINNED-TO .*\n.* they boot again\n.* nodes do not boot .* another pin replaced it\n/);
+  const told = await drydock('history', set);
+  assert.match(told.out, new RegExp(` its pin to ${first} was lifted: they boot again\\n`));
+  assert.match(told.out, new RegExp(` was pinned to ${first}: nodes do not boot\\n`));
 });
 
 test('OWN-18 the installer’s own template, which no failure domain names: refused with the command by which a person says what it is, and gone back to once that was said', async () => {

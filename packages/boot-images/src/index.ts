@@ -62,6 +62,7 @@ export type { Stamp } from './skew/stamp.ts';
 export { type SetPlace, type Standings, type StandingsInput, standings } from './standing.ts';
 export { imageOf as bootImageOf } from './status/boot-image-store.ts';
 export { degradedType, progressingType } from './status/conditions.ts';
+export { type PinEntry, pinsOf } from './status/pin-history.ts';
 export {
   type ClusterTree,
   clusterTree,
@@ -83,5 +84,4 @@ export { type Goal, goalsOf, keepsName, revertGoal } from './way-back/goal.ts';
 export { type HistoryEntry, IMAGE_GONE } from './way-back/history.ts';
 export { type NeededImage, neededBy } from './way-back/needed.ts';
 export { livePin, type Pin, pinnedName, pinText, samePin } from './way-back/pin.ts';
-export { type PinEntry, pinsOf } from './way-back/pin-history.ts';
 export { worldNow } from './world-now.ts';

@@ -64,6 +64,22 @@ test('nothing is read or watched while nobody looks; the first who does starts i
   assert.deepEqual([r.reads, r.watches], [reads, 0]);
 });
 
+test('FIND-16: who comes after a pause is sent what is so now, never what was so at the last look', async () => {
+  const r = rig();
+  r.state.subscribe(undefined, () => undefined)[Symbol.dispose]();
+  await r.state.now();
+  await r.clock.advance(60_000);
+  r.text = 'b';
+  const got: FeedMessage[] = [];
+  using _reader = r.state.subscribe(undefined, (message) => got.push(message));
+  await r.clock.advance(0);
+  await settle();
+  const [first] = got;
+  assert.deepEqual(told(got), ['state']);
+  assert.equal(first?.event === 'state' && first.data.head.leader.text, 'b');
+  await r.state[Symbol.asyncDispose]();
+});
+
 test('a change is read at once, a storm of changes once a second, and silence is looked into', async () => {
   const r = rig();
   const got: FeedMessage[] = [];

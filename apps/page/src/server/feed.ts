@@ -136,6 +136,13 @@ export function feed(options: FeedOptions): Feed {
       );
   }
 
+  /** Without readers nothing is read: what was so then is not shown as what is so now. */
+  function forget(): void {
+    state = undefined;
+    kept = [];
+    sequence += 1;
+  }
+
   function leave(send: (message: FeedMessage) => void): void {
     readers.delete(send);
     if (readers.size > 0) return;
@@ -158,6 +165,7 @@ export function feed(options: FeedOptions): Feed {
       return once();
     },
     subscribe: (lastId, send) => {
+      if (readers.size === 0 && clock.now() - begun > MOST_MS) forget();
       const number = lastId?.startsWith(`${origin}-`) === true ? Number(lastId.slice(origin.length + 1)) : Number.NaN;
       const missed = kept.filter(({ id }) => Number(id.slice(origin.length + 1)) > number);
       const complete = sequence - number === missed.length;
@@ -170,7 +178,6 @@ export function feed(options: FeedOptions): Feed {
       if (trouble !== undefined) send({ event: 'trouble', data: { text: trouble } });
       readers.add(send);
       watching ??= triggers(changed);
-      // What is known may be as old as the last reader.
       plan(0);
       return { [Symbol.dispose]: () => leave(send) };
     },

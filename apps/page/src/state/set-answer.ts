@@ -38,6 +38,8 @@ export function setAnswer(
     return pin === undefined ? { answer: 'yes' } : { answer: 'yes', ...words(progress ?? message) };
   }
   if (MOVING.has(phase)) return { answer: 'wait', ...told };
+  // A policy holds it on purpose: sets of Cluster API wait then, those of OpenShift are skipped.
+  if (reason === 'Held') return { answer: 'unmanaged', ...told };
   if (phase === 'Pending') return { answer: leader.state === 'led' ? 'wait' : 'unknown', ...told };
   if (phase === 'Blocked' || phase === 'Failed') return { answer: 'no', ...told };
   if (phase !== 'Skipped' || UNDECIDED.has(reason)) return { answer: 'unknown', ...told };

@@ -115,7 +115,8 @@ test('each thing that speaks against a place is its answer, with the words of st
 
 test('FIND-16: machine sets that are skipped on purpose are counted apart, and no trouble of a place is theirs', () => {
   const skipped = (name: string, reason: string): Told => ({ name, phase: 'Skipped', reason, message: 'left alone' });
-  const others = [skipped('o', 'OptedOut'), skipped('p', 'Owned'), skipped('u', 'LeftToUpstream')];
+  const held = { ...skipped('p', 'Held'), phase: 'Pending' };
+  const others = [skipped('o', 'OptedOut'), held, skipped('u', 'LeftToUpstream')];
   const managed = ['a', 'b', 'c'].map((name) => ({ ...current, name }));
   const { head, sections } = pageState(worldOf([...managed, ...others]));
   assert.deepEqual([head.answer, head.text], ['yes', 'Yes for 3, 3 not managed']);

@@ -1,8 +1,8 @@
 import { BootImage, type BootImageStatus } from '@drydock/api';
 import type { Projector } from '@drydock/crd';
 import { type Client, isAlreadyExists, isNotFound, type Key, keyOf, keyText, statusWriter } from '@drydock/kube';
-import { pinsOf } from '../way-back/pin-history.ts';
 import { hooksOf } from './definitions.ts';
+import { pinsOf } from './pin-history.ts';
 
 /** Writes statuses of BootImages through the one status writer, and creates a BootImage that is not there. */
 export interface BootImageWriter {

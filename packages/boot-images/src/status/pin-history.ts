@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { BootImage, BootImageSpecLifted, BootImageStatusPin } from '@drydock/api';
 import { shortText } from '@drydock/api/text';
-import { rfc3339 } from '../status/conditions.ts';
-import { historyLimit } from './history.ts';
-import { endOf, livePin, type Pin } from './pin.ts';
+import { historyLimit } from '../way-back/history.ts';
+import { endOf, livePin, type Pin } from '../way-back/pin.ts';
+import { rfc3339 } from './conditions.ts';
 
 /** One pin that a machine set has or had. */
 export type PinEntry = BootImageStatusPin;
