@@ -17,7 +17,7 @@ import {
   on,
   type ReconcileOutcome,
 } from '@drydock/kube';
-import type { ClusterRecords, HolderIsLive } from '@drydock/templates';
+import type { ClusterRecords } from '@drydock/templates';
 import { type BootImageCaches, createCaches, worldOf } from './caches.ts';
 import { canaryRights } from './canary/rights.ts';
 import type { CloudHttpsOptions } from './cloud/https.ts';
@@ -45,7 +45,7 @@ import type { Stamp } from './skew/stamp.ts';
 import { attemptsIn, imageOf as bootImageFor } from './status/boot-image-store.ts';
 import { type Definitions, type KeepStatuses, watchDefinitions } from './status/definitions.ts';
 import { createVerdict } from './verdict/cluster-operator.ts';
-import type { ImageStore, TemplatePublication } from './vsphere/options.ts';
+import { type ImageStore, importerIsLive, type TemplatePublication } from './vsphere/options.ts';
 import { vspherePlatform } from './vsphere/platform.ts';
 import { createCauses } from './wakes/causes.ts';
 import { type TemplateSignal, templateSource } from './wakes/template-signal.ts';
@@ -164,7 +164,7 @@ export function servedPlatforms(
   return lazyPlatforms({
     VSphere: () =>
       vspherePlatform({
-        ...{ store, holder: leader.identity, holderIsLive: holderIsLive(leader) },
+        ...{ store, holder: leader.identity, holderIsLive: importerIsLive(leader) },
         ...(downgrade === undefined ? {} : { downgrade }),
         ...(publication === undefined ? {} : { publication }),
         ...(retain === undefined ? {} : { retain }),
@@ -174,11 +174,6 @@ export function servedPlatforms(
       }),
     ...cloudPlatforms({ ...options.clouds, onCall: metrics.cloudCall }),
   });
-}
-
-/** Whoever contests the Lease is known by it. Of any other importer, as of a command on somebody's machine, it says nothing: there only silence tells. */
-function holderIsLive(leader: Pick<Leader, 'holderIsLive'>): HolderIsLive {
-  return (holder) => (holder.startsWith('cli/') ? undefined : leader.holderIsLive(holder));
 }
 
 /** What these caches know of templates. */
