@@ -1,6 +1,8 @@
 import { readJson } from '@drydock/api';
 import { orUndefined } from '../errors.ts';
-import type { JsonObject } from './provider-spec.ts';
+
+/** A JSON object as the API server sent it. */
+export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** A path into a JSON object. */
 export type JsonPath = readonly string[];
